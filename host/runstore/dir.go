@@ -1,0 +1,296 @@
+package runstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const (
+	recordExt  = ".run"
+	journalExt = ".calls"
+	lockExt    = ".lock"
+	keyName    = "key"
+)
+
+// idPattern keeps ids from naming anything outside the directory.
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+
+// Dir is a Store in a directory. Records survive the process, and several
+// processes may use one directory at the same time. Writes are atomic: a file is
+// written aside, synced and renamed.
+type Dir struct {
+	path string
+	key  []byte
+	seq  struct {
+		sync.Mutex
+		n uint64
+	}
+}
+
+var _ Store = (*Dir)(nil)
+
+// OpenDir opens the store in path, creating the directory (mode 0700) and its
+// key (mode 0600) where they do not exist.
+func OpenDir(path string) (*Dir, error) {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("directory of suspended runs: %w", err)
+	}
+	key, err := loadKey(filepath.Join(path, keyName))
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{path: path, key: key}, nil
+}
+
+func (d *Dir) file(id, ext string) (string, error) {
+	if !idPattern.MatchString(id) {
+		return "", ErrNotFound
+	}
+	return filepath.Join(d.path, id+ext), nil
+}
+
+// Put implements Store.
+func (d *Dir) Put(ctx context.Context, r *Record, max int) error {
+	name, err := d.file(r.ID, recordExt)
+	if err != nil {
+		return fmt.Errorf("run id %q: expected letters, digits, '_' and '-'", r.ID)
+	}
+	if max > 0 {
+		if err := d.checkRoom(ctx, name, max); err != nil {
+			return err
+		}
+	}
+	header, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return d.replace(name, seal(d.key, kindRecord, header, r.Image))
+}
+
+func (d *Dir) checkRoom(ctx context.Context, name string, max int) error {
+	if _, err := os.Stat(name); err == nil {
+		return nil
+	}
+	names, err := d.ids()
+	if err != nil || len(names) < max {
+		return err
+	}
+	left, err := d.Sweep(ctx, time.Now())
+	if err == nil && left >= max {
+		return ErrFull
+	}
+	return err
+}
+
+// journal is the header of a journal file. It supersedes the calls inside the
+// record of the same id and generation, and no other: a crash between the two
+// writes of a suspension can never pair an image with the calls of another.
+type journal struct {
+	ID         string `json:"id"`
+	Generation uint64 `json:"generation"`
+	Calls      []Call `json:"calls"`
+}
+
+// PutCalls implements Store.
+func (d *Dir) PutCalls(_ context.Context, id string, generation uint64, calls []Call) error {
+	name, err := d.file(id, journalExt)
+	if err != nil {
+		return err
+	}
+	r, err := d.readRecord(strings.TrimSuffix(name, journalExt) + recordExt)
+	if err != nil {
+		return err
+	}
+	if r.Generation != generation {
+		return ErrNotFound
+	}
+	header, err := json.Marshal(journal{ID: id, Generation: generation, Calls: calls})
+	if err != nil {
+		return err
+	}
+	return d.replace(name, seal(d.key, kindJournal, header, nil))
+}
+
+// replace puts b under name so that a reader sees the old file or the new one.
+func (d *Dir) replace(name string, b []byte) error {
+	d.seq.Lock()
+	d.seq.n++
+	tmp := fmt.Sprintf("%s.%d.%d.tmp", name, os.Getpid(), d.seq.n)
+	d.seq.Unlock()
+	if err := writeSynced(tmp, b); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	if err := os.Rename(tmp, name); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return syncDir(d.path)
+}
+
+// Get implements Store.
+func (d *Dir) Get(_ context.Context, id string) (*Record, error) {
+	name, err := d.file(id, recordExt)
+	if err != nil {
+		return nil, err
+	}
+	r, err := d.readRecord(name)
+	if err != nil {
+		return nil, err
+	}
+	if r.ID != id {
+		return nil, fmt.Errorf("%w: file of another run", ErrCorrupt)
+	}
+	if !time.Now().Before(r.Expires) {
+		return nil, ErrExpired
+	}
+	if err := d.applyJournal(r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (d *Dir) readRecord(name string) (*Record, error) {
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	header, body, err := unseal(d.key, kindRecord, b)
+	if err != nil {
+		return nil, err
+	}
+	var r Record
+	if err := json.Unmarshal(header, &r); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if r.Format != FormatVersion {
+		return nil, fmt.Errorf("%w: it has format %d, this version reads %d", ErrFormat, r.Format, FormatVersion)
+	}
+	r.Image = body
+	return &r, nil
+}
+
+// applyJournal replaces r's calls by those of its journal file, if it has one.
+func (d *Dir) applyJournal(r *Record) error {
+	name, err := d.file(r.ID, journalExt)
+	if err != nil {
+		return err
+	}
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	header, _, err := unseal(d.key, kindJournal, b)
+	if err != nil {
+		return err
+	}
+	var j journal
+	if err := json.Unmarshal(header, &j); err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if j.ID == r.ID && j.Generation == r.Generation {
+		r.Calls = j.Calls
+	}
+	return nil
+}
+
+// Delete implements Store. The record goes first: whoever claims the run after
+// that finds it gone, whichever lock file it holds. Ids are never used again.
+func (d *Dir) Delete(_ context.Context, id string) error {
+	if !idPattern.MatchString(id) {
+		return nil
+	}
+	var errs []error
+	for _, ext := range []string{recordExt, journalExt, lockExt} {
+		name := filepath.Join(d.path, id+ext)
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Claim implements Store with a file lock, which the operating system drops
+// when its holder dies.
+func (d *Dir) Claim(_ context.Context, id string) (Claim, error) {
+	name, err := d.file(id, lockExt)
+	if err != nil {
+		return nil, err
+	}
+	l := flock.New(name, flock.SetPermissions(0o600))
+	ok, err := l.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock of run %s: %w", id, err)
+	}
+	if !ok {
+		return nil, ErrClaimed
+	}
+	return &fileClaim{lock: l}, nil
+}
+
+type fileClaim struct {
+	once sync.Once
+	lock *flock.Flock
+}
+
+func (c *fileClaim) Release() { c.once.Do(func() { _ = c.lock.Close() }) }
+
+// Sweep implements Store. A file that does not verify is left for the operator
+// and counts as one record.
+func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
+	names, err := d.ids()
+	if err != nil {
+		return 0, err
+	}
+	left := 0
+	for _, id := range names {
+		r, err := d.readRecord(filepath.Join(d.path, id+recordExt))
+		if err != nil || now.Before(r.Expires) {
+			left++
+			continue
+		}
+		if err := d.remove(ctx, id); err != nil {
+			left++
+		}
+	}
+	return left, nil
+}
+
+// remove deletes an expired run unless somebody is resuming it.
+func (d *Dir) remove(ctx context.Context, id string) error {
+	c, err := d.Claim(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	return d.Delete(ctx, id)
+}
+
+func (d *Dir) ids() ([]string, error) {
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), recordExt); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}

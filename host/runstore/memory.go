@@ -1,0 +1,122 @@
+package runstore
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Memory is a Store that lives and dies with its process. The zero value is
+// ready for use.
+type Memory struct {
+	mu      sync.Mutex
+	records map[string]*Record
+	claims  map[string]bool
+}
+
+var _ Store = (*Memory)(nil)
+
+// Put implements Store.
+func (m *Memory) Put(_ context.Context, r *Record, max int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.records == nil {
+		m.records = make(map[string]*Record)
+	}
+	if _, known := m.records[r.ID]; !known && max > 0 && m.live(time.Now()) >= max {
+		return ErrFull
+	}
+	m.records[r.ID] = clone(r)
+	return nil
+}
+
+func (m *Memory) live(now time.Time) (n int) {
+	for _, r := range m.records {
+		if now.Before(r.Expires) {
+			n++
+		}
+	}
+	return n
+}
+
+// PutCalls implements Store.
+func (m *Memory) PutCalls(_ context.Context, id string, generation uint64, calls []Call) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.records[id]
+	if !ok || r.Generation != generation {
+		return ErrNotFound
+	}
+	r.Calls = slices.Clone(calls)
+	return nil
+}
+
+// Get implements Store.
+func (m *Memory) Get(_ context.Context, id string) (*Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.records[id]
+	if !ok {
+		return nil, ErrNotFound
+	}
+	if !time.Now().Before(r.Expires) {
+		return nil, ErrExpired
+	}
+	return clone(r), nil
+}
+
+// Delete implements Store.
+func (m *Memory) Delete(_ context.Context, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.records, id)
+	return nil
+}
+
+// Claim implements Store.
+func (m *Memory) Claim(_ context.Context, id string) (Claim, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.claims[id] {
+		return nil, ErrClaimed
+	}
+	if m.claims == nil {
+		m.claims = make(map[string]bool)
+	}
+	m.claims[id] = true
+	return &memoryClaim{m: m, id: id}, nil
+}
+
+// Sweep implements Store.
+func (m *Memory) Sweep(_ context.Context, now time.Time) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, r := range m.records {
+		if !now.Before(r.Expires) && !m.claims[id] {
+			delete(m.records, id)
+		}
+	}
+	return len(m.records), nil
+}
+
+type memoryClaim struct {
+	m    *Memory
+	id   string
+	once sync.Once
+}
+
+func (c *memoryClaim) Release() {
+	c.once.Do(func() {
+		c.m.mu.Lock()
+		defer c.m.mu.Unlock()
+		delete(c.m.claims, c.id)
+	})
+}
+
+// clone copies what a caller could change; Image is never written after Put.
+func clone(r *Record) *Record {
+	c := *r
+	c.Calls = slices.Clone(r.Calls)
+	return &c
+}

@@ -1,0 +1,110 @@
+package runstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// FormatVersion is the version of Record as Dir writes it. It changes when an
+// older reader would misread a newer record.
+const FormatVersion = 1
+
+// The reasons for which a store does not return a record. Match with errors.Is.
+var (
+	ErrNotFound = errors.New("no such suspended run")
+	ErrExpired  = errors.New("suspended run has expired")
+	ErrCorrupt  = errors.New("suspended run is damaged or was not written by this installation")
+	ErrFormat   = errors.New("suspended run has a format this version does not read")
+	ErrClaimed  = errors.New("suspended run is claimed by somebody else")
+	ErrFull     = errors.New("too many suspended runs")
+)
+
+// Session is the identity a run belongs to. All fields take part in equality.
+type Session struct {
+	AgentID    string `json:"agentId,omitempty"`
+	SessionKey string `json:"sessionKey,omitempty"`
+	SessionID  string `json:"sessionId,omitempty"`
+	RunID      string `json:"runId,omitempty"` // of the agent turn, not of the cell
+}
+
+// CallState is how far a journaled call had come.
+type CallState string
+
+// The states of a journaled call.
+const (
+	CallQueued   CallState = "queued"    // not dispatched: safe to start
+	CallInFlight CallState = "in_flight" // dispatched, answer unknown
+	CallSettled  CallState = "settled"   // answered, not yet delivered to the guest
+)
+
+// Call is one bridge call in the journal of a run.
+type Call struct {
+	ID             uint64          `json:"id"`
+	Method         string          `json:"method"`
+	Target         string          `json:"target,omitempty"`
+	Path           []string        `json:"path,omitempty"`
+	Args           json.RawMessage `json:"args,omitempty"`
+	Tool           string          `json:"tool,omitempty"` // catalog id, once resolved
+	IdempotencyKey string          `json:"idempotencyKey,omitempty"`
+	State          CallState       `json:"state"`
+	OK             bool            `json:"ok,omitempty"`     // when settled
+	Answer         json.RawMessage `json:"answer,omitempty"` // when settled: the value, or the error's data
+}
+
+// Counters are the parts of a run's telemetry that outlive a suspension.
+type Counters struct {
+	Search     int    `json:"search,omitempty"`
+	Describe   int    `json:"describe,omitempty"`
+	Call       int    `json:"call,omitempty"`
+	Namespace  int    `json:"namespace,omitempty"`
+	CPUMicros  uint64 `json:"cpuMicros,omitempty"`
+	WallMicros int64  `json:"wallMicros,omitempty"`
+	PeakBytes  uint64 `json:"peakBytes,omitempty"`
+}
+
+// Record is one suspended run. A store neither reads nor changes Image.
+type Record struct {
+	ID          string                     `json:"id"`
+	Format      int                        `json:"format"`
+	Generation  uint64                     `json:"generation"` // counts the suspensions of the run; binds a journal to its image
+	GuestBuild  string                     `json:"guestBuild"` // hex of the guest build id the image belongs to
+	Session     Session                    `json:"session"`
+	Language    string                     `json:"language"`
+	Created     time.Time                  `json:"created"`
+	Expires     time.Time                  `json:"expires"`
+	Fingerprint string                     `json:"catalogFingerprint"`
+	Dispatched  bool                       `json:"dispatched"`
+	TimerDue    time.Time                  `json:"timerDue,omitzero"` // zero: no guest timer
+	Scopes      map[string]json.RawMessage `json:"scopes,omitempty"`  // namespace scopes the guest holds, by namespace id
+	Counters    Counters                   `json:"counters"`
+	Calls       []Call                     `json:"calls"`
+	Image       []byte                     `json:"-"`
+}
+
+// Claim is the exclusive right to a suspended run. Release is idempotent.
+type Claim interface {
+	Release()
+}
+
+// Store keeps suspended runs. See the package comment for what every
+// implementation promises.
+type Store interface {
+	// Put stores r, replacing an older record of the same id. It answers
+	// ErrFull when r is new and the store holds max records that have not
+	// expired; max <= 0 means no limit.
+	Put(ctx context.Context, r *Record, max int) error
+	// PutCalls replaces the journal of a stored run. It answers ErrNotFound when
+	// the run is gone or has been suspended anew since generation.
+	PutCalls(ctx context.Context, id string, generation uint64, calls []Call) error
+	// Get returns the record and its journal; the caller owns both.
+	Get(ctx context.Context, id string) (*Record, error)
+	// Delete forgets a run. Forgetting an unknown run is not an error.
+	Delete(ctx context.Context, id string) error
+	// Claim gives the caller the run until Release, or answers ErrClaimed.
+	Claim(ctx context.Context, id string) (Claim, error)
+	// Sweep deletes what has expired and is not claimed, and returns how many
+	// records are left.
+	Sweep(ctx context.Context, now time.Time) (left int, err error)
+}
