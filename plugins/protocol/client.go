@@ -1,0 +1,189 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
+)
+
+// Client is the host's side of the protocol on one connection. It is safe for
+// concurrent use. Every error it returns is an *[Error]. It sets no deadlines.
+type Client struct {
+	rpc protocolpb.PluginClient
+}
+
+// NewClient returns a Client that speaks over cc. The caller keeps cc.
+func NewClient(cc grpc.ClientConnInterface) *Client {
+	return &Client{rpc: protocolpb.NewPluginClient(cc)}
+}
+
+// DialOptions are the message limits a host's connection must have: a larger
+// reply is refused before it is read.
+func DialOptions() []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithDefaultCallOptions(
+		grpc.MaxCallRecvMsgSize(MaxMessageBytes),
+		grpc.MaxCallSendMsgSize(MaxMessageBytes),
+	)}
+}
+
+// Describe asks the plugin who it is and what it offers.
+func (c *Client) Describe(ctx context.Context) (*Description, error) {
+	r, err := c.rpc.Describe(ctx, &protocolpb.DescribeRequest{})
+	if err != nil {
+		return nil, transportError(ctx, err)
+	}
+	d, e := descriptionFromWire(r)
+	if e != nil {
+		return nil, e
+	}
+	return d, nil
+}
+
+// Configure hands the plugin its configuration.
+func (c *Client) Configure(ctx context.Context, conf Configuration) error {
+	r, err := c.rpc.Configure(ctx, &protocolpb.ConfigureRequest{DataDir: conf.DataDir, Config: conf.JSON})
+	if err != nil {
+		return transportError(ctx, err)
+	}
+	return reported(r.GetError())
+}
+
+// CreateScope returns the JSON of a namespace's scope for one run.
+func (c *Client) CreateScope(ctx context.Context, namespace string, run RunContext) (json.RawMessage, error) {
+	r, err := c.rpc.CreateScope(ctx, &protocolpb.CreateScopeRequest{NamespaceId: namespace, Run: runToWire(run)})
+	if err != nil {
+		return nil, transportError(ctx, err)
+	}
+	if err := reported(r.GetError()); err != nil {
+		return nil, err
+	}
+	return required(r.GetScope(), "the scope of namespace "+namespace)
+}
+
+// MapInput returns the tool input for the arguments of a namespace call.
+func (c *Client) MapInput(ctx context.Context, namespace string, run RunContext, mapper string, args []json.RawMessage) (json.RawMessage, error) {
+	req := &protocolpb.MapInputRequest{NamespaceId: namespace, Run: runToWire(run), Mapper: mapper, Args: make([][]byte, len(args))}
+	for i, a := range args {
+		req.Args[i] = a
+	}
+	r, err := c.rpc.MapInput(ctx, req)
+	if err != nil {
+		return nil, transportError(ctx, err)
+	}
+	if err := reported(r.GetError()); err != nil {
+		return nil, err
+	}
+	return required(r.GetInput(), "the input mapped by namespace "+namespace)
+}
+
+// CallTool runs one tool. progress, which may be nil, is called in this
+// goroutine for each progress event, in order, before CallTool returns.
+func (c *Client) CallTool(ctx context.Context, req CallRequest, progress func(json.RawMessage)) (json.RawMessage, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // lets the stream go on every path
+	stream, err := c.rpc.CallTool(ctx, callToWire(req))
+	if err != nil {
+		return nil, transportError(ctx, err)
+	}
+	for {
+		event, err := stream.Recv()
+		if err != nil {
+			return nil, streamError(ctx, req.Tool, err)
+		}
+		switch e := event.GetEvent().(type) {
+		case *protocolpb.CallToolEvent_Result:
+			return required(e.Result, "the result of "+req.Tool)
+		case *protocolpb.CallToolEvent_Error:
+			return nil, errorFromWire(e.Error)
+		case *protocolpb.CallToolEvent_Progress:
+			v, err := required(e.Progress, "the progress of "+req.Tool)
+			if err != nil {
+				return nil, err
+			}
+			if progress != nil {
+				progress(v)
+			}
+		default:
+			return nil, NewError(KindProtocol, CodeMalformedReply, "tool %s sent an event of an unknown type", req.Tool)
+		}
+	}
+}
+
+// Health asks whether the plugin can take calls.
+func (c *Client) Health(ctx context.Context) (HealthStatus, error) {
+	r, err := c.rpc.Health(ctx, &protocolpb.HealthRequest{})
+	if err != nil {
+		return HealthStatus{}, transportError(ctx, err)
+	}
+	return HealthStatus{RunningCalls: int(r.GetRunningCalls())}, reported(r.GetError())
+}
+
+// Drain asks the plugin to refuse new calls and waits for the running ones
+// until shortly before ctx ends. It returns how many had not ended.
+func (c *Client) Drain(ctx context.Context) (int, error) {
+	r, err := c.rpc.Drain(ctx, &protocolpb.DrainRequest{})
+	if err != nil {
+		return 0, transportError(ctx, err)
+	}
+	return int(r.GetRunningCalls()), nil
+}
+
+// reported turns a reply's error field into an error value.
+func reported(w *protocolpb.Error) error {
+	if w == nil {
+		return nil
+	}
+	return errorFromWire(w)
+}
+
+// required returns b if it is JSON and an error that names what otherwise.
+func required(b []byte, what string) (json.RawMessage, error) {
+	v, err := checkedJSON(b, what)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil {
+		return nil, NewError(KindProtocol, CodeMalformedReply, "%s is missing", what)
+	}
+	return v, nil
+}
+
+// streamError is transportError for a call stream, which must not end without
+// a result or an error.
+func streamError(ctx context.Context, tool string, err error) *Error {
+	if errors.Is(err, io.EOF) {
+		return NewError(KindProtocol, CodeMalformedReply, "tool %s ended its stream without a result", tool)
+	}
+	return transportError(ctx, err)
+}
+
+// transportError classifies a failed RPC by its status code. The caller's own
+// context decides first: gRPC reports a local deadline and a remote one alike.
+func transportError(ctx context.Context, err error) *Error {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return NewError(KindTimeout, CodeTimeout, "the plugin did not answer in time")
+	case ctx.Err() != nil:
+		return NewError(KindCancelled, CodeCancelled, "the call was cancelled")
+	}
+	text := status.Convert(err).Message()
+	switch status.Code(err) {
+	case codes.DeadlineExceeded:
+		return NewError(KindTimeout, CodeTimeout, "the plugin did not answer in time")
+	case codes.Canceled, codes.Unavailable:
+		return NewError(KindProcess, CodeCrashed, "the connection to the plugin was lost")
+	case codes.ResourceExhausted:
+		return NewError(KindProtocol, CodeReplyTooLarge, "a message was over the limit of %d bytes: %s", MaxMessageBytes, text)
+	case codes.Unimplemented:
+		return NewError(KindProtocol, CodeMalformedReply, "the plugin does not implement the Quoin protocol: %s", text)
+	default:
+		return NewError(KindProtocol, CodeMalformedReply, "the plugin broke the protocol: %s", text)
+	}
+}

@@ -1,0 +1,161 @@
+package protocol
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
+)
+
+// validText makes s fit a protobuf string, which must be UTF-8.
+func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// checkedJSON returns b if it is JSON, nil if it is empty, and a protocol
+// error that names what otherwise.
+func checkedJSON(b []byte, what string) (json.RawMessage, *Error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	if !json.Valid(b) {
+		return nil, NewError(KindProtocol, CodeMalformedReply, "%s is not JSON", what)
+	}
+	return b, nil
+}
+
+func runToWire(r RunContext) *protocolpb.RunContext {
+	return &protocolpb.RunContext{
+		AgentId:    validText(r.AgentID),
+		SessionKey: validText(r.SessionKey),
+		SessionId:  validText(r.SessionID),
+		RunId:      validText(r.RunID),
+		Config:     r.Config,
+	}
+}
+
+func runFromWire(w *protocolpb.RunContext) RunContext {
+	return RunContext{
+		AgentID:    w.GetAgentId(),
+		SessionKey: w.GetSessionKey(),
+		SessionID:  w.GetSessionId(),
+		RunID:      w.GetRunId(),
+		Config:     nilIfEmpty(w.GetConfig()),
+	}
+}
+
+func nilIfEmpty(b []byte) json.RawMessage {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+func callToWire(c CallRequest) *protocolpb.CallToolRequest {
+	return &protocolpb.CallToolRequest{
+		Tool:           validText(c.Tool),
+		CallId:         validText(c.CallID),
+		IdempotencyKey: validText(c.IdempotencyKey),
+		Run:            runToWire(c.Run),
+		Input:          c.Input,
+	}
+}
+
+func callFromWire(w *protocolpb.CallToolRequest) CallRequest {
+	return CallRequest{
+		Tool:           w.GetTool(),
+		CallID:         w.GetCallId(),
+		IdempotencyKey: w.GetIdempotencyKey(),
+		Run:            runFromWire(w.GetRun()),
+		Input:          nilIfEmpty(w.GetInput()),
+	}
+}
+
+func descriptionToWire(d *Description) *protocolpb.DescribeResponse {
+	w := &protocolpb.DescribeResponse{Id: validText(d.ID), Version: validText(d.Version), Description: validText(d.Description)}
+	for _, t := range d.Tools {
+		w.Tools = append(w.Tools, toolToWire(t))
+	}
+	for _, n := range d.Namespaces {
+		w.Namespaces = append(w.Namespaces, namespaceToWire(n))
+	}
+	return w
+}
+
+func toolToWire(t ToolInfo) *protocolpb.Tool {
+	w := &protocolpb.Tool{
+		Name:        validText(t.Name),
+		Label:       validText(t.Label),
+		Description: validText(t.Description),
+		Parameters:  t.Parameters,
+		Output:      t.Output,
+		ReadOnly:    t.ReadOnly,
+		Idempotent:  t.Idempotent,
+	}
+	for _, e := range t.Examples {
+		w.Examples = append(w.Examples, &protocolpb.Example{
+			Description: validText(e.Description), Input: e.Input, Output: e.Output,
+		})
+	}
+	return w
+}
+
+func namespaceToWire(n NamespaceInfo) *protocolpb.Namespace {
+	w := &protocolpb.Namespace{
+		Id:          validText(n.ID),
+		GlobalName:  validText(n.GlobalName),
+		Description: validText(n.Description),
+		Prompt:      validText(n.Prompt),
+	}
+	for _, t := range n.RequiredTools {
+		w.RequiredTools = append(w.RequiredTools, validText(t))
+	}
+	return w
+}
+
+func descriptionFromWire(w *protocolpb.DescribeResponse) (*Description, *Error) {
+	d := &Description{ID: w.GetId(), Version: w.GetVersion(), Description: w.GetDescription()}
+	for _, wt := range w.GetTools() {
+		t, err := toolFromWire(wt)
+		if err != nil {
+			return nil, err
+		}
+		d.Tools = append(d.Tools, t)
+	}
+	for _, n := range w.GetNamespaces() {
+		d.Namespaces = append(d.Namespaces, NamespaceInfo{
+			ID:            n.GetId(),
+			GlobalName:    n.GetGlobalName(),
+			Description:   n.GetDescription(),
+			Prompt:        n.GetPrompt(),
+			RequiredTools: n.GetRequiredTools(),
+		})
+	}
+	return d, nil
+}
+
+func toolFromWire(w *protocolpb.Tool) (ToolInfo, *Error) {
+	t := ToolInfo{
+		Name:        w.GetName(),
+		Label:       w.GetLabel(),
+		Description: w.GetDescription(),
+		ReadOnly:    w.GetReadOnly(),
+		Idempotent:  w.GetIdempotent(),
+	}
+	var err *Error
+	if t.Parameters, err = checkedJSON(w.GetParameters(), "the input schema of tool "+t.Name); err != nil {
+		return t, err
+	}
+	if t.Output, err = checkedJSON(w.GetOutput(), "the output schema of tool "+t.Name); err != nil {
+		return t, err
+	}
+	for _, we := range w.GetExamples() {
+		e := Example{Description: we.GetDescription()}
+		if e.Input, err = checkedJSON(we.GetInput(), "an example input of tool "+t.Name); err != nil {
+			return t, err
+		}
+		if e.Output, err = checkedJSON(we.GetOutput(), "an example output of tool "+t.Name); err != nil {
+			return t, err
+		}
+		t.Examples = append(t.Examples, e)
+	}
+	return t, nil
+}

@@ -1,0 +1,142 @@
+package protocol
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
+)
+
+// Kind says who is to blame for an [Error]. Kinds are append-only.
+type Kind uint8
+
+const (
+	// KindUnknown is a kind this build does not know, or a forgotten one.
+	KindUnknown Kind = iota
+	// KindTool: the tool ran and says it failed. The message is for the model.
+	KindTool
+	// KindInput: the input does not fit the tool. The message is for the model.
+	KindInput
+	// KindPlugin: a fault inside the plugin, such as a panic.
+	KindPlugin
+	// KindProcess: the plugin process died, never came up or is disabled.
+	KindProcess
+	// KindProtocol: a reply that breaks the protocol or its limits.
+	KindProtocol
+	// KindTimeout: no answer in time. Whether the call took effect is unknown.
+	KindTimeout
+	// KindCancelled: the caller gave up. Whether the call took effect is unknown.
+	KindCancelled
+)
+
+var kindNames = [...]string{"unknown", "tool", "input", "plugin", "process", "protocol", "timeout", "cancelled"}
+
+// String returns the lower-case word for k.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return kindNames[KindUnknown]
+}
+
+// Codes given by the host and the SDK. A tool may use any other word of its
+// own with KindTool. Codes are append-only.
+const (
+	CodeToolError        = "tool_error"          // KindTool: the tool gave no code
+	CodeInvalidInput     = "invalid_input"       // KindInput
+	CodeUnknownTool      = "unknown_tool"        // KindInput
+	CodeUnknownNamespace = "unknown_namespace"   // KindInput
+	CodeUnknownMapper    = "unknown_mapper"      // KindInput
+	CodePanic            = "plugin_panic"        // KindPlugin
+	CodeInvalidOutput    = "invalid_output"      // KindPlugin: a result or scope that is not valid
+	CodeConfigRefused    = "config_refused"      // KindPlugin: Configure failed
+	CodeDraining         = "plugin_draining"     // KindProcess: no new calls
+	CodeCrashed          = "plugin_crashed"      // KindProcess: died while or before the call ran
+	CodeStopped          = "plugin_stopped"      // KindProcess: stopped on purpose
+	CodeDisabled         = "plugin_disabled"     // KindProcess: too many crashes or a refused load
+	CodeStartFailed      = "plugin_start_failed" // KindProcess
+	CodeReplyTooLarge    = "reply_too_large"     // KindProtocol
+	CodeRequestTooLarge  = "request_too_large"   // KindInput
+	CodeMalformedReply   = "malformed_reply"     // KindProtocol
+	CodeTimeout          = "timeout"             // KindTimeout
+	CodeCancelled        = "cancelled"           // KindCancelled
+)
+
+// Error is a failure that crossed, or may cross, the plugin boundary. Errors
+// are compared by Kind and Code, never by Message.
+type Error struct {
+	Kind    Kind
+	Code    string
+	Message string
+	Details json.RawMessage // valid JSON or nil
+}
+
+// NewError returns an Error with a formatted message.
+func NewError(kind Kind, code, format string, args ...any) *Error {
+	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Is reports whether target is an *Error with the same Code and, unless target
+// leaves it unknown, the same Kind.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	if !ok {
+		return false
+	}
+	return t.Code == e.Code && (t.Kind == KindUnknown || t.Kind == e.Kind)
+}
+
+// FromTool reports whether the failure is an answer of the tool or its schema
+// (data for the caller) rather than trouble with the plugin.
+func (e *Error) FromTool() bool { return e.Kind == KindTool || e.Kind == KindInput }
+
+// AsError returns err as an *Error: the one in its chain, or one of KindTool
+// and CodeToolError with err's text. It returns nil for nil.
+func AsError(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{Kind: KindTool, Code: CodeToolError, Message: err.Error()}
+}
+
+// errorToWire converts err for sending; nil stays nil. Details that are not
+// JSON are dropped rather than sent.
+func errorToWire(err error) *protocolpb.Error {
+	e := AsError(err)
+	if e == nil {
+		return nil
+	}
+	w := &protocolpb.Error{Kind: protocolpb.ErrorKind(e.Kind), Code: e.Code, Message: validText(e.Message)}
+	if json.Valid(e.Details) {
+		w.Details = e.Details
+	}
+	return w
+}
+
+// errorFromWire converts a received error. Kinds only the host may give
+// (process, protocol, timeout, cancelled) are kept: a plugin that drains says
+// KindProcess. A missing code becomes CodeToolError.
+func errorFromWire(w *protocolpb.Error) *Error {
+	if w == nil {
+		return nil
+	}
+	e := &Error{Kind: KindUnknown, Code: w.GetCode(), Message: w.GetMessage()}
+	if k := w.GetKind(); k > 0 && int(k) < len(kindNames) {
+		e.Kind = Kind(k)
+	}
+	if e.Code == "" {
+		e.Code = CodeToolError
+	}
+	if len(w.GetDetails()) > 0 && json.Valid(w.GetDetails()) {
+		e.Details = w.GetDetails()
+	}
+	return e
+}

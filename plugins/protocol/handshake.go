@@ -1,0 +1,39 @@
+package protocol
+
+import goplugin "github.com/hashicorp/go-plugin"
+
+// Version is the protocol version this build speaks. A manifest names the
+// version its plugin was built for; the two must be equal.
+const Version = 1
+
+// ServiceName is the name under which the plugin service is dispensed.
+const ServiceName = "quoin"
+
+// MaxMessageBytes is the largest message either side accepts: 16 MiB.
+const MaxMessageBytes = 16 << 20
+
+// Environment variables the host sets for a plugin process besides TZ, HOME
+// and TMPDIR.
+const (
+	// EnvPluginDir is the folder that holds the plugin's manifest.
+	EnvPluginDir = "QUOIN_PLUGIN_DIR"
+	// EnvDataDir is the folder the plugin may write to, also its working
+	// directory and HOME.
+	EnvDataDir = "QUOIN_DATA_DIR"
+)
+
+// Cookie is how a plugin binary recognises that a host started it. It is a
+// courtesy to people who run the binary by hand, not a secret.
+const (
+	CookieKey   = "QUOIN_PLUGIN"
+	CookieValue = "4e9d1f6c-quoin-plugin"
+)
+
+// Handshake returns the handshake both sides use.
+func Handshake() goplugin.HandshakeConfig {
+	return goplugin.HandshakeConfig{
+		ProtocolVersion:  Version,
+		MagicCookieKey:   CookieKey,
+		MagicCookieValue: CookieValue,
+	}
+}

@@ -1,0 +1,114 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
+)
+
+// Register makes a gRPC server answer for s.
+func Register(r grpc.ServiceRegistrar, s Service) {
+	protocolpb.RegisterPluginServer(r, &server{service: s})
+}
+
+// ServerOptions are the message limits a plugin's gRPC server must have.
+func ServerOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(MaxMessageBytes),
+		grpc.MaxSendMsgSize(MaxMessageBytes),
+	}
+}
+
+// server converts between the wire and a Service.
+type server struct {
+	protocolpb.UnimplementedPluginServer
+	service Service
+}
+
+var _ protocolpb.PluginServer = (*server)(nil)
+
+func (s *server) Describe(ctx context.Context, _ *protocolpb.DescribeRequest) (*protocolpb.DescribeResponse, error) {
+	d, err := s.service.Describe(ctx)
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return descriptionToWire(d), nil
+}
+
+func (s *server) Configure(ctx context.Context, r *protocolpb.ConfigureRequest) (*protocolpb.ConfigureResponse, error) {
+	err := s.service.Configure(ctx, Configuration{DataDir: r.GetDataDir(), JSON: nilIfEmpty(r.GetConfig())})
+	return &protocolpb.ConfigureResponse{Error: errorToWire(err)}, nil
+}
+
+func (s *server) CreateScope(ctx context.Context, r *protocolpb.CreateScopeRequest) (*protocolpb.CreateScopeResponse, error) {
+	scope, err := s.service.CreateScope(ctx, r.GetNamespaceId(), runFromWire(r.GetRun()))
+	if err != nil {
+		return &protocolpb.CreateScopeResponse{Error: errorToWire(err)}, nil
+	}
+	return &protocolpb.CreateScopeResponse{Scope: scope}, nil
+}
+
+func (s *server) MapInput(ctx context.Context, r *protocolpb.MapInputRequest) (*protocolpb.MapInputResponse, error) {
+	args := make([]json.RawMessage, len(r.GetArgs()))
+	for i, a := range r.GetArgs() {
+		args[i] = a
+	}
+	input, err := s.service.MapInput(ctx, r.GetNamespaceId(), runFromWire(r.GetRun()), r.GetMapper(), args)
+	if err != nil {
+		return &protocolpb.MapInputResponse{Error: errorToWire(err)}, nil
+	}
+	return &protocolpb.MapInputResponse{Input: input}, nil
+}
+
+func (s *server) CallTool(r *protocolpb.CallToolRequest, stream grpc.ServerStreamingServer[protocolpb.CallToolEvent]) error {
+	// The stream allows one sender at a time and none after the handler has
+	// returned; a tool may hand its progress function to other goroutines.
+	var mu sync.Mutex
+	ended := false
+	progress := func(v json.RawMessage) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if ended {
+			return NewError(KindPlugin, CodeStopped, "progress reported after the call to %s ended", r.GetTool())
+		}
+		return stream.Send(&protocolpb.CallToolEvent{Event: &protocolpb.CallToolEvent_Progress{Progress: v}})
+	}
+	result, err := s.service.CallTool(stream.Context(), callFromWire(r), progress)
+	mu.Lock()
+	defer mu.Unlock()
+	ended = true
+	return stream.Send(lastEvent(r.GetTool(), result, err))
+}
+
+// lastEvent is the event that ends a call. A result over the limit is an error
+// of the plugin, told here so that the host never has to receive it.
+func lastEvent(tool string, result json.RawMessage, err error) *protocolpb.CallToolEvent {
+	const frameSlack = 1024
+	if err == nil && len(result) > MaxMessageBytes-frameSlack {
+		err = NewError(KindProtocol, CodeReplyTooLarge,
+			"the result of %s has %d bytes; the limit is %d: return less, or a page at a time", tool, len(result), MaxMessageBytes-frameSlack)
+	}
+	if err != nil {
+		return &protocolpb.CallToolEvent{Event: &protocolpb.CallToolEvent_Error{Error: errorToWire(err)}}
+	}
+	return &protocolpb.CallToolEvent{Event: &protocolpb.CallToolEvent_Result{Result: result}}
+}
+
+func (s *server) Health(ctx context.Context, _ *protocolpb.HealthRequest) (*protocolpb.HealthResponse, error) {
+	h, err := s.service.Health(ctx)
+	return &protocolpb.HealthResponse{Error: errorToWire(err), RunningCalls: int64(h.RunningCalls)}, nil
+}
+
+func (s *server) Drain(ctx context.Context, _ *protocolpb.DrainRequest) (*protocolpb.DrainResponse, error) {
+	n, err := s.service.Drain(ctx)
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return &protocolpb.DrainResponse{RunningCalls: int64(n)}, nil
+}

@@ -1,0 +1,59 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// RunContext names the run a call belongs to.
+type RunContext struct {
+	AgentID    string          `json:"agentId"`
+	SessionKey string          `json:"sessionKey"`
+	SessionID  string          `json:"sessionId"`
+	RunID      string          `json:"runId"`
+	Config     json.RawMessage `json:"config,omitempty"`
+}
+
+// Configuration is what the host gives a plugin before the first call.
+type Configuration struct {
+	// DataDir is a folder of the plugin's own; it exists and is writable.
+	DataDir string
+	// JSON is the plugin's section of the host configuration; nil when there
+	// is none.
+	JSON json.RawMessage
+}
+
+// CallRequest asks for one tool call.
+type CallRequest struct {
+	Tool string
+	// CallID is unique within the run.
+	CallID string
+	// IdempotencyKey is equal for attempts that must take effect once.
+	IdempotencyKey string
+	Run            RunContext
+	// Input is a JSON object.
+	Input json.RawMessage
+}
+
+// HealthStatus is a plugin's answer to Health.
+type HealthStatus struct {
+	// RunningCalls counts the tool calls that have not ended.
+	RunningCalls int
+}
+
+// Service is the plugin's side of the protocol. All methods may be called at
+// the same time. An error that is not an *[Error] is sent as KindTool with
+// CodeToolError and its text.
+type Service interface {
+	Describe(ctx context.Context) (*Description, error)
+	Configure(ctx context.Context, c Configuration) error
+	// CreateScope returns the tagged JSON tree of a namespace's scope.
+	CreateScope(ctx context.Context, namespace string, run RunContext) (json.RawMessage, error)
+	MapInput(ctx context.Context, namespace string, run RunContext, mapper string, args []json.RawMessage) (json.RawMessage, error)
+	// CallTool may call progress any number of times, from one goroutine at a
+	// time, before it returns.
+	CallTool(ctx context.Context, req CallRequest, progress func(json.RawMessage) error) (json.RawMessage, error)
+	Health(ctx context.Context) (HealthStatus, error)
+	// Drain returns the number of calls still running when ctx ended.
+	Drain(ctx context.Context) (running int, err error)
+}
