@@ -1,0 +1,108 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Source tells where a tool comes from.
+type Source string
+
+// The sources a tool can have.
+const (
+	SourceQuoin  Source = "quoin"  // the host itself (owner "core") and its plugins (owner = plugin id)
+	SourceMCP    Source = "mcp"    // an upstream MCP server (owner = server name)
+	SourceClient Source = "client" // the caller of the run, for this run
+)
+
+// The owners assumed when a Tool names none.
+const (
+	OwnerCore   = "core"   // SourceQuoin
+	OwnerClient = "client" // SourceClient
+)
+
+// Tool is one tool as its provider describes it. A Catalog keeps a copy of the
+// struct, but not of the bytes its fields point to: do not change those.
+type Tool struct {
+	// Name is what the provider calls the tool; 1 to 256 printable bytes.
+	Name string
+	// Label is a short title for people. Optional.
+	Label string
+	// Description says what the tool does and when to use it.
+	Description string
+	// Source defaults to SourceQuoin.
+	Source Source
+	// Owner is the plugin id, MCP server or client that owns the tool, without
+	// ':'. Defaults to OwnerCore or OwnerClient; required for SourceMCP.
+	Owner string
+	// Parameters is the JSON Schema of the input. Empty means any object.
+	Parameters json.RawMessage
+	// Output is the JSON Schema of the result. Optional.
+	Output json.RawMessage
+	// ReadOnly promises that a call changes nothing, Idempotent that repeating
+	// a call with the same input changes nothing more.
+	ReadOnly, Idempotent bool
+	// Examples are calls that work, for the model.
+	Examples []Example
+	// Invoke runs the tool. The input has passed ValidateInput. Progress may
+	// be nil. A Catalog never calls Invoke, and allows it to be nil.
+	Invoke func(ctx context.Context, c Invocation) (json.RawMessage, error)
+}
+
+// ID returns "<source>:<owner>:<name>", unique in a Catalog.
+func (t *Tool) ID() string {
+	return string(t.Source) + ":" + t.Owner + ":" + t.Name
+}
+
+// Example is one call of a tool that works.
+type Example struct {
+	Description string          `json:"description,omitempty"`
+	Input       json.RawMessage `json:"input"`
+	Output      json.RawMessage `json:"output,omitempty"`
+}
+
+// Session is the caller's identity of an agent turn.
+type Session struct {
+	AgentID    string `json:"agentId"`
+	SessionKey string `json:"sessionKey"`
+	SessionID  string `json:"sessionId"`
+	RunID      string `json:"runId"`
+}
+
+// Invocation is one call of one tool.
+type Invocation struct {
+	// ID is unique within the run and names the call in logs.
+	ID string
+	// RunID is the run whose cell makes the call, not the agent turn's.
+	RunID string
+	// ToolID is the tool's id in the catalog.
+	ToolID string
+	// IdempotencyKey stays the same when the call is driven again.
+	IdempotencyKey string
+	// Session is who the run belongs to.
+	Session Session
+	// Input is the input object as JSON.
+	Input json.RawMessage
+	// Progress, if not nil, receives interim results as JSON.
+	Progress func(json.RawMessage)
+}
+
+// Entry is the compact description of a tool: everything but its schemas.
+type Entry struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Label       string `json:"label,omitempty"`
+	Description string `json:"description"`
+	Source      Source `json:"source"`
+	// SourceName is the tool's owner; empty for the host's own tools.
+	SourceName string `json:"sourceName,omitempty"`
+}
+
+// Description is an Entry with all that is loaded on demand.
+type Description struct {
+	Entry
+	// Parameters is {} when the tool gave none.
+	Parameters json.RawMessage `json:"parameters"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	Examples   []Example       `json:"examples,omitempty"`
+}
