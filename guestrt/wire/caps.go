@@ -1,0 +1,39 @@
+package wire
+
+// The caps of protocol version 1. A message beyond one of them cannot be sent
+// and is refused when received.
+const (
+	// MaxFrame is the most payload bytes one frame carries.
+	MaxFrame = 1 << 20
+	// MaxReport is the most bytes one encoded Report may have.
+	MaxReport = 64 << 20
+	// MaxTurn is the most bytes the settlements of one Turn may have.
+	MaxTurn = 64 << 20
+	// MaxSource is the most bytes an encoded Start, source included, may have.
+	MaxSource = 16 << 20
+	// MaxFile is the most bytes of one virtual file.
+	MaxFile = 64 << 20
+	// MaxImage is the most bytes of one snapshot image.
+	MaxImage = 256 << 20
+	// MaxSmall bounds every other message.
+	MaxSmall = 64 << 10
+
+	// MaxRequests is the most bridge calls one Report may carry.
+	MaxRequests = 4096
+	// MaxSettlements is the most settlements one Turn may carry.
+	MaxSettlements = 8192
+	// MaxOutputItems is the most output items one Report may carry.
+	MaxOutputItems = 1 << 20
+	// MaxPathSegments is the most segments a namespace path may have.
+	MaxPathSegments = 64
+	// MaxPathBytes is the most bytes one segment or one file path may have.
+	MaxPathBytes = 4096
+	// MaxTarget is the most bytes of a request's target.
+	MaxTarget = 64 << 10
+	// MaxErrorText is the most bytes of one text field of a GuestError or Fault.
+	MaxErrorText = 16 << 10
+	// MaxNamespaces is the most namespaces one cell may have.
+	MaxNamespaces = 4096
+	// MaxLayers is the most layers a Ready may list.
+	MaxLayers = 64
+)
