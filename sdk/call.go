@@ -1,0 +1,36 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+)
+
+// Call is one tool call in progress. It must not be used after the tool has
+// returned, except for Logger.
+type Call struct {
+	// ID is unique within the run.
+	ID string
+	// Tool is the name of the tool called.
+	Tool string
+	// IdempotencyKey is equal for attempts that must take effect only once.
+	IdempotencyKey string
+	// Run says on whose behalf the call is made.
+	Run RunContext
+	// Logger names the tool and the call in every line.
+	Logger *slog.Logger
+
+	progress func(json.RawMessage) error
+}
+
+// Progress tells the host how far the call is: any value with a JSON form.
+// Values arrive in order and before the result. An error means that nobody
+// listens any more or that v has no JSON form; a tool may ignore it. Safe for
+// concurrent use.
+func (c *Call) Progress(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("progress of %s: %w", c.Tool, err)
+	}
+	return c.progress(b)
+}

@@ -1,0 +1,70 @@
+package sdk
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// drainMargin is how long before its deadline a drain gives up, so that the
+// answer still reaches the host.
+const drainMargin = 50 * time.Millisecond
+
+// calls counts the tool calls in progress. The zero value is ready.
+type calls struct {
+	mu      sync.Mutex
+	running int
+	closed  bool
+	idle    chan struct{} // closed when running reaches 0 after a drain began
+}
+
+// begin counts a call in, unless a drain has begun.
+func (c *calls) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.running++
+	return true
+}
+
+func (c *calls) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running--
+	if c.closed && c.running == 0 {
+		close(c.idle)
+	}
+}
+
+func (c *calls) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running
+}
+
+// drain refuses new calls and waits for the running ones until shortly before
+// ctx ends. It returns how many are left.
+func (c *calls) drain(ctx context.Context) int {
+	c.mu.Lock()
+	if !c.closed {
+		c.closed = true
+		c.idle = make(chan struct{})
+		if c.running == 0 {
+			close(c.idle)
+		}
+	}
+	idle := c.idle
+	c.mu.Unlock()
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-drainMargin))
+		defer cancel()
+	}
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+	return c.count()
+}

@@ -1,0 +1,102 @@
+// Package sdk is how a Go program becomes a Quoin plugin: typed functions turn
+// into tools with JSON Schemas, namespaces give guests verbs for them, and
+// Serve does the rest. This is a complete plugin:
+//
+//	type GetInput struct {
+//		ID int `json:"id" jsonschema:"number of the note" min:"1"`
+//	}
+//
+//	type Note struct {
+//		ID   int    `json:"id"`
+//		Text string `json:"text"`
+//	}
+//
+//	func main() {
+//		notes := map[int]Note{1: {ID: 1, Text: "water the plants"}}
+//
+//		p := sdk.New(sdk.Info{ID: "notes", Version: "1.0.0", Description: "Short notes."}, nil)
+//		get := sdk.AddTool(p, sdk.Tool{
+//			Name:        "notes_get",
+//			Description: "Returns one note.",
+//			ReadOnly:    true,
+//			Examples:    []sdk.Example{{Input: GetInput{ID: 1}}},
+//		}, func(ctx context.Context, c *sdk.Call, in GetInput) (Note, error) {
+//			note, ok := notes[in.ID]
+//			if !ok {
+//				return Note{}, sdk.Errorf("not_found", "there is no note %d", in.ID)
+//			}
+//			return note, nil
+//		})
+//		p.AddNamespace(sdk.Namespace{
+//			ID: "notes", Global: "Notes", Description: "Short notes.",
+//			Scope: sdk.Scope{"get": sdk.Verb(get).Positional("id")},
+//		})
+//		sdk.Serve(p)
+//	}
+//
+// Beside the binary stands plugin.json:
+//
+//	{"id": "notes", "version": "1.0.0", "protocol": 1, "command": "./notes"}
+//
+// A guest now writes `await Notes.get(1)` or `await tools.notes_get({id: 1})`.
+//
+// # Nouns
+//
+// A [Plugin] collects what the process offers. A [Tool] is one function the
+// model can call; adding it yields a [ToolRef]. A [Namespace] is a global
+// object for guests; its [Scope] maps names to verbs, further scopes and plain
+// data; a [Verb] leads to a tool and says how arguments become its input. A
+// [Call] is one call in progress, made on behalf of a run that a [RunContext]
+// names.
+//
+// # Schemas
+//
+// Input and output schemas follow the types as encoding/json encodes them. A
+// field is required unless it is marked omitempty or omitzero. Field tags add
+// to the schema:
+//
+//	jsonschema:"text"   description
+//	enum:"open,closed"  the only values allowed (of a list: of its items)
+//	min:"1" max:"50"    bounds of a number, or of a string's length
+//	default:"20"        filled in when the field is absent; needs omitempty
+//
+// Inputs are checked before the handler runs. Fields the type does not have are
+// refused, and the message names the field, what was expected and what came.
+// Nil slices and maps in results become [] and {}.
+//
+// # Lifecycle
+//
+// Register everything, then call [Serve], which blocks. The host asks for the
+// description, runs the functions given to [Plugin.OnConfigure], and then
+// calls. When the host stops the plugin, running calls may end; when it goes
+// away without a word, they get a moment. Then the functions given to
+// [Plugin.OnClose] run, in reverse order.
+//
+// # Concurrency
+//
+// Registering is for one goroutine, before Serve. Afterwards handlers, scope
+// functions and mapping functions run concurrently with each other and
+// themselves. The context of a call ends when the host cancels the call, stops
+// waiting for it or goes away. A handler that ignores its context keeps
+// running, but nobody waits for it.
+//
+// # Failure
+//
+// A handler returns [Errorf] or an [*Error] for what the model should read.
+// Any other error reaches the model as its text with the code "tool_error". A
+// panic fails the one call with an error that names plugin and tool; its stack
+// goes to the log. A mistake in registration panics at once, with a Safely twin
+// of each function for those who would rather have the error.
+//
+// # Trust
+//
+// The host is trusted. Inputs are written by models and guests: they fit the
+// schema, and that is all that is known of them. A plugin process gets no
+// environment beyond TZ, HOME, TMPDIR and QUOIN_*, no arguments and no terminal.
+//
+// # Not here
+//
+// The package does not start plugins (see package plugins), and sets neither
+// GOMAXPROCS nor memory limits: those are the plugin's own. Package sdktest runs
+// a plugin inside a test.
+package sdk

@@ -1,0 +1,83 @@
+package sdk
+
+import (
+	"fmt"
+	"log/slog"
+	"regexp"
+	"sync"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// Info is a plugin's identity. ID and Version must equal those in its
+// plugin.json.
+type Info struct {
+	// ID names the plugin: a lower-case letter, then up to 62 lower-case
+	// letters, digits and hyphens.
+	ID string
+	// Version is free text, by custom a semantic version.
+	Version string
+	// Description is one line for people.
+	Description string
+}
+
+// Options tune a plugin. A nil *Options means all defaults.
+type Options struct {
+	// Logger receives what the SDK itself has to say, and is what Call.Logger
+	// builds on. Defaults to a logger whose lines the host shows under the
+	// plugin's name.
+	Logger *slog.Logger
+}
+
+// RunContext names the agent, session and run a call belongs to.
+type RunContext = protocol.RunContext
+
+// Plugin collects tools, namespaces and handlers. Register everything before
+// [Serve]; registering is not safe for concurrent use, and nothing may be
+// registered afterwards.
+type Plugin struct {
+	info        Info
+	logger      *slog.Logger
+	tools       map[string]*registeredTool
+	toolOrder   []string
+	namespaces  map[string]*registeredNamespace
+	spaceOrder  []string
+	onConfigure []ConfigureFunc
+	onClose     []func() error
+
+	calls   calls
+	closing sync.Once
+	closed  error
+}
+
+var idPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+
+// New returns a plugin without tools. It panics if the identity is unusable,
+// which is a programmer's mistake.
+func New(info Info, o *Options) *Plugin {
+	if !idPattern.MatchString(info.ID) {
+		panic(fmt.Sprintf("sdk: plugin id %q is not a lower-case letter followed by up to 62 lower-case letters, digits and hyphens", info.ID))
+	}
+	if info.Version == "" {
+		panic("sdk: plugin " + info.ID + " has no version")
+	}
+	p := &Plugin{
+		info:       info,
+		tools:      make(map[string]*registeredTool),
+		namespaces: make(map[string]*registeredNamespace),
+	}
+	if o != nil {
+		p.logger = o.Logger
+	}
+	if p.logger == nil {
+		p.logger = hostLogger()
+	}
+	return p
+}
+
+// ID returns the plugin's id.
+func (p *Plugin) ID() string { return p.info.ID }
+
+// Logger returns the plugin's logger. The host shows its lines under the
+// plugin's name.
+func (p *Plugin) Logger() *slog.Logger { return p.logger }

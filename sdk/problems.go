@@ -1,0 +1,230 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// problems lists what is wrong with v, each as "field: expected …, got …". It
+// knows the keywords that inference and the field tags produce; it may find
+// nothing in a value that other keywords refuse.
+func problems(s *jsonschema.Schema, v any, path string) []string {
+	if s == nil {
+		return nil
+	}
+	if !hasType(s, v) || !inEnum(s, v) {
+		return []string{fmt.Sprintf("%s: expected %s, got %s", fieldName(path), expectation(s), shortJSON(v))}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return objectProblems(s, v, path)
+	case []any:
+		var found []string
+		for i, item := range v {
+			found = append(found, problems(s.Items, item, fmt.Sprintf("%s[%d]", path, i))...)
+		}
+		return found
+	case json.Number:
+		return numberProblems(s, v, path)
+	case string:
+		return lengthProblems(s, v, path)
+	}
+	return nil
+}
+
+func objectProblems(s *jsonschema.Schema, v map[string]any, path string) []string {
+	var found []string
+	for _, name := range s.Required {
+		if _, ok := v[name]; !ok {
+			found = append(found, fmt.Sprintf("%s: missing, expected %s", fieldName(join(path, name)), expectation(s.Properties[name])))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		property, known := s.Properties[name]
+		switch {
+		case known:
+			found = append(found, problems(property, v[name], join(path, name))...)
+		case refusesAll(s.AdditionalProperties):
+			found = append(found, fmt.Sprintf("%s: unknown field%s", fieldName(join(path, name)), suggestion(name, s)))
+		default:
+			found = append(found, problems(s.AdditionalProperties, v[name], join(path, name))...)
+		}
+	}
+	return found
+}
+
+func numberProblems(s *jsonschema.Schema, n json.Number, path string) []string {
+	f, err := n.Float64()
+	if err != nil {
+		return nil
+	}
+	var found []string
+	if s.Minimum != nil && f < *s.Minimum {
+		found = append(found, fmt.Sprintf("%s: expected at least %v, got %s", fieldName(path), *s.Minimum, n))
+	}
+	if s.Maximum != nil && f > *s.Maximum {
+		found = append(found, fmt.Sprintf("%s: expected at most %v, got %s", fieldName(path), *s.Maximum, n))
+	}
+	return found
+}
+
+func lengthProblems(s *jsonschema.Schema, text, path string) []string {
+	n := utf8.RuneCountInString(text)
+	var found []string
+	if s.MinLength != nil && n < *s.MinLength {
+		found = append(found, fmt.Sprintf("%s: expected at least %d characters, got %d", fieldName(path), *s.MinLength, n))
+	}
+	if s.MaxLength != nil && n > *s.MaxLength {
+		found = append(found, fmt.Sprintf("%s: expected at most %d characters, got %d", fieldName(path), *s.MaxLength, n))
+	}
+	return found
+}
+
+// hasType reports whether v is of a type s allows.
+func hasType(s *jsonschema.Schema, v any) bool {
+	types := s.Types
+	if s.Type != "" {
+		types = []string{s.Type}
+	}
+	if len(types) == 0 {
+		return true
+	}
+	got := jsonType(v)
+	return slices.Contains(types, got) || got == "integer" && slices.Contains(types, "number")
+}
+
+// jsonType is the JSON Schema type of a decoded value.
+func jsonType(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case json.Number:
+		if f, err := v.Float64(); err == nil && f == math.Trunc(f) {
+			return "integer"
+		}
+		return "number"
+	}
+	return "object"
+}
+
+func inEnum(s *jsonschema.Schema, v any) bool {
+	if s.Enum == nil {
+		return true
+	}
+	return slices.ContainsFunc(s.Enum, func(e any) bool { return jsonschema.Equal(e, v) })
+}
+
+// expectation says in a few words what s wants.
+func expectation(s *jsonschema.Schema) string {
+	if s == nil {
+		return "a value"
+	}
+	if len(s.Enum) > 0 {
+		words := make([]string, len(s.Enum))
+		for i, e := range s.Enum {
+			words[i] = shortJSON(e)
+		}
+		return "one of " + strings.Join(words, ", ")
+	}
+	types := s.Types
+	if s.Type != "" {
+		types = []string{s.Type}
+	}
+	if len(types) == 0 {
+		return "any value"
+	}
+	if slices.Contains(types, "array") && s.Items != nil {
+		return "array of " + expectation(s.Items)
+	}
+	return strings.Join(types, " or ")
+}
+
+// refusesAll reports whether s is the schema that nothing fits, as inference
+// writes it for structs.
+func refusesAll(s *jsonschema.Schema) bool {
+	if s == nil || s.Not == nil {
+		return false
+	}
+	b, err := json.Marshal(s)
+	return err == nil && (string(b) == "false" || string(b) == `{"not":{}}`)
+}
+
+// suggestion names the known field closest to an unknown one.
+func suggestion(name string, s *jsonschema.Schema) string {
+	best, bestDistance := "", 1+len(name)/3
+	for _, known := range slices.Sorted(maps.Keys(s.Properties)) {
+		if strings.EqualFold(known, name) {
+			return fmt.Sprintf(", did you mean %q?", known)
+		}
+		if d := editDistance(name, known); d <= bestDistance && (best == "" || d < bestDistance) {
+			best, bestDistance = known, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %q?", best)
+}
+
+// editDistance is the Levenshtein distance in bytes, of names cut to 64 bytes.
+func editDistance(a, b string) int {
+	const longest = 64
+	a, b = a[:min(len(a), longest)], b[:min(len(b), longest)]
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func fieldName(path string) string {
+	if path == "" {
+		return "the input"
+	}
+	return path
+}
+
+// shortJSON is the JSON of a value, cut to a length that fits a message.
+func shortJSON(v any) string {
+	const longest = 60
+	b, err := json.Marshal(v)
+	if err != nil {
+		return jsonType(v)
+	}
+	text := strings.ToValidUTF8(string(b), "\uFFFD")
+	if utf8.RuneCountInString(text) > longest {
+		text = string([]rune(text)[:longest]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,65 @@
+package sdk
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// closeGrace is how long calls may go on after the host has gone.
+const closeGrace = 2 * time.Second
+
+// Serve hands the process over to the host: it returns when the host stops the
+// plugin or goes away, after the OnClose functions have run. Call it last in
+// main. Run by hand, the binary explains itself and exits with status 1.
+//
+// Standard output belongs to the handshake with the host. Print to the log
+// instead; what is printed all the same is shown in the host's log.
+func Serve(p *Plugin) {
+	if os.Getenv(protocol.CookieKey) != protocol.CookieValue {
+		fmt.Fprintf(os.Stderr, "%s %s is a plugin for Quoin and is started by a Quoin host.\n"+
+			"Put this binary and its plugin.json in a folder of the host's plugin directory.\n", p.info.ID, p.info.Version)
+		os.Exit(1)
+	}
+	go stopWithHost(os.Stdin, p)
+	goplugin.Serve(&goplugin.ServeConfig{
+		HandshakeConfig: protocol.Handshake(),
+		Plugins:         protocol.PluginSet(p.Service()),
+		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
+			return grpc.NewServer(append(opts, protocol.ServerOptions()...)...)
+		},
+		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: os.Stderr, JSONFormat: true}),
+	})
+	shutDown(p)
+}
+
+// stopWithHost ends the process when the host is gone. The host holds the other
+// end of standard input and never writes to it, so its end is the host's.
+func stopWithHost(stdin io.Reader, p *Plugin) {
+	if _, err := io.Copy(io.Discard, stdin); err != nil {
+		p.logger.Warn("reading standard input", "error", err)
+	}
+	shutDown(p)
+	os.Exit(0)
+}
+
+// shutDown lets running calls end within closeGrace and closes the plugin.
+func shutDown(p *Plugin) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+	defer cancel()
+	if left := p.calls.drain(ctx); left > 0 {
+		p.logger.Warn("stopping while calls are running", slog.Int("calls", left))
+	}
+	if err := p.close(); err != nil {
+		p.logger.Error("closing the plugin", "error", err)
+	}
+}
