@@ -1,0 +1,56 @@
+// Package prelude holds the part of the guest that is written in the guest's own
+// language: the globals a cell sees, the bridge that carries its calls to the
+// host, and the conversion of its values to JSON. It is for the engine, which
+// evaluates [JS] before any guest code runs; nobody else needs it.
+//
+// # Model
+//
+// The script's value is a factory. Given native, what the engine offers, it
+// installs the globals and returns entry, what the engine drives the guest by:
+//
+//	native = { file(path): string | undefined, rejections: array-like }
+//	entry  = { start(configJSON, cell), settle(id, ok, json): boolean, fire(): boolean, drain(): string }
+//
+// A turn settles calls, runs jobs, fires the due timers one by one with jobs
+// between, and drains once. The document that drain returns is
+//
+//	{"s": 0 waiting | 1 done | 2 failed, "v": value (s 1), "e": {name, message, stack, kind} (s 2),
+//	 "o": [["text", string] | ["json", value]], "r": [[id, method, ...]], "p": pending calls,
+//	 "t": milliseconds to the next timer, or -1}
+//
+// A failure's kind is "exception", "unhandled_rejection", or "value_limit" when
+// the program died of a value too big to convert. A cell is done when its
+// promise has settled and no call is pending; timers do not keep it alive.
+//
+// # Order and blocking
+//
+// Output and calls appear in the order in which the guest made them, ids ascend.
+// Timers fire by due time, then creation; one that is set while timers fire
+// waits for the next turn, so that a chain of zero delays cannot keep calls from
+// leaving. native.file blocks inside a turn. start, settle, fire and drain may
+// run guest code (a getter, a patched then), so the engine's deadline and memory
+// limit must cover each of them.
+//
+// # Failure
+//
+// start, settle, fire and drain do not throw for what a guest does; the engine's
+// own interrupt and an exhausted heap pass through them. A guest mistake in a
+// call rejects that call with a plain Error whose code is "invalid_input".
+//
+// # Trust
+//
+// The guest is hostile. Every built-in the bridge uses is captured before guest
+// code runs, in src/intrinsics.ts, and called without a property lookup that a
+// patched prototype could answer. There is no for-of, no spread, no array
+// destructuring and no await in the sources, array writes go to lists without a
+// prototype, and options are read from own properties only. Neither native nor
+// entry is reachable from a guest object, function or stack. So a guest that
+// patches JSON, Promise or a prototype breaks its own results at most. What
+// comes from the host is trusted to be well-formed.
+//
+// # What it does not do
+//
+// It decides nothing: which tools exist, whether a path is callable, and how
+// many calls run at once is up to the host. Stacks leave it raw; package
+// guestserver maps and filters them.
+package prelude

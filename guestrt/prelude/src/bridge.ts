@@ -1,0 +1,91 @@
+// Bridge calls: the requests that leave the guest and the promises that wait
+// for their answers.
+
+import { limitError, toJSONText } from "./convert";
+import { fillError, inputError } from "./errors";
+import * as $ from "./intrinsics";
+import { caps, maxPending } from "./limits";
+import { quote, utf8Size } from "./strings";
+
+interface Pending {
+  resolve: (value: unknown) => void;
+  reject: (reason: unknown) => void;
+  error: Error;
+}
+
+const pending = new $.MapConstructor<number, Pending>();
+let lastID = 0;
+let requests = "";
+let bytes = 0;
+
+/** How many calls wait for an answer. */
+export function pendingCalls(): number {
+  return $.mapSize(pending);
+}
+
+/**
+ * Issues a call. The fields are JSON texts, which follow the id in the request.
+ * The promise is the engine's own; whatever a guest makes of its prototype is
+ * the guest's affair.
+ */
+export function request(fields: string, toolId?: string): Promise<unknown> {
+  if (pendingCalls() >= maxPending) {
+    const error = inputError("too many pending calls: at most " + maxPending + " may wait at once", toolId);
+    $.define(error, "code", "too_many_pending_tool_calls", true, true);
+    return rejected(error);
+  }
+  const id = lastID + 1;
+  const item = (requests === "" ? "[" : ",[") + id + "," + fields + "]";
+  const size = utf8Size(item);
+  if (bytes + size > caps.bytes + 4096) {
+    return rejected(limitError("the calls issued at once carry more than " + caps.bytes + " bytes"));
+  }
+  const error = new $.ErrorConstructor("");
+  const promise = new $.PromiseConstructor<unknown>((resolve, reject) => {
+    $.mapSet(pending, id, { __proto__: null, resolve, reject, error } as unknown as Pending);
+  });
+  lastID = id;
+  requests += item;
+  bytes += size;
+  return promise;
+}
+
+/** Answers a call; false if none of that id waits. */
+export function settle(id: number, ok: boolean, json: string): boolean {
+  const call: Pending | undefined = $.mapGet(pending, id);
+  if (call === undefined) return false;
+  $.mapDelete(pending, id);
+  let value: any;
+  try {
+    value = json === "" ? undefined : $.parseJSON(json);
+  } catch (error) {
+    call.reject(error);
+    return true;
+  }
+  if (ok) call.resolve(value);
+  else call.reject(fillError(call.error, value));
+  return true;
+}
+
+/** Takes the requests since the last call, as a JSON array. */
+export function takeRequests(): string {
+  const taken = "[" + requests + "]";
+  requests = "";
+  bytes = 0;
+  return taken;
+}
+
+/** A promise that is rejected already, for a call that was made wrongly. */
+export function rejected(reason: unknown): Promise<never> {
+  return new $.PromiseConstructor<never>((_, reject) => reject(reason));
+}
+
+/** A call's arguments as JSON, or the text of its only argument when single. */
+export function argumentsJSON(value: unknown): string {
+  return toJSONText(value, caps);
+}
+
+/** A string as a request field. */
+export function field(text: string): string {
+  return quote(text);
+}

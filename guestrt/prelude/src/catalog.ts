@@ -1,0 +1,136 @@
+// The catalog as the guest sees it: ALL_TOOLS and tools.
+
+import { argumentsJSON, field, rejected, request } from "./bridge";
+import { inputError, typeName } from "./errors";
+import * as $ from "./intrinsics";
+import { deepFreeze } from "./lazy";
+import type { Native } from "./native";
+import { trimText } from "./intrinsics";
+
+/** Builds the frozen list of catalog entries. */
+export function buildEntries(native: Native): unknown {
+  const file = native.file("catalog.json");
+  return deepFreeze(file === undefined ? [] : $.parseJSON(file), false);
+}
+
+const search = (query?: unknown, options?: unknown): Promise<unknown> => {
+  try {
+    if (query === undefined || query === null) query = "";
+    if (typeof query !== "string") {
+      throw inputError("tools.search expects the query as a string, got " + typeName(query));
+    }
+    return request('"search",' + field(query) + "," + searchOptions(options));
+  } catch (error) {
+    return rejected(error);
+  }
+};
+
+function searchOptions(options: any): string {
+  if (options === undefined || options === null) return "{}";
+  if (typeof options !== "object") {
+    throw inputError("tools.search expects its options as an object such as {limit: 5}, got " + typeName(options));
+  }
+  const limit = $.ownValue(options, "limit");
+  if (limit === undefined || limit === null) return "{}";
+  if (typeof limit !== "number" || limit < 1 || limit > 0x7fffffff || $.floor(limit) !== limit) {
+    const got = typeof limit === "number" ? "" + limit : typeName(limit);
+    throw inputError("tools.search expects limit to be a positive integer, got " + got);
+  }
+  return '{"limit":' + limit + "}";
+}
+
+const describe = (id?: unknown): Promise<unknown> => {
+  try {
+    return request('"describe",' + field(toolName("tools.describe", id)), id as string);
+  } catch (error) {
+    return rejected(error);
+  }
+};
+
+const call = (id?: unknown, input?: unknown): Promise<unknown> => {
+  try {
+    return callTool(toolName("tools.call", id), input);
+  } catch (error) {
+    return rejected(error);
+  }
+};
+
+function toolName(caller: string, id: unknown): string {
+  if (typeof id === "string" && trimText(id) !== "") return id;
+  const got = typeof id === "string" ? "a blank string" : typeName(id);
+  throw inputError(caller + " expects a tool id or name as a string, got " + got);
+}
+
+function callTool(id: string, input: unknown): Promise<unknown> {
+  const json = input === undefined || input === null ? "{}" : argumentsJSON(input);
+  return request('"call",' + field(id) + "," + json, id);
+}
+
+/**
+ * Builds tools: search, describe, call, and one function per safe name. The
+ * names are read from the host when first needed, the functions made one by
+ * one as they are used.
+ */
+export function buildTools(native: Native): object {
+  const target = $.createObject(null);
+  addFunction(target, "search", search);
+  addFunction(target, "describe", describe);
+  addFunction(target, "call", call);
+  let names: any;
+  const table = () => {
+    if (names === undefined) {
+      const file = native.file("tools.json");
+      names = $.setPrototypeOf(file === undefined ? {} : $.parseJSON(file), null);
+    }
+    return names;
+  };
+  const find = (key: PropertyKey): unknown => {
+    if (!$.hasOwn(target, key) && typeof key === "string") {
+      const id = table()[key];
+      if (typeof id === "string") addFunction(target, key, toolFunction(id));
+    }
+    return target[key];
+  };
+  const complete = () => {
+    const all = $.keysOf(table());
+    for (let i = 0; i < all.length; i++) find(all[i]!);
+    return target;
+  };
+  return new $.ProxyConstructor(target, {
+    __proto__: null,
+    get: (_: object, key: PropertyKey) => find(key),
+    has: (_: object, key: PropertyKey) => find(key) !== undefined,
+    getOwnPropertyDescriptor: (_: object, key: PropertyKey) => {
+      find(key);
+      return $.getOwnDescriptor(target, key);
+    },
+    ownKeys: () => $.ownKeys(complete()),
+    isExtensible: () => {
+      $.preventExtensions(complete());
+      return false;
+    },
+    preventExtensions: () => {
+      $.preventExtensions(complete());
+      return true;
+    },
+    set: () => false,
+    defineProperty: () => false,
+    deleteProperty: () => false,
+    setPrototypeOf: () => false,
+  } as ProxyHandler<any>);
+}
+
+function toolFunction(id: string): (input?: unknown) => Promise<unknown> {
+  return (input) => {
+    try {
+      return callTool(id, input);
+    } catch (error) {
+      return rejected(error);
+    }
+  };
+}
+
+function addFunction(target: object, name: string, body: (...args: any[]) => unknown): void {
+  $.define(body, "name", name, false, false);
+  $.define(target, name, $.freeze(body), true, false);
+}

@@ -1,0 +1,67 @@
+// console: one bounded text output per call, which never throws.
+
+import { toNote, type Caps } from "./convert";
+import { errorLine, isError } from "./errors";
+import * as $ from "./intrinsics";
+import { functionText, note } from "./output";
+import { clip } from "./strings";
+
+const maxLine = 16384;
+const noteCaps: Caps = { __proto__: null, nodes: 2000, depth: 6, bytes: maxLine, entries: 100, chars: 4096 } as any;
+
+/**
+ * Builds the console. Warnings and errors carry a prefix, since all levels end
+ * up in one output. Its methods may be replaced by the guest, as anywhere.
+ */
+export function newConsole(): object {
+  const console = $.createObject($.objectPrototype);
+  const log = method("");
+  addMethod(console, "log", log);
+  addMethod(console, "info", method(""));
+  addMethod(console, "debug", method(""));
+  addMethod(console, "dir", (value: unknown) => log(value));
+  addMethod(console, "table", (value: unknown) => log(value));
+  addMethod(console, "warn", method("[warn] "));
+  addMethod(console, "error", method("[error] "));
+  addMethod(console, "trace", method("[trace] "));
+  addMethod(console, "assert", assertion(method("[assert] ")));
+  return console;
+}
+
+function addMethod(console: object, name: string, body: (...args: any[]) => void): void {
+  $.define(body, "name", name, false, true);
+  $.define(console, name, body, true, true);
+}
+
+function method(prefix: string): (...args: unknown[]) => void {
+  return (...args) => {
+    let line = prefix;
+    for (let i = 0; i < args.length && line.length <= maxLine; i++) {
+      line += (i > 0 ? " " : "") + inspect(args[i]);
+    }
+    note(clip(line, maxLine));
+  };
+}
+
+function assertion(fail: (...args: unknown[]) => void): (...args: unknown[]) => void {
+  return (ok, ...args) => {
+    if (ok) return;
+    if (args.length === 0) fail("assertion failed");
+    else $.apply(fail, undefined, args);
+  };
+}
+
+/** A value in readable form, bounded, without ever throwing. */
+export function inspect(value: any): string {
+  switch (typeof value) {
+    case "string":
+      return value;
+    case "symbol":
+      return $.symbolToString(value);
+    case "function":
+      return functionText(value);
+    case "object":
+      if (value !== null) return isError(value) ? errorLine(value) : toNote(value, noteCaps);
+  }
+  return "" + value;
+}

@@ -1,0 +1,133 @@
+// Errors in both directions: those the bridge hands to the guest, and the
+// account of a failure that leaves it.
+
+import { isLimitError, toNote, type Caps } from "./convert";
+import * as $ from "./intrinsics";
+import { Kind } from "./intrinsics";
+import { clip, quote } from "./strings";
+
+/** What a failed bridge call carries besides its message. */
+export interface CallError {
+  message?: string;
+  code?: string;
+  toolId?: string;
+  effectStatus?: string;
+}
+
+const maxName = 256;
+const maxMessage = 8192;
+const maxStack = 8192;
+const noteCaps: Caps = { __proto__: null, nodes: 500, depth: 4, bytes: maxMessage, entries: 50, chars: 1000 } as any;
+
+/** The error for a call that the guest made wrongly. */
+export function inputError(message: string, toolId?: string): Error {
+  const error = new $.ErrorConstructor(message);
+  $.define(error, "code", "invalid_input", true, true);
+  if (toolId !== undefined) $.define(error, "toolId", toolId, true, true);
+  return error;
+}
+
+/**
+ * Turns the error made when a call was issued into the one it fails with, so
+ * that its stack shows the call and not the bridge.
+ */
+export function fillError(error: Error, from: CallError): Error {
+  const message = $.ownValue(from, "message");
+  $.define(error, "message", typeof message === "string" ? message : "the call failed", false, true);
+  $.define(error, "stack", guestFrames(ownStack(error)), false, true);
+  copyField(error, from, "code");
+  copyField(error, from, "toolId");
+  copyField(error, from, "effectStatus");
+  return error;
+}
+
+function copyField(error: Error, from: CallError, key: string): void {
+  const value = $.ownValue(from, key);
+  if (typeof value === "string" && value !== "") $.define(error, key, value, true, true);
+}
+
+function ownStack(error: Error): string {
+  const stack = $.ownValue(error, "stack");
+  return typeof stack === "string" ? stack : "";
+}
+
+/** Drops the prelude's own frames from a stack. */
+function guestFrames(stack: string): string {
+  let kept = "";
+  for (let from = 0; from < stack.length; ) {
+    const newline = $.indexOfText(stack, "\n", from);
+    const to = newline < 0 ? stack.length : newline + 1;
+    const line = $.sliceText(stack, from, to);
+    if ($.indexOfText(line, "(quoin:prelude") < 0) kept += line;
+    from = to;
+  }
+  return kept;
+}
+
+/** Names a value's type for a message about a wrong argument. */
+export function typeName(value: unknown): string {
+  if (value === null) return "null";
+  if (typeof value === "object" && $.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : typeof value;
+}
+
+/** Whether a value is an Error or an instance of a class that extends it. */
+export function isError(value: unknown): boolean {
+  try {
+    return typeof value === "object" && value !== null && $.kindOf(value) === Kind.Error;
+  } catch {
+    return false;
+  }
+}
+
+/** Writes an error as "Name: message". */
+export function errorLine(error: any): string {
+  const name = readText(error, "name", "Error");
+  const message = readText(error, "message", "");
+  return name === "" ? message : message === "" ? name : name + ": " + message;
+}
+
+/** Reads a property that should be a string. Guest getters may run, and may throw. */
+function readText(holder: any, key: string, missing: string): string {
+  try {
+    const value = holder[key];
+    return typeof value === "string" ? value : missing;
+  } catch {
+    return missing;
+  }
+}
+
+/** The failure report of a thrown value, as JSON. The kind "exception" gives way to "value_limit". */
+export function failureJSON(thrown: any, kind: string): string {
+  let name = "";
+  let message: string;
+  let stack = "";
+  if (isError(thrown)) {
+    name = readText(thrown, "name", "Error");
+    message = readText(thrown, "message", "");
+    stack = readText(thrown, "stack", "");
+    if (kind === "exception" && isLimitError(thrown)) kind = "value_limit";
+  } else {
+    message = thrownText(thrown);
+  }
+  return (
+    '{"name":' + quote(clip(name, maxName)) +
+    ',"message":' + quote(clip(message, maxMessage)) +
+    ',"stack":' + quote(clip(stack, maxStack)) +
+    ',"kind":' + quote(kind) + "}"
+  );
+}
+
+function thrownText(thrown: any): string {
+  switch (typeof thrown) {
+    case "string":
+      return thrown;
+    case "symbol":
+      return $.symbolToString(thrown);
+    case "function":
+      return "[function]";
+    case "object":
+      return thrown === null ? "null" : toNote(thrown, noteCaps);
+  }
+  return "" + thrown;
+}

@@ -1,0 +1,154 @@
+// Every built-in that the prelude uses, captured before any guest code runs.
+//
+// Prelude code calls these and nothing else: no method of a guest-visible
+// prototype, no iteration protocol, no property that an object does not own.
+// Whatever a guest does to the built-ins later stays invisible to the bridge.
+
+/** Turns a method into a function that takes its receiver first. */
+const uncurryThis: (method: any) => (self: any, ...args: any[]) => any = Function.prototype.bind.bind(
+  Function.prototype.call,
+) as any;
+
+const getterOf = (holder: object, key: PropertyKey) =>
+  uncurryThis(Object.getOwnPropertyDescriptor(holder, key)!.get);
+
+export const apply = Reflect.apply;
+export const deleteProperty = Reflect.deleteProperty;
+export const ownKeys = Reflect.ownKeys;
+export const reflectGet = Reflect.get;
+export const createObject = Object.create;
+export const defineOwn = Object.defineProperty;
+export const freeze = Object.freeze;
+export const preventExtensions = Object.preventExtensions;
+export const getOwnDescriptor = Object.getOwnPropertyDescriptor;
+export const getPrototypeOf = Object.getPrototypeOf;
+export const setPrototypeOf = Object.setPrototypeOf;
+export const hasOwn = Object.hasOwn;
+export const keysOf = Object.keys;
+export const isArray = Array.isArray;
+export const parseJSON = JSON.parse;
+export const stringify = JSON.stringify;
+export const encodeURIText = encodeURIComponent;
+export const unescapeText = unescape;
+export const now = Date.now;
+export const floor = Math.floor;
+
+export const ErrorConstructor = Error;
+export const TypeErrorConstructor = TypeError;
+export const MapConstructor = Map;
+export const SetConstructor = Set;
+export const WeakSetConstructor = WeakSet;
+export const PromiseConstructor = Promise;
+export const ProxyConstructor = Proxy;
+export const Uint8ArrayConstructor = Uint8Array;
+
+export const objectPrototype = Object.prototype;
+export const arrayPrototype = Array.prototype;
+export const errorPrototype = Error.prototype;
+const typedArrayPrototype = getPrototypeOf(Uint8Array.prototype);
+
+export const joinParts = uncurryThis(Array.prototype.join);
+export const promiseThen = uncurryThis(Promise.prototype.then);
+export const mapGet = uncurryThis(Map.prototype.get);
+export const mapSet = uncurryThis(Map.prototype.set);
+export const mapDelete = uncurryThis(Map.prototype.delete);
+export const mapForEach = uncurryThis(Map.prototype.forEach);
+export const mapSize = getterOf(Map.prototype, "size");
+export const setHas = uncurryThis(Set.prototype.has);
+export const setAdd = uncurryThis(Set.prototype.add);
+export const setDelete = uncurryThis(Set.prototype.delete);
+export const setForEach = uncurryThis(Set.prototype.forEach);
+export const setSize = getterOf(Set.prototype, "size");
+export const weakSetHas = uncurryThis(WeakSet.prototype.has);
+export const weakSetAdd = uncurryThis(WeakSet.prototype.add);
+export const charCodeAt = uncurryThis(String.prototype.charCodeAt);
+export const indexOfText = uncurryThis(String.prototype.indexOf);
+export const sliceText = uncurryThis(String.prototype.slice);
+export const trimText = uncurryThis(String.prototype.trim);
+export const matchText = uncurryThis(RegExp.prototype.exec);
+export const regExpSource = getterOf(RegExp.prototype, "source");
+export const regExpToString = uncurryThis(RegExp.prototype.toString);
+export const dateGetTime = uncurryThis(Date.prototype.getTime);
+export const dateToISOString = uncurryThis(Date.prototype.toISOString);
+export const symbolToString = uncurryThis(Symbol.prototype.toString);
+export const numberValueOf = uncurryThis(Number.prototype.valueOf);
+export const stringValueOf = uncurryThis(String.prototype.valueOf);
+export const booleanValueOf = uncurryThis(Boolean.prototype.valueOf);
+export const bigIntValueOf = uncurryThis(BigInt.prototype.valueOf);
+export const symbolValueOf = uncurryThis(Symbol.prototype.valueOf);
+export const typedArrayName = getterOf(typedArrayPrototype, Symbol.toStringTag);
+export const typedArrayLength = getterOf(typedArrayPrototype, "length");
+export const arrayBufferByteLength = getterOf(ArrayBuffer.prototype, "byteLength");
+export const dataViewBuffer = getterOf(DataView.prototype, "buffer");
+export const dataViewByteOffset = getterOf(DataView.prototype, "byteOffset");
+export const dataViewByteLength = getterOf(DataView.prototype, "byteLength");
+
+/** The built-in classes whose instances do not convert as plain objects. */
+export const enum Kind {
+  Plain,
+  Array,
+  Error,
+  Date,
+  Map,
+  Set,
+  RegExp,
+  TypedArray,
+  ArrayBuffer,
+  DataView,
+  Boxed,
+}
+
+const kinds = new Map<object, Kind>();
+kinds.set(Object.prototype, Kind.Plain);
+kinds.set(Error.prototype, Kind.Error);
+kinds.set(Date.prototype, Kind.Date);
+kinds.set(Map.prototype, Kind.Map);
+kinds.set(Set.prototype, Kind.Set);
+kinds.set(RegExp.prototype, Kind.RegExp);
+kinds.set(typedArrayPrototype, Kind.TypedArray);
+kinds.set(ArrayBuffer.prototype, Kind.ArrayBuffer);
+kinds.set(DataView.prototype, Kind.DataView);
+kinds.set(Number.prototype, Kind.Boxed);
+kinds.set(String.prototype, Kind.Boxed);
+kinds.set(Boolean.prototype, Kind.Boxed);
+kinds.set(BigInt.prototype, Kind.Boxed);
+kinds.set(Symbol.prototype, Kind.Boxed);
+
+/** A prototype chain longer than this (a Proxy can make one up) counts as plain. */
+const maxChain = 1000;
+
+/**
+ * Names the class of an object by its prototype chain. The chain only nominates:
+ * whoever acts on the answer still asks the object's internal slots.
+ */
+export function kindOf(value: object): Kind {
+  if (isArray(value)) return Kind.Array;
+  let proto = getPrototypeOf(value);
+  for (let hops = 0; proto !== null && hops < maxChain; hops++) {
+    const kind = mapGet(kinds, proto);
+    if (kind !== undefined) return kind;
+    proto = getPrototypeOf(proto);
+  }
+  return Kind.Plain;
+}
+
+/** Defines a data property, whatever Object.prototype may hold by now. */
+export function define(target: object, key: PropertyKey, value: unknown, enumerable: boolean, writable: boolean): void {
+  defineOwn(target, key, {
+    __proto__: null,
+    value,
+    enumerable,
+    writable,
+    configurable: writable,
+  } as PropertyDescriptor);
+}
+
+/** An array on which index writes can meet no setter. */
+export function newList(): any[] {
+  return setPrototypeOf([], null);
+}
+
+/** Reads a property that the object itself owns, else undefined. */
+export function ownValue(target: any, key: string): any {
+  return hasOwn(target, key) ? target[key] : undefined;
+}

@@ -1,0 +1,42 @@
+// Values built at first touch, and deep freezing of parsed data.
+
+import * as $ from "./intrinsics";
+
+/**
+ * Defines a property whose value is built when first read. With replace it then
+ * becomes plain, constant data; else it stays an accessor, constant from the
+ * start. A build that throws is tried again at the next touch.
+ */
+export function defineLazy(target: object, key: string, enumerable: boolean, replace: boolean, build: () => unknown): void {
+  let value: unknown;
+  let built = false;
+  $.defineOwn(target, key, {
+    __proto__: null,
+    get: () => {
+      if (!built) {
+        value = build();
+        built = true;
+        if (replace) becomeData(target, key, value, enumerable);
+      }
+      return value;
+    },
+    set: undefined,
+    enumerable,
+    configurable: replace,
+  } as PropertyDescriptor);
+}
+
+/** The accessor may be gone, or fixed, if the guest took it: then it stays so. */
+function becomeData(target: object, key: string, value: unknown, enumerable: boolean): void {
+  const current = $.getOwnDescriptor(target, key);
+  if (current !== undefined && current.configurable) $.define(target, key, value, enumerable, false);
+}
+
+/** Freezes parsed JSON all the way down; bare takes the objects' prototype away. */
+export function deepFreeze(value: any, bare: boolean): any {
+  if (typeof value !== "object" || value === null) return value;
+  if (bare && !$.isArray(value)) $.setPrototypeOf(value, null);
+  const keys = $.keysOf(value);
+  for (let i = 0; i < keys.length; i++) deepFreeze(value[keys[i]!], bare);
+  return $.freeze(value);
+}

@@ -1,0 +1,54 @@
+// The entry of the prelude: installs the guest's globals and returns to the
+// engine what it drives the guest by.
+
+import { field, request, settle } from "./bridge";
+import { buildEntries, buildTools } from "./catalog";
+import { newConsole } from "./console";
+import * as $ from "./intrinsics";
+import { defineLazy } from "./lazy";
+import { setLimits } from "./limits";
+import { installNamespaces } from "./namespaces";
+import type { Config, Entry, Native } from "./native";
+import { inspect } from "./console";
+import { json, text } from "./output";
+import { callbackThrew, drain, isOver, runCell } from "./run";
+import { clip } from "./strings";
+import { fireOne, installTimers } from "./timers";
+
+declare const prelude: { create: (native: Native) => Entry };
+
+const maxReason = 1024;
+
+function create(native: Native): Entry {
+  const target = globalThis;
+  const add = (name: string, value: unknown) => $.define(target, name, value, false, false);
+  const addFunction = (name: string, body: Function) => {
+    $.define(body, "name", name, false, false);
+    add(name, $.freeze(body));
+  };
+  $.deleteProperty(target, "SharedArrayBuffer");
+  $.deleteProperty(target, "Atomics");
+  add("text", text);
+  add("json", json);
+  add("console", newConsole());
+  add("tools", buildTools(native));
+  defineLazy(target, "ALL_TOOLS", false, false, () => buildEntries(native));
+  addFunction("yield_control", (reason?: unknown) =>
+    request('"yield",' + field(reason === undefined ? "" : clip(inspect(reason), maxReason))),
+  );
+  installTimers(addFunction, callbackThrew);
+  return {
+    __proto__: null,
+    start: (configJSON: string, cell: () => Promise<unknown>) => {
+      const config: Config = $.parseJSON(configJSON);
+      if (config.limits) setLimits(config.limits);
+      installNamespaces(native, target, config.namespaces || []);
+      runCell(cell);
+    },
+    settle,
+    fire: () => !isOver() && fireOne(callbackThrew),
+    drain: () => drain(native),
+  } as unknown as Entry;
+}
+
+prelude.create = create;

@@ -1,0 +1,99 @@
+// Namespace scopes: frozen data and functions that plugins put into the guest.
+// The guest holds paths; what a path means is decided in the host.
+
+import { argumentsJSON, field, rejected, request } from "./bridge";
+import { fillError } from "./errors";
+import * as $ from "./intrinsics";
+import { deepFreeze, defineLazy } from "./lazy";
+import type { Native } from "./native";
+
+/**
+ * Defines one global per namespace, and the namespaces object that holds them
+ * all. Each scope is fetched and built at its first touch, once.
+ */
+export function installNamespaces(native: Native, target: object, list: [string, string][]): void {
+  const all = $.createObject(null);
+  for (let i = 0; i < list.length; i++) {
+    const global = list[i]![0];
+    if ($.hasOwn(target, global)) throw inputTaken(global);
+    const scope = once(() => buildScope(native, list[i]![1]));
+    defineLazy(all, global, true, false, scope);
+    defineLazy(target, global, false, true, scope);
+  }
+  $.define(target, "namespaces", $.freeze(all), false, false);
+}
+
+function inputTaken(global: string): Error {
+  return new $.ErrorConstructor("namespace global " + global + " is taken");
+}
+
+function once(build: () => unknown): () => unknown {
+  let value: unknown;
+  let built = false;
+  return () => {
+    if (!built) {
+      value = build();
+      built = true;
+    }
+    return value;
+  };
+}
+
+function buildScope(native: Native, id: string): unknown {
+  const file = native.file("namespaces/" + id + ".json");
+  const root = file === undefined ? { error: { message: "namespace " + id + " is unavailable" } } : $.parseJSON(file);
+  const failure = $.ownValue(root, "error");
+  if (failure !== undefined) throw fillError(new $.ErrorConstructor(""), failure);
+  return buildNode(field(id), root, "", "");
+}
+
+/** Builds one node of a scope; path is the JSON of its segments, without brackets. */
+function buildNode(id: string, node: any, path: string, name: string): unknown {
+  switch ($.ownValue(node, "kind")) {
+    case "object":
+      return buildObject(id, $.ownValue(node, "entries"), path);
+    case "array":
+      return buildArray(id, $.ownValue(node, "items"), path);
+    case "value":
+      return deepFreeze($.ownValue(node, "value"), true);
+    case "call":
+      return buildCall(id, path, name);
+  }
+  throw new $.ErrorConstructor("namespace scope is malformed at [" + path + "]");
+}
+
+function childPath(path: string, key: string): string {
+  return (path === "" ? "" : path + ",") + field(key);
+}
+
+function buildObject(id: string, entries: any, path: string): object {
+  const object = $.createObject(null);
+  const keys = $.keysOf(entries);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i]!;
+    $.define(object, key, buildNode(id, entries[key], childPath(path, key), key), true, false);
+  }
+  return $.freeze(object);
+}
+
+/** Arrays keep Array.prototype: without map and iteration they would be no arrays. */
+function buildArray(id: string, items: any, path: string): object {
+  const array: unknown[] = [];
+  for (let i = 0; i < items.length; i++) {
+    $.define(array, i, buildNode(id, items[i], childPath(path, "" + i), "" + i), true, false);
+  }
+  return $.freeze(array);
+}
+
+function buildCall(id: string, path: string, name: string): object {
+  const head = '"namespace",' + id + ",[" + path + "],";
+  const call = (...args: unknown[]): Promise<unknown> => {
+    try {
+      return request(head + argumentsJSON(args));
+    } catch (error) {
+      return rejected(error);
+    }
+  };
+  $.define(call, "name", name, false, false);
+  return $.freeze(call);
+}

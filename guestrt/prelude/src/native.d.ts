@@ -1,0 +1,37 @@
+// The seam between the prelude and the engine.
+
+/** What the engine gives the prelude. */
+export interface Native {
+  /** Reads a virtual host file; undefined if there is none. Runs in the host. */
+  file(path: string): string | undefined;
+  /**
+   * Promise rejections in the order in which they happened, appended by the
+   * engine: flat triples of kind (0 rejected without handler, 1 handled after
+   * all), promise, reason. The prelude reads them and sets length to 0.
+   */
+  rejections: { length: number; [index: number]: any };
+}
+
+/** What the prelude gives the engine. No guest code can reach it. */
+export interface Entry {
+  /** Installs the globals of this run and calls the cell. Once. */
+  start(configJSON: string, cell: () => Promise<unknown>): void;
+  /** Settles a bridge call; false if no such call is pending. */
+  settle(id: number, ok: boolean, json: string): boolean;
+  /** Runs one timer callback that is due; false if there is none. */
+  fire(): boolean;
+  /** Takes what happened since the last drain, as JSON. Guest getters may run. */
+  drain(): string;
+}
+
+/** The configuration of one run, as start parses it. */
+export interface Config {
+  file?: string;
+  namespaces?: [global: string, id: string][];
+  limits?: {
+    maxValueBytes?: number;
+    maxNodes?: number;
+    maxDepth?: number;
+    maxOutputItems?: number;
+  };
+}

@@ -1,0 +1,84 @@
+// What the guest emits: text(), json() and, through note, console lines.
+
+import { limitError, toJSONText } from "./convert";
+import { errorLine, isError } from "./errors";
+import * as $ from "./intrinsics";
+import { caps, maxOutputItems } from "./limits";
+import { quote, utf8Size } from "./strings";
+
+let items = "";
+let count = 0;
+let bytes = 0;
+let dropped = 0;
+
+/** Emits text: strings as they are, other values in readable form. */
+export const text = $.freeze((value?: unknown): void => {
+  add('["text",' + quote(readable(value)) + "]");
+});
+
+/** Emits a structured value. */
+export const json = $.freeze((value?: unknown): void => {
+  add('["json",' + toJSONText(value, caps) + "]");
+});
+
+/** Emits a console line, or counts it as dropped when this turn's output is full. */
+export function note(line: string): void {
+  const item = '["text",' + quote(line) + "]";
+  if (!fits(item)) dropped++;
+  else append(item);
+}
+
+/** Takes the output since the last call, as a JSON array. */
+export function takeOutput(): string {
+  if (dropped > 0) append('["text","[' + dropped + ' console lines dropped: output limit of one turn]"]');
+  const taken = "[" + items + "]";
+  items = "";
+  count = bytes = dropped = 0;
+  return taken;
+}
+
+function add(item: string): void {
+  if (!fits(item)) {
+    throw limitError(
+      "too much output in one turn: the limit is " + maxOutputItems + " items and " + caps.bytes + " bytes",
+    );
+  }
+  append(item);
+}
+
+/** One item stays free for the note about dropped lines. */
+function fits(item: string): boolean {
+  return count < maxOutputItems - 1 && bytes + utf8Size(item) <= caps.bytes;
+}
+
+function append(item: string): void {
+  items += count === 0 ? item : "," + item;
+  bytes += utf8Size(item);
+  count++;
+}
+
+/** A value as a reader wants to see it. Throws what strict conversion throws. */
+export function readable(value: any): string {
+  switch (typeof value) {
+    case "string":
+      return value;
+    case "symbol":
+      return $.symbolToString(value);
+    case "function":
+      return functionText(value);
+    case "object":
+      if (value !== null) return isError(value) ? errorLine(value) : toJSONText(value, caps);
+  }
+  return "" + value;
+}
+
+/** A function's readable form, from its own name if that is plain data. */
+export function functionText(value: any): string {
+  try {
+    const name = $.getOwnDescriptor(value, "name");
+    const label = name === undefined ? undefined : $.ownValue(name, "value");
+    return typeof label === "string" && label !== "" ? "[function " + label + "]" : "[function]";
+  } catch {
+    return "[function]";
+  }
+}
