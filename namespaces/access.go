@@ -4,13 +4,23 @@ package namespaces
 type Tools interface {
 	// Owned reports whether a tool of that name, owned by that plugin, is
 	// visible to the run. Tools of the same name under other owners do not
-	// matter.
+	// matter: they neither open a namespace nor close one.
 	Owned(toolName, pluginID string) bool
 }
 
 // Visible returns the namespaces a run may see, sorted by id: those whose
 // required tools are all visible to the run and owned by the namespace's own
-// plugin.
+// plugin. It asks t outside every lock.
 func (r *Registry) Visible(t Tools) []Registration {
-	return nil
+	return r.snapshot().list(func(reg *Registration) bool { return reg.visible(t) })
+}
+
+// visible is the one place that decides whether a run may see a namespace.
+func (reg *Registration) visible(t Tools) bool {
+	for _, tool := range reg.RequiredTools {
+		if !t.Owned(tool, reg.PluginID) {
+			return false
+		}
+	}
+	return len(reg.RequiredTools) > 0
 }

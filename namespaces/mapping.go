@@ -1,9 +1,13 @@
 package namespaces
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // MappingKind tells how the arguments of a guest's call become the input of
@@ -77,26 +81,157 @@ func (m Mapping) isZero() bool {
 	return m.Kind == MapDefault && len(m.Positional) == 0 && m.Rest == "" && len(m.Fixed) == 0 && m.Mapper == ""
 }
 
+// maxFields bounds the field names of one mapping.
+const maxFields = 64
+
 // Validate reports fields that contradict the kind, field names that are
-// unsafe or used twice, and fixed values that are not JSON.
+// unsafe or used twice, and fixed values that are not JSON. Every failure is
+// an *Error with InvalidMapping. Serialize and Decode validate what they find.
 func (m Mapping) Validate() error {
+	if _, err := m.Kind.MarshalText(); err != nil {
+		return err
+	}
+	if why := m.contradiction(); why != "" {
+		return badMapping("a %s mapping %s", m.Kind, why)
+	}
+	names := slices.Concat(m.Positional, slices.Sorted(maps.Keys(m.Fixed)))
+	if m.Rest != "" {
+		names = append(names, m.Rest)
+	}
+	if len(names) > maxFields {
+		return badMapping("the mapping has %d fields; the limit is %d", len(names), maxFields)
+	}
+	for i, name := range names {
+		if err := checkKey(name, nil); err != nil {
+			return badMapping("field %s is not a usable name", quoteName(name))
+		}
+		if slices.Contains(names[:i], name) {
+			return badMapping("field %s is used twice", quoteName(name))
+		}
+	}
+	for name, value := range m.Fixed {
+		if !json.Valid(value) {
+			return badMapping("fixed field %s is not valid JSON", quoteName(name))
+		}
+	}
 	return nil
 }
 
-// Check reports whether the mapping can produce inputs for a tool with the
-// given input schema: that Positional, Rest and Fixed name properties the
-// schema knows, that Rest may hold an array, and that no required property is
-// left without a source. A schema that names no properties, or that allows
-// any others, accepts every name. Only the top level is looked at.
-func (m Mapping) Check(schema json.RawMessage) error {
-	return nil
+// contradiction returns what the mapping has that its kind does not use.
+func (m Mapping) contradiction() string {
+	switch {
+	case m.Kind != MapPositional && (len(m.Positional) > 0 || m.Rest != ""):
+		return "has no positional or rest fields; use kind \"positional\""
+	case m.Kind == MapFunction && len(m.Fixed) > 0:
+		return "has no fixed fields; set them in the function"
+	case m.Kind == MapFunction && m.Mapper == "":
+		return "must name its mapper"
+	case m.Kind != MapFunction && m.Mapper != "":
+		return "has no mapper; use kind \"function\""
+	case len(m.Mapper) > 2*maxNameBytes || !utf8.ValidString(m.Mapper):
+		return "must name its mapper in at most 256 bytes of UTF-8"
+	}
+	return ""
+}
+
+// canonical returns a copy whose fixed values are compact, so that equal
+// mappings are encoded equally.
+func (m Mapping) canonical() Mapping {
+	m.Positional = slices.Clone(m.Positional)
+	fixed := maps.Clone(m.Fixed)
+	for name, value := range fixed {
+		var b bytes.Buffer
+		if json.Compact(&b, value) == nil {
+			fixed[name] = b.Bytes()
+		}
+	}
+	m.Fixed = fixed
+	return m
 }
 
 // Apply turns the arguments of one guest call, each a JSON value, into the
-// input of the tool. It fails with MappingInPlugin for MapFunction: ask the
-// plugin then. The result is not checked against the tool's schema.
+// input of the tool.
+//
+// MapDefault passes on the first argument, {} in place of none or null, and
+// ignores further ones; with Fixed the argument must be an object.
+// MapPositional refuses arguments it has no field for and leaves out the
+// fields of arguments that were not given. MapFunction fails with
+// MappingInPlugin: ask the plugin then. Other failures have MappingArguments.
+// The result is not checked against the tool's schema.
 func (m Mapping) Apply(args []json.RawMessage) (json.RawMessage, error) {
-	return nil, nil
+	for i, arg := range args {
+		if !json.Valid(arg) {
+			return nil, badArguments("argument %d is not valid JSON", i+1)
+		}
+	}
+	switch m.Kind {
+	case MapDefault:
+		return m.applyDefault(args)
+	case MapPositional:
+		return m.applyPositional(args)
+	case MapFunction:
+		return nil, &Error{Code: MappingInPlugin, Message: "the mapping " + quoteName(m.Mapper) + " is a function of the plugin; ask the plugin"}
+	}
+	return nil, m.Validate()
 }
 
-var _ = strings.TrimSpace
+// applyDefault makes the input of the first argument and the fixed fields.
+func (m Mapping) applyDefault(args []json.RawMessage) (json.RawMessage, error) {
+	input := json.RawMessage("{}")
+	if len(args) > 0 && string(bytes.TrimSpace(args[0])) != "null" {
+		input = args[0]
+	}
+	if len(m.Fixed) == 0 {
+		return slices.Clone(input), nil
+	}
+	if bytes.TrimSpace(input)[0] != '{' {
+		return nil, badArguments("the argument must be an object")
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(input, &fields); err != nil {
+		return nil, badArguments("the argument must be an object")
+	}
+	maps.Copy(fields, m.Fixed)
+	return appendFields(nil, fields), nil
+}
+
+// applyPositional makes the input field by field.
+func (m Mapping) applyPositional(args []json.RawMessage) (json.RawMessage, error) {
+	if len(args) > len(m.Positional) && m.Rest == "" {
+		return nil, badArguments("takes at most %d %s (%s) but was given %d; to use it as a callback, wrap it: x => f(x)",
+			len(m.Positional), plural(len(m.Positional), "argument"), strings.Join(m.Positional, ", "), len(args))
+	}
+	fields := make(map[string]json.RawMessage, len(m.Positional)+len(m.Fixed)+1)
+	for i, name := range m.Positional {
+		if i < len(args) {
+			fields[name] = args[i]
+		}
+	}
+	if m.Rest != "" {
+		rest := []byte{'['}
+		for i := len(m.Positional); i < len(args); i++ {
+			if i > len(m.Positional) {
+				rest = append(rest, ',')
+			}
+			rest = append(rest, args[i]...)
+		}
+		fields[m.Rest] = append(rest, ']')
+	}
+	maps.Copy(fields, m.Fixed)
+	return appendFields(nil, fields), nil
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+func badMapping(format string, args ...any) *Error {
+	return &Error{Code: InvalidMapping, Message: fmt.Sprintf(format, args...)}
+}
+
+func badArguments(format string, args ...any) *Error {
+	return &Error{Code: MappingArguments, Message: fmt.Sprintf(format, args...)}
+}

@@ -3,6 +3,9 @@ package namespaces
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 )
 
 // RunContext is who a scope is made for: the caller's identity and the
@@ -40,4 +43,68 @@ type Registration struct {
 	// MapInput applies the mapper of a MapFunction mapping. Nil if the
 	// namespace has no such mapping.
 	MapInput func(ctx context.Context, rc RunContext, mapper string, args []json.RawMessage) (json.RawMessage, error)
+}
+
+// Limits of the text a namespace may put before the model, in bytes.
+const (
+	maxDescriptionBytes = 4 << 10
+	maxPromptBytes      = 16 << 10
+)
+
+// validate checks everything about a registration that does not depend on
+// other registrations.
+func (reg *Registration) validate() error {
+	if reg.PluginID == "" || !isToolName(reg.PluginID) || strings.Contains(reg.PluginID, ":") {
+		return reg.refuse(InvalidPluginID, "plugin id %s is not usable; it must be a printable name without ':'", quoteName(reg.PluginID))
+	}
+	if !isPlainID(reg.ID) {
+		return reg.refuse(InvalidID, "the id must begin with a letter or digit and hold only letters, digits, '.', '_' and '-', at most %d bytes", maxNameBytes)
+	}
+	if len(reg.GlobalName) > maxNameBytes || !IsIdentifier(reg.GlobalName) {
+		return reg.refuse(NotIdentifier, "globalName %s must be a JavaScript identifier of at most %d bytes", quoteName(reg.GlobalName), maxNameBytes)
+	}
+	if why := reservedBecause(reg.GlobalName); why != "" {
+		return reg.refuse(ReservedGlobal, "globalName %q is reserved: it %s; choose another name", reg.GlobalName, why)
+	}
+	if len(reg.RequiredTools) == 0 {
+		return reg.refuse(NoRequiredTools, "requiredToolNames must include at least one tool name")
+	}
+	for _, tool := range reg.RequiredTools {
+		if !isToolName(tool) {
+			return reg.refuse(InvalidToolName, "required tool %s is not a usable tool name", quoteName(tool))
+		}
+	}
+	return reg.validateBody()
+}
+
+// validateBody checks the text for the model and the functions.
+func (reg *Registration) validateBody() error {
+	if len(reg.Description) > maxDescriptionBytes {
+		return reg.refuse(TextTooLong, "the description has %d bytes; the limit is %d", len(reg.Description), maxDescriptionBytes)
+	}
+	if len(reg.Prompt) > maxPromptBytes {
+		return reg.refuse(TextTooLong, "the prompt has %d bytes; the limit is %d", len(reg.Prompt), maxPromptBytes)
+	}
+	if reg.CreateScope == nil {
+		return reg.refuse(NoScope, "CreateScope is missing; a namespace without a scope has nothing to offer")
+	}
+	return nil
+}
+
+// refuse makes the error of a refused registration.
+func (reg *Registration) refuse(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Namespace: reg.ID, Message: fmt.Sprintf(format, args...)}
+}
+
+// clone copies what a caller could otherwise change later, and drops repeated
+// required tools.
+func (reg *Registration) clone() *Registration {
+	c := *reg
+	c.RequiredTools = make([]string, 0, len(reg.RequiredTools))
+	for _, tool := range reg.RequiredTools {
+		if !slices.Contains(c.RequiredTools, tool) {
+			c.RequiredTools = append(c.RequiredTools, tool)
+		}
+	}
+	return &c
 }

@@ -1,6 +1,11 @@
 package namespaces
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // Call marks a place in a scope as callable: a call there becomes a call of
 // the named tool, which must be one of the namespace's required tools.
@@ -10,41 +15,129 @@ type Call struct {
 }
 
 // Scope is the serialised content of a namespace: a tree of objects, arrays,
-// plain values and calls. It is immutable and safe for concurrent use, except
-// that UnmarshalJSON replaces it.
+// plain values and calls, whose root is an object. It is immutable and safe
+// for concurrent use, except that UnmarshalJSON replaces it. The zero value is
+// an empty scope.
 type Scope struct {
 	root *node
 }
 
-type node struct{}
+var (
+	_ json.Marshaler   = (*Scope)(nil)
+	_ json.Unmarshaler = (*Scope)(nil)
+)
 
-// MarshalJSON writes the tagged tree in its canonical form.
-func (s *Scope) MarshalJSON() ([]byte, error) { return nil, nil }
+// nodeKind tells the four kinds of node apart.
+type nodeKind uint8
 
-// UnmarshalJSON reads a tagged tree under DefaultLimits. See Decode.
-func (s *Scope) UnmarshalJSON(data []byte) error { return nil }
+const (
+	objectNode nodeKind = iota
+	arrayNode
+	valueNode
+	callNode
+)
 
-// Guest returns the descriptor given to the guest: the same tree without tool
-// names and mappings.
-func (s *Scope) Guest() []byte { return nil }
-
-// Resolve returns the call recorded at path.
-func (s *Scope) Resolve(path []string) (Call, error) { return Call{}, nil }
-
-// CheckTargets reports the first callable whose tool is not in required.
-func (s *Scope) CheckTargets(required []string) error { return nil }
-
-// Limits bound one scope. A zero field means its default.
-type Limits struct {
-	Nodes int
-	Depth int
-	Bytes int
+// node is one place in a scope. It is not changed once its scope is built.
+type node struct {
+	kind     nodeKind
+	keys     []string // object: sorted
+	children []*node  // object: in the order of keys; array: its items
+	value    []byte   // value: a JSON scalar
+	call     *Call    // call
 }
 
-// Serialize turns a Go value into a Scope.
-func Serialize(v any, l Limits) (*Scope, error) { return nil, nil }
+var emptyObject = &node{kind: objectNode}
 
-// Decode reads a tagged tree.
-func Decode(data []byte, l Limits) (*Scope, error) { return nil, nil }
+// tree returns the root.
+func (s *Scope) tree() *node {
+	if s == nil || s.root == nil {
+		return emptyObject
+	}
+	return s.root
+}
 
-var _ json.Marshaler = (*Scope)(nil)
+// child returns what stands under a path segment, or nil.
+func (n *node) child(segment string) *node {
+	switch n.kind {
+	case objectNode:
+		if i, ok := slices.BinarySearch(n.keys, segment); ok {
+			return n.children[i]
+		}
+	case arrayNode:
+		if i, ok := arrayIndex(segment); ok && i < len(n.children) {
+			return n.children[i]
+		}
+	}
+	return nil
+}
+
+// eachCall visits the calls in order until visit fails.
+func (n *node) eachCall(at *trail, visit func(*trail, *Call) error) error {
+	if n.kind == callNode {
+		return visit(at, n.call)
+	}
+	for i, c := range n.children {
+		below := at.item(i)
+		if n.kind == objectNode {
+			below = at.child(n.keys[i])
+		}
+		if err := c.eachCall(below, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckTargets reports the first callable, in order of keys, whose tool is not
+// among required. It fails with UndeclaredTool.
+func (s *Scope) CheckTargets(required []string) error {
+	return s.tree().eachCall(nil, func(at *trail, c *Call) error {
+		if slices.Contains(required, c.Tool) {
+			return nil
+		}
+		return &Error{Code: UndeclaredTool, Path: at.String(), Message: at.String() + " targets the undeclared tool " +
+			quoteName(c.Tool) + "; name it in requiredToolNames"}
+	})
+}
+
+// PathSeparator may not occur in a key, so that a path joined by it can be
+// taken apart again. It is a control character no sensible key holds.
+const PathSeparator = "\x1f"
+
+// checkKey refuses keys that could reach a prototype or blur a path.
+func checkKey(key string, at *trail) error {
+	var why string
+	switch {
+	case key == "":
+		why = "is empty"
+	case key == "__proto__" || key == "constructor" || key == "prototype":
+		why = "could reach a prototype"
+	case strings.Contains(key, PathSeparator):
+		why = "holds the path separator U+001F"
+	case !utf8.ValidString(key):
+		why = "is not valid UTF-8"
+	default:
+		return nil
+	}
+	return &Error{Code: UnsafeKey, Path: at.String(), Message: "key " + quoteName(key) + " in " + at.where() +
+		" is not allowed: it " + why + "; use another key"}
+}
+
+// checkCall refuses calls that could not be made, or would be made by accident.
+func checkCall(c *Call, at *trail) error {
+	if !isToolName(c.Tool) {
+		return &Error{Code: InvalidToolName, Path: at.String(), Message: "the call at " + at.where() +
+			" names no usable tool: " + quoteName(c.Tool)}
+	}
+	if at != nil && at.key == "then" {
+		return &Error{Code: UnsafeKey, Path: at.String(), Message: at.String() +
+			" cannot be callable: await would call it; use another key"}
+	}
+	if err := c.Mapping.Validate(); err != nil {
+		e := *err.(*Error)
+		e.Path = at.String()
+		e.Message = "the call at " + at.where() + ": " + e.Message
+		return &e
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package namespaces
+
+// Resolve returns the call recorded at path: object keys and array indices in
+// canonical decimal form ("0", "12", never "00" or "+1"). Everything else,
+// such as a path that ends early, goes on too long, leads to data or to
+// nothing, fails with PathNotCallable. Paths come from guests; nothing but
+// recorded keys is ever looked up, so a forged path cannot reach further. The
+// result shares memory with the scope: do not modify it.
+func (s *Scope) Resolve(path []string) (Call, error) {
+	n := s.tree()
+	for _, segment := range path {
+		if n = n.child(segment); n == nil {
+			break
+		}
+	}
+	if n == nil || n.kind != callNode {
+		return Call{}, &Error{Code: PathNotCallable, Path: writtenPath(path),
+			Message: "namespace path is not callable: " + quoteName(writtenPath(path))}
+	}
+	return *n.call, nil
+}
+
+// arrayIndex reads an array index in canonical decimal form.
+func arrayIndex(segment string) (int, bool) {
+	if segment == "" || len(segment) > 9 || segment[0] == '0' && len(segment) > 1 {
+		return 0, false
+	}
+	n := 0
+	for i := range len(segment) {
+		if segment[i] < '0' || segment[i] > '9' {
+			return 0, false
+		}
+		n = n*10 + int(segment[i]-'0')
+	}
+	return n, true
+}
