@@ -1,0 +1,207 @@
+package quickjs
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/quoinhq/quoin/guestrt/engine"
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// imageMagic and imageFormat open every image. The format number changes when
+// the header or the payload changes; other formats are refused.
+const (
+	imageMagic  = "QUOINVM\x00"
+	imageFormat = 1
+)
+
+// An image is a fixed header and a zstd payload. The payload holds one kind
+// byte for each used page of the arena, then the bytes of the pages that have
+// any. All integers are little endian.
+const (
+	offMagic    = 0
+	offFormat   = 8
+	offSum      = 16 // SHA-256 of the image with these 32 bytes zero
+	offEngine   = 48
+	offArch     = 112
+	offBuild    = 128
+	offTemplate = 160
+	offBase     = 192
+	offReserve  = 200
+	offUsed     = 208
+	offRaw      = 216 // payload bytes before compression
+	offPayload  = 224 // payload bytes after it
+	offMemory   = 232
+	offValue    = 240
+	offNodes    = 244
+	offDepth    = 248
+	offOutput   = 252
+	imageHeader = 256
+
+	engineField = offArch - offEngine
+	archField   = offBuild - offArch
+)
+
+// The kinds of a page in an image.
+const (
+	pageSame = 0 // as in the template, or free
+	pageXor  = 1 // 4096 bytes, to be combined with the template's page
+	pageRaw  = 2 // 4096 bytes
+	pageLast = pageRaw
+)
+
+// origin is what must be equal on both sides of an image.
+type origin struct {
+	build, template [32]byte
+	base, reserve   uint64
+}
+
+// image is a decoded and verified image.
+type image struct {
+	limits wire.Limits
+	used   uint64 // bytes of the arena in use, a multiple of the page size
+	kinds  []byte // one for each used page
+	pages  []byte // the bytes of the pages that are not pageSame, in order
+}
+
+func platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
+
+// sealImage builds an image around a compressed payload.
+func sealImage(o origin, l wire.Limits, used, raw uint64, payload []byte) []byte {
+	b := make([]byte, imageHeader, imageHeader+len(payload))
+	copy(b[offMagic:], imageMagic)
+	le := binary.LittleEndian
+	le.PutUint32(b[offFormat:], imageFormat)
+	copy(b[offEngine:offArch], engineID)
+	copy(b[offArch:offBuild], platform())
+	copy(b[offBuild:], o.build[:])
+	copy(b[offTemplate:], o.template[:])
+	le.PutUint64(b[offBase:], o.base)
+	le.PutUint64(b[offReserve:], o.reserve)
+	le.PutUint64(b[offUsed:], used)
+	le.PutUint64(b[offRaw:], raw)
+	le.PutUint64(b[offPayload:], uint64(len(payload)))
+	le.PutUint64(b[offMemory:], l.MemoryBytes)
+	le.PutUint32(b[offValue:], l.MaxValueBytes)
+	le.PutUint32(b[offNodes:], l.MaxNodes)
+	le.PutUint32(b[offDepth:], l.MaxDepth)
+	le.PutUint32(b[offOutput:], l.MaxOutputItems)
+	b = append(b, payload...)
+	sum := sha256.Sum256(b)
+	copy(b[offSum:], sum[:])
+	return b
+}
+
+// openImage verifies an image from an untrusted source against o and unpacks
+// it. maxUsed caps the arena bytes it may describe. It allocates no more than
+// that, plus one byte a page.
+func openImage(b []byte, o origin, maxUsed uint64, dec *zstd.Decoder) (*image, error) {
+	if err := checkEnvelope(b); err != nil {
+		return nil, err
+	}
+	if err := checkOrigin(b, o); err != nil {
+		return nil, err
+	}
+	le := binary.LittleEndian
+	used, raw := le.Uint64(b[offUsed:]), le.Uint64(b[offRaw:])
+	if used > maxUsed {
+		return nil, fmt.Errorf("quickjs: restore: %w: it describes %d bytes of heap, at most %d are allowed", engine.ErrTooLarge, used, maxUsed)
+	}
+	pages := used / pageSize
+	if used == 0 || used%pageSize != 0 || raw < pages || raw > pages+used || (raw-pages)%pageSize != 0 {
+		return nil, fmt.Errorf("quickjs: restore: %w: impossible sizes", engine.ErrCorrupt)
+	}
+	data, err := dec.DecodeAll(b[imageHeader:], make([]byte, 0, raw))
+	if err != nil {
+		return nil, fmt.Errorf("quickjs: restore: %w: payload: %v", engine.ErrCorrupt, err)
+	}
+	if uint64(len(data)) != raw {
+		return nil, fmt.Errorf("quickjs: restore: %w: payload of %d bytes, not %d", engine.ErrCorrupt, len(data), raw)
+	}
+	img := &image{used: used, kinds: data[:pages], pages: data[pages:], limits: readLimits(b)}
+	return img, img.check()
+}
+
+func readLimits(b []byte) wire.Limits {
+	le := binary.LittleEndian
+	return wire.Limits{
+		MemoryBytes:    le.Uint64(b[offMemory:]),
+		MaxValueBytes:  le.Uint32(b[offValue:]),
+		MaxNodes:       le.Uint32(b[offNodes:]),
+		MaxDepth:       le.Uint32(b[offDepth:]),
+		MaxOutputItems: le.Uint32(b[offOutput:]),
+	}
+}
+
+// checkEnvelope verifies format, length and checksum, in this order.
+func checkEnvelope(b []byte) error {
+	if len(b) < offSum || string(b[:len(imageMagic)]) != imageMagic {
+		return fmt.Errorf("quickjs: restore: %w: no image", engine.ErrFormat)
+	}
+	le := binary.LittleEndian
+	if f := le.Uint32(b[offFormat:]); f != imageFormat {
+		return fmt.Errorf("quickjs: restore: %w: version %d, this build reads %d", engine.ErrFormat, f, imageFormat)
+	}
+	if len(b) < imageHeader || le.Uint64(b[offPayload:]) != uint64(len(b)-imageHeader) {
+		return fmt.Errorf("quickjs: restore: %w: truncated", engine.ErrCorrupt)
+	}
+	h := sha256.New()
+	h.Write(b[:offSum])
+	h.Write(make([]byte, sha256.Size))
+	h.Write(b[offSum+sha256.Size:])
+	if !bytes.Equal(h.Sum(nil), b[offSum:offSum+sha256.Size]) {
+		return fmt.Errorf("quickjs: restore: %w: checksum mismatch", engine.ErrCorrupt)
+	}
+	return nil
+}
+
+// checkOrigin verifies that this process can continue the image.
+func checkOrigin(b []byte, o origin) error {
+	le := binary.LittleEndian
+	if id := field(b[offEngine:offArch]); id != engineID {
+		return fmt.Errorf("quickjs: restore: %w: %q, not %q", engine.ErrForeignEngine, id, engineID)
+	}
+	if a := field(b[offArch:offBuild]); a != platform() {
+		return fmt.Errorf("quickjs: restore: %w: %q, not %q", engine.ErrForeignArch, a, platform())
+	}
+	if !bytes.Equal(b[offBuild:offTemplate], o.build[:]) {
+		return fmt.Errorf("quickjs: restore: %w: %x, not %x", engine.ErrForeignBuild, b[offBuild:offBuild+6], o.build[:6])
+	}
+	if base, reserve := le.Uint64(b[offBase:]), le.Uint64(b[offReserve:]); base != o.base || reserve != o.reserve {
+		return fmt.Errorf("quickjs: restore: %w: heap at %#x+%#x, not %#x+%#x", engine.ErrForeignArch, base, reserve, o.base, o.reserve)
+	}
+	if !bytes.Equal(b[offTemplate:offBase], o.template[:]) {
+		return fmt.Errorf("quickjs: restore: %w: another prelude", engine.ErrForeignEngine)
+	}
+	return nil
+}
+
+// field reads a zero-padded name.
+func field(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
+
+// check verifies that the kinds are known and account for every byte.
+func (m *image) check() error {
+	var n int
+	for _, k := range m.kinds {
+		if k > pageLast {
+			return fmt.Errorf("quickjs: restore: %w: page kind %d", engine.ErrCorrupt, k)
+		}
+		if k != pageSame {
+			n += pageSize
+		}
+	}
+	if n != len(m.pages) {
+		return fmt.Errorf("quickjs: restore: %w: %d bytes of pages, not %d", engine.ErrCorrupt, len(m.pages), n)
+	}
+	return nil
+}
+
+// newDecoder makes a decoder that never writes beyond the buffer it is given.
+func newDecoder() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxWindow(8<<20))
+}

@@ -1,0 +1,188 @@
+//go:build linux && (amd64 || arm64)
+
+package quickjs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+
+	"github.com/klauspost/compress/zstd"
+	lib "modernc.org/libquickjs"
+
+	"github.com/quoinhq/quoin/guestrt/engine"
+)
+
+// collectGrowth is how much the heap must have grown since the last full
+// collection, in bytes, for another one to be worth its time before an image.
+const collectGrowth = 1 << 20
+
+// zstdWindow covers the repeats there are between pages and keeps the
+// encoder's memory small.
+const zstdWindow = 1 << 20
+
+// Snapshot returns an image of the guest. It may be called before Load and
+// between turns; the VM stays usable.
+func (v *vm) Snapshot() (img []byte, err error) {
+	if err := v.usable(); err != nil {
+		return nil, fmt.Errorf("quickjs: snapshot: %w", err)
+	}
+	err = v.guard(func() error {
+		c := ctl()
+		if !c.quiescent() {
+			return fmt.Errorf("quickjs: snapshot: guest code is on the stack")
+		}
+		if c.heap.live > c.settled+collectGrowth {
+			lib.XJS_RunGC(v.js.tls, v.js.rt)
+			c.settled = c.heap.live
+		}
+		img, err = v.engine.image(c)
+		return err
+	})
+	return img, err
+}
+
+// image encodes the arena.
+func (e *Engine) image(c *control) ([]byte, error) {
+	if e.enc == nil {
+		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+			zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
+		if err != nil {
+			return nil, fmt.Errorf("quickjs: snapshot: %w", err)
+		}
+		e.enc = enc
+	}
+	raw := e.delta(c)
+	payload := e.enc.EncodeAll(raw, nil)
+	return sealImage(e.origin, c.limits, c.used(), uint64(len(raw)), payload), nil
+}
+
+// delta returns one kind byte for each used page and the bytes of the pages
+// that the template does not give.
+func (e *Engine) delta(c *control) []byte {
+	used := c.used()
+	pages := int(used / pageSize)
+	skip := scrub(c)
+	out := make([]byte, pages, pages+64*pageSize)
+	arena := bytesAt(arenaBase, uintptr(used))
+	for i := range pages {
+		if skip[i] {
+			continue
+		}
+		page := arena[i*pageSize : (i+1)*pageSize]
+		if off := i * pageSize; off < len(e.view) {
+			base := e.view[off : off+pageSize]
+			if bytes.Equal(page, base) {
+				continue
+			}
+			if closer(page, base) {
+				out[i] = pageXor
+				out = append(out, page...)
+				xorPage(out[len(out)-pageSize:], base)
+				continue
+			}
+		} else if isZero(page) {
+			continue
+		}
+		out[i] = pageRaw
+		out = append(out, page...)
+	}
+	return out
+}
+
+// closer reports whether page differs from base in fewer words than from zero.
+func closer(page, base []byte) bool {
+	p, b := words(page), words(base)
+	score := 0
+	for i := range p {
+		if p[i] == b[i] {
+			score++
+		}
+		if p[i] == 0 {
+			score--
+		}
+	}
+	return score > 0
+}
+
+func words(page []byte) *[pageSize / 8]uint64 {
+	return (*[pageSize / 8]uint64)(unsafe.Pointer(unsafe.SliceData(page)))
+}
+
+// xorPage combines the page src into dst; neither need be aligned.
+func xorPage(dst, src []byte) {
+	le := binary.LittleEndian
+	dst, src = dst[:pageSize], src[:pageSize]
+	for i := 0; i < pageSize; i += 8 {
+		le.PutUint64(dst[i:], le.Uint64(dst[i:])^le.Uint64(src[i:]))
+	}
+}
+
+func isZero(b []byte) bool {
+	for len(b) >= pageSize {
+		if *(*[pageSize]byte)(b) != zeroPage {
+			return false
+		}
+		b = b[pageSize:]
+	}
+	return bytes.Equal(b, zeroPage[:len(b)])
+}
+
+var zeroPage [pageSize]byte
+
+// Restore makes a VM of an image. The image is verified and unpacked before
+// the arena is touched. The limits and the seed are those of o.
+func (e *Engine) Restore(img []byte, o engine.Options) (engine.VM, error) {
+	limits, err := e.admit(o)
+	if err != nil {
+		return nil, fmt.Errorf("quickjs: restore: %w", err)
+	}
+	if e.dec == nil {
+		e.dec, err = newDecoder()
+		if err != nil {
+			return nil, fmt.Errorf("quickjs: restore: %w", err)
+		}
+	}
+	m, err := openImage(img, e.origin, e.origin.reserve, e.dec)
+	if err != nil {
+		return nil, err
+	}
+	e.apply(m)
+	if err := ctl().verify(e.origin, m.used); err != nil {
+		if dropErr := dropPages(arenaBase, e.origin.reserve); dropErr != nil {
+			return nil, dropErr
+		}
+		return nil, err
+	}
+	return e.attach(o, limits), nil
+}
+
+// apply writes the image's pages over the pristine arena.
+func (e *Engine) apply(m *image) {
+	arena := bytesAt(arenaBase, uintptr(m.used))
+	rest := m.pages
+	for i, kind := range m.kinds {
+		if kind == pageSame {
+			continue
+		}
+		page := arena[i*pageSize : (i+1)*pageSize]
+		if kind == pageXor {
+			xorPage(page, rest)
+		} else {
+			copy(page, rest[:pageSize])
+		}
+		rest = rest[pageSize:]
+	}
+}
+
+// verify checks what the adapter itself relies on in a restored arena.
+func (c *control) verify(o origin, used uint64) error {
+	ok := c.magic == controlMagic && c.heap.start == arenaBase+controlSize &&
+		c.heap.end == arenaBase+uintptr(o.reserve) && c.heap.brk >= c.heap.start && c.heap.brk <= c.heap.end &&
+		c.used() == used && c.inArena(c.rt-blockHeader) && c.inArena(c.ctx&^(blockAlign-1))
+	if !ok {
+		return fmt.Errorf("quickjs: restore: %w: impossible heap", engine.ErrCorrupt)
+	}
+	return nil
+}

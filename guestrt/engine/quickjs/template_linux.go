@@ -1,0 +1,133 @@
+//go:build linux && (amd64 || arm64)
+
+package quickjs
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"modernc.org/libc"
+	lib "modernc.org/libquickjs"
+)
+
+const (
+	preludeName = "quoin:prelude"
+
+	// stackSlots bounds the guest's recursion, counted in the engine's own
+	// frames: about as deep as native QuickJS with a 1 MiB stack.
+	stackSlots = 5000
+
+	// templateSeed is the state of Math.random in the template. Every VM
+	// gets its own before guest code runs.
+	templateSeed = 1
+)
+
+// buildTemplate initialises the engine and the prelude in the fresh arena and
+// leaves it in a state that is the same bytes in every process of one build.
+func buildTemplate(tls *libc.TLS, reserve uint64, prelude string) error {
+	c := ctl()
+	c.magic = controlMagic
+	c.heap.init(arenaBase+controlSize, arenaBase+uintptr(reserve), reserve)
+	c.full = reserve
+	v := &vm{js: js{tls: tls}}
+	return v.guard(func() error {
+		if err := v.initEngine(c); err != nil {
+			return err
+		}
+		if err := v.initPrelude(c, prelude); err != nil {
+			return err
+		}
+		if err := v.runJobs(); err != nil {
+			return err
+		}
+		c.finishTemplate(v.js)
+		return nil
+	})
+}
+
+// initEngine creates the QuickJS runtime and context and registers the hooks.
+func (v *vm) initEngine(c *control) error {
+	tls := v.js.tls
+	rt := lib.XJS_NewRuntime2(tls, mallocTable(), arenaBase)
+	if rt == 0 {
+		return fmt.Errorf("quickjs: open: no memory for the runtime")
+	}
+	c.rt, v.js.rt = rt, rt
+	ctx := lib.XJS_NewContext(tls, rt)
+	if ctx == 0 {
+		return fmt.Errorf("quickjs: open: no memory for the context")
+	}
+	c.ctx, v.js.ctx = ctx, ctx
+	lib.XJS_SetMaxStackSize(tls, rt, stackSlots)
+	lib.XJS_SetCanBlock(tls, rt, 0)
+	lib.XJS_SetInterruptHandler(tls, rt, funcAddr(hookInterrupt), 0)
+	lib.XJS_SetHostPromiseRejectionTracker(tls, rt, funcAddr(hookRejection), 0)
+	lib.XJS_SetModuleLoaderFunc(tls, rt, 0, funcAddr(hookModule), 0)
+	return nil
+}
+
+// initPrelude evaluates the prelude, hands it its native functions and keeps
+// its entry functions.
+func (v *vm) initPrelude(c *control, src string) error {
+	j := v.js
+	install := j.compile([]byte(src), preludeName)
+	if !isException(install) {
+		install = j.evalCompiled(install)
+	}
+	if isException(install) {
+		return fmt.Errorf("quickjs: open: prelude: %w", v.thrownError())
+	}
+	native, err := v.nativeObject(c)
+	if err != nil {
+		return err
+	}
+	entry := j.call(install, native)
+	j.free(native)
+	j.free(install)
+	if isException(entry) {
+		return fmt.Errorf("quickjs: open: prelude: %w", v.thrownError())
+	}
+	defer j.free(entry)
+	for name, slot := range map[string]*lib.TJSValue{"start": &c.start, "settle": &c.settle, "fire": &c.fire, "drain": &c.drain} {
+		*slot = j.get(entry, name)
+		if lib.XJS_IsFunction(j.tls, j.ctx, *slot) == 0 {
+			return fmt.Errorf("quickjs: open: the prelude has no function %s", name)
+		}
+	}
+	return nil
+}
+
+// nativeObject makes the object the prelude reaches the engine through.
+func (v *vm) nativeObject(c *control) (native lib.TJSValue, err error) {
+	j := v.js
+	var file lib.TJSValue
+	j.withText([]byte("file"), func(p uintptr) {
+		file = lib.XJS_NewCFunction2(j.tls, j.ctx, funcAddr(hookFile), p, 1, lib.EJS_CFUNC_generic, 0)
+	})
+	native = lib.XJS_NewObjectProto(j.tls, j.ctx, null)
+	c.rejections = lib.XJS_NewArray(j.tls, j.ctx)
+	if isException(file) || isException(native) || isException(c.rejections) ||
+		lib.XJS_SetPrototype(j.tls, j.ctx, c.rejections, null) < 0 ||
+		!j.put(native, "file", file) || !j.put(native, "rejections", j.dup(c.rejections)) {
+		return undefined, fmt.Errorf("quickjs: open: native object: %w", v.thrownError())
+	}
+	return native, nil
+}
+
+// finishTemplate brings the arena to its reproducible resting state.
+func (c *control) finishTemplate(j js) {
+	lib.XJS_RunGC(j.tls, j.rt)
+	c.context().Frandom_state = templateSeed
+	c.runtime().Fmalloc_gc_threshold = lib.Tsize_t(2 * c.heap.live)
+	c.heap.crossings, c.kill = 0, 0
+	c.heap.peak = c.heap.live
+	c.settled = c.heap.live
+	scrubPools(c.runtime())
+	c.heap.eachFree(func(from, to uintptr) { clear(bytesAt(from, to-from)) })
+	clear(bytesAt(c.heap.brk, uintptr(c.used())-(c.heap.brk-arenaBase)))
+}
+
+// used is the number of arena bytes in use, in whole pages.
+func (c *control) used() uint64 { return roundPage(uint64(c.heap.brk - arenaBase)) }
+
+func templateSum(view []byte) [32]byte { return sha256.Sum256(view) }

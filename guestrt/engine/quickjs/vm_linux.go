@@ -1,0 +1,263 @@
+//go:build linux && (amd64 || arm64)
+
+package quickjs
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	lib "modernc.org/libquickjs"
+
+	"github.com/quoinhq/quoin/guestrt/engine"
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// ending says why a guest was stopped by the engine.
+type ending uint8
+
+const (
+	endNone     ending = iota
+	endDeadline        // interrupted at the deadline
+	endMemory          // a second crossing of the memory limit
+)
+
+// vm is the live guest. What must survive a snapshot is in the arena; here is
+// only what belongs to this process and this turn.
+type vm struct {
+	engine   *Engine
+	js       js
+	files    engine.Files
+	deadline time.Time
+	end      ending
+
+	finished      bool             // the program has ended
+	dead          bool             // discarded
+	broken        bool             // the engine panicked
+	lostRejection bool             // no memory to note a rejection
+	jobErr        *wire.GuestError // the first exception that escaped a job
+}
+
+// guard runs f as a part of a turn. A panic or a memory fault in the engine
+// becomes an error and the end of the VM.
+func (v *vm) guard(f func() error) (err error) {
+	running = v
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		running = nil
+		if r := recover(); r != nil {
+			v.broken = true
+			err = fmt.Errorf("quickjs: %w: the engine failed: %v", engine.ErrDead, r)
+		}
+	}()
+	return f()
+}
+
+// usable fails unless a turn or a snapshot may begin.
+func (v *vm) usable() error {
+	if v.dead || v.broken || v.finished || v.end != endNone {
+		return engine.ErrDead
+	}
+	return nil
+}
+
+// Load compiles and starts the cell and runs it until it waits.
+func (v *vm) Load(c engine.Cell, deadline time.Time) (wire.Report, error) {
+	if err := v.usable(); err != nil {
+		return wire.Report{}, fmt.Errorf("quickjs: load: %w", err)
+	}
+	if ctl().loaded != 0 {
+		return wire.Report{}, fmt.Errorf("quickjs: load: the VM has a cell already")
+	}
+	return v.turn("load", deadline, func() (*wire.GuestError, error) {
+		ctl().loaded = 1
+		return v.start(c), nil
+	})
+}
+
+// Turn delivers settlements and runs the guest until it waits again.
+func (v *vm) Turn(in []wire.Settlement, deadline time.Time) (wire.Report, error) {
+	if err := v.usable(); err != nil {
+		return wire.Report{}, fmt.Errorf("quickjs: turn: %w", err)
+	}
+	if ctl().loaded == 0 {
+		return wire.Report{}, fmt.Errorf("quickjs: turn: no cell was loaded")
+	}
+	return v.turn("turn", deadline, func() (*wire.GuestError, error) {
+		for _, s := range in {
+			if guest, err := v.settle(s); guest != nil || err != nil {
+				return guest, err
+			}
+		}
+		return nil, nil
+	})
+}
+
+// turn is what Load and Turn share: enter the guest, run it until it waits,
+// collect what it wants.
+func (v *vm) turn(op string, deadline time.Time, enter func() (*wire.GuestError, error)) (r wire.Report, err error) {
+	began := cpuTime()
+	v.deadline = deadline
+	err = v.guard(func() (err error) {
+		r, err = v.advance(enter)
+		return err
+	})
+	if err != nil {
+		v.broken = true
+		return wire.Report{}, fmt.Errorf("quickjs: %s: %w", op, err)
+	}
+	c := ctl()
+	v.finished = r.Status != wire.StatusIdle
+	r.CPUMicros = uint64((cpuTime() - began) / time.Microsecond)
+	r.HeapBytes, r.HeapPeakBytes = c.heap.live, c.heap.peak
+	return r, nil
+}
+
+func (v *vm) advance(enter func() (*wire.GuestError, error)) (wire.Report, error) {
+	guest, err := enter()
+	if err != nil {
+		return wire.Report{}, err
+	}
+	if guest != nil {
+		return v.failed(guest), nil
+	}
+	if err := v.settleDown(); err != nil {
+		return wire.Report{}, err
+	}
+	if v.end != endNone || v.jobErr != nil || v.lostRejection {
+		return v.failed(v.jobErr), nil
+	}
+	return v.collect()
+}
+
+// start evaluates the cell's expression and hands the function to the prelude.
+func (v *vm) start(c engine.Cell) *wire.GuestError {
+	j := v.js
+	code := j.compile(c.Source, c.FileName)
+	if isException(code) {
+		return inputError(v.thrown())
+	}
+	cell := j.evalCompiled(code)
+	if isException(cell) {
+		return v.thrown()
+	}
+	defer j.free(cell)
+	if lib.XJS_IsFunction(j.tls, j.ctx, cell) == 0 {
+		return inputError(&wire.GuestError{Name: "SyntaxError", Message: "the cell is not the body of a function"})
+	}
+	config := j.newString(c.Config)
+	if isException(config) {
+		return v.thrown()
+	}
+	defer j.free(config)
+	r := j.call(ctl().start, config, cell)
+	if isException(r) {
+		return v.thrown()
+	}
+	j.free(r)
+	return nil
+}
+
+// settle delivers one settlement to the prelude.
+func (v *vm) settle(s wire.Settlement) (*wire.GuestError, error) {
+	if s.ID >= 1<<31 {
+		return nil, fmt.Errorf("%w: id %d", engine.ErrUnknownCall, s.ID)
+	}
+	if !json.Valid(s.JSON) {
+		return nil, fmt.Errorf("the settlement of call %d is not JSON", s.ID)
+	}
+	j := v.js
+	text := j.newString(s.JSON)
+	if isException(text) {
+		return v.thrown(), nil
+	}
+	defer j.free(text)
+	known := j.call(ctl().settle, intValue(int32(s.ID)), boolValue(s.OK), text)
+	if isException(known) {
+		return v.thrown(), nil
+	}
+	if int32(known.Ftag) != lib.EJS_TAG_BOOL || known.Fu.Fuint641 == 0 {
+		return nil, fmt.Errorf("%w: id %d", engine.ErrUnknownCall, s.ID)
+	}
+	return nil, nil
+}
+
+// settleDown runs jobs and due timers until neither is left or the guest must
+// stop.
+func (v *vm) settleDown() error {
+	for {
+		if err := v.runJobs(); err != nil || v.stopped() {
+			return err
+		}
+		fired := v.js.call(ctl().fire)
+		if isException(fired) {
+			if v.jobErr = v.thrown(); v.jobErr != nil {
+				return nil
+			}
+		}
+		if v.stopped() || int32(fired.Ftag) != lib.EJS_TAG_BOOL || fired.Fu.Fuint641 == 0 {
+			return nil
+		}
+	}
+}
+
+// stopped reports whether the guest may not go on.
+func (v *vm) stopped() bool { return v.over() || v.jobErr != nil || v.lostRejection }
+
+// runJobs executes pending jobs until none is left or the guest must stop.
+func (v *vm) runJobs() error {
+	for !v.stopped() {
+		r := lib.XJS_ExecutePendingJob(v.js.tls, v.js.rt, 0)
+		if r == 0 {
+			return nil
+		}
+		if r < 0 {
+			v.jobErr = v.thrown()
+		}
+	}
+	return nil
+}
+
+// collect asks the prelude for the state of the program and its requests.
+func (v *vm) collect() (wire.Report, error) {
+	text := v.js.call(ctl().drain)
+	if isException(text) {
+		return v.failed(v.thrown()), nil
+	}
+	defer v.js.free(text)
+	r, err := v.readDrain(text)
+	if err != nil {
+		return wire.Report{}, err
+	}
+	if v.end != endNone || r.Err != nil {
+		out := r.Output
+		r = v.failed(r.Err)
+		r.Output = out
+	}
+	return r, nil
+}
+
+func (v *vm) readDrain(text lib.TJSValue) (r wire.Report, err error) {
+	j := v.js
+	if !isString(text) {
+		return r, fmt.Errorf("the prelude drained no string")
+	}
+	bp := j.tls.Alloc(8)
+	defer j.tls.Free(8)
+	p := lib.XJS_ToCStringLen2(j.tls, j.ctx, bp, text, 0)
+	if p == 0 {
+		return v.failed(v.thrown()), nil
+	}
+	defer lib.XJS_FreeCString(j.tls, j.ctx, p)
+	return parseDrain(bytesAt(p, uintptr(*at[lib.Tsize_t](bp))))
+}
+
+// Discard gives the VM's memory back. It is idempotent.
+func (v *vm) Discard() error {
+	if v.dead {
+		return nil
+	}
+	v.dead = true
+	return v.engine.release(v)
+}
