@@ -50,8 +50,9 @@ func (p *Plugin) OnConfigure(f ConfigureFunc) { p.onConfigure = append(p.onConfi
 // killed.
 func (p *Plugin) OnClose(f func() error) { p.onClose = append(p.onClose, f) }
 
-// close runs the OnClose functions, once.
-func (p *Plugin) close() error {
+// Close runs the OnClose functions, once; later calls return the first result.
+// [Serve] does it, so only code that serves a plugin some other way needs to.
+func (p *Plugin) Close() error {
 	p.closing.Do(func() {
 		var errs []error
 		for i := len(p.onClose) - 1; i >= 0; i-- {

@@ -59,7 +59,7 @@ func shutDown(p *Plugin) {
 	if left := p.calls.drain(ctx); left > 0 {
 		p.logger.Warn("stopping while calls are running", slog.Int("calls", left))
 	}
-	if err := p.close(); err != nil {
+	if err := p.Close(); err != nil {
 		p.logger.Error("closing the plugin", "error", err)
 	}
 }

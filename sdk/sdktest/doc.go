@@ -1,0 +1,17 @@
+// Package sdktest runs a plugin inside a test, over real gRPC and the real
+// codec, without a process and without a build:
+//
+//	h := sdktest.Start(t, newPlugin(), nil)
+//	out, err := h.Call("notes_get", map[string]any{"id": 1})
+//
+// A [Harness] is the host's stand-in. [Harness.Call] calls a tool by its name;
+// [Harness.Verb] goes through a namespace the way a guest's call does: it asks
+// the plugin for the scope of the run, finds the verb by its path, applies the
+// argument mapping and calls the tool. Results are checked against the tool's
+// output schema, which the compiler cannot see.
+//
+// Start configures the plugin with a fresh data directory and closes it when
+// the test ends. A Harness may be used by several goroutines at a time, except
+// Run, which sets the run of later calls. Errors are *protocol.Error, as a host
+// sees them.
+package sdktest
