@@ -1,0 +1,110 @@
+package guestrt
+
+import (
+	"crypto/sha256"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/quoinhq/quoin/guestrt/selfexec"
+)
+
+// guestName is the worker's executable beside the host's.
+const guestName = "quoin-guest"
+
+// binary is the opened and hashed guest executable.
+type binary struct {
+	path string
+	file *os.File
+	id   [sha256.Size]byte
+}
+
+// findBinary looks for the guest executable in the three places a Config names.
+func findBinary(c Config) (*binary, error) {
+	if c.GuestPath != "" {
+		b, err := openBinary(c.GuestPath)
+		if err != nil {
+			return nil, unavailable("the guest worker cannot be used: %v; guest.path must name the quoin-guest executable, "+
+				"build it with: go build -o %s github.com/quoinhq/quoin/guestrt/cmd/quoin-guest", err, c.GuestPath)
+		}
+		return b, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, unavailable("the running executable is unknown: %v; set guest.path", err)
+	}
+	name := guestName
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	beside := filepath.Join(filepath.Dir(self), name)
+	b, err := openBinary(beside)
+	if err == nil {
+		return b, nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return nil, unavailable("the guest worker cannot be used: %v", err)
+	}
+	if !selfexec.Available() {
+		return nil, unavailable("no guest worker was found: guest.path is not set, %s does not exist, and this program does not serve as its own worker; "+
+			"fix one of them: set guest.path, or run: go build -o %s github.com/quoinhq/quoin/guestrt/cmd/quoin-guest, "+
+			"or call guestserver.ServeIfWorker() first thing in main", beside, beside)
+	}
+	if b, err = openBinary(selfPath(self)); err != nil {
+		return nil, unavailable("this program cannot be its own guest worker: %v", err)
+	}
+	return b, nil
+}
+
+// selfPath is the running executable even if its file was replaced.
+func selfPath(executable string) string {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe"
+	}
+	return executable
+}
+
+func openBinary(path string) (*binary, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &binary{path: path, file: f}
+	if err := b.check(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// check hashes the executable and refuses one whose snapshots could not be
+// restored: they hold addresses of its code, which must not move.
+func (b *binary) check() error {
+	info, err := b.file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file", b.path)
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, b.file); err != nil {
+		return err
+	}
+	h.Sum(b.id[:0])
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	e, err := elf.NewFile(b.file)
+	if err != nil {
+		return fmt.Errorf("%s is not an executable of this system: %w", b.path, err)
+	}
+	if e.Type != elf.ET_EXEC {
+		return fmt.Errorf("%s is position independent; build it with CGO_ENABLED=0 and -buildmode=exe", b.path)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package guestrt
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quoinhq/quoin/guestrt/sandbox"
+	"github.com/quoinhq/quoin/guestrt/selfexec"
+)
+
+// startChild starts the guest executable with nothing but its three ends: the
+// connection, the log pipe and /dev/null. It runs on the spawner's thread.
+func startChild(b *binary) (p *os.Process, conn, log *os.File, err error) {
+	var opened []*os.File
+	defer func() {
+		for _, f := range opened {
+			f.Close()
+		}
+	}()
+	conn, theirConn, err := socketPair()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	opened = append(opened, theirConn)
+	log, theirLog, err := os.Pipe()
+	if err != nil {
+		conn.Close()
+		return nil, nil, nil, err
+	}
+	opened = append(opened, theirLog)
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err == nil {
+		opened = append(opened, null)
+		p, err = os.StartProcess(b.execPath(), selfexec.Args(), &os.ProcAttr{
+			Dir:   "/",
+			Env:   sandbox.Env(),
+			Files: []*os.File{null, null, theirLog, theirConn},
+			Sys:   sandbox.Attributes(),
+		})
+	}
+	if err != nil {
+		conn.Close()
+		log.Close()
+		return nil, nil, nil, err
+	}
+	return p, conn, log, nil
+}
+
+// socketPair returns two connected stream sockets; ours does not block a
+// thread, theirs blocks as the worker expects.
+func socketPair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		unix.Close(fds[0])
+		unix.Close(fds[1])
+		return nil, nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "guest"), os.NewFile(uintptr(fds[1]), "host"), nil
+}
+
+// execPath names the opened executable itself, so that the file that was
+// hashed is the file that runs, whatever its path means by now and whoever may
+// search its directories.
+func (b *binary) execPath() string {
+	const stdFiles = 4
+	if fd := b.file.Fd(); fd >= stdFiles {
+		return fmt.Sprintf("/proc/self/fd/%d", fd)
+	}
+	return b.path
+}
+
+// limitMemory lets a worker use what a guest of memoryBytes needs.
+func limitMemory(p *os.Process, memoryBytes uint64) error {
+	return sandbox.LimitMemory(p.Pid, memoryBytes)
+}

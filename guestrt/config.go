@@ -1,0 +1,44 @@
+package guestrt
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Config configures a Pool. The zero value works.
+type Config struct {
+	// GuestPath is the guest worker's executable. Defaults to "quoin-guest"
+	// beside the running executable, then to the running executable itself if
+	// it called guestserver.ServeIfWorker.
+	GuestPath string
+	// Prepared is how many warm processes wait for a session, and how many
+	// used ones wait for theirs to come back. Defaults to 2.
+	Prepared int
+	// Logger receives what workers write to their standard error. Defaults to
+	// a logger that drops everything.
+	Logger *slog.Logger
+}
+
+const (
+	defaultPrepared = 2
+	// startTimeout bounds the time from the start of a process to its Ready.
+	startTimeout = 10 * time.Second
+	// courtesy is how long before the deadline the guest is asked to stop.
+	courtesy = 50 * time.Millisecond
+)
+
+func (c Config) filled() Config {
+	if c.Prepared <= 0 {
+		c.Prepared = defaultPrepared
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// FileFunc serves the guest's virtual files. It is called while the guest waits
+// and with the context of the call the guest is in; its time counts against the
+// deadline. A nil FileFunc has no files.
+type FileFunc func(ctx context.Context, path string) (data []byte, found bool)

@@ -1,0 +1,51 @@
+// Package guestrt is the parent side of the guest runtime: it starts guest
+// worker processes, lends them to runs, watches the clock for them and says how
+// each of them ended. It never links the JavaScript engine.
+//
+// # Nouns
+//
+// A process is one sealed child that holds at most one guest. A Pool keeps some
+// of them warm. A Worker is a lease on a process: Acquire gives it out, Release
+// ends it. An Ending is the error of everything that did not come to a report,
+// in the words of the result contract.
+//
+//	pool, err := guestrt.NewPool(ctx, guestrt.Config{})
+//	w, err := pool.Acquire(ctx, session)
+//	report, err := w.Start(ctx, cell, files, deadline)
+//	report, err = w.Turn(ctx, settlements, deadline)
+//	pool.Release(w)
+//	err = pool.Close()
+//
+// # Lifecycle
+//
+// A process serves one session only. When its lease ends cleanly (no failed
+// report, no Ending) it forgets its guest and waits for the next lease of the
+// same session, up to Config.Prepared processes in all; otherwise it is killed.
+// Close ends every process and returns when all are reaped. Should the host
+// process die by force, the kernel kills its workers.
+//
+// # Time
+//
+// The guest is asked to stop 50 ms before the deadline and usually answers with
+// a report whose error code is "timeout". At the deadline the process is killed
+// whatever it does, and the call returns an Ending of that code. A cancelled
+// context kills at once.
+//
+// # Concurrency
+//
+// A Pool is safe for concurrent use. The calls of one Worker are serialised;
+// Kill may be called at any time and interrupts the call in flight. FileFunc
+// runs on the goroutine of the call that the guest is in.
+//
+// # Failure
+//
+// Start, Turn, Snapshot, Restore and Acquire fail with an *Ending only. What
+// the guest did wrong is not an error but a report with status failed. After an
+// Ending the worker is gone and every further call returns the same Ending.
+//
+// # Trust
+//
+// The worker is hostile: its messages are checked by package wire, a message
+// that breaks the protocol ends the process, and its log lines are capped. What
+// valid reports claim stays the guest's claim.
+package guestrt

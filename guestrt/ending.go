@@ -1,0 +1,98 @@
+package guestrt
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// Ending says why a call did not come to a report. Code, Reason and Phase use
+// the words of the result contract; Reason may be empty.
+type Ending struct {
+	Code, Reason, Phase, Message string
+}
+
+// Error returns the message, which is fit for a result.
+func (e *Ending) Error() string { return e.Message }
+
+// Is reports whether target is an Ending of the same code and, if target names
+// one, the same reason.
+func (e *Ending) Is(target error) bool {
+	t, ok := target.(*Ending)
+	return ok && t.Code == e.Code && (t.Reason == "" || t.Reason == e.Reason)
+}
+
+func ending(code, reason, phase, format string, args ...any) *Ending {
+	return &Ending{Code: code, Reason: reason, Phase: phase, Message: fmt.Sprintf(format, args...)}
+}
+
+func unavailable(format string, args ...any) *Ending {
+	return ending(wire.CodeRuntimeUnavailable, "", wire.PhaseHost, format, args...)
+}
+
+func timedOut() *Ending {
+	return ending(wire.CodeTimeout, "", wire.PhaseGuest, "code mode timeout exceeded")
+}
+
+func aborted(why string) *Ending {
+	return ending(wire.CodeAborted, "", wire.PhaseHost, "code mode run was aborted: %s", why)
+}
+
+func crashed(format string, args ...any) *Ending {
+	return ending(wire.CodeInternal, wire.ReasonWorkerCrashed, wire.PhaseHost,
+		"the guest worker ended unexpectedly: "+format, args...)
+}
+
+// brokeProtocol is the cause of death of a worker that spoke nonsense.
+func brokeProtocol(err error) *Ending { return crashed("it broke the protocol: %v", err) }
+
+// faultEnding translates what a living worker could not do.
+func faultEnding(f *wire.Fault) *Ending {
+	phase := wire.PhaseHost
+	switch f.Code {
+	case wire.CodeInvalidInput:
+		phase = wire.PhaseInput
+	case wire.CodeSnapshotLimit, wire.CodeMemoryLimit:
+		phase = wire.PhaseGuest
+	}
+	return ending(f.Code, f.Reason, phase, "%s", f.Message)
+}
+
+// exitEnding classifies the end of a process. cause is what this side killed it
+// for, or nil; it holds only if the process did die of that kill.
+func exitEnding(state *os.ProcessState, cause *Ending, lastWords string) *Ending {
+	code, signal := exitStatus(state)
+	switch {
+	case signal == signalKill && cause != nil:
+		return cause
+	case signal == signalBadCall:
+		return ending(wire.CodeInternal, wire.ReasonSandboxViolation, wire.PhaseHost,
+			"the guest worker tried a system call its sandbox forbids and was killed")
+	case code == wire.ExitMemory, code == goFatal && strings.Contains(lastWords, "out of memory"):
+		return ending(wire.CodeMemoryLimit, "", wire.PhaseGuest, "code mode memory limit exceeded: the guest worker ran out of memory")
+	case signal != 0:
+		return crashed("it was killed by signal %d", signal)
+	case code == wire.ExitPanic:
+		return crashed("a bug in the worker: %s", firstLine(lastWords))
+	case code == wire.ExitSeal:
+		return unavailable("the guest worker could not be sealed: %s", firstLine(lastWords))
+	case cause != nil:
+		return cause
+	default:
+		return crashed("it exited with code %d", code)
+	}
+}
+
+// goFatal is the exit code of the Go runtime's own fatal errors.
+const goFatal = 2
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	const most = 300
+	if len(line) > most {
+		line = strings.ToValidUTF8(line[:most], "") + "..."
+	}
+	return line
+}

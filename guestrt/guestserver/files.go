@@ -1,0 +1,38 @@
+package guestserver
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// file fetches a virtual file from the host in the middle of a turn. The guest
+// is on the stack below, so an end of the conversation ends the process here.
+func (s *server) file(path string) (data []byte, found bool) {
+	if len(path) > wire.MaxPathBytes {
+		return nil, false
+	}
+	err := s.conn.Send(&wire.NeedFile{Path: path})
+	if err != nil {
+		exit(err)
+	}
+	m, err := s.conn.Receive()
+	if err != nil {
+		exit(receiveError(err))
+	}
+	answer, ok := m.(*wire.FileData)
+	if !ok {
+		exit(&ProtocolError{fmt.Errorf("said %v instead of FileData", m.Type())})
+	}
+	return answer.Data, answer.Found
+}
+
+// exit ends the worker with the code that tells err.
+func exit(err error) {
+	code := exitCode(err)
+	if code != wire.ExitDone {
+		fmt.Fprintln(os.Stderr, "quoin-guest:", err)
+	}
+	os.Exit(code)
+}

@@ -1,0 +1,86 @@
+package guestserver
+
+import (
+	"crypto/rand"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt/engine"
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// guest is one VM and the source map of the cell it runs.
+type guest struct {
+	vm    engine.VM
+	at    positions
+	ended bool // the last report was not idle
+}
+
+// start runs a new cell. A cell that is refused before it runs leaves no guest.
+func (s *server) start(m *wire.Start) (*wire.Report, *wire.Fault) {
+	if s.guest != nil {
+		return nil, fault(wire.CodeInternal, "", "the worker already has a guest")
+	}
+	m.Cell.Limits = m.Cell.Limits.Filled()
+	deadline := deadlineIn(m.BudgetMicros)
+	p, refusal := prepare(m.Cell)
+	if refusal != nil {
+		return failed(refusal), nil
+	}
+	vm, err := s.engine.New(options(m.Cell.Limits, s.file))
+	if err != nil {
+		return nil, fault(wire.CodeInternal, "", "the guest could not be created: "+err.Error())
+	}
+	s.guest = &guest{vm: vm, at: p.at}
+	r, err := vm.Load(p.cell, deadline)
+	if err != nil {
+		return nil, s.dead(err)
+	}
+	if r.Err != nil && r.Err.Reason == wire.ReasonSyntaxError {
+		r.Err = p.syntaxError(m.Cell, r.Err)
+	} else {
+		s.guest.at.mapError(r.Err)
+	}
+	s.guest.ended = r.Status != wire.StatusIdle
+	return &r, nil
+}
+
+// turn lets the guest run on.
+func (s *server) turn(m *wire.Turn) (*wire.Report, *wire.Fault) {
+	if s.guest == nil || s.guest.ended {
+		return nil, fault(wire.CodeInternal, "", "the worker has no waiting guest")
+	}
+	r, err := s.guest.vm.Turn(m.Settlements, deadlineIn(m.BudgetMicros))
+	if err != nil {
+		return nil, s.dead(err)
+	}
+	s.guest.at.mapError(r.Err)
+	s.guest.ended = r.Status != wire.StatusIdle
+	return &r, nil
+}
+
+// dead accounts for a VM that failed for a reason that is not the guest's.
+func (s *server) dead(err error) *wire.Fault {
+	s.guest.ended = true
+	return fault(wire.CodeInternal, wire.ReasonWorkerCrashed, "the guest engine failed: "+err.Error())
+}
+
+func (g *guest) discard() error { return g.vm.Discard() }
+
+func options(l wire.Limits, files engine.Files) engine.Options {
+	o := engine.Options{Limits: l, Files: files}
+	rand.Read(o.Seed[:])
+	return o
+}
+
+// deadlineIn returns the time a budget ends; zero means never.
+func deadlineIn(micros uint64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	const year = 365 * 24 * time.Hour
+	return time.Now().Add(time.Duration(min(micros, uint64(year/time.Microsecond))) * time.Microsecond)
+}
+
+func failed(e *wire.GuestError) *wire.Report {
+	return &wire.Report{Status: wire.StatusFailed, Err: e, TimerMillis: -1}
+}

@@ -1,0 +1,253 @@
+package guestserver
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// unexpectedExport is the parser's complaint about an export declaration inside
+// a function, where every cell lives.
+const unexpectedExport = `Unexpected "export"`
+
+// mentionsModules reports whether a program could use modules at all. Only then
+// is it worth a parse. A backslash may hide a letter of require.
+func mentionsModules(program string) bool {
+	return strings.Contains(program, "import") || strings.Contains(program, "require") ||
+		strings.Contains(program, "export") || strings.Contains(program, `\u`)
+}
+
+// usesModules reports whether a JavaScript program uses modules: import and
+// export declarations, import(), import.meta or a call of a require it does not
+// declare itself.
+//
+// The parser shows no syntax tree, so the question is put into the text: every
+// word "import" is replaced by a name that occurs nowhere, and the parser is
+// told to replace that name and "require" by markers where they are free
+// variables. In strings, comments, templates, regular expressions and property
+// names they are not; neither is a require that is declared. "with" hides which
+// variables are free and is replaced by "if", which parses alike.
+func usesModules(program string) bool {
+	importName := unusedName(program, "imp", len("import"))
+	importMark := unusedName(program, "quoinImport", len("quoinImport")+4)
+	requireMark := unusedName(program, "quoinRequire", len("quoinRequire")+4)
+	masked := replaceWord(program, "import", importName)
+	masked = replaceWord(masked, "with", "if  ")
+	r := api.Transform(masked, checkOptions(map[string]string{importName: importMark, "require": requireMark}))
+	if len(r.Errors) > 0 {
+		return declaresModules(program)
+	}
+	code := string(r.Code)
+	return strings.Contains(code, importMark+"(") || strings.Contains(code, importMark+".") ||
+		calls(code, requireMark)
+}
+
+func checkOptions(define map[string]string) api.TransformOptions {
+	return api.TransformOptions{
+		Loader:           api.LoaderJS,
+		Target:           api.ESNext,
+		Define:           define,
+		MinifyWhitespace: true,
+		TreeShaking:      api.TreeShakingFalse,
+		LegalComments:    api.LegalCommentsNone,
+		LogLevel:         api.LogLevelSilent,
+	}
+}
+
+// calls reports whether printed code calls the function name, also through
+// parentheses, a sequence, an optional chain, new or a template.
+func calls(code, name string) bool {
+	for _, form := range []string{name + "(", name + "?.(", name + "`", "," + name + ")(", "," + name + ")?.("} {
+		if strings.Contains(code, form) {
+			return true
+		}
+	}
+	return strings.Contains(code, "new "+name)
+}
+
+// declaresModules reports whether the first thing wrong with a program is an
+// import or export declaration.
+func declaresModules(program string) bool {
+	r := api.Transform(program, checkOptions(nil))
+	if len(r.Errors) == 0 {
+		return false
+	}
+	e := problemOf(r.Errors[0])
+	if e.text == unexpectedExport {
+		return true
+	}
+	_, found := importAt(program, e, api.LoaderJS)
+	return found
+}
+
+// importAt returns the offset of the word import whose statement the parser
+// complained about: it stops at the token behind the word. A word in a comment
+// may stand there too; it is told apart by taking it away, which then does not
+// change the complaint.
+func importAt(text string, e problem, loader api.Loader) (int, bool) {
+	const word = "import"
+	target := e.offsetIn(text)
+	for at := nextWord(text, word, 0); at >= 0 && at < target; at = nextWord(text, word, at+1) {
+		if skipBlank(text, at+len(word)) != target {
+			continue
+		}
+		without := text[:at] + unusedName(text, "imp", len(word)) + text[at+len(word):]
+		o := checkOptions(nil)
+		o.Loader = loader
+		r := api.Transform(without, o)
+		if len(r.Errors) == 0 {
+			return at, true
+		}
+		if other := problemOf(r.Errors[0]); other.text != e.text || other.offsetIn(without) != target {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// typeImportEnd returns where the statement at text[at:] ends, if it is an
+// import that TypeScript erases entirely.
+func typeImportEnd(text string, at int) (int, bool) {
+	end := statementEnd(text, at)
+	if end < 0 {
+		return 0, false
+	}
+	o := typeScriptOptions()
+	o.Sourcemap = api.SourceMapNone
+	r := api.Transform(text[at:end], o)
+	return end, len(r.Errors) == 0 && len(strings.TrimSpace(string(r.Code))) == 0
+}
+
+// statementEnd finds the end of an import statement: behind its module name,
+// what may follow it in brackets, and a semicolon.
+func statementEnd(text string, at int) int {
+	i, depth := at, 0
+	for i < len(text) {
+		switch c := text[i]; c {
+		case '/':
+			n := skipBlank(text, i)
+			if n == i {
+				return -1
+			}
+			i = n
+			continue
+		case '{', '(':
+			depth++
+		case '}', ')':
+			depth--
+		case ';':
+			return -1
+		case '"', '\'':
+			n := strings.IndexByte(text[i+1:], c)
+			if n < 0 {
+				return -1
+			}
+			i += n + 1
+			if depth == 0 {
+				return statementTail(text, i+1)
+			}
+			if rest := skipBlank(text, i+1); depth == 1 && strings.HasPrefix(text[rest:], ")") {
+				return statementTail(text, rest+1)
+			}
+		}
+		i++
+	}
+	return -1
+}
+
+// statementTail moves past import attributes and a semicolon.
+func statementTail(text string, end int) int {
+	i := skipBlank(text, end)
+	if strings.HasPrefix(text[i:], "with") {
+		open := skipBlank(text, i+len("with"))
+		if strings.HasPrefix(text[open:], "{") {
+			if n := strings.IndexByte(text[open:], '}'); n >= 0 {
+				end = open + n + 1
+				i = skipBlank(text, end)
+			}
+		}
+	}
+	if strings.HasPrefix(text[i:], ";") {
+		return i + 1
+	}
+	return end
+}
+
+// skipBlank returns the offset of the first character at or behind i that is
+// neither white space nor part of a comment.
+func skipBlank(text string, i int) int {
+	for i < len(text) {
+		switch rest := text[i:]; {
+		case strings.HasPrefix(rest, "//"):
+			n := strings.IndexAny(rest, "\n\r\u2028\u2029")
+			if n < 0 {
+				return len(text)
+			}
+			i += n
+		case strings.HasPrefix(rest, "/*"):
+			n := strings.Index(rest[2:], "*/")
+			if n < 0 {
+				return len(text)
+			}
+			i += n + 4
+		default:
+			r, n := utf8.DecodeRuneInString(rest)
+			if !strings.ContainsRune(" \t\n\r\v\f\u00a0\ufeff\u2028\u2029", r) {
+				return i
+			}
+			i += n
+		}
+	}
+	return i
+}
+
+// replaceWord replaces every occurrence of an identifier as a whole word.
+func replaceWord(text, word, by string) string {
+	var out strings.Builder
+	done := 0
+	for at := nextWord(text, word, 0); at >= 0; at = nextWord(text, word, done) {
+		out.WriteString(text[done:at])
+		out.WriteString(by)
+		done = at + len(word)
+	}
+	return out.String() + text[done:]
+}
+
+// nextWord returns the offset of the next occurrence of word that is not a part
+// of a longer identifier, or -1.
+func nextWord(text, word string, from int) int {
+	for from <= len(text) {
+		n := strings.Index(text[from:], word)
+		if n < 0 {
+			return -1
+		}
+		at := from + n
+		end := at + len(word)
+		if (at == 0 || !inIdentifier(text[at-1])) && (end == len(text) || !inIdentifier(text[end])) {
+			return at
+		}
+		from = at + 1
+	}
+	return -1
+}
+
+func inIdentifier(c byte) bool {
+	return c == '_' || c == '$' || c >= utf8.RuneSelf ||
+		'0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// unusedName returns an identifier of exactly length bytes that begins with
+// prefix and does not occur in text.
+func unusedName(text, prefix string, length int) string {
+	for i := uint64(0); ; i++ {
+		digits := strconv.FormatUint(i, 36)
+		if pad := length - len(prefix) - len(digits); pad > 0 {
+			digits = strings.Repeat("0", pad) + digits
+		}
+		if name := prefix + digits; !strings.Contains(text, name) {
+			return name
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package guestserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/quoinhq/quoin/guestrt/engine"
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// Config says what a worker is made of.
+type Config struct {
+	// Open builds the engine; the build id is stamped into its images.
+	Open func(buildID [32]byte) (engine.Engine, error)
+	// Seal confines the process and reports its layers. It is called once,
+	// after Open and before the first cell.
+	Seal func() []wire.Layer
+}
+
+// ProtocolError says that the host broke the protocol.
+type ProtocolError struct{ Cause error }
+
+// Error describes what was wrong.
+func (e *ProtocolError) Error() string { return fmt.Sprintf("host: %v", e.Cause) }
+
+// Unwrap returns the cause.
+func (e *ProtocolError) Unwrap() error { return e.Cause }
+
+// Serve holds the worker's end of a conversation until the host closes it, and
+// then returns nil. Every other end is an error, a *ProtocolError if the host
+// is to blame.
+func Serve(rw io.ReadWriter, c Config) error {
+	s := &server{conn: wire.NewConn(wire.Host, rw)}
+	err := s.hello(c)
+	for err == nil {
+		err = s.next()
+	}
+	if s.guest != nil {
+		err = errors.Join(err, s.guest.discard())
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// server is one worker. It is used by one goroutine.
+type server struct {
+	conn   *wire.Conn
+	engine engine.Engine
+	ready  *wire.Ready
+	guest  *guest // nil: none
+}
+
+// hello opens the conversation. The engine is warm before the seal, because it
+// may read system files once.
+func (s *server) hello(c Config) error {
+	m, err := s.conn.Receive()
+	if err != nil {
+		return receiveError(err)
+	}
+	h, ok := m.(*wire.Hello)
+	if !ok {
+		return &ProtocolError{fmt.Errorf("said %v before Hello", m.Type())}
+	}
+	if h.Version != wire.Version {
+		return s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", fmt.Sprintf(
+			"the host speaks protocol %d, this guest worker %d: use the worker built with the host", h.Version, wire.Version)))
+	}
+	if s.engine, err = c.Open(h.BuildID); err != nil {
+		return s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", "the guest engine did not start: "+err.Error()))
+	}
+	s.ready = &wire.Ready{Version: wire.Version, EngineID: s.engine.ID(), Layers: c.Seal()}
+	return s.conn.Send(s.ready)
+}
+
+// next serves one message.
+func (s *server) next() error {
+	m, err := s.conn.Receive()
+	if err != nil {
+		return receiveError(err)
+	}
+	switch m := m.(type) {
+	case *wire.Start:
+		return s.report(s.start(m))
+	case *wire.Turn:
+		return s.report(s.turn(m))
+	case *wire.Snapshot:
+		return s.snapshot(m)
+	case *wire.Restore:
+		return s.restore(m)
+	case *wire.Reset:
+		return s.reset()
+	default:
+		return &ProtocolError{fmt.Errorf("said %v, which fits nowhere here", m.Type())}
+	}
+}
+
+func receiveError(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.EOF
+	}
+	return &ProtocolError{err}
+}
+
+// report sends a report, or the fault that stands in its place.
+func (s *server) report(r *wire.Report, f *wire.Fault) error {
+	if f != nil {
+		return s.conn.Send(f)
+	}
+	var large *wire.TooLargeError
+	err := s.conn.Send(r)
+	if errors.As(err, &large) {
+		return s.conn.Send(overflow(r, large))
+	}
+	return err
+}
+
+// overflow replaces a report that is too large to be sent: the run has failed,
+// none of its requests has left the guest, and a part of its output is kept.
+func overflow(r *wire.Report, e *wire.TooLargeError) *wire.Report {
+	kept := *r
+	kept.Status, kept.Value, kept.Requests, kept.Pending = wire.StatusFailed, nil, nil, 0
+	kept.TimerMillis = -1
+	kept.Err = &wire.GuestError{
+		Name:    "Error",
+		Message: fmt.Sprintf("one turn produced %d bytes of calls, output and value, at most %d are allowed; pass less data in one step", e.Bytes, e.Max),
+		Code:    wire.CodeOutputLimit,
+		Phase:   wire.PhaseGuest,
+	}
+	room := keptOutput
+	for i, o := range r.Output {
+		if room -= len(o.JSON); room < 0 {
+			kept.Output = r.Output[:i]
+			break
+		}
+	}
+	return &kept
+}
+
+// keptOutput is how many bytes of output survive an overflow.
+const keptOutput = 16 << 20
+
+func (s *server) snapshot(m *wire.Snapshot) error {
+	if s.guest == nil {
+		return &ProtocolError{errors.New("asked for a snapshot without a guest")}
+	}
+	image, err := s.guest.image()
+	if err != nil {
+		return s.conn.Send(fault(wire.CodeInternal, "", "the guest could not be suspended: "+err.Error()))
+	}
+	limit := uint64(wire.MaxImage)
+	if m.MaxBytes > 0 {
+		limit = min(limit, m.MaxBytes)
+	}
+	if uint64(len(image)) > limit {
+		return s.conn.Send(fault(wire.CodeSnapshotLimit, "", fmt.Sprintf(
+			"the suspended program needs %d bytes, at most %d are allowed; keep less data in variables across yield_control or long waits", len(image), limit)))
+	}
+	return s.conn.Send(&wire.Image{Data: image})
+}
+
+func (s *server) restore(m *wire.Restore) error {
+	if s.guest != nil {
+		return &ProtocolError{errors.New("asked for a restore beside a living guest")}
+	}
+	g, err := restoreGuest(s.engine, m.Image, m.Limits, s.file)
+	if err != nil {
+		return s.conn.Send(fault(wire.CodeInvalidInput, wire.ReasonSnapshotRestore, "the suspended program cannot be restored: "+err.Error()))
+	}
+	s.guest = g
+	return s.conn.Send(&wire.Restored{})
+}
+
+func (s *server) reset() error {
+	if s.guest != nil {
+		if err := s.guest.discard(); err != nil {
+			return err
+		}
+		s.guest = nil
+	}
+	return s.conn.Send(s.ready)
+}
+
+func fault(code, reason, message string) *wire.Fault {
+	return &wire.Fault{Code: code, Reason: reason, Message: message}
+}

@@ -1,0 +1,268 @@
+package guestrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+var (
+	errReleased  = ending(wire.CodeInternal, "", wire.PhaseHost, "the guest worker was already released")
+	errClosed    = aborted("the guest pool is closed")
+	errImageSize = errors.New("the image is larger than it was asked to be")
+)
+
+type answerError struct{ got wire.Type }
+
+func (e *answerError) Error() string { return fmt.Sprintf("a %v answers something else", e.got) }
+
+// Pool keeps warm guest workers and lends them to sessions. It is safe for
+// concurrent use. Every process it starts has ended when Close returns.
+type Pool struct {
+	config Config
+	guest  *binary
+	spawn  *spawner
+	ctx    context.Context // of background starts: done when the pool closes
+	cancel context.CancelFunc
+
+	mu       sync.Mutex
+	closed   bool
+	warm     []*process            // never used
+	kept     []*lodger             // used, each waits for its session; oldest first
+	live     map[*process]struct{} // every process that is not known to be reaped
+	starting sync.WaitGroup        // starts in flight, warm or on demand
+	refills  int                   // background starts in flight
+}
+
+// lodger is a process that waits for its session to come back. Its answer to
+// the Reset it was sent is not read yet.
+type lodger struct {
+	session string
+	p       *process
+}
+
+// NewPool finds the guest executable, proves that it works by starting one
+// worker, and returns a pool that starts the others in the background. ctx
+// bounds only this call. It fails with an *Ending of code runtime_unavailable.
+func NewPool(ctx context.Context, c Config) (*Pool, error) {
+	c = c.filled()
+	b, err := findBinary(c)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{config: c, guest: b, spawn: newSpawner(), live: map[*process]struct{}{}}
+	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	first, err := p.start(ctx)
+	if err != nil {
+		if e := p.Close(); e != nil {
+			c.Logger.Error("guest pool cannot be closed", "error", e)
+		}
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.warm = append(p.warm, first)
+	p.refill()
+	return p, nil
+}
+
+// BuildID returns the SHA-256 of the guest executable. Snapshots are valid only
+// between pools of the same id.
+func (p *Pool) BuildID() [32]byte { return p.guest.id }
+
+// Acquire lends a worker to a session: the one it used before if that is still
+// there, else a warm one, else a new one. An empty session never gets a used
+// worker.
+func (p *Pool) Acquire(ctx context.Context, session string) (*Worker, error) {
+	for {
+		child, used, err := p.take(session)
+		if err != nil {
+			return nil, err
+		}
+		if child == nil {
+			if child, err = p.start(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if used && !child.settled(ctx) || !child.alive() {
+			p.drop(child)
+			continue
+		}
+		return &Worker{pool: p, session: session, p: child}, nil
+	}
+}
+
+// take finds a waiting process for the session; nil means there is none.
+func (p *Pool) take(session string) (child *process, used bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, false, errClosed
+	}
+	if session != "" {
+		for i, l := range p.kept {
+			if l.session == session {
+				p.kept = append(p.kept[:i], p.kept[i+1:]...)
+				return l.p, true, nil
+			}
+		}
+	}
+	if n := len(p.warm); n > 0 {
+		child, p.warm = p.warm[n-1], p.warm[:n-1]
+	}
+	p.refill()
+	return child, false, nil
+}
+
+// Release ends a lease. A worker that did nothing wrong waits for its session
+// to come back; any other is killed. It may be called more than once and at any
+// time; a call in flight is interrupted.
+func (p *Pool) Release(w *Worker) {
+	if w == nil {
+		return
+	}
+	if !w.mu.TryLock() {
+		w.Kill()
+		w.mu.Lock()
+	}
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	w.over = true
+	switch clean := !w.failed && w.p.alive(); {
+	case clean && !w.used:
+		p.giveBack(w.p)
+	case clean && w.session != "" && w.p.conn.Send(&wire.Reset{}) == nil:
+		p.keep(&lodger{session: w.session, p: w.p})
+	default:
+		p.drop(w.p)
+	}
+}
+
+// giveBack returns a process that was never used.
+func (p *Pool) giveBack(child *process) {
+	p.mu.Lock()
+	room := !p.closed && len(p.warm) < p.config.Prepared
+	if room {
+		p.warm = append(p.warm, child)
+	}
+	p.mu.Unlock()
+	if !room {
+		p.drop(child)
+	}
+}
+
+// keep lets a process wait for its session, in place of the one that has waited
+// longest if there are too many.
+func (p *Pool) keep(l *lodger) {
+	p.mu.Lock()
+	evicted := l
+	if !p.closed {
+		p.kept = append(p.kept, l)
+		evicted = nil
+		if len(p.kept) > p.config.Prepared {
+			evicted, p.kept = p.kept[0], p.kept[1:]
+		}
+	}
+	p.mu.Unlock()
+	if evicted != nil {
+		p.drop(evicted.p)
+	}
+}
+
+// drop ends a process. It does not wait.
+func (p *Pool) drop(child *process) { child.kill(aborted("the guest worker is no longer needed")) }
+
+// start starts a process and accounts for it until it is reaped.
+func (p *Pool) start(ctx context.Context) (*process, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errClosed
+	}
+	p.starting.Add(1)
+	p.mu.Unlock()
+	defer p.starting.Done()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	child, err := startProcess(ctx, p.spawn, p.guest, p.config.Logger)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.live[child] = struct{}{}
+	closed := p.closed
+	p.mu.Unlock()
+	go func() {
+		<-child.gone
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.live, child)
+	}()
+	if closed {
+		p.drop(child)
+		return nil, errClosed
+	}
+	return child, nil
+}
+
+// refill starts what is missing of the warm processes in the background. A
+// start that fails is not repeated before the next Acquire, which will then meet
+// the failure itself. The caller holds mu.
+func (p *Pool) refill() {
+	for !p.closed && len(p.warm)+p.refills < p.config.Prepared {
+		p.refills++
+		go func() {
+			child, err := p.start(p.ctx)
+			p.mu.Lock()
+			p.refills--
+			p.mu.Unlock()
+			if err != nil {
+				if !errors.Is(err, errClosed) {
+					p.config.Logger.Error("guest worker cannot be started", "error", err)
+				}
+				return
+			}
+			p.giveBack(child)
+		}()
+	}
+}
+
+// Close ends every worker, also those that are lent, and returns when all of
+// them are reaped. Calls in flight end with code aborted.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	p.warm, p.kept = nil, nil
+	p.mu.Unlock()
+	p.cancel()
+	p.starting.Wait()
+	for _, child := range p.children() {
+		child.kill(errClosed)
+	}
+	for _, child := range p.children() {
+		<-child.gone
+	}
+	p.spawn.stop()
+	return p.guest.file.Close()
+}
+
+func (p *Pool) children() []*process {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := make([]*process, 0, len(p.live))
+	for child := range p.live {
+		list = append(list, child)
+	}
+	return list
+}

@@ -1,0 +1,222 @@
+package guestrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// process is one guest worker process and its connection. Calls are serialised
+// by their caller; kill and ending may be used by anyone.
+type process struct {
+	os     *os.Process
+	conn   *wire.Conn
+	socket *os.File
+	log    *os.File
+	ready  *wire.Ready
+	memory uint64 // the guest memory the data limit was last set for
+
+	mu    sync.Mutex
+	cause *Ending // why this side killed it; the first wins
+	ended bool    // it has closed its log, so it is ending or gone
+
+	gone chan struct{} // closed when the process is reaped
+	end  *Ending       // set before gone is closed
+}
+
+// startProcess starts a process and waits until it is sealed.
+func startProcess(ctx context.Context, s *spawner, b *binary, logger *slog.Logger) (*process, error) {
+	p := &process{gone: make(chan struct{})}
+	var err error
+	s.do(func() { p.os, p.socket, p.log, err = startChild(b) })
+	if err != nil {
+		return nil, unavailable("the guest worker %s cannot be started: %v", b.path, err)
+	}
+	p.conn = wire.NewConn(wire.Worker, p.socket)
+	go p.watch(logger.With("worker", p.os.Pid))
+	if err := p.greet(ctx, b.id); err != nil {
+		p.kill(aborted("the worker did not get ready"))
+		<-p.gone
+		return nil, err
+	}
+	return p, nil
+}
+
+// greet says Hello and takes the worker's Ready.
+func (p *process) greet(ctx context.Context, id [32]byte) error {
+	m, end := p.exchange(ctx, &wire.Hello{Version: wire.Version, BuildID: id}, time.Now().Add(startTimeout), nil)
+	if end != nil {
+		if end.Code == wire.CodeAborted {
+			return end
+		}
+		return unavailable("the guest worker did not start: %s", end.Message)
+	}
+	if f, ok := m.(*wire.Fault); ok {
+		return unavailable("the guest worker did not start: %s", f.Message)
+	}
+	ready, ok := m.(*wire.Ready)
+	if !ok || ready.Version != wire.Version {
+		return unavailable("the guest worker speaks another protocol than this host; use the worker built with it")
+	}
+	p.ready = ready
+	return nil
+}
+
+// watch is the one goroutine that waits for the process. The log pipe ends when
+// the process does, so no thread has to block in wait for as long as it lives.
+func (p *process) watch(logger *slog.Logger) {
+	words := copyLog(p.log, logger)
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+	if err := p.os.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		logger.Error("guest worker cannot be killed", "error", err)
+	}
+	state, err := p.os.Wait()
+	p.mu.Lock()
+	p.end = exitEnding(state, p.cause, words)
+	p.mu.Unlock()
+	if err != nil {
+		p.end = crashed("it cannot be waited for: %v", err)
+	}
+	p.log.Close()
+	p.socket.Close()
+	close(p.gone)
+}
+
+// kill ends the process for the given cause, unless it has ended or is being
+// killed for another one.
+func (p *process) kill(cause *Ending) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cause != nil {
+		return
+	}
+	p.cause = cause
+	if err := p.os.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.cause = crashed("it cannot be killed: %v", err)
+	}
+	// A descendant could hold the pipe open; what is in it does not matter now.
+	if err := p.log.SetReadDeadline(time.Now()); err != nil && !errors.Is(err, os.ErrClosed) {
+		p.log.Close()
+	}
+}
+
+// dead waits for the end of a process that is dying and returns it.
+func (p *process) dead() *Ending {
+	<-p.gone
+	return p.end
+}
+
+// alive reports whether the process is not known to have ended or to be dying.
+func (p *process) alive() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cause == nil && !p.ended
+}
+
+// exchange sends one message and returns its answer, serving virtual files in
+// between. At the deadline, and when ctx is done, the process is killed.
+func (p *process) exchange(ctx context.Context, m wire.Message, deadline time.Time, files FileFunc) (wire.Message, *Ending) {
+	if ctx.Err() != nil {
+		p.kill(aborted(context.Cause(ctx).Error()))
+		return nil, p.dead()
+	}
+	defer context.AfterFunc(ctx, func() { p.kill(aborted(context.Cause(ctx).Error())) })()
+	if !deadline.IsZero() {
+		defer time.AfterFunc(time.Until(deadline), func() { p.kill(timedOut()) }).Stop()
+	}
+	if err := p.conn.Send(m); err != nil {
+		return nil, p.sendFailed(err)
+	}
+	return p.answer(ctx, files)
+}
+
+func (p *process) answer(ctx context.Context, files FileFunc) (wire.Message, *Ending) {
+	for {
+		m, err := p.conn.Receive()
+		if err != nil {
+			return nil, p.receiveFailed(err)
+		}
+		need, ok := m.(*wire.NeedFile)
+		if !ok {
+			return m, nil
+		}
+		var f wire.FileData
+		if files != nil {
+			f.Data, f.Found = files(ctx, need.Path)
+		}
+		if err := p.conn.Send(&f); err != nil {
+			return nil, p.sendFailed(err)
+		}
+	}
+}
+
+// sendFailed accounts for a message that did not get out. One that is too large
+// is the caller's doing; the process is ended all the same, because it waits for
+// a message that will never come.
+func (p *process) sendFailed(err error) *Ending {
+	var large *wire.TooLargeError
+	if errors.As(err, &large) {
+		p.kill(ending(wire.CodeInvalidInput, "", wire.PhaseHost, "%v", large))
+		return p.dead()
+	}
+	return p.receiveFailed(err)
+}
+
+// receiveFailed waits for the end behind a broken connection.
+func (p *process) receiveFailed(err error) *Ending {
+	if errors.Is(err, wire.ErrMalformed) {
+		p.kill(brokeProtocol(err))
+	} else {
+		p.hangUp(err)
+	}
+	return p.dead()
+}
+
+// hangUp handles a connection that ended without nonsense: the process is
+// usually dying by itself and its own end says more than our kill. It gets a
+// moment to do so.
+func (p *process) hangUp(err error) {
+	grace := time.NewTimer(time.Second)
+	defer grace.Stop()
+	select {
+	case <-p.gone:
+	case <-grace.C:
+		p.kill(crashed("it closed the connection: %v", err))
+	}
+}
+
+// setMemory adapts the process's data limit to a guest's memory limit.
+func (p *process) setMemory(bytes uint64) *Ending {
+	if bytes == p.memory {
+		return nil
+	}
+	if err := limitMemory(p.os, bytes); err != nil {
+		p.kill(crashed("its memory limit cannot be set: %v", err))
+		return p.dead()
+	}
+	p.memory = bytes
+	return nil
+}
+
+func (p *process) String() string { return fmt.Sprintf("guest worker %d", p.os.Pid) }
+
+// settled takes the answer to the Reset a used process was sent, and reports
+// whether it is as good as new.
+func (p *process) settled(ctx context.Context) bool {
+	defer context.AfterFunc(ctx, func() { p.kill(aborted(context.Cause(ctx).Error())) })()
+	defer time.AfterFunc(serviceTimeout, func() { p.kill(timedOut()) }).Stop()
+	m, end := p.answer(ctx, nil)
+	if end != nil {
+		return false
+	}
+	_, ok := m.(*wire.Ready)
+	return ok
+}

@@ -1,0 +1,58 @@
+package sandbox
+
+import "github.com/quoinhq/quoin/guestrt/wire"
+
+// The names of the layers, in the order they are reported.
+const (
+	LayerUser        = "user"         // not root
+	LayerEnvironment = "environment"  // exactly the variables of Env
+	LayerFiles       = "descriptors"  // exactly the descriptors 0 to 3
+	LayerDumpable    = "dumpable"     // no core dump, no tracing by the same user
+	LayerLimits      = "rlimits"      // files, cores, file sizes, data, address space
+	LayerPrivileges  = "no_new_privs" // no gain of privileges by exec
+	LayerNamespaces  = "namespaces"   // user, pid, net, mount, ipc, uts, cgroup
+	LayerLandlock    = "landlock"     // no file access by path
+	LayerSeccomp     = "seccomp"      // system call filter
+)
+
+// The bytes behind DataLimit.
+const (
+	dataBase = 160 << 20
+	// maxGuestMemory is the largest guest memory limit the contract allows.
+	maxGuestMemory = 1 << 30
+	addressSpace   = 4 << 30
+)
+
+// Policy says what Seal must achieve.
+type Policy struct {
+	// MemoryBytes is the largest guest heap the worker will serve; 0 means the
+	// contract's maximum of 1 GiB.
+	MemoryBytes uint64
+}
+
+// Env returns the whole environment of a worker. One processor keeps the Go
+// runtime from reading CPU limits while a guest runs, and UTC keeps the clock
+// from reading time zone files.
+func Env() []string {
+	return []string{"GOMAXPROCS=1", "GODEBUG=updatemaxprocs=0,containermaxprocs=0", "TZ=UTC"}
+}
+
+// DataLimit returns the private memory, in bytes, that a worker process may
+// have for a guest heap of memoryBytes: the engine may hold a block twice while
+// it grows it, and the Go runtime and the transform need room of their own.
+func DataLimit(memoryBytes uint64) uint64 {
+	if memoryBytes == 0 || memoryBytes > maxGuestMemory {
+		memoryBytes = maxGuestMemory
+	}
+	return memoryBytes*5/2 + dataBase
+}
+
+// missing lists the layers that this version does not apply.
+func missing() []wire.Layer {
+	const detail = "not part of this version"
+	return []wire.Layer{
+		{Name: LayerNamespaces, State: wire.LayerOff, Detail: detail},
+		{Name: LayerLandlock, State: wire.LayerOff, Detail: detail},
+		{Name: LayerSeccomp, State: wire.LayerOff, Detail: detail},
+	}
+}

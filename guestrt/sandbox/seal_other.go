@@ -1,0 +1,20 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"runtime"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// Seal applies nothing on this system and says so.
+func Seal(Policy) []wire.Layer {
+	detail := "not available on " + runtime.GOOS
+	names := []string{LayerUser, LayerEnvironment, LayerFiles, LayerDumpable, LayerLimits, LayerPrivileges}
+	layers := make([]wire.Layer, 0, len(names)+3)
+	for _, n := range names {
+		layers = append(layers, wire.Layer{Name: n, State: wire.LayerOff, Detail: detail})
+	}
+	return append(layers, missing()...)
+}

@@ -1,0 +1,160 @@
+package guestrt
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// Worker is a lease on one guest worker process, from Acquire to Release. Its
+// calls are serialised.
+type Worker struct {
+	pool    *Pool
+	session string
+	p       *process
+
+	mu     sync.Mutex
+	used   bool // a guest was made
+	failed bool // a guest failed or a call ended badly
+	over   bool // released
+	files  FileFunc
+}
+
+// Start makes a guest and runs the cell until it waits, returns or fails. The
+// files serve every later call of this guest. A zero deadline means none.
+func (w *Worker) Start(ctx context.Context, c wire.Cell, files FileFunc, deadline time.Time) (*wire.Report, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.begin(c.Limits); err != nil {
+		return nil, err
+	}
+	w.files = files
+	return w.report(ctx, &wire.Start{Cell: c, BudgetMicros: budget(deadline)}, deadline)
+}
+
+// Turn delivers settlements and runs the guest until it waits, returns or fails.
+func (w *Worker) Turn(ctx context.Context, in []wire.Settlement, deadline time.Time) (*wire.Report, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.report(ctx, &wire.Turn{Settlements: in, BudgetMicros: budget(deadline)}, deadline)
+}
+
+// Snapshot returns an image of the waiting guest, at most maxBytes long, that
+// any worker of the same build can restore. The guest stays usable. A maxBytes
+// of 0 means wire.MaxImage.
+func (w *Worker) Snapshot(ctx context.Context, maxBytes int) ([]byte, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m, err := w.ask(ctx, &wire.Snapshot{MaxBytes: uint64(max(maxBytes, 0))}, time.Now().Add(serviceTimeout), nil)
+	if err != nil {
+		return nil, err
+	}
+	image, ok := m.(*wire.Image)
+	if !ok {
+		return nil, w.nonsense(m)
+	}
+	if maxBytes > 0 && len(image.Data) > maxBytes {
+		return nil, w.retire(brokeProtocol(errImageSize))
+	}
+	return image.Data, nil
+}
+
+// Restore makes a guest of an image. The files serve every later call.
+func (w *Worker) Restore(ctx context.Context, image []byte, l wire.Limits, files FileFunc) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.begin(l); err != nil {
+		return err
+	}
+	w.files = files
+	m, err := w.ask(ctx, &wire.Restore{Image: image, Limits: l}, time.Now().Add(serviceTimeout), files)
+	if err != nil {
+		return err
+	}
+	if _, ok := m.(*wire.Restored); !ok {
+		return w.nonsense(m)
+	}
+	return nil
+}
+
+// Kill ends the process at once; a call in flight returns an Ending of code
+// aborted.
+func (w *Worker) Kill() { w.p.kill(aborted("the worker was killed")) }
+
+// Layers returns the isolation the worker reported when it got ready.
+func (w *Worker) Layers() []wire.Layer { return w.p.ready.Layers }
+
+// Pid returns the process id of the worker.
+func (w *Worker) Pid() int { return w.p.os.Pid }
+
+// serviceTimeout bounds calls in which no guest code runs.
+const serviceTimeout = 30 * time.Second
+
+// begin prepares the process for a guest with limits l.
+func (w *Worker) begin(l wire.Limits) error {
+	if w.over {
+		return errReleased
+	}
+	w.used = true
+	if end := w.p.setMemory(l.Filled().MemoryBytes); end != nil {
+		w.failed = true
+		return end
+	}
+	return nil
+}
+
+// report asks for a report and notes a failed one.
+func (w *Worker) report(ctx context.Context, m wire.Message, deadline time.Time) (*wire.Report, error) {
+	answer, err := w.ask(ctx, m, deadline, w.files)
+	if err != nil {
+		return nil, err
+	}
+	r, ok := answer.(*wire.Report)
+	if !ok {
+		return nil, w.nonsense(answer)
+	}
+	if r.Status == wire.StatusFailed {
+		w.failed = true
+	}
+	return r, nil
+}
+
+// ask exchanges one message. Whatever is not an answer ends the process.
+func (w *Worker) ask(ctx context.Context, m wire.Message, deadline time.Time, files FileFunc) (wire.Message, error) {
+	if w.over {
+		return nil, errReleased
+	}
+	answer, end := w.p.exchange(ctx, m, deadline, files)
+	if end != nil {
+		w.failed = true
+		return nil, end
+	}
+	if f, ok := answer.(*wire.Fault); ok {
+		return nil, w.retire(faultEnding(f))
+	}
+	return answer, nil
+}
+
+// nonsense ends a process that gave an answer of the wrong type.
+func (w *Worker) nonsense(m wire.Message) error {
+	return w.retire(brokeProtocol(&answerError{m.Type()}))
+}
+
+// retire ends the process for a reason it can still be blamed for.
+func (w *Worker) retire(e *Ending) error {
+	w.failed = true
+	w.p.kill(e)
+	return w.p.dead()
+}
+
+// budget is the time a guest is told it has: less than the host gives it, so
+// that it can fail with its own words. A deadline that has come leaves the least
+// budget there is.
+func budget(deadline time.Time) uint64 {
+	if deadline.IsZero() {
+		return 0
+	}
+	return uint64(max((time.Until(deadline) - courtesy).Microseconds(), 1))
+}
