@@ -1,6 +1,14 @@
 package catalog
 
-import "encoding/json"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Options configure a Catalog. The zero value is ready to use.
 type Options struct {
@@ -14,73 +22,159 @@ type Options struct {
 	Schemas *Schemas
 }
 
-// Schemas is a bounded cache of compiled schemas, safe for concurrent use.
-type Schemas struct{}
+// The defaults of Options.
+const (
+	defaultLimit = 8
+	maximumLimit = 50
+)
 
-// NewSchemas returns an empty cache for at most size schemas (default 4096).
-func NewSchemas(size int) *Schemas { return &Schemas{} }
+func (o Options) withDefaults() Options {
+	if o.MaxLimit <= 0 {
+		o.MaxLimit = maximumLimit
+	}
+	if o.DefaultLimit <= 0 {
+		o.DefaultLimit = defaultLimit
+	}
+	o.DefaultLimit = min(o.DefaultLimit, o.MaxLimit)
+	if o.Schemas == nil {
+		o.Schemas = NewSchemas(0)
+	}
+	return o
+}
 
 // Catalog is an immutable set of tools, safe for concurrent use. It depends
-// only on its tools and options, so runs with equal tool sets can share one.
-type Catalog struct{}
+// only on its tools and options, and holds nothing of any run, so runs with
+// equal tool sets can share one.
+type Catalog struct {
+	options Options
+	tools   []*Tool // in catalog order
+	guest   []*Tool // those a guest sees, in catalog order
+
+	// Made on first use, once, and never changed afterwards.
+	lookup      func() *lookup
+	index       func() *index
+	entriesJSON func() []byte
+	safe        func() safeNames
+	fingerprint func() string
+}
+
+// controlTools are the tools of discovery itself; a catalog never holds them.
+var controlTools = []string{"tool_search_code", "tool_search", "tool_describe", "tool_call"}
 
 // New builds a catalog. Control tools are left out; a tool without a usable
-// name or owner and a duplicate id are refused. The order of tools does not matter.
-func New(tools []Tool, o Options) (*Catalog, error) { return &Catalog{}, nil }
+// name or owner (InvalidTool) and a second tool with the same id (DuplicateID)
+// are refused. The order of tools does not matter: the catalog is sorted, the
+// host's tools first, then plugins, MCP servers and clients, each by id.
+//
+// New looks at names only. Schemas are first looked at when they are needed,
+// so that one bad schema spoils one tool.
+func New(tools []Tool, o Options) (*Catalog, error) {
+	c := &Catalog{options: o.withDefaults()}
+	kept := make([]Tool, 0, len(tools))
+	for i := range tools {
+		if slices.Contains(controlTools, tools[i].Name) {
+			continue
+		}
+		t := tools[i]
+		if err := t.normalize(); err != nil {
+			return nil, err
+		}
+		kept = append(kept, t)
+	}
+	c.tools = make([]*Tool, len(kept))
+	for i := range kept {
+		c.tools[i] = &kept[i]
+	}
+	slices.SortFunc(c.tools, compareTools)
+	for i, t := range c.tools {
+		if i > 0 && compareTools(c.tools[i-1], t) == 0 {
+			return nil, &Error{Code: DuplicateID, ToolID: t.ID(), Message: fmt.Sprintf("two tools have the id %s; rename one of them", shown(t.ID()))}
+		}
+		if t.Source != SourceMCP {
+			c.guest = append(c.guest, t)
+		}
+	}
+	c.lookup = sync.OnceValue(c.makeLookup)
+	c.index = sync.OnceValue(func() *index { return makeIndex(c.guest) })
+	c.entriesJSON = sync.OnceValue(func() []byte { return compactJSON(c.GuestEntries()) })
+	c.safe = sync.OnceValue(func() safeNames { return makeSafeNames(c.guest) })
+	c.fingerprint = sync.OnceValue(c.makeFingerprint)
+	return c, nil
+}
+
+// normalize fills in the defaults of a tool and checks its id's parts.
+func (t *Tool) normalize() error {
+	if t.Source == "" {
+		t.Source = SourceQuoin
+	}
+	if t.Owner == "" {
+		switch t.Source {
+		case SourceQuoin:
+			t.Owner = OwnerCore
+		case SourceClient:
+			t.Owner = OwnerClient
+		}
+	}
+	var why string
+	switch {
+	case !slices.Contains(sources, t.Source):
+		why = fmt.Sprintf("source %s is unknown", shown(string(t.Source)))
+	case !usableName(t.Name):
+		why = "its name must be 1 to 256 printable bytes without spaces around them"
+	case !usableName(t.Owner) || strings.Contains(t.Owner, ":"):
+		why = "its owner must be 1 to 256 printable bytes without ':' or spaces around them"
+	default:
+		return nil
+	}
+	return &Error{Code: InvalidTool, Message: fmt.Sprintf("tool %s of %s cannot be cataloged: %s", shown(t.Name), shown(t.Owner), why)}
+}
+
+func usableName(name string) bool {
+	if name == "" || len(name) > 256 || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
+		return false
+	}
+	return strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+// sources are the sources in catalog order; the host's own tools come before
+// those of its plugins.
+var sources = []Source{SourceQuoin, SourceMCP, SourceClient}
+
+// compareTools is the catalog's order. Tools are equal only if their ids are.
+func compareTools(a, b *Tool) int {
+	if a.Source != b.Source {
+		return cmp.Compare(slices.Index(sources, a.Source), slices.Index(sources, b.Source))
+	}
+	if a.Owner != b.Owner {
+		if a.core() != b.core() {
+			if a.core() {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Owner, b.Owner)
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+// core reports whether the tool is the host's own.
+func (t *Tool) core() bool { return t.Source == SourceQuoin && t.Owner == OwnerCore }
 
 // Len returns how many tools there are, MCP tools included.
-func (c *Catalog) Len() int { return 0 }
+func (c *Catalog) Len() int { return len(c.tools) }
 
-// Counts returns how many tools each source has.
-func (c *Catalog) Counts() map[Source]int { return nil }
+// Counts returns how many tools each source has; every source is there.
+func (c *Catalog) Counts() map[Source]int {
+	counts := map[Source]int{}
+	for _, s := range sources {
+		counts[s] = 0
+	}
+	for _, t := range c.tools {
+		counts[t.Source]++
+	}
+	return counts
+}
 
-// Tools returns all tools in catalog order. The tools are shared: do not modify them.
-func (c *Catalog) Tools() []*Tool { return nil }
-
-// Entries returns the entries of all tools in catalog order.
-func (c *Catalog) Entries() []Entry { return nil }
-
-// GuestEntries returns the entries a guest sees: all but MCP tools.
-func (c *Catalog) GuestEntries() []Entry { return nil }
-
-// GuestEntriesJSON returns GuestEntries as JSON. Shared: do not modify.
-func (c *Catalog) GuestEntriesJSON() []byte { return nil }
-
-// SafeNames maps the names guests may call tools by to their ids.
-func (c *Catalog) SafeNames() map[string]string { return nil }
-
-// SafeNamesJSON returns SafeNames as JSON. Shared: do not modify.
-func (c *Catalog) SafeNamesJSON() []byte { return nil }
-
-// Resolve returns the tool a guest means by an exact id or unique name.
-func (c *Catalog) Resolve(idOrName string) (*Tool, error) { return nil, nil }
-
-// ByID returns the tool with an exact id, MCP tools included.
-func (c *Catalog) ByID(id string) (*Tool, bool) { return nil, false }
-
-// ByOwner returns the tool a plugin (or "core") owns under a name.
-func (c *Catalog) ByOwner(name, owner string) (*Tool, bool) { return nil, false }
-
-// Owned implements namespaces.Tools.
-func (c *Catalog) Owned(toolName, pluginID string) bool { return false }
-
-// Search returns the best guest-visible entries for a query, best first.
-func (c *Catalog) Search(query string, limit int) []Entry { return nil }
-
-// Limit reads the limit of a guest's search options.
-func (c *Catalog) Limit(options json.RawMessage) (int, error) { return 0, nil }
-
-// Describe returns the entry and schemas of the tool a guest means.
-func (c *Catalog) Describe(idOrName string) (*Description, error) { return nil, nil }
-
-// ValidateInput checks an input against the schema of the tool with an exact id.
-func (c *Catalog) ValidateInput(id string, input json.RawMessage) error { return nil }
-
-// NormalInput returns {} for an absent or null input, and input otherwise.
-func NormalInput(input json.RawMessage) json.RawMessage { return input }
-
-// Shape renders a JSON Schema as a compact TypeScript-like type.
-func Shape(schema json.RawMessage) string { return "" }
-
-// Fingerprint identifies the set of tool ids and schemas.
-func (c *Catalog) Fingerprint() string { return "" }
+// Tools returns all tools in catalog order, MCP tools included. The tools are
+// shared: do not modify them.
+func (c *Catalog) Tools() []*Tool { return slices.Clone(c.tools) }

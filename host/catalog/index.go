@@ -1,0 +1,193 @@
+package catalog
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+)
+
+// BM25's parameters: how soon repetition stops counting, and how much a long
+// text is held against a tool.
+const (
+	bm25K1 = 1.2
+	bm25B  = 0.75
+)
+
+// textField is a part of a tool that is searched.
+type textField uint8
+
+const (
+	nameField textField = iota
+	labelField
+	ownerField
+	descriptionField
+	paramNameField
+	paramTextField
+)
+
+// fieldWeights say how much a word counts in each field. Multiples of one
+// half keep the sums exact, so that their order does not matter.
+var fieldWeights = [...]float32{
+	nameField: 4, labelField: 2.5, ownerField: 1, descriptionField: 1.5, paramNameField: 1, paramTextField: 0.5,
+}
+
+// index is the inverted index of the tools a guest sees. Tools are numbered in
+// catalog order.
+type index struct {
+	tools []*Tool
+	// terms maps a stem to its list.
+	terms map[string][]posting
+	// sorted are the stems in order, for words given in part.
+	sorted []string
+	// exact maps names, safe names and ids in lower case to their tools.
+	exact map[string][]int32
+}
+
+// posting is one tool that has a term, and what the term adds to its score.
+type posting struct {
+	tool  int32
+	score float32
+}
+
+// indexer gathers what makeIndex needs to know of all tools.
+type indexer struct {
+	numbers map[string]int32 // word as written -> term number
+	terms   []string         // stem of each term
+	stems   map[string]int32 // stem -> term number
+	counts  [][]posting      // by term; score holds the weighted count so far
+	lengths []float32        // weighted length of each tool's text
+}
+
+func makeIndex(tools []*Tool) *index {
+	in := indexer{numbers: map[string]int32{}, stems: map[string]int32{}, lengths: make([]float32, len(tools))}
+	ix := &index{tools: tools, exact: make(map[string][]int32, 2*len(tools))}
+	for i, t := range tools {
+		in.add(int32(i), t)
+		for _, key := range exactKeys(t) {
+			ix.exact[key] = append(ix.exact[key], int32(i))
+		}
+	}
+	in.weigh()
+	ix.terms = make(map[string][]posting, len(in.terms))
+	for n, term := range in.terms {
+		ix.terms[term] = in.counts[n]
+	}
+	ix.sorted = slices.Sorted(slices.Values(in.terms))
+	return ix
+}
+
+// exactKeys are the spellings by which a query names a tool outright.
+func exactKeys(t *Tool) []string {
+	keys := []string{strings.ToLower(t.ID()), strings.ToLower(t.Name), strings.ToLower(SafeName(t.Name))}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// add counts the words of one tool.
+func (in *indexer) add(tool int32, t *Tool) {
+	in.text(tool, nameField, t.Name)
+	if whole := strings.ToLower(letters(t.Name)); len(whole) <= maxWordBytes && whole != strings.ToLower(t.Name) {
+		in.word(tool, nameField, whole)
+	}
+	in.text(tool, labelField, t.Label)
+	if !t.core() {
+		in.text(tool, ownerField, t.Owner)
+	}
+	in.text(tool, descriptionField, t.Description)
+	in.parameters(tool, t.Parameters)
+}
+
+func (in *indexer) text(tool int32, f textField, text string) {
+	eachWord(text, func(w string) { in.word(tool, f, w) })
+}
+
+// word counts one word. Stop words count in names only, where they may be all
+// there is.
+func (in *indexer) word(tool int32, f textField, word string) {
+	if f != nameField && isStopWord(word) {
+		return
+	}
+	n, known := in.numbers[word]
+	if !known {
+		stemmed := stem(word)
+		if n, known = in.stems[stemmed]; !known {
+			n = int32(len(in.terms))
+			in.terms = append(in.terms, stemmed)
+			in.stems[stemmed] = n
+			in.counts = append(in.counts, nil)
+		}
+		in.numbers[strings.Clone(word)] = n
+	}
+	list := in.counts[n]
+	if len(list) == 0 || list[len(list)-1].tool != tool {
+		list = append(list, posting{tool: tool})
+	}
+	list[len(list)-1].score += fieldWeights[f]
+	in.counts[n] = list
+	in.lengths[tool] += fieldWeights[f]
+}
+
+// maxIndexedSchema is the size in bytes from which a schema is not searched.
+const maxIndexedSchema = 64 << 10
+
+// schemaText is what is searched of a schema.
+type schemaText struct {
+	Description string                `json:"description"`
+	Properties  map[string]schemaText `json:"properties"`
+	Items       *schemaText           `json:"items"`
+	AnyOf       []schemaText          `json:"anyOf"`
+	OneOf       []schemaText          `json:"oneOf"`
+	AllOf       []schemaText          `json:"allOf"`
+}
+
+// parameters counts the names and descriptions of the parameters.
+func (in *indexer) parameters(tool int32, schema json.RawMessage) {
+	if len(schema) > maxIndexedSchema {
+		return
+	}
+	var s schemaText
+	// Whatever of the schema can be read is searched; that the rest is no
+	// schema is reported when the tool is described or called.
+	_ = json.Unmarshal(schema, &s)
+	in.schema(tool, &s, 0)
+}
+
+func (in *indexer) schema(tool int32, s *schemaText, depth int) {
+	const deepest = 4
+	if depth > deepest {
+		return
+	}
+	in.text(tool, paramTextField, s.Description)
+	for name, property := range s.Properties {
+		in.text(tool, paramNameField, name)
+		in.schema(tool, &property, depth+1)
+	}
+	if s.Items != nil {
+		in.schema(tool, s.Items, depth+1)
+	}
+	for _, branches := range [][]schemaText{s.AnyOf, s.OneOf, s.AllOf} {
+		for i := range branches {
+			in.schema(tool, &branches[i], depth+1)
+		}
+	}
+}
+
+// weigh turns the counts into scores.
+func (in *indexer) weigh() {
+	var total float64
+	for _, length := range in.lengths {
+		total += float64(length)
+	}
+	n := float64(len(in.lengths))
+	average := max(total/max(n, 1), 1)
+	for _, list := range in.counts {
+		have := float64(len(list))
+		rarity := math.Log(1 + (n-have+0.5)/(have+0.5))
+		for i := range list {
+			count := float64(list[i].score)
+			norm := bm25K1 * (1 - bm25B + bm25B*float64(in.lengths[list[i].tool])/average)
+			list[i].score = float32(rarity * count * (bm25K1 + 1) / (count + norm))
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package catalog
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of what a query may cost.
+const (
+	maxQueryBytes = 2 << 10 // the rest is not looked at
+	maxQueryTerms = 48      // further words are not looked at
+	maxExpansions = 16      // words tried for one that is given in part
+)
+
+// expansionWeight is how much a word counts that only begins as the query's.
+const expansionWeight = 0.5
+
+// Limit reads the limit from a guest's search options, a JSON object or null:
+// the default if it is absent or no number, at most the maximum. It fails with
+// InvalidLimit if it is a number but no positive integer.
+func (c *Catalog) Limit(options json.RawMessage) (int, error) {
+	var given struct {
+		Limit any `json:"limit"`
+	}
+	if len(options) > 0 {
+		if err := json.Unmarshal(options, &given); err != nil {
+			return 0, &Error{Code: InvalidLimit, Message: "search options must be an object such as { limit: 8 }.", Err: err}
+		}
+	}
+	limit, isNumber := given.Limit.(float64)
+	if !isNumber {
+		return c.options.DefaultLimit, nil
+	}
+	if limit < 1 || limit != math.Trunc(limit) {
+		return 0, &Error{Code: InvalidLimit, Message: "limit must be a positive integer."}
+	}
+	return int(min(limit, float64(c.options.MaxLimit))), nil
+}
+
+// Search returns the entries that fit a query best, best first, of the tools
+// a guest sees. Tools named outright, by id or name in any case, come first;
+// the others are ranked by BM25 over name, label, owner, description, and the
+// names and descriptions of parameters, English words by their stems. A word
+// no tool has is tried as the beginning of one. Equals stand in catalog order.
+// A blank query finds all tools, in catalog order.
+//
+// A limit that is not positive means Options.DefaultLimit; none exceeds
+// Options.MaxLimit. The result is never nil.
+func (c *Catalog) Search(query string, limit int) []Entry {
+	if limit <= 0 {
+		limit = c.options.DefaultLimit
+	}
+	limit = min(limit, c.options.MaxLimit)
+	query = strings.TrimSpace(query)
+	if query == "" {
+		return entries(c.guest[:min(limit, len(c.guest))])
+	}
+	ix := c.index()
+	found := slices.Clone(ix.exact[strings.ToLower(query)])
+	found = found[:min(limit, len(found))]
+	found = append(found, ix.rank(query, found, limit-len(found))...)
+	tools := make([]*Tool, len(found))
+	for i, n := range found {
+		tools[i] = ix.tools[n]
+	}
+	return entries(tools)
+}
+
+// rank returns the numbers of the best tools, best first, without those in except.
+func (ix *index) rank(query string, except []int32, limit int) []int32 {
+	if limit <= 0 {
+		return nil
+	}
+	scores := make([]float32, len(ix.tools))
+	var touched []int32
+	for _, term := range queryTerms(query) {
+		touched = ix.score(term, scores, touched)
+	}
+	best := make([]int32, 0, limit+1)
+	for _, n := range touched {
+		if slices.Contains(except, n) {
+			continue
+		}
+		// touched is not in order of tools, so equals are ordered here.
+		at := sort.Search(len(best), func(i int) bool {
+			other := best[i]
+			return scores[other] < scores[n] || scores[other] == scores[n] && other > n
+		})
+		if at == limit {
+			continue
+		}
+		best = slices.Insert(best, at, n)
+		best = best[:min(len(best), limit)]
+	}
+	return best
+}
+
+// queryTerms returns the stems of a query's words, each once. Stop words are
+// left out unless there is nothing else.
+func queryTerms(query string) []string {
+	if len(query) > maxQueryBytes {
+		cut := maxQueryBytes
+		for !utf8.RuneStart(query[cut]) {
+			cut--
+		}
+		query = query[:cut]
+	}
+	var terms, stops []string
+	eachWord(query, func(word string) {
+		list := &terms
+		if isStopWord(word) {
+			list = &stops
+		}
+		if term := stem(word); len(*list) < maxQueryTerms && !slices.Contains(*list, term) {
+			*list = append(*list, term)
+		}
+	})
+	if len(terms) == 0 {
+		return stops
+	}
+	return terms
+}
+
+// score adds what a term is worth to the scores of the tools that have it,
+// and appends the tools that had no score yet to touched.
+func (ix *index) score(term string, scores []float32, touched []int32) []int32 {
+	if list, known := ix.terms[term]; known {
+		return addScores(list, 1, scores, touched)
+	}
+	const shortest = 3
+	if len(term) < shortest {
+		return touched
+	}
+	from := sort.SearchStrings(ix.sorted, term)
+	for i := from; i < len(ix.sorted) && i < from+maxExpansions && strings.HasPrefix(ix.sorted[i], term); i++ {
+		touched = addScores(ix.terms[ix.sorted[i]], expansionWeight, scores, touched)
+	}
+	return touched
+}
+
+func addScores(list []posting, weight float32, scores []float32, touched []int32) []int32 {
+	for _, p := range list {
+		if scores[p.tool] == 0 {
+			touched = append(touched, p.tool)
+		}
+		scores[p.tool] += weight * p.score
+	}
+	return touched
+}

@@ -1,0 +1,76 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// NormalInput returns {} for an input that is absent or null, as guests give
+// it when a tool needs none, and every other input as it is.
+func NormalInput(input json.RawMessage) json.RawMessage {
+	if trimmed := bytes.TrimSpace(input); len(trimmed) == 0 || string(trimmed) == "null" {
+		return json.RawMessage("{}")
+	}
+	return input
+}
+
+// ValidateInput checks an input, after NormalInput, against the schema of the
+// tool with an exact id. It fails with InvalidInput and a message for the
+// model that names the tool, says what is wrong where, and shows the shape
+// that is expected; with InvalidSchema if the tool's own schema cannot be
+// used; with UnknownTool. A tool without a schema takes any object.
+//
+// Schemas are compiled when first used and kept. References outside a schema
+// are never followed. Formats are checked where the schema's draft says so,
+// and patterns where Go's regular expressions can.
+func (c *Catalog) ValidateInput(id string, input json.RawMessage) error {
+	t, ok := c.ByID(id)
+	if !ok {
+		return c.unknown(id)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(NormalInput(input)))
+	if err != nil {
+		return t.badInput([]string{"it is not valid JSON"}, err)
+	}
+	if _, object := value.(map[string]any); len(t.Parameters) == 0 {
+		if !object {
+			return t.badInput([]string{"it must be an object"}, nil)
+		}
+		return nil
+	}
+	schema, err := c.options.Schemas.get(t.Parameters)
+	if err != nil {
+		return t.badSchema(err.Error(), err)
+	}
+	return t.validate(schema, value)
+}
+
+// validate checks a value. A panic would be the validator's bug, but the
+// schema is somebody else's and must not take the host down.
+func (t *Tool) validate(schema *jsonschema.Schema, value any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = t.badSchema(fmt.Sprintf("it cannot be applied: %v", p), nil)
+		}
+	}()
+	failed := schema.Validate(value)
+	if failed == nil {
+		return nil
+	}
+	var details *jsonschema.ValidationError
+	if !errors.As(failed, &details) {
+		return t.badSchema(failed.Error(), failed)
+	}
+	return t.badInput(problems(details, propertyNames(t.Parameters)), failed)
+}
+
+// badSchema makes the error of a tool whose own declaration is unusable.
+func (t *Tool) badSchema(why string, cause error) *Error {
+	const most = 400
+	return &Error{Code: InvalidSchema, ToolID: t.ID(), Err: cause,
+		Message: fmt.Sprintf("Tool %s declares an unusable schema: %s. Its owner must correct it.", shown(t.ID()), bounded(why, most))}
+}
