@@ -72,15 +72,15 @@ func (e *Engine) build(reserve uint64, cfg Config) error {
 		return err
 	}
 	e.view = view
-	e.origin = origin{build: cfg.BuildID, template: templateSum(view), base: uint64(arenaBase), reserve: reserve}
+	e.origin = origin{build: cfg.BuildID, template: c.fingerprint(cfg.Prelude), base: uint64(arenaBase), reserve: reserve}
 	return nil
 }
 
 // ID names the engine and its version.
 func (e *Engine) ID() string { return engineID }
 
-// TemplateSum is the SHA-256 of the template. It is equal in every process of
-// one build, and images of different templates are refused.
+// TemplateSum identifies the template. It is equal in every process of one
+// build, and images of different templates are refused.
 func (e *Engine) TemplateSum() [32]byte { return e.origin.template }
 
 // New makes a VM. It fails with engine.ErrBusy while another is alive and with

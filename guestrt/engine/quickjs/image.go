@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"runtime"
 
 	"github.com/klauspost/compress/zstd"
@@ -43,16 +44,20 @@ const (
 	offOutput   = 252
 	imageHeader = 256
 
+	// maxRatio is beyond what zstd can compress by.
+	maxRatio = 1 << 16
+
 	engineField = offArch - offEngine
 	archField   = offBuild - offArch
 )
 
 // The kinds of a page in an image.
 const (
-	pageSame = 0 // as in the template, or free
-	pageXor  = 1 // 4096 bytes, to be combined with the template's page
-	pageRaw  = 2 // 4096 bytes
-	pageLast = pageRaw
+	pageSame    = 0 // as in the template, or free
+	pageChanged = 1 // a bitmap of changed 8-byte words, then these words
+
+	pageWords  = pageSize / 8
+	pageBitmap = pageWords / 8
 )
 
 // origin is what must be equal on both sides of an image.
@@ -66,7 +71,7 @@ type image struct {
 	limits wire.Limits
 	used   uint64 // bytes of the arena in use, a multiple of the page size
 	kinds  []byte // one for each used page
-	pages  []byte // the bytes of the pages that are not pageSame, in order
+	pages  []byte // bitmap and words of every changed page, in order
 }
 
 func platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
@@ -113,7 +118,7 @@ func openImage(b []byte, o origin, maxUsed uint64, dec *zstd.Decoder) (*image, e
 		return nil, fmt.Errorf("quickjs: restore: %w: it describes %d bytes of heap, at most %d are allowed", engine.ErrTooLarge, used, maxUsed)
 	}
 	pages := used / pageSize
-	if used == 0 || used%pageSize != 0 || raw < pages || raw > pages+used || (raw-pages)%pageSize != 0 {
+	if used == 0 || used%pageSize != 0 || raw < pages || raw > pages*(1+pageBitmap+pageSize) || raw > maxRatio*uint64(len(b)) {
 		return nil, fmt.Errorf("quickjs: restore: %w: impossible sizes", engine.ErrCorrupt)
 	}
 	data, err := dec.DecodeAll(b[imageHeader:], make([]byte, 0, raw))
@@ -186,19 +191,68 @@ func field(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 
 // check verifies that the kinds are known and account for every byte.
 func (m *image) check() error {
-	var n int
-	for _, k := range m.kinds {
-		if k > pageLast {
-			return fmt.Errorf("quickjs: restore: %w: page kind %d", engine.ErrCorrupt, k)
+	rest := m.pages
+	for i, kind := range m.kinds {
+		if kind == pageSame {
+			continue
 		}
-		if k != pageSame {
-			n += pageSize
+		n := -1
+		if kind == pageChanged && len(rest) >= pageBitmap {
+			n = changedSize(rest)
 		}
+		if n < 0 || n > len(rest) {
+			return fmt.Errorf("quickjs: restore: %w: page %d", engine.ErrCorrupt, i)
+		}
+		rest = rest[n:]
 	}
-	if n != len(m.pages) {
-		return fmt.Errorf("quickjs: restore: %w: %d bytes of pages, not %d", engine.ErrCorrupt, len(m.pages), n)
+	if len(rest) != 0 {
+		return fmt.Errorf("quickjs: restore: %w: %d bytes too many", engine.ErrCorrupt, len(rest))
 	}
 	return nil
+}
+
+// changedSize is the length of the changed page at the start of b, which holds
+// a bitmap at least.
+func changedSize(b []byte) int {
+	n := 0
+	for i := 0; i < pageBitmap; i += 8 {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(b[i:]))
+	}
+	return pageBitmap + 8*n
+}
+
+// appendChanged appends what page differs in from base, or nothing when they
+// are equal.
+func appendChanged(out []byte, page, base *[pageWords]uint64) []byte {
+	start := len(out)
+	var bitmap [pageBitmap]byte
+	for i := range page {
+		if page[i] == base[i] {
+			continue
+		}
+		if len(out) == start {
+			out = append(out, bitmap[:]...)
+		}
+		bitmap[i/8] |= 1 << (i % 8)
+		out = binary.LittleEndian.AppendUint64(out, page[i])
+	}
+	if len(out) > start {
+		copy(out[start:], bitmap[:])
+	}
+	return out
+}
+
+// applyChanged writes the changed page at the start of b, which check has
+// accepted, over page and returns what follows it.
+func applyChanged(page *[pageWords]uint64, b []byte) []byte {
+	bitmap, data := b[:pageBitmap], b[pageBitmap:]
+	for i, m := range bitmap {
+		for ; m != 0; m &= m - 1 {
+			page[i*8+bits.TrailingZeros8(m)] = binary.LittleEndian.Uint64(data)
+			data = data[8:]
+		}
+	}
+	return data
 }
 
 // newDecoder makes a decoder that never writes beyond the buffer it is given.

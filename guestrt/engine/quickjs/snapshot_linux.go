@@ -4,7 +4,6 @@ package quickjs
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"unsafe"
 
@@ -58,66 +57,39 @@ func (e *Engine) image(c *control) ([]byte, error) {
 	return sealImage(e.origin, c.limits, c.used(), uint64(len(raw)), payload), nil
 }
 
-// delta returns one kind byte for each used page and the bytes of the pages
-// that the template does not give.
+// delta returns one kind byte for each used page and what differs from the
+// template. It stores whole words that changed and says nothing of the others:
+// some words of the template are padding that differs from process to process.
 func (e *Engine) delta(c *control) []byte {
 	used := c.used()
 	pages := int(used / pageSize)
 	skip := scrub(c)
 	out := make([]byte, pages, pages+64*pageSize)
-	arena := bytesAt(arenaBase, uintptr(used))
 	for i := range pages {
 		if skip[i] {
 			continue
 		}
-		page := arena[i*pageSize : (i+1)*pageSize]
+		base := &zeroWords
 		if off := i * pageSize; off < len(e.view) {
-			base := e.view[off : off+pageSize]
-			if bytes.Equal(page, base) {
-				continue
-			}
-			if closer(page, base) {
-				out[i] = pageXor
-				out = append(out, page...)
-				xorPage(out[len(out)-pageSize:], base)
-				continue
-			}
-		} else if isZero(page) {
-			continue
+			base = (*[pageWords]uint64)(unsafe.Pointer(&e.view[off]))
 		}
-		out[i] = pageRaw
-		out = append(out, page...)
+		n := len(out)
+		if out = appendChanged(out, pageAt(i), base); len(out) > n {
+			out[i] = pageChanged
+		}
 	}
 	return out
 }
 
-// closer reports whether page differs from base in fewer words than from zero.
-func closer(page, base []byte) bool {
-	p, b := words(page), words(base)
-	score := 0
-	for i := range p {
-		if p[i] == b[i] {
-			score++
-		}
-		if p[i] == 0 {
-			score--
-		}
-	}
-	return score > 0
+// pageAt is page i of the arena.
+func pageAt(i int) *[pageWords]uint64 {
+	return at[[pageWords]uint64](arenaBase + uintptr(i)*pageSize)
 }
 
-func words(page []byte) *[pageSize / 8]uint64 {
-	return (*[pageSize / 8]uint64)(unsafe.Pointer(unsafe.SliceData(page)))
-}
-
-// xorPage combines the page src into dst; neither need be aligned.
-func xorPage(dst, src []byte) {
-	le := binary.LittleEndian
-	dst, src = dst[:pageSize], src[:pageSize]
-	for i := 0; i < pageSize; i += 8 {
-		le.PutUint64(dst[i:], le.Uint64(dst[i:])^le.Uint64(src[i:]))
-	}
-}
+var (
+	zeroWords [pageWords]uint64
+	zeroPage  [pageSize]byte
+)
 
 func isZero(b []byte) bool {
 	for len(b) >= pageSize {
@@ -128,8 +100,6 @@ func isZero(b []byte) bool {
 	}
 	return bytes.Equal(b, zeroPage[:len(b)])
 }
-
-var zeroPage [pageSize]byte
 
 // Restore makes a VM of an image. The image is verified and unpacked before
 // the arena is touched. The limits and the seed are those of o.
@@ -160,19 +130,11 @@ func (e *Engine) Restore(img []byte, o engine.Options) (engine.VM, error) {
 
 // apply writes the image's pages over the pristine arena.
 func (e *Engine) apply(m *image) {
-	arena := bytesAt(arenaBase, uintptr(m.used))
 	rest := m.pages
 	for i, kind := range m.kinds {
-		if kind == pageSame {
-			continue
+		if kind == pageChanged {
+			rest = applyChanged(pageAt(i), rest)
 		}
-		page := arena[i*pageSize : (i+1)*pageSize]
-		if kind == pageXor {
-			xorPage(page, rest)
-		} else {
-			copy(page, rest[:pageSize])
-		}
-		rest = rest[pageSize:]
 	}
 }
 

@@ -4,6 +4,7 @@ package quickjs
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 
 	"modernc.org/libc"
@@ -23,7 +24,8 @@ const (
 )
 
 // buildTemplate initialises the engine and the prelude in the fresh arena and
-// leaves it in a state that is the same bytes in every process of one build.
+// leaves it in a state that is the same in every process of one build, but for
+// padding that nothing reads.
 func buildTemplate(tls *libc.TLS, reserve uint64, prelude string) error {
 	c := ctl()
 	c.magic = controlMagic
@@ -88,10 +90,13 @@ func (v *vm) initPrelude(c *control, src string) error {
 		return fmt.Errorf("quickjs: open: prelude: %w", v.thrownError())
 	}
 	defer j.free(entry)
-	for name, slot := range map[string]*lib.TJSValue{"start": &c.start, "settle": &c.settle, "fire": &c.fire, "drain": &c.drain} {
-		*slot = j.get(entry, name)
-		if lib.XJS_IsFunction(j.tls, j.ctx, *slot) == 0 {
-			return fmt.Errorf("quickjs: open: the prelude has no function %s", name)
+	for _, f := range []struct {
+		name string
+		slot *lib.TJSValue
+	}{{"start", &c.start}, {"settle", &c.settle}, {"fire", &c.fire}, {"drain", &c.drain}} {
+		*f.slot = j.get(entry, f.name)
+		if lib.XJS_IsFunction(j.tls, j.ctx, *f.slot) == 0 {
+			return fmt.Errorf("quickjs: open: the prelude has no function %s", f.name)
 		}
 	}
 	return nil
@@ -130,4 +135,22 @@ func (c *control) finishTemplate(j js) {
 // used is the number of arena bytes in use, in whole pages.
 func (c *control) used() uint64 { return roundPage(uint64(c.heap.brk - arenaBase)) }
 
-func templateSum(view []byte) [32]byte { return sha256.Sum256(view) }
+// fingerprint identifies a template by what it was made of and how its heap
+// came out. It is no hash of the bytes: QuickJS leaves padding unwritten, and
+// a block that is used again keeps stale stack addresses in it, which differ
+// between processes and which nothing reads.
+func (c *control) fingerprint(prelude string) [32]byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%d\x00%s", engineID, len(prelude), prelude)
+	words := []uint64{
+		uint64(c.heap.start), uint64(c.heap.brk), uint64(c.heap.end), uint64(c.heap.last),
+		c.heap.live, c.heap.blocks, uint64(c.rt), uint64(c.ctx),
+	}
+	for _, v := range []lib.TJSValue{c.start, c.settle, c.fire, c.drain, c.rejections} {
+		words = append(words, uint64(pointer(v)))
+	}
+	if err := binary.Write(h, binary.LittleEndian, words); err != nil {
+		panic("quickjs: hashing cannot fail: " + err.Error())
+	}
+	return [32]byte(h.Sum(nil))
+}
