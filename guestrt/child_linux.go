@@ -73,8 +73,3 @@ func (b *binary) execPath() string {
 	}
 	return b.path
 }
-
-// limitMemory lets a worker use what a guest of memoryBytes needs.
-func limitMemory(p *os.Process, memoryBytes uint64) error {
-	return sandbox.LimitMemory(p.Pid, memoryBytes)
-}

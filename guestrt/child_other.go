@@ -13,5 +13,3 @@ var errSystem = errors.New("guest workers run on Linux only, not on " + runtime.
 func startChild(*binary) (p *os.Process, conn, log *os.File, err error) {
 	return nil, nil, nil, errSystem
 }
-
-func limitMemory(*os.Process, uint64) error { return errSystem }

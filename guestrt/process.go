@@ -20,7 +20,6 @@ type process struct {
 	socket *os.File
 	log    *os.File
 	ready  *wire.Ready
-	memory uint64 // the guest memory the data limit was last set for
 
 	mu    sync.Mutex
 	cause *Ending // why this side killed it; the first wins
@@ -191,19 +190,6 @@ func (p *process) hangUp(err error) {
 	case <-grace.C:
 		p.kill(crashed("it closed the connection: %v", err))
 	}
-}
-
-// setMemory adapts the process's data limit to a guest's memory limit.
-func (p *process) setMemory(bytes uint64) *Ending {
-	if bytes == p.memory {
-		return nil
-	}
-	if err := limitMemory(p.os, bytes); err != nil {
-		p.kill(crashed("its memory limit cannot be set: %v", err))
-		return p.dead()
-	}
-	p.memory = bytes
-	return nil
 }
 
 func (p *process) String() string { return fmt.Sprintf("guest worker %d", p.os.Pid) }

@@ -27,10 +27,7 @@ type Worker struct {
 func (w *Worker) Start(ctx context.Context, c wire.Cell, files FileFunc, deadline time.Time) (*wire.Report, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.begin(c.Limits); err != nil {
-		return nil, err
-	}
-	w.files = files
+	w.used, w.files = true, files
 	return w.report(ctx, &wire.Start{Cell: c, BudgetMicros: budget(deadline)}, deadline)
 }
 
@@ -65,10 +62,7 @@ func (w *Worker) Snapshot(ctx context.Context, maxBytes int) ([]byte, error) {
 func (w *Worker) Restore(ctx context.Context, image []byte, l wire.Limits, files FileFunc) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.begin(l); err != nil {
-		return err
-	}
-	w.files = files
+	w.used, w.files = true, files
 	m, err := w.ask(ctx, &wire.Restore{Image: image, Limits: l}, time.Now().Add(serviceTimeout), files)
 	if err != nil {
 		return err
@@ -91,19 +85,6 @@ func (w *Worker) Pid() int { return w.p.os.Pid }
 
 // serviceTimeout bounds calls in which no guest code runs.
 const serviceTimeout = 30 * time.Second
-
-// begin prepares the process for a guest with limits l.
-func (w *Worker) begin(l wire.Limits) error {
-	if w.over {
-		return errReleased
-	}
-	w.used = true
-	if end := w.p.setMemory(l.Filled().MemoryBytes); end != nil {
-		w.failed = true
-		return end
-	}
-	return nil
-}
 
 // report asks for a report and notes a failed one.
 func (w *Worker) report(ctx context.Context, m wire.Message, deadline time.Time) (*wire.Report, error) {

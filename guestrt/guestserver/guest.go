@@ -26,6 +26,9 @@ func (s *server) start(m *wire.Start) (*wire.Report, *wire.Fault) {
 	if refusal != nil {
 		return failed(refusal), nil
 	}
+	if f := s.limit(m.Cell.Limits); f != nil {
+		return nil, f
+	}
 	vm, err := s.engine.New(options(m.Cell.Limits, s.file))
 	if err != nil {
 		return nil, fault(wire.CodeInternal, "", "the guest could not be created: "+err.Error())

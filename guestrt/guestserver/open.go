@@ -1,9 +1,11 @@
 package guestserver
 
 import (
-	"errors"
-
 	"github.com/quoinhq/quoin/guestrt/engine"
+	"github.com/quoinhq/quoin/guestrt/engine/quickjs"
 )
 
-func openEngine([32]byte) (engine.Engine, error) { return nil, errors.New("engine not linked") }
+// openEngine builds the engine every worker runs.
+func openEngine(buildID [32]byte) (engine.Engine, error) {
+	return quickjs.Open(quickjs.Config{BuildID: buildID})
+}

@@ -16,6 +16,9 @@ type Config struct {
 	// Seal confines the process and reports its layers. It is called once,
 	// after Open and before the first cell.
 	Seal func() []wire.Layer
+	// LimitMemory bounds the process for a guest of that many bytes. It is
+	// called before every guest.
+	LimitMemory func(bytes uint64) error
 }
 
 // ProtocolError says that the host broke the protocol.
@@ -31,8 +34,8 @@ func (e *ProtocolError) Unwrap() error { return e.Cause }
 // then returns nil. Every other end is an error, a *ProtocolError if the host
 // is to blame.
 func Serve(rw io.ReadWriter, c Config) error {
-	s := &server{conn: wire.NewConn(wire.Host, rw)}
-	err := s.hello(c)
+	s := &server{conn: wire.NewConn(wire.Host, rw), config: c}
+	err := s.hello()
 	for err == nil {
 		err = s.next()
 	}
@@ -47,6 +50,7 @@ func Serve(rw io.ReadWriter, c Config) error {
 
 // server is one worker. It is used by one goroutine.
 type server struct {
+	config Config
 	conn   *wire.Conn
 	engine engine.Engine
 	ready  *wire.Ready
@@ -55,7 +59,7 @@ type server struct {
 
 // hello opens the conversation. The engine is warm before the seal, because it
 // may read system files once.
-func (s *server) hello(c Config) error {
+func (s *server) hello() error {
 	m, err := s.conn.Receive()
 	if err != nil {
 		return receiveError(err)
@@ -68,10 +72,10 @@ func (s *server) hello(c Config) error {
 		return s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", fmt.Sprintf(
 			"the host speaks protocol %d, this guest worker %d: use the worker built with the host", h.Version, wire.Version)))
 	}
-	if s.engine, err = c.Open(h.BuildID); err != nil {
+	if s.engine, err = s.config.Open(h.BuildID); err != nil {
 		return s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", "the guest engine did not start: "+err.Error()))
 	}
-	s.ready = &wire.Ready{Version: wire.Version, EngineID: s.engine.ID(), Layers: c.Seal()}
+	s.ready = &wire.Ready{Version: wire.Version, EngineID: s.engine.ID(), Layers: s.config.Seal()}
 	return s.conn.Send(s.ready)
 }
 
@@ -165,12 +169,23 @@ func (s *server) restore(m *wire.Restore) error {
 	if s.guest != nil {
 		return &ProtocolError{errors.New("asked for a restore beside a living guest")}
 	}
+	if f := s.limit(m.Limits); f != nil {
+		return s.conn.Send(f)
+	}
 	g, err := restoreGuest(s.engine, m.Image, m.Limits, s.file)
 	if err != nil {
 		return s.conn.Send(fault(wire.CodeInvalidInput, wire.ReasonSnapshotRestore, "the suspended program cannot be restored: "+err.Error()))
 	}
 	s.guest = g
 	return s.conn.Send(&wire.Restored{})
+}
+
+// limit prepares the process for a guest with limits l.
+func (s *server) limit(l wire.Limits) *wire.Fault {
+	if err := s.config.LimitMemory(l.Filled().MemoryBytes); err != nil {
+		return fault(wire.CodeInternal, "", "the worker's memory cannot be limited: "+err.Error())
+	}
+	return nil
 }
 
 func (s *server) reset() error {

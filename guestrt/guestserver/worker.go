@@ -43,7 +43,7 @@ func Main() {
 		}
 	}()
 	conn := os.NewFile(connection, "host")
-	exit(Serve(conn, Config{Open: openWarm, Seal: seal}))
+	exit(Serve(conn, Config{Open: openWarm, Seal: seal, LimitMemory: sandbox.LimitMemory}))
 }
 
 func seal() []wire.Layer { return sandbox.Seal(sandbox.Policy{}) }

@@ -12,6 +12,6 @@
 // "landlock" and "seccomp" are reported as off. On other systems every layer is
 // reported as off.
 //
-// Memory: the limits set by Seal allow the largest guest; the parent lowers the
-// data limit to what the cell at hand may use, see DataLimit.
+// Memory: the limits set by Seal allow the largest guest; LimitMemory lowers the
+// data limit to what the cell at hand may use.
 package sandbox

@@ -15,8 +15,10 @@ const (
 	LayerSeccomp     = "seccomp"      // system call filter
 )
 
-// The bytes behind DataLimit.
+// The bytes behind the limits.
 const (
+	// dataBase is what the Go runtime and the transform may take in addition
+	// to what the warm worker holds.
 	dataBase = 160 << 20
 	// maxGuestMemory is the largest guest memory limit the contract allows.
 	maxGuestMemory = 1 << 30
@@ -37,14 +39,15 @@ func Env() []string {
 	return []string{"GOMAXPROCS=1", "GODEBUG=updatemaxprocs=0,containermaxprocs=0", "TZ=UTC"}
 }
 
-// DataLimit returns the private memory, in bytes, that a worker process may
-// have for a guest heap of memoryBytes: the engine may hold a block twice while
-// it grows it, and the Go runtime and the transform need room of their own.
-func DataLimit(memoryBytes uint64) uint64 {
+// dataLimit returns the private memory, in bytes, that a worker may have for a
+// guest heap of memoryBytes, when it has held bytes with an empty one. The heap
+// itself lies in a mapping that is part of held; half as much again is for the
+// copies of values on their way in and out.
+func dataLimit(held, memoryBytes uint64) uint64 {
 	if memoryBytes == 0 || memoryBytes > maxGuestMemory {
 		memoryBytes = maxGuestMemory
 	}
-	return memoryBytes*5/2 + dataBase
+	return held + dataBase + memoryBytes*3/2
 }
 
 // missing lists the layers that this version does not apply.

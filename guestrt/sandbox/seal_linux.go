@@ -19,6 +19,8 @@ const firstExtra = 4
 // Seal confines the calling process for good and reports every layer. It must
 // run before other goroutines hold descriptors beyond 3.
 func Seal(p Policy) []wire.Layer {
+	held, heldErr := privateMemory()
+	sealed.held = held
 	steps := []struct {
 		name  string
 		apply func() (detail string, err error)
@@ -27,7 +29,7 @@ func Seal(p Policy) []wire.Layer {
 		{LayerEnvironment, checkEnvironment},
 		{LayerFiles, closeDescriptors},
 		{LayerDumpable, forbidTracing},
-		{LayerLimits, func() (string, error) { return setLimits(p) }},
+		{LayerLimits, func() (string, error) { return setLimits(p, held, heldErr) }},
 		{LayerPrivileges, forbidPrivileges},
 	}
 	layers := make([]wire.Layer, 0, len(steps)+3)
@@ -68,7 +70,10 @@ func forbidTracing() (string, error) {
 	return "", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }
 
-func setLimits(p Policy) (string, error) {
+func setLimits(p Policy, held uint64, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
 	limits := []struct {
 		resource int
 		value    uint64
@@ -78,7 +83,7 @@ func setLimits(p Policy) (string, error) {
 		{unix.RLIMIT_MEMLOCK, 0},
 		{unix.RLIMIT_MSGQUEUE, 0},
 		{unix.RLIMIT_NOFILE, 8},
-		{unix.RLIMIT_DATA, DataLimit(p.MemoryBytes)},
+		{unix.RLIMIT_DATA, dataLimit(held, p.MemoryBytes)},
 		{unix.RLIMIT_AS, addressSpace},
 	}
 	for _, l := range limits {

@@ -1,0 +1,61 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// sealed is what Seal found out about this process.
+var sealed struct {
+	held uint64 // private memory in bytes with an empty guest
+}
+
+// LimitMemory lowers the data limit of the sealed calling process to what a
+// guest of memoryBytes needs, or raises it again up to what Seal allowed.
+func LimitMemory(memoryBytes uint64) error {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_DATA, &now); err != nil {
+		return os.NewSyscallError("getrlimit", err)
+	}
+	want := min(dataLimit(sealed.held, memoryBytes), now.Max)
+	if want == now.Cur {
+		return nil
+	}
+	return os.NewSyscallError("setrlimit", unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: want, Max: now.Max}))
+}
+
+// privateMemory returns what the data limit counts, in bytes: writable private
+// mappings, whether touched or not.
+func privateMemory() (uint64, error) {
+	text, err := readRaw("/proc/self/statm")
+	if err != nil {
+		return 0, err
+	}
+	const dataField = 5
+	fields := strings.Fields(text)
+	if len(fields) <= dataField {
+		return 0, fmt.Errorf("statm has %d fields", len(fields))
+	}
+	pages, err := strconv.ParseUint(fields[dataField], 10, 64)
+	return pages * uint64(os.Getpagesize()), err
+}
+
+// readRaw reads a small file without package os, which would start the Go
+// runtime's poller: its descriptors must not exist in a worker.
+func readRaw(path string) (string, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	var b [512]byte
+	n, err := unix.Read(fd, b[:])
+	if err := errors.Join(err, unix.Close(fd)); err != nil {
+		return "", &os.PathError{Op: "read", Path: path, Err: err}
+	}
+	return string(b[:n]), nil
+}
