@@ -70,8 +70,13 @@ func (c *Client) CreateScope(ctx context.Context, namespace string, run RunConte
 // MapInput returns the tool input for the arguments of a namespace call.
 func (c *Client) MapInput(ctx context.Context, namespace string, run RunContext, mapper string, args []json.RawMessage) (json.RawMessage, error) {
 	req := &protocolpb.MapInputRequest{NamespaceId: namespace, Run: runToWire(run), Mapper: mapper, Args: make([][]byte, len(args))}
+	size := len(run.Config)
 	for i, a := range args {
 		req.Args[i] = a
+		size += len(a) + 8
+	}
+	if err := checkSize("the list of arguments", size); err != nil {
+		return nil, err
 	}
 	r, err := c.rpc.MapInput(ctx, req)
 	if err != nil {
@@ -86,6 +91,9 @@ func (c *Client) MapInput(ctx context.Context, namespace string, run RunContext,
 // CallTool runs one tool. progress, which may be nil, is called in this
 // goroutine for each progress event, in order, before CallTool returns.
 func (c *Client) CallTool(ctx context.Context, req CallRequest, progress func(json.RawMessage)) (json.RawMessage, error) {
+	if err := checkSize("the input of "+req.Tool, len(req.Input)+len(req.Run.Config)); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // lets the stream go on every path
 	stream, err := c.rpc.CallTool(ctx, callToWire(req))
@@ -133,6 +141,17 @@ func (c *Client) Drain(ctx context.Context) (int, error) {
 		return 0, transportError(ctx, err)
 	}
 	return int(r.GetRunningCalls()), nil
+}
+
+// messageSlack is what a message may hold besides its JSON.
+const messageSlack = 64 << 10
+
+// checkSize refuses a request that would not fit a message.
+func checkSize(what string, size int) error {
+	if size > MaxMessageBytes-messageSlack {
+		return NewError(KindInput, CodeRequestTooLarge, "%s has %d bytes; the limit is %d", what, size, MaxMessageBytes-messageSlack)
+	}
+	return nil
 }
 
 // reported turns a reply's error field into an error value.

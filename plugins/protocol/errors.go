@@ -55,6 +55,7 @@ const (
 	CodeCrashed          = "plugin_crashed"      // KindProcess: died while or before the call ran
 	CodeStopped          = "plugin_stopped"      // KindProcess: stopped on purpose
 	CodeDisabled         = "plugin_disabled"     // KindProcess: too many crashes or a refused load
+	CodeRestarting       = "plugin_restarting"   // KindProcess: crashed, coming back
 	CodeStartFailed      = "plugin_start_failed" // KindProcess
 	CodeReplyTooLarge    = "reply_too_large"     // KindProtocol
 	CodeRequestTooLarge  = "request_too_large"   // KindInput
@@ -121,16 +122,19 @@ func errorToWire(err error) *protocolpb.Error {
 	return w
 }
 
-// errorFromWire converts a received error. Kinds only the host may give
-// (process, protocol, timeout, cancelled) are kept: a plugin that drains says
-// KindProcess. A missing code becomes CodeToolError.
+// errorFromWire converts a received error. A plugin speaks for its tools and
+// itself: of the kinds that describe the host's view it may only say that it
+// drains and that a result was too large; others become KindPlugin.
 func errorFromWire(w *protocolpb.Error) *Error {
 	if w == nil {
 		return nil
 	}
-	e := &Error{Kind: KindUnknown, Code: w.GetCode(), Message: w.GetMessage()}
-	if k := w.GetKind(); k > 0 && int(k) < len(kindNames) {
-		e.Kind = Kind(k)
+	e := &Error{Kind: KindPlugin, Code: w.GetCode(), Message: w.GetMessage()}
+	switch k := Kind(w.GetKind()); {
+	case k == KindTool, k == KindInput,
+		k == KindProcess && e.Code == CodeDraining,
+		k == KindProtocol && e.Code == CodeReplyTooLarge:
+		e.Kind = k
 	}
 	if e.Code == "" {
 		e.Code = CodeToolError

@@ -89,10 +89,9 @@ func (s *server) CallTool(r *protocolpb.CallToolRequest, stream grpc.ServerStrea
 // lastEvent is the event that ends a call. A result over the limit is an error
 // of the plugin, told here so that the host never has to receive it.
 func lastEvent(tool string, result json.RawMessage, err error) *protocolpb.CallToolEvent {
-	const frameSlack = 1024
-	if err == nil && len(result) > MaxMessageBytes-frameSlack {
+	if err == nil && len(result) > MaxMessageBytes-messageSlack {
 		err = NewError(KindProtocol, CodeReplyTooLarge,
-			"the result of %s has %d bytes; the limit is %d: return less, or a page at a time", tool, len(result), MaxMessageBytes-frameSlack)
+			"the result of %s has %d bytes; the limit is %d: return less, or a page at a time", tool, len(result), MaxMessageBytes-messageSlack)
 	}
 	if err != nil {
 		return &protocolpb.CallToolEvent{Event: &protocolpb.CallToolEvent_Error{Error: errorToWire(err)}}

@@ -1,0 +1,180 @@
+package plugins
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// deathNotice is how long a lost connection may precede the end of the process
+// before the process is killed.
+const deathNotice = time.Second
+
+// CallRequest asks for one tool call.
+type CallRequest struct {
+	Tool string
+	// CallID is unique within the run.
+	CallID string
+	// IdempotencyKey is equal for attempts that must take effect once.
+	IdempotencyKey string
+	Run            namespaces.RunContext
+	// Input is a JSON object.
+	Input json.RawMessage
+}
+
+// CallTool runs one tool. progress, which may be nil, is called for each
+// progress event, in order, before CallTool returns. Every error is a
+// *[protocol.Error]: its Kind tells a failure of the tool from trouble with the
+// plugin, and after KindTimeout, KindCancelled, KindProcess and KindProtocol it
+// is unknown whether the call took effect.
+func (p *Process) CallTool(ctx context.Context, req CallRequest, progress func(json.RawMessage)) (json.RawMessage, error) {
+	var result json.RawMessage
+	err := p.do(ctx, "tool "+req.Tool, func(ctx context.Context) (err error) {
+		result, err = p.rpc.CallTool(ctx, protocol.CallRequest{
+			Tool:           req.Tool,
+			CallID:         req.CallID,
+			IdempotencyKey: req.IdempotencyKey,
+			Run:            protocol.RunContext(req.Run),
+			Input:          req.Input,
+		}, progress)
+		return err
+	})
+	return result, err
+}
+
+// CreateScope asks the plugin for the scope of one of its namespaces in a run.
+// The scope is checked: it is within limits and leads to required tools only.
+func (p *Process) CreateScope(ctx context.Context, namespace string, rc namespaces.RunContext) (*namespaces.Scope, error) {
+	var encoded json.RawMessage
+	err := p.do(ctx, "the scope of namespace "+namespace, func(ctx context.Context) (err error) {
+		encoded, err = p.rpc.CreateScope(ctx, namespace, protocol.RunContext(rc))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	scope, err := namespaces.Decode(encoded, namespaces.Limits{})
+	if err == nil {
+		err = scope.CheckTargets(p.requiredTools(namespace))
+	}
+	if err != nil {
+		return nil, protocol.NewError(protocol.KindPlugin, protocol.CodeInvalidOutput,
+			"plugin %s made an unusable scope: %v", p.found.ID(), namespaces.In(namespace, err))
+	}
+	return scope, nil
+}
+
+// requiredTools are the tools a namespace may lead to.
+func (p *Process) requiredTools(namespace string) []string {
+	i := slices.IndexFunc(p.desc.Namespaces, func(n protocol.NamespaceInfo) bool { return n.ID == namespace })
+	if i < 0 {
+		return nil
+	}
+	return p.desc.Namespaces[i].RequiredTools
+}
+
+// MapInput has the plugin turn the arguments of a namespace call into a tool's
+// input.
+func (p *Process) MapInput(ctx context.Context, namespace string, rc namespaces.RunContext, mapper string, args []json.RawMessage) (json.RawMessage, error) {
+	var input json.RawMessage
+	err := p.do(ctx, "the argument mapping of namespace "+namespace, func(ctx context.Context) (err error) {
+		input, err = p.rpc.MapInput(ctx, namespace, protocol.RunContext(rc), mapper, args)
+		return err
+	})
+	return input, err
+}
+
+// Health asks whether the plugin can take calls.
+func (p *Process) Health(ctx context.Context) (protocol.HealthStatus, error) {
+	var status protocol.HealthStatus
+	err := p.do(ctx, "Health", func(ctx context.Context) (err error) {
+		status, err = p.rpc.Health(ctx)
+		return err
+	})
+	return status, err
+}
+
+// Drain makes the plugin refuse new calls and waits, at most until ctx ends,
+// for the running ones. It returns how many were left.
+func (p *Process) Drain(ctx context.Context) (int, error) {
+	var left int
+	err := p.do(ctx, "Drain", func(ctx context.Context) (err error) {
+		left, err = p.rpc.Drain(ctx)
+		return err
+	})
+	return left, err
+}
+
+// do runs one request under the call deadline and explains its failure.
+func (p *Process) do(ctx context.Context, what string, request func(context.Context) error) error {
+	if err := p.gone(what); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, p.options.CallTimeout, errCallTimeout)
+	defer cancel()
+	if err := request(ctx); err != nil {
+		return p.explain(ctx, what, err)
+	}
+	return nil
+}
+
+var errCallTimeout = errors.New("call timeout")
+
+// gone is the error for a request to a plugin that cannot take it; nil if it
+// can.
+func (p *Process) gone(what string) error {
+	if p.stopping() {
+		return protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s was stopped before %s", p.found.ID(), what)
+	}
+	select {
+	case <-p.child.done:
+		return protocol.NewError(protocol.KindProcess, protocol.CodeCrashed, "plugin %s died before %s (%s)%s", p.found.ID(), what, p.exitText(), p.said())
+	default:
+		return nil
+	}
+}
+
+// explain adds to a failure what this side knows: the plugin's name, what it
+// was doing, and how the process ended.
+func (p *Process) explain(ctx context.Context, what string, err error) *protocol.Error {
+	e := *protocol.AsError(err)
+	id := p.found.ID()
+	switch e.Kind {
+	case protocol.KindProcess:
+		if e.Code == protocol.CodeCrashed {
+			return p.obituary(what)
+		}
+	case protocol.KindTimeout:
+		e.Message = "plugin " + id + " did not finish " + what + " in time"
+		if context.Cause(ctx) == errCallTimeout {
+			e.Message = "plugin " + id + " did not finish " + what + " within " + p.options.CallTimeout.String()
+		}
+	case protocol.KindCancelled:
+		e.Message = what + " of plugin " + id + " was cancelled"
+	case protocol.KindProtocol:
+		e.Message = "plugin " + id + ", " + what + ": " + e.Message
+	}
+	return &e
+}
+
+// obituary is the error for a request whose connection was lost. The connection
+// does not come back, so a process that still lives is killed.
+func (p *Process) obituary(what string) *protocol.Error {
+	late, stop := p.options.clock.After(deathNotice)
+	defer stop()
+	select {
+	case <-p.child.done:
+	case <-late:
+		p.child.kill()
+		<-p.child.done
+	}
+	if p.stopping() {
+		return protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s was stopped during %s", p.found.ID(), what)
+	}
+	return protocol.NewError(protocol.KindProcess, protocol.CodeCrashed, "plugin %s died during %s (%s)%s", p.found.ID(), what, p.exitText(), p.said())
+}

@@ -1,0 +1,69 @@
+package plugins
+
+import (
+	"bufio"
+	"errors"
+	"io"
+)
+
+// maxLineBytes is how much of one line is kept; the rest is read and dropped.
+const maxLineBytes = 8 << 10
+
+// readLines calls each for every line of r, without its end and cut to
+// maxLineBytes, until r ends. It never stops early: a full pipe would block the
+// plugin.
+func readLines(r io.Reader, each func(line []byte, cut bool)) error {
+	in := bufio.NewReaderSize(r, 32<<10)
+	line := make([]byte, 0, maxLineBytes)
+	cut := false
+	for {
+		chunk, err := in.ReadSlice('\n')
+		ended := err == nil
+		if ended {
+			chunk = chunk[:len(chunk)-1]
+		}
+		room := maxLineBytes - len(line)
+		if len(chunk) > room {
+			chunk, cut = chunk[:room], true
+		}
+		line = append(line, chunk...)
+		switch {
+		case ended:
+			each(line, cut)
+			line, cut = line[:0], false
+		case errors.Is(err, bufio.ErrBufferFull):
+		default:
+			if len(line) > 0 {
+				each(line, cut)
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// lineWriter hands complete lines of what is written to it to each. It is for
+// one writer at a time.
+type lineWriter struct {
+	each func(line []byte, cut bool)
+	line []byte
+	cut  bool
+}
+
+// Write never fails.
+func (w *lineWriter) Write(p []byte) (int, error) {
+	for _, b := range p {
+		switch {
+		case b == '\n':
+			w.each(w.line, w.cut)
+			w.line, w.cut = w.line[:0], false
+		case len(w.line) < maxLineBytes:
+			w.line = append(w.line, b)
+		default:
+			w.cut = true
+		}
+	}
+	return len(p), nil
+}

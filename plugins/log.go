@@ -1,0 +1,199 @@
+package plugins
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// How much of a plugin's log reaches the host's: a burst, then a steady rate.
+const (
+	logBurst     = 500
+	logPerSecond = 100
+	tailLines    = 16 // kept to explain a crash
+	tailBytes    = 512
+)
+
+// pluginLog takes the lines a plugin writes and hands them to a slog.Logger,
+// no faster than the rate above. It is safe for concurrent use.
+type pluginLog struct {
+	logger *slog.Logger
+	clock  clock
+
+	mu      sync.Mutex
+	tokens  float64
+	last    time.Time
+	dropped int
+	panicky bool // a Go panic has begun: what follows explains it
+	tail    []string
+}
+
+func newPluginLog(l *slog.Logger, id string, c clock) *pluginLog {
+	return &pluginLog{logger: l.With("plugin", id), clock: c, tokens: logBurst, last: c.Now()}
+}
+
+// stderr takes one line of standard error.
+func (p *pluginLog) stderr(line []byte, cut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remember(line)
+	if !p.admit() {
+		return
+	}
+	if r, ok := parseRecord(line); ok && !cut {
+		p.logger.LogAttrs(context.Background(), r.level, r.message, r.attrs...)
+		return
+	}
+	text := strings.ToValidUTF8(string(line), "\uFFFD")
+	level := slog.LevelInfo
+	if strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") {
+		p.panicky = true
+	}
+	if p.panicky {
+		level = slog.LevelError
+	}
+	p.print(level, text, "stderr", cut)
+}
+
+// stdout takes one line that was printed where only the handshake belongs.
+func (p *pluginLog) stdout(line []byte, cut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remember(line)
+	if p.admit() {
+		p.print(slog.LevelInfo, strings.ToValidUTF8(string(line), "\uFFFD"), "stdout", cut)
+	}
+}
+
+func (p *pluginLog) print(level slog.Level, text, stream string, cut bool) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	if cut {
+		text += "… (cut)"
+	}
+	p.logger.Log(context.Background(), level, text, "stream", stream)
+}
+
+// remember keeps the last lines.
+func (p *pluginLog) remember(line []byte) {
+	if len(p.tail) == tailLines {
+		p.tail = slices.Delete(p.tail, 0, 1)
+	}
+	p.tail = append(p.tail, strings.ToValidUTF8(string(line[:min(len(line), tailBytes)]), "\uFFFD"))
+}
+
+// admit takes a token. After a pause in which lines were dropped it says how
+// many.
+func (p *pluginLog) admit() bool {
+	now := p.clock.Now()
+	p.tokens = min(logBurst, p.tokens+now.Sub(p.last).Seconds()*logPerSecond)
+	p.last = now
+	if p.tokens < 1 {
+		p.dropped++
+		return false
+	}
+	p.tokens--
+	p.reportDropped()
+	return true
+}
+
+func (p *pluginLog) reportDropped() {
+	if p.dropped > 0 {
+		p.logger.Warn("the plugin logs too fast; lines were dropped", "lines", p.dropped)
+		p.dropped = 0
+	}
+}
+
+// finish says how many lines at the end were dropped.
+func (p *pluginLog) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reportDropped()
+}
+
+// lastWords is what the plugin said last: the panic if there was one, the last
+// line otherwise.
+func (p *pluginLog) lastWords() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.tail {
+		if strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") {
+			return l
+		}
+	}
+	for _, l := range slices.Backward(p.tail) {
+		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "{") {
+			return l
+		}
+	}
+	return ""
+}
+
+// record is one structured log line.
+type record struct {
+	level   slog.Level
+	message string
+	attrs   []slog.Attr
+}
+
+// parseRecord reads a line in the JSON form the SDK and hclog write. The plugin
+// may put anything there, so every field is checked for its type.
+func parseRecord(line []byte) (record, bool) {
+	if len(line) == 0 || line[0] != '{' {
+		return record{}, false
+	}
+	var fields map[string]any
+	if json.Unmarshal(line, &fields) != nil {
+		return record{}, false
+	}
+	message, ok := fields["@message"].(string)
+	if !ok {
+		return record{}, false
+	}
+	r := record{message: message, level: slog.LevelInfo}
+	if word, ok := fields["@level"].(string); ok {
+		r.level = levelOf(word)
+	}
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
+		if strings.HasPrefix(k, "@") {
+			continue
+		}
+		key := k
+		if key == "plugin" {
+			key = "plugin_field" // the host alone says which plugin it is
+		}
+		r.attrs = append(r.attrs, attr(key, fields[k]))
+	}
+	return r, true
+}
+
+func attr(key string, v any) slog.Attr {
+	switch v := v.(type) {
+	case string, float64, bool, nil:
+		return slog.Any(key, v)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return slog.String(key, fmt.Sprint(v))
+	}
+	return slog.String(key, string(b))
+}
+
+func levelOf(word string) slog.Level {
+	switch strings.ToLower(word) {
+	case "trace", "debug":
+		return slog.LevelDebug
+	case "warn", "warning":
+		return slog.LevelWarn
+	case "error":
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}

@@ -1,0 +1,65 @@
+package plugins
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"time"
+)
+
+// Options say how a plugin process is started and treated. Only DataDir is
+// required.
+type Options struct {
+	// DataDir is the plugin's own folder: its HOME and working directory. It
+	// is created if it does not exist.
+	DataDir string
+	// Config is the plugin's configuration; nil for none. It is checked against
+	// the manifest's configSchema.
+	Config json.RawMessage
+	// RunDir is where sockets and temporary files of running plugins live.
+	// Defaults to a folder of this user in the system's temporary directory.
+	RunDir string
+	// Logger receives what the plugin logs and prints. Defaults to
+	// slog.Default().
+	Logger *slog.Logger
+	// StartTimeout bounds the start, from exec to the first healthy answer.
+	// Defaults to 15 s.
+	StartTimeout time.Duration
+	// CallTimeout bounds each call; a caller's earlier deadline counts.
+	// Defaults to 2 min.
+	CallTimeout time.Duration
+	// CloseTimeout is how long Close lets the plugin end by itself. Defaults
+	// to 5 s.
+	CloseTimeout time.Duration
+
+	clock clock // nil: the system's
+}
+
+// withDefaults returns o with absolute paths and every default filled in.
+func (o Options) withDefaults() (Options, error) {
+	if o.DataDir == "" {
+		return o, errors.New("plugins: Options.DataDir is required")
+	}
+	var err error
+	if o.DataDir, err = filepath.Abs(o.DataDir); err != nil {
+		return o, err
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	o.StartTimeout = orDefault(o.StartTimeout, 15*time.Second)
+	o.CallTimeout = orDefault(o.CallTimeout, 2*time.Minute)
+	o.CloseTimeout = orDefault(o.CloseTimeout, 5*time.Second)
+	if o.clock == nil {
+		o.clock = systemClock{}
+	}
+	return o, nil
+}
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d <= 0 {
+		return def
+	}
+	return d
+}

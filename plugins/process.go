@@ -1,0 +1,364 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// Process is one running plugin: started, identified, configured and healthy.
+// It is safe for concurrent use. Whoever started it must Close it, also after
+// the process has died.
+type Process struct {
+	found   Found
+	options Options
+	log     *pluginLog
+	run     *runDir // set if this process owns it
+	dir     string  // this process's folder inside a run folder
+
+	client *goplugin.Client
+	child  *child
+	conn   *grpc.ClientConn
+	rpc    *protocol.Client
+	unbind func() bool // ends the start's hold on the process
+	desc   *protocol.Description
+
+	mu      sync.Mutex
+	closing bool
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// StartError says why a plugin did not come up.
+type StartError struct {
+	// PluginID is the plugin meant.
+	PluginID string
+	// Refused: the plugin can never come up as it is. Otherwise another
+	// attempt may succeed.
+	Refused bool
+	// Err is the reason.
+	Err error
+}
+
+// Error names the plugin and the reason.
+func (e *StartError) Error() string { return "plugin " + e.PluginID + ": " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Start starts a plugin and takes it through Describe, Configure and Health.
+// The plugin outlives ctx, which bounds the start only. Every error is a
+// *[StartError]; nothing is left running or on disk after one.
+func Start(ctx context.Context, found Found, o Options) (*Process, error) {
+	run, err := openRunDir(o.RunDir)
+	if err != nil {
+		return nil, &StartError{PluginID: found.ID(), Err: err}
+	}
+	p, err := start(ctx, found, o, run.path)
+	if err != nil {
+		return nil, errors.Join(err, run.close())
+	}
+	p.run = run
+	return p, nil
+}
+
+// start is Start inside a run folder that the caller keeps.
+func start(ctx context.Context, found Found, o Options, runPath string) (*Process, error) {
+	o, err := o.withDefaults()
+	if err == nil {
+		err = found.Err
+	}
+	if err == nil {
+		err = checkConfig(found.Manifest, o)
+	}
+	if err != nil {
+		return nil, &StartError{PluginID: found.ID(), Refused: true, Err: err}
+	}
+	p := &Process{found: found, options: o, log: newPluginLog(o.Logger, found.ID(), o.clock)}
+	refused, err := p.bringUp(ctx, runPath)
+	if err != nil {
+		return nil, &StartError{PluginID: found.ID(), Refused: refused, Err: errors.Join(err, p.discard())}
+	}
+	return p, nil
+}
+
+// checkConfig holds the configuration against the manifest's schema.
+func checkConfig(m Manifest, o Options) error {
+	if m.ConfigSchema == nil {
+		return nil
+	}
+	config := o.Config
+	if len(config) == 0 {
+		config = []byte("{}")
+	}
+	if err := validateAgainst(m.ConfigSchema, config); err != nil {
+		return fmt.Errorf("the configuration does not fit the manifest's configSchema: %w", err)
+	}
+	return nil
+}
+
+// bringUp runs the steps of a start. refused says that another attempt would
+// end the same way.
+func (p *Process) bringUp(ctx context.Context, runPath string) (refused bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.options.StartTimeout)
+	defer cancel()
+	defer func() {
+		if p.unbind != nil {
+			p.unbind()
+		}
+	}()
+	cmd, err := p.command(runPath)
+	if err != nil {
+		var sum *ChecksumError
+		return errors.As(err, &sum), err
+	}
+	if err := p.launch(ctx, cmd); err != nil {
+		return false, p.explainLaunch(ctx, err)
+	}
+	return p.introduce(ctx)
+}
+
+// command makes the plugin's folders and the command that starts it.
+func (p *Process) command(runPath string) (*exec.Cmd, error) {
+	var err error
+	if p.dir, err = os.MkdirTemp(runPath, "p-"); err != nil {
+		return nil, err
+	}
+	tmp := filepath.Join(p.dir, "tmp")
+	if err := errors.Join(os.MkdirAll(p.options.DataDir, 0o700), os.Mkdir(tmp, 0o700)); err != nil {
+		return nil, err
+	}
+	path := p.found.Executable()
+	if want := p.found.Manifest.SHA256[hostPlatform()]; want != "" {
+		if path, err = verifiedCopy(path, want, p.dir); err != nil {
+			return nil, err
+		}
+	}
+	cmd := exec.Command(path)
+	cmd.Dir = p.options.DataDir
+	cmd.Env = environment(p.found.Dir, p.options.DataDir, tmp)
+	return cmd, nil
+}
+
+// environment is everything a plugin sees of the host's environment.
+func environment(pluginDir, dataDir, tmp string) []string {
+	tz, ok := os.LookupEnv("TZ")
+	if !ok {
+		tz = "UTC"
+	}
+	return []string{
+		"TZ=" + tz,
+		"HOME=" + dataDir,
+		"TMPDIR=" + tmp,
+		protocol.EnvDataDir + "=" + dataDir,
+		protocol.EnvPluginDir + "=" + pluginDir,
+	}
+}
+
+// launch starts the process and connects to it. When ctx ends meanwhile the
+// process is killed, which ends every wait in go-plugin.
+func (p *Process) launch(ctx context.Context, cmd *exec.Cmd) error {
+	p.client = goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig:  protocol.Handshake(),
+		Plugins:          protocol.PluginSet(nil),
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		AutoMTLS:         true,
+		SkipHostEnv:      true,
+		StartTimeout:     2 * p.options.StartTimeout, // ctx ends first, and says why
+		GRPCDialOptions:  protocol.DialOptions(),
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir},
+		Logger:           hclog.NewNullLogger(),
+		SyncStdout:       &lineWriter{each: p.log.stdout},
+		SyncStderr:       &lineWriter{each: p.log.stderr},
+		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, dir string) (runner.Runner, error) {
+			cmd.Env = append(cmd.Env, spec.Env...)
+			p.child = newChild(cmd, dir, p.log)
+			p.unbind = context.AfterFunc(ctx, p.child.kill)
+			return p.child, nil
+		},
+	})
+	if _, err := p.client.Start(); err != nil {
+		return err
+	}
+	return p.connect()
+}
+
+// connect makes the connection ready for calls.
+func (p *Process) connect() error {
+	protocolClient, err := p.client.Client()
+	if err != nil {
+		return err
+	}
+	grpcClient, ok := protocolClient.(*goplugin.GRPCClient)
+	if !ok {
+		return fmt.Errorf("go-plugin made a %T instead of a gRPC client", protocolClient)
+	}
+	p.conn = grpcClient.Conn
+	raw, err := grpcClient.Dispense(protocol.ServiceName)
+	if err != nil {
+		return err
+	}
+	if p.rpc, ok = raw.(*protocol.Client); !ok {
+		return fmt.Errorf("go-plugin dispensed a %T instead of a plugin client", raw)
+	}
+	return nil
+}
+
+// explainLaunch says why the process did not get to the handshake.
+func (p *Process) explainLaunch(ctx context.Context, err error) error {
+	if p.child == nil || p.child.ID() == "0" {
+		return err // it never ran
+	}
+	p.child.kill()
+	<-p.child.done
+	switch refusal := p.child.refusal(); {
+	case refusal != nil:
+		return refusal
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("no handshake within %v; main must end in sdk.Serve%s", p.options.StartTimeout, p.said())
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("the process ended before the handshake (%s)%s", p.exitText(), p.said())
+}
+
+// introduce takes a connected plugin through Describe, Configure and Health.
+func (p *Process) introduce(ctx context.Context) (refused bool, err error) {
+	if p.desc, err = p.rpc.Describe(ctx); err != nil {
+		return false, p.explain(ctx, "Describe", err)
+	}
+	if err := checkDescription(p.found.Manifest, p.desc); err != nil {
+		return true, err
+	}
+	err = p.rpc.Configure(ctx, protocol.Configuration{DataDir: p.options.DataDir, JSON: p.options.Config})
+	if err != nil {
+		e := p.explain(ctx, "Configure", err)
+		return e.Kind == protocol.KindPlugin, e
+	}
+	if _, err := p.rpc.Health(ctx); err != nil {
+		return false, p.explain(ctx, "Health", err)
+	}
+	return false, nil
+}
+
+// exitText is how the process ended, in words. It must have ended.
+func (p *Process) exitText() string {
+	if err := p.child.outcome; err != nil {
+		return err.Error()
+	}
+	return "exit status 0"
+}
+
+// said quotes the process's last output.
+func (p *Process) said() string {
+	if words := p.log.lastWords(); words != "" {
+		return fmt.Sprintf("; it said last: %q", words)
+	}
+	return ""
+}
+
+// Describe returns what the plugin offers, as checked at the start.
+func (p *Process) Describe() *protocol.Description { return p.desc }
+
+// Manifest returns the manifest the plugin was started from.
+func (p *Process) Manifest() Manifest { return p.found.Manifest }
+
+// PID returns the operating system's number for the process.
+func (p *Process) PID() string { return p.child.ID() }
+
+// Done is closed when the process has ended, for whatever reason.
+func (p *Process) Done() <-chan struct{} { return p.child.done }
+
+// Err says how the process ended. It returns nil before Done is closed, and
+// after an end that Close caused.
+func (p *Process) Err() error {
+	select {
+	case <-p.child.done:
+	default:
+		return nil
+	}
+	if p.stopping() {
+		return nil
+	}
+	return fmt.Errorf("the process ended (%s)%s", p.exitText(), p.said())
+}
+
+func (p *Process) stopping() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closing
+}
+
+// Kill ends the process at once. Close is still needed.
+func (p *Process) Kill() { p.child.kill() }
+
+// Close stops the plugin: running calls are cancelled, the plugin gets
+// Options.CloseTimeout to end by itself, then it is killed with everything in
+// its process group. Close returns when the process is gone; later calls return
+// the same.
+func (p *Process) Close() error {
+	p.closeOnce.Do(func() {
+		p.mu.Lock()
+		p.closing = true
+		p.mu.Unlock()
+		p.askToStop()
+		p.closeErr = p.discard()
+		if p.run != nil {
+			p.closeErr = errors.Join(p.closeErr, p.run.close())
+		}
+	})
+	return p.closeErr
+}
+
+// askToStop tells the plugin to end, in both ways there are, and waits.
+func (p *Process) askToStop() {
+	ctx, cancel := context.WithCancel(context.Background())
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		// Its answer does not matter: a plugin that stops may not get to give one.
+		_ = p.conn.Invoke(ctx, "/plugin.GRPCController/Shutdown", &emptypb.Empty{}, &emptypb.Empty{})
+	}()
+	if err := p.child.closeStdin(); err != nil {
+		p.options.Logger.Warn("closing a plugin's standard input", "plugin", p.found.ID(), "error", err)
+	}
+	late, stop := p.options.clock.After(p.options.CloseTimeout)
+	defer stop()
+	select {
+	case <-p.child.done:
+	case <-late:
+		p.options.Logger.Warn("the plugin did not stop in time and is killed", "plugin", p.found.ID(), "timeout", p.options.CloseTimeout)
+	}
+	cancel()
+	<-told
+}
+
+// discard kills what is left and removes everything the start made.
+func (p *Process) discard() error {
+	if p.child != nil {
+		p.child.kill()
+		if p.child.ID() != "0" {
+			<-p.child.done
+		}
+	}
+	if p.client != nil {
+		p.client.Kill() // the process is gone: this only closes the connection
+	}
+	if p.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(p.dir)
+}

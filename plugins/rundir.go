@@ -1,0 +1,87 @@
+package plugins
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// runPrefix begins the names of the folders that hosts make in a run root.
+const runPrefix = "h-"
+
+// runDir is a host's private folder for the sockets and temporary files of its
+// plugins. A locked file in it says that the host lives; a folder whose lock is
+// free is left over from a host that died, and is swept by the next one.
+type runDir struct {
+	path string
+	lock *os.File
+}
+
+// defaultRunRoot is the folder of this user in the temporary directory.
+func defaultRunRoot() string {
+	return filepath.Join(os.TempDir(), "quoin-"+strconv.Itoa(os.Getuid()))
+}
+
+// openRunDir makes a run folder under root, which is created if need be, and
+// removes what dead hosts have left there.
+func openRunDir(root string) (_ *runDir, err error) {
+	if root == "" {
+		root = defaultRunRoot()
+	}
+	if root, err = filepath.Abs(root); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return nil, fmt.Errorf("run directory: %w", err)
+	}
+	if err := checkPrivate(root); err != nil {
+		return nil, fmt.Errorf("run directory: %w", err)
+	}
+	// Between making a folder and locking it another host must not sweep.
+	guard, err := lockFile(filepath.Join(root, ".lock"), true)
+	if err != nil {
+		return nil, fmt.Errorf("run directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, guard.Close()) }()
+	if err := sweep(root); err != nil {
+		return nil, fmt.Errorf("run directory: %w", err)
+	}
+	path, err := os.MkdirTemp(root, runPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("run directory: %w", err)
+	}
+	lock, err := lockFile(filepath.Join(path, "lock"), true)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(path))
+	}
+	return &runDir{path: path, lock: lock}, nil
+}
+
+// sweep removes the folders of dead hosts.
+func sweep(root string) error {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), runPrefix) {
+			continue
+		}
+		dir := filepath.Join(root, e.Name())
+		lock, err := lockFile(filepath.Join(dir, "lock"), false)
+		if err != nil {
+			continue // in use
+		}
+		errs = append(errs, os.RemoveAll(dir), lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// close removes the folder.
+func (r *runDir) close() error {
+	return errors.Join(os.RemoveAll(r.path), r.lock.Close())
+}
