@@ -16,16 +16,16 @@ const (
 // Filter selects issues. All conditions must hold; the zero Filter means the
 // open issues, latest change first.
 type Filter struct {
-	State      string   `json:"state,omitempty" jsonschema:"open (default), closed or all"`
+	State      string   `json:"state,omitempty" enum:"open,closed,all" jsonschema:"open (default), closed or all"`
 	Labels     []string `json:"labels,omitempty" jsonschema:"only issues that carry every one of these labels"`
 	AnyLabels  []string `json:"anyLabels,omitempty" jsonschema:"only issues that carry at least one of these labels"`
 	Assignee   string   `json:"assignee,omitempty" jsonschema:"only issues assigned to exactly this name"`
 	Unassigned bool     `json:"unassigned,omitempty" jsonschema:"only issues assigned to nobody"`
 	Text       string   `json:"text,omitempty" jsonschema:"only issues whose title or body contains every one of these words; case does not matter"`
 	Since      string   `json:"since,omitempty" jsonschema:"only issues changed at or after this moment: RFC 3339 such as 2026-03-01T09:00:00Z, or a date, which means midnight UTC"`
-	Sort       string   `json:"sort,omitempty" jsonschema:"updated (default), created or title"`
-	Order      string   `json:"order,omitempty" jsonschema:"asc or desc; default desc, for title asc"`
-	Limit      int      `json:"limit,omitempty" jsonschema:"items per page, 1 to 100, default 20"`
+	Sort       string   `json:"sort,omitempty" enum:"updated,created,title" jsonschema:"updated (default), created or title"`
+	Order      string   `json:"order,omitempty" enum:"asc,desc" jsonschema:"asc or desc; default desc, for title asc"`
+	Limit      int      `json:"limit,omitempty" min:"1" max:"100" jsonschema:"items per page, 1 to 100, default 20"`
 	Cursor     string   `json:"cursor,omitempty" jsonschema:"nextCursor of the previous page, with the same filter; leave out for the first page"`
 }
 

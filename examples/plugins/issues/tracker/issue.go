@@ -69,7 +69,7 @@ type Draft struct {
 
 // Patch is an edit: fields that are left out stay as they are.
 type Patch struct {
-	Version      int64    `json:"version" jsonschema:"the version you read; the update fails with code conflict if the issue has changed since"`
+	Version      int64    `json:"version" min:"1" jsonschema:"the version you read; the update fails with code conflict if the issue has changed since"`
 	Title        *string  `json:"title,omitempty" jsonschema:"new title"`
 	Body         *string  `json:"body,omitempty" jsonschema:"new description"`
 	Assignee     *string  `json:"assignee,omitempty" jsonschema:"new assignee; an empty string unassigns"`

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/quoinhq/quoin/examples/plugins/internal/plugintest"
+	"github.com/quoinhq/quoin/examples/plugins/issues/tracker"
+	"github.com/quoinhq/quoin/sdk"
+	"github.com/quoinhq/quoin/sdk/sdktest"
+)
+
+func TestPlugin(t *testing.T) {
+	h := sdktest.Start(t, newPlugin(), &sdktest.Options{Run: &sdk.RunContext{AgentID: "ada", RunID: "r"}})
+	plugintest.Check(t, h, "plugin.json")
+
+	made := plugintest.Verb[tracker.Issue](t, h, "issues", "create", map[string]any{"title": "Crash on save", "labels": []string{"bug"}})
+	if made.ID != 1 || made.Author != "ada" || made.Version != 1 {
+		t.Errorf("created %+v", made)
+	}
+	edited := plugintest.Verb[tracker.Issue](t, h, "issues", "update", 1, map[string]any{"version": 1, "assignee": "bob", "labels": []string{}})
+	if edited.Version != 2 || edited.Assignee != "bob" || len(edited.Labels) != 0 {
+		t.Errorf("edited %+v", edited)
+	}
+	plugintest.Verb[tracker.Comment](t, h, "issues", "comment", 1, "On it.")
+	if page := plugintest.Verb[tracker.Page](t, h, "issues", "list"); page.Total != 1 || len(page.Items) != 1 || page.Items[0].Comments != 1 {
+		t.Errorf("listed %+v", page)
+	}
+	if page := plugintest.Verb[tracker.Page](t, h, "issues", "list", map[string]any{"anyLabels": []string{"bug"}}); page.Total != 0 {
+		t.Errorf("listed %+v, want none", page)
+	}
+	if closed := plugintest.Verb[tracker.Issue](t, h, "issues", "close", 1); closed.CloseReason != "completed" {
+		t.Errorf("closed %+v", closed)
+	}
+	if got := plugintest.Verb[tracker.Detail](t, h, "issues", "get", 1); got.State != "closed" || got.Thread[0].Body != "On it." {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestErrorsForTheModel(t *testing.T) {
+	h := sdktest.Start(t, newPlugin(), nil)
+	plugintest.Verb[tracker.Issue](t, h, "issues", "create", map[string]any{"title": "a"})
+	plugintest.Verb[tracker.Issue](t, h, "issues", "update", 1, map[string]any{"version": 1, "title": "b"})
+
+	e := plugintest.Refused(t, h, "issues", "update", 1, map[string]any{"version": 1, "title": "c"})
+	var facts struct{ CurrentVersion, ReadVersion int }
+	if err := json.Unmarshal(e.Details, &facts); err != nil || e.Code != tracker.CodeConflict || facts.CurrentVersion != 2 || facts.ReadVersion != 1 {
+		t.Errorf("conflict %+v %s: %v", e, e.Details, err)
+	}
+	for code, args := range map[string][]any{
+		tracker.CodeNotFound:     {"get", 99},
+		tracker.CodeInvalidField: {"create", map[string]any{"title": " "}},
+		"invalid_input":          {"update", 1, map[string]any{"title": "no version"}},
+	} {
+		if e := plugintest.Refused(t, h, "issues", args[0].(string), args[1:]...); e.Code != code || e.Message == "" {
+			t.Errorf("%v: code %q (%s), want %q", args, e.Code, e.Message, code)
+		}
+	}
+}
