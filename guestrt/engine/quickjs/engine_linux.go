@@ -71,6 +71,9 @@ func (e *Engine) build(reserve uint64, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	if err := dropPages(arenaBase, reserve); err != nil {
+		return err
+	}
 	e.view = view
 	e.origin = origin{build: cfg.BuildID, template: c.fingerprint(cfg.Prelude), base: uint64(arenaBase), reserve: reserve}
 	return nil

@@ -48,7 +48,7 @@ func (v *vm) guard(f func() error) (err error) {
 		running = nil
 		if r := recover(); r != nil {
 			v.broken = true
-			err = fmt.Errorf("quickjs: %w: the engine failed: %v", engine.ErrDead, r)
+			err = fmt.Errorf("quickjs: %w: the engine failed: %v\n%s", engine.ErrDead, r, debug.Stack())
 		}
 	}()
 	return f()
