@@ -1,78 +1,189 @@
-package prelude
+package prelude_test
 
 import (
 	"encoding/json"
 	"fmt"
 	"testing"
 
+	"github.com/quoinhq/quoin/guestrt/prelude"
+	"github.com/quoinhq/quoin/guestrt/wire"
 	"modernc.org/quickjs"
 )
 
-// report is the document that drain returns.
-type report struct {
-	S int               `json:"s"`
-	V json.RawMessage   `json:"v"`
-	E *failure          `json:"e"`
-	O []json.RawMessage `json:"o"`
-	R []json.RawMessage `json:"r"`
-	P int               `json:"p"`
-	T int64             `json:"t"`
+// turn is what a guest reports, whichever engine ran it.
+type turn struct {
+	Status   wire.Status
+	Value    string
+	Err      *failure
+	Output   []string // ["text", ...] or ["json", ...]
+	Requests []wire.Request
+	Pending  int
+	Timer    int64
 }
 
+// failure is the end of a program. Kind is known only where the drained
+// document is read directly.
 type failure struct{ Name, Message, Stack, Kind string }
 
+// machine runs one guest.
+type machine interface {
+	load(source, config string) turn
+	turn(in []wire.Settlement) turn
+}
+
+// hostFiles are the virtual files of every test guest.
+var hostFiles = map[string]string{
+	"catalog.json": `[{"id":"quoin:core:echo","name":"echo","description":"Echoes","source":"quoin","tags":["a"]},` +
+		`{"id":"quoin:core:fail","name":"fail","description":"Fails","source":"quoin"}]`,
+	"tools.json": `{"echo":"quoin:core:echo","web_search":"quoin:web:web-search","__proto__":"quoin:odd:__proto__"}`,
+	"namespaces/issues.json": `{"kind":"object","entries":{` +
+		`"list":{"kind":"call"},"version":{"kind":"value","value":"1.2"},` +
+		`"labels":{"kind":"array","items":[{"kind":"value","value":"bug"},{"kind":"object","entries":{"run":{"kind":"call"}}}]},` +
+		`"admin":{"kind":"object","entries":{"close":{"kind":"call"},"__proto__":{"kind":"value","value":1}}},` +
+		`"config":{"kind":"value","value":{"deep":{"list":[1,{"x":2}]}}},"nothing":{"kind":"value","value":null}}}`,
+	"namespaces/ping.json":   `{"kind":"call"}`,
+	"namespaces/broken.json": `{"error":{"message":"the plugin is gone","code":"plugin_unavailable"}}`,
+}
+
+const hostNamespaces = `[["Issues","issues"],["Ping","ping"],["Broken","broken"],["Missing","missing"]]`
+
 // driver makes native in JavaScript and keeps entry out of the guest's reach.
-// The engine's rejection tracker has no counterpart in this VM: a test reports
-// rejections through the global of the same name.
 const driver = `((factory) => {
-	const files = JSON.parse(__files), now = [];
-	const rejections = { __proto__: null, length: 0 };
-	const note = (kind, promise, reason) => {
-		rejections[rejections.length] = kind; rejections[rejections.length + 1] = promise;
-		rejections[rejections.length + 2] = reason; rejections.length += 3;
+	const files = JSON.parse(%q), rejections = { __proto__: null, length: 0 };
+	const own = Object.hasOwn, evaluate = eval, reads = { __proto__: null };
+	const file = (path) => {
+		reads[path] = (reads[path] || 0) + 1;
+		return own(files, path) ? files[path] : undefined;
 	};
-	const own = Object.hasOwn, apply = Reflect.apply, evaluate = eval;
-	const file = (path) => { reads[path] = (own(reads, path) ? reads[path] : 0) + 1; return own(files, path) ? files[path] : undefined };
-	const reads = { __proto__: null }, stringify = JSON.stringify;
 	const entry = factory({ file, rejections });
-	globalThis.__rejection = note;
-	globalThis.__reads = (path) => own(reads, path) ? reads[path] : 0;
 	return (op, a, b, c) => {
 		switch (op) {
 		case "start": return entry.start(a, evaluate(b));
 		case "settle": return entry.settle(a, b, c);
 		case "fire": return entry.fire();
 		case "drain": return entry.drain();
+		case "reads": return reads[a] || 0;
+		case "reject": {
+			const n = rejections.length;
+			rejections[n] = a; rejections[n + 1] = evaluate(b); rejections[n + 2] = evaluate(c);
+			rejections.length = n + 3;
+		}
 		}
 	};
-})`
+})(%s)`
 
-// guest is one VM with a started prelude.
-type guest struct {
+// plain is a guest in a plain QuickJS VM, without a rejection tracker.
+type plain struct {
 	t     *testing.T
 	vm    *quickjs.VM
 	drive quickjs.Value
 }
 
-func newGuest(t *testing.T, files map[string]string) *guest {
+func newPlain(t *testing.T) *plain {
 	t.Helper()
 	vm, err := quickjs.NewVM()
 	if err != nil {
 		t.Fatal(err)
 	}
+	files, err := json.Marshal(hostFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drive, err := vm.EvalValue(fmt.Sprintf(driver, files, prelude.JS[:len(prelude.JS)-2]), quickjs.EvalGlobal)
+	if err != nil {
+		t.Fatalf("evaluating the prelude: %v", err)
+	}
 	t.Cleanup(func() {
+		drive.Free()
 		if err := vm.Close(); err != nil {
 			t.Errorf("closing the VM: %v", err)
 		}
 	})
-	text, err := json.Marshal(files)
+	return &plain{t, vm, drive}
+}
+
+func (g *plain) do(args ...any) any {
+	g.t.Helper()
+	r, err := g.drive.Call(quickjs.UndefinedValue, args...)
 	if err != nil {
-		t.Fatal(err)
+		g.t.Fatalf("%v: %v", args[0], err)
 	}
-	setup := fmt.Sprintf("globalThis.__files = %q; var __drive = %s(%s); delete globalThis.__files; __drive", text, driver, JS)
-	drive, err := vm.EvalValue(setup, quickjs.EvalGlobal)
-	if err != nil {
-		t.Fatalf("evaluating the prelude: %v", err)
+	return r
+}
+
+func (g *plain) jobs() {
+	g.t.Helper()
+	if _, err := g.vm.ExecutePendingJobs(); err != nil {
+		g.t.Fatalf("a job threw: %v", err)
 	}
-	return &guest{t: t, vm: vm, drive: drive}
+}
+
+func (g *plain) load(source, config string) turn {
+	g.t.Helper()
+	g.do("start", config, source)
+	return g.settleDown()
+}
+
+func (g *plain) turn(in []wire.Settlement) turn {
+	g.t.Helper()
+	for _, s := range in {
+		if g.do("settle", int(s.ID), s.OK, string(s.JSON)) != true {
+			g.t.Fatalf("call %d is unknown to the guest", s.ID)
+		}
+	}
+	return g.settleDown()
+}
+
+func (g *plain) settleDown() turn {
+	g.t.Helper()
+	g.jobs()
+	for g.do("fire") == true {
+		g.jobs()
+	}
+	return g.drain()
+}
+
+func (g *plain) drain() turn {
+	g.t.Helper()
+	var doc struct {
+		S int                 `json:"s"`
+		V json.RawMessage     `json:"v"`
+		E *failure            `json:"e"`
+		O []json.RawMessage   `json:"o"`
+		R [][]json.RawMessage `json:"r"`
+		P int                 `json:"p"`
+		T int64               `json:"t"`
+	}
+	text := g.do("drain").(string)
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		g.t.Fatalf("drain: %v in %s", err, text)
+	}
+	r := turn{Status: wire.Status(doc.S), Value: string(doc.V), Err: doc.E, Pending: doc.P, Timer: doc.T}
+	for _, o := range doc.O {
+		r.Output = append(r.Output, string(o))
+	}
+	for _, q := range doc.R {
+		r.Requests = append(r.Requests, g.request(q))
+	}
+	return r
+}
+
+func (g *plain) request(q []json.RawMessage) (r wire.Request) {
+	g.t.Helper()
+	into := func(i int, v any) {
+		if err := json.Unmarshal(q[i], v); err != nil {
+			g.t.Fatalf("request %s: %v", q, err)
+		}
+	}
+	into(0, &r.ID)
+	into(1, &r.Method)
+	into(2, &r.Target)
+	switch r.Method {
+	case wire.MethodCall, wire.MethodSearch:
+		r.Args = q[3]
+	case wire.MethodNamespace:
+		into(3, &r.Path)
+		r.Args = q[4]
+	}
+	return r
 }

@@ -1,8 +1,9 @@
-package prelude
+package prelude_test
 
 import (
 	"testing"
 
+	"github.com/quoinhq/quoin/guestrt/prelude"
 	"github.com/quoinhq/quoin/guestrt/prelude/gen/bundle"
 )
 
@@ -11,14 +12,14 @@ func TestScriptIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if JS != string(want) {
+	if prelude.JS != string(want) {
 		t.Error("prelude.js differs from its sources; run go generate ./guestrt/prelude")
 	}
 }
 
 func TestScriptIsSmall(t *testing.T) {
 	const most = 30 << 10
-	if len(JS) > most {
-		t.Errorf("prelude.js has %d bytes, want at most %d", len(JS), most)
+	if len(prelude.JS) > most {
+		t.Errorf("prelude.js has %d bytes, want at most %d", len(prelude.JS), most)
 	}
 }

@@ -40,12 +40,16 @@ export function request(fields: string, toolId?: string): Promise<unknown> {
   if (bytes + size > caps.bytes + 4096) {
     return rejected(limitError("the calls issued at once carry more than " + caps.bytes + " bytes"));
   }
-  const error = new $.ErrorConstructor("");
+  const call = { __proto__: null, error: new $.ErrorConstructor("") } as unknown as Pending;
   const promise = new $.PromiseConstructor<unknown>((resolve, reject) => {
-    $.mapSet(pending, id, { __proto__: null, resolve, reject, error } as unknown as Pending);
+    $.define(call, "resolve", resolve, true, true);
+    $.define(call, "reject", reject, true, true);
   });
+  // Memory may run out up to here. The call is booked and queued, or neither.
+  const queued = requests + item;
+  $.mapSet(pending, id, call);
   lastID = id;
-  requests += item;
+  requests = queued;
   bytes += size;
   return promise;
 }
@@ -80,7 +84,7 @@ export function rejected(reason: unknown): Promise<never> {
   return new $.PromiseConstructor<never>((_, reject) => reject(reason));
 }
 
-/** A call's arguments as JSON, or the text of its only argument when single. */
+/** A call's input, or its list of arguments, as JSON. */
 export function argumentsJSON(value: unknown): string {
   return toJSONText(value, caps);
 }

@@ -5,7 +5,6 @@ import { inputError, typeName } from "./errors";
 import * as $ from "./intrinsics";
 import { deepFreeze } from "./lazy";
 import type { Native } from "./native";
-import { trimText } from "./intrinsics";
 
 /** Builds the frozen list of catalog entries. */
 export function buildEntries(native: Native): unknown {
@@ -56,7 +55,7 @@ const call = (id?: unknown, input?: unknown): Promise<unknown> => {
 };
 
 function toolName(caller: string, id: unknown): string {
-  if (typeof id === "string" && trimText(id) !== "") return id;
+  if (typeof id === "string" && $.trimText(id) !== "") return id;
   const got = typeof id === "string" ? "a blank string" : typeName(id);
   throw inputError(caller + " expects a tool id or name as a string, got " + got);
 }
@@ -114,7 +113,8 @@ export function buildTools(native: Native): object {
       return true;
     },
     set: () => false,
-    defineProperty: () => false,
+    defineProperty: (_: object, key: PropertyKey, to: PropertyDescriptor) =>
+      $.hasOwn(complete(), key) && $.defineIfAllowed(target, key, to),
     deleteProperty: () => false,
     setPrototypeOf: () => false,
   } as ProxyHandler<any>);

@@ -118,7 +118,7 @@ function applyToJSON(walk: Walk, value: any, key: string): unknown {
     return typeof method === "function" ? $.apply(method, value, [key]) : value;
   } catch (error) {
     if (!walk.lenient) throw error;
-    return "[toJSON threw]";
+    return "[unreadable]";
   }
 }
 

@@ -19,6 +19,9 @@ const maxMessage = 8192;
 const maxStack = 8192;
 const noteCaps: Caps = { __proto__: null, nodes: 500, depth: 4, bytes: maxMessage, entries: 50, chars: 1000 } as any;
 
+/** The errors of calls that failed in the host. */
+const callErrors = new $.WeakSetConstructor<object>();
+
 /** The error for a call that the guest made wrongly. */
 export function inputError(message: string, toolId?: string): Error {
   const error = new $.ErrorConstructor(message);
@@ -32,12 +35,14 @@ export function inputError(message: string, toolId?: string): Error {
  * that its stack shows the call and not the bridge.
  */
 export function fillError(error: Error, from: CallError): Error {
+  if (typeof from !== "object" || from === null) from = {};
   const message = $.ownValue(from, "message");
   $.define(error, "message", typeof message === "string" ? message : "the call failed", false, true);
   $.define(error, "stack", guestFrames(ownStack(error)), false, true);
   copyField(error, from, "code");
   copyField(error, from, "toolId");
   copyField(error, from, "effectStatus");
+  $.weakSetAdd(callErrors, error);
   return error;
 }
 
@@ -97,7 +102,11 @@ function readText(holder: any, key: string, missing: string): string {
   }
 }
 
-/** The failure report of a thrown value, as JSON. The kind "exception" gives way to "value_limit". */
+/**
+ * The failure report of a thrown value, as JSON. In place of "exception" the
+ * kind is "value_limit" if a value was too big to convert, and "call_failed" if
+ * the error is that of a failed call.
+ */
 export function failureJSON(thrown: any, kind: string): string {
   let name = "";
   let message: string;
@@ -106,7 +115,7 @@ export function failureJSON(thrown: any, kind: string): string {
     name = readText(thrown, "name", "Error");
     message = readText(thrown, "message", "");
     stack = readText(thrown, "stack", "");
-    if (kind === "exception" && isLimitError(thrown)) kind = "value_limit";
+    if (kind === "exception") kind = exceptionKind(thrown);
   } else {
     message = thrownText(thrown);
   }
@@ -116,6 +125,11 @@ export function failureJSON(thrown: any, kind: string): string {
     ',"stack":' + quote(clip(stack, maxStack)) +
     ',"kind":' + quote(kind) + "}"
   );
+}
+
+function exceptionKind(error: object): string {
+  if (isLimitError(error)) return "value_limit";
+  return $.weakSetHas(callErrors, error) ? "call_failed" : "exception";
 }
 
 function thrownText(thrown: any): string {

@@ -15,6 +15,7 @@ const getterOf = (holder: object, key: PropertyKey) =>
 export const apply = Reflect.apply;
 export const deleteProperty = Reflect.deleteProperty;
 export const ownKeys = Reflect.ownKeys;
+export const defineIfAllowed = Reflect.defineProperty;
 export const reflectGet = Reflect.get;
 export const createObject = Object.create;
 export const defineOwn = Object.defineProperty;

@@ -3,13 +3,12 @@
 
 import { field, request, settle } from "./bridge";
 import { buildEntries, buildTools } from "./catalog";
-import { newConsole } from "./console";
+import { inspect, newConsole } from "./console";
 import * as $ from "./intrinsics";
 import { defineLazy } from "./lazy";
 import { setLimits } from "./limits";
 import { installNamespaces } from "./namespaces";
 import type { Config, Entry, Native } from "./native";
-import { inspect } from "./console";
 import { json, text } from "./output";
 import { callbackThrew, drain, isOver, runCell } from "./run";
 import { clip } from "./strings";
@@ -28,8 +27,8 @@ function create(native: Native): Entry {
   };
   $.deleteProperty(target, "SharedArrayBuffer");
   $.deleteProperty(target, "Atomics");
-  add("text", text);
-  add("json", json);
+  addFunction("text", text);
+  addFunction("json", json);
   add("console", newConsole());
   add("tools", buildTools(native));
   defineLazy(target, "ALL_TOOLS", false, false, () => buildEntries(native));

@@ -15,7 +15,7 @@ export function installNamespaces(native: Native, target: object, list: [string,
   const all = $.createObject(null);
   for (let i = 0; i < list.length; i++) {
     const global = list[i]![0];
-    if ($.hasOwn(target, global)) throw inputTaken(global);
+    if ($.hasOwn(target, global)) throw taken(global);
     const scope = once(() => buildScope(native, list[i]![1]));
     defineLazy(all, global, true, false, scope);
     defineLazy(target, global, false, true, scope);
@@ -23,7 +23,7 @@ export function installNamespaces(native: Native, target: object, list: [string,
   $.define(target, "namespaces", $.freeze(all), false, false);
 }
 
-function inputTaken(global: string): Error {
+function taken(global: string): Error {
   return new $.ErrorConstructor("namespace global " + global + " is taken");
 }
 

@@ -12,14 +12,14 @@ let bytes = 0;
 let dropped = 0;
 
 /** Emits text: strings as they are, other values in readable form. */
-export const text = $.freeze((value?: unknown): void => {
+export const text = (value?: unknown): void => {
   add('["text",' + quote(readable(value)) + "]");
-});
+};
 
 /** Emits a structured value. */
-export const json = $.freeze((value?: unknown): void => {
+export const json = (value?: unknown): void => {
   add('["json",' + toJSONText(value, caps) + "]");
-});
+};
 
 /** Emits a console line, or counts it as dropped when this turn's output is full. */
 export function note(line: string): void {

@@ -7,7 +7,7 @@ import * as $ from "./intrinsics";
 import { caps } from "./limits";
 import type { Native } from "./native";
 import { takeOutput } from "./output";
-import { isolate, nextRound, untilNext } from "./timers";
+import { endFiring, isolate, untilNext } from "./timers";
 
 const unhandled = new $.MapConstructor<object, { reason: unknown }>();
 /** The JSON of the value once the cell has returned. */
@@ -54,7 +54,7 @@ export function isOver(): boolean {
 /** The report of this turn. It empties the queues. */
 export function drain(native: Native): string {
   trackRejections(native);
-  nextRound();
+  endFiring();
   const status = statusJSON();
   return (
     "{" + status +

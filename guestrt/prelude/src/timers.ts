@@ -12,7 +12,7 @@ interface Timer {
   args: unknown[];
   before: Timer;
   after: Timer;
-  /** The firing round after which it was put into the queue. */
+  /** The firing during or after which it was queued. */
   round: number;
 }
 
@@ -22,7 +22,9 @@ const queue: Timer = { __proto__: null, id: 0, due: 0, every: 0, round: 0 } as a
 $.define(queue, "before", queue, true, true);
 $.define(queue, "after", queue, true, true);
 let lastID = 0;
-let round = 1;
+/** Counts the firings. */
+let round = 0;
+let firing = false;
 
 /** Adds the timer functions and queueMicrotask; fail takes what a callback throws. */
 export function installTimers(add: (name: string, value: Function) => void, fail: (error: unknown) => void): void {
@@ -60,16 +62,18 @@ export function untilNext(): number {
   return wait > 0 ? wait : 0;
 }
 
-/** Lets the timers that were set meanwhile take part in the next firing. */
-export function nextRound(): void {
-  round++;
+/** Ends a firing: the next one takes in the timers that were set meanwhile. */
+export function endFiring(): void {
+  firing = false;
 }
 
 /**
  * Runs one due timer. A timer that is set while timers fire waits for the next
- * round, so that a chain of zero delays cannot keep calls from leaving.
+ * firing, so that a chain of zero delays cannot keep calls from leaving.
  */
 export function fireOne(fail: (error: unknown) => void): boolean {
+  if (!firing) round++;
+  firing = true;
   const time = $.now();
   let timer = queue.after;
   while (timer !== queue && timer.round >= round && timer.due <= time) timer = timer.after;

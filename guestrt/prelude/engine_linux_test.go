@@ -1,0 +1,100 @@
+package prelude_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt/engine"
+	"github.com/quoinhq/quoin/guestrt/engine/quickjs"
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// real is a guest in the engine that ships.
+type real struct {
+	t  *testing.T
+	vm engine.VM
+}
+
+// patience is far above what any cell here needs.
+const patience = time.Minute
+
+func newReal(t *testing.T, e engine.Engine, limits wire.Limits) *real {
+	t.Helper()
+	vm, err := e.New(engine.Options{Limits: limits, Files: func(path string) ([]byte, bool) {
+		text, found := hostFiles[path]
+		return []byte(text), found
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := vm.Discard(); err != nil {
+			t.Errorf("discarding the VM: %v", err)
+		}
+	})
+	return &real{t, vm}
+}
+
+func (g *real) load(source, config string) turn {
+	g.t.Helper()
+	r, err := g.vm.Load(engine.Cell{Source: []byte(source), FileName: "cell.js", Config: []byte(config)}, time.Now().Add(patience))
+	return g.convert(r, err)
+}
+
+func (g *real) turn(in []wire.Settlement) turn {
+	g.t.Helper()
+	r, err := g.vm.Turn(in, time.Now().Add(patience))
+	return g.convert(r, err)
+}
+
+func (g *real) convert(r wire.Report, err error) turn {
+	g.t.Helper()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	out := turn{Status: r.Status, Value: string(r.Value), Requests: r.Requests, Pending: r.Pending, Timer: r.TimerMillis}
+	if r.Err != nil {
+		out.Err = &failure{Name: r.Err.Name, Message: r.Err.Message, Stack: r.Err.Stack}
+	}
+	for _, o := range r.Output {
+		text, err := outputText(o)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		out.Output = append(out.Output, string(text))
+	}
+	return out
+}
+
+// openEngine opens the one engine of this process for the length of a test.
+func openEngine(t *testing.T) *quickjs.Engine {
+	t.Helper()
+	e, err := quickjs.Open(quickjs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("closing the engine: %v", err)
+		}
+	})
+	return e
+}
+
+// TestCellsInEngine runs the same cells, and those that need the engine's own
+// rejection tracker and limits, in the engine that ships.
+func TestCellsInEngine(t *testing.T) {
+	e := openEngine(t)
+	for _, pattern := range []string{"testdata/js/*.js", "testdata/js/engine/*.js"} {
+		for file, cells := range readCells(t, pattern) {
+			for _, c := range cells {
+				t.Run(file+"/"+c.name, func(t *testing.T) { c.check(t, newReal(t, e, wire.Limits{})) })
+			}
+		}
+	}
+}
+
+func outputText(o wire.Output) ([]byte, error) {
+	return json.Marshal([]any{o.Kind, json.RawMessage(o.JSON)})
+}
