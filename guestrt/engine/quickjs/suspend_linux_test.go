@@ -76,7 +76,7 @@ func TestHundredProcesses(t *testing.T) {
 // the event loop, with other jobs pending.
 func TestImageAfterEveryJob(t *testing.T) {
 	e := openTest(t)
-	for name, least := range map[string]int{"everything.js": 25, "churn.js": 300} {
+	for name, least := range map[string]int{"everything.js": 25, "churn.js": 200} {
 		src := readTestdata(t, "suspend/"+name)
 		want := mustValue(t, straight(t, e, src))
 		s := stepper{t: t, e: e, v: newVM(t, e, engine.Options{}).(*vm)}

@@ -279,6 +279,10 @@ func (h *heap) realloc(p uintptr, n uint64) uintptr {
 	if p == 0 {
 		return h.malloc(n)
 	}
+	if n > maxRequest {
+		h.crossings++
+		return 0
+	}
 	b := p - blockHeader
 	old, size := at[block](b).size(), roundPayload(n)
 	if size <= old {
@@ -287,7 +291,7 @@ func (h *heap) realloc(p uintptr, n uint64) uintptr {
 		h.live += at[block](b).size()
 		return p
 	}
-	if n > maxRequest || h.live-old+size+slack > h.limit {
+	if h.live-old+size+slack > h.limit {
 		h.crossings++
 		return 0
 	}
