@@ -1,0 +1,90 @@
+# Quoin. Run make help for the targets.
+
+export CGO_ENABLED := 0
+
+GO       ?= go
+BIN      := bin
+PLUGINS  := issues calendar fictions
+FUZZTIME ?= 30s
+
+# Tools run at a pinned version and are not part of go.mod.
+staticcheck := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+govulncheck := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+# The guest's hash names the snapshots it can read, so that its build must not
+# depend on the directory, the machine, or the state of the checkout.
+GUESTFLAGS := -trimpath -buildvcs=false -buildmode=exe -ldflags=-buildid=
+
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build quoin, its guest worker and the example plugins into bin/
+	$(GO) build -trimpath -o $(BIN)/quoin ./host/cmd/quoin
+	$(GO) build $(GUESTFLAGS) -o $(BIN)/quoin-guest ./guestrt/cmd/quoin-guest
+	$(GO) build -trimpath -o $(BIN)/demo ./examples/demo
+	@for p in $(PLUGINS); do $(MAKE) --no-print-directory plugin DIR=$(BIN)/plugins P=$$p || exit 1; done
+	@$(MAKE) --no-print-directory plugin DIR=$(BIN)/plugins-test P=rude
+
+# plugin builds one example plugin and puts its manifest beside it.
+.PHONY: plugin
+plugin:
+	@mkdir -p $(DIR)/$(P)
+	$(GO) build -trimpath -o $(DIR)/$(P)/$(P) ./examples/plugins/$(P)
+	@cp examples/plugins/$(P)/plugin.json $(DIR)/$(P)/plugin.json
+
+.PHONY: demo
+demo: build ## Build everything and run a real cell against the example plugins
+	$(BIN)/demo
+
+.PHONY: test
+test: ## Run every test
+	$(GO) test ./...
+
+.PHONY: race
+race: ## Run every test under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+.PHONY: bench
+bench: build ## Measure the rows of the budget table
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/bench
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME each
+	@for pkg in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+.PHONY: generate
+generate: ## Regenerate generated files
+	$(GO) generate ./...
+
+.PHONY: lint
+lint: ## Run go vet and staticcheck
+	$(GO) vet ./...
+	$(GO) run $(staticcheck) ./...
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities, where their database can be reached
+	@if $(GO) run $(govulncheck) -version >/dev/null 2>&1; then $(GO) run $(govulncheck) ./...; \
+	else echo "vuln: the vulnerability database cannot be reached; not checked"; fi
+
+.PHONY: check
+check: generate ## Format, tidy, generate, lint; fail unless the tree stays clean
+	gofmt -w $$(git ls-files '*.go')
+	$(GO) mod tidy
+	@$(MAKE) --no-print-directory lint vuln cross
+	@git diff --exit-code || { echo "check: the tree is not clean; commit the changes above"; exit 1; }
+
+.PHONY: cross
+cross: ## Compile for the other platforms
+	GOOS=linux GOARCH=arm64 $(GO) build ./...
+	GOOS=darwin GOARCH=arm64 $(GO) build ./...
+	GOOS=windows GOARCH=amd64 $(GO) build ./...
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf $(BIN)

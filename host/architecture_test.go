@@ -1,0 +1,144 @@
+package host_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	osexec "os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/quoinhq/quoin/"
+
+// listed is what the test needs of go list.
+type listed struct {
+	ImportPath string
+	Doc        string
+	Imports    []string
+	Deps       []string
+	GoFiles    []string
+	CgoFiles   []string
+}
+
+func listPackages(t *testing.T) []listed {
+	t.Helper()
+	cmd := osexec.Command("go", "list", "-json=ImportPath,Doc,Imports,Deps,GoFiles,CgoFiles", module+"...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
+	}
+	var pkgs []listed
+	dec := json.NewDecoder(bytes.NewReader(out))
+	for {
+		var p listed
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return pkgs
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// within reports whether path is dir or below it.
+func within(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+
+// mayImport says which of our packages each part may import directly, itself
+// aside. The longest matching part decides.
+var mayImport = map[string][]string{
+	"namespaces":            nil,
+	"plugins/protocol":      nil,
+	"guestrt":               nil,
+	"sdk":                   {"plugins/protocol", "namespaces"},
+	"sdk/sdktest":           {"sdk", "plugins", "namespaces", "host", "guestrt"},
+	"plugins":               {"namespaces"},
+	"plugins/pluginstest":   {"namespaces"},
+	"host":                  {"guestrt", "plugins", "namespaces"},
+	"host/catalog":          {"!"},
+	"host/runstore":         {"!"},
+	"host/trajectory":       {"!"},
+	"examples/plugins":      {"sdk"},
+	"examples/plugins/rude": {"sdk", "plugins/protocol"},
+	"examples/demo":         {"host"},
+}
+
+// TestImportRules pins who may import whom: see docs/architecture.md.
+func TestImportRules(t *testing.T) {
+	for _, p := range listPackages(t) {
+		path := strings.TrimPrefix(p.ImportPath, module)
+		part, allowed := ruleFor(path)
+		if part == "" {
+			t.Errorf("%s belongs to no part of the architecture: add it to mayImport and to docs/architecture.md", path)
+			continue
+		}
+		for _, imp := range p.Imports {
+			imp, ours := strings.CutPrefix(imp, module)
+			if !ours || within(imp, part) && !contains(allowed, "!") || permitted(imp, allowed) {
+				continue
+			}
+			t.Errorf("%s imports %s: %s may import only %v of ours", path, imp, part, allowed)
+		}
+	}
+}
+
+func ruleFor(path string) (part string, allowed []string) {
+	for dir, a := range mayImport {
+		if within(path, dir) && len(dir) > len(part) {
+			part, allowed = dir, a
+		}
+	}
+	return part, allowed
+}
+
+func permitted(imp string, allowed []string) bool {
+	for _, a := range allowed {
+		if within(imp, a) {
+			return true
+		}
+	}
+	return false
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+// TestEngineStaysInTheWorker proves that nothing a gateway links reaches the
+// JavaScript engine or the TypeScript compiler.
+func TestEngineStaysInTheWorker(t *testing.T) {
+	worker := []string{"guestrt/engine/quickjs", "guestrt/guestserver", "guestrt/cmd", "guestrt/prelude"}
+	for _, p := range listPackages(t) {
+		path := strings.TrimPrefix(p.ImportPath, module)
+		if permitted(path, worker) {
+			continue
+		}
+		for _, d := range p.Deps {
+			if within(d, "modernc.org/libquickjs") || within(d, "modernc.org/quickjs") || within(d, "github.com/evanw/esbuild") && !within(path, "guestrt/prelude") {
+				t.Errorf("%s links %s, which belongs to the worker alone", path, d)
+			}
+		}
+	}
+}
+
+// TestPackagesAreDocumented requires a package comment everywhere, and Go alone.
+func TestPackagesAreDocumented(t *testing.T) {
+	for _, p := range listPackages(t) {
+		if len(p.GoFiles) > 0 && p.Doc == "" {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+		if len(p.CgoFiles) > 0 {
+			t.Errorf("%s uses cgo", p.ImportPath)
+		}
+	}
+}

@@ -1,0 +1,290 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// maxReplyBytes bounds what a tool may hand to the guest in one reply. A larger
+// reply rejects; it is never cut silently.
+const maxReplyBytes = 8 << 20
+
+// call is one bridge call between its request and its delivery. The fields are
+// guarded by the run's mu.
+type call struct {
+	runstore.Call
+}
+
+// publicID names the call in results and events.
+func (c *call) publicID() string {
+	return "bridge:" + c.Method + ":" + strconv.FormatUint(c.ID, 10)
+}
+
+// isTool reports whether the call runs a tool.
+func (c *call) isTool() bool {
+	return c.Method == string(wire.MethodCall) || c.Method == string(wire.MethodNamespace)
+}
+
+// callError rejects a bridge call in the guest.
+type callError struct {
+	wire.CallError
+	unknown bool // the tool may have taken effect
+}
+
+func (e *callError) Error() string { return e.Message }
+
+func rejectf(code, format string, args ...any) *callError {
+	return &callError{CallError: wire.CallError{Message: fmt.Sprintf(format, args...), Code: code}}
+}
+
+// Codes of rejections that the host itself makes.
+const (
+	codeNestedTool       = "tool_error"
+	codeReplyTooLarge    = "reply_too_large"
+	codeInvalidReply     = "invalid_reply"
+	codeUnknownNamespace = "unknown_namespace"
+	codeNotCallable      = "not_callable"
+	codeInterrupted      = "interrupted"
+	codeAborted          = "aborted"
+)
+
+// effectUnknown marks a call that may or may not have taken effect.
+const effectUnknown = "unknown"
+
+// perform runs one tool call to its settlement. It runs on its own goroutine,
+// with a slot of the run taken.
+func (r *run) perform(c *call) {
+	defer r.h.calls.Done()
+	start := time.Now()
+	ev := trajectory.Event{RunID: r.id, CallID: c.publicID(), Method: c.Method, Start: start}
+	value, err := r.dispatch(c, &ev)
+	ev.Duration = time.Since(start)
+	ev.OutputBytes = len(value)
+	ev.Outcome = trajectory.OutcomeOK
+	if err != nil {
+		ev.Outcome, ev.Code = trajectory.OutcomeError, err.Code
+		if err.unknown {
+			ev.Outcome = trajectory.OutcomeUnknown
+		}
+	}
+	if r.h.cfg.Observe != nil {
+		r.h.cfg.Observe(ev)
+	}
+	r.settle(c, value, err, true)
+}
+
+// dispatch resolves the call to a tool and runs it.
+func (r *run) dispatch(c *call, ev *trajectory.Event) (json.RawMessage, *callError) {
+	tool, input, rejection := r.target(c, ev)
+	if rejection != nil {
+		return nil, rejection
+	}
+	ev.ToolID, ev.Owner, ev.InputBytes = tool.ID(), tool.Owner, len(input)
+	r.mu.Lock()
+	c.Tool = tool.ID()
+	r.mu.Unlock()
+	if err := r.view.catalog.ValidateInput(tool.ID(), input); err != nil {
+		return nil, ofCatalog(err)
+	}
+	value, err := tool.Invoke(r.ctx, catalog.Invocation{
+		ID:             c.publicID(),
+		RunID:          r.id,
+		ToolID:         tool.ID(),
+		IdempotencyKey: c.IdempotencyKey,
+		Session: catalog.Session{
+			AgentID: r.session.AgentID, SessionKey: r.session.SessionKey,
+			SessionID: r.session.SessionID, RunID: r.session.RunID,
+		},
+		Input: input,
+	})
+	if err != nil {
+		return nil, r.ofTool(tool, err)
+	}
+	return checkReply(tool, value)
+}
+
+// target finds the tool and input that a call means.
+func (r *run) target(c *call, ev *trajectory.Event) (*catalog.Tool, json.RawMessage, *callError) {
+	if wire.Method(c.Method) == wire.MethodNamespace {
+		return r.namespaceTarget(c, ev)
+	}
+	tool, err := r.view.catalog.Resolve(c.Target)
+	if err != nil {
+		return nil, nil, ofCatalog(err)
+	}
+	return tool, catalog.NormalInput(c.Args), nil
+}
+
+// ofCatalog translates a refusal of the catalog, whose messages are made for
+// the model.
+func ofCatalog(err error) *callError {
+	var e *catalog.Error
+	if errors.As(err, &e) {
+		return &callError{CallError: wire.CallError{Message: e.Message, Code: string(e.Code), ToolID: e.ToolID}}
+	}
+	return rejectf(codeNestedTool, "%v", err)
+}
+
+// ofTool translates the failure of a tool that was called.
+func (r *run) ofTool(tool *catalog.Tool, err error) *callError {
+	out := rejectf(codeNestedTool, "%s", err)
+	out.ToolID = tool.ID()
+	var pe *protocol.Error
+	switch {
+	case errors.As(err, &pe):
+		out.Message, out.Code = pe.Message, pe.Code
+		switch pe.Kind {
+		case protocol.KindTimeout, protocol.KindCancelled, protocol.KindProcess, protocol.KindPlugin, protocol.KindUnknown:
+			out.unknown = !tool.ReadOnly && pe.Code != protocol.CodeDisabled && pe.Code != protocol.CodeDraining
+		}
+	case r.ctx.Err() != nil:
+		out.Code, out.unknown = codeAborted, !tool.ReadOnly
+	}
+	if out.unknown {
+		out.EffectStatus = effectUnknown
+	}
+	out.Message = boundError(out.Message)
+	return out
+}
+
+// checkReply accepts a tool's reply for the guest.
+func checkReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *callError) {
+	if len(value) == 0 {
+		return json.RawMessage("null"), nil
+	}
+	if len(value) > maxReplyBytes {
+		e := rejectf(codeReplyTooLarge, "The reply of %q is %d bytes, more than the %d that fit. Ask it for less.", tool.Name, len(value), maxReplyBytes)
+		e.ToolID = tool.ID()
+		return nil, e
+	}
+	if !json.Valid(value) {
+		e := rejectf(codeInvalidReply, "The reply of %q is not JSON.", tool.Name)
+		e.ToolID = tool.ID()
+		return nil, e
+	}
+	return value, nil
+}
+
+// namespaceTarget resolves a call through a namespace: the namespace must be one
+// of this run, the path one recorded as callable when its scope was made, and
+// the tool one that the namespace's own plugin owns.
+func (r *run) namespaceTarget(c *call, ev *trajectory.Event) (*catalog.Tool, json.RawMessage, *callError) {
+	reg, known := r.view.namespace(c.Target)
+	r.mu.Lock()
+	scope := r.scopes[c.Target]
+	r.mu.Unlock()
+	if !known || scope == nil {
+		return nil, nil, rejectf(codeUnknownNamespace, "Unknown code mode namespace: %s", safePrefix(c.Target, 128))
+	}
+	target, err := scope.Resolve(c.Path)
+	if err != nil {
+		return nil, nil, ofNamespace(namespaces.In(reg.ID, err))
+	}
+	ev.Via = viaPath(reg.GlobalName, c.Path)
+	tool, ok := r.view.catalog.ByOwner(target.Tool, reg.PluginID)
+	if !ok {
+		return nil, nil, rejectf(codeNotCallable, "%s is not available: its tool %q is not visible to this run.", ev.Via, target.Tool)
+	}
+	var args []json.RawMessage
+	if err := json.Unmarshal(c.Args, &args); err != nil {
+		return nil, nil, rejectf(codeNestedTool, "%s: arguments are not a list.", ev.Via)
+	}
+	input, err := r.mapInput(reg, target.Mapping, args)
+	if err != nil {
+		return nil, nil, ofNamespace(err)
+	}
+	return tool, catalog.NormalInput(input), nil
+}
+
+// mapInput turns arguments into the tool's input, in the host or, for a
+// function, in the plugin.
+func (r *run) mapInput(reg *namespaces.Registration, m namespaces.Mapping, args []json.RawMessage) (json.RawMessage, error) {
+	if m.Kind != namespaces.MapFunction {
+		return m.Apply(args)
+	}
+	if reg.MapInput == nil {
+		return nil, rejectf(codeNotCallable, "namespace %s maps arguments by a function that its plugin does not have", reg.ID)
+	}
+	return reg.MapInput(r.ctx, r.runContext(reg.PluginID), m.Mapper, args)
+}
+
+// ofNamespace translates a refusal on the way from a namespace to its tool.
+func ofNamespace(err error) *callError {
+	var ce *callError
+	var ne *namespaces.Error
+	var pe *protocol.Error
+	switch {
+	case errors.As(err, &ce):
+		return ce
+	case errors.As(err, &ne):
+		return rejectf(string(ne.Code), "%s", ne.Error())
+	case errors.As(err, &pe):
+		return rejectf(pe.Code, "%s", pe.Message)
+	default:
+		return rejectf(codeNestedTool, "%v", err)
+	}
+}
+
+func viaPath(global string, path []string) string {
+	for _, p := range path {
+		global += "." + p
+	}
+	return global
+}
+
+func (r *run) runContext(pluginID string) namespaces.RunContext {
+	return namespaces.RunContext{
+		AgentID:    r.session.AgentID,
+		SessionKey: r.session.SessionKey,
+		SessionID:  r.session.SessionID,
+		RunID:      r.id,
+		Config:     r.h.cfg.PluginConfig[pluginID],
+	}
+}
+
+// answer serves the calls that the catalog alone can answer.
+func (r *run) answer(c *call) (json.RawMessage, *callError) {
+	cat := r.view.catalog
+	var v any
+	switch wire.Method(c.Method) {
+	case wire.MethodSearch:
+		limit, err := cat.Limit(c.Args)
+		if err != nil {
+			return nil, ofCatalog(err)
+		}
+		v = cat.Search(c.Target, limit)
+	default:
+		d, err := cat.Describe(c.Target)
+		if err != nil {
+			return nil, ofCatalog(err)
+		}
+		v = d
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, rejectf(codeNestedTool, "catalog: %v", err)
+	}
+	return b, nil
+}
+
+// interrupted rejects a call that was in flight when a host stopped.
+func interrupted(c *call) *callError {
+	e := rejectf(codeInterrupted, "The host stopped while %q was running, so whether it took effect is unknown. Check before you call it again.", c.Tool)
+	e.ToolID, e.EffectStatus, e.unknown = c.Tool, effectUnknown, true
+	return e
+}
+
+// background is what a call's bookkeeping runs under: it goes on when the run
+// has been cancelled.
+func (r *run) background() context.Context { return context.WithoutCancel(r.ctx) }

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+)
+
+// maxSource bounds a program read from a file or standard input, in bytes.
+const maxSource = 4 << 20
+
+func newExec() *cobra.Command {
+	var o options
+	var code, lang string
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "exec [FILE|-]",
+		Short: "Run a cell and print its result as JSON",
+		Long: `Run a JavaScript or TypeScript program and print one JSON Result.
+
+The program is the body of an async function: await and return work at its top
+level. It is read from FILE, from standard input with -, or given with -e.
+Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`,
+		Example: `  quoin exec -e 'return 6 * 7'
+  quoin exec report.ts
+  echo 'return await Issues.list({state: "open"})' | quoin exec -
+  quoin exec -e 'await yield_control(); return 42' --state ./state`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := readProgram(cmd, args, code, lang)
+			if err != nil {
+				return err
+			}
+			in.Timeout = timeout
+			return o.runCell(cmd, func(ctx context.Context, h *host.Host, s host.Session) *host.Result {
+				return h.Exec(ctx, s, in)
+			})
+		},
+	}
+	o.bind(cmd, true)
+	cmd.Flags().StringVarP(&code, "eval", "e", "", "the program itself")
+	cmd.Flags().StringVar(&lang, "lang", "", "js or ts (default: from the file name, else js)")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
+	return cmd
+}
+
+func newWait() *cobra.Command {
+	var o options
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "wait RUN_ID",
+		Short: "Go on with a suspended cell",
+		Long: `Go on with a cell whose result was waiting, in this or another process, and
+print one JSON Result. The state directory and the session must be those of exec.
+Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
+		Example: `  quoin wait run_0123456789abcdef0123456789abcdef --state ./state`,
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.runCell(cmd, func(ctx context.Context, h *host.Host, s host.Session) *host.Result {
+				return h.WaitFor(ctx, s, args[0], timeout)
+			})
+		},
+	}
+	o.bind(cmd, true)
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
+	return cmd
+}
+
+// readProgram finds the program and its language on the command line.
+func readProgram(cmd *cobra.Command, args []string, code, lang string) (host.ExecInput, error) {
+	given := cmd.Flags().Changed("eval")
+	var name string
+	switch {
+	case given && len(args) > 0:
+		return host.ExecInput{}, usagef("both -e and a file are given: choose one")
+	case !given && len(args) == 0:
+		return host.ExecInput{}, usagef("no program: give FILE, - for standard input, or -e CODE")
+	case len(args) > 0:
+		name = args[0]
+		b, err := readSource(cmd, name)
+		if err != nil {
+			return host.ExecInput{}, err
+		}
+		code = string(b)
+	}
+	language, err := languageOf(lang, name)
+	return host.ExecInput{Code: code, Language: language}, err
+}
+
+func readSource(cmd *cobra.Command, name string) ([]byte, error) {
+	src := cmd.InOrStdin()
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		defer f.Close()
+		src = f
+	}
+	b, err := io.ReadAll(io.LimitReader(src, maxSource+1))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if len(b) > maxSource {
+		return nil, usagef("%s is longer than the %d bytes a program may have", name, maxSource)
+	}
+	return b, nil
+}
+
+func languageOf(lang, file string) (string, error) {
+	if lang == "" {
+		lang = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
+		if lang != "ts" && lang != "mts" && lang != "cts" {
+			lang = "js"
+		}
+	}
+	switch lang {
+	case "js", "javascript":
+		return "javascript", nil
+	case "ts", "mts", "cts", "typescript":
+		return "typescript", nil
+	}
+	return "", usagef("--lang is %q, expected js or ts", lang)
+}

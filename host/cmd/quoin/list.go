@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+)
+
+func newTools() *cobra.Command {
+	return newList("tools", "List the tools that cells can call", `  quoin tools
+  quoin tools --plugins ./plugins.d --json`, printTools)
+}
+
+func newNamespaces() *cobra.Command {
+	return newList("namespaces", "List the namespaces that cells can use", `  quoin namespaces
+  quoin namespaces --json`, printNamespaces)
+}
+
+func newList(name, short, example string, print func(io.Writer, *host.Host, bool) error) *cobra.Command {
+	var o options
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     name,
+		Short:   short,
+		Example: example,
+		Args:    usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.list(cmd, func(h *host.Host) error { return print(cmd.OutOrStdout(), h, asJSON) })
+		},
+	}
+	o.bind(cmd, false)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// list makes a host whose plugins get throw-away data directories: looking
+// changes nothing.
+func (o *options) list(cmd *cobra.Command, print func(*host.Host) error) error {
+	dir, err := o.pluginDir()
+	if err != nil {
+		return err
+	}
+	h, err := host.New(context.WithoutCancel(cmd.Context()), host.Config{
+		PluginDir: dir, PreparedWorkers: 1, Logger: newLogger(cmd.ErrOrStderr()),
+	})
+	if err != nil {
+		return err
+	}
+	err = print(h)
+	if cerr := h.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func printTools(w io.Writer, h *host.Host, asJSON bool) error {
+	entries := h.Tools()
+	if asJSON {
+		if entries == nil {
+			entries = []catalog.Entry{}
+		}
+		return printJSON(w, entries)
+	}
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "ID\tDESCRIPTION")
+	for _, e := range entries {
+		fmt.Fprintf(tw, "%s\t%s\n", e.ID, firstLine(e.Description))
+	}
+	return tw.Flush()
+}
+
+func printNamespaces(w io.Writer, h *host.Host, asJSON bool) error {
+	list := h.Namespaces()
+	if asJSON {
+		if list == nil {
+			list = []host.Namespace{}
+		}
+		return printJSON(w, list)
+	}
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "GLOBAL\tPLUGIN\tDESCRIPTION")
+	for _, n := range list {
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", n.GlobalName, n.PluginID, firstLine(n.Description))
+	}
+	return tw.Flush()
+}
+
+// firstLine returns the first line of s, at most 100 characters of it.
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	if r := []rune(s); len(r) > 100 {
+		return string(r[:99]) + "…"
+	}
+	return s
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  quoin version",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "quoin "+host.Version)
+			return err
+		},
+	}
+}

@@ -1,0 +1,20 @@
+// Command quoin runs code mode cells against plugins from the command line.
+//
+// Run quoin help for its commands. exec and wait print exactly one JSON Result
+// to standard output and exit with 0 when it is completed, 1 when it failed, 3
+// when it is waiting, and 2 when the command line is wrong.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// options are the flags that say which host to make.
+type options struct {
+	plugins, config, state, session string
+}
+
+// bind adds the flags to a command; cells says whether it runs any.
+func (o *options) bind(cmd *cobra.Command, cells bool) {
+	f := cmd.Flags()
+	f.StringVar(&o.plugins, "plugins", "", "directory of plugins (default: ./plugins.d, else plugins beside the executable)")
+	if cells {
+		f.StringVar(&o.config, "config", "", "JSON5 configuration file")
+		f.StringVar(&o.state, "state", "", "directory of suspended runs and plugin data (default: in the user's state home)")
+		f.StringVar(&o.session, "session", "cli", "session the run belongs to")
+	}
+}
+
+// runCell makes a host, runs one cell on it, prints the result and closes.
+func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, *host.Host, host.Session) *host.Result) error {
+	h, err := o.open(cmd.Context(), cmd.ErrOrStderr())
+	if err != nil {
+		var usage usageError
+		if errors.As(err, &usage) {
+			return err
+		}
+		return printResult(cmd.OutOrStdout(), failedStart(err))
+	}
+	res := cell(cmd.Context(), h, host.Session{SessionID: o.session})
+	outcome := printResult(cmd.OutOrStdout(), res)
+	// The result is out; what is left is to let calls in flight reach the store.
+	if err := h.Close(); err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "quoin: closing: %v\n", err)
+	}
+	return outcome
+}
+
+// failedStart is the result of a host that did not come up.
+func failedStart(err error) *host.Result {
+	res := &host.Result{Status: host.StatusFailed, Code: host.CodeUnavailable, Phase: host.PhaseHost, Error: err.Error()}
+	var config *host.ConfigError
+	var ending *guestrt.Ending
+	switch {
+	case errors.As(err, &config):
+		res.Code, res.Reason, res.Phase = host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput
+	case errors.As(err, &ending):
+		res.Error = ending.Message
+	}
+	res.Telemetry.VisibleTools = []string{"exec", "wait"}
+	res.Telemetry.Sources = map[string]int{}
+	res.Telemetry.Isolation = host.Isolation{Tier: "none", Layers: map[string]string{}}
+	return res
+}
+
+// open makes the host that the flags ask for.
+func (o *options) open(ctx context.Context, stderr io.Writer) (*host.Host, error) {
+	cfg := host.Config{PreparedWorkers: 1, Logger: newLogger(stderr)}
+	if o.config != "" {
+		f, err := host.LoadFile(o.config)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Settings, cfg.GuestPath, cfg.PluginConfig = f.Settings, f.GuestPath, f.PluginConfig
+	}
+	dir, err := o.pluginDir()
+	if err != nil {
+		return nil, err
+	}
+	state, err := o.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	store, err := runstore.OpenDir(filepath.Join(state, "runs"))
+	if err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	cfg.PluginDir, cfg.PluginDataDir, cfg.Store = dir, filepath.Join(state, "plugins"), store
+	return host.New(ctx, cfg)
+}
+
+// newLogger writes what operators should know to stderr. QUOIN_LOG_LEVEL sets
+// the level: debug, info, warn (the default) or error.
+func newLogger(stderr io.Writer) *slog.Logger {
+	level := slog.LevelWarn
+	if err := level.UnmarshalText([]byte(os.Getenv("QUOIN_LOG_LEVEL"))); err != nil {
+		level = slog.LevelWarn
+	}
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// pluginDir is the directory given, or the first default that exists, or "".
+func (o *options) pluginDir() (string, error) {
+	if o.plugins != "" {
+		st, err := os.Stat(o.plugins)
+		if err != nil || !st.IsDir() {
+			return "", usagef("--plugins %s is not a directory", o.plugins)
+		}
+		return o.plugins, nil
+	}
+	candidates := []string{"plugins.d"}
+	if exe, err := os.Executable(); err == nil {
+		candidates = append(candidates, filepath.Join(filepath.Dir(exe), "plugins"))
+	}
+	for _, dir := range candidates {
+		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+			return dir, nil
+		}
+	}
+	return "", nil
+}
+
+// stateDir is the directory given, or quoin's in the user's state home.
+func (o *options) stateDir() (string, error) {
+	if o.state != "" {
+		return o.state, nil
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "quoin"), nil
+	}
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return "", fmt.Errorf("no state directory: %w; give one with --state", err)
+		}
+		return filepath.Join(dir, "quoin"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("no state directory: %w; give one with --state", err)
+	}
+	return filepath.Join(home, ".local", "state", "quoin"), nil
+}
+
+// printResult prints res as one JSON document, indented for people, and turns
+// its status into the exit code.
+func printResult(w io.Writer, res *host.Result) error {
+	if err := printJSON(w, res); err != nil {
+		return err
+	}
+	switch res.Status {
+	case host.StatusCompleted:
+		return nil
+	case host.StatusWaiting:
+		return exitError{exitWaiting}
+	default:
+		return exitError{exitFailed}
+	}
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	if isTerminal(w) {
+		enc.SetIndent("", "  ")
+	}
+	return enc.Encode(v)
+}
+
+// isTerminal reports whether w is a character device, which is a person's more
+// often than not.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,58 @@
+// Package host embeds code mode in a Go gateway. It is for authors of gateways;
+// plugin authors need package sdk instead.
+//
+// # Nouns
+//
+// A Host owns guest workers, plugins and suspended runs. A cell is one program
+// that a model gives to Exec. A run is a cell from Exec to its end, across any
+// number of Waits. A Session is who asks; a run belongs to one. A Result is what
+// the model gets back. A tool is something a cell can call; plugins bring tools
+// and namespaces, and the embedder may bring tools of its own.
+//
+//	h, err := host.New(ctx, host.Config{PluginDir: "plugins.d"})
+//	if err != nil {
+//		return err
+//	}
+//	defer h.Close()
+//	res := h.Exec(ctx, host.Session{SessionID: "42"}, host.ExecInput{
+//		Code: `return await Issues.list({ state: "open" })`,
+//	})
+//	for res.Status == host.StatusWaiting {
+//		res = h.Wait(ctx, host.Session{SessionID: "42"}, res.RunID)
+//	}
+//
+// # Lifecycle
+//
+// New starts workers and plugins, Close stops both and leaves no process. Exec
+// runs a cell in a worker of its own; every bridge call is served inside the
+// active Exec or Wait as its answer arrives. Exec returns early only when the
+// program calls yield_control, or at its deadline while it is waiting for tools:
+// then the guest's whole heap is taken out of the worker and stored, the worker
+// is free again, and Wait puts the heap into any free worker, in this process or
+// in another that shares the Store. Tool calls of a suspended run go on.
+//
+// # Concurrency
+//
+// All methods of Host are safe for concurrent use. Two Waits of one run never
+// overlap: the second gets the reason run_busy. Config.Observe is called from
+// many goroutines.
+//
+// # Failure
+//
+// Exec and Wait always return a Result and never an error or a panic. A failed
+// Result says what happened (Code, Reason), whose fault it was (Phase), and
+// whether a tool call had left the guest (Dispatched), which is to say whether
+// it is safe to repair the program and run it again.
+//
+// # Trust
+//
+// Programs are hostile, and so is the worker once it has read one: whatever it
+// sends is bounded and checked. Plugins are trusted to do what their tools say,
+// but not with each other's names: a namespace can call only tools that its own
+// plugin owns. Records of suspended runs are refused unless their seal verifies.
+//
+// # What it does not do
+//
+// Isolation of the guest is package guestrt's, plugin processes are package
+// plugins', and the model's conversation is the embedder's.
+package host

@@ -1,0 +1,109 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// maxErrorBytes bounds the error text of a result.
+const maxErrorBytes = 8 << 10
+
+const errorCut = " [error truncated]"
+
+// failure is why a run ends without a value.
+type failure struct {
+	Code   Code
+	Reason Reason
+	Phase  Phase
+	Text   string
+}
+
+func (f *failure) Error() string { return f.Text }
+
+func failf(code Code, reason Reason, phase Phase, format string, args ...any) *failure {
+	return &failure{Code: code, Reason: reason, Phase: phase, Text: fmt.Sprintf(format, args...)}
+}
+
+// boundError cuts s to maxErrorBytes without splitting a character.
+func boundError(s string) string {
+	if len(s) <= maxErrorBytes {
+		return s
+	}
+	return safePrefix(s, maxErrorBytes-len(errorCut)) + errorCut
+}
+
+// safePrefix returns at most n bytes of s, whole characters only.
+func safePrefix(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// ofGuest translates what the worker said of a failed program. The worker is
+// not trusted: words outside the contract become internal_error.
+func ofGuest(e *wire.GuestError) *failure {
+	text := e.Message
+	if e.Name != "" {
+		text = e.Name + ": " + e.Message
+	}
+	if e.Stack != "" {
+		text += "\n" + e.Stack
+	}
+	f := &failure{Code: Code(e.Code), Reason: Reason(e.Reason), Phase: Phase(e.Phase), Text: text}
+	switch f.Code {
+	case CodeInvalidInput, CodeTimeout, CodeMemoryLimit, CodeInternal, CodeOutputLimit:
+	default:
+		f.Code = CodeInternal
+	}
+	switch f.Reason {
+	case "", ReasonGuestException, ReasonSyntax, ReasonShell, ReasonModuleAccess, ReasonTypeScript, ReasonUnsupportedLanguage:
+	default:
+		f.Reason = ""
+	}
+	switch f.Phase {
+	case PhaseInput, PhaseGuest:
+	default:
+		f.Phase = PhaseGuest
+	}
+	return f
+}
+
+// ofWorker translates the end of a worker.
+func ofWorker(err error) *failure {
+	var e *guestrt.Ending
+	if !errors.As(err, &e) {
+		return failf(CodeInternal, "", PhaseHost, "guest worker: %v", err)
+	}
+	f := &failure{Code: Code(e.Code), Reason: Reason(e.Reason), Phase: Phase(e.Phase), Text: e.Message}
+	if f.Phase == "" {
+		f.Phase = PhaseHost
+	}
+	return f
+}
+
+// ofStore translates why a suspended run cannot be had.
+func ofStore(err error) *failure {
+	switch {
+	case errors.Is(err, runstore.ErrNotFound):
+		return failf(CodeInvalidInput, ReasonRunUnavailable, PhaseInput, "code mode run is unavailable or expired.")
+	case errors.Is(err, runstore.ErrExpired):
+		return failf(CodeInvalidInput, ReasonRunExpired, PhaseInput, "code mode run is unavailable or expired.")
+	case errors.Is(err, runstore.ErrClaimed):
+		return failf(CodeInvalidInput, ReasonRunBusy, PhaseInput, "code mode run is already being resumed.")
+	case errors.Is(err, runstore.ErrFull):
+		return failf(CodeInvalidInput, ReasonTooManySuspended, PhaseHost, "too many suspended code mode runs.")
+	case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
+		return failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %v", err)
+	default:
+		return failf(CodeInternal, ReasonRestoreFailed, PhaseHost, "store of suspended runs: %v", err)
+	}
+}

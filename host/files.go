@@ -1,0 +1,91 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/quoinhq/quoin/namespaces"
+)
+
+// The virtual files a guest reads on first use, so that a cell that does not look
+// at the catalog or at a namespace pays nothing for it.
+const (
+	fileCatalog    = "catalog.json"
+	fileTools      = "tools.json"
+	prefixScope    = "namespaces/"
+	suffixScope    = ".json"
+	codeScopeError = "namespace_unavailable"
+)
+
+// file serves the guest's virtual files. The driver calls it during a turn.
+func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
+	switch path {
+	case fileCatalog:
+		return r.view.catalog.GuestEntriesJSON(), true
+	case fileTools:
+		return r.view.catalog.SafeNamesJSON(), true
+	}
+	id, ok := strings.CutPrefix(path, prefixScope)
+	if !ok {
+		return nil, false
+	}
+	id, ok = strings.CutSuffix(id, suffixScope)
+	if !ok {
+		return nil, false
+	}
+	reg, ok := r.view.namespace(id)
+	if !ok {
+		return nil, false
+	}
+	scope, err := r.scope(ctx, reg)
+	if err != nil {
+		return scopeError(reg, err), true
+	}
+	return scope.Guest(), true
+}
+
+// scope returns the namespace's scope for this run, making it on first use. What
+// a plugin returns is checked in full before the guest sees any of it.
+func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespaces.Scope, error) {
+	r.mu.Lock()
+	scope := r.scopes[reg.ID]
+	r.mu.Unlock()
+	if scope != nil {
+		return scope, nil
+	}
+	v, err := reg.CreateScope(ctx, r.runContext(reg.PluginID))
+	if err != nil {
+		return nil, err
+	}
+	scope, ok := v.(*namespaces.Scope)
+	if !ok {
+		if scope, err = namespaces.Serialize(v, namespaces.Limits{}); err != nil {
+			return nil, err
+		}
+	}
+	if err := scope.CheckTargets(reg.RequiredTools); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.scopes[reg.ID] = scope
+	r.mu.Unlock()
+	return scope, nil
+}
+
+// scopeError is the file of a namespace whose scope could not be made: touching
+// the global throws this.
+func scopeError(reg *namespaces.Registration, err error) []byte {
+	e := ofNamespace(namespaces.In(reg.ID, err))
+	e.Message = boundError("Namespace " + reg.GlobalName + " of plugin " + reg.PluginID + " is unavailable: " + e.Message)
+	if e.Code == "" {
+		e.Code = codeScopeError
+	}
+	b, merr := json.Marshal(map[string]any{"error": e.CallError})
+	if merr != nil {
+		return []byte(`{"error":{"message":"namespace is unavailable"}}`)
+	}
+	return b
+}
+
+func validJSON(b []byte) bool { return len(b) > 0 && json.Valid(b) }

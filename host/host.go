@@ -1,0 +1,258 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins"
+)
+
+// Config says what a Host is made of. The zero value is a host without tools,
+// with default limits, whose suspended runs live in memory.
+type Config struct {
+	// Settings are the limits of code mode.
+	Settings Settings
+	// GuestPath names the guest executable. Defaults to quoin-guest beside the
+	// running executable, else the running executable itself if it called
+	// guestserver.ServeIfWorker.
+	GuestPath string
+	// PreparedWorkers is how many guest workers are kept ready. Defaults to 2.
+	PreparedWorkers int
+	// PluginDir is a directory with one subdirectory per plugin. Defaults to
+	// none.
+	PluginDir string
+	// PluginConfig is each plugin's configuration, by plugin id.
+	PluginConfig map[string]json.RawMessage
+	// PluginDataDir is where each plugin gets a directory of its own. Defaults
+	// to a temporary directory, removed by Close.
+	PluginDataDir string
+	// Tools are the embedder's own tools.
+	Tools []catalog.Tool
+	// Store keeps suspended runs. Defaults to a *runstore.Memory.
+	Store runstore.Store
+	// Observe is told of every nested call once it has ended. It is called
+	// concurrently and must not block. Defaults to none.
+	Observe func(trajectory.Event)
+	// DrainTimeout bounds how long Close waits for the calls of suspended runs,
+	// so that their answers reach the store. Defaults to 5 s.
+	DrainTimeout time.Duration
+	// Logger takes what operators should know. Defaults to slog.Default.
+	Logger *slog.Logger
+}
+
+// Host runs cells. Its methods are safe for concurrent use.
+type Host struct {
+	cfg      Config
+	settings Settings
+	log      *slog.Logger
+	pool     *guestrt.Pool
+	plugins  *plugins.Supervisor // nil without a plugin directory
+	registry *namespaces.Registry
+	schemas  *catalog.Schemas
+	store    runstore.Store
+	tempDir  string
+	view     atomic.Pointer[view]
+
+	mu     sync.Mutex
+	closed bool
+	runs   map[string]*run // active and suspended, by run id
+	calls  sync.WaitGroup  // tool calls in flight, of any run
+}
+
+// ErrClosed is the cause of what a closed host refuses.
+var ErrClosed = errors.New("host is closed")
+
+// New starts a host: guest workers, then the plugins of Config.PluginDir. It
+// fails when no guest worker can start; a plugin that cannot is reported by
+// Plugins and in the log, and its tools do not exist. ctx bounds the start only.
+func New(ctx context.Context, cfg Config) (*Host, error) {
+	h := &Host{
+		cfg:      cfg,
+		settings: cfg.Settings.resolved(),
+		log:      cfg.Logger,
+		registry: namespaces.NewRegistry(),
+		schemas:  catalog.NewSchemas(0),
+		store:    cfg.Store,
+		runs:     make(map[string]*run),
+	}
+	if h.log == nil {
+		h.log = slog.Default()
+	}
+	if h.store == nil {
+		h.store = &runstore.Memory{}
+	}
+	if h.cfg.DrainTimeout == 0 {
+		h.cfg.DrainTimeout = 5 * time.Second
+	}
+	if err := h.start(ctx); err != nil {
+		return nil, errors.Join(err, h.stop())
+	}
+	return h, nil
+}
+
+func (h *Host) start(ctx context.Context) (err error) {
+	h.pool, err = guestrt.NewPool(ctx, guestrt.Config{
+		GuestPath: h.cfg.GuestPath,
+		Prepared:  h.cfg.PreparedWorkers,
+		Logger:    h.log,
+	})
+	if err != nil {
+		return err
+	}
+	if err := h.startPlugins(ctx); err != nil {
+		return err
+	}
+	return h.refresh()
+}
+
+func (h *Host) startPlugins(ctx context.Context) error {
+	if h.cfg.PluginDir == "" {
+		return nil
+	}
+	data, err := h.pluginData()
+	if err != nil {
+		return err
+	}
+	h.plugins, err = plugins.Supervise(ctx, h.cfg.PluginDir, plugins.SupervisorOptions{
+		DataDir:  data,
+		Config:   h.cfg.PluginConfig,
+		Logger:   h.log,
+		OnChange: h.pluginsChanged,
+	})
+	return err
+}
+
+// pluginData returns the directory under which plugins keep their data.
+func (h *Host) pluginData() (string, error) {
+	if h.cfg.PluginDataDir != "" {
+		return filepath.Abs(h.cfg.PluginDataDir)
+	}
+	dir, err := os.MkdirTemp("", "quoin-plugins-")
+	if err != nil {
+		return "", fmt.Errorf("data directory of plugins: %w", err)
+	}
+	h.tempDir = dir
+	return dir, nil
+}
+
+// Plugins reports every plugin of the plugin directory, also those that could
+// not be started.
+func (h *Host) Plugins() []plugins.Status {
+	if h.plugins == nil {
+		return nil
+	}
+	return h.plugins.Plugins()
+}
+
+// Tools returns the entries of the catalog, in its order.
+func (h *Host) Tools() []catalog.Entry { return h.view.Load().catalog.Entries() }
+
+// Namespace is a namespace that cells can use now.
+type Namespace struct {
+	ID          string `json:"id"`
+	GlobalName  string `json:"globalName"`
+	PluginID    string `json:"pluginId"`
+	Description string `json:"description"`
+	Prompt      string `json:"prompt,omitempty"`
+}
+
+// Namespaces returns the namespaces that are visible with the present catalog,
+// ordered by id.
+func (h *Host) Namespaces() []Namespace {
+	var out []Namespace
+	for _, r := range h.view.Load().namespaces {
+		out = append(out, Namespace{r.ID, r.GlobalName, r.PluginID, r.Description, r.Prompt})
+	}
+	return out
+}
+
+// Close ends the host. Cells that are running end with the code aborted. Calls of
+// suspended runs get DrainTimeout to finish and to reach the store; a store that
+// outlives the host keeps those runs. Close is idempotent and leaves no process.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	runs := make([]*run, 0, len(h.runs))
+	for _, r := range h.runs {
+		runs = append(runs, r)
+	}
+	h.mu.Unlock()
+	for _, r := range runs {
+		r.abortIfActive(ErrClosed)
+	}
+	h.drain()
+	for _, r := range runs {
+		r.release(ErrClosed)
+	}
+	h.calls.Wait()
+	for _, r := range runs {
+		r.dropClaim()
+	}
+	return h.stop()
+}
+
+// drain waits for the calls in flight, for DrainTimeout at the most.
+func (h *Host) drain() {
+	done := make(chan struct{})
+	go func() {
+		h.calls.Wait()
+		close(done)
+	}()
+	t := time.NewTimer(h.cfg.DrainTimeout)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+		h.log.Warn("closing with tool calls in flight; their effect is unknown to suspended runs", "after", h.cfg.DrainTimeout)
+	}
+}
+
+func (h *Host) stop() error {
+	var errs []error
+	if h.plugins != nil {
+		errs = append(errs, h.plugins.Close())
+	}
+	if h.pool != nil {
+		errs = append(errs, h.pool.Close())
+	}
+	if h.tempDir != "" {
+		errs = append(errs, os.RemoveAll(h.tempDir))
+	}
+	return errors.Join(errs...)
+}
+
+// add makes r known to Wait and Close.
+func (h *Host) add(r *run) *failure {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return failf(CodeUnavailable, "", PhaseHost, "code mode is shutting down.")
+	}
+	h.runs[r.id] = r
+	return nil
+}
+
+func (h *Host) remove(r *run) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.runs[r.id] == r {
+		delete(h.runs, r.id)
+	}
+}

@@ -1,0 +1,135 @@
+package host_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+)
+
+// TestHostileGuests runs programs that try to harm the host, and a good one on
+// the same host after each.
+func TestHostileGuests(t *testing.T) {
+	h := start(t, host.Config{
+		Settings: host.Settings{MemoryLimit: 32 << 20},
+		Tools:    []catalog.Tool{echo("echo")},
+	})
+	for _, tc := range []struct {
+		name, code string
+		want       host.Code
+	}{
+		{"endless loop", `for (;;);`, host.CodeTimeout},
+		{"endless loop after an await", `await tools.echo(); for (;;);`, host.CodeTimeout},
+		{"loop in a native function", `[].indexOf.call({length: 2 ** 53 - 1}, 1)`, host.CodeTimeout},
+		{"endless microtasks", `const f = () => queueMicrotask(f); f(); await new Promise(() => {})`, host.CodeTimeout},
+		{"uncatchable", `for (;;) { try { for (;;); } catch {} finally { continue } }`, host.CodeTimeout},
+		{"memory", `const a = []; for (;;) a.push(new Array(1000).fill(a.length))`, host.CodeMemoryLimit},
+		{"memory, swallowed", `const a = []; for (;;) { try { a.push(new Uint8Array(1 << 20)) } catch {} }`, host.CodeMemoryLimit},
+		{"one huge string", `return "x".repeat(2 ** 29)`, host.CodeMemoryLimit},
+		{"recursion", `const f = () => f(); f()`, host.CodeInternal},
+		{"output flood", `for (let i = 0; i < 1e5; i++) text("x".repeat(100)); return 1`, host.CodeOutputLimit},
+		{"value flood", `return "x".repeat(1e6)`, host.CodeOutputLimit},
+		{"throwing getter", `return { get x() { throw new Error("trap") } }`, host.CodeInternal},
+		{"call flood", `await Promise.all(Array.from({length: 5000}, () => tools.echo()))`, host.CodeInvalidInput},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := h.Exec(context.Background(), me, host.ExecInput{Code: tc.code, Timeout: 3 * soon})
+			if r.Status != host.StatusFailed || r.Code != tc.want {
+				t.Errorf("got %.600s\nwant failed %s", show(r), tc.want)
+			}
+			wantValue(t, exec(h, `return "still here"`), `"still here"`)
+		})
+	}
+}
+
+func TestOutputLimitKeepsAPrefix(t *testing.T) {
+	h := start(t, host.Config{Settings: host.Settings{MaxOutput: 1 << 10}})
+	r := exec(h, `text("é".repeat(2000)); return 1`)
+	wantFailure(t, r, host.CodeOutputLimit, "", host.PhaseGuest)
+	if len(r.Output) != 1 {
+		t.Fatalf("got %s, want a prefix of the output", show(r))
+	}
+	kept := r.Output[0].Text()
+	if len(kept) < 900 || strings.Trim(kept, "é") != "" {
+		t.Errorf("kept %d bytes %q…, want nearly 1 KiB of whole characters", len(kept), kept[:min(20, len(kept))])
+	}
+	// 4,000 bytes of text in its wrapper and the value 1, less what was kept.
+	want := `{"type":"text","text":"` + `"}`
+	omitted := len(want) + 4000 + 1 - (len(want) + len(kept))
+	if !strings.Contains(r.Error, "limit exceeded: "+itoa(omitted)+" bytes") {
+		t.Errorf("error %q does not name the %d omitted bytes", r.Error, omitted)
+	}
+}
+
+func TestOutputLimitIsExact(t *testing.T) {
+	h := start(t, host.Config{})
+	r := exec(h, `return "x".repeat(65534)`)
+	if r.Status != host.StatusCompleted {
+		t.Errorf("65,536 bytes of value: %.300s, want completed", show(r))
+	}
+	wantFailure(t, exec(h, `return "x".repeat(65535)`), host.CodeOutputLimit, "", host.PhaseGuest)
+	wantFailure(t, exec(h, `text(""); return "x".repeat(65534)`), host.CodeOutputLimit, "", host.PhaseGuest)
+}
+
+func TestOutputTruncated(t *testing.T) {
+	h := start(t, host.Config{Settings: host.Settings{MaxOutput: 1 << 10, OnOutputLimit: host.OutputTruncate}})
+	r := exec(h, `return "x".repeat(5000)`)
+	if r.Status != host.StatusCompleted || !strings.Contains(string(r.Value), `"truncated":true`) || len(r.Value) > 1<<10 {
+		t.Errorf("got %s, want a marker", show(r))
+	}
+}
+
+func TestTooManyPendingCalls(t *testing.T) {
+	g := newGate()
+	h := start(t, host.Config{Settings: host.Settings{MaxPendingCalls: 4}, Tools: []catalog.Tool{g.tool("slow")}})
+	// 4 in flight and 128 queued are fine.
+	id := wantWaiting(t, h.Exec(context.Background(), me, host.ExecInput{Timeout: soon,
+		Code: `return (await Promise.all(Array.from({length: 132}, () => tools.slow()))).length`}), host.ReasonPendingTools)
+	for range 4 {
+		<-g.entered
+	}
+	if len(g.entered) != 0 {
+		t.Errorf("%d calls more than 4 were in flight", len(g.entered))
+	}
+	// One more is refused before any is dispatched.
+	r := exec(h, `await Promise.all(Array.from({length: 133}, () => tools.slow()))`)
+	wantFailure(t, r, host.CodeInvalidInput, host.ReasonTooManyPending, host.PhaseBridge)
+	if r.Dispatched || len(g.entered) != 0 {
+		t.Errorf("dispatched %v, %d calls: a refused burst must not start", r.Dispatched, len(g.entered))
+	}
+	close(g.open)
+	r = h.Wait(context.Background(), me, id)
+	wantValue(t, r, `132`)
+}
+
+func TestAbort(t *testing.T) {
+	g := newGate()
+	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
+	t.Run("while the guest spins", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		spinning := make(chan struct{})
+		go func() {
+			<-spinning
+			cancel()
+		}()
+		close(spinning)
+		r := h.Exec(ctx, me, host.ExecInput{Code: `for (;;);`})
+		wantFailure(t, r, host.CodeAborted, "", host.PhaseHost)
+	})
+	t.Run("while a tool runs", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			<-g.entered
+			cancel()
+		}()
+		r := h.Exec(ctx, me, host.ExecInput{Code: `await tools.slow()`})
+		wantFailure(t, r, host.CodeAborted, "", host.PhaseHost)
+		<-g.ended // the tool's context ended
+		if !r.Dispatched {
+			t.Error("dispatched is not set")
+		}
+	})
+	wantValue(t, exec(h, `return 1`), `1`)
+}

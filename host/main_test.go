@@ -1,0 +1,127 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quoinhq/quoin/guestrt/guestserver"
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+)
+
+func TestMain(m *testing.M) {
+	guestserver.ServeIfWorker()
+	goleak.VerifyTestMain(m)
+}
+
+var me = host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", RunID: "turn"}
+
+// start returns a host that is closed when the test ends.
+func start(t testing.TB, cfg host.Config) *host.Host {
+	t.Helper()
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	h, err := host.New(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return h
+}
+
+func exec(h *host.Host, code string) *host.Result {
+	return h.Exec(context.Background(), me, host.ExecInput{Code: code})
+}
+
+func show(r *host.Result) string {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+func wantValue(t *testing.T, r *host.Result, want string) {
+	t.Helper()
+	if r.Status != host.StatusCompleted || string(r.Value) != want {
+		t.Fatalf("got %s\nwant completed %s", show(r), want)
+	}
+}
+
+func wantFailure(t *testing.T, r *host.Result, code host.Code, reason host.Reason, phase host.Phase) {
+	t.Helper()
+	if r.Status != host.StatusFailed || r.Code != code || r.Reason != reason || r.Phase != phase {
+		t.Fatalf("got %s\nwant failed %s/%s in phase %s", show(r), code, reason, phase)
+	}
+}
+
+func wantWaiting(t *testing.T, r *host.Result, reason host.Reason) string {
+	t.Helper()
+	if r.Status != host.StatusWaiting || r.Reason != reason {
+		t.Fatalf("got %s\nwant waiting %s", show(r), reason)
+	}
+	return r.RunID
+}
+
+// gate is a tool that blocks until it is opened, and counts its calls.
+type gate struct {
+	entered chan catalog.Invocation
+	open    chan struct{}
+	ended   chan error // what the call's context said when it was cut off
+}
+
+func newGate() *gate {
+	return &gate{entered: make(chan catalog.Invocation, 1000), open: make(chan struct{}), ended: make(chan error, 1000)}
+}
+
+func (g *gate) tool(name string) catalog.Tool {
+	return catalog.Tool{
+		Name:        name,
+		Description: "Waits until it is let go.",
+		Invoke: func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
+			g.entered <- c
+			select {
+			case <-g.open:
+				return json.RawMessage(`"through"`), nil
+			case <-ctx.Done():
+				g.ended <- context.Cause(ctx)
+				return nil, ctx.Err()
+			}
+		},
+	}
+}
+
+// echo returns its input.
+func echo(name string) catalog.Tool {
+	return catalog.Tool{
+		Name:        name,
+		Description: "Returns its input.",
+		ReadOnly:    true,
+		Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) {
+			return c.Input, nil
+		},
+	}
+}
+
+const soon = 200 * time.Millisecond // a deadline the test means to meet
+
+func mkdir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,179 @@
+package host
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// suspend takes the guest out of its worker and parks the run. Its tool calls go
+// on; their answers wait in the inbox and, for a store that outlives the host, in
+// the journal.
+func (r *run) suspend(ctx context.Context, w *guestrt.Worker) *Result {
+	image, err := w.Snapshot(ctx, int(r.h.settings.MaxSnapshot))
+	if err != nil {
+		return r.failed(r.blame(ctx, err))
+	}
+	r.snapshot = len(image)
+	if f := r.park(image); f != nil {
+		return r.failed(f)
+	}
+	return r.waiting()
+}
+
+// waiting is the result of a parked run.
+func (r *run) waiting() *Result {
+	calls, reason := r.pending()
+	return &Result{
+		Status:           StatusWaiting,
+		RunID:            r.id,
+		Reason:           reason,
+		PendingToolCalls: calls,
+		Output:           r.output.items,
+		Telemetry:        r.telemetry(),
+	}
+}
+
+// park stores the run with its guest's image and lets go of it.
+func (r *run) park(image []byte) *failure {
+	r.storeMu.Lock()
+	defer r.storeMu.Unlock()
+	if f := r.ensureClaim(); f != nil {
+		return f
+	}
+	r.generation++
+	ttl := r.h.settings.SnapshotTTL
+	r.mu.Lock()
+	r.active, r.live = false, false
+	r.counters.WallMicros += time.Since(r.started).Microseconds()
+	rec := r.storedLocked(image, time.Now().Add(ttl))
+	busy := r.inFlight > 0
+	r.mu.Unlock()
+	if err := r.h.store.Put(r.background(), rec, int(r.h.settings.MaxSuspended)); err != nil {
+		r.mu.Lock()
+		r.active = true
+		r.mu.Unlock()
+		return ofStore(err)
+	}
+	r.stored = true
+	r.mu.Lock()
+	r.expiry = time.AfterFunc(ttl, r.expire)
+	r.mu.Unlock()
+	if !busy {
+		r.dropClaim()
+	}
+	return nil
+}
+
+// ensureClaim takes the claim for this process, so that no other one resumes the
+// run while calls of it are in flight here.
+func (r *run) ensureClaim() *failure {
+	r.mu.Lock()
+	held := r.claim != nil
+	r.mu.Unlock()
+	if held {
+		return nil
+	}
+	c, err := r.h.store.Claim(r.background(), r.id)
+	if err != nil {
+		return ofStore(err)
+	}
+	r.mu.Lock()
+	r.claim = c
+	r.mu.Unlock()
+	return nil
+}
+
+// storedLocked describes the run for the store. The caller holds mu.
+func (r *run) storedLocked(image []byte, expires time.Time) *runstore.Record {
+	build := r.h.pool.BuildID()
+	rec := &runstore.Record{
+		ID:          r.id,
+		Format:      runstore.FormatVersion,
+		Generation:  r.generation,
+		GuestBuild:  hex.EncodeToString(build[:]),
+		Session:     r.session.stored(),
+		Language:    r.language,
+		Created:     r.created,
+		Expires:     expires,
+		Fingerprint: r.view.catalog.Fingerprint(),
+		Dispatched:  r.dispatched,
+		TimerDue:    r.timerDue,
+		Scopes:      make(map[string]json.RawMessage, len(r.scopes)),
+		Counters:    r.counters,
+		Calls:       r.journalLocked(),
+		Image:       image,
+	}
+	for id, scope := range r.scopes {
+		b, err := scope.MarshalJSON()
+		if err != nil {
+			r.h.log.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
+			continue
+		}
+		rec.Scopes[id] = b
+	}
+	return rec
+}
+
+func (r *run) journalLocked() []runstore.Call {
+	out := make([]runstore.Call, 0, len(r.calls))
+	for _, c := range r.sortedCalls() {
+		out = append(out, c.Call)
+	}
+	return out
+}
+
+// journal brings the journal of a stored run up to date.
+func (r *run) journal() {
+	if err := r.writeJournal(); err != nil {
+		r.h.log.Error("the journal of a suspended run was not written", "run", r.id, "error", err)
+	}
+}
+
+func (r *run) writeJournal() error {
+	r.storeMu.Lock()
+	defer r.storeMu.Unlock()
+	if !r.stored {
+		return nil
+	}
+	r.mu.Lock()
+	calls, useful := r.journalLocked(), !r.live && !r.ended
+	r.mu.Unlock()
+	if !useful {
+		return nil
+	}
+	return r.h.store.PutCalls(r.background(), r.id, r.generation, calls)
+}
+
+// beforeDispatch makes the store fit for a call that is about to leave. Of a
+// stored run it records that the call is in flight. Of a live run it removes the
+// image: resuming that one again would make the call twice.
+func (r *run) beforeDispatch() error {
+	r.mu.Lock()
+	live := r.live
+	r.mu.Unlock()
+	if !live {
+		return r.writeJournal()
+	}
+	r.storeMu.Lock()
+	defer r.storeMu.Unlock()
+	r.forget()
+	return nil
+}
+
+// expire ends a parked run that nobody came back for.
+func (r *run) expire() {
+	r.mu.Lock()
+	parked := !r.active && !r.ended
+	if parked {
+		r.active = true // nobody else resumes it now
+	}
+	r.mu.Unlock()
+	if parked {
+		r.finish(runstore.ErrExpired)
+	}
+}

@@ -1,0 +1,171 @@
+package host_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func openDir(t *testing.T, path string) runstore.Store {
+	t.Helper()
+	s, err := runstore.OpenDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestRunsSurviveTheHost(t *testing.T) {
+	dir := mkdir(t)
+	first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}})
+	id := wantWaiting(t, exec(first, `
+const kept = await tools.echo({n: 41});
+await yield_control();
+return (await tools.echo({n: kept.n + 1})).n`), host.ReasonYield)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantFailure(t, first.Wait(context.Background(), me, id), host.CodeUnavailable, "", host.PhaseHost)
+
+	second := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}})
+	wantFailure(t, second.Wait(context.Background(), host.Session{SessionID: "x"}, id), host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput)
+	r := second.Wait(context.Background(), me, id)
+	wantValue(t, r, `42`)
+	if r.Telemetry.CallCount != 2 {
+		t.Errorf("callCount %d: counts must go on over a restart", r.Telemetry.CallCount)
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "run_*")); err != nil || len(files) != 0 {
+		t.Errorf("a finished run left %v, %v", files, err)
+	}
+}
+
+// TestAnswersReachTheStore: Close lets calls of suspended runs finish, and the
+// next host delivers their answers.
+func TestAnswersReachTheStore(t *testing.T) {
+	dir := mkdir(t)
+	g := newGate()
+	first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{g.tool("slow")}, DrainTimeout: time.Minute})
+	id := wantWaiting(t, first.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `return await tools.slow()`}), host.ReasonPendingTools)
+	closed := make(chan error)
+	go func() { closed <- first.Close() }()
+	close(g.open)
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	never := newGate()
+	second := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{never.tool("slow")}})
+	wantValue(t, second.Wait(context.Background(), me, id), `"through"`)
+	if len(never.entered) != 0 {
+		t.Error("the call was made twice")
+	}
+}
+
+// TestCallsInFlightAtTheEnd: a call whose host stopped is made again if the tool
+// is read-only or idempotent, with the same key; else it rejects as unknown.
+func TestCallsInFlightAtTheEnd(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		mark func(*catalog.Tool)
+		want string
+	}{
+		{"plain", func(*catalog.Tool) {}, `["unknown","interrupted"]`},
+		{"read-only", func(c *catalog.Tool) { c.ReadOnly = true }, `"through"`},
+		{"idempotent", func(c *catalog.Tool) { c.Idempotent = true }, `"through"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := mkdir(t)
+			g := newGate()
+			tool := g.tool("slow")
+			tc.mark(&tool)
+			first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{tool}, DrainTimeout: time.Millisecond})
+			id := wantWaiting(t, first.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `
+try { return await tools.slow() } catch (e) { return [e.effectStatus, e.code] }`}), host.ReasonPendingTools)
+			key := (<-g.entered).IdempotencyKey
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+			close(g.open)
+			second := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{tool}})
+			wantValue(t, second.Wait(context.Background(), me, id), tc.want)
+			if len(g.entered) == 1 {
+				if again := (<-g.entered).IdempotencyKey; again != key {
+					t.Errorf("idempotency key changed from %s to %s", key, again)
+				}
+			}
+		})
+	}
+}
+
+func TestDamagedRunsAreRefused(t *testing.T) {
+	dir := mkdir(t)
+	first := start(t, host.Config{Store: openDir(t, dir)})
+	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), host.ReasonYield)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, id+".run")
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, host.Config{Store: openDir(t, dir)})
+	whole[len(whole)/2] ^= 1
+	if err := os.WriteFile(name, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantFailure(t, second.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost)
+	whole[len(whole)/2] ^= 1
+	if err := os.WriteFile(name, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, second.Wait(context.Background(), me, id), `42`)
+}
+
+// TestForeignBuildsAreRefused: an image of another guest build is never loaded.
+func TestForeignBuildsAreRefused(t *testing.T) {
+	dir := mkdir(t)
+	first := start(t, host.Config{Store: openDir(t, dir)})
+	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), host.ReasonYield)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := openDir(t, dir)
+	rec, err := s.Get(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.GuestBuild = "00"
+	if err := s.Put(context.Background(), rec, 0); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, host.Config{Store: openDir(t, dir)})
+	wantFailure(t, second.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost)
+}
+
+// TestTwoHostsOneStore: hosts that share a directory take turns with a run.
+func TestTwoHostsOneStore(t *testing.T) {
+	dir := mkdir(t)
+	a := start(t, host.Config{Store: openDir(t, dir)})
+	b := start(t, host.Config{Store: openDir(t, dir)})
+	r := exec(a, `const seen = []; for (let i = 0; i < 6; i++) { await yield_control(); seen.push(i) } return seen`)
+	id := r.RunID
+	for i := range 6 {
+		wantWaiting(t, r, host.ReasonYield)
+		h := a
+		if i%2 == 0 {
+			h = b
+		}
+		r = h.Wait(context.Background(), me, id)
+	}
+	wantValue(t, r, `[0,1,2,3,4,5]`)
+	wantFailure(t, a.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+}

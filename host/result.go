@@ -1,0 +1,212 @@
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// Status says how an Exec or Wait ended.
+type Status string
+
+// The statuses of a Result.
+const (
+	StatusCompleted Status = "completed" // the program returned; Value holds what
+	StatusWaiting   Status = "waiting"   // suspended; call Wait with RunID
+	StatusFailed    Status = "failed"    // Error, Code, Reason and Phase say why
+)
+
+// Code classifies a failure. The list is append-only.
+type Code string
+
+// The codes of a failed Result.
+const (
+	CodeInvalidInput  Code = "invalid_input"
+	CodeUnavailable   Code = "runtime_unavailable"
+	CodeTimeout       Code = "timeout"
+	CodeOutputLimit   Code = "output_limit_exceeded"
+	CodeSnapshotLimit Code = "snapshot_limit_exceeded"
+	CodeMemoryLimit   Code = "memory_limit_exceeded"
+	CodeAborted       Code = "aborted"
+	CodeInternal      Code = "internal_error"
+)
+
+// Reason refines a Code, or says why a Result is waiting. The list is
+// append-only.
+type Reason string
+
+// The reasons of failed results.
+const (
+	ReasonInvalidConfig       Reason = "invalid_config"
+	ReasonUnsupportedLanguage Reason = "unsupported_language"
+	ReasonTypeScript          Reason = "typescript_transform_failed"
+	ReasonModuleAccess        Reason = "module_access_denied"
+	ReasonSyntax              Reason = "syntax_error"
+	ReasonShell               Reason = "shell_command"
+	ReasonRunUnavailable      Reason = "run_unavailable"
+	ReasonRunExpired          Reason = "run_expired"
+	ReasonRunBusy             Reason = "run_busy"
+	ReasonWrongSession        Reason = "wrong_session"
+	ReasonWrongRun            Reason = "wrong_run"
+	ReasonTooManySuspended    Reason = "too_many_suspended_runs"
+	ReasonTooManyPending      Reason = "too_many_pending_tool_calls"
+	ReasonRestoreFailed       Reason = "snapshot_restore_failed"
+	ReasonNestedTool          Reason = "nested_tool_failed"
+	ReasonGuestException      Reason = "guest_exception"
+	ReasonSandboxViolation    Reason = "sandbox_violation"
+	ReasonWorkerCrashed       Reason = "worker_crashed"
+)
+
+// The reasons of waiting results.
+const (
+	ReasonPendingTools Reason = "pending_tools"
+	ReasonYield        Reason = "yield"
+)
+
+// Phase says whose fault a failure is.
+type Phase string
+
+// The phases of a failed Result.
+const (
+	PhaseInput  Phase = "input"  // the caller's: nothing ran
+	PhaseGuest  Phase = "guest"  // the program's
+	PhaseBridge Phase = "bridge" // between program and tools
+	PhaseHost   Phase = "host"   // ours, or the machine's
+)
+
+// Result is what the model gets of one Exec or Wait. Which fields are set
+// depends on Status; MarshalJSON writes exactly those.
+type Result struct {
+	Status Status
+
+	Value json.RawMessage // completed: compact JSON, null when the program returned nothing
+
+	RunID            string // waiting
+	PendingToolCalls []PendingCall
+
+	Error      string // failed: at most 8 KiB
+	Code       Code
+	Phase      Phase
+	Dispatched bool // a tool call had left the guest: repeating the cell may repeat its effect
+
+	Reason    Reason // waiting: always; failed: where there is one
+	Output    []Output
+	Telemetry Telemetry
+}
+
+// PendingCall is a bridge call whose answer a waiting run needs.
+type PendingCall struct {
+	ID     string `json:"id"`
+	Method string `json:"method"`
+	Tool   string `json:"tool,omitempty"`
+}
+
+// Output is one item the program emitted since the previous result of its run.
+type Output struct {
+	Kind  wire.OutputKind
+	Value json.RawMessage // of kind text: a JSON string
+}
+
+// MarshalJSON writes {"type":"text","text":…} or {"type":"json","value":…}.
+func (o Output) MarshalJSON() ([]byte, error) {
+	if o.Kind == wire.OutputText {
+		return marshalPlain(struct {
+			Type string          `json:"type"`
+			Text json.RawMessage `json:"text"`
+		}{"text", o.Value})
+	}
+	return marshalPlain(struct {
+		Type  string          `json:"type"`
+		Value json.RawMessage `json:"value"`
+	}{"json", o.Value})
+}
+
+// Text returns the text of an item of kind text, and "" for any other.
+func (o Output) Text() string {
+	var s string
+	if o.Kind != wire.OutputText || json.Unmarshal(o.Value, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// Telemetry counts what a run has done so far. It holds no inputs, outputs or
+// secrets.
+type Telemetry struct {
+	CatalogSize    int            `json:"catalogSize"`
+	Sources        map[string]int `json:"sources"`
+	SearchCount    int            `json:"searchCount"`
+	DescribeCount  int            `json:"describeCount"`
+	CallCount      int            `json:"callCount"`
+	NamespaceCount int            `json:"namespaceCount"`
+	VisibleTools   []string       `json:"visibleTools"`
+	GuestCPUMillis float64        `json:"guestCpuMs"`
+	WallMillis     float64        `json:"wallMs"`
+	PeakHeapBytes  uint64         `json:"peakHeapBytes"`
+	SnapshotBytes  int            `json:"snapshotBytes"`
+	Isolation      Isolation      `json:"isolation"`
+}
+
+// Isolation is how the worker that ran the guest was confined, as the worker
+// reported it before it read the program.
+type Isolation struct {
+	Tier   string            `json:"tier"`
+	Layers map[string]string `json:"layers"`
+}
+
+// MarshalJSON writes the fields of r's status and no others.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	output := r.Output
+	if output == nil {
+		output = []Output{}
+	}
+	switch r.Status {
+	case StatusCompleted:
+		return marshalPlain(struct {
+			Status    Status          `json:"status"`
+			Value     json.RawMessage `json:"value"`
+			Output    []Output        `json:"output"`
+			Telemetry *Telemetry      `json:"telemetry"`
+		}{r.Status, r.Value, output, &r.Telemetry})
+	case StatusWaiting:
+		pending := r.PendingToolCalls
+		if pending == nil {
+			pending = []PendingCall{}
+		}
+		return marshalPlain(struct {
+			Status    Status        `json:"status"`
+			RunID     string        `json:"runId"`
+			Reason    Reason        `json:"reason"`
+			Pending   []PendingCall `json:"pendingToolCalls"`
+			Output    []Output      `json:"output"`
+			Telemetry *Telemetry    `json:"telemetry"`
+		}{r.Status, r.RunID, r.Reason, pending, output, &r.Telemetry})
+	default:
+		return marshalPlain(struct {
+			Status     Status     `json:"status"`
+			Error      string     `json:"error"`
+			Code       Code       `json:"code"`
+			Reason     Reason     `json:"reason,omitempty"`
+			Phase      Phase      `json:"phase"`
+			Dispatched bool       `json:"dispatched"`
+			Output     []Output   `json:"output"`
+			Telemetry  *Telemetry `json:"telemetry"`
+		}{r.Status, r.Error, r.Code, r.Reason, r.Phase, r.Dispatched, output, &r.Telemetry})
+	}
+}
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// marshalPlain is json.Marshal without its escapes for HTML, which would make
+// text longer and harder to read for a model.
+func marshalPlain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

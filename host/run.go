@@ -1,0 +1,239 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/namespaces"
+)
+
+// run is one cell from Exec to its end, across any number of Waits.
+//
+// At any moment it is either active, with one goroutine inside Exec or Wait
+// driving it, or parked, with its guest in the store. A run that is resumed is
+// active first and live once a worker has its guest. Its tool calls run on
+// goroutines of their own in every state.
+type run struct {
+	h        *Host
+	id       string
+	session  Session
+	language string
+	view     *view
+	created  time.Time
+
+	// ctx ends with the run; tool calls run under it.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	// The driver's own, while active.
+	output   outputBudget
+	started  time.Time // of this Exec or Wait
+	lastID   uint64    // of the newest request
+	timerDue time.Time // zero: no guest timer
+	snapshot int       // bytes of the newest image
+	layers   []wire.Layer
+
+	wake chan struct{} // capacity 1: something may have come into the inbox
+
+	mu         sync.Mutex
+	active     bool // some goroutine drives or is about to drive it
+	live       bool // the guest runs in a worker: a stored image is out of date
+	ended      bool
+	calls      map[uint64]*call
+	inbox      []*call // settled, in the order of their settling, not yet delivered
+	queue      []*call // waiting for a slot
+	inFlight   int
+	dispatched bool
+	counters   runstore.Counters
+	scopes     map[string]*namespaces.Scope
+	claim      runstore.Claim
+	expiry     *time.Timer
+
+	// storeMu orders writes of this run to the store. It is taken before mu.
+	storeMu    sync.Mutex
+	generation uint64
+	stored     bool // the store holds an image of this generation
+}
+
+// newRun makes an active run.
+func (h *Host) newRun(s Session, language string) (*run, error) {
+	var id [16]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return nil, err
+	}
+	return h.makeRun("run_"+hex.EncodeToString(id[:]), s, language), nil
+}
+
+func (h *Host) makeRun(id string, s Session, language string) *run {
+	r := &run{
+		h:        h,
+		id:       id,
+		session:  s,
+		language: language,
+		view:     h.view.Load(),
+		created:  time.Now(),
+		wake:     make(chan struct{}, 1),
+		active:   true,
+		calls:    make(map[uint64]*call),
+		scopes:   make(map[string]*namespaces.Scope),
+	}
+	r.ctx, r.cancel = context.WithCancelCause(context.Background())
+	return r
+}
+
+// begin starts the clock and the output of one Exec or Wait.
+func (r *run) begin(start time.Time) {
+	r.started = start
+	r.output = outputBudget{limit: r.h.settings.MaxOutput}
+}
+
+// notify wakes the driver, if one is waiting.
+func (r *run) notify() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// finish ends the run: no call of it goes on, nothing of it stays stored.
+func (r *run) finish(cause error) {
+	r.release(cause)
+	r.storeMu.Lock()
+	defer r.storeMu.Unlock()
+	r.forget()
+	r.dropClaim()
+}
+
+// forget removes the run from the store. The caller holds storeMu.
+func (r *run) forget() {
+	if !r.stored {
+		return
+	}
+	r.stored = false
+	if err := r.h.store.Delete(context.WithoutCancel(r.ctx), r.id); err != nil {
+		r.h.log.Error("a finished run was not deleted", "run", r.id, "error", err)
+	}
+}
+
+// release stops what the run does in this process and leaves the store alone. It
+// ends the run before it cancels the calls, so that none of them records its
+// cancellation as an answer.
+func (r *run) release(cause error) {
+	r.mu.Lock()
+	r.ended = true
+	r.queue = nil
+	if r.expiry != nil {
+		r.expiry.Stop()
+	}
+	r.mu.Unlock()
+	r.cancel(cause)
+	r.h.remove(r)
+}
+
+// abortIfActive cancels a run that is being driven; its driver then ends it.
+func (r *run) abortIfActive(cause error) {
+	r.mu.Lock()
+	active := r.active
+	r.mu.Unlock()
+	if active {
+		r.cancel(cause)
+	}
+}
+
+func (r *run) dropClaim() {
+	r.mu.Lock()
+	c := r.claim
+	r.claim = nil
+	r.mu.Unlock()
+	if c != nil {
+		c.Release()
+	}
+}
+
+// completed is the result of a run whose program returned.
+func (r *run) completed(value []byte) *Result {
+	res := &Result{Status: StatusCompleted, Value: value}
+	over := r.output.omitted > 0 || r.output.used+int64(len(value)) > r.output.limit
+	if over && r.h.settings.OnOutputLimit == OutputFail {
+		extra := int64(0)
+		if r.output.used+int64(len(value)) > r.output.limit {
+			extra = int64(len(value))
+		}
+		return r.failed(r.output.over(extra))
+	}
+	if over {
+		res.Value = r.output.truncated(value)
+	}
+	r.finish(nil)
+	res.Output = r.output.items
+	res.Telemetry = r.telemetry()
+	return res
+}
+
+// failed ends the run and is its result.
+func (r *run) failed(f *failure) *Result {
+	r.finish(f)
+	return r.failure(f)
+}
+
+// failure is a failed result that leaves the run as it is.
+func (r *run) failure(f *failure) *Result {
+	r.mu.Lock()
+	dispatched := r.dispatched
+	r.mu.Unlock()
+	return &Result{
+		Status:     StatusFailed,
+		Error:      boundError(f.Text),
+		Code:       f.Code,
+		Reason:     f.Reason,
+		Phase:      f.Phase,
+		Dispatched: dispatched,
+		Output:     r.output.items,
+		Telemetry:  r.telemetry(),
+	}
+}
+
+// telemetry counts what the run did so far.
+func (r *run) telemetry() Telemetry {
+	r.mu.Lock()
+	c := r.counters
+	r.mu.Unlock()
+	t := r.h.baseTelemetry(r.view)
+	t.SearchCount, t.DescribeCount, t.CallCount, t.NamespaceCount = c.Search, c.Describe, c.Call, c.Namespace
+	t.GuestCPUMillis = float64(c.CPUMicros) / 1000
+	t.WallMillis = millis(time.Duration(c.WallMicros)*time.Microsecond + time.Since(r.started))
+	t.PeakHeapBytes = c.PeakBytes
+	t.SnapshotBytes = r.snapshot
+	t.Isolation = isolation(r.layers)
+	return t
+}
+
+func (h *Host) baseTelemetry(v *view) Telemetry {
+	t := Telemetry{
+		CatalogSize:  v.catalog.Len(),
+		Sources:      map[string]int{"quoin": 0, "mcp": 0, "client": 0},
+		VisibleTools: []string{"exec", "wait"},
+		Isolation:    isolation(nil),
+	}
+	for source, n := range v.catalog.Counts() {
+		t.Sources[string(source)] = n
+	}
+	return t
+}
+
+// isolation reports the layers of the worker that ran the guest last.
+func isolation(layers []wire.Layer) Isolation {
+	out := Isolation{Tier: "none", Layers: map[string]string{}}
+	for _, l := range layers {
+		out.Layers[l.Name] = l.State
+	}
+	if len(layers) > 0 {
+		out.Tier = tier(out.Layers)
+	}
+	return out
+}

@@ -1,0 +1,39 @@
+package host
+
+import (
+	"strings"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// Session is who is asking. A suspended run can be resumed only by an equal
+// Session; workers are never shared between different ones.
+type Session struct {
+	AgentID    string
+	SessionKey string
+	SessionID  string
+	RunID      string // of the agent turn
+}
+
+// affinity is the name under which workers are kept for this session. The agent
+// turn does not count: the turns of a session may share a worker.
+func (s Session) affinity() string {
+	return strings.Join([]string{s.AgentID, s.SessionKey, s.SessionID}, "\x00")
+}
+
+func (s Session) stored() runstore.Session {
+	return runstore.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}
+}
+
+// mayResume says whether caller owns a run that belongs to owner.
+func mayResume(owner, caller runstore.Session) *failure {
+	turn := owner.RunID == caller.RunID
+	owner.RunID, caller.RunID = "", ""
+	if owner != caller {
+		return failf(CodeInvalidInput, ReasonWrongSession, PhaseInput, "code mode run belongs to a different session.")
+	}
+	if !turn {
+		return failf(CodeInvalidInput, ReasonWrongRun, PhaseInput, "code mode run belongs to a different agent run.")
+	}
+	return nil
+}

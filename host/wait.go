@@ -1,0 +1,259 @@
+package host
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/namespaces"
+)
+
+// claimRetry is how often Wait looks whether another process has let go of a run
+// whose calls it is still finishing.
+const claimRetry = 20 * time.Millisecond
+
+// Wait goes on with a suspended run. It returns like Exec; the run id stays the
+// same for the whole run. A run belongs to its Session, and only one Wait at a
+// time may have it.
+func (h *Host) Wait(ctx context.Context, s Session, runID string) *Result {
+	return h.WaitFor(ctx, s, runID, 0)
+}
+
+// WaitFor is Wait with a shorter time limit than Settings.Timeout. Zero means no
+// change.
+func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout time.Duration) *Result {
+	start := time.Now()
+	deadline := start.Add(h.timeout(timeout))
+	runID = strings.TrimSpace(runID)
+	if runID == "" {
+		return h.refused(failf(CodeInvalidInput, ReasonRunUnavailable, PhaseInput, "runId is empty. Give the runId of a result whose status is waiting."))
+	}
+	r, rec, f := h.take(ctx, s, runID, deadline)
+	if f != nil {
+		return h.refused(f)
+	}
+	r.begin(start)
+	ctx, stop := r.joined(ctx)
+	defer stop()
+	return r.resume(ctx, rec, deadline)
+}
+
+// take makes a suspended run active for the caller. The record is nil when only
+// this process can have changed the run since it was stored.
+func (h *Host) take(ctx context.Context, s Session, id string, deadline time.Time) (*run, *runstore.Record, *failure) {
+	h.mu.Lock()
+	r, closed := h.runs[id], h.closed
+	h.mu.Unlock()
+	if closed {
+		return nil, nil, failf(CodeUnavailable, "", PhaseHost, "code mode is shutting down.")
+	}
+	if r == nil {
+		return h.load(ctx, s, id, deadline)
+	}
+	claimed, f := r.reactivate(s)
+	if f != nil {
+		return nil, nil, f
+	}
+	if claimed {
+		return r, nil, nil
+	}
+	rec, err := h.store.Get(ctx, id)
+	if err != nil {
+		r.finish(err)
+		return nil, nil, ofStore(err)
+	}
+	if rec.Generation == r.generation {
+		return r, rec, nil
+	}
+	// Another process has resumed and parked the run in the meantime.
+	r.release(runstore.ErrClaimed)
+	r.dropClaim()
+	return h.load(ctx, s, id, deadline)
+}
+
+// reactivate takes a run that this process has parked, and reports whether it
+// had kept the claim all along.
+func (r *run) reactivate(s Session) (claimed bool, _ *failure) {
+	if f := mayResume(r.session.stored(), s.stored()); f != nil {
+		return false, f
+	}
+	if f := r.activate(); f != nil {
+		return false, f
+	}
+	r.mu.Lock()
+	claimed = r.claim != nil
+	r.mu.Unlock()
+	if f := r.ensureClaim(); f != nil {
+		r.mu.Lock()
+		r.active = false
+		r.mu.Unlock()
+		return false, f
+	}
+	return claimed, nil
+}
+
+// activate makes the caller the run's driver, once the run is parked.
+func (r *run) activate() *failure {
+	r.storeMu.Lock() // a park in progress ends first
+	defer r.storeMu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.ended:
+		return ofStore(runstore.ErrNotFound)
+	case r.active:
+		return ofStore(runstore.ErrClaimed)
+	}
+	r.active = true
+	r.expiry.Stop()
+	return nil
+}
+
+// load takes a run that another process, or this one in an earlier life, has
+// parked in the store.
+func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Time) (*run, *runstore.Record, *failure) {
+	rec, err := h.store.Get(ctx, id)
+	if err != nil {
+		return nil, nil, ofStore(err)
+	}
+	if f := mayResume(rec.Session, s.stored()); f != nil {
+		return nil, nil, f
+	}
+	claim, err := h.claim(ctx, rec, deadline)
+	if err != nil {
+		return nil, nil, ofStore(err)
+	}
+	// Whoever held the claim may have changed or finished the run.
+	rec, err = h.store.Get(ctx, id)
+	if err != nil {
+		claim.Release()
+		return nil, nil, ofStore(err)
+	}
+	r, f := h.revive(s, rec)
+	if f == nil {
+		r.claim = claim
+		f = h.add(r)
+	}
+	if f != nil {
+		claim.Release()
+		return nil, nil, f
+	}
+	r.redrive()
+	return r, rec, nil
+}
+
+// claim waits for a process that is finishing calls of the run, and for no other.
+func (h *Host) claim(ctx context.Context, rec *runstore.Record, deadline time.Time) (runstore.Claim, error) {
+	tick := time.NewTicker(claimRetry)
+	defer tick.Stop()
+	for {
+		claim, err := h.store.Claim(ctx, rec.ID)
+		if !errors.Is(err, runstore.ErrClaimed) || !unfinished(rec.Calls) || time.Now().After(deadline) {
+			return claim, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, runstore.ErrClaimed
+		}
+	}
+}
+
+func unfinished(calls []runstore.Call) bool {
+	for _, c := range calls {
+		if c.State == runstore.CallInFlight {
+			return true
+		}
+	}
+	return false
+}
+
+// revive makes an active run of a record.
+func (h *Host) revive(s Session, rec *runstore.Record) (*run, *failure) {
+	build := h.pool.BuildID()
+	if rec.GuestBuild != hex.EncodeToString(build[:]) {
+		return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost,
+			"code mode run cannot be restored: another build of the guest suspended it. Start the program again.")
+	}
+	r := h.makeRun(rec.ID, s, rec.Language)
+	r.created, r.timerDue = rec.Created, rec.TimerDue
+	r.dispatched, r.counters = rec.Dispatched, rec.Counters
+	r.generation, r.stored = rec.Generation, true
+	for id, b := range rec.Scopes {
+		scope, err := namespaces.Decode(b, namespaces.Limits{})
+		if err != nil {
+			return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: namespace %s: %v", id, err)
+		}
+		r.scopes[id] = scope
+	}
+	for _, c := range rec.Calls {
+		r.calls[c.ID] = &call{c}
+		r.lastID = max(r.lastID, c.ID)
+	}
+	return r, nil
+}
+
+// redrive brings the calls of a revived run to where the host that stopped left
+// them. What was in flight is made again if that is harmless, else it rejects:
+// nothing is silently repeated or lost.
+func (r *run) redrive() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.sortedCalls() {
+		switch c.State {
+		case runstore.CallSettled:
+			r.inbox = append(r.inbox, c)
+		case runstore.CallQueued:
+			if c.isTool() {
+				r.queue = append(r.queue, c)
+			}
+		case runstore.CallInFlight:
+			if tool, ok := r.view.catalog.ByID(c.Tool); ok && (tool.ReadOnly || tool.Idempotent) {
+				r.queue = append(r.queue, c)
+			} else {
+				r.settleLocked(c, nil, interrupted(c))
+			}
+		}
+	}
+	r.pump()
+}
+
+// resume delivers what has settled into a worker with the run's guest and drives
+// it on. Without anything to deliver by the deadline the run stays as it is.
+func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Time) *Result {
+	r.settleYields()
+	in, why := r.await(ctx, deadline)
+	switch why {
+	case wokeAborted:
+		return r.failed(r.blame(ctx, ctx.Err()))
+	case wokeNothing:
+		return r.failed(failf(CodeInternal, ReasonGuestException, PhaseGuest, "code mode promise is pending without host work"))
+	}
+	if rec == nil {
+		var err error
+		if rec, err = r.h.store.Get(ctx, r.id); err != nil {
+			return r.failed(ofStore(err))
+		}
+	}
+	r.snapshot = len(rec.Image)
+	if why == wokeDeadline {
+		if f := r.park(rec.Image); f != nil {
+			return r.failed(f)
+		}
+		return r.waiting()
+	}
+	w, err := r.h.pool.Acquire(ctx, r.session.affinity())
+	if err != nil {
+		return r.failed(r.blame(ctx, err))
+	}
+	if err := w.Restore(ctx, rec.Image, r.limits(), r.file); err != nil {
+		r.h.pool.Release(w)
+		return r.failed(r.blame(ctx, err))
+	}
+	r.goLive()
+	rep, err := w.Turn(ctx, in, deadline)
+	return r.drive(ctx, w, rep, err, deadline)
+}

@@ -1,0 +1,180 @@
+package host_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+func TestYieldAndWait(t *testing.T) {
+	h := start(t, host.Config{})
+	r := exec(h, `
+text("before");
+const m = new Map([["a", 1]]);
+function* count() { let i = 10; for (;;) yield i++ }
+const g = count(); g.next();
+await yield_control("have a look");
+text("after");
+return [g.next().value, [...m], 41 + 1]`)
+	id := wantWaiting(t, r, host.ReasonYield)
+	if len(r.Output) != 1 || r.Output[0].Text() != "before" {
+		t.Errorf("output before the yield: %s", show(r))
+	}
+	if len(r.PendingToolCalls) != 1 || r.PendingToolCalls[0].Method != "yield" {
+		t.Errorf("pending calls: %+v", r.PendingToolCalls)
+	}
+	if r.Telemetry.SnapshotBytes == 0 {
+		t.Error("no snapshot bytes in telemetry")
+	}
+	r = h.Wait(context.Background(), me, id)
+	wantValue(t, r, `[11,[["a",1]],42]`)
+	if len(r.Output) != 1 || r.Output[0].Text() != "after" {
+		t.Errorf("output must be what was emitted since the previous result: %s", show(r))
+	}
+	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+}
+
+func TestManyYields(t *testing.T) {
+	h := start(t, host.Config{})
+	r := exec(h, `let s = 0; for (let i = 0; i < 20; i++) { await yield_control(); s += i } return s`)
+	id := r.RunID
+	for range 20 {
+		if got := wantWaiting(t, r, host.ReasonYield); got != id {
+			t.Fatalf("run id changed from %s to %s", id, got)
+		}
+		r = h.Wait(context.Background(), me, id)
+	}
+	wantValue(t, r, `190`)
+}
+
+func TestDeadlineWithToolsPending(t *testing.T) {
+	g := newGate()
+	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
+	r := h.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `
+const quick = await tools.echo({n: 1});
+return [quick.n, await tools.slow()]`})
+	id := wantWaiting(t, r, host.ReasonPendingTools)
+	if len(r.PendingToolCalls) != 1 || r.PendingToolCalls[0].Tool != "quoin:core:slow" {
+		t.Errorf("pending calls: %+v", r.PendingToolCalls)
+	}
+	// Nothing has settled: the run stays as it is.
+	r = h.WaitFor(context.Background(), me, id, soon)
+	wantWaiting(t, r, host.ReasonPendingTools)
+	close(g.open)
+	wantValue(t, h.Wait(context.Background(), me, id), `[1,"through"]`)
+}
+
+// TestAnyCallIsEnough: wait goes on as soon as one of several calls has settled.
+func TestAnyCallIsEnough(t *testing.T) {
+	one, two := newGate(), newGate()
+	h := start(t, host.Config{Tools: []catalog.Tool{one.tool("one"), two.tool("two")}})
+	r := h.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `
+const a = tools.one(), b = tools.two();
+text("first: " + await Promise.race([a, b]));
+await yield_control();
+return [await a, await b]`})
+	id := wantWaiting(t, r, host.ReasonPendingTools)
+	close(two.open)
+	r = h.Wait(context.Background(), me, id)
+	wantWaiting(t, r, host.ReasonPendingTools)
+	if len(r.Output) != 1 || r.Output[0].Text() != "first: through" {
+		t.Fatalf("got %s", show(r))
+	}
+	close(one.open)
+	wantValue(t, h.Wait(context.Background(), me, id), `["through","through"]`)
+}
+
+func TestTimersSurviveSuspension(t *testing.T) {
+	h := start(t, host.Config{})
+	r := exec(h, `
+const late = new Promise(done => setTimeout(() => done("rang"), 30));
+await yield_control();
+return await late`)
+	wantValue(t, h.Wait(context.Background(), me, wantWaiting(t, r, host.ReasonYield)), `"rang"`)
+}
+
+func TestWaitRefusals(t *testing.T) {
+	h := start(t, host.Config{})
+	id := wantWaiting(t, exec(h, `await yield_control(); return 42`), host.ReasonYield)
+	for _, tc := range []struct {
+		name   string
+		s      host.Session
+		id     string
+		reason host.Reason
+		say    string
+	}{
+		{"unknown", me, "run_0123", host.ReasonRunUnavailable, "code mode run is unavailable or expired."},
+		{"empty", me, " ", host.ReasonRunUnavailable, "empty"},
+		{"a path", me, "../../etc/passwd", host.ReasonRunUnavailable, "unavailable"},
+		{"other agent", host.Session{AgentID: "x", SessionKey: "key", SessionID: "session", RunID: "turn"}, id, host.ReasonWrongSession, "belongs to a different session."},
+		{"other key", host.Session{AgentID: "agent", SessionKey: "x", SessionID: "session", RunID: "turn"}, id, host.ReasonWrongSession, "belongs to a different session."},
+		{"other session", host.Session{AgentID: "agent", SessionKey: "key", SessionID: "x", RunID: "turn"}, id, host.ReasonWrongSession, "belongs to a different session."},
+		{"no session", host.Session{}, id, host.ReasonWrongSession, "belongs to a different session."},
+		{"other turn", host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", RunID: "x"}, id, host.ReasonWrongRun, "different agent run."},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := h.Wait(context.Background(), tc.s, tc.id)
+			wantFailure(t, r, host.CodeInvalidInput, tc.reason, host.PhaseInput)
+			if !strings.Contains(r.Error, tc.say) {
+				t.Errorf("error %q does not say %q", r.Error, tc.say)
+			}
+		})
+	}
+	// None of the refusals harmed the run, and white space around the id is fine.
+	wantValue(t, h.Wait(context.Background(), me, " "+id+"\n"), `42`)
+}
+
+func TestSecondWaitIsBusy(t *testing.T) {
+	g := newGate()
+	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
+	id := wantWaiting(t, exec(h, `await yield_control(); return await tools.slow()`), host.ReasonYield)
+	first := make(chan *host.Result)
+	go func() { first <- h.Wait(context.Background(), me, id) }()
+	<-g.entered // the first wait drives the run
+	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
+	close(g.open)
+	wantValue(t, <-first, `"through"`)
+}
+
+func TestTooManySuspendedRuns(t *testing.T) {
+	g := newGate()
+	h := start(t, host.Config{Settings: host.Settings{MaxSuspended: 2}, Tools: []catalog.Tool{g.tool("slow")}})
+	code := `await yield_control(); return 1`
+	a, b := exec(h, code), exec(h, code)
+	wantWaiting(t, a, host.ReasonYield)
+	wantWaiting(t, b, host.ReasonYield)
+	r := exec(h, `tools.slow(); await yield_control(); return 1`)
+	wantFailure(t, r, host.CodeInvalidInput, host.ReasonTooManySuspended, host.PhaseHost)
+	if r.Error != "too many suspended code mode runs." {
+		t.Errorf("error %q", r.Error)
+	}
+	<-g.entered
+	<-g.ended // the refused run's call was cancelled
+	wantValue(t, exec(h, `return "others still run"`), `"others still run"`)
+	wantValue(t, h.Wait(context.Background(), me, a.RunID), `1`)
+	wantWaiting(t, exec(h, code), host.ReasonYield)
+}
+
+func TestExpiry(t *testing.T) {
+	g := newGate()
+	store := &runstore.Memory{}
+	h := start(t, host.Config{Settings: host.Settings{SnapshotTTL: time.Second}, Store: store, Tools: []catalog.Tool{g.tool("slow")}})
+	r := exec(h, `tools.slow(); await yield_control(); return 1`)
+	id := wantWaiting(t, r, host.ReasonPendingTools)
+	<-g.ended // expiry cancels the run's calls
+	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	if left, err := store.Sweep(context.Background(), time.Time{}); err != nil || left != 0 {
+		t.Errorf("store holds %d records, %v; want none", left, err)
+	}
+}
+
+func TestSnapshotLimit(t *testing.T) {
+	h := start(t, host.Config{Settings: host.Settings{MaxSnapshot: 1 << 10}})
+	r := exec(h, `const a = []; for (let i = 0; i < 5000; i++) a.push({i, r: Math.random()}); await yield_control(); return a.length`)
+	wantFailure(t, r, host.CodeSnapshotLimit, "", host.PhaseGuest)
+}
