@@ -69,14 +69,18 @@ func (s *server) hello() error {
 		return &ProtocolError{fmt.Errorf("said %v before Hello", m.Type())}
 	}
 	if h.Version != wire.Version {
-		return s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", fmt.Sprintf(
-			"the host speaks protocol %d, this guest worker %d: use the worker built with the host", h.Version, wire.Version)))
+		return s.unavailable(fmt.Sprintf("the host speaks protocol %d, this guest worker %d: use the worker built with the host", h.Version, wire.Version))
 	}
 	if s.engine, err = s.config.Open(h.BuildID); err != nil {
-		return s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", "the guest engine did not start: "+err.Error()))
+		return s.unavailable("the guest engine did not start: " + err.Error())
 	}
 	s.ready = &wire.Ready{Version: wire.Version, EngineID: s.engine.ID(), Layers: s.config.Seal()}
 	return s.conn.Send(s.ready)
+}
+
+// unavailable says why the worker cannot work, and ends it.
+func (s *server) unavailable(why string) error {
+	return errors.Join(s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", why)), io.EOF)
 }
 
 // next serves one message.

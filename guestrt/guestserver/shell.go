@@ -11,7 +11,7 @@ import (
 // commands are programs a model may take exec for a shell to run.
 var commands = wordSet(`
 	apt apt-get awk base64 bash brew cargo cat cd chmod chown clear cmake cp curl cut date df diff dig dir docker du
-	echo env export fd find free gcc gh git go grep gunzip gzip head history hostname htop id ifconfig ip jq kill
+	echo env fd find free gcc gh git go grep gunzip gzip head history hostname htop id ifconfig ip jq kill
 	kubectl less ln ls make man mkdir more mount mv nano nc netstat node nohup npm npx openssl pgrep ping pip pip3
 	pkill pnpm printenv printf ps pwd python python3 rg rm rmdir rsync scp sed seq sh source ssh stat su sudo
 	systemctl tail tar tee terraform test time top touch tr tree uname uniq unzip uptime vi vim watch wc wget which
@@ -21,6 +21,9 @@ var commands = wordSet(`
 var guestNames = wordSet(`
 	ALL_TOOLS API MCP namespaces tools text json yield_control results console globalThis undefined NaN Infinity
 	Array BigInt Boolean Date Error JSON Map Math Number Object Promise RegExp Set String Symbol crypto`)
+
+// keywords begin JavaScript statements that a minus may follow.
+var keywords = wordSet(`await break case const continue delete else function let new return throw typeof var void yield`)
 
 func wordSet(list string) map[string]bool {
 	set := map[string]bool{}
@@ -34,6 +37,7 @@ var (
 	// plainCommand is a text without anything that only JavaScript has: no
 	// calls, assignments, strings or blocks.
 	plainCommand = regexp.MustCompile(`^[\w\-./~*|&;<>: \t\r\n]+$`)
+	shellComment = regexp.MustCompile(`(?m)^\s*# .*$`)
 	word         = regexp.MustCompile(`[A-Za-z_$][\w$]*`)
 	firstWord    = regexp.MustCompile(`^([A-Za-z_][\w.\-]*)(?:[ \t]+(\S+)|[;|&<>]|$)`)
 	prompt       = regexp.MustCompile(`^[$>#%] `)
@@ -52,7 +56,7 @@ func plainShell(source string, namespaces []wire.NamespaceRef) bool {
 		return true
 	}
 	m := firstWord.FindStringSubmatch(firstLine(text))
-	if m == nil || !commands[m[1]] || !plainCommand.MatchString(text) {
+	if m == nil || !commands[m[1]] || !plainCommand.MatchString(shellComment.ReplaceAllString(text, "")) {
 		return false
 	}
 	for _, w := range word.FindAllString(text, -1) {
@@ -70,10 +74,13 @@ func looksLikeShell(source string) bool {
 	line = prompt.ReplaceAllString(line, "")
 	switch {
 	case assignments.MatchString(line), exportName.MatchString(line), programPath.MatchString(line),
-		withFlag.MatchString(line), shellBlock.MatchString(source):
+		shellBlock.MatchString(source):
 		return true
 	}
 	m := firstWord.FindStringSubmatch(line)
+	if m != nil && withFlag.MatchString(line) && !keywords[m[1]] {
+		return true
+	}
 	return m != nil && commands[m[1]] && !startsOperator(m[2])
 }
 

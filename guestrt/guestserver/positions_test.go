@@ -1,0 +1,108 @@
+package guestserver
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+func TestStackKeepsMappedCellFramesOnly(t *testing.T) {
+	p := positions{lang: javascript}
+	raw := strings.Join([]string{
+		"    at null.x (native)",
+		"    at first (cell.js:1:19)",
+		"    at <anonymous> (cell.js:3:4)",
+		"    at settle (quoin:prelude:10:2)",
+		"    at evil (/etc/passwd:1:1)",
+		"    at cell.js:2:1",
+		"    at spoof (cell.ts:1:1)",
+		"    at host (cell.js:99999999999999999999:1)",
+		"secret text",
+		"    at noColumn (cell.js:7)",
+	}, "\n")
+	want := strings.Join([]string{
+		"    at first (cell.js:1:8)",
+		"    at <anonymous> (cell.js:3:4)",
+		"    at cell.js:2:1",
+		"    at noColumn (cell.js:7:1)",
+	}, "\n")
+	if got := p.mapStack(raw); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestStackIsBounded(t *testing.T) {
+	p := positions{lang: javascript}
+	got := p.mapStack(strings.Repeat("    at f (cell.js:1:20)\n", 10_000))
+	if n := strings.Count(got, "\n") + 1; n != maxFrames {
+		t.Errorf("%d frames, want %d", n, maxFrames)
+	}
+}
+
+func TestTypeScriptErrorsSayWhere(t *testing.T) {
+	for _, c := range []struct{ source, message string }{
+		{"let x: = 1", `Unexpected "=" (cell.ts:1:8)`},
+		{"\n\n  let x: = 1", `Unexpected "=" (cell.ts:3:10)`},
+		{"let é: string = ;", `Unexpected ";" (cell.ts:1:17)`},
+		{"let a = 1;\nfoo(", `Unexpected end of file (cell.ts:2:5)`},
+		{"return 1 }", `Unexpected "}" (cell.ts:1:10)`},
+		{"await f()\nreturn 1 }\n", `Unexpected "}" (cell.ts:2:10)`},
+		{"let s = 'abc", `Unterminated string literal (cell.ts:1:13)`},
+		{"namespace X { export const a = 1 }", "a cell cannot declare a TypeScript namespace or module, use an object (cell.ts:1:11)"},
+	} {
+		_, refusal := prepare(wire.Cell{Language: "typescript", Source: c.source})
+		if refusal == nil {
+			t.Errorf("%q passes", c.source)
+			continue
+		}
+		if refusal.Name != "SyntaxError" || refusal.Message != c.message || refusal.Reason != wire.ReasonTypeScriptFailed {
+			t.Errorf("%q: %s: %s (%s), want %s", c.source, refusal.Name, refusal.Message, refusal.Reason, c.message)
+		}
+	}
+}
+
+func TestLoweringHelpersStayOutOfTheGlobalScope(t *testing.T) {
+	p, refusal := prepare(wire.Cell{Language: "typescript", Source: "using a = f()\nreturn a", Limits: wire.Limits{}.Filled()})
+	if refusal != nil {
+		t.Fatal(refusal.Message)
+	}
+	program := string(p.cell.Source)
+	if !strings.HasPrefix(program, "(()=>{") || !strings.HasSuffix(program, "})()") || !strings.Contains(program, "\nreturn (async () => {") {
+		t.Errorf("program is no single expression:\n%s", program)
+	}
+	line := 0
+	for i, text := range strings.Split(program, "\n") {
+		if strings.Contains(text, "return a") {
+			line = i + 1
+		}
+	}
+	if l, _, ok := p.at.original(line, 5); !ok || l != 2 {
+		t.Errorf("engine line %d maps to line %d, %v, want 2", line, l, ok)
+	}
+}
+
+func TestImageKeepsTheSourceMap(t *testing.T) {
+	p, refusal := prepare(wire.Cell{Language: "typescript", Source: "let a: number = 1\n\nthrow a", Limits: wire.Limits{}.Filled()})
+	if refusal != nil {
+		t.Fatal(refusal.Message)
+	}
+	e := &fakeEngine{}
+	g := &guest{vm: &fakeVM{engine: e}, at: p.at}
+	image, err := g.image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := restoreGuest(e, image, wire.Limits{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back.at.lang != typescript || string(back.at.sourceMap) != string(p.at.sourceMap) {
+		t.Error("the source map is lost")
+	}
+	for n := range image {
+		if g, err := restoreGuest(e, image[:n], wire.Limits{}, nil); err == nil && n < imageHeader {
+			t.Errorf("an image cut to %d bytes gives %v", n, g)
+		}
+	}
+}
