@@ -1,0 +1,49 @@
+package plugins
+
+// State is where a plugin is in its life.
+type State uint8
+
+// The states of a supervised plugin.
+const (
+	// StateStarting: the first process is coming up.
+	StateStarting State = iota
+	// StateRunning: calls are served.
+	StateRunning
+	// StateRestarting: the process died and another is on its way. Tools and
+	// namespaces stay; calls fail until it is there.
+	StateRestarting
+	// StateDisabled: refused, or died too often. It offers nothing.
+	StateDisabled
+	// StateStopped: the supervisor was closed.
+	StateStopped
+)
+
+var stateNames = [...]string{"starting", "running", "restarting", "disabled", "stopped"}
+
+// String returns the lower-case word for s.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return "unknown"
+}
+
+// Status is what a supervisor knows about one plugin at one moment.
+type Status struct {
+	// ID is the name of the plugin's folder.
+	ID string
+	// Dir is the plugin's folder.
+	Dir string
+	// Version is the manifest's; empty if the manifest cannot be read.
+	Version string
+	State   State
+	// Reason says why the plugin is disabled or restarting.
+	Reason string
+	// Restarts counts the processes started after the first.
+	Restarts int
+	// PID is the live process's number; empty without one.
+	PID string
+	// Tools and Namespaces are the names on offer.
+	Tools      []string
+	Namespaces []string
+}

@@ -1,0 +1,233 @@
+package plugins
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// SupervisorOptions say how the plugins of a directory are run. Only DataDir is
+// required.
+type SupervisorOptions struct {
+	// DataDir holds one folder per plugin, named by its id.
+	DataDir string
+	// Configs are the plugins' configurations by plugin id.
+	Configs map[string]json.RawMessage
+	// RunDir, Logger, StartTimeout, CallTimeout and CloseTimeout are those of
+	// [Options], for every plugin.
+	RunDir       string
+	Logger       *slog.Logger
+	StartTimeout time.Duration
+	CallTimeout  time.Duration
+	CloseTimeout time.Duration
+	// DrainTimeout is how long Close waits for running calls. Defaults to 5 s.
+	DrainTimeout time.Duration
+	// HealthTimeout is how long a plugin may take to answer the question that
+	// follows a call that ran out of time; one that does not answer is killed
+	// and restarted. Defaults to 5 s.
+	HealthTimeout time.Duration
+	// Restart says how often and how soon a plugin that died comes back.
+	Restart RestartPolicy
+	// OnChange is called, without arguments and one call at a time, after the
+	// state, the tools or the namespaces of any plugin have changed. It must
+	// not call Close. Defaults to nothing.
+	OnChange func()
+
+	clock clock
+}
+
+// RestartPolicy bounds restarts. The zero value means the defaults.
+type RestartPolicy struct {
+	// Budget is the number of restarts within Window after which a plugin is
+	// disabled. Defaults to 5; negative means none.
+	Budget int
+	// Window defaults to 10 min.
+	Window time.Duration
+	// FirstDelay precedes the first restart within Window; each further one
+	// waits twice as long as the one before, up to MaxDelay. Defaults to 100 ms.
+	FirstDelay time.Duration
+	// MaxDelay defaults to 30 s.
+	MaxDelay time.Duration
+}
+
+// withDefaults fills in the defaults.
+func (r RestartPolicy) withDefaults() RestartPolicy {
+	if r.Budget == 0 {
+		r.Budget = 5
+	}
+	r.Budget = max(r.Budget, 0)
+	r.Window = orDefault(r.Window, 10*time.Minute)
+	r.FirstDelay = orDefault(r.FirstDelay, 100*time.Millisecond)
+	r.MaxDelay = orDefault(r.MaxDelay, 30*time.Second)
+	return r
+}
+
+// Supervisor runs the plugins of a directory, brings back those that die, and
+// leads every call to the live process. It is safe for concurrent use.
+type Supervisor struct {
+	options SupervisorOptions
+	run     *runDir
+	plugins []*supervised // sorted by id; fixed after Supervise
+
+	notify sync.Mutex // held while OnChange runs
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// OwnedTool is a tool and the plugin it belongs to.
+type OwnedTool struct {
+	PluginID string
+	protocol.ToolInfo
+}
+
+// Supervise loads every plugin in dir, all at once, and returns when each has
+// come up or failed. A plugin that cannot be loaded does not hide the others:
+// its Status says why. The error is about dir or the options. The plugins
+// outlive ctx, which bounds the loading only.
+func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Supervisor, error) {
+	if o.DataDir == "" {
+		return nil, errors.New("plugins: SupervisorOptions.DataDir is required")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.clock == nil {
+		o.clock = systemClock{}
+	}
+	o.DrainTimeout = orDefault(o.DrainTimeout, 5*time.Second)
+	o.HealthTimeout = orDefault(o.HealthTimeout, 5*time.Second)
+	o.Restart = o.Restart.withDefaults()
+	found, err := Discover(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Supervisor{options: o}
+	if s.run, err = openRunDir(o.RunDir); err != nil {
+		return nil, err
+	}
+	var loading sync.WaitGroup
+	for _, f := range found {
+		p := newSupervised(f, s.processOptions(f.ID()), o, s.run.path, s.changed)
+		s.plugins = append(s.plugins, p)
+		loading.Go(func() { p.begin(ctx) })
+	}
+	loading.Wait()
+	return s, nil
+}
+
+// processOptions are the options of one plugin's processes.
+func (s *Supervisor) processOptions(id string) Options {
+	return Options{
+		DataDir:      filepath.Join(s.options.DataDir, id),
+		Config:       s.options.Configs[id],
+		Logger:       s.options.Logger,
+		StartTimeout: s.options.StartTimeout,
+		CallTimeout:  s.options.CallTimeout,
+		CloseTimeout: s.options.CloseTimeout,
+		clock:        s.options.clock,
+	}
+}
+
+// changed tells the owner, one call at a time.
+func (s *Supervisor) changed() {
+	if s.options.OnChange == nil {
+		return
+	}
+	s.notify.Lock()
+	defer s.notify.Unlock()
+	s.options.OnChange()
+}
+
+// Plugins returns the state of every plugin, sorted by id.
+func (s *Supervisor) Plugins() []Status {
+	out := make([]Status, len(s.plugins))
+	for i, p := range s.plugins {
+		out[i] = p.status()
+	}
+	return out
+}
+
+// Tools returns the tools of the plugins that are running or coming back,
+// sorted by plugin and name.
+func (s *Supervisor) Tools() []OwnedTool {
+	var out []OwnedTool
+	for _, p := range s.plugins {
+		d := p.offered()
+		if d == nil {
+			continue
+		}
+		from := len(out)
+		for _, t := range d.Tools {
+			out = append(out, OwnedTool{PluginID: p.id, ToolInfo: t})
+		}
+		slices.SortFunc(out[from:], func(a, b OwnedTool) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	return out
+}
+
+// Registrations returns the namespaces of the plugins that are running or
+// coming back, sorted by plugin and id. Their functions call the live process.
+func (s *Supervisor) Registrations() []namespaces.Registration {
+	var out []namespaces.Registration
+	for _, p := range s.plugins {
+		d := p.offered()
+		if d == nil {
+			continue
+		}
+		from := len(out)
+		for _, n := range d.Namespaces {
+			out = append(out, p.registration(n))
+		}
+		slices.SortFunc(out[from:], func(a, b namespaces.Registration) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	return out
+}
+
+// CallTool is [Process.CallTool] on the live process of a plugin. Without one
+// the error names the plugin and the reason.
+func (s *Supervisor) CallTool(ctx context.Context, pluginID string, req CallRequest, progress func(json.RawMessage)) (json.RawMessage, error) {
+	p, err := s.plugin(pluginID)
+	if err != nil {
+		return nil, err
+	}
+	return p.callTool(ctx, req, progress)
+}
+
+// plugin finds a plugin by its id.
+func (s *Supervisor) plugin(id string) (*supervised, error) {
+	i, ok := slices.BinarySearchFunc(s.plugins, id, func(p *supervised, id string) int { return cmp.Compare(p.id, id) })
+	if !ok {
+		return nil, protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "there is no plugin %q", id)
+	}
+	return s.plugins[i], nil
+}
+
+// Close drains and stops every plugin, all at once, and returns when their
+// processes are gone. Its time is bounded by DrainTimeout and CloseTimeout.
+func (s *Supervisor) Close() error {
+	s.closeOnce.Do(func() {
+		errs := make([]error, len(s.plugins))
+		var closing sync.WaitGroup
+		for i, p := range s.plugins {
+			closing.Go(func() {
+				if err := p.close(); err != nil {
+					errs[i] = fmt.Errorf("plugin %s: %w", p.id, err)
+				}
+			})
+		}
+		closing.Wait()
+		s.closeErr = errors.Join(append(errs, s.run.close())...)
+	})
+	return s.closeErr
+}
