@@ -1,0 +1,152 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/transcripts")
+
+type line struct {
+	from Side
+	m    Message
+}
+
+func (l line) String() string {
+	arrow := ">"
+	if l.from == Worker {
+		arrow = "<"
+	}
+	return fmt.Sprintf("%s %v", arrow, l.m.Type())
+}
+
+type conversation struct {
+	name, comment string
+	lines         []line
+}
+
+func host(m Message) line   { return line{Host, m} }
+func worker(m Message) line { return line{Worker, m} }
+
+var hello = []line{
+	host(&Hello{Version: 1, BuildID: [32]byte{0xab, 31: 0xcd}}),
+	worker(&Ready{Version: 1, EngineID: "engine/1", Layers: []Layer{{"user", LayerOn, "uid 65534"}, {"seccomp", LayerOff, ""}, {"rlimits", LayerFailed, "refused"}}}),
+}
+
+var conversations = []conversation{
+	{"trivial", "A cell that returns at once.", append(hello,
+		host(&Start{Cell: Cell{Language: "javascript", Source: "return 1+1"}, BudgetMicros: 9_950_000}),
+		worker(&Report{Status: StatusDone, Value: []byte("2"), TimerMillis: -1, CPUMicros: 120, HeapBytes: 300_000, HeapPeakBytes: 310_000}),
+		host(&Reset{}),
+		worker(hello[1].m),
+	)},
+	{"calls", "A cell that calls tools, emits output and fails in the end.", append(hello,
+		host(&Start{Cell: Cell{Language: "typescript", Source: "await Issues.list()", Namespaces: []NamespaceRef{{"Issues", "issues"}}, Limits: Limits{}.Filled()}}),
+		worker(&Report{
+			Requests: []Request{
+				{ID: 1, Method: MethodCall, Target: "quoin:core:echo", Args: []byte(`{"a":1}`)},
+				{ID: 2, Method: MethodSearch, Target: "files", Args: []byte(`{"limit":3}`)},
+				{ID: 3, Method: MethodDescribe, Target: "echo"},
+				{ID: 5, Method: MethodNamespace, Target: "issues", Path: []string{"list"}, Args: []byte(`[]`)},
+				{ID: 6, Method: MethodYield, Target: "why"},
+			},
+			Output:  []Output{{OutputText, []byte(`"hé"`)}, {OutputJSON, []byte(`{"b":[null]}`)}},
+			Pending: 5, TimerMillis: 250,
+		}),
+		host(&Turn{Settlements: []Settlement{{1, true, []byte(`"ok"`)}, {5, false, []byte(`{"message":"no","code":"x"}`)}}, BudgetMicros: 1}),
+		worker(&Report{Status: StatusFailed, TimerMillis: -1, Err: &GuestError{
+			Name: "Error", Message: "no", Stack: "    at cell.ts:1:7", Code: CodeInternal, Reason: ReasonGuestException, Phase: PhaseGuest}}),
+	)},
+	{"files", "Virtual files are fetched in the middle of a turn.", append(hello,
+		host(&Start{Cell: Cell{Language: "javascript", Source: "return ALL_TOOLS"}}),
+		worker(&NeedFile{"catalog.json"}),
+		host(&FileData{true, []byte("[]")}),
+		worker(&NeedFile{"namespaces/x.json"}),
+		host(&FileData{}),
+		worker(&Report{Status: StatusDone, Value: []byte("[]"), TimerMillis: -1}),
+	)},
+	{"suspend", "A guest is taken out of one worker and put into another.", append(hello,
+		host(&Snapshot{MaxBytes: 10 << 20}),
+		worker(&Image{[]byte("image")}),
+		host(&Restore{[]byte("image"), Limits{MemoryBytes: 64 << 20}}),
+		worker(&Restored{}),
+	)},
+	{"faults", "What the worker cannot do.", append(hello,
+		host(&Restore{Image: []byte("bad")}),
+		worker(&Fault{CodeInvalidInput, ReasonSnapshotRestore, "the image is damaged"}),
+		host(&Snapshot{1}),
+		worker(&Fault{Code: CodeSnapshotLimit, Message: "too large"}),
+	)},
+}
+
+// lineBytes returns the frames of one message.
+func lineBytes(t testing.TB, l line) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := NewConn(1-l.from, stream{nil, &b}).Send(l.m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestTranscripts pins the bytes of protocol version 1: the stored conversations
+// decode to today's messages and today's messages encode to the stored bytes.
+func TestTranscripts(t *testing.T) {
+	for _, c := range conversations {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join("testdata", "transcripts", c.name+".txtar")
+			if *update {
+				write(t, path, c)
+			}
+			a, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(a.Files) != len(c.lines) {
+				t.Fatalf("%d messages stored, %d expected", len(a.Files), len(c.lines))
+			}
+			for i, l := range c.lines {
+				check(t, a.Files[i], l)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, f txtar.File, l line) {
+	t.Helper()
+	if f.Name != l.String() {
+		t.Errorf("message %q is stored as %q", l, f.Name)
+	}
+	if diff := cmp.Diff(string(f.Data), hex.Dump(lineBytes(t, l))); diff != "" {
+		t.Errorf("%v: the bytes changed (-stored +now):\n%s", l, diff)
+	}
+	m, err := receive(l.from, lineBytes(t, l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(l.m, m); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func write(t *testing.T, path string, c conversation) {
+	t.Helper()
+	a := txtar.Archive{Comment: []byte(c.comment + "\n")}
+	for _, l := range c.lines {
+		a.Files = append(a.Files, txtar.File{Name: l.String(), Data: []byte(hex.Dump(lineBytes(t, l)))})
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, txtar.Format(&a), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
