@@ -122,6 +122,7 @@ func (e *Engine) attach(o engine.Options, l wire.Limits) *vm {
 	c.limits = l
 	c.setMemoryLimit(l.MemoryBytes)
 	c.context().Frandom_state = seedState(o.Seed)
+	c.context().Finterrupt_counter = pollEvery
 	e.vm = v
 	return v
 }

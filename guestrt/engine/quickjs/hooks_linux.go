@@ -76,10 +76,15 @@ func (c *control) account(st *lib.TJSMallocState) {
 	c.boundCollection()
 }
 
-// hookInterrupt is polled every ten thousand branches and calls. Not 0 ends
-// the guest with an exception that it cannot catch.
+// pollEvery is how many calls and backward branches pass between two polls.
+// QuickJS would make it ten thousand, which is seconds where each is dear.
+const pollEvery = 500
+
+// hookInterrupt is polled while guest code runs. Not 0 ends the guest with an
+// exception that it cannot catch.
 func hookInterrupt(tls *libc.TLS, rt, opaque uintptr) int32 {
 	v := running
+	ctl().context().Finterrupt_counter = pollEvery
 	if v == nil || !v.over() {
 		return 0
 	}

@@ -100,18 +100,53 @@ func (v *vm) turn(op string, deadline time.Time, enter func() (*wire.GuestError,
 	began := cpuTime()
 	v.deadline = deadline
 	err = v.guard(func() (err error) {
-		r, err = v.advance(enter)
-		return err
+		if r, err = v.advance(enter); err != nil {
+			return err
+		}
+		r.HeapBytes, r.HeapPeakBytes = ctl().heap.live, ctl().heap.peak
+		if r.Status == wire.StatusFailed && len(r.Output) == 0 {
+			r.Output = v.lastOutput()
+		}
+		return nil
 	})
 	if err != nil {
 		v.broken = true
 		return wire.Report{}, fmt.Errorf("quickjs: %s: %w", op, err)
 	}
-	c := ctl()
 	v.finished = r.Status != wire.StatusIdle
 	r.CPUMicros = uint64((cpuTime() - began) / time.Microsecond)
-	r.HeapBytes, r.HeapPeakBytes = c.heap.live, c.heap.peak
 	return r, nil
+}
+
+// Grants for reading the output of a guest that was stopped.
+const (
+	graceTime   = 20 * time.Millisecond
+	graceMemory = 4 << 20
+)
+
+// lastOutput returns what a failed guest had emitted. The guest gets no more
+// of the turn: only the prelude's report runs, under a little time and memory
+// of its own. What cannot be read that way is given up.
+func (v *vm) lastOutput() []wire.Output {
+	c := ctl()
+	if !c.quiescent() {
+		return nil
+	}
+	defer func(end ending) { v.end = end }(v.end)
+	v.end, v.deadline = endNone, time.Now().Add(graceTime)
+	c.kill = 0
+	c.heap.limit = c.full + graceMemory
+	text := v.js.call(c.drain)
+	if isException(text) {
+		v.js.dropException()
+		return nil
+	}
+	defer v.js.free(text)
+	r, err := v.readDrain(text)
+	if err != nil {
+		return nil
+	}
+	return r.Output
 }
 
 func (v *vm) advance(enter func() (*wire.GuestError, error)) (wire.Report, error) {
