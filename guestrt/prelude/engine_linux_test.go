@@ -2,6 +2,7 @@ package prelude_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,15 +17,19 @@ type real struct {
 	vm engine.VM
 }
 
+func options(limits wire.Limits) engine.Options {
+	return engine.Options{Limits: limits, Files: func(path string) ([]byte, bool) {
+		text, found := hostFiles[path]
+		return []byte(text), found
+	}}
+}
+
 // patience is far above what any cell here needs.
 const patience = time.Minute
 
 func newReal(t *testing.T, e engine.Engine, limits wire.Limits) *real {
 	t.Helper()
-	vm, err := e.New(engine.Options{Limits: limits, Files: func(path string) ([]byte, bool) {
-		text, found := hostFiles[path]
-		return []byte(text), found
-	}})
+	vm, err := e.New(options(limits))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +85,62 @@ func openEngine(t *testing.T) *quickjs.Engine {
 		}
 	})
 	return e
+}
+
+// hopper is a guest that moves to a fresh VM between any two turns.
+type hopper struct {
+	real
+	engine engine.Engine
+}
+
+func (g *hopper) turn(in []wire.Settlement) turn {
+	g.t.Helper()
+	image, err := g.vm.Snapshot()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if err := g.vm.Discard(); err != nil {
+		g.t.Fatal(err)
+	}
+	g.vm, err = g.engine.Restore(image, options(wire.Limits{}))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return g.real.turn(in)
+}
+
+// TestCellsAcrossSnapshots runs the cells with a snapshot before every turn:
+// calls, timers and what the guest did to its built-ins move along.
+func TestCellsAcrossSnapshots(t *testing.T) {
+	e := openEngine(t)
+	for file, cells := range readCells(t, "testdata/js/*.js") {
+		for _, c := range cells {
+			t.Run(file+"/"+c.name, func(t *testing.T) {
+				g := &hopper{engine: e}
+				g.real = real{t, nil}
+				vm, err := e.New(options(wire.Limits{}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.vm = vm
+				t.Cleanup(func() {
+					if err := g.vm.Discard(); err != nil {
+						t.Errorf("discarding the VM: %v", err)
+					}
+				})
+				c.check(t, g)
+			})
+		}
+	}
+}
+
+// TestFailedCallPointsAtTheCall: the stack is the cell's, without the bridge.
+func TestFailedCallPointsAtTheCall(t *testing.T) {
+	g := newReal(t, openEngine(t), wire.Limits{})
+	got := run(t, g, "const f = async () => {\n  await tools.call('fail')\n}\nawait f()", `{}`, false)
+	if got.Err == nil || !strings.Contains(got.Err.Stack, "at f (cell.js:2:") || strings.Contains(got.Err.Stack, "prelude") {
+		t.Errorf("failure %+v", got.Err)
+	}
 }
 
 // TestCellsInEngine runs the same cells, and those that need the engine's own

@@ -35,7 +35,6 @@ export function inputError(message: string, toolId?: string): Error {
  * that its stack shows the call and not the bridge.
  */
 export function fillError(error: Error, from: CallError): Error {
-  if (typeof from !== "object" || from === null) from = {};
   const message = $.ownValue(from, "message");
   $.define(error, "message", typeof message === "string" ? message : "the call failed", false, true);
   $.define(error, "stack", guestFrames(ownStack(error)), false, true);

@@ -149,7 +149,7 @@ export function newList(): any[] {
   return setPrototypeOf([], null);
 }
 
-/** Reads a property that the object itself owns, else undefined. */
+/** Reads a property that an object itself owns, else undefined. */
 export function ownValue(target: any, key: string): any {
-  return hasOwn(target, key) ? target[key] : undefined;
+  return typeof target === "object" && target !== null && hasOwn(target, key) ? target[key] : undefined;
 }

@@ -58,6 +58,7 @@ return seen
 let depth = 0
 Object.defineProperty(Object.prototype, "then", {get() { if (depth++ < 3) tools.call("raw", {JSON: '{"n":1}'}); return undefined }, configurable: true})
 await tools.call("raw", {JSON: '{"n":0}'})
+for (let i = 0; i < 5; i++) await tools.call("raw", {JSON: "0"})
 delete Object.prototype.then
 return depth >= 3
 //=> true
@@ -91,7 +92,7 @@ return [r.map((x) => Object.keys(x.options)), Object.keys(e), Object.hasOwn(e, "
 //=> [[[],[]],[],false,"m"]
 
 //// accessors for descriptor fields on Object.prototype
-for (const k of ["get", "set", "value", "writable", "enumerable", "configurable"]) Object.defineProperty(Object.prototype, k, {get() { throw new Error("descriptor " + k) }, set(v) {}, configurable: true})
+for (const k of ["get", "set", "value", "writable", "enumerable", "configurable"]) Object.defineProperty(Object.prototype, k, {__proto__: null, get() { throw new Error("descriptor " + k) }, set(v) {}, configurable: true})
 const list = [typeof tools.web_search, Issues.version, ALL_TOOLS.length]
 const p = tools.call("fail")
 let code
@@ -155,7 +156,6 @@ return [await tools.echo(1), message]
 
 //// Function.prototype
 for (const k of ["call", "apply", "bind", "toString"]) Function.prototype[k] = () => { throw new Error("forged " + k) }
-Object.defineProperty(Function.prototype, Symbol.hasInstance, {value: () => { throw new Error("forged instanceof") }})
 json({d: new Date(0), m: new Map()}); console.log(new Error("x"))
 setTimeout(() => text("timer"), 0)
 const r = await tools.echo({f() {}, a: 1})
@@ -204,6 +204,15 @@ return [await tools.echo({c: 1}), Issues.version, ALL_TOOLS.length]
 //out ["json", {"a": [1]}]
 //out ["text", "{\"b\":1}"]
 
+//// the global undefined, NaN and Infinity, which this engine lets a guest redefine
+for (const k of ["undefined", "NaN", "Infinity", "globalThis"]) try { Object.defineProperty(globalThis, k, {value: 1}) } catch {}
+json({a: void 0, b: 0 / 0, c: [1 / 0]}); text(void 0)
+await tools.search(void 0, {limit: void 0})
+return [await tools.echo(void 0), typeof tools.nope, Issues.version, void 0]
+//=> [{},"undefined","1.2",null]
+//out ["json", {"b": null, "c": [null]}]
+//out ["text", "undefined"]
+
 //// patches between a call and its answer
 const p = tools.call("echo", {a: 1}), q = tools.call("fail")
 JSON.parse = () => ({forged: true})
@@ -250,3 +259,31 @@ let code
 try { await tools.call("fail") } catch (e) { code = e.code }
 return [await tools.echo({a: [1]}), Issues.version, code]
 //=> [{"a":[1]},"1.2","tool_error"]
+
+//// every global that can go is gone
+const {ownKeys, deleteProperty} = Reflect, g = globalThis
+const keep = {Promise, Map}
+for (const k of ownKeys(g)) deleteProperty(g, k)
+json({a: [new keep.Map([[1, 2]])]}); console.log({b: 1}, new keep.Promise(() => {}))
+setTimeout(() => text("timer"), 0)
+let code
+try { await tools.call("fail") } catch (e) { code = e.code }
+await new keep.Promise((r) => setTimeout(r, 1))
+return [await tools.echo({c: 1}), namespaces.Issues.version, ALL_TOOLS.length, code, await tools.search("é")]
+//=> [{"c":1},"1.2",2,"tool_error",{"options":{},"query":"é"}]
+//out ["json", {"a": [[[1, 2]]]}]
+//out ["text", "{\"b\":1} {}"]
+//out ["text", "timer"]
+
+//// a failure report runs no patched built-in
+const e = new RangeError("kept"), f = {a: [1]}
+JSON.stringify = Error.prototype.toString = () => { throw new Error("forged") }
+Object.getPrototypeOf = () => { throw new Error("forged") }
+for (const k of Object.getOwnPropertyNames(String.prototype)) if (k !== "constructor" && k !== "length") String.prototype[k] = () => "forged"
+throw e
+//! RangeError: kept
+
+//// a failure report of a plain object runs no patched built-in
+JSON.stringify = () => '"forged"'; Object.keys = () => ["forged"]; Object.prototype.toJSON = () => "forged"
+throw {a: [1]}
+//! {"a":[1]}
