@@ -69,7 +69,10 @@ func Start(ctx context.Context, found Found, o Options) (*Process, error) {
 	}
 	p, err := start(ctx, found, o, run.path)
 	if err != nil {
-		return nil, errors.Join(err, run.close())
+		if cleanup := run.close(); cleanup != nil {
+			err = &StartError{PluginID: found.ID(), Err: errors.Join(err, cleanup)}
+		}
+		return nil, err
 	}
 	p.run = run
 	return p, nil
@@ -90,7 +93,10 @@ func start(ctx context.Context, found Found, o Options, runPath string) (*Proces
 	p := &Process{found: found, options: o, log: newPluginLog(o.Logger, found.ID(), o.clock)}
 	refused, err := p.bringUp(ctx, runPath)
 	if err != nil {
-		return nil, &StartError{PluginID: found.ID(), Refused: refused, Err: errors.Join(err, p.discard())}
+		if cleanup := p.discard(); cleanup != nil {
+			err = errors.Join(err, cleanup)
+		}
+		return nil, &StartError{PluginID: found.ID(), Refused: refused, Err: err}
 	}
 	return p, nil
 }

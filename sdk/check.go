@@ -3,9 +3,7 @@ package sdk
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -52,18 +50,22 @@ func (c *inputCheck) validate(input json.RawMessage) error {
 
 // prepare checks an input and returns it with defaults filled in.
 func (c *inputCheck) prepare(input json.RawMessage) (json.RawMessage, error) {
-	tree, err := decodeInput(input)
-	if err != nil {
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	if c.defaults {
+		var err error
+		if input, err = c.fill(input); err != nil {
+			return nil, err
+		}
+	}
+	var tree any
+	if err := json.Unmarshal(input, &tree); err != nil {
 		return nil, c.refuse("the input is not JSON: %v", err)
 	}
 	object, ok := tree.(map[string]any)
 	if !ok {
 		return nil, c.refuse("the input must be an object, got %s", shortJSON(tree))
-	}
-	if c.defaults {
-		if err := c.resolved.ApplyDefaults(&object); err != nil {
-			return nil, c.refuse("%v", err)
-		}
 	}
 	if err := c.resolved.Validate(object); err != nil {
 		found := problems(c.schema, object, "")
@@ -72,8 +74,20 @@ func (c *inputCheck) prepare(input json.RawMessage) (json.RawMessage, error) {
 		}
 		return nil, c.refuse("%s", joinProblems(found))
 	}
-	if !c.defaults {
-		return input, nil
+	return input, nil
+}
+
+// fill returns an input with its defaults. Anything but an object is returned
+// as it is; numbers keep their digits.
+func (c *inputCheck) fill(input json.RawMessage) (json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(input))
+	d.UseNumber()
+	var object map[string]any
+	if err := d.Decode(&object); err != nil || object == nil || d.More() {
+		return input, nil // the check that follows says what is wrong
+	}
+	if err := c.resolved.ApplyDefaults(&object); err != nil {
+		return nil, c.refuse("%v", err)
 	}
 	return json.Marshal(object)
 }
@@ -85,22 +99,6 @@ func (c *inputCheck) refuse(format string, args ...any) error {
 		message += ". The input is " + fields
 	}
 	return protocol.NewError(protocol.KindInput, protocol.CodeInvalidInput, "%s", message)
-}
-
-func decodeInput(input json.RawMessage) (any, error) {
-	if len(input) == 0 {
-		return map[string]any{}, nil
-	}
-	d := json.NewDecoder(bytes.NewReader(input))
-	d.UseNumber()
-	var tree any
-	if err := d.Decode(&tree); err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one JSON value")
-	}
-	return tree, nil
 }
 
 // describeFields is the shape of an object in one line: {id: string, limit?: integer}.

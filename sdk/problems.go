@@ -31,7 +31,7 @@ func problems(s *jsonschema.Schema, v any, path string) []string {
 			found = append(found, problems(s.Items, item, fmt.Sprintf("%s[%d]", path, i))...)
 		}
 		return found
-	case json.Number:
+	case float64:
 		return numberProblems(s, v, path)
 	case string:
 		return lengthProblems(s, v, path)
@@ -60,17 +60,13 @@ func objectProblems(s *jsonschema.Schema, v map[string]any, path string) []strin
 	return found
 }
 
-func numberProblems(s *jsonschema.Schema, n json.Number, path string) []string {
-	f, err := n.Float64()
-	if err != nil {
-		return nil
-	}
+func numberProblems(s *jsonschema.Schema, f float64, path string) []string {
 	var found []string
 	if s.Minimum != nil && f < *s.Minimum {
-		found = append(found, fmt.Sprintf("%s: expected at least %v, got %s", fieldName(path), *s.Minimum, n))
+		found = append(found, fmt.Sprintf("%s: expected at least %v, got %v", fieldName(path), *s.Minimum, f))
 	}
 	if s.Maximum != nil && f > *s.Maximum {
-		found = append(found, fmt.Sprintf("%s: expected at most %v, got %s", fieldName(path), *s.Maximum, n))
+		found = append(found, fmt.Sprintf("%s: expected at most %v, got %v", fieldName(path), *s.Maximum, f))
 	}
 	return found
 }
@@ -111,8 +107,8 @@ func jsonType(v any) string {
 		return "string"
 	case []any:
 		return "array"
-	case json.Number:
-		if f, err := v.Float64(); err == nil && f == math.Trunc(f) {
+	case float64:
+		if v == math.Trunc(v) {
 			return "integer"
 		}
 		return "number"
