@@ -145,7 +145,7 @@ func (r *run) ofTool(tool *catalog.Tool, err error) *callError {
 	case errors.As(err, &pe):
 		out.Message, out.Code = pe.Message, pe.Code
 		switch pe.Kind {
-		case protocol.KindTimeout, protocol.KindCancelled, protocol.KindProcess, protocol.KindPlugin, protocol.KindUnknown:
+		case protocol.KindTimeout, protocol.KindCancelled, protocol.KindProcess, protocol.KindProtocol, protocol.KindPlugin, protocol.KindUnknown:
 			out.unknown = !tool.ReadOnly && pe.Code != protocol.CodeDisabled && pe.Code != protocol.CodeDraining
 		}
 	case r.ctx.Err() != nil:

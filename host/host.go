@@ -64,7 +64,9 @@ type Host struct {
 	schemas  *catalog.Schemas
 	store    runstore.Store
 	tempDir  string
-	view     atomic.Pointer[view]
+
+	viewMu sync.Mutex // orders changes of view; guards plugins while they start
+	view   atomic.Pointer[view]
 
 	mu     sync.Mutex
 	closed bool
@@ -115,6 +117,8 @@ func (h *Host) start(ctx context.Context) (err error) {
 	if err := h.startPlugins(ctx); err != nil {
 		return err
 	}
+	h.viewMu.Lock()
+	defer h.viewMu.Unlock()
 	return h.refresh()
 }
 
@@ -126,12 +130,15 @@ func (h *Host) startPlugins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.plugins, err = plugins.Supervise(ctx, h.cfg.PluginDir, plugins.SupervisorOptions{
+	s, err := plugins.Supervise(ctx, h.cfg.PluginDir, plugins.SupervisorOptions{
 		DataDir:  data,
-		Config:   h.cfg.PluginConfig,
+		Configs:  h.cfg.PluginConfig,
 		Logger:   h.log,
 		OnChange: h.pluginsChanged,
 	})
+	h.viewMu.Lock()
+	defer h.viewMu.Unlock()
+	h.plugins = s
 	return err
 }
 

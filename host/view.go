@@ -29,12 +29,18 @@ func (v *view) namespace(id string) (*namespaces.Registration, bool) {
 // pluginsChanged keeps the old view when the new one cannot be made: the tools
 // of a plugin that is gone then fail one by one, with its name.
 func (h *Host) pluginsChanged() {
+	h.viewMu.Lock()
+	defer h.viewMu.Unlock()
+	if h.plugins == nil {
+		return // the first view is made once all of them have started
+	}
 	if err := h.refresh(); err != nil {
 		h.log.Error("tools were not updated after a change of plugins", "error", err)
 	}
 }
 
 // refresh makes the view anew of the embedder's tools and the live plugins.
+// The caller holds viewMu.
 func (h *Host) refresh() error {
 	tools := append([]catalog.Tool(nil), h.cfg.Tools...)
 	if h.plugins != nil {
@@ -74,7 +80,7 @@ func (h *Host) register(regs []namespaces.Registration) {
 }
 
 // pluginTool makes a catalog tool that calls the plugin's live process.
-func (h *Host) pluginTool(t plugins.Tool) catalog.Tool {
+func (h *Host) pluginTool(t plugins.OwnedTool) catalog.Tool {
 	examples := make([]catalog.Example, 0, len(t.Examples))
 	for _, e := range t.Examples {
 		examples = append(examples, catalog.Example{Description: e.Description, Input: e.Input, Output: e.Output})

@@ -1,0 +1,166 @@
+package bench_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/sdk"
+)
+
+// pluginName is the name under which this binary serves as a plugin.
+const pluginName = "echo"
+
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == pluginName {
+		sdk.Serve(echoPlugin())
+		return
+	}
+	code := m.Run()
+	table.print()
+	os.Exit(code)
+}
+
+type echoInput struct {
+	N int `json:"n" jsonschema:"number to return"`
+}
+
+// echoPlugin does nothing but answer, so that what is measured is the way there
+// and back.
+func echoPlugin() *sdk.Plugin {
+	p := sdk.New(sdk.Info{ID: pluginName, Version: "1.0.0", Description: "Returns its input."}, nil)
+	echo := sdk.AddTool(p, sdk.Tool{Name: "echo", Description: "Returns its input.", ReadOnly: true},
+		func(_ context.Context, _ *sdk.Call, in echoInput) (echoInput, error) { return in, nil })
+	p.AddNamespace(sdk.Namespace{
+		ID: pluginName, Global: "Echo", Description: "Returns its input.",
+		Scope: sdk.Scope{"call": sdk.Verb(echo).Positional("n")},
+	})
+	return p
+}
+
+// pluginDir makes a plugin directory in which this binary is the plugin.
+func pluginDir(b *testing.B) string {
+	b.Helper()
+	dir := filepath.Join(b.TempDir(), "plugins")
+	own := filepath.Join(dir, pluginName)
+	if err := os.MkdirAll(own, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	src, err := os.Open(exe)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(filepath.Join(own, pluginName), os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := io.Copy(dst, src); err != nil {
+		b.Fatal(err)
+	}
+	if err := dst.Close(); err != nil {
+		b.Fatal(err)
+	}
+	manifest := `{"id": "echo", "version": "1.0.0", "protocol": 1, "command": "./echo"}`
+	if err := os.WriteFile(filepath.Join(own, "plugin.json"), []byte(manifest), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+// newHost starts a host with the guest that make build has made.
+func newHost(b *testing.B, cfg host.Config) *host.Host {
+	b.Helper()
+	guest, err := filepath.Abs("../../bin/quoin-guest")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := os.Stat(guest); err != nil {
+		b.Fatalf("%v: run make build first", err)
+	}
+	cfg.GuestPath = guest
+	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	h, err := host.New(context.Background(), cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return h
+}
+
+// manyTools is a catalog as large gateways have them.
+func manyTools(n int) []catalog.Tool {
+	tools := make([]catalog.Tool, n)
+	for i := range tools {
+		tools[i] = catalog.Tool{
+			Name:        fmt.Sprintf("service%d_operation%d", i/100, i),
+			Description: fmt.Sprintf("Operation %d of a service with a description of ordinary length, so that the catalog has an ordinary size.", i),
+			Parameters:  json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","description":"which one"},"limit":{"type":"integer"}},"required":["id"]}`),
+		}
+	}
+	return tools
+}
+
+// samples are the durations of one case.
+type samples struct {
+	name, goal string
+	d          []time.Duration
+}
+
+func (s *samples) quantile(q float64) time.Duration {
+	d := slices.Sorted(slices.Values(s.d))
+	return d[min(len(d)-1, int(q*float64(len(d))))]
+}
+
+// report adds the case to the table and its quantiles to the benchmark's line.
+func (s *samples) report(b *testing.B) {
+	b.Helper()
+	b.ReportMetric(float64(s.quantile(0.50).Nanoseconds())/1e6, "p50-ms")
+	b.ReportMetric(float64(s.quantile(0.99).Nanoseconds())/1e6, "p99-ms")
+	table.add(s)
+}
+
+// results is the table, one row per case: the run with the most samples counts.
+type results struct{ rows []*samples }
+
+var table results
+
+func (r *results) add(s *samples) {
+	for i, old := range r.rows {
+		if old.name == s.name {
+			if len(s.d) >= len(old.d) {
+				r.rows[i] = s
+			}
+			return
+		}
+	}
+	r.rows = append(r.rows, s)
+}
+
+func (r *results) print() {
+	if len(r.rows) == 0 {
+		return
+	}
+	fmt.Println("\n| case | n | p50 ms | p99 ms | goal |\n|---|---:|---:|---:|---|")
+	for _, s := range r.rows {
+		fmt.Printf("| %s | %d | %.3f | %.3f | %s |\n", s.name, len(s.d),
+			float64(s.quantile(0.50).Nanoseconds())/1e6, float64(s.quantile(0.99).Nanoseconds())/1e6, s.goal)
+	}
+}
