@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/quoinhq/quoin/guestrt/guestserver"
+)
+
+func TestMain(m *testing.M) {
+	guestserver.ServeIfWorker()
+	testscript.Main(m, map[string]func(){
+		"quoin": func() {
+			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		},
+	})
+}
+
+// TestScripts runs the command in processes of its own, as scripts do.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":   cmdExits,
+			"result":  cmdResult,
+			"plugins": cmdPlugins,
+		},
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"))
+			return nil
+		},
+	})
+}
+
+// cmdExits runs a program and requires its exit code: exits CODE PROGRAM ARG...
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *osexec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// cmdResult compares a field of the JSON result that was just printed with a
+// JSON value, or keeps it: result FIELD VALUE; result FIELD > VARIABLE.
+func cmdResult(ts *testscript.TestScript, neg bool, args []string) {
+	var doc map[string]json.RawMessage
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc))
+	switch {
+	case len(args) == 3 && args[1] == ">":
+		var s string
+		ts.Check(json.Unmarshal(doc[args[0]], &s))
+		ts.Setenv(args[2], s)
+	case len(args) == 2:
+		if same := string(doc[args[0]]) == args[1]; same == neg {
+			ts.Fatalf("%s is %s; wanted %s (negated: %v)", args[0], doc[args[0]], args[1], neg)
+		}
+	default:
+		ts.Fatalf("usage: result FIELD VALUE | result FIELD > VARIABLE")
+	}
+}
+
+// cmdPlugins builds example plugins into a directory: plugins DIR NAME...
+func cmdPlugins(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: plugins DIR NAME...")
+	}
+	for _, name := range args[1:] {
+		ts.Check(installPlugin(name, filepath.Join(ts.MkAbs(args[0]), name)))
+	}
+}
+
+var builds struct {
+	sync.Mutex
+	dir  string
+	done map[string]error
+}
+
+// installPlugin builds an example plugin, once per test run, and links it into
+// dir beside its manifest.
+func installPlugin(name, dir string) error {
+	bin, err := buildPlugin(name)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	manifest, err := os.ReadFile(filepath.Join(examples, name, "plugin.json"))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "plugin.json"), manifest, 0o644); err != nil {
+		return err
+	}
+	return os.Link(bin, filepath.Join(dir, name))
+}
+
+const examples = "../../../examples/plugins"
+
+func buildPlugin(name string) (string, error) {
+	builds.Lock()
+	defer builds.Unlock()
+	if builds.dir == "" {
+		dir, err := os.MkdirTemp("", "quoin-test-plugins-")
+		if err != nil {
+			return "", err
+		}
+		builds.dir, builds.done = dir, make(map[string]error)
+	}
+	bin := filepath.Join(builds.dir, name)
+	err, known := builds.done[name]
+	if !known {
+		var out []byte
+		out, err = osexec.Command("go", "build", "-o", bin, "./"+filepath.Join(examples, name)).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("building %s: %w\n%s", name, err, out)
+		}
+		builds.done[name] = err
+	}
+	return bin, err
+}
