@@ -122,16 +122,19 @@ func (r *record) event() Event {
 	return e
 }
 
-// key reads an occurrence key and checks that the series has such a member.
+// key reads an occurrence key and checks that the series has such a member. A
+// caller that passes the start of an occurrence means the same thing.
 func (r *record) key(text string) (Wall, error) {
 	w, dateOnly, err := ParseWall(text)
 	if err != nil {
-		// A model that passes the start of an item means the same thing.
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil {
 			return w, invalid("occurrence", "must be the occurrence field of an item that list returned, not %q", text)
 		}
-		w, dateOnly = WallOf(at, r.zone), false
+		if w, err = r.memberAt(at); err != nil {
+			return w, err
+		}
+		dateOnly = false
 	}
 	if dateOnly != r.span.AllDay {
 		return w, noOccurrence(r.id, text)
@@ -147,6 +150,23 @@ func (r *record) key(text string) (Wall, error) {
 		return w, noOccurrence(r.id, text)
 	}
 	return w, nil
+}
+
+// memberAt returns the key of the member that the rule puts at an instant. It
+// is not always what clocks show then: a member in a skipped hour keeps its
+// own key. Without such a member it is what clocks show.
+func (r *record) memberAt(at time.Time) (Wall, error) {
+	shown := WallOf(at, r.zone)
+	near, err := r.rule.walls(r.span.Start, shown.AddDays(-1), shown.AddDays(1))
+	if err != nil {
+		return shown, fmt.Errorf("event %d: %w", r.id, err)
+	}
+	for _, w := range near {
+		if w.At(r.zone).Equal(at) {
+			return w, nil
+		}
+	}
+	return shown, nil
 }
 
 // has reports whether the rule has a member at exactly w.

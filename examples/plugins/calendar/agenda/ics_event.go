@@ -123,7 +123,7 @@ func readOverride(e *ics.VEvent, r *record, zone *time.Location) error {
 	if one.span.AllDay != r.span.AllDay {
 		return errors.New("one member is all-day and the series is not, or the other way round")
 	}
-	if !one.span.AllDay {
+	if !one.span.AllDay && one.zone.String() != r.zone.String() {
 		at := one.span.Start.At(one.zone)
 		if one.span.Start = WallOf(at, r.zone); !one.span.Start.At(r.zone).Equal(at) {
 			return fmt.Errorf("it falls into an hour that clocks in %s show twice", r.zone)
@@ -161,10 +161,10 @@ func readKey(property *ics.IANAProperty, r *record) (Wall, error) {
 	if allDay != r.span.AllDay {
 		return w, errors.New("it must be a date exactly when the series is all-day")
 	}
-	if allDay {
+	if allDay || zone.String() == r.zone.String() {
 		return w, nil
 	}
-	return WallOf(w.At(zone), r.zone), nil
+	return r.memberAt(w.At(zone))
 }
 
 // readMoment reads a date, a local time with its zone, or a time in UTC. A
