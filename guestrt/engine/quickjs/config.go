@@ -24,10 +24,6 @@ type Config struct {
 const (
 	pageSize = 4096
 
-	// arenaBase is below the heap hints of the Go runtime, outside the race
-	// detector's shadow memory, and fits a 39-bit address space.
-	arenaBase = uintptr(0x10_0000_0000)
-
 	defaultReserve = 1<<30 + 1<<28
 	minReserve     = 16 << 20
 
