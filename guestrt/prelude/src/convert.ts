@@ -10,8 +10,8 @@
 // A strict walk throws when a cap is passed or a getter throws. A lenient walk,
 // for messages to people, writes a note in place of what it leaves out.
 
+import { writeBuiltin } from "./builtins";
 import * as $ from "./intrinsics";
-import { Kind } from "./intrinsics";
 import { clip, quote, utf8Size } from "./strings";
 
 /** Bounds of one conversion. */
@@ -28,16 +28,26 @@ export interface Caps {
   chars: number;
 }
 
-interface Walk {
+/** One conversion under way. */
+export interface Walk {
   caps: Caps;
   lenient: boolean;
+  /** The text so far, in pieces; count is their number, units their length. */
   parts: string[];
   count: number;
   units: number;
   nodes: number;
+  /** The containers around the current value; depth is their number. */
+  around: object[];
   depth: number;
-  active: Set<object>;
+  /** Property names as JSON; known is their number. */
+  names: Record<string, string | undefined>;
+  known: number;
 }
+
+/** Text that gathers in a local variable goes to the walk in pieces of this length. */
+export const pieceLength = 65536;
+const maxKnownNames = 1000;
 
 const overLimit = new $.WeakSetConstructor<object>();
 
@@ -57,7 +67,7 @@ export function limitError(message: string): Error {
 /** Converts strictly: the text is complete or an error is thrown. */
 export function toJSONText(value: unknown, caps: Caps): string {
   const walk = newWalk(caps, false);
-  writeValue(walk, applyToJSON(walk, value, ""));
+  writeItem(walk, applyToJSON(walk, value, ""));
   const text = $.joinParts(walk.parts, "");
   if (text.length * 3 > caps.bytes && utf8Size(text) > caps.bytes) throw tooLarge(walk);
   return text;
@@ -67,9 +77,9 @@ export function toJSONText(value: unknown, caps: Caps): string {
 export function toNote(value: unknown, caps: Caps): string {
   const walk = newWalk(caps, true);
   try {
-    writeValue(walk, applyToJSON(walk, value, ""));
+    writeItem(walk, applyToJSON(walk, value, ""));
   } catch (error) {
-    push(walk, isLimitError(error) ? "…" : "[unreadable]");
+    walk.parts[walk.count++] = isLimitError(error) ? "…" : "[unreadable]";
   }
   return $.joinParts(walk.parts, "");
 }
@@ -83,27 +93,26 @@ function newWalk(caps: Caps, lenient: boolean): Walk {
     count: 0,
     units: 0,
     nodes: 0,
+    around: $.newList(),
     depth: 0,
-    active: new $.SetConstructor<object>(),
+    names: $.createObject(null),
+    known: 0,
   } as Walk;
 }
 
-function push(walk: Walk, text: string): void {
-  walk.parts[walk.count++] = text;
-}
-
-function emit(walk: Walk, text: string): void {
+/** Appends text to what the walk has written. */
+export function emit(walk: Walk, text: string): void {
   walk.units += text.length;
   if (walk.units > walk.caps.bytes) throw tooLarge(walk);
-  push(walk, text);
+  walk.parts[walk.count++] = text;
 }
 
 function tooLarge(walk: Walk): Error {
   return limitError("the value is too large: its JSON has more than " + walk.caps.bytes + " bytes");
 }
 
-/** Counts values before they are visited, so that a huge length fails at once. */
-function spend(walk: Walk, nodes: number): void {
+/** Counts values against the cap. */
+export function spend(walk: Walk, nodes: number): void {
   walk.nodes += nodes;
   if (walk.nodes > walk.caps.nodes) {
     throw limitError("the value is too large: it has more than " + walk.caps.nodes + " parts");
@@ -111,7 +120,7 @@ function spend(walk: Walk, nodes: number): void {
 }
 
 /** Replaces an object by what its own or its class's toJSON returns. */
-function applyToJSON(walk: Walk, value: any, key: string): unknown {
+export function applyToJSON(walk: Walk, value: any, key: string): unknown {
   if (typeof value !== "object" || value === null) return value;
   try {
     const method = findToJSON(value);
@@ -130,135 +139,49 @@ function findToJSON(value: any): unknown {
   return undefined;
 }
 
-function isAbsent(value: unknown): boolean {
-  const type = typeof value;
-  return type === "undefined" || type === "function" || type === "symbol";
+/** Writes one value after its toJSON; what JSON has no word for is written as null. */
+export function writeItem(walk: Walk, value: any): void {
+  if (typeof value === "object" && value !== null) writeObject(walk, value);
+  else emit(walk, scalarText(walk, value));
 }
 
-/** Writes one value; what JSON has no word for is written as null. */
-function writeValue(walk: Walk, value: any): void {
+/** The JSON of a value that is no object. */
+export function scalarText(walk: Walk, value: any): string {
   spend(walk, 1);
   switch (typeof value) {
     case "string":
-      return emit(walk, quote(walk.lenient ? clip(value, walk.caps.chars) : value));
+      if (walk.lenient) return quote(clip(value, walk.caps.chars));
+      if (value.length > walk.caps.bytes) throw tooLarge(walk);
+      return quote(value);
     case "number":
-      return emit(walk, numberText(value));
+      return value - value === 0 ? "" + value : "null";
     case "boolean":
-      return emit(walk, value ? "true" : "false");
+      return value ? "true" : "false";
     case "bigint":
-      return emit(walk, '"' + value + '"');
-    case "object":
-      if (value !== null) return writeObject(walk, value);
+      return '"' + value + '"';
   }
-  emit(walk, "null");
-}
-
-/** NaN and the infinities have no JSON form. */
-function numberText(value: number): string {
-  return value - value === 0 ? "" + value : "null";
+  return "null";
 }
 
 function writeObject(walk: Walk, value: object): void {
-  if ($.setHas(walk.active, value)) return emit(walk, '"[Circular]"');
-  if (walk.depth >= walk.caps.depth) {
+  spend(walk, 1);
+  const depth = walk.depth;
+  for (let i = 0; i < depth; i++) {
+    if (walk.around[i] === value) return emit(walk, '"[Circular]"');
+  }
+  if (depth >= walk.caps.depth) {
     if (walk.lenient) return emit(walk, '"…"');
     throw limitError("the value is nested more than " + walk.caps.depth + " levels deep");
   }
-  $.setAdd(walk.active, value);
-  walk.depth++;
-  if (!writeBuiltin(walk, value, $.kindOf(value))) writePlain(walk, value);
-  walk.depth--;
-  $.setDelete(walk.active, value);
+  walk.around[depth] = value;
+  walk.depth = depth + 1;
+  if ($.isArray(value)) writeArray(walk, value);
+  else if (!writeBuiltin(walk, value)) writePlain(walk, value);
+  walk.depth = depth;
 }
 
-/** Writes an instance of a built-in class; false if it only looks like one. */
-function writeBuiltin(walk: Walk, value: any, kind: Kind): boolean {
-  switch (kind) {
-    case Kind.Array:
-      writeArray(walk, value);
-      return true;
-    case Kind.Error:
-      writeError(walk, value);
-      return true;
-    case Kind.TypedArray:
-      if ($.typedArrayName(value) === undefined) return false;
-      writeNumbers(walk, value);
-      return true;
-    case Kind.Plain:
-      return false;
-  }
-  return writeSlotted(walk, value, kind);
-}
-
-/** Writes an object by its internal slot, whose absence a getter reports by throwing. */
-function writeSlotted(walk: Walk, value: any, kind: Kind): boolean {
-  let slot: any;
-  try {
-    slot = readSlot(value, kind);
-  } catch {
-    return false;
-  }
-  switch (kind) {
-    case Kind.Date:
-      emit(walk, slot === slot ? quote($.dateToISOString(value)) : "null");
-      return true;
-    case Kind.Map:
-      writeMap(walk, value, slot);
-      return true;
-    case Kind.Set:
-      writeSet(walk, value, slot);
-      return true;
-    case Kind.RegExp:
-      emit(walk, quote($.regExpToString(value)));
-      return true;
-    case Kind.Boxed:
-      writeValue(walk, slot);
-      return true;
-  }
-  writeNumbers(walk, slot);
-  return true;
-}
-
-function readSlot(value: any, kind: Kind): any {
-  switch (kind) {
-    case Kind.Date:
-      return $.dateGetTime(value);
-    case Kind.Map:
-      return $.mapSize(value);
-    case Kind.Set:
-      return $.setSize(value);
-    case Kind.RegExp:
-      return $.regExpSource(value);
-    case Kind.ArrayBuffer:
-      return $.arrayBufferByteLength(value) === 0 ? $.newList() : new $.Uint8ArrayConstructor(value);
-    case Kind.DataView:
-      return new $.Uint8ArrayConstructor(
-        $.dataViewBuffer(value),
-        $.dataViewByteOffset(value),
-        $.dataViewByteLength(value),
-      );
-  }
-  return unbox(value);
-}
-
-function unbox(value: any): unknown {
-  try {
-    return $.stringValueOf(value);
-  } catch {}
-  try {
-    return $.numberValueOf(value);
-  } catch {}
-  try {
-    return $.booleanValueOf(value);
-  } catch {}
-  try {
-    return $.bigIntValueOf(value);
-  } catch {}
-  return $.symbolValueOf(value);
-}
-
-/** How many of a container's entries to visit. */
-function bounded(walk: Walk, entries: number): number {
+/** How many of a container's entries to visit. Too many fail before any is visited. */
+export function bounded(walk: Walk, entries: number): number {
   if (walk.lenient) return entries > walk.caps.entries ? walk.caps.entries : entries;
   spend(walk, entries);
   walk.nodes -= entries;
@@ -268,13 +191,24 @@ function bounded(walk: Walk, entries: number): number {
 function writeArray(walk: Walk, value: any): void {
   const length = lengthOf(value);
   const visit = bounded(walk, length);
-  emit(walk, "[");
+  let out = "[";
   for (let i = 0; i < visit; i++) {
-    if (i > 0) emit(walk, ",");
-    writeValue(walk, applyToJSON(walk, readProperty(walk, value, i as any), "" + i));
+    if (i > 0) out += ",";
+    let item = readProperty(walk, value, i);
+    if (typeof item === "object" && item !== null) item = applyToJSON(walk, item, "" + i);
+    if (typeof item === "object" && item !== null) {
+      emit(walk, out);
+      out = "";
+      writeObject(walk, item);
+    } else {
+      out += scalarText(walk, item);
+      if (out.length > pieceLength) {
+        emit(walk, out);
+        out = "";
+      }
+    }
   }
-  writeRest(walk, length - visit, visit);
-  emit(walk, "]");
+  emit(walk, out + restNote(length - visit, visit) + "]");
 }
 
 function lengthOf(value: any): number {
@@ -286,20 +220,44 @@ function writePlain(walk: Walk, value: any): void {
   const keys = $.keysOf(value);
   const visit = bounded(walk, keys.length);
   let first = true;
-  emit(walk, "{");
+  let out = "{";
   for (let i = 0; i < visit; i++) {
     const key = keys[i]!;
-    const item = applyToJSON(walk, readProperty(walk, value, key), key);
-    if (isAbsent(item)) continue;
-    emit(walk, (first ? "" : ",") + quote(walk.lenient ? clip(key, walk.caps.chars) : key) + ":");
+    let item = readProperty(walk, value, key);
+    if (typeof item === "object" && item !== null) item = applyToJSON(walk, item, key);
+    const type = typeof item;
+    if (type === "undefined" || type === "function" || type === "symbol") continue;
+    out += (first ? "" : ",") + nameText(walk, key) + ":";
     first = false;
-    writeValue(walk, item);
+    if (type === "object" && item !== null) {
+      emit(walk, out);
+      out = "";
+      writeObject(walk, item as object);
+    } else {
+      out += scalarText(walk, item);
+      if (out.length > pieceLength) {
+        emit(walk, out);
+        out = "";
+      }
+    }
   }
-  writeRest(walk, keys.length - visit, first ? 0 : 1);
-  emit(walk, "}");
+  emit(walk, out + restNote(keys.length - visit, first ? 0 : 1) + "}");
 }
 
-function readProperty(walk: Walk, value: any, key: string): unknown {
+/** A property name as JSON. Names repeat, so the walk remembers some. */
+function nameText(walk: Walk, key: string): string {
+  const known = walk.names[key];
+  if (known !== undefined) return known;
+  const text = quote(walk.lenient ? clip(key, walk.caps.chars) : key);
+  if (walk.known < maxKnownNames) {
+    walk.known++;
+    walk.names[key] = text;
+  }
+  return text;
+}
+
+/** Reads a property; a lenient walk survives its getter. */
+export function readProperty(walk: Walk, value: any, key: string | number): unknown {
   if (!walk.lenient) return value[key];
   try {
     return value[key];
@@ -309,60 +267,6 @@ function readProperty(walk: Walk, value: any, key: string): unknown {
 }
 
 /** Notes the entries that a lenient walk leaves out. */
-function writeRest(walk: Walk, rest: number, written: number): void {
-  if (rest > 0) emit(walk, (written > 0 ? "," : "") + "… " + rest + " more");
-}
-
-function writeError(walk: Walk, value: any): void {
-  const name = readProperty(walk, value, "name");
-  const message = readProperty(walk, value, "message");
-  emit(walk, '{"name":');
-  writeValue(walk, typeof name === "string" ? name : "Error");
-  emit(walk, ',"message":');
-  writeValue(walk, typeof message === "string" ? message : "");
-  emit(walk, "}");
-}
-
-function writeMap(walk: Walk, value: any, size: number): void {
-  const visit = bounded(walk, size);
-  let seen = 0;
-  emit(walk, "[");
-  $.mapForEach(value, (item: unknown, key: unknown) => {
-    if (walk.lenient && seen >= visit) return;
-    if (seen++ > 0) emit(walk, ",");
-    spend(walk, 1);
-    emit(walk, "[");
-    writeValue(walk, applyToJSON(walk, key, "0"));
-    emit(walk, ",");
-    writeValue(walk, applyToJSON(walk, item, "1"));
-    emit(walk, "]");
-  });
-  writeRest(walk, size - visit, seen);
-  emit(walk, "]");
-}
-
-function writeSet(walk: Walk, value: any, size: number): void {
-  const visit = bounded(walk, size);
-  let seen = 0;
-  emit(walk, "[");
-  $.setForEach(value, (item: unknown) => {
-    if (walk.lenient && seen >= visit) return;
-    if (seen > 0) emit(walk, ",");
-    writeValue(walk, applyToJSON(walk, item, "" + seen++));
-  });
-  writeRest(walk, size - visit, seen);
-  emit(walk, "]");
-}
-
-/** Writes a typed array, or the empty list of an empty buffer. */
-function writeNumbers(walk: Walk, value: any): void {
-  const length = $.isArray(value) ? 0 : $.typedArrayLength(value);
-  const visit = bounded(walk, length);
-  emit(walk, "[");
-  for (let i = 0; i < visit; i++) {
-    if (i > 0) emit(walk, ",");
-    writeValue(walk, value[i]);
-  }
-  writeRest(walk, length - visit, visit);
-  emit(walk, "]");
+export function restNote(rest: number, written: number): string {
+  return rest > 0 ? (written > 0 ? "," : "") + "… " + rest + " more" : "";
 }

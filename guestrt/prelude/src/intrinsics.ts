@@ -37,7 +37,6 @@ export const floor = Math.floor;
 export const ErrorConstructor = Error;
 export const TypeErrorConstructor = TypeError;
 export const MapConstructor = Map;
-export const SetConstructor = Set;
 export const WeakSetConstructor = WeakSet;
 export const PromiseConstructor = Promise;
 export const ProxyConstructor = Proxy;
@@ -45,7 +44,6 @@ export const Uint8ArrayConstructor = Uint8Array;
 
 export const objectPrototype = Object.prototype;
 export const arrayPrototype = Array.prototype;
-export const errorPrototype = Error.prototype;
 const typedArrayPrototype = getPrototypeOf(Uint8Array.prototype);
 
 export const joinParts = uncurryThis(Array.prototype.join);
@@ -55,9 +53,6 @@ export const mapSet = uncurryThis(Map.prototype.set);
 export const mapDelete = uncurryThis(Map.prototype.delete);
 export const mapForEach = uncurryThis(Map.prototype.forEach);
 export const mapSize = getterOf(Map.prototype, "size");
-export const setHas = uncurryThis(Set.prototype.has);
-export const setAdd = uncurryThis(Set.prototype.add);
-export const setDelete = uncurryThis(Set.prototype.delete);
 export const setForEach = uncurryThis(Set.prototype.forEach);
 export const setSize = getterOf(Set.prototype, "size");
 export const weakSetHas = uncurryThis(WeakSet.prototype.has);
@@ -87,7 +82,6 @@ export const dataViewByteLength = getterOf(DataView.prototype, "byteLength");
 /** The built-in classes whose instances do not convert as plain objects. */
 export const enum Kind {
   Plain,
-  Array,
   Error,
   Date,
   Map,
@@ -100,7 +94,6 @@ export const enum Kind {
 }
 
 const kinds = new Map<object, Kind>();
-kinds.set(Object.prototype, Kind.Plain);
 kinds.set(Error.prototype, Kind.Error);
 kinds.set(Date.prototype, Kind.Date);
 kinds.set(Map.prototype, Kind.Map);
@@ -123,9 +116,9 @@ const maxChain = 1000;
  * whoever acts on the answer still asks the object's internal slots.
  */
 export function kindOf(value: object): Kind {
-  if (isArray(value)) return Kind.Array;
   let proto = getPrototypeOf(value);
   for (let hops = 0; proto !== null && hops < maxChain; hops++) {
+    if (proto === objectPrototype) return Kind.Plain;
     const kind = mapGet(kinds, proto);
     if (kind !== undefined) return kind;
     proto = getPrototypeOf(proto);

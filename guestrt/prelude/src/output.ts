@@ -24,13 +24,14 @@ export const json = (value?: unknown): void => {
 /** Emits a console line, or counts it as dropped when this turn's output is full. */
 export function note(line: string): void {
   const item = '["text",' + quote(line) + "]";
-  if (!fits(item)) dropped++;
-  else append(item);
+  const size = utf8Size(item);
+  if (!fits(size)) dropped++;
+  else append(item, size);
 }
 
 /** Takes the output since the last call, as a JSON array. */
 export function takeOutput(): string {
-  if (dropped > 0) append('["text","[' + dropped + ' console lines dropped: output limit of one turn]"]');
+  if (dropped > 0) append('["text","[' + dropped + ' console lines dropped: output limit of one turn]"]', 0);
   const taken = "[" + items + "]";
   items = "";
   count = bytes = dropped = 0;
@@ -38,22 +39,24 @@ export function takeOutput(): string {
 }
 
 function add(item: string): void {
-  if (!fits(item)) {
+  const size = utf8Size(item);
+  if (!fits(size)) {
     throw limitError(
       "too much output in one turn: the limit is " + maxOutputItems + " items and " + caps.bytes + " bytes",
     );
   }
-  append(item);
+  append(item, size);
 }
 
 /** One item stays free for the note about dropped lines. */
-function fits(item: string): boolean {
-  return count < maxOutputItems - 1 && bytes + utf8Size(item) <= caps.bytes;
+function fits(size: number): boolean {
+  return count < maxOutputItems - 1 && bytes + size <= caps.bytes;
 }
 
-function append(item: string): void {
-  items += count === 0 ? item : "," + item;
-  bytes += utf8Size(item);
+/** Only the first line can fail, when stack or memory run out: an item is in or not. */
+function append(item: string, size: number): void {
+  items = count === 0 ? item : items + "," + item;
+  bytes += size;
   count++;
 }
 

@@ -100,10 +100,11 @@ function start(caller: string, callback: unknown, delay: any, args: unknown[], r
     every: repeat ? wait : 0,
     callback,
     args,
-    before: queue,
-    after: queue,
+    before: undefined,
+    after: undefined,
     round: 0,
   } as unknown as Timer;
+  timer.before = timer.after = timer;
   $.mapSet(byID, id, timer);
   insert(timer, $.now() + wait);
   return id;
