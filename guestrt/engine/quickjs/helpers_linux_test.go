@@ -10,8 +10,6 @@ import (
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
-var testBuild = [32]byte{1, 2, 3}
-
 // openTest opens the engine with the test prelude until the test ends.
 func openTest(t testing.TB) *Engine {
 	return openWith(t, Config{BuildID: testBuild, Prelude: testPrelude})

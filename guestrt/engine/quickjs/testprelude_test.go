@@ -56,3 +56,6 @@ const testPrelude = `(native) => {
     },
   };
 }`
+
+// testBuild is the build id of the tests.
+var testBuild = [32]byte{1, 2, 3}
