@@ -1,10 +1,10 @@
 package guestserver
 
 import (
-	"crypto/rand"
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt/engine"
+	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
@@ -29,7 +29,11 @@ func (s *server) start(m *wire.Start) (*wire.Report, *wire.Fault) {
 	if f := s.limit(m.Cell.Limits); f != nil {
 		return nil, f
 	}
-	vm, err := s.engine.New(options(m.Cell.Limits, s.file))
+	o, err := options(m.Cell.Limits, s.file)
+	if err != nil {
+		return nil, fault(wire.CodeInternal, "", err.Error())
+	}
+	vm, err := s.engine.New(o)
 	if err != nil {
 		return nil, fault(wire.CodeInternal, "", "the guest could not be created: "+err.Error())
 	}
@@ -69,10 +73,10 @@ func (s *server) dead(err error) *wire.Fault {
 
 func (g *guest) discard() error { return g.vm.Discard() }
 
-func options(l wire.Limits, files engine.Files) engine.Options {
+func options(l wire.Limits, files engine.Files) (engine.Options, error) {
 	o := engine.Options{Limits: l, Files: files}
-	rand.Read(o.Seed[:])
-	return o
+	err := sandbox.Random(o.Seed[:])
+	return o, err
 }
 
 // deadlineIn returns the time a budget ends; zero means never.

@@ -60,7 +60,11 @@ func restoreGuest(e engine.Engine, image []byte, l wire.Limits, files engine.Fil
 	if err != nil {
 		return nil, err
 	}
-	vm, err := e.Restore(rest[n:], options(l.Filled(), files))
+	o, err := options(l.Filled(), files)
+	if err != nil {
+		return nil, err
+	}
+	vm, err := e.Restore(rest[n:], o)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"crypto/rand"
 	"runtime"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
@@ -21,3 +22,9 @@ func Seal(Policy) []wire.Layer {
 
 // LimitMemory does nothing on this system.
 func LimitMemory(uint64) error { return nil }
+
+// Random fills b from the system's generator.
+func Random(b []byte) error {
+	_, err := rand.Read(b)
+	return err
+}

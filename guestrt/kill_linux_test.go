@@ -1,0 +1,311 @@
+package guestrt
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quoinhq/quoin/guestrt/sandbox"
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// nativeLoop never polls for an interrupt: only a kill stops it.
+const nativeLoop = `[].indexOf.call({length: 2**53 - 1}, 1)`
+
+func TestASpinningGuestFailsWithItsOwnWords(t *testing.T) {
+	p := newPool(t, Config{})
+	w := acquire(t, p, "s")
+	defer p.Release(w)
+	r, err := w.Start(context.Background(), js("for (;;);"), nil, in(400*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != wire.StatusFailed || r.Err.Code != wire.CodeTimeout {
+		t.Errorf("report %+v", r)
+	}
+}
+
+func TestANativeLoopIsKilledAtTheDeadline(t *testing.T) {
+	p := newPool(t, Config{})
+	w := acquire(t, p, "s")
+	defer p.Release(w)
+	_, err := w.Start(context.Background(), js(nativeLoop), nil, in(300*time.Millisecond))
+	wantEnding(t, err, wire.CodeTimeout, "")
+	wantGone(t, w.Pid())
+}
+
+func TestACancelledContextKillsAtOnce(t *testing.T) {
+	p := newPool(t, Config{})
+	for _, source := range []string{"for (;;);", nativeLoop, "return ALL_TOOLS"} {
+		w := acquire(t, p, "s")
+		ctx, cancel := context.WithCancel(context.Background())
+		// The guest asks for a file when it runs, so the cancellation meets it
+		// in the middle of a turn.
+		files := func(context.Context, string) ([]byte, bool) {
+			cancel()
+			return []byte("[]"), true
+		}
+		_, err := w.Start(ctx, js("ALL_TOOLS; "+source), files, in(plenty))
+		wantEnding(t, err, wire.CodeAborted, "")
+		wantGone(t, w.Pid())
+		p.Release(w)
+	}
+}
+
+func TestADoneContextStartsNothing(t *testing.T) {
+	p := newPool(t, Config{})
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("the session ended"))
+	w := acquire(t, p, "s")
+	defer p.Release(w)
+	_, err := w.Start(ctx, js("return 1"), nil, in(plenty))
+	wantEnding(t, err, wire.CodeAborted, "")
+	if !strings.Contains(err.Error(), "the session ended") {
+		t.Errorf("the cause is lost: %v", err)
+	}
+}
+
+func TestMemoryBombs(t *testing.T) {
+	p := newPool(t, Config{})
+	for _, source := range []string{
+		"const a = []; for (;;) a.push(new Array(1000).fill(1))",
+		"let s = 'x'; for (;;) { s += s + Math.random(); s.charCodeAt(s.length - 1) }",
+		"const a = []; for (;;) try { a.push('x'.repeat(1e6) + a.length) } catch {}",
+		"return new Uint8Array(2 ** 30)",
+	} {
+		w := acquire(t, p, "")
+		c := js(source)
+		c.Limits.MemoryBytes = 16 << 20
+		r, err := w.Start(context.Background(), c, nil, in(5*time.Second))
+		p.Release(w)
+		var code string
+		var e *Ending
+		switch {
+		case errors.As(err, &e):
+			code = e.Code
+		case err == nil && r.Err != nil:
+			code = r.Err.Code
+		}
+		if code != wire.CodeMemoryLimit {
+			t.Errorf("%q: %q, %+v, %v", source, code, r, err)
+		}
+	}
+}
+
+func TestTheLargestGuestFitsTheProcess(t *testing.T) {
+	p := newPool(t, Config{})
+	w := acquire(t, p, "")
+	defer p.Release(w)
+	c := js("const a = []; for (let i = 0; i < 300; i++) a.push(new Uint8Array(1e6).fill(i)); return a.length")
+	c.Limits.MemoryBytes = 1 << 30
+	wantValue(t, start(t, w, c, nil), "300")
+}
+
+func TestRecursionFailsTheCellOnly(t *testing.T) {
+	p := newPool(t, Config{})
+	w := acquire(t, p, "")
+	defer p.Release(w)
+	r := start(t, w, js("function f() { return f() + 1 } f()"), nil)
+	if r.Status != wire.StatusFailed || r.Err.Code != wire.CodeInternal {
+		t.Errorf("report %+v %+v", r, r.Err)
+	}
+}
+
+func TestAnOutputFloodIsBounded(t *testing.T) {
+	p := newPool(t, Config{})
+	w := acquire(t, p, "")
+	defer p.Release(w)
+	r := start(t, w, js("const s = 'x'.repeat(1000); for (let i = 0; i < 1e5; i++) text(s); return 1"), nil)
+	if len(r.Output) > wire.DefaultMaxOutputItems {
+		t.Errorf("%d output items", len(r.Output))
+	}
+}
+
+func TestAWorkerKilledFromOutside(t *testing.T) {
+	p := newPool(t, Config{})
+	w := acquire(t, p, "s")
+	start(t, w, js("await tools.call('t', {})"), nil)
+	if err := syscall.Kill(w.Pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Turn(context.Background(), nil, in(plenty))
+	wantEnding(t, err, wire.CodeInternal, wire.ReasonWorkerCrashed)
+	p.Release(w)
+	wantValue(t, start(t, acquire(t, p, "s"), js("return 1"), nil), "1")
+}
+
+func TestAWarmWorkerThatDiedIsNotLent(t *testing.T) {
+	p := newPool(t, Config{Prepared: 1})
+	w := acquire(t, p, "s")
+	p.Release(w) // unused, so it is warm again
+	if err := syscall.Kill(w.Pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-w.p.gone
+	next := acquire(t, p, "s")
+	if next.Pid() == w.Pid() {
+		t.Fatal("a dead worker is lent")
+	}
+	wantValue(t, start(t, next, js("return 1"), nil), "1")
+}
+
+// TestWhatAWorkerHas looks at a sealed worker from outside.
+func TestWhatAWorkerHas(t *testing.T) {
+	// A descriptor that a careless host left inheritable.
+	leaked, err := unix.Open("/dev/null", unix.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(leaked)
+	t.Setenv("QUOIN_SECRET", "s3cr3t")
+	p := newPool(t, Config{})
+	w := acquire(t, p, "s")
+	defer p.Release(w)
+	start(t, w, js("await tools.call('t', {})"), nil)
+	proc := fmt.Sprintf("/proc/%d/", w.Pid())
+
+	entries, err := os.ReadDir(proc + "fd")
+	if errors.Is(err, os.ErrPermission) {
+		// The worker cannot be traced, and this user may not override that.
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fds []string
+	for _, e := range entries {
+		fds = append(fds, e.Name())
+	}
+	if got := strings.Join(fds, " "); got != "0 1 2 3" {
+		t.Errorf("descriptors %s", got)
+	}
+	env, err := os.ReadFile(proc + "environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(env), strings.Join(sandbox.Env(), "\x00")+"\x00"; got != want {
+		t.Errorf("environment %q, want %q", got, want)
+	}
+	status, err := os.ReadFile(proc + "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(status), "NoNewPrivs:\t1") {
+		t.Error("the worker may gain privileges")
+	}
+	if os.Getuid() == 0 && !strings.Contains(string(status), "Uid:\t65534\t65534\t65534\t65534") {
+		t.Errorf("the worker of a root host is not nobody:\n%s", status)
+	}
+}
+
+func TestLayersAreReportedHonestly(t *testing.T) {
+	p := newPool(t, Config{})
+	w := acquire(t, p, "s")
+	defer p.Release(w)
+	states := map[string]string{}
+	for _, l := range w.Layers() {
+		states[l.Name] = l.State
+	}
+	for _, name := range []string{sandbox.LayerUser, sandbox.LayerEnvironment, sandbox.LayerFiles, sandbox.LayerDumpable, sandbox.LayerLimits, sandbox.LayerPrivileges} {
+		if states[name] != wire.LayerOn {
+			t.Errorf("layer %s is %q", name, states[name])
+		}
+	}
+	for _, name := range []string{sandbox.LayerNamespaces, sandbox.LayerLandlock, sandbox.LayerSeccomp} {
+		if states[name] != wire.LayerOff {
+			t.Errorf("layer %s is %q", name, states[name])
+		}
+	}
+}
+
+// wantGone fails unless the process is reaped.
+func wantGone(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("process %d is still there: %v", pid, err)
+	}
+}
+
+// hostVariable makes the test binary a host that waits to be killed.
+const hostVariable = "QUOIN_TEST_HOST"
+
+// beHost starts workers, says their process ids and waits.
+func beHost() {
+	p, err := NewPool(context.Background(), Config{GuestPath: os.Getenv(hostVariable), Prepared: 1})
+	if err == nil {
+		for range 3 {
+			var w *Worker
+			if w, err = p.Acquire(context.Background(), ""); err != nil {
+				break
+			}
+			fmt.Println(w.Pid())
+			go func() { _, _ = w.Start(context.Background(), js(nativeLoop), nil, time.Time{}) }()
+		}
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
+}
+
+func TestKillingTheHostKillsItsWorkers(t *testing.T) {
+	guest := guestPath
+	if guest == "" {
+		guest = "/proc/self/exe"
+	}
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), hostVariable+"="+guest)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var handles []int
+	out := bufio.NewScanner(stdout)
+	for len(handles) < 3 && out.Scan() {
+		pid, err := strconv.Atoi(out.Text())
+		if err != nil {
+			t.Fatalf("the host says %q", out.Text())
+		}
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		handles = append(handles, fd)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	for _, fd := range handles {
+		const tenSeconds = 10_000
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, tenSeconds)
+		if err != nil || n != 1 {
+			t.Errorf("a worker survives its host: %d, %v", n, err)
+		}
+	}
+	if len(handles) != 3 {
+		t.Fatalf("the host started %d workers", len(handles))
+	}
+}
