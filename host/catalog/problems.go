@@ -79,17 +79,18 @@ func gather(e *jsonschema.ValidationError, known []string) []problem {
 
 // nearestBranch explains alternatives of which none fits: by the types they
 // want if the type alone is wrong, else by the one that got furthest into the
-// value, else by saying that none fits.
+// value or the only one that wants its type, else by saying that none fits.
 func nearestBranch(e *jsonschema.ValidationError, known []string) []problem {
 	var types kind.Type
-	var nearest []problem
-	deepest, onlyTypes := len(e.InstanceLocation), true
+	var nearest, ofType []problem
+	deepest, typed := len(e.InstanceLocation), 0
 	for _, branch := range e.Causes {
 		found := gather(branch, known)
 		if k := typeOnly(branch); k != nil && len(branch.InstanceLocation) == len(e.InstanceLocation) {
 			types.Got, types.Want = k.Got, append(types.Want, k.Want...)
 		} else {
-			onlyTypes = false
+			ofType = found
+			typed++
 		}
 		for _, p := range found {
 			if len(p.at) > deepest {
@@ -98,10 +99,12 @@ func nearestBranch(e *jsonschema.ValidationError, known []string) []problem {
 		}
 	}
 	switch {
-	case onlyTypes && len(types.Want) > 0:
+	case typed == 0 && len(types.Want) > 0:
 		return []problem{{e.InstanceLocation, explain(&types, nil)}}
 	case nearest != nil:
 		return nearest
+	case typed == 1:
+		return ofType
 	}
 	return []problem{{e.InstanceLocation, fmt.Sprintf("fits none of the %d allowed forms", len(e.Causes))}}
 }

@@ -22,17 +22,21 @@ func (c *Catalog) similar(wanted string) []*Tool {
 		return nil
 	}
 	folded := strings.ToLower(wanted)
+	_, name, isID := cutLast(folded, ":")
 	type candidate struct {
 		tool     *Tool
 		distance int
 	}
 	var found []candidate
 	for _, t := range c.guest {
-		name := t.Name
-		if strings.Contains(wanted, ":") {
-			name = t.ID()
+		d, ok := unlikeness(name, strings.ToLower(t.Name))
+		if isID && ok {
+			d += wrongOwner
+			if byID, ok := unlikeness(folded, strings.ToLower(t.ID())); ok {
+				d = min(d, byID)
+			}
 		}
-		if d, ok := unlikeness(folded, strings.ToLower(name)); ok {
+		if ok {
 			found = append(found, candidate{t, d})
 		}
 	}
@@ -44,19 +48,30 @@ func (c *Catalog) similar(wanted string) []*Tool {
 	return tools
 }
 
+// wrongOwner is how far apart two ids are when only their names are alike.
+const wrongOwner = 8
+
+// cutLast cuts s at the last separator; without one, all of s is after it.
+func cutLast(s, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, separator); i >= 0 {
+		return s[:i], s[i+len(separator):], true
+	}
+	return "", s, false
+}
+
 // unlikeness says how far a wanted name is from a real one, and false if one
 // could hardly be meant by the other: same letters in other case or with other
 // separators, the same words in another order, a few slips, then one name
 // within the other.
 func unlikeness(wanted, name string) (int, bool) {
-	const wordsMoved, within = 2, 100
+	const wordsMoved, mostSlips, within = 2, 4, 100
 	if letters(wanted) == letters(name) {
 		return 0, true
 	}
 	if sameWords(wanted, name) {
 		return wordsMoved, true
 	}
-	allowed := max(1, min(len(wanted), len(name))/3)
+	allowed := min(max(1, min(len(wanted), len(name))/3), mostSlips)
 	if d := editDistance(wanted, name, allowed); d <= allowed {
 		return d, true
 	}

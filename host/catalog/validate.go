@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // NormalInput returns {} for an input that is absent or null, as guests give
@@ -44,7 +46,7 @@ func (c *Catalog) ValidateInput(id string, input json.RawMessage) error {
 	}
 	schema, err := c.options.Schemas.get(t.Parameters)
 	if err != nil {
-		return t.badSchema(err.Error(), err)
+		return t.badSchema(schemaFault(err), err)
 	}
 	return t.validate(schema, value)
 }
@@ -65,7 +67,35 @@ func (t *Tool) validate(schema *jsonschema.Schema, value any) (err error) {
 	if !errors.As(failed, &details) {
 		return t.badSchema(failed.Error(), failed)
 	}
+	if cycle := refCycle(details); cycle != nil {
+		return t.badSchema("it refers to itself without end at "+cycle.URL, failed)
+	}
 	return t.badInput(problems(details, propertyNames(t.Parameters)), failed)
+}
+
+// refCycle finds the reference that only leads back to itself, if that is why
+// a validation failed.
+func refCycle(e *jsonschema.ValidationError) *kind.RefCycle {
+	if k, ok := e.ErrorKind.(*kind.RefCycle); ok {
+		return k
+	}
+	for _, cause := range e.Causes {
+		if k := refCycle(cause); k != nil {
+			return k
+		}
+	}
+	return nil
+}
+
+// schemaFault puts into one line why a schema does not compile.
+func schemaFault(err error) string {
+	var invalid *jsonschema.SchemaValidationError
+	var details *jsonschema.ValidationError
+	if errors.As(err, &invalid) && errors.As(invalid.Err, &details) {
+		found := problems(details, nil)
+		return strings.Join(found[:min(len(found), maxProblems)], "; ")
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
 // badSchema makes the error of a tool whose own declaration is unusable.
