@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"text/tabwriter"
 	"time"
 )
 
@@ -36,30 +37,36 @@ func (r *Recorder) Events(runID string) []Event {
 	return out
 }
 
-// WriteTree writes events as the branches of one exec, with the offset of each
-// from start and its duration.
+// WriteTree writes events as the branches of one exec: the way the guest called,
+// the tool, the offset from start, the duration and the outcome of each.
 func WriteTree(w io.Writer, title string, start time.Time, total time.Duration, events []Event) error {
 	if _, err := fmt.Fprintf(w, "%s  %s\n", title, round(total)); err != nil {
 		return err
 	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, e := range events {
 		branch := "├─"
 		if i == len(events)-1 {
 			branch = "└─"
 		}
-		name := e.Via
-		if name == "" {
-			name = e.Method
-		}
-		line := fmt.Sprintf("%s %-24s %-28s +%-9s %-9s %s", branch, name, e.ToolID, round(e.Start.Sub(start)), round(e.Duration), e.Outcome)
-		if e.Code != "" {
-			line += " (" + e.Code + ")"
-		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
+		fmt.Fprintf(tw, "%s %s\t%s\t+%s\t%s\t%s\n", branch, e.name(), e.ToolID, round(e.Start.Sub(start)), round(e.Duration), e.outcome())
 	}
-	return nil
+	return tw.Flush()
+}
+
+// name is what the guest wrote, as far as the event knows it.
+func (e Event) name() string {
+	if e.Via != "" {
+		return e.Via
+	}
+	return e.Method
+}
+
+func (e Event) outcome() string {
+	if e.Code != "" {
+		return string(e.Outcome) + " (" + e.Code + ")"
+	}
+	return string(e.Outcome)
 }
 
 func round(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }
