@@ -134,6 +134,29 @@ func TestCellsAcrossSnapshots(t *testing.T) {
 	}
 }
 
+// TestReportsOfHostileFailuresEnd: the deadline covers the getters that a
+// failure report reads.
+func TestReportsOfHostileFailuresEnd(t *testing.T) {
+	e := openEngine(t)
+	for _, source := range []string{
+		"throw {get a() { for (;;); }}",
+		"Promise.reject({get a() { for (;;); }})",
+		"const e = new Error('x'); Object.defineProperty(e, 'message', {get() { for (;;); }}); Promise.reject(e)",
+		"return {toJSON() { for (;;); }}",
+		"return new Proxy([], {get: (t, k) => k === 'length' ? 2 ** 32 : (() => { for (;;); })()})[0]",
+		"Object.defineProperty(Object.prototype, 'then', {get() { for (;;); }}); return {}",
+	} {
+		g := newReal(t, e, wire.Limits{})
+		r, err := g.vm.Load(engine.Cell{Source: []byte("(async()=>{" + source + "\n})"), FileName: "cell.js", Config: []byte(`{}`)}, time.Now().Add(100*time.Millisecond))
+		if err != nil || r.Err == nil || r.Err.Code != "timeout" {
+			t.Errorf("%s: %v, %+v", source, err, r.Err)
+		}
+		if err := g.vm.Discard(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestFailedCallPointsAtTheCall: the stack is the cell's, without the bridge.
 func TestFailedCallPointsAtTheCall(t *testing.T) {
 	g := newReal(t, openEngine(t), wire.Limits{})

@@ -4,6 +4,7 @@ import { argumentsJSON, field, rejected, request } from "./bridge";
 import { inputError, typeName } from "./errors";
 import * as $ from "./intrinsics";
 import { deepFreeze } from "./lazy";
+import { maxQuery, maxToolName } from "./limits";
 import type { Native } from "./native";
 
 /** Builds the frozen list of catalog entries. */
@@ -18,6 +19,7 @@ const search = (query?: unknown, options?: unknown): Promise<unknown> => {
     if (typeof query !== "string") {
       throw inputError("tools.search expects the query as a string, got " + typeName(query));
     }
+    if (query.length > maxQuery) throw inputError("tools.search expects a query of at most " + maxQuery + " characters");
     return request('"search",' + field(query) + "," + searchOptions(options));
   } catch (error) {
     return rejected(error);
@@ -55,8 +57,8 @@ const call = (id?: unknown, input?: unknown): Promise<unknown> => {
 };
 
 function toolName(caller: string, id: unknown): string {
-  if (typeof id === "string" && $.trimText(id) !== "") return id;
-  const got = typeof id === "string" ? "a blank string" : typeName(id);
+  if (typeof id === "string" && id.length <= maxToolName && $.trimText(id) !== "") return id;
+  const got = typeof id !== "string" ? typeName(id) : id.length > maxToolName ? "a very long one" : "a blank string";
   throw inputError(caller + " expects a tool id or name as a string, got " + got);
 }
 

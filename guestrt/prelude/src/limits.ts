@@ -19,6 +19,10 @@ export let maxOutputItems = 10_000;
 /** Bridge calls issued and not settled; far above what any host runs or queues. */
 export const maxPending = 4096;
 
+/** Characters of a tool id or name, and of a search query. */
+export const maxToolName = 1024;
+export const maxQuery = 8192;
+
 /** Takes the limits that the host set; a missing one keeps its default. */
 export function setLimits(limits: NonNullable<Config["limits"]>): void {
   if (limits.maxNodes! > 0) caps.nodes = limits.maxNodes!;

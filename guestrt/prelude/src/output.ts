@@ -42,7 +42,7 @@ function add(item: string): void {
   const size = utf8Size(item);
   if (!fits(size)) {
     throw limitError(
-      "too much output in one turn: the limit is " + maxOutputItems + " items and " + caps.bytes + " bytes",
+      "too much output in one turn: the limit is " + (maxOutputItems - 1) + " items and " + caps.bytes + " bytes",
     );
   }
   append(item, size);

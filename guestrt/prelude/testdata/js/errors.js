@@ -33,6 +33,9 @@ await tools.call({id: "x"}) //! Error: tools.call expects a tool id or name as a
 await tools.call(["x"]) //! Error: tools.call expects a tool id or name as a string, got an array
 await tools.call(null) //! Error: tools.call expects a tool id or name as a string, got null
 await tools.call("  ") //! Error: tools.call expects a tool id or name as a string, got a blank string
+await tools.call("x".repeat(1025)) //! Error: tools.call expects a tool id or name as a string, got a very long one
+await tools.search("x".repeat(8193)) //! Error: tools.search expects a query of at most 8192 characters
+(await tools.search("x".repeat(8192))).query.length //=> 8192
 await tools.describe(() => 1) //! Error: tools.describe expects a tool id or name as a string, got function
 await tools.describe(Symbol("s")) //! Error: tools.describe expects a tool id or name as a string, got symbol
 await tools.search(5) //! Error: tools.search expects the query as a string, got number

@@ -70,7 +70,7 @@ console.log("lost"); console.log("lost")
 await tools.call("echo")
 text(4)
 return message
-//=> "too much output in one turn: the limit is 3 items and 8388608 bytes"
+//=> "too much output in one turn: the limit is 2 items and 8388608 bytes"
 //out ["text", "1"]
 //out ["text", "2"]
 //out ["text", "[2 console lines dropped: output limit of one turn]"]

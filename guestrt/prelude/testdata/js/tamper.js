@@ -287,3 +287,8 @@ throw e
 JSON.stringify = () => '"forged"'; Object.keys = () => ["forged"]; Object.prototype.toJSON = () => "forged"
 throw {a: [1]}
 //! {"a":[1]}
+
+//// strings on Object.prototype make no tools
+Object.prototype.nope = "quoin:core:nope"
+return [typeof tools.nope, "nope" in tools]
+//=> ["undefined",false]
