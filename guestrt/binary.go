@@ -50,14 +50,19 @@ func findBinary(c Config) (*binary, error) {
 		return nil, unavailable("the guest worker cannot be used: %v", err)
 	}
 	if !selfexec.Available() {
-		return nil, unavailable("no guest worker was found: guest.path is not set, %s does not exist, and this program does not serve as its own worker; "+
-			"fix one of them: set guest.path, or run: go build -o %s github.com/quoinhq/quoin/guestrt/cmd/quoin-guest, "+
-			"or call guestserver.ServeIfWorker() first thing in main", beside, beside)
+		return nil, notFound(beside)
 	}
 	if b, err = openBinary(selfPath(self)); err != nil {
 		return nil, unavailable("this program cannot be its own guest worker: %v", err)
 	}
 	return b, nil
+}
+
+// notFound names the three places and what puts a worker there.
+func notFound(beside string) *Ending {
+	return unavailable("no guest worker was found: guest.path is not set, %s does not exist, and this program does not serve as its own worker; "+
+		"fix one of them: set guest.path, or run: go build -o %s github.com/quoinhq/quoin/guestrt/cmd/quoin-guest, "+
+		"or call guestserver.ServeIfWorker() first thing in main", beside, beside)
 }
 
 // selfPath is the running executable even if its file was replaced.

@@ -147,17 +147,18 @@ func TestAWorkerKilledFromOutside(t *testing.T) {
 
 func TestAWarmWorkerThatDiedIsNotLent(t *testing.T) {
 	p := newPool(t, Config{Prepared: 1})
-	w := acquire(t, p, "s")
-	p.Release(w) // unused, so it is warm again
-	if err := syscall.Kill(w.Pid(), syscall.SIGKILL); err != nil {
+	p.mu.Lock()
+	warm := p.warm[0]
+	p.mu.Unlock()
+	if err := warm.os.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	<-w.p.gone
-	next := acquire(t, p, "s")
-	if next.Pid() == w.Pid() {
+	<-warm.gone
+	w := acquire(t, p, "s")
+	if w.p == warm {
 		t.Fatal("a dead worker is lent")
 	}
-	wantValue(t, start(t, next, js("return 1"), nil), "1")
+	wantValue(t, start(t, w, js("return 1"), nil), "1")
 }
 
 // TestWhatAWorkerHas looks at a sealed worker from outside.

@@ -1,0 +1,65 @@
+package guestrt
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+func TestAMissingGuestIsExplained(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "nothing")
+	_, err := NewPool(context.Background(), Config{GuestPath: missing})
+	wantEnding(t, err, wire.CodeRuntimeUnavailable, "")
+	for _, words := range []string{missing, "guest.path", "go build"} {
+		if !strings.Contains(err.Error(), words) {
+			t.Errorf("%q does not say %q", err, words)
+		}
+	}
+}
+
+func TestNoGuestAtAllNamesAllThreePlaces(t *testing.T) {
+	err := notFound("/opt/app/quoin-guest")
+	wantEnding(t, err, wire.CodeRuntimeUnavailable, "")
+	for _, words := range []string{"guest.path", "/opt/app/quoin-guest", "ServeIfWorker", "go build"} {
+		if !strings.Contains(err.Error(), words) {
+			t.Errorf("%q does not say %q", err, words)
+		}
+	}
+}
+
+func TestUnsuitableGuestsAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "script")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, words := range map[string]string{
+		dir:    "not a file",
+		script: "not an executable",
+	} {
+		_, err := NewPool(context.Background(), Config{GuestPath: path})
+		wantEnding(t, err, wire.CodeRuntimeUnavailable, "")
+		if !strings.Contains(err.Error(), words) {
+			t.Errorf("%q does not say %q", err, words)
+		}
+	}
+}
+
+func TestPositionIndependentGuestsAreRefused(t *testing.T) {
+	// An ELF header of a position independent amd64 program without sections.
+	header := make([]byte, 64)
+	copy(header, "\x7fELF\x02\x01\x01")
+	header[16], header[18], header[20], header[52] = 3, 62, 1, 64
+	path := filepath.Join(t.TempDir(), "pie")
+	if err := os.WriteFile(path, header, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := openBinary(path)
+	if err == nil || !strings.Contains(err.Error(), "position independent") {
+		t.Errorf("got %v", err)
+	}
+}
