@@ -44,7 +44,7 @@ func drawValue(t *rapid.T, depth int) any {
 	case "int":
 		return rapid.Int64().Draw(t, "int")
 	case "float":
-		return rapid.Float64().Draw(t, "float")
+		return rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{1 << 53, -1 << 60, 1e20, 1e21})).Draw(t, "float")
 	case "string":
 		return rapid.String().Draw(t, "string")
 	case "call":

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 )
@@ -133,7 +134,7 @@ func (s *serializer) byKind(v reflect.Value, at *trail, level int) (*node, error
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		return s.scalar(number(strconv.FormatUint(v.Uint(), 10)), at, level)
 	case reflect.Float32, reflect.Float64:
-		return s.scalar(floatJSON(v), at, level)
+		return s.scalar(floatScalar(v), at, level)
 	case reflect.Complex64, reflect.Complex128:
 		return s.text(strconv.FormatComplex(v.Complex(), 'g', -1, v.Type().Bits()), at, level)
 	case reflect.String:
@@ -326,6 +327,17 @@ func recovered(at *trail, run func() error) (err error) {
 
 func knowsItself(t reflect.Type) bool {
 	return t.Implements(marshalerType) || t.Implements(textMarshalerType)
+}
+
+// floatScalar writes a float so that it stays one: a literal without point or
+// exponent would be taken for an integer too large for JavaScript, though
+// every float is a JavaScript number.
+func floatScalar(v reflect.Value) []byte {
+	data := floatJSON(v)
+	if math.Abs(v.Float()) > maxSafeInteger && !bytes.ContainsAny(data, ".en") {
+		data = append(data, ".0"...)
+	}
+	return data
 }
 
 // floatJSON writes a float as JSON, null if it is not finite.

@@ -112,6 +112,7 @@ func TestSerializeValues(t *testing.T) {
 		{"float", 1.5e-7, 1.5e-7},
 		{"float32", float32(0.1), 0.1},
 		{"named float", celsius(21.5), 21.5},
+		{"large float", float64(1 << 53), float64(1 << 53)},
 		{"NaN", math.NaN(), nil},
 		{"infinity", math.Inf(-1), nil},
 		{"complex", complex(1, -2), "(1-2i)"},
