@@ -1,23 +1,34 @@
+//go:build unix
+
 package quickjs
 
 import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
+	"syscall"
 	"testing"
 	"unsafe"
 
 	"pgregory.net/rapid"
 )
 
-// newHeap makes a heap over fresh memory, which keep holds.
-func newHeap(size int, limit uint64) (h *heap, keep []uint64) {
-	keep = make([]uint64, size/8+2)
-	start := (uintptr(unsafe.Pointer(&keep[0])) + blockAlign - 1) &^ (blockAlign - 1)
-	h = new(heap)
+// newHeap makes a heap over fresh memory outside the Go heap.
+func newHeap(t testing.TB, size int, limit uint64) *heap {
+	t.Helper()
+	mem, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Munmap(mem); err != nil {
+			t.Error(err)
+		}
+	})
+	start := uintptr(unsafe.Pointer(&mem[0]))
+	h := new(heap)
 	h.init(start, start+uintptr(size), limit)
-	return h, keep
+	return h
 }
 
 // walk checks the heap's own structure: blocks fill [start, brk) without gaps,
@@ -101,10 +112,10 @@ func size() *rapid.Generator[int] {
 // TestHeapAgainstModel drives the heap with random requests beside a model of
 // what each payload must hold.
 func TestHeapAgainstModel(t *testing.T) {
+	h := newHeap(t, 4<<20, 0)
 	rapid.Check(t, func(t *rapid.T) {
 		limit := uint64(rapid.IntRange(64<<10, 2<<20).Draw(t, "limit"))
-		h, keep := newHeap(4<<20, limit)
-		defer runtime.KeepAlive(keep)
+		h.init(h.start, h.end, limit)
 		var all []modelled
 		fill := func(m modelled, from int) {
 			seed := byte(rapid.IntRange(0, 255).Draw(t, "fill"))
@@ -202,8 +213,7 @@ func TestClassesFit(t *testing.T) {
 
 func TestHeapLimitIsExact(t *testing.T) {
 	const limit = 1 << 20
-	h, keep := newHeap(4<<20, limit)
-	defer runtime.KeepAlive(keep)
+	h := newHeap(t, 4<<20, limit)
 	p := h.malloc(limit - blockHeader - slack)
 	if p == 0 || h.live != limit-slack || h.crossings != 0 {
 		t.Fatalf("the limit cannot be reached: %d of %d", h.live, limit)
@@ -225,8 +235,7 @@ func TestHeapLimitIsExact(t *testing.T) {
 }
 
 func TestReallocStaysInPlace(t *testing.T) {
-	h, keep := newHeap(1<<20, 1<<20)
-	defer runtime.KeepAlive(keep)
+	h := newHeap(t, 1<<20, 1<<20)
 	a, b, c := h.malloc(1000), h.malloc(1000), h.malloc(1000)
 	if q := h.realloc(c, 5000); q != c {
 		t.Error("the last block moved although the wilderness was free")
@@ -244,8 +253,7 @@ func TestReallocStaysInPlace(t *testing.T) {
 }
 
 func BenchmarkHeap(b *testing.B) {
-	h, keep := newHeap(64<<20, 64<<20)
-	defer runtime.KeepAlive(keep)
+	h := newHeap(b, 64<<20, 64<<20)
 	r := rand.New(rand.NewPCG(1, 2))
 	var slots [4096]uintptr
 	sizes := make([]uint64, 8192)
