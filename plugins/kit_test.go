@@ -2,6 +2,8 @@ package plugins
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -235,4 +237,9 @@ func (c *stillClock) fire(t testing.TB, d time.Duration) {
 			t.Fatalf("no timer of %v was set", d)
 		}
 	}
+}
+
+func hexSum(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }

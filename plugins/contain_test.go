@@ -1,0 +1,318 @@
+package plugins
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// watch opens a process so that its end can be waited for.
+func watch(t *testing.T, pid string) int {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.PidfdOpen(n, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	return fd
+}
+
+// awaitEnd waits for the end of a watched process.
+func awaitEnd(t *testing.T, fd int) {
+	t.Helper()
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n != 1 {
+			t.Fatalf("the process lives on (%d, %v)", n, err)
+		}
+		return
+	}
+}
+
+func TestPluginDiesWithItsHost(t *testing.T) {
+	f := install(t, shortDir(t), "fix", "good")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := exec.Command(self)
+	host.Env = []string{"QUOIN_TEST_HOST=" + f.Dir}
+	host.Stderr = os.Stderr
+	stdin, err := host.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stdout, err := host.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin := watch(t, strings.TrimSpace(pid))
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(t, plugin)
+	if host.Wait() == nil {
+		t.Error("the host was not killed")
+	}
+
+	// What the dead host left behind is swept by the next one.
+	run := filepath.Join(f.Dir, "run")
+	if left := entries(t, run); len(left) != 1 {
+		t.Fatalf("the dead host left %v, want one folder", left)
+	}
+	r, err := openRunDir(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := entries(t, run); len(left) != 1 || left[0] != filepath.Base(r.path) {
+		t.Errorf("after the sweep there are %v", left)
+	}
+	if err := r.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// spawn has the plugin start a process that holds its standard output.
+func spawn(t *testing.T, p *Process) int {
+	t.Helper()
+	raw, err := p.CallTool(t.Context(), call("spawn", none{}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out textOut
+	if err := json.Unmarshal(raw, &out); err != nil {
+		t.Fatal(err)
+	}
+	return watch(t, out.Text)
+}
+
+func TestCloseTakesTheWholeGroup(t *testing.T) {
+	p := startRole(t, "good", testOptions(t))
+	grandchild := spawn(t, p)
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnd(t, grandchild)
+}
+
+func TestDeathTakesTheWholeGroup(t *testing.T) {
+	p := startRole(t, "good", testOptions(t))
+	grandchild := spawn(t, p)
+	if _, err := p.CallTool(t.Context(), call("exit", none{}), nil); err == nil {
+		t.Fatal("exit returned a result")
+	}
+	awaitEnd(t, grandchild)
+}
+
+func TestCloseOfAFrozenPluginIsBounded(t *testing.T) {
+	clock := newStillClock()
+	o := testOptions(t)
+	o.clock = clock
+	o.CallTimeout = 100 * time.Millisecond
+	p := startRole(t, "good", o)
+	if _, err := p.CallTool(t.Context(), call("freeze", none{}), nil); err == nil {
+		t.Fatal("a frozen plugin answered")
+	}
+	closed := make(chan error)
+	go func() { closed <- p.Close() }()
+	clock.fire(t, p.options.CloseTimeout)
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	if p.Err() != nil {
+		t.Errorf("Err after Close: %v", p.Err())
+	}
+}
+
+func TestCloseLeavesNothingAndMayBeRepeated(t *testing.T) {
+	o := testOptions(t)
+	p := startRole(t, "good", o)
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := entries(t, o.RunDir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	_, err := p.CallTool(t.Context(), call("echo", none{}), nil)
+	wantParts(t, err.Error(), "plugin fix was stopped before tool echo")
+}
+
+func TestDescriptorsAndGoroutinesStayFlat(t *testing.T) {
+	o := testOptions(t)
+	f := install(t, shortDir(t), "fix", "good")
+	bad := install(t, shortDir(t), "fix", "other issues")
+	once := func() {
+		p, err := Start(t.Context(), f, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.CallTool(t.Context(), call("echo", none{}), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Start(t.Context(), bad, o); err == nil {
+			t.Fatal("another's identity was accepted")
+		}
+	}
+	once()
+	before := openFiles(t)
+	for range 15 {
+		once()
+	}
+	if after := openFiles(t); after > before {
+		t.Errorf("open files went from %d to %d", before, after)
+	}
+	// Goroutines are counted by goleak when all tests have run.
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+func TestRunDirIsPrivate(t *testing.T) {
+	root := shortDir(t)
+	if err := os.Chmod(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := openRunDir(root)
+	if err == nil {
+		t.Fatal("a folder others can read was accepted")
+	}
+	wantParts(t, err.Error(), root, "0700")
+}
+
+func TestLiveRunDirsAreNotSwept(t *testing.T) {
+	root := filepath.Join(shortDir(t), "run")
+	a, err := openRunDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := openRunDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := entries(t, root); len(left) != 2 {
+		t.Errorf("there are %v, want both", left)
+	}
+	for _, r := range []*runDir{a, b} {
+		if err := r.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestPinnedBinary(t *testing.T) {
+	dir := shortDir(t)
+	f := install(t, dir, "fix", "good")
+	self, err := os.ReadFile(f.Executable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pin := func(sum string) Found {
+		writeFile(t, filepath.Join(f.Dir, ManifestName), `{"id": "fix", "version": "1.0.0", "protocol": 1, "command": "./plugin",
+			"sha256": {"`+hostPlatform()+`": "`+sum+`"}}`)
+		return Find(f.Dir)
+	}
+	o := testOptions(t)
+	p, err := Start(t.Context(), pin(hexSum(self)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	wrong := hexSum([]byte("another binary"))
+	_, err = Start(t.Context(), pin(wrong), o)
+	if err == nil {
+		t.Fatal("a binary with another checksum was started")
+	}
+	wantParts(t, err.Error(), wrong, hexSum(self), "plugin fix")
+	if start, ok := err.(*StartError); !ok || !start.Refused {
+		t.Errorf("not a refusal: %#v", err)
+	}
+	if left := entries(t, o.RunDir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestConfigurationIsHeldAgainstTheManifest(t *testing.T) {
+	f := install(t, shortDir(t), "fix", "good")
+	writeFile(t, filepath.Join(f.Dir, ManifestName), `{"id": "fix", "version": "1.0.0", "protocol": 1, "command": "./plugin",
+		"configSchema": {"type": "object", "required": ["token"], "properties": {"token": {"type": "string"}}}}`)
+	f = Find(f.Dir)
+	for _, config := range []string{"", `{}`, `{"token": 5}`} {
+		o := testOptions(t)
+		o.Config = json.RawMessage(config)
+		_, err := Start(t.Context(), f, o)
+		if err == nil {
+			t.Fatalf("configuration %q was accepted", config)
+		}
+		wantParts(t, err.Error(), "plugin fix", "configSchema", "token")
+	}
+	o := testOptions(t)
+	o.Config = json.RawMessage(`{"token": "t"}`)
+	p, err := Start(t.Context(), f, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReadLinesCutsAndKeepsReading(t *testing.T) {
+	long := strings.Repeat("x", 3*maxLineBytes)
+	var got []string
+	var cuts []bool
+	each := func(line []byte, cut bool) { got, cuts = append(got, string(line)), append(cuts, cut) }
+	if err := readLines(strings.NewReader("a\n"+long+"\n\nlast"), each); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 4 || got[0] != "a" || got[1] != long[:maxLineBytes] || got[2] != "" || got[3] != "last" || !cuts[1] || cuts[3] {
+		t.Errorf("%d lines, cut %v", len(got), cuts)
+	}
+	got, cuts = nil, nil
+	w := &lineWriter{each: each}
+	for part := range bytes.SplitAfterSeq([]byte("one\ntw"+long+"\nrest"), []byte("w")) {
+		if _, err := w.Write(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(got) != 2 || got[0] != "one" || len(got[1]) != maxLineBytes || !cuts[1] {
+		t.Errorf("%d lines, cut %v", len(got), cuts)
+	}
+}

@@ -1,0 +1,92 @@
+package plugins
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLogFloodIsCapped(t *testing.T) {
+	const lines = 5000
+	rec := &recorder{}
+	clock := newStillClock()
+	o := testOptions(t)
+	o.Logger, o.clock = slog.New(rec), clock
+	p := startRole(t, "good", o)
+	if _, err := p.CallTool(t.Context(), call("flood", textIn{N: lines}), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := rec.lines()
+	if len(got) > logBurst+1 {
+		t.Errorf("%d of %d lines came through, want at most %d", len(got), lines, logBurst+1)
+	}
+	wantParts(t, got[0], "line 0", "plugin=fix", "tool=flood", "call=c1")
+	wantParts(t, got[len(got)-1], "WARN", "dropped", "lines=4500")
+}
+
+func TestLogRateRecovers(t *testing.T) {
+	rec := &recorder{}
+	clock := newStillClock()
+	l := newPluginLog(slog.New(rec), "fix", clock)
+	for range logBurst + 10 {
+		l.stderr([]byte("again"), false)
+	}
+	clock.advance(time.Second)
+	for range logPerSecond + 10 {
+		l.stderr([]byte("again"), false)
+	}
+	// The burst, the note about what was dropped, and one second's worth.
+	if got := len(rec.lines()); got != logBurst+1+logPerSecond {
+		t.Errorf("%d lines", got)
+	}
+	wantParts(t, rec.lines()[logBurst], "dropped", "lines=10")
+}
+
+func TestLogLevels(t *testing.T) {
+	rec := &recorder{}
+	l := newPluginLog(slog.New(rec), "fix", newStillClock())
+	for _, line := range []string{
+		`{"@message":"m","@level":"warn","@timestamp":"x","n":1,"o":{"a":1}}`,
+		`{"@message":5}`,
+		`plain`,
+		`   `,
+		`panic: out of cheese`,
+		`goroutine 1 [running]:`,
+	} {
+		l.stderr([]byte(line), false)
+	}
+	l.stderr([]byte("start of a long line"), true)
+	want := []string{
+		`WARN m n=1 o={"a":1} plugin=fix`,
+		`INFO {"@message":5} stream=stderr plugin=fix`,
+		`INFO plain stream=stderr plugin=fix`,
+		`ERROR panic: out of cheese stream=stderr plugin=fix`,
+		`ERROR goroutine 1 [running]: stream=stderr plugin=fix`,
+		`ERROR start of a long line… (cut) stream=stderr plugin=fix`,
+	}
+	if got := strings.Join(rec.lines(), "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+	if got := l.lastWords(); got != "panic: out of cheese" {
+		t.Errorf("last words: %q", got)
+	}
+}
+
+func TestHostileLogLinesAreHarmless(t *testing.T) {
+	rec := &recorder{}
+	o := testOptions(t)
+	o.Logger = slog.New(rec)
+	p := startRole(t, "raw hostile-log", o)
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(rec.lines(), "\n")
+	wantParts(t, all, `{"@message":5`, "INFO fine plugin_field=another plugin=fix", "(cut)")
+	if len(all) > 3*maxLineBytes {
+		t.Errorf("%d bytes were logged", len(all))
+	}
+}

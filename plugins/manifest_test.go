@@ -1,0 +1,123 @@
+package plugins
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestManifest(t *testing.T) {
+	m, err := ParseManifest([]byte(`{"id": "issues", "version": "1.2.3-rc.1", "protocol": 1, "description": "Issues.",
+		"command": "bin/issues", "sha256": {"` + hostPlatform() + `": "` + strings.Repeat("a", 64) + `"}, "configSchema": {"type": "object"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.ID != "issues" || m.Version != "1.2.3-rc.1" || m.Protocol != 1 || m.Command != "bin/issues" || m.SHA256[hostPlatform()] == "" || m.ConfigSchema == nil {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestManifestMistakes(t *testing.T) {
+	with := func(field string) string {
+		name, _, _ := strings.Cut(strings.TrimPrefix(field, `"`), `"`)
+		text := "{" + field
+		for _, f := range []string{`"id": "issues"`, `"version": "1"`, `"protocol": 1`, `"command": "./issues"`} {
+			if !strings.HasPrefix(f, `"`+name+`"`) {
+				text += ", " + f
+			}
+		}
+		return text + "}"
+	}
+	tests := []struct {
+		name, text string
+		parts      []string
+	}{
+		{"empty", ``, []string{"line 1", "not JSON"}},
+		{"broken", "{\n\"id\": \"a\",\n}", []string{"line 3", "not JSON"}},
+		{"array", `[]`, []string{"not an object"}},
+		{"null", `null`, []string{"null"}},
+		{"nothing", `{}`, []string{`"id": missing`, `"version": missing`, `"protocol": missing`, `"command": missing`}},
+		{"id type", with(`"id": 5`), []string{`"id"`, "string", "5"}},
+		{"id null", with(`"id": null`), []string{`"id"`, "string", "null"}},
+		{"id case", with(`"id": "Issues"`), []string{`"id"`, "lower-case", `"Issues"`}},
+		{"id length", with(`"id": "` + strings.Repeat("a", 64) + `"`), []string{`"id"`, "62"}},
+		{"id path", with(`"id": "../x"`), []string{`"id"`, `"../x"`}},
+		{"version", with(`"version": "one two"`), []string{`"version"`, `"one two"`}},
+		{"protocol type", with(`"protocol": "1"`), []string{`"protocol"`, "number", `"1"`, "write 1"}},
+		{"protocol version", with(`"protocol": 2`), []string{`"protocol"`, "version 1", "version 2"}},
+		{"command absolute", with(`"command": "/bin/sh"`), []string{`"command"`, "inside the plugin's folder", "/bin/sh"}},
+		{"command outside", with(`"command": "../sh"`), []string{`"command"`, "../sh"}},
+		{"command empty", with(`"command": ""`), []string{`"command"`}},
+		{"command folder", with(`"command": "."`), []string{`"command"`}},
+		{"command list", with(`"command": ["a"]`), []string{`"command"`, "string", `["a"]`}},
+		{"checksum type", with(`"sha256": "abc"`), []string{`"sha256"`, "object"}},
+		{"checksum platform", with(`"sha256": {"linux": "abc"}`), []string{`"sha256"`, "linux/amd64", `"linux"`}},
+		{"checksum text", with(`"sha256": {"` + hostPlatform() + `": "ABC"}`), []string{`"sha256"`, "64 lower-case hex digits", `"ABC"`}},
+		{"checksum of others", with(`"sha256": {"plan9/mips": "` + strings.Repeat("a", 64) + `"}`), []string{`"sha256"`, hostPlatform()}},
+		{"config schema", with(`"configSchema": {"type": "array"}`), []string{`"configSchema"`, `"type": "object"`}},
+		{"unknown field", with(`"commands": "x"`), []string{`"commands"`, "unknown", "command, sha256"}},
+		{"field case", with(`"ID": "x"`), []string{`"ID"`, "unknown"}},
+		{"description", with(`"description": 5`), []string{`"description"`, "string"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ParseManifest([]byte(tt.text))
+			if err == nil {
+				t.Fatalf("accepted %s", tt.text)
+			}
+			var m *ManifestError
+			if !errors.As(err, &m) {
+				t.Errorf("not a *ManifestError: %v", err)
+			}
+			wantParts(t, err.Error(), tt.parts...)
+		})
+	}
+}
+
+func TestDiscover(t *testing.T) {
+	dir := shortDir(t)
+	install(t, dir, "good", "good")
+	writeFile(t, filepath.Join(dir, "broken", ManifestName), `{`)
+	writeFile(t, filepath.Join(dir, "renamed", ManifestName), `{"id": "original", "version": "1", "protocol": 1, "command": "x"}`)
+	writeFile(t, filepath.Join(dir, "unbuilt", ManifestName), `{"id": "unbuilt", "version": "1", "protocol": 1, "command": "./unbuilt"}`)
+	writeFile(t, filepath.Join(dir, "text", ManifestName), `{"id": "text", "version": "1", "protocol": 1, "command": "./text"}`)
+	writeFile(t, filepath.Join(dir, "text", "text"), "not executable")
+	writeFile(t, filepath.Join(dir, "folder", ManifestName), `{"id": "folder", "version": "1", "protocol": 1, "command": "./folder"}`)
+	if err := os.Mkdir(filepath.Join(dir, "folder", "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "notes", "README"), "no plugin")
+	writeFile(t, filepath.Join(dir, ".hidden", ManifestName), `{`)
+	writeFile(t, filepath.Join(dir, "a-file"), "")
+
+	found, err := Discover(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []struct{ id, says string }{
+		{"broken", "not JSON"},
+		{"folder", "not a file"},
+		{"good", ""},
+		{"renamed", `"original" stands in a folder named "renamed"`},
+		{"text", "chmod +x"},
+		{"unbuilt", "build the plugin"},
+	}
+	if len(found) != len(want) {
+		t.Fatalf("found %d folders, want %d: %v", len(found), len(want), found)
+	}
+	for i, w := range want {
+		f := found[i]
+		if f.ID() != w.id || (f.Err == nil) != (w.says == "") {
+			t.Errorf("%s: %v", f.ID(), f.Err)
+			continue
+		}
+		if f.Err != nil {
+			wantParts(t, f.Err.Error(), w.says)
+		}
+	}
+	if _, err := Discover(filepath.Join(dir, "nowhere")); err == nil {
+		t.Error("a missing directory was accepted")
+	}
+}
