@@ -39,8 +39,12 @@ type Config struct {
 	// PluginDataDir is where each plugin gets a directory of its own. Defaults
 	// to a temporary directory, removed by Close.
 	PluginDataDir string
-	// Tools are the embedder's own tools.
+	// Tools are the embedder's own tools. Their Owner defaults to "core"; a
+	// plugin whose id is the owner of one of them offers nothing.
 	Tools []catalog.Tool
+	// Namespaces are the embedder's own. PluginID is the Owner of the tools they
+	// require.
+	Namespaces []namespaces.Registration
 	// Store keeps suspended runs. Defaults to a *runstore.Memory.
 	Store runstore.Store
 	// Observe is told of every nested call once it has ended. It is called
@@ -64,6 +68,7 @@ type Host struct {
 	schemas  *catalog.Schemas
 	store    runstore.Store
 	tempDir  string
+	owners   map[string]bool // names that no plugin may have
 
 	viewMu sync.Mutex // orders changes of view; guards plugins while they start
 	view   atomic.Pointer[view]
@@ -72,6 +77,8 @@ type Host struct {
 	closed bool
 	runs   map[string]*run // active and suspended, by run id
 	calls  sync.WaitGroup  // tool calls in flight, of any run
+
+	background sync.WaitGroup // index builds
 }
 
 // ErrClosed is the cause of what a closed host refuses.
@@ -112,6 +119,9 @@ func (h *Host) start(ctx context.Context) (err error) {
 		Logger:    h.log,
 	})
 	if err != nil {
+		return err
+	}
+	if err := h.checkOwn(); err != nil {
 		return err
 	}
 	if err := h.startPlugins(ctx); err != nil {
@@ -239,6 +249,7 @@ func (h *Host) stop() error {
 	if h.pool != nil {
 		errs = append(errs, h.pool.Close())
 	}
+	h.background.Wait()
 	if h.tempDir != "" {
 		errs = append(errs, os.RemoveAll(h.tempDir))
 	}

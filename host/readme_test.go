@@ -44,7 +44,7 @@ func TestReadmeCompiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range blocks {
-		out, err := osexec.Command("go", "vet", "-overlay", file, fmt.Sprintf("./readme%d", i)).CombinedOutput()
+		out, err := osexec.Command("go", "build", "-overlay", file, "-o", os.DevNull, fmt.Sprintf("./readme%d", i)).CombinedOutput()
 		if err != nil {
 			t.Errorf("program %d of the README: %v\n%s", i+1, err, out)
 		}

@@ -3,6 +3,9 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/namespaces"
@@ -39,16 +42,42 @@ func (h *Host) pluginsChanged() {
 	}
 }
 
+// checkOwn refuses namespaces of the embedder that no catalog could show.
+func (h *Host) checkOwn() error {
+	trial := namespaces.NewRegistry()
+	for _, r := range h.cfg.Namespaces {
+		if err := trial.Register(r); err != nil {
+			return err
+		}
+	}
+	h.owners = map[string]bool{catalog.OwnerCore: true}
+	for _, t := range h.cfg.Tools {
+		h.owners[t.Owner] = true
+	}
+	for _, r := range h.cfg.Namespaces {
+		h.owners[r.PluginID] = true
+	}
+	return nil
+}
+
 // refresh makes the view anew of the embedder's tools and the live plugins.
 // The caller holds viewMu.
 func (h *Host) refresh() error {
-	tools := append([]catalog.Tool(nil), h.cfg.Tools...)
+	tools := slices.Clone(h.cfg.Tools)
+	regs := slices.Clone(h.cfg.Namespaces)
 	if h.plugins != nil {
 		for _, t := range h.plugins.Tools() {
-			tools = append(tools, h.pluginTool(t))
+			if !h.impostor(t.PluginID) {
+				tools = append(tools, h.pluginTool(t))
+			}
 		}
-		h.register(h.plugins.Registrations())
+		for _, r := range h.plugins.Registrations() {
+			if !h.impostor(r.PluginID) {
+				regs = append(regs, r)
+			}
+		}
 	}
+	h.register(regs)
 	c, err := catalog.New(tools, catalog.Options{
 		DefaultLimit: int(h.settings.SearchLimit),
 		MaxLimit:     int(h.settings.MaxSearchLimit),
@@ -58,7 +87,19 @@ func (h *Host) refresh() error {
 		return err
 	}
 	h.view.Store(&view{catalog: c, namespaces: h.registry.Visible(c)})
+	// A cell's first search must not wait until a large catalog is indexed.
+	h.background.Go(func() { c.Search("tool", 1) })
 	return nil
+}
+
+// impostor reports whether a plugin has taken the name of an owner of the
+// embedder's. With that name it would own the embedder's tools.
+func (h *Host) impostor(pluginID string) bool {
+	if !h.owners[pluginID] {
+		return false
+	}
+	h.log.Error("a plugin has the name of an owner of built-in tools and is left out: rename it", "plugin", pluginID)
+	return true
 }
 
 // register makes regs the registry's whole content, plugin by plugin. A plugin
@@ -71,8 +112,19 @@ func (h *Host) register(regs []namespaces.Registration) {
 	for _, r := range regs {
 		byPlugin[r.PluginID] = append(byPlugin[r.PluginID], r)
 	}
-	for id, rs := range byPlugin {
-		if err := h.registry.Replace(id, rs); err != nil {
+	// In order of id, the embedder's own first: of two that claim one global,
+	// it is always the same one that gets it.
+	ids := slices.SortedFunc(maps.Keys(byPlugin), func(a, b string) int {
+		if h.owners[a] != h.owners[b] {
+			if h.owners[a] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	for _, id := range ids {
+		if err := h.registry.Replace(id, byPlugin[id]); err != nil {
 			h.registry.Clear(id)
 			h.log.Error("namespaces of a plugin were refused", "plugin", id, "error", err)
 		}

@@ -58,12 +58,13 @@ type (
 		*hidden
 		both
 		again
-		Name      string `json:"name"`
-		Shadow    bool
-		Empty     string         `json:"empty,omitempty"`
-		Zero      time.Time      `json:"zero,omitzero"`
-		Count     int64          `json:"count,string"`
-		Skipped   string         `json:"-"`
+		Name    string `json:"name"`
+		Shadow  bool
+		Empty   string    `json:"empty,omitempty"`
+		Zero    time.Time `json:"zero,omitzero"`
+		Count   int64     `json:"count,string"`
+		Skipped string    `json:"-"`
+		//lint:ignore SA5008 the comma makes the name a dash
 		Dash      string         `json:"-,"`
 		Tags      []string       `json:"tags"`
 		Extra     map[string]int `json:"extra,omitempty"`

@@ -10,6 +10,11 @@
 // argument mapping and calls the tool. Results are checked against the tool's
 // output schema, which the compiler cannot see.
 //
+// [Harness.Cell] runs a whole guest program against the plugin, in a real worker
+// process; TestMain must call [Main] for that:
+//
+//	res := h.Cell(`return await Notes.get(1)`)
+//
 // Start configures the plugin with a fresh data directory and closes it when
 // the test ends. A Harness may be used by several goroutines at a time, except
 // Run, which sets the run of later calls. Errors are *protocol.Error, as a host

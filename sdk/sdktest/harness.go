@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/sdk"
@@ -42,6 +43,10 @@ type Harness struct {
 
 	mu  sync.Mutex
 	run sdk.RunContext
+
+	hostOnce sync.Once
+	host     *host.Host // runs cells; see Host
+	hostErr  error
 }
 
 // Start serves p on a loopback connection, configures it and checks what it
