@@ -18,6 +18,8 @@ type Files func(path string) (data []byte, found bool)
 
 // Options configure one VM.
 type Options struct {
+	// Limits bound the guest. At New a zero field means its default, at
+	// Restore the value the image was taken with.
 	Limits wire.Limits
 	// Seed makes this VM's Math.random differ from every other VM's. Callers
 	// fill it from a cryptographic source.

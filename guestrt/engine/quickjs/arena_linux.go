@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -85,39 +84,4 @@ func shareTemplate(n uint64) ([]byte, error) {
 		return nil, fmt.Errorf("quickjs: open: view template: %w", err)
 	}
 	return view, nil
-}
-
-// checkFixedAddresses fails unless this executable runs at the addresses it
-// was linked for, which makes function pointers in images valid.
-func checkFixedAddresses() error {
-	aux, err := unix.Auxv()
-	if err != nil {
-		return fmt.Errorf("quickjs: open: %w: no auxiliary vector: %v", engine.ErrUnsupported, err)
-	}
-	const atPhdr, atPhnum = 3, 5
-	var phdr, phnum uintptr
-	for _, kv := range aux {
-		switch kv[0] {
-		case atPhdr:
-			phdr = kv[1]
-		case atPhnum:
-			phnum = kv[1]
-		}
-	}
-	if phdr == 0 {
-		return fmt.Errorf("quickjs: open: %w: no program headers", engine.ErrUnsupported)
-	}
-	type header struct {
-		kind, flags                uint32
-		offset, vaddr, paddr       uint64
-		fileSize, memSize, alignTo uint64
-	}
-	const kindPhdr = 6
-	for i := range phnum {
-		h := at[header](phdr + i*unsafe.Sizeof(header{}))
-		if h.kind == kindPhdr && h.vaddr == uint64(phdr) {
-			return nil
-		}
-	}
-	return fmt.Errorf("quickjs: open: %w: the executable is position independent; build it with -buildmode=exe", engine.ErrUnsupported)
 }

@@ -26,12 +26,6 @@ const (
 
 	defaultReserve = 1<<30 + 1<<28
 	minReserve     = 16 << 20
-
-	defaultMemory      = 64 << 20
-	defaultValueBytes  = 8 << 20
-	defaultNodes       = 1_000_000
-	defaultDepth       = 200
-	defaultOutputItems = 10_000
 )
 
 // fill sets the fields that have a default.
@@ -46,13 +40,22 @@ func (c Config) fill() Config {
 	return c
 }
 
-// withDefaults fills the zero fields of l.
-func withDefaults(l wire.Limits) wire.Limits {
-	set(&l.MemoryBytes, defaultMemory)
-	set(&l.MaxValueBytes, defaultValueBytes)
-	set(&l.MaxNodes, defaultNodes)
-	set(&l.MaxDepth, defaultDepth)
-	set(&l.MaxOutputItems, defaultOutputItems)
+// defaultLimits are the defaults that package wire documents.
+var defaultLimits = wire.Limits{
+	MemoryBytes:    64 << 20,
+	MaxValueBytes:  8 << 20,
+	MaxNodes:       1_000_000,
+	MaxDepth:       200,
+	MaxOutputItems: 10_000,
+}
+
+// orElse fills the zero fields of l from other.
+func orElse(l, other wire.Limits) wire.Limits {
+	set(&l.MemoryBytes, other.MemoryBytes)
+	set(&l.MaxValueBytes, other.MaxValueBytes)
+	set(&l.MaxNodes, other.MaxNodes)
+	set(&l.MaxDepth, other.MaxDepth)
+	set(&l.MaxOutputItems, other.MaxOutputItems)
 	return l
 }
 

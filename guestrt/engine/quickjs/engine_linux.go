@@ -98,7 +98,7 @@ func (e *Engine) New(o engine.Options) (engine.VM, error) {
 
 // admit checks that a VM with these options can be made now.
 func (e *Engine) admit(o engine.Options) (wire.Limits, error) {
-	l := withDefaults(o.Limits)
+	l := orElse(o.Limits, defaultLimits)
 	switch {
 	case e.closed:
 		return l, fmt.Errorf("%w: the engine is closed", engine.ErrDead)

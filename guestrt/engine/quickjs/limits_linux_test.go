@@ -90,8 +90,8 @@ func TestCyclicGarbageIsNotTheLimit(t *testing.T) {
 func TestRestoreAppliesTheLimit(t *testing.T) {
 	e := openTest(t)
 	const src = `await tools.call('a'); return new Uint8Array(20 << 20).length`
-	for limit, ok := range map[uint64]bool{testMemory: false, 64 << 20: true} {
-		vm := newVM(t, e, engine.Options{})
+	for limit, ok := range map[uint64]bool{testMemory: false, 64 << 20: true, 0: false} {
+		vm := newVM(t, e, memoryOf(10<<20))
 		load(t, vm, src)
 		img, err := vm.Snapshot()
 		if err != nil {

@@ -102,21 +102,17 @@ func isZero(b []byte) bool {
 }
 
 // Restore makes a VM of an image. The image is verified and unpacked before
-// the arena is touched. The limits and the seed are those of o.
+// the arena is touched. The seed is that of o, and so are the limits; those
+// that are zero there stay as they were when the image was taken.
 func (e *Engine) Restore(img []byte, o engine.Options) (engine.VM, error) {
+	m, err := e.open(img)
+	if err != nil {
+		return nil, err
+	}
+	o.Limits = orElse(o.Limits, m.limits)
 	limits, err := e.admit(o)
 	if err != nil {
 		return nil, fmt.Errorf("quickjs: restore: %w", err)
-	}
-	if e.dec == nil {
-		e.dec, err = newDecoder()
-		if err != nil {
-			return nil, fmt.Errorf("quickjs: restore: %w", err)
-		}
-	}
-	m, err := openImage(img, e.origin, e.origin.reserve, e.dec)
-	if err != nil {
-		return nil, err
 	}
 	e.apply(m)
 	if err := ctl().verify(e.origin, m.used); err != nil {
@@ -126,6 +122,21 @@ func (e *Engine) Restore(img []byte, o engine.Options) (engine.VM, error) {
 		return nil, err
 	}
 	return e.attach(o, limits), nil
+}
+
+// open verifies and unpacks an image.
+func (e *Engine) open(img []byte) (*image, error) {
+	if e.closed {
+		return nil, fmt.Errorf("quickjs: restore: %w: the engine is closed", engine.ErrDead)
+	}
+	if e.dec == nil {
+		dec, err := newDecoder()
+		if err != nil {
+			return nil, fmt.Errorf("quickjs: restore: %w", err)
+		}
+		e.dec = dec
+	}
+	return openImage(img, e.origin, e.origin.reserve, e.dec)
 }
 
 // apply writes the image's pages over the pristine arena.

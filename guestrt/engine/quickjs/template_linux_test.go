@@ -102,3 +102,20 @@ func TestBrokenPreludeIsAnError(t *testing.T) {
 	}
 	openTest(t)
 }
+
+func TestMovedExecutablesAreRecognised(t *testing.T) {
+	fixed := []programHeader{{kind: kindPhdr, vaddr: 0x400040}, {kind: kindLoad, vaddr: 0x400000}, {kind: kindLoad, offset: 0x1000, vaddr: 0x401000}}
+	moved := []programHeader{{kind: kindPhdr, vaddr: 0x40}, {kind: kindLoad}, {kind: kindLoad, offset: 0x1000, vaddr: 0x1000}}
+	for _, c := range []struct {
+		headers []programHeader
+		addr    uint64
+		want    bool
+	}{
+		{fixed, 0x400040, true}, {fixed[1:], 0x400040, true}, {fixed[2:], 0x400040, false},
+		{moved, 0x555555554040, false}, {moved[1:], 0x7f0000000040, false}, {nil, 0x400040, false},
+	} {
+		if got := loadedWhereLinked(c.headers, c.addr); got != c.want {
+			t.Errorf("headers at %#x in %v: %v", c.addr, c.headers, got)
+		}
+	}
+}
