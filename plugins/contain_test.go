@@ -148,6 +148,45 @@ func TestCloseOfAFrozenPluginIsBounded(t *testing.T) {
 	}
 }
 
+func TestPluginsCloseInOrder(t *testing.T) {
+	tests := []struct {
+		name string
+		stop func(p *Process) error
+	}{
+		{"stopped", func(p *Process) error { return p.Close() }},
+		{"left alone", func(p *Process) error {
+			err := p.child.closeStdin() // what the end of the host looks like
+			<-p.Done()
+			return err
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := startRole(t, "good", testOptions(t))
+			if err := tt.stop(p); err != nil {
+				t.Fatal(err)
+			}
+			if p.child.outcome != nil {
+				t.Errorf("the plugin ended with %v", p.child.outcome)
+			}
+			if _, err := os.Stat(filepath.Join(p.options.DataDir, "closed")); err != nil {
+				t.Errorf("OnClose did not run: %v", err)
+			}
+		})
+	}
+}
+
+func TestAPluginRunByHandExplainsItself(t *testing.T) {
+	f := install(t, shortDir(t), "fix", "good")
+	cmd := exec.Command(f.Executable())
+	cmd.Env = []string{"QUOIN_PLUGIN=by-hand", "QUOIN_PLUGIN_DIR=" + f.Dir}
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Error("the plugin ended with status 0")
+	}
+	wantParts(t, string(out), "fix 1.0.0 is a plugin for Quoin", "plugin.json")
+}
+
 func TestCloseLeavesNothingAndMayBeRepeated(t *testing.T) {
 	o := testOptions(t)
 	p := startRole(t, "good", o)

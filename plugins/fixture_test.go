@@ -93,6 +93,7 @@ type textOut struct {
 // fixture is a plugin whose tools misbehave on demand.
 func fixture(id string) *sdk.Plugin {
 	p := sdk.New(sdk.Info{ID: id, Version: "1.0.0"}, nil)
+	p.OnClose(func() error { return os.WriteFile("closed", nil, 0o600) })
 	add := func(name string, h sdk.Handler[textIn, textOut]) *sdk.ToolRef {
 		return sdk.AddTool(p, sdk.Tool{Name: name, Description: "Does " + name + "."}, h)
 	}

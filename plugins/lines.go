@@ -7,7 +7,7 @@ import (
 )
 
 // maxLineBytes is how much of one line is kept; the rest is read and dropped.
-const maxLineBytes = 8 << 10
+const maxLineBytes = 16 << 10
 
 // readLines calls each for every line of r, without its end and cut to
 // maxLineBytes, until r ends. It never stops early: a full pipe would block the

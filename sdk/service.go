@@ -115,6 +115,13 @@ func (s *service) recovered(place string, err *error) {
 	if v == nil {
 		return
 	}
-	s.p.logger.Error("panic in "+place, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	s.p.logger.Error("panic in "+place, "panic", fmt.Sprint(v), "stack", stack())
 	*err = protocol.NewError(protocol.KindPlugin, protocol.CodePanic, "plugin %s: %s panicked: %v", s.p.info.ID, place, v)
+}
+
+// stack is the stack of the panic, cut to what fits a log line of the host.
+func stack() string {
+	const longest = 8 << 10
+	b := debug.Stack()
+	return string(b[:min(len(b), longest)])
 }
