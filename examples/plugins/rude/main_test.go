@@ -112,7 +112,7 @@ func TestRefusedLoads(t *testing.T) {
 		"describe-exit":     "",
 		"configure-refuse":  "not in the mood",
 		"configure-exit":    "",
-		"exit":              "I would rather not",
+		"exit":              "would rather not",
 		"garbage":           "",
 		"false-handshake":   "",
 		"future-handshake":  "99",

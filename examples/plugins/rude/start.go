@@ -39,7 +39,7 @@ var starts = map[string]func() error{
 		}
 	},
 	// Ends at once, with a word of explanation.
-	"exit": func() error { return fmt.Errorf("I would rather not") },
+	"exit": func() error { return fmt.Errorf("would rather not") },
 	// Prints rubbish and then behaves: a host may well put up with it.
 	"noisy": func() error {
 		fmt.Println("loading…")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"fmt"
 	"strings"
 
 	"github.com/quoinhq/quoin/examples/plugins/internal/localdb"
@@ -156,8 +157,10 @@ func (s *Store) Remove(ctx context.Context, key string, id int64, how Removal) (
 			return Removed{}, err
 		}
 		if gone {
-			_, err := tx.ExecContext(ctx, "delete from events where id = ?", id)
-			return Removed{ID: id, Removed: how.Scope}, err
+			if _, err := tx.ExecContext(ctx, "delete from events where id = ?", id); err != nil {
+				return Removed{}, fmt.Errorf("remove event %d: %w", id, err)
+			}
+			return Removed{ID: id, Removed: how.Scope}, nil
 		}
 		if err := s.save(ctx, tx, r); err != nil {
 			return Removed{}, err

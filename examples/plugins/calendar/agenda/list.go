@@ -152,8 +152,9 @@ type place struct {
 	Key   string `json:"k"`
 }
 
+// digest names the query: a cursor of another one is refused. The page size
+// may change between pages.
 func (q Query) digest() string {
-	q.Limit, q.Cursor = 0, ""
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{q.From, q.To, q.TimeZone, q.Text, q.Attendee}))
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }

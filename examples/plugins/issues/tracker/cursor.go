@@ -18,7 +18,6 @@ type place struct {
 // digest names the query: a cursor of another one is refused. The page size
 // may change between pages.
 func (q query) digest() string {
-	q.limit = 0
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []any{
 		q.state, q.assignee, q.sort, q.unassigned, q.desc, q.all, q.any, q.words, q.since,
 	}))
