@@ -7,10 +7,11 @@
 // The arena is one mapping at a fixed address that holds every byte QuickJS
 // owns, plus the state of our allocator. The template is the arena as it is
 // after the engine and the prelude were initialised; it is built once per
-// process, is the same bytes in every process of one build, and lives in a
-// memfd. A VM is a private copy-on-write view of the template. An image is
-// what a VM's arena differs in from the template, compressed, behind a header
-// that binds it to the executable that made it.
+// process, is the same in every process of one build but for padding that
+// nothing reads, and lives in a memfd. A VM is a private copy-on-write view of
+// the template. An image is the words in which a VM's arena differs from the
+// template, compressed, behind a header that binds it to the executable that
+// made it.
 //
 // # Use
 //
@@ -59,6 +60,8 @@
 //
 // Images need function addresses that are equal in every process, so a
 // position independent executable is refused at Open, and so is any platform
-// but Linux. Native loops inside the engine (regular expressions, sorting,
+// but Linux on amd64 and arm64, and a kernel with pages of more than 4 KiB.
+// The prelude must come out the same every time it is initialised: it may not
+// keep a time or a random number from then. Native loops inside the engine (regular expressions, sorting,
 // large copies) do not poll the interrupt; the host kills the worker then.
 package quickjs

@@ -44,6 +44,9 @@ func Open(cfg Config) (*Engine, error) {
 	if err := checkFixedAddresses(); err != nil {
 		return nil, err
 	}
+	if err := checkPageSize(); err != nil {
+		return nil, err
+	}
 	cfg = cfg.fill()
 	reserve := cfg.ReserveBytes
 	if reserve < minReserve || reserve > 1<<40 {

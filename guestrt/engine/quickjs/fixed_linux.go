@@ -27,6 +27,14 @@ const (
 	maxHeaders = 1024
 )
 
+// checkPageSize fails on kernels with pages larger than the arena's.
+func checkPageSize() error {
+	if n := unix.Getpagesize(); n != pageSize {
+		return fmt.Errorf("quickjs: open: %w: the kernel has pages of %d bytes, images need %d", engine.ErrUnsupported, n, pageSize)
+	}
+	return nil
+}
+
 // checkFixedAddresses fails unless this executable runs at the addresses it
 // was linked for, which makes function pointers in images valid.
 func checkFixedAddresses() error {

@@ -117,6 +117,11 @@ func TestMethodsOutOfOrder(t *testing.T) {
 	if _, err := vm.Turn(nil, soon()); err == nil {
 		t.Error("a turn without a cell")
 	}
+	bad := cell("return 1")
+	bad.Config = []byte("{")
+	if _, err := vm.Load(bad, soon()); err == nil {
+		t.Error("a configuration that is not JSON")
+	}
 	load(t, vm, `await tools.call('a'); return 1`)
 	if _, err := vm.Load(cell("return 2"), soon()); err == nil {
 		t.Error("a second cell")

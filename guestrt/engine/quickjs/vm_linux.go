@@ -70,6 +70,9 @@ func (v *vm) Load(c engine.Cell, deadline time.Time) (wire.Report, error) {
 	if ctl().loaded != 0 {
 		return wire.Report{}, fmt.Errorf("quickjs: load: the VM has a cell already")
 	}
+	if !json.Valid(c.Config) {
+		return wire.Report{}, fmt.Errorf("quickjs: load: the configuration is not JSON")
+	}
 	return v.turn("load", deadline, func() (*wire.GuestError, error) {
 		ctl().loaded = 1
 		return v.start(c), nil
