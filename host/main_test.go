@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"testing"
@@ -14,11 +15,17 @@ import (
 	"github.com/quoinhq/quoin/guestrt/guestserver"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/hosttest"
 )
 
 func TestMain(m *testing.M) {
 	guestserver.ServeIfWorker()
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := hosttest.Clean(); err != nil {
+			log.Print(err)
+		}
+		os.Exit(code)
+	}))
 }
 
 var me = host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", RunID: "turn"}

@@ -4,17 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/quoinhq/quoin/guestrt/guestserver"
+	"github.com/quoinhq/quoin/host/hosttest"
 )
 
 func TestMain(m *testing.M) {
@@ -87,57 +86,6 @@ func cmdPlugins(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: plugins DIR NAME...")
 	}
 	for _, name := range args[1:] {
-		ts.Check(installPlugin(name, filepath.Join(ts.MkAbs(args[0]), name)))
+		ts.Check(hosttest.Install(ts.MkAbs(args[0]), name))
 	}
-}
-
-var builds struct {
-	sync.Mutex
-	dir  string
-	done map[string]error
-}
-
-// installPlugin builds an example plugin, once per test run, and links it into
-// dir beside its manifest.
-func installPlugin(name, dir string) error {
-	bin, err := buildPlugin(name)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	manifest, err := os.ReadFile(filepath.Join(examples, name, "plugin.json"))
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "plugin.json"), manifest, 0o644); err != nil {
-		return err
-	}
-	return os.Link(bin, filepath.Join(dir, name))
-}
-
-const examples = "../../../examples/plugins"
-
-func buildPlugin(name string) (string, error) {
-	builds.Lock()
-	defer builds.Unlock()
-	if builds.dir == "" {
-		dir, err := os.MkdirTemp("", "quoin-test-plugins-")
-		if err != nil {
-			return "", err
-		}
-		builds.dir, builds.done = dir, make(map[string]error)
-	}
-	bin := filepath.Join(builds.dir, name)
-	err, known := builds.done[name]
-	if !known {
-		var out []byte
-		out, err = osexec.Command("go", "build", "-o", bin, "./"+filepath.Join(examples, name)).CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("building %s: %w\n%s", name, err, out)
-		}
-		builds.done[name] = err
-	}
-	return bin, err
 }

@@ -1,0 +1,132 @@
+package host_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/hosttest"
+)
+
+// pluginDir returns a plugin directory with the example plugins named.
+func pluginDir(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, n := range names {
+		if err := hosttest.Install(dir, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestRudePlugin: the host survives every act of a plugin that misbehaves, and so
+// does the well-behaved plugin beside it.
+func TestRudePlugin(t *testing.T) {
+	h := start(t, host.Config{PluginDir: pluginDir(t, "rude", "issues")})
+	fine := func(t *testing.T) {
+		t.Helper()
+		wantValue(t, exec(h, `return (await Issues.list({})).total`), `0`)
+	}
+	fine(t)
+	for _, tc := range []struct{ name, code, say string }{
+		{"fails", `await Rude.fail({code: "broke", message: "I broke it"})`, "I broke it"},
+		{"panics", `await Rude.panic()`, "rude"},
+		{"crashes", `await Rude.crash({how: "kill"})`, "rude"},
+		{"answers with 100 MB", `await Rude.huge({megabytes: 100})`, ""},
+		{"answers with no JSON", `await Rude.garbage()`, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := eventually(t, h, tc.code)
+			wantFailure(t, r, host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+			if !r.Dispatched || !strings.Contains(r.Error, tc.say) {
+				t.Errorf("got %s, want dispatched and %q", show(r), tc.say)
+			}
+			fine(t)
+		})
+	}
+	t.Run("hangs", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		r := h.Exec(ctx, me, host.ExecInput{Code: waitForRude + `await Rude.hang({obey: true})`, Timeout: 3 * time.Second})
+		wantWaiting(t, r, host.ReasonPendingTools)
+		fine(t)
+	})
+	t.Run("floods the log", func(t *testing.T) {
+		wantOK(t, h, `await Rude.floodLogs({count: 20000}); return 1`)
+		fine(t)
+	})
+	t.Run("floods progress", func(t *testing.T) {
+		wantOK(t, h, `await Rude.floodProgress({count: 20000}); return 1`)
+		fine(t)
+	})
+}
+
+// waitForRude goes on once the plugin has come back after a crash.
+const waitForRude = `
+for (;;) {
+	try { await Rude.echo(1); break } catch (e) {
+		if (!/^plugin_/.test(e.code)) throw e;
+		await new Promise(r => setTimeout(r, 20));
+	}
+}
+`
+
+func eventually(t *testing.T, h *host.Host, code string) *host.Result {
+	t.Helper()
+	return exec(h, waitForRude+code)
+}
+
+func wantOK(t *testing.T, h *host.Host, code string) {
+	t.Helper()
+	if r := eventually(t, h, code); r.Status != host.StatusCompleted {
+		t.Errorf("got %s, want completed", show(r))
+	}
+}
+
+// TestRudeClaims: a plugin that claims what is not its own is refused or gets
+// nothing of it, and the plugin it wanted to rob keeps working.
+func TestRudeClaims(t *testing.T) {
+	for _, mode := range []string{
+		"claim-plugin-id", "claim-version", "claim-tool", "claim-namespace", "claim-global", "borrow-tool",
+		"no-required-tools", "bad-schema", "huge-description", "garbage", "configure-refuse", "describe-exit",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			dir := pluginDir(t, "rude", "issues")
+			if err := os.WriteFile(filepath.Join(dir, "rude", "rude.mode"), []byte(mode), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h := start(t, host.Config{PluginDir: dir})
+			wantValue(t, exec(h, `
+const { id } = await Issues.create({title: "mine"});
+return [id, ALL_TOOLS.filter(t => t.name === "issues_list" && t.sourceName === "issues").length, (await Issues.list({})).total]`), `[1,1,1]`)
+			// Whatever a thief calls its tools, the namespace calls its owner's.
+			if r := exec(h, `return await Issues.get(1)`); r.Status != host.StatusCompleted || !strings.Contains(string(r.Value), "mine") {
+				t.Errorf("got %s, want the owner's answer", show(r))
+			}
+		})
+	}
+}
+
+// TestRudeScopes: a scope that is refused breaks the cells that touch it alone.
+func TestRudeScopes(t *testing.T) {
+	for _, mode := range []string{
+		"scope-function", "scope-proto", "scope-empty-key", "scope-separator", "scope-cycle", "scope-foreign-tool",
+		"scope-not-json", "scope-array", "scope-wide", "scope-deep", "scope-huge", "scope-error", "scope-panic", "scope-exit",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			dir := pluginDir(t, "rude")
+			if err := os.WriteFile(filepath.Join(dir, "rude", "rude.mode"), []byte(mode), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h := start(t, host.Config{PluginDir: dir})
+			r := exec(h, `try { Rude.echo } catch (e) { return [e.name, typeof e.message, /rude/.test(e.message)] }`)
+			wantValue(t, r, `["Error","string",true]`)
+			wantValue(t, exec(h, `return 1`), `1`)
+		})
+	}
+}
