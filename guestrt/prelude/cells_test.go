@@ -25,6 +25,9 @@ import (
 //	//: reverse          the host answers calls in the opposite order
 //	//: limits {...}     the limits of the run
 //
+// The cells in testdata/js run on every machine, those in testdata/js/clock where
+// time can be made to pass, those in testdata/js/engine in the engine that ships.
+//
 // In a chunk "//// table name" every line is a cell of one expression, followed
 // by its "//=>" or "//!".
 
@@ -235,10 +238,12 @@ func requestText(t *testing.T, q wire.Request) string {
 
 func TestCells(t *testing.T) {
 	expectations := 0
-	for file, cells := range readCells(t, "testdata/js/*.js") {
-		for _, c := range cells {
-			expectations += c.expectations()
-			t.Run(file+"/"+c.name, func(t *testing.T) { c.check(t, newPlain(t)) })
+	for _, pattern := range []string{"testdata/js/*.js", "testdata/js/clock/*.js"} {
+		for file, cells := range readCells(t, pattern) {
+			for _, c := range cells {
+				expectations += c.expectations()
+				t.Run(file+"/"+c.name, func(t *testing.T) { c.check(t, newPlain(t)) })
+			}
 		}
 	}
 	if expectations < 150 {

@@ -53,6 +53,9 @@ func (g *real) turn(in []wire.Settlement) turn {
 	return g.convert(r, err)
 }
 
+// wait does nothing: the clock is the machine's own.
+func (g *real) wait(int64) {}
+
 func (g *real) convert(r wire.Report, err error) turn {
 	g.t.Helper()
 	if err != nil {

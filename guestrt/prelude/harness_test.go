@@ -29,6 +29,7 @@ type failure struct{ Name, Message, Stack, Kind string }
 type machine interface {
 	load(source, config string) turn
 	turn(in []wire.Settlement) turn
+	wait(millis int64) // lets time pass, if it is in the machine's hand
 }
 
 // hostFiles are the virtual files of every test guest.
@@ -48,8 +49,10 @@ var hostFiles = map[string]string{
 const hostNamespaces = `[["Issues","issues"],["Ping","ping"],["Broken","broken"],["Missing","missing"]]`
 
 // driver makes native in JavaScript and keeps entry out of the guest's reach.
+// Its clock stands still between two turns.
 const driver = `((factory) => {
 	const files = JSON.parse(%q), rejections = { __proto__: null, length: 0 };
+	const advance = Date.advance; delete Date.advance;
 	const own = Object.hasOwn, evaluate = eval, reads = { __proto__: null };
 	const file = (path) => {
 		reads[path] = (reads[path] || 0) + 1;
@@ -63,6 +66,8 @@ const driver = `((factory) => {
 		case "fire": return entry.fire();
 		case "drain": return entry.drain();
 		case "reads": return reads[a] || 0;
+		case "advance": advance(a); return;
+		case "held": return rejections[0] !== undefined || rejections.length > 0;
 		case "reject": {
 			const n = rejections.length;
 			rejections[n] = a; rejections[n + 1] = evaluate(b); rejections[n + 2] = evaluate(c);
@@ -71,6 +76,9 @@ const driver = `((factory) => {
 		}
 	};
 })(%s)`
+
+// clock replaces Date.now before the prelude captures it.
+const clock = `{ let time = 1e12; Date.now = () => time; Date.advance = (millis) => { time += millis } }`
 
 // plain is a guest in a plain QuickJS VM, without a rejection tracker.
 type plain struct {
@@ -83,6 +91,9 @@ func newPlain(t *testing.T) *plain {
 	t.Helper()
 	vm, err := quickjs.NewVM()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := vm.Eval(clock, quickjs.EvalGlobal); err != nil {
 		t.Fatal(err)
 	}
 	files, err := json.Marshal(hostFiles)
@@ -134,10 +145,15 @@ func (g *plain) turn(in []wire.Settlement) turn {
 	return g.settleDown()
 }
 
+func (g *plain) wait(millis int64) { g.do("advance", int(millis)) }
+
 func (g *plain) settleDown() turn {
 	g.t.Helper()
 	g.jobs()
-	for g.do("fire") == true {
+	for fired := 0; g.do("fire") == true; fired++ {
+		if fired == 10_000 {
+			g.t.Fatal("timers fire without end in one turn")
+		}
 		g.jobs()
 	}
 	return g.drain()

@@ -44,6 +44,9 @@ func run(t *testing.T, m machine, source, config string, reverse bool) outcome {
 			}
 			in, held = append(in, answer(t, held[0])), held[1:]
 		}
+		if len(in) == 0 {
+			m.wait(r.Timer)
+		}
 		if reverse {
 			for i, j := 0, len(in)-1; i < j; i, j = i+1, j-1 {
 				in[i], in[j] = in[j], in[i]

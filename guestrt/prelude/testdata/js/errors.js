@@ -124,3 +124,16 @@ queueMicrotask(() => { throw new RangeError("in a microtask") })
 await tools.call("echo")
 return 1
 //! RangeError: in a microtask
+
+//// the first failure is the one reported
+tools.call("hold")
+queueMicrotask(() => { throw new RangeError("first") })
+await tools.call("echo")
+throw new Error("second")
+//! RangeError: first
+
+//// a callback that throws fails a cell that returns
+queueMicrotask(() => { throw new RangeError("first") })
+queueMicrotask(() => { throw new RangeError("second") })
+return 1
+//! RangeError: first

@@ -64,8 +64,8 @@ const spin = () => { spins++; if (!stop) setTimeout(spin, 0) }
 spin()
 const r = await tools.call("echo", 1)
 stop = true
-return [r, spins < 50]
-//=> [1,true]
+return [r, spins]
+//=> [1,2]
 
 //// timers run while calls are pending
 let ticks = 0
@@ -89,3 +89,18 @@ queueMicrotask(() => order.push("a")); Promise.resolve().then(() => order.push("
 await null; await null
 return [order, queueMicrotask(() => {})]
 //=> [["a","b","c"],null]
+
+//// an interval ticks as often as its time passes
+let n = 0
+setInterval(() => n++, 10)
+await new Promise((r) => setTimeout(r, 35))
+return n
+//=> 3
+
+//// due times follow the clock, not the order of creation
+const order = []
+setTimeout(() => { order.push("a20"); setTimeout(() => order.push("b+5"), 5) }, 20)
+setTimeout(() => { order.push("c10"); setTimeout(() => order.push("d+20"), 20) }, 10)
+await new Promise((r) => setTimeout(r, 40))
+return order
+//=> ["c10","a20","b+5","d+20"]
