@@ -87,7 +87,16 @@ func rebirth(t testing.TB, e *Engine, vm engine.VM) engine.VM {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sound(t)
 	return vm
+}
+
+// sound checks the structure of the live guest's heap.
+func sound(t testing.TB) {
+	t.Helper()
+	if err := ctl().heap.walk(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // run loads a program in a fresh VM and returns its final report.

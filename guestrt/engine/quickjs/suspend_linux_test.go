@@ -35,6 +35,7 @@ func straight(t testing.TB, e *Engine, src string) wire.Report {
 	r := load(t, vm, src)
 	for r.Status == wire.StatusIdle {
 		r = turn(t, vm, answer(r.Requests)...)
+		sound(t)
 	}
 	return r
 }
