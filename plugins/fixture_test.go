@@ -123,7 +123,10 @@ func fixture(id string) *sdk.Plugin {
 		return textOut{}, os.WriteFile("cancelled", nil, 0o600)
 	})
 	add("freeze", func(context.Context, *sdk.Call, textIn) (textOut, error) {
-		return textOut{}, syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
+			return textOut{}, err
+		}
+		select {} // the signal may take a moment to stop every thread
 	})
 	add("flood", func(_ context.Context, c *sdk.Call, in textIn) (textOut, error) {
 		for i := range in.N {
