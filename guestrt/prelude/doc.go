@@ -18,9 +18,17 @@
 //	 "o": [["text", string] | ["json", value]], "r": [[id, method, ...]], "p": pending calls,
 //	 "t": milliseconds to the next timer, or -1}
 //
-// A failure's kind is "exception", "unhandled_rejection", or "value_limit" when
-// the program died of a value too big to convert. A cell is done when its
-// promise has settled and no call is pending; timers do not keep it alive.
+// A failure's kind is "unhandled_rejection", "call_failed" when the program let
+// the error of a failed call pass, "value_limit" when it died of a value too big
+// to convert, else "exception". A cell is done when its promise has settled and
+// no call is pending; timers do not keep it alive. What a timer or microtask
+// throws fails the cell, and so does a rejection that nobody handled by the end.
+//
+// Values leave by the rules of JSON.stringify, widened for what models write:
+// BigInt becomes a decimal string, Map an array of pairs, Set and binary data
+// arrays, Error {name, message}, RegExp its source text, a cycle "[Circular]".
+// The files named native.file("catalog.json"), "tools.json" and
+// "namespaces/<id>.json" are each read once, when a guest first needs them.
 //
 // # Order and blocking
 //
@@ -45,8 +53,15 @@
 // destructuring and no await in the sources, array writes go to lists without a
 // prototype, and options are read from own properties only. Neither native nor
 // entry is reachable from a guest object, function or stack. So a guest that
-// patches JSON, Promise or a prototype breaks its own results at most. What
+// patches JSON, Promise or a prototype breaks its own results at most. A toJSON
+// counts when an object or its class brings it, not when it was patched onto
+// Object.prototype or Array.prototype: plain data crosses as what it is. What
 // comes from the host is trusted to be well-formed.
+//
+// The output of one turn, the calls of one turn and the value are each bounded
+// by maxValueBytes, calls in flight by 4096, ids by 1024 and queries by 8192
+// characters. A call and an output item are booked whole or not at all, also
+// when stack or memory run out.
 //
 // # What it does not do
 //
