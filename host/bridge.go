@@ -97,7 +97,7 @@ func (r *run) pump() {
 		c.State = runstore.CallInFlight
 		r.inFlight++
 		r.dispatched = true
-		r.h.calls.Add(1)
+		r.h.calls.enter()
 		go r.launch(c)
 	}
 }
@@ -108,7 +108,7 @@ func (r *run) launch(c *call) {
 	if err := r.beforeDispatch(); err != nil {
 		e := rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%v).", err)
 		r.settle(c, nil, e, true)
-		r.h.calls.Done()
+		r.h.calls.leave()
 		return
 	}
 	r.perform(c)

@@ -65,7 +65,7 @@ const effectUnknown = "unknown"
 // perform runs one tool call to its settlement. It runs on its own goroutine,
 // with a slot of the run taken.
 func (r *run) perform(c *call) {
-	defer r.h.calls.Done()
+	defer r.h.calls.leave()
 	start := time.Now()
 	ev := trajectory.Event{RunID: r.id, CallID: c.publicID(), Method: c.Method, Start: start}
 	value, err := r.dispatch(c, &ev)

@@ -76,7 +76,7 @@ type Host struct {
 	mu     sync.Mutex
 	closed bool
 	runs   map[string]*run // active and suspended, by run id
-	calls  sync.WaitGroup  // tool calls in flight, of any run
+	calls  inFlight        // tool calls, of any run
 
 	background sync.WaitGroup // index builds
 }
@@ -214,31 +214,20 @@ func (h *Host) Close() error {
 	for _, r := range runs {
 		r.abortIfActive(ErrClosed)
 	}
-	h.drain()
+	if n := h.calls.wait(h.cfg.DrainTimeout); n > 0 {
+		h.log.Warn("closing with tool calls in flight; suspended runs will not know whether they took effect", "calls", n)
+	}
 	for _, r := range runs {
 		r.release(ErrClosed)
 	}
-	h.calls.Wait()
+	// Cancelled calls end at once, unless a tool does not listen to its context.
+	if n := h.calls.wait(h.cfg.DrainTimeout); n > 0 {
+		h.log.Error("tool calls do not end although they are cancelled", "calls", n)
+	}
 	for _, r := range runs {
 		r.dropClaim()
 	}
 	return h.stop()
-}
-
-// drain waits for the calls in flight, for DrainTimeout at the most.
-func (h *Host) drain() {
-	done := make(chan struct{})
-	go func() {
-		h.calls.Wait()
-		close(done)
-	}()
-	t := time.NewTimer(h.cfg.DrainTimeout)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-		h.log.Warn("closing with tool calls in flight; their effect is unknown to suspended runs", "after", h.cfg.DrainTimeout)
-	}
 }
 
 func (h *Host) stop() error {

@@ -133,3 +133,36 @@ func TestAbort(t *testing.T) {
 	})
 	wantValue(t, exec(h, `return 1`), `1`)
 }
+
+func TestAbortByID(t *testing.T) {
+	g := newGate()
+	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
+	id := wantWaiting(t, exec(h, `tools.slow(); await yield_control(); return 1`), host.ReasonPendingTools)
+	<-g.entered
+	wantFailure(t, h.Abort(context.Background(), host.Session{}, id), host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput)
+	wantFailure(t, h.Abort(context.Background(), me, id), host.CodeAborted, "", host.PhaseHost)
+	<-g.ended // its call was cancelled
+	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, h.Abort(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+
+	// A run that is being driven: the driver's result is aborted.
+	id = wantWaiting(t, exec(h, `await yield_control(); return await tools.slow()`), host.ReasonYield)
+	driven := make(chan *host.Result)
+	go func() { driven <- h.Wait(context.Background(), me, id) }()
+	<-g.entered
+	wantFailure(t, h.Abort(context.Background(), me, id), host.CodeAborted, "", host.PhaseHost)
+	wantFailure(t, <-driven, host.CodeAborted, "", host.PhaseHost)
+}
+
+func TestAbortOfAStoredRun(t *testing.T) {
+	dir := mkdir(t)
+	first := start(t, host.Config{Store: openDir(t, dir)})
+	id := wantWaiting(t, exec(first, `await yield_control(); return 1`), host.ReasonYield)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, host.Config{Store: openDir(t, dir)})
+	wantFailure(t, second.Abort(context.Background(), host.Session{}, id), host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput)
+	wantFailure(t, second.Abort(context.Background(), me, id), host.CodeAborted, "", host.PhaseHost)
+	wantFailure(t, second.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+}

@@ -31,7 +31,7 @@ func sums() *sdk.Plugin {
 		CreateScope: func(_ context.Context, rc sdk.RunContext) (sdk.Scope, error) {
 			return sdk.Scope{"add": sdk.Verb(add).Positional("a", "b"), "who": rc.SessionID}, nil
 		},
-		RequiredTools: []string{"sums_add"},
+		Tools: []*sdk.ToolRef{add},
 	})
 	return p
 }

@@ -2,6 +2,7 @@ package sdktest
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -40,6 +41,7 @@ type Harness struct {
 	client *protocol.Client
 	desc   *protocol.Description
 	calls  atomic.Int64
+	prefix string // keeps idempotency keys of several harnesses on one data directory apart
 
 	mu  sync.Mutex
 	run sdk.RunContext
@@ -75,7 +77,7 @@ func start(t testing.TB, p *sdk.Plugin, o *Options) (*Harness, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	h := &Harness{t: t, client: protocol.NewClient(connect(t, p)), run: defaultRun(o.Run)}
+	h := &Harness{t: t, client: protocol.NewClient(connect(t, p)), run: defaultRun(o.Run), prefix: rand.Text() + "-"}
 	ctx, cancel := context.WithTimeout(t.Context(), callTimeout)
 	defer cancel()
 	var err error
@@ -192,7 +194,7 @@ func (h *Harness) CallProgress(ctx context.Context, tool string, input any) (jso
 	id := "call-" + strconv.FormatInt(h.calls.Add(1), 10)
 	var progress []json.RawMessage
 	result, err := h.client.CallTool(ctx, protocol.CallRequest{
-		Tool: tool, CallID: id, IdempotencyKey: id, Run: h.currentRun(), Input: b,
+		Tool: tool, CallID: id, IdempotencyKey: h.prefix + id, Run: h.currentRun(), Input: b,
 	}, func(v json.RawMessage) { progress = append(progress, v) })
 	if err != nil {
 		return nil, progress, err
