@@ -89,10 +89,11 @@ func (p *Process) MapInput(ctx context.Context, namespace string, rc namespaces.
 	return input, err
 }
 
-// Health asks whether the plugin can take calls.
+// Health asks whether the plugin can take calls. Options.CallTimeout applies
+// only if ctx has no deadline.
 func (p *Process) Health(ctx context.Context) (protocol.HealthStatus, error) {
 	var status protocol.HealthStatus
-	err := p.do(ctx, "Health", func(ctx context.Context) (err error) {
+	err := p.doUntil(ctx, "Health", func(ctx context.Context) (err error) {
 		status, err = p.rpc.Health(ctx)
 		return err
 	})
@@ -100,10 +101,11 @@ func (p *Process) Health(ctx context.Context) (protocol.HealthStatus, error) {
 }
 
 // Drain makes the plugin refuse new calls and waits, at most until ctx ends,
-// for the running ones. It returns how many were left.
+// for the running ones. It returns how many were left. Options.CallTimeout
+// applies only if ctx has no deadline.
 func (p *Process) Drain(ctx context.Context) (int, error) {
 	var left int
-	err := p.do(ctx, "Drain", func(ctx context.Context) (err error) {
+	err := p.doUntil(ctx, "Drain", func(ctx context.Context) (err error) {
 		left, err = p.rpc.Drain(ctx)
 		return err
 	})
@@ -117,6 +119,20 @@ func (p *Process) do(ctx context.Context, what string, request func(context.Cont
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.options.CallTimeout, errCallTimeout)
 	defer cancel()
+	if err := request(ctx); err != nil {
+		return p.explain(ctx, what, err)
+	}
+	return nil
+}
+
+// doUntil is do under the deadline of ctx alone, if it has one.
+func (p *Process) doUntil(ctx context.Context, what string, request func(context.Context) error) error {
+	if _, ok := ctx.Deadline(); !ok {
+		return p.do(ctx, what, request)
+	}
+	if err := p.gone(what); err != nil {
+		return err
+	}
 	if err := request(ctx); err != nil {
 		return p.explain(ctx, what, err)
 	}

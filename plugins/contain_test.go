@@ -143,6 +143,9 @@ func TestCloseOfAFrozenPluginIsBounded(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
+	if !p.Killed() {
+		t.Error("Killed is false after a kill")
+	}
 	if p.Err() != nil {
 		t.Errorf("Err after Close: %v", p.Err())
 	}
@@ -165,6 +168,9 @@ func TestPluginsCloseInOrder(t *testing.T) {
 			p := startRole(t, "good", testOptions(t))
 			if err := tt.stop(p); err != nil {
 				t.Fatal(err)
+			}
+			if p.Killed() {
+				t.Error("Killed is true after an orderly end")
 			}
 			if p.child.outcome != nil {
 				t.Errorf("the plugin ended with %v", p.child.outcome)

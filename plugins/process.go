@@ -37,6 +37,7 @@ type Process struct {
 
 	mu      sync.Mutex
 	closing bool
+	killed  bool // it did not stop when asked to
 
 	closeOnce sync.Once
 	closeErr  error
@@ -308,6 +309,14 @@ func (p *Process) stopping() bool {
 	return p.closing
 }
 
+// Killed reports whether Close had to kill the process because it did not stop
+// when asked to.
+func (p *Process) Killed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.killed
+}
+
 // Kill ends the process at once. Close is still needed.
 func (p *Process) Kill() { p.child.kill() }
 
@@ -346,6 +355,9 @@ func (p *Process) askToStop() {
 	select {
 	case <-p.child.done:
 	case <-late:
+		p.mu.Lock()
+		p.killed = true
+		p.mu.Unlock()
 		p.options.Logger.Warn("the plugin did not stop in time and is killed", "plugin", p.found.ID(), "timeout", p.options.CloseTimeout)
 	}
 	cancel()

@@ -97,10 +97,11 @@ func TestDeathDuringACall(t *testing.T) {
 }
 
 func TestCallDeadline(t *testing.T) {
-	o := testOptions(t)
-	o.CallTimeout = 100 * time.Millisecond
-	p := startRole(t, "good", o)
+	p := startRole(t, "good", testOptions(t))
+	usual := p.options.CallTimeout
+	p.options.CallTimeout = 100 * time.Millisecond
 	_, err := p.CallTool(t.Context(), call("wait", none{}), nil)
+	p.options.CallTimeout = usual
 	wantError(t, err, protocol.KindTimeout, protocol.CodeTimeout, "plugin fix", "tool wait", "100ms")
 	if _, err := p.CallTool(t.Context(), call("echo", none{}), nil); err != nil {
 		t.Errorf("a call after the timeout: %v", err)

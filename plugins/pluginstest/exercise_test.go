@@ -1,0 +1,100 @@
+package pluginstest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
+	"github.com/quoinhq/quoin/sdk"
+)
+
+// TestMain lets the test binary stand in for the plugins under test.
+func TestMain(m *testing.M) {
+	if os.Getenv(protocol.CookieKey) != "" {
+		sdk.Serve(testPlugin(filepath.Base(os.Getenv(protocol.EnvPluginDir))))
+		return
+	}
+	os.Exit(m.Run())
+}
+
+type in struct {
+	N int `json:"n,omitempty"`
+}
+
+type out struct {
+	N int `json:"n"`
+}
+
+// testPlugin is a plugin without faults, or one whose faults are the point.
+func testPlugin(id string) *sdk.Plugin {
+	p := sdk.New(sdk.Info{ID: id, Version: "1.0.0"}, nil)
+	tool := sdk.Tool{Name: "double", Description: "Doubles n.", ReadOnly: true, Examples: []sdk.Example{{Input: in{N: 2}}}}
+	if id == "good" {
+		double := sdk.AddTool(p, tool, func(_ context.Context, _ *sdk.Call, v in) (out, error) { return out{2 * v.N}, nil })
+		p.AddNamespace(sdk.Namespace{ID: id, Global: "Good", Description: "Good.", Scope: sdk.Scope{"double": sdk.Verb(double).Positional("n")}})
+		return p
+	}
+	double := p.AddRawTool(tool, sdk.RawSchemas{
+		Input:  json.RawMessage(`{"type":"object"}`),
+		Output: json.RawMessage(`{"type":"object"}`),
+	}, func(context.Context, *sdk.Call, json.RawMessage) (json.RawMessage, error) {
+		return json.RawMessage(`"two"`), nil
+	})
+	var scopes atomic.Int64
+	p.AddNamespace(sdk.Namespace{ID: id, Global: "Bad", Description: "Bad.", Tools: []*sdk.ToolRef{double},
+		CreateScope: func(context.Context, sdk.RunContext) (sdk.Scope, error) {
+			return sdk.Scope{"verb" + strconv.FormatInt(scopes.Add(1), 10): sdk.Verb(double)}, nil
+		}})
+	return p
+}
+
+func install(t *testing.T, id string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), id)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	manifest := fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 1, "command": "./plugin"}`, id)
+	if err := os.WriteFile(filepath.Join(dir, "plugin.json"), []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, "plugin")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestAGoodPluginPasses(t *testing.T) { Exercise(t, install(t, "good"), nil) }
+
+func TestABadPluginIsFoundOut(t *testing.T) {
+	problems, err := Check(t.Context(), install(t, "bad"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(problems, "\n")
+	for _, want := range []string{
+		"the result of example 1 of double does not fit the output schema",
+		"namespace bad makes different scopes for one run",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("not reported: %s\nreported:\n%s", want, all)
+		}
+	}
+}
+
+func TestAMissingPluginIsAnError(t *testing.T) {
+	if _, err := Check(t.Context(), t.TempDir(), nil); err == nil {
+		t.Error("an empty folder was examined")
+	}
+}

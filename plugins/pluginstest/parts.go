@@ -1,0 +1,227 @@
+package pluginstest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// part is one question put to the plugin.
+type part struct {
+	name string
+	run  func(*exam)
+}
+
+// parts are the suite. Each runs in a fresh process.
+var parts = []part{
+	{"health", health},
+	{"wrong inputs are refused", wrongInputs},
+	{"unknown names are refused", unknownNames},
+	{"examples work", examples},
+	{"scopes are usable and stable", scopes},
+	{"cancelled calls end", cancelled},
+	{"draining refuses new calls", draining},
+	{"stops when asked", stops},
+}
+
+// exam is one part in progress.
+type exam struct {
+	ctx      context.Context
+	process  *plugins.Process
+	options  *Options
+	calls    int
+	problems []string
+}
+
+func (e *exam) problem(format string, args ...any) {
+	e.problems = append(e.problems, fmt.Sprintf(format, args...))
+}
+
+// run is the run all calls are made for.
+var run = namespaces.RunContext{AgentID: "pluginstest", SessionKey: "pluginstest", SessionID: "pluginstest", RunID: "pluginstest"}
+
+func (e *exam) call(ctx context.Context, tool string, input json.RawMessage) (json.RawMessage, error) {
+	e.calls++
+	id := fmt.Sprintf("call-%d", e.calls)
+	return e.process.CallTool(ctx, plugins.CallRequest{Tool: tool, CallID: id, IdempotencyKey: id, Run: run, Input: input}, nil)
+}
+
+// wantKind reports an error that is not of the given kind.
+func (e *exam) wantKind(what string, err error, want protocol.Kind) {
+	var got *protocol.Error
+	switch {
+	case err == nil:
+		e.problem("%s succeeded; expected an error of kind %v", what, want)
+	case !errors.As(err, &got) || got.Kind != want:
+		e.problem("%s failed with %q; expected an error of kind %v", what, err, want)
+	case got.Message == "":
+		e.problem("%s failed without a message; the model needs one", what)
+	}
+}
+
+// alive reports a plugin that does not answer any more.
+func (e *exam) alive(after string) {
+	if _, err := e.process.Health(e.ctx); err != nil {
+		e.problem("after %s the plugin is not healthy: %v", after, err)
+	}
+}
+
+func health(e *exam) {
+	h, err := e.process.Health(e.ctx)
+	if err != nil {
+		e.problem("Health failed: %v", err)
+	}
+	if h.RunningCalls != 0 {
+		e.problem("an idle plugin reports %d running calls", h.RunningCalls)
+	}
+}
+
+func wrongInputs(e *exam) {
+	for _, t := range e.process.Describe().Tools {
+		for _, input := range []string{`[]`, `null`, `"text"`} {
+			_, err := e.call(e.ctx, t.Name, json.RawMessage(input))
+			e.wantKind(fmt.Sprintf("calling %s with %s", t.Name, input), err, protocol.KindInput)
+		}
+		if closed(t.Parameters) {
+			_, err := e.call(e.ctx, t.Name, json.RawMessage(`{"no such field": 1}`))
+			e.wantKind(fmt.Sprintf("calling %s with an unknown field", t.Name), err, protocol.KindInput)
+		}
+	}
+	e.alive("wrong inputs")
+}
+
+// closed reports whether a schema says that it allows no further fields.
+func closed(schema json.RawMessage) bool {
+	var s struct {
+		AdditionalProperties *json.RawMessage `json:"additionalProperties"`
+	}
+	return json.Unmarshal(schema, &s) == nil && s.AdditionalProperties != nil && string(*s.AdditionalProperties) == "false"
+}
+
+func unknownNames(e *exam) {
+	_, err := e.call(e.ctx, "no_such_tool", json.RawMessage(`{}`))
+	e.wantKind("calling a tool that does not exist", err, protocol.KindInput)
+	_, err = e.process.CreateScope(e.ctx, "no_such_namespace", run)
+	e.wantKind("asking for a namespace that does not exist", err, protocol.KindInput)
+	for _, n := range e.process.Describe().Namespaces {
+		_, err := e.process.MapInput(e.ctx, n.ID, run, "no such mapper", nil)
+		e.wantKind("asking namespace "+n.ID+" for a mapper that does not exist", err, protocol.KindInput)
+	}
+	e.alive("unknown names")
+}
+
+func examples(e *exam) {
+	if e.options.SkipExamples {
+		return
+	}
+	for _, t := range e.process.Describe().Tools {
+		if !t.ReadOnly {
+			continue
+		}
+		for i, example := range t.Examples {
+			e.example(t, i+1, example)
+		}
+	}
+}
+
+func (e *exam) example(t protocol.ToolInfo, n int, example protocol.Example) {
+	result, err := e.call(e.ctx, t.Name, example.Input)
+	var failure *protocol.Error
+	switch {
+	case errors.As(err, &failure) && failure.Kind == protocol.KindTool:
+		return // an honest answer, for instance that there is no such thing
+	case err != nil:
+		e.problem("example %d of %s failed: %v", n, t.Name, err)
+		return
+	}
+	if t.Output == nil {
+		return
+	}
+	if err := fits(t.Output, result); err != nil {
+		e.problem("the result of example %d of %s does not fit the output schema: %v", n, t.Name, err)
+	}
+}
+
+// fits checks a JSON value against a schema.
+func fits(schema, value json.RawMessage) error {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return err
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return err
+	}
+	var v any
+	if err := json.Unmarshal(value, &v); err != nil {
+		return err
+	}
+	return resolved.Validate(v)
+}
+
+func scopes(e *exam) {
+	for _, n := range e.process.Describe().Namespaces {
+		first, err := e.process.CreateScope(e.ctx, n.ID, run)
+		if err != nil {
+			e.problem("namespace %s makes no usable scope: %v", n.ID, err)
+			continue
+		}
+		again, err := e.process.CreateScope(e.ctx, n.ID, run)
+		if err != nil {
+			e.problem("namespace %s makes no second scope: %v", n.ID, err)
+			continue
+		}
+		if !bytes.Equal(first.Guest(), again.Guest()) {
+			e.problem("namespace %s makes different scopes for one run; guests may keep a path and use it later", n.ID)
+		}
+	}
+}
+
+func cancelled(e *exam) {
+	ctx, cancel := context.WithCancel(e.ctx)
+	cancel()
+	for _, t := range e.process.Describe().Tools {
+		if !t.ReadOnly || len(t.Examples) == 0 || e.options.SkipExamples {
+			continue
+		}
+		if _, err := e.call(ctx, t.Name, t.Examples[0].Input); err == nil {
+			e.problem("a cancelled call of %s returned a result", t.Name)
+		}
+	}
+	bounded, stop := context.WithTimeout(e.ctx, 5*time.Second)
+	defer stop()
+	if left, err := e.process.Drain(bounded); err != nil || left > 0 {
+		e.problem("5 s after cancelled calls %d are still running (%v); tools must end with their context", left, err)
+	}
+}
+
+func draining(e *exam) {
+	if _, err := e.process.Drain(e.ctx); err != nil {
+		e.problem("Drain failed: %v", err)
+	}
+	for _, t := range e.process.Describe().Tools {
+		_, err := e.call(e.ctx, t.Name, json.RawMessage(`{}`))
+		e.wantKind("calling "+t.Name+" while draining", err, protocol.KindProcess)
+	}
+	if _, err := e.process.Health(e.ctx); err != nil {
+		e.problem("a draining plugin does not answer Health: %v", err)
+	}
+}
+
+func stops(e *exam) {
+	if err := e.process.Close(); err != nil {
+		e.problem("closing failed: %v", err)
+	}
+	if e.process.Killed() {
+		e.problem("the plugin did not end by itself when asked to and had to be killed")
+	}
+}
