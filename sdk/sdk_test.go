@@ -222,8 +222,11 @@ func TestCallKnowsItsRun(t *testing.T) {
 	h := sdktest.Start(t, p, &sdktest.Options{Run: &rc})
 	var got seen
 	h.CallInto(&got, "who", nil)
-	if diff := cmp.Diff(seen{rc, "call-1", "call-1", "who", true}, got); diff != "" {
+	if diff := cmp.Diff(seen{rc, "call-1", got.Key, "who", true}, got); diff != "" {
 		t.Error(diff)
+	}
+	if !strings.HasSuffix(got.Key, "call-1") || len(got.Key) < 20 {
+		t.Errorf("idempotency key %q could be another harness's", got.Key)
 	}
 }
 
