@@ -27,7 +27,8 @@
 //
 // A process has at most one Engine, because the arena's address is fixed, and
 // an Engine has at most one live VM. Discard gives every changed page back;
-// the next New or Restore starts from the pristine template. Close unmaps all.
+// the next New or Restore starts from the pristine template. A worker that
+// waits calls Warm in the meantime. Close unmaps all.
 //
 // # Concurrency
 //

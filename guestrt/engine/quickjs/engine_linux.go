@@ -5,6 +5,7 @@ package quickjs
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/klauspost/compress/zstd"
@@ -24,6 +25,7 @@ type Engine struct {
 	origin origin
 	view   []byte // the template's bytes
 	live   uint64 // heap bytes of the template
+	hot    []span // the pages that every cell changes
 	tls    *libc.TLS
 	vm     *vm // the live VM
 	closed bool
@@ -56,10 +58,12 @@ func Open(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{tls: libc.NewTLS()}
-	if err := e.build(reserve, cfg); err != nil {
-		// The mapping is useless now; the error that matters is err.
-		_ = unmapArena(arenaBase, reserve)
-		return nil, err
+	err := e.build(reserve, cfg)
+	if err == nil {
+		err = e.rehearse()
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.unmap(reserve))
 	}
 	return e, nil
 }
@@ -165,11 +169,18 @@ func (e *Engine) Close() error {
 	if e.tls != nil {
 		e.tls.Close()
 	}
-	if err := unix.Munmap(e.view); err != nil {
-		return fmt.Errorf("quickjs: close: %w", err)
+	return e.unmap(e.origin.reserve)
+}
+
+// unmap gives all address space back.
+func (e *Engine) unmap(reserve uint64) error {
+	if e.view != nil {
+		if err := unix.Munmap(e.view); err != nil {
+			return fmt.Errorf("quickjs: unmap template: %w", err)
+		}
 	}
-	if err := unmapArena(arenaBase, e.origin.reserve); err != nil {
-		return fmt.Errorf("quickjs: close: %w", err)
+	if err := unmapArena(arenaBase, reserve); err != nil {
+		return fmt.Errorf("quickjs: unmap arena: %w", err)
 	}
 	return nil
 }

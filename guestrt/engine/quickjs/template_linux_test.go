@@ -93,8 +93,31 @@ func TestOpenAfterClose(t *testing.T) {
 	openTest(t)
 }
 
+// TestWarmChangesNothingButTime: a warmed arena still is the template.
+func TestWarmChangesNothingButTime(t *testing.T) {
+	e := openWith(t, Config{})
+	if len(e.hot) == 0 {
+		t.Error("no page is known to change")
+	}
+	if err := e.Warm(); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(bytesAt(arenaBase, uintptr(len(e.view))), e.view) {
+		t.Error("the arena differs from the template")
+	}
+	vm := newVM(t, e, engine.Options{})
+	if err := e.Warm(); !errors.Is(err, engine.ErrBusy) {
+		t.Errorf("with a live VM: %v", err)
+	}
+	if got := mustValue(t, load(t, vm, "return 1 + 1")); got != "2" {
+		t.Errorf("value %s", got)
+	}
+	discard(t, vm)
+}
+
 func TestBrokenPreludeIsAnError(t *testing.T) {
-	for _, src := range []string{"(", "1", "() => { throw new Error('no') }", "() => ({start(){}, settle(){}, fire(){}})"} {
+	for _, src := range []string{"(", "1", "() => { throw new Error('no') }", "() => ({start(){}, settle(){}, fire(){}})",
+		"() => ({start(){ throw 1 }, settle(){}, fire(){}, drain(){}})", "() => ({start(){}, settle(){}, fire(){}, drain(){}})"} {
 		if e, err := Open(Config{Prelude: src}); err == nil {
 			e.Close()
 			t.Errorf("prelude %q was accepted", src)
