@@ -12,7 +12,7 @@ import (
 
 // startChild starts the guest executable with nothing but its three ends: the
 // connection, the log pipe and /dev/null. It runs on the spawner's thread.
-func startChild(b *binary) (p *os.Process, conn, log *os.File, err error) {
+func startChild(b *binary, namespaces bool) (p *os.Process, conn, log *os.File, err error) {
 	var opened []*os.File
 	defer func() {
 		for _, f := range opened {
@@ -37,7 +37,7 @@ func startChild(b *binary) (p *os.Process, conn, log *os.File, err error) {
 			Dir:   "/",
 			Env:   sandbox.Env(),
 			Files: []*os.File{null, null, theirLog, theirConn},
-			Sys:   sandbox.Attributes(),
+			Sys:   sandbox.Attributes(namespaces),
 		})
 	}
 	if err != nil {

@@ -10,6 +10,6 @@ import (
 
 var errSystem = errors.New("guest workers run on Linux only, not on " + runtime.GOOS)
 
-func startChild(*binary) (p *os.Process, conn, log *os.File, err error) {
+func startChild(*binary, bool) (p *os.Process, conn, log *os.File, err error) {
 	return nil, nil, nil, errSystem
 }

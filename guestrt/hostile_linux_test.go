@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +34,6 @@ var hostile = map[string]func(*wire.Conn, *os.File){
 	"exit-0":      func(*wire.Conn, *os.File) { os.Exit(0) },
 	"exit-memory": func(*wire.Conn, *os.File) { os.Exit(wire.ExitMemory) },
 	"bad-call":    func(*wire.Conn, *os.File) { badCall() },
-	"killed":      func(*wire.Conn, *os.File) { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) },
 	"panic":       func(*wire.Conn, *os.File) { panic("a bug of the worker") },
 	"loud": func(c *wire.Conn, _ *os.File) {
 		loud()
@@ -155,7 +153,6 @@ func TestHostileWorkersHarmNobody(t *testing.T) {
 		"half-frame":  {wire.CodeInternal, wire.ReasonWorkerCrashed},
 		"exit-3":      {wire.CodeInternal, wire.ReasonWorkerCrashed},
 		"exit-0":      {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"killed":      {wire.CodeInternal, wire.ReasonWorkerCrashed},
 		"panic":       {wire.CodeInternal, wire.ReasonWorkerCrashed},
 		"closes-log":  {wire.CodeInternal, wire.ReasonWorkerCrashed},
 		"exit-memory": {wire.CodeMemoryLimit, ""},

@@ -210,26 +210,6 @@ func TestWhatAWorkerHas(t *testing.T) {
 	}
 }
 
-func TestLayersAreReportedHonestly(t *testing.T) {
-	p := newPool(t, Config{})
-	w := acquire(t, p, "s")
-	defer p.Release(w)
-	states := map[string]string{}
-	for _, l := range w.Layers() {
-		states[l.Name] = l.State
-	}
-	for _, name := range []string{sandbox.LayerUser, sandbox.LayerEnvironment, sandbox.LayerFiles, sandbox.LayerDumpable, sandbox.LayerLimits, sandbox.LayerPrivileges} {
-		if states[name] != wire.LayerOn {
-			t.Errorf("layer %s is %q", name, states[name])
-		}
-	}
-	for _, name := range []string{sandbox.LayerNamespaces, sandbox.LayerLandlock, sandbox.LayerSeccomp} {
-		if states[name] != wire.LayerOff {
-			t.Errorf("layer %s is %q", name, states[name])
-		}
-	}
-}
-
 // wantGone fails unless the process is reaped.
 func wantGone(t *testing.T, pid int) {
 	t.Helper()

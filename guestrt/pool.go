@@ -27,6 +27,9 @@ type Pool struct {
 	spawn  *spawner
 	ctx    context.Context // of background starts: done when the pool closes
 	cancel context.CancelFunc
+	// plain is set when the system does not let workers have namespaces. It is
+	// fixed when NewPool returns.
+	plain bool
 
 	mu       sync.Mutex
 	closed   bool
@@ -56,6 +59,10 @@ func NewPool(ctx context.Context, c Config) (*Pool, error) {
 	p := &Pool{config: c, guest: b, spawn: newSpawner(), live: map[*process]struct{}{}}
 	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	first, err := p.start(ctx)
+	if err != nil && ctx.Err() == nil {
+		p.plain = true
+		first, err = p.start(ctx)
+	}
 	if err != nil {
 		if e := p.Close(); e != nil {
 			c.Logger.Error("guest pool cannot be closed", "error", e)
@@ -191,7 +198,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
-	child, err := startProcess(ctx, p.spawn, p.guest, p.config.Logger)
+	child, err := startProcess(ctx, p.spawn, p.guest, !p.plain, p.config.Logger)
 	if err != nil {
 		return nil, err
 	}

@@ -120,12 +120,16 @@ func TestReleaseInterruptsACall(t *testing.T) {
 		close(entered)
 		return []byte("[]"), true
 	}
-	failed := make(chan error)
+	failed := make(chan error, 1)
 	go func() {
 		_, err := w.Start(context.Background(), js("ALL_TOOLS; "+nativeLoop), files, in(plenty))
 		failed <- err
 	}()
-	<-entered
+	select {
+	case <-entered:
+	case err := <-failed:
+		t.Fatal(err)
+	}
 	p.Release(w)
 	wantEnding(t, <-failed, wire.CodeAborted, "")
 	wantGone(t, w.Pid())
@@ -149,7 +153,11 @@ func TestCloseEndsLentWorkersAndCalls(t *testing.T) {
 		}()
 	}
 	for range n {
-		<-entered
+		select {
+		case <-entered:
+		case err := <-failed:
+			t.Fatal(err)
+		}
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)

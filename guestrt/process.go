@@ -29,11 +29,12 @@ type process struct {
 	end  *Ending       // set before gone is closed
 }
 
-// startProcess starts a process and waits until it is sealed.
-func startProcess(ctx context.Context, s *spawner, b *binary, logger *slog.Logger) (*process, error) {
+// startProcess starts a process, in namespaces of its own or not, and waits
+// until it is sealed.
+func startProcess(ctx context.Context, s *spawner, b *binary, namespaces bool, logger *slog.Logger) (*process, error) {
 	p := &process{gone: make(chan struct{})}
 	var err error
-	s.do(func() { p.os, p.socket, p.log, err = startChild(b) })
+	s.do(func() { p.os, p.socket, p.log, err = startChild(b, namespaces) })
 	if err != nil {
 		return nil, unavailable("the guest worker %s cannot be started: %v", b.path, err)
 	}

@@ -1,17 +1,33 @@
 // Package sandbox takes away from a guest worker what it does not need, before
 // it reads the first byte a model wrote.
 //
-// Seal is called once, by the worker, after its engine is warm and before it
-// says Ready. It applies one layer after another and reports each as on, off or
-// failed; a layer that is not applied is never reported as on. Attributes is
-// the part only the parent can do: it starts the worker under another user.
+// Attributes is the part only the parent can do: it starts the worker under an
+// unprivileged user and in namespaces of its own. Seal is called once, by the
+// worker, after its engine is warm and before it says Ready. It applies one layer
+// after another and reports each as on, off or failed; a layer that is not in
+// force is never reported as on. Tier sums the report up.
 //
-// What is applied today, on Linux: an unprivileged user (when the host is
-// root), an empty environment, file descriptors exactly 0 to 3, no_new_privs, no
-// core dumps and no tracing, and resource limits. The layers "namespaces",
-// "landlock" and "seccomp" are reported as off. On other systems every layer is
-// reported as off.
+// # Layers on Linux
 //
-// Memory: the limits set by Seal allow the largest guest; LimitMemory lowers the
-// data limit to what the cell at hand may use.
+// An unprivileged user; an empty environment; descriptors exactly 0 to 3; user,
+// pid, net, mount, ipc, uts and cgroup namespaces; an empty, read-only root;
+// neither core dumps nor tracing; resource limits; no capabilities;
+// no_new_privs; Landlock without any exception; and a system call filter that
+// kills the process at every call that is not on its list. On other systems
+// every layer is reported as off.
+//
+// The Go runtime opens a poller (descriptors 4 and 5) when it first needs a
+// timer, which may be after the seal; the filter allows that and nothing else to
+// make a descriptor.
+//
+// # Memory
+//
+// The limits set by Seal allow the largest guest; LimitMemory lowers the data
+// limit to what the cell at hand may use.
+//
+// # What it does not do
+//
+// It does not decide whether a report is good enough: that is the host's
+// configuration. A worker built with cgo cannot confine threads it does not
+// know; it reports the layers concerned as failed or off.
 package sandbox

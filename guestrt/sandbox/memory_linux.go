@@ -16,17 +16,18 @@ var sealed struct {
 }
 
 // LimitMemory lowers the data limit of the sealed calling process to what a
-// guest of memoryBytes needs, or raises it again up to what Seal allowed.
+// guest of memoryBytes needs, or raises it again up to what Seal allowed. It
+// uses prlimit, the one call for limits that the filter lets through.
 func LimitMemory(memoryBytes uint64) error {
 	var now unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_DATA, &now); err != nil {
-		return os.NewSyscallError("getrlimit", err)
+	if err := unix.Prlimit(0, unix.RLIMIT_DATA, nil, &now); err != nil {
+		return os.NewSyscallError("prlimit", err)
 	}
 	want := min(dataLimit(sealed.held, memoryBytes), now.Max)
 	if want == now.Cur {
 		return nil
 	}
-	return os.NewSyscallError("setrlimit", unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: want, Max: now.Max}))
+	return os.NewSyscallError("prlimit", unix.Prlimit(0, unix.RLIMIT_DATA, &unix.Rlimit{Cur: want, Max: now.Max}, nil))
 }
 
 // privateMemory returns what the data limit counts, in bytes: writable private

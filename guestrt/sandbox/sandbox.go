@@ -2,27 +2,19 @@ package sandbox
 
 import "github.com/quoinhq/quoin/guestrt/wire"
 
-// The names of the layers, in the order they are reported.
+// The names of the layers, in the order they are applied and reported.
 const (
-	LayerUser        = "user"         // not root
-	LayerEnvironment = "environment"  // exactly the variables of Env
-	LayerFiles       = "descriptors"  // exactly the descriptors 0 to 3
-	LayerDumpable    = "dumpable"     // no core dump, no tracing by the same user
-	LayerLimits      = "rlimits"      // files, cores, file sizes, data, address space
-	LayerPrivileges  = "no_new_privs" // no gain of privileges by exec
-	LayerNamespaces  = "namespaces"   // user, pid, net, mount, ipc, uts, cgroup
-	LayerLandlock    = "landlock"     // no file access by path
-	LayerSeccomp     = "seccomp"      // system call filter
-)
-
-// The bytes behind the limits.
-const (
-	// dataBase is what the Go runtime and the transform may take in addition
-	// to what the warm worker holds.
-	dataBase = 160 << 20
-	// maxGuestMemory is the largest guest memory limit the contract allows.
-	maxGuestMemory = 1 << 30
-	addressSpace   = 4 << 30
+	LayerUser         = "user"         // not root
+	LayerEnvironment  = "environment"  // exactly the variables of Env
+	LayerFiles        = "descriptors"  // exactly the descriptors 0 to 3
+	LayerNamespaces   = "namespaces"   // user, pid, net, mount, ipc, uts, cgroup
+	LayerRoot         = "root"         // an empty, read-only file system
+	LayerDumpable     = "dumpable"     // no core dump, no tracing by the same user
+	LayerLimits       = "rlimits"      // files, cores, file sizes, data, address space
+	LayerCapabilities = "capabilities" // none
+	LayerPrivileges   = "no_new_privs" // no gain of privileges by exec
+	LayerLandlock     = "landlock"     // no file access by path, no TCP, no abstract sockets
+	LayerSeccomp      = "seccomp"      // system call filter
 )
 
 // Policy says what Seal must achieve.
@@ -39,6 +31,40 @@ func Env() []string {
 	return []string{"GOMAXPROCS=1", "GODEBUG=updatemaxprocs=0,containermaxprocs=0", "TZ=UTC"}
 }
 
+// Tier sums the layers up in one letter: A is everything; B lacks namespaces or
+// the empty root; C also lacks Landlock; D lacks the system call filter or one
+// of the layers every system of ours has, and is no isolation to rely on.
+func Tier(layers []wire.Layer) string {
+	on := map[string]bool{}
+	for _, l := range layers {
+		on[l.Name] = l.State == wire.LayerOn
+	}
+	for _, name := range []string{LayerUser, LayerEnvironment, LayerFiles, LayerDumpable, LayerLimits,
+		LayerCapabilities, LayerPrivileges, LayerSeccomp} {
+		if !on[name] {
+			return "D"
+		}
+	}
+	switch {
+	case on[LayerNamespaces] && on[LayerRoot] && on[LayerLandlock]:
+		return "A"
+	case on[LayerLandlock]:
+		return "B"
+	default:
+		return "C"
+	}
+}
+
+// The bytes behind the limits.
+const (
+	// dataBase is what the Go runtime and the transform may take in addition
+	// to what the warm worker holds.
+	dataBase = 160 << 20
+	// maxGuestMemory is the largest guest memory limit the contract allows.
+	maxGuestMemory = 1 << 30
+	addressSpace   = 4 << 30
+)
+
 // dataLimit returns the private memory, in bytes, that a worker may have for a
 // guest heap of memoryBytes, when it has held bytes with an empty one. The heap
 // itself lies in a mapping that is part of held; half as much again is for the
@@ -48,14 +74,4 @@ func dataLimit(held, memoryBytes uint64) uint64 {
 		memoryBytes = maxGuestMemory
 	}
 	return held + dataBase + memoryBytes*3/2
-}
-
-// missing lists the layers that this version does not apply.
-func missing() []wire.Layer {
-	const detail = "not part of this version"
-	return []wire.Layer{
-		{Name: LayerNamespaces, State: wire.LayerOff, Detail: detail},
-		{Name: LayerLandlock, State: wire.LayerOff, Detail: detail},
-		{Name: LayerSeccomp, State: wire.LayerOff, Detail: detail},
-	}
 }

@@ -1,11 +1,13 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"slices"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -16,8 +18,17 @@ import (
 // /dev/null, 2 is the log pipe, 3 the connection to the host.
 const firstExtra = 4
 
+// errCgo is why a layer that every thread must take is missing in a worker
+// built with cgo: it may have threads the Go runtime does not know.
+var errCgo = errors.New("the worker was built with cgo")
+
+// offError is the reason for a layer to be off rather than failed.
+type offError struct{ reason string }
+
+func (e *offError) Error() string { return e.reason }
+
 // Seal confines the calling process for good and reports every layer. It must
-// run before other goroutines hold descriptors beyond 3.
+// run before the Go runtime's poller is started.
 func Seal(p Policy) []wire.Layer {
 	held, heldErr := privateMemory()
 	sealed.held = held
@@ -28,26 +39,39 @@ func Seal(p Policy) []wire.Layer {
 		{LayerUser, checkUser},
 		{LayerEnvironment, checkEnvironment},
 		{LayerFiles, closeDescriptors},
+		{LayerNamespaces, checkNamespaces},
+		{LayerRoot, emptyRoot},
 		{LayerDumpable, forbidTracing},
 		{LayerLimits, func() (string, error) { return setLimits(p, held, heldErr) }},
+		{LayerCapabilities, dropCapabilities},
 		{LayerPrivileges, forbidPrivileges},
+		{LayerLandlock, restrictPaths},
+		{LayerSeccomp, filterCalls},
 	}
-	layers := make([]wire.Layer, 0, len(steps)+3)
+	layers := make([]wire.Layer, 0, len(steps))
 	for _, s := range steps {
 		detail, err := s.apply()
-		l := wire.Layer{Name: s.name, State: wire.LayerOn, Detail: detail}
-		if err != nil {
-			l.State, l.Detail = wire.LayerFailed, err.Error()
-		}
-		layers = append(layers, l)
+		layers = append(layers, layer(s.name, detail, err))
 	}
-	return append(layers, missing()...)
+	return layers
+}
+
+func layer(name, detail string, err error) wire.Layer {
+	var off *offError
+	switch {
+	case err == nil:
+		return wire.Layer{Name: name, State: wire.LayerOn, Detail: detail}
+	case errors.As(err, &off):
+		return wire.Layer{Name: name, State: wire.LayerOff, Detail: off.reason}
+	default:
+		return wire.Layer{Name: name, State: wire.LayerFailed, Detail: err.Error()}
+	}
 }
 
 func checkUser() (string, error) {
 	uid := os.Getuid()
 	if uid == 0 || os.Geteuid() == 0 {
-		return "", fmt.Errorf("the worker runs as root")
+		return "", errors.New("the worker runs as root")
 	}
 	return fmt.Sprintf("uid %d", uid), nil
 }
@@ -57,7 +81,7 @@ func checkEnvironment() (string, error) {
 	slices.Sort(env)
 	slices.Sort(want)
 	if !slices.Equal(env, want) {
-		return "", fmt.Errorf("the worker was started with %d variables it must not have", len(env))
+		return "", fmt.Errorf("the worker was started with %d variables instead of its own %d", len(env), len(want))
 	}
 	return "", nil
 }
@@ -70,53 +94,47 @@ func forbidTracing() (string, error) {
 	return "", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }
 
-func setLimits(p Policy, held uint64, err error) (string, error) {
-	if err != nil {
+// dropCapabilities gives up what a new user namespace grants its first process
+// and makes sure that nothing is left.
+func dropCapabilities() (string, error) {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := everyThread(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0); err != nil && !errors.Is(err, errCgo) {
 		return "", err
 	}
-	limits := []struct {
-		resource int
-		value    uint64
-	}{
-		{unix.RLIMIT_CORE, 0},
-		{unix.RLIMIT_FSIZE, 0},
-		{unix.RLIMIT_MEMLOCK, 0},
-		{unix.RLIMIT_MSGQUEUE, 0},
-		{unix.RLIMIT_NOFILE, 8},
-		{unix.RLIMIT_DATA, dataLimit(held, p.MemoryBytes)},
-		{unix.RLIMIT_AS, addressSpace},
+	err := everyThread(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
+	if err != nil && !errors.Is(err, errCgo) {
+		return "", err
 	}
-	for _, l := range limits {
-		if err := lower(l.resource, l.value); err != nil {
-			return "", fmt.Errorf("limit %d: %w", l.resource, err)
-		}
+	var left [2]unix.CapUserData
+	if err := unix.Capget(&header, &left[0]); err != nil {
+		return "", os.NewSyscallError("capget", err)
+	}
+	if left != none {
+		return "", errors.New("capabilities are left")
 	}
 	return "", nil
 }
 
-// lower sets both limits of a resource, never above the hard limit in force.
-func lower(resource int, value uint64) error {
-	var now unix.Rlimit
-	if err := unix.Getrlimit(resource, &now); err != nil {
-		return err
-	}
-	value = min(value, now.Max)
-	return unix.Setrlimit(resource, &unix.Rlimit{Cur: value, Max: value})
-}
-
 // forbidPrivileges sets no_new_privs on every thread.
 func forbidPrivileges() (string, error) {
-	_, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0)
+	return "", everyThread(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
+}
+
+// everyThread makes a system call on every thread of the process.
+func everyThread(call, a, b, c uintptr) error {
+	_, _, errno := syscall.AllThreadsSyscall6(call, a, b, c, 0, 0, 0)
 	switch errno {
 	case 0:
-		return "", nil
+		return nil
 	case syscall.ENOTSUP:
-		// A binary with cgo cannot reach all its threads; those started from
-		// here on inherit the flag of this one.
-		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-			return "", err
-		}
-		return "", fmt.Errorf("set on one thread only: the worker was built with cgo")
+		return errCgo
+	default:
+		return errno
 	}
-	return "", errno
+}
+
+// threadsKnown reports whether everyThread works.
+func threadsKnown() bool {
+	return !errors.Is(everyThread(unix.SYS_PRCTL, unix.PR_GET_DUMPABLE, 0, 0), errCgo)
 }

@@ -11,13 +11,13 @@ import (
 
 // Seal applies nothing on this system and says so.
 func Seal(Policy) []wire.Layer {
-	detail := "not available on " + runtime.GOOS
-	names := []string{LayerUser, LayerEnvironment, LayerFiles, LayerDumpable, LayerLimits, LayerPrivileges}
-	layers := make([]wire.Layer, 0, len(names)+3)
+	names := []string{LayerUser, LayerEnvironment, LayerFiles, LayerNamespaces, LayerRoot, LayerDumpable,
+		LayerLimits, LayerCapabilities, LayerPrivileges, LayerLandlock, LayerSeccomp}
+	layers := make([]wire.Layer, 0, len(names))
 	for _, n := range names {
-		layers = append(layers, wire.Layer{Name: n, State: wire.LayerOff, Detail: detail})
+		layers = append(layers, wire.Layer{Name: n, State: wire.LayerOff, Detail: "not available on " + runtime.GOOS})
 	}
-	return append(layers, missing()...)
+	return layers
 }
 
 // LimitMemory does nothing on this system.

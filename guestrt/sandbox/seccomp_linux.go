@@ -1,0 +1,92 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	logPipe    = 2
+	connection = 3
+	// poller and wake are the descriptors the Go runtime opens when it first
+	// needs a timer; nothing else in a sealed worker can open one.
+	poller = 4
+	wake   = 5
+)
+
+// threadFlags are exactly the flags the Go runtime makes a thread with.
+const threadFlags = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_SYSVSEM | unix.CLONE_THREAD
+
+// always are calls of the Go runtime that are harmless in a sealed process.
+var always = []uint32{
+	unix.SYS_FUTEX, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME, unix.SYS_GETTIMEOFDAY,
+	unix.SYS_MUNMAP, unix.SYS_MADVISE, unix.SYS_MINCORE,
+	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
+	unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY,
+	unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_RESTART_SYSCALL, unix.SYS_GETRANDOM,
+	unix.SYS_CLOSE, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ,
+	unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2,
+}
+
+// probing are calls that libraries try and can do without.
+var probing = []uint32{
+	unix.SYS_OPENAT, unix.SYS_FSTAT, unix.SYS_READLINKAT, unix.SYS_UNAME, unix.SYS_IOCTL, unix.SYS_GETCWD,
+	unix.SYS_PREAD64, unix.SYS_FACCESSAT, unix.SYS_GETPPID, unix.SYS_GETUID,
+}
+
+// filterCalls kills the process at every system call that is not on the list.
+func filterCalls() (string, error) {
+	if auditArch == 0 {
+		return "", &offError{"no filter for this architecture"}
+	}
+	if !threadsKnown() {
+		// The C library makes calls that the list does not know.
+		return "", &offError{errCgo.Error()}
+	}
+	filter := calls(uint32(os.Getpid()))
+	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	thread, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
+		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		return "", os.NewSyscallError("seccomp", errno)
+	}
+	if thread != 0 {
+		return "", fmt.Errorf("thread %d cannot take the filter", thread)
+	}
+	return fmt.Sprintf("%d instructions", len(filter)), nil
+}
+
+// calls is the filter of a worker with process id pid.
+func calls(pid uint32) program {
+	const kill = unix.SECCOMP_RET_KILL_PROCESS
+	var p program
+	p.start(auditArch)
+	p.allow(always...)
+	p.allow(alwaysHere...)
+	p.allowArg(kill, unix.SYS_READ, 0, connection, wake)
+	p.allowArg(kill, unix.SYS_WRITE, 0, logPipe, connection, wake)
+	p.allowWithout(unix.SYS_MMAP, 2, unix.PROT_EXEC)
+	p.allowWithout(unix.SYS_MPROTECT, 2, unix.PROT_EXEC)
+	p.allowArg(kill, unix.SYS_CLONE, 0, threadFlags, threadFlags|unix.CLONE_SETTLS)
+	p.allowArg(kill, unix.SYS_TGKILL, 0, pid)
+	p.allowArg(fails(unix.EPERM), unix.SYS_PRCTL, 0, unix.PR_SET_VMA)
+	p.allowArg(fails(unix.EPERM), unix.SYS_FCNTL, 1, unix.F_GETFL)
+	p.on(unix.SYS_PRLIMIT64, ownDataLimit()...)
+	p.fail(unix.EACCES, probing...)
+	p.fail(unix.EACCES, probingHere...)
+	p.fail(unix.ENOSYS, unix.SYS_CLONE3)
+	return append(p, answer(kill))
+}
+
+// ownDataLimit lets the worker move its own data limit below the hard one.
+func ownDataLimit() []unix.SockFilter {
+	return []unix.SockFilter{
+		loadArg(0), jump(unix.BPF_JEQ, 0, 0, 2),
+		loadArg(1), jump(unix.BPF_JEQ, unix.RLIMIT_DATA, 1, 0),
+		answer(fails(unix.EACCES)),
+		answer(unix.SECCOMP_RET_ALLOW),
+	}
+}
