@@ -3,7 +3,6 @@ package plugins
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"time"
 
@@ -117,12 +116,24 @@ func (p *Process) do(ctx context.Context, what string, request func(context.Cont
 	if err := p.gone(what); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.options.CallTimeout, errCallTimeout)
+	bounded, cancel := context.WithTimeout(ctx, p.options.CallTimeout)
 	defer cancel()
-	if err := request(ctx); err != nil {
-		return p.explain(ctx, what, err)
+	err := request(bounded)
+	if err == nil {
+		return nil
 	}
-	return nil
+	e := p.explain(what, err)
+	if e.Kind == protocol.KindTimeout && earlier(bounded, ctx) {
+		e.Message = "plugin " + p.found.ID() + " did not finish " + what + " within " + p.options.CallTimeout.String()
+	}
+	return e
+}
+
+// earlier reports whether a has a deadline before b's.
+func earlier(a, b context.Context) bool {
+	da, _ := a.Deadline()
+	db, ok := b.Deadline()
+	return !ok || da.Before(db)
 }
 
 // doUntil is do under the deadline of ctx alone, if it has one.
@@ -134,12 +145,10 @@ func (p *Process) doUntil(ctx context.Context, what string, request func(context
 		return err
 	}
 	if err := request(ctx); err != nil {
-		return p.explain(ctx, what, err)
+		return p.explain(what, err)
 	}
 	return nil
 }
-
-var errCallTimeout = errors.New("call timeout")
 
 // gone is the error for a request to a plugin that cannot take it; nil if it
 // can.
@@ -157,7 +166,7 @@ func (p *Process) gone(what string) error {
 
 // explain adds to a failure what this side knows: the plugin's name, what it
 // was doing, and how the process ended.
-func (p *Process) explain(ctx context.Context, what string, err error) *protocol.Error {
+func (p *Process) explain(what string, err error) *protocol.Error {
 	e := *protocol.AsError(err)
 	id := p.found.ID()
 	switch e.Kind {
@@ -167,9 +176,6 @@ func (p *Process) explain(ctx context.Context, what string, err error) *protocol
 		}
 	case protocol.KindTimeout:
 		e.Message = "plugin " + id + " did not finish " + what + " in time"
-		if context.Cause(ctx) == errCallTimeout {
-			e.Message = "plugin " + id + " did not finish " + what + " within " + p.options.CallTimeout.String()
-		}
 	case protocol.KindCancelled:
 		e.Message = what + " of plugin " + id + " was cancelled"
 	case protocol.KindProtocol:

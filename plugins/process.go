@@ -245,18 +245,18 @@ func (p *Process) explainLaunch(ctx context.Context, err error) error {
 // introduce takes a connected plugin through Describe, Configure and Health.
 func (p *Process) introduce(ctx context.Context) (refused bool, err error) {
 	if p.desc, err = p.rpc.Describe(ctx); err != nil {
-		return false, p.explain(ctx, "Describe", err)
+		return false, p.explain("Describe", err)
 	}
 	if err := checkDescription(p.found.Manifest, p.desc); err != nil {
 		return true, err
 	}
 	err = p.rpc.Configure(ctx, protocol.Configuration{DataDir: p.options.DataDir, JSON: p.options.Config})
 	if err != nil {
-		e := p.explain(ctx, "Configure", err)
+		e := p.explain("Configure", err)
 		return e.Kind == protocol.KindPlugin, e
 	}
 	if _, err := p.rpc.Health(ctx); err != nil {
-		return false, p.explain(ctx, "Health", err)
+		return false, p.explain("Health", err)
 	}
 	return false, nil
 }

@@ -20,9 +20,20 @@ type runDir struct {
 	lock *os.File
 }
 
-// defaultRunRoot is the folder of this user in the temporary directory.
+// maxRunRoot is the longest path of a run root, in bytes. The address of a socket
+// has at most 103 on the systems we know, and what stands below the root takes
+// up to 66: /h-N/p-N/plugin-dirN/pluginN, with N of up to 10 digits.
+const maxRunRoot = 103 - 66
+
+// defaultRunRoot is the folder of this user in the temporary directory, or in
+// /tmp where that one has a path too long for sockets.
 func defaultRunRoot() string {
-	return filepath.Join(os.TempDir(), "quoin-"+strconv.Itoa(os.Getuid()))
+	own := "quoin-" + strconv.Itoa(os.Getuid())
+	root := filepath.Join(os.TempDir(), own)
+	if len(root) > maxRunRoot && os.PathSeparator == '/' {
+		return filepath.Join("/tmp", own)
+	}
+	return root
 }
 
 // openRunDir makes a run folder under root, which is created if need be, and
@@ -33,6 +44,9 @@ func openRunDir(root string) (_ *runDir, err error) {
 	}
 	if root, err = filepath.Abs(root); err != nil {
 		return nil, err
+	}
+	if len(root) > maxRunRoot {
+		return nil, fmt.Errorf("run directory: %s has %d bytes, and sockets below it allow %d: choose a shorter one with RunDir", root, len(root), maxRunRoot)
 	}
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, fmt.Errorf("run directory: %w", err)

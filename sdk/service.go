@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -94,6 +95,9 @@ func (s *service) CallTool(ctx context.Context, req protocol.CallRequest, progre
 		Logger: s.p.logger.With("tool", req.Tool, "call", req.CallID), progress: progress,
 	}
 	result, err = t.call(ctx, call, input)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) {
+		return nil, protocol.NewError(protocol.KindTimeout, protocol.CodeTimeout, "tool %s ran out of time", req.Tool)
+	}
 	if err != nil {
 		return nil, toolFailure(err)
 	}

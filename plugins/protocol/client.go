@@ -109,6 +109,9 @@ func (c *Client) CallTool(ctx context.Context, req CallRequest, progress func(js
 		case *protocolpb.CallToolEvent_Result:
 			return required(e.Result, "the result of "+req.Tool)
 		case *protocolpb.CallToolEvent_Error:
+			if ctx.Err() != nil {
+				return nil, transportError(ctx, ctx.Err()) // the tool only noticed too
+			}
 			return nil, errorFromWire(e.Error)
 		case *protocolpb.CallToolEvent_Progress:
 			v, err := required(e.Progress, "the progress of "+req.Tool)

@@ -124,7 +124,8 @@ func errorToWire(err error) *protocolpb.Error {
 
 // errorFromWire converts a received error. A plugin speaks for its tools and
 // itself: of the kinds that describe the host's view it may only say that it
-// drains and that a result was too large; others become KindPlugin.
+// drains, that a result was too large and that the deadline it was given has
+// passed; others become KindPlugin.
 func errorFromWire(w *protocolpb.Error) *Error {
 	if w == nil {
 		return nil
@@ -133,7 +134,8 @@ func errorFromWire(w *protocolpb.Error) *Error {
 	switch k := Kind(w.GetKind()); {
 	case k == KindTool, k == KindInput,
 		k == KindProcess && e.Code == CodeDraining,
-		k == KindProtocol && e.Code == CodeReplyTooLarge:
+		k == KindProtocol && e.Code == CodeReplyTooLarge,
+		k == KindTimeout && e.Code == CodeTimeout:
 		e.Kind = k
 	}
 	if e.Code == "" {
