@@ -45,7 +45,7 @@ func openRunDir(root string) (_ *runDir, err error) {
 	if root, err = filepath.Abs(root); err != nil {
 		return nil, err
 	}
-	if len(root) > maxRunRoot {
+	if os.PathSeparator == '/' && len(root) > maxRunRoot {
 		return nil, fmt.Errorf("run directory: %s has %d bytes, and sockets below it allow %d: choose a shorter one with RunDir", root, len(root), maxRunRoot)
 	}
 	if err := os.MkdirAll(root, 0o700); err != nil {
