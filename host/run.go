@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"maps"
 	"sync"
 	"time"
 
@@ -214,16 +215,12 @@ func (r *run) telemetry() Telemetry {
 }
 
 func (h *Host) baseTelemetry(v *view) Telemetry {
-	t := Telemetry{
+	return Telemetry{
 		CatalogSize:  v.catalog.Len(),
-		Sources:      map[string]int{"quoin": 0, "mcp": 0, "client": 0},
+		Sources:      maps.Clone(v.sources),
 		VisibleTools: []string{"exec", "wait"},
 		Isolation:    isolation(nil),
 	}
-	for source, n := range v.catalog.Counts() {
-		t.Sources[string(source)] = n
-	}
-	return t
 }
 
 // isolation reports the layers of the worker that ran the guest last.

@@ -17,6 +17,7 @@ import (
 type view struct {
 	catalog    *catalog.Catalog
 	namespaces []namespaces.Registration
+	sources    map[string]int // tools by source, for telemetry
 }
 
 // namespace returns the visible namespace of that id.
@@ -86,10 +87,18 @@ func (h *Host) refresh() error {
 	if err != nil {
 		return err
 	}
-	h.view.Store(&view{catalog: c, namespaces: h.registry.Visible(c)})
+	h.view.Store(&view{catalog: c, namespaces: h.registry.Visible(c), sources: countSources(c)})
 	// A cell's first search must not wait until a large catalog is indexed.
 	h.background.Go(func() { c.Search("tool", 1) })
 	return nil
+}
+
+func countSources(c *catalog.Catalog) map[string]int {
+	out := map[string]int{string(catalog.SourceQuoin): 0, string(catalog.SourceMCP): 0, string(catalog.SourceClient): 0}
+	for source, n := range c.Counts() {
+		out[string(source)] = n
+	}
+	return out
 }
 
 // impostor reports whether a plugin has taken the name of an owner of the
