@@ -198,16 +198,78 @@ func TestWhatAWorkerHas(t *testing.T) {
 	if got, want := string(env), strings.Join(sandbox.Env(), "\x00")+"\x00"; got != want {
 		t.Errorf("environment %q, want %q", got, want)
 	}
+	checkStatus(t, proc, w.Layers())
+}
+
+// checkStatus compares what the worker reported with what the kernel says.
+func checkStatus(t *testing.T, proc string, layers []wire.Layer) {
+	t.Helper()
 	status, err := os.ReadFile(proc + "status")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(status), "NoNewPrivs:\t1") {
-		t.Error("the worker may gain privileges")
+	facts := map[string]string{}
+	for line := range strings.Lines(string(status)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		facts[key] = strings.TrimSpace(value)
 	}
-	if os.Getuid() == 0 && !strings.Contains(string(status), "Uid:\t65534\t65534\t65534\t65534") {
-		t.Errorf("the worker of a root host is not nobody:\n%s", status)
+	on := map[string]bool{}
+	for _, l := range layers {
+		on[l.Name] = l.State == wire.LayerOn
+		t.Logf("%s: %s %s", l.Name, l.State, l.Detail)
 	}
+	for name, want := range map[string]bool{
+		sandbox.LayerUser:         !strings.HasPrefix(facts["Uid"], "0\t"),
+		sandbox.LayerNamespaces:   len(strings.Fields(facts["NSpid"])) == 2,
+		sandbox.LayerCapabilities: strings.Trim(facts["CapEff"]+facts["CapPrm"]+facts["CapInh"]+facts["CapAmb"], "0") == "",
+		sandbox.LayerPrivileges:   facts["NoNewPrivs"] == "1",
+		sandbox.LayerSeccomp:      facts["Seccomp"] == "2",
+	} {
+		if on[name] != want {
+			t.Errorf("layer %s is reported on=%v, the kernel says %v", name, on[name], want)
+		}
+	}
+	if os.Getuid() == 0 && facts["Uid"] != "65534\t65534\t65534\t65534" {
+		t.Errorf("the worker of a root host has uids %s", facts["Uid"])
+	}
+	if os.Getuid() == 0 && strings.TrimSpace(facts["Groups"]) != "" {
+		t.Errorf("the worker of a root host has groups %s", facts["Groups"])
+	}
+	for _, name := range []string{sandbox.LayerUser, sandbox.LayerEnvironment, sandbox.LayerFiles, sandbox.LayerDumpable,
+		sandbox.LayerLimits, sandbox.LayerCapabilities, sandbox.LayerPrivileges, sandbox.LayerSeccomp} {
+		if !on[name] {
+			t.Errorf("layer %s is not on, and nothing about this system can prevent it", name)
+		}
+	}
+}
+
+// TestASealedWorkerLivesUnderLoad does everything that made a sealed Go process
+// make unexpected system calls: seconds of work, garbage for the collector and
+// its scavenger, large values, the transform, dates, snapshots.
+func TestASealedWorkerLivesUnderLoad(t *testing.T) {
+	p := newPool(t, Config{})
+	w := acquire(t, p, "s")
+	long := "const big = [\n" + strings.Repeat("  { a: 1 as number, b: 'text' as string },\n", 20_000) + "]\n"
+	r := start(t, w, ts(long+`
+		let n = big.length
+		const end = Date.now() + 3500
+		while (Date.now() < end) {
+			const v = await tools.call("t", { s: "x".repeat(2_000_000), at: new Date().toString() }) as string
+			n += v.length
+			for (let i = 0; i < 200_000; i++) Math.sqrt(i)
+		}
+		return n > 0`), nil)
+	answer := strings.Repeat("y", 2_000_000)
+	for r.Status == wire.StatusIdle {
+		r = turn(t, w, resolve(r.Requests[0].ID, answer))
+		if r.Status == wire.StatusIdle {
+			if _, err := w.Snapshot(context.Background(), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	wantValue(t, r, "true")
+	p.Release(w)
 }
 
 // wantGone fails unless the process is reaped.

@@ -1,0 +1,358 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// probeName marks a test binary that seals itself, reports, makes one probe and
+// reports again.
+const probeName = "sandbox-probe"
+
+func TestMain(m *testing.M) {
+	if os.Args[0] == probeName {
+		beProbe(os.Args[1])
+	}
+	os.Exit(m.Run())
+}
+
+// report is what a probing process says on descriptor 3.
+type report struct {
+	Layers []wire.Layer
+	Probe  string // "allowed", or how the system refused
+}
+
+func beProbe(name string) {
+	layers := Seal(Policy{})
+	say(report{Layers: layers})
+	answer := "allowed"
+	if err := probes[name](); err != nil {
+		answer = err.Error()
+	}
+	say(report{Probe: answer})
+	os.Exit(0)
+}
+
+func say(r report) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	if _, err := unix.Write(connection, append(b, '\n')); err != nil {
+		panic(err)
+	}
+}
+
+func raw(call uintptr, args ...uintptr) error {
+	var a [6]uintptr
+	copy(a[:], args)
+	if _, _, errno := unix.Syscall6(call, a[0], a[1], a[2], a[3], a[4], a[5]); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func first[T any](_ T, err error) error { return err }
+
+// harmless are what a worker needs and must keep.
+var harmless = map[string]func() error{
+	"nothing": func() error { return nil },
+	"threads": func() error {
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				runtime.LockOSThread()
+				runtime.Gosched()
+			})
+		}
+		wg.Wait()
+		return nil
+	},
+	"timers":    func() error { <-time.After(time.Millisecond); return nil },
+	"memory":    func() error { return grow(64 << 20) },
+	"random":    func() error { return Random(make([]byte, 64)) },
+	"log":       func() error { return first(fmt.Fprint(os.Stderr, "x")) },
+	"own limit": func() error { return LimitMemory(1 << 20) },
+	"raise it": func() error {
+		if err := LimitMemory(1 << 20); err != nil {
+			return err
+		}
+		return LimitMemory(1 << 30)
+	},
+}
+
+// forbidden are what nobody in a worker may do.
+var forbidden = map[string]func() error{
+	"open a file":      func() error { return first(unix.Open("/etc/passwd", unix.O_RDONLY, 0)) },
+	"open own memory":  func() error { return first(unix.Open("/proc/self/mem", unix.O_RDWR, 0)) },
+	"create a file":    func() error { return first(unix.Open("/tmp/x", unix.O_CREAT|unix.O_WRONLY, 0o600)) },
+	"stat a file":      func() error { return unix.Stat("/", new(unix.Stat_t)) },
+	"list a directory": func() error { return first(unix.Open("/", unix.O_DIRECTORY, 0)) },
+	"internet socket":  func() error { return first(unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)) },
+	"datagram socket":  func() error { return first(unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)) },
+	"unix socket":      func() error { return first(unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)) },
+	"netlink socket":   func() error { return first(unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, 0)) },
+	"kill the parent":  func() error { return unix.Kill(1<<22-1, 0) },
+	"signal everybody": func() error { return unix.Kill(-1, 0) },
+	"trace":            func() error { return unix.PtraceAttach(2) },
+	"fork":             func() error { return raw(unix.SYS_CLONE, uintptr(unix.SIGCHLD)) },
+	"clone3":           func() error { return raw(unix.SYS_CLONE3, 0, 0) },
+	"exec":             func() error { return unix.Exec("/proc/self/exe", []string{"x"}, nil) },
+	"executable memory": func() error {
+		return first(unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANON))
+	},
+	"make code executable":  makeExecutable,
+	"memfd":                 func() error { return first(unix.MemfdCreate("x", 0)) },
+	"user namespace":        func() error { return unix.Unshare(unix.CLONE_NEWUSER) },
+	"mount":                 func() error { return unix.Mount("tmpfs", "/", "tmpfs", 0, "") },
+	"keyring":               func() error { return first(unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, true)) },
+	"bpf":                   func() error { return raw(unix.SYS_BPF, 0, 0, 0) },
+	"io_uring":              func() error { return raw(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(new([128]byte)))) },
+	"userfaultfd":           func() error { return raw(unix.SYS_USERFAULTFD, 0) },
+	"perf":                  func() error { return raw(unix.SYS_PERF_EVENT_OPEN, 0, 0, 0, 0, 0) },
+	"become root":           func() error { return unix.Setuid(0) },
+	"read stdin":            func() error { return first(unix.Read(0, make([]byte, 1))) },
+	"write stdout":          func() error { return first(unix.Write(1, []byte("x"))) },
+	"raise the file limit":  func() error { return unix.Prlimit(0, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 100, Max: 100}, nil) },
+	"another's limits":      func() error { return unix.Prlimit(2, unix.RLIMIT_DATA, nil, new(unix.Rlimit)) },
+	"be traceable":          func() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) },
+	"duplicate descriptors": func() error { return first(unix.Dup(3)) },
+	"send descriptors":      func() error { return unix.Sendmsg(3, nil, unix.UnixRights(2), nil, 0) },
+	"set the clock":         func() error { return unix.Settimeofday(&unix.Timeval{}) },
+	"load a module":         func() error { return unix.InitModule(nil, "") },
+	"raise memory too far":  func() error { return unix.Prlimit(0, unix.RLIMIT_DATA, &unix.Rlimit{Cur: 1 << 40, Max: 1 << 40}, nil) },
+}
+
+var probes = map[string]func() error{}
+
+func init() {
+	for name, f := range harmless {
+		probes[name] = f
+	}
+	for name, f := range forbidden {
+		probes[name] = f
+	}
+}
+
+func grow(n int) error {
+	b := make([]byte, n)
+	for i := 0; i < n; i += 4096 {
+		b[i] = 1
+	}
+	runtime.GC()
+	runtime.KeepAlive(b)
+	return nil
+}
+
+func makeExecutable() error {
+	b, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return nil // the mapping is allowed; a failure must not look like a refusal
+	}
+	return unix.Mprotect(b, unix.PROT_READ|unix.PROT_EXEC)
+}
+
+// run starts a probing process and returns what it said and how it ended.
+func run(t *testing.T, name string, attr *os.ProcAttr) (layers []wire.Layer, answer string, status syscall.WaitStatus) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	attr.Files = append([]*os.File{null, null, null, w}, attr.Files...)
+	runtime.LockOSThread() // the child dies with the thread that starts it
+	defer runtime.UnlockOSThread()
+	p, err := os.StartProcess("/proc/self/exe", []string{probeName, name}, attr)
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := p.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		var said report
+		if err := json.Unmarshal([]byte(line), &said); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		layers, answer = append(layers, said.Layers...), answer+said.Probe
+	}
+	return layers, answer, state.Sys().(syscall.WaitStatus)
+}
+
+func standard(namespaces bool) *os.ProcAttr {
+	return &os.ProcAttr{Dir: "/", Env: Env(), Sys: Attributes(namespaces)}
+}
+
+// variants are the ways a worker is started here.
+func variants(t *testing.T) map[string]bool {
+	t.Helper()
+	if !threadsKnown() {
+		// A binary with cgo is no worker; the layers say so.
+		t.Skip(errCgo)
+	}
+	v := map[string]bool{"plain": false}
+	p, err := os.StartProcess("/proc/self/exe", []string{probeName, "nothing"}, standard(true))
+	if err != nil {
+		t.Logf("this system does not allow namespaces: %v", err)
+		return v
+	}
+	if _, err := p.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	v["namespaces"] = true
+	return v
+}
+
+func TestAWorkerKeepsWhatItNeeds(t *testing.T) {
+	for variant, namespaces := range variants(t) {
+		for name := range harmless {
+			t.Run(variant+"/"+name, func(t *testing.T) {
+				_, answer, status := run(t, name, standard(namespaces))
+				if answer != "allowed" || status != 0 {
+					t.Errorf("answer %q, status %v", answer, status)
+				}
+			})
+		}
+	}
+}
+
+func TestAWorkerMayDoNothingElse(t *testing.T) {
+	for variant, namespaces := range variants(t) {
+		for name := range forbidden {
+			t.Run(variant+"/"+name, func(t *testing.T) {
+				_, answer, status := run(t, name, standard(namespaces))
+				killed := status.Signaled() && status.Signal() == syscall.SIGSYS
+				if answer == "allowed" || answer == "" && !killed {
+					t.Errorf("answer %q, status %#x", answer, uint32(status))
+				}
+			})
+		}
+	}
+}
+
+func states(layers []wire.Layer) map[string]string {
+	m := map[string]string{}
+	for _, l := range layers {
+		m[l.Name] = l.State
+	}
+	return m
+}
+
+func TestMistakesOfTheParentAreReported(t *testing.T) {
+	variants(t)
+	for name, change := range map[string]struct {
+		layer string
+		do    func(*os.ProcAttr)
+	}{
+		"a variable too many": {LayerEnvironment, func(a *os.ProcAttr) { a.Env = append(a.Env, "SECRET=1") }},
+		"no environment":      {LayerEnvironment, func(a *os.ProcAttr) { a.Env = []string{} }},
+		"root":                {LayerUser, func(a *os.ProcAttr) { a.Sys.Credential = nil }},
+	} {
+		if name == "root" && os.Getuid() != 0 {
+			continue // only root can make this mistake
+		}
+		attr := standard(false)
+		change.do(attr)
+		layers, _, _ := run(t, "nothing", attr)
+		if got := states(layers)[change.layer]; got != wire.LayerFailed {
+			t.Errorf("%s: layer %s is %q", name, change.layer, got)
+		}
+		if tier := Tier(layers); tier != "D" {
+			t.Errorf("%s: tier %s", name, tier)
+		}
+	}
+}
+
+func TestInheritedDescriptorsAreClosed(t *testing.T) {
+	variants(t)
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	attr := standard(false)
+	attr.Files = []*os.File{f, f} // descriptors 4 and 5
+	probes := []string{"nothing", "timers"}
+	for _, probe := range probes { // timers fail if 4 or 5 is taken
+		if _, answer, status := run(t, probe, &os.ProcAttr{Dir: attr.Dir, Env: attr.Env, Sys: attr.Sys, Files: attr.Files}); answer != "allowed" || status != 0 {
+			t.Errorf("%s: answer %q, status %v", probe, answer, status)
+		}
+	}
+}
+
+func TestTiers(t *testing.T) {
+	all := []string{LayerUser, LayerEnvironment, LayerFiles, LayerNamespaces, LayerRoot, LayerDumpable, LayerLimits,
+		LayerCapabilities, LayerPrivileges, LayerLandlock, LayerSeccomp}
+	with := func(off ...string) []wire.Layer {
+		var layers []wire.Layer
+		for _, n := range all {
+			l := wire.Layer{Name: n, State: wire.LayerOn}
+			for _, o := range off {
+				if o == n {
+					l.State = wire.LayerOff
+				}
+			}
+			layers = append(layers, l)
+		}
+		return layers
+	}
+	for _, c := range []struct {
+		off  []string
+		tier string
+	}{
+		{nil, "A"},
+		{[]string{LayerNamespaces, LayerRoot}, "B"},
+		{[]string{LayerRoot}, "B"},
+		{[]string{LayerNamespaces, LayerRoot, LayerLandlock}, "C"},
+		{[]string{LayerLandlock}, "C"},
+		{[]string{LayerSeccomp}, "D"},
+		{[]string{LayerCapabilities}, "D"},
+		{all, "D"},
+	} {
+		if got := Tier(with(c.off...)); got != c.tier {
+			t.Errorf("without %v: tier %s, want %s", c.off, got, c.tier)
+		}
+	}
+	if got := Tier(nil); got != "D" {
+		t.Errorf("no layers: tier %s", got)
+	}
+}
+
+func TestDataLimit(t *testing.T) {
+	const held = 100
+	for memory, want := range map[uint64]uint64{
+		1 << 20:  held + 160<<20 + 3<<19,
+		64 << 20: held + 160<<20 + 96<<20,
+		0:        held + 160<<20 + 3<<29,
+		1 << 50:  held + 160<<20 + 3<<29,
+	} {
+		if got := dataLimit(held, memory); got != want {
+			t.Errorf("dataLimit(%d) = %d, want %d", memory, got, want)
+		}
+	}
+}
