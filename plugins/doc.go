@@ -1,0 +1,83 @@
+// Package plugins runs plugins as processes of their own, for hosts: it finds
+// them, starts them, holds them to what their manifests claim, calls them, and
+// brings them back when they die.
+//
+//	s, err := plugins.Supervise(ctx, "/etc/quoin/plugins", plugins.SupervisorOptions{
+//		DataDir: "/var/lib/quoin/plugins",
+//	})
+//	…
+//	for _, t := range s.Tools() {
+//		catalog.Add(t.PluginID, t.Name, t.Parameters)
+//	}
+//	registry.Register(s.Registrations()...)
+//	…
+//	result, err := s.CallTool(ctx, "issues", plugins.CallRequest{Tool: "issues_get", Input: input}, nil)
+//
+// # Nouns
+//
+// A [Manifest] is what plugin.json says; a folder with one is [Found]. A
+// [Process] is one running plugin. A [Supervisor] runs a directory of them and
+// leads calls to the process that is alive; a [Status] is what it knows about
+// one plugin. What a plugin offers is a protocol.Description.
+//
+// # Lifecycle of a process
+//
+//  1. The manifest is read and checked, and the configuration held against its
+//     configSchema. A pinned binary is copied to a private folder while it is
+//     hashed, and the copy is what runs.
+//  2. The process is started: in a process group of its own, to be killed when
+//     the host dies, with an empty environment but for TZ, HOME, TMPDIR and
+//     QUOIN_*, no arguments, its data directory as working directory, no
+//     descriptor of the host's, and a pipe as standard input whose end is the
+//     host's end.
+//  3. It shakes hands on standard output. Lines printed before the handshake
+//     are logged and do no harm. It must listen on a unix socket in the private
+//     folder made for it, and both sides prove themselves by mutual TLS.
+//  4. Describe: id and version must be the manifest's, every tool and namespace
+//     must be in order, and namespaces may lead to the plugin's own tools only.
+//     One fault refuses the plugin as a whole, with a message for its author.
+//  5. Configure, then Health. Now Start returns.
+//  6. Close: running calls are cancelled, the plugin is asked to stop and given
+//     a limited time, then everything in its process group is killed. The same
+//     happens to the group when the process dies by itself.
+//
+// # Supervision
+//
+// A process that dies, or fails to start in a way that may pass, is started
+// again after a delay that doubles; when the restart budget is used up, or the
+// plugin was refused, it is disabled with a reason and offers nothing. While it
+// comes back its tools and namespaces stay on offer and calls fail at once. A
+// call that runs out of time makes the supervisor ask for the plugin's health;
+// a plugin that does not answer is killed, one that does is left alone.
+//
+// # Concurrency
+//
+// Everything is safe for concurrent use. Calls of one plugin run at the same
+// time. OnChange calls come one at a time and without locks held. Close may be
+// called again, and calls that are running when it is called fail with
+// CodeStopped.
+//
+// # Failure
+//
+// Calls fail with a *protocol.Error that names the plugin and what it was doing.
+// Its Kind tells who is to blame: the tool or its input (data for the caller),
+// the plugin (a bug there), the process (it died, with its last words, or is
+// not there), the protocol, time, or the caller who gave up. After the last
+// five it is unknown whether a call took effect. A start fails with a
+// *[StartError], a manifest with one *[ManifestError] per mistake.
+//
+// # Trust
+//
+// A plugin runs with the rights of the host's user: this package contains its
+// lifetime, not its deeds. But nothing it sends is believed: manifests,
+// descriptions, schemas (which may not refer to files or the network), scopes,
+// replies, log lines and the address it listens on are checked and bounded. A
+// message is at most 16 MiB and refused before it is read; logs have a line
+// limit and a rate.
+//
+// # Not here
+//
+// Which tools a run may see, approvals and the record of calls are the host's.
+// Names of namespaces belong to package namespaces. Processes are contained on
+// Linux only; elsewhere every start fails.
+package plugins
