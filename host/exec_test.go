@@ -150,7 +150,7 @@ func TestToolCalls(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) { wantValue(t, exec(h, tc.code), tc.want) })
 	}
 	r := exec(h, `await tools.fail()`)
-	wantFailure(t, r, host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+	wantFailure(t, r, host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge)
 	if !r.Dispatched || !strings.Contains(r.Error, "out of paper") {
 		t.Errorf("got %s, want dispatched and the tool's words", show(r))
 	}

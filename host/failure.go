@@ -65,12 +65,12 @@ func ofGuest(e *wire.GuestError) *failure {
 		f.Code = CodeInternal
 	}
 	switch f.Reason {
-	case "", ReasonGuestException, ReasonSyntax, ReasonShell, ReasonModuleAccess, ReasonTypeScript, ReasonUnsupportedLanguage:
+	case "", ReasonGuestException, ReasonSyntax, ReasonShell, ReasonModuleAccess, ReasonTypeScript, ReasonUnsupportedLanguage, ReasonNestedTool:
 	default:
 		f.Reason = ""
 	}
 	switch f.Phase {
-	case PhaseInput, PhaseGuest:
+	case PhaseInput, PhaseGuest, PhaseBridge:
 	default:
 		f.Phase = PhaseGuest
 	}

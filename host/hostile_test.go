@@ -31,6 +31,7 @@ func TestHostileGuests(t *testing.T) {
 		{"recursion", `const f = () => f(); f()`, host.CodeInternal},
 		{"output flood", `for (let i = 0; i < 1e5; i++) text("x".repeat(100)); return 1`, host.CodeOutputLimit},
 		{"value flood", `return "x".repeat(1e6)`, host.CodeOutputLimit},
+		{"a value of too many nodes", `let a = [0]; for (let i = 0; i < 25; i++) a = [a, a]; return a`, host.CodeOutputLimit},
 		{"throwing getter", `return { get x() { throw new Error("trap") } }`, host.CodeInternal},
 		{"call flood", `await Promise.all(Array.from({length: 5000}, () => tools.echo()))`, host.CodeInvalidInput},
 	} {

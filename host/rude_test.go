@@ -42,7 +42,7 @@ func TestRudePlugin(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := eventually(t, h, tc.code)
-			wantFailure(t, r, host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+			wantFailure(t, r, host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge)
 			if !r.Dispatched || !strings.Contains(r.Error, tc.say) {
 				t.Errorf("got %s, want dispatched and %q", show(r), tc.say)
 			}

@@ -22,6 +22,7 @@ const (
 	ReasonShellCommand        = "shell_command"
 	ReasonSnapshotRestore     = "snapshot_restore_failed"
 	ReasonGuestException      = "guest_exception"
+	ReasonNestedTool          = "nested_tool_failed"
 	ReasonSandboxViolation    = "sandbox_violation"
 	ReasonWorkerCrashed       = "worker_crashed"
 )
@@ -57,7 +58,7 @@ func knownCode(s string) bool {
 func knownReason(s string) bool {
 	switch s {
 	case "", ReasonUnsupportedLanguage, ReasonTypeScriptFailed, ReasonModuleAccess, ReasonSyntaxError,
-		ReasonShellCommand, ReasonSnapshotRestore, ReasonGuestException, ReasonSandboxViolation,
+		ReasonShellCommand, ReasonSnapshotRestore, ReasonGuestException, ReasonNestedTool, ReasonSandboxViolation,
 		ReasonWorkerCrashed:
 		return true
 	}

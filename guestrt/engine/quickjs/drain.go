@@ -23,6 +23,25 @@ type drainedError struct {
 	Name    string `json:"name"`
 	Message string `json:"message"`
 	Stack   string `json:"stack"`
+	Kind    string `json:"kind"` // what made the program fail; see package prelude
+}
+
+// The kinds of failure that are not just a guest's exception.
+const (
+	kindCallFailed = "call_failed" // nobody caught the error of a bridge call
+	kindValueLimit = "value_limit" // the result is larger than a value may be
+)
+
+// failure is the end of a program as the prelude reports it.
+func (e *drainedError) failure() *wire.GuestError {
+	g := guestException(e.Name, e.Message, e.Stack)
+	switch e.Kind {
+	case kindCallFailed:
+		g.Reason, g.Phase = wire.ReasonNestedTool, wire.PhaseBridge
+	case kindValueLimit:
+		g.Code, g.Reason = wire.CodeOutputLimit, ""
+	}
+	return g
 }
 
 // parseDrain turns the prelude's document into a report. An error means that
@@ -61,7 +80,7 @@ func parseDrain(b []byte) (wire.Report, error) {
 		if d.Err == nil {
 			return wire.Report{}, fmt.Errorf("the prelude's report: a failure without an error")
 		}
-		r.Err = guestException(d.Err.Name, d.Err.Message, d.Err.Stack)
+		r.Err = d.Err.failure()
 	default:
 		return wire.Report{}, fmt.Errorf("the prelude's report: status %d", d.Status)
 	}
