@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	"sdk":                   {"plugins/protocol", "namespaces"},
 	"sdk/sdktest":           {"sdk", "plugins", "namespaces", "host", "guestrt"},
 	"plugins":               {"namespaces"},
-	"plugins/pluginstest":   {"namespaces"},
+	"plugins/pluginstest":   {"plugins", "namespaces"},
 	"host":                  {"guestrt", "plugins", "namespaces"},
 	"host/catalog":          {"!"},
 	"host/runstore":         {"!"},
