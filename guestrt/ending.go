@@ -70,8 +70,9 @@ func exitEnding(state *os.ProcessState, cause *Ending, lastWords string) *Ending
 	case signal == signalBadCall:
 		return ending(wire.CodeInternal, wire.ReasonSandboxViolation, wire.PhaseHost,
 			"the guest worker tried a system call its sandbox forbids and was killed")
-	case code == wire.ExitMemory, code == goFatal && strings.Contains(lastWords, "out of memory"):
-		return ending(wire.CodeMemoryLimit, "", wire.PhaseGuest, "code mode memory limit exceeded: the guest worker ran out of memory")
+	case code == wire.ExitMemory, code == goFatal && outOfMemory(lastWords):
+		return ending(wire.CodeMemoryLimit, "", wire.PhaseGuest,
+			"code mode memory limit exceeded: the program is too large or too deeply nested for the guest worker")
 	case signal != 0:
 		return crashed("it was killed by signal %d", signal)
 	case code == wire.ExitPanic:
@@ -83,6 +84,14 @@ func exitEnding(state *os.ProcessState, cause *Ending, lastWords string) *Ending
 	default:
 		return crashed("it exited with code %d", code)
 	}
+}
+
+// outOfMemory recognises the Go runtime's fatal errors for heap and stack, which
+// a program can only cause outside the guest heap: while it is parsed, or while
+// its values are converted.
+func outOfMemory(lastWords string) bool {
+	return strings.Contains(lastWords, "out of memory") || strings.Contains(lastWords, "cannot allocate memory") ||
+		strings.Contains(lastWords, "stack overflow") || strings.Contains(lastWords, "stack exceeds")
 }
 
 // goFatal is the exit code of the Go runtime's own fatal errors.

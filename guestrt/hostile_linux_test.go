@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
@@ -63,6 +64,8 @@ func beHostile() {
 		spray(f, []byte("nonsense, and a lot of it"))
 	case "other-version":
 		say(c, &wire.Ready{Version: wire.Version + 1})
+	case "liar":
+		say(c, &wire.Ready{Version: wire.Version, Layers: []wire.Layer{{Name: sandbox.LayerSeccomp, State: wire.LayerOn}}})
 	case "never-ready":
 		os.Exit(0)
 	}
@@ -183,7 +186,7 @@ func TestHostileWorkersHarmNobody(t *testing.T) {
 }
 
 func TestWorkersThatNeverGetReadyAreUnavailable(t *testing.T) {
-	for _, mode := range []string{"before-ready", "other-version", "never-ready"} {
+	for _, mode := range []string{"before-ready", "other-version", "never-ready", "liar"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			_, err := NewPool(context.Background(), hostileConfig(t, mode))

@@ -103,6 +103,24 @@ func TestMemoryBombs(t *testing.T) {
 	}
 }
 
+func TestSourcesThatExhaustTheParser(t *testing.T) {
+	p := newPool(t, Config{})
+	for _, source := range []string{
+		strings.Repeat("(", 1_000_000),
+		strings.Repeat("[", 300_000) + strings.Repeat("]", 300_000),
+		strings.Repeat("a=>", 300_000) + "1",
+		"return " + strings.Repeat("1+", 1_000_000) + "1",
+	} {
+		w := acquire(t, p, "")
+		_, err := w.Start(context.Background(), ts(source), nil, in(plenty))
+		wantEnding(t, err, wire.CodeMemoryLimit, "")
+		if err != nil && strings.Contains(err.Error(), "goroutine") {
+			t.Errorf("the message shows the worker's insides: %v", err)
+		}
+		p.Release(w)
+	}
+}
+
 func TestTheLargestGuestFitsTheProcess(t *testing.T) {
 	p := newPool(t, Config{})
 	w := acquire(t, p, "")

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
@@ -63,6 +64,9 @@ func (p *process) greet(ctx context.Context, id [32]byte) error {
 	ready, ok := m.(*wire.Ready)
 	if !ok || ready.Version != wire.Version {
 		return unavailable("the guest worker speaks another protocol than this host; use the worker built with it")
+	}
+	if err := sandbox.Verify(p.os.Pid, ready.Layers); err != nil {
+		return unavailable("the guest worker's sandbox cannot be verified: %v", err)
 	}
 	p.ready = ready
 	return nil

@@ -1,6 +1,9 @@
 package guestserver
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt/engine"
@@ -65,10 +68,16 @@ func (s *server) turn(m *wire.Turn) (*wire.Report, *wire.Fault) {
 	return &r, nil
 }
 
-// dead accounts for a VM that failed for a reason that is not the guest's.
+// dead accounts for a VM that failed for a reason that is not the guest's. The
+// host learns the first line, the log everything.
 func (s *server) dead(err error) *wire.Fault {
 	s.guest.ended = true
-	return fault(wire.CodeInternal, wire.ReasonWorkerCrashed, "the guest engine failed: "+err.Error())
+	fmt.Fprintln(os.Stderr, "quoin-guest: engine:", err)
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	if strings.Contains(first, "out of memory") {
+		return fault(wire.CodeMemoryLimit, "", "code mode memory limit exceeded: the program needs more memory than the guest worker has")
+	}
+	return fault(wire.CodeInternal, wire.ReasonWorkerCrashed, "the guest engine failed: "+first)
 }
 
 func (g *guest) discard() error { return g.vm.Discard() }

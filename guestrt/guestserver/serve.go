@@ -75,7 +75,22 @@ func (s *server) hello() error {
 		return s.unavailable("the guest engine did not start: " + err.Error())
 	}
 	s.ready = &wire.Ready{Version: wire.Version, EngineID: s.engine.ID(), Layers: s.config.Seal()}
-	return s.conn.Send(s.ready)
+	return s.sayReady()
+}
+
+// warmer is an engine that can use idle time to make the next guest faster.
+type warmer interface{ Warm() error }
+
+// sayReady offers the worker to the host and prepares for the next guest
+// meanwhile.
+func (s *server) sayReady() error {
+	if err := s.conn.Send(s.ready); err != nil {
+		return err
+	}
+	if w, ok := s.engine.(warmer); ok {
+		return w.Warm()
+	}
+	return nil
 }
 
 // unavailable says why the worker cannot work, and ends it.
@@ -199,7 +214,7 @@ func (s *server) reset() error {
 		}
 		s.guest = nil
 	}
-	return s.conn.Send(s.ready)
+	return s.sayReady()
 }
 
 func fault(code, reason, message string) *wire.Fault {

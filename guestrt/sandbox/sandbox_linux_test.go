@@ -356,3 +356,18 @@ func TestDataLimit(t *testing.T) {
 		}
 	}
 }
+
+func TestVerifyCatchesALie(t *testing.T) {
+	// This process is not sealed.
+	for _, name := range []string{LayerSeccomp, LayerPrivileges} {
+		if err := Verify(os.Getpid(), []wire.Layer{{Name: name, State: wire.LayerOn}}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := Verify(os.Getpid(), []wire.Layer{{Name: name, State: wire.LayerOff}}); err != nil {
+			t.Errorf("%s: honest, but %v", name, err)
+		}
+	}
+	if err := Verify(1<<30, nil); err == nil {
+		t.Error("a process that is not there is verified")
+	}
+}

@@ -1,0 +1,37 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// Verify compares what a worker reported with what the kernel says about its
+// process, as far as the kernel tells others. Its error names the first layer
+// that is claimed and not in force.
+func Verify(pid int, layers []wire.Layer) error {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return err
+	}
+	status := map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		key, value, _ := strings.Cut(line, ":")
+		status[key] = strings.TrimSpace(value)
+	}
+	facts := map[string]bool{
+		LayerUser:         !strings.HasPrefix(status["Uid"], "0\t"),
+		LayerNamespaces:   len(strings.Fields(status["NSpid"])) > 1,
+		LayerCapabilities: strings.Trim(status["CapEff"]+status["CapPrm"]+status["CapInh"]+status["CapAmb"], "0") == "",
+		LayerPrivileges:   status["NoNewPrivs"] == "1",
+		LayerSeccomp:      status["Seccomp"] == "2",
+	}
+	for _, l := range layers {
+		if holds, known := facts[l.Name]; known && !holds && l.State == wire.LayerOn {
+			return fmt.Errorf("the worker claims the layer %s, the kernel knows nothing of it", l.Name)
+		}
+	}
+	return nil
+}
