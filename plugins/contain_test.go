@@ -1,3 +1,5 @@
+//go:build linux
+
 package plugins
 
 import (
@@ -13,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // watch opens a process so that its end can be waited for.
@@ -360,4 +364,18 @@ func TestReadLinesCutsAndKeepsReading(t *testing.T) {
 	if len(got) != 2 || got[0] != "one" || len(got[1]) != maxLineBytes || !cuts[1] {
 		t.Errorf("%d lines, cut %v", len(got), cuts)
 	}
+}
+
+func TestCloseEndsRunningCalls(t *testing.T) {
+	p := startRole(t, "good", testOptions(t))
+	running, failed := make(chan struct{}), make(chan error)
+	go func() {
+		_, err := p.CallTool(t.Context(), call("wait", none{}), func(json.RawMessage) { close(running) })
+		failed <- err
+	}()
+	<-running
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, <-failed, protocol.KindProcess, protocol.CodeStopped, "plugin fix was stopped during tool wait")
 }
