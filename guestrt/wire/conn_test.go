@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // stream is a connection that reads from one buffer and writes to another.
@@ -56,8 +54,8 @@ func TestLargeMessagesTravelInFrames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(Message(want), got); diff != "" {
-			t.Error(diff)
+		if image, ok := got.(*Image); !ok || !bytes.Equal(image.Data, want.Data) {
+			t.Errorf("an image of %d bytes changes on its way", size)
 		}
 	}
 }
