@@ -217,9 +217,15 @@ const (
 	wokeNothing              // nothing will ever come
 )
 
+// turnMargin is the time that must be left for another turn of the guest. With
+// less, a guest that only waits for tools is suspended: a turn that its deadline
+// cuts off, which for the guest comes 50 ms early, would fail it.
+const turnMargin = 60 * time.Millisecond
+
 // await blocks until there is a reason to run the guest again, or none can come.
 func (r *run) await(ctx context.Context, deadline time.Time) ([]wire.Settlement, woke) {
-	end := time.NewTimer(time.Until(deadline))
+	left := time.Until(deadline) - turnMargin
+	end := time.NewTimer(left)
 	defer end.Stop()
 	timer, stop := r.guestTimer()
 	defer stop()
@@ -227,11 +233,14 @@ func (r *run) await(ctx context.Context, deadline time.Time) ([]wire.Settlement,
 		if ctx.Err() != nil {
 			return nil, wokeAborted
 		}
-		if in := r.take(); len(in) > 0 {
-			return in, wokeSettled
-		}
 		if timer == nil && r.outstanding() == 0 {
 			return nil, wokeNothing
+		}
+		if left <= 0 {
+			return nil, wokeDeadline
+		}
+		if in := r.take(); len(in) > 0 {
+			return in, wokeSettled
 		}
 		select {
 		case <-r.wake:

@@ -113,15 +113,15 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 }
 
 func (h *Host) start(ctx context.Context) (err error) {
+	if err := h.checkOwn(); err != nil {
+		return err
+	}
 	h.pool, err = guestrt.NewPool(ctx, guestrt.Config{
 		GuestPath: h.cfg.GuestPath,
 		Prepared:  h.cfg.PreparedWorkers,
 		Logger:    h.log,
 	})
 	if err != nil {
-		return err
-	}
-	if err := h.checkOwn(); err != nil {
 		return err
 	}
 	if err := h.startPlugins(ctx); err != nil {

@@ -35,7 +35,11 @@ func TestHostileGuests(t *testing.T) {
 		{"call flood", `await Promise.all(Array.from({length: 5000}, () => tools.echo()))`, host.CodeInvalidInput},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := h.Exec(context.Background(), me, host.ExecInput{Code: tc.code, Timeout: 3 * soon})
+			in := host.ExecInput{Code: tc.code}
+			if tc.want == host.CodeTimeout {
+				in.Timeout = soon
+			}
+			r := h.Exec(context.Background(), me, in)
 			if r.Status != host.StatusFailed || r.Code != tc.want {
 				t.Errorf("got %.600s\nwant failed %s", show(r), tc.want)
 			}
@@ -110,6 +114,15 @@ func TestTooManyPendingCalls(t *testing.T) {
 	close(g.open)
 	r = h.Wait(context.Background(), me, id)
 	wantValue(t, r, `132`)
+}
+
+// TestEndlessToolCalls: a program that always waits for the next quick call is
+// idle, not running, when its deadline comes.
+func TestEndlessToolCalls(t *testing.T) {
+	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
+	r := h.Exec(context.Background(), me, host.ExecInput{Code: `for (;;) await tools.echo()`, Timeout: 2 * soon})
+	wantWaiting(t, r, host.ReasonPendingTools)
+	wantFailure(t, h.Abort(context.Background(), me, r.RunID), host.CodeAborted, "", host.PhaseHost)
 }
 
 func TestAbort(t *testing.T) {

@@ -12,14 +12,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/quoinhq/quoin/guestrt/guestserver"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/hosttest"
 )
 
 func TestMain(m *testing.M) {
-	guestserver.ServeIfWorker()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if err := hosttest.Clean(); err != nil {
 			log.Print(err)
@@ -36,6 +34,11 @@ func start(t testing.TB, cfg host.Config) *host.Host {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
+	guest, err := hosttest.Guest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.GuestPath = guest
 	h, err := host.New(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ type outputBudget struct {
 // add takes the items of one turn, keeps what fits, and counts the rest.
 func (b *outputBudget) add(items []wire.Output) *failure {
 	for _, it := range items {
-		if !json.Valid(it.JSON) {
+		if !json.Valid(it.JSON) || it.Kind == wire.OutputText && it.JSON[0] != '"' {
 			return failf(CodeInternal, ReasonWorkerCrashed, PhaseHost, "guest worker sent output that is not JSON")
 		}
 		b.addItem(Output{Kind: it.Kind, Value: it.JSON})

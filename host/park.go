@@ -129,14 +129,16 @@ func (r *run) journalLocked() []runstore.Call {
 
 // journal brings the journal of a stored run up to date.
 func (r *run) journal() {
+	r.storeMu.Lock()
+	defer r.storeMu.Unlock()
 	if err := r.writeJournal(); err != nil {
 		r.h.log.Error("the journal of a suspended run was not written", "run", r.id, "error", err)
 	}
 }
 
+// writeJournal stores the journal if the run has an image in the store that is
+// not out of date. The caller holds storeMu.
 func (r *run) writeJournal() error {
-	r.storeMu.Lock()
-	defer r.storeMu.Unlock()
 	if !r.stored {
 		return nil
 	}
@@ -153,14 +155,14 @@ func (r *run) writeJournal() error {
 // stored run it records that the call is in flight. Of a live run it removes the
 // image: resuming that one again would make the call twice.
 func (r *run) beforeDispatch() error {
+	r.storeMu.Lock() // a run does not stop being live while this is held
+	defer r.storeMu.Unlock()
 	r.mu.Lock()
 	live := r.live
 	r.mu.Unlock()
 	if !live {
 		return r.writeJournal()
 	}
-	r.storeMu.Lock()
-	defer r.storeMu.Unlock()
 	r.forget()
 	return nil
 }

@@ -162,15 +162,27 @@ func TestTooManySuspendedRuns(t *testing.T) {
 
 func TestExpiry(t *testing.T) {
 	g := newGate()
-	store := &runstore.Memory{}
+	store := &deletions{ids: make(chan string, 1)}
 	h := start(t, host.Config{Settings: host.Settings{SnapshotTTL: time.Second}, Store: store, Tools: []catalog.Tool{g.tool("slow")}})
 	r := exec(h, `tools.slow(); await yield_control(); return 1`)
 	id := wantWaiting(t, r, host.ReasonPendingTools)
 	<-g.ended // expiry cancels the run's calls
 	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
-	if left, err := store.Sweep(context.Background(), time.Time{}); err != nil || left != 0 {
-		t.Errorf("store holds %d records, %v; want none", left, err)
+	if deleted := <-store.ids; deleted != id {
+		t.Errorf("%s was deleted, want %s", deleted, id)
 	}
+}
+
+// deletions is a store that tells what is deleted.
+type deletions struct {
+	runstore.Memory
+	ids chan string
+}
+
+func (d *deletions) Delete(ctx context.Context, id string) error {
+	err := d.Memory.Delete(ctx, id)
+	d.ids <- id
+	return err
 }
 
 func TestSnapshotLimit(t *testing.T) {

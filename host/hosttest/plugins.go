@@ -1,5 +1,5 @@
-// Package hosttest helps tests of this module that need real plugins: it builds
-// the example plugins and lays them out as a host's plugin directory.
+// Package hosttest helps tests of this module that need the real thing: it builds
+// the guest worker, and the example plugins into a host's plugin directory.
 package hosttest
 
 import (
@@ -9,17 +9,34 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
-// module is the prefix of the example plugins' import paths.
-const module = "github.com/quoinhq/quoin/examples/plugins/"
+const (
+	guestPackage  = "github.com/quoinhq/quoin/guestrt/cmd/quoin-guest"
+	pluginPackage = "github.com/quoinhq/quoin/examples/plugins/" // and its name
+)
 
-// builds are the plugins built so far by this process.
+// builds are the programs built so far by this process.
 var builds struct {
 	sync.Mutex
 	dir  string
 	done map[string]error
+}
+
+// Guest builds the guest worker, once per process, as make build does, and
+// returns its path. Unlike a test binary that serves as its own guest, it is
+// never slowed down by the race detector.
+func Guest() (string, error) {
+	return once("quoin-guest", func(bin string) error {
+		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=exe", "-ldflags=-buildid=", "-o", bin, guestPackage)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("building the guest worker: %w\n%s", err, out)
+		}
+		return nil
+	})
 }
 
 // Install builds the example plugin of that name, once per process, and puts it
@@ -60,36 +77,41 @@ func place(from, to string) error {
 	return os.WriteFile(to, b, 0o755)
 }
 
+// build builds a plugin and fetches its manifest.
 func build(name string) (bin, manifest string, err error) {
+	bin, err = once(name, func(bin string) error {
+		if out, err := exec.Command("go", "build", "-o", bin, pluginPackage+name).CombinedOutput(); err != nil {
+			return fmt.Errorf("building plugin %s: %w\n%s", name, err, out)
+		}
+		src, err := exec.Command("go", "list", "-f", "{{.Dir}}", pluginPackage+name).Output()
+		if err != nil {
+			return fmt.Errorf("finding plugin %s: %w", name, err)
+		}
+		b, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(src)), "plugin.json"))
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(bin+".json", b, 0o644)
+	})
+	return bin, bin + ".json", err
+}
+
+// once runs make for a program unless it has been made.
+func once(name string, make func(bin string) error) (string, error) {
 	builds.Lock()
 	defer builds.Unlock()
 	if builds.dir == "" {
-		dir, err := os.MkdirTemp("", "quoin-plugins-")
+		dir, err := os.MkdirTemp("", "quoin-built-")
 		if err != nil {
-			return "", "", err
+			return "", err
 		}
-		builds.dir, builds.done = dir, make(map[string]error)
+		builds.dir, builds.done = dir, map[string]error{}
 	}
-	bin, manifest = filepath.Join(builds.dir, name), filepath.Join(builds.dir, name+".json")
+	bin := filepath.Join(builds.dir, name)
 	err, known := builds.done[name]
 	if !known {
-		err = compile(name, bin, manifest)
+		err = make(bin)
 		builds.done[name] = err
 	}
-	return bin, manifest, err
-}
-
-func compile(name, bin, manifest string) error {
-	if out, err := exec.Command("go", "build", "-o", bin, module+name).CombinedOutput(); err != nil {
-		return fmt.Errorf("building plugin %s: %w\n%s", name, err, out)
-	}
-	src, err := exec.Command("go", "list", "-f", "{{.Dir}}", module+name).Output()
-	if err != nil {
-		return fmt.Errorf("finding plugin %s: %w", name, err)
-	}
-	b, err := os.ReadFile(filepath.Join(string(src[:len(src)-1]), "plugin.json"))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(manifest, b, 0o644)
+	return bin, err
 }
