@@ -126,20 +126,39 @@ func (p *process) alive() bool {
 }
 
 // exchange sends one message and returns its answer, serving virtual files in
-// between. At the deadline, and when ctx is done, the process is killed.
+// between. At the deadline, and when ctx is done, the process is killed; an
+// answer that comes too late is not returned.
 func (p *process) exchange(ctx context.Context, m wire.Message, deadline time.Time, files FileFunc) (wire.Message, *Ending) {
+	return p.watched(ctx, deadline, func() (wire.Message, *Ending) {
+		if err := p.conn.Send(m); err != nil {
+			return nil, p.sendFailed(err)
+		}
+		return p.answer(ctx, files)
+	})
+}
+
+// watched runs a part of the conversation under the eyes of ctx and the clock.
+func (p *process) watched(ctx context.Context, deadline time.Time, talk func() (wire.Message, *Ending)) (wire.Message, *Ending) {
+	abort := func() { p.kill(aborted(context.Cause(ctx).Error())) }
 	if ctx.Err() != nil {
-		p.kill(aborted(context.Cause(ctx).Error()))
+		abort()
 		return nil, p.dead()
 	}
-	defer context.AfterFunc(ctx, func() { p.kill(aborted(context.Cause(ctx).Error())) })()
+	unwatch := context.AfterFunc(ctx, abort)
 	if !deadline.IsZero() {
-		defer time.AfterFunc(time.Until(deadline), func() { p.kill(timedOut()) }).Stop()
+		timer := time.AfterFunc(time.Until(deadline), func() { p.kill(timedOut()) })
+		unwatchContext := unwatch
+		unwatch = func() bool {
+			inTime := timer.Stop()
+			return unwatchContext() && inTime
+		}
 	}
-	if err := p.conn.Send(m); err != nil {
-		return nil, p.sendFailed(err)
+	answer, end := talk()
+	if !unwatch() && end == nil {
+		// The kill is under way, if it has not happened yet.
+		return nil, p.dead()
 	}
-	return p.answer(ctx, files)
+	return answer, end
 }
 
 func (p *process) answer(ctx context.Context, files FileFunc) (wire.Message, *Ending) {
@@ -202,9 +221,7 @@ func (p *process) String() string { return fmt.Sprintf("guest worker %d", p.os.P
 // settled takes the answer to the Reset a used process was sent, and reports
 // whether it is as good as new.
 func (p *process) settled(ctx context.Context) bool {
-	defer context.AfterFunc(ctx, func() { p.kill(aborted(context.Cause(ctx).Error())) })()
-	defer time.AfterFunc(serviceTimeout, func() { p.kill(timedOut()) }).Stop()
-	m, end := p.answer(ctx, nil)
+	m, end := p.watched(ctx, time.Now().Add(serviceTimeout), func() (wire.Message, *Ending) { return p.answer(ctx, nil) })
 	if end != nil {
 		return false
 	}
