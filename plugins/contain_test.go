@@ -50,7 +50,7 @@ func awaitEnd(t *testing.T, fd int) {
 }
 
 func TestPluginDiesWithItsHost(t *testing.T) {
-	f := install(t, shortDir(t), "fix", "good")
+	f := install(t, shortDir(t), "fix", "raw not-json") // it does not watch its standard input
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -101,9 +101,9 @@ func TestPluginDiesWithItsHost(t *testing.T) {
 }
 
 // spawn has the plugin start a process that holds its standard output.
-func spawn(t *testing.T, p *Process) int {
+func spawn(t *testing.T, p *Process, tool string) int {
 	t.Helper()
-	raw, err := p.CallTool(t.Context(), call("spawn", none{}), nil)
+	raw, err := p.CallTool(t.Context(), call(tool, none{}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func spawn(t *testing.T, p *Process) int {
 
 func TestCloseTakesTheWholeGroup(t *testing.T) {
 	p := startRole(t, "good", testOptions(t))
-	grandchild := spawn(t, p)
+	grandchild := spawn(t, p, "spawn")
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,11 +125,23 @@ func TestCloseTakesTheWholeGroup(t *testing.T) {
 
 func TestDeathTakesTheWholeGroup(t *testing.T) {
 	p := startRole(t, "good", testOptions(t))
-	grandchild := spawn(t, p)
+	grandchild := spawn(t, p, "spawn")
 	if _, err := p.CallTool(t.Context(), call("exit", none{}), nil); err == nil {
 		t.Fatal("exit returned a result")
 	}
 	awaitEnd(t, grandchild)
+}
+
+func TestAnEscapedProcessDoesNotHoldUpClose(t *testing.T) {
+	p := startRole(t, "good", testOptions(t))
+	escaped := spawn(t, p, "escape")
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.PidfdSendSignal(escaped, unix.SIGKILL, nil, 0); err != nil {
+		t.Fatalf("the process was to outlive Close: %v", err)
+	}
+	awaitEnd(t, escaped)
 }
 
 func TestCloseOfAFrozenPluginIsBounded(t *testing.T) {

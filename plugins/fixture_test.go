@@ -140,15 +140,8 @@ func fixture(id string) *sdk.Plugin {
 		fmt.Println("printed:", in.Text)
 		return textOut{}, nil
 	})
-	add("spawn", func(context.Context, *sdk.Call, textIn) (textOut, error) {
-		cmd := exec.Command("/proc/self/exe")
-		cmd.Env = []string{"QUOIN_TEST_GRANDCHILD=1"}
-		cmd.Stdout, cmd.Stderr = os.NewFile(1, "stdout"), os.NewFile(2, "stderr")
-		if err := cmd.Start(); err != nil {
-			return textOut{}, err
-		}
-		return textOut{strconv.Itoa(cmd.Process.Pid)}, nil
-	})
+	add("spawn", func(context.Context, *sdk.Call, textIn) (textOut, error) { return spawnProcess(false) })
+	add("escape", func(context.Context, *sdk.Call, textIn) (textOut, error) { return spawnProcess(true) })
 	sdk.AddTool(p, sdk.Tool{Name: "world", Description: "Tells what the process sees."}, seeWorld)
 	p.AddNamespace(sdk.Namespace{
 		ID: id, Global: "Fixture", Description: "For tests.",
@@ -159,6 +152,19 @@ func fixture(id string) *sdk.Plugin {
 		},
 	})
 	return p
+}
+
+// spawnProcess starts a process that holds the plugin's output, in a session of
+// its own if it is to escape the plugin's group.
+func spawnProcess(escape bool) (textOut, error) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = []string{"QUOIN_TEST_GRANDCHILD=1"}
+	cmd.Stdout, cmd.Stderr = os.NewFile(1, "stdout"), os.NewFile(2, "stderr")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: escape}
+	if err := cmd.Start(); err != nil {
+		return textOut{}, err
+	}
+	return textOut{strconv.Itoa(cmd.Process.Pid)}, nil
 }
 
 func shout(_ context.Context, _ sdk.RunContext, args []json.RawMessage) (any, error) {
@@ -348,8 +354,8 @@ func (h *hugeServer) CallTool(_ *protocolpb.CallToolRequest, stream grpc.ServerS
 	return stream.Send(&protocolpb.CallToolEvent{Event: &protocolpb.CallToolEvent_Result{Result: make([]byte, 100<<20)}})
 }
 
-// runHost is main of a host process: it starts the plugin in dir, has it start
-// a process of its own, says both numbers and waits to be killed.
+// runHost is main of a host process: it starts the plugin in dir, says its
+// number and waits to be killed.
 func runHost(dir string) {
 	found := Find(dir)
 	p, err := Start(context.Background(), found, Options{DataDir: filepath.Join(dir, "data"), RunDir: filepath.Join(dir, "run")})
