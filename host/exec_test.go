@@ -184,8 +184,8 @@ func TestTelemetry(t *testing.T) {
 	if strings.Join(got.VisibleTools, " ") != "exec wait" {
 		t.Errorf("visible tools %v", got.VisibleTools)
 	}
-	if len(got.Isolation.Layers) == 0 {
-		t.Error("the worker's layers are missing")
+	if len(got.Isolation.Layers) == 0 || !strings.Contains("ABCD", got.Isolation.Tier) {
+		t.Errorf("isolation %+v: the worker's tier and layers are missing", got.Isolation)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
@@ -230,7 +231,7 @@ func isolation(layers []wire.Layer) Isolation {
 		out.Layers[l.Name] = l.State
 	}
 	if len(layers) > 0 {
-		out.Tier = tier(out.Layers)
+		out.Tier = sandbox.Tier(layers)
 	}
 	return out
 }
