@@ -2,16 +2,24 @@
 // them, starts them, holds them to what their manifests claim, calls them, and
 // brings them back when they die.
 //
-//	s, err := plugins.Supervise(ctx, "/etc/quoin/plugins", plugins.SupervisorOptions{
-//		DataDir: "/var/lib/quoin/plugins",
-//	})
-//	…
-//	for _, t := range s.Tools() {
-//		catalog.Add(t.PluginID, t.Name, t.Parameters)
+//	ctx := context.Background()
+//	s, err := plugins.Supervise(ctx, "/etc/quoin/plugins", plugins.SupervisorOptions{DataDir: "/var/lib/quoin/plugins"})
+//	if err != nil {
+//		fmt.Println(err)
+//		return
 //	}
-//	registry.Register(s.Registrations()...)
-//	…
-//	result, err := s.CallTool(ctx, "issues", plugins.CallRequest{Tool: "issues_get", Input: input}, nil)
+//	for _, p := range s.Plugins() {
+//		fmt.Println(p.ID, p.State, p.Reason)
+//	}
+//	registry := namespaces.NewRegistry()
+//	for _, n := range s.Registrations() {
+//		if err := registry.Register(n); err != nil {
+//			fmt.Println(err) // for instance a global that another plugin has
+//		}
+//	}
+//	result, err := s.CallTool(ctx, "issues", plugins.CallRequest{Tool: "issues_get", Input: []byte(`{"id": 1}`)}, nil)
+//	fmt.Println(string(result), err)
+//	fmt.Println(s.Close())
 //
 // # Nouns
 //
