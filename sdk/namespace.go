@@ -98,7 +98,7 @@ func (p *Plugin) checkNames(n Namespace) error {
 	case (n.Scope == nil) == (n.CreateScope == nil):
 		return errors.New("give exactly one of Scope and CreateScope")
 	case n.Scope != nil && len(n.Tools) > 0:
-		return errors.New("Tools goes with CreateScope; with Scope the tools are found in it")
+		return errors.New("field Tools goes with CreateScope; with Scope the tools are found in it")
 	case n.CreateScope != nil && len(n.Tools) == 0:
 		return errors.New("CreateScope needs Tools: the tools its verbs may lead to")
 	}
@@ -114,7 +114,7 @@ func (p *Plugin) toolNames(refs []*ToolRef) ([]string, error) {
 	names := make(map[string]bool)
 	for _, t := range refs {
 		if t == nil || t.owner != p {
-			return nil, errors.New("Tools holds a tool that was not added to this plugin")
+			return nil, errors.New("field Tools holds a tool that was not added to this plugin")
 		}
 		names[t.name] = true
 	}

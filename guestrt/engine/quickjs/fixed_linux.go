@@ -11,11 +11,12 @@ import (
 	"github.com/quoinhq/quoin/guestrt/engine"
 )
 
-// programHeader is an ELF64 program header.
+// programHeader is an ELF64 program header, of which the kind and the place
+// count here.
 type programHeader struct {
-	kind, flags                uint32
-	offset, vaddr, paddr       uint64
-	fileSize, memSize, aligned uint64
+	kind, _       uint32
+	offset, vaddr uint64
+	_, _, _, _    uint64 // physical address, size in the file, in memory, alignment
 }
 
 const (

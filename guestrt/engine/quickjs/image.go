@@ -46,9 +46,6 @@ const (
 
 	// maxRatio is beyond what zstd can compress by.
 	maxRatio = 1 << 16
-
-	engineField = offArch - offEngine
-	archField   = offBuild - offArch
 )
 
 // The kinds of a page in an image.
