@@ -166,6 +166,7 @@ func (r *fileReader) codeMode(name string, v any, s *Settings) {
 		"onOutputLimit":       func(name string, v any) { r.outputPolicy(name, v, s) },
 		"languages":           func(name string, v any) { r.languages(name, v, s) },
 		"timeoutMs":           number(timeoutSpan, func(n int64) { s.Timeout = time.Duration(n) * time.Millisecond }),
+		"cpuBudgetMs":         number(cpuSpan, func(n int64) { s.CPUBudget = time.Duration(n) * time.Millisecond }),
 		"memoryLimitBytes":    number(memorySpan, func(n int64) { s.MemoryLimit = n }),
 		"maxOutputBytes":      number(outputSpan, func(n int64) { s.MaxOutput = n }),
 		"maxSnapshotBytes":    number(snapshotSpan, func(n int64) { s.MaxSnapshot = n }),

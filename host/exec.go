@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
@@ -81,14 +80,15 @@ func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
 	}
 	ctx, stop := r.joined(ctx)
 	defer stop()
-	w, err := h.pool.Acquire(ctx, s.affinity())
-	if err != nil {
-		return r.failed(r.blame(ctx, err))
+	l := &leg{run: r, ctx: ctx, deadline: time.Now().Add(h.timeout(in.Timeout))}
+	if err := l.lease(); err != nil {
+		return r.failed(l.blame(err))
 	}
-	deadline := time.Now().Add(h.timeout(in.Timeout))
+	// The time a cell waits for a worker is not the cell's.
+	l.deadline = time.Now().Add(h.timeout(in.Timeout))
 	r.goLive()
-	rep, err := w.Start(ctx, r.cell(code, language), r.file, deadline)
-	return r.drive(ctx, w, rep, err, deadline)
+	rep, err := l.worker.Start(ctx, r.cell(code, language), r.file, l.turnDeadline())
+	return l.drive(rep, err)
 }
 
 // goLive notes that the guest runs from here on.
@@ -130,53 +130,6 @@ func (r *run) joined(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// blame says why a step of the guest failed: because somebody ended it, or as
-// the worker says.
-func (r *run) blame(ctx context.Context, err error) *failure {
-	if ctx.Err() != nil {
-		return failf(CodeAborted, "", PhaseHost, "code mode run was aborted: %v", context.Cause(ctx))
-	}
-	return ofWorker(err)
-}
-
-// drive runs the guest to the next result: it serves the guest's bridge calls as
-// their answers arrive, with no model turn in between. It owns w.
-func (r *run) drive(ctx context.Context, w *guestrt.Worker, rep *wire.Report, err error, deadline time.Time) *Result {
-	defer r.h.pool.Release(w)
-	r.layers = w.Layers()
-	for {
-		if err != nil {
-			return r.failed(r.blame(ctx, err))
-		}
-		if f := r.absorb(rep); f != nil {
-			return r.failed(f)
-		}
-		switch rep.Status {
-		case wire.StatusFailed:
-			return r.failed(ofGuest(rep.Err))
-		case wire.StatusDone:
-			return r.completed(rep.Value)
-		}
-		yielded, f := r.admit(rep.Requests)
-		if f != nil {
-			return r.failed(f)
-		}
-		if yielded {
-			return r.suspend(ctx, w)
-		}
-		in, why := r.await(ctx, deadline)
-		switch why {
-		case wokeAborted:
-			return r.failed(r.blame(ctx, ctx.Err()))
-		case wokeDeadline:
-			return r.suspend(ctx, w)
-		case wokeNothing:
-			return r.failed(failf(CodeInternal, ReasonGuestException, PhaseGuest, "code mode promise is pending without host work"))
-		}
-		rep, err = w.Turn(ctx, in, deadline)
-	}
-}
-
 // absorb takes the account of one turn into the run.
 func (r *run) absorb(rep *wire.Report) *failure {
 	r.mu.Lock()
@@ -205,64 +158,3 @@ func (r *run) absorb(rep *wire.Report) *failure {
 
 // maxTimerMillis is the longest timer a guest can set, about 24.8 days.
 const maxTimerMillis = 1<<31 - 1
-
-// woke says why a driver stopped waiting.
-type woke int
-
-const (
-	wokeSettled  woke = iota // something to deliver
-	wokeTimer                // a guest timer is due
-	wokeDeadline             // the time of this Exec or Wait is over
-	wokeAborted              // the context or the run has ended
-	wokeNothing              // nothing will ever come
-)
-
-// turnMargin is the time that must be left for another turn of the guest. With
-// less, a guest that only waits for tools is suspended: a turn that its deadline
-// cuts off, which for the guest comes 50 ms early, would fail it.
-const turnMargin = 60 * time.Millisecond
-
-// await blocks until there is a reason to run the guest again, or none can come.
-func (r *run) await(ctx context.Context, deadline time.Time) ([]wire.Settlement, woke) {
-	left := time.Until(deadline) - turnMargin
-	end := time.NewTimer(left)
-	defer end.Stop()
-	timer, stop := r.guestTimer()
-	defer stop()
-	for {
-		if ctx.Err() != nil {
-			return nil, wokeAborted
-		}
-		if timer == nil && r.outstanding() == 0 {
-			return nil, wokeNothing
-		}
-		if left <= 0 {
-			return nil, wokeDeadline
-		}
-		if in := r.take(); len(in) > 0 {
-			return in, wokeSettled
-		}
-		select {
-		case <-r.wake:
-		case <-timer:
-			return nil, wokeTimer
-		case <-end.C:
-			return nil, wokeDeadline
-		case <-ctx.Done():
-		}
-	}
-}
-
-func (r *run) guestTimer() (<-chan time.Time, func()) {
-	if r.timerDue.IsZero() {
-		return nil, func() {}
-	}
-	t := time.NewTimer(time.Until(r.timerDue))
-	return t.C, func() { t.Stop() }
-}
-
-func (r *run) outstanding() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.calls)
-}

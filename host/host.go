@@ -31,6 +31,10 @@ type Config struct {
 	GuestPath string
 	// PreparedWorkers is how many guest workers are kept ready. Defaults to 2.
 	PreparedWorkers int
+	// MaxWorkers bounds the guest workers that run cells at one moment; further
+	// cells wait for one. Cells that wait for tools for long take none. Defaults
+	// to 32.
+	MaxWorkers int
 	// PluginDir is a directory with one subdirectory per plugin. Defaults to
 	// none.
 	PluginDir string
@@ -63,6 +67,7 @@ type Host struct {
 	settings Settings
 	log      *slog.Logger
 	pool     *guestrt.Pool
+	places   chan struct{}       // one for each worker that runs a cell
 	plugins  *plugins.Supervisor // nil without a plugin directory
 	registry *namespaces.Registry
 	schemas  *catalog.Schemas
@@ -103,6 +108,10 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if h.store == nil {
 		h.store = &runstore.Memory{}
 	}
+	if h.cfg.MaxWorkers <= 0 {
+		h.cfg.MaxWorkers = 32
+	}
+	h.places = make(chan struct{}, h.cfg.MaxWorkers)
 	if h.cfg.DrainTimeout == 0 {
 		h.cfg.DrainTimeout = 5 * time.Second
 	}

@@ -1,25 +1,26 @@
 package host
 
 import (
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// suspend takes the guest out of its worker and parks the run. Its tool calls go
-// on; their answers wait in the inbox and, for a store that outlives the host, in
-// the journal.
-func (r *run) suspend(ctx context.Context, w *guestrt.Worker) *Result {
-	image, err := w.Snapshot(ctx, int(r.h.settings.MaxSnapshot))
-	if err != nil {
-		return r.failed(r.blame(ctx, err))
+// suspend parks the run with its guest. Its tool calls go on; their answers wait
+// in the inbox and, for a store that outlives the host, in the journal.
+func (l *leg) suspend() *Result {
+	r := l.run
+	if l.worker != nil {
+		image, err := l.worker.Snapshot(l.ctx, int(r.h.settings.MaxSnapshot))
+		if err != nil {
+			return r.failed(l.blame(err))
+		}
+		l.image = image
 	}
-	r.snapshot = len(image)
-	if f := r.park(image); f != nil {
+	r.snapshot = len(l.image)
+	if f := r.park(l.image); f != nil {
 		return r.failed(f)
 	}
 	return r.waiting()

@@ -11,6 +11,9 @@ type Settings struct {
 	Languages []string
 	// Timeout bounds one Exec or Wait. Defaults to 10 s; 100 ms to 60 s.
 	Timeout time.Duration
+	// CPUBudget bounds the processor time of one run, all its Execs and Waits
+	// together. Defaults to 60 s; 100 ms to 1 h.
+	CPUBudget time.Duration
 	// MemoryLimit bounds the guest heap in bytes. Defaults to 64 MiB; 1 MiB to 1 GiB.
 	MemoryLimit int64
 	// MaxOutput bounds output and value of one result together, in bytes of
@@ -53,7 +56,8 @@ const queuedCalls = 128
 type span struct{ def, min, max int64 }
 
 var (
-	timeoutSpan     = span{10_000, 100, 60_000} // milliseconds
+	timeoutSpan     = span{10_000, 100, 60_000}    // milliseconds
+	cpuSpan         = span{60_000, 100, 3_600_000} // milliseconds
 	memorySpan      = span{64 << 20, 1 << 20, 1 << 30}
 	outputSpan      = span{64 << 10, 1 << 10, 10 << 20}
 	snapshotSpan    = span{10 << 20, 1 << 10, 256 << 20}
@@ -79,6 +83,12 @@ func (s span) of(v int64) int64 {
 	return min(max(v, s.min), s.max)
 }
 
+// time is of for a duration in whole units, rounded up so that a short one is not
+// mistaken for none.
+func (s span) time(d, unit time.Duration) time.Duration {
+	return time.Duration(s.of(int64((d+unit-1)/unit))) * unit
+}
+
 // duration is v milliseconds.
 func (span) duration(v int64) time.Duration { return time.Duration(v) * time.Millisecond }
 
@@ -90,17 +100,15 @@ func (s Settings) resolved() Settings {
 	if s.OnOutputLimit == "" {
 		s.OnOutputLimit = defaultOnOutput
 	}
-	s.Timeout = time.Duration(timeoutSpan.of(s.Timeout.Milliseconds())) * time.Millisecond
+	s.Timeout = timeoutSpan.time(s.Timeout, time.Millisecond)
+	s.CPUBudget = cpuSpan.time(s.CPUBudget, time.Millisecond)
 	s.MemoryLimit = memorySpan.of(s.MemoryLimit)
 	s.MaxOutput = outputSpan.of(s.MaxOutput)
 	s.MaxSnapshot = snapshotSpan.of(s.MaxSnapshot)
 	s.MaxPendingCalls = pendingSpan.of(s.MaxPendingCalls)
-	s.SnapshotTTL = time.Duration(ttlSpan.of(ceilSeconds(s.SnapshotTTL))) * time.Second
+	s.SnapshotTTL = ttlSpan.time(s.SnapshotTTL, time.Second)
 	s.MaxSuspended = suspendedSpan.of(s.MaxSuspended)
 	s.MaxSearchLimit = maxSearchSpan.of(s.MaxSearchLimit)
 	s.SearchLimit = min(searchSpan.of(s.SearchLimit), s.MaxSearchLimit)
 	return s
 }
-
-// ceilSeconds rounds up, so that a short TTL is not mistaken for none.
-func ceilSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

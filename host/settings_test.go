@@ -17,6 +17,7 @@ func TestSettingsDefaultsAndClamps(t *testing.T) {
 	defaults := Settings{
 		Languages:       []string{"javascript", "typescript"},
 		Timeout:         10 * time.Second,
+		CPUBudget:       time.Minute,
 		MemoryLimit:     64 << 20,
 		MaxOutput:       64 << 10,
 		OnOutputLimit:   OutputFail,
@@ -29,12 +30,13 @@ func TestSettingsDefaultsAndClamps(t *testing.T) {
 	}
 	low, high := defaults, defaults
 	low.Timeout, low.MemoryLimit, low.MaxOutput, low.MaxSnapshot = 100*time.Millisecond, 1<<20, 1<<10, 1<<10
+	low.CPUBudget, high.CPUBudget = 100*time.Millisecond, time.Hour
 	low.MaxPendingCalls, low.SnapshotTTL, low.MaxSuspended, low.SearchLimit, low.MaxSearchLimit = 1, time.Second, 1, 1, 1
 	high.Timeout, high.MemoryLimit, high.MaxOutput, high.MaxSnapshot = time.Minute, 1<<30, 10<<20, 256<<20
 	high.MaxPendingCalls, high.SnapshotTTL, high.MaxSuspended, high.SearchLimit, high.MaxSearchLimit = 128, 24*time.Hour, 1_000_000, 50, 50
 	all := func(d time.Duration, n int64) Settings {
 		return Settings{
-			Timeout: d, MemoryLimit: n, MaxOutput: n, MaxSnapshot: n, MaxPendingCalls: n,
+			Timeout: d, CPUBudget: d, MemoryLimit: n, MaxOutput: n, MaxSnapshot: n, MaxPendingCalls: n,
 			SnapshotTTL: d, MaxSuspended: n, SearchLimit: n, MaxSearchLimit: n,
 		}
 	}
@@ -70,13 +72,13 @@ func TestLoadFile(t *testing.T) {
 		{"everything", `{
 			// comment
 			tools: { codeMode: {
-				enabled: true, runtime: "quickjs", mode: 'only', languages: ["typescript"], timeoutMs: 500, memoryLimitBytes: 2e6,
+				enabled: true, runtime: "quickjs", mode: 'only', languages: ["typescript"], timeoutMs: 500, cpuBudgetMs: 700, memoryLimitBytes: 2e6,
 				maxOutputBytes: 2000, maxSnapshotBytes: 3000, maxPendingToolCalls: 3, snapshotTtlSeconds: 4, maxSuspendedRuns: 5,
 				searchDefaultLimit: 6, maxSearchLimit: 7, onOutputLimit: "truncate",
 			} },
 		}`, func(s *Settings) {
 			*s = Settings{
-				Languages: []string{"typescript"}, Timeout: 500 * time.Millisecond, MemoryLimit: 2e6, MaxOutput: 2000,
+				Languages: []string{"typescript"}, Timeout: 500 * time.Millisecond, CPUBudget: 700 * time.Millisecond, MemoryLimit: 2e6, MaxOutput: 2000,
 				OnOutputLimit: OutputTruncate, MaxSnapshot: 3000, MaxPendingCalls: 3, SnapshotTTL: 4 * time.Second,
 				MaxSuspended: 5, SearchLimit: 6, MaxSearchLimit: 7,
 			}

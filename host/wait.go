@@ -224,36 +224,31 @@ func (r *run) redrive() {
 // resume delivers what has settled into a worker with the run's guest and drives
 // it on. Without anything to deliver by the deadline the run stays as it is.
 func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Time) *Result {
+	l := &leg{run: r, ctx: ctx, deadline: deadline}
+	defer l.release()
 	r.settleYields()
-	in, why := r.await(ctx, deadline)
-	switch why {
-	case wokeAborted:
-		return r.failed(r.blame(ctx, ctx.Err()))
-	case wokeNothing:
-		return r.failed(failf(CodeInternal, ReasonGuestException, PhaseGuest, "code mode promise is pending without host work"))
-	}
 	if rec == nil {
 		var err error
 		if rec, err = r.h.store.Get(ctx, r.id); err != nil {
 			return r.failed(ofStore(err))
 		}
 	}
-	r.snapshot = len(rec.Image)
-	if why == wokeDeadline {
-		if f := r.park(rec.Image); f != nil {
-			return r.failed(f)
-		}
-		return r.waiting()
+	l.image, r.snapshot = rec.Image, len(rec.Image)
+	why, err := l.await()
+	switch {
+	case err != nil:
+		return r.failed(l.blame(err))
+	case why == wokeNothing:
+		return r.failed(failf(CodeInternal, ReasonGuestException, PhaseGuest, "code mode promise is pending without host work"))
+	case why == wokeDeadline:
+		return l.suspend()
 	}
-	w, err := r.h.pool.Acquire(ctx, r.session.affinity())
-	if err != nil {
-		return r.failed(r.blame(ctx, err))
-	}
-	if err := w.Restore(ctx, rec.Image, r.limits(), r.file); err != nil {
-		r.h.pool.Release(w)
-		return r.failed(r.blame(ctx, err))
+	if err := l.rise(); errors.Is(err, errBusy) {
+		return l.suspend()
+	} else if err != nil {
+		return r.failed(l.blame(err))
 	}
 	r.goLive()
-	rep, err := w.Turn(ctx, in, deadline)
-	return r.drive(ctx, w, rep, err, deadline)
+	rep, err := l.worker.Turn(ctx, r.take(), l.turnDeadline())
+	return l.drive(rep, err)
 }

@@ -1,0 +1,238 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// leg is one Exec or Wait of a run. Between two turns its guest is in a worker,
+// or it rests: it was taken out so that the worker can serve somebody else.
+type leg struct {
+	run      *run
+	ctx      context.Context // of this Exec or Wait, and of the run
+	deadline time.Time
+	worker   *guestrt.Worker // nil while the guest rests
+	image    []byte          // of the resting guest
+}
+
+// errBusy means that no worker came free in time.
+var errBusy = errors.New("every guest worker is busy")
+
+// restAfter is how long a guest stays in its worker while it waits for a tool.
+// Taking it out and putting it back costs about half a millisecond, so that a
+// tool this slow takes at most a fiftieth longer, and a faster one pays nothing.
+const restAfter = 25 * time.Millisecond
+
+// turnMargin is the time that must be left for another turn of the guest. With
+// less, a guest that only waits for tools is suspended: a turn that its deadline
+// cuts off, which for the guest comes 50 ms early, would fail it.
+const turnMargin = 60 * time.Millisecond
+
+// lease takes one of the host's places for workers and a worker for it.
+func (l *leg) lease() error {
+	h := l.run.h
+	select {
+	case h.places <- struct{}{}:
+	default:
+		t := time.NewTimer(time.Until(l.deadline) - turnMargin)
+		defer t.Stop()
+		select {
+		case h.places <- struct{}{}:
+		case <-t.C:
+			return errBusy
+		case <-l.ctx.Done():
+			return l.ctx.Err()
+		}
+	}
+	w, err := h.pool.Acquire(l.ctx, l.run.session.affinity())
+	if err != nil {
+		<-h.places
+		return err
+	}
+	l.worker, l.run.layers = w, w.Layers()
+	return nil
+}
+
+// release gives the worker back, if there is one.
+func (l *leg) release() {
+	if l.worker == nil {
+		return
+	}
+	l.run.h.pool.Release(l.worker)
+	l.worker = nil
+	<-l.run.h.places
+}
+
+// rest takes the guest out of its worker. A guest that is too large to rest stays
+// where it is.
+func (l *leg) rest() error {
+	image, err := l.worker.Snapshot(l.ctx, int(l.run.h.settings.MaxSnapshot))
+	var e *guestrt.Ending
+	if errors.As(err, &e) && Code(e.Code) == CodeSnapshotLimit {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.image = image
+	l.release()
+	return nil
+}
+
+// rise puts a resting guest into a worker.
+func (l *leg) rise() error {
+	if l.worker != nil {
+		return nil
+	}
+	if err := l.lease(); err != nil {
+		return err
+	}
+	if err := l.worker.Restore(l.ctx, l.image, l.run.limits(), l.run.file); err != nil {
+		return err
+	}
+	l.image = nil
+	return nil
+}
+
+// blame says why a step of the guest failed: because somebody ended it, because
+// there was no worker, or as the worker says.
+func (l *leg) blame(err error) *failure {
+	switch {
+	case l.ctx.Err() != nil:
+		return failf(CodeAborted, "", PhaseHost, "code mode run was aborted: %v", context.Cause(l.ctx))
+	case errors.Is(err, errBusy):
+		return failf(CodeUnavailable, "", PhaseHost, "every guest worker is busy: try again later, or allow more with MaxWorkers")
+	default:
+		return ofWorker(err)
+	}
+}
+
+// drive runs the guest to the next result: it serves the guest's bridge calls as
+// their answers arrive, with no model turn in between.
+func (l *leg) drive(rep *wire.Report, err error) *Result {
+	defer l.release()
+	r := l.run
+	for {
+		if err != nil {
+			return r.failed(l.blame(err))
+		}
+		if res := l.take(rep); res != nil {
+			return res
+		}
+		why, err2 := l.await()
+		switch {
+		case err2 != nil:
+			return r.failed(l.blame(err2))
+		case why == wokeDeadline:
+			return l.suspend()
+		case why == wokeNothing:
+			return r.failed(failf(CodeInternal, ReasonGuestException, PhaseGuest, "code mode promise is pending without host work"))
+		}
+		if err = l.rise(); errors.Is(err, errBusy) {
+			return l.suspend()
+		}
+		if err == nil {
+			rep, err = l.worker.Turn(l.ctx, r.take(), l.turnDeadline())
+		}
+	}
+}
+
+// take accounts for one turn. The result is nil if the run goes on.
+func (l *leg) take(rep *wire.Report) *Result {
+	r := l.run
+	if f := r.absorb(rep); f != nil {
+		return r.failed(f)
+	}
+	switch rep.Status {
+	case wire.StatusFailed:
+		return r.failed(r.overBudget(ofGuest(rep.Err)))
+	case wire.StatusDone:
+		return r.completed(rep.Value)
+	}
+	if f := r.overBudget(nil); f != nil {
+		return r.failed(f)
+	}
+	yielded, f := r.admit(rep.Requests)
+	switch {
+	case f != nil:
+		return r.failed(f)
+	case yielded:
+		return l.suspend()
+	}
+	return nil
+}
+
+// woke says why a driver stopped waiting.
+type woke int
+
+const (
+	wokeReady    woke = iota // there is something to deliver, or a guest timer is due
+	wokeDeadline             // the time of this Exec or Wait is over
+	wokeNothing              // nothing will ever come
+)
+
+// await blocks until there is a reason to run the guest again, or none can come.
+// A guest that waits for long is put to rest meanwhile.
+func (l *leg) await() (woke, error) {
+	r := l.run
+	left := time.Until(l.deadline) - turnMargin
+	end := time.NewTimer(left)
+	defer end.Stop()
+	timer, stop := r.guestTimer()
+	defer stop()
+	var tired <-chan time.Time
+	if l.worker != nil {
+		t := time.NewTimer(restAfter)
+		defer t.Stop()
+		tired = t.C
+	}
+	for {
+		switch {
+		case l.ctx.Err() != nil:
+			return 0, l.ctx.Err()
+		case timer == nil && r.outstanding() == 0:
+			return wokeNothing, nil
+		case left <= 0:
+			return wokeDeadline, nil
+		case r.settled():
+			return wokeReady, nil
+		}
+		select {
+		case <-r.wake:
+		case <-timer:
+			return wokeReady, nil
+		case <-end.C:
+			return wokeDeadline, nil
+		case <-tired:
+			if err := l.rest(); err != nil {
+				return 0, err
+			}
+		case <-l.ctx.Done():
+		}
+	}
+}
+
+func (r *run) guestTimer() (<-chan time.Time, func()) {
+	if r.timerDue.IsZero() {
+		return nil, func() {}
+	}
+	t := time.NewTimer(time.Until(r.timerDue))
+	return t.C, func() { t.Stop() }
+}
+
+func (r *run) outstanding() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.calls)
+}
+
+// settled reports whether there is an answer to deliver.
+func (r *run) settled() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.inbox) > 0
+}
