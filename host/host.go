@@ -83,7 +83,8 @@ type Host struct {
 	runs   map[string]*run // active and suspended, by run id
 	calls  inFlight        // tool calls, of any run
 
-	background sync.WaitGroup // index builds
+	background sync.WaitGroup     // index builds and the sweeper
+	end        context.CancelFunc // ends the sweeper
 }
 
 // ErrClosed is the cause of what a closed host refuses.
@@ -115,9 +116,12 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if h.cfg.DrainTimeout == 0 {
 		h.cfg.DrainTimeout = 5 * time.Second
 	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	h.end = end
 	if err := h.start(ctx); err != nil {
 		return nil, errors.Join(err, h.stop())
 	}
+	h.background.Go(func() { h.sweep(life) })
 	return h, nil
 }
 
@@ -241,6 +245,7 @@ func (h *Host) Close() error {
 
 func (h *Host) stop() error {
 	var errs []error
+	h.end()
 	if h.plugins != nil {
 		errs = append(errs, h.plugins.Close())
 	}

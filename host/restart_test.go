@@ -105,6 +105,33 @@ try { return await tools.slow() } catch (e) { return [e.effectStatus, e.code] }`
 	}
 }
 
+// TestAbandonedRunsAreSwept: a record whose host is gone and whose time is over is
+// deleted by the next host, unasked.
+func TestAbandonedRunsAreSwept(t *testing.T) {
+	dir := mkdir(t)
+	old := &runstore.Record{ID: "run_old", Format: runstore.FormatVersion, Expires: time.Now().Add(-time.Second)}
+	if err := openDir(t, dir).Put(context.Background(), old, 0); err != nil {
+		t.Fatal(err)
+	}
+	swept := &sweeps{Store: openDir(t, dir), left: make(chan int, 1)}
+	start(t, host.Config{Store: swept})
+	if left := <-swept.left; left != 0 {
+		t.Errorf("%d records left, want none", left)
+	}
+}
+
+// sweeps is a store that tells what each sweep has left.
+type sweeps struct {
+	runstore.Store
+	left chan int
+}
+
+func (s *sweeps) Sweep(ctx context.Context, now time.Time) (int, error) {
+	n, err := s.Store.Sweep(ctx, now)
+	s.left <- n
+	return n, err
+}
+
 func TestDamagedRunsAreRefused(t *testing.T) {
 	dir := mkdir(t)
 	first := start(t, host.Config{Store: openDir(t, dir)})

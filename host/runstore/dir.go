@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -20,6 +21,7 @@ const (
 	recordExt  = ".run"
 	journalExt = ".calls"
 	lockExt    = ".lock"
+	tempExt    = ".tmp"
 	keyName    = "key"
 )
 
@@ -32,10 +34,10 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 type Dir struct {
 	path string
 	key  []byte
-	seq  struct {
-		sync.Mutex
-		n uint64
-	}
+	seq  atomic.Uint64 // names temporary files
+	// held is how many records there are, as far as this process knows: others
+	// that share the directory are counted again when it looks full.
+	held atomic.Int64
 }
 
 var _ Store = (*Dir)(nil)
@@ -50,7 +52,13 @@ func OpenDir(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{path: path, key: key}, nil
+	d := &Dir{path: path, key: key}
+	ids, err := d.ids()
+	if err != nil {
+		return nil, err
+	}
+	d.held.Store(int64(len(ids)))
+	return d, nil
 }
 
 func (d *Dir) file(id, ext string) (string, error) {
@@ -66,31 +74,37 @@ func (d *Dir) Put(ctx context.Context, r *Record, max int) error {
 	if err != nil {
 		return fmt.Errorf("run id %q: expected letters, digits, '_' and '-'", r.ID)
 	}
-	if max > 0 {
-		if err := d.checkRoom(ctx, name, max); err != nil {
-			return err
-		}
+	fresh, err := d.checkRoom(ctx, name, max)
+	if err != nil {
+		return err
 	}
 	header, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	return d.replace(name, seal(d.key, kindRecord, header, r.Image))
+	if err := d.replace(name, seal(d.key, kindRecord, header, r.Image), r.Expires); err != nil {
+		return err
+	}
+	if fresh {
+		d.held.Add(1)
+	}
+	return nil
 }
 
-func (d *Dir) checkRoom(ctx context.Context, name string, max int) error {
+// checkRoom reports whether a record under that name would be a new one, and
+// fails if there is no room for it.
+func (d *Dir) checkRoom(ctx context.Context, name string, max int) (fresh bool, err error) {
 	if _, err := os.Stat(name); err == nil {
-		return nil
+		return false, nil
 	}
-	names, err := d.ids()
-	if err != nil || len(names) < max {
-		return err
+	if max <= 0 || d.held.Load() < int64(max) {
+		return true, nil
 	}
 	left, err := d.Sweep(ctx, time.Now())
 	if err == nil && left >= max {
-		return ErrFull
+		err = ErrFull
 	}
-	return err
+	return true, err
 }
 
 // journal is the header of a journal file. It supersedes the calls inside the
@@ -119,16 +133,18 @@ func (d *Dir) PutCalls(_ context.Context, id string, generation uint64, calls []
 	if err != nil {
 		return err
 	}
-	return d.replace(name, seal(d.key, kindJournal, header, nil))
+	return d.replace(name, seal(d.key, kindJournal, header, nil), r.Expires)
 }
 
-// replace puts b under name so that a reader sees the old file or the new one.
-func (d *Dir) replace(name string, b []byte) error {
-	d.seq.Lock()
-	d.seq.n++
-	tmp := fmt.Sprintf("%s.%d.%d.tmp", name, os.Getpid(), d.seq.n)
-	d.seq.Unlock()
+// replace puts b under name so that a reader sees the old file or the new one. The
+// file's modification time is when the record expires: Sweep need not read the
+// others. It is a hint only; what counts is in the record.
+func (d *Dir) replace(name string, b []byte, expires time.Time) error {
+	tmp := fmt.Sprintf("%s.%d.%d"+tempExt, name, os.Getpid(), d.seq.Add(1))
 	if err := writeSynced(tmp, b); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	if err := os.Chtimes(tmp, expires, expires); err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
 	if err := os.Rename(tmp, name); err != nil {
@@ -217,8 +233,11 @@ func (d *Dir) Delete(_ context.Context, id string) error {
 	}
 	var errs []error
 	for _, ext := range []string{recordExt, journalExt, lockExt} {
-		name := filepath.Join(d.path, id+ext)
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := os.Remove(filepath.Join(d.path, id+ext))
+		switch {
+		case err == nil && ext == recordExt:
+			d.held.Add(-1)
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			errs = append(errs, err)
 		}
 	}
@@ -251,24 +270,46 @@ type fileClaim struct {
 func (c *fileClaim) Release() { c.once.Do(func() { _ = c.lock.Close() }) }
 
 // Sweep implements Store. A file that does not verify is left for the operator
-// and counts as one record.
+// and counts as one record. Temporary files of writers that died go too.
 func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
-	names, err := d.ids()
+	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return 0, err
 	}
 	left := 0
-	for _, id := range names {
-		r, err := d.readRecord(filepath.Join(d.path, id+recordExt))
-		if err != nil || now.Before(r.Expires) {
-			left++
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), tempExt) {
+			d.sweepTemp(e, now)
 			continue
 		}
-		if err := d.remove(ctx, id); err != nil {
+		if id, ok := strings.CutSuffix(e.Name(), recordExt); ok && !d.sweepRecord(ctx, id, e, now) {
 			left++
 		}
 	}
+	d.held.Store(int64(left))
 	return left, nil
+}
+
+// sweepRecord deletes a record that has expired, and reports whether it did.
+func (d *Dir) sweepRecord(ctx context.Context, id string, e fs.DirEntry, now time.Time) bool {
+	info, err := e.Info()
+	if err != nil || now.Before(info.ModTime()) {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	r, err := d.readRecord(filepath.Join(d.path, e.Name()))
+	if err != nil || now.Before(r.Expires) {
+		return errors.Is(err, ErrNotFound)
+	}
+	return d.remove(ctx, id) == nil
+}
+
+// sweepTemp deletes a temporary file that nobody has written to for an hour.
+func (d *Dir) sweepTemp(e fs.DirEntry, now time.Time) {
+	if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > time.Hour {
+		if err := os.Remove(filepath.Join(d.path, e.Name())); err != nil {
+			return // somebody else was faster, or the next sweep meets it again
+		}
+	}
 }
 
 // remove deletes an expired run unless somebody is resuming it.

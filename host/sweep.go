@@ -1,0 +1,26 @@
+package host
+
+import (
+	"context"
+	"time"
+)
+
+// sweepEvery is how often a host looks for runs in its store that expired and
+// that no living process would delete, because the one that stored them is gone.
+const sweepEvery = time.Minute
+
+// sweep runs until ctx ends.
+func (h *Host) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if _, err := h.store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			h.log.Error("expired runs were not deleted", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
