@@ -24,7 +24,7 @@ func (m *Memory) Put(_ context.Context, r *Record, max int) error {
 	if m.records == nil {
 		m.records = make(map[string]*Record)
 	}
-	if _, known := m.records[r.ID]; !known && max > 0 && m.live(time.Now()) >= max {
+	if _, known := m.records[r.ID]; !known && max > 0 && len(m.records) >= max && m.live(time.Now()) >= max {
 		return ErrFull
 	}
 	m.records[r.ID] = clone(r)
