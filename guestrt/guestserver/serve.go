@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/quoinhq/quoin/guestrt/engine"
+	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
@@ -30,9 +31,21 @@ func (e *ProtocolError) Error() string { return fmt.Sprintf("host: %v", e.Cause)
 // Unwrap returns the cause.
 func (e *ProtocolError) Unwrap() error { return e.Cause }
 
+// SealError says that the host requires isolation which the worker lacks. The
+// worker has read nothing but the host's Hello.
+type SealError struct{ Cause error }
+
+var errUnsealed = errors.New("a required layer is missing")
+
+// Error describes what happened.
+func (e *SealError) Error() string { return fmt.Sprintf("sandbox: %v", e.Cause) }
+
+// Unwrap returns the cause.
+func (e *SealError) Unwrap() error { return e.Cause }
+
 // Serve holds the worker's end of a conversation until the host closes it, and
-// then returns nil. Every other end is an error, a *ProtocolError if the host
-// is to blame.
+// then returns nil. Every other end is an error: a *ProtocolError if the host
+// is to blame, a *SealError if it requires more isolation than there is.
 func Serve(rw io.ReadWriter, c Config) error {
 	s := &server{conn: wire.NewConn(wire.Host, rw), config: c}
 	err := s.hello()
@@ -75,6 +88,11 @@ func (s *server) hello() error {
 		return s.unavailable("the guest engine did not start: " + err.Error())
 	}
 	s.ready = &wire.Ready{Version: wire.Version, EngineID: s.engine.ID(), Layers: s.config.Seal()}
+	if h.Required {
+		if missing := sandbox.Lacking(s.ready.Layers); missing != nil {
+			return &SealError{errors.Join(s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", sandbox.Explain(missing))), errUnsealed)}
+		}
+	}
 	return s.sayReady()
 }
 

@@ -3,12 +3,14 @@ package guestserver
 import (
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quoinhq/quoin/guestrt/engine"
+	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
@@ -20,11 +22,16 @@ type talk struct {
 	conn   *wire.Conn
 	done   chan error
 	limits []uint64
+	layers []wire.Layer
 }
+
+// seal sets what the server will report, before it is asked.
+func (k *talk) seal(layers []wire.Layer) { k.layers = layers }
 
 func newTalk(t *testing.T) *talk {
 	ours, theirs := net.Pipe()
-	k := &talk{t: t, engine: &fakeEngine{}, raw: ours, conn: wire.NewConn(wire.Worker, ours), done: make(chan error, 1)}
+	k := &talk{t: t, engine: &fakeEngine{}, raw: ours, conn: wire.NewConn(wire.Worker, ours), done: make(chan error, 1),
+		layers: []wire.Layer{{Name: "test", State: wire.LayerOff}}}
 	go func() {
 		defer theirs.Close()
 		k.done <- Serve(theirs, Config{
@@ -34,7 +41,7 @@ func newTalk(t *testing.T) *talk {
 				}
 				return k.engine, nil
 			},
-			Seal:        func() []wire.Layer { return []wire.Layer{{Name: "test", State: wire.LayerOff}} },
+			Seal:        func() []wire.Layer { return k.layers },
 			LimitMemory: func(n uint64) error { k.limits = append(k.limits, n); return nil },
 		})
 	}()
@@ -227,4 +234,49 @@ func TestASecondStartNeedsAReset(t *testing.T) {
 	k := newTalk(t).ready()
 	k.start("wait")
 	wantFault(t, k.start("VALUE"), wire.CodeInternal, "")
+}
+
+// TestRequiredIsolationEndsTheWorker leaves out one layer after another: a worker
+// of a host that insists on it ends without reading another byte.
+func TestRequiredIsolationEndsTheWorker(t *testing.T) {
+	var all []wire.Layer
+	for _, l := range sandbox.Unsealed("") {
+		all = append(all, wire.Layer{Name: l.Name, State: wire.LayerOn})
+	}
+	for i, l := range all {
+		layers := slices.Clone(all)
+		layers[i] = wire.Layer{Name: l.Name, State: wire.LayerFailed, Detail: "refused by a test"}
+		optional := l.Name == sandbox.LayerNamespaces || l.Name == sandbox.LayerLandlock || l.Name == sandbox.LayerRoot
+		if l.Name == sandbox.LayerNamespaces {
+			layers[slices.IndexFunc(layers, func(l wire.Layer) bool { return l.Name == sandbox.LayerLandlock })].Detail = "version 4"
+		}
+		t.Run(l.Name, func(t *testing.T) {
+			k := newTalk(t)
+			k.seal(layers)
+			answer := k.say(&wire.Hello{Version: wire.Version, Required: true})
+			if _, ready := answer.(*wire.Ready); optional && !ready {
+				t.Fatalf("got %+v", answer)
+			}
+			if optional {
+				return
+			}
+			wantFault(t, answer, wire.CodeRuntimeUnavailable, "")
+			for _, part := range []string{l.Name, "refused by a test", sandbox.Remedy(l.Name)} {
+				if !strings.Contains(answer.(*wire.Fault).Message, part) {
+					t.Errorf("%q is not in %q", part, answer.(*wire.Fault).Message)
+				}
+			}
+			var seal *SealError
+			if err := <-k.done; !errors.As(err, &seal) || exitCode(err) != wire.ExitSeal {
+				t.Errorf("the worker ends with %v", err)
+			}
+		})
+		t.Run(l.Name+" best effort", func(t *testing.T) {
+			k := newTalk(t)
+			k.seal(layers)
+			if _, ready := k.say(&wire.Hello{Version: wire.Version}).(*wire.Ready); !ready {
+				t.Error("the worker does not go on")
+			}
+		})
+	}
 }

@@ -85,11 +85,14 @@ func warm(e engine.Engine) error {
 // exitCode classifies the end of Serve.
 func exitCode(err error) int {
 	var protocol *ProtocolError
+	var seal *SealError
 	switch {
 	case err == nil:
 		return wire.ExitDone
 	case errors.As(err, &protocol):
 		return wire.ExitProtocol
+	case errors.As(err, &seal):
+		return wire.ExitSeal
 	default:
 		return wire.ExitPanic
 	}

@@ -21,11 +21,8 @@ var filesByABI = [...]uint64{
 	5: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
 }
 
-// The versions that brought network and scope rules.
-const (
-	abiNet   = 4
-	abiScope = 6
-)
+// abiScope is the version that brought rules for scopes.
+const abiScope = 6
 
 // restrictPaths forbids everything Landlock can forbid on this kernel, without
 // exception.
@@ -43,7 +40,7 @@ func restrictPaths() (string, error) {
 	if err := errors.Join(err, unix.Close(int(fd))); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("version %d", abi), nil
+	return fmt.Sprintf(landlockDetail, abi), nil
 }
 
 func rulesFor(abi int) unix.LandlockRulesetAttr {

@@ -17,6 +17,10 @@ const (
 	LayerSeccomp      = "seccomp"      // system call filter
 )
 
+// LayerCgroup is the one optional layer the host applies: a control group with
+// memory and process limits. It is reported after the others.
+const LayerCgroup = "cgroup"
+
 // Policy says what Seal must achieve.
 type Policy struct {
 	// MemoryBytes is the largest guest heap the worker will serve; 0 means the
@@ -31,16 +35,28 @@ func Env() []string {
 	return []string{"GOMAXPROCS=1", "GODEBUG=updatemaxprocs=0,containermaxprocs=0", "TZ=UTC"}
 }
 
-// Tier sums the layers up in one letter: A is everything; B lacks namespaces or
-// the empty root; C also lacks Landlock; D lacks the system call filter or one
-// of the layers every system of ours has, and is no isolation to rely on.
+// Unsealed reports every layer as off for the given reason.
+func Unsealed(reason string) []wire.Layer {
+	layers := make([]wire.Layer, 0, len(layerNames))
+	for _, n := range layerNames {
+		layers = append(layers, wire.Layer{Name: n, State: wire.LayerOff, Detail: reason})
+	}
+	return layers
+}
+
+var layerNames = []string{LayerUser, LayerEnvironment, LayerFiles, LayerNamespaces, LayerRoot, LayerDumpable,
+	LayerLimits, LayerCapabilities, LayerPrivileges, LayerLandlock, LayerSeccomp}
+
+// Tier sums the layers up in one letter: A is everything but LayerCgroup; B
+// lacks namespaces or the empty root; C also lacks Landlock; D lacks the system
+// call filter or one of the layers every system of ours has, and is no isolation
+// to rely on.
 func Tier(layers []wire.Layer) string {
 	on := map[string]bool{}
 	for _, l := range layers {
 		on[l.Name] = l.State == wire.LayerOn
 	}
-	for _, name := range []string{LayerUser, LayerEnvironment, LayerFiles, LayerDumpable, LayerLimits,
-		LayerCapabilities, LayerPrivileges, LayerSeccomp} {
+	for _, name := range indispensable {
 		if !on[name] {
 			return "D"
 		}

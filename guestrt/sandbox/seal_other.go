@@ -11,13 +11,7 @@ import (
 
 // Seal applies nothing on this system and says so.
 func Seal(Policy) []wire.Layer {
-	names := []string{LayerUser, LayerEnvironment, LayerFiles, LayerNamespaces, LayerRoot, LayerDumpable,
-		LayerLimits, LayerCapabilities, LayerPrivileges, LayerLandlock, LayerSeccomp}
-	layers := make([]wire.Layer, 0, len(names))
-	for _, n := range names {
-		layers = append(layers, wire.Layer{Name: n, State: wire.LayerOff, Detail: "not available on " + runtime.GOOS})
-	}
-	return layers
+	return Unsealed("not available on " + runtime.GOOS)
 }
 
 // LimitMemory does nothing on this system.

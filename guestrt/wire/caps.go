@@ -1,6 +1,6 @@
 package wire
 
-// The caps of protocol version 1. A message beyond one of them cannot be sent
+// The caps of protocol version 2. A message beyond one of them cannot be sent
 // and is refused when received.
 const (
 	// MaxFrame is the most payload bytes one frame carries.

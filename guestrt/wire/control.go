@@ -6,6 +6,9 @@ type Hello struct {
 	// BuildID is the SHA-256 of the worker's executable, as the host computed
 	// it. The worker stamps it into every image it makes.
 	BuildID [32]byte
+	// Required makes the worker end instead of saying Ready if its sandbox lacks
+	// a layer that the host insists on.
+	Required bool
 }
 
 // Start asks for a new guest that runs a cell.

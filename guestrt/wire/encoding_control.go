@@ -6,11 +6,18 @@ func (*Hello) Type() Type { return TypeHello }
 func (m *Hello) encode(e *encoder) {
 	e.u32(m.Version)
 	e.b = append(e.b, m.BuildID[:]...)
+	e.bool(m.Required)
 }
 
+// decode reads of another version's Hello only what every version begins with,
+// so that the worker can say whom it does not understand.
 func (m *Hello) decode(d *decoder) {
-	m.Version = d.u32("version")
+	if m.Version = d.u32("version"); m.Version != Version {
+		d.b = nil
+		return
+	}
 	copy(m.BuildID[:], d.take(len(m.BuildID), "build id"))
+	m.Required = d.bool("required")
 }
 
 // Type returns TypeStart.

@@ -99,8 +99,8 @@ func TestFaultsAndLayersAreChecked(t *testing.T) {
 	for _, m := range []Message{
 		&Fault{Code: "fine"},
 		&Fault{Code: CodeInternal, Reason: "because"},
-		&Ready{Version: 1, Layers: []Layer{{Name: "seccomp", State: "maybe"}}},
-		&Ready{Version: 1, Layers: make([]Layer, MaxLayers+1)},
+		&Ready{Version: Version, Layers: []Layer{{Name: "seccomp", State: "maybe"}}},
+		&Ready{Version: Version, Layers: make([]Layer, MaxLayers+1)},
 		&NeedFile{Path: strings.Repeat("x", MaxPathBytes+1)},
 		&NeedFile{Path: "\xff"},
 	} {
@@ -111,6 +111,20 @@ func TestFaultsAndLayersAreChecked(t *testing.T) {
 		if _, err := Decode(Worker, m.Type(), b); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%#v: %v", m, err)
 		}
+	}
+}
+
+func TestAForeignHelloIsUnderstoodAsSuch(t *testing.T) {
+	b, err := Encode(&Hello{Version: Version + 1, Required: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Decode(Host, TypeHello, append(b, "and what that version adds"...))
+	if err != nil || m.(*Hello).Version != Version+1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := Decode(Host, TypeHello, b[:3]); !errors.Is(err, ErrMalformed) {
+		t.Errorf("half a version: %v", err)
 	}
 }
 

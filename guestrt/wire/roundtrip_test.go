@@ -99,7 +99,7 @@ func drawMessage(t *rapid.T) (Side, Message) {
 		TypeReady, TypeReport, TypeNeedFile, TypeImage, TypeRestored, TypeFault,
 	}).Draw(t, "type") {
 	case TypeHello:
-		return Host, &Hello{uint32(number), id}
+		return Host, &Hello{Version, id, number%2 == 1}
 	case TypeStart:
 		refs := list(t, 4, func() NamespaceRef { return NamespaceRef{text(t), text(t)} })
 		return Host, &Start{Cell{text(t), text(t), refs, limits(t)}, number}

@@ -37,8 +37,8 @@ func host(m Message) line   { return line{Host, m} }
 func worker(m Message) line { return line{Worker, m} }
 
 var hello = []line{
-	host(&Hello{Version: 1, BuildID: [32]byte{0xab, 31: 0xcd}}),
-	worker(&Ready{Version: 1, EngineID: "engine/1", Layers: []Layer{{"user", LayerOn, "uid 65534"}, {"seccomp", LayerOff, ""}, {"rlimits", LayerFailed, "refused"}}}),
+	host(&Hello{Version: Version, BuildID: [32]byte{0xab, 31: 0xcd}, Required: true}),
+	worker(&Ready{Version: Version, EngineID: "engine/1", Layers: []Layer{{"user", LayerOn, "uid 65534"}, {"seccomp", LayerOff, ""}, {"rlimits", LayerFailed, "refused"}}}),
 }
 
 var conversations = []conversation{
@@ -97,7 +97,7 @@ func lineBytes(t testing.TB, l line) []byte {
 	return b.Bytes()
 }
 
-// TestTranscripts pins the bytes of protocol version 1: the stored conversations
+// TestTranscripts pins the bytes of the protocol: the stored conversations
 // decode to today's messages and today's messages encode to the stored bytes.
 func TestTranscripts(t *testing.T) {
 	for _, c := range conversations {
