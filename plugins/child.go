@@ -119,7 +119,7 @@ func (c *child) exec(ctx context.Context) error {
 	const attempts = 20
 	for i := 1; ; i++ {
 		cmd := copyCommand(c.cmd) // a command starts only once
-		err := cmd.Start()
+		err := withCalmTimers(cmd.Start)
 		if err == nil {
 			c.adopt(cmd)
 			return nil
