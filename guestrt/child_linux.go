@@ -11,8 +11,33 @@ import (
 )
 
 // startChild starts the guest executable with nothing but its three ends: the
-// connection, the log pipe and /dev/null. It runs on the spawner's thread.
-func startChild(b *binary, namespaces bool) (p *os.Process, conn, log *os.File, err error) {
+// connection, the log pipe and /dev/null, and in a control group of its own
+// where that works. It runs on the spawner's thread.
+func (p *process) startChild(b *binary, l *launch) (err error) {
+	namespaces := l.noNamespaces == nil
+	if p.group = l.groups.make(); p.group == nil {
+		p.os, p.socket, p.log, err = startIn(nil, b, namespaces)
+		return err
+	}
+	p.os, p.socket, p.log, err = startIn(p.group, b, namespaces)
+	if err == nil {
+		return nil
+	}
+	refused := err
+	err = p.group.remove()
+	p.group = nil
+	if err != nil {
+		return err
+	}
+	if p.os, p.socket, p.log, err = startIn(nil, b, namespaces); err == nil {
+		l.groups.turnOff(refused) // nothing else was different
+	}
+	return err
+}
+
+// startIn starts the guest executable in a control group, or in the host's if
+// that is nil.
+func startIn(g *group, b *binary, namespaces bool) (p *os.Process, conn, log *os.File, err error) {
 	var opened []*os.File
 	defer func() {
 		for _, f := range opened {
@@ -33,11 +58,15 @@ func startChild(b *binary, namespaces bool) (p *os.Process, conn, log *os.File, 
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err == nil {
 		opened = append(opened, null)
+		attributes := sandbox.Attributes(namespaces)
+		if g != nil {
+			attributes.UseCgroupFD, attributes.CgroupFD = true, int(g.dir.Fd())
+		}
 		p, err = os.StartProcess(b.execPath(), selfexec.Args(), &os.ProcAttr{
 			Dir:   "/",
 			Env:   sandbox.Env(),
 			Files: []*os.File{null, null, theirLog, theirConn},
-			Sys:   sandbox.Attributes(namespaces),
+			Sys:   attributes,
 		})
 	}
 	if err != nil {

@@ -4,12 +4,9 @@ package guestrt
 
 import (
 	"errors"
-	"os"
 	"runtime"
 )
 
-var errSystem = errors.New("guest workers run on Linux only, not on " + runtime.GOOS)
+var errSystem = errors.New("guest workers run on Linux only; " + runtime.GOOS + " has no layer of their sandbox, which is tier D")
 
-func startChild(*binary, bool) (p *os.Process, conn, log *os.File, err error) {
-	return nil, nil, nil, errSystem
-}
+func (*process) startChild(*binary, *launch) error { return errSystem }

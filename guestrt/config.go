@@ -15,6 +15,9 @@ type Config struct {
 	// Prepared is how many warm processes wait for a session, and how many
 	// used ones wait for theirs to come back. Defaults to 2.
 	Prepared int
+	// Isolation says what happens where the system lacks layers of the sandbox.
+	// Defaults to IsolationRequired.
+	Isolation Isolation
 	// Logger receives what workers write to their standard error. Defaults to
 	// a logger that drops everything.
 	Logger *slog.Logger

@@ -12,6 +12,8 @@ import (
 // the words of the result contract; Reason may be empty.
 type Ending struct {
 	Code, Reason, Phase, Message string
+
+	byWorker bool // the worker itself said so
 }
 
 // Error returns the message, which is fit for a result.
@@ -43,6 +45,12 @@ func aborted(why string) *Ending {
 func crashed(format string, args ...any) *Ending {
 	return ending(wire.CodeInternal, wire.ReasonWorkerCrashed, wire.PhaseHost,
 		"the guest worker ended unexpectedly: "+format, args...)
+}
+
+// groupMemory is the end of a process that outgrew its control group.
+func groupMemory() *Ending {
+	return ending(wire.CodeMemoryLimit, "", wire.PhaseGuest,
+		"code mode memory limit exceeded: the guest worker used more memory than its process may have")
 }
 
 // brokeProtocol is the cause of death of a worker that spoke nonsense.

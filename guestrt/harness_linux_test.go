@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(hostVariable) != "" {
 		beHost()
 	}
+	if deny := os.Getenv(denyVariable); deny != "" {
+		beConfined(deny)
+	}
 	dir, err := os.MkdirTemp("", "quoin-guestrt-test")
 	if err == nil && withCgo {
 		guestPath, err = buildGuest(dir)

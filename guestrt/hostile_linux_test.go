@@ -140,7 +140,7 @@ func hostileConfig(t *testing.T, mode string) Config {
 			t.Fatal(err)
 		}
 	}
-	return Config{GuestPath: path, Prepared: 1}
+	return Config{GuestPath: path, Prepared: 1, Isolation: IsolationBestEffort}
 }
 
 func TestHostileWorkersHarmNobody(t *testing.T) {

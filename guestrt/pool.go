@@ -27,9 +27,7 @@ type Pool struct {
 	spawn  *spawner
 	ctx    context.Context // of background starts: done when the pool closes
 	cancel context.CancelFunc
-	// plain is set when the system does not let workers have namespaces. It is
-	// fixed when NewPool returns.
-	plain bool
+	launch launch // fixed when NewPool returns
 
 	mu       sync.Mutex
 	closed   bool
@@ -49,20 +47,22 @@ type lodger struct {
 
 // NewPool finds the guest executable, proves that it works by starting one
 // worker, and returns a pool that starts the others in the background. ctx
-// bounds only this call. It fails with an *Ending of code runtime_unavailable.
+// bounds only this call. It fails with an *Ending of code runtime_unavailable,
+// whose message names the missing layers if isolation is required and cannot be
+// had.
 func NewPool(ctx context.Context, c Config) (*Pool, error) {
 	c = c.filled()
+	if err := c.Isolation.check(); err != nil {
+		return nil, err
+	}
 	b, err := findBinary(c)
 	if err != nil {
 		return nil, err
 	}
 	p := &Pool{config: c, guest: b, spawn: newSpawner(), live: map[*process]struct{}{}}
+	p.launch = launch{isolation: c.Isolation, groups: findGroups()}
 	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	first, err := p.start(ctx)
-	if err != nil && ctx.Err() == nil {
-		p.plain = true
-		first, err = p.start(ctx)
-	}
+	first, err := p.startFirst(ctx)
 	if err != nil {
 		if e := p.Close(); e != nil {
 			c.Logger.Error("guest pool cannot be closed", "error", e)
@@ -198,7 +198,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
-	child, err := startProcess(ctx, p.spawn, p.guest, !p.plain, p.config.Logger)
+	child, err := startProcess(ctx, p.spawn, p.guest, &p.launch, p.config.Logger)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ type process struct {
 	conn   *wire.Conn
 	socket *os.File
 	log    *os.File
+	group  *group // nil: none of its own
 	ready  *wire.Ready
 
 	mu    sync.Mutex
@@ -30,18 +31,17 @@ type process struct {
 	end  *Ending       // set before gone is closed
 }
 
-// startProcess starts a process, in namespaces of its own or not, and waits
-// until it is sealed.
-func startProcess(ctx context.Context, s *spawner, b *binary, namespaces bool, logger *slog.Logger) (*process, error) {
+// startProcess starts a process as l says and waits until it is sealed.
+func startProcess(ctx context.Context, s *spawner, b *binary, l *launch, logger *slog.Logger) (*process, error) {
 	p := &process{gone: make(chan struct{})}
 	var err error
-	s.do(func() { p.os, p.socket, p.log, err = startChild(b, namespaces) })
+	s.do(func() { err = p.startChild(b, l) })
 	if err != nil {
 		return nil, unavailable("the guest worker %s cannot be started: %v", b.path, err)
 	}
 	p.conn = wire.NewConn(wire.Worker, p.socket)
 	go p.watch(logger.With("worker", p.os.Pid))
-	if err := p.greet(ctx, b.id); err != nil {
+	if err := p.greet(ctx, b.id, l); err != nil {
 		p.kill(aborted("the worker did not get ready"))
 		<-p.gone
 		return nil, err
@@ -50,8 +50,9 @@ func startProcess(ctx context.Context, s *spawner, b *binary, namespaces bool, l
 }
 
 // greet says Hello and takes the worker's Ready.
-func (p *process) greet(ctx context.Context, id [32]byte) error {
-	m, end := p.exchange(ctx, &wire.Hello{Version: wire.Version, BuildID: id}, time.Now().Add(startTimeout), nil)
+func (p *process) greet(ctx context.Context, id [32]byte, l *launch) error {
+	hello := &wire.Hello{Version: wire.Version, BuildID: id, Required: l.isolation.required()}
+	m, end := p.exchange(ctx, hello, time.Now().Add(startTimeout), nil)
 	if end != nil {
 		if end.Code == wire.CodeAborted {
 			return end
@@ -59,7 +60,9 @@ func (p *process) greet(ctx context.Context, id [32]byte) error {
 		return unavailable("the guest worker did not start: %s", end.Message)
 	}
 	if f, ok := m.(*wire.Fault); ok {
-		return unavailable("the guest worker did not start: %s", f.Message)
+		refusal := unavailable("the guest worker did not start: %s", f.Message)
+		refusal.byWorker = true
+		return refusal
 	}
 	ready, ok := m.(*wire.Ready)
 	if !ok || ready.Version != wire.Version {
@@ -67,6 +70,9 @@ func (p *process) greet(ctx context.Context, id [32]byte) error {
 	}
 	if err := sandbox.Verify(p.os.Pid, ready.Layers); err != nil {
 		return unavailable("the guest worker's sandbox cannot be verified: %v", err)
+	}
+	if err := l.accept(ready, p.group); err != nil {
+		return err
 	}
 	p.ready = ready
 	return nil
@@ -85,9 +91,16 @@ func (p *process) watch(logger *slog.Logger) {
 	state, err := p.os.Wait()
 	p.mu.Lock()
 	p.end = exitEnding(state, p.cause, words)
+	killed := p.cause == nil
 	p.mu.Unlock()
 	if err != nil {
 		p.end = crashed("it cannot be waited for: %v", err)
+	}
+	if killed && p.group.outOfMemory() {
+		p.end = groupMemory()
+	}
+	if err := p.group.remove(); err != nil {
+		logger.Error("control group of a guest worker cannot be removed", "error", err)
 	}
 	p.log.Close()
 	p.socket.Close()

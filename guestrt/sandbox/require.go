@@ -46,7 +46,7 @@ func Lacking(layers []wire.Layer) []Missing {
 	find := func(name string) Missing {
 		l, ok := reported[name]
 		if !ok {
-			l = wire.Layer{Name: name, State: wire.LayerOff, Detail: "the worker did not report it"}
+			return Missing{wire.Layer{Name: name, State: wire.LayerOff, Detail: "not reported"}, "a guest worker of this host's build"}
 		}
 		return Missing{l, Remedy(name)}
 	}

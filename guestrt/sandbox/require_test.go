@@ -53,6 +53,9 @@ func TestLacking(t *testing.T) {
 			t.Errorf("off %v: tier D is good enough", c.off)
 		}
 	}
+	if text := Explain(Lacking(nil)); !strings.Contains(text, "not reported") || len(text) > 2000 {
+		t.Error(text)
+	}
 	if len(Lacking(nil)) != len(indispensable)+2 {
 		t.Errorf("an empty report lacks %v", Lacking(nil))
 	}

@@ -81,6 +81,15 @@ const (
 	addressSpace   = 4 << 30
 )
 
+const (
+	// GroupMemory is the memory limit of a worker's control group, in bytes: a
+	// backstop above the data limit of the largest guest, which also counts
+	// shared and kernel memory.
+	GroupMemory = dataBase + maxGuestMemory*3/2 + 256<<20
+	// GroupThreads is its limit of threads. A worker has a handful.
+	GroupThreads = 64
+)
+
 // dataLimit returns the private memory, in bytes, that a worker may have for a
 // guest heap of memoryBytes, when it has held bytes with an empty one. The heap
 // itself lies in a mapping that is part of held; half as much again is for the

@@ -81,10 +81,18 @@ var harmless = map[string]func() error{
 		wg.Wait()
 		return nil
 	},
-	"timers":    func() error { <-time.After(time.Millisecond); return nil },
-	"memory":    func() error { return grow(64 << 20) },
-	"random":    func() error { return Random(make([]byte, 64)) },
-	"log":       func() error { return first(fmt.Fprint(os.Stderr, "x")) },
+	"timers": func() error { <-time.After(time.Millisecond); return nil },
+	"memory": func() error { return grow(64 << 20) },
+	"random": func() error { return Random(make([]byte, 64)) },
+	"log":    func() error { return first(fmt.Fprint(os.Stderr, "x")) },
+	"descriptors": func() error {
+		for fd := range uintptr(64) {
+			if _, err := unix.FcntlInt(fd, unix.F_GETFL, 0); (err == nil) != (fd < firstExtra) {
+				return fmt.Errorf("descriptor %d: %v", fd, err)
+			}
+		}
+		return nil
+	},
 	"own limit": func() error { return LimitMemory(1 << 20) },
 	"raise it": func() error {
 		if err := LimitMemory(1 << 20); err != nil {

@@ -1,0 +1,124 @@
+package guestrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quoinhq/quoin/guestrt/sandbox"
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// Isolation says what happens where the system cannot give a worker every layer
+// of the sandbox. The zero value is IsolationRequired.
+type Isolation string
+
+const (
+	// IsolationRequired refuses to start a worker that lacks one of the layers
+	// user, environment, descriptors, dumpable, rlimits, capabilities,
+	// no_new_privs and seccomp, or lacks both namespaces and Landlock of version
+	// 4. Hosts that run for long use it.
+	IsolationRequired Isolation = "required"
+	// IsolationBestEffort starts workers with whatever layers there are. Layers
+	// and sandbox.Tier say which.
+	IsolationBestEffort Isolation = "best-effort"
+)
+
+// check refuses values that are not defined, lest a misspelt one mean less than
+// its author thought.
+func (i Isolation) check() error {
+	switch i {
+	case IsolationRequired, IsolationBestEffort, "":
+		return nil
+	}
+	return unavailable("the isolation policy is %q, expected %q or %q", string(i), IsolationRequired, IsolationBestEffort)
+}
+
+func (i Isolation) required() bool { return i != IsolationBestEffort }
+
+// launch is how the processes of a pool are started.
+type launch struct {
+	isolation Isolation
+	// noNamespaces is why workers get no namespaces of their own; nil means that
+	// they do.
+	noNamespaces error
+	groups       *groups
+}
+
+// accept judges what a process reported, and adds what only this side knows.
+func (l *launch) accept(ready *wire.Ready, group *group) error {
+	if l.noNamespaces != nil {
+		i := slices.IndexFunc(ready.Layers, func(l wire.Layer) bool { return l.Name == sandbox.LayerNamespaces })
+		if i >= 0 && ready.Layers[i].State == wire.LayerOff {
+			ready.Layers[i].Detail = l.noNamespaces.Error()
+		}
+	}
+	if missing := sandbox.Lacking(ready.Layers); l.isolation.required() && missing != nil {
+		return unavailable("%s", sandbox.Explain(missing))
+	}
+	ready.Layers = append(ready.Layers, l.groups.layer(group))
+	return nil
+}
+
+// startFirst starts the process that proves that workers work, without
+// namespaces if they cannot be had.
+func (p *Pool) startFirst(ctx context.Context) (*process, error) {
+	first, err := p.start(ctx)
+	if err == nil || ctx.Err() != nil || saidByWorker(err) {
+		return first, err
+	}
+	p.launch.noNamespaces = err
+	first, plain := p.start(ctx)
+	if plain != nil {
+		if plain.Error() == err.Error() {
+			return nil, err
+		}
+		return nil, unavailable("%v With namespaces: %v.", plain, err)
+	}
+	p.config.Logger.Warn("guest workers have no namespaces of their own", "error", err)
+	return first, nil
+}
+
+// saidByWorker reports whether a worker got as far as saying itself what is
+// wrong: it would say so without namespaces, too.
+func saidByWorker(err error) bool {
+	var e *Ending
+	return errors.As(err, &e) && e.byWorker
+}
+
+// Inspection is what a look at one worker of this system found.
+type Inspection struct {
+	GuestPath string       // the executable, or "" if there is none
+	BuildID   [32]byte     // its SHA-256
+	EngineID  string       // the engine it runs, or "" if it did not start
+	Layers    []wire.Layer // all off if no worker started
+	Err       error        // why no worker started
+}
+
+// Inspect starts one worker as a pool of best-effort isolation would, looks at
+// it and ends it. sandbox.Tier and sandbox.Lacking judge the layers.
+func Inspect(ctx context.Context, c Config) (*Inspection, error) {
+	c.Isolation, c.Prepared = IsolationBestEffort, 1
+	c = c.filled()
+	in := &Inspection{}
+	b, err := findBinary(c)
+	if err != nil {
+		in.Err, in.Layers = err, sandbox.Unsealed("there is no worker")
+		return in, nil
+	}
+	in.GuestPath, in.BuildID = b.path, b.id
+	if err := b.file.Close(); err != nil {
+		return nil, fmt.Errorf("close %s: %w", b.path, err)
+	}
+	p, err := NewPool(ctx, c)
+	if err != nil {
+		in.Err, in.Layers = err, sandbox.Unsealed("no worker starts")
+		return in, nil
+	}
+	p.mu.Lock()
+	ready := p.warm[0].ready
+	p.mu.Unlock()
+	in.EngineID, in.Layers = ready.EngineID, ready.Layers
+	return in, p.Close()
+}
