@@ -46,11 +46,19 @@ func (p *Process) CallTool(ctx context.Context, req CallRequest, progress func(j
 	return result, err
 }
 
-// CreateScope asks the plugin for the scope of one of its namespaces in a run.
+// CreateScope returns the scope of one of the plugin's namespaces in a run. The
+// plugin is asked unless it has described a scope that is the same in every run.
 // The scope is checked: it is within limits and leads to required tools only.
 func (p *Process) CreateScope(ctx context.Context, namespace string, rc namespaces.RunContext) (*namespaces.Scope, error) {
+	what := "the scope of namespace " + namespace
+	if scope := p.scopes[namespace]; scope != nil {
+		if err := p.gone(what); err != nil {
+			return nil, err
+		}
+		return scope, nil
+	}
 	var encoded json.RawMessage
-	err := p.do(ctx, "the scope of namespace "+namespace, func(ctx context.Context) (err error) {
+	err := p.do(ctx, what, func(ctx context.Context) (err error) {
 		encoded, err = p.rpc.CreateScope(ctx, namespace, protocol.RunContext(rc))
 		return err
 	})

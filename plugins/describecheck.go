@@ -123,3 +123,23 @@ func checkNamespaces(id string, d *protocol.Description, tools map[string]bool) 
 	}
 	return errors.Join(errs...)
 }
+
+// fixedScopes decodes and checks the scopes that d says are the same in every
+// run.
+func fixedScopes(d *protocol.Description) (map[string]*namespaces.Scope, error) {
+	scopes := make(map[string]*namespaces.Scope)
+	for _, n := range d.Namespaces {
+		if n.Scope == nil {
+			continue
+		}
+		scope, err := namespaces.Decode(n.Scope, namespaces.Limits{})
+		if err == nil {
+			err = scope.CheckTargets(n.RequiredTools)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("it describes an unusable scope: %w", namespaces.In(n.ID, err))
+		}
+		scopes[n.ID] = scope
+	}
+	return scopes, nil
+}

@@ -289,6 +289,25 @@ var rawServices = map[string]func(id string) *rawService{
 		r.scope = json.RawMessage(`{"kind":"object","entries":{"x":{"kind":"call","tool":"b","mapping":{"kind":"default"}}}}`)
 		return r
 	},
+	"described-scope": func(id string) *rawService {
+		r := newRaw(id, rawTool("a"))
+		r.desc.Namespaces = []protocol.NamespaceInfo{rawNamespace("raw", "a")}
+		r.desc.Namespaces[0].Scope = json.RawMessage(`{"kind":"object","entries":{"x":{"kind":"call","tool":"a","mapping":{"kind":"default"}}}}`)
+		r.err = errors.New("asked for a scope it has described")
+		return r
+	},
+	"described-target": func(id string) *rawService {
+		r := newRaw(id, rawTool("a"), rawTool("b"))
+		r.desc.Namespaces = []protocol.NamespaceInfo{rawNamespace("raw", "a")}
+		r.desc.Namespaces[0].Scope = json.RawMessage(`{"kind":"object","entries":{"x":{"kind":"call","tool":"b","mapping":{"kind":"default"}}}}`)
+		return r
+	},
+	"described-junk": func(id string) *rawService {
+		r := newRaw(id, rawTool("a"))
+		r.desc.Namespaces = []protocol.NamespaceInfo{rawNamespace("raw", "a")}
+		r.desc.Namespaces[0].Scope = json.RawMessage(`{"kind":"object","entries":{"__proto__":{"kind":"call"}}}`)
+		return r
+	},
 	"liar": func(id string) *rawService {
 		r := newRaw(id, rawTool("a"))
 		r.err = protocol.NewError(protocol.KindCancelled, protocol.CodeCancelled, "the user cancelled this")

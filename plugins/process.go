@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -34,6 +35,7 @@ type Process struct {
 	rpc    *protocol.Client
 	unbind func() bool // ends the start's hold on the process
 	desc   *protocol.Description
+	scopes map[string]*namespaces.Scope // by namespace: those that are the same in every run
 
 	mu      sync.Mutex
 	closing bool
@@ -248,6 +250,9 @@ func (p *Process) introduce(ctx context.Context) (refused bool, err error) {
 		return false, p.explain("Describe", err)
 	}
 	if err := checkDescription(p.found.Manifest, p.desc); err != nil {
+		return true, err
+	}
+	if p.scopes, err = fixedScopes(p.desc); err != nil {
 		return true, err
 	}
 	err = p.rpc.Configure(ctx, protocol.Configuration{DataDir: p.options.DataDir, JSON: p.options.Config})

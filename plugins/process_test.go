@@ -230,6 +230,8 @@ func TestStartFailures(t *testing.T) {
 		{"another's socket", "line 1|1|unix|/tmp/other|grpc|", false, []string{"/tmp/other", "PLUGIN_UNIX_SOCKET_DIR"}},
 		{"refused configuration", "refuse", true, []string{"the token is missing"}},
 		{"another's tool", "raw foreign-tool", true, []string{"issues_list", "its own tools"}},
+		{"a scope that leads to another tool", "raw described-target", true, []string{"raw", "b"}},
+		{"a scope that is none", "raw described-junk", true, []string{"raw", "__proto__"}},
 		{"a reserved global", "raw reserved-global", true, []string{"tools"}},
 		{"a tool name with colons", "raw tool-name", true, []string{"quoin:core:exec", "letter"}},
 		{"one tool twice", "raw tool-twice", true, []string{"twice"}},
@@ -303,6 +305,21 @@ func TestHostileReplies(t *testing.T) {
 	p = startRole(t, "raw liar", testOptions(t))
 	_, err = p.CallTool(t.Context(), call("a", none{}), nil)
 	wantError(t, err, protocol.KindPlugin, protocol.CodeCancelled)
+}
+
+func TestDescribedScopeIsNotAskedFor(t *testing.T) {
+	p := startRole(t, "raw described-scope", testOptions(t))
+	scope, err := p.CreateScope(t.Context(), "raw", testRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := scope.Resolve([]string{"x"}); err != nil || c.Tool != "a" {
+		t.Errorf("x leads to %+v, %v", c, err)
+	}
+	p.Kill()
+	<-p.Done()
+	_, err = p.CreateScope(t.Context(), "raw", testRun)
+	wantError(t, err, protocol.KindProcess, protocol.CodeCrashed, "the scope of namespace raw")
 }
 
 func TestScopeAndMapping(t *testing.T) {

@@ -40,6 +40,18 @@ type registeredNamespace struct {
 	fixed    json.RawMessage // the encoded Scope; nil with CreateScope
 }
 
+// maxDescribed is the largest scope, in bytes, that a plugin describes when it
+// starts. A host asks for a larger one in the runs that use it.
+const maxDescribed = 64 << 10
+
+// described is the scope the host need not ask for; nil if it must.
+func (n *registeredNamespace) described() json.RawMessage {
+	if len(n.fixed) > maxDescribed {
+		return nil
+	}
+	return n.fixed
+}
+
 // AddNamespace adds a namespace. Verbs and their argument mappings are checked
 // against the tools' input schemas. It panics on a programmer's mistake; see
 // [Plugin.AddNamespaceSafely].

@@ -188,3 +188,23 @@ func TestNamespaceMistakes(t *testing.T) {
 		t.Errorf("one global twice: %v", err)
 	}
 }
+
+func TestPluginDescribesScopesThatNeverChange(t *testing.T) {
+	p := sdk.New(sdk.Info{ID: "p", Version: "1"}, nil)
+	ref := sdk.AddTool(p, sdk.Tool{Name: "t", Description: "T."}, func(context.Context, *sdk.Call, struct{}) (int, error) { return 0, nil })
+	p.AddNamespace(sdk.Namespace{ID: "small", Global: "Small", Description: "S.", Scope: sdk.Scope{"x": sdk.Verb(ref)}})
+	p.AddNamespace(sdk.Namespace{ID: "large", Global: "Large", Description: "L.", Scope: sdk.Scope{"x": sdk.Verb(ref), "text": strings.Repeat("x", 64<<10)}})
+	p.AddNamespace(sdk.Namespace{ID: "made", Global: "Made", Description: "M.", Tools: []*sdk.ToolRef{ref},
+		CreateScope: func(context.Context, sdk.RunContext) (sdk.Scope, error) { return sdk.Scope{"x": sdk.Verb(ref)}, nil }})
+	d, err := p.Service().Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := p.Service().CreateScope(t.Context(), "small", sdk.RunContext{})
+	if err != nil || string(d.Namespaces[0].Scope) != string(asked) {
+		t.Errorf("described %s, made %s, %v", d.Namespaces[0].Scope, asked, err)
+	}
+	if d.Namespaces[1].Scope != nil || d.Namespaces[2].Scope != nil {
+		t.Errorf("described a large scope or one made per run: %+v", d.Namespaces[1:])
+	}
+}

@@ -27,7 +27,7 @@ func (s *service) Describe(context.Context) (*protocol.Description, error) {
 	for _, id := range s.p.spaceOrder {
 		n := s.p.namespaces[id]
 		d.Namespaces = append(d.Namespaces, protocol.NamespaceInfo{
-			ID: n.ID, GlobalName: n.Global, Description: n.Description, Prompt: n.Prompt, RequiredTools: n.required,
+			ID: n.ID, GlobalName: n.Global, Description: n.Description, Prompt: n.Prompt, RequiredTools: n.required, Scope: n.described(),
 		})
 	}
 	return d, nil

@@ -104,6 +104,7 @@ func namespaceToWire(n NamespaceInfo) *protocolpb.Namespace {
 		GlobalName:  validText(n.GlobalName),
 		Description: validText(n.Description),
 		Prompt:      validText(n.Prompt),
+		Scope:       n.Scope,
 	}
 	for _, t := range n.RequiredTools {
 		w.RequiredTools = append(w.RequiredTools, validText(t))
@@ -121,12 +122,17 @@ func descriptionFromWire(w *protocolpb.DescribeResponse) (*Description, *Error) 
 		d.Tools = append(d.Tools, t)
 	}
 	for _, n := range w.GetNamespaces() {
+		scope, err := checkedJSON(n.GetScope(), "the scope of namespace "+n.GetId())
+		if err != nil {
+			return nil, err
+		}
 		d.Namespaces = append(d.Namespaces, NamespaceInfo{
 			ID:            n.GetId(),
 			GlobalName:    n.GetGlobalName(),
 			Description:   n.GetDescription(),
 			Prompt:        n.GetPrompt(),
 			RequiredTools: n.GetRequiredTools(),
+			Scope:         scope,
 		})
 	}
 	return d, nil

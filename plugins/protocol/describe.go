@@ -55,4 +55,7 @@ type NamespaceInfo struct {
 	Description   string
 	Prompt        string
 	RequiredTools []string
+	// Scope is the tagged JSON tree of the namespace's scope if it is the same
+	// in every run; nil when the host must ask for it in each.
+	Scope json.RawMessage
 }

@@ -443,6 +443,9 @@ type Namespace struct {
 	Description   string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	Prompt        string                 `protobuf:"bytes,4,opt,name=prompt,proto3" json:"prompt,omitempty"`
 	RequiredTools []string               `protobuf:"bytes,5,rep,name=required_tools,json=requiredTools,proto3" json:"required_tools,omitempty"`
+	// The scope as CreateScope would return it, if it is the same in every run
+	// and not large; else empty.
+	Scope         []byte `protobuf:"bytes,6,opt,name=scope,proto3" json:"scope,omitempty"` // tagged JSON tree
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -508,6 +511,13 @@ func (x *Namespace) GetPrompt() string {
 func (x *Namespace) GetRequiredTools() []string {
 	if x != nil {
 		return x.RequiredTools
+	}
+	return nil
+}
+
+func (x *Namespace) GetScope() []byte {
+	if x != nil {
+		return x.Scope
 	}
 	return nil
 }
@@ -1285,14 +1295,15 @@ const file_plugin_proto_rawDesc = "" +
 	"\aExample\x12 \n" +
 	"\vdescription\x18\x01 \x01(\tR\vdescription\x12\x14\n" +
 	"\x05input\x18\x02 \x01(\fR\x05input\x12\x16\n" +
-	"\x06output\x18\x03 \x01(\fR\x06output\"\x9d\x01\n" +
+	"\x06output\x18\x03 \x01(\fR\x06output\"\xb3\x01\n" +
 	"\tNamespace\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vglobal_name\x18\x02 \x01(\tR\n" +
 	"globalName\x12 \n" +
 	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x16\n" +
 	"\x06prompt\x18\x04 \x01(\tR\x06prompt\x12%\n" +
-	"\x0erequired_tools\x18\x05 \x03(\tR\rrequiredTools\"E\n" +
+	"\x0erequired_tools\x18\x05 \x03(\tR\rrequiredTools\x12\x14\n" +
+	"\x05scope\x18\x06 \x01(\fR\x05scope\"E\n" +
 	"\x10ConfigureRequest\x12\x19\n" +
 	"\bdata_dir\x18\x01 \x01(\tR\adataDir\x12\x16\n" +
 	"\x06config\x18\x02 \x01(\fR\x06config\"A\n" +

@@ -53,7 +53,8 @@ type PluginClient interface {
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
 	// Configure is called once after Describe and before anything else.
 	Configure(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*ConfigureResponse, error)
-	// CreateScope builds the scope of one namespace for one run.
+	// CreateScope builds the scope of one namespace for one run. A host need not
+	// call it for a namespace that has described its scope.
 	CreateScope(ctx context.Context, in *CreateScopeRequest, opts ...grpc.CallOption) (*CreateScopeResponse, error)
 	// MapInput turns the arguments of a namespace call into a tool input, for
 	// calls whose mapping is a function in the plugin.
@@ -170,7 +171,8 @@ type PluginServer interface {
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
 	// Configure is called once after Describe and before anything else.
 	Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error)
-	// CreateScope builds the scope of one namespace for one run.
+	// CreateScope builds the scope of one namespace for one run. A host need not
+	// call it for a namespace that has described its scope.
 	CreateScope(context.Context, *CreateScopeRequest) (*CreateScopeResponse, error)
 	// MapInput turns the arguments of a namespace call into a tool input, for
 	// calls whose mapping is a function in the plugin.
