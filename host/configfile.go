@@ -163,6 +163,7 @@ func (r *fileReader) codeMode(name string, v any, s *Settings) {
 		"enabled":             func(name string, v any) { r.flag(name, v, func(b bool) { s.Disabled = !b }) },
 		"runtime":             func(name string, v any) { r.choice(name, v, []string{"quickjs", "quickjs-wasi"}, func(string) {}) },
 		"mode":                func(name string, v any) { r.choice(name, v, []string{"only"}, func(string) {}) },
+		"isolation":           func(name string, v any) { r.isolation(name, v, s) },
 		"onOutputLimit":       func(name string, v any) { r.outputPolicy(name, v, s) },
 		"languages":           func(name string, v any) { r.languages(name, v, s) },
 		"timeoutMs":           number(timeoutSpan, func(n int64) { s.Timeout = time.Duration(n) * time.Millisecond }),
@@ -207,6 +208,11 @@ func (r *fileReader) choice(name string, v any, choices []string, set func(strin
 
 func (r *fileReader) outputPolicy(name string, v any, s *Settings) {
 	r.choice(name, v, []string{string(OutputFail), string(OutputTruncate)}, func(p string) { s.OnOutputLimit = OutputPolicy(p) })
+}
+
+func (r *fileReader) isolation(name string, v any, s *Settings) {
+	choices := []string{string(IsolationRequired), string(IsolationBestEffort)}
+	r.choice(name, v, choices, func(p string) { s.Isolation = IsolationPolicy(p) })
 }
 
 func (r *fileReader) languages(name string, v any, s *Settings) {

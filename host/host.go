@@ -91,7 +91,8 @@ type Host struct {
 var ErrClosed = errors.New("host is closed")
 
 // New starts a host: guest workers, then the plugins of Config.PluginDir. It
-// fails when no guest worker can start; a plugin that cannot is reported by
+// fails when no guest worker can start, or none isolated as Settings.Isolation
+// says; a plugin that cannot is reported by
 // Plugins and in the log, and its tools do not exist. ctx bounds the start only.
 func New(ctx context.Context, cfg Config) (*Host, error) {
 	h := &Host{
@@ -132,6 +133,7 @@ func (h *Host) start(ctx context.Context) (err error) {
 	h.pool, err = guestrt.NewPool(ctx, guestrt.Config{
 		GuestPath: h.cfg.GuestPath,
 		Prepared:  h.cfg.PreparedWorkers,
+		Isolation: h.settings.Isolation,
 		Logger:    h.log,
 	})
 	if err != nil {

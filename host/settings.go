@@ -1,6 +1,10 @@
 package host
 
-import "time"
+import (
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt"
+)
 
 // Settings are the limits of code mode. The zero value of each field means its
 // default; a value outside its range is clamped to the nearer end.
@@ -9,6 +13,9 @@ type Settings struct {
 	Disabled bool
 	// Languages are those a cell may be written in. Defaults to both.
 	Languages []string
+	// Isolation says what happens where the system lacks layers of the guest's
+	// sandbox. Defaults to IsolationRequired: New fails and names what is missing.
+	Isolation IsolationPolicy
 	// Timeout bounds one Exec or Wait. Defaults to 10 s; 100 ms to 60 s.
 	Timeout time.Duration
 	// CPUBudget bounds the processor time of one run, all its Execs and Waits
@@ -39,6 +46,16 @@ type Settings struct {
 	// MaxSearchLimit bounds the results of one search. Defaults to 50; 1 to 50.
 	MaxSearchLimit int64
 }
+
+// IsolationPolicy says how much of the guest's sandbox a host insists on. What
+// each policy needs is documented with package guestrt's Isolation.
+type IsolationPolicy = guestrt.Isolation
+
+// The isolation policies.
+const (
+	IsolationRequired   = guestrt.IsolationRequired   // no sandbox to rely on, no host
+	IsolationBestEffort = guestrt.IsolationBestEffort // results state what there is
+)
 
 // OutputPolicy says what happens to a cell that emits more than MaxOutput.
 type OutputPolicy string

@@ -74,12 +74,12 @@ func TestLoadFile(t *testing.T) {
 			tools: { codeMode: {
 				enabled: true, runtime: "quickjs", mode: 'only', languages: ["typescript"], timeoutMs: 500, cpuBudgetMs: 700, memoryLimitBytes: 2e6,
 				maxOutputBytes: 2000, maxSnapshotBytes: 3000, maxPendingToolCalls: 3, snapshotTtlSeconds: 4, maxSuspendedRuns: 5,
-				searchDefaultLimit: 6, maxSearchLimit: 7, onOutputLimit: "truncate",
+				searchDefaultLimit: 6, maxSearchLimit: 7, onOutputLimit: "truncate", isolation: "best-effort",
 			} },
 		}`, func(s *Settings) {
 			*s = Settings{
 				Languages: []string{"typescript"}, Timeout: 500 * time.Millisecond, CPUBudget: 700 * time.Millisecond, MemoryLimit: 2e6, MaxOutput: 2000,
-				OnOutputLimit: OutputTruncate, MaxSnapshot: 3000, MaxPendingCalls: 3, SnapshotTTL: 4 * time.Second,
+				Isolation: IsolationBestEffort, OnOutputLimit: OutputTruncate, MaxSnapshot: 3000, MaxPendingCalls: 3, SnapshotTTL: 4 * time.Second,
 				MaxSuspended: 5, SearchLimit: 6, MaxSearchLimit: 7,
 			}
 		}},
@@ -107,6 +107,7 @@ func TestLoadFileRefusals(t *testing.T) {
 		{"unknown part", `{tool:{}}`, "tool", "no such field"},
 		{"unknown field", `{tools:{codeMode:{timeout:1}}}`, "tools.codeMode.timeout", "no such field"},
 		{"text for a number", `{tools:{codeMode:{timeoutMs:"10s"}}}`, "tools.codeMode.timeoutMs", "an integer from 100 to 60000"},
+		{"no policy", `{tools:{codeMode:{isolation:"none"}}}`, "tools.codeMode.isolation", "required, best-effort"},
 		{"fraction", `{tools:{codeMode:{timeoutMs:100.5}}}`, "tools.codeMode.timeoutMs", "an integer"},
 		{"not a number", `{tools:{codeMode:{timeoutMs:NaN}}}`, "tools.codeMode.timeoutMs", "an integer"},
 		{"number for a flag", `{tools:{codeMode:{enabled:1}}}`, "tools.codeMode.enabled", "true or false"},

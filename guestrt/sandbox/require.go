@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
@@ -94,6 +95,27 @@ func list(missing []Missing) string {
 		names = append(names, m.Name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// Need is how much required isolation depends on a layer.
+type Need string
+
+// The needs.
+const (
+	NeedAlways   Need = "yes"    // nothing stands in for it
+	NeedEither   Need = "either" // namespaces or Landlock, one is enough
+	NeedOptional Need = "no"     // it adds to the others
+)
+
+// Needed returns how much required isolation depends on the named layer.
+func Needed(name string) Need {
+	switch {
+	case slices.Contains(indispensable, name):
+		return NeedAlways
+	case name == LayerNamespaces || name == LayerLandlock:
+		return NeedEither
+	}
+	return NeedOptional
 }
 
 // Remedy says what a layer needs that is not in force. It is empty for a layer

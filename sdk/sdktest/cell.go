@@ -53,7 +53,11 @@ func (h *Harness) Session() host.Session {
 func (h *Harness) Host() *host.Host {
 	h.t.Helper()
 	h.hostOnce.Do(func() {
-		h.host, h.hostErr = host.New(h.t.Context(), host.Config{PreparedWorkers: 1, Tools: h.tools(), Namespaces: h.registrations()})
+		h.host, h.hostErr = host.New(h.t.Context(), host.Config{
+			PreparedWorkers: 1, Tools: h.tools(), Namespaces: h.registrations(),
+			// The cells are the test's own, and a test binary with cgo cannot be sealed.
+			Settings: host.Settings{Isolation: host.IsolationBestEffort},
+		})
 		if h.hostErr == nil {
 			h.t.Cleanup(func() {
 				if err := h.host.Close(); err != nil {

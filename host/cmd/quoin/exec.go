@@ -27,6 +27,9 @@ func newExec() *cobra.Command {
 
 The program is the body of an async function: await and return work at its top
 level. It is read from FILE, from standard input with -, or given with -e.
+The guest is isolated as far as this system allows; telemetry.isolation in the
+result says how far. With tools.codeMode.isolation: "required" in the
+configuration file, too little is refused; quoin doctor says what there is.
 Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`,
 		Example: `  quoin exec -e 'return 6 * 7'
   quoin exec report.ts

@@ -49,6 +49,7 @@ func (o *options) list(cmd *cobra.Command, print func(*host.Host) error) error {
 	}
 	h, err := host.New(context.WithoutCancel(cmd.Context()), host.Config{
 		PluginDir: dir, PreparedWorkers: 1, Logger: newLogger(cmd.ErrOrStderr()),
+		Settings: host.Settings{Isolation: host.IsolationBestEffort}, // no cell runs
 	})
 	if err != nil {
 		return err

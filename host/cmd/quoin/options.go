@@ -80,6 +80,10 @@ func (o *options) open(ctx context.Context, stderr io.Writer) (*host.Host, error
 		}
 		cfg.Settings, cfg.GuestPath, cfg.PluginConfig = f.Settings, f.GuestPath, f.PluginConfig
 	}
+	if cfg.Settings.Isolation == "" {
+		// Whoever runs one cell chose it; the result says how it was isolated.
+		cfg.Settings.Isolation = host.IsolationBestEffort
+	}
 	dir, err := o.pluginDir()
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -18,11 +19,23 @@ import (
 
 func TestMain(m *testing.M) {
 	guestserver.ServeIfWorker()
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tidy{m}, map[string]func(){
 		"quoin": func() {
 			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})
+}
+
+// tidy removes what the tests have built once they have run.
+type tidy struct{ *testing.M }
+
+func (m tidy) Run() int {
+	code := m.M.Run()
+	if err := hosttest.Clean(); err != nil {
+		log.Print(err)
+		return 1
+	}
+	return code
 }
 
 // TestScripts runs the command in processes of its own, as scripts do.
@@ -33,6 +46,7 @@ func TestScripts(t *testing.T) {
 			"exits":   cmdExits,
 			"result":  cmdResult,
 			"plugins": cmdPlugins,
+			"guest":   cmdGuest,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"))
@@ -78,6 +92,16 @@ func cmdResult(ts *testscript.TestScript, neg bool, args []string) {
 	default:
 		ts.Fatalf("usage: result FIELD VALUE | result FIELD > VARIABLE")
 	}
+}
+
+// cmdGuest puts the guest worker that ships into a file: guest FILE
+func cmdGuest(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: guest FILE")
+	}
+	built, err := hosttest.Guest()
+	ts.Check(err)
+	ts.Check(os.Symlink(built, ts.MkAbs(args[0])))
 }
 
 // cmdPlugins builds example plugins into a directory: plugins DIR NAME...

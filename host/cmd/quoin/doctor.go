@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/guestrt/sandbox"
+	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/host"
+)
+
+// diagnosis is what doctor says, as JSON.
+type diagnosis struct {
+	Guest struct {
+		Path    string `json:"path"`
+		BuildID string `json:"buildId"` // SHA-256 of the executable
+		Engine  string `json:"engine"`
+	} `json:"guest"`
+	System struct {
+		OS     string `json:"os"`
+		Arch   string `json:"arch"`
+		Kernel string `json:"kernel,omitempty"`
+		UID    int    `json:"uid"`
+	} `json:"system"`
+	Tier     string      `json:"tier"`
+	Required holds       `json:"required"`
+	Layers   []diagnosed `json:"layers"`
+	Error    string      `json:"error,omitempty"` // why no worker starts
+}
+
+// holds says whether isolation "required" would let a host start.
+type holds struct {
+	Holds   bool     `json:"holds"`
+	Missing []string `json:"missing"` // names of layers
+}
+
+// diagnosed is one layer.
+type diagnosed struct {
+	Name     string       `json:"name"`
+	State    string       `json:"state"`
+	Detail   string       `json:"detail,omitempty"`
+	Required sandbox.Need `json:"required"`
+	Needs    string       `json:"needs,omitempty"` // what would enable it, if it is not on
+}
+
+func newDoctor() *cobra.Command {
+	var config string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say how well this system isolates guests",
+		Long: `Start one guest worker and say which layers of its sandbox are on, why others
+are not and what would enable them, and whether a host that requires isolation
+would start. That is the default of hosts; exec and wait take what there is.
+Exit status: 0 it would start, 1 it would not, 2 usage.`,
+		Example: `  quoin doctor
+  quoin doctor --json
+  quoin doctor --config quoin.json5`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d, err := diagnose(cmd, config)
+			if err != nil {
+				return err
+			}
+			print := printDiagnosis
+			if asJSON {
+				print = func(w io.Writer, d *diagnosis) error { return printJSON(w, d) }
+			}
+			if err := print(cmd.OutOrStdout(), d); err != nil || d.Required.Holds {
+				return err
+			}
+			return exitError{exitFailed}
+		},
+	}
+	cmd.Flags().StringVar(&config, "config", "", "JSON5 configuration file, for guest.path")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// diagnose looks at one worker of the guest that a host would use.
+func diagnose(cmd *cobra.Command, config string) (*diagnosis, error) {
+	c := guestrt.Config{Logger: newLogger(cmd.ErrOrStderr())}
+	if config != "" {
+		f, err := host.LoadFile(config)
+		if err != nil {
+			return nil, err
+		}
+		c.GuestPath = f.GuestPath
+	}
+	found, err := guestrt.Inspect(cmd.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	return judge(found), nil
+}
+
+// judge says what an inspection means.
+func judge(found *guestrt.Inspection) *diagnosis {
+	d := &diagnosis{Tier: sandbox.Tier(found.Layers)}
+	d.Guest.Path, d.Guest.Engine = found.GuestPath, found.EngineID
+	if found.GuestPath != "" {
+		d.Guest.BuildID = hex.EncodeToString(found.BuildID[:])
+	}
+	d.System.OS, d.System.Arch, d.System.UID = runtime.GOOS, runtime.GOARCH, os.Getuid()
+	if b, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		d.System.Kernel = strings.TrimSpace(string(b))
+	}
+	if found.Err != nil {
+		d.Error = found.Err.Error()
+	}
+	for _, l := range found.Layers {
+		d.Layers = append(d.Layers, diagnoseLayer(l))
+	}
+	d.Required = holds{Missing: []string{}}
+	for _, m := range sandbox.Lacking(found.Layers) {
+		d.Required.Missing = append(d.Required.Missing, m.Name)
+	}
+	d.Required.Holds = found.Err == nil && len(d.Required.Missing) == 0
+	return d
+}
+
+func diagnoseLayer(l wire.Layer) diagnosed {
+	out := diagnosed{Name: l.Name, State: l.State, Detail: l.Detail, Required: sandbox.Needed(l.Name)}
+	if l.State != wire.LayerOn {
+		out.Needs = sandbox.Remedy(l.Name)
+	}
+	return out
+}
+
+// tiers say in a few words what each tier has.
+var tiers = map[string]string{
+	"A": "every layer; cgroup is extra",
+	"B": "no namespaces, or no empty root",
+	"C": "no Landlock",
+	"D": "nothing to rely on",
+}
+
+func printDiagnosis(w io.Writer, d *diagnosis) error {
+	var b strings.Builder
+	if d.Error != "" {
+		fmt.Fprintf(&b, "no guest worker starts: %s\n\n", d.Error)
+	}
+	tw := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(tw, "guest\t%s\nbuild\t%s\nengine\t%s\n", d.Guest.Path, d.Guest.BuildID, d.Guest.Engine)
+	fmt.Fprintf(tw, "system\t%s\n\n", strings.TrimSpace(fmt.Sprintf("%s/%s, user %d  %s", d.System.OS, d.System.Arch, d.System.UID, d.System.Kernel)))
+	fmt.Fprintln(tw, "LAYER\tSTATE\tREQUIRED\tDETAIL")
+	for _, l := range d.Layers {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", l.Name, l.State, l.Required, l.Detail)
+		if l.Needs != "" {
+			fmt.Fprintf(tw, "\t\t\tit needs %s\n", l.Needs)
+		}
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(&b, "\ntier %s: %s\n", d.Tier, tiers[d.Tier])
+	if d.Required.Holds {
+		b.WriteString("isolation \"required\" holds\n")
+	} else {
+		fmt.Fprintf(&b, "isolation \"required\" does not hold: %s\n", strings.Join(d.Required.Missing, ", "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
