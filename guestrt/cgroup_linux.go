@@ -20,10 +20,13 @@ import (
 // a number follow.
 const groupPrefix = "quoin-"
 
+// groupLimit is what is written into one file of a control group.
+type groupLimit struct{ file, value string }
+
 // groupLimits are written into the control group of every worker. They stop
 // what the process's own limits do not count: shared and kernel memory, and
 // threads.
-var groupLimits = []struct{ file, value string }{
+var groupLimits = []groupLimit{
 	{"memory.max", strconv.FormatUint(sandbox.GroupMemory, 10)},
 	{"pids.max", strconv.Itoa(sandbox.GroupThreads)},
 }
@@ -34,7 +37,8 @@ const noSwap = "memory.swap.max"
 // groups makes control groups of version 2 for workers, where the host has a
 // subtree to make them in. It is safe for concurrent use.
 type groups struct {
-	base string // the directory to make them in
+	base   string // the directory to make them in
+	limits []groupLimit
 
 	mu   sync.Mutex
 	off  string // why there are none, or ""
@@ -62,7 +66,7 @@ func findGroups() *groups {
 // groupsIn makes a group below base to see whether that works, and removes what
 // hosts that are gone have left there.
 func groupsIn(base string) *groups {
-	g := &groups{base: base}
+	g := &groups{base: base, limits: groupLimits}
 	if err := enable(base); err != nil {
 		g.off = err.Error()
 		return g
@@ -177,7 +181,7 @@ func (g *groups) make() *group {
 	if off {
 		return nil
 	}
-	made, err := makeGroup(dir)
+	made, err := makeGroup(dir, g.limits)
 	if err != nil {
 		g.turnOff(err)
 		return nil
@@ -185,7 +189,7 @@ func (g *groups) make() *group {
 	return made
 }
 
-func makeGroup(dir string) (*group, error) {
+func makeGroup(dir string, limits []groupLimit) (*group, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -194,15 +198,22 @@ func makeGroup(dir string) (*group, error) {
 		return nil, errors.Join(err, unix.Rmdir(dir))
 	}
 	g := &group{f}
-	for _, l := range groupLimits {
-		if err := g.write(l.file, l.value); err != nil {
-			return nil, errors.Join(err, g.remove())
-		}
-	}
-	if err := g.write(noSwap, "0"); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := g.limit(limits); err != nil {
 		return nil, errors.Join(err, g.remove())
 	}
 	return g, nil
+}
+
+func (g *group) limit(limits []groupLimit) error {
+	for _, l := range limits {
+		if err := g.write(l.file, l.value); err != nil {
+			return err
+		}
+	}
+	if err := g.write(noSwap, "0"); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // write sets a limit of the group. It never creates a file.
