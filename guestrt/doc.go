@@ -43,6 +43,13 @@
 // the guest did wrong is not an error but a report with status failed. After an
 // Ending the worker is gone and every further call returns the same Ending.
 //
+// # Isolation
+//
+// Every process is sealed by package sandbox before it reads a program. Unless
+// Config.Isolation says IsolationBestEffort, one that lacks a layer to rely on is
+// refused with an Ending of code runtime_unavailable that names the layer, the
+// reason and the remedy. Inspect looks at one process for people.
+//
 // # Trust
 //
 // The worker is hostile: its messages are checked by package wire, a message

@@ -270,3 +270,15 @@ func TestInspect(t *testing.T) {
 		t.Errorf("without a guest: %+v, %v", found, err)
 	}
 }
+
+// TestAWorkerWithCgoIsRefused has the C library's threads, which nothing seals.
+func TestAWorkerWithCgoIsRefused(t *testing.T) {
+	if !withCgo {
+		t.Skip("this binary was built without cgo")
+	}
+	_, err := NewPool(context.Background(), Config{GuestPath: "/proc/self/exe"})
+	wantEnding(t, err, wire.CodeRuntimeUnavailable, "")
+	if err == nil || !strings.Contains(err.Error(), "CGO_ENABLED=0") {
+		t.Errorf("%v", err)
+	}
+}

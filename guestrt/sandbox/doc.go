@@ -5,7 +5,8 @@
 // unprivileged user and in namespaces of its own. Seal is called once, by the
 // worker, after its engine is warm and before it says Ready. It applies one layer
 // after another and reports each as on, off or failed; a layer that is not in
-// force is never reported as on. Tier sums the report up.
+// force is never reported as on. Tier sums the report up; Lacking names what
+// required isolation misses, and Remedy what would enable a layer.
 //
 // # Layers on Linux
 //
@@ -27,7 +28,7 @@
 //
 // # What it does not do
 //
-// It does not decide whether a report is good enough: that is the host's
-// configuration. A worker built with cgo cannot confine threads it does not
+// It does not decide whether a host insists: that is the host's configuration.
+// Lacking says what a report falls short of if it does. A worker built with cgo cannot confine threads it does not
 // know; it reports the layers concerned as failed or off.
 package sandbox

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +60,22 @@ func TestLacking(t *testing.T) {
 	}
 	if len(Lacking(nil)) != len(indispensable)+2 {
 		t.Errorf("an empty report lacks %v", Lacking(nil))
+	}
+}
+
+// TestTheDocumentationNamesEveryLayer keeps docs/security.md complete.
+func TestTheDocumentationNamesEveryLayer(t *testing.T) {
+	b, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(slices.Clone(layerNames), LayerCgroup) {
+		if !strings.Contains(string(b), "| `"+name+"` |") {
+			t.Errorf("%s is not in the table of layers", name)
+		}
+	}
+	if want := fmt.Sprintf("%d MiB with shared and kernel memory, no swap, %d threads", GroupMemory>>20, GroupThreads); !strings.Contains(string(b), want) {
+		t.Errorf("%q is missing", want)
 	}
 }
 
