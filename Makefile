@@ -50,6 +50,11 @@ race: ## Run every test under the race detector (needs a C compiler)
 bench: build ## Measure the rows of the budget table
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/bench
 
+.PHONY: hostile
+hostile: ## Run the hostile corpus and measure how late its programs stop
+	$(GO) test -count=1 -run TestCorpus ./guestrt/hostile
+	$(GO) test -run '^$$' -bench Stops -benchtime 1x ./guestrt/hostile
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each
 	@for pkg in $$($(GO) list ./...); do \

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package hosttest
+
+// gone has nothing to tell where there is no /proc.
+func gone(error) bool { return false }
