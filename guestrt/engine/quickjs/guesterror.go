@@ -58,7 +58,7 @@ func memoryError() *wire.GuestError {
 
 // isOutOfMemory reports whether e looks like the engine's out of memory error.
 func isOutOfMemory(e *wire.GuestError) bool {
-	return e.Name == "InternalError" && e.Message == outOfMemory
+	return e.Name == "InternalError" && (e.Message == outOfMemory || e.Message == outOfMemory+" in regexp execution")
 }
 
 // clip copies at most limit bytes of b, cut at a character, as valid UTF-8.

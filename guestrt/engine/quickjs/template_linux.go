@@ -72,7 +72,10 @@ func (v *vm) initEngine(c *control) error {
 // its entry functions.
 func (v *vm) initPrelude(c *control, src string) error {
 	j := v.js
+	// Its functions look native to the guest, and their text takes no memory.
+	lib.XJS_SetStripInfo(j.tls, j.rt, lib.MJS_STRIP_SOURCE)
 	install := j.compile([]byte(src), preludeName)
+	lib.XJS_SetStripInfo(j.tls, j.rt, 0)
 	if !isException(install) {
 		install = j.evalCompiled(install)
 	}

@@ -1,4 +1,4 @@
-// Values built at first touch, and deep freezing of parsed data.
+// Values built at first touch, constant globals, and deep freezing of parsed data.
 
 import * as $ from "./intrinsics";
 
@@ -23,6 +23,20 @@ export function defineLazy(target: object, key: string, enumerable: boolean, rep
     set: undefined,
     enumerable,
     configurable: replace,
+  } as PropertyDescriptor);
+}
+
+/**
+ * Defines a property that nothing can change any more. It is an accessor because
+ * the engine lets a guest redefine constant data of the global object.
+ */
+export function defineConstant(target: object, key: string, value: unknown): void {
+  $.defineOwn(target, key, {
+    __proto__: null,
+    get: () => value,
+    set: undefined,
+    enumerable: false,
+    configurable: false,
   } as PropertyDescriptor);
 }
 

@@ -5,7 +5,7 @@ import { field, request, settle } from "./bridge";
 import { buildEntries, buildTools } from "./catalog";
 import { inspect, newConsole } from "./console";
 import * as $ from "./intrinsics";
-import { defineLazy } from "./lazy";
+import { defineConstant, defineLazy } from "./lazy";
 import { setLimits } from "./limits";
 import { installNamespaces } from "./namespaces";
 import type { Config, Entry, Native } from "./native";
@@ -20,7 +20,7 @@ const maxReason = 1024;
 
 function create(native: Native): Entry {
   const target = globalThis;
-  const add = (name: string, value: unknown) => $.define(target, name, value, false, false);
+  const add = (name: string, value: unknown) => defineConstant(target, name, value);
   const addFunction = (name: string, body: Function) => {
     $.define(body, "name", name, false, false);
     add(name, $.freeze(body));

@@ -4,7 +4,7 @@
 import { argumentsJSON, field, rejected, request } from "./bridge";
 import { fillError } from "./errors";
 import * as $ from "./intrinsics";
-import { deepFreeze, defineLazy } from "./lazy";
+import { deepFreeze, defineConstant, defineLazy } from "./lazy";
 import type { Native } from "./native";
 
 /**
@@ -20,7 +20,7 @@ export function installNamespaces(native: Native, target: object, list: [string,
     defineLazy(all, global, true, false, scope);
     defineLazy(target, global, false, true, scope);
   }
-  $.define(target, "namespaces", $.freeze(all), false, false);
+  defineConstant(target, "namespaces", $.freeze(all));
 }
 
 function taken(global: string): Error {
