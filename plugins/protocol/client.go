@@ -27,10 +27,14 @@ func NewClient(cc grpc.ClientConnInterface) *Client {
 // DialOptions are the message limits a host's connection must have: a larger
 // reply is refused before it is read.
 func DialOptions() []grpc.DialOption {
-	return []grpc.DialOption{grpc.WithDefaultCallOptions(
-		grpc.MaxCallRecvMsgSize(MaxMessageBytes),
-		grpc.MaxCallSendMsgSize(MaxMessageBytes),
-	)}
+	return []grpc.DialOption{
+		grpc.WithDefaultCallOptions(
+			grpc.MaxCallRecvMsgSize(MaxMessageBytes),
+			grpc.MaxCallSendMsgSize(MaxMessageBytes),
+		),
+		grpc.WithInitialWindowSize(windowBytes),
+		grpc.WithInitialConnWindowSize(windowBytes),
+	}
 }
 
 // Describe asks the plugin who it is and what it offers.

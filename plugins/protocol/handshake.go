@@ -12,6 +12,11 @@ const ServiceName = "quoin"
 // MaxMessageBytes is the largest message either side accepts: 16 MiB.
 const MaxMessageBytes = 16 << 20
 
+// windowBytes is how much either side may send ahead of being read. That it is
+// fixed keeps gRPC from measuring the connection, for which it would send a ping
+// along with every call.
+const windowBytes = 1 << 20
+
 // Environment variables the host sets for a plugin process besides TZ, HOME
 // and TMPDIR.
 const (
