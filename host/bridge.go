@@ -96,7 +96,6 @@ func (r *run) pump() {
 		r.queue = slices.Delete(r.queue, 0, 1)
 		c.State = runstore.CallInFlight
 		r.inFlight++
-		r.dispatched = true
 		r.h.calls.enter()
 		go r.launch(c)
 	}

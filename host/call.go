@@ -97,6 +97,9 @@ func (r *run) dispatch(c *call, ev *trajectory.Event) (json.RawMessage, *callErr
 	if err := r.view.catalog.ValidateInput(tool.ID(), input); err != nil {
 		return nil, ofCatalog(err)
 	}
+	r.mu.Lock()
+	r.dispatched = true
+	r.mu.Unlock()
 	value, err := tool.Invoke(r.ctx, catalog.Invocation{
 		ID:             c.publicID(),
 		RunID:          r.id,

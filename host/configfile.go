@@ -47,7 +47,8 @@ func (e *ConfigError) Error() string {
 }
 
 // LoadFile reads a configuration file. Numbers outside their range are clamped;
-// wrong types and unknown fields are a *ConfigError.
+// wrong types, unknown fields and text that is not JSON5 are a *ConfigError. A
+// file that cannot be read is an error of package os.
 func LoadFile(path string) (*File, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -55,7 +56,7 @@ func LoadFile(path string) (*File, error) {
 	}
 	var doc any
 	if err := json5.Unmarshal(b, &doc); err != nil {
-		return nil, fmt.Errorf("configuration %s: not JSON5: %w", path, err)
+		return nil, &ConfigError{File: path, Field: "the text", Got: err.Error(), Want: "JSON5"}
 	}
 	f := &File{Settings: Settings{Disabled: true}}
 	r := fileReader{file: path}

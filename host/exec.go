@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
@@ -32,6 +33,9 @@ func (in ExecInput) source(s Settings) (code, language string, _ *failure) {
 	}
 	if strings.TrimSpace(code) == "" {
 		return "", "", failf(CodeInvalidInput, "", PhaseInput, "code is empty. Give a JavaScript or TypeScript program that returns its result.")
+	}
+	if !utf8.ValidString(code) {
+		return "", "", failf(CodeInvalidInput, "", PhaseInput, "code is not UTF-8 text. Give the program as UTF-8.")
 	}
 	language = in.Language
 	if language == "" {
@@ -80,12 +84,12 @@ func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
 	}
 	ctx, stop := r.joined(ctx)
 	defer stop()
-	l := &leg{run: r, ctx: ctx, deadline: time.Now().Add(h.timeout(in.Timeout))}
+	l := r.leg(ctx, time.Now().Add(h.timeout(in.Timeout)))
 	if err := l.lease(); err != nil {
 		return r.failed(l.blame(err))
 	}
 	// The time a cell waits for a worker is not the cell's.
-	l.deadline = time.Now().Add(h.timeout(in.Timeout))
+	l.until(time.Now().Add(h.timeout(in.Timeout)))
 	r.goLive()
 	rep, err := l.worker.Start(ctx, r.cell(code, language), r.file, l.turnDeadline())
 	return l.drive(rep, err)
@@ -120,7 +124,9 @@ func (r *run) cell(code, language string) wire.Cell {
 }
 
 func (r *run) limits() wire.Limits {
-	return wire.Limits{MemoryBytes: uint64(r.h.settings.MemoryLimit)}
+	// Items are counted against MaxOutput here, to the byte; the guest must not
+	// drop any before.
+	return wire.Limits{MemoryBytes: uint64(r.h.settings.MemoryLimit), MaxOutputItems: wire.MaxOutputItems}
 }
 
 // joined returns a context that ends with ctx or with the run.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -68,6 +69,7 @@ func TestBadInput(t *testing.T) {
 		{"syntax", host.ExecInput{Code: "return (1"}, host.ReasonSyntax, "SyntaxError"},
 		{"shell", host.ExecInput{Code: "ls -la"}, host.ReasonShell, "shell"},
 		{"import", host.ExecInput{Code: `import fs from "fs"; return 1`}, host.ReasonModuleAccess, "module"},
+		{"not UTF-8", host.ExecInput{Code: "return '\xff'"}, "", "UTF-8"},
 		{"dynamic import", host.ExecInput{Code: `return await import("fs")`}, host.ReasonModuleAccess, "module"},
 		{"require", host.ExecInput{Code: `return require("fs")`}, host.ReasonModuleAccess, "module"},
 	} {
@@ -153,6 +155,37 @@ func TestToolCalls(t *testing.T) {
 	wantFailure(t, r, host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge)
 	if !r.Dispatched || !strings.Contains(r.Error, "out of paper") {
 		t.Errorf("got %s, want dispatched and the tool's words", show(r))
+	}
+}
+
+// TestDispatched: the flag is about effects. A call that never reached a tool
+// leaves it unset.
+func TestDispatched(t *testing.T) {
+	typed := echo("typed")
+	typed.Parameters = json.RawMessage(`{"type":"object","required":["n"]}`)
+	h := start(t, host.Config{Tools: []catalog.Tool{typed}})
+	for code, want := range map[string]bool{
+		`throw 1`:                            false,
+		`await tools.call("nobody")`:         false,
+		`await tools.typed({})`:              false,
+		`await tools.search("x"); throw 1`:   false,
+		`await tools.typed({n: 1}); throw 1`: true,
+		`tools.typed({n: 1}); null.x`:        true,
+	} {
+		if r := exec(h, code); r.Status != host.StatusFailed || r.Dispatched != want {
+			t.Errorf("%s: got %s, want failed with dispatched %v", code, show(r), want)
+		}
+	}
+}
+
+func TestWallTimeIsCountedOnce(t *testing.T) {
+	h := start(t, host.Config{})
+	began := time.Now()
+	r := exec(h, `await new Promise(done => setTimeout(done, 100)); await yield_control(); return 1`)
+	wantWaiting(t, r, host.ReasonYield)
+	took := time.Since(began)
+	if got := r.Telemetry.WallMillis; got < 100 || got > float64(took.Milliseconds()+1) {
+		t.Errorf("wallMs %v of a call that took %v", got, took)
 	}
 }
 

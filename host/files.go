@@ -3,7 +3,9 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/quoinhq/quoin/namespaces"
 )
@@ -54,7 +56,11 @@ func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespa
 	if scope != nil {
 		return scope, nil
 	}
-	v, err := reg.CreateScope(ctx, r.runContext(reg.PluginID))
+	// The guest waits in the middle of a turn: a plugin that does not answer must
+	// not use up the time in which the guest could still handle that.
+	ctx, cancel := context.WithDeadline(ctx, time.Now().Add(time.Until(r.deadline)/2))
+	defer cancel()
+	v, err := createScope(ctx, reg, r.runContext(reg.PluginID))
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +77,26 @@ func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespa
 	r.scopes[reg.ID] = scope
 	r.mu.Unlock()
 	return scope, nil
+}
+
+// createScope asks for a scope and stops waiting when ctx ends, whatever the
+// namespace's own function does.
+func createScope(ctx context.Context, reg *namespaces.Registration, rc namespaces.RunContext) (any, error) {
+	type answer struct {
+		v   any
+		err error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		v, err := reg.CreateScope(ctx, rc)
+		answered <- answer{v, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.v, a.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("its plugin did not say in time what is in it: %w", context.Cause(ctx))
+	}
 }
 
 // scopeError is the file of a namespace whose scope could not be made: touching

@@ -160,6 +160,8 @@ func (h *Host) startPlugins(ctx context.Context) error {
 		Configs:  h.cfg.PluginConfig,
 		Logger:   h.log,
 		OnChange: h.pluginsChanged,
+		// Close has drained and cancelled every call by then.
+		DrainTimeout: time.Second,
 	})
 	h.viewMu.Lock()
 	defer h.viewMu.Unlock()

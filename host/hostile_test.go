@@ -67,6 +67,23 @@ func TestOutputLimitKeepsAPrefix(t *testing.T) {
 	}
 }
 
+// TestOmittedBytesAreExact: also of more items than anybody would read.
+func TestOmittedBytesAreExact(t *testing.T) {
+	h := start(t, host.Config{})
+	for _, n := range []int{10_000, 60_000} {
+		r := exec(h, `for (let i = 0; i < `+itoa(n)+`; i++) text("0123456789"); return 1`)
+		wantFailure(t, r, host.CodeOutputLimit, "", host.PhaseGuest)
+		item := len(`{"type":"text","text":"0123456789"}`)
+		kept := 0
+		for _, o := range r.Output {
+			kept += item - len("0123456789") + len(o.Text())
+		}
+		if want := "exceeded: " + itoa(n*item+1-kept) + " bytes"; !strings.Contains(r.Error, want) {
+			t.Errorf("%d items: error %q does not say %q", n, r.Error, want)
+		}
+	}
+}
+
 func TestOutputLimitIsExact(t *testing.T) {
 	h := start(t, host.Config{})
 	r := exec(h, `return "x".repeat(65534)`)

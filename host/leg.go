@@ -19,6 +19,16 @@ type leg struct {
 	image    []byte          // of the resting guest
 }
 
+// leg begins an Exec or Wait.
+func (r *run) leg(ctx context.Context, deadline time.Time) *leg {
+	l := &leg{run: r, ctx: ctx}
+	l.until(deadline)
+	return l
+}
+
+// until sets the deadline.
+func (l *leg) until(deadline time.Time) { l.deadline, l.run.deadline = deadline, deadline }
+
 // errBusy means that no worker came free in time.
 var errBusy = errors.New("every guest worker is busy")
 

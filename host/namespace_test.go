@@ -144,6 +144,23 @@ func TestBadScopes(t *testing.T) {
 	}
 }
 
+// TestScopeThatNeverComes: a namespace that does not answer fails the cells that
+// touch it, in time for them to handle that.
+func TestScopeThatNeverComes(t *testing.T) {
+	reg := notes("notes_get")
+	let := make(chan struct{})
+	defer close(let)
+	reg.CreateScope = func(context.Context, namespaces.RunContext) (any, error) {
+		<-let // deaf to its context
+		return nil, nil
+	}
+	h := start(t, host.Config{Tools: []catalog.Tool{owned("notes_get", "notes")}, Namespaces: []namespaces.Registration{reg}})
+	r := h.Exec(context.Background(), me, host.ExecInput{Timeout: 4 * soon, Code: `try { return Notes.list } catch (e) { return e.message }`})
+	if r.Status != host.StatusCompleted || !strings.Contains(string(r.Value), "in time") {
+		t.Errorf("got %s, want the guest to catch it", show(r))
+	}
+}
+
 func TestEmbeddersNamespacesAreChecked(t *testing.T) {
 	reg := notes("x")
 	reg.GlobalName = "tools"

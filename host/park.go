@@ -51,6 +51,7 @@ func (r *run) park(image []byte) *failure {
 	r.mu.Lock()
 	r.active, r.live = false, false
 	r.counters.WallMicros += time.Since(r.started).Microseconds()
+	r.started = time.Now() // what came before is counted
 	rec := r.storedLocked(image, time.Now().Add(ttl))
 	busy := r.inFlight > 0
 	r.mu.Unlock()

@@ -89,7 +89,7 @@ type Result struct {
 	Error      string // failed: at most 8 KiB
 	Code       Code
 	Phase      Phase
-	Dispatched bool // a tool call had left the guest: repeating the cell may repeat its effect
+	Dispatched bool // a tool had been called: repeating the cell may repeat its effect
 
 	Reason    Reason // waiting: always; failed: where there is one
 	Output    []Output
@@ -132,21 +132,30 @@ func (o Output) Text() string {
 	return s
 }
 
-// Telemetry counts what a run has done so far. It holds no inputs, outputs or
-// secrets.
+// Telemetry counts what a run has done so far, over all its results. It holds no
+// inputs, outputs or secrets.
 type Telemetry struct {
-	CatalogSize    int            `json:"catalogSize"`
-	Sources        map[string]int `json:"sources"`
-	SearchCount    int            `json:"searchCount"`
-	DescribeCount  int            `json:"describeCount"`
-	CallCount      int            `json:"callCount"`
-	NamespaceCount int            `json:"namespaceCount"`
-	VisibleTools   []string       `json:"visibleTools"`
-	GuestCPUMillis float64        `json:"guestCpuMs"`
-	WallMillis     float64        `json:"wallMs"`
-	PeakHeapBytes  uint64         `json:"peakHeapBytes"`
-	SnapshotBytes  int            `json:"snapshotBytes"`
-	Isolation      Isolation      `json:"isolation"`
+	// CatalogSize is how many tools the run could reach, Sources how many of
+	// them come from where: quoin, mcp, client.
+	CatalogSize int            `json:"catalogSize"`
+	Sources     map[string]int `json:"sources"`
+	// Counts of tools.search, tools.describe, calls through tools, and calls
+	// through namespaces.
+	SearchCount    int `json:"searchCount"`
+	DescribeCount  int `json:"describeCount"`
+	CallCount      int `json:"callCount"`
+	NamespaceCount int `json:"namespaceCount"`
+	// VisibleTools are what the model itself is shown.
+	VisibleTools []string `json:"visibleTools"`
+	// GuestCPUMillis is processor time of the guest; WallMillis is the time spent
+	// inside Exec and Wait. Both in milliseconds.
+	GuestCPUMillis float64 `json:"guestCpuMs"`
+	WallMillis     float64 `json:"wallMs"`
+	// PeakHeapBytes is the most the guest's heap held; SnapshotBytes the size of
+	// the newest image, 0 before the first.
+	PeakHeapBytes uint64    `json:"peakHeapBytes"`
+	SnapshotBytes int       `json:"snapshotBytes"`
+	Isolation     Isolation `json:"isolation"`
 }
 
 // Isolation is how the worker that ran the guest was confined, as the worker

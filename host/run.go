@@ -35,6 +35,7 @@ type run struct {
 	// The driver's own, while active.
 	output   outputBudget
 	started  time.Time // of this Exec or Wait
+	deadline time.Time // of this Exec or Wait
 	lastID   uint64    // of the newest request
 	timerDue time.Time // zero: no guest timer
 	snapshot int       // bytes of the newest image

@@ -224,7 +224,7 @@ func (r *run) redrive() {
 // resume delivers what has settled into a worker with the run's guest and drives
 // it on. Without anything to deliver by the deadline the run stays as it is.
 func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Time) *Result {
-	l := &leg{run: r, ctx: ctx, deadline: deadline}
+	l := r.leg(ctx, deadline)
 	defer l.release()
 	r.settleYields()
 	if rec == nil {

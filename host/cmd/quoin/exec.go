@@ -41,7 +41,9 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 			if err != nil {
 				return err
 			}
-			in.Timeout = timeout
+			if in.Timeout, err = givenTimeout(cmd, timeout); err != nil {
+				return err
+			}
 			return o.runCell(cmd, func(ctx context.Context, h *host.Host, s host.Session) *host.Result {
 				return h.Exec(ctx, s, in)
 			})
@@ -66,6 +68,10 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 		Example: `  quoin wait run_0123456789abcdef0123456789abcdef --state ./state`,
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			timeout, err := givenTimeout(cmd, timeout)
+			if err != nil {
+				return err
+			}
 			return o.runCell(cmd, func(ctx context.Context, h *host.Host, s host.Session) *host.Result {
 				return h.WaitFor(ctx, s, args[0], timeout)
 			})
@@ -74,6 +80,14 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 	o.bind(cmd, true)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
 	return cmd
+}
+
+// givenTimeout checks --timeout, which may be left out.
+func givenTimeout(cmd *cobra.Command, d time.Duration) (time.Duration, error) {
+	if cmd.Flags().Changed("timeout") && d <= 0 {
+		return 0, usagef("--timeout is %s, expected a time above zero such as 2s", d)
+	}
+	return d, nil
 }
 
 // readProgram finds the program and its language on the command line.
@@ -120,14 +134,17 @@ func readSource(cmd *cobra.Command, name string) ([]byte, error) {
 func languageOf(lang, file string) (string, error) {
 	if lang == "" {
 		lang = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
-		if lang != "ts" && lang != "mts" && lang != "cts" {
+		switch lang {
+		case "ts", "mts", "cts", "tsx":
+			lang = "ts"
+		default:
 			lang = "js"
 		}
 	}
 	switch lang {
 	case "js", "javascript":
 		return "javascript", nil
-	case "ts", "mts", "cts", "typescript":
+	case "ts", "typescript":
 		return "typescript", nil
 	}
 	return "", usagef("--lang is %q, expected js or ts", lang)

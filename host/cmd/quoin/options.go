@@ -75,6 +75,10 @@ func (o *options) open(ctx context.Context, stderr io.Writer) (*host.Host, error
 	cfg := host.Config{PreparedWorkers: 1, Logger: newLogger(stderr)}
 	if o.config != "" {
 		f, err := host.LoadFile(o.config)
+		var wrong *host.ConfigError
+		if err != nil && !errors.As(err, &wrong) {
+			return nil, usageError{err}
+		}
 		if err != nil {
 			return nil, err
 		}
