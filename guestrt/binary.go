@@ -29,7 +29,7 @@ func findBinary(c Config) (*binary, error) {
 		b, err := openBinary(c.GuestPath)
 		if err != nil {
 			return nil, unavailable("the guest worker cannot be used: %v; guest.path must name the quoin-guest executable, "+
-				"build it with: go build -o %s github.com/quoinhq/quoin/guestrt/cmd/quoin-guest", err, c.GuestPath)
+				"build it with: CGO_ENABLED=0 go build -o %s github.com/quoinhq/quoin/guestrt/cmd/quoin-guest", err, c.GuestPath)
 		}
 		return b, nil
 	}
@@ -61,7 +61,7 @@ func findBinary(c Config) (*binary, error) {
 // notFound names the three places and what puts a worker there.
 func notFound(beside string) *Ending {
 	return unavailable("no guest worker was found: guest.path is not set, %s does not exist, and this program does not serve as its own worker; "+
-		"fix one of them: set guest.path, or run: go build -o %s github.com/quoinhq/quoin/guestrt/cmd/quoin-guest, "+
+		"fix one of them: set guest.path, or run: CGO_ENABLED=0 go build -o %s github.com/quoinhq/quoin/guestrt/cmd/quoin-guest, "+
 		"or call guestserver.ServeIfWorker() first thing in main", beside, beside)
 }
 
