@@ -13,7 +13,7 @@ import (
 type Ending struct {
 	Code, Reason, Phase, Message string
 
-	byWorker bool // the worker itself said so
+	final bool // another way of starting the worker would end the same
 }
 
 // Error returns the message, which is fit for a result.

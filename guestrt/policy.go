@@ -65,7 +65,7 @@ func (l *launch) accept(ready *wire.Ready, group *group) error {
 // namespaces if they cannot be had.
 func (p *Pool) startFirst(ctx context.Context) (*process, error) {
 	first, err := p.start(ctx)
-	if err == nil || ctx.Err() != nil || saidByWorker(err) {
+	if err == nil || ctx.Err() != nil || final(err) {
 		return first, err
 	}
 	p.launch.noNamespaces = err
@@ -80,11 +80,11 @@ func (p *Pool) startFirst(ctx context.Context) (*process, error) {
 	return first, nil
 }
 
-// saidByWorker reports whether a worker got as far as saying itself what is
-// wrong: it would say so without namespaces, too.
-func saidByWorker(err error) bool {
+// final reports whether a start failed for a reason that has nothing to do with
+// namespaces: the worker said itself what is wrong, or was too slow.
+func final(err error) bool {
 	var e *Ending
-	return errors.As(err, &e) && e.byWorker
+	return errors.As(err, &e) && e.final
 }
 
 // Inspection is what a look at one worker of this system found.

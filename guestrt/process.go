@@ -57,11 +57,13 @@ func (p *process) greet(ctx context.Context, id [32]byte, l *launch) error {
 		if end.Code == wire.CodeAborted {
 			return end
 		}
-		return unavailable("the guest worker did not start: %s", end.Message)
+		refusal := unavailable("the guest worker did not start: %s", end.Message)
+		refusal.final = end.Code == wire.CodeTimeout // a slow machine is no reason to do with less
+		return refusal
 	}
 	if f, ok := m.(*wire.Fault); ok {
 		refusal := unavailable("the guest worker did not start: %s", f.Message)
-		refusal.byWorker = true
+		refusal.final = true // the worker itself says so
 		return refusal
 	}
 	ready, ok := m.(*wire.Ready)
