@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -86,8 +87,64 @@ func checkEnvironment() (string, error) {
 	return "", nil
 }
 
+// closeDescriptors closes whatever was inherited beyond the four of a worker. A
+// program that serves as its own guest may have started the Go runtime's poller
+// while it was initialised; the runtime cannot go on without it.
 func closeDescriptors() (string, error) {
-	return "", unix.CloseRange(firstExtra, math.MaxUint32, 0)
+	next := uint(firstExtra)
+	for _, fd := range pollerDescriptors() {
+		if fd > next {
+			if err := unix.CloseRange(next, fd-1, 0); err != nil {
+				return "", err
+			}
+		}
+		next = fd + 1
+	}
+	return "", unix.CloseRange(next, math.MaxUint32, 0)
+}
+
+// pollerDescriptors finds what the runtime's poller has open, in ascending order.
+// Inherited descriptors of the same kind are told apart by the close-on-exec
+// flag, with which they would not be here. Where /proc cannot be read there is
+// nothing to keep.
+func pollerDescriptors() []uint {
+	dir, err := unix.Open("/proc/self/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(dir)
+	var names []string
+	var buf [4096]byte
+	for {
+		n, err := unix.ReadDirent(dir, buf[:])
+		if err != nil || n <= 0 {
+			break
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+	var keep []uint
+	for _, name := range names {
+		fd, err := strconv.ParseUint(name, 10, 31)
+		if err == nil && fd >= firstExtra && isPoller(int(fd)) {
+			keep = append(keep, uint(fd))
+		}
+	}
+	slices.Sort(keep)
+	return keep
+}
+
+func isPoller(fd int) bool {
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	if err != nil || flags&unix.FD_CLOEXEC == 0 {
+		return false
+	}
+	var link [64]byte
+	n, err := unix.Readlink("/proc/self/fd/"+strconv.Itoa(fd), link[:])
+	if err != nil {
+		return false
+	}
+	what := string(link[:n])
+	return what == "anon_inode:[eventpoll]" || what == "anon_inode:[eventfd]"
 }
 
 func forbidTracing() (string, error) {

@@ -176,7 +176,7 @@ func (d *Dir) Get(_ context.Context, id string) (*Record, error) {
 }
 
 func (d *Dir) readRecord(name string) (*Record, error) {
-	b, err := os.ReadFile(name)
+	b, err := readRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotFound
 	}
@@ -204,7 +204,7 @@ func (d *Dir) applyJournal(r *Record) error {
 	if err != nil {
 		return err
 	}
-	b, err := os.ReadFile(name)
+	b, err := readRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -225,14 +225,14 @@ func (d *Dir) applyJournal(r *Record) error {
 	return nil
 }
 
-// Delete implements Store. The record goes first: whoever claims the run after
-// that finds it gone, whichever lock file it holds. Ids are never used again.
+// Delete implements Store. The lock file stays until the claim on it is released
+// or a sweep finds it: a claim must go on holding a file that others can see.
 func (d *Dir) Delete(_ context.Context, id string) error {
 	if !idPattern.MatchString(id) {
 		return nil
 	}
 	var errs []error
-	for _, ext := range []string{recordExt, journalExt, lockExt} {
+	for _, ext := range []string{recordExt, journalExt} {
 		err := os.Remove(filepath.Join(d.path, id+ext))
 		switch {
 		case err == nil && ext == recordExt:
@@ -251,26 +251,54 @@ func (d *Dir) Claim(_ context.Context, id string) (Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := flock.New(name, flock.SetPermissions(0o600))
-	ok, err := l.TryLock()
+	for {
+		l := flock.New(name, flock.SetPermissions(0o600))
+		ok, err := l.TryLock()
+		if err != nil {
+			return nil, fmt.Errorf("lock of run %s: %w", id, err)
+		}
+		if !ok {
+			return nil, ErrClaimed
+		}
+		if sameFile(l.Fh(), name) {
+			return &fileClaim{lock: l, name: name, record: strings.TrimSuffix(name, lockExt) + recordExt}, nil
+		}
+		// Its last holder removed it between our open and our lock.
+		if err := l.Close(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// sameFile reports whether name still leads to the open file f.
+func sameFile(f *os.File, name string) bool {
+	held, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("lock of run %s: %w", id, err)
+		return false
 	}
-	if !ok {
-		return nil, ErrClaimed
-	}
-	return &fileClaim{lock: l}, nil
+	there, err := os.Stat(name)
+	return err == nil && os.SameFile(held, there)
 }
 
 type fileClaim struct {
-	once sync.Once
-	lock *flock.Flock
+	once         sync.Once
+	lock         *flock.Flock
+	name, record string
 }
 
-func (c *fileClaim) Release() { c.once.Do(func() { _ = c.lock.Close() }) }
+// Release also removes the lock file of a run that is gone. It does so while it
+// holds the lock, so that whoever opened the file meanwhile finds it replaced.
+func (c *fileClaim) Release() {
+	c.once.Do(func() {
+		if _, err := os.Lstat(c.record); errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(c.name) // a sweep removes what stays
+		}
+		_ = c.lock.Close() // the lock goes with the descriptor, which Close cannot keep
+	})
+}
 
-// Sweep implements Store. A file that does not verify is left for the operator
-// and counts as one record. Temporary files of writers that died go too.
+// Sweep implements Store. A file that does not verify is left for the operator.
+// What writers and claims that died have left goes too, once it is old.
 func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
@@ -278,9 +306,11 @@ func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
 	}
 	left := 0
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), tempExt) {
+		switch filepath.Ext(e.Name()) {
+		case tempExt:
 			d.sweepTemp(e, now)
-			continue
+		case journalExt, lockExt:
+			d.sweepOrphan(ctx, e, now)
 		}
 		if id, ok := strings.CutSuffix(e.Name(), recordExt); ok && !d.sweepRecord(ctx, id, e, now) {
 			left++
@@ -290,17 +320,32 @@ func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
 	return left, nil
 }
 
-// sweepRecord deletes a record that has expired, and reports whether it did.
+// sweepRecord deletes a record that has expired, and reports whether there is
+// none to count: a file that does not verify takes nobody's place.
 func (d *Dir) sweepRecord(ctx context.Context, id string, e fs.DirEntry, now time.Time) bool {
 	info, err := e.Info()
 	if err != nil || now.Before(info.ModTime()) {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	r, err := d.readRecord(filepath.Join(d.path, e.Name()))
-	if err != nil || now.Before(r.Expires) {
-		return errors.Is(err, ErrNotFound)
+	if err != nil {
+		return true
 	}
-	return d.remove(ctx, id) == nil
+	return !now.Before(r.Expires) && d.remove(ctx, id) == nil
+}
+
+// sweepOrphan deletes the journal or lock of a run that has been gone for an hour.
+func (d *Dir) sweepOrphan(ctx context.Context, e fs.DirEntry, now time.Time) {
+	id := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
+	if _, err := os.Lstat(filepath.Join(d.path, id+recordExt)); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if info, err := e.Info(); err != nil || now.Sub(info.ModTime()) < time.Hour {
+		return
+	}
+	if err := d.remove(ctx, id); err != nil {
+		return // claimed, or the next sweep meets it again
+	}
 }
 
 // sweepTemp deletes a temporary file that nobody has written to for an hour.

@@ -118,7 +118,7 @@ func readKey(path string) ([]byte, error) {
 	if err := checkPrivate(path, st); err != nil {
 		return nil, err
 	}
-	key, err := os.ReadFile(path)
+	key, err := readRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +126,19 @@ func readKey(path string) ([]byte, error) {
 		return nil, fmt.Errorf("key file %s holds %d bytes, expected 32: remove it to start with a new key (runs suspended under the old one are lost)", path, len(key))
 	}
 	return key, nil
+}
+
+// readRegular reads a file that must be an ordinary one: opening a pipe in its
+// place would wait for a writer.
+func readRegular(path string) ([]byte, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: %s is not a regular file", ErrCorrupt, path)
+	}
+	return os.ReadFile(path)
 }
 
 // writeSynced writes a file of mode 0600 and waits until it is on disk.

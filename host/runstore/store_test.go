@@ -241,6 +241,70 @@ func TestClaimIsExclusive(t *testing.T) {
 	})
 }
 
+// TestClaimOutlivesTheRecord: whoever holds a claim keeps it when the record is
+// deleted and stored anew, and lets nobody else in.
+func TestClaimOutlivesTheRecord(t *testing.T) {
+	eachStore(t, func(t *testing.T, s runstore.Store) {
+		ctx := context.Background()
+		if err := s.Put(ctx, record("run_1"), 0); err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.Claim(ctx, "run_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Delete(ctx, "run_1"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Put(ctx, record("run_1"), 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Claim(ctx, "run_1"); !errors.Is(err, runstore.ErrClaimed) {
+			t.Errorf("second claim: %v, want ErrClaimed", err)
+		}
+		c.Release()
+		if c, err = s.Claim(ctx, "run_1"); err != nil {
+			t.Fatalf("claim after Release: %v", err)
+		}
+		c.Release()
+	})
+}
+
+// TestClaimsLeaveNoFiles: a claim of a run that is gone takes its lock file along.
+func TestClaimsLeaveNoFiles(t *testing.T) {
+	path := t.TempDir()
+	s, err := runstore.OpenDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Claim(context.Background(), "run_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Release()
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 1 || entries[0].Name() != "key" {
+		t.Errorf("files left: %v", entries)
+	}
+}
+
+func TestDirRefusesSpecialFiles(t *testing.T) {
+	path := t.TempDir()
+	s, err := runstore.OpenDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(path, "run_1.run"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(context.Background(), "run_1"); !errors.Is(err, runstore.ErrCorrupt) {
+		t.Errorf("Get of a directory: %v, want ErrCorrupt", err)
+	}
+}
+
 func TestDirSurvivesItsProcess(t *testing.T) {
 	path := t.TempDir()
 	ctx := context.Background()
@@ -418,9 +482,12 @@ func TestSweepOfADirectory(t *testing.T) {
 		}
 	}
 	past := time.Now().Add(-2 * time.Hour)
-	for name, when := range map[string]time.Time{"odd.run": past, "fresh.run": past, "x.run.1.1.tmp": past, "y.run.1.2.tmp": time.Now()} {
+	for name, when := range map[string]time.Time{
+		"odd.run": past, "fresh.run": past, "x.run.1.1.tmp": past, "y.run.1.2.tmp": time.Now(),
+		"gone.lock": past, "gone.calls": past, "new.lock": time.Now(),
+	} {
 		name = filepath.Join(path, name)
-		if filepath.Ext(name) == ".tmp" || filepath.Base(name) == "odd.run" {
+		if filepath.Base(name) != "fresh.run" {
 			if err := os.WriteFile(name, []byte("torn"), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -430,8 +497,8 @@ func TestSweepOfADirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if left, err := s.Sweep(ctx, time.Now()); err != nil || left != 2 {
-		t.Errorf("Sweep = %d, %v; want 2 left", left, err)
+	if left, err := s.Sweep(ctx, time.Now()); err != nil || left != 1 {
+		t.Errorf("Sweep = %d, %v; want the fresh one left", left, err)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -439,11 +506,9 @@ func TestSweepOfADirectory(t *testing.T) {
 	}
 	var names []string
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) != ".lock" {
-			names = append(names, e.Name())
-		}
+		names = append(names, e.Name())
 	}
-	if d := cmp.Diff([]string{"fresh.run", "key", "odd.run", "y.run.1.2.tmp"}, names); d != "" {
+	if d := cmp.Diff([]string{"fresh.run", "key", "new.lock", "odd.run", "y.run.1.2.tmp"}, names); d != "" {
 		t.Errorf("files left (-want +got):\n%s", d)
 	}
 }
