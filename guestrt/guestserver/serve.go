@@ -93,22 +93,7 @@ func (s *server) hello() error {
 			return &SealError{errors.Join(s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", sandbox.Explain(missing))), errUnsealed)}
 		}
 	}
-	return s.sayReady()
-}
-
-// warmer is an engine that can use idle time to make the next guest faster.
-type warmer interface{ Warm() error }
-
-// sayReady offers the worker to the host and prepares for the next guest
-// meanwhile.
-func (s *server) sayReady() error {
-	if err := s.conn.Send(s.ready); err != nil {
-		return err
-	}
-	if w, ok := s.engine.(warmer); ok {
-		return w.Warm()
-	}
-	return nil
+	return s.conn.Send(s.ready)
 }
 
 // unavailable says why the worker cannot work, and ends it.
@@ -232,7 +217,7 @@ func (s *server) reset() error {
 		}
 		s.guest = nil
 	}
-	return s.sayReady()
+	return s.conn.Send(s.ready)
 }
 
 func fault(code, reason, message string) *wire.Fault {

@@ -49,24 +49,6 @@ func BenchmarkCell(b *testing.B) {
 	}
 }
 
-// BenchmarkCellWarm is BenchmarkCell in a worker that had time to prepare.
-func BenchmarkCellWarm(b *testing.B) {
-	e := benchEngine(b)
-	c := cell("return 1 + 1")
-	for b.Loop() {
-		b.StopTimer()
-		if err := e.Warm(); err != nil {
-			b.Fatal(err)
-		}
-		b.StartTimer()
-		vm := newVM(b, e, engine.Options{})
-		mustDo[wire.Report](b)(vm.Load(c, time.Now().Add(time.Minute)))
-		b.StopTimer()
-		discard(b, vm)
-		b.StartTimer()
-	}
-}
-
 // BenchmarkTurn settles one call of a cell that makes the next.
 func BenchmarkTurn(b *testing.B) {
 	e := benchEngine(b)

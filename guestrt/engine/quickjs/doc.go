@@ -26,9 +26,9 @@
 // # Lifecycle
 //
 // A process has at most one Engine, because the arena's address is fixed, and
-// an Engine has at most one live VM. Discard gives every changed page back;
-// the next New or Restore starts from the pristine template. A worker that
-// waits calls Warm in the meantime. Close unmaps all.
+// an Engine has at most one live VM. Discard makes the arena what the
+// template is, byte for byte, and gives back what the VM took above it; the next
+// New or Restore starts from there. Close unmaps all.
 //
 // # Concurrency
 //

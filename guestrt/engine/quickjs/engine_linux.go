@@ -25,7 +25,6 @@ type Engine struct {
 	origin origin
 	view   []byte // the template's bytes
 	live   uint64 // heap bytes of the template
-	hot    []span // the pages that every cell changes
 	tls    *libc.TLS
 	vm     *vm // the live VM
 	closed bool
@@ -150,7 +149,7 @@ func (e *Engine) release(v *vm) error {
 		// A panic may have left frames on the engine's stack.
 		e.tls = nil
 	}
-	return dropPages(arenaBase, e.origin.reserve)
+	return e.reset()
 }
 
 // Close discards a live VM and unmaps everything. It is idempotent.

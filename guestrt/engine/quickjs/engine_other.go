@@ -32,8 +32,5 @@ func (*Engine) Restore([]byte, engine.Options) (engine.VM, error) { return nil, 
 // Close does nothing.
 func (*Engine) Close() error { return nil }
 
-// Warm reports engine.ErrUnsupported.
-func (*Engine) Warm() error { return unsupported() }
-
 // TemplateSum is zero: there is no template.
 func (*Engine) TemplateSum() [32]byte { return [32]byte{} }
