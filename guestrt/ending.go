@@ -1,6 +1,7 @@
 package guestrt
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -13,7 +14,8 @@ import (
 type Ending struct {
 	Code, Reason, Phase, Message string
 
-	final bool // another way of starting the worker would end the same
+	cause error // what the system said, or nil
+	final bool  // another way of starting the worker would end the same
 }
 
 // Error returns the message, which is fit for a result.
@@ -32,6 +34,17 @@ func ending(code, reason, phase, format string, args ...any) *Ending {
 
 func unavailable(format string, args ...any) *Ending {
 	return ending(wire.CodeRuntimeUnavailable, "", wire.PhaseHost, format, args...)
+}
+
+// cannotStart explains a process that the system did not start. What stops root
+// is usually a user namespace that has no other user.
+func cannotStart(path string, err error) *Ending {
+	e := unavailable("the guest worker %s cannot be started: %v", path, err)
+	e.cause = err
+	if errors.Is(err, os.ErrPermission) && os.Geteuid() == 0 {
+		e.Message += " (a host that is root starts workers as user 65534: it needs CAP_SETUID and CAP_SETGID, and in a user namespace that user must be mapped)"
+	}
+	return e
 }
 
 func timedOut() *Ending {

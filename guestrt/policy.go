@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/guestrt/wire"
@@ -51,7 +54,7 @@ func (l *launch) accept(ready *wire.Ready, group *group) error {
 	if l.noNamespaces != nil {
 		i := slices.IndexFunc(ready.Layers, func(l wire.Layer) bool { return l.Name == sandbox.LayerNamespaces })
 		if i >= 0 && ready.Layers[i].State == wire.LayerOff {
-			ready.Layers[i].Detail = l.noNamespaces.Error()
+			ready.Layers[i].Detail = "the host cannot make them: " + l.noNamespaces.Error()
 		}
 	}
 	if missing := sandbox.Lacking(ready.Layers); l.isolation.required() && missing != nil {
@@ -68,16 +71,31 @@ func (p *Pool) startFirst(ctx context.Context) (*process, error) {
 	if err == nil || ctx.Err() != nil || final(err) {
 		return first, err
 	}
-	p.launch.noNamespaces = err
+	p.launch.noNamespaces = rootCause(err)
 	first, plain := p.start(ctx)
 	if plain != nil {
 		if plain.Error() == err.Error() {
 			return nil, err
 		}
-		return nil, unavailable("%v With namespaces: %v.", plain, err)
+		return nil, unavailable("%s; with namespaces: %s", strings.TrimSuffix(plain.Error(), "."), err)
 	}
-	p.config.Logger.Warn("guest workers have no namespaces of their own", "error", err)
+	level := slog.LevelInfo // whoever takes what there is reads it in the results
+	if p.launch.isolation.required() {
+		level = slog.LevelWarn
+	}
+	p.config.Logger.Log(ctx, level, "guest workers have no namespaces of their own", "error", err)
 	return first, nil
+}
+
+// rootCause is what the system said when it did not start a process, without
+// what we were doing; other errors are returned as they are.
+func rootCause(err error) error {
+	var e *Ending
+	var path *os.PathError
+	if errors.As(err, &e) && errors.As(e.cause, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // final reports whether a start failed for a reason that has nothing to do with

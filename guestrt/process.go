@@ -37,7 +37,7 @@ func startProcess(ctx context.Context, s *spawner, b *binary, l *launch, logger 
 	var err error
 	s.do(func() { err = p.startChild(b, l) })
 	if err != nil {
-		return nil, unavailable("the guest worker %s cannot be started: %v", b.path, err)
+		return nil, cannotStart(b.path, err)
 	}
 	p.conn = wire.NewConn(wire.Worker, p.socket)
 	go p.watch(logger.With("worker", p.os.Pid))

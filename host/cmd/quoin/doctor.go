@@ -117,7 +117,11 @@ func judge(found *guestrt.Inspection) *diagnosis {
 		d.Error = found.Err.Error()
 	}
 	for _, l := range found.Layers {
-		d.Layers = append(d.Layers, diagnoseLayer(l))
+		layer := diagnosed{Name: l.Name, State: l.State, Detail: l.Detail, Required: sandbox.Needed(l.Name)}
+		if l.State != wire.LayerOn && found.Err == nil {
+			layer.Needs = sandbox.Remedy(l.Name)
+		}
+		d.Layers = append(d.Layers, layer)
 	}
 	d.Required = holds{Missing: []string{}}
 	for _, m := range sandbox.Lacking(found.Layers) {
@@ -125,14 +129,6 @@ func judge(found *guestrt.Inspection) *diagnosis {
 	}
 	d.Required.Holds = found.Err == nil && len(d.Required.Missing) == 0
 	return d
-}
-
-func diagnoseLayer(l wire.Layer) diagnosed {
-	out := diagnosed{Name: l.Name, State: l.State, Detail: l.Detail, Required: sandbox.Needed(l.Name)}
-	if l.State != wire.LayerOn {
-		out.Needs = sandbox.Remedy(l.Name)
-	}
-	return out
 }
 
 // tiers say in a few words what each tier has.
