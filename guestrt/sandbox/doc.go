@@ -19,7 +19,9 @@
 //
 // The Go runtime opens a poller (descriptors 4 and 5) when it first needs a
 // timer, which may be after the seal; the filter allows that and nothing else to
-// make a descriptor.
+// make a descriptor. A program that serves as its own guest may have started the
+// poller before the seal; then those descriptors stay open, too, and the report
+// names them.
 //
 // # Memory
 //

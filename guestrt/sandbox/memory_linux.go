@@ -12,7 +12,8 @@ import (
 
 // sealed is what Seal found out about this process.
 var sealed struct {
-	held uint64 // private memory in bytes with an empty guest
+	held   uint64 // private memory in bytes with an empty guest
+	poller []uint // descriptors of a poller that was started before the seal
 }
 
 // LimitMemory lowers the data limit of the sealed calling process to what a

@@ -92,7 +92,8 @@ func checkEnvironment() (string, error) {
 // while it was initialised; the runtime cannot go on without it.
 func closeDescriptors() (string, error) {
 	next := uint(firstExtra)
-	for _, fd := range pollerDescriptors() {
+	sealed.poller = pollerDescriptors()
+	for _, fd := range sealed.poller {
 		if fd > next {
 			if err := unix.CloseRange(next, fd-1, 0); err != nil {
 				return "", err
@@ -100,7 +101,11 @@ func closeDescriptors() (string, error) {
 		}
 		next = fd + 1
 	}
-	return "", unix.CloseRange(next, math.MaxUint32, 0)
+	detail := ""
+	if len(sealed.poller) > 0 {
+		detail = fmt.Sprintf("and those of the Go runtime's poller, %d", sealed.poller)
+	}
+	return detail, unix.CloseRange(next, math.MaxUint32, 0)
 }
 
 // pollerDescriptors finds what the runtime's poller has open, in ascending order.

@@ -46,7 +46,7 @@ func filterCalls() (string, error) {
 		// The C library makes calls that the list does not know.
 		return "", &offError{errCgo.Error()}
 	}
-	filter := calls(uint32(os.Getpid()))
+	filter := calls(uint32(os.Getpid()), sealed.poller)
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	thread, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
 		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
@@ -59,15 +59,20 @@ func filterCalls() (string, error) {
 	return fmt.Sprintf("%d instructions", len(filter)), nil
 }
 
-// calls is the filter of a worker with process id pid.
-func calls(pid uint32) program {
+// calls is the filter of a worker with process id pid, whose poller has the
+// given descriptors if it was started before the seal.
+func calls(pid uint32, started []uint) program {
 	const kill = unix.SECCOMP_RET_KILL_PROCESS
+	reads := []uint32{connection, wake}
+	for _, fd := range started {
+		reads = append(reads, uint32(fd))
+	}
 	var p program
 	p.start(auditArch)
 	p.allow(always...)
 	p.allow(alwaysHere...)
-	p.allowArg(kill, unix.SYS_READ, 0, connection, wake)
-	p.allowArg(kill, unix.SYS_WRITE, 0, logPipe, connection, wake)
+	p.allowArg(kill, unix.SYS_READ, 0, reads...)
+	p.allowArg(kill, unix.SYS_WRITE, 0, append(reads, logPipe)...)
 	p.allowWithout(unix.SYS_MMAP, 2, unix.PROT_EXEC)
 	p.allowWithout(unix.SYS_MPROTECT, 2, unix.PROT_EXEC)
 	p.allowArg(kill, unix.SYS_CLONE, 0, threadFlags, threadFlags|unix.CLONE_SETTLS)

@@ -260,7 +260,7 @@ func (d *Dir) Claim(_ context.Context, id string) (Claim, error) {
 		if !ok {
 			return nil, ErrClaimed
 		}
-		if sameFile(l.Fh(), name) {
+		if sameFile(l, name) {
 			return &fileClaim{lock: l, name: name, record: strings.TrimSuffix(name, lockExt) + recordExt}, nil
 		}
 		// Its last holder removed it between our open and our lock.
@@ -270,9 +270,9 @@ func (d *Dir) Claim(_ context.Context, id string) (Claim, error) {
 	}
 }
 
-// sameFile reports whether name still leads to the open file f.
-func sameFile(f *os.File, name string) bool {
-	held, err := f.Stat()
+// sameFile reports whether name still leads to the locked file.
+func sameFile(l *flock.Flock, name string) bool {
+	held, err := l.Stat()
 	if err != nil {
 		return false
 	}
