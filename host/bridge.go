@@ -146,16 +146,27 @@ func (r *run) settleLocked(c *call, value json.RawMessage, err *callError) {
 	r.inbox = append(r.inbox, c)
 }
 
-// take empties the inbox into settlements for the guest.
+// maxTurnBytes bounds the answers of one turn. What is beyond waits for the next;
+// a single answer is never larger.
+const maxTurnBytes = 16 << 20
+
+// take moves answers from the inbox into settlements for the guest, in the order
+// of their settling and as many as one turn may carry.
 func (r *run) take() []wire.Settlement {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := make([]wire.Settlement, 0, len(r.inbox))
-	for _, c := range r.inbox {
+	var out []wire.Settlement
+	size := 0
+	for len(r.inbox) > 0 {
+		c := r.inbox[0]
+		size += len(c.Answer)
+		if len(out) > 0 && size > maxTurnBytes {
+			break
+		}
 		out = append(out, wire.Settlement{ID: c.ID, OK: c.OK, JSON: c.Answer})
+		r.inbox = slices.Delete(r.inbox, 0, 1)
 		delete(r.calls, c.ID)
 	}
-	r.inbox = nil
 	return out
 }
 

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -57,6 +59,7 @@ const (
 	codeNotCallable      = "not_callable"
 	codeInterrupted      = "interrupted"
 	codeAborted          = "aborted"
+	codePanic            = "tool_panic"
 )
 
 // effectUnknown marks a call that may or may not have taken effect.
@@ -68,7 +71,7 @@ func (r *run) perform(c *call) {
 	defer r.h.calls.leave()
 	start := time.Now()
 	ev := trajectory.Event{RunID: r.id, CallID: c.publicID(), Method: c.Method, Start: start}
-	value, err := r.dispatch(c, &ev)
+	value, err := r.guarded(c, &ev)
 	ev.Duration = time.Since(start)
 	ev.OutputBytes = len(value)
 	ev.Outcome = trajectory.OutcomeOK
@@ -82,6 +85,18 @@ func (r *run) perform(c *call) {
 		r.h.cfg.Observe(ev)
 	}
 	r.settle(c, value, err, true)
+}
+
+// guarded is dispatch with a panic of an embedder's tool turned into a rejection.
+func (r *run) guarded(c *call, ev *trajectory.Event) (value json.RawMessage, rejection *callError) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.h.log.Error("a tool panicked", "run", r.id, "tool", ev.ToolID, "panic", p, "stack", string(debug.Stack()))
+			rejection = rejectf(codePanic, "The tool failed: it panicked.")
+			rejection.ToolID, rejection.EffectStatus, rejection.unknown = ev.ToolID, effectUnknown, true
+		}
+	}()
+	return r.dispatch(c, ev)
 }
 
 // dispatch resolves the call to a tool and runs it.
@@ -171,8 +186,8 @@ func checkReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *ca
 		e.ToolID = tool.ID()
 		return nil, e
 	}
-	if !json.Valid(value) {
-		e := rejectf(codeInvalidReply, "The reply of %q is not JSON.", tool.Name)
+	if !utf8.Valid(value) || !json.Valid(value) {
+		e := rejectf(codeInvalidReply, "The reply of %q is not JSON in UTF-8.", tool.Name)
 		e.ToolID = tool.ID()
 		return nil, e
 	}

@@ -105,12 +105,13 @@ func (r *run) goLive() {
 // refused is the result of a call that made no run.
 func (h *Host) refused(f *failure) *Result {
 	return &Result{
-		Status:    StatusFailed,
-		Error:     boundError(f.Text),
-		Code:      f.Code,
-		Reason:    f.Reason,
-		Phase:     f.Phase,
-		Telemetry: h.baseTelemetry(h.view.Load()),
+		Status:     StatusFailed,
+		Error:      boundError(f.Text),
+		Code:       f.Code,
+		Reason:     f.Reason,
+		Phase:      f.Phase,
+		Dispatched: f.Dispatched,
+		Telemetry:  h.baseTelemetry(h.view.Load()),
 	}
 }
 

@@ -21,12 +21,20 @@ type failure struct {
 	Reason Reason
 	Phase  Phase
 	Text   string
+	// Dispatched is what is known of a run that is refused rather than driven.
+	Dispatched bool
 }
 
 func (f *failure) Error() string { return f.Text }
 
 func failf(code Code, reason Reason, phase Phase, format string, args ...any) *failure {
 	return &failure{Code: code, Reason: reason, Phase: phase, Text: fmt.Sprintf(format, args...)}
+}
+
+// of marks a refusal with what the record of the run says.
+func (f *failure) of(rec *runstore.Record) *failure {
+	f.Dispatched = rec.Dispatched
+	return f
 }
 
 // boundError cuts s to maxErrorBytes without splitting a character.

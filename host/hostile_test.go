@@ -2,8 +2,10 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -107,6 +109,35 @@ func TestOutputTruncated(t *testing.T) {
 	r := exec(h, `return "x".repeat(5000)`)
 	if r.Status != host.StatusCompleted || !strings.Contains(string(r.Value), `"truncated":true`) || len(r.Value) > 1<<10 {
 		t.Errorf("got %s, want a marker", show(r))
+	}
+}
+
+// TestRepliesThatDoNotFit: what a tool answers is the tool's affair; it rejects or
+// arrives, and never ends the run.
+func TestRepliesThatDoNotFit(t *testing.T) {
+	reply := func(name, value string) catalog.Tool {
+		c := echo(name)
+		c.Invoke = func(context.Context, catalog.Invocation) (json.RawMessage, error) { return json.RawMessage(value), nil }
+		return c
+	}
+	panics := echo("panics")
+	panics.Invoke = func(context.Context, catalog.Invocation) (json.RawMessage, error) { panic("a bug") }
+	h := start(t, host.Config{
+		Settings: host.Settings{MemoryLimit: 1 << 30, Timeout: time.Minute},
+		Tools: []catalog.Tool{
+			reply("binary", "\"\xff\xfe\""), reply("broken", "{"), reply("nothing", ""), panics,
+			reply("huge", `"`+strings.Repeat("x", 9<<20)+`"`), reply("large", `"`+strings.Repeat("x", 7<<20)+`"`),
+		},
+	})
+	for _, tc := range []struct{ name, code, want string }{
+		{"not UTF-8", `try { await tools.binary() } catch (e) { return e.code }`, `"invalid_reply"`},
+		{"not JSON", `try { await tools.broken() } catch (e) { return e.code }`, `"invalid_reply"`},
+		{"too large", `try { await tools.huge() } catch (e) { return e.code }`, `"reply_too_large"`},
+		{"a panic", `try { await tools.panics() } catch (e) { return [e.code, e.effectStatus] }`, `["tool_panic","unknown"]`},
+		{"nothing", `return await tools.nothing()`, `null`},
+		{"many large ones at once", `return (await Promise.all(Array.from({length: 12}, () => tools.large()))).map(s => s.length >> 20)`, `[7,7,7,7,7,7,7,7,7,7,7,7]`},
+	} {
+		t.Run(tc.name, func(t *testing.T) { wantValue(t, exec(h, tc.code), tc.want) })
 	}
 }
 

@@ -80,7 +80,7 @@ func (l *leg) release() {
 // rest takes the guest out of its worker. A guest that is too large to rest stays
 // where it is.
 func (l *leg) rest() error {
-	image, err := l.worker.Snapshot(l.ctx, int(l.run.h.settings.MaxSnapshot))
+	image, err := l.snapshot()
 	var e *guestrt.Ending
 	if errors.As(err, &e) && Code(e.Code) == CodeSnapshotLimit {
 		return nil
@@ -93,7 +93,36 @@ func (l *leg) rest() error {
 	return nil
 }
 
-// rise puts a resting guest into a worker.
+// serviceGrace is what taking a guest out of a worker or putting it in may take
+// beyond the leg's deadline. A worker that needs longer is stopped.
+const serviceGrace = time.Second
+
+// errStuck means that a worker did not answer although no guest ran in it.
+var errStuck = errors.New("the guest worker does not answer")
+
+// service runs a step in which no guest code runs under a time limit.
+func (l *leg) service(step func(context.Context) error) error {
+	limit := max(time.Until(l.deadline), 0) + serviceGrace
+	ctx, cancel := context.WithTimeoutCause(l.ctx, limit, errStuck)
+	defer cancel()
+	err := step(ctx)
+	if err != nil && l.ctx.Err() == nil && ctx.Err() != nil {
+		return errStuck
+	}
+	return err
+}
+
+// snapshot returns an image of the guest, which stays in its worker.
+func (l *leg) snapshot() (image []byte, err error) {
+	err = l.service(func(ctx context.Context) (err error) {
+		image, err = l.worker.Snapshot(ctx, int(l.run.h.settings.MaxSnapshot))
+		return err
+	})
+	return image, err
+}
+
+// rise puts a resting guest into a worker. The image is kept until the guest has
+// run there.
 func (l *leg) rise() error {
 	if l.worker != nil {
 		return nil
@@ -101,19 +130,35 @@ func (l *leg) rise() error {
 	if err := l.lease(); err != nil {
 		return err
 	}
-	if err := l.worker.Restore(l.ctx, l.image, l.run.limits(), l.run.file); err != nil {
-		return err
+	return l.service(func(ctx context.Context) error {
+		return l.worker.Restore(ctx, l.image, l.run.limits(), l.run.file)
+	})
+}
+
+// turn delivers what has settled and runs the guest. It answers errBusy, and
+// delivers nothing, when there is no worker or no time left for a turn.
+func (l *leg) turn() (*wire.Report, error) {
+	if err := l.rise(); err != nil {
+		return nil, err
+	}
+	if time.Until(l.deadline) < turnMargin {
+		return nil, errBusy
 	}
 	l.image = nil
-	return nil
+	l.run.goLive()
+	return l.worker.Turn(l.ctx, l.run.take(), l.turnDeadline())
 }
 
 // blame says why a step of the guest failed: because somebody ended it, because
 // there was no worker, or as the worker says.
 func (l *leg) blame(err error) *failure {
 	switch {
+	case l.run.ctx.Err() != nil:
+		return failf(CodeAborted, "", PhaseHost, "code mode run was aborted: %v", context.Cause(l.run.ctx))
 	case l.ctx.Err() != nil:
 		return failf(CodeAborted, "", PhaseHost, "code mode run was aborted: %v", context.Cause(l.ctx))
+	case errors.Is(err, errStuck):
+		return failf(CodeTimeout, ReasonWorkerCrashed, PhaseHost, "%v", err)
 	case errors.Is(err, errBusy):
 		return failf(CodeUnavailable, "", PhaseHost, "every guest worker is busy: try again later, or allow more with MaxWorkers")
 	default:
@@ -127,7 +172,10 @@ func (l *leg) drive(rep *wire.Report, err error) *Result {
 	defer l.release()
 	r := l.run
 	for {
-		if err != nil {
+		switch {
+		case errors.Is(err, errBusy):
+			return l.suspend()
+		case err != nil:
 			return r.failed(l.blame(err))
 		}
 		if res := l.take(rep); res != nil {
@@ -142,19 +190,19 @@ func (l *leg) drive(rep *wire.Report, err error) *Result {
 		case why == wokeNothing:
 			return r.failed(failf(CodeInternal, ReasonGuestException, PhaseGuest, "code mode promise is pending without host work"))
 		}
-		if err = l.rise(); errors.Is(err, errBusy) {
-			return l.suspend()
-		}
-		if err == nil {
-			rep, err = l.worker.Turn(l.ctx, r.take(), l.turnDeadline())
-		}
+		rep, err = l.turn()
 	}
 }
 
 // take accounts for one turn. The result is nil if the run goes on.
 func (l *leg) take(rep *wire.Report) *Result {
 	r := l.run
-	if f := r.absorb(rep); f != nil {
+	f := r.absorb(rep)
+	if r.ctx.Err() != nil {
+		// The guest may have seen its calls cancelled before we did.
+		f = l.blame(r.ctx.Err())
+	}
+	if f != nil {
 		return r.failed(f)
 	}
 	switch rep.Status {
@@ -202,6 +250,8 @@ func (l *leg) await() (woke, error) {
 	}
 	for {
 		switch {
+		case r.ctx.Err() != nil:
+			return 0, r.ctx.Err()
 		case l.ctx.Err() != nil:
 			return 0, l.ctx.Err()
 		case timer == nil && r.outstanding() == 0:

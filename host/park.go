@@ -12,8 +12,8 @@ import (
 // in the inbox and, for a store that outlives the host, in the journal.
 func (l *leg) suspend() *Result {
 	r := l.run
-	if l.worker != nil {
-		image, err := l.worker.Snapshot(l.ctx, int(r.h.settings.MaxSnapshot))
+	if l.image == nil {
+		image, err := l.snapshot()
 		if err != nil {
 			return r.failed(l.blame(err))
 		}
@@ -61,7 +61,7 @@ func (r *run) park(image []byte) *failure {
 		r.mu.Unlock()
 		return ofStore(err)
 	}
-	r.stored = true
+	r.stored, r.noted = true, false
 	r.mu.Lock()
 	r.expiry = time.AfterFunc(ttl, r.expire)
 	r.mu.Unlock()
@@ -154,22 +154,40 @@ func (r *run) writeJournal() error {
 }
 
 // beforeDispatch makes the store fit for a call that is about to leave. Of a
-// stored run it records that the call is in flight. Of a live run it removes the
-// image: resuming that one again would make the call twice.
+// stored run it records that the call is in flight. Of a live run it replaces the
+// image, which resumed again would make the call twice, by a note that the run
+// was going on.
 func (r *run) beforeDispatch() error {
 	r.storeMu.Lock() // a run does not stop being live while this is held
 	defer r.storeMu.Unlock()
+	if !r.stored || r.noted {
+		return nil
+	}
 	r.mu.Lock()
 	live := r.live
 	r.mu.Unlock()
 	if !live {
 		return r.writeJournal()
 	}
-	r.forget()
+	return r.note()
+}
+
+// note replaces the stored image by the note that the run has gone on. The caller
+// holds storeMu.
+func (r *run) note() error {
+	r.mu.Lock()
+	rec := r.storedLocked(nil, time.Now().Add(r.h.settings.SnapshotTTL))
+	r.mu.Unlock()
+	rec.Live, rec.Dispatched, rec.Scopes = true, true, nil
+	if err := r.h.store.Put(r.background(), rec, 0); err != nil {
+		return err
+	}
+	r.noted = true
 	return nil
 }
 
-// expire ends a parked run that nobody came back for.
+// expire ends a parked run that nobody came back for. Another process that shares
+// the store may have resumed it: then it is only forgotten here.
 func (r *run) expire() {
 	r.mu.Lock()
 	parked := !r.active && !r.ended
@@ -177,7 +195,20 @@ func (r *run) expire() {
 		r.active = true // nobody else resumes it now
 	}
 	r.mu.Unlock()
-	if parked {
-		r.finish(runstore.ErrExpired)
+	if !parked {
+		return
 	}
+	if f := r.ensureClaim(); f != nil || r.changedElsewhere() {
+		r.release(runstore.ErrExpired)
+		r.dropClaim()
+		return
+	}
+	r.finish(runstore.ErrExpired)
+}
+
+// changedElsewhere reports whether the store has a later state of the run than
+// this process. The caller holds the claim.
+func (r *run) changedElsewhere() bool {
+	rec, err := r.h.store.Get(r.background(), r.id)
+	return err == nil && (rec.Generation != r.generation || rec.Live)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,6 +132,75 @@ func (s *sweeps) Sweep(ctx context.Context, now time.Time) (int, error) {
 	n, err := s.Store.Sweep(ctx, now)
 	s.left <- n
 	return n, err
+}
+
+// TestTwoHostsNeverMakeACallTwice: while one host has a call of a resumed run in
+// flight, another that shares the store gets neither the run nor the call.
+func TestTwoHostsNeverMakeACallTwice(t *testing.T) {
+	dir := mkdir(t)
+	g := newGate()
+	slow := g.tool("slow")
+	slow.Idempotent = true
+	a := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{slow}})
+	b := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{slow}})
+	id := wantWaiting(t, exec(a, `await yield_control(); return await tools.slow()`), host.ReasonYield)
+	wantWaiting(t, a.WaitFor(context.Background(), me, id, soon), host.ReasonPendingTools)
+	<-g.entered
+	wantFailure(t, b.WaitFor(context.Background(), me, id, soon), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
+	if len(g.entered) != 0 {
+		t.Error("the call was made twice")
+	}
+	close(g.open)
+	wantValue(t, a.Wait(context.Background(), me, id), `"through"`)
+}
+
+// TestExpiryLeavesWhatOthersResumed: a host whose copy of a run is out of date
+// does not end it when its own time for it is over.
+func TestExpiryLeavesWhatOthersResumed(t *testing.T) {
+	dir := mkdir(t)
+	a := start(t, host.Config{Store: openDir(t, dir), Settings: host.Settings{SnapshotTTL: time.Second}})
+	b := start(t, host.Config{Store: openDir(t, dir)})
+	id := wantWaiting(t, exec(a, `await yield_control(); await yield_control(); return 42`), host.ReasonYield)
+	wantWaiting(t, b.Wait(context.Background(), me, id), host.ReasonYield)
+	// A second run of a's that expires at the same time or later tells when.
+	later := wantWaiting(t, exec(a, `await yield_control()`), host.ReasonYield)
+	for a.Wait(context.Background(), host.Session{}, later).Reason == host.ReasonWrongSession {
+		runtime.Gosched()
+	}
+	wantValue(t, b.Wait(context.Background(), me, id), `42`)
+}
+
+// TestHostDiesWhileARunGoesOn: the run is gone, and wait says what is known.
+func TestHostDiesWhileARunGoesOn(t *testing.T) {
+	dir := mkdir(t)
+	g := newGate()
+	first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{g.tool("slow")}})
+	id := wantWaiting(t, exec(first, `await yield_control(); return await tools.slow()`), host.ReasonYield)
+	done := make(chan *host.Result)
+	go func() { done <- first.Wait(context.Background(), me, id) }()
+	<-g.entered
+	// What a host that dies now leaves behind.
+	rec, err := openDir(t, dir).Get(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !rec.Live || !rec.Dispatched || len(rec.Image) != 0 {
+		t.Errorf("record %+v: want a note that the run was going on", rec)
+	}
+	close(g.open)
+	wantValue(t, <-done, `"through"`)
+
+	other := mkdir(t)
+	if err := openDir(t, other).Put(context.Background(), rec, 0); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, host.Config{Store: openDir(t, other)})
+	r := second.Wait(context.Background(), me, id)
+	wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseHost)
+	if !r.Dispatched || !strings.Contains(r.Error, "check before") {
+		t.Errorf("got %s, want dispatched and advice", show(r))
+	}
+	wantFailure(t, second.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
 }
 
 func TestDamagedRunsAreRefused(t *testing.T) {

@@ -60,7 +60,8 @@ type run struct {
 	// storeMu orders writes of this run to the store. It is taken before mu.
 	storeMu    sync.Mutex
 	generation uint64
-	stored     bool // the store holds an image of this generation
+	stored     bool // the store holds a record of this generation
+	noted      bool // which says only that the run is live
 }
 
 // newRun makes an active run.

@@ -1,7 +1,7 @@
 package host
 
 import (
-	"strings"
+	"fmt"
 
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -16,9 +16,13 @@ type Session struct {
 }
 
 // affinity is the name under which workers are kept for this session. The agent
-// turn does not count: the turns of a session may share a worker.
+// turn does not count: the turns of a session may share a worker. Callers without
+// an identity share none.
 func (s Session) affinity() string {
-	return strings.Join([]string{s.AgentID, s.SessionKey, s.SessionID}, "\x00")
+	if s.AgentID == "" && s.SessionKey == "" && s.SessionID == "" {
+		return ""
+	}
+	return fmt.Sprintf("%q %q %q", s.AgentID, s.SessionKey, s.SessionID)
 }
 
 func (s Session) stored() runstore.Session {

@@ -61,11 +61,14 @@ func (h *Host) take(ctx context.Context, s Session, id string, deadline time.Tim
 		return r, nil, nil
 	}
 	rec, err := h.store.Get(ctx, id)
-	if err != nil {
+	switch {
+	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired):
 		r.finish(err)
 		return nil, nil, ofStore(err)
-	}
-	if rec.Generation == r.generation {
+	case err != nil: // what cannot be read now may be read later
+		r.stayParked()
+		return nil, nil, ofStore(err)
+	case rec.Generation == r.generation && !rec.Live:
 		return r, rec, nil
 	}
 	// Another process has resumed and parked the run in the meantime.
@@ -87,12 +90,22 @@ func (r *run) reactivate(s Session) (claimed bool, _ *failure) {
 	claimed = r.claim != nil
 	r.mu.Unlock()
 	if f := r.ensureClaim(); f != nil {
-		r.mu.Lock()
-		r.active = false
-		r.mu.Unlock()
+		r.stayParked()
 		return false, f
 	}
 	return claimed, nil
+}
+
+// stayParked undoes activate: the run waits on as it did.
+func (r *run) stayParked() {
+	r.mu.Lock()
+	r.active = false
+	idle := r.inFlight == 0
+	r.expiry.Reset(r.h.settings.SnapshotTTL)
+	r.mu.Unlock()
+	if idle {
+		r.dropClaim()
+	}
 }
 
 // activate makes the caller the run's driver, once the run is parked.
@@ -132,6 +145,9 @@ func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Tim
 		claim.Release()
 		return nil, nil, ofStore(err)
 	}
+	if rec.Live {
+		return nil, nil, h.bury(ctx, rec, claim)
+	}
 	r, f := h.revive(s, rec)
 	if f == nil {
 		r.claim = claim
@@ -139,10 +155,30 @@ func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Tim
 	}
 	if f != nil {
 		claim.Release()
-		return nil, nil, f
+		return nil, nil, f.of(rec)
 	}
 	r.redrive()
 	return r, rec, nil
+}
+
+// bury forgets a run whose host died while the run went on, and says what is
+// known of it. Nobody is driving it: its claim was free.
+func (h *Host) bury(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
+	defer claim.Release()
+	if err := h.store.Delete(ctx, rec.ID); err != nil {
+		return ofStore(err).of(rec)
+	}
+	var unknown []string
+	for _, c := range rec.Calls {
+		if c.State == runstore.CallInFlight && c.Tool != "" {
+			unknown = append(unknown, c.Tool)
+		}
+	}
+	text := "code mode run is unavailable: its host stopped while the program was running. Tools had been called and may have taken effect; check before you start it again."
+	if len(unknown) > 0 {
+		text += " Without an answer: " + strings.Join(unknown, ", ") + "."
+	}
+	return failf(CodeInvalidInput, ReasonRunUnavailable, PhaseHost, "%s", text).of(rec)
 }
 
 // claim waits for a process that is finishing calls of the run, and for no other.
@@ -230,7 +266,8 @@ func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Ti
 	if rec == nil {
 		var err error
 		if rec, err = r.h.store.Get(ctx, r.id); err != nil {
-			return r.failed(ofStore(err))
+			r.stayParked()
+			return r.failure(ofStore(err))
 		}
 	}
 	l.image, r.snapshot = rec.Image, len(rec.Image)
@@ -243,12 +280,6 @@ func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Ti
 	case why == wokeDeadline:
 		return l.suspend()
 	}
-	if err := l.rise(); errors.Is(err, errBusy) {
-		return l.suspend()
-	} else if err != nil {
-		return r.failed(l.blame(err))
-	}
-	r.goLive()
-	rep, err := l.worker.Turn(ctx, r.take(), l.turnDeadline())
+	rep, err := l.turn()
 	return l.drive(rep, err)
 }

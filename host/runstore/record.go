@@ -66,21 +66,24 @@ type Counters struct {
 
 // Record is one suspended run. A store neither reads nor changes Image.
 type Record struct {
-	ID          string                     `json:"id"`
-	Format      int                        `json:"format"`
-	Generation  uint64                     `json:"generation"` // counts the suspensions of the run; binds a journal to its image
-	GuestBuild  string                     `json:"guestBuild"` // hex of the guest build id the image belongs to
-	Session     Session                    `json:"session"`
-	Language    string                     `json:"language"`
-	Created     time.Time                  `json:"created"`
-	Expires     time.Time                  `json:"expires"`
-	Fingerprint string                     `json:"catalogFingerprint"`
-	Dispatched  bool                       `json:"dispatched"`
-	TimerDue    time.Time                  `json:"timerDue,omitzero"` // zero: no guest timer
-	Scopes      map[string]json.RawMessage `json:"scopes,omitempty"`  // namespace scopes the guest holds, by namespace id
-	Counters    Counters                   `json:"counters"`
-	Calls       []Call                     `json:"calls"`
-	Image       []byte                     `json:"-"`
+	ID          string    `json:"id"`
+	Format      int       `json:"format"`
+	Generation  uint64    `json:"generation"` // counts the suspensions of the run; binds a journal to its image
+	GuestBuild  string    `json:"guestBuild"` // hex of the guest build id the image belongs to
+	Session     Session   `json:"session"`
+	Language    string    `json:"language"`
+	Created     time.Time `json:"created"`
+	Expires     time.Time `json:"expires"`
+	Fingerprint string    `json:"catalogFingerprint"`
+	Dispatched  bool      `json:"dispatched"`
+	// Live marks a run that has gone on since it was last suspended: Image is
+	// out of date and left out. If its process dies, this is all that is known.
+	Live     bool                       `json:"live,omitempty"`
+	TimerDue time.Time                  `json:"timerDue,omitzero"` // zero: no guest timer
+	Scopes   map[string]json.RawMessage `json:"scopes,omitempty"`  // namespace scopes the guest holds, by namespace id
+	Counters Counters                   `json:"counters"`
+	Calls    []Call                     `json:"calls"`
+	Image    []byte                     `json:"-"`
 }
 
 // Claim is the exclusive right to a suspended run. Release is idempotent.
