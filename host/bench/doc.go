@@ -2,6 +2,8 @@
 // against real guest workers and a real plugin process.
 //
 // Run it with make bench. It prints one table: for each case the median and the
-// 99th percentile of one operation, in milliseconds. These figures are for
-// comparison within one run; they are never part of a test's verdict.
+// 99th percentile of one operation, and what it allocates in the host process.
+// These figures are for comparison within one run; they are never part of a
+// test's verdict. What they mean and what bounds them stands in
+// docs/performance.md.
 package bench

@@ -8,9 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -116,51 +114,4 @@ func manyTools(n int) []catalog.Tool {
 		}
 	}
 	return tools
-}
-
-// samples are the durations of one case.
-type samples struct {
-	name, goal string
-	d          []time.Duration
-}
-
-func (s *samples) quantile(q float64) time.Duration {
-	d := slices.Sorted(slices.Values(s.d))
-	return d[min(len(d)-1, int(q*float64(len(d))))]
-}
-
-// report adds the case to the table and its quantiles to the benchmark's line.
-func (s *samples) report(b *testing.B) {
-	b.Helper()
-	b.ReportMetric(float64(s.quantile(0.50).Nanoseconds())/1e6, "p50-ms")
-	b.ReportMetric(float64(s.quantile(0.99).Nanoseconds())/1e6, "p99-ms")
-	table.add(s)
-}
-
-// results is the table, one row per case: the run with the most samples counts.
-type results struct{ rows []*samples }
-
-var table results
-
-func (r *results) add(s *samples) {
-	for i, old := range r.rows {
-		if old.name == s.name {
-			if len(s.d) >= len(old.d) {
-				r.rows[i] = s
-			}
-			return
-		}
-	}
-	r.rows = append(r.rows, s)
-}
-
-func (r *results) print() {
-	if len(r.rows) == 0 {
-		return
-	}
-	fmt.Println("\n| case | n | p50 ms | p99 ms | goal |\n|---|---:|---:|---:|---|")
-	for _, s := range r.rows {
-		fmt.Printf("| %s | %d | %.3f | %.3f | %s |\n", s.name, len(s.d),
-			float64(s.quantile(0.50).Nanoseconds())/1e6, float64(s.quantile(0.99).Nanoseconds())/1e6, s.goal)
-	}
 }

@@ -1,0 +1,87 @@
+package bench_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+)
+
+// row is one line of the table. Of the runs of one case the one with the most
+// operations counts.
+type row struct {
+	name, goal string
+	n          int
+	value      string // in place of p50
+	p50, p99   time.Duration
+	allocs     string
+	than       string // the case whose p50 this one's is compared to
+}
+
+// results is the table.
+type results struct{ rows []*row }
+
+var table results
+
+func (r *results) find(name string) int {
+	return slices.IndexFunc(r.rows, func(x *row) bool { return x.name == name })
+}
+
+func (r *results) add(x *row) {
+	switch i := r.find(x.name); {
+	case i < 0:
+		r.rows = append(r.rows, x)
+	case x.n >= r.rows[i].n:
+		r.rows[i] = x
+	}
+}
+
+func (r *results) print() {
+	if len(r.rows) == 0 {
+		return
+	}
+	fmt.Printf("\n%s/%s, %d processors, %s\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	fmt.Println("| case | goal | p50 | p99 | allocations | n |\n|---|---|---:|---:|---:|---:|")
+	for _, x := range r.rows {
+		p50, p99 := x.value, ""
+		if p50 == "" {
+			p50, p99 = millis(x.p50), millis(x.p99)
+		}
+		if i := r.find(x.than); x.than != "" && i >= 0 {
+			p50 += fmt.Sprintf(" (%.2fx)", float64(x.p50)/float64(r.rows[i].p50))
+		}
+		fmt.Printf("| %s | %s | %s | %s | %s | %d |\n", x.name, x.goal, p50, p99, x.allocs, x.n)
+	}
+}
+
+func millis(d time.Duration) string { return fmt.Sprintf("%.3f ms", float64(d.Nanoseconds())/1e6) }
+
+// samples are the durations of one case's operations.
+type samples struct {
+	row
+	d     []time.Duration
+	start runtime.MemStats
+}
+
+// newSamples begins a case. Whatever follows counts.
+func newSamples(r row) *samples {
+	s := &samples{row: r}
+	runtime.ReadMemStats(&s.start)
+	return s
+}
+
+// report adds the case to the table and its quantiles to the benchmark's line.
+func (s *samples) report(b *testing.B) {
+	b.Helper()
+	var end runtime.MemStats
+	runtime.ReadMemStats(&end)
+	n := uint64(len(s.d))
+	s.n = len(s.d)
+	s.allocs = fmt.Sprintf("%d, %.1f KB", (end.Mallocs-s.start.Mallocs)/n, float64(end.TotalAlloc-s.start.TotalAlloc)/float64(n)/1024)
+	slices.Sort(s.d)
+	s.p50, s.p99 = s.d[s.n/2], s.d[min(s.n-1, s.n*99/100)]
+	b.ReportMetric(float64(s.p50.Nanoseconds())/1e6, "p50-ms")
+	b.ReportMetric(float64(s.p99.Nanoseconds())/1e6, "p99-ms")
+	table.add(&s.row)
+}
