@@ -6,6 +6,7 @@ GO       ?= go
 BIN      := bin
 PLUGINS  := issues calendar fictions
 FUZZTIME ?= 30s
+SOAKTIME ?= 5m
 
 # Tools run at a pinned version and are not part of go.mod.
 staticcheck := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -50,6 +51,10 @@ race: ## Run every test under the race detector (needs a C compiler)
 bench: build ## Measure the rows of the budget table
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/bench
 
+.PHONY: soak
+soak: ## Attack a host for SOAKTIME and look for what is left
+	$(GO) test -count=1 -v -tags soak -timeout 0 ./host/soak -soaktime $(SOAKTIME)
+
 .PHONY: hostile
 hostile: ## Run the hostile corpus and measure how late its programs stop
 	$(GO) test -count=1 -run TestCorpus ./guestrt/hostile
@@ -59,7 +64,7 @@ hostile: ## Run the hostile corpus and measure how late its programs stop
 fuzz: ## Run every fuzz target for FUZZTIME each
 	@for pkg in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x $$pkg || exit 1; \
 		done; \
 	done
 

@@ -1,6 +1,7 @@
 package hostile_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -24,7 +25,7 @@ func BenchmarkStops(b *testing.B) {
 			v := newVictims(b, endless)
 			l := lateness{name: fmt.Sprintf("%d at once", n)}
 			for b.Loop() {
-				l.late = append(l.late, stops(v, endless, n)...)
+				l.stops = append(l.stops, stops(v, endless, n)...)
 			}
 			b.ReportMetric(float64(l.quantile(0.50).Microseconds())/1000, "p50-ms")
 			b.ReportMetric(float64(l.quantile(0.99).Microseconds())/1000, "p99-ms")
@@ -34,19 +35,25 @@ func BenchmarkStops(b *testing.B) {
 	}
 }
 
+// stop says how late a program was stopped.
+type stop struct {
+	late    time.Duration
+	program string
+}
+
 // stops runs the programs, n at a time, and returns how late those were stopped
 // that timed out. One that was stopped early, with its own words, counts as zero.
-func stops(v victims, programs []hostile.Program, n int) []time.Duration {
+func stops(v victims, programs []hostile.Program, n int) []stop {
 	work := make(chan hostile.Program)
-	found := make(chan time.Duration)
+	found := make(chan stop)
 	for i := range n {
 		go func() {
 			for p := range work {
-				late := time.Duration(-1)
+				s := stop{late: -1, program: p.String()}
 				if r, took := v.attack(p, host.Session{SessionID: fmt.Sprint(i)}); r.Code == host.CodeTimeout {
-					late = max(took-deadline, 0)
+					s.late = max(took-deadline, 0)
 				}
-				found <- late
+				found <- s
 			}
 		}()
 	}
@@ -56,30 +63,35 @@ func stops(v victims, programs []hostile.Program, n int) []time.Duration {
 		}
 		close(work)
 	}()
-	var late []time.Duration
+	var all []stop
 	for range programs {
-		if d := <-found; d >= 0 {
-			late = append(late, d)
+		if s := <-found; s.late >= 0 {
+			all = append(all, s)
 		}
 	}
-	return late
+	return all
 }
 
 type lateness struct {
-	name string
-	late []time.Duration
+	name  string
+	stops []stop
 }
 
+func byLateness(a, b stop) int { return cmp.Compare(a.late, b.late) }
+
 func (l *lateness) quantile(q float64) time.Duration {
-	if len(l.late) == 0 {
+	if len(l.stops) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(l.late))
-	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+	slices.SortFunc(l.stops, byLateness)
+	return l.stops[min(len(l.stops)-1, int(q*float64(len(l.stops))))].late
 }
 
 func (l *lateness) print() {
 	ms := func(q float64) float64 { return float64(l.quantile(q).Microseconds()) / 1000 }
 	fmt.Printf("\nstopped after the deadline of %v, %s: n %d, p50 %.1f ms, p99 %.1f ms, max %.1f ms\n",
-		deadline, l.name, len(l.late), ms(0.50), ms(0.99), ms(1))
+		deadline, l.name, len(l.stops), ms(0.50), ms(0.99), ms(1))
+	for _, s := range l.stops[max(0, len(l.stops)-3):] {
+		fmt.Printf("  %.1f ms: %s\n", float64(s.late.Microseconds())/1000, s.program)
+	}
 }

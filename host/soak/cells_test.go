@@ -182,8 +182,9 @@ func unlessStruck(r *host.Result) string {
 	return show(r)
 }
 
-// struck reports whether the cell's worker was killed, before it was ready or
-// later.
+// struck reports whether the cell's worker was killed: while it ran, or before it
+// was ready, or just when the host wanted to look at it.
 func struck(r *host.Result) bool {
-	return (r.Reason == host.ReasonWorkerCrashed || r.Code == host.CodeUnavailable) && strings.Contains(r.Error, "killed by signal 9")
+	return r.Reason == host.ReasonWorkerCrashed && strings.Contains(r.Error, "killed by signal 9") ||
+		r.Code == host.CodeUnavailable && strings.Contains(r.Error, "guest worker")
 }

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/quoinhq/quoin/guestrt/hostile"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/hosttest"
@@ -36,15 +37,19 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// maxSuspended is how many runs of the soak's host may be suspended at a time.
-const maxSuspended = 64
+// The limits of the soak's host: how many runs may be suspended at a time, and the
+// heap of a guest, which is what most hostile programs expect.
+const (
+	maxSuspended = 64
+	memoryLimit  = hostile.DefaultMemory
+)
 
 // config is the host that is attacked. Its plugins and its store are in dir.
 func config(dir, guest string, tools ...catalog.Tool) (host.Config, error) {
 	store, err := runstore.OpenDir(filepath.Join(dir, "runs"))
 	return host.Config{
 		GuestPath:     guest,
-		Settings:      host.Settings{MemoryLimit: 32 << 20, MaxSuspended: maxSuspended},
+		Settings:      host.Settings{MemoryLimit: memoryLimit, MaxSuspended: maxSuspended},
 		PluginDir:     filepath.Join(dir, "plugins"),
 		PluginDataDir: filepath.Join(dir, "data"),
 		Tools:         append(tools, echo, nap, fail, big),

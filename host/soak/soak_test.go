@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	programs = slices.DeleteFunc(programs, func(p hostile.Program) bool { return p.MemoryLimit != memoryLimit })
 	before := settle(t, hosttest.Usage{})
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -51,6 +51,9 @@ func parseDrain(b []byte) (wire.Report, error) {
 	if err := json.Unmarshal(b, &d); err != nil {
 		return wire.Report{}, fmt.Errorf("the prelude's report: %w", err)
 	}
+	if d.Pending < 0 || d.Pending > math.MaxInt32 {
+		return wire.Report{}, fmt.Errorf("the prelude's report: %d pending calls", d.Pending)
+	}
 	r := wire.Report{Status: d.Status, Pending: d.Pending, TimerMillis: -1}
 	if d.Timer >= 0 {
 		r.TimerMillis = int64(min(math.Ceil(d.Timer), math.MaxInt32))
