@@ -67,6 +67,9 @@ func TestBadInput(t *testing.T) {
 		{"language", host.ExecInput{Code: "x", Language: "python"}, host.ReasonUnsupportedLanguage, "python"},
 		{"language switched off", host.ExecInput{Code: "x", Language: "typescript"}, host.ReasonUnsupportedLanguage, "disabled"},
 		{"syntax", host.ExecInput{Code: "return (1"}, host.ReasonSyntax, "SyntaxError"},
+		{"escape, another function", host.ExecInput{Code: "}, () => {"}, host.ReasonSyntax, "closes the function"},
+		{"escape, another program", host.ExecInput{Code: `}); text("out"); (async()=>{ return 5`}, host.ReasonSyntax, "closes the function"},
+		{"escape behind a comment", host.ExecInput{Code: "} /* ) */\n, async () => { return 6"}, host.ReasonSyntax, "closes the function"},
 		{"shell", host.ExecInput{Code: "ls -la"}, host.ReasonShell, "shell"},
 		{"import", host.ExecInput{Code: `import fs from "fs"; return 1`}, host.ReasonModuleAccess, "module"},
 		{"not UTF-8", host.ExecInput{Code: "return '\xff'"}, "", "UTF-8"},
@@ -83,6 +86,26 @@ func TestBadInput(t *testing.T) {
 				t.Error("dispatched is set, but nothing ran")
 			}
 		})
+	}
+}
+
+// TestBracesOfEveryKind: programs full of braces that close nothing of ours run.
+func TestBracesOfEveryKind(t *testing.T) {
+	h := start(t, host.Config{})
+	for code, want := range map[string]string{
+		"return [(() => { return 1 })(), { a: 1 }, (function () {})].length":                                       `3`,
+		"\"use strict\"; function f() { return 1 } function f() { return 2 } return [f(), () => {}].length":        `2`,
+		"async function g() { return 1 } async function g() { return 2 } return await g(), (() => { return 3 })()": `3`,
+		"const s = \"}, () => {\"; /* }) */ return `${[{}, {}].length}` + s":                                       `"2}, () => {"`,
+		"if (true) { } /x/.test(\"x\"); return ((a) => { return a }) (1) // })":                                    `1`,
+		"label: { break label } ; class A { m() {} }, [A]; return 1":                                               ``,
+	} {
+		r := exec(h, code)
+		if want == "" {
+			wantFailure(t, r, host.CodeInvalidInput, host.ReasonSyntax, host.PhaseInput)
+			continue
+		}
+		wantValue(t, r, want)
 	}
 }
 
@@ -116,6 +139,8 @@ func TestGuestErrors(t *testing.T) {
 	if !strings.Contains(r.Error, "nobody looks") {
 		t.Errorf("error %q hides the unhandled rejection", r.Error)
 	}
+	r = exec(h, `tools.call("nobody"); return 1`)
+	wantFailure(t, r, host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge)
 	r = exec(h, `await new Promise(() => {})`)
 	wantFailure(t, r, host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
 	if r.Error != "code mode promise is pending without host work" {

@@ -176,6 +176,10 @@ func (v *vm) start(c engine.Cell) *wire.GuestError {
 	if isException(code) {
 		return inputError(v.thrown())
 	}
+	if j.escapes(c.Source) {
+		j.free(code)
+		return escapeError()
+	}
 	cell := j.evalCompiled(code)
 	if isException(cell) {
 		return v.thrown()

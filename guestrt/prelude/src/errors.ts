@@ -102,8 +102,8 @@ function readText(holder: any, key: string, missing: string): string {
 }
 
 /**
- * The failure report of a thrown value, as JSON. In place of "exception" the
- * kind is "value_limit" if a value was too big to convert, and "call_failed" if
+ * The failure report of a thrown value, as JSON. In place of the kind given it
+ * is "value_limit" if a value was too big to convert, and "call_failed" if
  * the error is that of a failed call.
  */
 export function failureJSON(thrown: any, kind: string): string {
@@ -114,7 +114,7 @@ export function failureJSON(thrown: any, kind: string): string {
     name = readText(thrown, "name", "Error");
     message = readText(thrown, "message", "");
     stack = readText(thrown, "stack", "");
-    if (kind === "exception") kind = exceptionKind(thrown);
+    kind = exceptionKind(thrown) || kind;
   } else {
     message = thrownText(thrown);
   }
@@ -126,9 +126,10 @@ export function failureJSON(thrown: any, kind: string): string {
   );
 }
 
+/** What an error itself says of the kind; "" if nothing. */
 function exceptionKind(error: object): string {
   if (isLimitError(error)) return "value_limit";
-  return $.weakSetHas(callErrors, error) ? "call_failed" : "exception";
+  return $.weakSetHas(callErrors, error) ? "call_failed" : "";
 }
 
 function thrownText(thrown: any): string {
