@@ -18,6 +18,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(doomedKey); dir != "" {
+		log.Fatal(doomed(dir))
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if err := hosttest.Clean(); err != nil {
 			log.Print(err)
