@@ -73,7 +73,14 @@ func (e *ManifestError) Error() string {
 
 // ReadManifest reads and checks the manifest in dir.
 func ReadManifest(dir string) (Manifest, error) {
-	f, err := os.Open(filepath.Join(dir, ManifestName))
+	name := filepath.Join(dir, ManifestName)
+	// Opening a pipe in the manifest's place would wait for a writer.
+	if st, err := os.Stat(name); err != nil {
+		return Manifest{}, err
+	} else if !st.Mode().IsRegular() {
+		return Manifest{}, &ManifestError{Problem: "not a regular file", Fix: "put the manifest itself there"}
+	}
+	f, err := os.Open(name)
 	if err != nil {
 		return Manifest{}, err
 	}

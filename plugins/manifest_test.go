@@ -123,3 +123,15 @@ func TestDiscover(t *testing.T) {
 		t.Error("a missing directory was accepted")
 	}
 }
+
+// A manifest that is no regular file is refused without being opened.
+func TestManifestMustBeAFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ManifestName), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var refused *ManifestError
+	if _, err := ReadManifest(dir); !errors.As(err, &refused) || refused.Problem != "not a regular file" {
+		t.Errorf("ReadManifest: %v, want a refusal", err)
+	}
+}
