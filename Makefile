@@ -51,6 +51,10 @@ race: ## Run every test under the race detector (needs a C compiler)
 bench: build ## Measure the rows of the budget table
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/bench
 
+.PHONY: bench-peers
+bench-peers: ## Measure the guest engine beside quickjs-wasi (needs node and npm)
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./guestrt/bench/peers
+
 .PHONY: soak
 soak: ## Attack a host for SOAKTIME and look for what is left
 	$(GO) test -count=1 -v -tags soak -timeout 0 ./host/soak -soaktime $(SOAKTIME)
