@@ -99,7 +99,7 @@ func TestOutputLimitIsExact(t *testing.T) {
 // TestValueTooLarge: a small graph that unfolds to more values than one result may
 // have is stopped by the count, not by the clock.
 func TestValueTooLarge(t *testing.T) {
-	h := start(t, host.Config{})
+	h := start(t, host.Config{Settings: host.Settings{Timeout: time.Minute}})
 	r := exec(h, `let a = [0]; for (let i = 0; i < 25; i++) a = [a, a]; return a`)
 	wantFailure(t, r, host.CodeOutputLimit, "", host.PhaseGuest)
 }
