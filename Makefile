@@ -66,9 +66,12 @@ hostile: ## Run the hostile corpus and measure how late its programs stop
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each
-	@for pkg in $$($(GO) list ./...); do \
-		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x $$pkg || exit 1; \
+	@set -e; pkgs=$$($(GO) list ./...); \
+	for pkg in $$pkgs; do \
+		found=$$($(GO) test -list '^Fuzz' $$pkg) || { echo "$$found"; exit 1; }; \
+		for f in $$(echo "$$found" | grep '^Fuzz' || true); do \
+			echo "$$pkg $$f"; \
+			$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x $$pkg; \
 		done; \
 	done
 
