@@ -6,7 +6,8 @@ import "time"
 
 // How long and how much with the build tag soak.
 const (
-	defaultTime = 5 * time.Minute
-	manyCells   = 10_000
-	stormTime   = 30 * time.Second
+	defaultTime   = 5 * time.Minute
+	manyCells     = 10_000
+	manySuspended = 50_000
+	stormTime     = 30 * time.Second
 )
