@@ -90,7 +90,7 @@ func (p *Pool) Acquire(ctx context.Context, session string) (*Worker, error) {
 			return nil, err
 		}
 		if child == nil {
-			if child, err = p.start(ctx); err != nil {
+			if child, err = p.startAgain(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -100,6 +100,17 @@ func (p *Pool) Acquire(ctx context.Context, session string) (*Worker, error) {
 		}
 		return &Worker{pool: p, session: session, p: child}, nil
 	}
+}
+
+// startAgain starts a process, and another one if the first dies before it is
+// ready: somebody may have killed it, and no guest has run in it yet.
+func (p *Pool) startAgain(ctx context.Context) (*process, error) {
+	child, err := p.start(ctx)
+	if err == nil || ctx.Err() != nil || errors.Is(err, errClosed) {
+		return child, err
+	}
+	p.config.Logger.Warn("guest worker did not start; trying once more", "error", err)
+	return p.start(ctx)
 }
 
 // take finds a waiting process for the session; nil means there is none.
