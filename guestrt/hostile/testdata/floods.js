@@ -78,7 +78,7 @@ await new Promise((r) => setTimeout(r, 1))
 const f = () => { setTimeout(f, 0); setTimeout(f, 0) }
 f()
 await new Promise(() => {})
-//=> timeout | memory_limit_exceeded | internal_error
+//=> timeout | memory_limit_exceeded | internal_error | waiting
 
 //// an interval of nothing
 setInterval(() => {}, 0)
