@@ -106,29 +106,24 @@ func (r *run) pump() {
 func (r *run) launch(c *call) {
 	if err := r.beforeDispatch(); err != nil {
 		e := rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%v).", err)
-		r.settle(c, nil, e, true)
+		r.settle(c, nil, e)
 		r.h.calls.leave()
 		return
 	}
 	r.perform(c)
 }
 
-// settle records the outcome of a call and wakes the driver.
-func (r *run) settle(c *call, value json.RawMessage, err *callError, slot bool) {
+// settle records the outcome of a tool call, frees its slot and wakes the driver.
+func (r *run) settle(c *call, value json.RawMessage, err *callError) {
 	r.mu.Lock()
 	r.settleLocked(c, value, err)
-	if slot {
-		r.inFlight--
-		r.pump()
-	}
+	r.inFlight--
+	r.pump()
 	stored := !r.live && !r.ended
-	done := stored && !r.active && r.inFlight == 0
 	r.mu.Unlock()
 	if stored {
 		r.journal()
-	}
-	if done {
-		r.dropClaim()
+		r.dropIdleClaim()
 	}
 	r.notify()
 }

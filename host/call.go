@@ -84,7 +84,7 @@ func (r *run) perform(c *call) {
 	if r.h.cfg.Observe != nil {
 		r.h.cfg.Observe(ev)
 	}
-	r.settle(c, value, err, true)
+	r.settle(c, value, err)
 }
 
 // guarded is dispatch with a panic of an embedder's tool turned into a rejection.

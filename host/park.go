@@ -53,7 +53,6 @@ func (r *run) park(image []byte) *failure {
 	r.counters.WallMicros += time.Since(r.started).Microseconds()
 	r.started = time.Now() // what came before is counted
 	rec := r.storedLocked(image, time.Now().Add(ttl))
-	busy := r.inFlight > 0
 	r.mu.Unlock()
 	if err := r.h.store.Put(r.background(), rec, int(r.h.settings.MaxSuspended)); err != nil {
 		r.mu.Lock()
@@ -65,9 +64,7 @@ func (r *run) park(image []byte) *failure {
 	r.mu.Lock()
 	r.expiry = time.AfterFunc(ttl, r.expire)
 	r.mu.Unlock()
-	if !busy {
-		r.dropClaim()
-	}
+	r.dropIdleClaim()
 	return nil
 }
 

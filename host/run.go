@@ -149,13 +149,28 @@ func (r *run) abortIfActive(cause error) {
 	}
 }
 
+// dropClaim lets other processes have the run.
 func (r *run) dropClaim() {
 	r.mu.Lock()
-	c := r.claim
-	r.claim = nil
-	r.mu.Unlock()
-	if c != nil {
-		c.Release()
+	defer r.mu.Unlock()
+	r.dropClaimLocked()
+}
+
+// dropIdleClaim is dropClaim unless this process drives the run or has calls of
+// it in flight. Both are decided in one step with the release: whoever activates
+// the run afterwards finds the claim free, and before, finds it held.
+func (r *run) dropIdleClaim() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.active && r.inFlight == 0 {
+		r.dropClaimLocked()
+	}
+}
+
+func (r *run) dropClaimLocked() {
+	if r.claim != nil {
+		r.claim.Release()
+		r.claim = nil
 	}
 }
 

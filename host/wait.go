@@ -100,12 +100,9 @@ func (r *run) reactivate(s Session) (claimed bool, _ *failure) {
 func (r *run) stayParked() {
 	r.mu.Lock()
 	r.active = false
-	idle := r.inFlight == 0
 	r.expiry.Reset(r.h.settings.SnapshotTTL)
 	r.mu.Unlock()
-	if idle {
-		r.dropClaim()
-	}
+	r.dropIdleClaim()
 }
 
 // activate makes the caller the run's driver, once the run is parked.
