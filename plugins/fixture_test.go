@@ -122,7 +122,7 @@ func fixture(id string) *sdk.Plugin {
 			return textOut{}, err
 		}
 		<-ctx.Done()
-		return textOut{}, os.WriteFile("cancelled", nil, 0o600)
+		return textOut{}, errors.Join(os.WriteFile("cancelled", nil, 0o600), ctx.Err())
 	})
 	add("freeze", func(context.Context, *sdk.Call, textIn) (textOut, error) {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
