@@ -65,10 +65,13 @@ func parseDrain(b []byte) (wire.Report, error) {
 		}
 		r.Output = append(r.Output, out)
 	}
-	for _, q := range d.Requests {
+	for i, q := range d.Requests {
 		req, err := parseRequest(q)
 		if err != nil {
 			return wire.Report{}, err
+		}
+		if i > 0 && req.ID <= r.Requests[i-1].ID {
+			return wire.Report{}, fmt.Errorf("the prelude's report: request %d follows request %d", req.ID, r.Requests[i-1].ID)
 		}
 		r.Requests = append(r.Requests, req)
 	}

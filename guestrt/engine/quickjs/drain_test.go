@@ -52,6 +52,7 @@ func TestParseDrainRefuses(t *testing.T) {
 	for _, in := range []string{
 		``, `1`, `{"s":7}`, `{"s":2}`, `{"o":[["text"]]}`, `{"o":[["html","x"]]}`, `{"o":[[1,2]]}`, `{"r":[[]]}`, `{"r":[[1]]}`,
 		`{"r":[[-1,"call","a",{}]]}`, `{"r":[[1,"fork","a",{}]]}`, `{"r":[[1,"call","a"]]}`, `{"r":[[1,"call",2,{}]]}`, `{"r":[[1,"namespace","a",1,[]]]}`,
+		`{"r":[[2,"yield",null],[2,"yield",null]]}`, `{"r":[[2,"yield",null],[1,"yield",null]]}`,
 	} {
 		if r, err := parseDrain([]byte(in)); err == nil {
 			t.Errorf("%s: %+v", in, r)
