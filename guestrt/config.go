@@ -15,6 +15,10 @@ type Config struct {
 	// Prepared is how many warm processes wait for a session, and how many
 	// used ones wait for theirs to come back. Defaults to 2.
 	Prepared int
+	// MaxPrepared bounds the warm processes under load: whenever somebody finds
+	// none, the pool keeps one more ready for a minute. Defaults to four times
+	// Prepared.
+	MaxPrepared int
 	// Isolation says what happens where the system lacks layers of the sandbox.
 	// Defaults to IsolationRequired.
 	Isolation Isolation
@@ -35,6 +39,10 @@ func (c Config) filled() Config {
 	if c.Prepared <= 0 {
 		c.Prepared = defaultPrepared
 	}
+	if c.MaxPrepared <= 0 {
+		c.MaxPrepared = 4 * c.Prepared
+	}
+	c.MaxPrepared = max(c.MaxPrepared, c.Prepared)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

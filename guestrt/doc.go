@@ -21,7 +21,8 @@
 // A process serves one session only. When its lease ends cleanly (no failed
 // report, no Ending) it forgets its guest and waits for the next lease of the
 // same session, up to Config.Prepared processes in all; otherwise it is killed.
-// Close ends every process and returns when all are reaped. Should the host
+// Warm processes are started in the background, Config.Prepared of them and more
+// while there is demand. Close ends every process and returns when all are reaped. Should the host
 // process die by force, the kernel kills its workers.
 //
 // # Time
@@ -33,7 +34,8 @@
 //
 // # Concurrency
 //
-// A Pool is safe for concurrent use. The calls of one Worker are serialised;
+// A Pool is safe for concurrent use; Acquire and Release take no lock of the pool
+// when a process is there or has a place. The calls of one Worker are serialised;
 // Kill may be called at any time and interrupts the call in flight. FileFunc
 // runs on the goroutine of the call that the guest is in.
 //

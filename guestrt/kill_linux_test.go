@@ -165,9 +165,7 @@ func TestAWorkerKilledFromOutside(t *testing.T) {
 
 func TestAWarmWorkerThatDiedIsNotLent(t *testing.T) {
 	p := newPool(t, Config{Prepared: 1})
-	p.mu.Lock()
-	warm := p.warm[0]
-	p.mu.Unlock()
+	warm := p.stock.ready[0].Load()
 	if err := warm.os.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -134,9 +134,7 @@ func Inspect(ctx context.Context, c Config) (*Inspection, error) {
 		in.Err, in.Layers = err, sandbox.Unsealed("no worker starts")
 		return in, nil
 	}
-	p.mu.Lock()
-	ready := p.warm[0].ready
-	p.mu.Unlock()
+	ready := p.stock.ready.take(anyOf).ready
 	in.EngineID, in.Layers = ready.EngineID, ready.Layers
 	return in, p.Close()
 }

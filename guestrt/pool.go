@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
@@ -29,13 +30,14 @@ type Pool struct {
 	cancel context.CancelFunc
 	launch launch // fixed when NewPool returns
 
-	mu       sync.Mutex
-	closed   bool
-	warm     []*process            // never used
-	kept     []*lodger             // used, each waits for its session; oldest first
+	closed atomic.Bool
+	stock  stock
+	kept   shelf[lodger] // used, each waits for its session
+	seats  atomic.Uint64 // counts lodgers
+
+	mu       sync.Mutex            // guards what follows, and closing
 	live     map[*process]struct{} // every process that is not known to be reaped
 	starting sync.WaitGroup        // starts in flight, warm or on demand
-	refills  int                   // background starts in flight
 }
 
 // lodger is a process that waits for its session to come back. Its answer to
@@ -43,6 +45,7 @@ type Pool struct {
 type lodger struct {
 	session string
 	p       *process
+	seat    uint64 // ascends in the order of their coming
 }
 
 // NewPool finds the guest executable, proves that it works by starting one
@@ -59,7 +62,12 @@ func NewPool(ctx context.Context, c Config) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{config: c, guest: b, spawn: newSpawner(), live: map[*process]struct{}{}}
+	p := &Pool{
+		config: c, guest: b, spawn: newSpawner(),
+		stock: newStock(c.Prepared, c.MaxPrepared),
+		kept:  newShelf[lodger](c.Prepared),
+		live:  map[*process]struct{}{},
+	}
 	p.launch = launch{isolation: c.Isolation, groups: findGroups()}
 	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	first, err := p.startFirst(ctx)
@@ -69,9 +77,7 @@ func NewPool(ctx context.Context, c Config) (*Pool, error) {
 		}
 		return nil, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.warm = append(p.warm, first)
+	p.giveBack(first)
 	p.refill()
 	return p, nil
 }
@@ -113,26 +119,18 @@ func (p *Pool) startAgain(ctx context.Context) (*process, error) {
 	return p.start(ctx)
 }
 
-// take finds a waiting process for the session; nil means there is none.
+// take finds a waiting process for the session; nil means there is none. It
+// takes no lock.
 func (p *Pool) take(session string) (child *process, used bool, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
+	if p.closed.Load() {
 		return nil, false, errClosed
 	}
 	if session != "" {
-		for i, l := range p.kept {
-			if l.session == session {
-				p.kept = append(p.kept[:i], p.kept[i+1:]...)
-				return l.p, true, nil
-			}
+		if l := p.kept.take(func(l *lodger) bool { return l.session == session }); l != nil {
+			return l.p, true, nil
 		}
 	}
-	if n := len(p.warm); n > 0 {
-		child, p.warm = p.warm[n-1], p.warm[:n-1]
-	}
-	p.refill()
-	return child, false, nil
+	return p.takeWarm(), false, nil
 }
 
 // Release ends a lease. A worker that did nothing wrong waits for its session
@@ -155,40 +153,32 @@ func (p *Pool) Release(w *Worker) {
 	case clean && !w.used:
 		p.giveBack(w.p)
 	case clean && w.session != "" && w.p.conn.Send(&wire.Reset{}) == nil:
-		p.keep(&lodger{session: w.session, p: w.p})
+		p.keep(&lodger{session: w.session, p: w.p, seat: p.seats.Add(1)})
 	default:
 		p.drop(w.p)
-	}
-}
-
-// giveBack returns a process that was never used.
-func (p *Pool) giveBack(child *process) {
-	p.mu.Lock()
-	room := !p.closed && len(p.warm) < p.config.Prepared
-	if room {
-		p.warm = append(p.warm, child)
-	}
-	p.mu.Unlock()
-	if !room {
-		p.drop(child)
 	}
 }
 
 // keep lets a process wait for its session, in place of the one that has waited
 // longest if there are too many.
 func (p *Pool) keep(l *lodger) {
-	p.mu.Lock()
-	evicted := l
-	if !p.closed {
-		p.kept = append(p.kept, l)
-		evicted = nil
-		if len(p.kept) > p.config.Prepared {
-			evicted, p.kept = p.kept[0], p.kept[1:]
-		}
-	}
-	p.mu.Unlock()
-	if evicted != nil {
+	longer := func(a, b *lodger) bool { return a.seat < b.seat }
+	if evicted := p.kept.evict(l, longer); evicted != nil {
 		p.drop(evicted.p)
+	}
+	if p.closed.Load() {
+		p.clear()
+	}
+}
+
+// clear ends every process that waits. A pool that closes calls it, and whoever
+// puts a process onto a shelf and then finds the pool closed.
+func (p *Pool) clear() {
+	for child := p.stock.ready.take(anyOf); child != nil; child = p.stock.ready.take(anyOf) {
+		p.drop(child)
+	}
+	for l := p.kept.take(anyOf); l != nil; l = p.kept.take(anyOf) {
+		p.drop(l.p)
 	}
 }
 
@@ -198,7 +188,7 @@ func (p *Pool) drop(child *process) { child.kill(aborted("the guest worker is no
 // start starts a process and accounts for it until it is reaped.
 func (p *Pool) start(ctx context.Context) (*process, error) {
 	p.mu.Lock()
-	if p.closed {
+	if p.closed.Load() {
 		p.mu.Unlock()
 		return nil, errClosed
 	}
@@ -215,7 +205,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	}
 	p.mu.Lock()
 	p.live[child] = struct{}{}
-	closed := p.closed
+	closed := p.closed.Load()
 	p.mu.Unlock()
 	go func() {
 		<-child.gone
@@ -230,39 +220,16 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	return child, nil
 }
 
-// refill starts what is missing of the warm processes in the background. A
-// start that fails is not repeated before the next Acquire, which will then meet
-// the failure itself. The caller holds mu.
-func (p *Pool) refill() {
-	for !p.closed && len(p.warm)+p.refills < p.config.Prepared {
-		p.refills++
-		go func() {
-			child, err := p.start(p.ctx)
-			p.mu.Lock()
-			p.refills--
-			p.mu.Unlock()
-			if err != nil {
-				if !errors.Is(err, errClosed) {
-					p.config.Logger.Error("guest worker cannot be started", "error", err)
-				}
-				return
-			}
-			p.giveBack(child)
-		}()
-	}
-}
-
 // Close ends every worker, also those that are lent, and returns when all of
 // them are reaped. Calls in flight end with code aborted.
 func (p *Pool) Close() error {
 	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
+	again := p.closed.Swap(true)
+	p.mu.Unlock()
+	if again {
 		return nil
 	}
-	p.closed = true
-	p.warm, p.kept = nil, nil
-	p.mu.Unlock()
+	p.clear()
 	p.cancel()
 	p.starting.Wait()
 	for _, child := range p.children() {

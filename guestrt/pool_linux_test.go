@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
@@ -66,13 +65,9 @@ func TestAnUnusedWorkerGoesBackToThePool(t *testing.T) {
 	p := newPool(t, Config{Prepared: 1})
 	w := acquire(t, p, "a")
 	// Room for one more, whatever the refill has done meanwhile.
-	p.mu.Lock()
-	p.config.Prepared = 3
-	p.mu.Unlock()
+	p.stock.surge.Add(2)
 	p.Release(w)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !w.p.alive() || !slices.Contains(p.warm, w.p) {
+	if !w.p.alive() || p.stock.ready.take(func(c *process) bool { return c == w.p }) == nil {
 		t.Error("an unused worker is thrown away")
 	}
 }
@@ -88,9 +83,12 @@ func TestUsedWorkersThatWaitAreBounded(t *testing.T) {
 		start(t, w, js("return 1"), nil)
 		p.Release(w)
 	}
-	p.mu.Lock()
-	kept := len(p.kept)
-	p.mu.Unlock()
+	kept := 0
+	for i := range p.kept {
+		if p.kept[i].Load() != nil {
+			kept++
+		}
+	}
 	if kept != 2 {
 		t.Errorf("%d used workers wait", kept)
 	}

@@ -29,7 +29,8 @@ type Config struct {
 	// running executable, else the running executable itself if it called
 	// guestserver.ServeIfWorker.
 	GuestPath string
-	// PreparedWorkers is how many guest workers are kept ready. Defaults to 2.
+	// PreparedWorkers is how many guest workers are kept ready; under load, up to
+	// four times as many. Defaults to 2.
 	PreparedWorkers int
 	// MaxWorkers bounds the guest workers that run cells at one moment; further
 	// cells wait for one. Cells that wait for tools for long take none. Defaults
