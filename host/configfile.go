@@ -115,7 +115,7 @@ func (r *fileReader) object(name string, v any, fields map[string]func(string, a
 	}
 }
 
-func sortedKeys(m map[string]any) []string {
+func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)

@@ -22,20 +22,29 @@ type ExecInput struct {
 	Timeout time.Duration
 }
 
-// source returns the program and its language, or what is wrong with them.
-func (in ExecInput) source(s Settings) (code, language string, _ *failure) {
+// program returns the program, which may stand in either of two fields.
+func (in ExecInput) program() (code string, _ *failure) {
 	code = in.Code
 	if strings.TrimSpace(in.Command) != "" {
 		if strings.TrimSpace(code) != "" && code != in.Command {
-			return "", "", failf(CodeInvalidInput, "", PhaseInput, "code and command differ. Give the program in code alone.")
+			return "", failf(CodeInvalidInput, "", PhaseInput, "code and command differ. Give the program in code alone.")
 		}
 		code = in.Command
 	}
 	if strings.TrimSpace(code) == "" {
-		return "", "", failf(CodeInvalidInput, "", PhaseInput, "code is empty. Give a JavaScript or TypeScript program that returns its result.")
+		return "", failf(CodeInvalidInput, "", PhaseInput, "code is missing or empty. %s", execUsage)
 	}
 	if !utf8.ValidString(code) {
-		return "", "", failf(CodeInvalidInput, "", PhaseInput, "code is not UTF-8 text. Give the program as UTF-8.")
+		return "", failf(CodeInvalidInput, "", PhaseInput, "code is not UTF-8 text. Give the program as UTF-8.")
+	}
+	return code, nil
+}
+
+// source returns the program and its language, or what is wrong with them.
+func (in ExecInput) source(s Settings) (code, language string, _ *failure) {
+	code, f := in.program()
+	if f != nil {
+		return "", "", f
 	}
 	language = in.Language
 	if language == "" {
