@@ -28,6 +28,9 @@ func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
 	case fileTools:
 		return r.view.catalog.SafeNamesJSON(), true
 	}
+	if strings.HasPrefix(path, prefixAPI) {
+		return r.view.declarations.file(path)
+	}
 	id, ok := strings.CutPrefix(path, prefixScope)
 	if !ok {
 		return nil, false

@@ -15,9 +15,17 @@ import (
 // view is what cells can reach at one moment: the catalog and the namespaces it
 // makes visible. It is immutable; a change of plugins makes a new one.
 type view struct {
-	catalog    *catalog.Catalog
-	namespaces []namespaces.Registration
-	sources    map[string]int // tools by source, for telemetry
+	catalog      *catalog.Catalog
+	namespaces   []namespaces.Registration
+	sources      map[string]int // tools by source, for telemetry
+	declarations *declarations  // what API.list and API.read serve
+}
+
+// newView returns what c makes visible.
+func (h *Host) newView(c *catalog.Catalog) *view {
+	v := &view{catalog: c, namespaces: h.registry.Visible(c), sources: countSources(c)}
+	v.declarations = newDeclarations(v.declare)
+	return v
 }
 
 // namespace returns the visible namespace of that id.
@@ -87,7 +95,7 @@ func (h *Host) refresh() error {
 	if err != nil {
 		return err
 	}
-	h.view.Store(&view{catalog: c, namespaces: h.registry.Visible(c), sources: countSources(c)})
+	h.view.Store(h.newView(c))
 	// A cell's first search must not wait until a large catalog is indexed.
 	h.background.Go(func() { c.Search("tool", 1) })
 	return nil

@@ -1,0 +1,94 @@
+package host
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// The virtual files behind the global API: one index, and one file for each
+// declaration.
+const (
+	prefixAPI    = "api/"
+	fileAPIIndex = prefixAPI + "index.json"
+)
+
+// declaration is one read-only file that guests find with API.list and read
+// with API.read. The guest's own guest.d.ts is not among them: the prelude
+// brings it along.
+type declaration struct {
+	// path is relative, of segments that are neither empty nor "." nor "..", and
+	// unique in its view, such as "tools/list_issues.d.ts".
+	path string
+	// description says in one line what is in the file.
+	description string
+	// render makes the text, UTF-8 that passes the TypeScript compiler. It is
+	// called at most once, when somebody first reads the file or lists files.
+	render func() []byte
+}
+
+// declarations are the files of one view, safe for concurrent use. Nothing is
+// made before somebody asks for it.
+type declarations struct {
+	files func() map[string]*declaration
+	index func() []byte
+}
+
+// newDeclarations returns the files that make names.
+func newDeclarations(make func() []declaration) *declarations {
+	d := &declarations{}
+	d.files = sync.OnceValue(func() map[string]*declaration { return byPath(make()) })
+	d.index = sync.OnceValue(d.makeIndex)
+	return d
+}
+
+func byPath(list []declaration) map[string]*declaration {
+	files := make(map[string]*declaration, len(list))
+	for i := range list {
+		list[i].render = sync.OnceValue(list[i].render)
+		files[list[i].path] = &list[i]
+	}
+	return files
+}
+
+// file serves the virtual files under api/.
+func (d *declarations) file(path string) (data []byte, found bool) {
+	if path == fileAPIIndex {
+		return d.index(), true
+	}
+	path, ok := strings.CutPrefix(path, prefixAPI)
+	if !ok {
+		return nil, false
+	}
+	f, ok := d.files()[path]
+	if !ok {
+		return nil, false
+	}
+	return f.render(), true
+}
+
+// makeIndex lists the files, by path.
+func (d *declarations) makeIndex() []byte {
+	type entry struct {
+		Path        string `json:"path"`
+		Description string `json:"description"`
+		Bytes       int    `json:"bytes"` // of UTF-8
+	}
+	list := []entry{}
+	for _, f := range d.files() {
+		list = append(list, entry{f.path, f.description, len(f.render())})
+	}
+	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.Path, b.Path) })
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic("host: strings and numbers cannot be encoded: " + err.Error()) // they always can
+	}
+	return b
+}
+
+// declare names the files of a view. Each kind of file has its own function.
+func (v *view) declare() []declaration {
+	var list []declaration
+	return list
+}
