@@ -63,6 +63,8 @@ var mayImport = map[string][]string{
 	"host/catalog":          {"!"},
 	"host/runstore":         {"!"},
 	"host/trajectory":       {"!"},
+	"host/redact":           {"!"},
+	"host/debuglog":         {"host/redact"},
 	"examples/plugins":      {"sdk"},
 	"examples/plugins/rude": {"sdk", "plugins/protocol"},
 	"examples/demo":         {"host"},

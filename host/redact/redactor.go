@@ -1,0 +1,188 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Mask stands in the place of a secret.
+const Mask = "[redacted]"
+
+const (
+	defaultMaxBytes = 4 << 10
+	// maxDocument bounds the documents that are looked through, in bytes.
+	maxDocument = 4 << 20
+	// maxNested bounds how deep JSON inside strings of JSON is followed.
+	maxNested = 4
+)
+
+// Redactor says what is hidden and how much is kept. The zero value is ready.
+type Redactor struct {
+	// Keys are more names of properties that hold secrets, beside the built-in
+	// ones. Case and separators do not count: "vaultPin" is "vault_pin".
+	Keys []string
+	// MaxBytes bounds each body that is kept, in bytes. Defaults to 4 KiB. What is
+	// longer becomes {"truncated": true, "omittedBytes": n, "prefix": "…"}.
+	MaxBytes int
+}
+
+// JSON returns doc without its secrets, as compact JSON of at most MaxBytes (but
+// never less than a marker of some 60 bytes). The schema, which may be empty, is
+// the JSON Schema of doc.
+func (r Redactor) JSON(doc, schema json.RawMessage) json.RawMessage {
+	if len(doc) == 0 {
+		return nil
+	}
+	if len(doc) > maxDocument {
+		return marker(len(doc), "")
+	}
+	v, err := decode(doc)
+	if err != nil {
+		return quoted(fmt.Sprintf("[not JSON: %d bytes]", len(doc)))
+	}
+	return r.capped(encode(r.walk(v, rootOf(schema), 0)))
+}
+
+// Text returns s without the credentials it can recognise, at most MaxBytes of
+// it, whole characters only.
+func (r Redactor) Text(s string) string {
+	limit := r.limit()
+	if len(s) > maxDocument {
+		s = prefix(s, maxDocument)
+	}
+	s = maskText(strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) <= limit {
+		return s
+	}
+	kept := prefix(s, limit)
+	return fmt.Sprintf("%s [%d bytes omitted]", kept, len(s)-len(kept))
+}
+
+func (r Redactor) limit() int {
+	if r.MaxBytes > 0 {
+		return r.MaxBytes
+	}
+	return defaultMaxBytes
+}
+
+// capped replaces a document beyond the limit by a marker with as long a prefix
+// as fits.
+func (r Redactor) capped(doc json.RawMessage) json.RawMessage {
+	limit := r.limit()
+	if len(doc) <= limit {
+		return doc
+	}
+	for room := limit; room > 0; room /= 2 {
+		kept := prefix(string(doc), room)
+		if m := marker(len(doc)-len(kept), kept); len(m) <= limit {
+			return m
+		}
+	}
+	return marker(len(doc), "")
+}
+
+func marker(omitted int, prefix string) json.RawMessage {
+	return encode(struct {
+		Truncated bool   `json:"truncated"`
+		Omitted   int    `json:"omittedBytes"`
+		Prefix    string `json:"prefix,omitempty"`
+	}{true, omitted, prefix})
+}
+
+func prefix(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// walk returns v without its secrets. nested counts how many strings of JSON v is
+// inside of.
+func (r Redactor) walk(v any, s schemas, nested int) any {
+	if v == nil {
+		return nil
+	}
+	if s.secret() {
+		return Mask
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return r.object(v, s, nested)
+	case []any:
+		for i, item := range v {
+			v[i] = r.walk(item, s.item(i), nested)
+		}
+		return v
+	case string:
+		return r.text(v, nested)
+	default:
+		return v
+	}
+}
+
+func (r Redactor) object(v map[string]any, s schemas, nested int) any {
+	labelled := r.labelled(v)
+	for name, value := range v {
+		_, flag := value.(bool)
+		switch {
+		case value == nil:
+		case !flag && r.secretName(name, value), labelled && name == "value":
+			v[name] = Mask
+		default:
+			v[name] = r.walk(value, s.property(name), nested)
+		}
+	}
+	return v
+}
+
+// labelled reports whether v is of the form {"name": "Authorization", "value": …},
+// as lists of headers and variables have it.
+func (r Redactor) labelled(v map[string]any) bool {
+	for _, label := range []string{"name", "key", "header"} {
+		if name, ok := v[label].(string); ok && r.secretName(name, v["value"]) {
+			return true
+		}
+	}
+	return false
+}
+
+// text redacts a string, as JSON if it is some.
+func (r Redactor) text(s string, nested int) string {
+	if trimmed := strings.TrimSpace(s); nested < maxNested && len(trimmed) > 1 && (trimmed[0] == '{' || trimmed[0] == '[') {
+		if v, err := decode([]byte(trimmed)); err == nil {
+			return string(encode(r.walk(v, schemas{}, nested+1)))
+		}
+	}
+	return maskText(s)
+}
+
+func decode(doc []byte) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if d.More() {
+		return nil, fmt.Errorf("more than one document")
+	}
+	return v, nil
+}
+
+// encode is json.Marshal of what cannot fail, without escapes for HTML.
+func encode(v any) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return quoted("[not encodable]")
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+func quoted(s string) json.RawMessage { return json.RawMessage(`"` + s + `"`) }

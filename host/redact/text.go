@@ -1,0 +1,27 @@
+package redact
+
+import "regexp"
+
+// Shapes of credentials inside text. Each pattern keeps its first group and hides
+// the rest of the match.
+var shapes = []*regexp.Regexp{
+	regexp.MustCompile(`(-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----)[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`),
+	regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`),
+	regexp.MustCompile(`()\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*`),
+	regexp.MustCompile(`()\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}`),
+	regexp.MustCompile(`()\bgh[opsur]_[A-Za-z0-9]{16,}`),
+	regexp.MustCompile(`()\bgithub_pat_[A-Za-z0-9_]{16,}`),
+	regexp.MustCompile(`()\bxox[abeoprs]-[A-Za-z0-9-]{8,}`),
+	regexp.MustCompile(`()\b(?:AKIA|ASIA)[A-Z0-9]{12,}`),
+	regexp.MustCompile(`()\bAIza[A-Za-z0-9_-]{30,}`),
+	regexp.MustCompile(`(\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@"']*:)[^\s/@"']+(@)`),
+	regexp.MustCompile(`(?i)(\b[a-z0-9_-]{0,40}(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|token)["'` + "`" + `]?\s{0,4}[=:]\s{0,4}["'` + "`" + `]?)[^\s"'` + "`" + `,;&(){}[\]]{3,}`),
+}
+
+// maskText hides the credentials it can recognise.
+func maskText(s string) string {
+	for _, re := range shapes {
+		s = re.ReplaceAllString(s, "${1}"+Mask+"${2}")
+	}
+	return s
+}
