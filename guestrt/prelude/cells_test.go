@@ -221,7 +221,7 @@ func (c *cell) checkEnd(t *testing.T, got outcome) {
 func requestText(t *testing.T, q wire.Request) string {
 	t.Helper()
 	fields := []any{q.Method, q.Target}
-	if q.Method == wire.MethodNamespace {
+	if q.Method == wire.MethodNamespace || q.Method == wire.MethodMCP {
 		fields = append(fields, q.Path)
 	}
 	if q.Args != nil {

@@ -27,8 +27,9 @@
 // Values leave by the rules of JSON.stringify, widened for what models write:
 // BigInt becomes a decimal string, Map an array of pairs, Set and binary data
 // arrays, Error {name, message}, RegExp its source text, a cycle "[Circular]".
-// The files named native.file("catalog.json"), "tools.json" and
-// "namespaces/<id>.json" are each read once, when a guest first needs them.
+// The files named native.file("catalog.json"), "tools.json", "namespaces/<id>.json",
+// "mcp.json" and "mcp/<server>.json" are each read once, when a guest first needs
+// them; those behind $api of an MCP server at each call of it.
 //
 // # Order and blocking
 //

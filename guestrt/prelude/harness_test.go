@@ -42,8 +42,17 @@ var hostFiles = map[string]string{
 		`"labels":{"kind":"array","items":[{"kind":"value","value":"bug"},{"kind":"object","entries":{"run":{"kind":"call"}}}]},` +
 		`"admin":{"kind":"object","entries":{"close":{"kind":"call"},"__proto__":{"kind":"value","value":1}}},` +
 		`"config":{"kind":"value","value":{"deep":{"list":[1,{"x":2}]}}},"nothing":{"kind":"value","value":null}}}`,
-	"namespaces/ping.json":   `{"kind":"call"}`,
-	"namespaces/broken.json": `{"error":{"message":"the plugin is gone","code":"plugin_unavailable"}}`,
+	"namespaces/ping.json": `{"kind":"call"}`,
+	"mcp.json":             `{"servers":[{"identifier":"gitHub","serverName":"git-hub"},{"identifier":"idle","serverName":"idle"}]}`,
+	"mcp/gitHub.json": `{"tools":[{"identifier":"createIssue","name":"create-issue"},{"identifier":"then2","name":"then"},` +
+		`{"identifier":"resources.list","name":"resources_list","operation":"resources_list"},` +
+		`{"identifier":"prompts.get","name":"prompts_get","operation":"prompts_get"}]}`,
+	"mcp/gitHub/api.json": `{"tools":[{"method":"createIssue","path":"createIssue","mcpTool":"create-issue","description":"Creates"},` +
+		`{"method":"list","path":"resources.list","mcpTool":"resources_list","operation":"resources_list","description":"Lists"}]}`,
+	"mcp/gitHub/createIssue.d.ts": "declare one",
+	"mcp/gitHub/createIssue.json": `{"input":{"type":"object"}}`,
+	"api/mcp/gitHub.d.ts":         "declare all",
+	"namespaces/broken.json":      `{"error":{"message":"the plugin is gone","code":"plugin_unavailable"}}`,
 }
 
 const hostNamespaces = `[["Issues","issues"],["Ping","ping"],["Broken","broken"],["Missing","missing"]]`
@@ -197,7 +206,7 @@ func (g *plain) request(q []json.RawMessage) (r wire.Request) {
 	switch r.Method {
 	case wire.MethodCall, wire.MethodSearch:
 		r.Args = q[3]
-	case wire.MethodNamespace:
+	case wire.MethodNamespace, wire.MethodMCP:
 		into(3, &r.Path)
 		r.Args = q[4]
 	}

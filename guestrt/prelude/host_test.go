@@ -72,7 +72,7 @@ func answer(t *testing.T, q wire.Request) wire.Settlement {
 		return ok(map[string]any{"query": q.Target, "options": json.RawMessage(q.Args)})
 	case wire.MethodDescribe:
 		return ok(map[string]any{"id": q.Target})
-	case wire.MethodNamespace:
+	case wire.MethodNamespace, wire.MethodMCP:
 		return ok(map[string]any{"ns": q.Target, "path": q.Path, "args": json.RawMessage(q.Args)})
 	case wire.MethodYield:
 		return ok(nil)

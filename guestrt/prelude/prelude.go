@@ -15,7 +15,7 @@ var JS string
 // namespace may take one of these names. The slice is the caller's.
 func Reserved() []string {
 	return []string{
-		"ALL_TOOLS", "clearInterval", "clearTimeout", "console", "json", "namespaces", "queueMicrotask",
+		"ALL_TOOLS", "MCP", "clearInterval", "clearTimeout", "console", "json", "namespaces", "queueMicrotask",
 		"setInterval", "setTimeout", "text", "tools", "yield_control",
 	}
 }

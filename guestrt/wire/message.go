@@ -10,6 +10,7 @@ const (
 	MethodDescribe  Method = "describe"  // describe one catalog tool
 	MethodNamespace Method = "namespace" // call a path of a namespace
 	MethodYield     Method = "yield"     // hand control back to the caller of exec
+	MethodMCP       Method = "mcp"       // call a tool or an operation of an MCP server
 )
 
 // OutputKind tells text the guest emitted from structured values.
@@ -53,12 +54,15 @@ type Request struct {
 	ID     uint64
 	Method Method
 	// Target is the tool id or name (call, describe), the namespace id
-	// (namespace), the query (search) or the reason (yield).
+	// (namespace), the name of the server (mcp), the query (search) or the
+	// reason (yield).
 	Target string
-	// Path is the callable's path inside its namespace; nil for other methods.
+	// Path is the callable's path inside its namespace, or the name of a tool of
+	// an MCP server or the two words of an operation such as resources, list; nil
+	// for other methods.
 	Path []string
-	// Args is JSON: the input object (call), the array of arguments
-	// (namespace), the options object (search), else nil.
+	// Args is JSON: the input object (call), the array of arguments (namespace,
+	// mcp), the options object (search), else nil.
 	Args []byte
 }
 

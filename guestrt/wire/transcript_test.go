@@ -65,6 +65,18 @@ var conversations = []conversation{
 		worker(&Report{Status: StatusFailed, TimerMillis: -1, Err: &GuestError{
 			Name: "Error", Message: "no", Stack: "    at cell.ts:1:7", Code: CodeInternal, Reason: ReasonGuestException, Phase: PhaseGuest}}),
 	)},
+	{"mcp", "A cell that calls an MCP server: a tool, and an operation.", append(hello,
+		host(&Start{Cell: Cell{Language: "javascript", Source: "await MCP.docs.resources.list()"}}),
+		worker(&NeedFile{"mcp.json"}),
+		host(&FileData{true, []byte(`{"servers":[]}`)}),
+		worker(&Report{
+			Requests: []Request{
+				{ID: 1, Method: MethodMCP, Target: "docs", Path: []string{"create-page"}, Args: []byte(`[{"title":"x"}]`)},
+				{ID: 2, Method: MethodMCP, Target: "docs", Path: []string{"resources", "list"}, Args: []byte(`[]`)},
+			},
+			Pending: 2, TimerMillis: -1,
+		}),
+	)},
 	{"files", "Virtual files are fetched in the middle of a turn.", append(hello,
 		host(&Start{Cell: Cell{Language: "javascript", Source: "return ALL_TOOLS"}}),
 		worker(&NeedFile{"catalog.json"}),

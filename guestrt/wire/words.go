@@ -75,7 +75,7 @@ func knownPhase(s string) bool {
 
 func knownMethod(m Method) bool {
 	switch m {
-	case MethodCall, MethodSearch, MethodDescribe, MethodNamespace, MethodYield:
+	case MethodCall, MethodSearch, MethodDescribe, MethodNamespace, MethodYield, MethodMCP:
 		return true
 	}
 	return false

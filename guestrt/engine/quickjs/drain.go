@@ -108,7 +108,7 @@ func parseOutput(o []json.RawMessage) (wire.Output, error) {
 // requestFields is how many fields a request of each method has after its id
 // and method.
 var requestFields = map[wire.Method]int{
-	wire.MethodCall: 2, wire.MethodSearch: 2, wire.MethodDescribe: 1, wire.MethodNamespace: 3, wire.MethodYield: 1,
+	wire.MethodCall: 2, wire.MethodSearch: 2, wire.MethodDescribe: 1, wire.MethodNamespace: 3, wire.MethodYield: 1, wire.MethodMCP: 3,
 }
 
 func parseRequest(q []json.RawMessage) (req wire.Request, err error) {
@@ -129,7 +129,7 @@ func parseRequest(q []json.RawMessage) (req wire.Request, err error) {
 	switch req.Method {
 	case wire.MethodCall, wire.MethodSearch:
 		req.Args = rest[1]
-	case wire.MethodNamespace:
+	case wire.MethodNamespace, wire.MethodMCP:
 		if json.Unmarshal(rest[1], &req.Path) != nil {
 			return malformed("path")
 		}

@@ -10,7 +10,7 @@ import (
 
 func TestParseDrain(t *testing.T) {
 	got, err := parseDrain([]byte(`{"s":0,"o":[["text","hi"],["json",{"a":1}]],"p":5,"t":1.2,"r":[
-		[1,"call","a",{"x":1}],[2,"search","q",{"limit":3}],[3,"describe","d"],[4,"namespace","ns",["a","b"],[1,2]],[5,"yield",null]]}`))
+		[1,"call","a",{"x":1}],[2,"search","q",{"limit":3}],[3,"describe","d"],[4,"namespace","ns",["a","b"],[1,2]],[5,"yield",null],[6,"mcp","docs",["a-b"],[{}]]]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,6 +23,7 @@ func TestParseDrain(t *testing.T) {
 			{ID: 3, Method: wire.MethodDescribe, Target: "d"},
 			{ID: 4, Method: wire.MethodNamespace, Target: "ns", Path: []string{"a", "b"}, Args: []byte(`[1,2]`)},
 			{ID: 5, Method: wire.MethodYield},
+			{ID: 6, Method: wire.MethodMCP, Target: "docs", Path: []string{"a-b"}, Args: []byte(`[{}]`)},
 		},
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -52,6 +53,7 @@ func TestParseDrainRefuses(t *testing.T) {
 	for _, in := range []string{
 		``, `1`, `{"s":7}`, `{"s":2}`, `{"o":[["text"]]}`, `{"o":[["html","x"]]}`, `{"o":[[1,2]]}`, `{"r":[[]]}`, `{"r":[[1]]}`,
 		`{"r":[[-1,"call","a",{}]]}`, `{"r":[[1,"fork","a",{}]]}`, `{"r":[[1,"call","a"]]}`, `{"r":[[1,"call",2,{}]]}`, `{"r":[[1,"namespace","a",1,[]]]}`,
+		`{"r":[[1,"mcp","a",["b"]]]}`, `{"r":[[1,"mcp","a","b",[]]]}`,
 		`{"r":[[2,"yield",null],[2,"yield",null]]}`, `{"r":[[2,"yield",null],[1,"yield",null]]}`,
 	} {
 		if r, err := parseDrain([]byte(in)); err == nil {

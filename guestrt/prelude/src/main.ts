@@ -7,6 +7,7 @@ import { inspect, newConsole } from "./console";
 import * as $ from "./intrinsics";
 import { defineConstant, defineLazy } from "./lazy";
 import { setLimits } from "./limits";
+import { buildMCP } from "./mcp";
 import { installNamespaces } from "./namespaces";
 import type { Config, Entry, Native } from "./native";
 import { json, text } from "./output";
@@ -32,6 +33,7 @@ function create(native: Native): Entry {
   add("console", newConsole());
   add("tools", buildTools(native));
   defineLazy(target, "ALL_TOOLS", false, false, () => buildEntries(native));
+  defineLazy(target, "MCP", false, false, () => buildMCP(native));
   addFunction("yield_control", (reason?: unknown) =>
     request('"yield",' + field(reason === undefined ? "" : clip(inspect(reason), maxReason))),
   );
