@@ -8,13 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/quoinhq/quoin/plugins/contain"
 )
 
 // pipeGrace is how long output is still read after the process is gone, for a
@@ -24,9 +25,6 @@ const pipeGrace = 200 * time.Millisecond
 // child is one operating system process, as go-plugin's runner. It owns the
 // pipes: standard input is never written to and ends with the host, standard
 // output is searched for the handshake, standard error is the log.
-//
-// One goroutine, locked to its thread, starts the process, waits for it, kills
-// what is left of its group, and records the outcome; then it closes done.
 type child struct {
 	cmd *exec.Cmd
 	dir string // private folder the socket must be in
@@ -39,9 +37,8 @@ type child struct {
 	pumps          sync.WaitGroup
 
 	mu      sync.Mutex
-	pid     int
+	process *contain.Process // nil until started
 	killed  bool
-	reaped  bool
 	refused error // why the handshake was not passed on
 
 	done    chan struct{}
@@ -56,31 +53,29 @@ func newChild(cmd *exec.Cmd, dir string, log *pluginLog) *child {
 	return c
 }
 
-// Start starts the process. The goroutine behind it lives as long as the
-// process: the thread that started a process must, for its death to mean the
-// host's.
+// Start starts the process.
 func (c *child) Start(ctx context.Context) error {
 	theirs, err := c.pipes()
 	if err != nil {
 		return err
 	}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := c.exec(ctx)
-		for _, f := range theirs {
-			err = errors.Join(err, f.Close())
-		}
-		if err != nil {
-			c.abandon(err)
-			started <- err
-			return
-		}
-		started <- nil
-		c.await()
-	}()
-	return <-started
+	p, err := contain.Start(ctx, c.cmd)
+	if err != nil {
+		err = explainExec(c.cmd.Path, err)
+	}
+	for _, f := range theirs {
+		err = errors.Join(err, f.Close())
+	}
+	if p != nil {
+		c.adopt(p)
+	}
+	if err != nil {
+		c.kill()
+		c.abandon(err)
+		return err
+	}
+	go c.await(p)
+	return nil
 }
 
 // pipes makes the three pipes and returns the ends that go to the process.
@@ -110,48 +105,14 @@ func (c *child) pipes() (theirs []*os.File, err error) {
 	return []*os.File{inR, outW, errW}, nil
 }
 
-// exec starts the command. A binary that was written a moment ago may still be
-// open for writing in a process forked meanwhile, so that is tried again.
-func (c *child) exec(ctx context.Context) error {
-	if err := contain(c.cmd); err != nil {
-		return err
-	}
-	const attempts = 20
-	for i := 1; ; i++ {
-		cmd := copyCommand(c.cmd) // a command starts only once
-		err := withCalmTimers(cmd.Start)
-		if err == nil {
-			c.adopt(cmd)
-			return nil
-		}
-		if !busyBinary(err) || i == attempts {
-			return explainExec(c.cmd.Path, err)
-		}
-		select {
-		case <-ctx.Done():
-			return explainExec(c.cmd.Path, err)
-		case <-time.After(time.Duration(i) * time.Millisecond):
-		}
-	}
-}
-
-// copyCommand returns a command that has not been started.
-func copyCommand(c *exec.Cmd) *exec.Cmd {
-	return &exec.Cmd{
-		Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir,
-		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
-		SysProcAttr: c.SysProcAttr,
-	}
-}
-
-// adopt records the started command, and kills it if that was asked for
+// adopt records the started process, and kills it if that was asked for
 // meanwhile.
-func (c *child) adopt(cmd *exec.Cmd) {
+func (c *child) adopt(p *contain.Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cmd, c.pid = cmd, cmd.Process.Pid
+	c.process = p
 	if c.killed {
-		killGroup(c.pid)
+		p.Kill()
 	}
 }
 
@@ -167,23 +128,15 @@ func explainExec(path string, err error) error {
 // abandon closes what a failed start leaves behind.
 func (c *child) abandon(err error) {
 	c.outcome = errors.Join(err, c.stdin.Close(), c.stdout.Close(), c.stderr.Close())
-	c.mu.Lock()
-	c.reaped = true
-	c.mu.Unlock()
 	c.closeHandshake()
 	close(c.done)
 }
 
 // await pumps the output and waits for the end of the process and its group.
-func (c *child) await() {
+func (c *child) await(p *contain.Process) {
 	c.pumps.Go(func() { c.pump(c.stdout, c.scanStdout()) })
 	c.pumps.Go(func() { c.pump(c.stderr, c.log.stderr) })
-	waitExit(c.cmd.Process)
-	c.mu.Lock()
-	killGroup(c.pid) // before reaping, while the number cannot be another's
-	c.outcome = c.cmd.Wait()
-	c.reaped = true
-	c.mu.Unlock()
+	c.outcome = p.Outcome()
 	deadline := time.Now().Add(pipeGrace)
 	c.outcome = errors.Join(c.outcome, c.stdout.SetReadDeadline(deadline), c.stderr.SetReadDeadline(deadline))
 	c.pumps.Wait()
@@ -195,7 +148,7 @@ func (c *child) await() {
 
 // pump reads one pipe to its end.
 func (c *child) pump(r io.Reader, each func([]byte, bool)) {
-	if err := readLines(r, each); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err := contain.ReadLines(r, each); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.log.logger.Warn("reading the plugin's output", "error", err)
 	}
 }
@@ -248,9 +201,8 @@ func (c *child) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.killed = true
-	if c.pid != 0 && !c.reaped {
-		killGroup(c.pid)
-		_ = c.cmd.Process.Kill() // fails only if the process is already gone
+	if c.process != nil {
+		c.process.Kill()
 	}
 }
 
@@ -286,7 +238,10 @@ func (c *child) Name() string { return c.cmd.Path }
 func (c *child) ID() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return strconv.Itoa(c.pid)
+	if c.process == nil {
+		return ""
+	}
+	return strconv.Itoa(c.process.PID())
 }
 
 // Diagnose has nothing to add: Start explains failures itself.

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/quoinhq/quoin/plugins/contain"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -357,24 +358,24 @@ func TestConfigurationIsHeldAgainstTheManifest(t *testing.T) {
 }
 
 func TestReadLinesCutsAndKeepsReading(t *testing.T) {
-	long := strings.Repeat("x", 3*maxLineBytes)
+	long := strings.Repeat("x", 3*contain.MaxLine)
 	var got []string
 	var cuts []bool
 	each := func(line []byte, cut bool) { got, cuts = append(got, string(line)), append(cuts, cut) }
-	if err := readLines(strings.NewReader("a\n"+long+"\n\nlast"), each); err != nil {
+	if err := contain.ReadLines(strings.NewReader("a\n"+long+"\n\nlast"), each); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 4 || got[0] != "a" || got[1] != long[:maxLineBytes] || got[2] != "" || got[3] != "last" || !cuts[1] || cuts[3] {
+	if len(got) != 4 || got[0] != "a" || got[1] != long[:contain.MaxLine] || got[2] != "" || got[3] != "last" || !cuts[1] || cuts[3] {
 		t.Errorf("%d lines, cut %v", len(got), cuts)
 	}
 	got, cuts = nil, nil
-	w := &lineWriter{each: each}
+	w := &contain.LineWriter{Each: each}
 	for part := range bytes.SplitAfterSeq([]byte("one\ntw"+long+"\nrest"), []byte("w")) {
 		if _, err := w.Write(part); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(got) != 2 || got[0] != "one" || len(got[1]) != maxLineBytes || !cuts[1] {
+	if len(got) != 2 || got[0] != "one" || len(got[1]) != contain.MaxLine || !cuts[1] {
 		t.Errorf("%d lines, cut %v", len(got), cuts)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/quoinhq/quoin/plugins/contain"
 )
 
 func FuzzParseManifest(f *testing.F) {
@@ -24,7 +26,7 @@ func FuzzOutput(f *testing.F) {
 		var kept int
 		each := func(line []byte, _ bool) {
 			kept += len(line)
-			if len(line) > maxLineBytes || bytes.ContainsRune(line, '\n') {
+			if len(line) > contain.MaxLine || bytes.ContainsRune(line, '\n') {
 				t.Errorf("a line of %d bytes", len(line))
 			}
 			parseRecord(line)
@@ -36,7 +38,7 @@ func FuzzOutput(f *testing.F) {
 				t.Errorf("the handshake %q", handshake)
 			}
 		}
-		if err := readLines(bytes.NewReader(data), each); err != nil || kept > len(data) {
+		if err := contain.ReadLines(bytes.NewReader(data), each); err != nil || kept > len(data) {
 			t.Errorf("%d of %d bytes, %v", kept, len(data), err)
 		}
 	})

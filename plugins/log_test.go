@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quoinhq/quoin/plugins/contain"
 )
 
 func TestLogFloodIsCapped(t *testing.T) {
@@ -88,7 +90,7 @@ func TestHostileLogLinesAreHarmless(t *testing.T) {
 	}
 	all := strings.Join(rec.lines(), "\n")
 	wantParts(t, all, `{"@message":5`, "INFO fine plugin_field=another plugin=fix", "(cut)")
-	if len(all) > 3*maxLineBytes {
+	if len(all) > 3*contain.MaxLine {
 		t.Errorf("%d bytes were logged", len(all))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/contain"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -190,8 +191,8 @@ func (p *Process) launch(ctx context.Context, cmd *exec.Cmd) error {
 		GRPCDialOptions:  protocol.DialOptions(),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir},
 		Logger:           hclog.NewNullLogger(),
-		SyncStdout:       &lineWriter{each: p.log.stdout},
-		SyncStderr:       &lineWriter{each: p.log.stderr},
+		SyncStdout:       &contain.LineWriter{Each: p.log.stdout},
+		SyncStderr:       &contain.LineWriter{Each: p.log.stderr},
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, dir string) (runner.Runner, error) {
 			cmd.Env = append(cmd.Env, spec.Env...)
 			p.child = newChild(cmd, dir, p.log)

@@ -1,4 +1,4 @@
-package plugins
+package contain
 
 import (
 	"bufio"
@@ -6,15 +6,15 @@ import (
 	"io"
 )
 
-// maxLineBytes is how much of one line is kept; the rest is read and dropped.
-const maxLineBytes = 16 << 10
+// MaxLine is how many bytes of one line are kept; the rest is read and dropped.
+const MaxLine = 16 << 10
 
-// readLines calls each for every line of r, without its end and cut to
-// maxLineBytes, until r ends. It never stops early: a full pipe would block the
-// plugin.
-func readLines(r io.Reader, each func(line []byte, cut bool)) error {
+// ReadLines calls each for every line of r, without its end and cut to
+// MaxLine, until r ends. It never stops early: a full pipe would block
+// whoever writes to it.
+func ReadLines(r io.Reader, each func(line []byte, cut bool)) error {
 	in := bufio.NewReaderSize(r, 32<<10)
-	line := make([]byte, 0, maxLineBytes)
+	line := make([]byte, 0, MaxLine)
 	cut := false
 	for {
 		chunk, err := in.ReadSlice('\n')
@@ -22,7 +22,7 @@ func readLines(r io.Reader, each func(line []byte, cut bool)) error {
 		if ended {
 			chunk = chunk[:len(chunk)-1]
 		}
-		room := maxLineBytes - len(line)
+		room := MaxLine - len(line)
 		if len(chunk) > room {
 			chunk, cut = chunk[:room], true
 		}
@@ -44,22 +44,23 @@ func readLines(r io.Reader, each func(line []byte, cut bool)) error {
 	}
 }
 
-// lineWriter hands complete lines of what is written to it to each. It is for
+// LineWriter hands complete lines of what is written to it to Each. It is for
 // one writer at a time.
-type lineWriter struct {
-	each func(line []byte, cut bool)
+type LineWriter struct {
+	Each func(line []byte, cut bool)
+
 	line []byte
 	cut  bool
 }
 
 // Write never fails.
-func (w *lineWriter) Write(p []byte) (int, error) {
+func (w *LineWriter) Write(p []byte) (int, error) {
 	for _, b := range p {
 		switch {
 		case b == '\n':
-			w.each(w.line, w.cut)
+			w.Each(w.line, w.cut)
 			w.line, w.cut = w.line[:0], false
-		case len(w.line) < maxLineBytes:
+		case len(w.line) < MaxLine:
 			w.line = append(w.line, b)
 		default:
 			w.cut = true

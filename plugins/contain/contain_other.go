@@ -1,6 +1,6 @@
 //go:build !linux
 
-package plugins
+package contain
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"runtime"
 )
 
-// contain refuses: nothing here would end a plugin together with its host.
-func contain(*exec.Cmd) error {
-	return errors.New("plugins cannot be contained on " + runtime.GOOS + "; run the host on Linux")
+// prepare refuses: nothing here would end a program together with its host.
+func prepare(*exec.Cmd) error {
+	return errors.New("programs cannot be contained on " + runtime.GOOS + "; run the host on Linux")
 }
 
 func withCalmTimers(start func() error) error { return start() }

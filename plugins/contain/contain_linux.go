@@ -1,4 +1,4 @@
-package plugins
+package contain
 
 import (
 	"errors"
@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// contain makes the process the leader of a group of its own that dies with
+// prepare makes the process the leader of a group of its own that dies with
 // the thread that starts it, and keeps descriptors of the host out of it: those
 // the host inherited without the close-on-exec flag, say from a shell.
-func contain(cmd *exec.Cmd) error {
+func prepare(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) {
