@@ -45,9 +45,6 @@ func TestTheGroupEndsWithItsLeader(t *testing.T) {
 	if n, err := r.Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Errorf("the descendant %d still holds the pipe", pid)
 	}
-	if err := unix.Kill(-p.PID(), 0); err == nil {
-		t.Error("the group still has members")
-	}
 	p.Kill() // does nothing
 }
 
