@@ -8,7 +8,7 @@
 // The script's value is a factory. Given native, what the engine offers, it
 // installs the globals and returns entry, what the engine drives the guest by:
 //
-//	native = { file(path): string | undefined, rejections: array-like }
+//	native = { file(path): string | undefined, error(message, constructor): Error, rejections: array-like }
 //	entry  = { start(configJSON, cell), settle(id, ok, json): boolean, fire(): boolean, drain(): string }
 //
 // A turn settles calls, runs jobs, fires the due timers one by one with jobs

@@ -169,6 +169,44 @@ func TestFailedCallPointsAtTheCall(t *testing.T) {
 	}
 }
 
+// TestStacksShowTheGuestOnly: wherever an error was made, its stack names the
+// guest's own functions, and those of the prelude nowhere.
+func TestStacksShowTheGuestOnly(t *testing.T) {
+	e := openEngine(t)
+	for what, source := range map[string]string{
+		"the cell":            "return (function f() { return new Error('x') })().stack",
+		"a timer":             "return await new Promise((r) => setTimeout(function f() { r(new Error('x').stack) }, 0))",
+		"a microtask":         "return await new Promise((r) => queueMicrotask(function f() { r(new Error('x').stack) }))",
+		"toJSON":              "let s; json({toJSON: function f() { s = new Error('x').stack }}); return s",
+		"a getter":            "let s; const o = {}; Object.defineProperty(o, 'p', {enumerable: true, get: function f() { s = new Error('x').stack }}); json(o); return s",
+		"a wrong argument":    "try { (function f() { setTimeout(5) })() } catch (e) { return e.stack }",
+		"a wrong call":        "return (await (function f() { return tools.call(5) })().catch((e) => e)).stack",
+		"a call that fails":   "return (await (function f() { return tools.call('fail') })().catch((e) => e)).stack",
+		"too much output":     "try { (function f() { for (;;) text('x') })() } catch (e) { return e.stack }",
+		"a missing namespace": "try { (function f() { Missing })() } catch (e) { return e.stack }",
+		"through apply":       "return (await (function f() { return Reflect.apply(tools.call, null, ['fail']) })().catch((e) => e)).stack",
+	} {
+		g := newReal(t, e, wire.Limits{})
+		got := run(t, g, source, `{"namespaces":[["Missing","missing"]]}`, false)
+		if got.Err != nil || !strings.HasPrefix(got.Value, `"    at f (cell.js:1:`) || strings.Contains(got.Value, "prelude") {
+			t.Errorf("%s: %s, %+v", what, got.Value, got.Err)
+		}
+		if err := g.vm.Discard(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDeepCallSitesCostLittle: the stack of a call's error is bounded, wherever
+// the call was made.
+func TestDeepCallSitesCostLittle(t *testing.T) {
+	g := newReal(t, openEngine(t), wire.Limits{})
+	got := run(t, g, "const f = (n) => n > 0 ? f(n - 1) : tools.call('fail'); return (await f(500).catch((e) => e)).stack.split('\\n').length", `{}`, false)
+	if got.Value != "33" {
+		t.Errorf("%s lines, %+v", got.Value, got.Err)
+	}
+}
+
 // TestCellsInEngine runs the same cells, and those that need the engine's own
 // rejection tracker and limits, in the engine that ships.
 func TestCellsInEngine(t *testing.T) {

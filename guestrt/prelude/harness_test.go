@@ -67,7 +67,7 @@ const driver = `((factory) => {
 		reads[path] = (reads[path] || 0) + 1;
 		return own(files, path) ? files[path] : undefined;
 	};
-	const entry = factory({ file, rejections });
+	const entry = factory({ file, error: (message, kind) => new kind(message), rejections });
 	return (op, a, b, c) => {
 		switch (op) {
 		case "start": return entry.start(a, evaluate(b));

@@ -77,6 +77,7 @@ func (v *vm) initPrelude(c *control, src string) error {
 	install := j.compile([]byte(src), preludeName)
 	lib.XJS_SetStripInfo(j.tls, j.rt, 0)
 	if !isException(install) {
+		hide(install)
 		install = j.evalCompiled(install)
 	}
 	if isException(install) {
@@ -108,15 +109,13 @@ func (v *vm) initPrelude(c *control, src string) error {
 // nativeObject makes the object the prelude reaches the engine through.
 func (v *vm) nativeObject(c *control) (native lib.TJSValue, err error) {
 	j := v.js
-	var file lib.TJSValue
-	j.withText([]byte("file"), func(p uintptr) {
-		file = lib.XJS_NewCFunction2(j.tls, j.ctx, funcAddr(hookFile), p, 1, lib.EJS_CFUNC_generic, 0)
-	})
+	file := j.newFunction("file", hookFile, 1)
+	failure := j.newFunction("error", hookError, 2)
 	native = lib.XJS_NewObjectProto(j.tls, j.ctx, null)
 	c.rejections = lib.XJS_NewArray(j.tls, j.ctx)
-	if isException(file) || isException(native) || isException(c.rejections) ||
+	if isException(file) || isException(failure) || isException(native) || isException(c.rejections) ||
 		lib.XJS_SetPrototype(j.tls, j.ctx, c.rejections, null) < 0 ||
-		!j.put(native, "file", file) || !j.put(native, "rejections", j.dup(c.rejections)) {
+		!j.put(native, "file", file) || !j.put(native, "error", failure) || !j.put(native, "rejections", j.dup(c.rejections)) {
 		return undefined, fmt.Errorf("quickjs: open: native object: %w", v.thrownError())
 	}
 	return native, nil

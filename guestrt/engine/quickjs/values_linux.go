@@ -70,6 +70,14 @@ func (j js) newString(b []byte) (v lib.TJSValue) {
 	return v
 }
 
+// newFunction makes a function of a hook that reads at most args arguments.
+func (j js) newFunction(name string, hook func(*libc.TLS, uintptr, lib.TJSValue, int32, uintptr) lib.TJSValue, args int32) (v lib.TJSValue) {
+	j.withText([]byte(name), func(p uintptr) {
+		v = lib.XJS_NewCFunction2(j.tls, j.ctx, funcAddr(hook), p, args, lib.EJS_CFUNC_generic, 0)
+	})
+	return v
+}
+
 func (j js) get(obj lib.TJSValue, name string) (v lib.TJSValue) {
 	j.withText([]byte(name), func(p uintptr) { v = lib.XJS_GetPropertyStr(j.tls, j.ctx, obj, p) })
 	return v

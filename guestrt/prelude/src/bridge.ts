@@ -5,6 +5,7 @@ import { limitError, toJSONText } from "./convert";
 import { fillError, inputError } from "./errors";
 import * as $ from "./intrinsics";
 import { caps, maxPending } from "./limits";
+import { newError } from "./raise";
 import { quote, utf8Size } from "./strings";
 
 interface Pending {
@@ -40,7 +41,7 @@ export function request(fields: string, toolId?: string): Promise<unknown> {
   if (bytes + size > caps.bytes + 4096) {
     return rejected(limitError("the calls issued at once carry more than " + caps.bytes + " bytes"));
   }
-  const call = { __proto__: null, error: new $.ErrorConstructor("") } as unknown as Pending;
+  const call = { __proto__: null, error: newError("") } as unknown as Pending;
   const promise = new $.PromiseConstructor<unknown>((resolve, reject) => {
     $.define(call, "resolve", resolve, true, true);
     $.define(call, "reject", reject, true, true);

@@ -12,6 +12,7 @@
 
 import { writeBuiltin } from "./builtins";
 import * as $ from "./intrinsics";
+import { newError } from "./raise";
 import { clip, quote, utf8Size } from "./strings";
 
 /** Bounds of one conversion. */
@@ -58,7 +59,7 @@ export function isLimitError(error: any): boolean {
 
 /** The error for a value that passes a cap. */
 export function limitError(message: string): Error {
-  const error = new $.ErrorConstructor(message);
+  const error = newError(message);
   $.define(error, "code", "invalid_input", true, true);
   $.weakSetAdd(overLimit, error);
   return error;

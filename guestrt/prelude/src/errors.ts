@@ -4,6 +4,7 @@
 import { isLimitError, toNote, type Caps } from "./convert";
 import * as $ from "./intrinsics";
 import { Kind } from "./intrinsics";
+import { newError } from "./raise";
 import { clip, quote } from "./strings";
 
 /** What a failed bridge call carries besides its message. */
@@ -24,20 +25,16 @@ const callErrors = new $.WeakSetConstructor<object>();
 
 /** The error for a call that the guest made wrongly. */
 export function inputError(message: string, toolId?: string): Error {
-  const error = new $.ErrorConstructor(message);
+  const error = newError(message);
   $.define(error, "code", "invalid_input", true, true);
   if (toolId !== undefined) $.define(error, "toolId", toolId, true, true);
   return error;
 }
 
-/**
- * Turns the error made when a call was issued into the one it fails with, so
- * that its stack shows the call and not the bridge.
- */
+/** Turns the error made when a call was issued into the one it fails with. */
 export function fillError(error: Error, from: CallError): Error {
   const message = $.ownValue(from, "message");
   $.define(error, "message", typeof message === "string" ? message : "the call failed", false, true);
-  $.define(error, "stack", guestFrames(ownStack(error)), false, true);
   copyField(error, from, "code");
   copyField(error, from, "toolId");
   copyField(error, from, "effectStatus");
@@ -48,24 +45,6 @@ export function fillError(error: Error, from: CallError): Error {
 function copyField(error: Error, from: CallError, key: string): void {
   const value = $.ownValue(from, key);
   if (typeof value === "string" && value !== "") $.define(error, key, value, true, true);
-}
-
-function ownStack(error: Error): string {
-  const stack = $.ownValue(error, "stack");
-  return typeof stack === "string" ? stack : "";
-}
-
-/** Drops the prelude's own frames from a stack. */
-function guestFrames(stack: string): string {
-  let kept = "";
-  for (let from = 0; from < stack.length; ) {
-    const newline = $.indexOfText(stack, "\n", from);
-    const to = newline < 0 ? stack.length : newline + 1;
-    const line = $.sliceText(stack, from, to);
-    if ($.indexOfText(line, "(quoin:prelude") < 0) kept += line;
-    from = to;
-  }
-  return kept;
 }
 
 /** Names a value's type for a message about a wrong argument. */

@@ -11,6 +11,7 @@ import { buildMCP } from "./mcp";
 import { installNamespaces } from "./namespaces";
 import type { Config, Entry, Native } from "./native";
 import { json, text } from "./output";
+import { setNative } from "./raise";
 import { callbackThrew, drain, isOver, runCell } from "./run";
 import { clip } from "./strings";
 import { fireOne, installTimers } from "./timers";
@@ -20,6 +21,7 @@ declare const prelude: { create: (native: Native) => Entry };
 const maxReason = 1024;
 
 function create(native: Native): Entry {
+  setNative(native);
   const target = globalThis;
   const add = (name: string, value: unknown) => defineConstant(target, name, value);
   const addFunction = (name: string, body: Function) => {

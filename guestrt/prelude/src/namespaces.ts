@@ -6,6 +6,7 @@ import { fillError } from "./errors";
 import * as $ from "./intrinsics";
 import { deepFreeze, defineConstant, defineLazy } from "./lazy";
 import type { Native } from "./native";
+import { newError } from "./raise";
 
 /**
  * Defines one global per namespace, and the namespaces object that holds them
@@ -24,7 +25,7 @@ export function installNamespaces(native: Native, target: object, list: [string,
 }
 
 function taken(global: string): Error {
-  return new $.ErrorConstructor("namespace global " + global + " is taken");
+  return newError("namespace global " + global + " is taken");
 }
 
 function once(build: () => unknown): () => unknown {
@@ -43,7 +44,7 @@ function buildScope(native: Native, id: string): unknown {
   const file = native.file("namespaces/" + id + ".json");
   const root = file === undefined ? { error: { message: "namespace " + id + " is unavailable" } } : $.parseJSON(file);
   const failure = $.ownValue(root, "error");
-  if (failure !== undefined) throw fillError(new $.ErrorConstructor(""), failure);
+  if (failure !== undefined) throw fillError(newError(""), failure);
   return buildNode(field(id), root, "", "");
 }
 
@@ -59,7 +60,7 @@ function buildNode(id: string, node: any, path: string, name: string): unknown {
     case "call":
       return buildCall(id, path, name);
   }
-  throw new $.ErrorConstructor("namespace scope is malformed at [" + path + "]");
+  throw newError("namespace scope is malformed at [" + path + "]");
 }
 
 function childPath(path: string, key: string): string {

@@ -4,6 +4,8 @@
 export interface Native {
   /** Reads a virtual host file; undefined if there is none. Runs in the host. */
   file(path: string): string | undefined;
+  /** Makes an error whose stack begins with the guest function that called the prelude. */
+  error(message: string, kind: ErrorConstructor): Error;
   /**
    * Promise rejections in the order in which they happened, appended by the
    * engine: flat triples of kind (0 rejected without handler, 1 handled after

@@ -3,6 +3,7 @@
 
 import { typeName } from "./errors";
 import * as $ from "./intrinsics";
+import { typeError } from "./raise";
 
 interface Timer {
   id: number;
@@ -117,7 +118,7 @@ function clampDelay(delay: number, min: number): number {
 
 function expectFunction(caller: string, callback: unknown): void {
   if (typeof callback !== "function") {
-    throw new $.TypeErrorConstructor(caller + " expects a function, got " + typeName(callback));
+    throw typeError(caller + " expects a function, got " + typeName(callback));
   }
 }
 

@@ -1,0 +1,78 @@
+//go:build linux && (amd64 || arm64)
+
+package quickjs
+
+import (
+	"modernc.org/libc"
+	lib "modernc.org/libquickjs"
+)
+
+// A guest's stacks show the guest's own frames. Every function of the prelude
+// carries the engine's mark for a frame at which the account of a stack ends,
+// and the errors that the prelude makes are made as if its caller had made them.
+
+// maxOwnFrames bounds the stack of an error that the prelude makes.
+const maxOwnFrames = 32
+
+// hide marks all functions of a compiled script.
+func hide(code lib.TJSValue) {
+	if int32(code.Ftag) != lib.EJS_TAG_FUNCTION_BYTECODE {
+		return
+	}
+	b := at[lib.TJSFunctionBytecode](pointer(code))
+	b.Fjs_mode |= lib.MJS_MODE_BACKTRACE_BARRIER
+	for i := range uintptr(b.Fcpool_count) {
+		hide(*at[lib.TJSValue](b.Fcpool + i*valueSize))
+	}
+}
+
+// hookError is native.error(message, constructor): an error whose stack begins
+// with the guest function that called the prelude.
+func hookError(tls *libc.TLS, ctx uintptr, this lib.TJSValue, argc int32, argv uintptr) lib.TJSValue {
+	rt := ctl().runtime()
+	top := rt.Fcurrent_stack_frame
+	first := guestFrame(top)
+	if last := deepFrame(first); last != nil {
+		last.Fjs_mode |= lib.MJS_MODE_BACKTRACE_BARRIER
+		defer func() { last.Fjs_mode &^= lib.MJS_MODE_BACKTRACE_BARRIER }()
+	}
+	rt.Fcurrent_stack_frame = first
+	defer func() { rt.Fcurrent_stack_frame = top }()
+	return lib.XJS_CallConstructor(tls, ctx, argument(argv, 1), 1, argv)
+}
+
+// guestFrame returns the nearest frame at or below sf that is neither the
+// prelude's nor a native function's, or 0.
+func guestFrame(sf uintptr) uintptr {
+	for sf != 0 && (hidden(sf) || native(sf)) {
+		sf = at[lib.TJSStackFrame](sf).Fprev_frame
+	}
+	return sf
+}
+
+// deepFrame returns the frame at which a stack that begins at sf is long
+// enough, unless it ends before.
+func deepFrame(sf uintptr) *lib.TJSStackFrame {
+	for range maxOwnFrames {
+		if sf == 0 || hidden(sf) {
+			return nil
+		}
+		sf = at[lib.TJSStackFrame](sf).Fprev_frame
+	}
+	if sf == 0 || hidden(sf) {
+		return nil
+	}
+	return at[lib.TJSStackFrame](sf)
+}
+
+func hidden(sf uintptr) bool {
+	return at[lib.TJSStackFrame](sf).Fjs_mode&lib.MJS_MODE_BACKTRACE_BARRIER != 0
+}
+
+func native(sf uintptr) bool {
+	switch f := at[lib.TJSStackFrame](sf).Fcur_func; at[lib.TJSObject](pointer(f)).Fclass_id {
+	case lib.EJS_CLASS_C_FUNCTION, lib.EJS_CLASS_C_FUNCTION_DATA:
+		return true
+	}
+	return false
+}
