@@ -61,7 +61,7 @@ func TestNoDescriptorIsInherited(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(leaked)
-	cmd := exec.Command("/bin/sh", "-c", "ls /proc/$$/fd | tr '\\n' ' '; echo; env | grep -vE '^(PWD|SHLVL|_|OLDPWD)='; true")
+	cmd := exec.Command("/bin/sh", "-c", "test -e /proc/$$/fd/"+strconv.Itoa(leaked)+" && echo leaked; env | grep -vE '^(PWD|SHLVL|_|OLDPWD)='; true")
 	cmd.Env = []string{} // not nil, which would inherit
 	cmd.Stdout = w
 	p, err := contain.Start(t.Context(), cmd)
@@ -78,8 +78,8 @@ func TestNoDescriptorIsInherited(t *testing.T) {
 	if err := p.Outcome(); err != nil {
 		t.Fatal(err)
 	}
-	if len(lines) != 1 || strings.TrimSpace(lines[0]) != "0 1 2" {
-		t.Errorf("descriptors and environment: %q", lines)
+	if len(lines) != 0 {
+		t.Errorf("the child has %q", lines)
 	}
 }
 
