@@ -13,6 +13,7 @@ import (
 var (
 	errReleased  = ending(wire.CodeInternal, "", wire.PhaseHost, "the guest worker was already released")
 	errClosed    = aborted("the guest pool is closed")
+	errUnneeded  = aborted("the guest worker is no longer needed")
 	errImageSize = errors.New("the image is larger than it was asked to be")
 )
 
@@ -34,6 +35,8 @@ type Pool struct {
 	stock  stock
 	kept   shelf[lodger] // used, each waits for its session
 	seats  atomic.Uint64 // counts lodgers
+
+	endings endings // of processes, for Stats
 
 	mu       sync.Mutex            // guards what follows, and closing
 	live     map[*process]struct{} // every process that is not known to be reaped
@@ -183,7 +186,7 @@ func (p *Pool) clear() {
 }
 
 // drop ends a process. It does not wait.
-func (p *Pool) drop(child *process) { child.kill(aborted("the guest worker is no longer needed")) }
+func (p *Pool) drop(child *process) { child.kill(errUnneeded) }
 
 // start starts a process and accounts for it until it is reaped.
 func (p *Pool) start(ctx context.Context) (*process, error) {
@@ -207,8 +210,10 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	p.live[child] = struct{}{}
 	closed := p.closed.Load()
 	p.mu.Unlock()
+	p.endings.begin()
 	go func() {
 		<-child.gone
+		p.endings.count(child.end)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.live, child)

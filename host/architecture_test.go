@@ -66,6 +66,7 @@ var mayImport = map[string][]string{
 	"host/trajectory":       {"!"},
 	"host/redact":           {"!"},
 	"host/debuglog":         {"host/redact"},
+	"host/metrics":          {"!"},
 	"examples/plugins":      {"sdk"},
 	"examples/plugins/rude": {"sdk", "plugins/protocol"},
 	"examples/demo":         {"host"},

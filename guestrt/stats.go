@@ -1,0 +1,77 @@
+package guestrt
+
+import (
+	"cmp"
+	"sync"
+)
+
+// Stats is what a Pool has and what became of its workers.
+type Stats struct {
+	Warm  int // never used, waiting for a session
+	Kept  int // used, waiting for their session to come back
+	InUse int // lent, or between two states
+	// Started counts the workers that got ready, since NewPool.
+	Started uint64
+	// Retired counts those that have ended since NewPool, by how: "released" when
+	// the pool had no more use for them, else the code of their Ending, or its
+	// reason where it has one.
+	Retired map[string]uint64
+}
+
+// endingReleased is the name under which Stats counts the workers that ended
+// because nobody needed them.
+const endingReleased = "released"
+
+// endings counts the starts and ends of workers.
+type endings struct {
+	mu      sync.Mutex
+	started uint64
+	by      map[string]uint64
+}
+
+func (e *endings) begin() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.started++
+}
+
+func (e *endings) count(end *Ending) {
+	name := cmp.Or(end.Reason, end.Code)
+	if end == errUnneeded || end == errClosed {
+		name = endingReleased
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.by == nil {
+		e.by = make(map[string]uint64)
+	}
+	e.by[name]++
+}
+
+// Stats returns the present numbers. It takes each at its own moment: they need
+// not add up while workers come and go.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	live := len(p.live)
+	p.mu.Unlock()
+	s := Stats{Warm: p.stock.ready.filled(), Kept: p.kept.filled(), Retired: make(map[string]uint64)}
+	s.InUse = max(0, live-s.Warm-s.Kept)
+	p.endings.mu.Lock()
+	defer p.endings.mu.Unlock()
+	s.Started = p.endings.started
+	for name, n := range p.endings.by {
+		s.Retired[name] = n
+	}
+	return s
+}
+
+// filled counts the places that are taken.
+func (s shelf[T]) filled() int {
+	n := 0
+	for i := range s {
+		if s[i].Load() != nil {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,144 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const namespace = "quoin"
+
+// Metrics counts what a host does. It is safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	runsStarted   prometheus.Counter
+	runsEnded     *prometheus.CounterVec // code
+	runsSuspended *prometheus.CounterVec // reason
+	runsResumed   prometheus.Counter
+	refusals      *prometheus.CounterVec // tool, code
+	restores      prometheus.Counter
+	snapshotBytes prometheus.Histogram
+	guestCPU      prometheus.Counter
+	limits        *prometheus.CounterVec // limit
+
+	calls        *prometheus.CounterVec   // source, owner, outcome
+	callDuration *prometheus.HistogramVec // source, owner
+	queries      *prometheus.CounterVec   // method
+	owners       owners
+
+	approvals      *prometheus.CounterVec // decision
+	approvalsAsked prometheus.Counter
+	recordsFailed  prometheus.Counter
+	eventsNotHeard prometheus.Counter
+}
+
+// New makes the metrics of one host. The state is read whenever somebody gathers.
+func New(s State) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	m.makeRuns()
+	m.makeCalls()
+	m.registry.MustRegister(&stateCollector{s})
+	return m
+}
+
+// Gatherer reads the metrics.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
+func (m *Metrics) makeRuns() {
+	m.runsStarted = m.counter("runs_started_total", "Cells that exec has begun to run.")
+	m.runsEnded = m.counters("runs_ended_total", "Runs that have ended, by the code of their result, which is completed or that of the failure.", "code")
+	m.runsSuspended = m.counters("runs_suspended_total", "Times a run was suspended, by reason.", "reason")
+	m.runsResumed = m.counter("runs_resumed_total", "Times a suspended run was taken up by wait.")
+	m.refusals = m.counters("refusals_total", "Calls of exec and wait that were refused before anything ran, by code.", "tool", "code")
+	m.restores = m.counter("guest_restores_total", "Guests that were put into a worker from their snapshot.")
+	m.snapshotBytes = m.histogram("guest_snapshot_bytes", "Size of the snapshots of suspended runs.", prometheus.ExponentialBuckets(1<<10, 4, 8))
+	m.guestCPU = m.counter("guest_cpu_seconds_total", "Processor time of guests.")
+	m.limits = m.counters("limits_hit_total", "Times a limit was hit, by limit.", "limit")
+	m.recordsFailed = m.counter("trajectory_failures_total", "Events that the trajectory sink did not take.")
+	m.eventsNotHeard = m.counter("subscriber_events_missed_total", "Events that a subscriber was too slow for.")
+}
+
+func (m *Metrics) makeCalls() {
+	m.calls = m.counters("calls_total", "Nested tool calls that have ended, by source and owner of the tool and by outcome.", "source", "owner", "outcome")
+	m.callDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: namespace, Name: "call_duration_seconds", Help: "Time from the dispatch of a nested tool call to its settlement.",
+		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+	}, []string{"source", "owner"})
+	m.registry.MustRegister(m.callDuration)
+	m.queries = m.counters("catalog_queries_total", "Searches and descriptions that guests asked of the catalog.", "method")
+	m.approvalsAsked = m.counter("approvals_requested_total", "Calls that had to wait for a decision.")
+	m.approvals = m.counters("approvals_decided_total", "Decisions about calls that waited for one.", "decision")
+}
+
+func (m *Metrics) counter(name, help string) prometheus.Counter {
+	c := prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
+	m.registry.MustRegister(c)
+	return c
+}
+
+func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+	m.registry.MustRegister(c)
+	return c
+}
+
+func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
+	m.registry.MustRegister(h)
+	return h
+}
+
+// RunStarted counts a run.
+func (m *Metrics) RunStarted() { m.runsStarted.Inc() }
+
+// RunEnded counts the end of a run: its code is completed, or that of the failure.
+func (m *Metrics) RunEnded(code string) { m.runsEnded.WithLabelValues(code).Inc() }
+
+// RunSuspended counts a suspension and the size of its snapshot in bytes.
+func (m *Metrics) RunSuspended(reason string, snapshot int) {
+	m.runsSuspended.WithLabelValues(reason).Inc()
+	m.snapshotBytes.Observe(float64(snapshot))
+}
+
+// RunResumed counts a run that wait has taken up.
+func (m *Metrics) RunResumed() { m.runsResumed.Inc() }
+
+// Refused counts a call of exec or wait that made or took up no run.
+func (m *Metrics) Refused(tool, code string) { m.refusals.WithLabelValues(tool, code).Inc() }
+
+// GuestRestored counts a guest that was put into a worker.
+func (m *Metrics) GuestRestored() { m.restores.Inc() }
+
+// GuestRan adds the processor time of one turn.
+func (m *Metrics) GuestRan(cpu time.Duration) { m.guestCPU.Add(cpu.Seconds()) }
+
+// LimitHit counts a limit that stopped, refused or cut something.
+func (m *Metrics) LimitHit(limit string) { m.limits.WithLabelValues(limit).Inc() }
+
+// CallEnded counts a nested call. Source and owner are empty for a call that
+// reached no tool.
+func (m *Metrics) CallEnded(source, owner, outcome string, d time.Duration) {
+	if source == "" {
+		m.calls.WithLabelValues("none", "none", outcome).Inc()
+		return
+	}
+	owner = m.owners.name(source, owner)
+	m.calls.WithLabelValues(source, owner, outcome).Inc()
+	m.callDuration.WithLabelValues(source, owner).Observe(d.Seconds())
+}
+
+// Queried counts what a guest asked of the catalog.
+func (m *Metrics) Queried(method string) { m.queries.WithLabelValues(method).Inc() }
+
+// ApprovalRequested counts a call that waits for a decision.
+func (m *Metrics) ApprovalRequested() { m.approvalsAsked.Inc() }
+
+// ApprovalDecided counts a decision.
+func (m *Metrics) ApprovalDecided(decision string) { m.approvals.WithLabelValues(decision).Inc() }
+
+// RecordFailed counts an event that the sink did not take.
+func (m *Metrics) RecordFailed() { m.recordsFailed.Inc() }
+
+// EventMissed counts an event that a subscriber was too slow for.
+func (m *Metrics) EventMissed() { m.eventsNotHeard.Inc() }

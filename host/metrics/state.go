@@ -1,0 +1,65 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// State reads what a host holds now. Every function is called whenever somebody
+// gathers, and none may be nil.
+type State struct {
+	Pool    func() Pool
+	Runs    func() (active, suspended int)
+	Calls   func() int // in flight
+	Version string     // of the host
+}
+
+// Pool is what a pool of guest workers holds, and what became of its workers.
+type Pool struct {
+	Warm, Kept, InUse int
+	Started           uint64
+	Retired           map[string]uint64 // by ending
+}
+
+var (
+	poolWorkers = desc("pool_workers", "Guest workers: warm ones nobody has used, kept ones that wait for their session, and those in use.", "state")
+	poolStarted = desc("pool_workers_started_total", "Guest workers that got ready.")
+	poolRetired = desc("pool_workers_retired_total", "Guest workers that have ended, by ending: released, or the code or reason of the failure.", "ending")
+	runsHeld    = desc("runs", "Runs that this host holds: active ones inside an exec or wait, and suspended ones.", "state")
+	callsActive = desc("calls_in_flight", "Nested tool calls that have started and not ended.")
+	buildInfo   = desc("build_info", "Always 1; its label is the version of the host.", "version")
+)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+}
+
+// stateCollector turns a State into metrics.
+type stateCollector struct{ state State }
+
+// Describe implements prometheus.Collector.
+func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{poolWorkers, poolStarted, poolRetired, runsHeld, callsActive, buildInfo} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	p := c.state.Pool()
+	gauge(poolWorkers, float64(p.Warm), "warm")
+	gauge(poolWorkers, float64(p.Kept), "kept")
+	gauge(poolWorkers, float64(p.InUse), "in_use")
+	counter(poolStarted, float64(p.Started))
+	for ending, n := range p.Retired {
+		counter(poolRetired, float64(n), ending)
+	}
+	active, suspended := c.state.Runs()
+	gauge(runsHeld, float64(active), "active")
+	gauge(runsHeld, float64(suspended), "suspended")
+	gauge(callsActive, float64(c.state.Calls()))
+	gauge(buildInfo, 1, c.state.Version)
+}
