@@ -1,0 +1,149 @@
+package policy
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// State is how far an approval has come.
+type State string
+
+// The states of an approval. All but the first are final.
+const (
+	StatePending   State = "pending"
+	StateAllowed   State = "allowed"
+	StateDenied    State = "denied"
+	StateExpired   State = "expired"   // nobody decided in time: denied
+	StateCancelled State = "cancelled" // the run ended first: denied
+)
+
+// Approval is a tool call that waits, or waited, for a person.
+type Approval struct {
+	// ID is random, 128 bits, and says nothing about the call.
+	ID    string `json:"id"`
+	State State  `json:"state"`
+	// Title, Description and Severity are what the hooks want a person to read.
+	Title       string   `json:"title"`
+	Description string   `json:"description,omitempty"`
+	Severity    Severity `json:"severity"`
+	// Kind, ToolID, ToolName, Owner and Via are those of the call.
+	Kind     ToolKind `json:"kind"`
+	ToolID   string   `json:"toolId"`
+	ToolName string   `json:"toolName"`
+	Owner    string   `json:"owner,omitempty"`
+	Via      string   `json:"via,omitempty"`
+	// Input is what the call would be made with. An input of more than 64 KiB is
+	// a JSON string that holds its beginning, and InputCut is set.
+	Input      json.RawMessage `json:"input"`
+	InputBytes int             `json:"inputBytes"`
+	InputCut   bool            `json:"inputCut,omitempty"`
+	// InputSHA256 is the digest of the whole input, in hex. A decision is about
+	// this input and no other.
+	InputSHA256 string `json:"inputSha256"`
+	// Session is who the run belongs to; RunID and CallID name the call.
+	Session Session `json:"session"`
+	RunID   string  `json:"runId"`
+	CallID  string  `json:"callId"`
+	// Asked are the hooks that ask, and what an allow-always is remembered for.
+	Asked []Asked `json:"asked"`
+	// Allowed are the decisions to choose from.
+	Allowed []Decision `json:"allowedDecisions"`
+	Created time.Time  `json:"created"`
+	Expires time.Time  `json:"expires"`
+	// Decision, By and Decided are set in the final states: what was decided
+	// (empty if nobody did), who says to have decided, and when.
+	Decision Decision  `json:"decision,omitempty"`
+	By       string    `json:"by,omitempty"`
+	Decided  time.Time `json:"decided,omitzero"`
+}
+
+// Asked is one hook's part in an approval.
+type Asked struct {
+	Hook     string   `json:"hook"`
+	Severity Severity `json:"severity"`
+	Subject  string   `json:"subject,omitempty"`
+}
+
+// maxShownInput bounds what an approval keeps of an input, in bytes.
+const maxShownInput = 64 << 10
+
+// idPattern is what ids look like; it keeps them from naming anything else.
+var idPattern = regexp.MustCompile(`^apr_[0-9a-f]{32}$`)
+
+// NewApproval makes the pending approval that the asks add up to. It fails if
+// the asks leave nothing to decide.
+func NewApproval(c Call, asks []Ask, now time.Time) (*Approval, error) {
+	req, err := Merge(asks)
+	if err != nil {
+		return nil, err
+	}
+	if c.Session.grantScope() == "" {
+		req.Allowed = slices.DeleteFunc(req.Allowed, func(d Decision) bool { return d == AllowAlways })
+		if len(req.Allowed) == 1 {
+			return nil, errNoWayToAllow
+		}
+	}
+	var id [16]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return nil, fmt.Errorf("random numbers are not available: %w", err)
+	}
+	if req.Title == "" {
+		req.Title = "Allow " + c.ToolName + "?"
+	}
+	a := &Approval{
+		ID: "apr_" + hex.EncodeToString(id[:]), State: StatePending,
+		Title: req.Title, Description: req.Description, Severity: req.Severity,
+		Kind: c.Kind, ToolID: c.ToolID, ToolName: c.ToolName, Owner: c.Owner, Via: c.Via,
+		InputBytes: len(c.Params), InputSHA256: digest(c.Params), Input: c.Params,
+		Session: c.Session, RunID: c.RunID, CallID: c.CallID,
+		Allowed: req.Allowed, Created: now, Expires: now.Add(req.Timeout),
+	}
+	if len(c.Params) > maxShownInput {
+		a.InputCut = true
+		if a.Input, err = json.Marshal(cut(string(c.Params), maxShownInput)); err != nil {
+			return nil, err
+		}
+	}
+	for _, ask := range asks {
+		a.Asked = append(a.Asked, Asked{Hook: ask.Hook, Severity: ask.Severity, Subject: ask.Subject})
+	}
+	return a, nil
+}
+
+// Covers reports whether the approval is about this very call with this input.
+func (a *Approval) Covers(runID, callID, toolID string, input json.RawMessage) bool {
+	return a.RunID == runID && a.CallID == callID && a.ToolID == toolID && a.InputSHA256 == digest(input)
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// clone copies what a caller could change.
+func (a *Approval) clone() *Approval {
+	c := *a
+	c.Input = slices.Clone(a.Input)
+	c.Asked, c.Allowed = slices.Clone(a.Asked), slices.Clone(a.Allowed)
+	return &c
+}
+
+// Resolution is the end of an approval's waiting.
+type Resolution struct {
+	State    State     `json:"state"`
+	Decision Decision  `json:"decision,omitempty"`
+	By       string    `json:"by,omitempty"`
+	At       time.Time `json:"at"`
+}
+
+// apply returns the approval as the resolution leaves it.
+func (r Resolution) apply(a *Approval) *Approval {
+	a.State, a.Decision, a.By, a.Decided = r.State, r.Decision, r.By, r.At
+	return a
+}

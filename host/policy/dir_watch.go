@@ -1,0 +1,66 @@
+package policy
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// How often a directory is looked at although nothing was heard of it: seldom
+// where the system tells of changes, which it does not for other machines that
+// share the directory; more often where it tells of none.
+const (
+	lookWhenTold   = 5 * time.Second
+	lookWhenUntold = time.Second
+)
+
+// Watch implements Approvals.
+func (d *DirApprovals) Watch(ctx context.Context) <-chan struct{} {
+	c := make(chan struct{}, 1)
+	own := d.watchers.add(ctx)
+	every := lookWhenTold
+	w, err := fsnotify.NewWatcher()
+	if err == nil {
+		if err = w.Add(d.path); err != nil {
+			err = w.Close() // without a watch it is of no use
+			w = nil
+		}
+	}
+	if w == nil || err != nil {
+		w, every = &fsnotify.Watcher{}, lookWhenUntold // whose channels never receive
+	}
+	go d.watch(ctx, c, own, w, every)
+	return c
+}
+
+func (d *DirApprovals) watch(ctx context.Context, c chan struct{}, own <-chan struct{}, w *fsnotify.Watcher, every time.Duration) {
+	if w.Events != nil {
+		defer w.Close()
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e, ok := <-w.Events:
+			if ok && !strings.HasSuffix(e.Name, doneExt) {
+				continue
+			}
+			if !ok {
+				w = &fsnotify.Watcher{}
+				tick.Reset(lookWhenUntold)
+			}
+		case _, ok := <-w.Errors: // events may have been lost
+			if !ok {
+				w = &fsnotify.Watcher{}
+				tick.Reset(lookWhenUntold)
+			}
+		case <-own:
+		case <-tick.C:
+		}
+		nudge(c)
+	}
+}
