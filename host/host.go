@@ -195,6 +195,11 @@ func (h *Host) Plugins() []plugins.Status {
 // Tools returns the entries of the catalog, in its order.
 func (h *Host) Tools() []catalog.Entry { return h.view.Load().catalog.Entries() }
 
+// Tool describes the tool with an exact catalog id. Its error is a *catalog.Error.
+func (h *Host) Tool(id string) (*catalog.Description, error) {
+	return h.view.Load().catalog.DescribeID(id)
+}
+
 // Namespace is a namespace that cells can use now.
 type Namespace struct {
 	ID          string `json:"id"`

@@ -46,6 +46,19 @@ func (c *Catalog) Describe(idOrName string) (*Description, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.describe()
+}
+
+// DescribeID is Describe for the host: by exact id, MCP tools included.
+func (c *Catalog) DescribeID(id string) (*Description, error) {
+	t, ok := c.ByID(id)
+	if !ok {
+		return nil, c.unknown(id)
+	}
+	return t.describe()
+}
+
+func (t *Tool) describe() (*Description, error) {
 	d := &Description{Entry: t.entry(), Parameters: t.Parameters, Output: t.Output, Examples: t.Examples}
 	if len(d.Parameters) == 0 {
 		d.Parameters = json.RawMessage("{}")

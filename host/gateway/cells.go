@@ -1,0 +1,71 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/quoinhq/quoin/host"
+)
+
+// exec runs a cell. A client that goes away aborts it: nobody else knows of the
+// run, so that nobody could go on with it.
+func (s *Server) exec(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	in, p := s.execInput(w, r)
+	if p != nil {
+		return p
+	}
+	return s.ok(w, s.host.Exec(r.Context(), session, in))
+}
+
+func (s *Server) execInput(w http.ResponseWriter, r *http.Request) (host.ExecInput, *Problem) {
+	f, p := s.body(w, r)
+	if p != nil {
+		return host.ExecInput{}, p
+	}
+	in := host.ExecInput{
+		Code:     f.text("code"),
+		Command:  f.text("command"),
+		Language: f.text("language"),
+		Title:    f.text("title"),
+		Timeout:  f.millis("timeoutMs"),
+	}
+	return in, f.problem()
+}
+
+// wait goes on with a run. A client that goes away does not harm the run: its
+// result is kept for the next wait of the session.
+func (s *Server) wait(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	f, p := s.body(w, r)
+	if p != nil {
+		return p
+	}
+	id, timeout := f.required("runId", "the runId of a waiting result"), f.millis("timeoutMs")
+	if p := f.problem(); p != nil {
+		return p
+	}
+	alone := s.waits.deliver(r.Context(), waiter{session, id}, func(ctx context.Context) *host.Result {
+		return s.host.WaitFor(ctx, session, id, timeout)
+	}, func(res *host.Result) bool {
+		return s.writeJSON(w, http.StatusOK, "application/json", res)
+	})
+	if !alone {
+		return s.ok(w, s.host.Refused(errBusy))
+	}
+	return nil
+}
+
+// errBusy is what the host, too, says of a second wait at once.
+var errBusy = &host.Error{Code: host.CodeInvalidInput, Reason: host.ReasonRunBusy, Phase: host.PhaseInput, Message: "code mode run is already being resumed."}
+
+// abort ends a run.
+func (s *Server) abort(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	f, p := s.body(w, r)
+	if p != nil {
+		return p
+	}
+	id := f.required("runId", "the runId of a waiting result")
+	if p := f.problem(); p != nil {
+		return p
+	}
+	return s.ok(w, s.host.Abort(context.WithoutCancel(r.Context()), session, id))
+}

@@ -1,0 +1,136 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/gateway"
+)
+
+func TestExec(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
+	for _, test := range []struct {
+		name, body string
+		pairs      []string
+	}{
+		{"completed", `{"code": "text('<a> & é'); return 6 * 7"}`, []string{"status", `"completed"`, "value", "42", "output", `[{"type":"text","text":"<a> & é"}]`}},
+		{"typescript", `{"code": "const n: number = 1; return n", "language": "typescript", "title": "t"}`, []string{"value", "1"}},
+		{"command", `{"command": "return 2", "code": null}`, []string{"value", "2"}},
+		{"failed", `{"code": "throw new TypeError('no')"}`, []string{"status", `"failed"`, "code", `"internal_error"`, "reason", `"guest_exception"`, "phase", `"guest"`, "dispatched", "false"}},
+		{"empty", `{"code": ""}`, []string{"status", `"failed"`, "code", `"invalid_input"`, "phase", `"input"`}},
+		{"language", `{"code": "return 1", "language": "python"}`, []string{"reason", `"unsupported_language"`}},
+		{"timeout", `{"code": "for (;;);", "timeoutMs": 100}`, []string{"status", `"failed"`, "code", `"timeout"`}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c.t = t
+			c.post("/v1/exec", test.body).wants(http.StatusOK, test.pairs...)
+		})
+	}
+}
+
+func TestWait(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
+	waiting := c.exec(`text("one"); await yield_control(); text("two"); return 42`)
+	waiting.wants(200, "status", `"waiting"`, "reason", `"yield"`, "output", `[{"type":"text","text":"one"}]`)
+	id := waiting.text("runId")
+
+	for name, other := range map[string]host.Session{
+		"agent":   {AgentID: "other", SessionKey: "key", SessionID: "session", RunID: "turn"},
+		"session": {AgentID: "agent", SessionKey: "key", SessionID: "other", RunID: "turn"},
+		"none":    {},
+	} {
+		if got := c.as(other).wait(id).wants(200, "status", `"failed"`).text("reason"); got != "wrong_session" {
+			t.Errorf("%s: %s", name, got)
+		}
+		c.as(other).post("/v1/abort", map[string]string{"runId": id}).wants(200, "reason", `"wrong_session"`)
+	}
+	turn := me
+	turn.RunID = "another turn"
+	c.as(turn).wait(id).wants(200, "reason", `"wrong_run"`)
+
+	c.wait(id).wants(200, "status", `"completed"`, "value", "42", "output", `[{"type":"text","text":"two"}]`)
+	c.wait(id).wants(200, "status", `"failed"`, "reason", `"run_unavailable"`)
+}
+
+// TestSessionsOfAnyText names a session that a header cannot hold as it is.
+func TestSessionsOfAnyText(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
+	odd := c.as(host.Session{SessionKey: " agent:main:é 100%41\r\nx ", SessionID: "ℵ"})
+	id := odd.exec(`await yield_control(); return 1`).text("runId")
+	c.as(host.Session{SessionKey: "agent:main", SessionID: "ℵ"}).wait(id).wants(200, "reason", `"wrong_session"`)
+	odd.wait(id).wants(200, "value", "1")
+}
+
+func TestAbort(t *testing.T) {
+	g := newGate()
+	c := serve(t, newHost(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}}), gateway.Options{}, nil)
+	id := c.post("/v1/exec", `{"code": "return await tools.slow({})", "timeoutMs": 100}`).wants(200, "reason", `"pending_tools"`).text("runId")
+	<-g.entered
+	c.post("/v1/abort", map[string]string{"runId": id}).wants(200, "status", `"failed"`, "code", `"aborted"`)
+	if err := <-g.ended; !errors.Is(err, host.ErrAborted) {
+		t.Errorf("the call ended with %v", err)
+	}
+	c.wait(id).wants(200, "reason", `"run_unavailable"`)
+	c.post("/v1/abort", map[string]string{"runId": id}).wants(200, "reason", `"run_unavailable"`)
+}
+
+// TestExecOfAClientThatGoesAwayIsAborted leaves in the middle of a call.
+func TestExecOfAClientThatGoesAwayIsAborted(t *testing.T) {
+	g := newGate()
+	c := serve(t, newHost(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}}), gateway.Options{}, nil)
+	ctx, leave := context.WithCancel(context.Background())
+	left := make(chan error, 1)
+	r := c.request(ctx, http.MethodPost, "/v1/exec", `{"code": "return await tools.slow({})"}`)
+	go func() {
+		resp, err := c.client.Do(r)
+		if err == nil {
+			err = errors.Join(errors.New("it got an answer"), resp.Body.Close())
+		}
+		left <- err
+	}()
+	<-g.entered
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	<-g.ended // cancelled, though nobody opened the gate
+}
+
+// TestWaitOfAClientThatGoesAwayIsKept leaves in the middle of a wait; the run
+// and its output go on.
+func TestWaitOfAClientThatGoesAwayIsKept(t *testing.T) {
+	g := newGate()
+	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
+	log := make(lines, 100)
+	c := serve(t, h, gateway.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, nil)
+	id := c.exec(`await yield_control(); text("kept"); return await tools.slow({})`).text("runId")
+	ctx, leave := context.WithCancel(context.Background())
+	r := c.request(ctx, http.MethodPost, "/v1/wait", `{"runId": "`+id+`"}`)
+	left := make(chan error, 1)
+	go func() {
+		resp, err := c.client.Do(r)
+		if err == nil {
+			err = errors.Join(errors.New("it got an answer"), resp.Body.Close())
+		}
+		left <- err
+	}()
+	<-g.entered
+	c.wait(id).wants(200, "reason", `"run_busy"`) // while the first is there
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	log.await("its result is kept")
+	other := me
+	other.SessionID = "other"
+	c.as(other).wait(id).wants(200, "reason", `"wrong_session"`)
+	close(g.open)
+	c.wait(id).wants(200, "value", `"through"`, "output", `[{"type":"text","text":"kept"}]`)
+	c.wait(id).wants(200, "reason", `"run_unavailable"`)
+}

@@ -1,0 +1,17 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Signatures are the routes in the words that the document is compared in.
+func Signatures(s *Server) []string {
+	var out []string
+	for _, r := range s.routes {
+		query := slices.Clone(r.query)
+		slices.Sort(query)
+		out = append(out, fmt.Sprintf("%s %s open:%v session:%v query:%v", r.method, r.path, r.open, r.session, query))
+	}
+	return out
+}

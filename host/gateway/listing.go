@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/plugins"
+)
+
+// CatalogList is the answer to GET /v1/catalog.
+type CatalogList struct {
+	Tools []catalog.Entry `json:"tools"`
+}
+
+// NamespaceList is the answer to GET /v1/namespaces.
+type NamespaceList struct {
+	Namespaces []host.Namespace `json:"namespaces"`
+}
+
+// PluginList is the answer to GET /v1/plugins.
+type PluginList struct {
+	Plugins []Plugin `json:"plugins"`
+}
+
+// Plugin is what is known of one plugin at one moment.
+type Plugin struct {
+	ID      string `json:"id"`
+	Version string `json:"version,omitempty"` // of the manifest, unless it cannot be read
+	// State is starting, running, restarting, disabled or stopped.
+	State string `json:"state"`
+	// Reason says why a plugin is disabled or restarting.
+	Reason     string   `json:"reason,omitempty"`
+	Restarts   int      `json:"restarts"`
+	Tools      []string `json:"tools"`
+	Namespaces []string `json:"namespaces"`
+}
+
+// PluginOf is the public part of a plugin's status: no paths, no processes.
+func PluginOf(s plugins.Status) Plugin {
+	return Plugin{
+		ID:         s.ID,
+		Version:    s.Version,
+		State:      s.State.String(),
+		Reason:     s.Reason,
+		Restarts:   s.Restarts,
+		Tools:      some(s.Tools),
+		Namespaces: some(s.Namespaces),
+	}
+}
+
+// some is list, never null in JSON.
+func some[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func (s *Server) catalog(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
+	return s.ok(w, CatalogList{some(s.host.Tools())})
+}
+
+// tool describes one tool with its schemas.
+func (s *Server) tool(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
+	d, err := s.host.Tool(r.PathValue("id"))
+	switch {
+	case errors.Is(err, catalog.UnknownTool):
+		return problem(http.StatusNotFound, ProblemNotFound, "there is no tool with the id %s; GET /v1/catalog lists them", shown(r.PathValue("id")))
+	case err != nil:
+		return problem(http.StatusInternalServerError, ProblemInternal, "%v", err)
+	}
+	return s.ok(w, d)
+}
+
+func (s *Server) namespaces(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
+	return s.ok(w, NamespaceList{some(s.host.Namespaces())})
+}
+
+func (s *Server) plugins(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
+	list := PluginList{[]Plugin{}}
+	for _, status := range s.host.Plugins() {
+		list.Plugins = append(list.Plugins, PluginOf(status))
+	}
+	return s.ok(w, list)
+}
+
+// Health is the answer to GET /healthz.
+type Health struct {
+	Status string `json:"status"` // ok
+}
+
+// health is for whoever decides whether to send requests here. A server that is
+// shutting down wants none.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
+	if s.isStopping() {
+		return shuttingDown()
+	}
+	return s.ok(w, Health{"ok"})
+}

@@ -1,0 +1,82 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/hosttest"
+)
+
+func TestListings(t *testing.T) {
+	dir := t.TempDir()
+	if err := hosttest.Install(dir, "issues"); err != nil {
+		t.Fatal(err)
+	}
+	broken := filepath.Join(dir, "broken")
+	if err := os.Mkdir(broken, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(broken, "plugin.json"), []byte(`{"id": "broken"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	odd := newGate().tool("a/b %é?")
+	c := serve(t, newHost(t, host.Config{PluginDir: dir, Tools: []catalog.Tool{odd}}), gateway.Options{}, nil)
+
+	var tools gateway.CatalogList
+	if err := json.Unmarshal(c.get("/v1/catalog").wants(200).body, &tools); err != nil {
+		t.Fatal(err)
+	}
+	if len(tools.Tools) < 2 || tools.Tools[0].Name != odd.Name {
+		t.Fatalf("%+v", tools)
+	}
+	for _, e := range tools.Tools {
+		c.get("/v1/catalog/"+url.PathEscape(e.ID)).wants(200, "id", marshal(t, e.ID), "description", marshal(t, e.Description))
+	}
+	c.get("/v1/catalog/quoin:core:none").problem(404, gateway.ProblemNotFound)
+	c.get("/v1/catalog/issues_list").problem(404, gateway.ProblemNotFound) // a name is no id
+
+	var spaces gateway.NamespaceList
+	if err := json.Unmarshal(c.get("/v1/namespaces").wants(200).body, &spaces); err != nil {
+		t.Fatal(err)
+	}
+	if len(spaces.Namespaces) != 1 || spaces.Namespaces[0].GlobalName != "Issues" {
+		t.Errorf("%+v", spaces)
+	}
+
+	var found gateway.PluginList
+	if err := json.Unmarshal(c.get("/v1/plugins").wants(200).body, &found); err != nil {
+		t.Fatal(err)
+	}
+	byID := map[string]gateway.Plugin{}
+	for _, p := range found.Plugins {
+		byID[p.ID] = p
+	}
+	if p := byID["issues"]; p.State != "running" || len(p.Tools) == 0 || len(p.Namespaces) != 1 || p.Version == "" {
+		t.Errorf("%+v", p)
+	}
+	if p := byID["broken"]; p.State != "disabled" || p.Reason == "" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestEmptyListings(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
+	c.get("/v1/catalog").wants(200, "tools", "[]")
+	c.get("/v1/namespaces").wants(200, "namespaces", "[]")
+	c.get("/v1/plugins").wants(200, "plugins", "[]")
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -1,0 +1,109 @@
+package gateway
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Options say whom a Server answers and how long it waits. The zero value
+// answers requests that reach this machine's loopback addresses, and no others.
+type Options struct {
+	// Token is what callers prove themselves with, as "Authorization: Bearer
+	// TOKEN": 16 to 4096 visible ASCII characters. Empty means no proof, and
+	// then only loopback is answered. Whoever has it may act for any session.
+	Token string
+	// Hosts are the names, without a port, that a request may be addressed to
+	// over loopback beside localhost and the loopback addresses: those of a
+	// proxy in front. Over other addresses any name will do when Hosts is empty.
+	Hosts []string
+	// MaxBody bounds a request's body in bytes. Defaults to 8 MiB.
+	MaxBody int64
+	// MaxCalls bounds the exec and wait requests under way; the next one gets
+	// 503. Defaults to 256.
+	MaxCalls int
+	// MaxStreams bounds the event streams that are open; the next one gets 503.
+	// Defaults to 32.
+	MaxStreams int
+	// HeaderTimeout bounds how long a request's header may take to arrive, of
+	// connections that Serve accepts. Defaults to 10 s.
+	HeaderTimeout time.Duration
+	// BodyTimeout bounds how long a request's body may take to arrive. Defaults
+	// to 30 s.
+	BodyTimeout time.Duration
+	// WriteTimeout bounds how long a client may take to accept an answer, or
+	// one event of a stream. Defaults to 30 s.
+	WriteTimeout time.Duration
+	// IdleTimeout bounds how long a connection is kept between two requests, of
+	// those that Serve accepts. Defaults to 2 minutes.
+	IdleTimeout time.Duration
+	// KeepResult is how long the result of a wait whose client went away is
+	// kept for its next wait. Defaults to 15 minutes.
+	KeepResult time.Duration
+	// Faces are other ways to reach the same host, by the path they are served
+	// under, such as "/mcp". See Face.
+	Faces map[string]Face
+	// Logger takes what operators should know. Defaults to slog.Default.
+	Logger *slog.Logger
+}
+
+// keptResults bounds the results that are kept for clients that went away.
+const keptResults = 64
+
+func (o Options) filled() (Options, error) {
+	if o.Token != "" {
+		if err := checkToken(o.Token); err != nil {
+			return o, err
+		}
+	}
+	hosts := make([]string, len(o.Hosts))
+	for i, h := range o.Hosts {
+		if hosts[i] = canonicalHost(h); hosts[i] == "" || strings.ContainsAny(h, "/ ") {
+			return o, fmt.Errorf("host %q is not a name or address without a port", h)
+		}
+	}
+	o.Hosts = hosts
+	for path := range o.Faces {
+		if !strings.HasPrefix(path, "/") || path == "/" || strings.HasSuffix(path, "/") || strings.HasPrefix(path+"/", "/v1/") {
+			return o, fmt.Errorf("face %q: expected a path such as /mcp, outside of /v1", path)
+		}
+	}
+	def(&o.MaxBody, 8<<20)
+	def(&o.MaxCalls, 256)
+	def(&o.MaxStreams, 32)
+	def(&o.HeaderTimeout, 10*time.Second)
+	def(&o.BodyTimeout, 30*time.Second)
+	def(&o.WriteTimeout, 30*time.Second)
+	def(&o.IdleTimeout, 2*time.Minute)
+	def(&o.KeepResult, 15*time.Minute)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o, nil
+}
+
+// def sets *v to its default unless it is above zero.
+func def[T int | int64 | time.Duration](v *T, to T) {
+	if *v <= 0 {
+		*v = to
+	}
+}
+
+// canonicalHost is a host as it is compared: without port and brackets, in lower
+// case, without a final dot.
+func canonicalHost(h string) string {
+	if name, _, err := net.SplitHostPort(h); err == nil {
+		h = name
+	}
+	h = strings.TrimSuffix(strings.TrimPrefix(h, "["), "]")
+	return strings.ToLower(strings.TrimSuffix(h, "."))
+}
+
+// Face is another way to reach the host, such as a protocol of its own. Requests
+// come to it after the checks that those of /v1 pass: address, Host, origin,
+// token and session. It bounds its own bodies and answers; session is the zero
+// Session when the caller has named none and may do so.
+type Face func(w http.ResponseWriter, r *http.Request, session Session)

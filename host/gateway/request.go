@@ -1,0 +1,217 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// fields are the members of a request's body. Their readers note what is wrong
+// and go on, so that a caller learns of everything at once.
+type fields struct {
+	members map[string]json.RawMessage
+	known   []string
+	wrong   []FieldError
+}
+
+// body reads the request's body, which must be one JSON object.
+func (s *Server) body(w http.ResponseWriter, r *http.Request) (*fields, *Problem) {
+	if p := checkMediaType(r.Header); p != nil {
+		return nil, p
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.MaxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, problem(http.StatusRequestEntityTooLarge, ProblemBodyTooLarge, "the body is longer than the %d bytes this server takes", large.Limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, problem(http.StatusRequestTimeout, ProblemBodyTimeout, "the body did not arrive within %s", s.BodyTimeout)
+	case err != nil:
+		return nil, invalid("body", "it did not arrive whole: "+err.Error(), "a JSON object")
+	}
+	// From here on the request takes as long as it takes.
+	setReadDeadline(w, time.Time{})
+	return decodeFields(b)
+}
+
+// checkMediaType insists on JSON. A web page cannot send that to another origin
+// without asking first, and is told no.
+func checkMediaType(h http.Header) *Problem {
+	given := h.Get("Content-Type")
+	media, params, err := mime.ParseMediaType(given)
+	charset, hasCharset := params["charset"]
+	if err != nil || media != "application/json" || hasCharset && !strings.EqualFold(charset, "utf-8") {
+		return problem(http.StatusUnsupportedMediaType, ProblemMediaType, "the content type is %q, expected application/json", given)
+	}
+	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return problem(http.StatusUnsupportedMediaType, ProblemMediaType, "the content coding is %q, expected none", coding)
+	}
+	return nil
+}
+
+// decodeFields takes a body apart.
+func decodeFields(b []byte) (*fields, *Problem) {
+	if !utf8.Valid(b) {
+		return nil, invalid("body", "it is not UTF-8", "a JSON object in UTF-8")
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	t, err := dec.Token()
+	if err != nil || t != json.Delim('{') {
+		return nil, invalid("body", notJSON(err, "it is something else"), "a JSON object")
+	}
+	f := &fields{members: make(map[string]json.RawMessage)}
+	for dec.More() {
+		key, err := dec.Token()
+		name, _ := key.(string) // a decoder gives no other token here
+		var v json.RawMessage
+		if err == nil {
+			err = dec.Decode(&v)
+		}
+		if err != nil {
+			return nil, invalid("body", notJSON(err, ""), "a JSON object")
+		}
+		if _, twice := f.members[name]; twice {
+			return nil, invalid(shown(name), "it is given twice", "each member once")
+		}
+		f.members[name] = v
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, invalid("body", notJSON(err, ""), "a JSON object")
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, invalid("body", "something follows the JSON object", "one JSON object")
+	}
+	return f, nil
+}
+
+func notJSON(err error, otherwise string) string {
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return otherwise
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("it is not JSON at byte %d: %v", syntax.Offset, err)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends too early"
+	}
+	return err.Error()
+}
+
+// shown makes a name of the caller's fit for a message.
+func shown(name string) string {
+	if len(name) > 64 {
+		name = strings.ToValidUTF8(name[:64], "") + "…"
+	}
+	return name
+}
+
+func (f *fields) fail(name, detail, expected string) {
+	f.wrong = append(f.wrong, FieldError{name, detail, expected})
+}
+
+// raw returns a member as it is, or nil when it is left out. Null is left out.
+func (f *fields) raw(name string) json.RawMessage {
+	f.known = append(f.known, name)
+	if raw := f.members[name]; string(raw) != "null" {
+		return raw
+	}
+	return nil
+}
+
+// text returns a member that is a string; "" when it is left out.
+func (f *fields) text(name string) string {
+	var s string
+	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &s) != nil {
+		f.fail(name, "it is "+kind(raw), "a string")
+	}
+	return s
+}
+
+// required is text of a member that must not be left out or blank.
+func (f *fields) required(name, expected string) string {
+	wrong := len(f.wrong)
+	s := strings.TrimSpace(f.text(name))
+	if s == "" && len(f.wrong) == wrong {
+		f.fail(name, "it is missing", expected)
+	}
+	return s
+}
+
+// millis returns a member that is a time in whole milliseconds above zero, or
+// zero when it is left out.
+func (f *fields) millis(name string) time.Duration {
+	const most = 24 * 60 * 60 * 1000
+	raw := f.raw(name)
+	if raw == nil {
+		return 0
+	}
+	var n int64
+	if err := json.Unmarshal(raw, &n); err != nil || n < 1 || n > most {
+		f.fail(name, "it is "+shown(string(raw)), fmt.Sprintf("a whole number of milliseconds from 1 to %d", most))
+		return 0
+	}
+	return time.Duration(n) * time.Millisecond
+}
+
+// problem says what is wrong with the members that were read, and which are
+// unknown; nil when nothing is.
+func (f *fields) problem() *Problem {
+	slices.Sort(f.known)
+	var unknown []string
+	for name := range f.members {
+		if !slices.Contains(f.known, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	for _, name := range unknown {
+		f.fail(shown(name), "there is no such member", "one of "+strings.Join(f.known, ", "))
+	}
+	if len(f.wrong) == 0 {
+		return nil
+	}
+	const most = 16
+	f.wrong = f.wrong[:min(len(f.wrong), most)]
+	p := invalid(f.wrong[0].Field, f.wrong[0].Detail, f.wrong[0].Expected)
+	p.Errors = f.wrong
+	return p
+}
+
+// kind names the kind of a JSON value.
+func kind(raw json.RawMessage) string {
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	}
+	return "a number"
+}
+
+// setReadDeadline bounds reading of the request; a writer that cannot is one of
+// the embedder's, who then bounds it.
+func setReadDeadline(w http.ResponseWriter, t time.Time) {
+	if err := http.NewResponseController(w).SetReadDeadline(t); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		w.Header().Set("Connection", "close") // the connection is dead
+	}
+}
+
+// setWriteDeadline is setReadDeadline for the answer.
+func setWriteDeadline(w http.ResponseWriter, t time.Time) {
+	if err := http.NewResponseController(w).SetWriteDeadline(t); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		w.Header().Set("Connection", "close")
+	}
+}
