@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,7 +24,7 @@ func TestParseExec(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := ParseExec([]byte(tc.args))
-			if err != nil || got != tc.want {
+			if err != nil || !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %+v, %v; want %+v", got, err, tc.want)
 			}
 		})
@@ -111,7 +112,7 @@ func FuzzParseExec(f *testing.F) {
 				t.Errorf("accepted %q as %+v", args, in)
 			}
 			again, merr := json.Marshal(map[string]string{"code": in.Code, "command": in.Command, "language": in.Language, "title": in.Title})
-			if back, err := ParseExec(again); merr != nil || err != nil || back != in {
+			if back, err := ParseExec(again); merr != nil || err != nil || !reflect.DeepEqual(back, in) {
 				t.Errorf("%s reads as %+v, %v; want %+v", again, back, err, in)
 			}
 		}

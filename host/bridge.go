@@ -125,6 +125,7 @@ func (r *run) settle(c *call, value json.RawMessage, err *callError) {
 		r.journal()
 		r.dropIdleClaim()
 	}
+	r.answeredCall(c)
 	r.notify()
 }
 
@@ -195,6 +196,9 @@ func (r *run) pending() ([]PendingCall, Reason) {
 	var out []PendingCall
 	for _, c := range r.sortedCalls() {
 		p := PendingCall{ID: c.publicID(), Method: c.Method, Tool: c.Tool}
+		if c.State == runstore.CallAsked {
+			p.Input = c.Input
+		}
 		if c.Method == string(wire.MethodCall) && p.Tool == "" {
 			p.Tool = c.Target
 		}

@@ -109,13 +109,13 @@ func (r *run) dispatch(c *call, ev *trajectory.Event) (json.RawMessage, *callErr
 	r.mu.Lock()
 	c.Tool = tool.ID()
 	r.mu.Unlock()
-	if err := r.view.catalog.ValidateInput(tool.ID(), input); err != nil {
-		return nil, ofCatalog(err)
+	if rejection := r.checkInput(tool, input); rejection != nil {
+		return nil, rejection
 	}
 	r.mu.Lock()
 	r.dispatched = true
 	r.mu.Unlock()
-	value, err := tool.Invoke(r.ctx, catalog.Invocation{
+	value, err := r.invoke(c, tool, catalog.Invocation{
 		ID:             c.publicID(),
 		RunID:          r.id,
 		ToolID:         tool.ID(),
@@ -137,9 +137,9 @@ func (r *run) target(c *call, ev *trajectory.Event) (*catalog.Tool, json.RawMess
 	if wire.Method(c.Method) == wire.MethodNamespace {
 		return r.namespaceTarget(c, ev)
 	}
-	tool, err := r.view.catalog.Resolve(c.Target)
-	if err != nil {
-		return nil, nil, ofCatalog(err)
+	tool, rejection := r.resolve(c.Target)
+	if rejection != nil {
+		return nil, nil, rejection
 	}
 	return tool, catalog.NormalInput(c.Args), nil
 }
@@ -198,11 +198,14 @@ func checkReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *ca
 // of this run, the path one recorded as callable when its scope was made, and
 // the tool one that the namespace's own plugin owns.
 func (r *run) namespaceTarget(c *call, ev *trajectory.Event) (*catalog.Tool, json.RawMessage, *callError) {
-	reg, known := r.view.namespace(c.Target)
+	reg, known := r.view().namespace(c.Target)
 	r.mu.Lock()
 	scope := r.scopes[c.Target]
 	r.mu.Unlock()
-	if !known || scope == nil {
+	if !known && scope != nil {
+		return nil, nil, rejectf(codeCatalogChanged, "Code mode namespace %s is no longer available: its plugin or its tools have changed since this run was suspended.", safePrefix(c.Target, 128))
+	}
+	if scope == nil {
 		return nil, nil, rejectf(codeUnknownNamespace, "Unknown code mode namespace: %s", safePrefix(c.Target, 128))
 	}
 	target, err := scope.Resolve(c.Path)
@@ -210,7 +213,7 @@ func (r *run) namespaceTarget(c *call, ev *trajectory.Event) (*catalog.Tool, jso
 		return nil, nil, ofNamespace(namespaces.In(reg.ID, err))
 	}
 	ev.Via = viaPath(reg.GlobalName, c.Path)
-	tool, ok := r.view.catalog.ByOwner(target.Tool, reg.PluginID)
+	tool, ok := r.view().catalog.ByOwner(target.Tool, reg.PluginID)
 	if !ok {
 		return nil, nil, rejectf(codeNotCallable, "%s is not available: its tool %q is not visible to this run.", ev.Via, target.Tool)
 	}
@@ -273,7 +276,7 @@ func (r *run) runContext(pluginID string) namespaces.RunContext {
 
 // answer serves the calls that the catalog alone can answer.
 func (r *run) answer(c *call) (json.RawMessage, *callError) {
-	cat := r.view.catalog
+	cat := r.view().catalog
 	var v any
 	switch wire.Method(c.Method) {
 	case wire.MethodSearch:
@@ -283,10 +286,15 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 		}
 		v = cat.Search(c.Target, limit)
 	default:
-		d, err := cat.Describe(c.Target)
+		tool, rejection := r.resolve(c.Target)
+		if rejection != nil {
+			return nil, rejection
+		}
+		d, err := cat.Describe(tool.ID())
 		if err != nil {
 			return nil, ofCatalog(err)
 		}
+		r.used.note(tool)
 		v = d
 	}
 	b, err := json.Marshal(v)

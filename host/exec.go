@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
 )
 
 // ExecInput is what a model gives to exec.
@@ -18,6 +20,14 @@ type ExecInput struct {
 	Language string
 	// Title says in a few words what the program is for. It is not interpreted.
 	Title string
+	// Tools are the caller's own, for this run alone; Source is left out and Owner
+	// defaults to "client". Calls of a tool with Invoke are answered by it, as long
+	// as this process lives. Calls of a tool without Invoke are answered by Answer:
+	// once the program waits for nothing else, the run is waiting, with these calls
+	// and their inputs in PendingToolCalls.
+	Tools []catalog.Tool
+	// Rules narrow what the run reaches beyond Config.Rules, its own Tools included.
+	Rules policy.Rules
 	// Timeout shortens Settings.Timeout for this call. Zero means no change.
 	Timeout time.Duration
 }
@@ -80,10 +90,14 @@ func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
 	if f == nil && h.settings.Disabled {
 		f = failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "code mode is disabled: set tools.codeMode.enabled to true.")
 	}
+	var to *reach
+	if f == nil {
+		to, f = h.reachOf(s, in.Rules, in.Tools)
+	}
 	if f != nil {
 		return h.refused(f)
 	}
-	r, err := h.newRun(s, language)
+	r, err := h.newRun(s, language, to)
 	if err != nil {
 		return h.refused(failf(CodeInternal, "", PhaseHost, "random numbers are not available: %v", err))
 	}
@@ -120,14 +134,14 @@ func (h *Host) refused(f *failure) *Result {
 		Reason:     f.Reason,
 		Phase:      f.Phase,
 		Dispatched: f.Dispatched,
-		Telemetry:  h.baseTelemetry(h.view.Load()),
+		Telemetry:  baseTelemetry(nil),
 	}
 }
 
 // cell is what the worker needs to start the program.
 func (r *run) cell(code, language string) wire.Cell {
 	c := wire.Cell{Language: language, Source: code, Limits: r.limits()}
-	for _, n := range r.view.namespaces {
+	for _, n := range r.view().namespaces {
 		c.Namespaces = append(c.Namespaces, wire.NamespaceRef{Global: n.GlobalName, ID: n.ID})
 	}
 	return c

@@ -24,12 +24,12 @@ const (
 func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
 	switch path {
 	case fileCatalog:
-		return r.view.catalog.GuestEntriesJSON(), true
+		return r.view().catalog.GuestEntriesJSON(), true
 	case fileTools:
-		return r.view.catalog.SafeNamesJSON(), true
+		return r.view().catalog.SafeNamesJSON(), true
 	}
 	if strings.HasPrefix(path, prefixAPI) {
-		return r.view.declarations.file(path)
+		return r.view().declarations.file(path)
 	}
 	id, ok := strings.CutPrefix(path, prefixScope)
 	if !ok {
@@ -39,7 +39,7 @@ func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
 	if !ok {
 		return nil, false
 	}
-	reg, ok := r.view.namespace(id)
+	reg, ok := r.view().namespace(id)
 	if !ok {
 		return nil, false
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/namespaces"
@@ -50,6 +51,9 @@ type Config struct {
 	// Namespaces are the embedder's own. PluginID is the Owner of the tools they
 	// require.
 	Namespaces []namespaces.Registration
+	// Rules say which tools exist, for everybody, for an agent and for a session.
+	// Defaults to all of them.
+	Rules policy.Scopes
 	// Store keeps suspended runs. Defaults to a *runstore.Memory.
 	Store runstore.Store
 	// Observe is told of every nested call once it has ended. It is called
@@ -73,6 +77,7 @@ type Host struct {
 	registry *namespaces.Registry
 	schemas  *catalog.Schemas
 	store    runstore.Store
+	policy   *policy.Policy
 	tempDir  string
 	owners   map[string]bool // names that no plugin may have
 
@@ -83,6 +88,8 @@ type Host struct {
 	closed bool
 	runs   map[string]*run // active and suspended, by run id
 	calls  inFlight        // tool calls, of any run
+
+	answering sync.Mutex // orders answers that have to load their run
 
 	background sync.WaitGroup     // index builds and the sweeper
 	end        context.CancelFunc // ends the sweeper
@@ -192,8 +199,12 @@ func (h *Host) Plugins() []plugins.Status {
 	return h.plugins.Plugins()
 }
 
-// Tools returns the entries of the catalog, in its order.
-func (h *Host) Tools() []catalog.Entry { return h.view.Load().catalog.Entries() }
+// Tools returns the entries of the tools that Config.Rules leave to everybody, in
+// catalog order.
+func (h *Host) Tools() []catalog.Entry { return h.ToolsOf(Session{}) }
+
+// ToolsOf is Tools for one session, which may have fewer.
+func (h *Host) ToolsOf(s Session) []catalog.Entry { return h.sessionView(s).catalog.Entries() }
 
 // Tool describes the tool with an exact catalog id. Its error is a *catalog.Error.
 func (h *Host) Tool(id string) (*catalog.Description, error) {
@@ -209,11 +220,14 @@ type Namespace struct {
 	Prompt      string `json:"prompt,omitempty"`
 }
 
-// Namespaces returns the namespaces that are visible with the present catalog,
+// Namespaces returns the namespaces that are visible with the tools of Tools,
 // ordered by id.
-func (h *Host) Namespaces() []Namespace {
+func (h *Host) Namespaces() []Namespace { return h.NamespacesOf(Session{}) }
+
+// NamespacesOf is Namespaces for one session, with the tools of ToolsOf.
+func (h *Host) NamespacesOf(s Session) []Namespace {
 	var out []Namespace
-	for _, r := range h.view.Load().namespaces {
+	for _, r := range h.sessionView(s).namespaces {
 		out = append(out, Namespace{r.ID, r.GlobalName, r.PluginID, r.Description, r.Prompt})
 	}
 	return out
@@ -237,7 +251,7 @@ func (h *Host) Close() error {
 	for _, r := range runs {
 		r.abortIfActive(ErrClosed)
 	}
-	if n := h.calls.wait(h.cfg.DrainTimeout); n > 0 {
+	if n := h.calls.waitBusy(h.cfg.DrainTimeout); n > 0 {
 		h.log.Warn("closing with tool calls in flight; suspended runs will not know whether they took effect", "calls", n)
 	}
 	for _, r := range runs {

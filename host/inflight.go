@@ -7,49 +7,64 @@ import (
 
 // inFlight counts the tool calls of all runs. Unlike a sync.WaitGroup it may be
 // entered while somebody waits for it to empty.
+//
+// A call rests while all it does is to wait for somebody outside of this process
+// who may come back to another one: a caller with an answer, a person with a
+// decision.
 type inFlight struct {
-	mu    sync.Mutex
-	n     int
-	empty chan struct{} // closed when n next becomes 0; nil unless somebody waits
+	mu      sync.Mutex
+	n       int
+	resting int
+	fewer   chan struct{} // closed when a call leaves or rests; nil unless somebody waits
 }
 
-func (f *inFlight) enter() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.n++
-}
+func (f *inFlight) enter() { f.count(1, 0) }
+func (f *inFlight) leave() { f.count(-1, 0) }
 
-func (f *inFlight) leave() {
+// rest says that a call that has entered rests until rise.
+func (f *inFlight) rest() { f.count(0, 1) }
+func (f *inFlight) rise() { f.count(0, -1) }
+
+func (f *inFlight) count(n, resting int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.n--
-	if f.n == 0 && f.empty != nil {
-		close(f.empty)
-		f.empty = nil
+	f.n += n
+	f.resting += resting
+	if f.fewer != nil && (n < 0 || resting > 0) {
+		close(f.fewer)
+		f.fewer = nil
 	}
 }
 
 // wait returns once no call is in flight, or after d, and reports how many are
 // left.
 func (f *inFlight) wait(d time.Duration) int {
-	f.mu.Lock()
-	if f.n == 0 {
-		f.mu.Unlock()
-		return 0
-	}
-	if f.empty == nil {
-		f.empty = make(chan struct{})
-	}
-	empty := f.empty
-	f.mu.Unlock()
+	return f.until(d, func() int { return f.n })
+}
+
+// waitBusy is wait for the calls that do not rest.
+func (f *inFlight) waitBusy(d time.Duration) int {
+	return f.until(d, func() int { return f.n - f.resting })
+}
+
+func (f *inFlight) until(d time.Duration, left func() int) int {
 	t := time.NewTimer(d)
 	defer t.Stop()
-	select {
-	case <-empty:
-		return 0
-	case <-t.C:
+	for {
+		f.mu.Lock()
+		n := left()
+		if n > 0 && f.fewer == nil {
+			f.fewer = make(chan struct{})
+		}
+		fewer := f.fewer
+		f.mu.Unlock()
+		if n == 0 {
+			return 0
+		}
+		select {
+		case <-fewer:
+		case <-t.C:
+			return n
+		}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.n
 }

@@ -185,7 +185,7 @@ func (l *leg) drive(rep *wire.Report, err error) *Result {
 		switch {
 		case err2 != nil:
 			return r.failed(l.blame(err2))
-		case why == wokeDeadline:
+		case why == wokeDeadline, why == wokeCaller:
 			return l.suspend()
 		case why == wokeNothing:
 			return r.failed(failf(CodeInternal, ReasonGuestException, PhaseGuest, "code mode promise is pending without host work"))
@@ -231,6 +231,7 @@ const (
 	wokeReady    woke = iota // there is something to deliver, or a guest timer is due
 	wokeDeadline             // the time of this Exec or Wait is over
 	wokeNothing              // nothing will ever come
+	wokeCaller               // nothing will come until the caller has answered
 )
 
 // await blocks until there is a reason to run the guest again, or none can come.
@@ -260,6 +261,8 @@ func (l *leg) await() (woke, error) {
 			return wokeDeadline, nil
 		case r.settled():
 			return wokeReady, nil
+		case r.callersTurn():
+			return wokeCaller, nil
 		}
 		select {
 		case <-r.wake:

@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/quoinhq/quoin/host/runstore"
@@ -99,11 +100,15 @@ func (r *run) storedLocked(image []byte, expires time.Time) *runstore.Record {
 		Language:    r.language,
 		Created:     r.created,
 		Expires:     expires,
-		Fingerprint: r.view.catalog.Fingerprint(),
+		Fingerprint: r.view().catalog.Fingerprint(),
 		Dispatched:  r.dispatched,
 		TimerDue:    r.timerDue,
 		Scopes:      make(map[string]json.RawMessage, len(r.scopes)),
 		Counters:    r.counters,
+		ClientTools: r.reach.client.stored(),
+		Rules:       r.reach.storedRules(),
+		Answered:    slices.Clone(r.answered),
+		Tools:       r.used.stored(),
 		Calls:       r.journalLocked(),
 		Image:       image,
 	}

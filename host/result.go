@@ -101,6 +101,8 @@ type PendingCall struct {
 	ID     string `json:"id"`
 	Method string `json:"method"`
 	Tool   string `json:"tool,omitempty"`
+	// Input is set of calls that the run's caller is to answer: see Host.Answer.
+	Input json.RawMessage `json:"input,omitempty"`
 }
 
 // Output is one item the program emitted since the previous result of its run.

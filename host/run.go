@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt/sandbox"
@@ -25,7 +26,7 @@ type run struct {
 	id       string
 	session  Session
 	language string
-	view     *view
+	reach    *reach
 	created  time.Time
 
 	// ctx ends with the run; tool calls run under it.
@@ -41,6 +42,9 @@ type run struct {
 	snapshot int       // bytes of the newest image
 	layers   []wire.Layer
 
+	used    usedTools
+	changed atomic.Bool // the tools have changed since the run was suspended
+
 	wake chan struct{} // capacity 1: something may have come into the inbox
 
 	mu         sync.Mutex
@@ -51,6 +55,9 @@ type run struct {
 	inbox      []*call // settled, in the order of their settling, not yet delivered
 	queue      []*call // waiting for a slot
 	inFlight   int
+	asked      int                // of those in flight, how many the caller is to answer
+	askings    map[uint64]*asking // by call id
+	answered   []uint64           // calls that the caller has answered
 	dispatched bool
 	counters   runstore.Counters
 	scopes     map[string]*namespaces.Scope
@@ -64,22 +71,22 @@ type run struct {
 	noted      bool // which says only that the run is live
 }
 
-// newRun makes an active run.
-func (h *Host) newRun(s Session, language string) (*run, error) {
+// newRun makes an active run that reaches v.
+func (h *Host) newRun(s Session, language string, to *reach) (*run, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, err
 	}
-	return h.makeRun("run_"+hex.EncodeToString(id[:]), s, language), nil
+	return h.makeRun("run_"+hex.EncodeToString(id[:]), s, language, to), nil
 }
 
-func (h *Host) makeRun(id string, s Session, language string) *run {
+func (h *Host) makeRun(id string, s Session, language string, to *reach) *run {
 	r := &run{
 		h:        h,
 		id:       id,
 		session:  s,
 		language: language,
-		view:     h.view.Load(),
+		reach:    to,
 		created:  time.Now(),
 		wake:     make(chan struct{}, 1),
 		active:   true,
@@ -222,7 +229,7 @@ func (r *run) telemetry() Telemetry {
 	r.mu.Lock()
 	c := r.counters
 	r.mu.Unlock()
-	t := r.h.baseTelemetry(r.view)
+	t := baseTelemetry(r.view())
 	t.SearchCount, t.DescribeCount, t.CallCount, t.NamespaceCount = c.Search, c.Describe, c.Call, c.Namespace
 	t.GuestCPUMillis = float64(c.CPUMicros) / 1000
 	t.WallMillis = millis(time.Duration(c.WallMicros)*time.Microsecond + time.Since(r.started))
@@ -232,13 +239,14 @@ func (r *run) telemetry() Telemetry {
 	return t
 }
 
-func (h *Host) baseTelemetry(v *view) Telemetry {
-	return Telemetry{
-		CatalogSize:  v.catalog.Len(),
-		Sources:      maps.Clone(v.sources),
-		VisibleTools: []string{"exec", "wait"},
-		Isolation:    isolation(nil),
+// baseTelemetry is that of a run that has done nothing. Without a view there is no
+// run, and it says nothing of tools.
+func baseTelemetry(v *view) Telemetry {
+	t := Telemetry{Sources: map[string]int{}, VisibleTools: []string{"exec", "wait"}, Isolation: isolation(nil)}
+	if v != nil {
+		t.CatalogSize, t.Sources = v.catalog.Len(), maps.Clone(v.sources)
 	}
+	return t
 }
 
 // isolation reports the layers of the worker that ran the guest last.

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ type view struct {
 	namespaces   []namespaces.Registration
 	sources      map[string]int // tools by source, for telemetry
 	declarations *declarations  // what API.list and API.read serve
+	derived      viewCache      // of this view, by rules and by tools of callers
 }
 
 // newView returns what c makes visible.
@@ -51,7 +53,7 @@ func (h *Host) pluginsChanged() {
 	}
 }
 
-// checkOwn refuses namespaces of the embedder that no catalog could show.
+// checkOwn refuses rules, tools and namespaces of the embedder that are none.
 func (h *Host) checkOwn() error {
 	trial := namespaces.NewRegistry()
 	for _, r := range h.cfg.Namespaces {
@@ -59,8 +61,15 @@ func (h *Host) checkOwn() error {
 			return err
 		}
 	}
+	var err error
+	if h.policy, err = h.cfg.Rules.Compile(); err != nil {
+		return fmt.Errorf("rules: %w", err)
+	}
 	h.owners = map[string]bool{catalog.OwnerCore: true}
 	for _, t := range h.cfg.Tools {
+		if t.Invoke == nil || t.Source == catalog.SourceClient {
+			return fmt.Errorf("tool %q of Config.Tools has no Invoke, or the source of a caller's tools: only tools in ExecInput may", t.Name)
+		}
 		h.owners[t.Owner] = true
 	}
 	for _, r := range h.cfg.Namespaces {

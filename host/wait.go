@@ -211,7 +211,13 @@ func (h *Host) revive(s Session, rec *runstore.Record) (*run, *failure) {
 		return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost,
 			"code mode run cannot be restored: another build of the guest suspended it. Start the program again.")
 	}
-	r := h.makeRun(rec.ID, s, rec.Language)
+	to, err := h.restoreReach(s, rec)
+	if err != nil {
+		return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %v", err)
+	}
+	r := h.makeRun(rec.ID, s, rec.Language, to)
+	r.answered, r.used.digests = rec.Answered, rec.Tools
+	r.changed.Store(rec.Fingerprint != r.view().catalog.Fingerprint())
 	r.created, r.timerDue = rec.Created, rec.TimerDue
 	r.dispatched, r.counters = rec.Dispatched, rec.Counters
 	r.generation, r.stored = rec.Generation, true
@@ -239,12 +245,12 @@ func (r *run) redrive() {
 		switch c.State {
 		case runstore.CallSettled:
 			r.inbox = append(r.inbox, c)
-		case runstore.CallQueued:
+		case runstore.CallQueued, runstore.CallAsked:
 			if c.isTool() {
 				r.queue = append(r.queue, c)
 			}
 		case runstore.CallInFlight:
-			if tool, ok := r.view.catalog.ByID(c.Tool); ok && (tool.ReadOnly || tool.Idempotent) {
+			if tool, ok := r.view().catalog.ByID(c.Tool); ok && (tool.ReadOnly || tool.Idempotent || r.reach.client.asks(c.Tool)) {
 				r.queue = append(r.queue, c)
 			} else {
 				r.settleLocked(c, nil, interrupted(c))
@@ -259,6 +265,7 @@ func (r *run) redrive() {
 func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Time) *Result {
 	l := r.leg(ctx, deadline)
 	defer l.release()
+	r.lookAgain()
 	r.settleYields()
 	if rec == nil {
 		var err error
@@ -274,7 +281,7 @@ func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Ti
 		return r.failed(l.blame(err))
 	case why == wokeNothing:
 		return r.failed(failf(CodeInternal, ReasonGuestException, PhaseGuest, "code mode promise is pending without host work"))
-	case why == wokeDeadline:
+	case why == wokeDeadline, why == wokeCaller:
 		return l.suspend()
 	}
 	rep, err := l.turn()

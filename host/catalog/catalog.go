@@ -61,6 +61,10 @@ type Catalog struct {
 // controlTools are the tools of discovery itself; a catalog never holds them.
 var controlTools = []string{"tool_search_code", "tool_search", "tool_describe", "tool_call"}
 
+// IsControl reports whether a name is one of those that no catalog holds: the
+// tools of discovery, tool_search_code, tool_search, tool_describe and tool_call.
+func IsControl(name string) bool { return slices.Contains(controlTools, name) }
+
 // New builds a catalog. Control tools are left out; a tool without a usable
 // name or owner (InvalidTool) and a second tool with the same id (DuplicateID)
 // are refused. The order of tools does not matter: the catalog is sorted, the
@@ -69,10 +73,19 @@ var controlTools = []string{"tool_search_code", "tool_search", "tool_describe", 
 // New looks at names only. Schemas are first looked at when they are needed,
 // so that one bad schema spoils one tool.
 func New(tools []Tool, o Options) (*Catalog, error) {
-	c := &Catalog{options: o.withDefaults()}
+	kept, err := accept(tools)
+	if err != nil {
+		return nil, err
+	}
+	return arrange(kept, o.withDefaults())
+}
+
+// accept returns copies of the tools that a catalog holds, their defaults filled
+// in.
+func accept(tools []Tool) ([]*Tool, error) {
 	kept := make([]Tool, 0, len(tools))
 	for i := range tools {
-		if slices.Contains(controlTools, tools[i].Name) {
+		if IsControl(tools[i].Name) {
 			continue
 		}
 		t := tools[i]
@@ -81,15 +94,28 @@ func New(tools []Tool, o Options) (*Catalog, error) {
 		}
 		kept = append(kept, t)
 	}
-	c.tools = make([]*Tool, len(kept))
+	list := make([]*Tool, len(kept))
 	for i := range kept {
-		c.tools[i] = &kept[i]
+		list[i] = &kept[i]
 	}
-	slices.SortFunc(c.tools, compareTools)
-	for i, t := range c.tools {
-		if i > 0 && compareTools(c.tools[i-1], t) == 0 {
+	return list, nil
+}
+
+// arrange makes a catalog of tools in any order. It keeps the slice.
+func arrange(tools []*Tool, o Options) (*Catalog, error) {
+	slices.SortFunc(tools, compareTools)
+	for i, t := range tools {
+		if i > 0 && compareTools(tools[i-1], t) == 0 {
 			return nil, &Error{Code: DuplicateID, ToolID: t.ID(), Message: fmt.Sprintf("two tools have the id %s; rename one of them", shown(t.ID()))}
 		}
+	}
+	return assemble(tools, o), nil
+}
+
+// assemble makes a catalog of tools in catalog order. It keeps the slice.
+func assemble(tools []*Tool, o Options) *Catalog {
+	c := &Catalog{options: o, tools: tools}
+	for _, t := range tools {
 		if t.Source != SourceMCP {
 			c.guest = append(c.guest, t)
 		}
@@ -99,7 +125,7 @@ func New(tools []Tool, o Options) (*Catalog, error) {
 	c.entriesJSON = sync.OnceValue(func() []byte { return compactJSON(c.GuestEntries()) })
 	c.safe = sync.OnceValue(func() safeNames { return makeSafeNames(c.guest) })
 	c.fingerprint = sync.OnceValue(c.makeFingerprint)
-	return c, nil
+	return c
 }
 
 // normalize fills in the defaults of a tool and checks its id's parts.

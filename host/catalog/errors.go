@@ -14,6 +14,7 @@ const (
 	InvalidLimit  Code = "invalid_limit"  // a search limit that is no positive integer
 	InvalidTool   Code = "invalid_tool"   // a tool that cannot be cataloged
 	DuplicateID   Code = "duplicate_id"   // two tools with one id
+	InvalidOutput Code = "invalid_output" // the result does not fit the tool's output schema
 )
 
 // Error makes a Code usable as the target of errors.Is.

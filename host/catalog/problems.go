@@ -22,12 +22,22 @@ const maxProblems = 5
 // badInput makes the error of an input that does not fit: what is wrong, and
 // what would fit.
 func (t *Tool) badInput(wrong []string, cause error) *Error {
+	return &Error{Code: InvalidInput, ToolID: t.ID(), Err: cause,
+		Message: fmt.Sprintf("Invalid input for tool %s: %s. Expected: %s", shown(t.ID()), listed(wrong), Shape(t.Parameters))}
+}
+
+// badOutput is badInput for a result.
+func (t *Tool) badOutput(wrong []string, cause error) *Error {
+	return &Error{Code: InvalidOutput, ToolID: t.ID(), Err: cause,
+		Message: fmt.Sprintf("The result of tool %s is not what it declares: %s. Declared: %s", shown(t.ID()), listed(wrong), Shape(t.Output))}
+}
+
+func listed(wrong []string) string {
 	list := strings.Join(wrong[:min(len(wrong), maxProblems)], "; ")
 	if more := len(wrong) - maxProblems; more > 0 {
 		list += fmt.Sprintf("; and %d more", more)
 	}
-	return &Error{Code: InvalidInput, ToolID: t.ID(), Err: cause,
-		Message: fmt.Sprintf("Invalid input for tool %s: %s. Expected: %s", shown(t.ID()), list, Shape(t.Parameters))}
+	return list
 }
 
 // problem is one thing wrong with an input.

@@ -48,12 +48,15 @@ func (c *Catalog) ValidateInput(id string, input json.RawMessage) error {
 	if err != nil {
 		return t.badSchema(schemaFault(err), err)
 	}
-	return t.validate(schema, value)
+	return t.validate(schema, value, func(e *jsonschema.ValidationError) *Error {
+		return t.badInput(problems(e, propertyNames(t.Parameters)), e)
+	})
 }
 
-// validate checks a value. A panic would be the validator's bug, but the
+// validate checks a value; what is wrong with it becomes the error that bad
+// makes. A panic would be the validator's bug, but the
 // schema is somebody else's and must not take the host down.
-func (t *Tool) validate(schema *jsonschema.Schema, value any) (err error) {
+func (t *Tool) validate(schema *jsonschema.Schema, value any, bad func(*jsonschema.ValidationError) *Error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = t.badSchema(fmt.Sprintf("it cannot be applied: %v", p), nil)
@@ -70,7 +73,7 @@ func (t *Tool) validate(schema *jsonschema.Schema, value any) (err error) {
 	if cycle := refCycle(details); cycle != nil {
 		return t.badSchema("it refers to itself without end at "+cycle.URL, failed)
 	}
-	return t.badInput(problems(details, propertyNames(t.Parameters)), failed)
+	return bad(details)
 }
 
 // refCycle finds the reference that only leads back to itself, if that is why

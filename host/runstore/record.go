@@ -9,7 +9,7 @@ import (
 
 // FormatVersion is the version of Record as Dir writes it. It changes when an
 // older reader would misread a newer record.
-const FormatVersion = 1
+const FormatVersion = 2
 
 // The reasons for which a store does not return a record. Match with errors.Is.
 var (
@@ -37,6 +37,7 @@ const (
 	CallQueued   CallState = "queued"    // not dispatched: safe to start
 	CallInFlight CallState = "in_flight" // dispatched, answer unknown
 	CallSettled  CallState = "settled"   // answered, not yet delivered to the guest
+	CallAsked    CallState = "asked"     // the caller of the run has been asked for the answer: safe to ask again
 )
 
 // Call is one bridge call in the journal of a run.
@@ -48,6 +49,7 @@ type Call struct {
 	Args           json.RawMessage `json:"args,omitempty"`
 	Tool           string          `json:"tool,omitempty"` // catalog id, once resolved
 	IdempotencyKey string          `json:"idempotencyKey,omitempty"`
+	Input          json.RawMessage `json:"input,omitempty"` // when asked: what the caller is to answer
 	State          CallState       `json:"state"`
 	OK             bool            `json:"ok,omitempty"`     // when settled
 	Answer         json.RawMessage `json:"answer,omitempty"` // when settled: the value, or the error's data
@@ -82,8 +84,16 @@ type Record struct {
 	TimerDue time.Time                  `json:"timerDue,omitzero"` // zero: no guest timer
 	Scopes   map[string]json.RawMessage `json:"scopes,omitempty"`  // namespace scopes the guest holds, by namespace id
 	Counters Counters                   `json:"counters"`
-	Calls    []Call                     `json:"calls"`
-	Image    []byte                     `json:"-"`
+	// Rules are those of this run alone and ClientTools the definitions that its
+	// caller brought, both as the host wrote them.
+	Rules       json.RawMessage `json:"rules,omitempty"`
+	ClientTools json.RawMessage `json:"clientTools,omitempty"`
+	// Answered are the calls that the caller of the run has answered.
+	Answered []uint64 `json:"answered,omitempty"`
+	// Tools are digests of the schemas of tools that the run has used, by id.
+	Tools map[string]string `json:"tools,omitempty"`
+	Calls []Call            `json:"calls"`
+	Image []byte            `json:"-"`
 }
 
 // Claim is the exclusive right to a suspended run. Release is idempotent.

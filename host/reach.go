@@ -1,0 +1,87 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// reach is what one run may reach beside what there is for everybody: the rules
+// that narrow it and the tools its caller brought. Both stay the same for the
+// whole run. What they come to depends on the plugins of the moment: the view is
+// resolved when a run begins and whenever it resumes.
+type reach struct {
+	rules  policy.Rules // of this run, beside its session's
+	layers policy.Layers
+	client *clientTools // nil: none
+	view   atomic.Pointer[view]
+}
+
+// reachOf checks what a caller gave to Exec and resolves the first view.
+func (h *Host) reachOf(s Session, rules policy.Rules, tools []catalog.Tool) (*reach, *failure) {
+	client, f := newClientTools(tools)
+	if f != nil {
+		return nil, f
+	}
+	return h.makeReach(s, rules, client)
+}
+
+func (h *Host) makeReach(s Session, rules policy.Rules, client *clientTools) (*reach, *failure) {
+	layer, err := rules.Compile()
+	if err != nil {
+		return nil, failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "the rules of this run are not usable: %v", err)
+	}
+	to := &reach{rules: rules, layers: h.policy.For(s.AgentID, s.SessionKey).With(layer), client: client}
+	if err := h.look(to); err != nil {
+		return nil, failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "the caller's tools are not usable: %v", err)
+	}
+	return to, nil
+}
+
+// look resolves the view anew.
+func (h *Host) look(to *reach) error {
+	v, err := h.deriveView(to.layers, to.client)
+	if err == nil {
+		to.view.Store(v)
+	}
+	return err
+}
+
+// view is what the run reaches now.
+func (r *run) view() *view { return r.reach.view.Load() }
+
+// storedRules is what a record keeps of the rules.
+func (to *reach) storedRules() json.RawMessage {
+	if to.rules.Empty() {
+		return nil
+	}
+	b, err := json.Marshal(to.rules)
+	if err != nil {
+		panic("host: strings cannot be encoded: " + err.Error()) // they always can
+	}
+	return b
+}
+
+// errStoredReach means that a record names rules or tools that are none.
+var errStoredReach = errors.New("its rules or tools are damaged")
+
+// restoreReach makes the reach of a record's run.
+func (h *Host) restoreReach(s Session, rec *runstore.Record) (*reach, error) {
+	var rules policy.Rules
+	if len(rec.Rules) > 0 && json.Unmarshal(rec.Rules, &rules) != nil {
+		return nil, errStoredReach
+	}
+	client, err := loadClientTools(rec.ClientTools)
+	if err != nil {
+		return nil, err
+	}
+	to, f := h.makeReach(s, rules, client)
+	if f != nil {
+		return nil, f
+	}
+	return to, nil
+}
