@@ -16,6 +16,10 @@ govulncheck := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 # depend on the directory, the machine, or the state of the checkout.
 GUESTFLAGS := -trimpath -buildvcs=false -buildmode=exe -ldflags=-buildid=
 
+# The guest is compiled by the profile beside its main package. Whatever does not
+# measure it says -pgo=off, so that nothing is compiled twice.
+PROFILE := guestrt/cmd/quoin-guest/default.pgo
+
 .PHONY: help
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,11 +45,11 @@ demo: build ## Build everything and run a real cell against the example plugins
 
 .PHONY: test
 test: ## Run every test
-	$(GO) test ./...
+	$(GO) test -pgo=off ./...
 
 .PHONY: race
 race: ## Run every test under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race ./...
+	CGO_ENABLED=1 $(GO) test -race -pgo=off ./...
 
 .PHONY: bench
 bench: build ## Measure the rows of the budget table
@@ -54,6 +58,14 @@ bench: build ## Measure the rows of the budget table
 .PHONY: bench-peers
 bench-peers: ## Measure the guest engine beside quickjs-wasi (needs node and npm)
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./guestrt/bench/peers
+
+.PHONY: profile
+profile: ## Measure anew what the guest is optimised for (needs node and npm)
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	$(GO) test -trimpath -run '^$$' -bench . -benchtime 1x -cpuprofile "$$dir/programs" -o "$$dir/programs.test" ./guestrt/bench/peers; \
+	$(GO) test -trimpath -run '^$$' -bench 'Cell|Turn|Snapshot|Restore' -benchtime 2s -cpuprofile "$$dir/turns" -o "$$dir/turns.test" ./guestrt/engine/quickjs; \
+	(cd "$$dir" && $(GO) tool pprof -proto programs turns > merged); \
+	cp "$$dir/merged" $(PROFILE)
 
 .PHONY: soak
 soak: ## Attack a host for SOAKTIME and look for what is left
@@ -81,8 +93,8 @@ generate: ## Regenerate generated files
 
 .PHONY: lint
 lint: ## Run go vet and staticcheck
-	$(GO) vet ./...
-	$(GO) run $(staticcheck) ./...
+	$(GO) vet -pgo=off ./...
+	GOFLAGS=-pgo=off $(GO) run $(staticcheck) ./...
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities, where tool and database can be reached
@@ -102,9 +114,9 @@ check: generate ## Format, tidy, generate, lint; fail unless the tree stays clea
 
 .PHONY: cross
 cross: ## Compile for the other platforms
-	GOOS=linux GOARCH=arm64 $(GO) build ./...
-	GOOS=darwin GOARCH=arm64 $(GO) build ./...
-	GOOS=windows GOARCH=amd64 $(GO) build ./...
+	GOOS=linux GOARCH=arm64 $(GO) build -pgo=off ./...
+	GOOS=darwin GOARCH=arm64 $(GO) build -pgo=off ./...
+	GOOS=windows GOARCH=amd64 $(GO) build -pgo=off ./...
 
 .PHONY: clean
 clean: ## Remove what was built
