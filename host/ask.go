@@ -33,14 +33,15 @@ const methodOfAsked = string(wire.MethodCall)
 // errLost means that a tool cannot be called because its callback is gone.
 var errLost = errors.New("the tool was answered by a callback of the process that started this run, which is gone")
 
-// invoke runs a tool with a checked input.
-func (r *run) invoke(c *call, tool *catalog.Tool, inv catalog.Invocation) (json.RawMessage, error) {
+// invoke runs a tool with a checked input. ctx is the run's, with the span of the
+// call.
+func (r *run) invoke(ctx context.Context, c *call, tool *catalog.Tool, inv catalog.Invocation) (json.RawMessage, error) {
 	if tool.Source != catalog.SourceClient {
-		return tool.Invoke(r.ctx, inv)
+		return tool.Invoke(ctx, inv)
 	}
 	client := r.reach.client
 	if f := client.callbacks[tool.ID()]; f != nil {
-		return f(r.ctx, inv)
+		return f(ctx, inv)
 	}
 	if client.lost[tool.ID()] {
 		return nil, errLost

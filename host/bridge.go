@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -13,6 +14,12 @@ import (
 // tool calls, and reports whether the guest has yielded. A burst beyond the queue
 // is refused before any of it is dispatched.
 func (r *run) admit(reqs []wire.Request) (yielded bool, _ *failure) {
+	var told []func()
+	defer func() { // when mu is free again
+		for _, tell := range told {
+			tell()
+		}
+	}()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if f := r.checkRequests(reqs); f != nil {
@@ -26,8 +33,10 @@ func (r *run) admit(reqs []wire.Request) (yielded bool, _ *failure) {
 		case wire.MethodCall, wire.MethodNamespace:
 			r.queue = append(r.queue, c)
 		default:
+			start := time.Now()
 			value, err := r.answer(c)
 			r.settleLocked(c, value, err)
+			told = append(told, func() { r.tellQueried(c, start, value, err) })
 		}
 	}
 	r.pump()

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -69,26 +67,14 @@ const effectUnknown = "unknown"
 // with a slot of the run taken.
 func (r *run) perform(c *call) {
 	defer r.h.calls.leave()
-	start := time.Now()
-	ev := trajectory.Event{RunID: r.id, CallID: c.publicID(), Method: c.Method, Start: start}
-	value, err := r.guarded(c, &ev)
-	ev.Duration = time.Since(start)
-	ev.OutputBytes = len(value)
-	ev.Outcome = trajectory.OutcomeOK
-	if err != nil {
-		ev.Outcome, ev.Code = trajectory.OutcomeError, err.Code
-		if err.unknown {
-			ev.Outcome = trajectory.OutcomeUnknown
-		}
-	}
-	if r.h.cfg.Observe != nil {
-		r.h.cfg.Observe(ev)
-	}
+	ev := r.tell(c)
+	value, err := r.guarded(c, ev)
+	ev.end(value, err)
 	r.settle(c, value, err)
 }
 
 // guarded is dispatch with a panic of an embedder's tool turned into a rejection.
-func (r *run) guarded(c *call, ev *trajectory.Event) (value json.RawMessage, rejection *callError) {
+func (r *run) guarded(c *call, ev *telling) (value json.RawMessage, rejection *callError) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.h.log.Error("a tool panicked", "run", r.id, "tool", ev.ToolID, "panic", p, "stack", string(debug.Stack()))
@@ -100,22 +86,22 @@ func (r *run) guarded(c *call, ev *trajectory.Event) (value json.RawMessage, rej
 }
 
 // dispatch resolves the call to a tool and runs it.
-func (r *run) dispatch(c *call, ev *trajectory.Event) (json.RawMessage, *callError) {
+func (r *run) dispatch(c *call, ev *telling) (json.RawMessage, *callError) {
 	tool, input, rejection := r.target(c, ev)
 	if rejection != nil {
 		return nil, rejection
 	}
-	ev.ToolID, ev.Owner, ev.InputBytes = tool.ID(), tool.Owner, len(input)
 	r.mu.Lock()
 	c.Tool = tool.ID()
 	r.mu.Unlock()
+	ev.found(tool, input)
 	if rejection := r.checkInput(tool, input); rejection != nil {
 		return nil, rejection
 	}
 	r.mu.Lock()
 	r.dispatched = true
 	r.mu.Unlock()
-	value, err := r.invoke(c, tool, catalog.Invocation{
+	value, err := r.invoke(ev.context(r.ctx), c, tool, catalog.Invocation{
 		ID:             c.publicID(),
 		RunID:          r.id,
 		ToolID:         tool.ID(),
@@ -124,7 +110,8 @@ func (r *run) dispatch(c *call, ev *trajectory.Event) (json.RawMessage, *callErr
 			AgentID: r.session.AgentID, SessionKey: r.session.SessionKey,
 			SessionID: r.session.SessionID, RunID: r.session.RunID,
 		},
-		Input: input,
+		Input:    input,
+		Progress: ev.progress(),
 	})
 	if err != nil {
 		return nil, r.ofTool(tool, err)
@@ -133,7 +120,7 @@ func (r *run) dispatch(c *call, ev *trajectory.Event) (json.RawMessage, *callErr
 }
 
 // target finds the tool and input that a call means.
-func (r *run) target(c *call, ev *trajectory.Event) (*catalog.Tool, json.RawMessage, *callError) {
+func (r *run) target(c *call, ev *telling) (*catalog.Tool, json.RawMessage, *callError) {
 	if wire.Method(c.Method) == wire.MethodNamespace {
 		return r.namespaceTarget(c, ev)
 	}
@@ -197,7 +184,7 @@ func checkReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *ca
 // namespaceTarget resolves a call through a namespace: the namespace must be one
 // of this run, the path one recorded as callable when its scope was made, and
 // the tool one that the namespace's own plugin owns.
-func (r *run) namespaceTarget(c *call, ev *trajectory.Event) (*catalog.Tool, json.RawMessage, *callError) {
+func (r *run) namespaceTarget(c *call, ev *telling) (*catalog.Tool, json.RawMessage, *callError) {
 	reg, known := r.view().namespace(c.Target)
 	r.mu.Lock()
 	scope := r.scopes[c.Target]

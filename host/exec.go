@@ -85,7 +85,11 @@ func (h *Host) timeout(want time.Duration) time.Duration {
 // tools at its deadline. It always returns a Result. When ctx ends, the program
 // stops and the result has the code aborted.
 func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
-	start := time.Now()
+	a := h.obs.act(ctx, toolExec, s)
+	return a.end(h.exec(ctx, a, s, in))
+}
+
+func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) *Result {
 	code, language, f := in.source(h.settings)
 	if f == nil && h.settings.Disabled {
 		f = failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "code mode is disabled: set tools.codeMode.enabled to true.")
@@ -101,10 +105,12 @@ func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
 	if err != nil {
 		return h.refused(failf(CodeInternal, "", PhaseHost, "random numbers are not available: %v", err))
 	}
-	r.begin(start)
+	r.begin(a.start)
 	if f := h.add(r); f != nil {
 		return h.refused(f)
 	}
+	ctx = a.drives(ctx, r)
+	r.tellStarted(in, code)
 	ctx, stop := r.joined(ctx)
 	defer stop()
 	l := r.leg(ctx, time.Now().Add(h.timeout(in.Timeout)))
@@ -164,6 +170,7 @@ func (r *run) joined(ctx context.Context) (context.Context, func()) {
 func (r *run) absorb(rep *wire.Report) *failure {
 	r.mu.Lock()
 	r.counters.CPUMicros += rep.CPUMicros
+	r.h.obs.metrics.GuestRan(time.Duration(rep.CPUMicros) * time.Microsecond)
 	r.counters.PeakBytes = max(r.counters.PeakBytes, rep.HeapPeakBytes)
 	r.mu.Unlock()
 	r.timerDue = time.Time{}

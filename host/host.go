@@ -12,9 +12,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/namespaces"
@@ -56,9 +59,19 @@ type Config struct {
 	Rules policy.Scopes
 	// Store keeps suspended runs. Defaults to a *runstore.Memory.
 	Store runstore.Store
-	// Observe is told of every nested call once it has ended. It is called
-	// concurrently and must not block. Defaults to none.
+	// Observe is told of every nested call once it has ended, searches of the
+	// catalog included. It is called concurrently and must not block. Defaults to
+	// none.
 	Observe func(trajectory.Event)
+	// Trajectory takes the events of all runs and calls. Defaults to none.
+	Trajectory trajectory.Sink
+	// TrajectoryBodies makes events hold programs, inputs and outputs, after they
+	// have been redacted and capped as it says. Defaults to none: sizes only.
+	TrajectoryBodies *redact.Redactor
+	// TracerProvider takes a span for every exec and wait, under the span of its
+	// caller, and for every nested call. Package host/trajectory/tracing makes one
+	// from the standard environment variables. Defaults to none.
+	TracerProvider trace.TracerProvider
 	// DrainTimeout bounds how long Close waits for the calls of suspended runs,
 	// so that their answers reach the store. Defaults to 5 s.
 	DrainTimeout time.Duration
@@ -71,6 +84,7 @@ type Host struct {
 	cfg      Config
 	settings Settings
 	log      *slog.Logger
+	obs      *observer
 	pool     *guestrt.Pool
 	places   chan struct{}       // one for each worker that runs a cell
 	plugins  *plugins.Supervisor // nil without a plugin directory
@@ -115,6 +129,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if h.log == nil {
 		h.log = slog.Default()
 	}
+	h.obs = newObserver(h)
 	if h.store == nil {
 		h.store = &runstore.Memory{}
 	}
@@ -270,6 +285,7 @@ func (h *Host) Close() error {
 func (h *Host) stop() error {
 	var errs []error
 	h.end()
+	defer h.obs.feed.close()
 	if h.plugins != nil {
 		errs = append(errs, h.plugins.Close())
 	}

@@ -90,6 +90,7 @@ func (l *leg) rest() error {
 	}
 	l.image = image
 	l.release()
+	l.run.h.obs.debug.Decision("guest left its worker while it waits", "run", l.run.id)
 	return nil
 }
 
@@ -130,6 +131,7 @@ func (l *leg) rise() error {
 	if err := l.lease(); err != nil {
 		return err
 	}
+	l.run.h.obs.metrics.GuestRestored()
 	return l.service(func(ctx context.Context) error {
 		return l.worker.Restore(ctx, l.image, l.run.limits(), l.run.file)
 	})

@@ -30,6 +30,7 @@ func (l *leg) suspend() *Result {
 // waiting is the result of a parked run.
 func (r *run) waiting() *Result {
 	calls, reason := r.pending()
+	r.tellSuspended(reason)
 	return &Result{
 		Status:           StatusWaiting,
 		RunID:            r.id,
@@ -103,6 +104,8 @@ func (r *run) storedLocked(image []byte, expires time.Time) *runstore.Record {
 		Fingerprint: r.view().catalog.Fingerprint(),
 		Dispatched:  r.dispatched,
 		TimerDue:    r.timerDue,
+		ToolCallID:  r.told.parent,
+		Trace:       r.told.trace,
 		Scopes:      make(map[string]json.RawMessage, len(r.scopes)),
 		Counters:    r.counters,
 		ClientTools: r.reach.client.stored(),

@@ -23,6 +23,7 @@ import (
 // goroutines of their own in every state.
 type run struct {
 	h        *Host
+	told     told
 	id       string
 	session  Session
 	language string
@@ -114,6 +115,7 @@ func (r *run) notify() {
 // finish ends the run: no call of it goes on, nothing of it stays stored.
 func (r *run) finish(cause error) {
 	r.release(cause)
+	r.tellEnded(cause)
 	r.storeMu.Lock()
 	defer r.storeMu.Unlock()
 	r.forget()
@@ -194,7 +196,9 @@ func (r *run) completed(value []byte) *Result {
 	}
 	if over {
 		res.Value = r.output.truncated(value)
+		r.h.obs.metrics.LimitHit(limitOutput)
 	}
+	r.told.value = res.Value
 	r.finish(nil)
 	res.Output = r.output.items
 	res.Telemetry = r.telemetry()

@@ -25,8 +25,12 @@ func (h *Host) Wait(ctx context.Context, s Session, runID string) *Result {
 // WaitFor is Wait with a shorter time limit than Settings.Timeout. Zero means no
 // change.
 func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout time.Duration) *Result {
-	start := time.Now()
-	deadline := start.Add(h.timeout(timeout))
+	a := h.obs.act(ctx, toolWait, s)
+	return a.end(h.wait(ctx, a, s, runID, timeout))
+}
+
+func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeout time.Duration) *Result {
+	deadline := a.start.Add(h.timeout(timeout))
 	runID = strings.TrimSpace(runID)
 	if runID == "" {
 		return h.refused(failf(CodeInvalidInput, ReasonRunUnavailable, PhaseInput, "runId is empty. Give the runId of a result whose status is waiting."))
@@ -35,7 +39,9 @@ func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout tim
 	if f != nil {
 		return h.refused(f)
 	}
-	r.begin(start)
+	r.begin(a.start)
+	ctx = a.drives(ctx, r)
+	r.tellResumed(ctx)
 	ctx, stop := r.joined(ctx)
 	defer stop()
 	return r.resume(ctx, rec, deadline)
@@ -175,7 +181,9 @@ func (h *Host) bury(ctx context.Context, rec *runstore.Record, claim runstore.Cl
 	if len(unknown) > 0 {
 		text += " Without an answer: " + strings.Join(unknown, ", ") + "."
 	}
-	return failf(CodeInvalidInput, ReasonRunUnavailable, PhaseHost, "%s", text).of(rec)
+	f := failf(CodeInvalidInput, ReasonRunUnavailable, PhaseHost, "%s", text).of(rec)
+	h.tellBuried(rec, f)
+	return f
 }
 
 // claim waits for a process that is finishing calls of the run, and for no other.
@@ -219,6 +227,7 @@ func (h *Host) revive(s Session, rec *runstore.Record) (*run, *failure) {
 	r.answered, r.used.digests = rec.Answered, rec.Tools
 	r.changed.Store(rec.Fingerprint != r.view().catalog.Fingerprint())
 	r.created, r.timerDue = rec.Created, rec.TimerDue
+	r.told.parent, r.told.trace = rec.ToolCallID, rec.Trace
 	r.dispatched, r.counters = rec.Dispatched, rec.Counters
 	r.generation, r.stored = rec.Generation, true
 	for id, b := range rec.Scopes {
@@ -239,6 +248,8 @@ func (h *Host) revive(s Session, rec *runstore.Record) (*run, *failure) {
 // them. What was in flight is made again if that is harmless, else it rejects:
 // nothing is silently repeated or lost.
 func (r *run) redrive() {
+	var lost []*call
+	defer func() { r.tellInterrupted(lost) }() // when mu is free again
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.sortedCalls() {
@@ -254,6 +265,7 @@ func (r *run) redrive() {
 				r.queue = append(r.queue, c)
 			} else {
 				r.settleLocked(c, nil, interrupted(c))
+				lost = append(lost, c)
 			}
 		}
 	}

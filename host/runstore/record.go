@@ -92,8 +92,12 @@ type Record struct {
 	Answered []uint64 `json:"answered,omitempty"`
 	// Tools are digests of the schemas of tools that the run has used, by id.
 	Tools map[string]string `json:"tools,omitempty"`
-	Calls []Call            `json:"calls"`
-	Image []byte            `json:"-"`
+	// ToolCallID is the id of the model's call of exec, Trace its span in the form
+	// of W3C trace context. Either may be empty.
+	ToolCallID string            `json:"toolCallId,omitempty"`
+	Trace      map[string]string `json:"trace,omitempty"`
+	Calls      []Call            `json:"calls"`
+	Image      []byte            `json:"-"`
 }
 
 // Claim is the exclusive right to a suspended run. Release is idempotent.

@@ -1,0 +1,183 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/trajectory"
+)
+
+// telling is one nested call as its observers see it. The event grows as more is
+// known of the call, and is told when the call ends.
+type telling struct {
+	trajectory.Event
+	run    *run
+	start  time.Time
+	wanted bool
+	span   trace.Span      // nil: no traces
+	output json.RawMessage // the schema of the tool's result
+	told   atomic.Int32    // progress events
+}
+
+// maxProgress bounds the progress events of one call.
+const maxProgress = 1000
+
+// tell begins to tell of a call.
+func (r *run) tell(c *call) *telling {
+	t := &telling{run: r, start: time.Now(), wanted: r.h.obs.wanted()}
+	t.Event = r.event(trajectory.CallEnded)
+	t.CallID, t.Method, t.Start = c.publicID(), c.Method, t.start.Round(0)
+	return t
+}
+
+// found notes which tool the call is for.
+func (t *telling) found(tool *catalog.Tool, input json.RawMessage) {
+	t.ToolID, t.ToolName, t.Source, t.Owner = tool.ID(), tool.Name, string(tool.Source), tool.Owner
+	t.InputBytes, t.output = len(input), tool.Output
+	if !t.wanted {
+		return
+	}
+	t.Input = t.run.h.obs.jsonBody(input, tool.Parameters)
+	e := t.Event
+	e.Kind = trajectory.CallStarted
+	t.run.h.obs.emit(e)
+}
+
+// context returns the context for the tool: in it the tool finds the span of its
+// call.
+func (t *telling) context(ctx context.Context) context.Context {
+	ctx, t.span = t.run.h.obs.startCall(ctx, t)
+	return ctx
+}
+
+// progress returns what takes the interim results of the tool; nil if nobody wants
+// them.
+func (t *telling) progress() func(json.RawMessage) {
+	if !t.wanted {
+		return nil
+	}
+	return func(v json.RawMessage) {
+		if t.told.Add(1) > maxProgress {
+			return
+		}
+		e := t.Event // complete since found
+		e.Kind, e.Duration, e.OutputBytes = trajectory.CallProgress, time.Since(t.start), len(v)
+		e.Input, e.Output = nil, t.run.h.obs.jsonBody(v, nil)
+		t.run.h.obs.emit(e)
+	}
+}
+
+// end tells how the call has settled.
+func (t *telling) end(value json.RawMessage, err *callError) {
+	o := t.run.h.obs
+	t.Duration, t.OutputBytes, t.Outcome = time.Since(t.start), len(value), trajectory.OutcomeOK
+	if err != nil {
+		t.Outcome, t.Code, t.EffectStatus = trajectory.OutcomeError, err.Code, err.EffectStatus
+		if err.unknown {
+			t.Outcome = trajectory.OutcomeUnknown
+		}
+		if err.Code == codeReplyTooLarge {
+			o.metrics.LimitHit(limitReply)
+		}
+	}
+	o.metrics.CallEnded(t.Source, t.Owner, string(t.Outcome), t.Duration)
+	t.endSpan()
+	if !t.wanted {
+		return
+	}
+	if err == nil {
+		t.Output = o.jsonBody(value, t.output)
+	} else {
+		t.Output = o.body(map[string]string{"error": err.Message})
+	}
+	o.emit(t.Event)
+}
+
+// tellInterrupted tells of calls that were in flight when a host stopped and are
+// not made again.
+func (r *run) tellInterrupted(calls []*call) {
+	for _, c := range calls {
+		r.h.obs.metrics.CallEnded("", "", string(trajectory.OutcomeUnknown), 0)
+		if !r.h.obs.wanted() {
+			continue
+		}
+		e := r.event(trajectory.CallEnded)
+		e.CallID, e.Method, e.ToolID = c.publicID(), c.Method, c.Tool
+		if tool, ok := r.view().catalog.ByID(c.Tool); ok {
+			e.ToolName, e.Source, e.Owner = tool.Name, string(tool.Source), tool.Owner
+		}
+		e.Outcome, e.Code, e.EffectStatus = trajectory.OutcomeUnknown, codeInterrupted, effectUnknown
+		r.h.obs.emit(e)
+	}
+}
+
+// tellQueried tells of a search or a description that the catalog has answered.
+func (r *run) tellQueried(c *call, start time.Time, value json.RawMessage, err *callError) {
+	o := r.h.obs
+	o.metrics.Queried(c.Method)
+	if !o.wanted() {
+		return
+	}
+	e := r.event(trajectory.CallEnded)
+	e.CallID, e.Method, e.Start, e.Duration = c.publicID(), c.Method, start.Round(0), time.Since(start)
+	e.InputBytes, e.OutputBytes, e.Outcome = len(c.Target), len(value), trajectory.OutcomeOK
+	if err != nil {
+		e.Outcome, e.Code = trajectory.OutcomeError, err.Code
+	}
+	e.Input = o.body(map[string]string{"query": c.Target})
+	o.emit(e)
+}
+
+// approvalRequested tells that a call waits for the decision of that id.
+func (r *run) approvalRequested(c *call, id string) {
+	r.h.obs.metrics.ApprovalRequested()
+	r.tellApproval(trajectory.ApprovalRequested, c, id, "", "")
+}
+
+// approvalDecided tells how that was decided, and by whom.
+func (r *run) approvalDecided(c *call, id, decision, by string) {
+	r.h.obs.metrics.ApprovalDecided(decision)
+	r.tellApproval(trajectory.ApprovalDecided, c, id, decision, by)
+}
+
+func (r *run) tellApproval(k trajectory.Kind, c *call, id, decision, by string) {
+	if !r.h.obs.wanted() {
+		return
+	}
+	e := r.event(k)
+	r.mu.Lock()
+	e.ToolID = c.Tool
+	r.mu.Unlock()
+	e.CallID, e.Method, e.ApprovalID, e.Decision, e.By = c.publicID(), c.Method, id, decision, by
+	r.h.obs.emit(e)
+}
+
+// jsonBody is a document as events may hold it: not at all unless the embedder has
+// asked for bodies.
+func (o *observer) jsonBody(doc, schema json.RawMessage) json.RawMessage {
+	if o.bodies == nil {
+		return nil
+	}
+	return o.bodies.JSON(doc, schema)
+}
+
+func (o *observer) body(v map[string]string) json.RawMessage {
+	if o.bodies == nil {
+		return nil
+	}
+	for k, s := range v {
+		if s == "" {
+			delete(v, k)
+		}
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return o.bodies.JSON(b, nil)
+}
