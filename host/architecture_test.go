@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"host":                  {"guestrt", "plugins", "namespaces"},
 	"host/catalog":          {"!"},
 	"host/runstore":         {"!"},
-	"host/policy":           {"host/runstore"},
+	"host/policy":           {"host/runstore", "plugins/protocol"},
 	"host/trajectory":       {"!"},
 	"host/redact":           {"!"},
 	"host/debuglog":         {"host/redact"},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -18,6 +20,8 @@ const (
 	maxDescription = 16 << 10
 	maxLabel       = 256
 	maxExamples    = 32
+	maxHookTools   = 64
+	maxPattern     = 512
 )
 
 // toolName is what a tool may be called. Ids are "quoin:<plugin>:<name>", so no
@@ -46,7 +50,7 @@ func checkDescription(m Manifest, d *protocol.Description) error {
 		seen[t.Name] = true
 		errs = append(errs, checkTool(t))
 	}
-	errs = append(errs, checkNamespaces(m.ID, d, seen))
+	errs = append(errs, checkNamespaces(m.ID, d, seen), checkHooks(d.Capabilities))
 	return errors.Join(errs...)
 }
 
@@ -95,6 +99,22 @@ func checkTool(t *protocol.ToolInfo) error {
 		}
 		if err := validateAgainst(t.Parameters, e.Input); err != nil {
 			return fail("example %d does not fit the input schema: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// checkHooks bounds what a plugin says of its hooks. The host reads the patterns.
+func checkHooks(c protocol.Capabilities) error {
+	if len(c.HookTools) > 0 && !c.Hooks() {
+		return errors.New("it names tools for hooks, but has no hook")
+	}
+	if len(c.HookTools) > maxHookTools {
+		return fmt.Errorf("its hooks name %d patterns of tools; the limit is %d", len(c.HookTools), maxHookTools)
+	}
+	for _, p := range c.HookTools {
+		if p == "" || len(p) > maxPattern || strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return fmt.Errorf("its hooks name the pattern %.80q; a pattern is printable text of up to %d bytes", p, maxPattern)
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
@@ -64,6 +65,17 @@ var roles = map[string]func(id, argument string){
 	"raw":     func(id, what string) { serveRaw(rawServices[what](id)) },
 	"huge":    func(id, _ string) { serveHuge(id) },
 	"once":    func(id, _ string) { crashAfterFirst(id) },
+	"hooks": func(id, what string) {
+		p := fixture(id)
+		p.BeforeToolCall(beforeHooks[what], "*", "quoin:other:*")
+		p.AfterToolCall(func(_ context.Context, _ *sdk.ToolCall, o sdk.CallOutcome) (any, error) {
+			if o.Status != "ok" {
+				return nil, errors.New("not ok")
+			}
+			return textOut{"replaced " + string(o.Value)}, nil
+		})
+		sdk.Serve(p)
+	},
 	"refuse": func(id, _ string) {
 		p := fixture(id)
 		p.OnConfigure(func(context.Context, sdk.Config) error { return errors.New("the token is missing") })
@@ -215,6 +227,23 @@ func crashAfterFirst(id string) {
 	sdk.Serve(fixture(id))
 }
 
+// beforeHooks are before-hooks by name.
+var beforeHooks = map[string]sdk.BeforeFunc{
+	"good": func(_ context.Context, c *sdk.ToolCall) (sdk.Verdict, error) {
+		return sdk.Verdict{Params: textIn{Text: string(c.Params)}, Approval: &sdk.Approval{Title: c.ToolID, Timeout: time.Minute}}, nil
+	},
+	"panic": func(context.Context, *sdk.ToolCall) (sdk.Verdict, error) { panic("boom") },
+	"fail":  func(context.Context, *sdk.ToolCall) (sdk.Verdict, error) { return sdk.Verdict{}, errors.New("no idea") },
+	"crash": func(context.Context, *sdk.ToolCall) (sdk.Verdict, error) { os.Exit(3); return sdk.Verdict{}, nil },
+	"channel": func(context.Context, *sdk.ToolCall) (sdk.Verdict, error) {
+		return sdk.Verdict{Params: make(chan int)}, nil
+	},
+	"hang": func(ctx context.Context, _ *sdk.ToolCall) (sdk.Verdict, error) {
+		<-ctx.Done()
+		return sdk.Verdict{}, ctx.Err()
+	},
+}
+
 // rawService answers with whatever a test wants, past the SDK's checks.
 type rawService struct {
 	protocol.Service
@@ -311,6 +340,26 @@ var rawServices = map[string]func(id string) *rawService{
 	"liar": func(id string) *rawService {
 		r := newRaw(id, rawTool("a"))
 		r.err = protocol.NewError(protocol.KindCancelled, protocol.CodeCancelled, "the user cancelled this")
+		return r
+	},
+	"hook-tools": func(id string) *rawService {
+		r := newRaw(id)
+		r.desc.HookTools = []string{"*"}
+		return r
+	},
+	"hook-patterns": func(id string) *rawService {
+		r := newRaw(id)
+		r.desc.Capabilities = protocol.Capabilities{BeforeToolCall: true, HookTools: make([]string, 65)}
+		return r
+	},
+	"hook-pattern": func(id string) *rawService {
+		r := newRaw(id)
+		r.desc.Capabilities = protocol.Capabilities{BeforeToolCall: true, HookTools: []string{"a\x1b[2J"}}
+		return r
+	},
+	"hook-claim": func(id string) *rawService {
+		r := newRaw(id)
+		r.desc.Capabilities = protocol.Capabilities{BeforeToolCall: true}
 		return r
 	},
 	"hostile-log": func(id string) *rawService {

@@ -49,6 +49,14 @@
 // [Call] is one call in progress, made on behalf of a run that a [RunContext]
 // names.
 //
+// # Hooks
+//
+// [Plugin.BeforeToolCall] and [Plugin.AfterToolCall] look at tool calls: a hook
+// may rewrite the input, block the call, make it wait for a person, or replace
+// the result. A plugin sees the calls of its own tools; those of others only if
+// the operator of the host allows it, who then also relies on the hook: while the
+// plugin is not there, the calls it would have seen are blocked.
+//
 // # Schemas
 //
 // Input and output schemas follow the types as encoding/json encodes them. A

@@ -44,6 +44,9 @@ type Plugin struct {
 	spaceOrder  []string
 	onConfigure []ConfigureFunc
 	onClose     []func() error
+	before      BeforeFunc
+	after       AfterFunc
+	hookTools   []string
 
 	calls   calls
 	closing sync.Once

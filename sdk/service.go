@@ -20,7 +20,7 @@ type service struct{ p *Plugin }
 var _ protocol.Service = (*service)(nil)
 
 func (s *service) Describe(context.Context) (*protocol.Description, error) {
-	d := &protocol.Description{ID: s.p.info.ID, Version: s.p.info.Version, Description: s.p.info.Description}
+	d := &protocol.Description{ID: s.p.info.ID, Version: s.p.info.Version, Description: s.p.info.Description, Capabilities: s.p.capabilities()}
 	for _, name := range s.p.toolOrder {
 		d.Tools = append(d.Tools, s.p.tools[name].info)
 	}

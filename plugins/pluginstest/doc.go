@@ -7,7 +7,8 @@
 //
 // It starts the built plugin as a host does and looks at what it claims, how it
 // treats wrong inputs, unknown names and cancelled calls, whether its scopes
-// are stable, whether examples do what they say, and how it stops. Tools that
+// are stable, whether examples do what they say, what its hooks answer, and how it
+// stops. Tools that
 // are not marked read-only are called with refused inputs only.
 //
 // [Check] is the same without a test: it returns the problems. Each problem

@@ -41,6 +41,10 @@ func testPlugin(id string) *sdk.Plugin {
 	if id == "good" {
 		double := sdk.AddTool(p, tool, func(_ context.Context, _ *sdk.Call, v in) (out, error) { return out{2 * v.N}, nil })
 		p.AddNamespace(sdk.Namespace{ID: id, Global: "Good", Description: "Good.", Scope: sdk.Scope{"double": sdk.Verb(double).Positional("n")}})
+		p.BeforeToolCall(func(context.Context, *sdk.ToolCall) (sdk.Verdict, error) { return sdk.Verdict{}, nil })
+		p.AfterToolCall(func(context.Context, *sdk.ToolCall, sdk.CallOutcome) (any, error) {
+			return nil, sdk.Errorf("busy", "later")
+		})
 		return p
 	}
 	double := p.AddRawTool(tool, sdk.RawSchemas{
@@ -49,6 +53,10 @@ func testPlugin(id string) *sdk.Plugin {
 	}, func(context.Context, *sdk.Call, json.RawMessage) (json.RawMessage, error) {
 		return json.RawMessage(`"two"`), nil
 	})
+	p.BeforeToolCall(func(context.Context, *sdk.ToolCall) (sdk.Verdict, error) {
+		return sdk.Verdict{Params: 5, Reason: "because", Approval: &sdk.Approval{Severity: "dire"}}, nil
+	})
+	p.AfterToolCall(func(context.Context, *sdk.ToolCall, sdk.CallOutcome) (any, error) { panic("after") })
 	var scopes atomic.Int64
 	p.AddNamespace(sdk.Namespace{ID: id, Global: "Bad", Description: "Bad.", Tools: []*sdk.ToolRef{double},
 		CreateScope: func(context.Context, sdk.RunContext) (sdk.Scope, error) {
@@ -88,6 +96,10 @@ func TestABadPluginIsFoundOut(t *testing.T) {
 	for _, want := range []string{
 		"the result of example 1 of double does not fit the output schema",
 		"namespace bad makes different scopes for one run",
+		"rewrote an input into 5",
+		"gave a reason to block, but did not block",
+		"asks for an approval that no host understands",
+		"the hook after tool calls broke",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("not reported: %s\nreported:\n%s", want, all)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -28,6 +29,7 @@ var parts = []part{
 	{"unknown names are refused", unknownNames},
 	{"examples work", examples},
 	{"scopes are usable and stable", scopes},
+	{"hooks answer", hooks},
 	{"cancelled calls end", cancelled},
 	{"draining refuses new calls", draining},
 	{"stops when asked", stops},
@@ -183,6 +185,52 @@ func scopes(e *exam) {
 		if !bytes.Equal(first.Guest(), again.Guest()) {
 			e.problem("namespace %s makes different scopes for one run; guests may keep a path and use it later", n.ID)
 		}
+	}
+}
+
+// hooks shows the plugin a call of a tool that nobody has. What it says of it is
+// its own affair, as long as a host could use it.
+func hooks(e *exam) {
+	c := protocol.ToolCall{
+		Kind: "tool", ToolID: "quoin:pluginstest:no_such_tool", Source: "quoin", Owner: "pluginstest", ToolName: "no_such_tool",
+		Params: json.RawMessage(`{}`), Run: protocol.RunContext(run), CallID: "call-hook",
+	}
+	own := e.process.Describe().Capabilities
+	if own.BeforeToolCall {
+		v, err := e.process.BeforeToolCall(e.ctx, c)
+		e.answered("before", err)
+		e.verdict(v)
+	}
+	if own.AfterToolCall {
+		_, err := e.process.AfterToolCall(e.ctx, c, protocol.CallOutcome{Status: "ok", Value: json.RawMessage(`null`)})
+		e.answered("after", err)
+	}
+	e.alive("hooks")
+}
+
+// answered reports a hook that broke. It may fail: that blocks the call.
+func (e *exam) answered(when string, err error) {
+	var failure *protocol.Error
+	if errors.As(err, &failure) && !failure.FromTool() {
+		e.problem("the hook %s tool calls broke: %v", when, err)
+	}
+}
+
+// verdict reports what a host would take for garbage.
+func (e *exam) verdict(v protocol.HookVerdict) {
+	if p := bytes.TrimSpace(v.Params); len(p) > 0 && p[0] != '{' {
+		e.problem("the hook before tool calls rewrote an input into %.100s; it must be an object", p)
+	}
+	if v.Reason != "" && !v.Block {
+		e.problem("the hook before tool calls gave a reason to block, but did not block")
+	}
+	a := v.Approval
+	if a == nil {
+		return
+	}
+	known := func(d string) bool { return slices.Contains([]string{"allow-once", "allow-always", "deny"}, d) }
+	if a.Timeout < 0 || !slices.Contains([]string{"", "info", "warning", "critical"}, a.Severity) || slices.ContainsFunc(a.Allowed, func(d string) bool { return !known(d) }) {
+		e.problem("the hook before tool calls asks for an approval that no host understands: %+v", *a)
 	}
 }
 

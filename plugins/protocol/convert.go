@@ -70,7 +70,7 @@ func callFromWire(w *protocolpb.CallToolRequest) CallRequest {
 }
 
 func descriptionToWire(d *Description) *protocolpb.DescribeResponse {
-	w := &protocolpb.DescribeResponse{Id: validText(d.ID), Version: validText(d.Version), Description: validText(d.Description)}
+	w := &protocolpb.DescribeResponse{Id: validText(d.ID), Version: validText(d.Version), Description: validText(d.Description), Capabilities: capabilitiesToWire(d.Capabilities)}
 	for _, t := range d.Tools {
 		w.Tools = append(w.Tools, toolToWire(t))
 	}
@@ -113,7 +113,7 @@ func namespaceToWire(n NamespaceInfo) *protocolpb.Namespace {
 }
 
 func descriptionFromWire(w *protocolpb.DescribeResponse) (*Description, *Error) {
-	d := &Description{ID: w.GetId(), Version: w.GetVersion(), Description: w.GetDescription()}
+	d := &Description{ID: w.GetId(), Version: w.GetVersion(), Description: w.GetDescription(), Capabilities: capabilitiesFromWire(w.GetCapabilities())}
 	for _, wt := range w.GetTools() {
 		t, err := toolFromWire(wt)
 		if err != nil {

@@ -10,6 +10,7 @@ type Description struct {
 	Description string
 	Tools       []ToolInfo
 	Namespaces  []NamespaceInfo
+	Capabilities
 }
 
 // Tool returns the tool with the given name.

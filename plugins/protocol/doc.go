@@ -17,7 +17,8 @@
 //
 // The host starts the process, shakes hands (see [Handshake]), calls Describe,
 // Configure and Health, and from then on CreateScope, MapInput and CallTool in
-// any number and order. Drain comes last.
+// any number and order. A plugin that has declared hooks is also asked about tool
+// calls, BeforeToolCall and AfterToolCall. Drain comes last.
 //
 // # Concurrency
 //

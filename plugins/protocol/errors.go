@@ -48,6 +48,7 @@ const (
 	CodeUnknownTool      = "unknown_tool"        // KindInput
 	CodeUnknownNamespace = "unknown_namespace"   // KindInput
 	CodeUnknownMapper    = "unknown_mapper"      // KindInput
+	CodeUnknownHook      = "unknown_hook"        // KindInput
 	CodePanic            = "plugin_panic"        // KindPlugin
 	CodeInvalidOutput    = "invalid_output"      // KindPlugin: a result or scope that is not valid
 	CodeConfigRefused    = "config_refused"      // KindPlugin: Configure failed

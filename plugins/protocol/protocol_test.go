@@ -85,7 +85,8 @@ func TestEverythingSurvivesTheWire(t *testing.T) {
 			Parameters: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`true`),
 			Examples: []Example{{Description: "e", Input: json.RawMessage(`{}`), Output: json.RawMessage(`1`)}},
 		}, {Name: "u", Parameters: json.RawMessage(`{}`)}},
-		Namespaces: []NamespaceInfo{{ID: "n", GlobalName: "N", Description: "d", Prompt: "p", RequiredTools: []string{"t", "u"}, Scope: json.RawMessage(`{}`)}},
+		Namespaces:   []NamespaceInfo{{ID: "n", GlobalName: "N", Description: "d", Prompt: "p", RequiredTools: []string{"t", "u"}, Scope: json.RawMessage(`{}`)}},
+		Capabilities: Capabilities{BeforeToolCall: true, AfterToolCall: true, HookTools: []string{"t", "quoin:x:*"}},
 	}}
 	c := dial(t, func(s *grpc.Server) { Register(s, e) })
 	ctx := t.Context()

@@ -207,6 +207,7 @@ type DescribeResponse struct {
 	Description   string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	Tools         []*Tool                `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
 	Namespaces    []*Namespace           `protobuf:"bytes,5,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	Capabilities  *Capabilities          `protobuf:"bytes,6,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -276,6 +277,76 @@ func (x *DescribeResponse) GetNamespaces() []*Namespace {
 	return nil
 }
 
+func (x *DescribeResponse) GetCapabilities() *Capabilities {
+	if x != nil {
+		return x.Capabilities
+	}
+	return nil
+}
+
+// Capabilities are what a plugin does beside its tools and namespaces.
+type Capabilities struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	BeforeToolCall bool                   `protobuf:"varint,1,opt,name=before_tool_call,json=beforeToolCall,proto3" json:"before_tool_call,omitempty"`
+	AfterToolCall  bool                   `protobuf:"varint,2,opt,name=after_tool_call,json=afterToolCall,proto3" json:"after_tool_call,omitempty"`
+	// Patterns of the tools whose calls the hooks want to see. A host shows the
+	// plugin those of its own tools, and others as far as its operator allows.
+	HookTools     []string `protobuf:"bytes,3,rep,name=hook_tools,json=hookTools,proto3" json:"hook_tools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Capabilities) Reset() {
+	*x = Capabilities{}
+	mi := &file_plugin_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Capabilities) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Capabilities) ProtoMessage() {}
+
+func (x *Capabilities) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Capabilities.ProtoReflect.Descriptor instead.
+func (*Capabilities) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Capabilities) GetBeforeToolCall() bool {
+	if x != nil {
+		return x.BeforeToolCall
+	}
+	return false
+}
+
+func (x *Capabilities) GetAfterToolCall() bool {
+	if x != nil {
+		return x.AfterToolCall
+	}
+	return false
+}
+
+func (x *Capabilities) GetHookTools() []string {
+	if x != nil {
+		return x.HookTools
+	}
+	return nil
+}
+
 type Tool struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -292,7 +363,7 @@ type Tool struct {
 
 func (x *Tool) Reset() {
 	*x = Tool{}
-	mi := &file_plugin_proto_msgTypes[3]
+	mi := &file_plugin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -304,7 +375,7 @@ func (x *Tool) String() string {
 func (*Tool) ProtoMessage() {}
 
 func (x *Tool) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[3]
+	mi := &file_plugin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -317,7 +388,7 @@ func (x *Tool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tool.ProtoReflect.Descriptor instead.
 func (*Tool) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{3}
+	return file_plugin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Tool) GetName() string {
@@ -387,7 +458,7 @@ type Example struct {
 
 func (x *Example) Reset() {
 	*x = Example{}
-	mi := &file_plugin_proto_msgTypes[4]
+	mi := &file_plugin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -399,7 +470,7 @@ func (x *Example) String() string {
 func (*Example) ProtoMessage() {}
 
 func (x *Example) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[4]
+	mi := &file_plugin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -412,7 +483,7 @@ func (x *Example) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Example.ProtoReflect.Descriptor instead.
 func (*Example) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{4}
+	return file_plugin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Example) GetDescription() string {
@@ -452,7 +523,7 @@ type Namespace struct {
 
 func (x *Namespace) Reset() {
 	*x = Namespace{}
-	mi := &file_plugin_proto_msgTypes[5]
+	mi := &file_plugin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -464,7 +535,7 @@ func (x *Namespace) String() string {
 func (*Namespace) ProtoMessage() {}
 
 func (x *Namespace) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[5]
+	mi := &file_plugin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -477,7 +548,7 @@ func (x *Namespace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Namespace.ProtoReflect.Descriptor instead.
 func (*Namespace) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{5}
+	return file_plugin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Namespace) GetId() string {
@@ -532,7 +603,7 @@ type ConfigureRequest struct {
 
 func (x *ConfigureRequest) Reset() {
 	*x = ConfigureRequest{}
-	mi := &file_plugin_proto_msgTypes[6]
+	mi := &file_plugin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -544,7 +615,7 @@ func (x *ConfigureRequest) String() string {
 func (*ConfigureRequest) ProtoMessage() {}
 
 func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[6]
+	mi := &file_plugin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -557,7 +628,7 @@ func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{6}
+	return file_plugin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ConfigureRequest) GetDataDir() string {
@@ -583,7 +654,7 @@ type ConfigureResponse struct {
 
 func (x *ConfigureResponse) Reset() {
 	*x = ConfigureResponse{}
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -595,7 +666,7 @@ func (x *ConfigureResponse) String() string {
 func (*ConfigureResponse) ProtoMessage() {}
 
 func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -608,7 +679,7 @@ func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{7}
+	return file_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ConfigureResponse) GetError() *Error {
@@ -631,7 +702,7 @@ type RunContext struct {
 
 func (x *RunContext) Reset() {
 	*x = RunContext{}
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -643,7 +714,7 @@ func (x *RunContext) String() string {
 func (*RunContext) ProtoMessage() {}
 
 func (x *RunContext) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -656,7 +727,7 @@ func (x *RunContext) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunContext.ProtoReflect.Descriptor instead.
 func (*RunContext) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{8}
+	return file_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RunContext) GetAgentId() string {
@@ -704,7 +775,7 @@ type CreateScopeRequest struct {
 
 func (x *CreateScopeRequest) Reset() {
 	*x = CreateScopeRequest{}
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -716,7 +787,7 @@ func (x *CreateScopeRequest) String() string {
 func (*CreateScopeRequest) ProtoMessage() {}
 
 func (x *CreateScopeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -729,7 +800,7 @@ func (x *CreateScopeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateScopeRequest.ProtoReflect.Descriptor instead.
 func (*CreateScopeRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{9}
+	return file_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CreateScopeRequest) GetNamespaceId() string {
@@ -756,7 +827,7 @@ type CreateScopeResponse struct {
 
 func (x *CreateScopeResponse) Reset() {
 	*x = CreateScopeResponse{}
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -768,7 +839,7 @@ func (x *CreateScopeResponse) String() string {
 func (*CreateScopeResponse) ProtoMessage() {}
 
 func (x *CreateScopeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -781,7 +852,7 @@ func (x *CreateScopeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateScopeResponse.ProtoReflect.Descriptor instead.
 func (*CreateScopeResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{10}
+	return file_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CreateScopeResponse) GetScope() []byte {
@@ -810,7 +881,7 @@ type MapInputRequest struct {
 
 func (x *MapInputRequest) Reset() {
 	*x = MapInputRequest{}
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -822,7 +893,7 @@ func (x *MapInputRequest) String() string {
 func (*MapInputRequest) ProtoMessage() {}
 
 func (x *MapInputRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -835,7 +906,7 @@ func (x *MapInputRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapInputRequest.ProtoReflect.Descriptor instead.
 func (*MapInputRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{11}
+	return file_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MapInputRequest) GetNamespaceId() string {
@@ -876,7 +947,7 @@ type MapInputResponse struct {
 
 func (x *MapInputResponse) Reset() {
 	*x = MapInputResponse{}
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +959,7 @@ func (x *MapInputResponse) String() string {
 func (*MapInputResponse) ProtoMessage() {}
 
 func (x *MapInputResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +972,7 @@ func (x *MapInputResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapInputResponse.ProtoReflect.Descriptor instead.
 func (*MapInputResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{12}
+	return file_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MapInputResponse) GetInput() []byte {
@@ -931,7 +1002,7 @@ type CallToolRequest struct {
 
 func (x *CallToolRequest) Reset() {
 	*x = CallToolRequest{}
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -943,7 +1014,7 @@ func (x *CallToolRequest) String() string {
 func (*CallToolRequest) ProtoMessage() {}
 
 func (x *CallToolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -956,7 +1027,7 @@ func (x *CallToolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolRequest.ProtoReflect.Descriptor instead.
 func (*CallToolRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{13}
+	return file_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CallToolRequest) GetTool() string {
@@ -1008,7 +1079,7 @@ type CallToolEvent struct {
 
 func (x *CallToolEvent) Reset() {
 	*x = CallToolEvent{}
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1020,7 +1091,7 @@ func (x *CallToolEvent) String() string {
 func (*CallToolEvent) ProtoMessage() {}
 
 func (x *CallToolEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1033,7 +1104,7 @@ func (x *CallToolEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolEvent.ProtoReflect.Descriptor instead.
 func (*CallToolEvent) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{14}
+	return file_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CallToolEvent) GetEvent() isCallToolEvent_Event {
@@ -1100,7 +1171,7 @@ type HealthRequest struct {
 
 func (x *HealthRequest) Reset() {
 	*x = HealthRequest{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1183,7 @@ func (x *HealthRequest) String() string {
 func (*HealthRequest) ProtoMessage() {}
 
 func (x *HealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1196,7 @@ func (x *HealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthRequest.ProtoReflect.Descriptor instead.
 func (*HealthRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 type HealthResponse struct {
@@ -1138,7 +1209,7 @@ type HealthResponse struct {
 
 func (x *HealthResponse) Reset() {
 	*x = HealthResponse{}
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1150,7 +1221,7 @@ func (x *HealthResponse) String() string {
 func (*HealthResponse) ProtoMessage() {}
 
 func (x *HealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1163,7 +1234,7 @@ func (x *HealthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthResponse.ProtoReflect.Descriptor instead.
 func (*HealthResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16}
+	return file_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HealthResponse) GetError() *Error {
@@ -1188,7 +1259,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1200,7 +1271,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1213,7 +1284,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{17}
+	return file_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 type DrainResponse struct {
@@ -1225,7 +1296,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1237,7 +1308,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1250,7 +1321,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18}
+	return file_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DrainResponse) GetRunningCalls() int64 {
@@ -1258,6 +1329,473 @@ func (x *DrainResponse) GetRunningCalls() int64 {
 		return x.RunningCalls
 	}
 	return 0
+}
+
+// ToolCall is a tool call as hooks see it.
+type ToolCall struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`                            // "tool", or "code_mode_exec" for the program itself
+	InputKind     string                 `protobuf:"bytes,2,opt,name=input_kind,json=inputKind,proto3" json:"input_kind,omitempty"` // of a program: "javascript" or "typescript"
+	ToolId        string                 `protobuf:"bytes,3,opt,name=tool_id,json=toolId,proto3" json:"tool_id,omitempty"`
+	Source        string                 `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
+	Owner         string                 `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
+	ToolName      string                 `protobuf:"bytes,6,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
+	Via           string                 `protobuf:"bytes,7,opt,name=via,proto3" json:"via,omitempty"` // the namespace path the program used, may be empty
+	ReadOnly      bool                   `protobuf:"varint,8,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	Params        []byte                 `protobuf:"bytes,9,opt,name=params,proto3" json:"params,omitempty"` // JSON object
+	Run           *RunContext            `protobuf:"bytes,10,opt,name=run,proto3" json:"run,omitempty"`
+	CallId        string                 `protobuf:"bytes,11,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolCall) Reset() {
+	*x = ToolCall{}
+	mi := &file_plugin_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolCall) ProtoMessage() {}
+
+func (x *ToolCall) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
+func (*ToolCall) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ToolCall) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ToolCall) GetInputKind() string {
+	if x != nil {
+		return x.InputKind
+	}
+	return ""
+}
+
+func (x *ToolCall) GetToolId() string {
+	if x != nil {
+		return x.ToolId
+	}
+	return ""
+}
+
+func (x *ToolCall) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *ToolCall) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *ToolCall) GetToolName() string {
+	if x != nil {
+		return x.ToolName
+	}
+	return ""
+}
+
+func (x *ToolCall) GetVia() string {
+	if x != nil {
+		return x.Via
+	}
+	return ""
+}
+
+func (x *ToolCall) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
+func (x *ToolCall) GetParams() []byte {
+	if x != nil {
+		return x.Params
+	}
+	return nil
+}
+
+func (x *ToolCall) GetRun() *RunContext {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *ToolCall) GetCallId() string {
+	if x != nil {
+		return x.CallId
+	}
+	return ""
+}
+
+type BeforeToolCallRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          *ToolCall              `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeforeToolCallRequest) Reset() {
+	*x = BeforeToolCallRequest{}
+	mi := &file_plugin_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeforeToolCallRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeforeToolCallRequest) ProtoMessage() {}
+
+func (x *BeforeToolCallRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeforeToolCallRequest.ProtoReflect.Descriptor instead.
+func (*BeforeToolCallRequest) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *BeforeToolCallRequest) GetCall() *ToolCall {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+type BeforeToolCallResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Error         *Error                 `protobuf:"bytes,1,opt,name=error,proto3" json:"error,omitempty"`
+	Params        []byte                 `protobuf:"bytes,2,opt,name=params,proto3" json:"params,omitempty"` // replaces the parameters unless empty
+	Block         bool                   `protobuf:"varint,3,opt,name=block,proto3" json:"block,omitempty"`
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"` // of the block, for the model
+	Approval      *ApprovalRequest       `protobuf:"bytes,5,opt,name=approval,proto3" json:"approval,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeforeToolCallResponse) Reset() {
+	*x = BeforeToolCallResponse{}
+	mi := &file_plugin_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeforeToolCallResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeforeToolCallResponse) ProtoMessage() {}
+
+func (x *BeforeToolCallResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeforeToolCallResponse.ProtoReflect.Descriptor instead.
+func (*BeforeToolCallResponse) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *BeforeToolCallResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *BeforeToolCallResponse) GetParams() []byte {
+	if x != nil {
+		return x.Params
+	}
+	return nil
+}
+
+func (x *BeforeToolCallResponse) GetBlock() bool {
+	if x != nil {
+		return x.Block
+	}
+	return false
+}
+
+func (x *BeforeToolCallResponse) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *BeforeToolCallResponse) GetApproval() *ApprovalRequest {
+	if x != nil {
+		return x.Approval
+	}
+	return nil
+}
+
+// ApprovalRequest makes a call wait for a person. Absent values are the host's
+// defaults.
+type ApprovalRequest struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Title            string                 `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
+	Description      string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	Severity         string                 `protobuf:"bytes,3,opt,name=severity,proto3" json:"severity,omitempty"` // "info", "warning" or "critical"
+	TimeoutMs        int64                  `protobuf:"varint,4,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
+	AllowedDecisions []string               `protobuf:"bytes,5,rep,name=allowed_decisions,json=allowedDecisions,proto3" json:"allowed_decisions,omitempty"` // "allow-once", "allow-always", "deny"
+	Subject          string                 `protobuf:"bytes,6,opt,name=subject,proto3" json:"subject,omitempty"`                                           // narrows what allow-always is remembered for
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ApprovalRequest) Reset() {
+	*x = ApprovalRequest{}
+	mi := &file_plugin_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApprovalRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApprovalRequest) ProtoMessage() {}
+
+func (x *ApprovalRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApprovalRequest.ProtoReflect.Descriptor instead.
+func (*ApprovalRequest) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ApprovalRequest) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ApprovalRequest) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *ApprovalRequest) GetSeverity() string {
+	if x != nil {
+		return x.Severity
+	}
+	return ""
+}
+
+func (x *ApprovalRequest) GetTimeoutMs() int64 {
+	if x != nil {
+		return x.TimeoutMs
+	}
+	return 0
+}
+
+func (x *ApprovalRequest) GetAllowedDecisions() []string {
+	if x != nil {
+		return x.AllowedDecisions
+	}
+	return nil
+}
+
+func (x *ApprovalRequest) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+type AfterToolCallRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          *ToolCall              `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	Status        string                 `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`   // "ok", "error" or "unknown"
+	Value         []byte                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`     // JSON, when ok
+	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"` // otherwise
+	Code          string                 `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`       // otherwise
+	DurationUs    int64                  `protobuf:"varint,6,opt,name=duration_us,json=durationUs,proto3" json:"duration_us,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AfterToolCallRequest) Reset() {
+	*x = AfterToolCallRequest{}
+	mi := &file_plugin_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AfterToolCallRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AfterToolCallRequest) ProtoMessage() {}
+
+func (x *AfterToolCallRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AfterToolCallRequest.ProtoReflect.Descriptor instead.
+func (*AfterToolCallRequest) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *AfterToolCallRequest) GetCall() *ToolCall {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *AfterToolCallRequest) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *AfterToolCallRequest) GetValue() []byte {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *AfterToolCallRequest) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *AfterToolCallRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *AfterToolCallRequest) GetDurationUs() int64 {
+	if x != nil {
+		return x.DurationUs
+	}
+	return 0
+}
+
+type AfterToolCallResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Error         *Error                 `protobuf:"bytes,1,opt,name=error,proto3" json:"error,omitempty"`
+	Value         []byte                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"` // replaces the value unless empty
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AfterToolCallResponse) Reset() {
+	*x = AfterToolCallResponse{}
+	mi := &file_plugin_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AfterToolCallResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AfterToolCallResponse) ProtoMessage() {}
+
+func (x *AfterToolCallResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AfterToolCallResponse.ProtoReflect.Descriptor instead.
+func (*AfterToolCallResponse) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *AfterToolCallResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *AfterToolCallResponse) GetValue() []byte {
+	if x != nil {
+		return x.Value
+	}
+	return nil
 }
 
 var File_plugin_proto protoreflect.FileDescriptor
@@ -1270,7 +1808,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12\x18\n" +
 	"\adetails\x18\x04 \x01(\fR\adetails\"\x11\n" +
-	"\x0fDescribeRequest\"\xdb\x01\n" +
+	"\x0fDescribeRequest\"\x8a\x02\n" +
 	"\x10DescribeResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12 \n" +
@@ -1278,7 +1816,13 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05tools\x18\x04 \x03(\v2\x15.quoin.plugin.v1.ToolR\x05tools\x12:\n" +
 	"\n" +
 	"namespaces\x18\x05 \x03(\v2\x1a.quoin.plugin.v1.NamespaceR\n" +
-	"namespacesJ\x04\b\x06\x10\aR\fcapabilities\"\xfd\x01\n" +
+	"namespaces\x12A\n" +
+	"\fcapabilities\x18\x06 \x01(\v2\x1d.quoin.plugin.v1.CapabilitiesR\fcapabilities\"\x7f\n" +
+	"\fCapabilities\x12(\n" +
+	"\x10before_tool_call\x18\x01 \x01(\bR\x0ebeforeToolCall\x12&\n" +
+	"\x0fafter_tool_call\x18\x02 \x01(\bR\rafterToolCall\x12\x1d\n" +
+	"\n" +
+	"hook_tools\x18\x03 \x03(\tR\thookTools\"\xfd\x01\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12 \n" +
@@ -1349,7 +1893,48 @@ const file_plugin_proto_rawDesc = "" +
 	"\rrunning_calls\x18\x02 \x01(\x03R\frunningCalls\"\x0e\n" +
 	"\fDrainRequest\"4\n" +
 	"\rDrainResponse\x12#\n" +
-	"\rrunning_calls\x18\x01 \x01(\x03R\frunningCalls*\xcc\x01\n" +
+	"\rrunning_calls\x18\x01 \x01(\x03R\frunningCalls\"\xb0\x02\n" +
+	"\bToolCall\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1d\n" +
+	"\n" +
+	"input_kind\x18\x02 \x01(\tR\tinputKind\x12\x17\n" +
+	"\atool_id\x18\x03 \x01(\tR\x06toolId\x12\x16\n" +
+	"\x06source\x18\x04 \x01(\tR\x06source\x12\x14\n" +
+	"\x05owner\x18\x05 \x01(\tR\x05owner\x12\x1b\n" +
+	"\ttool_name\x18\x06 \x01(\tR\btoolName\x12\x10\n" +
+	"\x03via\x18\a \x01(\tR\x03via\x12\x1b\n" +
+	"\tread_only\x18\b \x01(\bR\breadOnly\x12\x16\n" +
+	"\x06params\x18\t \x01(\fR\x06params\x12-\n" +
+	"\x03run\x18\n" +
+	" \x01(\v2\x1b.quoin.plugin.v1.RunContextR\x03run\x12\x17\n" +
+	"\acall_id\x18\v \x01(\tR\x06callId\"F\n" +
+	"\x15BeforeToolCallRequest\x12-\n" +
+	"\x04call\x18\x01 \x01(\v2\x19.quoin.plugin.v1.ToolCallR\x04call\"\xca\x01\n" +
+	"\x16BeforeToolCallResponse\x12,\n" +
+	"\x05error\x18\x01 \x01(\v2\x16.quoin.plugin.v1.ErrorR\x05error\x12\x16\n" +
+	"\x06params\x18\x02 \x01(\fR\x06params\x12\x14\n" +
+	"\x05block\x18\x03 \x01(\bR\x05block\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12<\n" +
+	"\bapproval\x18\x05 \x01(\v2 .quoin.plugin.v1.ApprovalRequestR\bapproval\"\xcb\x01\n" +
+	"\x0fApprovalRequest\x12\x14\n" +
+	"\x05title\x18\x01 \x01(\tR\x05title\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1a\n" +
+	"\bseverity\x18\x03 \x01(\tR\bseverity\x12\x1d\n" +
+	"\n" +
+	"timeout_ms\x18\x04 \x01(\x03R\ttimeoutMs\x12+\n" +
+	"\x11allowed_decisions\x18\x05 \x03(\tR\x10allowedDecisions\x12\x18\n" +
+	"\asubject\x18\x06 \x01(\tR\asubject\"\xc2\x01\n" +
+	"\x14AfterToolCallRequest\x12-\n" +
+	"\x04call\x18\x01 \x01(\v2\x19.quoin.plugin.v1.ToolCallR\x04call\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\fR\x05value\x12\x18\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x1f\n" +
+	"\vduration_us\x18\x06 \x01(\x03R\n" +
+	"durationUs\"[\n" +
+	"\x15AfterToolCallResponse\x12,\n" +
+	"\x05error\x18\x01 \x01(\v2\x16.quoin.plugin.v1.ErrorR\x05error\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value*\xcc\x01\n" +
 	"\tErrorKind\x12\x1a\n" +
 	"\x16ERROR_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fERROR_KIND_TOOL\x10\x01\x12\x14\n" +
@@ -1358,7 +1943,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x12ERROR_KIND_PROCESS\x10\x04\x12\x17\n" +
 	"\x13ERROR_KIND_PROTOCOL\x10\x05\x12\x16\n" +
 	"\x12ERROR_KIND_TIMEOUT\x10\x06\x12\x18\n" +
-	"\x14ERROR_KIND_CANCELLED\x10\a2\xbb\x04\n" +
+	"\x14ERROR_KIND_CANCELLED\x10\a2\xfe\x05\n" +
 	"\x06Plugin\x12O\n" +
 	"\bDescribe\x12 .quoin.plugin.v1.DescribeRequest\x1a!.quoin.plugin.v1.DescribeResponse\x12R\n" +
 	"\tConfigure\x12!.quoin.plugin.v1.ConfigureRequest\x1a\".quoin.plugin.v1.ConfigureResponse\x12X\n" +
@@ -1366,7 +1951,9 @@ const file_plugin_proto_rawDesc = "" +
 	"\bMapInput\x12 .quoin.plugin.v1.MapInputRequest\x1a!.quoin.plugin.v1.MapInputResponse\x12N\n" +
 	"\bCallTool\x12 .quoin.plugin.v1.CallToolRequest\x1a\x1e.quoin.plugin.v1.CallToolEvent0\x01\x12I\n" +
 	"\x06Health\x12\x1e.quoin.plugin.v1.HealthRequest\x1a\x1f.quoin.plugin.v1.HealthResponse\x12F\n" +
-	"\x05Drain\x12\x1d.quoin.plugin.v1.DrainRequest\x1a\x1e.quoin.plugin.v1.DrainResponseBAZ?github.com/quoinhq/quoin/plugins/protocol/protocolpb;protocolpbb\x06proto3"
+	"\x05Drain\x12\x1d.quoin.plugin.v1.DrainRequest\x1a\x1e.quoin.plugin.v1.DrainResponse\x12a\n" +
+	"\x0eBeforeToolCall\x12&.quoin.plugin.v1.BeforeToolCallRequest\x1a'.quoin.plugin.v1.BeforeToolCallResponse\x12^\n" +
+	"\rAfterToolCall\x12%.quoin.plugin.v1.AfterToolCallRequest\x1a&.quoin.plugin.v1.AfterToolCallResponseBAZ?github.com/quoinhq/quoin/plugins/protocol/protocolpb;protocolpbb\x06proto3"
 
 var (
 	file_plugin_proto_rawDescOnce sync.Once
@@ -1381,61 +1968,79 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_plugin_proto_goTypes = []any{
-	(ErrorKind)(0),              // 0: quoin.plugin.v1.ErrorKind
-	(*Error)(nil),               // 1: quoin.plugin.v1.Error
-	(*DescribeRequest)(nil),     // 2: quoin.plugin.v1.DescribeRequest
-	(*DescribeResponse)(nil),    // 3: quoin.plugin.v1.DescribeResponse
-	(*Tool)(nil),                // 4: quoin.plugin.v1.Tool
-	(*Example)(nil),             // 5: quoin.plugin.v1.Example
-	(*Namespace)(nil),           // 6: quoin.plugin.v1.Namespace
-	(*ConfigureRequest)(nil),    // 7: quoin.plugin.v1.ConfigureRequest
-	(*ConfigureResponse)(nil),   // 8: quoin.plugin.v1.ConfigureResponse
-	(*RunContext)(nil),          // 9: quoin.plugin.v1.RunContext
-	(*CreateScopeRequest)(nil),  // 10: quoin.plugin.v1.CreateScopeRequest
-	(*CreateScopeResponse)(nil), // 11: quoin.plugin.v1.CreateScopeResponse
-	(*MapInputRequest)(nil),     // 12: quoin.plugin.v1.MapInputRequest
-	(*MapInputResponse)(nil),    // 13: quoin.plugin.v1.MapInputResponse
-	(*CallToolRequest)(nil),     // 14: quoin.plugin.v1.CallToolRequest
-	(*CallToolEvent)(nil),       // 15: quoin.plugin.v1.CallToolEvent
-	(*HealthRequest)(nil),       // 16: quoin.plugin.v1.HealthRequest
-	(*HealthResponse)(nil),      // 17: quoin.plugin.v1.HealthResponse
-	(*DrainRequest)(nil),        // 18: quoin.plugin.v1.DrainRequest
-	(*DrainResponse)(nil),       // 19: quoin.plugin.v1.DrainResponse
+	(ErrorKind)(0),                 // 0: quoin.plugin.v1.ErrorKind
+	(*Error)(nil),                  // 1: quoin.plugin.v1.Error
+	(*DescribeRequest)(nil),        // 2: quoin.plugin.v1.DescribeRequest
+	(*DescribeResponse)(nil),       // 3: quoin.plugin.v1.DescribeResponse
+	(*Capabilities)(nil),           // 4: quoin.plugin.v1.Capabilities
+	(*Tool)(nil),                   // 5: quoin.plugin.v1.Tool
+	(*Example)(nil),                // 6: quoin.plugin.v1.Example
+	(*Namespace)(nil),              // 7: quoin.plugin.v1.Namespace
+	(*ConfigureRequest)(nil),       // 8: quoin.plugin.v1.ConfigureRequest
+	(*ConfigureResponse)(nil),      // 9: quoin.plugin.v1.ConfigureResponse
+	(*RunContext)(nil),             // 10: quoin.plugin.v1.RunContext
+	(*CreateScopeRequest)(nil),     // 11: quoin.plugin.v1.CreateScopeRequest
+	(*CreateScopeResponse)(nil),    // 12: quoin.plugin.v1.CreateScopeResponse
+	(*MapInputRequest)(nil),        // 13: quoin.plugin.v1.MapInputRequest
+	(*MapInputResponse)(nil),       // 14: quoin.plugin.v1.MapInputResponse
+	(*CallToolRequest)(nil),        // 15: quoin.plugin.v1.CallToolRequest
+	(*CallToolEvent)(nil),          // 16: quoin.plugin.v1.CallToolEvent
+	(*HealthRequest)(nil),          // 17: quoin.plugin.v1.HealthRequest
+	(*HealthResponse)(nil),         // 18: quoin.plugin.v1.HealthResponse
+	(*DrainRequest)(nil),           // 19: quoin.plugin.v1.DrainRequest
+	(*DrainResponse)(nil),          // 20: quoin.plugin.v1.DrainResponse
+	(*ToolCall)(nil),               // 21: quoin.plugin.v1.ToolCall
+	(*BeforeToolCallRequest)(nil),  // 22: quoin.plugin.v1.BeforeToolCallRequest
+	(*BeforeToolCallResponse)(nil), // 23: quoin.plugin.v1.BeforeToolCallResponse
+	(*ApprovalRequest)(nil),        // 24: quoin.plugin.v1.ApprovalRequest
+	(*AfterToolCallRequest)(nil),   // 25: quoin.plugin.v1.AfterToolCallRequest
+	(*AfterToolCallResponse)(nil),  // 26: quoin.plugin.v1.AfterToolCallResponse
 }
 var file_plugin_proto_depIdxs = []int32{
 	0,  // 0: quoin.plugin.v1.Error.kind:type_name -> quoin.plugin.v1.ErrorKind
-	4,  // 1: quoin.plugin.v1.DescribeResponse.tools:type_name -> quoin.plugin.v1.Tool
-	6,  // 2: quoin.plugin.v1.DescribeResponse.namespaces:type_name -> quoin.plugin.v1.Namespace
-	5,  // 3: quoin.plugin.v1.Tool.examples:type_name -> quoin.plugin.v1.Example
-	1,  // 4: quoin.plugin.v1.ConfigureResponse.error:type_name -> quoin.plugin.v1.Error
-	9,  // 5: quoin.plugin.v1.CreateScopeRequest.run:type_name -> quoin.plugin.v1.RunContext
-	1,  // 6: quoin.plugin.v1.CreateScopeResponse.error:type_name -> quoin.plugin.v1.Error
-	9,  // 7: quoin.plugin.v1.MapInputRequest.run:type_name -> quoin.plugin.v1.RunContext
-	1,  // 8: quoin.plugin.v1.MapInputResponse.error:type_name -> quoin.plugin.v1.Error
-	9,  // 9: quoin.plugin.v1.CallToolRequest.run:type_name -> quoin.plugin.v1.RunContext
-	1,  // 10: quoin.plugin.v1.CallToolEvent.error:type_name -> quoin.plugin.v1.Error
-	1,  // 11: quoin.plugin.v1.HealthResponse.error:type_name -> quoin.plugin.v1.Error
-	2,  // 12: quoin.plugin.v1.Plugin.Describe:input_type -> quoin.plugin.v1.DescribeRequest
-	7,  // 13: quoin.plugin.v1.Plugin.Configure:input_type -> quoin.plugin.v1.ConfigureRequest
-	10, // 14: quoin.plugin.v1.Plugin.CreateScope:input_type -> quoin.plugin.v1.CreateScopeRequest
-	12, // 15: quoin.plugin.v1.Plugin.MapInput:input_type -> quoin.plugin.v1.MapInputRequest
-	14, // 16: quoin.plugin.v1.Plugin.CallTool:input_type -> quoin.plugin.v1.CallToolRequest
-	16, // 17: quoin.plugin.v1.Plugin.Health:input_type -> quoin.plugin.v1.HealthRequest
-	18, // 18: quoin.plugin.v1.Plugin.Drain:input_type -> quoin.plugin.v1.DrainRequest
-	3,  // 19: quoin.plugin.v1.Plugin.Describe:output_type -> quoin.plugin.v1.DescribeResponse
-	8,  // 20: quoin.plugin.v1.Plugin.Configure:output_type -> quoin.plugin.v1.ConfigureResponse
-	11, // 21: quoin.plugin.v1.Plugin.CreateScope:output_type -> quoin.plugin.v1.CreateScopeResponse
-	13, // 22: quoin.plugin.v1.Plugin.MapInput:output_type -> quoin.plugin.v1.MapInputResponse
-	15, // 23: quoin.plugin.v1.Plugin.CallTool:output_type -> quoin.plugin.v1.CallToolEvent
-	17, // 24: quoin.plugin.v1.Plugin.Health:output_type -> quoin.plugin.v1.HealthResponse
-	19, // 25: quoin.plugin.v1.Plugin.Drain:output_type -> quoin.plugin.v1.DrainResponse
-	19, // [19:26] is the sub-list for method output_type
-	12, // [12:19] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	5,  // 1: quoin.plugin.v1.DescribeResponse.tools:type_name -> quoin.plugin.v1.Tool
+	7,  // 2: quoin.plugin.v1.DescribeResponse.namespaces:type_name -> quoin.plugin.v1.Namespace
+	4,  // 3: quoin.plugin.v1.DescribeResponse.capabilities:type_name -> quoin.plugin.v1.Capabilities
+	6,  // 4: quoin.plugin.v1.Tool.examples:type_name -> quoin.plugin.v1.Example
+	1,  // 5: quoin.plugin.v1.ConfigureResponse.error:type_name -> quoin.plugin.v1.Error
+	10, // 6: quoin.plugin.v1.CreateScopeRequest.run:type_name -> quoin.plugin.v1.RunContext
+	1,  // 7: quoin.plugin.v1.CreateScopeResponse.error:type_name -> quoin.plugin.v1.Error
+	10, // 8: quoin.plugin.v1.MapInputRequest.run:type_name -> quoin.plugin.v1.RunContext
+	1,  // 9: quoin.plugin.v1.MapInputResponse.error:type_name -> quoin.plugin.v1.Error
+	10, // 10: quoin.plugin.v1.CallToolRequest.run:type_name -> quoin.plugin.v1.RunContext
+	1,  // 11: quoin.plugin.v1.CallToolEvent.error:type_name -> quoin.plugin.v1.Error
+	1,  // 12: quoin.plugin.v1.HealthResponse.error:type_name -> quoin.plugin.v1.Error
+	10, // 13: quoin.plugin.v1.ToolCall.run:type_name -> quoin.plugin.v1.RunContext
+	21, // 14: quoin.plugin.v1.BeforeToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
+	1,  // 15: quoin.plugin.v1.BeforeToolCallResponse.error:type_name -> quoin.plugin.v1.Error
+	24, // 16: quoin.plugin.v1.BeforeToolCallResponse.approval:type_name -> quoin.plugin.v1.ApprovalRequest
+	21, // 17: quoin.plugin.v1.AfterToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
+	1,  // 18: quoin.plugin.v1.AfterToolCallResponse.error:type_name -> quoin.plugin.v1.Error
+	2,  // 19: quoin.plugin.v1.Plugin.Describe:input_type -> quoin.plugin.v1.DescribeRequest
+	8,  // 20: quoin.plugin.v1.Plugin.Configure:input_type -> quoin.plugin.v1.ConfigureRequest
+	11, // 21: quoin.plugin.v1.Plugin.CreateScope:input_type -> quoin.plugin.v1.CreateScopeRequest
+	13, // 22: quoin.plugin.v1.Plugin.MapInput:input_type -> quoin.plugin.v1.MapInputRequest
+	15, // 23: quoin.plugin.v1.Plugin.CallTool:input_type -> quoin.plugin.v1.CallToolRequest
+	17, // 24: quoin.plugin.v1.Plugin.Health:input_type -> quoin.plugin.v1.HealthRequest
+	19, // 25: quoin.plugin.v1.Plugin.Drain:input_type -> quoin.plugin.v1.DrainRequest
+	22, // 26: quoin.plugin.v1.Plugin.BeforeToolCall:input_type -> quoin.plugin.v1.BeforeToolCallRequest
+	25, // 27: quoin.plugin.v1.Plugin.AfterToolCall:input_type -> quoin.plugin.v1.AfterToolCallRequest
+	3,  // 28: quoin.plugin.v1.Plugin.Describe:output_type -> quoin.plugin.v1.DescribeResponse
+	9,  // 29: quoin.plugin.v1.Plugin.Configure:output_type -> quoin.plugin.v1.ConfigureResponse
+	12, // 30: quoin.plugin.v1.Plugin.CreateScope:output_type -> quoin.plugin.v1.CreateScopeResponse
+	14, // 31: quoin.plugin.v1.Plugin.MapInput:output_type -> quoin.plugin.v1.MapInputResponse
+	16, // 32: quoin.plugin.v1.Plugin.CallTool:output_type -> quoin.plugin.v1.CallToolEvent
+	18, // 33: quoin.plugin.v1.Plugin.Health:output_type -> quoin.plugin.v1.HealthResponse
+	20, // 34: quoin.plugin.v1.Plugin.Drain:output_type -> quoin.plugin.v1.DrainResponse
+	23, // 35: quoin.plugin.v1.Plugin.BeforeToolCall:output_type -> quoin.plugin.v1.BeforeToolCallResponse
+	26, // 36: quoin.plugin.v1.Plugin.AfterToolCall:output_type -> quoin.plugin.v1.AfterToolCallResponse
+	28, // [28:37] is the sub-list for method output_type
+	19, // [19:28] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -1443,7 +2048,7 @@ func file_plugin_proto_init() {
 	if File_plugin_proto != nil {
 		return
 	}
-	file_plugin_proto_msgTypes[14].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[15].OneofWrappers = []any{
 		(*CallToolEvent_Progress)(nil),
 		(*CallToolEvent_Result)(nil),
 		(*CallToolEvent_Error)(nil),
@@ -1454,7 +2059,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   19,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

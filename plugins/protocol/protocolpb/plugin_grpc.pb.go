@@ -29,13 +29,15 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Plugin_Describe_FullMethodName    = "/quoin.plugin.v1.Plugin/Describe"
-	Plugin_Configure_FullMethodName   = "/quoin.plugin.v1.Plugin/Configure"
-	Plugin_CreateScope_FullMethodName = "/quoin.plugin.v1.Plugin/CreateScope"
-	Plugin_MapInput_FullMethodName    = "/quoin.plugin.v1.Plugin/MapInput"
-	Plugin_CallTool_FullMethodName    = "/quoin.plugin.v1.Plugin/CallTool"
-	Plugin_Health_FullMethodName      = "/quoin.plugin.v1.Plugin/Health"
-	Plugin_Drain_FullMethodName       = "/quoin.plugin.v1.Plugin/Drain"
+	Plugin_Describe_FullMethodName       = "/quoin.plugin.v1.Plugin/Describe"
+	Plugin_Configure_FullMethodName      = "/quoin.plugin.v1.Plugin/Configure"
+	Plugin_CreateScope_FullMethodName    = "/quoin.plugin.v1.Plugin/CreateScope"
+	Plugin_MapInput_FullMethodName       = "/quoin.plugin.v1.Plugin/MapInput"
+	Plugin_CallTool_FullMethodName       = "/quoin.plugin.v1.Plugin/CallTool"
+	Plugin_Health_FullMethodName         = "/quoin.plugin.v1.Plugin/Health"
+	Plugin_Drain_FullMethodName          = "/quoin.plugin.v1.Plugin/Drain"
+	Plugin_BeforeToolCall_FullMethodName = "/quoin.plugin.v1.Plugin/BeforeToolCall"
+	Plugin_AfterToolCall_FullMethodName  = "/quoin.plugin.v1.Plugin/AfterToolCall"
 )
 
 // PluginClient is the client API for Plugin service.
@@ -43,10 +45,6 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // Plugin is served by every plugin process.
-//
-// Reserved for hooks around tool calls (not part of this version): the method
-// names BeforeToolCall and AfterToolCall, and the Description field
-// `capabilities`, in which a plugin will declare that it wants them.
 type PluginClient interface {
 	// Describe says who the plugin is and what it offers. It needs no
 	// configuration and has no side effects.
@@ -67,6 +65,12 @@ type PluginClient interface {
 	// Drain makes the plugin refuse new calls and returns when the running ones
 	// have ended or the deadline of the request has passed.
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error)
+	// BeforeToolCall is asked before a tool call, also one of another owner's tool,
+	// if the plugin has declared the hook. An error blocks the call.
+	BeforeToolCall(ctx context.Context, in *BeforeToolCallRequest, opts ...grpc.CallOption) (*BeforeToolCallResponse, error)
+	// AfterToolCall is told how a call ended, if the plugin has declared the hook.
+	// An error withholds the result.
+	AfterToolCall(ctx context.Context, in *AfterToolCallRequest, opts ...grpc.CallOption) (*AfterToolCallResponse, error)
 }
 
 type pluginClient struct {
@@ -156,15 +160,31 @@ func (c *pluginClient) Drain(ctx context.Context, in *DrainRequest, opts ...grpc
 	return out, nil
 }
 
+func (c *pluginClient) BeforeToolCall(ctx context.Context, in *BeforeToolCallRequest, opts ...grpc.CallOption) (*BeforeToolCallResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BeforeToolCallResponse)
+	err := c.cc.Invoke(ctx, Plugin_BeforeToolCall_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *pluginClient) AfterToolCall(ctx context.Context, in *AfterToolCallRequest, opts ...grpc.CallOption) (*AfterToolCallResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AfterToolCallResponse)
+	err := c.cc.Invoke(ctx, Plugin_AfterToolCall_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PluginServer is the server API for Plugin service.
 // All implementations must embed UnimplementedPluginServer
 // for forward compatibility.
 //
 // Plugin is served by every plugin process.
-//
-// Reserved for hooks around tool calls (not part of this version): the method
-// names BeforeToolCall and AfterToolCall, and the Description field
-// `capabilities`, in which a plugin will declare that it wants them.
 type PluginServer interface {
 	// Describe says who the plugin is and what it offers. It needs no
 	// configuration and has no side effects.
@@ -185,6 +205,12 @@ type PluginServer interface {
 	// Drain makes the plugin refuse new calls and returns when the running ones
 	// have ended or the deadline of the request has passed.
 	Drain(context.Context, *DrainRequest) (*DrainResponse, error)
+	// BeforeToolCall is asked before a tool call, also one of another owner's tool,
+	// if the plugin has declared the hook. An error blocks the call.
+	BeforeToolCall(context.Context, *BeforeToolCallRequest) (*BeforeToolCallResponse, error)
+	// AfterToolCall is told how a call ended, if the plugin has declared the hook.
+	// An error withholds the result.
+	AfterToolCall(context.Context, *AfterToolCallRequest) (*AfterToolCallResponse, error)
 	mustEmbedUnimplementedPluginServer()
 }
 
@@ -215,6 +241,12 @@ func (UnimplementedPluginServer) Health(context.Context, *HealthRequest) (*Healt
 }
 func (UnimplementedPluginServer) Drain(context.Context, *DrainRequest) (*DrainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Drain not implemented")
+}
+func (UnimplementedPluginServer) BeforeToolCall(context.Context, *BeforeToolCallRequest) (*BeforeToolCallResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BeforeToolCall not implemented")
+}
+func (UnimplementedPluginServer) AfterToolCall(context.Context, *AfterToolCallRequest) (*AfterToolCallResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AfterToolCall not implemented")
 }
 func (UnimplementedPluginServer) mustEmbedUnimplementedPluginServer() {}
 func (UnimplementedPluginServer) testEmbeddedByValue()                {}
@@ -356,6 +388,42 @@ func _Plugin_Drain_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Plugin_BeforeToolCall_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BeforeToolCallRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).BeforeToolCall(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_BeforeToolCall_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).BeforeToolCall(ctx, req.(*BeforeToolCallRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Plugin_AfterToolCall_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AfterToolCallRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).AfterToolCall(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_AfterToolCall_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).AfterToolCall(ctx, req.(*AfterToolCallRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Plugin_ServiceDesc is the grpc.ServiceDesc for Plugin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -386,6 +454,14 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Drain",
 			Handler:    _Plugin_Drain_Handler,
+		},
+		{
+			MethodName: "BeforeToolCall",
+			Handler:    _Plugin_BeforeToolCall_Handler,
+		},
+		{
+			MethodName: "AfterToolCall",
+			Handler:    _Plugin_AfterToolCall_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

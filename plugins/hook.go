@@ -1,0 +1,84 @@
+package plugins
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// BeforeToolCall asks the plugin's hook about a call, of whatever tool. Every
+// error is a *[protocol.Error], and means that the call must not happen. The
+// verdict is JSON where it should be and otherwise as the plugin gave it.
+func (p *Process) BeforeToolCall(ctx context.Context, c protocol.ToolCall) (protocol.HookVerdict, error) {
+	var v protocol.HookVerdict
+	err := p.do(ctx, "its hook before "+c.ToolName, func(ctx context.Context) (err error) {
+		v, err = p.rpc.BeforeToolCall(ctx, c)
+		return err
+	})
+	return v, err
+}
+
+// AfterToolCall tells the plugin's hook how a call ended and returns nil, or the
+// value to use instead. Every error is a *[protocol.Error], and means that the
+// result must be withheld.
+func (p *Process) AfterToolCall(ctx context.Context, c protocol.ToolCall, o protocol.CallOutcome) (json.RawMessage, error) {
+	var v json.RawMessage
+	err := p.do(ctx, "its hook after "+c.ToolName, func(ctx context.Context) (err error) {
+		v, err = p.rpc.AfterToolCall(ctx, c, o)
+		return err
+	})
+	return v, err
+}
+
+// OwnedHooks are the hooks of a plugin.
+type OwnedHooks struct {
+	PluginID string
+	protocol.Capabilities
+}
+
+// Hooks returns the hooks of the plugins that are running or coming back, sorted
+// by plugin. Those of a plugin that is coming back fail, which blocks the calls
+// they are for.
+func (s *Supervisor) Hooks() []OwnedHooks {
+	var out []OwnedHooks
+	for _, p := range s.plugins {
+		if d := p.offered(); d != nil && d.Hooks() {
+			out = append(out, OwnedHooks{PluginID: p.id, Capabilities: d.Capabilities})
+		}
+	}
+	return out
+}
+
+// BeforeToolCall is [Process.BeforeToolCall] on the live process of a plugin.
+// Without one the error names the plugin and the reason.
+func (s *Supervisor) BeforeToolCall(ctx context.Context, pluginID string, c protocol.ToolCall) (protocol.HookVerdict, error) {
+	p, live, err := s.live(pluginID)
+	if err != nil {
+		return protocol.HookVerdict{}, err
+	}
+	v, err := live.BeforeToolCall(ctx, c)
+	p.examine(live, err)
+	return v, err
+}
+
+// AfterToolCall is [Process.AfterToolCall] on the live process of a plugin.
+func (s *Supervisor) AfterToolCall(ctx context.Context, pluginID string, c protocol.ToolCall, o protocol.CallOutcome) (json.RawMessage, error) {
+	p, live, err := s.live(pluginID)
+	if err != nil {
+		return nil, err
+	}
+	v, err := live.AfterToolCall(ctx, c, o)
+	p.examine(live, err)
+	return v, err
+}
+
+// live finds a plugin and its process.
+func (s *Supervisor) live(id string) (*supervised, *Process, error) {
+	p, err := s.plugin(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	live, err := p.current()
+	return p, live, err
+}
