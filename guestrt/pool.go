@@ -29,7 +29,8 @@ type Pool struct {
 	spawn  *spawner
 	ctx    context.Context // of background starts: done when the pool closes
 	cancel context.CancelFunc
-	launch launch // fixed when NewPool returns
+	launch launch       // fixed when NewPool returns
+	layers []wire.Layer // of the first worker; fixed, too
 
 	closed atomic.Bool
 	stock  stock
@@ -80,6 +81,7 @@ func NewPool(ctx context.Context, c Config) (*Pool, error) {
 		}
 		return nil, err
 	}
+	p.layers = first.ready.Layers
 	p.giveBack(first)
 	p.refill()
 	return p, nil
@@ -88,6 +90,10 @@ func NewPool(ctx context.Context, c Config) (*Pool, error) {
 // BuildID returns the SHA-256 of the guest executable. Snapshots are valid only
 // between pools of the same id.
 func (p *Pool) BuildID() [32]byte { return p.guest.id }
+
+// Layers reports the layers of isolation that the first worker had, and so every
+// one. The slice is shared: do not modify it.
+func (p *Pool) Layers() []wire.Layer { return p.layers }
 
 // Acquire lends a worker to a session: the one it used before if that is still
 // there, else a warm one, else a new one. An empty session never gets a used

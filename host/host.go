@@ -205,6 +205,9 @@ func (h *Host) pluginData() (string, error) {
 	return dir, nil
 }
 
+// Isolation says how the guest workers of this host are confined.
+func (h *Host) Isolation() Isolation { return isolation(h.pool.Layers()) }
+
 // Plugins reports every plugin of the plugin directory, also those that could
 // not be started.
 func (h *Host) Plugins() []plugins.Status {
@@ -221,9 +224,9 @@ func (h *Host) Tools() []catalog.Entry { return h.ToolsOf(Session{}) }
 // ToolsOf is Tools for one session, which may have fewer.
 func (h *Host) ToolsOf(s Session) []catalog.Entry { return h.sessionView(s).catalog.Entries() }
 
-// Tool describes the tool with an exact catalog id. Its error is a *catalog.Error.
-func (h *Host) Tool(id string) (*catalog.Description, error) {
-	return h.view.Load().catalog.DescribeID(id)
+// ToolOf describes a tool of ToolsOf by its exact id. Its error is a *catalog.Error.
+func (h *Host) ToolOf(s Session, id string) (*catalog.Description, error) {
+	return h.sessionView(s).catalog.DescribeID(id)
 }
 
 // Namespace is a namespace that cells can use now.

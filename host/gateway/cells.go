@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
 )
 
 // exec runs a cell. A client that goes away aborts it: nobody else knows of the
@@ -29,7 +31,28 @@ func (s *Server) execInput(w http.ResponseWriter, r *http.Request) (host.ExecInp
 		Title:    f.text("title"),
 		Timeout:  f.millis("timeoutMs"),
 	}
+	f.objects("tools", func(f *fields) { in.Tools = append(in.Tools, clientTool(f)) })
+	f.object("rules", func(f *fields) { in.Rules = policy.Rules{Allow: f.texts("allow"), Deny: f.texts("deny")} })
 	return in, f.problem()
+}
+
+// clientTool is a tool of the caller's, who answers its calls between exec and
+// wait.
+func clientTool(f *fields) catalog.Tool {
+	t := catalog.Tool{
+		Name:        f.required("name", "the tool's name"),
+		Label:       f.text("label"),
+		Description: f.text("description"),
+		Owner:       f.text("owner"),
+		Parameters:  f.raw("parameters"),
+		Output:      f.raw("output"),
+		ReadOnly:    f.flag("readOnly"),
+		Idempotent:  f.flag("idempotent"),
+	}
+	f.objects("examples", func(f *fields) {
+		t.Examples = append(t.Examples, catalog.Example{Description: f.text("description"), Input: f.raw("input"), Output: f.raw("output")})
+	})
+	return t
 }
 
 // wait goes on with a run. A client that goes away does not harm the run: its

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -133,4 +134,73 @@ func TestWaitOfAClientThatGoesAwayIsKept(t *testing.T) {
 	close(g.open)
 	c.wait(id).wants(200, "value", `"through"`, "output", `[{"type":"text","text":"kept"}]`)
 	c.wait(id).wants(200, "reason", `"run_unavailable"`)
+}
+
+// TestClientTools answers the calls of the caller's own tools.
+func TestClientTools(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
+	exec := map[string]any{
+		"code": `const r = await Promise.allSettled([tools.ask({q: 1}), tools.ask({q: 2}), tools.ask({q: 3})]);
+			return r.map(r => r.reason?.message ?? r.value)`,
+		"tools": []any{map[string]any{
+			"name": "ask", "description": "Asks.", "label": "Ask", "readOnly": true, "idempotent": true, "owner": "desk",
+			"parameters": map[string]any{"type": "object", "properties": map[string]any{"q": map[string]any{"type": "integer"}}},
+			"output":     map[string]any{"type": []any{"string", "null"}},
+			"examples":   []any{map[string]any{"description": "one", "input": map[string]any{"q": 1}, "output": "a"}},
+		}},
+	}
+	a := c.post("/v1/exec", exec).wants(200, "status", `"waiting"`, "reason", `"pending_tools"`)
+	id := a.text("runId")
+	var pending []host.PendingCall
+	if err := json.Unmarshal(a.member("pendingToolCalls"), &pending); err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]map[string]any{`{"q":1}`: {"value": "one"}, `{"q":2}`: {"error": "cannot"}, `{"q":3}`: {}}
+	for _, p := range pending {
+		body := answers[string(p.Input)]
+		body["runId"], body["callId"] = id, p.ID
+		if p.Tool != "client:desk:ask" {
+			t.Errorf("%+v", p)
+		}
+		other := me
+		other.SessionID = "other"
+		c.as(other).post("/v1/answers", body).problem(409, gateway.ProblemConflict).wants(409, "reason", `"wrong_session"`)
+		c.post("/v1/answers", body).wants(200, "status", `"answered"`)
+		c.post("/v1/answers", body).wants(200, "status", `"answered"`) // again
+	}
+	c.post("/v1/answers", map[string]any{"runId": id, "callId": "nope"}).problem(400, gateway.ProblemInvalidRequest)
+	c.wait(id).wants(200, "value", `["one","cannot",null]`)
+	c.post("/v1/answers", map[string]any{"runId": id, "callId": pending[0].ID}).problem(404, gateway.ProblemNotFound)
+
+	for _, body := range []string{
+		`{"runId": "r"}`, `{"callId": "c"}`, `{"runId": "r", "callId": "c", "value": 1, "error": "e"}`, `{"runId": "r", "callId": "c", "error": ""}`,
+	} {
+		c.post("/v1/answers", body).problem(400, gateway.ProblemInvalidRequest)
+	}
+	for body, field := range map[string]string{
+		`{"tools": {}}`:     "tools",
+		`{"tools": [1]}`:    "tools[0]",
+		`{"tools": [null]}`: "tools[0]",
+		`{"tools": [{}]}`:   "tools[0].name",
+		`{"tools": [{"name": "a", "schema": {}}]}`:           "tools[0].schema",
+		`{"tools": [{"name": "a", "name": "b"}]}`:            "tools[0].name",
+		`{"tools": [{"name": "a", "readOnly": "yes"}]}`:      "tools[0].readOnly",
+		`{"tools": [{"name": "a", "examples": [{"x": 1}]}]}`: "tools[0].examples[0].x",
+		`{"rules": []}`:             "rules",
+		`{"rules": {"deny": "x"}}`:  "rules.deny",
+		`{"rules": {"allow": [1]}}`: "rules.allow",
+	} {
+		a := c.post("/v1/exec", body).problem(400, gateway.ProblemInvalidRequest)
+		var p gateway.Problem
+		if err := json.Unmarshal(a.body, &p); err != nil || p.Errors[0].Field != field {
+			t.Errorf("%s: %v\n%s", body, err, a.body)
+		}
+	}
+}
+
+// TestRules narrows what one run reaches.
+func TestRules(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{Tools: []catalog.Tool{newGate().tool("a"), newGate().tool("b")}}), gateway.Options{}, nil)
+	c.post("/v1/exec", `{"code": "return ALL_TOOLS.map(t => t.name)", "rules": {"deny": ["quoin:core:a"]}}`).wants(200, "value", `["b"]`)
+	c.post("/v1/exec", `{"code": "return ALL_TOOLS.map(t => t.name)", "rules": {"allow": ["quoin:core:a"]}}`).wants(200, "value", `["a"]`)
 }

@@ -58,13 +58,13 @@ func some[T any](list []T) []T {
 	return list
 }
 
-func (s *Server) catalog(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
-	return s.ok(w, CatalogList{some(s.host.Tools())})
+func (s *Server) catalog(w http.ResponseWriter, _ *http.Request, session Session) *Problem {
+	return s.ok(w, CatalogList{some(s.host.ToolsOf(session))})
 }
 
 // tool describes one tool with its schemas.
-func (s *Server) tool(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
-	d, err := s.host.Tool(r.PathValue("id"))
+func (s *Server) tool(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	d, err := s.host.ToolOf(session, r.PathValue("id"))
 	switch {
 	case errors.Is(err, catalog.UnknownTool):
 		return problem(http.StatusNotFound, ProblemNotFound, "there is no tool with the id %s; GET /v1/catalog lists them", shown(r.PathValue("id")))
@@ -74,8 +74,8 @@ func (s *Server) tool(w http.ResponseWriter, r *http.Request, _ Session) *Proble
 	return s.ok(w, d)
 }
 
-func (s *Server) namespaces(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
-	return s.ok(w, NamespaceList{some(s.host.Namespaces())})
+func (s *Server) namespaces(w http.ResponseWriter, _ *http.Request, session Session) *Problem {
+	return s.ok(w, NamespaceList{some(s.host.NamespacesOf(session))})
 }
 
 func (s *Server) plugins(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {

@@ -20,7 +20,7 @@ const (
 	ProblemNotFound         ProblemCode = "not_found"              // 404: no such path, tool, run or approval
 	ProblemMethod           ProblemCode = "method_not_allowed"     // 405: Allow says which are
 	ProblemBodyTimeout      ProblemCode = "body_timeout"           // 408: the body did not arrive in time
-	ProblemConflict         ProblemCode = "conflict"               // 409: decided or answered otherwise before
+	ProblemConflict         ProblemCode = "conflict"               // 409: the thing is not in a state for it, or not the session's
 	ProblemBodyTooLarge     ProblemCode = "body_too_large"         // 413
 	ProblemMediaType        ProblemCode = "unsupported_media_type" // 415: bodies are application/json
 	ProblemInternal         ProblemCode = "internal_error"         // 500: ours
@@ -38,7 +38,8 @@ type Problem struct {
 	Title  string       `json:"title"`
 	Status int          `json:"status"`
 	Code   ProblemCode  `json:"code"`
-	Detail string       `json:"detail"` // what was wrong, and what was expected
+	Detail string       `json:"detail"`           // what was wrong, and what was expected
+	Reason string       `json:"reason,omitempty"` // of the host, in the words of results
 	Errors []FieldError `json:"errors,omitempty"`
 
 	allow string        // of method_not_allowed

@@ -18,6 +18,7 @@ import (
 // fields are the members of a request's body. Their readers note what is wrong
 // and go on, so that a caller learns of everything at once.
 type fields struct {
+	at      string // the path to the object, with a dot at its end; "" for the body
 	members map[string]json.RawMessage
 	known   []string
 	wrong   []FieldError
@@ -115,7 +116,7 @@ func shown(name string) string {
 }
 
 func (f *fields) fail(name, detail, expected string) {
-	f.wrong = append(f.wrong, FieldError{name, detail, expected})
+	f.wrong = append(f.wrong, FieldError{f.at + name, detail, expected})
 }
 
 // raw returns a member as it is, or nil when it is left out. Null is left out.
@@ -162,10 +163,76 @@ func (f *fields) millis(name string) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
+// flag returns a member that is true or false; false when it is left out.
+func (f *fields) flag(name string) bool {
+	var b bool
+	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &b) != nil {
+		f.fail(name, "it is "+kind(raw), "true or false")
+	}
+	return b
+}
+
+// texts returns a member that is a list of strings.
+func (f *fields) texts(name string) []string {
+	var list []string
+	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &list) != nil {
+		f.fail(name, "it is "+kind(raw)+", or not all of it is text", "a list of strings")
+	}
+	return list
+}
+
+// object reads a member that is an object, unless it is left out.
+func (f *fields) object(name string, read func(*fields)) {
+	if raw := f.raw(name); raw != nil {
+		f.inner(name, raw, read)
+	}
+}
+
+// objects reads a member that is a list of objects.
+func (f *fields) objects(name string, read func(*fields)) {
+	var list []json.RawMessage
+	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &list) != nil {
+		f.fail(name, "it is "+kind(raw), "a list of objects")
+	}
+	for i, raw := range list {
+		f.inner(fmt.Sprintf("%s[%d]", name, i), raw, read)
+	}
+}
+
+func (f *fields) inner(name string, raw json.RawMessage, read func(*fields)) {
+	if kind(raw) != "an object" {
+		f.fail(name, "it is "+kind(raw), "an object")
+		return
+	}
+	in, p := decodeFields(raw)
+	if p != nil { // a member twice
+		f.fail(name+"."+p.Errors[0].Field, p.Errors[0].Detail, p.Errors[0].Expected)
+		return
+	}
+	in.at = f.at + name + "."
+	read(in)
+	in.unknown()
+	f.wrong = append(f.wrong, in.wrong...)
+}
+
 // problem says what is wrong with the members that were read, and which are
 // unknown; nil when nothing is.
 func (f *fields) problem() *Problem {
+	f.unknown()
+	if len(f.wrong) == 0 {
+		return nil
+	}
+	const most = 16
+	f.wrong = f.wrong[:min(len(f.wrong), most)]
+	p := invalid(f.wrong[0].Field, f.wrong[0].Detail, f.wrong[0].Expected)
+	p.Errors = f.wrong
+	return p
+}
+
+// unknown notes the members that nobody has read.
+func (f *fields) unknown() {
 	slices.Sort(f.known)
+	f.known = slices.Compact(f.known)
 	var unknown []string
 	for name := range f.members {
 		if !slices.Contains(f.known, name) {
@@ -176,14 +243,6 @@ func (f *fields) problem() *Problem {
 	for _, name := range unknown {
 		f.fail(shown(name), "there is no such member", "one of "+strings.Join(f.known, ", "))
 	}
-	if len(f.wrong) == 0 {
-		return nil
-	}
-	const most = 16
-	f.wrong = f.wrong[:min(len(f.wrong), most)]
-	p := invalid(f.wrong[0].Field, f.wrong[0].Detail, f.wrong[0].Expected)
-	p.Errors = f.wrong
-	return p
 }
 
 // kind names the kind of a JSON value.
@@ -197,6 +256,8 @@ func kind(raw json.RawMessage) string {
 		return "a string"
 	case 't', 'f':
 		return "a boolean"
+	case 'n':
+		return "null"
 	}
 	return "a number"
 }

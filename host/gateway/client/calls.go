@@ -1,0 +1,142 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// cell is the body of an exec request.
+type cell struct {
+	Code      string       `json:"code"`
+	Command   string       `json:"command,omitempty"`
+	Language  string       `json:"language,omitempty"`
+	Title     string       `json:"title,omitempty"`
+	Tools     []tool       `json:"tools,omitempty"`
+	Rules     policy.Rules `json:"rules,omitzero"`
+	TimeoutMS int64        `json:"timeoutMs,omitempty"`
+}
+
+// tool is a tool of the caller's.
+type tool struct {
+	Name        string            `json:"name"`
+	Label       string            `json:"label,omitempty"`
+	Description string            `json:"description,omitempty"`
+	Owner       string            `json:"owner,omitempty"`
+	Parameters  json.RawMessage   `json:"parameters,omitempty"`
+	Output      json.RawMessage   `json:"output,omitempty"`
+	ReadOnly    bool              `json:"readOnly,omitempty"`
+	Idempotent  bool              `json:"idempotent,omitempty"`
+	Examples    []catalog.Example `json:"examples,omitempty"`
+}
+
+// answer is the body of an answer to a call.
+type answer struct {
+	RunID  string          `json:"runId"`
+	CallID string          `json:"callId"`
+	Value  json.RawMessage `json:"value,omitempty"`
+	Error  string          `json:"error,omitempty"`
+}
+
+// resumption is the body of requests about a run.
+type resumption struct {
+	RunID     string `json:"runId"`
+	TimeoutMS int64  `json:"timeoutMs,omitempty"`
+}
+
+// millis rounds up, so that a short time is not taken for none.
+func millis(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+// Exec runs a program, as host.Host.Exec does. Tools of the caller's must be
+// without Invoke, which cannot travel: their calls are answered with Answer.
+func (c *Client) Exec(ctx context.Context, s host.Session, in host.ExecInput) (*host.Result, error) {
+	body := cell{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title, Rules: in.Rules, TimeoutMS: millis(in.Timeout)}
+	for _, t := range in.Tools {
+		if t.Invoke != nil {
+			return nil, errors.New("tool " + t.Name + " has an Invoke, which a server cannot call: leave it out, and use Answer")
+		}
+		body.Tools = append(body.Tools, tool{t.Name, t.Label, t.Description, t.Owner, t.Parameters, t.Output, t.ReadOnly, t.Idempotent, t.Examples})
+	}
+	res := &host.Result{}
+	if err := c.post(ctx, s, "/v1/exec", body, res); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// Answer gives a run the result of a call of one of the caller's own tools, as
+// host.Host.Answer does.
+func (c *Client) Answer(ctx context.Context, s host.Session, runID, callID string, a host.ToolAnswer) error {
+	if a.Error != "" {
+		a.Value = nil
+	}
+	return c.post(ctx, s, "/v1/answers", answer{runID, callID, a.Value, a.Error}, nil)
+}
+
+// Wait goes on with a suspended run, as host.Host.Wait does.
+func (c *Client) Wait(ctx context.Context, s host.Session, runID string) (*host.Result, error) {
+	return c.WaitFor(ctx, s, runID, 0)
+}
+
+// WaitFor is Wait with a shorter time limit than the server's. Zero means no
+// change.
+func (c *Client) WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error) {
+	res := &host.Result{}
+	if err := c.post(ctx, s, "/v1/wait", resumption{runID, millis(timeout)}, res); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// Abort ends a run, as host.Host.Abort does.
+func (c *Client) Abort(ctx context.Context, s host.Session, runID string) (*host.Result, error) {
+	res := &host.Result{}
+	if err := c.post(ctx, s, "/v1/abort", resumption{RunID: runID}, res); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// Tools returns the entries of the session's catalog.
+func (c *Client) Tools(ctx context.Context, s host.Session) ([]catalog.Entry, error) {
+	var list gateway.CatalogList
+	err := c.get(ctx, s, "/v1/catalog", &list)
+	return list.Tools, err
+}
+
+// Tool describes the tool with an exact id.
+func (c *Client) Tool(ctx context.Context, s host.Session, id string) (*catalog.Description, error) {
+	d := &catalog.Description{}
+	if err := c.get(ctx, s, "/v1/catalog/"+url.PathEscape(id), d); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Namespaces returns the namespaces that cells of the session can use.
+func (c *Client) Namespaces(ctx context.Context, s host.Session) ([]host.Namespace, error) {
+	var list gateway.NamespaceList
+	err := c.get(ctx, s, "/v1/namespaces", &list)
+	return list.Namespaces, err
+}
+
+// Plugins returns every plugin of the server's plugin directory.
+func (c *Client) Plugins(ctx context.Context) ([]gateway.Plugin, error) {
+	var list gateway.PluginList
+	err := c.get(ctx, host.Session{}, "/v1/plugins", &list)
+	return list.Plugins, err
+}
+
+// Health fails unless the server takes requests.
+func (c *Client) Health(ctx context.Context) error {
+	return c.get(ctx, host.Session{}, "/healthz", nil)
+}

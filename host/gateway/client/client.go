@@ -1,0 +1,154 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/gateway"
+)
+
+// maxAnswer bounds an answer in bytes.
+const maxAnswer = 64 << 20
+
+// Options say how a Client reaches its server. The zero value has no token.
+type Options struct {
+	// Token is the server's. Defaults to none.
+	Token string
+	// Transport carries the requests. Defaults to one of the Client's own, which
+	// Close ends.
+	Transport http.RoundTripper
+}
+
+// Client talks to one server.
+type Client struct {
+	base  string // without a slash at its end
+	token string
+	http  http.Client
+}
+
+// New makes a client of the server at an http or https URL. It does not connect.
+func New(server string, o Options) (*Client, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, fmt.Errorf("server %q is not a URL such as http://127.0.0.1:7117", u.Redacted())
+	}
+	transport := o.Transport
+	if transport == nil {
+		transport = &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 10 * time.Second,
+			IdleConnTimeout:     time.Minute,
+		}
+	}
+	c := &Client{base: strings.TrimRight(u.String(), "/"), token: o.Token}
+	c.http.Transport = transport
+	// The token is for this server and no other.
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c, nil
+}
+
+// Close ends idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// get fetches a document into out.
+func (c *Client) get(ctx context.Context, s host.Session, path string, out any) error {
+	return c.do(ctx, s, http.MethodGet, path, nil, out)
+}
+
+// post sends in and reads the answer into out, which may be nil.
+func (c *Client) post(ctx context.Context, s host.Session, path string, in, out any) error {
+	return c.do(ctx, s, http.MethodPost, path, in, out)
+}
+
+func (c *Client) do(ctx context.Context, s host.Session, method, path string, in, out any) error {
+	resp, err := c.send(ctx, s, method, path, in)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: the answer of the server was cut off: %w", path, err)
+	case len(b) > maxAnswer:
+		return fmt.Errorf("%s: the answer of the server is longer than %d bytes", path, maxAnswer)
+	case out == nil:
+		return nil
+	}
+	if err := json.Unmarshal(b, out); err != nil {
+		return fmt.Errorf("%s: the answer of the server makes no sense: %w", path, err)
+	}
+	return nil
+}
+
+// send returns the answer to a request that was not refused. The caller closes
+// its body.
+func (c *Client) send(ctx context.Context, s host.Session, method, path string, in any) (*http.Response, error) {
+	var body io.Reader
+	if in != nil {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(in); err != nil {
+			return nil, err
+		}
+		body = &b
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return nil, err
+	}
+	if in != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	gateway.SetSession(r.Header, s)
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, refusal(resp)
+}
+
+// refusal reads the problem of an answer that is not a good one.
+func refusal(resp *http.Response) error {
+	b, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return fmt.Errorf("the server answered %s, and broke off: %w", resp.Status, err)
+	}
+	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	p := &gateway.Problem{}
+	if err != nil || media != "application/problem+json" || json.Unmarshal(b, p) != nil || p.Code == "" {
+		return fmt.Errorf("the server answered %s, which is not an answer of quoin serve", resp.Status)
+	}
+	return p
+}
+
+// Sent reports whether a request that failed with err may have reached the
+// server, so that it may have had an effect.
+func Sent(err error) bool {
+	var refused *gateway.Problem
+	var op *net.OpError
+	return !errors.As(err, &refused) && !(errors.As(err, &op) && op.Op == "dial")
+}

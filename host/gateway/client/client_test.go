@@ -1,0 +1,207 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := hosttest.Clean(); err != nil {
+			log.Print(err)
+		}
+		os.Exit(code)
+	}))
+}
+
+const token = "0123456789abcdef"
+
+var (
+	me  = host.Session{AgentID: "é", SessionKey: "agent:main", SessionID: "1", RunID: "turn"}
+	ctx = context.Background()
+)
+
+// start serves a host and returns a client of it.
+func start(t *testing.T, cfg host.Config) (*host.Host, *client.Client) {
+	t.Helper()
+	guest, err := hosttest.Guest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.GuestPath = guest
+	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	h, err := host.New(ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := gateway.New(h, gateway.Options{Token: token, Logger: cfg.Logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	c := dial(t, "http://"+l.Addr().String()+"/", token)
+	t.Cleanup(func() {
+		c.Close()
+		if err := errors.Join(s.Shutdown(ctx), <-ended, h.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h, c
+}
+
+func dial(t *testing.T, url, token string) *client.Client {
+	t.Helper()
+	c, err := client.New(url, client.Options{Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// TestAClientSaysWhatAHostSays compares each answer from afar with that of the
+// host itself.
+func TestAClientSaysWhatAHostSays(t *testing.T) {
+	h, c := start(t, host.Config{Tools: []catalog.Tool{{Name: "echo", Description: "Echoes.", Parameters: json.RawMessage(`{"type": "object"}`),
+		Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) { return c.Input, nil }}}})
+	if err := c.Health(ctx); err != nil {
+		t.Error(err)
+	}
+	tools, err := c.Tools(ctx, me)
+	if d := cmp.Diff(h.ToolsOf(me), tools); d != "" || err != nil {
+		t.Errorf("tools: %v\n%s", err, d)
+	}
+	tool, err := c.Tool(ctx, me, tools[0].ID)
+	if err != nil || tool.ID != "quoin:core:echo" || string(tool.Parameters) != `{"type":"object"}` {
+		t.Errorf("%+v, %v", tool, err)
+	}
+	if spaces, err := c.Namespaces(ctx, me); len(spaces) != 0 || err != nil {
+		t.Errorf("%v, %v", spaces, err)
+	}
+	if list, err := c.Plugins(ctx); len(list) != 0 || err != nil {
+		t.Errorf("%v, %v", list, err)
+	}
+	in := host.ExecInput{Code: `text("é"); return await tools.echo({a: [1]})`, Language: "typescript", Title: "t", Timeout: time.Second}
+	there, err := c.Exec(ctx, me, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := h.Exec(ctx, me, in)
+	if string(there.Value) != string(here.Value) || string(here.Value) != `{"a":[1]}` || there.Status != here.Status || !cmp.Equal(there.Output, here.Output) || there.Telemetry.Isolation.Tier != here.Telemetry.Isolation.Tier {
+		t.Errorf("there %+v\nhere %+v", there, here)
+	}
+	denied, err := c.Exec(ctx, me, host.ExecInput{Command: `return ALL_TOOLS.length`, Rules: policy.Rules{Deny: []string{"*"}}})
+	if err != nil || string(denied.Value) != "0" {
+		t.Errorf("%+v, %v", denied, err)
+	}
+}
+
+func TestRunsFromAfar(t *testing.T) {
+	_, c := start(t, host.Config{})
+	r, err := c.Exec(ctx, me, host.ExecInput{Code: `return await tools.ask({q: 1})`, Tools: []catalog.Tool{{Name: "ask", Description: "Asks."}}})
+	if err != nil || r.Status != host.StatusWaiting {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if err := c.Answer(ctx, me, r.RunID, r.PendingToolCalls[0].ID, host.ToolAnswer{Value: json.RawMessage(`[42]`)}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = c.Wait(ctx, me, r.RunID); err != nil || string(r.Value) != "[42]" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if r, err = c.Exec(ctx, me, host.ExecInput{Code: `await yield_control()`}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Abort(ctx, me, r.RunID); err != nil || got.Code != host.CodeAborted {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := c.WaitFor(ctx, me, r.RunID, time.Second); err != nil || got.Reason != host.ReasonRunUnavailable {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// What cannot travel is refused.
+	_, err = c.Exec(ctx, me, host.ExecInput{Code: `return 1`, Tools: []catalog.Tool{{Name: "f", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) { return nil, nil }}}})
+	if err == nil || !strings.Contains(err.Error(), "Answer") {
+		t.Error(err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	_, c := start(t, host.Config{})
+	var p *gateway.Problem
+	if _, err := c.Tool(ctx, me, "quoin:core:none"); !errors.As(err, &p) || p.Code != gateway.ProblemNotFound || client.Sent(err) {
+		t.Error(err)
+	}
+	if err := c.Answer(ctx, me, "run_0", "c", host.ToolAnswer{Error: "no"}); !errors.As(err, &p) || p.Reason != string(host.ReasonRunUnavailable) {
+		t.Error(err)
+	}
+	gone := dial(t, "http://127.0.0.1:1", "")
+	if _, err := gone.Exec(ctx, me, host.ExecInput{Code: `return 1`}); err == nil || client.Sent(err) {
+		t.Errorf("%v, sent: %v", err, client.Sent(err))
+	}
+}
+
+// TestStrangeServers are not quoin, or die in the middle of an answer.
+func TestStrangeServers(t *testing.T) {
+	for name, test := range map[string]struct {
+		handle http.HandlerFunc
+		part   string
+		sent   bool
+	}{
+		"another program": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 404) }, "not an answer of quoin", true},
+		"no result":       {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"hello": 1}`) }, "makes no sense", true},
+		"cut": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, `{`)
+		}, "cut off", true},
+		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", true},
+		"redirects": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://192.0.2.1/", http.StatusTemporaryRedirect)
+		}, "307", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(test.handle)
+			defer s.Close()
+			_, err := dial(t, s.URL, token).Exec(ctx, me, host.ExecInput{Code: `return 1`})
+			if err == nil || !strings.Contains(err.Error(), test.part) || client.Sent(err) != test.sent {
+				t.Errorf("%v; want %q, sent %v", err, test.part, test.sent)
+			}
+		})
+	}
+}
+
+func TestServerURLs(t *testing.T) {
+	for _, bad := range []string{"", "127.0.0.1:7117", "localhost", "ftp://x", "http://", "http://x/?q", "http://x/#f", "http://user:pass@x", "http://%zz"} {
+		if c, err := client.New(bad, client.Options{}); err == nil {
+			c.Close()
+			t.Errorf("%q was taken", bad)
+		} else if strings.Contains(err.Error(), "pass") {
+			t.Errorf("the password is in %v", err)
+		}
+	}
+}
