@@ -30,9 +30,6 @@ type asking struct {
 // only tools of plugins.
 const methodOfAsked = string(wire.MethodCall)
 
-// errLost means that a tool cannot be called because its callback is gone.
-var errLost = errors.New("the tool was answered by a callback of the process that started this run, which is gone")
-
 // invoke runs a tool with a checked input. ctx is the run's, with the span of the
 // call.
 func (r *run) invoke(ctx context.Context, c *call, tool *catalog.Tool, inv catalog.Invocation) (json.RawMessage, error) {
@@ -44,9 +41,16 @@ func (r *run) invoke(ctx context.Context, c *call, tool *catalog.Tool, inv catal
 		return f(ctx, inv)
 	}
 	if client.lost[tool.ID()] {
-		return nil, errLost
+		return nil, lost(tool)
 	}
 	return r.ask(c, inv.Input)
+}
+
+// lost rejects a call of a tool whose callback is gone.
+func lost(tool *catalog.Tool) *callError {
+	e := rejectf(codeCatalogChanged, "Tool %s was answered by a callback of the process that started this run, which is gone.", tool.ID())
+	e.ToolID = tool.ID()
+	return e
 }
 
 // ask waits until the run's caller has answered a call. Meanwhile nothing of it
@@ -186,7 +190,10 @@ func (r *run) give(callID string, answer ToolAnswer) (<-chan struct{}, *failure)
 		return closed, nil
 	}
 	for _, c := range r.calls {
-		if c.publicID() == callID && c.State != runstore.CallSettled && r.asksLocked(c) {
+		if c.publicID() == callID && r.asksLocked(c) {
+			if c.State == runstore.CallSettled { // in an earlier process
+				return closed, nil
+			}
 			a := r.askingLocked(c.ID)
 			r.answered = append(r.answered, c.ID)
 			a.answer <- answer

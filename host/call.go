@@ -143,6 +143,10 @@ func ofCatalog(err error) *callError {
 
 // ofTool translates the failure of a tool that was called.
 func (r *run) ofTool(tool *catalog.Tool, err error) *callError {
+	var own *callError
+	if errors.As(err, &own) {
+		return own
+	}
 	out := rejectf(codeNestedTool, "%s", err)
 	out.ToolID = tool.ID()
 	var pe *protocol.Error
