@@ -61,6 +61,8 @@ var mayImport = map[string][]string{
 	"plugins/pluginstest":   {"plugins", "namespaces"},
 	"host":                  {"guestrt", "plugins", "namespaces"},
 	"host/catalog":          {"!"},
+	"host/config":           {"host/json5"},
+	"host/json5":            {"!"},
 	"host/runstore":         {"!"},
 	"host/policy":           {"host/runstore", "plugins/protocol"},
 	"host/trajectory":       {"!"},

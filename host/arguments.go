@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -113,10 +115,10 @@ func (a *arguments) text(name string, dst *string) error {
 }
 
 func (a *arguments) nothingElse() error {
-	for _, name := range sortedKeys(a.fields) {
-		return a.wrong(fmt.Sprintf("%s takes no field %s", a.tool, quoted(name)))
+	if len(a.fields) == 0 {
+		return nil
 	}
-	return nil
+	return a.wrong(fmt.Sprintf("%s takes no field %s", a.tool, quoted(slices.Min(slices.Collect(maps.Keys(a.fields))))))
 }
 
 func (a *arguments) wrong(what string) *Error {

@@ -3,226 +3,150 @@ package host
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
-	"slices"
-	"sort"
-	"strings"
-	"time"
 
-	"github.com/titanous/json5"
+	"github.com/quoinhq/quoin/host/config"
+	"github.com/quoinhq/quoin/host/policy"
 )
 
-// File is the content of a configuration file: JSON5, so comments, trailing
-// commas and bare keys are fine.
+// File is a configuration as it is read from a JSON5 file, the environment and
+// the command line. docs/configuration.md lists its fields.
 //
 //	{
-//	  tools: { codeMode: { enabled: true, timeoutMs: 10000 } },
-//	  guest: { path: "/usr/lib/quoin/quoin-guest" },
+//	  tools: { codeMode: { enabled: true, timeoutMs: 10000 }, deny: ["*_delete"] },
+//	  agents: { scout: { tools: { codeMode: { timeoutMs: 5000 } } } },
 //	  plugins: { config: { calendar: { timeZone: "Europe/Paris" } } },
 //	}
 type File struct {
-	// Settings hold the limits; Settings.Disabled unless the file enables code mode.
+	// Settings are the limits, each filled in and in range; Settings.Disabled
+	// unless something enables code mode.
 	Settings Settings
+	// Agents are the settings of agents that have some of their own.
+	Agents map[string]Settings
+	// Policy says which tools exist.
+	Policy policy.Scopes
 	// GuestPath names the guest executable; empty means the default search.
 	GuestPath string
+	// PreparedWorkers and MaxWorkers are those of Config.
+	PreparedWorkers, MaxWorkers int
+	// PluginDir is the directory of plugins; empty means the caller's default.
+	PluginDir string
 	// PluginConfig is each plugin's own configuration, by plugin id.
 	PluginConfig map[string]json.RawMessage
+	// StateDir is the directory of what outlives a process; empty means the
+	// caller's default.
+	StateDir string
+	// Server is what package gateway needs.
+	Server ServerFile
+	// Report says where each value came from, and has the warnings.
+	Report *config.Report
+
+	// As they are read, before Load makes the above of them.
+	tools    toolsFile
+	agents   map[string]*toolsFile
+	sessions map[string]*rulesFile
 }
 
-// ConfigError says which field of a configuration is wrong, and what it takes.
-type ConfigError struct {
-	File  string
-	Field string
-	Got   any
-	Want  string
+// ServerFile is the part of a File about quoin serve.
+type ServerFile struct {
+	Listen       string   // address and port
+	TokenFile    string   // file with the bearer token; empty: none
+	Hosts        []string // names that requests over loopback may be addressed to
+	MaxBodyBytes int64
+	MaxCalls     int
+	MaxStreams   int
 }
 
-func (e *ConfigError) Error() string {
-	got, err := json.Marshal(e.Got)
+// ConfigError is everything that is wrong with a configuration: each problem with
+// its place, field, value and what was expected.
+type ConfigError = config.Error
+
+// Sources are what a configuration is read from, beside the defaults: the command
+// line wins over the environment, and that over the file.
+type Sources struct {
+	// Path names the file. Empty means none.
+	Path string
+	// Environ is the environment, as os.Environ returns it. Nil means none.
+	Environ []string
+	// Set are assignments of the command line, such as
+	// "tools.codeMode.timeoutMs=5000".
+	Set []string
+}
+
+// LoadFile reads a configuration file and nothing else. Numbers outside their
+// range are clamped; wrong types, unknown and repeated fields and text that is not
+// JSON5 are a *ConfigError, which has all of them. A file that cannot be read is
+// an error of package os.
+func LoadFile(path string) (*File, error) { return Load(Sources{Path: path}) }
+
+// Load reads a configuration from all its sources. It fails like LoadFile.
+func Load(from Sources) (*File, error) {
+	in := config.Input{File: from.Path, Environ: from.Environ, Set: from.Set}
+	if from.Path != "" {
+		text, err := os.ReadFile(from.Path)
+		if err != nil {
+			return nil, fmt.Errorf("configuration: %w", err)
+		}
+		in.Text = append([]byte{}, text...) // not nil, even if it is empty
+	}
+	f := newFile()
+	report, err := f.table().Read(in)
 	if err != nil {
-		got = []byte(fmt.Sprint(e.Got))
+		return nil, err
 	}
-	return fmt.Sprintf("%s: %s is %s, expected %s", e.File, e.Field, got, e.Want)
-}
-
-// LoadFile reads a configuration file. Numbers outside their range are clamped;
-// wrong types, unknown fields and text that is not JSON5 are a *ConfigError. A
-// file that cannot be read is an error of package os.
-func LoadFile(path string) (*File, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
-	}
-	var doc any
-	if err := json5.Unmarshal(b, &doc); err != nil {
-		return nil, &ConfigError{File: path, Field: "the text", Got: err.Error(), Want: "JSON5"}
-	}
-	f := &File{Settings: Settings{Disabled: true}}
-	r := fileReader{file: path}
-	r.object("the file", doc, map[string]func(string, any){
-		"tools": func(name string, v any) {
-			r.object(name, v, map[string]func(string, any){"codeMode": func(name string, v any) { r.codeMode(name, v, &f.Settings) }})
-		},
-		"guest": func(name string, v any) {
-			r.object(name, v, map[string]func(string, any){"path": func(name string, v any) { r.text(name, v, &f.GuestPath) }})
-		},
-		"plugins": func(name string, v any) {
-			r.object(name, v, map[string]func(string, any){"config": func(name string, v any) { r.pluginConfig(name, v, f) }})
-		},
-	})
-	if r.err != nil {
-		return nil, r.err
-	}
+	f.Report = report
+	f.finish()
 	return f, nil
 }
 
-// fileReader walks a decoded document and keeps the first error.
-type fileReader struct {
-	file string
-	err  error
-}
-
-func (r *fileReader) fail(field string, got any, want string) {
-	if r.err == nil {
-		r.err = &ConfigError{File: r.file, Field: field, Got: got, Want: want}
+// finish makes the exported fields of what was read.
+func (f *File) finish() {
+	if c := &f.tools.codeMode; c.SearchLimit > c.MaxSearchLimit {
+		f.Report.Amend("tools.codeMode.searchDefaultLimit", c.MaxSearchLimit,
+			fmt.Sprintf("is %d, more than maxSearchLimit; %d is used", c.SearchLimit, c.MaxSearchLimit))
+	}
+	f.Settings = f.tools.codeMode.settings()
+	f.Policy.Rules = f.tools.rules.rules()
+	f.Agents = make(map[string]Settings, len(f.agents))
+	f.Policy.Agents = make(map[string]policy.Rules, len(f.agents))
+	for id, a := range f.agents {
+		f.Agents[id] = a.codeMode.settings()
+		f.Policy.Agents[id] = a.rules.rules()
+	}
+	f.Policy.Sessions = make(map[string]policy.Rules, len(f.sessions))
+	for key, r := range f.sessions {
+		f.Policy.Sessions[key] = r.rules()
 	}
 }
 
-// object calls the reader of each field present, in order of name.
-func (r *fileReader) object(name string, v any, fields map[string]func(string, any)) {
-	m, ok := v.(map[string]any)
-	if !ok {
-		r.fail(name, v, "an object")
-		return
-	}
-	prefix := name + "."
-	if name == "the file" {
-		prefix = ""
-	}
-	known := make([]string, 0, len(fields))
-	for k := range fields {
-		known = append(known, k)
-	}
-	sort.Strings(known)
-	for _, k := range sortedKeys(m) {
-		read, ok := fields[k]
-		if !ok {
-			r.fail(prefix+k, m[k], "no such field; the fields here are "+strings.Join(known, ", "))
-			return
+// Given reports whether some source, and not the default, says what the field of
+// that path is.
+func (f *File) Given(path string) bool {
+	for _, v := range f.Report.Values {
+		if v.Field == path {
+			return v.Origin.Kind != "default"
 		}
-		read(prefix+k, m[k])
+	}
+	return false
+}
+
+// Config returns the configuration of a host as the file has it. What the file
+// leaves out has the defaults of Config.
+func (f *File) Config() Config {
+	return Config{
+		Settings:        f.Settings,
+		GuestPath:       f.GuestPath,
+		PreparedWorkers: f.PreparedWorkers,
+		MaxWorkers:      f.MaxWorkers,
+		PluginDir:       f.PluginDir,
+		PluginConfig:    f.PluginConfig,
 	}
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
+// ConfigSchema returns the JSON Schema of configuration files.
+func ConfigSchema() ([]byte, error) {
+	return newFile().table().Schema("Quoin configuration")
 }
 
-func (r *fileReader) text(name string, v any, dst *string) {
-	s, ok := v.(string)
-	if !ok {
-		r.fail(name, v, "a string")
-		return
-	}
-	*dst = s
-}
-
-func (r *fileReader) pluginConfig(name string, v any, f *File) {
-	m, ok := v.(map[string]any)
-	if !ok {
-		r.fail(name, v, "an object with one entry per plugin id")
-		return
-	}
-	f.PluginConfig = make(map[string]json.RawMessage, len(m))
-	for id, c := range m {
-		b, err := json.Marshal(c)
-		if err != nil {
-			r.fail(name+"."+id, fmt.Sprint(c), "a value that JSON can hold")
-			return
-		}
-		f.PluginConfig[id] = b
-	}
-}
-
-// codeMode reads the shorthand true or false, or the object. Only enabled: true
-// enables.
-func (r *fileReader) codeMode(name string, v any, s *Settings) {
-	if b, ok := v.(bool); ok {
-		s.Disabled = !b
-		return
-	}
-	number := func(sp span, set func(int64)) func(string, any) {
-		return func(name string, v any) { r.number(name, v, sp, set) }
-	}
-	r.object(name, v, map[string]func(string, any){
-		"enabled":             func(name string, v any) { r.flag(name, v, func(b bool) { s.Disabled = !b }) },
-		"runtime":             func(name string, v any) { r.choice(name, v, []string{"quickjs", "quickjs-wasi"}, func(string) {}) },
-		"mode":                func(name string, v any) { r.choice(name, v, []string{"only"}, func(string) {}) },
-		"isolation":           func(name string, v any) { r.isolation(name, v, s) },
-		"onOutputLimit":       func(name string, v any) { r.outputPolicy(name, v, s) },
-		"languages":           func(name string, v any) { r.languages(name, v, s) },
-		"timeoutMs":           number(timeoutSpan, func(n int64) { s.Timeout = time.Duration(n) * time.Millisecond }),
-		"cpuBudgetMs":         number(cpuSpan, func(n int64) { s.CPUBudget = time.Duration(n) * time.Millisecond }),
-		"memoryLimitBytes":    number(memorySpan, func(n int64) { s.MemoryLimit = n }),
-		"maxOutputBytes":      number(outputSpan, func(n int64) { s.MaxOutput = n }),
-		"maxSnapshotBytes":    number(snapshotSpan, func(n int64) { s.MaxSnapshot = n }),
-		"maxPendingToolCalls": number(pendingSpan, func(n int64) { s.MaxPendingCalls = n }),
-		"snapshotTtlSeconds":  number(ttlSpan, func(n int64) { s.SnapshotTTL = time.Duration(n) * time.Second }),
-		"maxSuspendedRuns":    number(suspendedSpan, func(n int64) { s.MaxSuspended = n }),
-		"searchDefaultLimit":  number(searchSpan, func(n int64) { s.SearchLimit = n }),
-		"maxSearchLimit":      number(maxSearchSpan, func(n int64) { s.MaxSearchLimit = n }),
-	})
-}
-
-func (r *fileReader) number(name string, v any, sp span, set func(int64)) {
-	n, ok := v.(float64)
-	if !ok || n != math.Trunc(n) {
-		r.fail(name, v, fmt.Sprintf("an integer from %d to %d", sp.min, sp.max))
-		return
-	}
-	set(int64(min(max(n, float64(sp.min)), float64(sp.max))))
-}
-
-func (r *fileReader) flag(name string, v any, set func(bool)) {
-	b, ok := v.(bool)
-	if !ok {
-		r.fail(name, v, "true or false")
-		return
-	}
-	set(b)
-}
-
-func (r *fileReader) choice(name string, v any, choices []string, set func(string)) {
-	s, ok := v.(string)
-	if !ok || !slices.Contains(choices, s) {
-		r.fail(name, v, "one of "+strings.Join(choices, ", "))
-		return
-	}
-	set(s)
-}
-
-func (r *fileReader) outputPolicy(name string, v any, s *Settings) {
-	r.choice(name, v, []string{string(OutputFail), string(OutputTruncate)}, func(p string) { s.OnOutputLimit = OutputPolicy(p) })
-}
-
-func (r *fileReader) isolation(name string, v any, s *Settings) {
-	choices := []string{string(IsolationRequired), string(IsolationBestEffort)}
-	r.choice(name, v, choices, func(p string) { s.Isolation = IsolationPolicy(p) })
-}
-
-func (r *fileReader) languages(name string, v any, s *Settings) {
-	list, ok := v.([]any)
-	if !ok || len(list) == 0 {
-		r.fail(name, v, "a non-empty list of "+strings.Join(allLanguages, ", "))
-		return
-	}
-	for i, l := range list {
-		r.choice(fmt.Sprintf("%s[%d]", name, i), l, allLanguages, func(l string) { s.Languages = append(s.Languages, l) })
-	}
-}
+// ConfigReference returns the reference of all fields as Markdown.
+func ConfigReference() string { return newFile().table().Markdown() }

@@ -79,6 +79,12 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// The defaults of Config.
+const (
+	defaultPrepared   = 2
+	defaultMaxWorkers = 32
+)
+
 // Host runs cells. Its methods are safe for concurrent use.
 type Host struct {
 	cfg      Config
@@ -134,7 +140,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 		h.store = &runstore.Memory{}
 	}
 	if h.cfg.MaxWorkers <= 0 {
-		h.cfg.MaxWorkers = 32
+		h.cfg.MaxWorkers = defaultMaxWorkers
 	}
 	h.places = make(chan struct{}, h.cfg.MaxWorkers)
 	if h.cfg.DrainTimeout == 0 {

@@ -45,6 +45,13 @@ type Settings struct {
 	SearchLimit int64
 	// MaxSearchLimit bounds the results of one search. Defaults to 50; 1 to 50.
 	MaxSearchLimit int64
+	// Models say which models get code mode, by model id, in which "*" stands for
+	// any characters. Of several that match, the most exact counts. A model
+	// without an entry gets it.
+	Models map[string]Activation
+	// AutoMinTools is how many tools there must be for code mode with models that
+	// have ActivationAuto. Defaults to 20; 1 to 10,000.
+	AutoMinTools int64
 }
 
 // IsolationPolicy says how much of the guest's sandbox a host insists on. What
@@ -83,6 +90,7 @@ var (
 	suspendedSpan   = span{64, 1, 1_000_000}
 	searchSpan      = span{8, 1, 50}
 	maxSearchSpan   = span{50, 1, 50}
+	autoSpan        = span{20, 1, 10_000}
 	allLanguages    = []string{languageJavaScript, languageTypeScript}
 	defaultOnOutput = OutputFail
 )
@@ -126,6 +134,7 @@ func (s Settings) resolved() Settings {
 	s.SnapshotTTL = ttlSpan.time(s.SnapshotTTL, time.Second)
 	s.MaxSuspended = suspendedSpan.of(s.MaxSuspended)
 	s.MaxSearchLimit = maxSearchSpan.of(s.MaxSearchLimit)
+	s.AutoMinTools = autoSpan.of(s.AutoMinTools)
 	s.SearchLimit = min(searchSpan.of(s.SearchLimit), s.MaxSearchLimit)
 	return s
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/guestrt/wire"
-	"github.com/quoinhq/quoin/host"
 )
 
 // diagnosis is what doctor says, as JSON.
@@ -52,7 +51,7 @@ type diagnosed struct {
 }
 
 func newDoctor() *cobra.Command {
-	var config string
+	var o options
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -66,7 +65,7 @@ Exit status: 0 it would start, 1 it would not, 2 usage.`,
   quoin doctor --config quoin.json5`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := diagnose(cmd, config)
+			d, err := diagnose(cmd, &o)
 			if err != nil {
 				return err
 			}
@@ -80,21 +79,18 @@ Exit status: 0 it would start, 1 it would not, 2 usage.`,
 			return exitError{exitFailed}
 		},
 	}
-	cmd.Flags().StringVar(&config, "config", "", "JSON5 configuration file, for guest.path")
+	o.bindConfig(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
 // diagnose looks at one worker of the guest that a host would use.
-func diagnose(cmd *cobra.Command, config string) (*diagnosis, error) {
-	c := guestrt.Config{Logger: newLogger(cmd.ErrOrStderr())}
-	if config != "" {
-		f, err := host.LoadFile(config)
-		if err != nil {
-			return nil, err
-		}
-		c.GuestPath = f.GuestPath
+func diagnose(cmd *cobra.Command, o *options) (*diagnosis, error) {
+	f, err := o.load()
+	if err != nil {
+		return nil, err
 	}
+	c := guestrt.Config{Logger: newLogger(cmd.ErrOrStderr()), GuestPath: f.GuestPath}
 	found, err := guestrt.Inspect(cmd.Context(), c)
 	if err != nil {
 		return nil, err

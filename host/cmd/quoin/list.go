@@ -43,14 +43,16 @@ func newList(name, short, example string, print func(io.Writer, *host.Host, bool
 // list makes a host whose plugins get throw-away data directories: looking
 // changes nothing.
 func (o *options) list(cmd *cobra.Command, print func(*host.Host) error) error {
-	dir, err := o.pluginDir()
+	f, err := o.load()
 	if err != nil {
 		return err
 	}
-	h, err := host.New(context.WithoutCancel(cmd.Context()), host.Config{
-		PluginDir: dir, PreparedWorkers: 1, Logger: newLogger(cmd.ErrOrStderr()),
-		Settings: host.Settings{Isolation: host.IsolationBestEffort}, // no cell runs
-	})
+	cfg := o.hostConfig(f, cmd.ErrOrStderr())
+	cfg.Settings.Isolation = host.IsolationBestEffort // no cell runs
+	if cfg.PluginDir, err = o.pluginDir(f); err != nil {
+		return err
+	}
+	h, err := host.New(context.WithoutCancel(cmd.Context()), cfg)
 	if err != nil {
 		return err
 	}

@@ -21,14 +21,15 @@ import (
 // options are the flags that say which host to make.
 type options struct {
 	plugins, config, state, session string
+	set                             []string // of --set
 }
 
 // bind adds the flags to a command; cells says whether it runs any.
 func (o *options) bind(cmd *cobra.Command, cells bool) {
 	f := cmd.Flags()
 	f.StringVar(&o.plugins, "plugins", "", "directory of plugins (default: ./plugins.d, else plugins beside the executable)")
+	o.bindConfig(cmd)
 	if cells {
-		f.StringVar(&o.config, "config", "", "JSON5 configuration file")
 		f.StringVar(&o.state, "state", "", "directory of suspended runs and plugin data (default: in the user's state home)")
 		f.StringVar(&o.session, "session", "cli", "session the run belongs to")
 	}
@@ -72,27 +73,19 @@ func failedStart(err error) *host.Result {
 
 // open makes the host that the flags ask for.
 func (o *options) open(ctx context.Context, stderr io.Writer) (*host.Host, error) {
-	cfg := host.Config{PreparedWorkers: 1, Logger: newLogger(stderr)}
-	if o.config != "" {
-		f, err := host.LoadFile(o.config)
-		var wrong *host.ConfigError
-		if err != nil && !errors.As(err, &wrong) {
-			return nil, usageError{err}
-		}
-		if err != nil {
-			return nil, err
-		}
-		cfg.Settings, cfg.GuestPath, cfg.PluginConfig = f.Settings, f.GuestPath, f.PluginConfig
-	}
-	if cfg.Settings.Isolation == "" {
-		// Whoever runs one cell chose it; the result says how it was isolated.
-		cfg.Settings.Isolation = host.IsolationBestEffort
-	}
-	dir, err := o.pluginDir()
+	f, err := o.load()
 	if err != nil {
 		return nil, err
 	}
-	state, err := o.stateDir()
+	cfg := o.hostConfig(f, stderr)
+	if !f.Given("tools.codeMode.isolation") {
+		// Whoever runs one cell chose it; the result says how it was isolated.
+		cfg.Settings.Isolation = host.IsolationBestEffort
+	}
+	if cfg.PluginDir, err = o.pluginDir(f); err != nil {
+		return nil, err
+	}
+	state, err := o.stateDir(f)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +93,25 @@ func (o *options) open(ctx context.Context, stderr io.Writer) (*host.Host, error
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	cfg.PluginDir, cfg.PluginDataDir, cfg.Store = dir, filepath.Join(state, "plugins"), store
+	cfg.PluginDataDir, cfg.Store = filepath.Join(state, "plugins"), store
 	return host.New(ctx, cfg)
+}
+
+// hostConfig is what the file says of a host. A command without a configuration
+// file runs cells without being told that it may.
+func (o *options) hostConfig(f *host.File, stderr io.Writer) host.Config {
+	cfg := f.Config()
+	cfg.Logger = newLogger(stderr)
+	for _, w := range f.Report.Warnings {
+		cfg.Logger.Warn("configuration: " + w.String())
+	}
+	if o.config == "" && !f.Given("tools.codeMode.enabled") {
+		cfg.Settings.Disabled = false
+	}
+	if !f.Given("guest.preparedWorkers") {
+		cfg.PreparedWorkers = 1
+	}
+	return cfg
 }
 
 // newLogger writes what operators should know to stderr. QUOIN_LOG_LEVEL sets
@@ -115,13 +125,15 @@ func newLogger(stderr io.Writer) *slog.Logger {
 }
 
 // pluginDir is the directory given, or the first default that exists, or "".
-func (o *options) pluginDir() (string, error) {
-	if o.plugins != "" {
-		st, err := os.Stat(o.plugins)
-		if err != nil || !st.IsDir() {
-			return "", usagef("--plugins %s is not a directory", o.plugins)
+func (o *options) pluginDir(f *host.File) (string, error) {
+	for _, given := range []struct{ by, dir string }{{"--plugins", o.plugins}, {"plugins.dir", f.PluginDir}} {
+		if given.dir == "" {
+			continue
 		}
-		return o.plugins, nil
+		if st, err := os.Stat(given.dir); err != nil || !st.IsDir() {
+			return "", usagef("%s %s is not a directory", given.by, given.dir)
+		}
+		return given.dir, nil
 	}
 	candidates := []string{"plugins.d"}
 	if exe, err := os.Executable(); err == nil {
@@ -136,9 +148,12 @@ func (o *options) pluginDir() (string, error) {
 }
 
 // stateDir is the directory given, or quoin's in the user's state home.
-func (o *options) stateDir() (string, error) {
+func (o *options) stateDir(f *host.File) (string, error) {
 	if o.state != "" {
 		return o.state, nil
+	}
+	if f.StateDir != "" {
+		return f.StateDir, nil
 	}
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "quoin"), nil

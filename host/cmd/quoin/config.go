@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/config"
+)
+
+func newConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check configurations and describe them",
+		Long:  `Check a configuration before it is used, or print what one may contain.`,
+		Example: `  quoin config check quoin.json5
+  quoin config schema > quoin.schema.json`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newConfigCheck(), newConfigSchema())
+	return cmd
+}
+
+func newConfigSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of configuration files",
+		Example: `  quoin config schema > quoin.schema.json`,
+		Args:    usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			schema, err := host.ConfigSchema()
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(schema)
+			return err
+		},
+	}
+}
+
+// checked is what config check says, as JSON.
+type checked struct {
+	OK       bool             `json:"ok"`
+	Errors   []config.Problem `json:"errors"`
+	Warnings []config.Problem `json:"warnings"`
+	Values   []config.Value   `json:"values"`
+}
+
+func newConfigCheck() *cobra.Command {
+	var o options
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Report what is wrong with a configuration, or what it comes to",
+		Long: `Read a configuration as the other commands do, from FILE (or --config), the
+environment and --set, and print either all that is wrong with it or the value
+of every field with where it came from. Numbers out of range are warnings.
+Exit status: 0 usable, 1 not, 2 usage.`,
+		Example: `  quoin config check quoin.json5
+  quoin config check quoin.json5 --set tools.codeMode.timeoutMs=5000
+  quoin config check --json`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if o.config != "" {
+					return usagef("both FILE and --config are given: choose one")
+				}
+				o.config = args[0]
+			}
+			c, err := o.check()
+			if err != nil {
+				return err
+			}
+			print := printChecked
+			if asJSON {
+				print = func(_, out io.Writer, c *checked) error { return printJSON(out, c) }
+			}
+			if err := print(cmd.ErrOrStderr(), cmd.OutOrStdout(), c); err != nil || c.OK {
+				return err
+			}
+			return exitError{exitFailed}
+		},
+	}
+	o.bindConfig(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// bindConfig adds the flags that say where a configuration comes from.
+func (o *options) bindConfig(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.config, "config", "", "JSON5 configuration file")
+	cmd.Flags().StringArrayVar(&o.set, "set", nil, "set a field of the configuration: FIELD=VALUE; may be repeated")
+}
+
+// load reads the configuration that flags, environment and file amount to.
+func (o *options) load() (*host.File, error) {
+	f, err := host.Load(host.Sources{Path: o.config, Environ: os.Environ(), Set: o.set})
+	var wrong *host.ConfigError
+	if err != nil && !errors.As(err, &wrong) {
+		return nil, usageError{err}
+	}
+	return f, err
+}
+
+func (o *options) check() (*checked, error) {
+	c := &checked{Errors: []config.Problem{}, Warnings: []config.Problem{}, Values: []config.Value{}}
+	f, err := o.load()
+	var wrong *host.ConfigError
+	switch {
+	case errors.As(err, &wrong):
+		c.Errors = wrong.Problems
+	case err != nil:
+		return nil, err
+	default:
+		c.OK = true
+		c.Warnings = append(c.Warnings, f.Report.Warnings...)
+		c.Values = f.Report.Values
+	}
+	return c, nil
+}
+
+// printChecked prints problems to stderr and values to stdout.
+func printChecked(stderr, stdout io.Writer, c *checked) error {
+	for _, p := range c.Errors {
+		fmt.Fprintf(stderr, "error: %s\n", p)
+	}
+	for _, p := range c.Warnings {
+		fmt.Fprintf(stderr, "warning: %s\n", p)
+	}
+	if !c.OK {
+		return nil
+	}
+	tw := tabwriter.NewWriter(stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "FIELD\tVALUE\tFROM")
+	for _, v := range c.Values {
+		b, err := json.Marshal(v.Value)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", v.Field, b, v.Origin)
+	}
+	return tw.Flush()
+}

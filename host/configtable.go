@@ -1,0 +1,192 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/host/config"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// newFile returns a File of defaults.
+func newFile() *File {
+	return &File{
+		tools:           toolsFile{codeMode: codeModeFile{runtime: "quickjs", mode: "only", Settings: Settings{Isolation: IsolationRequired}.resolved()}},
+		agents:          map[string]*toolsFile{},
+		sessions:        map[string]*rulesFile{},
+		PluginConfig:    map[string]json.RawMessage{},
+		PreparedWorkers: defaultPrepared,
+		MaxWorkers:      defaultMaxWorkers,
+		Server:          ServerFile{Listen: "127.0.0.1:8787", MaxBodyBytes: 8 << 20, MaxCalls: 256, MaxStreams: 32},
+	}
+}
+
+// table binds the fields of a configuration file to f. It is what the loader, the
+// schema and the reference are made of.
+func (f *File) table() config.Table {
+	return config.Table{
+		EnvPrefix: "QUOIN_",
+		Strict:    []string{"CODE_MODE_"},
+		Fields: []config.Field{
+			config.Text("$schema", new(string), "Address of the schema, for editors. It is not looked at."),
+			config.Object("tools", f.toolFields(), "What every run may do."),
+			config.Map("agents", "agent id", f.agent, "What differs for one agent."),
+			config.Map("sessions", "session key", f.session, "Further rules for one session; they can only narrow what the others leave."),
+			config.Object("guest", []config.Field{
+				config.Text("path", &f.GuestPath, "The guest executable. Without it: quoin-guest beside the host's executable, else that itself if it serves as a worker."),
+				config.Int("preparedWorkers", &f.PreparedWorkers, 1, 256, "Guest workers that are kept ready."),
+				config.Int("maxWorkers", &f.MaxWorkers, 1, 4096, "Guest workers that run cells at one moment; further cells wait."),
+			}, "The processes that programs run in."),
+			config.Object("plugins", []config.Field{
+				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. Without it the command looks for ./plugins.d, then for plugins beside its executable."),
+				config.Map("config", "plugin id", f.pluginConfig, "Each plugin's own configuration, as its manifest's schema describes it."),
+			}, "Programs that bring tools and namespaces."),
+			config.Object("state", []config.Field{
+				config.Text("dir", &f.StateDir, "The directory of suspended runs, approvals, trajectories and plugin data. Without it: quoin in the user's state home."),
+			}, "What outlives a process."),
+			config.Object("server", f.Server.fields(), "What `quoin serve` listens to."),
+		},
+	}
+}
+
+func (f *File) toolFields() []config.Field {
+	c := &f.tools.codeMode
+	return append([]config.Field{
+		config.Object("codeMode", append(c.fields(), c.hostFields()...),
+			"Code mode shows the model `exec` and `wait` in place of the tools. Only `enabled: true` turns it on.").Switch("enabled").Env("CODE_MODE"),
+	}, f.tools.rules.fields()...)
+}
+
+// agent reads what differs for one agent. What it leaves out is as for everybody.
+func (f *File) agent(id string) config.Field {
+	a := &toolsFile{codeMode: f.tools.codeMode}
+	f.agents[id] = a
+	return config.Object(id, []config.Field{
+		config.Object("tools", append([]config.Field{
+			config.Object("codeMode", a.codeMode.fields(), "Laid over `tools.codeMode` field by field.").Switch("enabled").Inherited(),
+		}, a.rules.fields()...), "Rules here narrow what `tools` leaves."),
+	}, "What differs for one agent.")
+}
+
+// session reads the rules of one session.
+func (f *File) session(key string) config.Field {
+	r := &rulesFile{}
+	f.sessions[key] = r
+	return config.Object(key, r.fields(), "Rules for one session.")
+}
+
+// pluginConfig reads the configuration of one plugin.
+func (f *File) pluginConfig(id string) config.Field {
+	var raw json.RawMessage
+	return config.Raw(id, &raw, "").Then(func() { f.PluginConfig[id] = raw })
+}
+
+// toolsFile is tools, of everybody or of one agent.
+type toolsFile struct {
+	codeMode codeModeFile
+	rules    rulesFile
+}
+
+// codeModeFile is tools.codeMode.
+type codeModeFile struct {
+	enabled       bool
+	runtime, mode string
+	Settings
+}
+
+func (c *codeModeFile) settings() Settings {
+	c.Disabled = !c.enabled
+	return c.resolved()
+}
+
+// hostFields are those that hold for a host as a whole.
+func (c *codeModeFile) hostFields() []config.Field {
+	return []config.Field{
+		config.Choice("runtime", &c.runtime, []string{"quickjs"}, "The engine. `quickjs-wasi` is another name of the only one there is.").Alias("quickjs-wasi", "quickjs"),
+		config.Choice("mode", &c.mode, []string{"only"}, "How the model sees other tools: not at all."),
+		config.Choice("isolation", &c.Isolation, []IsolationPolicy{IsolationRequired, IsolationBestEffort},
+			"Whether a host starts where the system lacks layers of the guest's sandbox. Unless it is given, `quoin exec` takes what there is."),
+		config.Int("maxSuspendedRuns", &c.MaxSuspended, suspendedSpan.min, suspendedSpan.max, "Suspended runs of one host."),
+		config.Int("searchDefaultLimit", &c.SearchLimit, searchSpan.min, searchSpan.max, "Results of a `tools.search` that names no limit; never more than `maxSearchLimit`."),
+		config.Int("maxSearchLimit", &c.MaxSearchLimit, maxSearchSpan.min, maxSearchSpan.max, "Results of one `tools.search` at the most."),
+	}
+}
+
+// fields are those that an agent may have of its own.
+func (c *codeModeFile) fields() []config.Field {
+	return []config.Field{
+		config.Bool("enabled", &c.enabled, "Turns code mode on. Nothing else does."),
+		config.Texts("languages", &c.Languages, "Languages a program may be written in.").OneOf(allLanguages...),
+		config.Duration("timeoutMs", &c.Timeout, time.Millisecond, timeoutSpan.min, timeoutSpan.max, "Time of one `exec` or `wait`, in milliseconds."),
+		config.Duration("cpuBudgetMs", &c.CPUBudget, time.Millisecond, cpuSpan.min, cpuSpan.max, "Processor time of one run, all its waits together, in milliseconds."),
+		config.Int("memoryLimitBytes", &c.MemoryLimit, memorySpan.min, memorySpan.max, "Memory of one guest."),
+		config.Int("maxOutputBytes", &c.MaxOutput, outputSpan.min, outputSpan.max, "Output and value of one result together, as compact JSON."),
+		config.Choice("onOutputLimit", &c.OnOutputLimit, []OutputPolicy{OutputFail, OutputTruncate},
+			"What happens beyond `maxOutputBytes`: the run fails, or it completes with a marker that says how much is missing."),
+		config.Int("maxSnapshotBytes", &c.MaxSnapshot, snapshotSpan.min, snapshotSpan.max, "Stored size of one suspended run."),
+		config.Int("maxPendingToolCalls", &c.MaxPendingCalls, pendingSpan.min, pendingSpan.max, "Tool calls of one run in flight; 128 more wait in a queue."),
+		config.Duration("snapshotTtlSeconds", &c.SnapshotTTL, time.Second, ttlSpan.min, ttlSpan.max, "How long a suspended run is kept after its last use, in seconds."),
+		config.Map("models", "model id", c.model, "Which models get code mode: `on`, `off`, or `auto` (from `autoMinTools` tools on). `*` in a model id stands for any characters; "+
+			"of several entries that match, the most exact counts. A model without one gets it.").Begin(func() { c.Models = map[string]Activation{} }),
+		config.Int("autoMinTools", &c.AutoMinTools, autoSpan.min, autoSpan.max, "Tools there must be for code mode with models that are set to `auto`."),
+	}
+}
+
+// model reads the activation of the models of one id or pattern.
+func (c *codeModeFile) model(id string) config.Field {
+	var a Activation
+	return config.Choice(id, &a, []Activation{ActivationOn, ActivationOff, ActivationAuto}, "").Then(func() { c.Models[id] = a })
+}
+
+// rulesFile is a pair of allow and deny. An empty list that is given is not the
+// same as none.
+type rulesFile struct{ allow, deny []string }
+
+func (r *rulesFile) fields() []config.Field {
+	const patterns = " A pattern is a name (`list_*`), an id (`quoin:calendar:*`), `owner:calendar` or `source:mcp`."
+	return []config.Field{
+		config.Texts("allow", &r.allow, "Tools that exist; an empty list leaves none."+patterns).Check(checkPattern),
+		config.Texts("deny", &r.deny, "Tools that do not exist, whatever `allow` says."+patterns).Check(checkPattern),
+	}
+}
+
+func (r *rulesFile) rules() policy.Rules {
+	out := policy.Rules{Allow: r.allow, Deny: r.deny}
+	if r.allow != nil && len(r.allow) == 0 {
+		out.Deny = append(slices.Clone(r.deny), "*")
+	}
+	return out
+}
+
+func checkPattern(pattern string) error {
+	_, err := policy.Rules{Allow: []string{pattern}}.Compile()
+	var pe *policy.PatternError
+	if errors.As(err, &pe) {
+		return fmt.Errorf("a pattern of tools: %s", pe.Want)
+	}
+	return err
+}
+
+func (s *ServerFile) fields() []config.Field {
+	return []config.Field{
+		config.Text("listen", &s.Listen, "Address and port. Beyond loopback a token is required.").Check(checkListen),
+		config.Text("tokenFile", &s.TokenFile, "File with the bearer token that callers must show."),
+		config.Texts("hosts", &s.Hosts, "Names that requests over loopback may be addressed to beside localhost: those of a proxy in front."),
+		config.Int("maxBodyBytes", &s.MaxBodyBytes, 1<<10, 64<<20, "Body of one request."),
+		config.Int("maxCalls", &s.MaxCalls, 1, 100_000, "`exec` and `wait` requests under way."),
+		config.Int("maxStreams", &s.MaxStreams, 1, 10_000, "Event streams that are open."),
+	}
+}
+
+func checkListen(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil || port == "" || strings.TrimSpace(address) != address {
+		return errors.New(`an address and a port such as "127.0.0.1:8787" or ":8787"`)
+	}
+	return nil
+}
