@@ -39,8 +39,9 @@ func (w *Worker) Turn(ctx context.Context, in []wire.Settlement, deadline time.T
 }
 
 // Snapshot returns an image of the waiting guest, at most maxBytes long, that
-// any worker of the same build can restore. The guest stays usable. A maxBytes
-// of 0 means wire.MaxImage.
+// any worker of the same build can restore. The guest stays usable, also when its
+// image would be longer; that is an Ending of code snapshot_limit_exceeded. A
+// maxBytes of 0 means wire.MaxImage.
 func (w *Worker) Snapshot(ctx context.Context, maxBytes int) ([]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,7 +103,8 @@ func (w *Worker) report(ctx context.Context, m wire.Message, deadline time.Time)
 	return r, nil
 }
 
-// ask exchanges one message. Whatever is not an answer ends the process.
+// ask exchanges one message. Whatever is not an answer ends the process, but for
+// the refusal to make an image that is too large.
 func (w *Worker) ask(ctx context.Context, m wire.Message, deadline time.Time, files FileFunc) (wire.Message, error) {
 	if w.over {
 		return nil, errReleased
@@ -113,6 +115,9 @@ func (w *Worker) ask(ctx context.Context, m wire.Message, deadline time.Time, fi
 		return nil, end
 	}
 	if f, ok := answer.(*wire.Fault); ok {
+		if _, asked := m.(*wire.Snapshot); asked && f.Code == wire.CodeSnapshotLimit {
+			return nil, faultEnding(f) // the guest is as it was
+		}
 		return nil, w.retire(faultEnding(f))
 	}
 	return answer, nil

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -10,19 +11,23 @@ import (
 // ErrAborted is the cause with which the calls of an aborted run end.
 var ErrAborted = errors.New("the run was aborted")
 
+// ErrSessionEnded is the cause with which the calls of a run end whose session
+// has ended.
+var ErrSessionEnded = errors.New("the session has ended")
+
 // Abort ends a run of the session: an Exec or Wait that is driving it returns
 // with the code aborted, its tool calls are cancelled, and a suspended one is
 // forgotten. The result is that of a Wait whose run has been aborted, or says
-// why there is nothing to abort.
+// why there is nothing to abort. It comes once the run is gone, or when ctx ends.
 func (h *Host) Abort(ctx context.Context, s Session, runID string) *Result {
 	h.mu.Lock()
 	r := h.runs[runID]
 	h.mu.Unlock()
 	var f *failure
-	if r != nil {
-		f = r.abort(s)
-	} else {
+	if r == nil {
 		f = h.abortStored(ctx, s, runID)
+	} else if f = mayResume(r.session.stored(), s.stored()); f == nil {
+		f = r.abort(ctx, ErrAborted)
 	}
 	if f == nil {
 		f = failf(CodeAborted, "", PhaseHost, "code mode run was aborted.")
@@ -30,17 +35,54 @@ func (h *Host) Abort(ctx context.Context, s Session, runID string) *Result {
 	return h.refused(f)
 }
 
+// EndSession ends every run of a session, in this process and in the store, as
+// Abort does, and returns how many there were. If s names no agent turn, those of
+// every turn end. It returns once they are gone, or when ctx ends. An error says
+// which could not be ended, such as one that another process is driving.
+func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error) {
+	var errs []error
+	count := func(id string, f *failure) {
+		switch {
+		case f == nil:
+			ended++
+		case f.Reason != ReasonRunUnavailable && f.Reason != ReasonRunExpired: // it ended by itself
+			errs = append(errs, fmt.Errorf("run %s: %w", id, f))
+		}
+	}
+	for _, r := range h.runsOf(s) {
+		count(r.id, r.abort(ctx, ErrSessionEnded))
+	}
+	records, err := h.store.List(ctx)
+	if err != nil {
+		return ended, errors.Join(append(errs, err)...)
+	}
+	for _, rec := range records {
+		if s.covers(rec.Session) {
+			count(rec.ID, h.abortStored(ctx, sessionOf(rec.Session), rec.ID))
+		}
+	}
+	return ended, errors.Join(errs...)
+}
+
 // abort ends a run of this process. An active one is ended by its driver.
-func (r *run) abort(s Session) *failure {
-	if f := mayResume(r.session.stored(), s.stored()); f != nil {
-		return f
+func (r *run) abort(ctx context.Context, cause error) *failure {
+	for {
+		f := r.activate()
+		switch {
+		case f == nil:
+			r.finish(cause)
+			return nil
+		case f.Reason != ReasonRunBusy:
+			return f
+		case r.abortIfActive(cause):
+			select {
+			case <-r.gone:
+			case <-ctx.Done():
+			}
+			return nil
+		}
+		// It has been parked since.
 	}
-	if f := r.activate(); f == nil {
-		r.finish(ErrAborted)
-		return nil
-	}
-	r.cancel(ErrAborted)
-	return nil
 }
 
 // abortStored forgets a run that only the store knows.

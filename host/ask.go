@@ -60,7 +60,7 @@ func (r *run) ask(c *call, input json.RawMessage) (json.RawMessage, error) {
 	a := r.askingLocked(c.ID)
 	c.State, c.Input = runstore.CallAsked, input
 	r.asked++
-	stored := !r.live && !r.ended
+	r.changes++
 	r.mu.Unlock()
 	r.h.calls.rest()
 	defer func() {
@@ -69,8 +69,8 @@ func (r *run) ask(c *call, input json.RawMessage) (json.RawMessage, error) {
 		defer r.mu.Unlock()
 		r.asked--
 	}()
-	if stored {
-		r.journal()
+	if err := r.journal(); err != nil {
+		return nil, err
 	}
 	r.notify()
 	select {
@@ -171,6 +171,7 @@ func (h *Host) answerable(ctx context.Context, s Session, id string) (*run, *fai
 	}
 	r.mu.Lock()
 	r.active = false
+	r.expires = rec.Expires
 	r.expiry = time.AfterFunc(time.Until(rec.Expires), r.expire)
 	r.mu.Unlock()
 	return r, nil

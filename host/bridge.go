@@ -10,10 +10,10 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// admit takes the requests of one turn: it answers what it can, starts or queues
-// tool calls, and reports whether the guest has yielded. A burst beyond the queue
-// is refused before any of it is dispatched.
-func (r *run) admit(reqs []wire.Request) (yielded bool, _ *failure) {
+// admit takes the requests of one turn: it answers what it can, and returns the
+// tool calls, none of which has started. A burst beyond the queue is refused
+// before any of it counts.
+func (r *run) admit(reqs []wire.Request) (fresh []*call, yielded bool, _ *failure) {
 	var told []func()
 	defer func() { // when mu is free again
 		for _, tell := range told {
@@ -23,7 +23,7 @@ func (r *run) admit(reqs []wire.Request) (yielded bool, _ *failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if f := r.checkRequests(reqs); f != nil {
-		return false, f
+		return nil, false, f
 	}
 	for _, q := range reqs {
 		c := r.record(q)
@@ -31,16 +31,16 @@ func (r *run) admit(reqs []wire.Request) (yielded bool, _ *failure) {
 		case wire.MethodYield:
 			yielded = true
 		case wire.MethodCall, wire.MethodNamespace:
-			r.queue = append(r.queue, c)
+			fresh = append(fresh, c)
 		default:
 			start := time.Now()
 			value, err := r.answer(c)
 			r.settleLocked(c, value, err)
+			r.inbox = append(r.inbox, c)
 			told = append(told, func() { r.tellQueried(c, start, value, err) })
 		}
 	}
-	r.pump()
-	return yielded, nil
+	return fresh, yielded, nil
 }
 
 // checkRequests looks at a whole burst before any of it counts. The worker is
@@ -98,47 +98,68 @@ func (r *run) record(q wire.Request) *call {
 	return c
 }
 
-// pump starts queued calls while slots are free. The caller holds mu.
-func (r *run) pump() {
+// enqueue adds calls to the queue and returns those that have a free slot. The
+// caller holds mu.
+func (r *run) enqueue(calls []*call) []*call {
+	r.queue = append(r.queue, calls...)
+	return r.pump()
+}
+
+// pump gives free slots to queued calls and returns them. Whoever takes them
+// launches them once the store knows that they are in flight. The caller holds mu.
+func (r *run) pump() (started []*call) {
 	for len(r.queue) > 0 && r.inFlight < int(r.h.settings.MaxPendingCalls) && !r.ended {
 		c := r.queue[0]
 		r.queue = slices.Delete(r.queue, 0, 1)
 		c.State = runstore.CallInFlight
+		r.changes++
 		r.inFlight++
 		r.h.calls.enter()
-		go r.launch(c)
+		started = append(started, c)
+	}
+	return started
+}
+
+// launch performs calls that have a slot, unless the store could not be told of
+// them: a run that is found after a crash must not take a call for one never made.
+func (r *run) launch(started []*call, stored error) {
+	for _, c := range started {
+		if stored != nil {
+			go r.notMade(c, stored)
+			continue
+		}
+		go r.perform(c)
 	}
 }
 
-// launch performs a call once the store knows that it is in flight: a parked run
-// that is found after a crash must not take the call for one never made.
-func (r *run) launch(c *call) {
-	if err := r.beforeDispatch(); err != nil {
-		e := rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%v).", err)
-		r.settle(c, nil, e)
-		r.h.calls.leave()
-		return
-	}
-	r.perform(c)
+// notMade rejects a call that has a slot and was not made.
+func (r *run) notMade(c *call, why error) {
+	defer r.h.calls.leave()
+	r.settle(c, nil, rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%v).", why))
 }
 
 // settle records the outcome of a tool call, frees its slot and wakes the driver.
+// The guest gets the answer once the store has it.
 func (r *run) settle(c *call, value json.RawMessage, err *callError) {
 	r.mu.Lock()
 	r.settleLocked(c, value, err)
 	r.inFlight--
-	r.pump()
-	stored := !r.live && !r.ended
+	r.unwritten++
+	started := r.pump()
 	r.mu.Unlock()
-	if stored {
-		r.journal()
-		r.dropIdleClaim()
-	}
+	lost := r.journal()
+	r.mu.Lock()
+	r.inbox = append(r.inbox, c)
+	r.unwritten--
+	r.mu.Unlock()
+	r.dropIdleClaim()
 	r.answeredCall(c)
 	r.notify()
+	r.launch(started, lost)
 }
 
 func (r *run) settleLocked(c *call, value json.RawMessage, err *callError) {
+	r.changes++
 	c.State = runstore.CallSettled
 	c.OK, c.Answer = err == nil, value
 	if err != nil {
@@ -148,7 +169,6 @@ func (r *run) settleLocked(c *call, value json.RawMessage, err *callError) {
 		}
 		c.Answer = b
 	}
-	r.inbox = append(r.inbox, c)
 }
 
 // maxTurnBytes bounds the answers of one turn. What is beyond waits for the next;
@@ -182,6 +202,7 @@ func (r *run) settleYields() {
 	for _, c := range r.sortedCalls() {
 		if c.Method == string(wire.MethodYield) && c.State != runstore.CallSettled {
 			r.settleLocked(c, json.RawMessage("null"), nil)
+			r.inbox = append(r.inbox, c)
 		}
 	}
 }
@@ -197,13 +218,19 @@ func (r *run) sortedCalls() []*call {
 }
 
 // pending lists the calls whose answers the guest still needs, and the reason to
-// give for waiting: yield only if every one is a yield.
+// give for waiting.
 func (r *run) pending() ([]PendingCall, Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return pendingOf(r.sortedCalls())
+}
+
+// pendingOf describes calls that are pending. The reason is yield only if every
+// one is a yield.
+func pendingOf(calls []*call) ([]PendingCall, Reason) {
 	reason := ReasonYield
-	var out []PendingCall
-	for _, c := range r.sortedCalls() {
+	out := []PendingCall{}
+	for _, c := range calls {
 		p := PendingCall{ID: c.publicID(), Method: c.Method, Tool: c.Tool}
 		if c.State == runstore.CallAsked {
 			p.Input = c.Input

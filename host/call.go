@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,7 +100,7 @@ func (r *run) dispatch(c *call, ev *telling) (json.RawMessage, *callError) {
 		return nil, rejection
 	}
 	r.mu.Lock()
-	r.dispatched = true
+	r.dispatched, c.Dispatched = true, true
 	r.mu.Unlock()
 	value, err := r.invoke(ev.context(r.ctx), c, tool, catalog.Invocation{
 		ID:             c.publicID(),
@@ -295,9 +296,34 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 	return b, nil
 }
 
+// identify notes which tool a call means. That is done before the store hears of
+// the call: whether making it again is harmless depends on the tool. A call that
+// means none is refused once its turn comes. The caller holds mu.
+func (r *run) identify(c *call) {
+	if c.Tool != "" || !c.isTool() {
+		return
+	}
+	if wire.Method(c.Method) == wire.MethodCall {
+		if tool, err := r.view().catalog.Resolve(c.Target); err == nil {
+			c.Tool = tool.ID()
+		}
+		return
+	}
+	reg, known := r.view().namespace(c.Target)
+	scope := r.scopes[c.Target]
+	if !known || scope == nil {
+		return
+	}
+	if target, err := scope.Resolve(c.Path); err == nil {
+		if tool, ok := r.view().catalog.ByOwner(target.Tool, reg.PluginID); ok {
+			c.Tool = tool.ID()
+		}
+	}
+}
+
 // interrupted rejects a call that was in flight when a host stopped.
 func interrupted(c *call) *callError {
-	e := rejectf(codeInterrupted, "The host stopped while %q was running, so whether it took effect is unknown. Check before you call it again.", c.Tool)
+	e := rejectf(codeInterrupted, "The host stopped while %q was running, so whether it took effect is unknown. Check before you call it again.", cmp.Or(c.Tool, c.Target))
 	e.ToolID, e.EffectStatus, e.unknown = c.Tool, effectUnknown, true
 	return e
 }

@@ -98,9 +98,13 @@ func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) *Resul
 	if f == nil {
 		to, f = h.reachOf(s, in.Rules, in.Tools)
 	}
+	if f == nil {
+		f = h.enter()
+	}
 	if f != nil {
 		return h.refused(f)
 	}
+	defer h.callers.leave()
 	r, err := h.newRun(s, language, to)
 	if err != nil {
 		return h.refused(failf(CodeInternal, "", PhaseHost, "random numbers are not available: %v", err))
@@ -119,16 +123,8 @@ func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) *Resul
 	}
 	// The time a cell waits for a worker is not the cell's.
 	l.until(time.Now().Add(h.timeout(in.Timeout)))
-	r.goLive()
 	rep, err := l.worker.Start(ctx, r.cell(code, language), r.file, l.turnDeadline())
 	return l.drive(rep, err)
-}
-
-// goLive notes that the guest runs from here on.
-func (r *run) goLive() {
-	r.mu.Lock()
-	r.live = true
-	r.mu.Unlock()
 }
 
 // refused is the result of a call that made no run.

@@ -104,10 +104,13 @@ type Host struct {
 	viewMu sync.Mutex // orders changes of view; guards plugins while they start
 	view   atomic.Pointer[view]
 
-	mu     sync.Mutex
-	closed bool
-	runs   map[string]*run // active and suspended, by run id
-	calls  inFlight        // tool calls, of any run
+	mu      sync.Mutex
+	closing bool            // nothing new is let in
+	closed  bool            // Close has begun
+	runs    map[string]*run // active and suspended, by run id
+	callers inFlight        // Execs and Waits
+	calls   inFlight        // tool calls, of any run
+	parking chan struct{}   // closed when runs are to be parked as soon as they can
 
 	answering sync.Mutex // orders answers that have to load their run
 
@@ -131,6 +134,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 		schemas:  catalog.NewSchemas(0),
 		store:    cfg.Store,
 		runs:     make(map[string]*run),
+		parking:  make(chan struct{}),
 	}
 	if h.log == nil {
 		h.log = slog.Default()
@@ -255,74 +259,4 @@ func (h *Host) NamespacesOf(s Session) []Namespace {
 		out = append(out, Namespace{r.ID, r.GlobalName, r.PluginID, r.Description, r.Prompt})
 	}
 	return out
-}
-
-// Close ends the host. Cells that are running end with the code aborted. Calls of
-// suspended runs get DrainTimeout to finish and to reach the store; a store that
-// outlives the host keeps those runs. Close is idempotent and leaves no process.
-func (h *Host) Close() error {
-	h.mu.Lock()
-	if h.closed {
-		h.mu.Unlock()
-		return nil
-	}
-	h.closed = true
-	runs := make([]*run, 0, len(h.runs))
-	for _, r := range h.runs {
-		runs = append(runs, r)
-	}
-	h.mu.Unlock()
-	for _, r := range runs {
-		r.abortIfActive(ErrClosed)
-	}
-	if n := h.calls.waitBusy(h.cfg.DrainTimeout); n > 0 {
-		h.log.Warn("closing with tool calls in flight; suspended runs will not know whether they took effect", "calls", n)
-	}
-	for _, r := range runs {
-		r.release(ErrClosed)
-	}
-	// Cancelled calls end at once, unless a tool does not listen to its context.
-	if n := h.calls.wait(h.cfg.DrainTimeout); n > 0 {
-		h.log.Error("tool calls do not end although they are cancelled", "calls", n)
-	}
-	for _, r := range runs {
-		r.dropClaim()
-	}
-	return h.stop()
-}
-
-func (h *Host) stop() error {
-	var errs []error
-	h.end()
-	defer h.obs.feed.close()
-	if h.plugins != nil {
-		errs = append(errs, h.plugins.Close())
-	}
-	if h.pool != nil {
-		errs = append(errs, h.pool.Close())
-	}
-	h.background.Wait()
-	if h.tempDir != "" {
-		errs = append(errs, os.RemoveAll(h.tempDir))
-	}
-	return errors.Join(errs...)
-}
-
-// add makes r known to Wait and Close.
-func (h *Host) add(r *run) *failure {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return failf(CodeUnavailable, "", PhaseHost, "code mode is shutting down.")
-	}
-	h.runs[r.id] = r
-	return nil
-}
-
-func (h *Host) remove(r *run) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.runs[r.id] == r {
-		delete(h.runs, r.id)
-	}
 }

@@ -1,12 +1,12 @@
 package host
 
 import (
+	"context"
 	"sync"
-	"time"
 )
 
-// inFlight counts the tool calls of all runs. Unlike a sync.WaitGroup it may be
-// entered while somebody waits for it to empty.
+// inFlight counts what is under way, such as the tool calls of all runs. Unlike a
+// sync.WaitGroup it may be entered while somebody waits for it to empty.
 //
 // A call rests while all it does is to wait for somebody outside of this process
 // who may come back to another one: a caller with an answer, a person with a
@@ -36,20 +36,21 @@ func (f *inFlight) count(n, resting int) {
 	}
 }
 
-// wait returns once no call is in flight, or after d, and reports how many are
-// left.
-func (f *inFlight) wait(d time.Duration) int {
-	return f.until(d, func() int { return f.n })
+// leaveN is leave for n at once.
+func (f *inFlight) leaveN(n int) { f.count(-n, 0) }
+
+// wait returns once nothing is under way, or when ctx ends, and reports how much
+// is left.
+func (f *inFlight) wait(ctx context.Context) int {
+	return f.until(ctx, func() int { return f.n })
 }
 
-// waitBusy is wait for the calls that do not rest.
-func (f *inFlight) waitBusy(d time.Duration) int {
-	return f.until(d, func() int { return f.n - f.resting })
+// waitBusy is wait for what does not rest.
+func (f *inFlight) waitBusy(ctx context.Context) int {
+	return f.until(ctx, func() int { return f.n - f.resting })
 }
 
-func (f *inFlight) until(d time.Duration, left func() int) int {
-	t := time.NewTimer(d)
-	defer t.Stop()
+func (f *inFlight) until(ctx context.Context, left func() int) int {
 	for {
 		f.mu.Lock()
 		n := left()
@@ -63,7 +64,7 @@ func (f *inFlight) until(d time.Duration, left func() int) int {
 		}
 		select {
 		case <-fewer:
-		case <-t.C:
+		case <-ctx.Done():
 			return n
 		}
 	}

@@ -16,7 +16,8 @@ type leg struct {
 	ctx      context.Context // of this Exec or Wait, and of the run
 	deadline time.Time
 	worker   *guestrt.Worker // nil while the guest rests
-	image    []byte          // of the resting guest
+	image    []byte          // of the guest as it is now; nil: not taken since it ran
+	large    bool            // the guest is too large to be parked early
 }
 
 // leg begins an Exec or Wait.
@@ -54,6 +55,8 @@ func (l *leg) lease() error {
 		case h.places <- struct{}{}:
 		case <-t.C:
 			return errBusy
+		case <-h.parking:
+			return errClosing
 		case <-l.ctx.Done():
 			return l.ctx.Err()
 		}
@@ -80,18 +83,23 @@ func (l *leg) release() {
 // rest takes the guest out of its worker. A guest that is too large to rest stays
 // where it is.
 func (l *leg) rest() error {
-	image, err := l.snapshot()
-	var e *guestrt.Ending
-	if errors.As(err, &e) && Code(e.Code) == CodeSnapshotLimit {
+	_, err := l.still()
+	if tooLarge(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	l.image = image
 	l.release()
 	l.run.h.obs.debug.Decision("guest left its worker while it waits", "run", l.run.id)
 	return nil
+}
+
+// tooLarge reports whether a guest could not be taken out because its image would
+// be larger than Settings.MaxSnapshot.
+func tooLarge(err error) bool {
+	var e *guestrt.Ending
+	return errors.As(err, &e) && Code(e.Code) == CodeSnapshotLimit
 }
 
 // serviceGrace is what taking a guest out of a worker or putting it in may take
@@ -113,13 +121,17 @@ func (l *leg) service(step func(context.Context) error) error {
 	return err
 }
 
-// snapshot returns an image of the guest, which stays in its worker.
-func (l *leg) snapshot() (image []byte, err error) {
-	err = l.service(func(ctx context.Context) (err error) {
-		image, err = l.worker.Snapshot(ctx, int(l.run.h.settings.MaxSnapshot))
+// still returns an image of the guest as it is since its last turn. A guest that
+// is in a worker stays there.
+func (l *leg) still() ([]byte, error) {
+	if l.image != nil {
+		return l.image, nil
+	}
+	err := l.service(func(ctx context.Context) (err error) {
+		l.image, err = l.worker.Snapshot(ctx, int(l.run.h.settings.MaxSnapshot))
 		return err
 	})
-	return image, err
+	return l.image, err
 }
 
 // rise puts a resting guest into a worker. The image is kept until the guest has
@@ -147,7 +159,6 @@ func (l *leg) turn() (*wire.Report, error) {
 		return nil, errBusy
 	}
 	l.image = nil
-	l.run.goLive()
 	return l.worker.Turn(l.ctx, l.run.take(), l.turnDeadline())
 }
 
@@ -161,6 +172,8 @@ func (l *leg) blame(err error) *failure {
 		return failf(CodeAborted, "", PhaseHost, "code mode run was aborted: %v", context.Cause(l.ctx))
 	case errors.Is(err, errStuck):
 		return failf(CodeTimeout, ReasonWorkerCrashed, PhaseHost, "%v", err)
+	case errors.Is(err, errClosing):
+		return closing()
 	case errors.Is(err, errBusy):
 		return failf(CodeUnavailable, "", PhaseHost, "every guest worker is busy: try again later, or allow more with MaxWorkers")
 	default:
@@ -172,27 +185,43 @@ func (l *leg) blame(err error) *failure {
 // their answers arrive, with no model turn in between.
 func (l *leg) drive(rep *wire.Report, err error) *Result {
 	defer l.release()
-	r := l.run
 	for {
 		switch {
-		case errors.Is(err, errBusy):
+		case errors.Is(err, errBusy), errors.Is(err, errClosing):
 			return l.suspend()
 		case err != nil:
-			return r.failed(l.blame(err))
+			return l.run.failed(l.blame(err))
 		}
 		if res := l.take(rep); res != nil {
 			return res
 		}
-		why, err2 := l.await()
+		if res := l.ready(); res != nil {
+			return res
+		}
+		rep, err = l.turn()
+	}
+}
+
+// ready waits until the guest should run again. If it should not in this Exec or
+// Wait, the result says why.
+func (l *leg) ready() *Result {
+	for {
+		why, err := l.await()
 		switch {
-		case err2 != nil:
-			return r.failed(l.blame(err2))
+		case err != nil:
+			return l.run.failed(l.blame(err))
+		case why == wokeReady:
+			return nil
 		case why == wokeDeadline, why == wokeCaller:
 			return l.suspend()
 		case why == wokeNothing:
-			return r.failed(failf(CodeInternal, ReasonGuestException, PhaseGuest, "code mode promise is pending without host work"))
+			return l.run.failed(failf(CodeInternal, ReasonGuestException, PhaseGuest, "code mode promise is pending without host work"))
 		}
-		rep, err = l.turn()
+		// The host shuts down. A guest too large to be parked goes on.
+		if _, err := l.still(); !tooLarge(err) {
+			return l.suspend()
+		}
+		l.large = true
 	}
 }
 
@@ -216,12 +245,15 @@ func (l *leg) take(rep *wire.Report) *Result {
 	if f := r.overBudget(nil); f != nil {
 		return r.failed(f)
 	}
-	yielded, f := r.admit(rep.Requests)
+	fresh, yielded, f := r.admit(rep.Requests)
 	switch {
 	case f != nil:
 		return r.failed(f)
 	case yielded:
-		return l.suspend()
+		return l.suspend(fresh...)
+	}
+	if err := l.checkpoint(fresh); err != nil {
+		return r.failed(l.blame(err))
 	}
 	return nil
 }
@@ -234,6 +266,7 @@ const (
 	wokeDeadline             // the time of this Exec or Wait is over
 	wokeNothing              // nothing will ever come
 	wokeCaller               // nothing will come until the caller has answered
+	wokeClosing              // the host shuts down
 )
 
 // await blocks until there is a reason to run the guest again, or none can come.
@@ -251,6 +284,10 @@ func (l *leg) await() (woke, error) {
 		defer t.Stop()
 		tired = t.C
 	}
+	closing := r.h.parking
+	if l.large {
+		closing = nil
+	}
 	for {
 		switch {
 		case r.ctx.Err() != nil:
@@ -259,6 +296,8 @@ func (l *leg) await() (woke, error) {
 			return 0, l.ctx.Err()
 		case timer == nil && r.outstanding() == 0:
 			return wokeNothing, nil
+		case isClosed(closing):
+			return wokeClosing, nil
 		case left <= 0:
 			return wokeDeadline, nil
 		case r.settled():
@@ -272,6 +311,7 @@ func (l *leg) await() (woke, error) {
 			return wokeReady, nil
 		case <-end.C:
 			return wokeDeadline, nil
+		case <-closing:
 		case <-tired:
 			if err := l.rest(); err != nil {
 				return 0, err

@@ -141,7 +141,7 @@ func ofCause(cause error) *failure {
 		return nil
 	case errors.As(cause, &f):
 		return f
-	case errors.Is(cause, ErrAborted), errors.Is(cause, ErrClosed), errors.Is(cause, context.Canceled):
+	case errors.Is(cause, ErrAborted), errors.Is(cause, ErrSessionEnded), errors.Is(cause, ErrClosed), errors.Is(cause, context.Canceled):
 		return failf(CodeAborted, "", PhaseHost, "%v", cause)
 	default:
 		return ofStore(cause)

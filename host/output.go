@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // outputBudget collects what one result may carry: the items emitted since the
@@ -14,6 +15,26 @@ type outputBudget struct {
 	used    int64
 	omitted int64 // bytes that did not fit
 	items   []Output
+}
+
+// resume counts what a host that died had collected for this result.
+func (b *outputBudget) resume(old *outputBudget) {
+	for _, o := range old.items {
+		b.addItem(o)
+	}
+	b.omitted += old.omitted
+}
+
+// carriedOutput is what a host had emitted and not returned, or nil.
+func carriedOutput(rec *runstore.Record) *outputBudget {
+	if len(rec.Output) == 0 && rec.Omitted == 0 {
+		return nil
+	}
+	b := &outputBudget{omitted: rec.Omitted}
+	for _, o := range rec.Output {
+		b.items = append(b.items, Output{Kind: wire.OutputKind(o.Kind), Value: o.Value})
+	}
+	return b
 }
 
 // add takes the items of one turn, keeps what fits, and counts the rest.

@@ -30,6 +30,25 @@ return [got, [...kept], await bell]`)
 	wantValue(t, <-first, `["through",[["a",1]],"rang"]`)
 }
 
+// TestLargeGuestsStayInTheirWorker: a guest whose image would be too large goes on
+// where it is.
+func TestLargeGuestsStayInTheirWorker(t *testing.T) {
+	g := newGate()
+	h := start(t, host.Config{Settings: host.Settings{MaxSnapshot: 64 << 10, Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
+	done := make(chan *host.Result)
+	go func() {
+		done <- exec(h, `
+const ballast = Array.from({length: 50000}, () => Math.random());
+const bell = new Promise(done => setTimeout(done, 60, "rang"));
+return [await tools.slow(), ballast.length, await bell]`)
+	}()
+	<-g.entered
+	rested := time.NewTimer(50 * time.Millisecond) // it would rest by now
+	<-rested.C
+	close(g.open)
+	wantValue(t, <-done, `["through",50000,"rang"]`)
+}
+
 // TestManyRunsInFlight: the number of cells that wait for slow tools is bounded by
 // memory, not by processes.
 func TestManyRunsInFlight(t *testing.T) {

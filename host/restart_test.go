@@ -170,16 +170,56 @@ func TestExpiryLeavesWhatOthersResumed(t *testing.T) {
 	wantValue(t, b.Wait(context.Background(), me, id), `42`)
 }
 
-// TestHostDiesWhileARunGoesOn: the run is gone, and wait says what is known.
+// TestHostDiesWhileARunGoesOn: before a resumed guest's call leaves, the store has
+// the guest that made it and the call, and a host that finds them goes on.
 func TestHostDiesWhileARunGoesOn(t *testing.T) {
 	dir := mkdir(t)
 	g := newGate()
 	first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{g.tool("slow")}})
-	id := wantWaiting(t, exec(first, `await yield_control(); return await tools.slow()`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `
+await yield_control();
+text("before");
+try { return await tools.slow() } catch (e) { return [e.effectStatus, e.toolId] }`), host.ReasonYield)
 	done := make(chan *host.Result)
 	go func() { done <- first.Wait(context.Background(), me, id) }()
 	<-g.entered
 	// What a host that dies now leaves behind.
+	rec, err := openDir(t, dir).Get(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(g.open)
+	wantValue(t, <-done, `"through"`)
+
+	other := mkdir(t)
+	if err := openDir(t, other).Put(context.Background(), rec, 0); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, host.Config{Store: openDir(t, other), Tools: []catalog.Tool{g.tool("slow")}})
+	r := second.Wait(context.Background(), me, id)
+	wantValue(t, r, `["unknown","quoin:core:slow"]`)
+	if len(r.Output) != 1 || r.Output[0].Text() != "before" {
+		t.Errorf("got %s, want what the first host did not return", show(r))
+	}
+	wantFailure(t, second.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+}
+
+// TestHostDiesWithALargeGuest: a guest too large for an image goes on without one.
+// If its host dies, the run is gone, and wait says what is known.
+func TestHostDiesWithALargeGuest(t *testing.T) {
+	dir := mkdir(t)
+	g := newGate()
+	first := start(t, host.Config{
+		Store: openDir(t, dir), Tools: []catalog.Tool{g.tool("slow")},
+		Settings: host.Settings{MaxSnapshot: 64 << 10},
+	})
+	id := wantWaiting(t, exec(first, `
+await yield_control();
+globalThis.ballast = Array.from({length: 50000}, () => Math.random());
+return await tools.slow()`), host.ReasonYield)
+	done := make(chan *host.Result)
+	go func() { done <- first.Wait(context.Background(), me, id) }()
+	<-g.entered
 	rec, err := openDir(t, dir).Get(context.Background(), id)
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +237,7 @@ func TestHostDiesWhileARunGoesOn(t *testing.T) {
 	second := start(t, host.Config{Store: openDir(t, other)})
 	r := second.Wait(context.Background(), me, id)
 	wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseHost)
-	if !r.Dispatched || !strings.Contains(r.Error, "check before") {
+	if !r.Dispatched || !strings.Contains(r.Error, "check before") || !strings.Contains(r.Error, "quoin:core:slow") {
 		t.Errorf("got %s, want dispatched and advice", show(r))
 	}
 	wantFailure(t, second.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)

@@ -19,8 +19,8 @@ import (
 //
 // At any moment it is either active, with one goroutine inside Exec or Wait
 // driving it, or parked, with its guest in the store. A run that is resumed is
-// active first and live once a worker has its guest. Its tool calls run on
-// goroutines of their own in every state.
+// active first, and its guest is in a worker some time later. Its tool calls run
+// on goroutines of their own in every state.
 type run struct {
 	h        *Host
 	told     told
@@ -42,20 +42,25 @@ type run struct {
 	timerDue time.Time // zero: no guest timer
 	snapshot int       // bytes of the newest image
 	layers   []wire.Layer
+	carried  *outputBudget // what a host emitted and did not return before it died
 
 	used    usedTools
 	changed atomic.Bool // the tools have changed since the run was suspended
 
 	wake chan struct{} // capacity 1: something may have come into the inbox
 
+	gone     chan struct{} // closed when the run has ended and is in no store
+	overOnce sync.Once
+
 	mu         sync.Mutex
 	active     bool // some goroutine drives or is about to drive it
-	live       bool // the guest runs in a worker: a stored image is out of date
 	ended      bool
 	calls      map[uint64]*call
-	inbox      []*call // settled, in the order of their settling, not yet delivered
-	queue      []*call // waiting for a slot
-	inFlight   int
+	inbox      []*call            // settled, in the order of their settling, not yet delivered
+	queue      []*call            // waiting for a slot
+	inFlight   int                // calls with a slot
+	unwritten  int                // settled calls whose answers are on their way to the store
+	changes    uint64             // counts what happened to calls
 	asked      int                // of those in flight, how many the caller is to answer
 	askings    map[uint64]*asking // by call id
 	answered   []uint64           // calls that the caller has answered
@@ -64,12 +69,15 @@ type run struct {
 	scopes     map[string]*namespaces.Scope
 	claim      runstore.Claim
 	expiry     *time.Timer
+	expires    time.Time // of a parked run
 
 	// storeMu orders writes of this run to the store. It is taken before mu.
 	storeMu    sync.Mutex
 	generation uint64
-	stored     bool // the store holds a record of this generation
-	noted      bool // which says only that the run is live
+	stored     bool    // the store holds a record of this generation
+	noted      bool    // which says only that the run is live
+	imaged     []*call // what the stored image waits for; guarded by mu too
+	written    uint64  // the changes that the store knows of; guarded by mu too
 }
 
 // newRun makes an active run that reaches v.
@@ -90,6 +98,7 @@ func (h *Host) makeRun(id string, s Session, language string, to *reach) *run {
 		reach:    to,
 		created:  time.Now(),
 		wake:     make(chan struct{}, 1),
+		gone:     make(chan struct{}),
 		active:   true,
 		calls:    make(map[uint64]*call),
 		scopes:   make(map[string]*namespaces.Scope),
@@ -102,6 +111,18 @@ func (h *Host) makeRun(id string, s Session, language string, to *reach) *run {
 func (r *run) begin(start time.Time) {
 	r.started = start
 	r.output = outputBudget{limit: r.h.settings.MaxOutput}
+	if r.carried != nil {
+		r.output.resume(r.carried)
+		r.carried = nil
+	}
+}
+
+// lap adds the time since the Exec or Wait began, or since the last lap, to the
+// run's counters. The caller is the driver and holds mu.
+func (r *run) lap() {
+	now := time.Now()
+	r.counters.WallMicros += now.Sub(r.started).Microseconds()
+	r.started = now
 }
 
 // notify wakes the driver, if one is waiting.
@@ -114,6 +135,7 @@ func (r *run) notify() {
 
 // finish ends the run: no call of it goes on, nothing of it stays stored.
 func (r *run) finish(cause error) {
+	defer r.over()
 	r.release(cause)
 	r.tellEnded(cause)
 	r.storeMu.Lock()
@@ -148,14 +170,23 @@ func (r *run) release(cause error) {
 	r.h.remove(r)
 }
 
-// abortIfActive cancels a run that is being driven; its driver then ends it.
-func (r *run) abortIfActive(cause error) {
+// aborted is the failure of a run that somebody has cancelled.
+func (r *run) aborted() *failure {
+	return failf(CodeAborted, "", PhaseHost, "code mode run was aborted: %v", context.Cause(r.ctx))
+}
+
+// over tells who waits for it that nothing of the run is left.
+func (r *run) over() { r.overOnce.Do(func() { close(r.gone) }) }
+
+// abortIfActive cancels a run that is being driven; its driver then ends it. It
+// reports whether somebody does drive it.
+func (r *run) abortIfActive(cause error) bool {
 	r.mu.Lock()
-	active := r.active
-	r.mu.Unlock()
-	if active {
+	defer r.mu.Unlock()
+	if r.active {
 		r.cancel(cause)
 	}
+	return r.active
 }
 
 // dropClaim lets other processes have the run.
@@ -171,10 +202,14 @@ func (r *run) dropClaim() {
 func (r *run) dropIdleClaim() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.active && r.inFlight == 0 {
+	if !r.active && r.idle() {
 		r.dropClaimLocked()
 	}
 }
+
+// idle reports whether nothing of the run is under way but, perhaps, its driver.
+// The caller holds mu.
+func (r *run) idle() bool { return r.inFlight == 0 && r.unwritten == 0 }
 
 func (r *run) dropClaimLocked() {
 	if r.claim != nil {

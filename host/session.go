@@ -29,6 +29,18 @@ func (s Session) stored() runstore.Session {
 	return runstore.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}
 }
 
+func sessionOf(s runstore.Session) Session {
+	return Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}
+}
+
+// covers reports whether a run of owner belongs to s, of any turn if s names none.
+func (s Session) covers(owner runstore.Session) bool {
+	if s.RunID == "" {
+		owner.RunID = ""
+	}
+	return s.stored() == owner
+}
+
 // mayResume says whether caller owns a run that belongs to owner.
 func mayResume(owner, caller runstore.Session) *failure {
 	turn := owner.RunID == caller.RunID

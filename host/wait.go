@@ -31,6 +31,10 @@ func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout tim
 
 func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeout time.Duration) *Result {
 	deadline := a.start.Add(h.timeout(timeout))
+	if f := h.enter(); f != nil {
+		return h.refused(f)
+	}
+	defer h.callers.leave()
 	runID = strings.TrimSpace(runID)
 	if runID == "" {
 		return h.refused(failf(CodeInvalidInput, ReasonRunUnavailable, PhaseInput, "runId is empty. Give the runId of a result whose status is waiting."))
@@ -51,11 +55,8 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 // this process can have changed the run since it was stored.
 func (h *Host) take(ctx context.Context, s Session, id string, deadline time.Time) (*run, *runstore.Record, *failure) {
 	h.mu.Lock()
-	r, closed := h.runs[id], h.closed
+	r := h.runs[id]
 	h.mu.Unlock()
-	if closed {
-		return nil, nil, failf(CodeUnavailable, "", PhaseHost, "code mode is shutting down.")
-	}
 	if r == nil {
 		return h.load(ctx, s, id, deadline)
 	}
@@ -106,6 +107,7 @@ func (r *run) reactivate(s Session) (claimed bool, _ *failure) {
 func (r *run) stayParked() {
 	r.mu.Lock()
 	r.active = false
+	r.expires = time.Now().Add(r.h.settings.SnapshotTTL)
 	r.expiry.Reset(r.h.settings.SnapshotTTL)
 	r.mu.Unlock()
 	r.dropIdleClaim()
@@ -230,6 +232,7 @@ func (h *Host) revive(s Session, rec *runstore.Record) (*run, *failure) {
 	r.told.parent, r.told.trace = rec.ToolCallID, rec.Trace
 	r.dispatched, r.counters = rec.Dispatched, rec.Counters
 	r.generation, r.stored = rec.Generation, true
+	r.carried = carriedOutput(rec)
 	for id, b := range rec.Scopes {
 		scope, err := namespaces.Decode(b, namespaces.Limits{})
 		if err != nil {
@@ -237,10 +240,13 @@ func (h *Host) revive(s Session, rec *runstore.Record) (*run, *failure) {
 		}
 		r.scopes[id] = scope
 	}
-	for _, c := range rec.Calls {
-		r.calls[c.ID] = &call{c}
+	for _, stored := range rec.Calls {
+		c := &call{stored}
+		r.calls[c.ID] = c
 		r.lastID = max(r.lastID, c.ID)
+		r.dispatched = r.dispatched || c.Dispatched || c.isTool() && c.State == runstore.CallInFlight
 	}
+	r.imaged = r.sortedCalls()
 	return r, nil
 }
 
@@ -248,10 +254,14 @@ func (h *Host) revive(s Session, rec *runstore.Record) (*run, *failure) {
 // them. What was in flight is made again if that is harmless, else it rejects:
 // nothing is silently repeated or lost.
 func (r *run) redrive() {
-	var lost []*call
-	defer func() { r.tellInterrupted(lost) }() // when mu is free again
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	started, lost := r.redriveLocked()
+	r.mu.Unlock()
+	r.tellInterrupted(lost)
+	r.launch(started, r.journal())
+}
+
+func (r *run) redriveLocked() (started, lost []*call) {
 	for _, c := range r.sortedCalls() {
 		switch c.State {
 		case runstore.CallSettled:
@@ -265,11 +275,12 @@ func (r *run) redrive() {
 				r.queue = append(r.queue, c)
 			} else {
 				r.settleLocked(c, nil, interrupted(c))
+				r.inbox = append(r.inbox, c)
 				lost = append(lost, c)
 			}
 		}
 	}
-	r.pump()
+	return r.pump(), lost
 }
 
 // resume delivers what has settled into a worker with the run's guest and drives
@@ -282,19 +293,14 @@ func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Ti
 	if rec == nil {
 		var err error
 		if rec, err = r.h.store.Get(ctx, r.id); err != nil {
+			res := r.failure(ofStore(err))
 			r.stayParked()
-			return r.failure(ofStore(err))
+			return res
 		}
 	}
 	l.image, r.snapshot = rec.Image, len(rec.Image)
-	why, err := l.await()
-	switch {
-	case err != nil:
-		return r.failed(l.blame(err))
-	case why == wokeNothing:
-		return r.failed(failf(CodeInternal, ReasonGuestException, PhaseGuest, "code mode promise is pending without host work"))
-	case why == wokeDeadline, why == wokeCaller:
-		return l.suspend()
+	if res := l.ready(); res != nil {
+		return res
 	}
 	rep, err := l.turn()
 	return l.drive(rep, err)

@@ -153,6 +153,11 @@ func TestTooManySuspendedRuns(t *testing.T) {
 	if r.Error != "too many suspended code mode runs." {
 		t.Errorf("error %q", r.Error)
 	}
+	if len(g.entered) > 0 || r.Dispatched {
+		t.Error("a call of a refused run was made")
+	}
+	r = h.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `return await tools.slow()`})
+	wantFailure(t, r, host.CodeInvalidInput, host.ReasonTooManySuspended, host.PhaseHost)
 	<-g.entered
 	<-g.ended // the refused run's call was cancelled
 	wantValue(t, exec(h, `return "others still run"`), `"others still run"`)

@@ -175,6 +175,30 @@ func (d *Dir) Get(_ context.Context, id string) (*Record, error) {
 	return r, nil
 }
 
+// List implements Store. A record that vanishes meanwhile is left out.
+func (d *Dir) List(ctx context.Context) ([]*Record, error) {
+	ids, err := d.ids()
+	if err != nil {
+		return nil, err
+	}
+	var out []*Record
+	for _, id := range ids {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		r, err := d.Get(ctx, id)
+		switch {
+		case err == nil:
+			r.Image = nil
+			out = append(out, r)
+		case errors.Is(err, ErrNotFound), errors.Is(err, ErrExpired), errors.Is(err, ErrCorrupt), errors.Is(err, ErrFormat):
+		default:
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 func (d *Dir) readRecord(name string) (*Record, error) {
 	b, err := readRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {

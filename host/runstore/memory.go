@@ -15,7 +15,10 @@ type Memory struct {
 	claims  map[string]bool
 }
 
-var _ Store = (*Memory)(nil)
+var (
+	_ Store    = (*Memory)(nil)
+	_ Volatile = (*Memory)(nil)
+)
 
 // Put implements Store.
 func (m *Memory) Put(_ context.Context, r *Record, max int) error {
@@ -65,6 +68,25 @@ func (m *Memory) Get(_ context.Context, id string) (*Record, error) {
 	}
 	return clone(r), nil
 }
+
+// List implements Store.
+func (m *Memory) List(_ context.Context) ([]*Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	var out []*Record
+	for _, r := range m.records {
+		if now.Before(r.Expires) {
+			c := clone(r)
+			c.Image = nil
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// Volatile says that the records do not outlive the process.
+func (m *Memory) Volatile() {}
 
 // Delete implements Store.
 func (m *Memory) Delete(_ context.Context, id string) error {

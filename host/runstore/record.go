@@ -51,8 +51,9 @@ type Call struct {
 	IdempotencyKey string          `json:"idempotencyKey,omitempty"`
 	Input          json.RawMessage `json:"input,omitempty"` // when asked: what the caller is to answer
 	State          CallState       `json:"state"`
-	OK             bool            `json:"ok,omitempty"`     // when settled
-	Answer         json.RawMessage `json:"answer,omitempty"` // when settled: the value, or the error's data
+	OK             bool            `json:"ok,omitempty"`         // when settled
+	Answer         json.RawMessage `json:"answer,omitempty"`     // when settled: the value, or the error's data
+	Dispatched     bool            `json:"dispatched,omitempty"` // a tool was run
 }
 
 // Counters are the parts of a run's telemetry that outlive a suspension.
@@ -66,11 +67,17 @@ type Counters struct {
 	PeakBytes  uint64 `json:"peakBytes,omitempty"`
 }
 
+// Output is one item a program has emitted.
+type Output struct {
+	Kind  string          `json:"kind"`
+	Value json.RawMessage `json:"value"`
+}
+
 // Record is one suspended run. A store neither reads nor changes Image.
 type Record struct {
 	ID          string    `json:"id"`
 	Format      int       `json:"format"`
-	Generation  uint64    `json:"generation"` // counts the suspensions of the run; binds a journal to its image
+	Generation  uint64    `json:"generation"` // counts the images of the run; binds a journal to its image
 	GuestBuild  string    `json:"guestBuild"` // hex of the guest build id the image belongs to
 	Session     Session   `json:"session"`
 	Language    string    `json:"language"`
@@ -78,8 +85,8 @@ type Record struct {
 	Expires     time.Time `json:"expires"`
 	Fingerprint string    `json:"catalogFingerprint"`
 	Dispatched  bool      `json:"dispatched"`
-	// Live marks a run that has gone on since it was last suspended: Image is
-	// out of date and left out. If its process dies, this is all that is known.
+	// Live marks a run that goes on and whose guest is too large for an image.
+	// If its process dies, this is all that is known.
 	Live     bool                       `json:"live,omitempty"`
 	TimerDue time.Time                  `json:"timerDue,omitzero"` // zero: no guest timer
 	Scopes   map[string]json.RawMessage `json:"scopes,omitempty"`  // namespace scopes the guest holds, by namespace id
@@ -97,7 +104,12 @@ type Record struct {
 	ToolCallID string            `json:"toolCallId,omitempty"`
 	Trace      map[string]string `json:"trace,omitempty"`
 	Calls      []Call            `json:"calls"`
-	Image      []byte            `json:"-"`
+	// Output is what the program had emitted since the newest result of its run
+	// when the image was taken, Omitted the bytes of it that did not fit. A run
+	// that was suspended by its host has none: its result carried it.
+	Output  []Output `json:"output,omitempty"`
+	Omitted int64    `json:"omitted,omitempty"`
+	Image   []byte   `json:"-"`
 }
 
 // Claim is the exclusive right to a suspended run. Release is idempotent.
@@ -117,6 +129,9 @@ type Store interface {
 	PutCalls(ctx context.Context, id string, generation uint64, calls []Call) error
 	// Get returns the record and its journal; the caller owns both.
 	Get(ctx context.Context, id string) (*Record, error)
+	// List returns every record that has not expired, with its journal and
+	// without its image. What does not verify is left out.
+	List(ctx context.Context) ([]*Record, error)
 	// Delete forgets a run. Forgetting an unknown run is not an error.
 	Delete(ctx context.Context, id string) error
 	// Claim gives the caller the run until Release, or answers ErrClaimed.
@@ -124,4 +139,10 @@ type Store interface {
 	// Sweep deletes what has expired and is not claimed, and returns how many
 	// records are left.
 	Sweep(ctx context.Context, now time.Time) (left int, err error)
+}
+
+// Volatile is implemented by stores whose records end with their process. A host
+// takes no checkpoints for them of runs that go on.
+type Volatile interface {
+	Volatile()
 }

@@ -1,0 +1,104 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// RunStatus says what a run is doing.
+type RunStatus string
+
+// The statuses of a run that has not ended.
+const (
+	RunRunning RunStatus = "running" // an Exec or Wait of this process is driving it
+	RunWaiting RunStatus = "waiting" // it is suspended, as far as this process knows
+)
+
+// RunInfo describes a run that has not ended.
+type RunInfo struct {
+	ID       string    `json:"runId"`
+	Session  Session   `json:"-"`
+	Language string    `json:"language"`
+	Status   RunStatus `json:"status"`
+	// Reason says why a suspended run waits.
+	Reason  Reason    `json:"reason,omitempty"`
+	Created time.Time `json:"created"`
+	// Expires is when a suspended run is forgotten unless somebody waits for it.
+	Expires time.Time `json:"expires,omitzero"`
+	// PendingToolCalls are the bridge calls whose answers the program needs.
+	PendingToolCalls []PendingCall `json:"pendingToolCalls"`
+}
+
+// Runs lists the runs of a session that have not ended, oldest first: those of
+// this process and those in its store. If s names no agent turn, it lists the runs
+// of every turn. A run that another process drives is listed as the store knows
+// it.
+func (h *Host) Runs(ctx context.Context, s Session) ([]RunInfo, error) {
+	seen := make(map[string]bool)
+	out := []RunInfo{}
+	for _, r := range h.runsOf(s) {
+		seen[r.id] = true
+		if info, ok := r.info(); ok {
+			out = append(out, info)
+		}
+	}
+	records, err := h.store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range records {
+		if !seen[rec.ID] && s.covers(rec.Session) {
+			out = append(out, storedInfo(rec))
+		}
+	}
+	slices.SortFunc(out, func(a, b RunInfo) int {
+		if n := a.Created.Compare(b.Created); n != 0 {
+			return n
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return out, nil
+}
+
+// runsOf returns the runs of the session that this process has.
+func (h *Host) runsOf(s Session) (out []*run) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.runs {
+		if s.covers(r.session.stored()) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// info describes the run, unless it has ended.
+func (r *run) info() (info RunInfo, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	info = RunInfo{ID: r.id, Session: r.session, Language: r.language, Status: RunRunning, Created: r.created}
+	info.PendingToolCalls, info.Reason = pendingOf(r.sortedCalls())
+	if r.active {
+		info.Reason = ""
+	} else {
+		info.Status, info.Expires = RunWaiting, r.expires
+	}
+	return info, !r.ended
+}
+
+func storedInfo(rec *runstore.Record) RunInfo {
+	info := RunInfo{
+		ID: rec.ID, Session: sessionOf(rec.Session), Language: rec.Language,
+		Status: RunWaiting, Created: rec.Created, Expires: rec.Expires,
+	}
+	calls := make([]*call, 0, len(rec.Calls))
+	for _, c := range rec.Calls {
+		calls = append(calls, &call{c})
+	}
+	info.PendingToolCalls, info.Reason = pendingOf(calls)
+	return info
+}
