@@ -63,11 +63,11 @@ func (r *run) checkRequests(reqs []wire.Request) *failure {
 			return failf(CodeInternal, ReasonWorkerCrashed, PhaseHost, "guest worker made a bridge call of the unknown method %q", safePrefix(string(q.Method), 64))
 		}
 	}
-	limit := int(r.h.settings.MaxPendingCalls) + queuedCalls
+	limit := int(r.settings.MaxPendingCalls) + queuedCalls
 	if n := r.inFlight + len(r.queue) + tools; tools > 0 && n > limit {
 		return failf(CodeInvalidInput, ReasonTooManyPending, PhaseBridge,
 			"too many pending tool calls: %d at once, at most %d run and %d queue. None of the last %d was started; await them in smaller batches.",
-			n, r.h.settings.MaxPendingCalls, queuedCalls, tools)
+			n, r.settings.MaxPendingCalls, queuedCalls, tools)
 	}
 	r.lastID = last
 	return nil
@@ -108,7 +108,7 @@ func (r *run) enqueue(calls []*call) []*call {
 // pump gives free slots to queued calls and returns them. Whoever takes them
 // launches them once the store knows that they are in flight. The caller holds mu.
 func (r *run) pump() (started []*call) {
-	for len(r.queue) > 0 && r.inFlight < int(r.h.settings.MaxPendingCalls) && !r.ended {
+	for len(r.queue) > 0 && r.inFlight < int(r.settings.MaxPendingCalls) && !r.ended {
 		c := r.queue[0]
 		r.queue = slices.Delete(r.queue, 0, 1)
 		c.State = runstore.CallInFlight

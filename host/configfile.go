@@ -135,6 +135,8 @@ func (f *File) Given(path string) bool {
 func (f *File) Config() Config {
 	return Config{
 		Settings:        f.Settings,
+		Agents:          f.Agents,
+		Rules:           f.Policy,
 		GuestPath:       f.GuestPath,
 		PreparedWorkers: f.PreparedWorkers,
 		MaxWorkers:      f.MaxWorkers,

@@ -20,7 +20,7 @@ func (l *leg) turnDeadline() time.Time {
 func (r *run) cpuLeft() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return max(0, r.h.settings.CPUBudget-time.Duration(r.counters.CPUMicros)*time.Microsecond)
+	return max(0, r.settings.CPUBudget-time.Duration(r.counters.CPUMicros)*time.Microsecond)
 }
 
 // overBudget is the failure of a run that has used up its CPU budget, or f.
@@ -28,5 +28,5 @@ func (r *run) overBudget(f *failure) *failure {
 	if r.cpuLeft() > 0 || f != nil && f.Code != CodeTimeout {
 		return f
 	}
-	return failf(CodeTimeout, "", PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits included.", r.h.settings.CPUBudget)
+	return failf(CodeTimeout, "", PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits included.", r.settings.CPUBudget)
 }

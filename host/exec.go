@@ -73,12 +73,12 @@ func (in ExecInput) source(s Settings) (code, language string, _ *failure) {
 		"code mode %s input is disabled: use %s.", language, strings.Join(s.Languages, " or "))
 }
 
-// timeout returns the time one Exec or Wait may take.
-func (h *Host) timeout(want time.Duration) time.Duration {
+// timeout returns the time one Exec or Wait may take. A caller can shorten it.
+func (s Settings) timeout(want time.Duration) time.Duration {
 	if want <= 0 {
-		return h.settings.Timeout
+		return s.Timeout
 	}
-	return min(max(want, timeoutSpan.duration(timeoutSpan.min)), h.settings.Timeout)
+	return min(max(want, timeoutSpan.duration(timeoutSpan.min)), s.Timeout)
 }
 
 // Exec runs a program until it returns, fails, yields, or is still waiting for
@@ -90,8 +90,9 @@ func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
 }
 
 func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) *Result {
-	code, language, f := in.source(h.settings)
-	if f == nil && h.settings.Disabled {
+	settings := h.settingsOf(s)
+	code, language, f := in.source(settings)
+	if f == nil && settings.Disabled {
 		f = failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "code mode is disabled: set tools.codeMode.enabled to true.")
 	}
 	var to *reach
@@ -117,12 +118,12 @@ func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) *Resul
 	r.tellStarted(in, code)
 	ctx, stop := r.joined(ctx)
 	defer stop()
-	l := r.leg(ctx, time.Now().Add(h.timeout(in.Timeout)))
+	l := r.leg(ctx, time.Now().Add(settings.timeout(in.Timeout)))
 	if err := l.lease(); err != nil {
 		return r.failed(l.blame(err))
 	}
 	// The time a cell waits for a worker is not the cell's.
-	l.until(time.Now().Add(h.timeout(in.Timeout)))
+	l.until(time.Now().Add(settings.timeout(in.Timeout)))
 	rep, err := l.worker.Start(ctx, r.cell(code, language), r.file, l.turnDeadline())
 	return l.drive(rep, err)
 }
@@ -152,7 +153,7 @@ func (r *run) cell(code, language string) wire.Cell {
 func (r *run) limits() wire.Limits {
 	// Items are counted against MaxOutput here, to the byte; the guest must not
 	// drop any before.
-	return wire.Limits{MemoryBytes: uint64(r.h.settings.MemoryLimit), MaxOutputItems: wire.MaxOutputItems}
+	return wire.Limits{MemoryBytes: uint64(r.settings.MemoryLimit), MaxOutputItems: wire.MaxOutputItems}
 }
 
 // joined returns a context that ends with ctx or with the run.
@@ -179,7 +180,7 @@ func (r *run) absorb(rep *wire.Report) *failure {
 	if f := r.output.add(rep.Output); f != nil {
 		return f
 	}
-	if r.output.omitted > 0 && r.h.settings.OnOutputLimit == OutputFail {
+	if r.output.omitted > 0 && r.settings.OnOutputLimit == OutputFail {
 		extra := int64(0)
 		if rep.Status == wire.StatusDone {
 			extra = int64(len(rep.Value))

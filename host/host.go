@@ -29,6 +29,10 @@ import (
 type Config struct {
 	// Settings are the limits of code mode.
 	Settings Settings
+	// Agents are the settings of agents that differ, by agent id; each is whole and
+	// has nothing of Settings unless it is copied from there. Isolation, the number
+	// of suspended runs and the search limits are always those of Settings.
+	Agents map[string]Settings
 	// GuestPath names the guest executable. Defaults to quoin-guest beside the
 	// running executable, else the running executable itself if it called
 	// guestserver.ServeIfWorker.
@@ -89,6 +93,7 @@ const (
 type Host struct {
 	cfg      Config
 	settings Settings
+	agents   map[string]Settings
 	log      *slog.Logger
 	obs      *observer
 	pool     *guestrt.Pool
@@ -129,12 +134,16 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	h := &Host{
 		cfg:      cfg,
 		settings: cfg.Settings.resolved(),
+		agents:   make(map[string]Settings, len(cfg.Agents)),
 		log:      cfg.Logger,
 		registry: namespaces.NewRegistry(),
 		schemas:  catalog.NewSchemas(0),
 		store:    cfg.Store,
 		runs:     make(map[string]*run),
 		parking:  make(chan struct{}),
+	}
+	for id, s := range cfg.Agents {
+		h.agents[id] = s.resolved()
 	}
 	if h.log == nil {
 		h.log = slog.Default()

@@ -49,7 +49,7 @@ func (l *leg) checkpoint(fresh []*call) error {
 	r.mu.Lock()
 	r.lap()
 	started := r.enqueue(fresh)
-	rec := r.describe(image, l.deadline.Add(r.h.settings.SnapshotTTL))
+	rec := r.describe(image, l.deadline.Add(r.settings.SnapshotTTL))
 	r.mu.Unlock()
 	for _, o := range r.output.items {
 		rec.Output = append(rec.Output, runstore.Output{Kind: string(o.Kind), Value: o.Value})

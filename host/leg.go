@@ -128,7 +128,7 @@ func (l *leg) still() ([]byte, error) {
 		return l.image, nil
 	}
 	err := l.service(func(ctx context.Context) (err error) {
-		l.image, err = l.worker.Snapshot(ctx, int(l.run.h.settings.MaxSnapshot))
+		l.image, err = l.worker.Snapshot(ctx, int(l.run.settings.MaxSnapshot))
 		return err
 	})
 	return l.image, err

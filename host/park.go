@@ -46,7 +46,7 @@ func (r *run) park(image []byte, fresh []*call) (res *Result, started []*call, _
 	if f := r.ensureClaim(); f != nil {
 		return nil, nil, f
 	}
-	ttl := r.h.settings.SnapshotTTL
+	ttl := r.settings.SnapshotTTL
 	r.snapshot = len(image)
 	r.mu.Lock()
 	if r.ctx.Err() != nil { // aborted, and it is this driver that ends the run

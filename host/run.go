@@ -27,6 +27,7 @@ type run struct {
 	id       string
 	session  Session
 	language string
+	settings Settings // of its agent
 	reach    *reach
 	created  time.Time
 
@@ -95,6 +96,7 @@ func (h *Host) makeRun(id string, s Session, language string, to *reach) *run {
 		id:       id,
 		session:  s,
 		language: language,
+		settings: h.settingsOf(s),
 		reach:    to,
 		created:  time.Now(),
 		wake:     make(chan struct{}, 1),
@@ -110,7 +112,7 @@ func (h *Host) makeRun(id string, s Session, language string, to *reach) *run {
 // begin starts the clock and the output of one Exec or Wait.
 func (r *run) begin(start time.Time) {
 	r.started = start
-	r.output = outputBudget{limit: r.h.settings.MaxOutput}
+	r.output = outputBudget{limit: r.settings.MaxOutput}
 	if r.carried != nil {
 		r.output.resume(r.carried)
 		r.carried = nil
@@ -222,7 +224,7 @@ func (r *run) dropClaimLocked() {
 func (r *run) completed(value []byte) *Result {
 	res := &Result{Status: StatusCompleted, Value: value}
 	over := r.output.omitted > 0 || r.output.used+int64(len(value)) > r.output.limit
-	if over && r.h.settings.OnOutputLimit == OutputFail {
+	if over && r.settings.OnOutputLimit == OutputFail {
 		extra := int64(0)
 		if r.output.used+int64(len(value)) > r.output.limit {
 			extra = int64(len(value))

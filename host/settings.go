@@ -138,3 +138,11 @@ func (s Settings) resolved() Settings {
 	s.SearchLimit = min(searchSpan.of(s.SearchLimit), s.MaxSearchLimit)
 	return s
 }
+
+// settingsOf returns the settings that hold for runs of a session.
+func (h *Host) settingsOf(s Session) Settings {
+	if own, ok := h.agents[s.AgentID]; ok {
+		return own
+	}
+	return h.settings
+}

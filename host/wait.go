@@ -30,7 +30,7 @@ func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout tim
 }
 
 func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeout time.Duration) *Result {
-	deadline := a.start.Add(h.timeout(timeout))
+	deadline := a.start.Add(h.settingsOf(s).timeout(timeout))
 	if f := h.enter(); f != nil {
 		return h.refused(f)
 	}
@@ -107,8 +107,8 @@ func (r *run) reactivate(s Session) (claimed bool, _ *failure) {
 func (r *run) stayParked() {
 	r.mu.Lock()
 	r.active = false
-	r.expires = time.Now().Add(r.h.settings.SnapshotTTL)
-	r.expiry.Reset(r.h.settings.SnapshotTTL)
+	r.expires = time.Now().Add(r.settings.SnapshotTTL)
+	r.expiry.Reset(r.settings.SnapshotTTL)
 	r.mu.Unlock()
 	r.dropIdleClaim()
 }

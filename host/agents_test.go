@@ -1,0 +1,36 @@
+package host_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+)
+
+// TestAgentSettings: an agent's own settings hold for its runs, those of the host
+// for everybody else's, also after a suspension.
+func TestAgentSettings(t *testing.T) {
+	h := start(t, host.Config{
+		Settings: host.Settings{MaxOutput: 4096},
+		Agents: map[string]host.Settings{
+			"small": {MaxOutput: 1024, Languages: []string{"typescript"}, OnOutputLimit: host.OutputTruncate},
+			"off":   {Disabled: true},
+			"slow":  {Timeout: time.Minute},
+		},
+	})
+	run := func(agent, language, code string) *host.Result {
+		return h.Exec(context.Background(), host.Session{AgentID: agent}, host.ExecInput{Code: code, Language: language})
+	}
+	wantValue(t, run("other", "", `return "x".repeat(2000).length`), "2000")
+	wantFailure(t, run("other", "", `return "x".repeat(5000)`), host.CodeOutputLimit, "", host.PhaseGuest)
+	wantFailure(t, run("off", "", `return 1`), host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
+	wantFailure(t, run("small", "", `return 1`), host.CodeInvalidInput, host.ReasonUnsupportedLanguage, host.PhaseInput)
+	if r := run("small", "typescript", `return "x".repeat(2000)`); r.Status != host.StatusCompleted || len(r.Value) > 1024 {
+		t.Errorf("got %s, want a marker of at most 1024 bytes", show(r))
+	}
+	id := wantWaiting(t, run("small", "typescript", `await yield_control(); return "x".repeat(2000)`), host.ReasonYield)
+	if r := h.Wait(context.Background(), host.Session{AgentID: "small"}, id); r.Status != host.StatusCompleted || len(r.Value) > 1024 {
+		t.Errorf("got %s, want a marker of at most 1024 bytes", show(r))
+	}
+}
