@@ -1,25 +1,30 @@
 package trajectory
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"sync"
-	"text/tabwriter"
-	"time"
 )
 
-// Recorder keeps events. The zero value is ready for use.
+// Recorder keeps events in memory: it is for Config.Observe, or a Sink. The zero
+// value is ready for use.
 type Recorder struct {
 	mu     sync.Mutex
 	events []Event
 }
+
+var _ Sink = (*Recorder)(nil)
 
 // Observe adds one event.
 func (r *Recorder) Observe(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e)
+}
+
+// Record implements Sink.
+func (r *Recorder) Record(e Event) error {
+	r.Observe(e)
+	return nil
 }
 
 // Events returns a copy of the events of one run, or of all runs when runID is
@@ -33,40 +38,6 @@ func (r *Recorder) Events(runID string) []Event {
 			out = append(out, e)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Event) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(out, func(a, b Event) int { return startOf(a).Compare(startOf(b)) })
 	return out
 }
-
-// WriteTree writes events as the branches of one exec: the way the guest called,
-// the tool, the offset from start, the duration and the outcome of each.
-func WriteTree(w io.Writer, title string, start time.Time, total time.Duration, events []Event) error {
-	if _, err := fmt.Fprintf(w, "%s  %s\n", title, round(total)); err != nil {
-		return err
-	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for i, e := range events {
-		branch := "├─"
-		if i == len(events)-1 {
-			branch = "└─"
-		}
-		fmt.Fprintf(tw, "%s %s\t%s\t+%s\t%s\t%s\n", branch, e.name(), e.ToolID, round(e.Start.Sub(start)), round(e.Duration), e.outcome())
-	}
-	return tw.Flush()
-}
-
-// name is what the guest wrote, as far as the event knows it.
-func (e Event) name() string {
-	if e.Via != "" {
-		return e.Via
-	}
-	return e.Method
-}
-
-func (e Event) outcome() string {
-	if e.Code != "" {
-		return string(e.Outcome) + " (" + e.Code + ")"
-	}
-	return string(e.Outcome)
-}
-
-func round(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }
