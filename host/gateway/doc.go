@@ -13,7 +13,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	l, err := net.Listen("tcp", "127.0.0.1:7117")
+//	l, err := net.Listen("tcp", "127.0.0.1:8787")
 //	if err != nil {
 //		return err
 //	}

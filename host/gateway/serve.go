@@ -60,3 +60,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	return server.Shutdown(ctx)
 }
+
+// Exposed reports whether a listener of that address can be reached from other
+// machines, so that Serve refuses it without a token.
+func Exposed(addr net.Addr) bool { return !isLoopback(addr) }

@@ -34,7 +34,8 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 		Example: `  quoin exec -e 'return 6 * 7'
   quoin exec report.ts
   echo 'return await Issues.list({state: "open"})' | quoin exec -
-  quoin exec -e 'await yield_control(); return 42' --state ./state`,
+  quoin exec -e 'await yield_control(); return 42' --state ./state
+  quoin exec -e 'return 6 * 7' --server http://127.0.0.1:8787`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := readProgram(cmd, args, code, lang)
@@ -44,8 +45,8 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 			if in.Timeout, err = givenTimeout(cmd, timeout); err != nil {
 				return err
 			}
-			return o.runCell(cmd, func(ctx context.Context, h *host.Host, s host.Session) *host.Result {
-				return h.Exec(ctx, s, in)
+			return o.runCell(cmd, func(ctx context.Context, b backend, s host.Session) (*host.Result, error) {
+				return b.Exec(ctx, s, in)
 			})
 		},
 	}
@@ -65,15 +66,16 @@ func newWait() *cobra.Command {
 		Long: `Go on with a cell whose result was waiting, in this or another process, and
 print one JSON Result. The state directory and the session must be those of exec.
 Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
-		Example: `  quoin wait run_0123456789abcdef0123456789abcdef --state ./state`,
-		Args:    usageArgs(cobra.ExactArgs(1)),
+		Example: `  quoin wait run_0123456789abcdef0123456789abcdef --state ./state
+  quoin wait run_0123456789abcdef0123456789abcdef --server http://127.0.0.1:8787`,
+		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			timeout, err := givenTimeout(cmd, timeout)
 			if err != nil {
 				return err
 			}
-			return o.runCell(cmd, func(ctx context.Context, h *host.Host, s host.Session) *host.Result {
-				return h.WaitFor(ctx, s, args[0], timeout)
+			return o.runCell(cmd, func(ctx context.Context, b backend, s host.Session) (*host.Result, error) {
+				return b.WaitFor(ctx, s, args[0], timeout)
 			})
 		},
 	}

@@ -15,7 +15,8 @@ import (
 
 func newTools() *cobra.Command {
 	return newList("tools", "List the tools that cells can call", `  quoin tools
-  quoin tools --plugins ./plugins.d --json`, printTools)
+  quoin tools --plugins ./plugins.d --json
+  quoin tools --server http://127.0.0.1:8787`, printTools)
 }
 
 func newNamespaces() *cobra.Command {
@@ -23,7 +24,10 @@ func newNamespaces() *cobra.Command {
   quoin namespaces --json`, printNamespaces)
 }
 
-func newList(name, short, example string, print func(io.Writer, *host.Host, bool) error) *cobra.Command {
+// printer writes a list of what a backend has, as JSON or for people.
+type printer func(ctx context.Context, w io.Writer, b backend, s host.Session, asJSON bool) error
+
+func newList(name, short, example string, print printer) *cobra.Command {
 	var o options
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -32,7 +36,9 @@ func newList(name, short, example string, print func(io.Writer, *host.Host, bool
 		Example: example,
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.list(cmd, func(h *host.Host) error { return print(cmd.OutOrStdout(), h, asJSON) })
+			return o.list(cmd, func(b backend) error {
+				return print(cmd.Context(), cmd.OutOrStdout(), b, o.asker(), asJSON)
+			})
 		},
 	}
 	o.bind(cmd, false)
@@ -40,14 +46,23 @@ func newList(name, short, example string, print func(io.Writer, *host.Host, bool
 	return cmd
 }
 
-// list makes a host whose plugins get throw-away data directories: looking
-// changes nothing.
-func (o *options) list(cmd *cobra.Command, print func(*host.Host) error) error {
+// list asks the server, or makes a host whose plugins get throw-away data
+// directories: looking changes nothing.
+func (o *options) list(cmd *cobra.Command, print func(backend) error) error {
+	c, err := o.remote.client(cmd)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		defer c.Close()
+		return print(c)
+	}
 	f, err := o.load()
 	if err != nil {
 		return err
 	}
-	cfg := o.hostConfig(f, cmd.ErrOrStderr())
+	cfg := o.hostConfig(f, newLogger(cmd.ErrOrStderr()))
+	cfg.PreparedWorkers = 1
 	cfg.Settings.Isolation = host.IsolationBestEffort // no cell runs
 	if cfg.PluginDir, err = o.pluginDir(f); err != nil {
 		return err
@@ -56,15 +71,18 @@ func (o *options) list(cmd *cobra.Command, print func(*host.Host) error) error {
 	if err != nil {
 		return err
 	}
-	err = print(h)
+	err = print(inProcess{h})
 	if cerr := h.Close(); err == nil {
 		err = cerr
 	}
 	return err
 }
 
-func printTools(w io.Writer, h *host.Host, asJSON bool) error {
-	entries := h.Tools()
+func printTools(ctx context.Context, w io.Writer, b backend, s host.Session, asJSON bool) error {
+	entries, err := b.Tools(ctx, s)
+	if err != nil {
+		return err
+	}
 	if asJSON {
 		if entries == nil {
 			entries = []catalog.Entry{}
@@ -79,8 +97,11 @@ func printTools(w io.Writer, h *host.Host, asJSON bool) error {
 	return tw.Flush()
 }
 
-func printNamespaces(w io.Writer, h *host.Host, asJSON bool) error {
-	list := h.Namespaces()
+func printNamespaces(ctx context.Context, w io.Writer, b backend, s host.Session, asJSON bool) error {
+	list, err := b.Namespaces(ctx, s)
+	if err != nil {
+		return err
+	}
 	if asJSON {
 		if list == nil {
 			list = []host.Namespace{}

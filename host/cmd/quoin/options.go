@@ -22,21 +22,44 @@ import (
 type options struct {
 	plugins, config, state, session string
 	set                             []string // of --set
+	remote                          remote
 }
 
 // bind adds the flags to a command; cells says whether it runs any.
 func (o *options) bind(cmd *cobra.Command, cells bool) {
+	o.bindHost(cmd, cells)
+	cmd.Flags().StringVar(&o.session, "session", "cli", "session that asks; a run belongs to one")
+	o.remote.bind(cmd)
+}
+
+// bindHost adds those of the flags that make a host of this process.
+func (o *options) bindHost(cmd *cobra.Command, cells bool) {
 	f := cmd.Flags()
 	f.StringVar(&o.plugins, "plugins", "", "directory of plugins (default: ./plugins.d, else plugins beside the executable)")
 	o.bindConfig(cmd)
 	if cells {
 		f.StringVar(&o.state, "state", "", "directory of suspended runs and plugin data (default: in the user's state home)")
-		f.StringVar(&o.session, "session", "cli", "session the run belongs to")
 	}
 }
 
-// runCell makes a host, runs one cell on it, prints the result and closes.
-func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, *host.Host, host.Session) *host.Result) error {
+// asker is the session that the flags name.
+func (o *options) asker() host.Session { return host.Session{SessionID: o.session} }
+
+// runCell runs one cell on the server, or on a host made for it, and prints the
+// result.
+func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend, host.Session) (*host.Result, error)) error {
+	c, err := o.remote.client(cmd)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		defer c.Close()
+		res, err := cell(cmd.Context(), c, o.asker())
+		if err != nil {
+			res = failedServer(err)
+		}
+		return printResult(cmd.OutOrStdout(), res)
+	}
 	h, err := o.open(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
 		var usage usageError
@@ -45,7 +68,10 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, *host.H
 		}
 		return printResult(cmd.OutOrStdout(), failedStart(err))
 	}
-	res := cell(cmd.Context(), h, host.Session{SessionID: o.session})
+	res, err := cell(cmd.Context(), inProcess{h}, o.asker())
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
 	outcome := printResult(cmd.OutOrStdout(), res)
 	// The result is out; what is left is to let calls in flight reach the store.
 	if err := h.Close(); err != nil {
@@ -77,49 +103,61 @@ func (o *options) open(ctx context.Context, stderr io.Writer) (*host.Host, error
 	if err != nil {
 		return nil, err
 	}
-	cfg := o.hostConfig(f, stderr)
+	cfg := o.hostConfig(f, newLogger(stderr))
 	if !f.Given("tools.codeMode.isolation") {
 		// Whoever runs one cell chose it; the result says how it was isolated.
 		cfg.Settings.Isolation = host.IsolationBestEffort
 	}
-	if cfg.PluginDir, err = o.pluginDir(f); err != nil {
+	if !f.Given("guest.preparedWorkers") {
+		cfg.PreparedWorkers = 1
+	}
+	if err := o.keep(f, &cfg); err != nil {
 		return nil, err
+	}
+	return host.New(ctx, cfg)
+}
+
+// keep adds where the plugins are and what outlives the process.
+func (o *options) keep(f *host.File, cfg *host.Config) error {
+	dir, err := o.pluginDir(f)
+	if err != nil {
+		return err
 	}
 	state, err := o.stateDir(f)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	store, err := runstore.OpenDir(filepath.Join(state, "runs"))
 	if err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
+		return fmt.Errorf("state directory: %w", err)
 	}
-	cfg.PluginDataDir, cfg.Store = filepath.Join(state, "plugins"), store
-	return host.New(ctx, cfg)
+	cfg.PluginDir, cfg.PluginDataDir, cfg.Store = dir, filepath.Join(state, "plugins"), store
+	return nil
 }
 
 // hostConfig is what the file says of a host. A command without a configuration
 // file runs cells without being told that it may.
-func (o *options) hostConfig(f *host.File, stderr io.Writer) host.Config {
+func (o *options) hostConfig(f *host.File, log *slog.Logger) host.Config {
 	cfg := f.Config()
-	cfg.Logger = newLogger(stderr)
+	cfg.Logger = log
 	for _, w := range f.Report.Warnings {
-		cfg.Logger.Warn("configuration: " + w.String())
+		log.Warn("configuration: " + w.String())
 	}
 	if o.config == "" && !f.Given("tools.codeMode.enabled") {
 		cfg.Settings.Disabled = false
-	}
-	if !f.Given("guest.preparedWorkers") {
-		cfg.PreparedWorkers = 1
 	}
 	return cfg
 }
 
 // newLogger writes what operators should know to stderr. QUOIN_LOG_LEVEL sets
 // the level: debug, info, warn (the default) or error.
-func newLogger(stderr io.Writer) *slog.Logger {
-	level := slog.LevelWarn
+func newLogger(stderr io.Writer) *slog.Logger { return newLoggerAt(stderr, slog.LevelWarn) }
+
+// newLoggerAt is newLogger with another default.
+func newLoggerAt(stderr io.Writer, otherwise slog.Level) *slog.Logger {
+	var level slog.Level
 	if err := level.UnmarshalText([]byte(os.Getenv("QUOIN_LOG_LEVEL"))); err != nil {
-		level = slog.LevelWarn
+		level = otherwise
 	}
 	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 }

@@ -47,9 +47,12 @@ func TestScripts(t *testing.T) {
 			"result":  cmdResult,
 			"plugins": cmdPlugins,
 			"guest":   cmdGuest,
+			"serve":   cmdServe,
+			"halt":    cmdHalt,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"))
+			e.Values[servedKey{}] = map[string]*served{}
 			return nil
 		},
 	})

@@ -44,7 +44,7 @@ func New(server string, o Options) (*Client, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, fmt.Errorf("server %q is not a URL such as http://127.0.0.1:7117", u.Redacted())
+		return nil, fmt.Errorf("server %q is not a URL such as http://127.0.0.1:8787", u.Redacted())
 	}
 	transport := o.Transport
 	if transport == nil {

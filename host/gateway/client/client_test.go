@@ -196,7 +196,7 @@ func TestStrangeServers(t *testing.T) {
 }
 
 func TestServerURLs(t *testing.T) {
-	for _, bad := range []string{"", "127.0.0.1:7117", "localhost", "ftp://x", "http://", "http://x/?q", "http://x/#f", "http://user:pass@x", "http://%zz"} {
+	for _, bad := range []string{"", "127.0.0.1:8787", "localhost", "ftp://x", "http://", "http://x/?q", "http://x/#f", "http://user:pass@x", "http://%zz"} {
 		if c, err := client.New(bad, client.Options{}); err == nil {
 			c.Close()
 			t.Errorf("%q was taken", bad)

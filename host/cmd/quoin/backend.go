@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/gateway/client"
+)
+
+// The variables that stand in for flags.
+const (
+	envServer = "QUOIN_SERVER"
+	envToken  = "QUOIN_TOKEN"
+)
+
+// backend is a host: one that this process makes, or one behind a server.
+type backend interface {
+	Exec(context.Context, host.Session, host.ExecInput) (*host.Result, error)
+	WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error)
+	Tools(context.Context, host.Session) ([]catalog.Entry, error)
+	Namespaces(context.Context, host.Session) ([]host.Namespace, error)
+	Plugins(context.Context) ([]gateway.Plugin, error)
+}
+
+var (
+	_ backend = inProcess{}
+	_ backend = (*client.Client)(nil)
+)
+
+// inProcess is a host of this process. Its methods never fail.
+type inProcess struct{ *host.Host }
+
+func (p inProcess) Exec(ctx context.Context, s host.Session, in host.ExecInput) (*host.Result, error) {
+	return p.Host.Exec(ctx, s, in), nil
+}
+
+func (p inProcess) WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error) {
+	return p.Host.WaitFor(ctx, s, runID, timeout), nil
+}
+
+func (p inProcess) Tools(_ context.Context, s host.Session) ([]catalog.Entry, error) {
+	return p.ToolsOf(s), nil
+}
+
+func (p inProcess) Namespaces(_ context.Context, s host.Session) ([]host.Namespace, error) {
+	return p.NamespacesOf(s), nil
+}
+
+func (p inProcess) Plugins(context.Context) ([]gateway.Plugin, error) {
+	var list []gateway.Plugin
+	for _, s := range p.Host.Plugins() {
+		list = append(list, gateway.PluginOf(s))
+	}
+	return list, nil
+}
+
+// remote are the flags that say which server to use instead of a host of this
+// process.
+type remote struct {
+	server, tokenFile string
+}
+
+func (r *remote) bind(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&r.server, "server", "", "URL of a quoin serve to use (default: "+envServer+", else a host of this process)")
+	cmd.Flags().StringVar(&r.tokenFile, "token-file", "", "file with the server's token, readable by its owner alone (default: "+envToken+")")
+}
+
+// local are the flags that only a host of this process heeds.
+var local = []string{"plugins", "config", "set", "state"}
+
+// client returns the client of the server that is asked for, or nil.
+func (r *remote) client(cmd *cobra.Command) (*client.Client, error) {
+	server := r.server
+	if !cmd.Flags().Changed("server") {
+		server = os.Getenv(envServer)
+	}
+	if server == "" {
+		if r.tokenFile != "" {
+			return nil, usagef("--token-file is for a server: give its URL with --server or %s", envServer)
+		}
+		return nil, nil
+	}
+	for _, name := range local {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			return nil, usagef("--%s is the server's own affair: leave it out, or leave out --server and %s", name, envServer)
+		}
+	}
+	token, err := readToken(r.tokenFile)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	c, err := client.New(server, client.Options{Token: token})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return c, nil
+}
+
+// readToken returns the token of a file, or of the environment, or none.
+func readToken(file string) (string, error) {
+	if file != "" {
+		return gateway.ReadToken(file)
+	}
+	return os.Getenv(envToken), nil
+}
+
+// failedServer is the result of a cell whose server did not answer with one.
+func failedServer(err error) *host.Result {
+	res := failedStart(err)
+	var refused *gateway.Problem
+	if errors.As(err, &refused) && refused.Status/100 == 4 {
+		res.Code, res.Phase = host.CodeInvalidInput, host.PhaseInput
+	}
+	// Whether tools were called is not known; to say no would invite a repetition.
+	res.Dispatched = client.Sent(err)
+	return res
+}

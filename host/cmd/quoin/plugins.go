@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/gateway"
+)
+
+func newPlugins() *cobra.Command {
+	return newList("plugins", "Say how each plugin fares, and why one is not running", `  quoin plugins
+  quoin plugins --plugins ./plugins.d --json
+  quoin plugins --server http://127.0.0.1:8787`, printPlugins)
+}
+
+func printPlugins(ctx context.Context, w io.Writer, b backend, _ host.Session, asJSON bool) error {
+	list, err := b.Plugins(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		if list == nil {
+			list = []gateway.Plugin{}
+		}
+		return printJSON(w, list)
+	}
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "PLUGIN\tVERSION\tSTATE\tTOOLS\tNAMESPACES\tREASON")
+	for _, p := range list {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\n", p.ID, p.Version, p.State, len(p.Tools), len(p.Namespaces), firstLine(p.Reason))
+	}
+	return tw.Flush()
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/gateway"
+)
+
+// shutdownBound is how long a server may take to end.
+const shutdownBound = 30 * time.Second
+
+// serving are the flags of serve.
+type serving struct {
+	options
+	listen, addressFile, tokenFile string
+}
+
+func newServe() *cobra.Command {
+	var v serving
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a host that answers over HTTP",
+		Long: `Run a host until SIGINT or SIGTERM, and answer requests over HTTP: see
+docs/server.md, and /openapi.json of the server. exec, wait and the listing
+commands use it with --server.
+
+Over loopback no token is needed unless one is given. Beyond it one is required:
+16 characters or more, in a file that its owner alone may read, or in QUOIN_TOKEN.
+
+Guests are isolated as the configuration file says, by default as far as
+"required" goes: see quoin doctor. The first signal parks running cells as
+suspended runs, which a later server with the same state directory goes on with;
+a second one ends at once.
+Exit status: 0 after a signal, 1 failed, 2 usage.`,
+		Example: `  quoin serve
+  quoin serve --listen 127.0.0.1:0 --address-file address
+  quoin serve --listen 0.0.0.0:8787 --token-file token --state /var/lib/quoin`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
+	}
+	v.bindHost(cmd, true)
+	f := cmd.Flags()
+	f.StringVar(&v.listen, "listen", "", "address to listen on; port 0 takes a free one (default: server.listen, which is 127.0.0.1:8787)")
+	f.StringVar(&v.addressFile, "address-file", "", "file to write the server's URL to once it listens")
+	f.StringVar(&v.tokenFile, "token-file", "", "file with the token callers must have, readable by its owner alone (default: server.tokenFile, else "+envToken+")")
+	return cmd
+}
+
+func (v *serving) run(cmd *cobra.Command) error {
+	soon, now, release := signals(cmd.Context())
+	defer release()
+	f, err := v.load()
+	if err != nil {
+		return err
+	}
+	log := newLoggerAt(cmd.ErrOrStderr(), slog.LevelInfo)
+	cfg := v.hostConfig(f, log)
+	if err := v.keep(f, &cfg); err != nil {
+		return err
+	}
+	token, err := readToken(cmp.Or(v.tokenFile, f.Server.TokenFile))
+	if err != nil {
+		return usageError{err}
+	}
+	l, err := net.Listen("tcp", cmp.Or(v.listen, f.Server.Listen))
+	if err != nil {
+		return usageError{err}
+	}
+	if gateway.Exposed(l.Addr()) && token == "" {
+		return usageError{errors.Join(fmt.Errorf("listening on %s: %w", l.Addr(), gateway.ErrExposed), l.Close())}
+	}
+	h, err := host.New(soon, cfg)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	s, err := gateway.New(h, gateway.Options{
+		Token: token, Hosts: f.Server.Hosts, Logger: log,
+		MaxBody: f.Server.MaxBodyBytes, MaxCalls: f.Server.MaxCalls, MaxStreams: f.Server.MaxStreams,
+	})
+	if err != nil {
+		return usageError{errors.Join(err, l.Close(), h.Close())}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	log.Info("serving", "address", l.Addr().String(), "isolation", h.Isolation().Tier, "token", token != "", "tools", len(h.Tools()), "plugins", len(h.Plugins()))
+	if err := v.announce(cmd.OutOrStdout(), l.Addr()); err != nil {
+		return errors.Join(err, s.Shutdown(now), h.Close())
+	}
+	select {
+	case err := <-ended:
+		return errors.Join(err, h.Close())
+	case <-soon.Done():
+	}
+	log.Info("shutting down; a second signal ends at once")
+	return shutdown(now, log, s, h)
+}
+
+// shutdown ends server and host, at once when ctx ends.
+func shutdown(ctx context.Context, log *slog.Logger, s *gateway.Server, h *host.Host) error {
+	bounded, cancel := context.WithTimeout(ctx, shutdownBound)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(s.Shutdown(bounded), h.Close()) }()
+	select {
+	case err := <-ended:
+		if err == nil {
+			log.Info("ended")
+		}
+		return err
+	case <-ctx.Done():
+		log.Warn("ended at once")
+		return exitError{exitFailed}
+	}
+}
+
+// announce tells scripts where the server is.
+func (v *serving) announce(stdout io.Writer, addr net.Addr) error {
+	url := "http://" + addr.String()
+	if _, err := fmt.Fprintln(stdout, "listening on "+url); err != nil {
+		return err
+	}
+	if v.addressFile == "" {
+		return nil
+	}
+	// Whoever finds the file finds all of it.
+	f, err := os.CreateTemp(filepath.Dir(v.addressFile), ".address-")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, url)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), v.addressFile)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

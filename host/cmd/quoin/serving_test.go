@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// served is a quoin serve that a script has started.
+type served struct {
+	cmd   *osexec.Cmd
+	rest  chan struct{} // closed at the end of its standard output
+	ended bool
+}
+
+type servedKey struct{}
+
+// servers are the servers of a script, by the name it gave them.
+func servers(ts *testscript.TestScript) map[string]*served {
+	return ts.Value(servedKey{}).(map[string]*served)
+}
+
+// cmdServe starts a server on a free port and puts its URL into a variable of its
+// name: serve NAME ARG... Its log is NAME.log.
+func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: serve NAME ARG...")
+	}
+	name := args[0]
+	log, err := os.Create(ts.MkAbs(name + ".log"))
+	ts.Check(err)
+	defer log.Close()
+	cmd := osexec.Command(quoin(ts), append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...)...)
+	cmd.Dir, cmd.Stderr = ts.MkAbs("."), log
+	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"), "QUOIN_TOKEN="+ts.Getenv("SERVE_TOKEN"))
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	s := &served{cmd: cmd, rest: make(chan struct{})}
+	servers(ts)[name] = s
+	ts.Defer(func() {
+		if !s.ended {
+			_ = s.end(syscall.SIGKILL) // the script has failed already
+		}
+	})
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		close(s.rest)
+		ts.Fatalf("quoin serve said nothing: %v\n%s", s.end(syscall.SIGTERM), ts.ReadFile(name+".log"))
+	}
+	url, ok := strings.CutPrefix(lines.Text(), "listening on ")
+	go func() {
+		defer close(s.rest)
+		for lines.Scan() { // it says no more
+		}
+	}()
+	if !ok {
+		ts.Fatalf("quoin serve said %q", lines.Text())
+	}
+	ts.Setenv(name, url)
+}
+
+// quoin finds the command where scripts do.
+func quoin(ts *testscript.TestScript) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		path := filepath.Join(dir, "quoin")
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	ts.Fatalf("there is no quoin in PATH")
+	return ""
+}
+
+// end sends a signal and waits for the end.
+func (s *served) end(sig os.Signal) error {
+	s.ended = true
+	if err := s.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-s.rest
+	return s.cmd.Wait()
+}
+
+// cmdHalt ends a server with a signal and requires its exit code; KILL leaves
+// none: halt NAME TERM|INT|KILL CODE
+func cmdHalt(ts *testscript.TestScript, neg bool, args []string) {
+	signals := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
+	if neg || len(args) != 3 || signals[args[1]] == 0 {
+		ts.Fatalf("usage: halt NAME TERM|INT|KILL CODE")
+	}
+	want, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	s := servers(ts)[args[0]]
+	if s == nil {
+		ts.Fatalf("there is no server %s", args[0])
+	}
+	err = s.end(signals[args[1]])
+	var exit *osexec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		ts.Fatalf("%v", err)
+	}
+	if got := s.cmd.ProcessState.ExitCode(); got != want {
+		ts.Fatalf("exit code %d, want %d\n%s", got, want, ts.ReadFile(args[0]+".log"))
+	}
+}
