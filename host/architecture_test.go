@@ -63,6 +63,7 @@ var mayImport = map[string][]string{
 	"host/catalog":          {"!"},
 	"host/config":           {"host/json5"},
 	"host/json5":            {"!"},
+	"host/mcp":              {"plugins/contain"},
 	"host/runstore":         {"!"},
 	"host/policy":           {"host/runstore", "plugins/protocol"},
 	"host/trajectory":       {"!"},

@@ -52,6 +52,10 @@ func waitExit(p *os.Process) {
 // killGroup kills every process of the group. It fails only if none is left.
 func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
 
+// terminateGroup asks every process of the group to end. It fails only if none
+// is left.
+func terminateGroup(pid int) { _ = unix.Kill(-pid, unix.SIGTERM) }
+
 // busyBinary reports whether an exec failed because the file is open for
 // writing somewhere.
 func busyBinary(err error) bool { return errors.Is(err, unix.ETXTBSY) }

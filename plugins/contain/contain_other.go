@@ -20,4 +20,6 @@ func waitExit(*os.Process) {}
 
 func killGroup(int) {}
 
+func terminateGroup(int) {}
+
 func busyBinary(error) bool { return false }

@@ -98,6 +98,16 @@ func (p *Process) Kill() {
 	}
 }
 
+// Terminate asks the process and its group to end, by SIGTERM. It does nothing
+// once they are gone.
+func (p *Process) Terminate() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		terminateGroup(p.pid)
+	}
+}
+
 // Done is closed once the process has ended and was reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
 

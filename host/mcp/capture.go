@@ -1,0 +1,117 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+)
+
+// The bounds of one message of a server.
+const (
+	maxMessage = 8<<20 + 64<<10 // bytes; a reply of 8 MiB and what is around it
+	maxDepth   = 100            // containers inside each other
+	maxValues  = 500_000        // values and names
+)
+
+// capture takes the result of one call as the server sent it. The SDK decodes
+// results into its own types, which lose the order and the fields they do not
+// know; guests get what the server said. A capture travels in the context of its
+// call and is filled before the call returns.
+type capture struct {
+	mu      sync.Mutex
+	result  json.RawMessage
+	refused error
+	drop    func() // forgets the call in its transport; nil if it never got there
+}
+
+type captureKey struct{}
+
+// withCapture returns a context whose call is captured.
+func withCapture(ctx context.Context) (context.Context, *capture) {
+	c := &capture{}
+	return context.WithValue(ctx, captureKey{}, c), c
+}
+
+// captureOf returns the capture of a call, or nil.
+func captureOf(ctx context.Context) *capture {
+	c, _ := ctx.Value(captureKey{}).(*capture)
+	return c
+}
+
+// take keeps a result, or why it was not accepted.
+func (c *capture) take(result json.RawMessage) error {
+	err := inspect(result)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.refused = err
+		return err
+	}
+	c.result = append(json.RawMessage(nil), result...)
+	return nil
+}
+
+// refuse notes why there will be no result.
+func (c *capture) refuse(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused = err
+}
+
+func (c *capture) refusal() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refused
+}
+
+func (c *capture) taken() json.RawMessage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.result
+}
+
+// release forgets the call.
+func (c *capture) release() {
+	c.mu.Lock()
+	drop := c.drop
+	c.mu.Unlock()
+	if drop != nil {
+		drop()
+	}
+}
+
+var errTooLarge = &Error{Code: CodeReplyTooLarge, Message: fmt.Sprintf("it is larger than %d bytes.", maxMessage)}
+
+// inspect refuses a message that would cost too much to decode. It does not
+// decode it.
+func inspect(message []byte) error {
+	if len(message) > maxMessage {
+		return errTooLarge
+	}
+	depth, values, inString, escaped := 0, 0, false, false
+	for _, b := range message {
+		switch {
+		case escaped:
+			escaped = false
+		case inString:
+			escaped, inString = b == '\\', b != '"'
+		case b == '"':
+			inString = true
+		case b == '{' || b == '[':
+			depth++
+			values++
+			if depth > maxDepth {
+				return &Error{Code: CodeInvalidReply, Message: fmt.Sprintf("it is nested more than %d levels deep.", maxDepth)}
+			}
+		case b == '}' || b == ']':
+			depth--
+		case b == ',' || b == ':':
+			values++
+		}
+		if values > maxValues {
+			return &Error{Code: CodeReplyTooLarge, Message: fmt.Sprintf("it has more than %d values.", maxValues)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+package mcp
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Server says how to reach one upstream server: the Command to run, or the URL to
+// speak to. In the values of Env and Headers, ${NAME} stands for a variable of the
+// host's environment, so that secrets need not be written down.
+type Server struct {
+	// Name owns the server's tools: 1 to 64 of letters, digits, '-', '_' and '.',
+	// beginning with a letter or digit.
+	Name string `json:"name"`
+
+	// Command is a program, looked up in the host's PATH, and Args its arguments.
+	Command string   `json:"command,omitempty"`
+	Args    []string `json:"args,omitempty"`
+	// Dir is where the program runs. Defaults to the host's directory.
+	Dir string `json:"dir,omitempty"`
+	// Env is the program's environment, PassEnv the names of the host's variables
+	// that it also gets. It gets no other. Defaults to none.
+	Env     map[string]string `json:"env,omitempty"`
+	PassEnv []string          `json:"passEnv,omitempty"`
+
+	// URL is the address of a streamable HTTP endpoint, and Headers go with every
+	// request to it.
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+
+	// ConnectTimeout bounds a connection attempt, and the listing of tools.
+	// Defaults to 30 s; 100 ms to 10 min.
+	ConnectTimeout time.Duration `json:"-"`
+	// CallTimeout bounds one call. Defaults to 60 s; 100 ms to 1 h.
+	CallTimeout time.Duration `json:"-"`
+
+	// Allow names the tools that exist, by patterns in which * stands for any
+	// characters but '/', ? for one, and [a-z] for a range. Defaults to all. Deny
+	// wins over Allow. Both also apply to the operations, such as resources_read.
+	Allow []string `json:"allow,omitempty"`
+	Deny  []string `json:"deny,omitempty"`
+
+	// TrustHints believes the server when it says that a tool only reads, or may
+	// be repeated: such calls are made again after a crash of the host.
+	TrustHints bool `json:"trustHints,omitempty"`
+	// Disabled leaves the server out.
+	Disabled bool `json:"disabled,omitempty"`
+}
+
+// Options are what Connect takes beside the servers. The zero value is ready.
+type Options struct {
+	// Logger takes what operators should know, and what servers log. Defaults to
+	// slog.Default.
+	Logger *slog.Logger
+	// Version is what the host tells servers of itself.
+	Version string
+	// OnChange is called after the result of Tools has changed. Defaults to none.
+	OnChange func()
+	// FirstDelay is the pause before a failed server is tried again; it doubles up
+	// to MaxDelay. Default to 1 s and 1 min.
+	FirstDelay, MaxDelay time.Duration
+	// RefreshDelay is the pause between two listings of one server, however often
+	// it announces a change. Defaults to 1 s.
+	RefreshDelay time.Duration
+	// StopTimeout is how long a program may take to end once its input has ended,
+	// and again once it was told to terminate, before it is killed. Defaults to 2 s.
+	StopTimeout time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.OnChange == nil {
+		o.OnChange = func() {}
+	}
+	for _, d := range []struct {
+		field *time.Duration
+		def   time.Duration
+	}{{&o.FirstDelay, time.Second}, {&o.MaxDelay, time.Minute}, {&o.RefreshDelay, time.Second}, {&o.StopTimeout, 2 * time.Second}} {
+		if *d.field <= 0 {
+			*d.field = d.def
+		}
+	}
+	return o
+}
+
+// The ranges of the timeouts.
+const (
+	minTimeout         = 100 * time.Millisecond
+	maxConnectTimeout  = 10 * time.Minute
+	maxCallTimeout     = time.Hour
+	defConnectTimeout  = 30 * time.Second
+	defCallTimeout     = 60 * time.Second
+	maxServers         = 256
+	maxPatternsPerList = 1000
+)
+
+func (s Server) withDefaults() Server {
+	clamp := func(d, def, most time.Duration) time.Duration {
+		if d <= 0 {
+			return def
+		}
+		return min(max(d, minTimeout), most)
+	}
+	s.ConnectTimeout = clamp(s.ConnectTimeout, defConnectTimeout, maxConnectTimeout)
+	s.CallTimeout = clamp(s.CallTimeout, defCallTimeout, maxCallTimeout)
+	return s
+}
+
+var (
+	namePattern     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+	variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	headerPattern   = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	expansion       = regexp.MustCompile(`\$\{([^}]*)\}`)
+)
+
+// ConfigError says what is wrong with one server's configuration.
+type ConfigError struct {
+	Server string // its name, or its number in the list
+	Field  string
+	Text   string // what is wrong, and what to do
+}
+
+// Error names server and field.
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("MCP server %s: %s %s", e.Server, e.Field, e.Text)
+}
+
+// Check reports what is wrong with a list of servers, without connecting to any.
+// The error is a *[ConfigError].
+func Check(servers []Server) error {
+	if len(servers) > maxServers {
+		return &ConfigError{Server: "list", Field: "length", Text: fmt.Sprintf("is %d; at most %d servers are kept", len(servers), maxServers)}
+	}
+	names := map[string]bool{}
+	for i, s := range servers {
+		if !namePattern.MatchString(s.Name) {
+			return &ConfigError{fmt.Sprintf("number %d", i+1), "name", fmt.Sprintf("is %.80q; expected 1 to 64 letters, digits, '-', '_' or '.', beginning with a letter or digit", s.Name)}
+		}
+		if names[s.Name] {
+			return &ConfigError{s.Name, "name", "is taken by another server; rename one of them"}
+		}
+		names[s.Name] = true
+		if field, text := s.check(); text != "" {
+			return &ConfigError{s.Name, field, text}
+		}
+	}
+	return nil
+}
+
+// check returns the first field that is wrong, and how.
+func (s Server) check() (field, text string) {
+	switch {
+	case s.Command == "" && s.URL == "":
+		return "command", "and url are both missing; give one of them"
+	case s.Command != "" && s.URL != "":
+		return "command", "and url are both given; give one of them"
+	case s.URL == "" && len(s.Headers) > 0:
+		return "headers", "are for servers with a url"
+	case s.Command == "" && (len(s.Args) > 0 || len(s.Env) > 0 || len(s.PassEnv) > 0 || s.Dir != ""):
+		return "args", "env, passEnv and dir are for servers with a command"
+	}
+	if s.URL != "" {
+		if text := checkURL(s.URL); text != "" {
+			return "url", text
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		if !variablePattern.MatchString(name) || strings.ContainsRune(s.Env[name], 0) {
+			return "env." + name, "is not a variable: expected a name of letters, digits and '_', and a value without NUL"
+		}
+	}
+	for _, name := range s.PassEnv {
+		if !variablePattern.MatchString(name) {
+			return "passEnv", fmt.Sprintf("has %.80q, which is no name of a variable", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		if text := checkHeader(name, s.Headers[name]); text != "" {
+			return "headers." + name, text
+		}
+	}
+	if text := checkPatterns(s.Allow); text != "" {
+		return "allow", text
+	}
+	return "deny", checkPatterns(s.Deny)
+}
+
+func checkURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "is not an address; expected http://… or https://…"
+	}
+	if u.User != nil {
+		return "has a user name or password in it; use headers instead"
+	}
+	return ""
+}
+
+// ownHeaders are set by the transport.
+var ownHeaders = []string{"Accept", "Content-Type", "Content-Length", "Host", "Connection", "Transfer-Encoding", "Last-Event-Id"}
+
+func checkHeader(name, value string) string {
+	canonical := http.CanonicalHeaderKey(name)
+	switch {
+	case !headerPattern.MatchString(name) || strings.ContainsAny(value, "\r\n\x00"):
+		return "is not a header: its name must be a token and its value one line"
+	case slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "Mcp-"):
+		return "is set by the protocol; remove it"
+	}
+	return ""
+}
+
+func checkPatterns(patterns []string) string {
+	if len(patterns) > maxPatternsPerList {
+		return fmt.Sprintf("has %d patterns; at most %d are read", len(patterns), maxPatternsPerList)
+	}
+	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil {
+			return fmt.Sprintf("has the malformed pattern %.80q", p)
+		}
+	}
+	return ""
+}
+
+// permits reports whether a tool or operation exists for the host.
+func (s *Server) permits(tool string) bool {
+	return (len(s.Allow) == 0 || matchAny(s.Allow, tool)) && !matchAny(s.Deny, tool)
+}
+
+func matchAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return ok && err == nil
+	})
+}
+
+// expand replaces ${NAME} by the host's variable of that name, which must be set.
+func expand(value string) (string, error) {
+	var missing error
+	out := expansion.ReplaceAllStringFunc(value, func(ref string) string {
+		name := ref[2 : len(ref)-1]
+		v, ok := os.LookupEnv(name)
+		if !ok && missing == nil {
+			missing = fmt.Errorf("the host's environment has no variable %.80q", name)
+		}
+		return v
+	})
+	return out, missing
+}
+
+// environment is what the program of a server gets.
+func (s *Server) environment() ([]string, error) {
+	env := []string{} // not nil, which would mean the host's own
+	for _, name := range s.PassEnv {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		v, err := expand(s.Env[name])
+		if err != nil {
+			return nil, fmt.Errorf("env.%s: %w", name, err)
+		}
+		env = append(env, name+"="+v)
+	}
+	return env, nil
+}
+
+// header is what goes with every request to the server.
+func (s *Server) header() (http.Header, error) {
+	h := http.Header{}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		v, err := expand(s.Headers[name])
+		if err != nil {
+			return nil, fmt.Errorf("headers.%s: %w", name, err)
+		}
+		if text := checkHeader(name, v); text != "" {
+			return nil, fmt.Errorf("headers.%s %s", name, text)
+		}
+		h.Set(name, v)
+	}
+	return h, nil
+}

@@ -1,0 +1,226 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// connection is one session with one server, from its beginning to its end.
+type connection struct {
+	server  *Server
+	log     *slog.Logger
+	session *sdk.ClientSession
+	conn    sdk.Connection
+	program *program // nil for servers on the network
+	guard   *guard   // nil for programs
+
+	life   context.Context // calls end with it
+	cancel context.CancelCauseFunc
+	cut    context.CancelFunc // ends every request of a guard
+
+	changed chan struct{} // capacity 1: look at the list again
+	waited  bool          // somebody waits for the end of the session
+	ended   chan struct{} // closed once the session is over
+	err     error         // why; valid after ended
+}
+
+// recording remembers the connection that a transport makes, so that it can be
+// closed when the session is never begun.
+type recording struct {
+	sdk.Transport
+	conn sdk.Connection
+}
+
+// Connect connects the transport.
+func (r *recording) Connect(ctx context.Context) (sdk.Connection, error) {
+	conn, err := r.Transport.Connect(ctx)
+	r.conn = conn
+	return conn, err
+}
+
+// ready is a transport whose connection exists already.
+type ready struct{ conn sdk.Connection }
+
+// Connect returns the connection.
+func (r ready) Connect(context.Context) (sdk.Connection, error) { return r.conn, nil }
+
+// dial begins a session. ctx bounds that alone.
+func (k *keeper) dial(ctx context.Context) (*connection, error) {
+	c := &connection{server: &k.server, log: k.log, changed: make(chan struct{}, 1), ended: make(chan struct{})}
+	c.life, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
+	c.cut = cut
+	ctx, cancel := context.WithTimeout(ctx, k.server.ConnectTimeout)
+	defer cancel()
+	transport, err := c.transport(ctx, wire)
+	if err != nil {
+		c.cancel(err)
+		c.cut()
+		return nil, err
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "quoin", Version: k.options.Version}, &sdk.ClientOptions{
+		Logger:         slog.New(slog.DiscardHandler),
+		Capabilities:   &sdk.ClientCapabilities{},
+		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			c.change()
+		},
+	})
+	c.session, err = client.Connect(ctx, transport, nil)
+	c.conn = transport.conn
+	if err != nil {
+		return nil, errors.Join(c.connectError(ctx, err), c.close(k.options.StopTimeout))
+	}
+	c.waited = true
+	go c.await()
+	return c, nil
+}
+
+// transport makes the way to the server. Requests over a network end with wire.
+func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
+	if c.server.Command != "" {
+		var err error
+		c.program, err = launch(ctx, c.server, newLineLog(c.log, time.Now), c.change)
+		if err != nil {
+			return nil, err
+		}
+		return &recording{Transport: ready{c.program.conn}}, nil
+	}
+	headers, err := c.server.header()
+	if err != nil {
+		return nil, err
+	}
+	client, guard := newClient(wire, headers)
+	c.guard = guard
+	return &recording{Transport: &sdk.StreamableClientTransport{
+		Endpoint:     c.server.URL,
+		HTTPClient:   client,
+		MaxEventSize: maxMessage,
+	}}, nil
+}
+
+// connectError explains a failed beginning.
+func (c *connection) connectError(ctx context.Context, err error) error {
+	if ctx.Err() == nil && c.programEnds() {
+		return c.program.ending()
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("no session within %v: %s", c.server.ConnectTimeout, bounded(err.Error(), maxErrorText))
+	}
+	return errors.New(bounded(err.Error(), maxErrorText))
+}
+
+// endGrace is how long after its output a program may take to end, so that its end
+// explains that of the connection.
+const endGrace = 2 * time.Second
+
+// programEnds waits for the end of a program whose connection has ended.
+func (c *connection) programEnds() bool {
+	if c.program == nil {
+		return false
+	}
+	t := time.NewTimer(endGrace)
+	defer t.Stop()
+	select {
+	case <-c.program.done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// change notes that the list of tools may be another.
+func (c *connection) change() {
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+}
+
+// await waits for the end of the session.
+func (c *connection) await() {
+	err := c.session.Wait()
+	c.cancel(errEnded)
+	if c.programEnds() {
+		err = c.program.ending()
+	}
+	if err == nil {
+		err = errors.New("the server closed the connection")
+	}
+	c.err = errors.New(bounded(err.Error(), maxErrorText))
+	close(c.ended)
+}
+
+// close ends the session, its requests and its program. It takes no longer than
+// the stages of stopping a program, or the farewell to a server on the network.
+func (c *connection) close(grace time.Duration) error {
+	c.cancel(errEnded)
+	farewell := time.AfterFunc(grace, c.cut)
+	defer farewell.Stop()
+	defer c.cut()
+	var errs []error
+	if c.conn != nil {
+		_ = c.conn.Close() // a farewell that fails is of no interest any more
+	}
+	if c.session != nil {
+		_ = c.session.Close() // waits for its goroutines; reports the farewell again
+	}
+	if c.program != nil {
+		errs = append(errs, c.program.stop(grace))
+	}
+	if c.waited {
+		<-c.ended
+	}
+	if c.guard != nil {
+		c.guard.base.CloseIdleConnections()
+	}
+	return errors.Join(errs...)
+}
+
+// call calls a tool or an operation, and returns what the server answered.
+func (c *connection) call(ctx context.Context, t *Tool, input json.RawMessage) (json.RawMessage, *capture, error) {
+	ctx, answer := withCapture(ctx)
+	defer answer.release()
+	res, err := c.send(ctx, t, input)
+	switch {
+	case answer.refusal() != nil:
+		return nil, answer, answer.refusal()
+	case answer.taken() != nil:
+		return answer.taken(), answer, nil
+	case err != nil:
+		return nil, answer, err
+	}
+	raw, err := json.Marshal(res) // from the session's own store of answers
+	return raw, answer, err
+}
+
+func (c *connection) send(ctx context.Context, t *Tool, input json.RawMessage) (any, error) {
+	var in struct {
+		Cursor    string            `json:"cursor"`
+		URI       string            `json:"uri"`
+		Name      string            `json:"name"`
+		Arguments map[string]string `json:"arguments"`
+	}
+	if t.Operation == "" {
+		return c.session.CallTool(ctx, &sdk.CallToolParams{Name: t.Name, Arguments: input})
+	}
+	if err := json.Unmarshal(input, &in); err != nil {
+		return nil, fmt.Errorf("the input of %s: %w", t.Operation, err)
+	}
+	switch t.Operation {
+	case ResourcesList:
+		return c.session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: in.Cursor})
+	case ResourcesRead:
+		return c.session.ReadResource(ctx, &sdk.ReadResourceParams{URI: in.URI})
+	case PromptsList:
+		return c.session.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: in.Cursor})
+	default:
+		return c.session.GetPrompt(ctx, &sdk.GetPromptParams{Name: in.Name, Arguments: in.Arguments})
+	}
+}

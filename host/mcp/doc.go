@@ -1,0 +1,49 @@
+// Package mcp connects a host to upstream MCP servers: programs that speak over
+// their standard streams, and servers on the network that speak streamable HTTP.
+// It is for package host, which puts their tools into the catalog.
+//
+// # Nouns
+//
+// A [Server] says how to reach one upstream server. [Servers] keeps a connection
+// to each. A [Tool] is what a server offers: its tools, and the four operations
+// on its resources and prompts (resources_list, resources_read, prompts_list,
+// prompts_get), which a cell calls like tools. A [Status] says how a server is.
+//
+// # Lifecycle
+//
+// Connect starts one keeper per server and returns at once; Tried tells when each
+// has made its first attempt. A server that is down has no tools. Its keeper tries
+// again, with growing pauses, until Close. When a connection ends, the tools of
+// its server end with it; Options.OnChange is told whenever Tools changes, also
+// when a server announces another list. A program leads a process group of its
+// own, dies with the host, and gets no variable of the host's environment that its
+// Server does not name. Close ends every connection and leaves no process.
+//
+// # Concurrency
+//
+// All methods of Servers are safe for concurrent use. Calls of one server run side
+// by side. OnChange is called from the keepers' goroutines, by one at a time.
+//
+// # Failure
+//
+// Every error of Call is an *[Error] with a [Code]. An answer whose isError is set
+// is an answer and no error. Error.Unknown tells calls that may have taken effect
+// from those that cannot have. After a call that ran out of time the list of tools
+// is asked for; a server that does not answer that either is given up and
+// connected anew.
+//
+// # Trust
+//
+// Servers are hostile. What they send is bounded before it is decoded: messages in
+// bytes, nesting and number of values, lists in pages, tools and bytes, requests of
+// theirs in number, log lines in rate. A tool whose name or schema is unusable is
+// left out, and the others stay. Their hints about reading and repeating count only
+// where the Server says so. They are offered no roots, no sampling and no
+// elicitation. Redirects are not followed, so that headers with credentials reach
+// the configured address and no other. What a tool's description says to a model is
+// beyond what this package can judge.
+//
+// # What it does not do
+//
+// It knows nothing of catalogs, policy and guests: see package host.
+package mcp

@@ -1,0 +1,75 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// Code names a kind of failure of a call. The list is append-only.
+type Code string
+
+// The kinds of failure.
+const (
+	CodeUnavailable   Code = "mcp_unavailable"     // the server is not connected, or is not known
+	CodeClosed        Code = "mcp_closed"          // the connection ended before the answer
+	CodeTimeout       Code = "mcp_timeout"         // no answer within CallTimeout
+	CodeCancelled     Code = "mcp_cancelled"       // the caller gave up
+	CodeRefused       Code = "mcp_error"           // the server answered with a protocol error
+	CodeReplyTooLarge Code = "mcp_reply_too_large" // the answer is larger than an answer may be
+	CodeInvalidReply  Code = "mcp_invalid_reply"   // the answer is not one
+	CodeNeedsInput    Code = "mcp_input_required"  // the server asks a person, which is not supported
+)
+
+// Error is why a call has no answer. Its message is written for the model; what
+// a server said in it is bounded.
+type Error struct {
+	Code    Code
+	Server  string
+	Message string
+	// Unknown is set when the call may have taken effect.
+	Unknown bool
+	Err     error // the cause, if another error was one
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// codeTransport is the code by which the SDK says that a request was not carried.
+const codeTransport = -32005
+
+// maxErrorText is how much of a server's own words an error repeats.
+const maxErrorText = 2000
+
+// explain says why a call that was made has no answer.
+func (k *keeper) explain(ctx context.Context, tool string, answer *capture, err error) *Error {
+	e := &Error{Code: CodeClosed, Server: k.name, Unknown: true, Err: err}
+	var rpc *jsonrpc.Error
+	var refused *Error
+	switch {
+	case errors.As(answer.refusal(), &refused):
+		e.Code, e.Message = refused.Code, fmt.Sprintf("MCP server %s sent a reply to %q that was not accepted: %s", k.name, tool, refused.Message)
+	case errors.Is(context.Cause(ctx), errCallTimeout):
+		e.Code, e.Message = CodeTimeout, fmt.Sprintf("MCP server %s did not answer %q within %v.", k.name, tool, k.server.CallTimeout)
+	case errors.Is(context.Cause(ctx), errEnded):
+		e.Message = fmt.Sprintf("The connection to MCP server %s ended while %q was running.", k.name, tool)
+	case ctx.Err() != nil:
+		e.Code, e.Message = CodeCancelled, fmt.Sprintf("The call of %q of MCP server %s was cancelled.", tool, k.name)
+	case errors.As(err, &rpc) && rpc.Code != codeTransport:
+		e.Code, e.Unknown = CodeRefused, false
+		e.Message = fmt.Sprintf("MCP server %s refused %q: %s (code %d)", k.name, tool, bounded(rpc.Message, maxErrorText), rpc.Code)
+	default:
+		e.Message = fmt.Sprintf("MCP server %s did not answer %q: %s", k.name, tool, bounded(err.Error(), maxErrorText))
+	}
+	return e
+}
+
+var (
+	errCallTimeout = errors.New("the call ran out of time")
+	errEnded       = errors.New("the connection has ended")
+)

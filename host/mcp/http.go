@@ -1,0 +1,258 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// The bounds of what a server on the network may have us hold.
+const (
+	maxRequests   = 256      // open at once
+	maxStream     = 64 << 20 // bytes of one event stream; it is then opened anew
+	maxOtherBody  = 64 << 10 // bytes of answers that are neither JSON nor events
+	maxHeaderSize = 64 << 10
+)
+
+var errRedirect = errors.New("redirects are not followed; configure the address they lead to")
+
+// guard carries the requests of one connection. It adds the configured headers,
+// bounds what comes back before the SDK reads it, and ends with the connection.
+type guard struct {
+	base    *http.Transport
+	headers http.Header
+	life    context.Context
+	open    atomic.Int64
+}
+
+// newClient returns a client for one connection, whose requests end with life.
+func newClient(life context.Context, headers http.Header) (*http.Client, *guard) {
+	base, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		base = &http.Transport{Proxy: http.ProxyFromEnvironment}
+	}
+	base = base.Clone()
+	base.MaxResponseHeaderBytes = maxHeaderSize
+	base.DisableCompression = true
+	g := &guard{base: base, headers: headers, life: life}
+	return &http.Client{
+		Transport:     g,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
+	}, g
+}
+
+// RoundTrip makes one request.
+func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if n := g.open.Add(1); n > maxRequests {
+		g.open.Add(-1)
+		return nil, fmt.Errorf("more than %d requests are open", maxRequests)
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	stop := context.AfterFunc(g.life, func() { cancel(errEnded) })
+	end := sync.OnceFunc(func() { stop(); cancel(nil); g.open.Add(-1) })
+	out := r.Clone(ctx)
+	for name, values := range g.headers {
+		out.Header[name] = values
+	}
+	resp, err := g.base.RoundTrip(out)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	resp.Body = &endingBody{resp.Body, end}
+	if err := g.bound(r, resp); err != nil {
+		return nil, errors.Join(err, resp.Body.Close())
+	}
+	return resp, nil
+}
+
+// bound replaces the body by one that cannot be too much.
+func (g *guard) bound(r *http.Request, resp *http.Response) error {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
+	switch {
+	case err == nil && ok && kind == "text/event-stream":
+		resp.Body = &eventBody{body: resp.Body, left: maxStream, answer: captureOf(r.Context())}
+	case err == nil && ok && kind == "application/json" && r.Method == http.MethodPost:
+		return boundJSON(r, resp)
+	default:
+		resp.Body = &limitedBody{io.LimitReader(resp.Body, maxOtherBody), resp.Body}
+	}
+	return nil
+}
+
+// boundJSON reads one answer. One that is not accepted becomes the failure of its
+// call, so that other calls of the connection go on.
+func boundJSON(r *http.Request, resp *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage+1))
+	if cerr := resp.Body.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	refused := inspect(text)
+	if refused == nil {
+		refused = captureMessage(captureOf(r.Context()), text)
+	}
+	if refused != nil {
+		if answer := captureOf(r.Context()); answer != nil {
+			answer.refuse(refused)
+		}
+		if text, err = failureOf(r, refused); err != nil {
+			return err
+		}
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(text))
+	resp.ContentLength = int64(len(text))
+	return nil
+}
+
+// captureMessage gives the result of an answer to its capture, if there is one.
+func captureMessage(answer *capture, text []byte) error {
+	if answer == nil {
+		return nil
+	}
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Result json.RawMessage `json:"result"`
+	}
+	if json.Unmarshal(text, &m) != nil || m.ID == nil || m.Result == nil {
+		return nil // a failure, a request or nonsense: the SDK tells them apart
+	}
+	return answer.take(m.Result)
+}
+
+// failureOf is the answer to a request whose real answer was refused.
+func failureOf(r *http.Request, refused error) ([]byte, error) {
+	body, err := r.GetBody()
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(body)
+	if err := errors.Join(err, body.Close()); err != nil {
+		return nil, err
+	}
+	m, err := jsonrpc.DecodeMessage(text)
+	if err != nil {
+		return nil, err
+	}
+	call, ok := m.(*jsonrpc.Request)
+	if !ok {
+		return nil, refused
+	}
+	return jsonrpc.EncodeMessage(&jsonrpc.Response{ID: call.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: refused.Error()}})
+}
+
+// endingBody tells when it is closed.
+type endingBody struct {
+	io.ReadCloser
+	end func()
+}
+
+func (b *endingBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.end()
+	return err
+}
+
+// limitedBody reads less than is there.
+type limitedBody struct {
+	io.Reader
+	io.Closer
+}
+
+// eventBody reads a stream of events and gives results in it to the capture of
+// the call that opened the stream. It sees the end of an event before its reader
+// does. It fails when an event or the stream is too large.
+type eventBody struct {
+	body   io.ReadCloser
+	left   int64 // bytes of the stream that may still come
+	answer *capture
+
+	line []byte // of the event, without its end
+	data []byte // of the event
+	size int    // bytes of the event
+}
+
+// Read reads and looks at what it read.
+func (b *eventBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("an event stream of more than %d bytes", maxStream)
+	}
+	n, err := b.body.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	if refused := b.feed(p[:n]); refused != nil {
+		return 0, refused
+	}
+	return n, err
+}
+
+// Close closes the stream.
+func (b *eventBody) Close() error { return b.body.Close() }
+
+// feed takes the next bytes of the stream.
+func (b *eventBody) feed(p []byte) error {
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			end = len(p) - 1
+		}
+		chunk := p[:end+1]
+		p = p[end+1:]
+		if b.size += len(chunk); b.size > maxMessage {
+			return b.refuse(errTooLarge)
+		}
+		b.line = append(b.line, chunk...)
+		if chunk[len(chunk)-1] != '\n' {
+			return nil
+		}
+		if err := b.endLine(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endLine takes one whole line; an empty one ends an event.
+func (b *eventBody) endLine() error {
+	line := bytes.TrimRight(b.line, "\r\n")
+	defer func() { b.line = b.line[:0] }()
+	if len(line) > 0 {
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			if b.data = append(b.data, '\n'); len(b.data) == 1 {
+				b.data = b.data[:0]
+			}
+			b.data = append(b.data, bytes.TrimSpace(data)...)
+		}
+		return nil
+	}
+	data := b.data
+	b.data, b.size, b.line = nil, 0, nil
+	if len(data) == 0 {
+		return nil
+	}
+	if err := inspect(data); err != nil {
+		return b.refuse(err)
+	}
+	if err := captureMessage(b.answer, data); err != nil {
+		return b.refuse(err)
+	}
+	return nil
+}
+
+func (b *eventBody) refuse(err error) error {
+	if b.answer != nil {
+		b.answer.refuse(err)
+	}
+	return err
+}

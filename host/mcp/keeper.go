@@ -1,0 +1,238 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// keeper keeps one server connected. One goroutine connects, lists, waits for the
+// end, and begins again; calls use the connection that is current.
+type keeper struct {
+	name    string
+	server  Server
+	options Options
+	log     *slog.Logger
+	publish func()        // what Tools returns has changed
+	tried   chan struct{} // closed after the first attempt
+
+	mu     sync.Mutex
+	conn   *connection // nil while there is none
+	tools  []Tool
+	byName map[string]*Tool
+	status Status
+}
+
+func newKeeper(s Server, o Options, publish func()) *keeper {
+	return &keeper{
+		name:    s.Name,
+		server:  s.withDefaults(),
+		options: o,
+		log:     o.Logger.With("mcp", s.Name),
+		publish: publish,
+		tried:   make(chan struct{}),
+		status:  Status{Name: s.Name, State: StateConnecting},
+	}
+}
+
+// run keeps the server connected until ctx ends.
+func (k *keeper) run(ctx context.Context) {
+	first := sync.OnceFunc(func() { close(k.tried) })
+	defer first()
+	delay := k.options.FirstDelay
+	for {
+		start := time.Now()
+		err := k.serve(ctx, first)
+		k.down(err)
+		first()
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(start) > k.options.MaxDelay {
+			delay = k.options.FirstDelay
+		}
+		k.log.Warn("an MCP server is not connected", "error", err, "retry", delay)
+		if !pause(ctx, delay) {
+			return
+		}
+		delay = min(2*delay, k.options.MaxDelay)
+	}
+}
+
+// pause waits, and reports false when ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// serve makes one connection and uses it to its end, which the error explains.
+func (k *keeper) serve(ctx context.Context, first func()) (err error) {
+	c, err := k.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		k.down(err) // before the connection ends: no call may begin in between
+		if cerr := c.close(k.options.StopTimeout); cerr != nil {
+			k.log.Warn("closing the connection to an MCP server", "error", cerr)
+		}
+	}()
+	for {
+		if err := k.refresh(ctx, c); err != nil {
+			return err
+		}
+		first()
+		select {
+		case <-c.ended:
+			return c.err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-c.changed:
+		}
+		if !pause(ctx, k.options.RefreshDelay) {
+			return ctx.Err()
+		}
+	}
+}
+
+// refresh lists the tools and makes them those of the server.
+func (k *keeper) refresh(ctx context.Context, c *connection) error {
+	ctx, cancel := context.WithTimeout(ctx, k.server.ConnectTimeout)
+	defer cancel()
+	stop := context.AfterFunc(c.life, cancel)
+	defer stop()
+	tools, err := c.listTools(ctx)
+	if err != nil {
+		select {
+		case <-c.ended:
+			return c.err
+		default:
+		}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fmt.Errorf("no list of tools within %v", k.server.ConnectTimeout)
+		}
+		return err
+	}
+	k.up(c, tools)
+	return nil
+}
+
+// up makes c the connection and tools the tools of the server.
+func (k *keeper) up(c *connection, tools []Tool) {
+	byName := make(map[string]*Tool, len(tools))
+	for i := range tools {
+		byName[tools[i].Name] = &tools[i]
+	}
+	k.mu.Lock()
+	fresh := k.conn != c
+	same := sameTools(k.tools, tools)
+	k.conn = c
+	if !same {
+		k.tools, k.byName = tools, byName
+	}
+	k.status = k.statusOf(c, len(tools))
+	k.mu.Unlock()
+	if fresh {
+		k.log.Info("an MCP server is connected", "tools", len(tools))
+	}
+	if !same {
+		k.publish()
+	}
+}
+
+// down takes the tools away.
+func (k *keeper) down(err error) {
+	k.mu.Lock()
+	had := len(k.tools) > 0
+	k.conn, k.tools, k.byName = nil, nil, nil
+	k.status = Status{Name: k.name, State: StateDown, Error: err}
+	k.mu.Unlock()
+	if had {
+		k.publish()
+	}
+}
+
+// current returns the connection and a tool of it.
+func (k *keeper) current(name string) (*connection, *Tool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.conn == nil || k.conn.life.Err() != nil:
+		return nil, nil, &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s is not connected.", k.name)}
+	case k.byName[name] == nil:
+		return nil, nil, &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s has no tool %q any more.", k.name, bounded(name, 256))}
+	}
+	return k.conn, k.byName[name], nil
+}
+
+// call makes one call over the current connection.
+func (k *keeper) call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
+	c, tool, err := k.current(name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	stop := context.AfterFunc(c.life, func() { end(errEnded) })
+	defer stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, k.server.CallTimeout, errCallTimeout)
+	defer cancel()
+	raw, answer, err := c.call(ctx, tool, input)
+	if err != nil {
+		e := k.explain(ctx, name, answer, err)
+		e.Unknown = e.Unknown && !tool.ReadOnly
+		if e.Code == CodeTimeout {
+			c.change() // a server that does not list its tools either is given up
+		}
+		return nil, e
+	}
+	if err := k.accept(tool, raw); err != nil {
+		return nil, err
+	}
+	return raw, nil
+}
+
+// accept checks that an answer is one.
+func (k *keeper) accept(tool *Tool, raw json.RawMessage) error {
+	var in struct {
+		Content       json.RawMessage `json:"content"`
+		InputRequests json.RawMessage `json:"inputRequests"`
+		ResultType    json.RawMessage `json:"resultType"`
+	}
+	fail := func(code Code, text string) error {
+		return &Error{Code: code, Server: k.name, Unknown: !tool.ReadOnly,
+			Message: fmt.Sprintf("MCP server %s sent a reply to %q that was not accepted: %s", k.name, tool.Name, text)}
+	}
+	if err := json.Unmarshal(raw, &in); err != nil || len(raw) == 0 || raw[0] != '{' {
+		return fail(CodeInvalidReply, "it is not an object.")
+	}
+	if in.InputRequests != nil || string(in.ResultType) == `"input_required"` {
+		return fail(CodeNeedsInput, "it asks a person for input, which is not supported.")
+	}
+	if tool.Operation == "" && in.Content != nil && in.Content[0] != '[' {
+		return fail(CodeInvalidReply, "its content is not a list.")
+	}
+	return nil
+}
+
+// statusOf describes a live connection. The caller holds mu.
+func (k *keeper) statusOf(c *connection, tools int) Status {
+	st := Status{Name: k.name, State: StateConnected, Tools: tools}
+	if r := c.session.InitializeResult(); r != nil {
+		st.Protocol = bounded(r.ProtocolVersion, 64)
+		if r.ServerInfo != nil {
+			st.ServerName, st.ServerVersion = bounded(r.ServerInfo.Name, 256), bounded(r.ServerInfo.Version, 64)
+		}
+	}
+	return st
+}

@@ -1,0 +1,87 @@
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+// How many lines of a program's output reach the log: a burst, then a rate.
+const (
+	lineBurst     = 200
+	linesPerSec   = 20
+	maxLoggedLine = 2 << 10
+)
+
+// lineLog hands lines of a program's output to the log, no faster than its rate.
+type lineLog struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu      sync.Mutex
+	tokens  float64
+	last    time.Time
+	dropped int
+	words   string // the last line of standard error
+}
+
+func newLineLog(l *slog.Logger, now func() time.Time) *lineLog {
+	return &lineLog{log: l, now: now, tokens: lineBurst, last: now()}
+}
+
+// stderr takes a line of standard error, and keeps it to explain a crash.
+func (l *lineLog) stderr(line []byte, _ bool) {
+	text := strings.TrimSpace(bounded(string(line), maxLoggedLine))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if text != "" {
+		l.words = bounded(text, 200)
+	}
+	l.print(text, "stderr")
+}
+
+// stdout takes a line of standard output that is no message.
+func (l *lineLog) stdout(line []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.print(strings.TrimSpace(bounded(string(line), maxLoggedLine)), "stdout")
+}
+
+// print logs a line if there is a token for it. The caller holds mu.
+func (l *lineLog) print(text, stream string) {
+	now := l.now()
+	l.tokens = min(lineBurst, l.tokens+now.Sub(l.last).Seconds()*linesPerSec)
+	l.last = now
+	if l.tokens < 1 {
+		l.dropped++
+		return
+	}
+	l.tokens--
+	l.reportDropped()
+	if text != "" {
+		l.log.Log(context.Background(), slog.LevelInfo, text, "stream", stream)
+	}
+}
+
+func (l *lineLog) reportDropped() {
+	if l.dropped > 0 {
+		l.log.Warn("an MCP server logs too fast; lines were dropped", "lines", l.dropped)
+		l.dropped = 0
+	}
+}
+
+// finish says how many lines at the end were dropped.
+func (l *lineLog) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reportDropped()
+}
+
+// lastWords is the last line of standard error.
+func (l *lineLog) lastWords() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.words
+}

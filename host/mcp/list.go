@@ -1,0 +1,262 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The bounds of one server's list of tools.
+const (
+	maxTools        = 10_000
+	maxPages        = 1000
+	maxListBytes    = 32 << 20
+	maxSchemaBytes  = 256 << 10
+	maxTitle        = 256
+	maxDescription  = 16 << 10
+	maxCursor       = 64 << 10
+	maxListWarnings = 20 // tools that are left out, by name in the log
+)
+
+// errEndless means that a server's list has no end; what came so far is kept.
+var errEndless = errors.New("the list goes on without end")
+
+// listing gathers the tools of one server.
+type listing struct {
+	server  *Server
+	log     *slog.Logger
+	tools   []Tool
+	names   map[string]bool
+	bytes   int
+	refused int
+}
+
+// listTools asks for all tools, page by page, and keeps those that are usable.
+func (c *connection) listTools(ctx context.Context) ([]Tool, error) {
+	l := &listing{server: c.server, log: c.log, names: map[string]bool{}}
+	caps := c.session.InitializeResult().Capabilities
+	if caps == nil {
+		caps = &sdk.ServerCapabilities{}
+	}
+	if caps.Tools != nil {
+		if err := l.pages(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	l.operations(caps)
+	if l.refused > maxListWarnings {
+		l.log.Warn("more tools of an MCP server were left out", "tools", l.refused-maxListWarnings)
+	}
+	return l.tools, nil
+}
+
+// pages reads the list to its end, or to one of its bounds.
+func (l *listing) pages(ctx context.Context, c *connection) error {
+	cursor, seen := "", map[string]bool{}
+	for page := 1; ; page++ {
+		raw, err := c.page(ctx, cursor)
+		if err != nil {
+			return fmt.Errorf("listing tools: %w", err)
+		}
+		next, err := l.page(raw)
+		if err != nil {
+			return fmt.Errorf("listing tools: %w", err)
+		}
+		full := len(l.tools) >= maxTools || l.bytes >= maxListBytes
+		switch {
+		case next == "":
+			return nil
+		case page == maxPages || full || seen[next] || len(next) > maxCursor:
+			l.log.Warn("an MCP server's list of tools was cut", "error", errEndless, "pages", page, "tools", len(l.tools), "bytes", l.bytes)
+			return nil
+		}
+		seen[next] = true
+		cursor = next
+	}
+}
+
+// page asks for one page and returns it as the server sent it.
+func (c *connection) page(ctx context.Context, cursor string) (json.RawMessage, error) {
+	ctx, answer := withCapture(ctx)
+	defer answer.release()
+	res, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+	switch {
+	case answer.refusal() != nil:
+		return nil, answer.refusal()
+	case answer.taken() != nil:
+		return answer.taken(), nil
+	case err != nil:
+		return nil, err
+	}
+	return json.Marshal(res) // from the session's own store of answers
+}
+
+// page takes the tools of one page, and returns where the next one begins.
+func (l *listing) page(raw json.RawMessage) (next string, err error) {
+	var page struct {
+		Tools      []json.RawMessage `json:"tools"`
+		NextCursor string            `json:"nextCursor"`
+	}
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return "", fmt.Errorf("the page is not one: %w", err)
+	}
+	for _, t := range page.Tools {
+		if len(l.tools) >= maxTools || l.bytes >= maxListBytes {
+			return "more", nil
+		}
+		l.add(t)
+	}
+	return page.NextCursor, nil
+}
+
+// offered is a tool as a server declares it. Every field is checked.
+type offered struct {
+	Name         json.RawMessage `json:"name"`
+	Title        json.RawMessage `json:"title"`
+	Description  json.RawMessage `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Annotations  json.RawMessage `json:"annotations"`
+}
+
+// add keeps a tool if it is usable and permitted.
+func (l *listing) add(raw json.RawMessage) {
+	var o offered
+	if json.Unmarshal(raw, &o) != nil {
+		l.leaveOut("", "it is not an object")
+		return
+	}
+	name := textOf(o.Name)
+	switch {
+	case !usableName(name):
+		l.leaveOut(name, "its name must be 1 to 256 printable bytes without spaces around them")
+		return
+	case l.names[name]:
+		l.leaveOut(name, "the server has another tool of that name")
+		return
+	case !l.server.permits(name):
+		return
+	}
+	t := Tool{
+		Server:      l.server.Name,
+		Name:        name,
+		Title:       strings.TrimSpace(bounded(textOf(o.Title), maxTitle)),
+		Description: bounded(textOf(o.Description), maxDescription),
+	}
+	var why string
+	if t.Input, why = inputSchema(o.InputSchema); why != "" {
+		l.leaveOut(name, why)
+		return
+	}
+	t.Output = outputSchema(o.OutputSchema)
+	l.hints(&t, o.Annotations)
+	l.names[name] = true
+	l.bytes += len(raw)
+	l.tools = append(l.tools, t)
+}
+
+// hints takes what the server says of its tool beside its schema.
+func (l *listing) hints(t *Tool, raw json.RawMessage) {
+	var a struct {
+		Title           json.RawMessage `json:"title"`
+		ReadOnlyHint    json.RawMessage `json:"readOnlyHint"`
+		IdempotentHint  json.RawMessage `json:"idempotentHint"`
+		DestructiveHint json.RawMessage `json:"destructiveHint"`
+	}
+	if json.Unmarshal(raw, &a) != nil {
+		return
+	}
+	if t.Title == "" {
+		t.Title = strings.TrimSpace(bounded(textOf(a.Title), maxTitle))
+	}
+	if l.server.TrustHints {
+		t.ReadOnly = string(a.ReadOnlyHint) == "true"
+		t.Idempotent = t.ReadOnly || string(a.IdempotentHint) == "true"
+	}
+}
+
+// operations adds what the server's capabilities allow. A tool that has the name
+// of an operation keeps it.
+func (l *listing) operations(caps *sdk.ServerCapabilities) {
+	for _, op := range operationsOf(l.server.Name, caps.Resources != nil, caps.Prompts != nil) {
+		if l.names[op.Name] {
+			l.log.Warn("an MCP server has a tool with the name of an operation, which is therefore left out", "tool", op.Name)
+			continue
+		}
+		if l.server.permits(op.Name) {
+			l.tools = append(l.tools, op)
+		}
+	}
+}
+
+func (l *listing) leaveOut(name, why string) {
+	if l.refused++; l.refused <= maxListWarnings {
+		l.log.Warn("a tool of an MCP server was left out", "tool", bounded(name, 100), "reason", why)
+	}
+}
+
+// textOf returns the string that raw is, else "".
+func textOf(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+func usableName(name string) bool {
+	if name == "" || len(name) > 256 || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
+		return false
+	}
+	return strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) < 0
+}
+
+// anyObject is the schema of a tool that declares none.
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
+// inputSchema returns the schema of a tool's argument, or why it is unusable. One
+// that is an object but no valid schema is found out when the tool is called.
+func inputSchema(raw json.RawMessage) (schema json.RawMessage, why string) {
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return anyObject, ""
+	case len(raw) > maxSchemaBytes:
+		return nil, fmt.Sprintf("its input schema has %d bytes; the limit is %d", len(raw), maxSchemaBytes)
+	case raw[0] != '{':
+		return nil, "its input schema is not an object"
+	}
+	var kind struct {
+		Type json.RawMessage `json:"type"`
+	}
+	if json.Unmarshal(raw, &kind) != nil || kind.Type != nil && string(kind.Type) != `"object"` {
+		return nil, "its input schema is not that of an object"
+	}
+	return compact(raw), ""
+}
+
+// outputSchema returns the schema of a tool's structured content, if it is one.
+func outputSchema(raw json.RawMessage) json.RawMessage {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || len(raw) > maxSchemaBytes || raw[0] != '{' {
+		return nil
+	}
+	return compact(raw)
+}
+
+// compact returns valid JSON without spaces, in memory of its own.
+func compact(raw json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return bytes.Clone(raw) // cannot happen: it was decoded before
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,136 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/plugins/contain"
+)
+
+// pipeGrace is how long output is still read after a program is gone, for a
+// descendant that left its group and holds the pipes.
+const pipeGrace = 200 * time.Millisecond
+
+// program is the running program of one connection.
+type program struct {
+	process *contain.Process
+	conn    *lineConn
+	log     *lineLog
+	done    chan struct{} // closed when the program is gone and its output is read
+}
+
+var _ sdk.Connection = (*lineConn)(nil)
+
+// launch starts the program of a server. Its output is read from then on.
+func launch(ctx context.Context, s *Server, log *lineLog, changed func()) (*program, error) {
+	env, err := s.environment()
+	if err != nil {
+		return nil, err
+	}
+	path, err := exec.LookPath(s.Command)
+	if err != nil {
+		return nil, err
+	}
+	files := &pipes{}
+	inR, inW := files.open()
+	outR, outW := files.open()
+	errR, errW := files.open()
+	if files.err != nil {
+		return nil, errors.Join(files.err, files.close())
+	}
+	process, err := contain.Start(ctx, &exec.Cmd{
+		Path: path, Args: append([]string{s.Command}, s.Args...), Env: env, Dir: s.Dir,
+		Stdin: inR, Stdout: outW, Stderr: errW,
+	})
+	if err != nil {
+		return nil, errors.Join(err, files.close())
+	}
+	p := &program{process: process, conn: newLineConn(inW, outR, log, changed), log: log, done: make(chan struct{})}
+	err = errors.Join(inR.Close(), outW.Close(), errW.Close())
+	go p.watch(errR)
+	if err != nil {
+		return nil, errors.Join(err, p.stop(0))
+	}
+	return p, nil
+}
+
+// watch logs standard error and waits for the end.
+func (p *program) watch(stderr *os.File) {
+	read := make(chan error, 1)
+	go func() { read <- contain.ReadLines(stderr, p.log.stderr) }()
+	<-p.process.Done()
+	deadline := time.Now().Add(pipeGrace)
+	_ = p.conn.out.SetReadDeadline(deadline) // fails only if it is closed already
+	err := stderr.SetReadDeadline(deadline)
+	if rerr := <-read; !errors.Is(rerr, os.ErrDeadlineExceeded) {
+		err = errors.Join(err, rerr)
+	}
+	if err = errors.Join(err, stderr.Close()); err != nil {
+		p.log.log.Warn("reading what an MCP server writes to standard error", "error", err)
+	}
+	p.log.finish()
+	close(p.done)
+}
+
+// stop ends the program in stages: its input ends, it is told to terminate, it is
+// killed, each a grace apart.
+func (p *program) stop(grace time.Duration) error {
+	err := p.conn.Close()
+	for _, next := range []func(){p.process.Terminate, p.process.Kill} {
+		t := time.NewTimer(grace)
+		select {
+		case <-p.done:
+		case <-t.C:
+			next()
+		}
+		t.Stop()
+	}
+	<-p.done
+	return err
+}
+
+// ending says how the program ended, and its last words.
+func (p *program) ending() error {
+	err := p.process.Outcome()
+	switch words := p.log.lastWords(); {
+	case err == nil && words == "":
+		return errors.New("the program ended")
+	case err == nil:
+		return fmt.Errorf("the program ended; its last words: %s", words)
+	case words == "":
+		return fmt.Errorf("the program ended: %w", err)
+	default:
+		return fmt.Errorf("the program ended: %w; its last words: %s", err, words)
+	}
+}
+
+// pipes opens pipes and remembers the first failure.
+type pipes struct {
+	files []*os.File
+	err   error
+}
+
+func (p *pipes) open() (r, w *os.File) {
+	if p.err != nil {
+		return nil, nil
+	}
+	r, w, p.err = os.Pipe()
+	if p.err == nil {
+		p.files = append(p.files, r, w)
+	}
+	return r, w
+}
+
+func (p *pipes) close() error {
+	var errs []error
+	for _, f := range p.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}

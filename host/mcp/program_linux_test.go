@@ -1,0 +1,230 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }
+
+func TestToolsAndOperationsOfAProgram(t *testing.T) {
+	w := connect(t, Options{Version: "9"}, self(t, "good", "good"))
+	want := []string{"big", "crash", "echo", "environment", "fail", "grow", "links", "spawn", "wait", "resources_list", "resources_read", "prompts_list", "prompts_get"}
+	if got := w.names(); !slices.Equal(got, want) {
+		t.Errorf("tools %q\nwant %q", got, want)
+	}
+	echo := w.Tools()[2]
+	if echo.Title != "Echo!" || echo.ReadOnly || echo.Idempotent || !json.Valid(echo.Input) || echo.Server != "good" {
+		t.Errorf("echo is %+v; its hints are not to be trusted", echo)
+	}
+	if st := w.Status()[0]; st.State != StateConnected || st.ServerName != "good good" || st.ServerVersion != "1.2.3" || st.Tools != len(want) || st.Protocol == "" {
+		t.Errorf("status %+v", st)
+	}
+	for _, c := range []struct{ tool, input, want string }{
+		{"echo", `{"text":"hé"}`, `"structuredContent":{"label":"good","text":"hé"}`},
+		{"fail", `{}`, `"isError":true`},
+		{"links", `{}`, `"memo://one"`},
+		{"links", `{}`, `"blob":"AAH/"`},
+		{"resources_list", `{}`, `"uri":"memo://one"`},
+		{"resources_read", `{"uri":"memo://one"}`, `"text":"the memo"`},
+		{"prompts_list", `{}`, `"name":"brief"`},
+		{"prompts_get", `{"name":"brief","arguments":{"topic":"bees"}}`, `"On bees"`},
+	} {
+		raw, err := w.Call(t.Context(), "good", c.tool, json.RawMessage(c.input))
+		if err != nil || !strings.Contains(string(raw), c.want) {
+			t.Errorf("%s: %s, %v; want %s", c.tool, raw, err, c.want)
+		}
+	}
+	if e := w.refuse(t, t.Context(), "good", "resources_read", `{"uri":"memo://none"}`); e.Code != CodeRefused || e.Unknown {
+		t.Errorf("a resource that is not there: %+v", e)
+	}
+	if e := w.refuse(t, t.Context(), "good", "nope", `{}`); e.Code != CodeUnavailable || e.Unknown {
+		t.Errorf("a tool that is not there: %+v", e)
+	}
+	if e := w.refuse(t, t.Context(), "nobody", "echo", `{}`); e.Code != CodeUnavailable {
+		t.Errorf("a server that is not there: %+v", e)
+	}
+}
+
+func TestTrustedHints(t *testing.T) {
+	s := self(t, "good", "good")
+	s.TrustHints = true
+	w := connect(t, Options{}, s)
+	for _, tool := range w.Tools() {
+		if want := tool.Name == "echo" || tool.Operation != ""; tool.ReadOnly != want || tool.Idempotent != want {
+			t.Errorf("%s: read-only %v, idempotent %v", tool.Name, tool.ReadOnly, tool.Idempotent)
+		}
+	}
+}
+
+func TestAllowAndDeny(t *testing.T) {
+	s := self(t, "good", "good")
+	s.Allow, s.Deny = []string{"e*", "resources_*"}, []string{"env*", "resources_read"}
+	w := connect(t, Options{}, s)
+	if got := w.names(); !slices.Equal(got, []string{"echo", "resources_list"}) {
+		t.Errorf("tools %q", got)
+	}
+	if e := w.refuse(t, t.Context(), "good", "crash", `{}`); e.Code != CodeUnavailable {
+		t.Errorf("a tool that is not allowed: %+v", e)
+	}
+}
+
+// TestTheEnvironmentIsWhatIsConfigured: no variable of the host reaches a program
+// unless it is named.
+func TestTheEnvironmentIsWhatIsConfigured(t *testing.T) {
+	t.Setenv("QUOIN_TEST_SECRET", "s3cret")
+	t.Setenv("QUOIN_TEST_PASSED", "passed")
+	s := self(t, "good", "good")
+	s.PassEnv = []string{"QUOIN_TEST_PASSED", "QUOIN_TEST_UNSET"}
+	s.Env["EXPANDED"] = "<${QUOIN_TEST_SECRET}>"
+	w := connect(t, Options{}, s)
+	out := w.call(t, "good", "environment", `{}`)
+	var env []string
+	for _, v := range out["structuredContent"].(map[string]any)["env"].([]any) {
+		env = append(env, v.(string))
+	}
+	slices.Sort(env)
+	want := []string{"EXPANDED=<s3cret>", "QUOIN_TEST_MCP_LABEL=good", roleKey + "=good", "QUOIN_TEST_PASSED=passed"}
+	if !slices.Equal(env, want) {
+		t.Errorf("environment %q\nwant %q", env, want)
+	}
+}
+
+func TestAMissingVariableIsNamed(t *testing.T) {
+	s := self(t, "good", "good")
+	s.Env["TOKEN"] = "${QUOIN_TEST_NOT_SET}"
+	w := connect(t, Options{FirstDelay: time.Hour}, s)
+	if st := w.Status()[0]; st.State != StateDown || st.Error == nil || !strings.Contains(st.Error.Error(), `env.TOKEN: the host's environment has no variable "QUOIN_TEST_NOT_SET"`) {
+		t.Errorf("status %+v", st)
+	}
+}
+
+func TestAServerThatIsDown(t *testing.T) {
+	missing := Server{Name: "missing", Command: "/nowhere/at/all"}
+	w := connect(t, Options{FirstDelay: time.Hour}, missing, self(t, "good", "good"), self(t, "stillborn", "stillborn"))
+	if !w.has("echo") {
+		t.Error("the server that is there has no tools")
+	}
+	for _, st := range w.Status() {
+		if want := map[string]string{"missing": "no such file", "stillborn": "no licence", "good": ""}[st.Name]; want != "" && (st.State != StateDown || !strings.Contains(st.Error.Error(), want)) {
+			t.Errorf("status %+v", st)
+		}
+	}
+	if e := w.refuse(t, t.Context(), "missing", "t", `{}`); e.Code != CodeUnavailable || e.Unknown {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestKilledInTheMiddleOfACall: the call rejects, the tools go, and they come back
+// with the next process.
+func TestKilledInTheMiddleOfACall(t *testing.T) {
+	w := connect(t, Options{}, self(t, "good", "good"))
+	before := w.call(t, "good", "environment", `{}`)
+	e := w.refuse(t, t.Context(), "good", "crash", `{}`)
+	if e.Code != CodeClosed || !e.Unknown {
+		t.Errorf("%+v", e)
+	}
+	w.until(t, func() bool {
+		_, err := w.Call(t.Context(), "good", "echo", json.RawMessage(`{}`))
+		return err == nil
+	})
+	after := w.call(t, "good", "environment", `{}`)
+	if pid(before) == pid(after) {
+		t.Error("the server is the same process as before")
+	}
+	if !strings.Contains(w.log.String(), "I am crashing") {
+		t.Errorf("the log lacks the last words:\n%s", w.log)
+	}
+}
+
+func pid(result map[string]any) int {
+	return int(result["structuredContent"].(map[string]any)["pid"].(float64))
+}
+
+// TestCancellationReachesTheServer: a caller that gives up returns at once, and
+// the server is told.
+func TestCancellationReachesTheServer(t *testing.T) {
+	w := connect(t, Options{}, self(t, "good", "good"))
+	file := filepath.Join(t.TempDir(), "state")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan *Error)
+	go func() { done <- w.refuse(t, ctx, "good", "wait", `{"text":"`+file+`"}`) }()
+	waitForFile(t, file, "running")
+	cancel()
+	if e := <-done; e.Code != CodeCancelled || !e.Unknown {
+		t.Errorf("%+v", e)
+	}
+	waitForFile(t, file, "cancelled")
+	w.call(t, "good", "echo", `{}`) // the connection is as it was
+}
+
+// waitForFile waits until a process has written a word into a file.
+func waitForFile(t *testing.T, file, word string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		b, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), word) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s has %q, want %q", file, b, word)
+		}
+	}
+}
+
+func TestAChangedListIsTaken(t *testing.T) {
+	w := connect(t, Options{}, self(t, "good", "good"))
+	w.call(t, "good", "grow", `{"text":"novelty"}`)
+	w.until(t, func() bool { return w.has("novelty") })
+	w.call(t, "good", "novelty", `{}`)
+}
+
+// TestNoProcessIsLeft: neither the program nor what it started.
+func TestNoProcessIsLeft(t *testing.T) {
+	w := connect(t, Options{}, self(t, "good", "good"))
+	pids := []int{pid(w.call(t, "good", "environment", `{}`)), pid(w.call(t, "good", "spawn", `{}`))}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pids {
+		waitGone(t, p)
+	}
+}
+
+func TestAStubbornProgramIsKilled(t *testing.T) {
+	w := connect(t, Options{StopTimeout: 10 * time.Millisecond}, self(t, "stubborn", "stubborn"))
+	p := pid(w.call(t, "stubborn", "t", `{}`))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	waitGone(t, p)
+}
+
+func TestCallsEndWithClose(t *testing.T) {
+	w := connect(t, Options{}, self(t, "good", "good"))
+	file := filepath.Join(t.TempDir(), "state")
+	done := make(chan *Error)
+	go func() { done <- w.refuse(t, context.Background(), "good", "wait", `{"text":"`+file+`"}`) }()
+	waitForFile(t, file, "running")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-done; e.Code != CodeClosed || !e.Unknown {
+		t.Errorf("%+v", e)
+	}
+	if e := w.refuse(t, context.Background(), "good", "echo", `{}`); e.Code != CodeUnavailable {
+		t.Errorf("after Close: %+v", e)
+	}
+}

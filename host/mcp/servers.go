@@ -1,0 +1,132 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Servers keeps a connection to each of some servers. It is safe for concurrent
+// use. Whoever made it must Close it.
+type Servers struct {
+	keepers []*keeper // by name
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	publishMu sync.Mutex // one OnChange at a time
+}
+
+// State says whether a server is there.
+type State string
+
+// The states of a server.
+const (
+	StateConnecting State = "connecting" // the first attempt goes on
+	StateConnected  State = "connected"
+	StateDown       State = "down" // it is tried again; Error says why it is down
+)
+
+// Status says how one server is. Its texts are the server's own, bounded.
+type Status struct {
+	Name  string
+	State State
+	Error error // nil unless down
+	Tools int
+	// Protocol is the version agreed on, ServerName and ServerVersion what the
+	// server says of itself.
+	Protocol, ServerName, ServerVersion string
+}
+
+// Connect begins to keep the servers connected and returns at once. It fails,
+// with a *[ConfigError], only for a configuration that can never work.
+func Connect(servers []Server, o Options) (*Servers, error) {
+	if err := Check(servers); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Servers{cancel: cancel}
+	o = o.withDefaults()
+	for _, server := range servers {
+		if !server.Disabled {
+			s.keepers = append(s.keepers, newKeeper(server, o, func() { s.publish(o.OnChange) }))
+		}
+	}
+	slices.SortFunc(s.keepers, func(a, b *keeper) int { return strings.Compare(a.name, b.name) })
+	for _, k := range s.keepers {
+		s.running.Go(func() { k.run(ctx) })
+	}
+	return s, nil
+}
+
+func (s *Servers) publish(onChange func()) {
+	s.publishMu.Lock()
+	defer s.publishMu.Unlock()
+	onChange()
+}
+
+// Tried waits until every server has been tried once, or ctx ends.
+func (s *Servers) Tried(ctx context.Context) error {
+	for _, k := range s.keepers {
+		select {
+		case <-k.tried:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Names returns the names of all servers that are not disabled, in order, also of
+// those that are down.
+func (s *Servers) Names() []string {
+	names := make([]string, len(s.keepers))
+	for i, k := range s.keepers {
+		names[i] = k.name
+	}
+	return names
+}
+
+// Tools returns the tools of the connected servers, by server and in the order in
+// which each lists them; operations come last.
+func (s *Servers) Tools() []Tool {
+	var out []Tool
+	for _, k := range s.keepers {
+		k.mu.Lock()
+		out = append(out, k.tools...)
+		k.mu.Unlock()
+	}
+	return out
+}
+
+// Status describes every server, by name.
+func (s *Servers) Status() []Status {
+	out := make([]Status, len(s.keepers))
+	for i, k := range s.keepers {
+		k.mu.Lock()
+		out[i] = k.status
+		k.mu.Unlock()
+	}
+	return out
+}
+
+// Call calls a tool or an operation of a server with a JSON object, and returns
+// the result as the server sent it: an object of at most 8 MiB. When ctx ends, the
+// server is told, and Call returns at once.
+func (s *Servers) Call(ctx context.Context, server, tool string, input json.RawMessage) (json.RawMessage, error) {
+	i, found := slices.BinarySearchFunc(s.keepers, server, func(k *keeper, name string) int { return strings.Compare(k.name, name) })
+	if !found {
+		return nil, &Error{Code: CodeUnavailable, Server: server, Message: fmt.Sprintf("There is no MCP server %q.", bounded(server, 64))}
+	}
+	return s.keepers[i].call(ctx, tool, input)
+}
+
+// Close ends all connections and calls, and waits for the end of all programs. It
+// is idempotent.
+func (s *Servers) Close() error {
+	s.cancel()
+	s.running.Wait()
+	return nil
+}

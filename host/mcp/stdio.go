@@ -1,0 +1,311 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// maxAsked is how many requests of a server may be without our answer at once.
+const maxAsked = 64
+
+// lineConn is a connection over two pipes, a JSON message per line. Lines that
+// are no messages go to the log. It implements the SDK's Connection.
+type lineConn struct {
+	in      *os.File // what we write to
+	out     *os.File // what we read from
+	reader  *bufio.Reader
+	queue   []jsonrpc.Message // rest of a batch; the reader's own
+	log     *lineLog
+	changed func() // the list of tools has changed
+
+	writing chan struct{} // holds a token while somebody writes
+
+	mu       sync.Mutex
+	captures map[jsonrpc.ID]*capture
+	asked    int // the server's requests without an answer
+	closed   bool
+}
+
+func newLineConn(in, out *os.File, log *lineLog, changed func()) *lineConn {
+	return &lineConn{
+		in: in, out: out, log: log, changed: changed,
+		reader:   bufio.NewReaderSize(out, 64<<10),
+		writing:  make(chan struct{}, 1),
+		captures: map[jsonrpc.ID]*capture{},
+	}
+}
+
+// SessionID is empty: a pipe has one session.
+func (c *lineConn) SessionID() string { return "" }
+
+// Read returns the next message that the SDK needs to know of.
+func (c *lineConn) Read(context.Context) (jsonrpc.Message, error) {
+	for {
+		for len(c.queue) > 0 {
+			m := c.queue[0]
+			c.queue = c.queue[1:]
+			m, err := c.admit(m)
+			if m != nil || err != nil {
+				return m, err
+			}
+		}
+		line, whole, err := c.line()
+		if err != nil {
+			return nil, err
+		}
+		if !whole {
+			m, err := c.oversize(line)
+			if m != nil || err != nil {
+				return m, err
+			}
+			continue
+		}
+		if c.queue = c.decode(line); c.queue == nil {
+			if m := c.nonsense(line); m != nil {
+				return m, nil
+			}
+		}
+	}
+}
+
+// maxPrefix is how much of a line is searched for the call that it answers.
+const maxPrefix = 4 << 10
+
+// line reads one line. Of one that is too long only the beginning is kept, and
+// whole is false.
+func (c *lineConn) line() (line []byte, whole bool, err error) {
+	whole = true
+	for {
+		chunk, err := c.reader.ReadSlice('\n')
+		if whole && len(line)+len(chunk) > maxMessage {
+			line, whole = bytes.Clone(append(line, chunk...)[:maxPrefix]), false
+		}
+		if whole {
+			line = append(line, chunk...)
+		}
+		switch {
+		case err == nil:
+			return line, whole, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		default:
+			return nil, false, err
+		}
+	}
+}
+
+// oversize turns a line that is too long into the failure of the call that it
+// answers, if it says at its beginning which one that is.
+func (c *lineConn) oversize(prefix []byte) (jsonrpc.Message, error) {
+	id, ok := leadingID(prefix)
+	if !ok {
+		return nil, fmt.Errorf("the server sent a message of more than %d bytes", maxMessage)
+	}
+	return c.fail(id, errTooLarge), nil
+}
+
+// leadingID returns the id of a message of which only the beginning is there.
+func leadingID(prefix []byte) (jsonrpc.ID, bool) {
+	dec := json.NewDecoder(bytes.NewReader(prefix))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return jsonrpc.ID{}, false
+	}
+	for {
+		key, err := dec.Token()
+		if err != nil {
+			return jsonrpc.ID{}, false
+		}
+		var value any
+		if err := dec.Decode(&value); err != nil {
+			return jsonrpc.ID{}, false
+		}
+		if key != "id" {
+			continue
+		}
+		id, err := jsonrpc.MakeID(value)
+		return id, err == nil
+	}
+}
+
+// decode returns the messages of one line: one, or those of a batch.
+func (c *lineConn) decode(line []byte) []jsonrpc.Message {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return nil
+	}
+	texts := []json.RawMessage{line}
+	if line[0] == '[' && (json.Unmarshal(line, &texts) != nil || len(texts) > maxAsked) {
+		texts = nil
+	}
+	var out []jsonrpc.Message
+	for _, text := range texts {
+		m, err := jsonrpc.DecodeMessage(text)
+		if err != nil {
+			return nil
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+var errNoMessage = &Error{Code: CodeInvalidReply, Message: "it is not a message of the protocol."}
+
+// nonsense logs a line that is no message, and returns the failure of the call
+// that it means to answer, if it says which one that is.
+func (c *lineConn) nonsense(line []byte) jsonrpc.Message {
+	c.log.stdout(line)
+	prefix := line[:min(len(line), maxPrefix)]
+	if id, ok := leadingID(prefix); ok && bytes.Contains(prefix, []byte(`"jsonrpc"`)) {
+		return c.fail(id, errNoMessage)
+	}
+	return nil
+}
+
+// admit returns a message for the SDK, or nil for one that needs no further
+// attention. A server that asks without end is cut off.
+func (c *lineConn) admit(m jsonrpc.Message) (jsonrpc.Message, error) {
+	switch m := m.(type) {
+	case *jsonrpc.Response:
+		return c.answer(m), nil
+	case *jsonrpc.Request:
+		if m.IsCall() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.asked++; c.asked > maxAsked {
+				return nil, fmt.Errorf("the server has made more than %d requests of its own without waiting for answers", maxAsked)
+			}
+			return m, nil
+		}
+		switch m.Method {
+		case "notifications/tools/list_changed":
+			c.changed()
+		case "notifications/cancelled", "notifications/subscriptions/acknowledged":
+			return m, nil
+		}
+	}
+	return nil, nil
+}
+
+// answer gives a result to the capture of its call. The SDK then need not decode
+// it.
+func (c *lineConn) answer(m *jsonrpc.Response) jsonrpc.Message {
+	c.mu.Lock()
+	capture := c.captures[m.ID]
+	delete(c.captures, m.ID)
+	c.mu.Unlock()
+	if capture == nil {
+		if err := inspect(m.Result); err != nil {
+			return &jsonrpc.Response{ID: m.ID, Error: err}
+		}
+		return m
+	}
+	if m.Error != nil {
+		return m
+	}
+	if err := capture.take(m.Result); err != nil {
+		return &jsonrpc.Response{ID: m.ID, Error: err}
+	}
+	return &jsonrpc.Response{ID: m.ID, Result: json.RawMessage("{}")}
+}
+
+// fail is the answer to a call whose real answer was refused; nil if nobody waits
+// for one.
+func (c *lineConn) fail(id jsonrpc.ID, err error) jsonrpc.Message {
+	c.mu.Lock()
+	capture := c.captures[id]
+	delete(c.captures, id)
+	c.mu.Unlock()
+	if capture != nil {
+		capture.refuse(err)
+	}
+	return &jsonrpc.Response{ID: id, Error: err}
+}
+
+// Write writes one message. If ctx ends in the middle of it, because the server
+// does not read, the connection is broken.
+func (c *lineConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	text, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return fmt.Errorf("encoding a message: %w", err)
+	}
+	c.note(ctx, m)
+	select {
+	case c.writing <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-c.writing }()
+	n, cut, err := c.write(ctx, append(text, '\n'))
+	switch {
+	case !cut || err == nil:
+		return err
+	case n > 0: // a part of a message cannot be taken back
+		return errors.Join(io.ErrClosedPipe, c.Close())
+	}
+	return ctx.Err()
+}
+
+// write writes until it is done or ctx ends; cut says that ctx has ended.
+func (c *lineConn) write(ctx context.Context, text []byte) (n int, cut bool, err error) {
+	fired := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(fired)
+		_ = c.in.SetWriteDeadline(time.Unix(1, 0)) // fails only if the pipe is closed
+	})
+	n, err = c.in.Write(text)
+	if stop() {
+		return n, false, err
+	}
+	<-fired
+	_ = c.in.SetWriteDeadline(time.Time{})
+	return n, true, err
+}
+
+// note keeps account of a message that is about to be written.
+func (c *lineConn) note(ctx context.Context, m jsonrpc.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch m := m.(type) {
+	case *jsonrpc.Response:
+		c.asked--
+	case *jsonrpc.Request:
+		capture := captureOf(ctx)
+		if capture == nil || !m.IsCall() {
+			return
+		}
+		id := m.ID
+		c.captures[id] = capture
+		capture.mu.Lock()
+		capture.drop = func() { c.forget(id, capture) }
+		capture.mu.Unlock()
+	}
+}
+
+func (c *lineConn) forget(id jsonrpc.ID, capture *capture) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.captures[id] == capture {
+		delete(c.captures, id)
+	}
+}
+
+// Close closes both pipes; a Read that waits returns. It may be called again.
+func (c *lineConn) Close() error {
+	c.mu.Lock()
+	closed := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if closed {
+		return nil
+	}
+	return errors.Join(c.in.Close(), c.out.Close())
+}
