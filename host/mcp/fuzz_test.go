@@ -13,7 +13,7 @@ import (
 
 // FuzzPage: whatever a server lists, what is kept has a usable name and schema.
 func FuzzPage(f *testing.F) {
-	f.Add([]byte(oneTool))
+	f.Add([]byte(`{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`))
 	f.Add([]byte(`{"tools":[{"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"a"},7],"nextCursor":"x"}`))
 	f.Fuzz(func(t *testing.T, page []byte) {
 		l := &listing{server: &Server{Name: "s", TrustHints: true}, log: slog.New(slog.DiscardHandler), names: map[string]bool{}}
