@@ -142,5 +142,6 @@ func budget(deadline time.Time) uint64 {
 	if deadline.IsZero() {
 		return 0
 	}
-	return uint64(max((time.Until(deadline) - courtesy).Microseconds(), 1))
+	left := time.Until(deadline)
+	return uint64(max((left - min(courtesy, left/4)).Microseconds(), 1))
 }

@@ -181,11 +181,10 @@ func (r *run) absorb(rep *wire.Report) *failure {
 		return f
 	}
 	if r.output.omitted > 0 && r.settings.OnOutputLimit == OutputFail {
-		extra := int64(0)
 		if rep.Status == wire.StatusDone {
-			extra = int64(len(rep.Value))
+			r.output.addValue(rep.Value)
 		}
-		return r.output.over(extra)
+		return r.output.over()
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ type leg struct {
 	run      *run
 	ctx      context.Context // of this Exec or Wait, and of the run
 	deadline time.Time
+	margin   time.Duration   // of the deadline: what must be left for another turn
 	worker   *guestrt.Worker // nil while the guest rests
 	image    []byte          // of the guest as it is now; nil: not taken since it ran
 	large    bool            // the guest is too large to be parked early
@@ -28,7 +29,10 @@ func (r *run) leg(ctx context.Context, deadline time.Time) *leg {
 }
 
 // until sets the deadline.
-func (l *leg) until(deadline time.Time) { l.deadline, l.run.deadline = deadline, deadline }
+func (l *leg) until(deadline time.Time) {
+	l.deadline, l.run.deadline = deadline, deadline
+	l.margin = min(turnMargin, time.Until(deadline)*3/10)
+}
 
 // errBusy means that no worker came free in time.
 var errBusy = errors.New("every guest worker is busy")
@@ -38,9 +42,10 @@ var errBusy = errors.New("every guest worker is busy")
 // tool this slow takes at most a fiftieth longer, and a faster one pays nothing.
 const restAfter = 25 * time.Millisecond
 
-// turnMargin is the time that must be left for another turn of the guest. With
-// less, a guest that only waits for tools is suspended: a turn that its deadline
-// cuts off, which for the guest comes 50 ms early, would fail it.
+// turnMargin is the time that must be left for another turn of the guest, or
+// three tenths of the leg's if that is less. With less, a guest that only waits
+// for tools is suspended: a turn that its deadline cuts off, which for the guest
+// comes up to 50 ms early, would fail it.
 const turnMargin = 60 * time.Millisecond
 
 // lease takes one of the host's places for workers and a worker for it.
@@ -49,7 +54,7 @@ func (l *leg) lease() error {
 	select {
 	case h.places <- struct{}{}:
 	default:
-		t := time.NewTimer(time.Until(l.deadline) - turnMargin)
+		t := time.NewTimer(time.Until(l.deadline) - l.margin)
 		defer t.Stop()
 		select {
 		case h.places <- struct{}{}:
@@ -155,7 +160,7 @@ func (l *leg) turn() (*wire.Report, error) {
 	if err := l.rise(); err != nil {
 		return nil, err
 	}
-	if time.Until(l.deadline) < turnMargin {
+	if time.Until(l.deadline) < l.margin {
 		return nil, errBusy
 	}
 	l.image = nil
@@ -273,7 +278,7 @@ const (
 // A guest that waits for long is put to rest meanwhile.
 func (l *leg) await() (woke, error) {
 	r := l.run
-	left := time.Until(l.deadline) - turnMargin
+	left := time.Until(l.deadline) - l.margin
 	end := time.NewTimer(left)
 	defer end.Stop()
 	timer, stop := r.guestTimer()

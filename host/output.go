@@ -2,18 +2,18 @@ package host
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // outputBudget collects what one result may carry: the items emitted since the
-// previous result and the value share limit bytes of compact JSON.
+// previous result and the value share limit bytes of compact JSON. What it keeps
+// is a prefix of what was emitted.
 type outputBudget struct {
 	limit   int64
 	used    int64
-	omitted int64 // bytes that did not fit
+	omitted int64 // bytes of items, and of the value, that are not shown
 	items   []Output
 }
 
@@ -48,40 +48,59 @@ func (b *outputBudget) add(items []wire.Output) *failure {
 	return nil
 }
 
+// addItem keeps an item, or what fits of the first that does not.
 func (b *outputBudget) addItem(o Output) {
 	size := itemBytes(o)
-	if b.omitted == 0 && b.used+size <= b.limit {
-		b.used += size
-		b.items = append(b.items, o)
-		return
+	switch {
+	case b.omitted == 0 && b.used+size <= b.limit:
+		b.keep(o)
+	case b.omitted > 0:
+		b.omitted += size
+	case o.Kind == wire.OutputText:
+		inner := o.Value[1 : len(o.Value)-1]
+		n := cut(inner, b.room(), tokenBytes)
+		b.omitted = b.keepText(inner[:n], size, len(inner)-n)
+	default:
+		b.omitted = b.keepJSON(o.Value, size)
 	}
-	if b.omitted == 0 && o.Kind == wire.OutputText {
-		size -= b.addPrefix(o)
-	}
-	b.omitted += size
 }
 
-// addPrefix keeps the part of a text that fits, whole characters only, and
-// returns the bytes it took.
-func (b *outputBudget) addPrefix(o Output) int64 {
-	text := o.Text()
-	room := b.limit - b.used - itemBytes(Output{Kind: wire.OutputText, Value: json.RawMessage(`""`)})
-	for room > 0 && text != "" {
-		text = safePrefix(text, int(room))
-		quoted, err := json.Marshal(text)
-		if err != nil {
-			return 0
-		}
-		part := Output{Kind: wire.OutputText, Value: quoted}
-		if size := itemBytes(part); b.used+size <= b.limit {
-			b.used += size
-			b.items = append(b.items, part)
-			return size
-		}
-		// Escapes made it longer than its bytes: leave some of it out.
-		room -= max(1, room/16)
+// addValue takes the value of a program that fails because it does not fit.
+func (b *outputBudget) addValue(value json.RawMessage) {
+	if b.omitted > 0 {
+		b.omitted += int64(len(value))
+		return
 	}
-	return 0
+	b.omitted = b.keepJSON(value, int64(len(value)))
+}
+
+// keepJSON keeps as much of a JSON text as fits, as a text, and returns how many
+// bytes are not shown, which are whole if none is.
+func (b *outputBudget) keepJSON(value json.RawMessage, whole int64) int64 {
+	n := cut(value, b.room(), quotedBytes)
+	return b.keepText(insideString(value[:n]), whole, len(value)-n)
+}
+
+// keepText keeps a text, given as a JSON string without its quotes, and returns
+// omitted; or, if there is nothing to keep, whole.
+func (b *outputBudget) keepText(inner []byte, whole int64, omitted int) int64 {
+	if len(inner) == 0 {
+		return whole
+	}
+	literal := append(append([]byte{'"'}, inner...), '"')
+	b.keep(Output{Kind: wire.OutputText, Value: literal})
+	return int64(omitted)
+}
+
+func (b *outputBudget) keep(o Output) {
+	b.used += itemBytes(o)
+	b.items = append(b.items, o)
+}
+
+// room is how long a text can be that is still kept, in bytes of a JSON string
+// without its quotes.
+func (b *outputBudget) room() int {
+	return int(b.limit - b.used - itemBytes(Output{Kind: wire.OutputText, Value: json.RawMessage(`""`)}))
 }
 
 // itemBytes is the size of an item in the result.
@@ -93,35 +112,14 @@ func itemBytes(o Output) int64 {
 	return int64(len(`{"type":"json","value":}`) + len(o.Value))
 }
 
+// fits reports whether everything does, the value included.
+func (b *outputBudget) fits(value json.RawMessage) bool {
+	return b.omitted == 0 && b.used+int64(len(value)) <= b.limit
+}
+
 // over is the failure of a run that emitted too much under OutputFail.
-func (b *outputBudget) over(extra int64) *failure {
+func (b *outputBudget) over() *failure {
 	return failf(CodeOutputLimit, "", PhaseGuest,
-		"code mode output limit exceeded: %d bytes beyond the limit of %d were omitted. Return or print less, for example only the fields you need.",
-		b.omitted+extra, b.limit)
-}
-
-// marker stands for what OutputTruncate left out.
-type marker struct {
-	Truncated    bool   `json:"truncated"`
-	OmittedBytes int64  `json:"omittedBytes"`
-	Guidance     string `json:"guidance"`
-	Prefix       string `json:"prefix"`
-}
-
-const truncateGuidance = "Output truncated; run again and return less, for example only the fields you need."
-
-// truncated returns the marker for a value of which nothing else is kept, with
-// as long a prefix of its JSON as fits.
-func (b *outputBudget) truncated(value json.RawMessage) json.RawMessage {
-	total := int64(len(value)) + b.omitted
-	for room := max(0, b.limit-b.used-256); ; room = room * 3 / 4 {
-		prefix := safePrefix(string(value), int(room))
-		m, err := json.Marshal(marker{true, total - int64(len(prefix)), truncateGuidance, prefix})
-		if err != nil {
-			return json.RawMessage(fmt.Sprintf(`{"truncated":true,"omittedBytes":%d}`, total))
-		}
-		if room == 0 || b.used+int64(len(m)) <= b.limit {
-			return m
-		}
-	}
+		"code mode output limit exceeded: %d bytes beyond the limit of %d were omitted; output ends with what fits. Return or print less, for example only the fields you need.",
+		b.omitted, b.limit)
 }

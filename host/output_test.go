@@ -51,21 +51,82 @@ func TestOutputBudget(t *testing.T) {
 	})
 }
 
-func TestTruncatedMarkerFits(t *testing.T) {
+// texts draws JSON texts with characters of every length and every kind of escape.
+func texts(max int) *rapid.Generator[string] {
+	part := rapid.OneOf(
+		rapid.SampledFrom([]string{`a`, `é`, "\u2028", `世`, "\U0001F600", `\n`, `\"`, `\\`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, `\/`, ` `}),
+		rapid.StringMatching(`[a-z]{0,40}`),
+	)
+	return rapid.Custom(func(t *rapid.T) string {
+		return `"` + strings.Join(rapid.SliceOfN(part, 0, max).Draw(t, "parts"), "") + `"`
+	})
+}
+
+// TestPrefixesAreWhole: a text is cut between characters, wherever that is, and
+// nothing that fits is left out.
+func TestPrefixesAreWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(texts(20).Draw(t, "text"))
+		inner := text[1 : len(text)-1]
+		room := rapid.IntRange(0, len(inner)+3).Draw(t, "room")
+		n := cut(inner, room, tokenBytes)
+		var whole, part string
+		if err := json.Unmarshal(text, &whole); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(append(append([]byte{'"'}, inner[:n]...), '"'), &part); err != nil {
+			t.Fatalf("%q cut at %d: %v", inner, n, err)
+		}
+		if n > room || !strings.HasPrefix(whole, part) {
+			t.Fatalf("%d of %q in %d: %q", n, inner, room, part)
+		}
+		if n < len(inner) && room-n >= 2*len(`\u0000`) {
+			t.Fatalf("%d of %q in %d: more would fit", n, inner, room)
+		}
+	})
+}
+
+// TestTruncatedSharesTheBudget: value and output together stay within the limit,
+// say to the byte what is missing, and each keeps what fits of its half.
+func TestTruncatedSharesTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1<<10, 4<<10).Draw(t, "limit")
-		value, err := json.Marshal(rapid.StringN(0, 5000, -1).Draw(t, "value"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := json.RawMessage(texts(100).Draw(t, "value"))
 		b := outputBudget{limit: limit}
-		got := b.truncated(value)
+		var emitted int64
+		for _, s := range rapid.SliceOfN(texts(60), 0, 6).Draw(t, "items") {
+			kind := rapid.SampledFrom([]wire.OutputKind{wire.OutputText, wire.OutputJSON}).Draw(t, "kind")
+			emitted += itemBytes(Output{Kind: kind, Value: json.RawMessage(s)})
+			if f := b.add([]wire.Output{{Kind: kind, JSON: []byte(s)}}); f != nil {
+				t.Fatal(f)
+			}
+		}
+		gotValue, items := b.truncated(value)
+		size := int64(len(gotValue))
+		for _, o := range items {
+			size += itemBytes(o)
+			if !json.Valid(o.Value) {
+				t.Fatalf("item %s", o.Value)
+			}
+		}
+		if size > limit {
+			t.Fatalf("%d bytes under the limit of %d", size, limit)
+		}
+		if emitted+int64(len(value)) <= limit && (string(gotValue) != string(value) || size != emitted+int64(len(value))) {
+			t.Fatalf("all of it fits, and %d bytes of it were kept", size)
+		}
+		if string(gotValue) == string(value) {
+			return
+		}
 		var m marker
-		if err := json.Unmarshal(got, &m); err != nil {
+		if err := json.Unmarshal(gotValue, &m); err != nil {
 			t.Fatal(err)
 		}
-		if int64(len(got)) > limit || !m.Truncated || int(m.OmittedBytes)+len(m.Prefix) != len(value) || !strings.HasPrefix(string(value), m.Prefix) {
-			t.Fatalf("marker of %d bytes under %d: %+v", len(got), limit, m)
+		if !m.Truncated || int(m.OmittedBytes)+len(m.Prefix) != len(value) || !strings.HasPrefix(string(value), m.Prefix) {
+			t.Fatalf("marker %+v of %s", m, value)
+		}
+		if int64(len(value)) <= limit/2 || len(gotValue) < int(limit/2)-markerRoom-2*len(`\u0000\u0000`) {
+			t.Fatalf("%d of %d bytes of value kept under the limit %d", len(m.Prefix), len(value), limit)
 		}
 	})
 }

@@ -32,7 +32,7 @@ func (r *run) waiting() *Result {
 		RunID:            r.id,
 		Reason:           reason,
 		PendingToolCalls: calls,
-		Output:           r.output.items,
+		Output:           r.emitted(),
 		Telemetry:        r.telemetry(),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,7 +88,18 @@ func (h *Host) newRun(s Session, language string, to *reach) (*run, error) {
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, err
 	}
-	return h.makeRun("run_"+hex.EncodeToString(id[:]), s, language, to), nil
+	return h.makeRun(runPrefix+hex.EncodeToString(id[:]), s, language, to), nil
+}
+
+// A run id is runPrefix and 128 random bits in hexadecimal.
+const runPrefix = "run_"
+
+func isRunID(id string) bool {
+	digits, ok := strings.CutPrefix(id, runPrefix)
+	if b, err := hex.DecodeString(digits); !ok || err != nil || len(b) != 16 {
+		return false
+	}
+	return true
 }
 
 func (h *Host) makeRun(id string, s Session, language string, to *reach) *run {
@@ -222,22 +234,17 @@ func (r *run) dropClaimLocked() {
 
 // completed is the result of a run whose program returned.
 func (r *run) completed(value []byte) *Result {
-	res := &Result{Status: StatusCompleted, Value: value}
-	over := r.output.omitted > 0 || r.output.used+int64(len(value)) > r.output.limit
-	if over && r.settings.OnOutputLimit == OutputFail {
-		extra := int64(0)
-		if r.output.used+int64(len(value)) > r.output.limit {
-			extra = int64(len(value))
+	res := &Result{Status: StatusCompleted}
+	if !r.output.fits(value) {
+		if r.settings.OnOutputLimit == OutputFail {
+			r.output.addValue(value)
+			return r.failed(r.output.over())
 		}
-		return r.failed(r.output.over(extra))
-	}
-	if over {
-		res.Value = r.output.truncated(value)
 		r.h.obs.metrics.LimitHit(limitOutput)
 	}
+	res.Value, res.Output = r.output.truncated(value)
 	r.told.value = res.Value
 	r.finish(nil)
-	res.Output = r.output.items
 	res.Telemetry = r.telemetry()
 	return res
 }
@@ -260,9 +267,17 @@ func (r *run) failure(f *failure) *Result {
 		Reason:     f.Reason,
 		Phase:      f.Phase,
 		Dispatched: dispatched,
-		Output:     r.output.items,
+		Output:     r.emitted(),
 		Telemetry:  r.telemetry(),
 	}
+}
+
+// emitted is the output of a result without a value.
+func (r *run) emitted() []Output {
+	if r.settings.OnOutputLimit == OutputTruncate {
+		return r.output.within(r.output.limit)
+	}
+	return r.output.items
 }
 
 // telemetry counts what the run did so far.

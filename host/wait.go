@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -36,8 +37,8 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 	}
 	defer h.callers.leave()
 	runID = strings.TrimSpace(runID)
-	if runID == "" {
-		return h.refused(failf(CodeInvalidInput, ReasonRunUnavailable, PhaseInput, "runId is empty. Give the runId of a result whose status is waiting."))
+	if f := h.checkRunID(s, runID); f != nil {
+		return h.refused(f)
 	}
 	r, rec, f := h.take(ctx, s, runID, deadline)
 	if f != nil {
@@ -50,6 +51,26 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 	defer stop()
 	return r.resume(ctx, rec, deadline)
 }
+
+// checkRunID refuses what cannot be a runId, with a hint at what it may be.
+func (h *Host) checkRunID(s Session, id string) *failure {
+	if id == "" {
+		return failf(CodeInvalidInput, ReasonRunUnavailable, PhaseInput, "runId is empty. Give the runId of a result whose status is waiting.")
+	}
+	if isRunID(id) {
+		return nil
+	}
+	f := ofStore(runstore.ErrNotFound)
+	f.Text += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", safePrefix(id, 64), runPrefix)
+	if tool, err := h.sessionView(s).catalog.Resolve(processTool); err == nil {
+		f.Text += fmt.Sprintf(" To look after a process that a shell tool has started, call %s inside exec.", tool.ID())
+	}
+	return f
+}
+
+// processTool is the usual name of the tool that looks after what a shell tool has
+// started. Models confuse the ids of the two.
+const processTool = "process"
 
 // take makes a suspended run active for the caller. The record is nil when only
 // this process can have changed the run since it was stored.

@@ -99,7 +99,7 @@ return await late`)
 }
 
 func TestWaitRefusals(t *testing.T) {
-	h := start(t, host.Config{})
+	h := start(t, host.Config{Tools: []catalog.Tool{echo("process")}})
 	id := wantWaiting(t, exec(h, `await yield_control(); return 42`), host.ReasonYield)
 	for _, tc := range []struct {
 		name   string
@@ -108,7 +108,9 @@ func TestWaitRefusals(t *testing.T) {
 		reason host.Reason
 		say    string
 	}{
-		{"unknown", me, "run_0123", host.ReasonRunUnavailable, "code mode run is unavailable or expired."},
+		{"unknown", me, "run_00112233445566778899aabbccddeeff", host.ReasonRunUnavailable, "code mode run is unavailable or expired."},
+		{"not a runId", me, "run_0123", host.ReasonRunUnavailable, "code mode run is unavailable or expired. \"run_0123\" is not the id of one"},
+		{"a shell session", me, "brisk-otter", host.ReasonRunUnavailable, "call quoin:core:process inside exec."},
 		{"empty", me, " ", host.ReasonRunUnavailable, "empty"},
 		{"a path", me, "../../etc/passwd", host.ReasonRunUnavailable, "unavailable"},
 		{"other agent", host.Session{AgentID: "x", SessionKey: "key", SessionID: "session", RunID: "turn"}, id, host.ReasonWrongSession, "belongs to a different session."},
