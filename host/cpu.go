@@ -6,11 +6,15 @@ import "time"
 // stopped: a turn's CPU time is known only when it ends.
 const cpuGrace = 100 * time.Millisecond
 
+// cpuShare is how much longer than its CPU budget a turn may take: a machine that
+// does more than one thing gives it a part of a processor.
+const cpuShare = 8
+
 // turnDeadline is when the next turn must end: at the leg's deadline, or when it
-// must have used up the run's CPU budget even at half the processor's time.
+// must have used up the run's CPU budget.
 func (l *leg) turnDeadline() time.Time {
 	left := l.run.cpuLeft()
-	if end := time.Now().Add(2*left + cpuGrace); end.Before(l.deadline) {
+	if end := time.Now().Add(cpuShare*left + cpuGrace); end.Before(l.deadline) {
 		return end
 	}
 	return l.deadline

@@ -174,10 +174,10 @@ func TestExpiry(t *testing.T) {
 	r := exec(h, `tools.slow(); await yield_control(); return 1`)
 	id := wantWaiting(t, r, host.ReasonPendingTools)
 	<-g.ended // expiry cancels the run's calls
-	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
 	if deleted := <-store.ids; deleted != id {
 		t.Errorf("%s was deleted, want %s", deleted, id)
 	}
+	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
 }
 
 // deletions is a store that tells what is deleted.
