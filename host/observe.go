@@ -151,6 +151,9 @@ func WithToolCallID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, toolCallKey{}, safePrefix(id, maxToolCallID))
 }
 
+// ToolCallID returns the id of WithToolCallID, or "".
+func ToolCallID(ctx context.Context) string { return toolCallID(ctx) }
+
 func toolCallID(ctx context.Context) string {
 	id, _ := ctx.Value(toolCallKey{}).(string)
 	return id

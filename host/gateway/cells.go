@@ -12,18 +12,18 @@ import (
 // exec runs a cell. A client that goes away aborts it: nobody else knows of the
 // run, so that nobody could go on with it.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	in, p := s.execInput(w, r)
+	f, p := s.body(w, r)
 	if p != nil {
 		return p
 	}
-	return s.ok(w, s.host.Exec(r.Context(), session, in))
+	in, call := execInput(f), f.text("toolCallId")
+	if p := f.problem(); p != nil {
+		return p
+	}
+	return s.ok(w, s.host.Exec(host.WithToolCallID(r.Context(), call), session, in))
 }
 
-func (s *Server) execInput(w http.ResponseWriter, r *http.Request) (host.ExecInput, *Problem) {
-	f, p := s.body(w, r)
-	if p != nil {
-		return host.ExecInput{}, p
-	}
+func execInput(f *fields) host.ExecInput {
 	in := host.ExecInput{
 		Code:     f.text("code"),
 		Command:  f.text("command"),
@@ -33,7 +33,7 @@ func (s *Server) execInput(w http.ResponseWriter, r *http.Request) (host.ExecInp
 	}
 	f.objects("tools", func(f *fields) { in.Tools = append(in.Tools, clientTool(f)) })
 	f.object("rules", func(f *fields) { in.Rules = policy.Rules{Allow: f.texts("allow"), Deny: f.texts("deny")} })
-	return in, f.problem()
+	return in
 }
 
 // clientTool is a tool of the caller's, who answers its calls between exec and
@@ -63,11 +63,12 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request, session Session) *
 		return p
 	}
 	id, timeout := f.required("runId", "the runId of a waiting result"), f.millis("timeoutMs")
+	call := f.text("toolCallId")
 	if p := f.problem(); p != nil {
 		return p
 	}
 	alone := s.waits.deliver(r.Context(), waiter{session, id}, func(ctx context.Context) *host.Result {
-		return s.host.WaitFor(ctx, session, id, timeout)
+		return s.host.WaitFor(host.WithToolCallID(ctx, call), session, id, timeout)
 	}, func(res *host.Result) bool {
 		return s.writeJSON(w, http.StatusOK, "application/json", res)
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -109,7 +108,7 @@ func TestWaitOfAClientThatGoesAwayIsKept(t *testing.T) {
 	g := newGate()
 	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
 	log := make(lines, 100)
-	c := serve(t, h, gateway.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, nil)
+	c := serve(t, h, gateway.Options{Logger: debugLogger(log)}, nil)
 	id := c.exec(`await yield_control(); text("kept"); return await tools.slow({})`).text("runId")
 	ctx, leave := context.WithCancel(context.Background())
 	r := c.request(ctx, http.MethodPost, "/v1/wait", `{"runId": "`+id+`"}`)

@@ -11,7 +11,7 @@ func Signatures(s *Server) []string {
 	for _, r := range s.routes {
 		query := slices.Clone(r.query)
 		slices.Sort(query)
-		out = append(out, fmt.Sprintf("%s %s open:%v session:%v query:%v", r.method, r.path, r.open, r.session, query))
+		out = append(out, fmt.Sprintf("%s %s open:%v session:%v query:%v", r.method, r.path, r.open, r.session || r.scoped, query))
 	}
 	return out
 }

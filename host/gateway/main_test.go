@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -19,6 +20,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 func TestMain(m *testing.M) {
@@ -90,8 +92,8 @@ func serveOn(t testing.TB, s *gateway.Server, l net.Listener, token string) *cal
 	transport := &http.Transport{}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
-		if err := s.Shutdown(context.Background()); err != nil {
-			t.Errorf("Shutdown: %v", err)
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
 		}
 		if err := <-ended; err != nil {
 			t.Errorf("Serve: %v", err)
@@ -277,4 +279,27 @@ func unserved(t testing.TB) *gateway.Server {
 		t.Fatal(err)
 	}
 	return s
+}
+
+func debugLogger(l lines) *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// openStore opens a store that outlives its host.
+func openStore(t testing.TB, dir string) *runstore.Dir {
+	t.Helper()
+	store, err := runstore.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func idempotent(t catalog.Tool) catalog.Tool {
+	t.Idempotent = true
+	return t
+}
+
+func errorsJoinClose(resp *http.Response) error {
+	return errors.Join(errors.New(resp.Status), resp.Body.Close())
 }

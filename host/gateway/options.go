@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 // Options say whom a Server answers and how long it waits. The zero value
@@ -43,6 +45,9 @@ type Options struct {
 	// KeepResult is how long the result of a wait whose client went away is
 	// kept for its next wait. Defaults to 15 minutes.
 	KeepResult time.Duration
+	// Trajectory is where the trajectories of runs are read from, such as a
+	// *trajectory.Dir. Defaults to none: no run has one.
+	Trajectory Trajectories
 	// Faces are other ways to reach the same host, by the path they are served
 	// under, such as "/mcp". See Face.
 	Faces map[string]Face
@@ -107,3 +112,10 @@ func canonicalHost(h string) string {
 // token and session. It bounds its own bodies and answers; session is the zero
 // Session when the caller has named none and may do so.
 type Face func(w http.ResponseWriter, r *http.Request, session Session)
+
+// Trajectories are recorded runs. Read fails with trajectory.ErrUnknownRun,
+// ErrWrongSession or ErrDamaged.
+type Trajectories interface {
+	Read(s trajectory.Session, runID string) (*trajectory.Run, error)
+	List(s trajectory.Session) ([]trajectory.Summary, error)
+}

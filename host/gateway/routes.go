@@ -15,6 +15,7 @@ type route struct {
 	path    string
 	open    bool     // needs no token: it tells nothing of the host
 	session bool     // acts for a session, which must be named beyond loopback
+	scoped  bool     // acts for a session if one is named, else for all
 	query   []string // parameters it takes
 	places  chan struct{}
 	what    string // is under way in places, in the plural
@@ -35,6 +36,11 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/v1/catalog/{id}", session: true, handle: s.tool},
 		{method: "GET", path: "/v1/namespaces", session: true, handle: s.namespaces},
 		{method: "GET", path: "/v1/plugins", handle: s.plugins},
+		{method: "GET", path: "/v1/runs", session: true, handle: s.runs},
+		{method: "GET", path: "/v1/trajectory", session: true, handle: s.trajectories},
+		{method: "GET", path: "/v1/trajectory/{run}", session: true, handle: s.trajectory},
+		{method: "GET", path: "/v1/events", scoped: true, query: []string{"run"}, places: s.streams, what: "event streams", handle: s.events},
+		{method: "GET", path: "/metrics", handle: s.metrics},
 		{method: "GET", path: "/healthz", open: true, handle: s.health},
 		{method: "GET", path: "/openapi.json", open: true, handle: s.openAPI},
 	}

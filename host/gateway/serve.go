@@ -47,18 +47,41 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown ends the server: it accepts no more, ends streams, and returns once
-// the requests under way have been answered, or when ctx ends.
+// Shutdown ends the server and its host: it accepts no more, has the host park the
+// cells that are running, and returns once their clients have the results and the
+// host has ended. What is left when ctx ends is cut off.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop()
-	s.mu.Lock()
-	server := s.server
-	s.mu.Unlock()
 	defer s.waits.close()
+	ended := make(chan error, 1)
+	go func() { ended <- s.host.Shutdown(ctx) }()
+	server := s.serving()
 	if server == nil {
-		return nil
+		return <-ended
 	}
-	return server.Shutdown(ctx)
+	err := server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, server.Close())
+	}
+	return errors.Join(err, <-ended)
+}
+
+// Close ends the server at once and leaves the host alone. Requests under way are
+// cut off.
+func (s *Server) Close() error {
+	s.stop()
+	defer s.waits.close()
+	if server := s.serving(); server != nil {
+		return server.Close()
+	}
+	return nil
+}
+
+// serving is the http.Server of Serve, if it has been called.
+func (s *Server) serving() *http.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.server
 }
 
 // Exposed reports whether a listener of that address can be reached from other

@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 // cell is the body of an exec request.
@@ -22,6 +23,7 @@ type cell struct {
 	Tools     []tool       `json:"tools,omitempty"`
 	Rules     policy.Rules `json:"rules,omitzero"`
 	TimeoutMS int64        `json:"timeoutMs,omitempty"`
+	CallID    string       `json:"toolCallId,omitempty"`
 }
 
 // tool is a tool of the caller's.
@@ -49,6 +51,7 @@ type answer struct {
 type resumption struct {
 	RunID     string `json:"runId"`
 	TimeoutMS int64  `json:"timeoutMs,omitempty"`
+	CallID    string `json:"toolCallId,omitempty"`
 }
 
 // millis rounds up, so that a short time is not taken for none.
@@ -59,7 +62,7 @@ func millis(d time.Duration) int64 {
 // Exec runs a program, as host.Host.Exec does. Tools of the caller's must be
 // without Invoke, which cannot travel: their calls are answered with Answer.
 func (c *Client) Exec(ctx context.Context, s host.Session, in host.ExecInput) (*host.Result, error) {
-	body := cell{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title, Rules: in.Rules, TimeoutMS: millis(in.Timeout)}
+	body := cell{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title, Rules: in.Rules, TimeoutMS: millis(in.Timeout), CallID: host.ToolCallID(ctx)}
 	for _, t := range in.Tools {
 		if t.Invoke != nil {
 			return nil, errors.New("tool " + t.Name + " has an Invoke, which a server cannot call: leave it out, and use Answer")
@@ -91,7 +94,7 @@ func (c *Client) Wait(ctx context.Context, s host.Session, runID string) (*host.
 // change.
 func (c *Client) WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error) {
 	res := &host.Result{}
-	if err := c.post(ctx, s, "/v1/wait", resumption{runID, millis(timeout)}, res); err != nil {
+	if err := c.post(ctx, s, "/v1/wait", resumption{runID, millis(timeout), host.ToolCallID(ctx)}, res); err != nil {
 		return nil, err
 	}
 	return res, nil
@@ -134,6 +137,33 @@ func (c *Client) Plugins(ctx context.Context) ([]gateway.Plugin, error) {
 	var list gateway.PluginList
 	err := c.get(ctx, host.Session{}, "/v1/plugins", &list)
 	return list.Plugins, err
+}
+
+// Runs lists the runs of a session that have not ended, oldest first.
+func (c *Client) Runs(ctx context.Context, s host.Session) ([]host.RunInfo, error) {
+	var list gateway.RunList
+	err := c.get(ctx, s, "/v1/runs", &list)
+	return list.Runs, err
+}
+
+// Trajectory returns what a run of the session did.
+func (c *Client) Trajectory(ctx context.Context, s host.Session, runID string) (*trajectory.Run, error) {
+	var t gateway.Trajectory
+	if err := c.get(ctx, s, "/v1/trajectory/"+url.PathEscape(runID), &t); err != nil {
+		return nil, err
+	}
+	run := &trajectory.Run{ID: t.RunID, Session: t.Session, Events: t.Events}
+	if t.Torn != "" {
+		run.Torn = errors.New(t.Torn)
+	}
+	return run, nil
+}
+
+// Trajectories returns what the newest runs of the session came to.
+func (c *Client) Trajectories(ctx context.Context, s host.Session) ([]trajectory.Summary, error) {
+	var list gateway.TrajectoryList
+	err := c.get(ctx, s, "/v1/trajectory", &list)
+	return list.Runs, err
 }
 
 // Health fails unless the server takes requests.

@@ -1,0 +1,292 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/trajectory"
+)
+
+func TestRuns(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
+	c.get("/v1/runs").wants(200, "runs", "[]")
+	id := c.exec(`await yield_control(); return 1`).text("runId")
+	var list gateway.RunList
+	if err := json.Unmarshal(c.get("/v1/runs").wants(200).body, &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Runs) != 1 || list.Runs[0].ID != id || list.Runs[0].Status != host.RunWaiting || list.Runs[0].Reason != host.ReasonYield || len(list.Runs[0].PendingToolCalls) != 1 {
+		t.Errorf("%+v", list)
+	}
+	other := me
+	other.SessionID = "other"
+	c.as(other).get("/v1/runs").wants(200, "runs", "[]")
+	c.wait(id).wants(200, "value", "1")
+	c.get("/v1/runs").wants(200, "runs", "[]")
+}
+
+func TestTrajectory(t *testing.T) {
+	dir, err := trajectory.OpenDir(t.TempDir(), trajectory.DirOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dir.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	g := newGate()
+	close(g.open)
+	h := newHost(t, host.Config{Trajectory: dir, Tools: []catalog.Tool{g.tool("quick")}})
+	c := serve(t, h, gateway.Options{Trajectory: dir}, nil)
+	id := c.post("/v1/exec", `{"code": "await yield_control(); return tools.quick({})", "toolCallId": "call_1"}`).text("runId")
+	c.post("/v1/wait", `{"runId": "`+id+`", "toolCallId": "call_2"}`).wants(200, "value", `"through"`)
+	var got gateway.Trajectory
+	if err := json.Unmarshal(c.get("/v1/trajectory/"+id).wants(200, "runId", `"`+id+`"`).body, &got); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []trajectory.Kind
+	for _, e := range got.Events {
+		kinds = append(kinds, e.Kind)
+		if e.Kind == trajectory.CallEnded && (e.ParentCallID != "call_1" || e.ToolID != "quoin:core:quick") {
+			t.Errorf("%+v", e)
+		}
+		if e.Kind == trajectory.RunResumed && e.CallID != "call_2" {
+			t.Errorf("%+v", e)
+		}
+	}
+	if kinds[0] != trajectory.RunStarted || kinds[len(kinds)-1] != trajectory.RunEnded || !slices.Contains(kinds, trajectory.CallEnded) {
+		t.Errorf("%v", kinds)
+	}
+	var list gateway.TrajectoryList
+	if err := json.Unmarshal(c.get("/v1/trajectory").wants(200).body, &list); err != nil || len(list.Runs) != 1 || list.Runs[0].Calls != 1 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	other := me
+	other.SessionID = "other"
+	c.as(other).get("/v1/trajectory").wants(200, "runs", "[]")
+	c.as(other).get("/v1/trajectory/"+id).problem(404, gateway.ProblemNotFound)
+	for _, run := range []string{"run_0", "..%2Fx", "%00"} {
+		if a := c.get("/v1/trajectory/" + run); a.status != 404 && a.status != 500 {
+			t.Errorf("%s: %d", run, a.status)
+		}
+	}
+	none := serve(t, h, gateway.Options{}, nil)
+	none.get("/v1/trajectory").wants(200, "runs", "[]")
+	none.get("/v1/trajectory/"+id).problem(404, gateway.ProblemNotFound)
+}
+
+func TestMetrics(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{Token: secret}, nil)
+	c.exec(`return 1`).wants(200)
+	a := c.get("/metrics").wants(200)
+	if !strings.Contains(string(a.body), "quoin_") {
+		t.Errorf("%s", a.body)
+	}
+	c.token = ""
+	c.get("/metrics").problem(401, gateway.ProblemUnauthorized)
+}
+
+// reader reads one event stream.
+type reader struct {
+	t     *testing.T
+	lines *bufio.Scanner
+}
+
+// stream opens a stream and returns once it is open.
+func (c *caller) stream(ctx context.Context, t *testing.T, query string) *reader {
+	t.Helper()
+	resp, err := c.client.Do(c.request(ctx, http.MethodGet, "/v1/events"+query, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("%s %s", resp.Status, resp.Header.Get("Content-Type"))
+	}
+	r := &reader{t, bufio.NewScanner(resp.Body)}
+	r.lines.Buffer(nil, 1<<20)
+	if !r.lines.Scan() || !strings.HasPrefix(r.lines.Text(), ":") {
+		t.Fatalf("it begins with %q", r.lines.Text())
+	}
+	return r
+}
+
+// next returns the next event, or false at the end of the stream.
+func (r *reader) next() (e trajectory.Event, more bool) {
+	r.t.Helper()
+	for r.lines.Scan() {
+		data, ok := strings.CutPrefix(r.lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		d, err := loaded()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if err := d.valid(json.RawMessage(`{"$ref": "#/components/schemas/Event"}`), []byte(data)); err != nil {
+			r.t.Errorf("%v\n%s", err, data)
+		}
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
+			r.t.Fatal(err)
+		}
+		return e, true
+	}
+	return e, false
+}
+
+func TestEvents(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{MaxStreams: 3}, nil)
+	other := host.Session{SessionID: "other"}
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	mine, all := c.stream(ctx, t, ""), c.as(host.Session{}).stream(ctx, t, "")
+	id := c.as(other).exec(`await yield_control()`).text("runId")
+	one := c.as(other).stream(ctx, t, "?run="+id)
+	c.as(other).get("/v1/events").problem(503, gateway.ProblemBusy)
+	c.exec(`return 1`).wants(200)
+	c.as(other).wait(id).wants(200)
+
+	for range 2 {
+		if e, _ := mine.next(); e.Session.SessionID != "session" {
+			t.Errorf("mine: %+v", e)
+		}
+	}
+	var seen []string
+	for range 6 {
+		e, _ := all.next()
+		seen = append(seen, e.Session.SessionID+" "+string(e.Kind))
+	}
+	want := []string{"other run_started", "other run_suspended", "session run_started", "session run_ended", "other run_resumed", "other run_ended"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("all: %v, want %v", seen, want)
+	}
+	for _, kind := range []trajectory.Kind{trajectory.RunResumed, trajectory.RunEnded} {
+		if e, _ := one.next(); e.Kind != kind || e.RunID != id {
+			t.Errorf("one: %+v, want %s", e, kind)
+		}
+	}
+	c.get("/v1/events?runs=1").problem(400, gateway.ProblemInvalidRequest)
+	r := c.request(context.Background(), http.MethodHead, "/v1/events", "")
+	end()
+	for {
+		resp, err := c.client.Do(r) // once a place is free
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode == 200 {
+			break
+		}
+	}
+}
+
+// TestAStreamNobodyReadsIsCut opens a stream and never reads it; that the server
+// hangs up is what ends the test.
+func TestAStreamNobodyReadsIsCut(t *testing.T) {
+	log := make(lines, 1000)
+	h := newHost(t, host.Config{})
+	c := serve(t, h, gateway.Options{WriteTimeout: 50 * time.Millisecond, MaxStreams: 1, Logger: debugLogger(log)}, nil)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(c.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write([]byte("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	cut := make(chan struct{})
+	go func() {
+		defer close(cut)
+		log.await("an event stream ended")
+	}()
+	for {
+		select {
+		case <-cut:
+			c.exec(`return 1`).wants(200, "value", "1") // nothing else has suffered
+			return
+		default:
+			c.exec(`return 1`).wants(200)
+		}
+	}
+}
+
+// TestShutdown parks a cell that waits for a tool: its client gets a waiting
+// result, and another server goes on with it.
+func TestShutdown(t *testing.T) {
+	dir := t.TempDir()
+	g := newGate()
+	h := newHost(t, host.Config{Store: openStore(t, dir), Settings: host.Settings{Timeout: time.Minute}, DrainTimeout: time.Millisecond, Tools: []catalog.Tool{idempotent(g.tool("slow"))}})
+	s, err := gateway.New(h, gateway.Options{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := serveOn(t, s, nil, "")
+	events := c.stream(context.Background(), t, "")
+	first := make(chan *answer, 1)
+	go func() { first <- c.exec(`return await tools.slow({})`) }()
+	<-g.entered
+	ended := make(chan error, 1)
+	go func() { ended <- s.Shutdown(context.Background()) }()
+	id := (<-first).wants(200, "status", `"waiting"`, "reason", `"pending_tools"`).text("runId")
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	var last trajectory.Event
+	for e, more := events.next(); more; e, more = events.next() {
+		last = e
+	}
+	if last.Kind != trajectory.RunSuspended && last.Kind != trajectory.CallEnded {
+		t.Errorf("the stream ended with %+v", last)
+	}
+	if resp, err := http.Get(c.base + "/healthz"); err == nil {
+		t.Errorf("after Shutdown: %s", errorsJoinClose(resp))
+	}
+
+	g2 := newGate()
+	close(g2.open)
+	again := serve(t, newHost(t, host.Config{Store: openStore(t, dir), Tools: []catalog.Tool{idempotent(g2.tool("slow"))}}), gateway.Options{}, nil)
+	again.wait(id).wants(200, "value", `"through"`)
+}
+
+// TestShutdownIsBounded cuts off what does not end.
+func TestShutdownIsBounded(t *testing.T) {
+	g := newGate()
+	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
+	s, err := gateway.New(h, gateway.Options{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := serveOn(t, s, nil, "")
+	first := make(chan *answer, 1)
+	go func() {
+		resp, err := c.client.Do(c.request(context.Background(), http.MethodPost, "/v1/exec", `{"code": "return await tools.slow({})"}`))
+		if err == nil {
+			resp.Body.Close()
+		}
+		first <- nil
+	}()
+	<-g.entered
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Shutdown(ctx); err == nil {
+		t.Error("it ended in time")
+	}
+	<-first
+	<-g.ended
+}
