@@ -15,6 +15,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/debuglog"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -22,6 +23,7 @@ import (
 type options struct {
 	plugins, config, state, session string
 	set                             []string // of --set
+	bodies                          bool     // trajectories hold inputs and outputs
 	remote                          remote
 }
 
@@ -38,7 +40,8 @@ func (o *options) bindHost(cmd *cobra.Command, cells bool) {
 	f.StringVar(&o.plugins, "plugins", "", "directory of plugins (default: ./plugins.d, else plugins beside the executable)")
 	o.bindConfig(cmd)
 	if cells {
-		f.StringVar(&o.state, "state", "", "directory of suspended runs and plugin data (default: in the user's state home)")
+		f.StringVar(&o.state, "state", "", "directory of suspended runs, trajectories and plugin data (default: in the user's state home)")
+		f.BoolVar(&o.bodies, "record-bodies", false, "record inputs and outputs in the trajectory, redacted and capped")
 	}
 }
 
@@ -60,7 +63,7 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 		}
 		return printResult(cmd.OutOrStdout(), res)
 	}
-	h, err := o.open(cmd.Context(), cmd.ErrOrStderr())
+	h, rec, err := o.open(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
 		var usage usageError
 		if errors.As(err, &usage) {
@@ -70,11 +73,11 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 	}
 	res, err := cell(cmd.Context(), inProcess{h}, o.asker())
 	if err != nil {
-		return errors.Join(err, h.Close())
+		return errors.Join(err, h.Close(), rec.close())
 	}
 	outcome := printResult(cmd.OutOrStdout(), res)
 	// The result is out; what is left is to let calls in flight reach the store.
-	if err := h.Close(); err != nil {
+	if err := errors.Join(h.Close(), rec.close()); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "quoin: closing: %v\n", err)
 	}
 	return outcome
@@ -97,11 +100,11 @@ func failedStart(err error) *host.Result {
 	return res
 }
 
-// open makes the host that the flags ask for.
-func (o *options) open(ctx context.Context, stderr io.Writer) (*host.Host, error) {
+// open makes the host that the flags ask for, and what records its runs.
+func (o *options) open(ctx context.Context, stderr io.Writer) (*host.Host, *recorders, error) {
 	f, err := o.load()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cfg := o.hostConfig(f, newLogger(stderr))
 	if !f.Given("tools.codeMode.isolation") {
@@ -112,9 +115,17 @@ func (o *options) open(ctx context.Context, stderr io.Writer) (*host.Host, error
 		cfg.PreparedWorkers = 1
 	}
 	if err := o.keep(f, &cfg); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return host.New(ctx, cfg)
+	rec, err := o.record(ctx, f, &cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := host.New(ctx, cfg)
+	if err != nil {
+		return nil, nil, errors.Join(err, rec.close())
+	}
+	return h, rec, nil
 }
 
 // keep adds where the plugins are and what outlives the process.
@@ -150,11 +161,15 @@ func (o *options) hostConfig(f *host.File, log *slog.Logger) host.Config {
 }
 
 // newLogger writes what operators should know to stderr. QUOIN_LOG_LEVEL sets
-// the level: debug, info, warn (the default) or error.
+// the level: debug, info, warn (the default) or error. What QUOIN_DEBUG_* ask for is
+// written at the level info.
 func newLogger(stderr io.Writer) *slog.Logger { return newLoggerAt(stderr, slog.LevelWarn) }
 
 // newLoggerAt is newLogger with another default.
 func newLoggerAt(stderr io.Writer, otherwise slog.Level) *slog.Logger {
+	if debuglog.Wanted(os.Getenv) {
+		otherwise = min(otherwise, slog.LevelInfo)
+	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(os.Getenv("QUOIN_LOG_LEVEL"))); err != nil {
 		level = otherwise

@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 			"guest":   cmdGuest,
 			"serve":   cmdServe,
 			"halt":    cmdHalt,
+			"tear":    cmdTear,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"))
@@ -115,4 +116,16 @@ func cmdPlugins(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args[1:] {
 		ts.Check(hosttest.Install(ts.MkAbs(args[0]), name))
 	}
+}
+
+// cmdTear cuts bytes off the end of a file: tear FILE BYTES
+func cmdTear(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: tear FILE BYTES")
+	}
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	st, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), st.Size()-n))
 }

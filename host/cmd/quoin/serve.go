@@ -70,6 +70,16 @@ func (v *serving) run(cmd *cobra.Command) error {
 	if err := v.keep(f, &cfg); err != nil {
 		return err
 	}
+	rec, err := v.record(soon, f, &cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(v.serve(soon, now, cmd, f, cfg), rec.close())
+}
+
+// serve runs the host of cfg and its server until soon has ended.
+func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.File, cfg host.Config) error {
+	log := cfg.Logger
 	token, err := readToken(cmp.Or(v.tokenFile, f.Server.TokenFile))
 	if err != nil {
 		return usageError{err}
@@ -125,23 +135,27 @@ func shutdown(ctx context.Context, log *slog.Logger, s *gateway.Server, h *host.
 	}
 }
 
-// announce tells scripts where the server is.
+// announce tells scripts where the server is. Whoever reads the line finds the file.
 func (v *serving) announce(stdout io.Writer, addr net.Addr) error {
 	url := "http://" + addr.String()
-	if _, err := fmt.Fprintln(stdout, "listening on "+url); err != nil {
-		return err
+	if v.addressFile != "" {
+		if err := writeAddress(v.addressFile, url); err != nil {
+			return err
+		}
 	}
-	if v.addressFile == "" {
-		return nil
-	}
-	// Whoever finds the file finds all of it.
-	f, err := os.CreateTemp(filepath.Dir(v.addressFile), ".address-")
+	_, err := fmt.Fprintln(stdout, "listening on "+url)
+	return err
+}
+
+// writeAddress writes a file so that whoever finds it finds all of it.
+func writeAddress(name, url string) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".address-")
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(f, url)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), v.addressFile)
+		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))

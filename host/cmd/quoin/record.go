@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/redact"
+	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/host/trajectory/tracing"
+)
+
+// exportTimeout bounds how long a command that has printed its result waits for a
+// collector of traces.
+const exportTimeout = 5 * time.Second
+
+// recorders take what a host tells of its runs.
+type recorders struct {
+	dir    *trajectory.Dir
+	traces *tracing.Provider
+}
+
+// record opens the directory of trajectories, and traces if the environment asks for
+// them, and puts both into cfg.
+func (o *options) record(ctx context.Context, f *host.File, cfg *host.Config) (*recorders, error) {
+	state, err := o.stateDir(f)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := trajectory.OpenDir(trajectoryDir(state), trajectory.DirOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	traces, err := tracing.FromEnvironment(ctx, tracing.Options{Version: host.Version, Logger: cfg.Logger})
+	if err != nil {
+		return nil, usageError{errors.Join(err, dir.Close())}
+	}
+	cfg.Trajectory, cfg.TracerProvider = dir, traces.TracerProvider()
+	if o.bodies {
+		cfg.TrajectoryBodies = &redact.Redactor{}
+	}
+	return &recorders{dir, traces}, nil
+}
+
+// close is for when the host has closed.
+func (r *recorders) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), exportTimeout)
+	defer cancel()
+	return errors.Join(r.traces.Shutdown(ctx), r.dir.Close())
+}

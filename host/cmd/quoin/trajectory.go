@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host/trajectory"
+)
+
+// newestRun stands for the run of the session that began last.
+const newestRun = "last"
+
+func newTrajectory() *cobra.Command {
+	var o options
+	var asJSON bool
+	var transcript string
+	cmd := &cobra.Command{
+		Use:   "trajectory [RUN]",
+		Short: "Show what a run did, call by call",
+		Long: `Show the nested calls of a run as a tree with timings, under the exec or wait in
+which they began. RUN is the id of a run or "last"; without it the newest runs of
+the session are listed. exec and wait record every run in the state directory,
+without inputs and outputs unless they were told to (--record-bodies).
+
+Only the session of a run can look at it. A file that a crash has torn is shown up
+to there. Exit status: 0 shown, 1 there is nothing to show, 2 usage.`,
+		Example: `  quoin trajectory
+  quoin trajectory last
+  quoin trajectory run_0123456789abcdef0123456789abcdef --json
+  quoin trajectory last --transcript anthropic --session alice`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			shape := trajectory.Shape(transcript)
+			switch {
+			case asJSON && transcript != "":
+				return usagef("both --json and --transcript are given: choose one")
+			case transcript != "" && len(args) == 0:
+				return usagef("--transcript needs a run: give its id, or last")
+			case transcript != "" && shape != trajectory.ShapeOpenAI && shape != trajectory.ShapeAnthropic:
+				return usagef("--transcript is %q, expected %s or %s", transcript, trajectory.ShapeOpenAI, trajectory.ShapeAnthropic)
+			}
+			d, err := o.trajectories()
+			if err != nil {
+				return err
+			}
+			s := trajectory.Session{SessionID: o.session}
+			if len(args) == 0 {
+				return listRuns(cmd.OutOrStdout(), d, s, asJSON)
+			}
+			r, err := readRun(d, s, args[0])
+			if err != nil {
+				return err
+			}
+			return showRun(cmd, r, shape, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	o.bindConfig(cmd)
+	f.StringVar(&o.state, "state", "", "directory of suspended runs and plugin data (default: in the user's state home)")
+	f.StringVar(&o.session, "session", "cli", "session the run belongs to")
+	f.BoolVar(&asJSON, "json", false, "print JSON: the events of the run, or the list of runs")
+	f.StringVar(&transcript, "transcript", "", "print the run as messages of a conversation: openai or anthropic")
+	return cmd
+}
+
+// trajectories opens the directory of trajectories, and makes none.
+func (o *options) trajectories() (*trajectory.Dir, error) {
+	f, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	state, err := o.stateDir(f)
+	if err != nil {
+		return nil, err
+	}
+	dir := trajectoryDir(state)
+	if _, err := os.Stat(dir); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("no runs are recorded in %s: run one with quoin exec, or name another state directory with --state", dir)
+		}
+		return nil, err
+	}
+	return trajectory.OpenDir(dir, trajectory.DirOptions{})
+}
+
+func trajectoryDir(state string) string { return filepath.Join(state, "trajectory") }
+
+// readRun reads a run by its id, or the newest of the session.
+func readRun(d *trajectory.Dir, s trajectory.Session, id string) (*trajectory.Run, error) {
+	if id == newestRun {
+		list, err := d.List(s)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			return nil, fmt.Errorf("session %q has no recorded run", s.SessionID)
+		}
+		id = list[0].RunID
+	}
+	r, err := d.Read(s, id)
+	if errors.Is(err, trajectory.ErrWrongSession) {
+		return nil, fmt.Errorf("%w: name it with --session", err)
+	}
+	return r, err
+}
+
+// showRun prints a run. What is wrong with its file is said on standard error.
+func showRun(cmd *cobra.Command, r *trajectory.Run, shape trajectory.Shape, asJSON bool) error {
+	out := cmd.OutOrStdout()
+	if shape == "" && !asJSON {
+		return r.WriteTree(out)
+	}
+	if r.Torn != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "quoin: %v; what comes after it is not shown\n", r.Torn)
+	}
+	if asJSON {
+		return printJSON(out, r.Events)
+	}
+	messages, err := r.Transcript(shape)
+	if err != nil {
+		return err
+	}
+	return printJSON(out, messages)
+}
+
+func listRuns(w io.Writer, d *trajectory.Dir, s trajectory.Session, asJSON bool) error {
+	list, err := d.List(s)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		if list == nil {
+			list = []trajectory.Summary{}
+		}
+		return printJSON(w, list)
+	}
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "RUN\tSTARTED\tTOOK\tSTATUS\tCALLS\tFAILED")
+	for _, r := range list {
+		status := r.Status
+		if r.Code != "" {
+			status += " (" + firstLine(r.Code) + ")"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\n", r.RunID, r.Start.UTC().Format(time.RFC3339), r.Duration.Round(10*time.Microsecond), status, r.Calls, r.Failed)
+	}
+	return tw.Flush()
+}
