@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/quoinhq/quoin/host/catalog"
 )
 
 // The virtual files behind the global API: one index, and one file for each
@@ -26,6 +28,8 @@ type declaration struct {
 	// render makes the text, UTF-8 that passes the TypeScript compiler. It is
 	// called at most once, when somebody first reads the file or lists files.
 	render func() []byte
+	// tool is the tool whose schemas a reader of the file knows, if any.
+	tool *catalog.Tool
 }
 
 // declarations are the files of one view, safe for concurrent use. Nothing is
@@ -52,20 +56,21 @@ func byPath(list []declaration) map[string]*declaration {
 	return files
 }
 
-// file serves the virtual files under api/.
-func (d *declarations) file(path string) (data []byte, found bool) {
+// file serves the virtual files under api/. The tool is the one that a file
+// declares.
+func (d *declarations) file(path string) (data []byte, of *catalog.Tool, found bool) {
 	if path == fileAPIIndex {
-		return d.index(), true
+		return d.index(), nil, true
 	}
 	path, ok := strings.CutPrefix(path, prefixAPI)
 	if !ok {
-		return nil, false
+		return nil, nil, false
 	}
 	f, ok := d.files()[path]
 	if !ok {
-		return nil, false
+		return nil, nil, false
 	}
-	return f.render(), true
+	return f.render(), f.tool, true
 }
 
 // makeIndex lists the files, by path.
@@ -90,5 +95,6 @@ func (d *declarations) makeIndex() []byte {
 // declare names the files of a view. Each kind of file has its own function.
 func (v *view) declare() []declaration {
 	var list []declaration
+	list = append(list, v.toolDeclarations()...)
 	return list
 }

@@ -29,7 +29,11 @@ func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
 		return r.view().catalog.SafeNamesJSON(), true
 	}
 	if strings.HasPrefix(path, prefixAPI) {
-		return r.view().declarations.file(path)
+		data, tool, found := r.view().declarations.file(path)
+		if tool != nil {
+			r.used.note(tool)
+		}
+		return data, found
 	}
 	id, ok := strings.CutPrefix(path, prefixScope)
 	if !ok {

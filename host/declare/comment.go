@@ -1,0 +1,184 @@
+package declare
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of one comment.
+const (
+	maxCommentLines = 24
+	maxLineBytes    = 400
+	maxFactBytes    = 120
+)
+
+// harmless returns one line of text that ends no comment and holds nothing that
+// a terminal or a compiler would read as more than text.
+func harmless(line string) string {
+	line = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, line)
+	return strings.ReplaceAll(strings.TrimSpace(line), "*/", `*\/`)
+}
+
+// lines splits a text into harmless lines, blank ones at the ends left out.
+func lines(text string) []string {
+	const most = 16 << 10
+	text = cut(text, most)
+	var out []string
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
+		line = cut(harmless(line), maxLineBytes)
+		if line == "" && (len(out) == 0 || out[len(out)-1] == "") {
+			continue
+		}
+		if len(out) == maxCommentLines {
+			out = append(out, "…")
+			break
+		}
+		out = append(out, line)
+	}
+	for len(out) > 0 && out[len(out)-1] == "" {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// cut shortens a text to about so many bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	// What is cut in the middle of an escaped end of a comment stays escaped.
+	return text[:most] + "…"
+}
+
+// comment writes a JSDoc comment above what follows, or nothing for no lines.
+func comment(text []string, indent string) string {
+	switch len(text) {
+	case 0:
+		return ""
+	case 1:
+		return indent + "/** " + text[0] + " */\n"
+	}
+	var b strings.Builder
+	b.WriteString(indent + "/**\n")
+	for _, line := range text {
+		b.WriteString(strings.TrimRight(indent+" * "+line, " ") + "\n")
+	}
+	b.WriteString(indent + " */\n")
+	return b.String()
+}
+
+// about returns what is to be said of a schema beside its type.
+func about(schema *node) []string {
+	text := schema.get("description").str()
+	if text == "" {
+		text = schema.get("title").str()
+	}
+	out := lines(text)
+	if f := facts(schema); f != "" {
+		out = append(out, f)
+	}
+	if d := schema.get("deprecated"); d.is(boolNode) && d.truth {
+		out = append(out, "@deprecated")
+	}
+	return out
+}
+
+// facts puts the rules that no type expresses into one line.
+func facts(schema *node) string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, harmless(fmt.Sprintf(format, args...))+".") }
+	for _, t := range schema.get("type").words() {
+		if t == "integer" {
+			say("Integer")
+		}
+	}
+	for _, f := range []struct{ key, word string }{{"format", "Format"}, {"pattern", "Pattern"}, {"contentEncoding", "Encoding"}} {
+		if v := schema.get(f.key).str(); v != "" {
+			say("%s: %s", f.word, cut(v, maxFactBytes))
+		}
+	}
+	for _, f := range []struct{ low, high, word string }{
+		{"minimum", "maximum", "Range"}, {"exclusiveMinimum", "exclusiveMaximum", "Range, ends excluded"},
+		{"minLength", "maxLength", "Length"}, {"minItems", "maxItems", "Items"}, {"minProperties", "maxProperties", "Properties"},
+	} {
+		if s := span(schema.get(f.low), schema.get(f.high)); s != "" {
+			say("%s: %s", f.word, s)
+		}
+	}
+	if v := schema.get("multipleOf"); v.is(numberNode) {
+		say("Multiple of %s", cut(v.text, maxFactBytes))
+	}
+	if v := schema.get("uniqueItems"); v.is(boolNode) && v.truth {
+		say("No two items are equal")
+	}
+	if v := schema.get("default"); v != nil {
+		say("Default: %s", cut(compact(v, maxFactBytes), maxFactBytes))
+	}
+	return strings.Join(out, " ")
+}
+
+// span writes a range.
+func span(low, high *node) string {
+	l, h := low.is(numberNode), high.is(numberNode)
+	switch {
+	case l && h:
+		return cut(low.text, maxFactBytes) + " to " + cut(high.text, maxFactBytes)
+	case l:
+		return "at least " + cut(low.text, maxFactBytes)
+	case h:
+		return "at most " + cut(high.text, maxFactBytes)
+	}
+	return ""
+}
+
+// compact writes a value as JSON, about so many bytes of it.
+func compact(v *node, most int) string {
+	var b strings.Builder
+	writeCompact(&b, v, most)
+	return b.String()
+}
+
+func writeCompact(b *strings.Builder, v *node, most int) {
+	if b.Len() > most {
+		return
+	}
+	switch v.kind {
+	case nullNode:
+		b.WriteString("null")
+	case boolNode:
+		fmt.Fprint(b, v.truth)
+	case numberNode:
+		b.WriteString(v.text)
+	case stringNode:
+		b.WriteString(quote(cut(v.text, most)))
+	case arrayNode:
+		b.WriteByte('[')
+		for i, item := range v.items {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeCompact(b, item, most)
+		}
+		b.WriteByte(']')
+	case objectNode:
+		b.WriteByte('{')
+		for i, m := range v.members {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(quote(cut(m.key, most)) + ":")
+			writeCompact(b, m.value, most)
+		}
+		b.WriteByte('}')
+	}
+}

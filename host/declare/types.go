@@ -1,0 +1,317 @@
+package declare
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Bounds of what is written of the schemas of one file.
+const (
+	maxSchemas    = 2_000 // schemas looked at
+	maxText       = 64 << 10
+	maxDepth      = 16 // types within types
+	maxUnion      = 100
+	maxProperties = 400
+	maxWidth      = 1_024 // alternatives that an intersection multiplies to
+)
+
+const unknown = "unknown"
+
+// Types writes the schemas of one file as type expressions. What they refer to
+// becomes named types, which Declarations returns. It is not safe for concurrent
+// use.
+type Types struct {
+	prefix   string
+	taken    map[string]bool
+	schemas  int // left to look at
+	text     int // bytes left to write
+	declared strings.Builder
+}
+
+// NewTypes begins a file whose named types have names that begin with prefix, an
+// identifier, and "_".
+func NewTypes(prefix string) *Types {
+	return &Types{prefix: prefix, taken: map[string]bool{}, schemas: maxSchemas, text: maxText}
+}
+
+// Declarations returns the named types that the expressions so far need, each a
+// statement at the top of the file.
+func (t *Types) Declarations() string { return t.declared.String() }
+
+// Of returns the type of values that fit a schema, written for a line that is
+// indented by so many spaces. Name is what the whole is called where the schema
+// refers to itself, such as Input. Of an absent schema, and of what is none, the
+// type is unknown.
+func (t *Types) Of(schema json.RawMessage, name string, indent int) string {
+	root, ok := parse(schema)
+	if !ok {
+		return unknown
+	}
+	d := &document{Types: t, root: root, name: name, names: map[*node]string{}}
+	if d.refersToRoot(root) {
+		d.nameOf(root, name)
+	}
+	whole := d.reference(root)
+	if whole == "" {
+		whole = d.typeOf(root, at{indent: indent}).text
+	}
+	d.declare()
+	return whole
+}
+
+// document is one schema on its way.
+type document struct {
+	*Types
+	root    *node
+	name    string
+	names   map[*node]string // of definitions that have one
+	pending []*node          // named and not yet declared
+}
+
+// at is a place in the output.
+type at struct {
+	indent int
+	depth  int
+	// alias is the definition whose type is being written, as long as nothing is
+	// around the place that puts its resolution off, as an object does, and an
+	// array does with nothing but names, objects, arrays and unions in it.
+	alias   *node
+	crossed bool // a tuple or an intersection is around the place
+}
+
+// member is the place of a part of an object.
+func (a at) member() at { return at{indent: a.indent + 2, depth: a.depth + 1} }
+
+// item is the place of a part of an array.
+func (a at) item(items *node) at {
+	if !a.crossed && flat(items, 0) {
+		a.alias = nil
+	}
+	a.depth++
+	return a
+}
+
+// deeper is the place of an alternative.
+func (a at) deeper() at {
+	a.depth++
+	return a
+}
+
+// expr is a type expression.
+type expr struct {
+	text string
+	join byte // what joins its parts at the top: 0, '&' or '|'
+}
+
+// within returns the text for a place where only joins as tight as this may stand.
+func (e expr) within(join byte) string {
+	if e.join == 0 || e.join == join {
+		return e.text
+	}
+	return "(" + e.text + ")"
+}
+
+// word makes an expression of one word and takes its length from what is left.
+func (t *Types) word(text string) expr {
+	t.text -= len(text)
+	return expr{text: text}
+}
+
+// say takes the length of a comment from what is left; without enough it says
+// nothing.
+func (t *Types) say(comment string) string {
+	if t.spent() {
+		return ""
+	}
+	t.text -= len(comment)
+	return comment
+}
+
+// spent reports whether no more may be written.
+func (t *Types) spent() bool { return t.text <= 0 || t.schemas <= 0 }
+
+// declare writes the named types, those too that they need in turn.
+func (d *document) declare() {
+	for len(d.pending) > 0 {
+		n := d.pending[0]
+		d.pending = d.pending[1:]
+		said := d.say(comment(about(n), ""))
+		d.declared.WriteString("\n" + said + "type " + d.names[n] + " = " + d.typeOf(n, at{alias: n}).text + ";\n")
+	}
+}
+
+// nameOf gives a definition a name.
+func (d *document) nameOf(n *node, wish string) string {
+	name, ok := d.names[n]
+	if !ok {
+		name = d.typeName(wish)
+		d.names[n] = name
+		d.pending = append(d.pending, n)
+	}
+	return name
+}
+
+// reference returns the name of a definition that has one.
+func (d *document) reference(n *node) string { return d.names[n] }
+
+// typeOf writes the type of one schema: everything it says holds together.
+func (d *document) typeOf(s *node, a at) expr {
+	d.schemas--
+	switch {
+	case s.is(boolNode) && !s.truth:
+		return d.word("never")
+	case !s.is(objectNode) || a.depth > maxDepth || d.spent():
+		return d.word(unknown)
+	}
+	a.crossed = a.crossed || crosses(s)
+	var parts []expr
+	wide := 1
+	add := func(width int, part func() expr) {
+		if len(parts) > 0 && wide*width > maxWidth {
+			return
+		}
+		if e := part(); e.text != unknown {
+			wide *= width
+			parts = append(parts, e)
+		}
+	}
+	if ref := s.get("$ref"); ref.is(stringNode) {
+		target := d.target(ref.text)
+		add(d.width(target, 0), func() expr { return d.refer(target, ref.text, a) })
+	}
+	for _, union := range [][]*node{s.get("anyOf").list(), s.get("oneOf").list()} {
+		if len(union) > 0 {
+			add(d.widthOf(union, 0), func() expr { return d.union(union, a) })
+		}
+	}
+	for _, part := range s.get("allOf").list() {
+		add(d.width(part, 0), func() expr { return d.typeOf(part, a.deeper()) })
+	}
+	if own, bare := d.own(s, a, len(parts) > 0); !bare || len(parts) == 0 {
+		add(1, func() expr { return own })
+	}
+	e := joined(parts, '&')
+	if n := s.get("nullable"); n.is(boolNode) && n.truth && e.text != unknown {
+		e = joined([]expr{e, {text: "null"}}, '|')
+	}
+	return e
+}
+
+// crosses reports whether the type of a schema may be a tuple or an intersection.
+func crosses(s *node) bool {
+	if s.get("prefixItems").is(arrayNode) || s.get("items").is(arrayNode) {
+		return true
+	}
+	parts := len(s.get("allOf").list())
+	for _, keyword := range []string{"$ref", "anyOf", "oneOf"} {
+		if s.get(keyword) != nil {
+			parts++
+		}
+	}
+	if parts > 1 {
+		return true
+	}
+	return parts == 1 && (s.get("type") != nil || s.get("const") != nil || s.get("enum") != nil || len(implied(s)) > 0)
+}
+
+// flat reports whether the type of a schema has neither tuples nor intersections
+// in it, as far as its first objects and names.
+func flat(s *node, depth int) bool {
+	if depth > maxDepth || crosses(s) {
+		return false
+	}
+	ragged := func(n *node) bool { return !flat(n, depth+1) }
+	return !slices.ContainsFunc(s.get("anyOf").list(), ragged) && !slices.ContainsFunc(s.get("oneOf").list(), ragged) &&
+		!slices.ContainsFunc(s.get("allOf").list(), ragged) && (s.get("items") == nil || flat(s.get("items"), depth+1))
+}
+
+// joined joins parts, equal ones once. No parts say nothing.
+func joined(parts []expr, join byte) expr {
+	seen := map[string]bool{}
+	var kept []expr
+	for _, p := range parts {
+		if !seen[p.text] {
+			seen[p.text] = true
+			kept = append(kept, p)
+		}
+	}
+	switch len(kept) {
+	case 0:
+		return expr{text: unknown}
+	case 1:
+		return kept[0]
+	}
+	texts := make([]string, len(kept))
+	for i, p := range kept {
+		texts[i] = p.within(join)
+	}
+	return expr{text: strings.Join(texts, " "+string(join)+" "), join: join}
+}
+
+// union writes alternatives.
+func (d *document) union(branches []*node, a at) expr {
+	var parts []expr
+	for i, b := range branches {
+		if i == maxUnion || d.spent() {
+			return d.word(unknown)
+		}
+		e := d.typeOf(b, a.deeper())
+		if e.text == unknown {
+			return e
+		}
+		parts = append(parts, e)
+	}
+	return joined(parts, '|')
+}
+
+// own writes what a schema says by itself: its values, or its types. It is bare
+// if that is no more than that values are objects; narrowed says that something
+// else is known of them.
+func (d *document) own(s *node, a at, narrowed bool) (e expr, bare bool) {
+	if c := s.get("const"); c != nil {
+		return d.literal(c, 0), false
+	}
+	if values := s.get("enum"); values.is(arrayNode) {
+		return d.enum(values.items), false
+	}
+	types := s.get("type").words()
+	if len(types) == 0 {
+		types = implied(s)
+	}
+	var parts []expr
+	for _, name := range types {
+		switch name {
+		case "string", "number", "boolean", "null":
+			parts = append(parts, d.word(name))
+		case "integer":
+			parts = append(parts, d.word("number"))
+		case "array":
+			parts = append(parts, d.array(s, a))
+		case "object":
+			if narrowed && len(types) == 1 && !shaped(s) {
+				return d.word(unknown), true
+			}
+			parts = append(parts, d.object(s, a))
+		default:
+			return d.word(unknown), false
+		}
+	}
+	return joined(parts, '|'), false
+}
+
+// shaped reports whether a schema says what an object has.
+func shaped(s *node) bool {
+	return len(s.get("properties").memberList()) > 0 || len(s.get("required").list()) > 0 || s.get("additionalProperties") != nil
+}
+
+// implied returns the types that keywords speak of where none is named.
+func implied(s *node) []string {
+	switch {
+	case shaped(s) || s.get("patternProperties") != nil:
+		return []string{"object"}
+	case s.get("items") != nil || s.get("prefixItems") != nil:
+		return []string{"array"}
+	}
+	return nil
+}
