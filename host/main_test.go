@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(doomedKey); dir != "" {
 		log.Fatal(doomed(dir))
 	}
+	if dir := os.Getenv(crashKey); dir != "" {
+		log.Fatal(crash(dir))
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if err := hosttest.Clean(); err != nil {
 			log.Print(err)
