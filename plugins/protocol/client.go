@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -16,12 +15,14 @@ import (
 // Client is the host's side of the protocol on one connection. It is safe for
 // concurrent use. Every error it returns is an *[Error]. It sets no deadlines.
 type Client struct {
-	rpc protocolpb.PluginClient
+	rpc     protocolpb.PluginClient
+	streams callStreams
 }
 
 // NewClient returns a Client that speaks over cc. The caller keeps cc.
 func NewClient(cc grpc.ClientConnInterface) *Client {
-	return &Client{rpc: protocolpb.NewPluginClient(cc)}
+	rpc := protocolpb.NewPluginClient(cc)
+	return &Client{rpc: rpc, streams: callStreams{rpc: rpc}}
 }
 
 // DialOptions are the message limits a host's connection must have: a larger
@@ -92,45 +93,6 @@ func (c *Client) MapInput(ctx context.Context, namespace string, run RunContext,
 	return required(r.GetInput(), "the input mapped by namespace "+namespace)
 }
 
-// CallTool runs one tool. progress, which may be nil, is called in this
-// goroutine for each progress event, in order, before CallTool returns.
-func (c *Client) CallTool(ctx context.Context, req CallRequest, progress func(json.RawMessage)) (json.RawMessage, error) {
-	if err := checkSize("the input of "+req.Tool, len(req.Input)+len(req.Run.Config)); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // lets the stream go on every path
-	stream, err := c.rpc.CallTool(ctx, callToWire(req))
-	if err != nil {
-		return nil, transportError(ctx, err)
-	}
-	for {
-		event, err := stream.Recv()
-		if err != nil {
-			return nil, streamError(ctx, req.Tool, err)
-		}
-		switch e := event.GetEvent().(type) {
-		case *protocolpb.CallToolEvent_Result:
-			return required(e.Result, "the result of "+req.Tool)
-		case *protocolpb.CallToolEvent_Error:
-			if ctx.Err() != nil {
-				return nil, transportError(ctx, ctx.Err()) // the tool only noticed too
-			}
-			return nil, errorFromWire(e.Error)
-		case *protocolpb.CallToolEvent_Progress:
-			v, err := required(e.Progress, "the progress of "+req.Tool)
-			if err != nil {
-				return nil, err
-			}
-			if progress != nil {
-				progress(v)
-			}
-		default:
-			return nil, NewError(KindProtocol, CodeMalformedReply, "tool %s sent an event of an unknown type", req.Tool)
-		}
-	}
-}
-
 // Health asks whether the plugin can take calls.
 func (c *Client) Health(ctx context.Context) (HealthStatus, error) {
 	r, err := c.rpc.Health(ctx, &protocolpb.HealthRequest{})
@@ -179,15 +141,6 @@ func required(b []byte, what string) (json.RawMessage, error) {
 		return nil, NewError(KindProtocol, CodeMalformedReply, "%s is missing", what)
 	}
 	return v, nil
-}
-
-// streamError is transportError for a call stream, which must not end without
-// a result or an error.
-func streamError(ctx context.Context, tool string, err error) *Error {
-	if errors.Is(err, io.EOF) {
-		return NewError(KindProtocol, CodeMalformedReply, "tool %s ended its stream without a result", tool)
-	}
-	return transportError(ctx, err)
 }
 
 // transportError classifies a failed RPC by its status code. The caller's own

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
 )
@@ -164,6 +165,26 @@ type hostile struct {
 	protocolpb.UnimplementedPluginServer
 	events []*protocolpb.CallToolEvent
 	schema string
+	// streams: CallTools is there too.
+	streams bool
+}
+
+func (h *hostile) CallTools(s grpc.BidiStreamingServer[protocolpb.CallToolsRequest, protocolpb.CallToolEvent]) error {
+	if !h.streams {
+		return h.UnimplementedPluginServer.CallTools(s)
+	}
+	r, err := s.Recv()
+	if err != nil {
+		return err
+	}
+	for _, e := range h.events {
+		e = proto.CloneOf(e)
+		e.Number += r.GetNumber()
+		if err := s.Send(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (h *hostile) CallTool(_ *protocolpb.CallToolRequest, s grpc.ServerStreamingServer[protocolpb.CallToolEvent]) error {
@@ -201,9 +222,13 @@ func TestHostileReplies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := dial(t, func(s *grpc.Server) { protocolpb.RegisterPluginServer(s, &hostile{events: tt.events}) })
-			_, err := c.CallTool(t.Context(), CallRequest{Tool: "t"}, nil)
-			wantProtocolError(t, err, tt.says)
+			for _, streams := range []bool{true, false} {
+				c := dial(t, func(s *grpc.Server) {
+					protocolpb.RegisterPluginServer(s, &hostile{events: tt.events, streams: streams})
+				})
+				_, err := c.CallTool(t.Context(), CallRequest{Tool: "t"}, nil)
+				wantProtocolError(t, err, tt.says)
+			}
 		})
 	}
 	c := dial(t, func(s *grpc.Server) { protocolpb.RegisterPluginServer(s, &hostile{schema: "{"}) })

@@ -3,7 +3,10 @@ package protocol
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -76,8 +79,41 @@ func (s *server) MapInput(ctx context.Context, r *protocolpb.MapInputRequest) (*
 }
 
 func (s *server) CallTool(r *protocolpb.CallToolRequest, stream grpc.ServerStreamingServer[protocolpb.CallToolEvent]) error {
-	// The stream allows one sender at a time and none after the handler has
-	// returned; a tool may hand its progress function to other goroutines.
+	return s.call(stream.Context(), r, stream.Send)
+}
+
+func (s *server) CallTools(stream grpc.BidiStreamingServer[protocolpb.CallToolsRequest, protocolpb.CallToolEvent]) error {
+	for {
+		r, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.timedCall(stream.Context(), r, stream.Send); err != nil {
+			return err
+		}
+	}
+}
+
+// timedCall runs one call of a stream of calls under its own deadline.
+func (s *server) timedCall(ctx context.Context, r *protocolpb.CallToolsRequest, send func(*protocolpb.CallToolEvent) error) error {
+	if d := time.Duration(r.GetTimeoutUs()) * time.Microsecond; d > 0 {
+		bounded, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		ctx = bounded
+	}
+	return s.call(ctx, r.GetCall(), func(e *protocolpb.CallToolEvent) error {
+		e.Number = r.GetNumber()
+		return send(e)
+	})
+}
+
+// call runs one call and sends its events. The stream allows one sender at a time
+// and none after the call has ended; a tool may hand its progress function to
+// other goroutines.
+func (s *server) call(ctx context.Context, r *protocolpb.CallToolRequest, send func(*protocolpb.CallToolEvent) error) error {
 	var mu sync.Mutex
 	ended := false
 	progress := func(v json.RawMessage) error {
@@ -86,13 +122,13 @@ func (s *server) CallTool(r *protocolpb.CallToolRequest, stream grpc.ServerStrea
 		if ended {
 			return NewError(KindPlugin, CodeStopped, "progress reported after the call to %s ended", r.GetTool())
 		}
-		return stream.Send(&protocolpb.CallToolEvent{Event: &protocolpb.CallToolEvent_Progress{Progress: v}})
+		return send(&protocolpb.CallToolEvent{Event: &protocolpb.CallToolEvent_Progress{Progress: v}})
 	}
-	result, err := s.service.CallTool(stream.Context(), callFromWire(r), progress)
+	result, err := s.service.CallTool(ctx, callFromWire(r), progress)
 	mu.Lock()
 	defer mu.Unlock()
 	ended = true
-	return stream.Send(lastEvent(r.GetTool(), result, err))
+	return send(lastEvent(r.GetTool(), result, err))
 }
 
 // lastEvent is the event that ends a call. A result over the limit is an error

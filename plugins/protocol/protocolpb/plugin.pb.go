@@ -1065,6 +1065,66 @@ func (x *CallToolRequest) GetInput() []byte {
 	return nil
 }
 
+type CallToolsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          *CallToolRequest       `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	TimeoutUs     int64                  `protobuf:"varint,2,opt,name=timeout_us,json=timeoutUs,proto3" json:"timeout_us,omitempty"` // from the receipt of the request; 0 is none
+	Number        uint64                 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`                        // of the call on its stream, counted from 1
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallToolsRequest) Reset() {
+	*x = CallToolsRequest{}
+	mi := &file_plugin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallToolsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallToolsRequest) ProtoMessage() {}
+
+func (x *CallToolsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallToolsRequest.ProtoReflect.Descriptor instead.
+func (*CallToolsRequest) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *CallToolsRequest) GetCall() *CallToolRequest {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *CallToolsRequest) GetTimeoutUs() int64 {
+	if x != nil {
+		return x.TimeoutUs
+	}
+	return 0
+}
+
+func (x *CallToolsRequest) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
 type CallToolEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Event:
@@ -1073,13 +1133,14 @@ type CallToolEvent struct {
 	//	*CallToolEvent_Result
 	//	*CallToolEvent_Error
 	Event         isCallToolEvent_Event `protobuf_oneof:"event"`
+	Number        uint64                `protobuf:"varint,4,opt,name=number,proto3" json:"number,omitempty"` // on a stream of calls, that of the call; else 0
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CallToolEvent) Reset() {
 	*x = CallToolEvent{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1091,7 +1152,7 @@ func (x *CallToolEvent) String() string {
 func (*CallToolEvent) ProtoMessage() {}
 
 func (x *CallToolEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1104,7 +1165,7 @@ func (x *CallToolEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolEvent.ProtoReflect.Descriptor instead.
 func (*CallToolEvent) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CallToolEvent) GetEvent() isCallToolEvent_Event {
@@ -1141,6 +1202,13 @@ func (x *CallToolEvent) GetError() *Error {
 	return nil
 }
 
+func (x *CallToolEvent) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
 type isCallToolEvent_Event interface {
 	isCallToolEvent_Event()
 }
@@ -1171,7 +1239,7 @@ type HealthRequest struct {
 
 func (x *HealthRequest) Reset() {
 	*x = HealthRequest{}
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1183,7 +1251,7 @@ func (x *HealthRequest) String() string {
 func (*HealthRequest) ProtoMessage() {}
 
 func (x *HealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1196,7 +1264,7 @@ func (x *HealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthRequest.ProtoReflect.Descriptor instead.
 func (*HealthRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16}
+	return file_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 type HealthResponse struct {
@@ -1209,7 +1277,7 @@ type HealthResponse struct {
 
 func (x *HealthResponse) Reset() {
 	*x = HealthResponse{}
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1221,7 +1289,7 @@ func (x *HealthResponse) String() string {
 func (*HealthResponse) ProtoMessage() {}
 
 func (x *HealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1234,7 +1302,7 @@ func (x *HealthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthResponse.ProtoReflect.Descriptor instead.
 func (*HealthResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{17}
+	return file_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *HealthResponse) GetError() *Error {
@@ -1259,7 +1327,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1271,7 +1339,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1284,7 +1352,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18}
+	return file_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 type DrainResponse struct {
@@ -1296,7 +1364,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1308,7 +1376,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1321,7 +1389,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{19}
+	return file_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DrainResponse) GetRunningCalls() int64 {
@@ -1351,7 +1419,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1363,7 +1431,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1376,7 +1444,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{20}
+	return file_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ToolCall) GetKind() string {
@@ -1465,7 +1533,7 @@ type BeforeToolCallRequest struct {
 
 func (x *BeforeToolCallRequest) Reset() {
 	*x = BeforeToolCallRequest{}
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1477,7 +1545,7 @@ func (x *BeforeToolCallRequest) String() string {
 func (*BeforeToolCallRequest) ProtoMessage() {}
 
 func (x *BeforeToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1490,7 +1558,7 @@ func (x *BeforeToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeforeToolCallRequest.ProtoReflect.Descriptor instead.
 func (*BeforeToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{21}
+	return file_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *BeforeToolCallRequest) GetCall() *ToolCall {
@@ -1513,7 +1581,7 @@ type BeforeToolCallResponse struct {
 
 func (x *BeforeToolCallResponse) Reset() {
 	*x = BeforeToolCallResponse{}
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1525,7 +1593,7 @@ func (x *BeforeToolCallResponse) String() string {
 func (*BeforeToolCallResponse) ProtoMessage() {}
 
 func (x *BeforeToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1538,7 +1606,7 @@ func (x *BeforeToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeforeToolCallResponse.ProtoReflect.Descriptor instead.
 func (*BeforeToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{22}
+	return file_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *BeforeToolCallResponse) GetError() *Error {
@@ -1592,7 +1660,7 @@ type ApprovalRequest struct {
 
 func (x *ApprovalRequest) Reset() {
 	*x = ApprovalRequest{}
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1604,7 +1672,7 @@ func (x *ApprovalRequest) String() string {
 func (*ApprovalRequest) ProtoMessage() {}
 
 func (x *ApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1617,7 +1685,7 @@ func (x *ApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovalRequest.ProtoReflect.Descriptor instead.
 func (*ApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{23}
+	return file_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ApprovalRequest) GetTitle() string {
@@ -1676,7 +1744,7 @@ type AfterToolCallRequest struct {
 
 func (x *AfterToolCallRequest) Reset() {
 	*x = AfterToolCallRequest{}
-	mi := &file_plugin_proto_msgTypes[24]
+	mi := &file_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1688,7 +1756,7 @@ func (x *AfterToolCallRequest) String() string {
 func (*AfterToolCallRequest) ProtoMessage() {}
 
 func (x *AfterToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[24]
+	mi := &file_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1701,7 +1769,7 @@ func (x *AfterToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AfterToolCallRequest.ProtoReflect.Descriptor instead.
 func (*AfterToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{24}
+	return file_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AfterToolCallRequest) GetCall() *ToolCall {
@@ -1756,7 +1824,7 @@ type AfterToolCallResponse struct {
 
 func (x *AfterToolCallResponse) Reset() {
 	*x = AfterToolCallResponse{}
-	mi := &file_plugin_proto_msgTypes[25]
+	mi := &file_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1768,7 +1836,7 @@ func (x *AfterToolCallResponse) String() string {
 func (*AfterToolCallResponse) ProtoMessage() {}
 
 func (x *AfterToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[25]
+	mi := &file_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1781,7 +1849,7 @@ func (x *AfterToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AfterToolCallResponse.ProtoReflect.Descriptor instead.
 func (*AfterToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{25}
+	return file_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AfterToolCallResponse) GetError() *Error {
@@ -1881,11 +1949,17 @@ const file_plugin_proto_rawDesc = "" +
 	"\acall_id\x18\x02 \x01(\tR\x06callId\x12'\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\x12-\n" +
 	"\x03run\x18\x04 \x01(\v2\x1b.quoin.plugin.v1.RunContextR\x03run\x12\x14\n" +
-	"\x05input\x18\x05 \x01(\fR\x05input\"\x80\x01\n" +
+	"\x05input\x18\x05 \x01(\fR\x05input\"\x7f\n" +
+	"\x10CallToolsRequest\x124\n" +
+	"\x04call\x18\x01 \x01(\v2 .quoin.plugin.v1.CallToolRequestR\x04call\x12\x1d\n" +
+	"\n" +
+	"timeout_us\x18\x02 \x01(\x03R\ttimeoutUs\x12\x16\n" +
+	"\x06number\x18\x03 \x01(\x04R\x06number\"\x98\x01\n" +
 	"\rCallToolEvent\x12\x1c\n" +
 	"\bprogress\x18\x01 \x01(\fH\x00R\bprogress\x12\x18\n" +
 	"\x06result\x18\x02 \x01(\fH\x00R\x06result\x12.\n" +
-	"\x05error\x18\x03 \x01(\v2\x16.quoin.plugin.v1.ErrorH\x00R\x05errorB\a\n" +
+	"\x05error\x18\x03 \x01(\v2\x16.quoin.plugin.v1.ErrorH\x00R\x05error\x12\x16\n" +
+	"\x06number\x18\x04 \x01(\x04R\x06numberB\a\n" +
 	"\x05event\"\x0f\n" +
 	"\rHealthRequest\"c\n" +
 	"\x0eHealthResponse\x12,\n" +
@@ -1943,13 +2017,14 @@ const file_plugin_proto_rawDesc = "" +
 	"\x12ERROR_KIND_PROCESS\x10\x04\x12\x17\n" +
 	"\x13ERROR_KIND_PROTOCOL\x10\x05\x12\x16\n" +
 	"\x12ERROR_KIND_TIMEOUT\x10\x06\x12\x18\n" +
-	"\x14ERROR_KIND_CANCELLED\x10\a2\xfe\x05\n" +
+	"\x14ERROR_KIND_CANCELLED\x10\a2\xd2\x06\n" +
 	"\x06Plugin\x12O\n" +
 	"\bDescribe\x12 .quoin.plugin.v1.DescribeRequest\x1a!.quoin.plugin.v1.DescribeResponse\x12R\n" +
 	"\tConfigure\x12!.quoin.plugin.v1.ConfigureRequest\x1a\".quoin.plugin.v1.ConfigureResponse\x12X\n" +
 	"\vCreateScope\x12#.quoin.plugin.v1.CreateScopeRequest\x1a$.quoin.plugin.v1.CreateScopeResponse\x12O\n" +
 	"\bMapInput\x12 .quoin.plugin.v1.MapInputRequest\x1a!.quoin.plugin.v1.MapInputResponse\x12N\n" +
-	"\bCallTool\x12 .quoin.plugin.v1.CallToolRequest\x1a\x1e.quoin.plugin.v1.CallToolEvent0\x01\x12I\n" +
+	"\bCallTool\x12 .quoin.plugin.v1.CallToolRequest\x1a\x1e.quoin.plugin.v1.CallToolEvent0\x01\x12R\n" +
+	"\tCallTools\x12!.quoin.plugin.v1.CallToolsRequest\x1a\x1e.quoin.plugin.v1.CallToolEvent(\x010\x01\x12I\n" +
 	"\x06Health\x12\x1e.quoin.plugin.v1.HealthRequest\x1a\x1f.quoin.plugin.v1.HealthResponse\x12F\n" +
 	"\x05Drain\x12\x1d.quoin.plugin.v1.DrainRequest\x1a\x1e.quoin.plugin.v1.DrainResponse\x12a\n" +
 	"\x0eBeforeToolCall\x12&.quoin.plugin.v1.BeforeToolCallRequest\x1a'.quoin.plugin.v1.BeforeToolCallResponse\x12^\n" +
@@ -1968,7 +2043,7 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_plugin_proto_goTypes = []any{
 	(ErrorKind)(0),                 // 0: quoin.plugin.v1.ErrorKind
 	(*Error)(nil),                  // 1: quoin.plugin.v1.Error
@@ -1986,17 +2061,18 @@ var file_plugin_proto_goTypes = []any{
 	(*MapInputRequest)(nil),        // 13: quoin.plugin.v1.MapInputRequest
 	(*MapInputResponse)(nil),       // 14: quoin.plugin.v1.MapInputResponse
 	(*CallToolRequest)(nil),        // 15: quoin.plugin.v1.CallToolRequest
-	(*CallToolEvent)(nil),          // 16: quoin.plugin.v1.CallToolEvent
-	(*HealthRequest)(nil),          // 17: quoin.plugin.v1.HealthRequest
-	(*HealthResponse)(nil),         // 18: quoin.plugin.v1.HealthResponse
-	(*DrainRequest)(nil),           // 19: quoin.plugin.v1.DrainRequest
-	(*DrainResponse)(nil),          // 20: quoin.plugin.v1.DrainResponse
-	(*ToolCall)(nil),               // 21: quoin.plugin.v1.ToolCall
-	(*BeforeToolCallRequest)(nil),  // 22: quoin.plugin.v1.BeforeToolCallRequest
-	(*BeforeToolCallResponse)(nil), // 23: quoin.plugin.v1.BeforeToolCallResponse
-	(*ApprovalRequest)(nil),        // 24: quoin.plugin.v1.ApprovalRequest
-	(*AfterToolCallRequest)(nil),   // 25: quoin.plugin.v1.AfterToolCallRequest
-	(*AfterToolCallResponse)(nil),  // 26: quoin.plugin.v1.AfterToolCallResponse
+	(*CallToolsRequest)(nil),       // 16: quoin.plugin.v1.CallToolsRequest
+	(*CallToolEvent)(nil),          // 17: quoin.plugin.v1.CallToolEvent
+	(*HealthRequest)(nil),          // 18: quoin.plugin.v1.HealthRequest
+	(*HealthResponse)(nil),         // 19: quoin.plugin.v1.HealthResponse
+	(*DrainRequest)(nil),           // 20: quoin.plugin.v1.DrainRequest
+	(*DrainResponse)(nil),          // 21: quoin.plugin.v1.DrainResponse
+	(*ToolCall)(nil),               // 22: quoin.plugin.v1.ToolCall
+	(*BeforeToolCallRequest)(nil),  // 23: quoin.plugin.v1.BeforeToolCallRequest
+	(*BeforeToolCallResponse)(nil), // 24: quoin.plugin.v1.BeforeToolCallResponse
+	(*ApprovalRequest)(nil),        // 25: quoin.plugin.v1.ApprovalRequest
+	(*AfterToolCallRequest)(nil),   // 26: quoin.plugin.v1.AfterToolCallRequest
+	(*AfterToolCallResponse)(nil),  // 27: quoin.plugin.v1.AfterToolCallResponse
 }
 var file_plugin_proto_depIdxs = []int32{
 	0,  // 0: quoin.plugin.v1.Error.kind:type_name -> quoin.plugin.v1.ErrorKind
@@ -2010,37 +2086,40 @@ var file_plugin_proto_depIdxs = []int32{
 	10, // 8: quoin.plugin.v1.MapInputRequest.run:type_name -> quoin.plugin.v1.RunContext
 	1,  // 9: quoin.plugin.v1.MapInputResponse.error:type_name -> quoin.plugin.v1.Error
 	10, // 10: quoin.plugin.v1.CallToolRequest.run:type_name -> quoin.plugin.v1.RunContext
-	1,  // 11: quoin.plugin.v1.CallToolEvent.error:type_name -> quoin.plugin.v1.Error
-	1,  // 12: quoin.plugin.v1.HealthResponse.error:type_name -> quoin.plugin.v1.Error
-	10, // 13: quoin.plugin.v1.ToolCall.run:type_name -> quoin.plugin.v1.RunContext
-	21, // 14: quoin.plugin.v1.BeforeToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
-	1,  // 15: quoin.plugin.v1.BeforeToolCallResponse.error:type_name -> quoin.plugin.v1.Error
-	24, // 16: quoin.plugin.v1.BeforeToolCallResponse.approval:type_name -> quoin.plugin.v1.ApprovalRequest
-	21, // 17: quoin.plugin.v1.AfterToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
-	1,  // 18: quoin.plugin.v1.AfterToolCallResponse.error:type_name -> quoin.plugin.v1.Error
-	2,  // 19: quoin.plugin.v1.Plugin.Describe:input_type -> quoin.plugin.v1.DescribeRequest
-	8,  // 20: quoin.plugin.v1.Plugin.Configure:input_type -> quoin.plugin.v1.ConfigureRequest
-	11, // 21: quoin.plugin.v1.Plugin.CreateScope:input_type -> quoin.plugin.v1.CreateScopeRequest
-	13, // 22: quoin.plugin.v1.Plugin.MapInput:input_type -> quoin.plugin.v1.MapInputRequest
-	15, // 23: quoin.plugin.v1.Plugin.CallTool:input_type -> quoin.plugin.v1.CallToolRequest
-	17, // 24: quoin.plugin.v1.Plugin.Health:input_type -> quoin.plugin.v1.HealthRequest
-	19, // 25: quoin.plugin.v1.Plugin.Drain:input_type -> quoin.plugin.v1.DrainRequest
-	22, // 26: quoin.plugin.v1.Plugin.BeforeToolCall:input_type -> quoin.plugin.v1.BeforeToolCallRequest
-	25, // 27: quoin.plugin.v1.Plugin.AfterToolCall:input_type -> quoin.plugin.v1.AfterToolCallRequest
-	3,  // 28: quoin.plugin.v1.Plugin.Describe:output_type -> quoin.plugin.v1.DescribeResponse
-	9,  // 29: quoin.plugin.v1.Plugin.Configure:output_type -> quoin.plugin.v1.ConfigureResponse
-	12, // 30: quoin.plugin.v1.Plugin.CreateScope:output_type -> quoin.plugin.v1.CreateScopeResponse
-	14, // 31: quoin.plugin.v1.Plugin.MapInput:output_type -> quoin.plugin.v1.MapInputResponse
-	16, // 32: quoin.plugin.v1.Plugin.CallTool:output_type -> quoin.plugin.v1.CallToolEvent
-	18, // 33: quoin.plugin.v1.Plugin.Health:output_type -> quoin.plugin.v1.HealthResponse
-	20, // 34: quoin.plugin.v1.Plugin.Drain:output_type -> quoin.plugin.v1.DrainResponse
-	23, // 35: quoin.plugin.v1.Plugin.BeforeToolCall:output_type -> quoin.plugin.v1.BeforeToolCallResponse
-	26, // 36: quoin.plugin.v1.Plugin.AfterToolCall:output_type -> quoin.plugin.v1.AfterToolCallResponse
-	28, // [28:37] is the sub-list for method output_type
-	19, // [19:28] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	15, // 11: quoin.plugin.v1.CallToolsRequest.call:type_name -> quoin.plugin.v1.CallToolRequest
+	1,  // 12: quoin.plugin.v1.CallToolEvent.error:type_name -> quoin.plugin.v1.Error
+	1,  // 13: quoin.plugin.v1.HealthResponse.error:type_name -> quoin.plugin.v1.Error
+	10, // 14: quoin.plugin.v1.ToolCall.run:type_name -> quoin.plugin.v1.RunContext
+	22, // 15: quoin.plugin.v1.BeforeToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
+	1,  // 16: quoin.plugin.v1.BeforeToolCallResponse.error:type_name -> quoin.plugin.v1.Error
+	25, // 17: quoin.plugin.v1.BeforeToolCallResponse.approval:type_name -> quoin.plugin.v1.ApprovalRequest
+	22, // 18: quoin.plugin.v1.AfterToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
+	1,  // 19: quoin.plugin.v1.AfterToolCallResponse.error:type_name -> quoin.plugin.v1.Error
+	2,  // 20: quoin.plugin.v1.Plugin.Describe:input_type -> quoin.plugin.v1.DescribeRequest
+	8,  // 21: quoin.plugin.v1.Plugin.Configure:input_type -> quoin.plugin.v1.ConfigureRequest
+	11, // 22: quoin.plugin.v1.Plugin.CreateScope:input_type -> quoin.plugin.v1.CreateScopeRequest
+	13, // 23: quoin.plugin.v1.Plugin.MapInput:input_type -> quoin.plugin.v1.MapInputRequest
+	15, // 24: quoin.plugin.v1.Plugin.CallTool:input_type -> quoin.plugin.v1.CallToolRequest
+	16, // 25: quoin.plugin.v1.Plugin.CallTools:input_type -> quoin.plugin.v1.CallToolsRequest
+	18, // 26: quoin.plugin.v1.Plugin.Health:input_type -> quoin.plugin.v1.HealthRequest
+	20, // 27: quoin.plugin.v1.Plugin.Drain:input_type -> quoin.plugin.v1.DrainRequest
+	23, // 28: quoin.plugin.v1.Plugin.BeforeToolCall:input_type -> quoin.plugin.v1.BeforeToolCallRequest
+	26, // 29: quoin.plugin.v1.Plugin.AfterToolCall:input_type -> quoin.plugin.v1.AfterToolCallRequest
+	3,  // 30: quoin.plugin.v1.Plugin.Describe:output_type -> quoin.plugin.v1.DescribeResponse
+	9,  // 31: quoin.plugin.v1.Plugin.Configure:output_type -> quoin.plugin.v1.ConfigureResponse
+	12, // 32: quoin.plugin.v1.Plugin.CreateScope:output_type -> quoin.plugin.v1.CreateScopeResponse
+	14, // 33: quoin.plugin.v1.Plugin.MapInput:output_type -> quoin.plugin.v1.MapInputResponse
+	17, // 34: quoin.plugin.v1.Plugin.CallTool:output_type -> quoin.plugin.v1.CallToolEvent
+	17, // 35: quoin.plugin.v1.Plugin.CallTools:output_type -> quoin.plugin.v1.CallToolEvent
+	19, // 36: quoin.plugin.v1.Plugin.Health:output_type -> quoin.plugin.v1.HealthResponse
+	21, // 37: quoin.plugin.v1.Plugin.Drain:output_type -> quoin.plugin.v1.DrainResponse
+	24, // 38: quoin.plugin.v1.Plugin.BeforeToolCall:output_type -> quoin.plugin.v1.BeforeToolCallResponse
+	27, // 39: quoin.plugin.v1.Plugin.AfterToolCall:output_type -> quoin.plugin.v1.AfterToolCallResponse
+	30, // [30:40] is the sub-list for method output_type
+	20, // [20:30] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -2048,7 +2127,7 @@ func file_plugin_proto_init() {
 	if File_plugin_proto != nil {
 		return
 	}
-	file_plugin_proto_msgTypes[15].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[16].OneofWrappers = []any{
 		(*CallToolEvent_Progress)(nil),
 		(*CallToolEvent_Result)(nil),
 		(*CallToolEvent_Error)(nil),
@@ -2059,7 +2138,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -34,6 +34,7 @@ const (
 	Plugin_CreateScope_FullMethodName    = "/quoin.plugin.v1.Plugin/CreateScope"
 	Plugin_MapInput_FullMethodName       = "/quoin.plugin.v1.Plugin/MapInput"
 	Plugin_CallTool_FullMethodName       = "/quoin.plugin.v1.Plugin/CallTool"
+	Plugin_CallTools_FullMethodName      = "/quoin.plugin.v1.Plugin/CallTools"
 	Plugin_Health_FullMethodName         = "/quoin.plugin.v1.Plugin/Health"
 	Plugin_Drain_FullMethodName          = "/quoin.plugin.v1.Plugin/Drain"
 	Plugin_BeforeToolCall_FullMethodName = "/quoin.plugin.v1.Plugin/BeforeToolCall"
@@ -60,6 +61,11 @@ type PluginClient interface {
 	// CallTool runs one tool: any number of progress events, then exactly one
 	// result or error.
 	CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallToolEvent], error)
+	// CallTools runs tool calls one after the other: a request is sent when the
+	// call before it has ended, and answered as by CallTool. A host keeps the
+	// stream for its next call, which saves what a stream costs to make, and cancels
+	// it to cancel the call. A plugin that does not implement it gets CallTool.
+	CallTools(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallToolsRequest, CallToolEvent], error)
 	// Health says whether the plugin can take calls.
 	Health(ctx context.Context, in *HealthRequest, opts ...grpc.CallOption) (*HealthResponse, error)
 	// Drain makes the plugin refuse new calls and returns when the running ones
@@ -140,6 +146,19 @@ func (c *pluginClient) CallTool(ctx context.Context, in *CallToolRequest, opts .
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Plugin_CallToolClient = grpc.ServerStreamingClient[CallToolEvent]
 
+func (c *pluginClient) CallTools(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CallToolsRequest, CallToolEvent], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Plugin_ServiceDesc.Streams[1], Plugin_CallTools_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[CallToolsRequest, CallToolEvent]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Plugin_CallToolsClient = grpc.BidiStreamingClient[CallToolsRequest, CallToolEvent]
+
 func (c *pluginClient) Health(ctx context.Context, in *HealthRequest, opts ...grpc.CallOption) (*HealthResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(HealthResponse)
@@ -200,6 +219,11 @@ type PluginServer interface {
 	// CallTool runs one tool: any number of progress events, then exactly one
 	// result or error.
 	CallTool(*CallToolRequest, grpc.ServerStreamingServer[CallToolEvent]) error
+	// CallTools runs tool calls one after the other: a request is sent when the
+	// call before it has ended, and answered as by CallTool. A host keeps the
+	// stream for its next call, which saves what a stream costs to make, and cancels
+	// it to cancel the call. A plugin that does not implement it gets CallTool.
+	CallTools(grpc.BidiStreamingServer[CallToolsRequest, CallToolEvent]) error
 	// Health says whether the plugin can take calls.
 	Health(context.Context, *HealthRequest) (*HealthResponse, error)
 	// Drain makes the plugin refuse new calls and returns when the running ones
@@ -235,6 +259,9 @@ func (UnimplementedPluginServer) MapInput(context.Context, *MapInputRequest) (*M
 }
 func (UnimplementedPluginServer) CallTool(*CallToolRequest, grpc.ServerStreamingServer[CallToolEvent]) error {
 	return status.Error(codes.Unimplemented, "method CallTool not implemented")
+}
+func (UnimplementedPluginServer) CallTools(grpc.BidiStreamingServer[CallToolsRequest, CallToolEvent]) error {
+	return status.Error(codes.Unimplemented, "method CallTools not implemented")
 }
 func (UnimplementedPluginServer) Health(context.Context, *HealthRequest) (*HealthResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Health not implemented")
@@ -351,6 +378,13 @@ func _Plugin_CallTool_Handler(srv interface{}, stream grpc.ServerStream) error {
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Plugin_CallToolServer = grpc.ServerStreamingServer[CallToolEvent]
+
+func _Plugin_CallTools_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(PluginServer).CallTools(&grpc.GenericServerStream[CallToolsRequest, CallToolEvent]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Plugin_CallToolsServer = grpc.BidiStreamingServer[CallToolsRequest, CallToolEvent]
 
 func _Plugin_Health_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(HealthRequest)
@@ -469,6 +503,12 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "CallTool",
 			Handler:       _Plugin_CallTool_Handler,
 			ServerStreams: true,
+		},
+		{
+			StreamName:    "CallTools",
+			Handler:       _Plugin_CallTools_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
 		},
 	},
 	Metadata: "plugin.proto",

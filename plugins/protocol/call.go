@@ -1,0 +1,115 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
+)
+
+// CallTool runs one tool. progress, which may be nil, is called in this
+// goroutine for each progress event, in order, before CallTool returns.
+func (c *Client) CallTool(ctx context.Context, req CallRequest, progress func(json.RawMessage)) (json.RawMessage, error) {
+	if err := checkSize("the input of "+req.Tool, len(req.Input)+len(req.Run.Config)); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, transportError(ctx, ctx.Err())
+	}
+	result, err := c.callOnKeptStream(ctx, req, progress)
+	if err == errNoCallTools {
+		return c.callOnOwnStream(ctx, req, progress)
+	}
+	return result, err
+}
+
+// callOnKeptStream runs the call on a stream that earlier calls have used, if
+// there is one, and leaves it for later ones.
+func (c *Client) callOnKeptStream(ctx context.Context, req CallRequest, progress func(json.RawMessage)) (json.RawMessage, error) {
+	stream, err := c.streams.take()
+	if err == errNoCallTools {
+		return nil, err
+	}
+	if err != nil {
+		return nil, transportError(ctx, err)
+	}
+	uncancel := context.AfterFunc(ctx, stream.cancel)
+	result, ended, err := stream.call(ctx, req, progress)
+	if inTime := uncancel(); inTime && ended {
+		c.streams.put(stream)
+	} else {
+		stream.cancel()
+	}
+	if !ended && status.Code(err) == codes.Unimplemented {
+		c.streams.absent.Store(true)
+		return nil, errNoCallTools
+	}
+	if !ended {
+		return nil, streamError(ctx, req.Tool, err)
+	}
+	return result, err
+}
+
+// callOnOwnStream is for plugins that do not implement CallTools.
+func (c *Client) callOnOwnStream(ctx context.Context, req CallRequest, progress func(json.RawMessage)) (json.RawMessage, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // lets the stream go on every path
+	stream, err := c.rpc.CallTool(ctx, callToWire(req))
+	if err != nil {
+		return nil, transportError(ctx, err)
+	}
+	result, ended, err := receive(ctx, stream.Recv, req.Tool, progress)
+	if !ended {
+		return nil, streamError(ctx, req.Tool, err)
+	}
+	return result, err
+}
+
+// receive reads the events of one call. It has ended if its last event was one
+// that the protocol knows; else err is the stream's.
+func receive(ctx context.Context, recv func() (*protocolpb.CallToolEvent, error), tool string, progress func(json.RawMessage)) (result json.RawMessage, ended bool, err error) {
+	for {
+		event, err := recv()
+		if err != nil {
+			return nil, false, err
+		}
+		switch e := event.GetEvent().(type) {
+		case *protocolpb.CallToolEvent_Result:
+			result, err := required(e.Result, "the result of "+tool)
+			return result, true, err
+		case *protocolpb.CallToolEvent_Error:
+			if ctx.Err() != nil {
+				return nil, true, transportError(ctx, ctx.Err()) // the tool only noticed too
+			}
+			return nil, true, errorFromWire(e.Error)
+		case *protocolpb.CallToolEvent_Progress:
+			v, err := required(e.Progress, "the progress of "+tool)
+			if err != nil {
+				return nil, false, err
+			}
+			if progress != nil {
+				progress(v)
+			}
+		default:
+			return nil, false, NewError(KindProtocol, CodeMalformedReply, "tool %s sent an event of an unknown type", tool)
+		}
+	}
+}
+
+// streamError is transportError for a call stream, which must not end without
+// a result or an error.
+func streamError(ctx context.Context, tool string, err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	if errors.Is(err, io.EOF) {
+		return NewError(KindProtocol, CodeMalformedReply, "tool %s ended its stream without a result", tool)
+	}
+	return transportError(ctx, err)
+}
