@@ -8,13 +8,17 @@ import (
 	"log/slog"
 	"os"
 	osexec "os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/hosttest"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 // doomedKey makes the test binary a host that suspends runs in the directory it
@@ -30,12 +34,17 @@ func doomed(dir string) error {
 	if err != nil {
 		return err
 	}
+	told, err := trajectory.OpenDir(filepath.Join(dir, "trajectory"), trajectory.DirOptions{})
+	if err != nil {
+		return err
+	}
 	g := newGate()
 	h, err := host.New(context.Background(), host.Config{
-		GuestPath: os.Getenv(doomedGuest),
-		Store:     s,
-		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Tools:     []catalog.Tool{echo("echo"), g.tool("slow")},
+		GuestPath:  os.Getenv(doomedGuest),
+		Store:      s,
+		Trajectory: told,
+		Logger:     slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Tools:      []catalog.Tool{echo("echo"), g.tool("slow")},
 	})
 	if err != nil {
 		return err
@@ -89,9 +98,18 @@ func TestSuspendedRunsSurviveSIGKILL(t *testing.T) {
 	if err := cmd.Wait(); err == nil || len(said) != 3 {
 		t.Fatalf("the doomed host said %q and ended with %v", said, err)
 	}
-	h := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo"), newGate().tool("slow")}})
+	told := openTrajectory(t, dir)
+	h := start(t, host.Config{Store: openDir(t, dir), Trajectory: told, Tools: []catalog.Tool{echo("echo"), newGate().tool("slow")}})
 	wantValue(t, h.Wait(context.Background(), me, said[0]), `42`)
 	wantValue(t, h.Wait(context.Background(), me, said[1]), `"unknown"`)
+	for i, want := range [][]string{
+		{"exec  waiting yield", "quoin:core:echo ok", "wait  completed"},
+		{"exec  waiting pending_tools", "quoin:core:slow unknown interrupted", "wait  completed"},
+	} {
+		if diff := cmp.Diff(want, outline(readTrajectory(t, told, said[i]))); diff != "" {
+			t.Errorf("trajectory %d (-want +got):\n%s", i, diff)
+		}
+	}
 	for _, id := range said[:2] {
 		if r := h.Wait(context.Background(), me, id); r.Reason != host.ReasonRunUnavailable || !strings.Contains(r.Error, "unavailable") {
 			t.Errorf("got %s, want the run to be over", show(r))

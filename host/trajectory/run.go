@@ -78,13 +78,13 @@ func (r *Run) Summary() Summary {
 }
 
 // Legs groups the events by the exec and waits they belong to. A call belongs to
-// the leg in which it began.
+// the leg in which the program made it: one that starts or is made anew between two
+// legs belongs to the first of them.
 func (r *Run) Legs() []Leg {
 	b := legBuilder{calls: make(map[string]place)}
 	for _, e := range r.Events {
 		b.add(e)
 	}
-	b.settle()
 	for i := range b.legs {
 		slices.SortStableFunc(b.legs[i].Calls, func(a, c Call) int { return a.Start.Compare(c.Start) })
 	}
@@ -95,8 +95,7 @@ type place struct{ leg, call int }
 
 type legBuilder struct {
 	legs  []Leg
-	over  bool    // the last leg has ended
-	early []Event // of calls, which a wait makes anew before it tells of itself
+	over  bool // the last leg has ended
 	calls map[string]place
 }
 
@@ -109,30 +108,14 @@ func (b *legBuilder) add(e Event) {
 		}
 		b.legs = append(b.legs, Leg{Tool: tool, CallID: e.CallID, Start: startOf(e), InputBytes: e.InputBytes, Input: e.Input})
 		b.over = false
-		for _, early := range b.early {
-			b.call(early)
-		}
-		b.early = nil
 	case RunSuspended, RunEnded:
 		b.end(e)
 	case CallStarted, CallProgress, CallEnded, ApprovalRequested, ApprovalDecided:
-		if _, known := b.calls[e.CallID]; !known && (b.over || len(b.legs) == 0) {
-			b.early = append(b.early, e)
-			return
+		if len(b.legs) == 0 {
+			b.legs = append(b.legs, Leg{Tool: "exec", Start: startOf(e)}) // its own event is missing
 		}
 		b.call(e)
 	}
-}
-
-// settle gives the calls that no wait has claimed to the last leg.
-func (b *legBuilder) settle() {
-	if len(b.early) > 0 && len(b.legs) == 0 {
-		b.legs = append(b.legs, Leg{Tool: "exec", Start: startOf(b.early[0])})
-	}
-	for _, e := range b.early {
-		b.call(e)
-	}
-	b.early = nil
 }
 
 // end notes how the leg ended. A run may also end while nobody drives it: then it

@@ -75,7 +75,8 @@ func TestATerminalIsSafe(t *testing.T) {
 	}
 }
 
-// TestARedrivenCall is one call: a wait has made it anew before it told of itself.
+// TestARedrivenCall is one call: a wait has made it anew before it told of itself. So
+// has it with one that had been waiting in the queue.
 func TestARedrivenCall(t *testing.T) {
 	all := story()
 	r := storyRun()
@@ -85,7 +86,7 @@ func TestARedrivenCall(t *testing.T) {
 	fresh.CallID = "bridge:call:9"
 	r.Events = append(append(append([]trajectory.Event{}, all[:8]...), again, fresh), all[9:]...)
 	legs := r.Legs()
-	if len(legs) != 2 || len(legs[0].Calls) != 4 || len(legs[1].Calls) != 1 || legs[1].Calls[0].CallID != "bridge:call:9" || legs[1].Calls[0].Ended {
+	if len(legs) != 2 || len(legs[0].Calls) != 5 || len(legs[1].Calls) != 0 || legs[0].Calls[4].CallID != "bridge:call:9" || legs[0].Calls[4].Ended {
 		t.Fatalf("legs %+v", legs)
 	}
 	if c := legs[0].Calls[1]; c.CallID != "bridge:call:2" || c.Duration != 600e6 || !c.Start.Equal(epoch.Add(2e6)) || !c.Ended {
