@@ -193,12 +193,23 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// narrow makes connections whose buffers are soon full.
+type narrow struct{ net.Listener }
+
+func (l narrow) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return c, c.(*net.TCPConn).SetWriteBuffer(4096)
+}
+
 // TestAStreamNobodyReadsIsCut opens a stream and never reads it; that the server
 // hangs up is what ends the test.
 func TestAStreamNobodyReadsIsCut(t *testing.T) {
 	log := make(lines, 1000)
 	h := newHost(t, host.Config{})
-	c := serve(t, h, gateway.Options{WriteTimeout: 50 * time.Millisecond, MaxStreams: 1, Logger: debugLogger(log)}, nil)
+	c := serve(t, h, gateway.Options{WriteTimeout: 50 * time.Millisecond, MaxStreams: 1, Logger: debugLogger(log)}, narrow{listen(t)})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(c.base, "http://"))
 	if err != nil {
 		t.Fatal(err)

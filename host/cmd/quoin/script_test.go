@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			"serve":   cmdServe,
 			"halt":    cmdHalt,
 			"tear":    cmdTear,
+			"pending": cmdPending,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"))

@@ -74,11 +74,11 @@ func (v *serving) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(v.serve(soon, now, cmd, f, cfg), rec.close())
+	return errors.Join(v.serve(soon, now, cmd, f, cfg, rec), rec.close())
 }
 
 // serve runs the host of cfg and its server until soon has ended.
-func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.File, cfg host.Config) error {
+func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.File, cfg host.Config, rec *recorders) error {
 	log := cfg.Logger
 	token, err := readToken(cmp.Or(v.tokenFile, f.Server.TokenFile))
 	if err != nil {
@@ -98,6 +98,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.F
 	s, err := gateway.New(h, gateway.Options{
 		Token: token, Hosts: f.Server.Hosts, Logger: log,
 		MaxBody: f.Server.MaxBodyBytes, MaxCalls: f.Server.MaxCalls, MaxStreams: f.Server.MaxStreams,
+		Trajectory: rec.dir,
 	})
 	if err != nil {
 		return usageError{errors.Join(err, l.Close(), h.Close())}

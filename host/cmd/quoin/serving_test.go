@@ -2,15 +2,20 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/gateway/client"
 )
 
 // served is a quoin serve that a script has started.
@@ -89,18 +94,42 @@ func (s *served) end(sig os.Signal) error {
 	return s.cmd.Wait()
 }
 
+// cmdPending returns once a run of the command's session waits for a tool:
+// pending NAME
+func cmdPending(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: pending NAME")
+	}
+	c, err := client.New(ts.Getenv(args[0]), client.Options{})
+	ts.Check(err)
+	defer c.Close()
+	for {
+		runs, err := c.Runs(context.Background(), host.Session{SessionID: "cli"})
+		ts.Check(err)
+		if slices.ContainsFunc(runs, func(r host.RunInfo) bool { return len(r.PendingToolCalls) > 0 }) {
+			return
+		}
+	}
+}
+
 // cmdHalt ends a server with a signal and requires its exit code; KILL leaves
-// none: halt NAME TERM|INT|KILL CODE
+// none. TWICE is TERM, and TERM again once it has been heard:
+// halt NAME TERM|INT|KILL|TWICE CODE
 func cmdHalt(ts *testscript.TestScript, neg bool, args []string) {
-	signals := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
+	signals := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL, "TWICE": syscall.SIGTERM}
 	if neg || len(args) != 3 || signals[args[1]] == 0 {
-		ts.Fatalf("usage: halt NAME TERM|INT|KILL CODE")
+		ts.Fatalf("usage: halt NAME TERM|INT|KILL|TWICE CODE")
 	}
 	want, err := strconv.Atoi(args[2])
 	ts.Check(err)
 	s := servers(ts)[args[0]]
 	if s == nil {
 		ts.Fatalf("there is no server %s", args[0])
+	}
+	if args[1] == "TWICE" {
+		ts.Check(s.cmd.Process.Signal(syscall.SIGTERM))
+		for !strings.Contains(ts.ReadFile(args[0]+".log"), "shutting down") {
+		}
 	}
 	err = s.end(signals[args[1]])
 	var exit *osexec.ExitError

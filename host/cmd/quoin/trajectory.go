@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -35,7 +39,8 @@ to there. Exit status: 0 shown, 1 there is nothing to show, 2 usage.`,
 		Example: `  quoin trajectory
   quoin trajectory last
   quoin trajectory run_0123456789abcdef0123456789abcdef --json
-  quoin trajectory last --transcript anthropic --session alice`,
+  quoin trajectory last --transcript anthropic --session alice
+  quoin trajectory last --server http://127.0.0.1:8787`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			shape := trajectory.Shape(transcript)
@@ -47,10 +52,11 @@ to there. Exit status: 0 shown, 1 there is nothing to show, 2 usage.`,
 			case transcript != "" && shape != trajectory.ShapeOpenAI && shape != trajectory.ShapeAnthropic:
 				return usagef("--transcript is %q, expected %s or %s", transcript, trajectory.ShapeOpenAI, trajectory.ShapeAnthropic)
 			}
-			d, err := o.trajectories()
+			d, done, err := o.trajectories(cmd)
 			if err != nil {
 				return err
 			}
+			defer done()
 			s := trajectory.Session{SessionID: o.session}
 			if len(args) == 0 {
 				return listRuns(cmd.OutOrStdout(), d, s, asJSON)
@@ -66,13 +72,45 @@ to there. Exit status: 0 shown, 1 there is nothing to show, 2 usage.`,
 	o.bindConfig(cmd)
 	f.StringVar(&o.state, "state", "", "directory of suspended runs and plugin data (default: in the user's state home)")
 	f.StringVar(&o.session, "session", "cli", "session the run belongs to")
+	o.remote.bind(cmd)
 	f.BoolVar(&asJSON, "json", false, "print JSON: the events of the run, or the list of runs")
 	f.StringVar(&transcript, "transcript", "", "print the run as messages of a conversation: openai or anthropic")
 	return cmd
 }
 
-// trajectories opens the directory of trajectories, and makes none.
-func (o *options) trajectories() (*trajectory.Dir, error) {
+// trajectories returns those of the server, or of this system. Call done after use.
+func (o *options) trajectories(cmd *cobra.Command) (_ gateway.Trajectories, done func(), _ error) {
+	c, err := o.remote.client(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c != nil {
+		return farTrajectories{cmd.Context(), c}, c.Close, nil
+	}
+	d, err := o.ownTrajectories()
+	return d, func() {}, err
+}
+
+// farTrajectories are those of a server.
+type farTrajectories struct {
+	ctx context.Context // of the command, whose only request this is
+	c   *client.Client
+}
+
+func (t farTrajectories) Read(s trajectory.Session, runID string) (*trajectory.Run, error) {
+	return t.c.Trajectory(t.ctx, asking(s), runID)
+}
+
+func (t farTrajectories) List(s trajectory.Session) ([]trajectory.Summary, error) {
+	return t.c.Trajectories(t.ctx, asking(s))
+}
+
+func asking(s trajectory.Session) host.Session {
+	return host.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}
+}
+
+// ownTrajectories opens the directory of trajectories, and makes none.
+func (o *options) ownTrajectories() (*trajectory.Dir, error) {
 	f, err := o.load()
 	if err != nil {
 		return nil, err
@@ -94,7 +132,7 @@ func (o *options) trajectories() (*trajectory.Dir, error) {
 func trajectoryDir(state string) string { return filepath.Join(state, "trajectory") }
 
 // readRun reads a run by its id, or the newest of the session.
-func readRun(d *trajectory.Dir, s trajectory.Session, id string) (*trajectory.Run, error) {
+func readRun(d gateway.Trajectories, s trajectory.Session, id string) (*trajectory.Run, error) {
 	if id == newestRun {
 		list, err := d.List(s)
 		if err != nil {
@@ -131,7 +169,7 @@ func showRun(cmd *cobra.Command, r *trajectory.Run, shape trajectory.Shape, asJS
 	return printJSON(out, messages)
 }
 
-func listRuns(w io.Writer, d *trajectory.Dir, s trajectory.Session, asJSON bool) error {
+func listRuns(w io.Writer, d gateway.Trajectories, s trajectory.Session, asJSON bool) error {
 	list, err := d.List(s)
 	if err != nil {
 		return err
