@@ -60,7 +60,7 @@ func (c *Catalog) Search(query string, limit int) []Entry {
 		return entries(c.guest[:min(limit, len(c.guest))])
 	}
 	ix := c.index()
-	found := slices.Clone(ix.exact[strings.ToLower(query)])
+	found := ix.named(query)
 	found = found[:min(limit, len(found))]
 	found = append(found, ix.rank(query, found, limit-len(found))...)
 	tools := make([]*Tool, len(found))
@@ -68,6 +68,27 @@ func (c *Catalog) Search(query string, limit int) []Entry {
 		tools[i] = ix.tools[n]
 	}
 	return entries(tools)
+}
+
+// named returns the tools that a query names outright, those that are written as
+// it is before those that only have it as their safe name or in another case.
+func (ix *index) named(query string) []int32 {
+	found := slices.Clone(ix.exact[strings.ToLower(query)])
+	slices.SortStableFunc(found, func(a, b int32) int { return ix.tools[a].apart(query) - ix.tools[b].apart(query) })
+	return found
+}
+
+// apart says how far the name of a tool is from a query that names it.
+func (t *Tool) apart(query string) int {
+	switch {
+	case t.Name == query || t.ID() == query:
+		return 0
+	case SafeName(t.Name) == query:
+		return 1
+	case strings.EqualFold(t.Name, query) || strings.EqualFold(t.ID(), query):
+		return 2
+	}
+	return 3
 }
 
 // rank returns the numbers of the best tools, best first, without those in except.

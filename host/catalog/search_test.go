@@ -264,3 +264,19 @@ func FuzzSearch(f *testing.F) {
 		}
 	})
 }
+
+// TestNamesAsWrittenComeFirst: the tool that is called what the query says stands
+// before those whose safe name it is, and before those in another case.
+func TestNamesAsWrittenComeFirst(t *testing.T) {
+	c, err := New([]Tool{{Name: "a b"}, {Name: "A_B"}, {Name: "a.b"}, {Name: "a_b", Owner: "z"}, {Name: "other", Description: "a_b a_b a_b"}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range c.Search("a_b", 10) {
+		got = append(got, e.Name)
+	}
+	if want := []string{"a_b", "a b", "a.b", "A_B", "other"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,31 @@
+package host
+
+import (
+	"github.com/quoinhq/quoin/host/catalog"
+)
+
+// Replace gives the host other tools, as a change of plugins would.
+func (h *Host) Replace(tools ...catalog.Tool) error {
+	h.viewMu.Lock()
+	defer h.viewMu.Unlock()
+	h.cfg.Tools = tools
+	return h.refresh()
+}
+
+// Files returns what a session's programs read with API, by path, and the index.
+func (h *Host) Files(s Session) (files map[string]string, index string) {
+	d := h.sessionView(s).declarations
+	files = make(map[string]string)
+	for path := range d.files() {
+		data, _, _ := d.file(prefixAPI + path)
+		files[path] = string(data)
+	}
+	return files, string(d.index())
+}
+
+// SameView reports whether two sessions have one view between them, which is
+// then also that of the whole host if base says so.
+func (h *Host) SameView(a, b Session, base bool) bool {
+	v := h.sessionView(a)
+	return v == h.sessionView(b) && (!base || v == h.view.Load())
+}
