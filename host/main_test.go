@@ -40,11 +40,13 @@ func start(t testing.TB, cfg host.Config) *host.Host {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	guest, err := hosttest.Guest()
-	if err != nil {
-		t.Fatal(err)
+	if cfg.GuestPath == "" {
+		guest, err := hosttest.Guest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.GuestPath = guest
 	}
-	cfg.GuestPath = guest
 	h, err := host.New(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)

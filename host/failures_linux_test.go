@@ -1,0 +1,281 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/guestrt/selfexec"
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/hosttest"
+)
+
+// failing makes a tool that fails.
+func failing(name, message string) catalog.Tool {
+	t := echo(name)
+	t.Invoke = func(context.Context, catalog.Invocation) (json.RawMessage, error) { return nil, errors.New(message) }
+	return t
+}
+
+// failureCase is one way to fail, for real.
+type failureCase struct {
+	name   string
+	code   host.Code
+	reason host.Reason
+	phase  host.Phase
+	// dispatched says that a tool had been called.
+	dispatched bool
+	say        string // part of the error
+	do         func(t *testing.T) *host.Result
+}
+
+// cell fails by a program alone, in a host with the tools echo and broken.
+func cell(code string) func(*testing.T) *host.Result {
+	return cellOf(host.Config{}, host.ExecInput{Code: code})
+}
+
+func cellOf(cfg host.Config, in host.ExecInput) func(*testing.T) *host.Result {
+	return func(t *testing.T) *host.Result {
+		cfg.Tools = []catalog.Tool{echo("echo"), failing("broken", "it broke")}
+		return start(t, cfg).Exec(context.Background(), me, in)
+	}
+}
+
+var failureCases = []failureCase{
+	{"empty code", host.CodeInvalidInput, "", host.PhaseInput, false, "code is missing", cell(" ")},
+	{"disabled", host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput, false, "code mode is disabled",
+		cellOf(host.Config{Settings: host.Settings{Disabled: true}}, host.ExecInput{Code: `return 1`})},
+	{"unknown language", host.CodeInvalidInput, host.ReasonUnsupportedLanguage, host.PhaseInput, false, "python",
+		cellOf(host.Config{}, host.ExecInput{Code: `return 1`, Language: "python"})},
+	{"TypeScript that is none", host.CodeInvalidInput, host.ReasonTypeScript, host.PhaseInput, false, "",
+		cellOf(host.Config{}, host.ExecInput{Code: `let x: = 1`, Language: "typescript"})},
+	{"modules", host.CodeInvalidInput, host.ReasonModuleAccess, host.PhaseInput, false, "module", cell(`import fs from "fs"`)},
+	{"syntax", host.CodeInvalidInput, host.ReasonSyntax, host.PhaseInput, false, "cell.js:1", cell(`const = 1`)},
+	{"shell", host.CodeInvalidInput, host.ReasonShell, host.PhaseInput, false, "shell", cell(`ls -la /tmp`)},
+	{"exception", host.CodeInternal, host.ReasonGuestException, host.PhaseGuest, false, "Error: no", cell(`throw new Error("no")`)},
+	{"exception after a call", host.CodeInternal, host.ReasonGuestException, host.PhaseGuest, true, "Error: no",
+		cell(`await tools.echo({}); throw new Error("no")`)},
+	{"promise without host work", host.CodeInternal, host.ReasonGuestException, host.PhaseGuest, false, "code mode promise is pending without host work",
+		cell(`await new Promise(() => {})`)},
+	{"tool error that nobody catches", host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge, true, "it broke", cell(`await tools.broken()`)},
+	{"unknown tool", host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge, false, "Unknown tool", cell(`await tools.call("nope", {})`)},
+	{"endless loop", host.CodeTimeout, "", host.PhaseGuest, false, "",
+		cellOf(host.Config{}, host.ExecInput{Code: `for (;;);`, Timeout: soon})},
+	{"memory", host.CodeMemoryLimit, "", host.PhaseGuest, false, "",
+		cellOf(host.Config{Settings: host.Settings{MemoryLimit: 4 << 20}}, host.ExecInput{Code: `const a = []; for (;;) a.push("x".repeat(1000) + a.length)`})},
+	{"value too large", host.CodeOutputLimit, "", host.PhaseGuest, false, "bytes beyond the limit of 1024 were omitted",
+		cellOf(host.Config{Settings: host.Settings{MaxOutput: 1 << 10}}, host.ExecInput{Code: `return "x".repeat(5000)`})},
+	{"output too large", host.CodeOutputLimit, "", host.PhaseGuest, true, "bytes beyond the limit of 1024 were omitted",
+		cellOf(host.Config{Settings: host.Settings{MaxOutput: 1 << 10}}, host.ExecInput{Code: `await tools.echo({}); text("x".repeat(5000))`})},
+	{"snapshot too large", host.CodeSnapshotLimit, "", host.PhaseGuest, false, "",
+		cellOf(host.Config{Settings: host.Settings{MaxSnapshot: 1 << 10}}, host.ExecInput{Code: `await yield_control()`})},
+	{"burst too large", host.CodeInvalidInput, host.ReasonTooManyPending, host.PhaseBridge, false, "None of the last 145 was started",
+		cell(`await Promise.all(Array.from({length: 145}, () => tools.echo({})))`)},
+	{"run that is unknown", host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput, false, "code mode run is unavailable or expired.",
+		func(t *testing.T) *host.Result {
+			return start(t, host.Config{}).Wait(context.Background(), me, "run_00112233445566778899aabbccddeeff")
+		}},
+	{"run that has expired", host.CodeInvalidInput, host.ReasonRunExpired, host.PhaseInput, false, "code mode run is unavailable or expired.", expired},
+	{"run of another session", host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput, false, "code mode run belongs to a different session.",
+		func(t *testing.T) *host.Result {
+			h := start(t, host.Config{})
+			return h.Wait(context.Background(), host.Session{}, wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield))
+		}},
+	{"run of another turn", host.CodeInvalidInput, host.ReasonWrongRun, host.PhaseInput, false, "code mode run belongs to a different agent run.",
+		func(t *testing.T) *host.Result {
+			h := start(t, host.Config{})
+			other := me
+			other.RunID = "another"
+			return h.Wait(context.Background(), other, wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield))
+		}},
+	{"run that is being resumed", host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput, false, "code mode run is already being resumed.", busy},
+	{"too many suspended runs", host.CodeInvalidInput, host.ReasonTooManySuspended, host.PhaseHost, false, "too many suspended code mode runs.",
+		func(t *testing.T) *host.Result {
+			h := start(t, host.Config{Settings: host.Settings{MaxSuspended: 1}})
+			wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
+			return exec(h, `await yield_control()`)
+		}},
+	{"damaged record", host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost, false, "cannot be restored", damaged},
+	{"worker killed", host.CodeInternal, host.ReasonWorkerCrashed, host.PhaseHost, false, "killed by signal 9", struck},
+	{"forbidden system call", host.CodeInternal, host.ReasonSandboxViolation, host.PhaseHost, false, "sandbox forbids", badCall},
+	{"no worker", host.CodeUnavailable, "", host.PhaseHost, false, "every guest worker is busy", func(t *testing.T) *host.Result {
+		h := start(t, host.Config{MaxWorkers: 1})
+		done := spin(t, h)
+		r := h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Timeout: soon})
+		h.EndSession(context.Background(), me)
+		<-done
+		return r
+	}},
+	{"host that has closed", host.CodeUnavailable, "", host.PhaseHost, false, "shutting down", func(t *testing.T) *host.Result {
+		h := start(t, host.Config{})
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return exec(h, `return 1`)
+	}},
+	{"caller that goes away", host.CodeAborted, "", host.PhaseHost, false, "aborted", func(t *testing.T) *host.Result {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		return start(t, host.Config{}).Exec(ctx, me, host.ExecInput{Code: `for (;;);`})
+	}},
+}
+
+// TestEveryFailure produces every code and every reason there is, for real.
+func TestEveryFailure(t *testing.T) {
+	seen := map[string]bool{}
+	for _, tc := range failureCases {
+		seen[string(tc.code)], seen[string(tc.reason)] = true, true
+		t.Run(tc.name, func(t *testing.T) {
+			r := tc.do(t)
+			wantFailure(t, r, tc.code, tc.reason, tc.phase)
+			if r.Dispatched != tc.dispatched || !strings.Contains(r.Error, tc.say) {
+				t.Errorf("got %s\nwant dispatched %v, and %q", show(r), tc.dispatched, tc.say)
+			}
+			if len(r.Error) > 8<<10 || !utf8.ValidString(r.Error) {
+				t.Errorf("an error of %d bytes", len(r.Error))
+			}
+		})
+	}
+	for _, name := range declared(t, "Code", "Reason") {
+		if !seen[name] {
+			t.Errorf("nothing produces %q", name)
+		}
+	}
+}
+
+// declared returns the values of the constants of result.go that have one of the
+// types, the reasons of waiting results aside.
+func declared(t *testing.T, types ...string) (values []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "result.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := map[string]bool{"pending_tools": true, "yield": true, "approval": true}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			return true
+		}
+		name, ok := spec.Type.(*ast.Ident)
+		lit, ok2 := spec.Values[0].(*ast.BasicLit)
+		if !ok || !ok2 {
+			return true
+		}
+		value, err := strconv.Unquote(lit.Value)
+		for _, want := range types {
+			if err == nil && name.Name == want && !waiting[value] {
+				values = append(values, value)
+			}
+		}
+		return true
+	})
+	if len(values) < 20 {
+		t.Fatalf("found only %q", values)
+	}
+	return values
+}
+
+// expired waits for a run whose time is over and whose host is gone.
+func expired(t *testing.T) *host.Result {
+	dir := mkdir(t)
+	first := start(t, host.Config{Store: openDir(t, dir), Settings: host.Settings{SnapshotTTL: time.Second}})
+	id := wantWaiting(t, exec(first, `await yield_control()`), host.ReasonYield)
+	h := start(t, host.Config{Store: openDir(t, dir)})
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for runs := []host.RunInfo{{}}; len(runs) > 0; {
+		var err error
+		if runs, err = h.Runs(context.Background(), me); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h.Wait(context.Background(), me, id)
+}
+
+func busy(t *testing.T) *host.Result {
+	g := newGate()
+	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
+	id := wantWaiting(t, exec(h, `await yield_control(); await tools.slow()`), host.ReasonYield)
+	first := make(chan *host.Result)
+	go func() { first <- h.Wait(context.Background(), me, id) }()
+	<-g.entered
+	r := h.Wait(context.Background(), me, id)
+	close(g.open)
+	<-first
+	return r
+}
+
+func damaged(t *testing.T) *host.Result {
+	dir := mkdir(t)
+	first := start(t, host.Config{Store: openDir(t, dir)})
+	id := wantWaiting(t, exec(first, `await yield_control()`), host.ReasonYield)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, id+".run"), []byte("not a run"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return start(t, host.Config{Store: openDir(t, dir)}).Wait(context.Background(), me, id)
+}
+
+// spin returns once a cell of h computes without end.
+func spin(t *testing.T, h *host.Host) <-chan *host.Result {
+	t.Helper()
+	done := make(chan *host.Result, 1)
+	go func() { done <- exec(h, `for (;;);`) }()
+	for {
+		r := h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Timeout: soon})
+		if r.Status == host.StatusFailed {
+			return done
+		}
+	}
+}
+
+// struck kills the worker in which a cell computes.
+func struck(t *testing.T) *host.Result {
+	h := start(t, host.Config{MaxWorkers: 1, Settings: host.Settings{Timeout: time.Minute}})
+	done := spin(t, h)
+	children, err := hosttest.Children(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range children {
+		line, err := os.ReadFile("/proc/" + strconv.Itoa(c.PID) + "/cmdline")
+		if err != nil || !strings.HasPrefix(string(line), selfexec.Args()[0]+"\x00") {
+			continue
+		}
+		p, err := os.FindProcess(c.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+	}
+	return <-done
+}
+
+// badCall runs a cell in a worker whose engine tries to open a socket.
+func badCall(t *testing.T) *host.Result {
+	bin := filepath.Join(mkdir(t), "badguest")
+	build := osexec.Command("go", "build", "-trimpath", "-buildmode=exe", "-o", bin, "./testdata/badguest")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building a bad guest: %v\n%s", err, out)
+	}
+	return exec(start(t, host.Config{GuestPath: bin}), `return 1`)
+}
