@@ -33,12 +33,12 @@ const methodOfAsked = string(wire.MethodCall)
 // invoke runs a tool with a checked input. ctx is the run's, with the span of the
 // call.
 func (r *run) invoke(ctx context.Context, c *call, tool *catalog.Tool, inv catalog.Invocation) (json.RawMessage, error) {
+	client := r.reach.client
+	if client != nil && client.callbacks[tool.ID()] != nil {
+		return client.callbacks[tool.ID()](ctx, inv)
+	}
 	if tool.Source != catalog.SourceClient {
 		return tool.Invoke(ctx, inv)
-	}
-	client := r.reach.client
-	if f := client.callbacks[tool.ID()]; f != nil {
-		return f(ctx, inv)
 	}
 	if client.lost[tool.ID()] {
 		return nil, lost(tool)
@@ -165,7 +165,7 @@ func (h *Host) answerable(ctx context.Context, s Session, id string) (*run, *fai
 	case r != nil:
 		return r, mayResume(r.session.stored(), s.stored())
 	}
-	r, rec, f := h.load(ctx, s, id, time.Now())
+	r, rec, f := h.load(ctx, s, id, time.Now(), nil)
 	if f != nil {
 		return nil, f
 	}

@@ -27,6 +27,7 @@ type clientTools struct {
 	callbacks   map[string]callback
 	lost        map[string]bool // had a callback in a process that is gone
 	record      json.RawMessage
+	turn        *turn // not nil: they are the tools of a model request
 }
 
 // clientTool is one definition as records keep it.
@@ -116,6 +117,9 @@ func checkClientTool(t catalog.Tool) error {
 func (c *clientTools) key() string {
 	if c == nil {
 		return ""
+	}
+	if c.turn != nil {
+		return c.turn.digest
 	}
 	sum := sha256.Sum256(c.record)
 	return hex.EncodeToString(sum[:])

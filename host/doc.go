@@ -21,6 +21,21 @@
 //		res = h.Wait(ctx, host.Session{SessionID: "42"}, res.RunID)
 //	}
 //
+// # In front of a model
+//
+// A gateway has a list of tools for each request to a model. It gives that list to
+// Host.Surface and shows the model what comes back: exec, wait and the tools that
+// only the model can use, while the others go where programs find them; or the list
+// as it was, where the settings leave code mode off for the agent, the model or the
+// request. RenderTools writes the definitions for a provider, VerifyPayload refuses
+// a request that shows anything else. A gateway that has no tools of its own, or
+// serves code mode itself, uses Definitions, ParseExec, ParseWait, Exec and Wait.
+//
+// # Configuration
+//
+// Config says everything; its zero value works. Load makes most of one from a JSON5
+// file, the environment and flags, and reports all that is wrong with them.
+//
 // # Lifecycle
 //
 // New starts workers and plugins, Close stops both and leaves no process. Exec

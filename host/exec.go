@@ -30,6 +30,8 @@ type ExecInput struct {
 	Rules policy.Rules
 	// Timeout shortens Settings.Timeout for this call. Zero means no change.
 	Timeout time.Duration
+
+	turn *clientTools // of the Surface that the call came through
 }
 
 // program returns the program, which may stand in either of two fields.
@@ -97,7 +99,7 @@ func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) *Resul
 	}
 	var to *reach
 	if f == nil {
-		to, f = h.reachOf(s, in.Rules, in.Tools)
+		to, f = h.reachOf(s, in)
 	}
 	if f == nil {
 		f = h.enter()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -22,12 +21,15 @@ type reach struct {
 }
 
 // reachOf checks what a caller gave to Exec and resolves the first view.
-func (h *Host) reachOf(s Session, rules policy.Rules, tools []catalog.Tool) (*reach, *failure) {
-	client, f := newClientTools(tools)
-	if f != nil {
-		return nil, f
+func (h *Host) reachOf(s Session, in ExecInput) (*reach, *failure) {
+	client := in.turn
+	if client == nil {
+		var f *failure
+		if client, f = newClientTools(in.Tools); f != nil {
+			return nil, f
+		}
 	}
-	return h.makeReach(s, rules, client)
+	return h.makeReach(s, in.Rules, client)
 }
 
 func (h *Host) makeReach(s Session, rules policy.Rules, client *clientTools) (*reach, *failure) {
@@ -69,8 +71,9 @@ func (to *reach) storedRules() json.RawMessage {
 // errStoredReach means that a record names rules or tools that are none.
 var errStoredReach = errors.New("its rules or tools are damaged")
 
-// restoreReach makes the reach of a record's run.
-func (h *Host) restoreReach(s Session, rec *runstore.Record) (*reach, error) {
+// restoreReach makes the reach of a record's run. A run that began with the tools
+// of a model request gets those of the request that resumes it.
+func (h *Host) restoreReach(s Session, rec *runstore.Record, turn *clientTools) (*reach, error) {
 	var rules policy.Rules
 	if len(rec.Rules) > 0 && json.Unmarshal(rec.Rules, &rules) != nil {
 		return nil, errStoredReach
@@ -78,6 +81,9 @@ func (h *Host) restoreReach(s Session, rec *runstore.Record) (*reach, error) {
 	client, err := loadClientTools(rec.ClientTools)
 	if err != nil {
 		return nil, err
+	}
+	if client == nil {
+		client = turn
 	}
 	to, f := h.makeReach(s, rules, client)
 	if f != nil {

@@ -286,6 +286,9 @@ func (r *run) telemetry() Telemetry {
 	c := r.counters
 	r.mu.Unlock()
 	t := baseTelemetry(r.view())
+	if c := r.reach.client; c != nil && c.turn != nil {
+		t.VisibleTools = c.turn.visible
+	}
 	t.SearchCount, t.DescribeCount, t.CallCount, t.NamespaceCount = c.Search, c.Describe, c.Call, c.Namespace
 	t.GuestCPUMillis = float64(c.CPUMicros) / 1000
 	t.WallMillis = millis(time.Duration(c.WallMicros)*time.Microsecond + time.Since(r.started))

@@ -68,7 +68,7 @@ func (h *Host) deriveView(layers policy.Layers, client *clientTools) (*view, err
 		c := base.catalog
 		var err error
 		if client != nil {
-			if c, err = c.With(client.definitions); err != nil {
+			if c, err = c.Filter(client.keeps).With(client.definitions); err != nil {
 				return nil, err
 			}
 		}

@@ -27,10 +27,10 @@ func (h *Host) Wait(ctx context.Context, s Session, runID string) *Result {
 // change.
 func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout time.Duration) *Result {
 	a := h.obs.act(ctx, toolWait, s)
-	return a.end(h.wait(ctx, a, s, runID, timeout))
+	return a.end(h.wait(ctx, a, s, runID, timeout, nil))
 }
 
-func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeout time.Duration) *Result {
+func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeout time.Duration, turn *clientTools) *Result {
 	deadline := a.start.Add(h.settingsOf(s).timeout(timeout))
 	if f := h.enter(); f != nil {
 		return h.refused(f)
@@ -40,7 +40,7 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 	if f := h.checkRunID(s, runID); f != nil {
 		return h.refused(f)
 	}
-	r, rec, f := h.take(ctx, s, runID, deadline)
+	r, rec, f := h.take(ctx, s, runID, deadline, turn)
 	if f != nil {
 		return h.refused(f)
 	}
@@ -74,12 +74,12 @@ const processTool = "process"
 
 // take makes a suspended run active for the caller. The record is nil when only
 // this process can have changed the run since it was stored.
-func (h *Host) take(ctx context.Context, s Session, id string, deadline time.Time) (*run, *runstore.Record, *failure) {
+func (h *Host) take(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (*run, *runstore.Record, *failure) {
 	h.mu.Lock()
 	r := h.runs[id]
 	h.mu.Unlock()
 	if r == nil {
-		return h.load(ctx, s, id, deadline)
+		return h.load(ctx, s, id, deadline, turn)
 	}
 	claimed, f := r.reactivate(s)
 	if f != nil {
@@ -102,7 +102,7 @@ func (h *Host) take(ctx context.Context, s Session, id string, deadline time.Tim
 	// Another process has resumed and parked the run in the meantime.
 	r.release(runstore.ErrClaimed)
 	r.dropClaim()
-	return h.load(ctx, s, id, deadline)
+	return h.load(ctx, s, id, deadline, turn)
 }
 
 // reactivate takes a run that this process has parked, and reports whether it
@@ -153,7 +153,7 @@ func (r *run) activate() *failure {
 
 // load takes a run that another process, or this one in an earlier life, has
 // parked in the store.
-func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Time) (*run, *runstore.Record, *failure) {
+func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (*run, *runstore.Record, *failure) {
 	rec, err := h.store.Get(ctx, id)
 	if err != nil {
 		return nil, nil, ofStore(err)
@@ -174,7 +174,7 @@ func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Tim
 	if rec.Live {
 		return nil, nil, h.bury(ctx, rec, claim)
 	}
-	r, f := h.revive(s, rec)
+	r, f := h.revive(s, rec, turn)
 	if f == nil {
 		r.claim = claim
 		f = h.add(r)
@@ -236,13 +236,13 @@ func unfinished(calls []runstore.Call) bool {
 }
 
 // revive makes an active run of a record.
-func (h *Host) revive(s Session, rec *runstore.Record) (*run, *failure) {
+func (h *Host) revive(s Session, rec *runstore.Record, turn *clientTools) (*run, *failure) {
 	build := h.pool.BuildID()
 	if rec.GuestBuild != hex.EncodeToString(build[:]) {
 		return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost,
 			"code mode run cannot be restored: another build of the guest suspended it. Start the program again.")
 	}
-	to, err := h.restoreReach(s, rec)
+	to, err := h.restoreReach(s, rec, turn)
 	if err != nil {
 		return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %v", err)
 	}

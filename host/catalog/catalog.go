@@ -55,6 +55,7 @@ type Catalog struct {
 	index       func() *index
 	entriesJSON func() []byte
 	safe        func() safeNames
+	quick       func() string
 	fingerprint func() string
 }
 
@@ -65,7 +66,7 @@ var controlTools = []string{"tool_search_code", "tool_search", "tool_describe", 
 // tools of discovery, tool_search_code, tool_search, tool_describe and tool_call.
 func IsControl(name string) bool { return slices.Contains(controlTools, name) }
 
-// New builds a catalog. Control tools are left out; a tool without a usable
+// New builds a catalog. Control and direct-only tools are left out; a tool without a usable
 // name or owner (InvalidTool) and a second tool with the same id (DuplicateID)
 // are refused. The order of tools does not matter: the catalog is sorted, the
 // host's tools first, then plugins, MCP servers and clients, each by id.
@@ -85,7 +86,7 @@ func New(tools []Tool, o Options) (*Catalog, error) {
 func accept(tools []Tool) ([]*Tool, error) {
 	kept := make([]Tool, 0, len(tools))
 	for i := range tools {
-		if IsControl(tools[i].Name) {
+		if IsControl(tools[i].Name) || tools[i].DirectOnly {
 			continue
 		}
 		t := tools[i]
@@ -124,12 +125,14 @@ func assemble(tools []*Tool, o Options) *Catalog {
 	c.index = sync.OnceValue(func() *index { return makeIndex(c.guest) })
 	c.entriesJSON = sync.OnceValue(func() []byte { return compactJSON(c.GuestEntries()) })
 	c.safe = sync.OnceValue(func() safeNames { return makeSafeNames(c.guest) })
+	c.quick = sync.OnceValue(c.makeQuickIndex)
 	c.fingerprint = sync.OnceValue(c.makeFingerprint)
 	return c
 }
 
-// normalize fills in the defaults of a tool and checks its id's parts.
-func (t *Tool) normalize() error {
+// WithDefaults returns the tool with the Source and Owner that a catalog would give
+// it.
+func (t Tool) WithDefaults() Tool {
 	if t.Source == "" {
 		t.Source = SourceQuoin
 	}
@@ -141,6 +144,12 @@ func (t *Tool) normalize() error {
 			t.Owner = OwnerClient
 		}
 	}
+	return t
+}
+
+// normalize fills in the defaults of a tool and checks its id's parts.
+func (t *Tool) normalize() error {
+	*t = t.WithDefaults()
 	var why string
 	switch {
 	case !slices.Contains(sources, t.Source):

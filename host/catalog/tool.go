@@ -42,6 +42,10 @@ type Tool struct {
 	// ReadOnly promises that a call changes nothing, Idempotent that repeating
 	// a call with the same input changes nothing more.
 	ReadOnly, Idempotent bool
+	// DirectOnly says that programs cannot call the tool, because its results, such
+	// as images, do not fit into JSON. A Catalog leaves it out; a model that has
+	// code mode is shown it beside exec and wait.
+	DirectOnly bool
 	// Examples are calls that work, for the model.
 	Examples []Example
 	// Invoke runs the tool. The input has passed ValidateInput. Progress may

@@ -57,6 +57,11 @@ func (o *options) list(cmd *cobra.Command, print func(backend) error) error {
 		defer c.Close()
 		return print(c)
 	}
+	return o.look(cmd, func(h *host.Host) error { return print(inProcess{h}) })
+}
+
+// look makes a host that is only looked at.
+func (o *options) look(cmd *cobra.Command, print func(*host.Host) error) error {
 	f, err := o.load()
 	if err != nil {
 		return err
@@ -71,7 +76,7 @@ func (o *options) list(cmd *cobra.Command, print func(backend) error) error {
 	if err != nil {
 		return err
 	}
-	err = print(inProcess{h})
+	err = print(h)
 	if cerr := h.Close(); err == nil {
 		err = cerr
 	}

@@ -68,7 +68,8 @@ that plugins own.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newExec(), newWait(), newTools(), newNamespaces(), newPlugins(), newServe(), newTrajectory(), newConfig(), newDoctor(), newVersion())
+	root.AddCommand(newExec(), newWait(), newTools(), newNamespaces(), newPlugins(), newPrompt(), newServe(), newTrajectory(), newConfig(), newDoctor(),
+		newVersion())
 	return root
 }
 

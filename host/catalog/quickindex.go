@@ -1,0 +1,137 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// QuickIndexBytes is the most bytes, and so characters, a QuickIndex has.
+const QuickIndexBytes = 8000
+
+// Bounds of one line of a quick index.
+const (
+	maxQuickText   = 120 // of a description
+	maxQuickInput  = 200 // of an input's shape
+	maxQuickOutput = 160 // of an output's shape
+)
+
+// QuickIndex lists the tools a guest sees, one line each, for a model that is to
+// call them without having searched: the expression that calls the tool and, as
+// far as there is room, what it does, what it takes and what it returns.
+//
+//	tools.issues_list({ state?: "open"|"closed" }) => { id: integer, title: string }[]  Lists issues.
+//
+// It is at most QuickIndexBytes long. Room goes first to the names of all tools,
+// then to descriptions, inputs and outputs, each time in catalog order; tools for
+// whose names there is none are counted in the last line. Equal catalogs have
+// equal indexes. It is empty if a guest sees no tool.
+func (c *Catalog) QuickIndex() string { return c.quick() }
+
+// quickLine is one tool's line.
+type quickLine struct {
+	tool                  *Tool
+	call                  string // what stands before the input
+	input, output, itself string
+}
+
+func (l *quickLine) String() string {
+	s := l.call + "(" + l.input + ")"
+	if strings.HasPrefix(l.call, "tools.call") {
+		s = l.call + ", " + l.input + ")"
+	}
+	if l.output != "" {
+		s += " => " + l.output
+	}
+	if l.itself != "" {
+		s += "  " + l.itself
+	}
+	return s
+}
+
+func (c *Catalog) makeQuickIndex() string {
+	room := QuickIndexBytes - len(quickRest(len(c.guest)))
+	lines := make([]quickLine, 0, min(len(c.guest), QuickIndexBytes/8))
+	names := c.safe().ids
+	for _, t := range c.guest {
+		l := quickLine{tool: t, call: quickCall(t, names), input: "{…}"}
+		if n := len(l.String()) + 1; n <= room {
+			room -= n
+			lines = append(lines, l)
+		}
+	}
+	for _, detail := range []func(*quickLine){describeLine, inputLine, outputLine} {
+		room = enrich(lines, room, detail)
+	}
+	var b strings.Builder
+	for i := range lines {
+		b.WriteString(lines[i].String())
+		b.WriteByte('\n')
+	}
+	if left := len(c.guest) - len(lines); left > 0 {
+		b.WriteString(quickRest(left))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func quickRest(n int) string {
+	return fmt.Sprintf("and %d more: find them with tools.search(query)", n)
+}
+
+// quickCall is the expression that calls a tool, up to its input.
+func quickCall(t *Tool, names map[string]string) string {
+	if name := SafeName(t.Name); names[name] == t.ID() {
+		return "tools." + name
+	}
+	return "tools.call(" + string(compactJSON(t.ID()))
+}
+
+// enrich adds a detail to each line for which there is room, and returns what
+// room is left.
+func enrich(lines []quickLine, room int, detail func(*quickLine)) int {
+	for i := range lines {
+		better := lines[i]
+		detail(&better)
+		if more := len(better.String()) - len(lines[i].String()); more <= room {
+			room -= more
+			lines[i] = better
+		}
+	}
+	return room
+}
+
+func describeLine(l *quickLine) { l.itself = firstSentence(l.tool.Description) }
+
+func inputLine(l *quickLine) {
+	if s := Shape(l.tool.Parameters); len(s) <= maxQuickInput && s != "unknown" {
+		l.input = oneLine(s)
+	}
+}
+
+func outputLine(l *quickLine) {
+	if len(l.tool.Output) == 0 || !json.Valid(l.tool.Output) {
+		return
+	}
+	if s := Shape(l.tool.Output); len(s) <= maxQuickOutput && s != "unknown" && s != "{}" {
+		l.output = oneLine(s)
+	}
+}
+
+// firstSentence returns the beginning of a text, one line of it.
+func firstSentence(s string) string {
+	s = oneLine(s)
+	if i := strings.Index(s, ". "); i >= 0 {
+		s = s[:i+1]
+	}
+	if len(s) <= maxQuickText {
+		return s
+	}
+	n := maxQuickText - len("…")
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ") }

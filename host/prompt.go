@@ -1,0 +1,143 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds of what one namespace may say to the model, and all of them together.
+const (
+	maxNamespaceText   = 300  // bytes of a description
+	maxNamespacePrompt = 2000 // bytes of a prompt
+	maxNamespaceBlocks = 8000
+)
+
+// guestGlobal is a line about what a program can use. Names are the globals it is
+// about, for the test that each of them exists.
+type guestGlobal struct {
+	names []string
+	line  string
+	shown func(*view) bool // nil: always
+}
+
+func hasTools(v *view) bool { return len(v.catalog.QuickIndex()) > 0 }
+
+// guestGlobals are the lines, in the order of the description.
+var guestGlobals = []guestGlobal{
+	{[]string{"tools"}, `tools.NAME(input) calls a tool and resolves to its result, or rejects with its error`, hasTools},
+	{[]string{"tools"}, `tools.search(query, {limit}) finds tools; tools.describe(id) gives input and output schemas; tools.call(id, input) calls by id`, hasTools},
+	{[]string{"ALL_TOOLS"}, `ALL_TOOLS lists all tools as {id, name, description, source}`, hasTools},
+	{[]string{"text", "json", "console"}, `text(value), json(value), console.log(...) add to the output`, nil},
+	{[]string{"yield_control"}, `await yield_control() gives the output so far to you; wait goes on from there`, nil},
+	{[]string{"setTimeout", "setInterval"}, `setTimeout, setInterval`, nil},
+}
+
+// execDescription is what a model is told of exec.
+func execDescription(v *view, s Settings) string {
+	var b strings.Builder
+	b.WriteString("Runs a " + languageNames(s) + " program and returns its result. " +
+		"Other tools are called from inside of such programs; one program can make many calls, in loops and in parallel, and return only what matters.\n\n" +
+		"The program is the body of an async function: use await, and return the final value (it becomes JSON). " +
+		"There are no modules, no require, no files, no network and no environment.\n\n")
+	for _, g := range guestGlobals {
+		if g.shown == nil || g.shown(v) {
+			b.WriteString("- " + g.line + "\n")
+		}
+	}
+	b.WriteString("\nExample:\n" + promptExample(v) + "\n\n")
+	b.WriteString(limitsText(s))
+	if index := v.catalog.QuickIndex(); index != "" {
+		b.WriteString("\n\nTools (call => result  what it does):\n" + index)
+	}
+	b.WriteString(namespaceBlocks(v))
+	return b.String()
+}
+
+// waitDescription is what a model is told of wait.
+func waitDescription(s Settings) string {
+	return fmt.Sprintf("Continues a program whose result has the status \"waiting\", with the runId of that result, and returns its next result. "+
+		"It is for no other use. A waiting program is kept for %s.", duration(s.SnapshotTTL))
+}
+
+func languageNames(s Settings) string {
+	names := make([]string, len(s.Languages))
+	for i, l := range s.Languages {
+		names[i] = map[string]string{languageJavaScript: "JavaScript", languageTypeScript: "TypeScript"}[l]
+	}
+	return strings.Join(names, " or ")
+}
+
+// promptExample shows the two things that save most: calls in parallel, and
+// returning little.
+func promptExample(v *view) string {
+	if !hasTools(v) {
+		return "const words = \"the quick brown fox\".split(\" \");\nreturn words.map((w) => w.length);"
+	}
+	return "const found = await tools.search(\"open issues\", { limit: 3 });\n" +
+		"const all = await Promise.all(found.map((t) => tools.describe(t.id)));\n" +
+		"return all.map((t) => ({ id: t.id, parameters: t.parameters }));"
+}
+
+func limitsText(s Settings) string {
+	over := "more than that fails"
+	if s.OnOutputLimit == OutputTruncate {
+		over = "the rest is cut off"
+	}
+	return fmt.Sprintf("Limits: %s per call of exec or wait; %s of memory; %d bytes of output and value together (%s); %d tool calls at once, %d more queue. "+
+		"A result with the status \"waiting\" is not the end: call wait with its runId.",
+		duration(s.Timeout), size(s.MemoryLimit), s.MaxOutput, over, s.MaxPendingCalls, queuedCalls)
+}
+
+// duration writes a time in the largest unit that it is a whole number of.
+func duration(d time.Duration) string {
+	switch {
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d%time.Second == 0:
+		return fmt.Sprintf("%d s", d/time.Second)
+	}
+	return fmt.Sprintf("%d ms", d.Milliseconds())
+}
+
+func size(n int64) string {
+	if n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
+
+// namespaceBlocks has one block for each namespace that the run can see, and so
+// none of a namespace it cannot.
+func namespaceBlocks(v *view) string {
+	var b strings.Builder
+	for _, n := range v.namespaces {
+		block := "\n\n" + n.GlobalName
+		if d := bounded(strings.Join(strings.Fields(n.Description), " "), maxNamespaceText); d != "" {
+			block += ": " + d
+		}
+		if p := bounded(strings.TrimSpace(n.Prompt), maxNamespacePrompt); p != "" {
+			block += "\n" + p
+		}
+		if b.Len()+len(block) > maxNamespaceBlocks {
+			continue
+		}
+		b.WriteString(block)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n\nGlobals of namespaces:" + b.String()
+}
+
+// bounded cuts text of somebody else's to n bytes.
+func bounded(s string, n int) string {
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
+	if len(s) <= n {
+		return s
+	}
+	return safePrefix(s, n-len("…")) + "…"
+}

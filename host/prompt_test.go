@@ -1,0 +1,201 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/namespaces"
+)
+
+// prompted returns a host with a few tools and a namespace, and nothing started.
+func prompted(t *testing.T, tools []catalog.Tool) *view {
+	t.Helper()
+	h := &Host{registry: namespaces.NewRegistry()}
+	for _, id := range []string{"issues", "calendar"} {
+		if err := h.registry.Register(namespaces.Registration{
+			ID: id, GlobalName: strings.ToUpper(id[:1]) + id[1:], PluginID: id, RequiredTools: []string{id + "_list"},
+			Description: "All about\n" + id + ".", Prompt: "await " + strings.ToUpper(id[:1]) + id[1:] + ".list() returns them.",
+			CreateScope: func(context.Context, namespaces.RunContext) (any, error) { return map[string]any{}, nil },
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := catalog.New(tools, catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.newView(c)
+}
+
+var promptTools = []catalog.Tool{
+	{Name: "issues_list", Owner: "issues", Description: "Lists issues.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"state":{"type":"string","enum":["open","closed"]},"limit":{"type":"integer"}}}`),
+		Output:     json.RawMessage(`{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer"},"title":{"type":"string"}},"required":["id","title"]}}`)},
+	{Name: "read", Description: "Reads a file. It must exist."},
+}
+
+// TestExecDescription: what a model is told, to the letter.
+func TestExecDescription(t *testing.T) {
+	v := prompted(t, promptTools)
+	golden(t, filepath.Join("testdata", "prompt", "exec.txt"), []byte(execDescription(v, Settings{}.resolved())+"\n"))
+	golden(t, filepath.Join("testdata", "prompt", "wait.txt"), []byte(waitDescription(Settings{}.resolved())+"\n"))
+	empty := execDescription(prompted(t, nil), Settings{}.resolved())
+	for _, absent := range []string{"tools.", "ALL_TOOLS", "Issues"} {
+		if strings.Contains(empty, absent) {
+			t.Errorf("without tools the description has %q:\n%s", absent, empty)
+		}
+	}
+}
+
+// TestDescriptionHasTheLimitsInForce, and the languages.
+func TestDescriptionHasTheLimitsInForce(t *testing.T) {
+	s := Settings{Timeout: 2500e6, MemoryLimit: 32 << 20, MaxOutput: 2048, MaxPendingCalls: 3, SnapshotTTL: 90e9, OnOutputLimit: OutputTruncate, Languages: []string{languageTypeScript}}.resolved()
+	exec, wait := definitions(prompted(t, promptTools), s)
+	for _, want := range []string{"2500 ms", "32 MiB", "2048 bytes", "the rest is cut off", "3 tool calls at once", "128 more queue", "Runs a TypeScript program"} {
+		if !strings.Contains(exec.Description, want) {
+			t.Errorf("the description lacks %q:\n%s", want, exec.Description)
+		}
+	}
+	if !strings.Contains(wait.Description, "90 s") {
+		t.Errorf("wait: %s", wait.Description)
+	}
+	if want := `"language":{"type":"string","enum":["typescript"]`; !strings.Contains(string(exec.Parameters), want) || !strings.Contains(string(exec.Parameters), `"required":["code","language"]`) {
+		t.Errorf("the schema lacks %s: %s", want, exec.Parameters)
+	}
+	js, _ := definitions(prompted(t, nil), Settings{Languages: []string{languageJavaScript}}.resolved())
+	if strings.Contains(string(js.Parameters), "language") {
+		t.Errorf("the only language is asked for: %s", js.Parameters)
+	}
+}
+
+// TestNamespaceBlocks: a block for each visible namespace, and no word of others.
+func TestNamespaceBlocks(t *testing.T) {
+	both := append([]catalog.Tool{{Name: "calendar_list", Owner: "calendar"}}, promptTools...)
+	text := execDescription(prompted(t, both), Settings{}.resolved())
+	for _, want := range []string{"Issues: All about issues.\nawait Issues.list() returns them.", "Calendar: All about calendar."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the description lacks %q:\n%s", want, text)
+		}
+	}
+	for name, tools := range map[string][]catalog.Tool{
+		"tool absent":   promptTools,
+		"another owner": append([]catalog.Tool{{Name: "calendar_list", Owner: "impostor"}}, promptTools...),
+	} {
+		if text := execDescription(prompted(t, tools), Settings{}.resolved()); strings.Contains(text, "Calendar") {
+			t.Errorf("%s: the description has a namespace that is not visible:\n%s", name, text)
+		}
+	}
+}
+
+// TestDescriptionIsBounded: however much tools and namespaces say.
+func TestDescriptionIsBounded(t *testing.T) {
+	v := prompted(t, nil)
+	for i := range 100 {
+		v.namespaces = append(v.namespaces, namespaces.Registration{GlobalName: fmt.Sprintf("Space%d", i), Description: strings.Repeat("é ", 5000), Prompt: strings.Repeat("ü", 5000)})
+	}
+	text := namespaceBlocks(v)
+	if len(text) > maxNamespaceBlocks+100 || !utf8.ValidString(text) || strings.Count(text, "\n\nSpace") != 3 {
+		t.Errorf("%d bytes, %d blocks", len(text), strings.Count(text, "\n\nSpace"))
+	}
+	tools := make([]catalog.Tool, 5000)
+	for i := range tools {
+		tools[i] = catalog.Tool{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("word ", 100)}
+	}
+	with, without := execDescription(prompted(t, tools), Settings{}.resolved()), execDescription(prompted(t, nil), Settings{}.resolved())
+	if n := len(with) - len(without); n > catalog.QuickIndexBytes+600 {
+		t.Errorf("5000 tools add %d bytes to the description", n)
+	}
+	if len(without) > 1500 {
+		t.Errorf("the description has %d bytes before any tool", len(without))
+	}
+}
+
+// TestProviderShapes pins the definitions as each provider gets them.
+func TestProviderShapes(t *testing.T) {
+	exec, wait := definitions(prompted(t, promptTools), Settings{}.resolved())
+	tools := []catalog.Tool{exec, wait, {Name: "screenshot", Label: "Take a picture", Description: "Takes a picture.", Parameters: json.RawMessage(`{"type":"object","properties":{"of":{"type":"string"}}}`)}, {Name: "bare"}}
+	for _, p := range Providers() {
+		got, err := RenderTools(p, tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, union := range []string{"oneOf", "anyOf", "allOf", `["string"`} {
+			if bytes.Contains(got, []byte(union)) {
+				t.Errorf("%s: there is a union: %s", p, union)
+			}
+		}
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, got, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, filepath.Join("testdata", "prompt", string(p)+".json"), append(indented.Bytes(), '\n'))
+		if none, err := RenderTools(p, nil); err != nil || string(none) != "[]" {
+			t.Errorf("%s: no tools are %s, %v", p, none, err)
+		}
+		if _, err := RenderTools(p, []catalog.Tool{{Name: "a", Parameters: json.RawMessage(`[]`)}}); err == nil {
+			t.Errorf("%s: a list passed for a schema", p)
+		}
+	}
+	if _, err := RenderTools("other", tools); err == nil {
+		t.Error("an unknown provider has a shape")
+	}
+}
+
+// TestEverythingAdvertisedWorks: each global of the description is there in a
+// guest, and the example runs.
+func TestEverythingAdvertisedWorks(t *testing.T) {
+	guest, err := hosttest.Guest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := New(context.Background(), Config{GuestPath: guest, Tools: []catalog.Tool{{Name: "read", Description: "Reads open issues.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+		return json.RawMessage(`"read"`), nil
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	run := func(code string) string {
+		t.Helper()
+		r := h.Exec(context.Background(), Session{}, ExecInput{Code: code})
+		if r.Status != StatusCompleted {
+			t.Errorf("%s\n%s: %s", code, r.Status, r.Error)
+		}
+		return string(r.Value)
+	}
+	exec, _ := h.Definitions(Session{})
+	for _, g := range guestGlobals {
+		if !strings.Contains(exec.Description, g.line) {
+			t.Errorf("the description lacks %q", g.line)
+		}
+		for _, name := range g.names {
+			if !strings.Contains(g.line, name) || run("return typeof "+name) == `"undefined"` {
+				t.Errorf("the line %q is about %s, which is not there", g.line, name)
+			}
+		}
+	}
+	if got := run(promptExample(h.view.Load())); !strings.Contains(got, "quoin:core:read") {
+		t.Errorf("the example returns %s", got)
+	}
+	if got := run(promptExample(prompted(t, nil))); got != "[3,5,5,3]" {
+		t.Errorf("the example without tools returns %s", got)
+	}
+	for line := range strings.SplitSeq(h.view.Load().catalog.QuickIndex(), "\n") {
+		call, _, _ := strings.Cut(line, "  ")
+		if got := run("return await " + call); got != `"read"` {
+			t.Errorf("%s returns %s", call, got)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// SurfaceOptions say more about the model request that a Surface is for. The zero
+// value is a request to an unnamed model that may have tools.
+type SurfaceOptions struct {
+	// Model is the id of the model, for Settings.Models.
+	Model string
+	// DisableTools says that the request is meant to have no tools: nothing is
+	// hidden and nothing is added.
+	DisableTools bool
+	// Rules narrow what the request's runs reach, beyond Config.Rules. An Allow that
+	// is empty but not nil leaves no tool, so that it is like DisableTools.
+	Rules policy.Rules
+}
+
+// Surface is what a model is shown in one request, and the way from there into
+// code mode. Make one for each request, of the tools that the request would have
+// without code mode:
+//
+//	turn, err := h.Surface(ctx, session, tools, host.SurfaceOptions{Model: model})
+//	if err != nil {
+//		return err // never send the tools instead
+//	}
+//	request.Tools, err = host.RenderTools(host.ProviderAnthropic, turn.Visible)
+//	…
+//	if err := turn.VerifyPayload(request.ToolNames()); err != nil {
+//		return err
+//	}
+//
+// Then call the Invoke of the visible tool that the model names, as without code
+// mode; that of exec and wait takes the model's arguments and returns a Result as
+// JSON. Exec and Wait do the same for callers that have read the arguments.
+//
+// When code mode is active, Visible is exec, wait and the direct-only tools; all
+// others can be called by programs. When it is not, Visible is what came in. It is
+// active if the settings of the session's agent enable it for the model, and the
+// request is to have tools and has some, those of the host included.
+//
+// A Surface is safe for concurrent use and needs no closing. A run that it started
+// keeps its tools; a run that an earlier process left behind gets those of the
+// Surface that resumes it.
+type Surface struct {
+	// Active reports whether the model is shown exec and wait in place of its tools.
+	Active bool
+	// Visible are the tools to show to the model.
+	Visible []catalog.Tool
+
+	host    *Host
+	session Session
+	rules   policy.Rules
+	tools   *clientTools
+}
+
+// Surface prepares a model request. Of two tools with one id, that of the request
+// counts and that of Config.Tools does not. Tools of the source quoin belong to
+// the owner core, or to one that Config.Tools or Config.Namespaces names.
+//
+// The error is an *Error: runtime_unavailable if programs cannot run now, and
+// invalid_input if the tools or rules cannot be used as they are. In either case
+// the request must not be sent with the tools it would have had.
+func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o SurfaceOptions) (*Surface, error) {
+	if h == nil || h.isClosing() {
+		return nil, failf(CodeUnavailable, "", PhaseHost, "code mode is not running.").public()
+	}
+	settings := h.settingsOf(s)
+	unchanged := &Surface{Visible: tools, host: h, session: s}
+	if settings.Disabled || o.DisableTools || o.Rules.Allow != nil && len(o.Rules.Allow) == 0 {
+		return unchanged, nil
+	}
+	moved, direct, f := h.split(s, tools, o.Rules)
+	if f != nil {
+		return nil, f.public()
+	}
+	client, f := h.newTurn(moved)
+	if f != nil {
+		return nil, f.public()
+	}
+	to, f := h.makeReach(s, o.Rules, client)
+	if f != nil {
+		return nil, f.public()
+	}
+	v := to.view.Load()
+	if !settings.active(o.Model, v.catalog.Len()+len(direct)) {
+		return unchanged, nil
+	}
+	if f := h.ready(ctx); f != nil {
+		return nil, f.public()
+	}
+	turn := &Surface{Active: true, host: h, session: s, rules: o.Rules, tools: client}
+	turn.Visible = append(turn.own(v, settings), direct...)
+	client.turn.visible = turn.Names()
+	if f := distinct(client.turn.visible); f != nil {
+		return nil, f.public()
+	}
+	return turn, nil
+}
+
+// split tells the tools that programs can call from those that the model is to
+// call itself: direct-only ones of the request and of Config.Tools, as far as the
+// rules leave them. Control tools are in neither.
+func (h *Host) split(s Session, tools []catalog.Tool, rules policy.Rules) (moved, direct []catalog.Tool, _ *failure) {
+	layer, err := rules.Compile()
+	if err != nil {
+		return nil, nil, turnFailure("the rules of the request are not usable: %v", err)
+	}
+	layers := h.policy.For(s.AgentID, s.SessionKey).With(layer)
+	have := map[string]bool{}
+	for _, t := range slices.Concat(tools, h.directOnly()) {
+		t = t.WithDefaults()
+		switch {
+		case catalog.IsControl(t.Name):
+		case !t.DirectOnly:
+			moved = append(moved, t)
+		case !have[t.ID()] && layers.Allows(subject(&t)):
+			have[t.ID()] = true
+			direct = append(direct, t)
+		}
+	}
+	return moved, direct, nil
+}
+
+func (h *Host) directOnly() []catalog.Tool {
+	var out []catalog.Tool
+	for _, t := range h.cfg.Tools {
+		if t.DirectOnly {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// ready proves that a program could run now: that some worker is there.
+func (h *Host) ready(ctx context.Context) *failure {
+	w, err := h.pool.Acquire(ctx, "")
+	defer h.pool.Release(w)
+	if ctx.Err() != nil {
+		return failf(CodeAborted, "", PhaseHost, "the request was cancelled: %v", context.Cause(ctx))
+	}
+	if err != nil {
+		f := ofWorker(err)
+		f.Code = CodeUnavailable // whatever became of the worker
+		return f
+	}
+	return nil
+}
+
+// distinct refuses tools that the model could not tell apart.
+func distinct(names []string) *failure {
+	seen := map[string]bool{}
+	for _, n := range names {
+		if seen[n] {
+			return turnFailure("two tools that the model would see are named %s; rename the direct-only one", quoted(n))
+		}
+		seen[n] = true
+	}
+	return nil
+}
+
+// own are exec and wait as tools that can be called.
+func (t *Surface) own(v *view, s Settings) []catalog.Tool {
+	exec, wait := definitions(v, s)
+	exec.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
+		in, err := ParseExec(c.Input)
+		if err != nil {
+			return json.Marshal(t.host.Refused(err))
+		}
+		return json.Marshal(t.Exec(ctx, in))
+	}
+	wait.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
+		id, err := ParseWait(c.Input)
+		if err != nil {
+			return json.Marshal(t.host.Refused(err))
+		}
+		return json.Marshal(t.Wait(ctx, id))
+	}
+	return []catalog.Tool{exec, wait}
+}
+
+// Exec is Host.Exec of a program that can call the tools of the request. Tools and
+// Rules of the input must be empty: the request has them.
+func (t *Surface) Exec(ctx context.Context, in ExecInput) *Result {
+	if f := t.checkActive(); f != nil {
+		return t.host.refused(f)
+	}
+	if len(in.Tools) > 0 || !in.Rules.Empty() {
+		return t.host.refused(turnFailure("tools and rules are given to Surface, not to its Exec."))
+	}
+	in.turn, in.Rules = t.tools, t.rules
+	return t.host.Exec(ctx, t.session, in)
+}
+
+// Wait is Host.Wait of a run of the same session.
+func (t *Surface) Wait(ctx context.Context, runID string) *Result {
+	if f := t.checkActive(); f != nil {
+		return t.host.refused(f)
+	}
+	a := t.host.obs.act(ctx, toolWait, t.session)
+	return a.end(t.host.wait(ctx, a, t.session, runID, 0, t.tools))
+}
+
+// checkActive refuses a call of a tool that the model was not shown.
+func (t *Surface) checkActive() *failure {
+	if t.Active {
+		return nil
+	}
+	return failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "code mode is not active in this request.")
+}
+
+// Names returns the names of the visible tools.
+func (t *Surface) Names() []string {
+	names := make([]string, len(t.Visible))
+	for i := range t.Visible {
+		names[i] = t.Visible[i].Name
+	}
+	return names
+}
+
+// VerifyPayload compares the tools of the request as it is about to be sent with
+// the visible ones. When code mode is active and they are not exactly the same, in
+// whatever order, it fails with an *Error of internal_error, and the request must
+// not be sent: something between Surface and the provider has shown tools to the
+// model, or hidden exec and wait from it. When code mode is not active, any tools
+// will do.
+//
+// With QUOIN_DEBUG_MODEL_PAYLOAD=tools the names are logged.
+func (t *Surface) VerifyPayload(names []string) error { return t.verify(names, nil) }
+
+// VerifyRequest is VerifyPayload of the body of a request to a provider, a JSON
+// object. A body that cannot be read fails, too. With
+// QUOIN_DEBUG_MODEL_PAYLOAD=full-redacted it is logged, redacted and capped.
+func (t *Surface) VerifyRequest(p Provider, body []byte) error {
+	names, err := requestTools(p, body)
+	if err != nil {
+		return failf(CodeInternal, "", PhaseHost, "the request to the model cannot be checked: %v", err).public()
+	}
+	return t.verify(names, body)
+}
+
+func (t *Surface) verify(names []string, body []byte) error {
+	t.host.Debug().Payload(names, body)
+	if !t.Active {
+		return nil
+	}
+	want, got := slices.Sorted(slices.Values(t.Names())), slices.Sorted(slices.Values(names))
+	if slices.Equal(want, got) {
+		return nil
+	}
+	return failf(CodeInternal, "", PhaseHost, "code mode is active, but the request to the model has the tools %s, expected %s. It must not be sent.",
+		list(got), list(want)).public()
+}
+
+// list shows names in a message, the first few of many.
+func list(names []string) string {
+	const most = 10
+	shown := make([]string, 0, most)
+	for _, n := range names[:min(len(names), most)] {
+		shown = append(shown, quoted(n))
+	}
+	if len(names) > most {
+		shown = append(shown, "…")
+	}
+	if len(shown) == 0 {
+		return "(none)"
+	}
+	return strings.Join(shown, ", ")
+}

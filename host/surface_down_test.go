@@ -1,0 +1,42 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/hosttest"
+)
+
+// TestSurfaceNeedsAWorker: a host whose guests stop starting shows no tools.
+func TestSurfaceNeedsAWorker(t *testing.T) {
+	guest, err := hosttest.Guest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := []catalog.Tool{{Name: "read", DirectOnly: true}}
+	h, err := New(context.Background(), Config{GuestPath: guest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if s, err := h.Surface(context.Background(), Session{}, tools, SurfaceOptions{}); err != nil || !s.Active {
+		t.Fatalf("with guests: %v, %v", s, err)
+	}
+	if err := h.pool.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := h.Surface(context.Background(), Session{}, tools, SurfaceOptions{}); s != nil || !errors.Is(err, &Error{Code: CodeUnavailable}) {
+		t.Errorf("without guests: %v, %v", s, err)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if s, err := h.Surface(ended, Session{}, tools, SurfaceOptions{}); s != nil || !errors.Is(err, &Error{Code: CodeAborted}) {
+		t.Errorf("cancelled: %v, %v", s, err)
+	}
+}

@@ -1,0 +1,321 @@
+package host_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+func surface(t *testing.T, h *host.Host, tools []catalog.Tool, o host.SurfaceOptions) *host.Surface {
+	t.Helper()
+	s, err := h.Surface(context.Background(), me, tools, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func direct(name string) catalog.Tool {
+	tool := echo(name)
+	tool.DirectOnly = true
+	return tool
+}
+
+// call invokes a visible tool as a gateway does.
+func call(t *testing.T, s *host.Surface, name, arguments string) *host.Result {
+	t.Helper()
+	for _, tool := range s.Visible {
+		if tool.Name != name {
+			continue
+		}
+		b, err := tool.Invoke(context.Background(), catalog.Invocation{Input: json.RawMessage(arguments)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r host.Result
+		if err := json.Unmarshal(b, &r); err != nil {
+			t.Fatalf("%v: %s", err, b)
+		}
+		return &r
+	}
+	t.Fatalf("the model is not shown %s", name)
+	return nil
+}
+
+// TestSurface is the table of what a model is shown.
+func TestSurface(t *testing.T) {
+	ordinary := []catalog.Tool{echo("read"), echo("write")}
+	many := make([]catalog.Tool, 30)
+	for i := range many {
+		many[i] = echo(fmt.Sprintf("tool_%d", i))
+	}
+	control := []catalog.Tool{echo("tool_search_code"), echo("tool_search"), echo("tool_describe"), echo("tool_call")}
+	models := map[string]host.Activation{"*": host.ActivationAuto, "big/*": host.ActivationOn, "big/no": host.ActivationOff, "small*": host.ActivationOff}
+	for _, tc := range []struct {
+		name     string
+		settings host.Settings
+		own      []catalog.Tool
+		tools    []catalog.Tool
+		options  host.SurfaceOptions
+		want     string // "" means unchanged
+	}{
+		{name: "on", tools: ordinary, want: "exec wait"},
+		{name: "off", settings: host.Settings{Disabled: true}, tools: ordinary},
+		{name: "off, with control tools", settings: host.Settings{Disabled: true}, tools: control},
+		{name: "no tools"},
+		{name: "disableTools", tools: ordinary, options: host.SurfaceOptions{DisableTools: true}},
+		{name: "empty allow list", tools: ordinary, options: host.SurfaceOptions{Rules: policy.Rules{Allow: []string{}}}},
+		{name: "everything denied", tools: ordinary, options: host.SurfaceOptions{Rules: policy.Rules{Deny: []string{"*"}}}},
+		{name: "control tools alone are no tools", tools: control},
+		{name: "control tools are hidden", tools: append(control, ordinary...), want: "exec wait"},
+		{name: "direct-only tools stay", tools: append([]catalog.Tool{direct("screenshot")}, ordinary...), want: "exec wait screenshot"},
+		{name: "direct-only tools of the host", own: []catalog.Tool{direct("camera"), echo("read")}, tools: ordinary, want: "exec wait camera"},
+		{name: "a direct-only tool that is denied", tools: append([]catalog.Tool{direct("screenshot")}, ordinary...), options: host.SurfaceOptions{Rules: policy.Rules{Deny: []string{"screen*"}}}, want: "exec wait"},
+		{name: "tools of the host alone", own: ordinary, want: "exec wait"},
+		{name: "a shell named exec", tools: []catalog.Tool{echo("exec")}, want: "exec wait"},
+		{name: "a model that is on", settings: host.Settings{Models: models}, tools: ordinary, options: host.SurfaceOptions{Model: "big/one"}, want: "exec wait"},
+		{name: "a model that is off", settings: host.Settings{Models: models}, tools: many, options: host.SurfaceOptions{Model: "big/no"}},
+		{name: "the most exact pattern counts", settings: host.Settings{Models: models}, tools: many, options: host.SurfaceOptions{Model: "small-7b"}},
+		{name: "auto with few tools", settings: host.Settings{Models: models}, tools: ordinary, options: host.SurfaceOptions{Model: "other"}},
+		{name: "auto with many tools", settings: host.Settings{Models: models}, tools: many, options: host.SurfaceOptions{Model: "other"}, want: "exec wait"},
+		{name: "auto with another threshold", settings: host.Settings{Models: models, AutoMinTools: 2}, tools: ordinary, options: host.SurfaceOptions{Model: "other"}, want: "exec wait"},
+		{name: "a model without entry", settings: host.Settings{Models: map[string]host.Activation{"a": host.ActivationOff}}, tools: ordinary, options: host.SurfaceOptions{Model: "b"}, want: "exec wait"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := start(t, host.Config{Settings: tc.settings, Tools: tc.own})
+			s := surface(t, h, tc.tools, tc.options)
+			if got := strings.Join(s.Names(), " "); tc.want != "" && got != tc.want {
+				t.Fatalf("shown %s, want %s", got, tc.want)
+			}
+			if s.Active != (tc.want != "") {
+				t.Errorf("active is %v", s.Active)
+			}
+			if tc.want == "" {
+				if d := cmp.Diff(names(tc.tools), s.Names()); d != "" {
+					t.Errorf("tools changed (-want +got):\n%s", d)
+				}
+				if err := s.VerifyPayload([]string{"anything"}); err != nil {
+					t.Errorf("a payload is enforced: %v", err)
+				}
+				wantFailure(t, s.Exec(context.Background(), host.ExecInput{Code: "return 1"}), host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
+				wantFailure(t, s.Wait(context.Background(), "run_1"), host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
+			}
+		})
+	}
+}
+
+func names(tools []catalog.Tool) []string {
+	out := make([]string, len(tools))
+	for i := range tools {
+		out[i] = tools[i].Name
+	}
+	return out
+}
+
+// TestSurfaceRuns: what the model no longer sees, its programs can call, under the
+// ids that the tools have.
+func TestSurfaceRuns(t *testing.T) {
+	client := echo("select_file")
+	client.Source = catalog.SourceClient
+	h := start(t, host.Config{Tools: []catalog.Tool{echo("read"), {Name: "shared", Invoke: echo("").Invoke, Description: "The host's."}}})
+	s := surface(t, h, []catalog.Tool{echo("exec"), client, {Name: "shared", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+		return json.RawMessage(`"the request's"`), nil
+	}}, direct("screenshot"), echo("tool_call")}, host.SurfaceOptions{})
+
+	r := call(t, s, "exec", `{"code":"return ALL_TOOLS.map((t) => t.id)"}`)
+	wantValue(t, r, `["quoin:core:exec","quoin:core:read","quoin:core:shared","client:client:select_file"]`)
+	if d := cmp.Diff([]string{"exec", "wait", "screenshot"}, r.Telemetry.VisibleTools); d != "" {
+		t.Errorf("telemetry (-want +got):\n%s", d)
+	}
+	wantValue(t, call(t, s, "exec", `{"code":"return [await tools.exec({a:1}), await tools.call('quoin:core:exec', {a:2}), await tools.select_file({b:1}), await tools.shared({})]"}`),
+		`[{"a":1},{"a":2},{"b":1},"the request's"]`)
+	for _, hidden := range []string{"screenshot", "tool_call", "wait"} {
+		r := call(t, s, "exec", `{"code":"return await tools.call('`+hidden+`', {}).catch((e) => e.code)"}`)
+		wantValue(t, r, `"unknown_tool"`)
+	}
+	id := wantWaiting(t, call(t, s, "exec", `{"code":"await yield_control(); return await tools.shared({})"}`), host.ReasonYield)
+	wantValue(t, call(t, s, "wait", `{"runId":"`+id+`"}`), `"the request's"`)
+	wantFailure(t, call(t, s, "exec", `{"script":"return 1"}`), host.CodeInvalidInput, "", host.PhaseInput)
+	wantFailure(t, call(t, s, "wait", `{}`), host.CodeInvalidInput, "", host.PhaseInput)
+
+	// Nothing of it is there for anybody else.
+	wantValue(t, exec(h, `return ALL_TOOLS.map((t) => t.name)`), `["read","shared"]`)
+	wantFailure(t, s.Exec(context.Background(), host.ExecInput{Code: "return 1", Tools: []catalog.Tool{echo("x")}}), host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
+}
+
+// TestSurfaceRulesHold: what the rules of a request deny does not exist.
+func TestSurfaceRulesHold(t *testing.T) {
+	h := start(t, host.Config{Rules: policy.Scopes{Agents: map[string]policy.Rules{me.AgentID: {Deny: []string{"write"}}}}})
+	s := surface(t, h, []catalog.Tool{echo("read"), echo("write"), echo("remove")}, host.SurfaceOptions{Rules: policy.Rules{Deny: []string{"remove"}}})
+	wantValue(t, call(t, s, "exec", `{"code":"return ALL_TOOLS.map((t) => t.name)"}`), `["read"]`)
+	if d := s.Visible[0].Description; strings.Contains(d, "tools.write") || strings.Contains(d, "tools.remove") || !strings.Contains(d, "tools.read(") {
+		t.Errorf("the description shows what is denied, or not what is allowed:\n%s", d)
+	}
+}
+
+// TestSurfaceOutlivesItsProcess: a run of an earlier process gets the tools of the
+// request that resumes it.
+func TestSurfaceOutlivesItsProcess(t *testing.T) {
+	dir := mkdir(t)
+	tools := func(answer string) []catalog.Tool {
+		return []catalog.Tool{{Name: "who", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+			return json.Marshal(answer)
+		}}}
+	}
+	open := func() *host.Host {
+		store, err := runstore.OpenDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return start(t, host.Config{Store: store})
+	}
+	first := open()
+	id := wantWaiting(t, surface(t, first, tools("first"), host.SurfaceOptions{}).Exec(context.Background(), host.ExecInput{
+		Code: `const a = await tools.who({}); await yield_control(); return [a, await tools.who({})]`,
+	}), host.ReasonYield)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, surface(t, open(), tools("second"), host.SurfaceOptions{}).Wait(context.Background(), id), `["first","second"]`)
+}
+
+func TestSurfaceRefusals(t *testing.T) {
+	h := start(t, host.Config{})
+	for _, tc := range []struct {
+		name    string
+		tools   []catalog.Tool
+		options host.SurfaceOptions
+		want    string
+	}{
+		{"a direct-only tool named exec", []catalog.Tool{echo("a"), direct("exec")}, host.SurfaceOptions{}, `named "exec"`},
+		{"two direct-only tools of one name", []catalog.Tool{direct("a"), func() catalog.Tool { x := direct("a"); x.Source = catalog.SourceClient; return x }()}, host.SurfaceOptions{}, `named "a"`},
+		{"a tool twice", []catalog.Tool{echo("a"), echo("a")}, host.SurfaceOptions{}, "quoin:core:a"},
+		{"a tool without Invoke", []catalog.Tool{{Name: "a"}}, host.SurfaceOptions{}, "no Invoke"},
+		{"a plugin's owner", []catalog.Tool{{Name: "a", Owner: "calendar", Invoke: echo("").Invoke}}, host.SurfaceOptions{}, `owner "calendar"`},
+		{"a name that is none", []catalog.Tool{echo(" a")}, host.SurfaceOptions{}, "name"},
+		{"a rule that is none", []catalog.Tool{echo("a")}, host.SurfaceOptions{Rules: policy.Rules{Deny: []string{"x:y"}}}, "rules"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, err := h.Surface(context.Background(), me, tc.tools, tc.options)
+			var e *host.Error
+			if s != nil || !errors.As(err, &e) || e.Code != host.CodeInvalidInput || !strings.Contains(e.Message, tc.want) {
+				t.Errorf("got %v, %v; want invalid_input saying %q", s, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestSurfaceFailsClosed: without a guest there are no tools at all.
+func TestSurfaceFailsClosed(t *testing.T) {
+	unavailable := &host.Error{Code: host.CodeUnavailable}
+	var none *host.Host
+	if s, err := none.Surface(context.Background(), me, []catalog.Tool{echo("a")}, host.SurfaceOptions{}); s != nil || !errors.Is(err, unavailable) {
+		t.Errorf("no host: %v, %v", s, err)
+	}
+	h := start(t, host.Config{})
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := h.Surface(context.Background(), me, []catalog.Tool{echo("a")}, host.SurfaceOptions{}); s != nil || !errors.Is(err, unavailable) {
+		t.Errorf("a closed host: %v, %v", s, err)
+	}
+	if h, err := host.New(context.Background(), host.Config{GuestPath: filepath.Join(t.TempDir(), "none")}); h != nil || err == nil {
+		t.Errorf("a host without a guest: %v, %v", h, err)
+	}
+}
+
+func TestVerifyPayload(t *testing.T) {
+	h := start(t, host.Config{})
+	s := surface(t, h, []catalog.Tool{echo("read"), direct("screenshot")}, host.SurfaceOptions{})
+	for _, tc := range []struct {
+		names string
+		fine  bool
+	}{
+		{"exec wait screenshot", true},
+		{"screenshot wait exec", true},
+		{"exec wait", false},
+		{"exec wait screenshot read", false},
+		{"exec wait screenshot screenshot", false},
+		{"exec exec wait screenshot", false},
+		{"read", false},
+		{"", false},
+		{"Exec wait screenshot", false},
+	} {
+		err := s.VerifyPayload(strings.Fields(tc.names))
+		if (err == nil) != tc.fine || err != nil && !errors.Is(err, &host.Error{Code: host.CodeInternal}) {
+			t.Errorf("%q: %v", tc.names, err)
+		}
+	}
+}
+
+func TestVerifyRequest(t *testing.T) {
+	h := start(t, host.Config{})
+	s := surface(t, h, []catalog.Tool{echo("read"), direct("screenshot")}, host.SurfaceOptions{})
+	for _, p := range host.Providers() {
+		tools, err := host.RenderTools(p, s.Visible)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.VerifyRequest(p, []byte(`{"model":"m","tools":`+string(tools)+`}`)); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+		more, err := host.RenderTools(p, append(s.Visible, echo("read")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, body := range []string{`{"tools":` + string(more) + `}`, `{}`, `{"tools":{}}`, ``, `{"tools":[{"type":"web_search"}]}`} {
+			if err := s.VerifyRequest(p, []byte(body)); err == nil {
+				t.Errorf("%s: %s passed", p, body)
+			}
+		}
+	}
+	if err := s.VerifyRequest("other", []byte(`{}`)); err == nil {
+		t.Error("an unknown provider passed")
+	}
+}
+
+// TestPayloadIsLogged: what is about to be sent shows up where it is asked for.
+func TestPayloadIsLogged(t *testing.T) {
+	t.Setenv("QUOIN_DEBUG_MODEL_PAYLOAD", "full-redacted")
+	var log lockedBuffer
+	h := start(t, host.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s := surface(t, h, []catalog.Tool{echo("read")}, host.SurfaceOptions{})
+	if err := s.VerifyRequest(host.ProviderOpenAI, []byte(`{"apiKey":"hunter2","tools":[{"type":"function","function":{"name":"read"}}]}`)); err == nil {
+		t.Error("passed")
+	}
+	if got := log.String(); !strings.Contains(got, "tools=[read]") || strings.Contains(got, "hunter2") {
+		t.Errorf("log:\n%s", got)
+	}
+}
+
+// lockedBuffer is a bytes.Buffer for several writers.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
