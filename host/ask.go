@@ -43,7 +43,7 @@ func (r *run) invoke(ctx context.Context, c *call, tool *catalog.Tool, inv catal
 	if client.lost[tool.ID()] {
 		return nil, lost(tool)
 	}
-	return r.ask(c, inv.Input)
+	return r.ask(ctx, c, inv.Input)
 }
 
 // lost rejects a call of a tool whose callback is gone.
@@ -55,7 +55,7 @@ func lost(tool *catalog.Tool) *callError {
 
 // ask waits until the run's caller has answered a call. Meanwhile nothing of it
 // goes on in this process, so a host that closes does not wait for it.
-func (r *run) ask(c *call, input json.RawMessage) (json.RawMessage, error) {
+func (r *run) ask(ctx context.Context, c *call, input json.RawMessage) (json.RawMessage, error) {
 	r.mu.Lock()
 	a := r.askingLocked(c.ID)
 	c.State, c.Input = runstore.CallAsked, input
@@ -79,8 +79,8 @@ func (r *run) ask(c *call, input json.RawMessage) (json.RawMessage, error) {
 			return nil, errors.New(answer.Error)
 		}
 		return answer.Value, nil
-	case <-r.ctx.Done():
-		return nil, r.ctx.Err()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 

@@ -26,6 +26,11 @@ func (r *run) admit(reqs []wire.Request) (fresh []*call, yielded bool, _ *failur
 		return nil, false, f
 	}
 	for _, q := range reqs {
+		if q.Method == wire.MethodCancel {
+			ids, _ := givenUpIDs(q) // checkRequests has read them
+			r.giveUp(ids)
+			continue
+		}
 		c := r.record(q)
 		switch q.Method {
 		case wire.MethodYield:
@@ -59,6 +64,10 @@ func (r *run) checkRequests(reqs []wire.Request) *failure {
 		case wire.MethodCall, wire.MethodNamespace:
 			tools++
 		case wire.MethodSearch, wire.MethodDescribe, wire.MethodYield:
+		case wire.MethodCancel:
+			if _, err := givenUpIDs(q); err != nil {
+				return failf(CodeInternal, ReasonWorkerCrashed, PhaseHost, "guest worker cancelled something that is no list of calls")
+			}
 		default:
 			return failf(CodeInternal, ReasonWorkerCrashed, PhaseHost, "guest worker made a bridge call of the unknown method %q", safePrefix(string(q.Method), 64))
 		}

@@ -69,13 +69,15 @@ const effectUnknown = "unknown"
 func (r *run) perform(c *call) {
 	defer r.h.calls.leave()
 	ev := r.tell(c)
-	value, err := r.guarded(c, ev)
+	ctx, done := r.callContext(c)
+	defer done()
+	value, err := r.guarded(ctx, c, ev)
 	ev.end(value, err)
 	r.settle(c, value, err)
 }
 
 // guarded is dispatch with a panic of an embedder's tool turned into a rejection.
-func (r *run) guarded(c *call, ev *telling) (value json.RawMessage, rejection *callError) {
+func (r *run) guarded(ctx context.Context, c *call, ev *telling) (value json.RawMessage, rejection *callError) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.h.log.Error("a tool panicked", "run", r.id, "tool", ev.ToolID, "panic", p, "stack", string(debug.Stack()))
@@ -83,12 +85,15 @@ func (r *run) guarded(c *call, ev *telling) (value json.RawMessage, rejection *c
 			rejection.ToolID, rejection.EffectStatus, rejection.unknown = ev.ToolID, effectUnknown, true
 		}
 	}()
-	return r.dispatch(c, ev)
+	return r.dispatch(ctx, c, ev)
 }
 
 // dispatch resolves the call to a tool and runs it.
-func (r *run) dispatch(c *call, ev *telling) (json.RawMessage, *callError) {
-	tool, input, rejection := r.target(c, ev)
+func (r *run) dispatch(ctx context.Context, c *call, ev *telling) (json.RawMessage, *callError) {
+	if ctx.Err() != nil {
+		return nil, notDispatched()
+	}
+	tool, input, rejection := r.target(ctx, c, ev)
 	if rejection != nil {
 		return nil, rejection
 	}
@@ -102,7 +107,7 @@ func (r *run) dispatch(c *call, ev *telling) (json.RawMessage, *callError) {
 	r.mu.Lock()
 	r.dispatched, c.Dispatched = true, true
 	r.mu.Unlock()
-	value, err := r.invoke(ev.context(r.ctx), c, tool, catalog.Invocation{
+	value, err := r.invoke(ev.context(ctx), c, tool, catalog.Invocation{
 		ID:             c.publicID(),
 		RunID:          r.id,
 		ToolID:         tool.ID(),
@@ -115,15 +120,15 @@ func (r *run) dispatch(c *call, ev *telling) (json.RawMessage, *callError) {
 		Progress: ev.progress(),
 	})
 	if err != nil {
-		return nil, r.ofTool(tool, err)
+		return nil, r.ofTool(ctx, tool, err)
 	}
 	return checkReply(tool, value)
 }
 
 // target finds the tool and input that a call means.
-func (r *run) target(c *call, ev *telling) (*catalog.Tool, json.RawMessage, *callError) {
+func (r *run) target(ctx context.Context, c *call, ev *telling) (*catalog.Tool, json.RawMessage, *callError) {
 	if wire.Method(c.Method) == wire.MethodNamespace {
-		return r.namespaceTarget(c, ev)
+		return r.namespaceTarget(ctx, c, ev)
 	}
 	tool, rejection := r.resolve(c.Target)
 	if rejection != nil {
@@ -143,7 +148,7 @@ func ofCatalog(err error) *callError {
 }
 
 // ofTool translates the failure of a tool that was called.
-func (r *run) ofTool(tool *catalog.Tool, err error) *callError {
+func (r *run) ofTool(ctx context.Context, tool *catalog.Tool, err error) *callError {
 	var own *callError
 	if errors.As(err, &own) {
 		return own
@@ -158,7 +163,7 @@ func (r *run) ofTool(tool *catalog.Tool, err error) *callError {
 		case protocol.KindTimeout, protocol.KindCancelled, protocol.KindProcess, protocol.KindProtocol, protocol.KindPlugin, protocol.KindUnknown:
 			out.unknown = !tool.ReadOnly && pe.Code != protocol.CodeDisabled && pe.Code != protocol.CodeDraining
 		}
-	case r.ctx.Err() != nil:
+	case ctx.Err() != nil:
 		out.Code, out.unknown = codeAborted, !tool.ReadOnly
 	}
 	if out.unknown {
@@ -189,7 +194,7 @@ func checkReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *ca
 // namespaceTarget resolves a call through a namespace: the namespace must be one
 // of this run, the path one recorded as callable when its scope was made, and
 // the tool one that the namespace's own plugin owns.
-func (r *run) namespaceTarget(c *call, ev *telling) (*catalog.Tool, json.RawMessage, *callError) {
+func (r *run) namespaceTarget(ctx context.Context, c *call, ev *telling) (*catalog.Tool, json.RawMessage, *callError) {
 	reg, known := r.view().namespace(c.Target)
 	r.mu.Lock()
 	scope := r.scopes[c.Target]
@@ -213,7 +218,7 @@ func (r *run) namespaceTarget(c *call, ev *telling) (*catalog.Tool, json.RawMess
 	if err := json.Unmarshal(c.Args, &args); err != nil {
 		return nil, nil, rejectf(codeNestedTool, "%s: arguments are not a list.", ev.Via)
 	}
-	input, err := r.mapInput(reg, target.Mapping, args)
+	input, err := r.mapInput(ctx, reg, target.Mapping, args)
 	if err != nil {
 		return nil, nil, ofNamespace(err)
 	}
@@ -222,14 +227,14 @@ func (r *run) namespaceTarget(c *call, ev *telling) (*catalog.Tool, json.RawMess
 
 // mapInput turns arguments into the tool's input, in the host or, for a
 // function, in the plugin.
-func (r *run) mapInput(reg *namespaces.Registration, m namespaces.Mapping, args []json.RawMessage) (json.RawMessage, error) {
+func (r *run) mapInput(ctx context.Context, reg *namespaces.Registration, m namespaces.Mapping, args []json.RawMessage) (json.RawMessage, error) {
 	if m.Kind != namespaces.MapFunction {
 		return m.Apply(args)
 	}
 	if reg.MapInput == nil {
 		return nil, rejectf(codeNotCallable, "namespace %s maps arguments by a function that its plugin does not have", reg.ID)
 	}
-	return reg.MapInput(r.ctx, r.runContext(reg.PluginID), m.Mapper, args)
+	return reg.MapInput(ctx, r.runContext(reg.PluginID), m.Mapper, args)
 }
 
 // ofNamespace translates a refusal on the way from a namespace to its tool.

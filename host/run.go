@@ -58,14 +58,16 @@ type run struct {
 	active     bool // some goroutine drives or is about to drive it
 	ended      bool
 	calls      map[uint64]*call
-	inbox      []*call            // settled, in the order of their settling, not yet delivered
-	queue      []*call            // waiting for a slot
-	inFlight   int                // calls with a slot
-	unwritten  int                // settled calls whose answers are on their way to the store
-	changes    uint64             // counts what happened to calls
-	asked      int                // of those in flight, how many the caller is to answer
-	askings    map[uint64]*asking // by call id
-	answered   []uint64           // calls that the caller has answered
+	inbox      []*call                            // settled, in the order of their settling, not yet delivered
+	queue      []*call                            // waiting for a slot
+	inFlight   int                                // calls with a slot
+	stops      map[uint64]context.CancelCauseFunc // of calls that are being performed
+	givenUp    map[uint64]bool                    // calls given up before that
+	unwritten  int                                // settled calls whose answers are on their way to the store
+	changes    uint64                             // counts what happened to calls
+	asked      int                                // of those in flight, how many the caller is to answer
+	askings    map[uint64]*asking                 // by call id
+	answered   []uint64                           // calls that the caller has answered
 	dispatched bool
 	counters   runstore.Counters
 	scopes     map[string]*namespaces.Scope

@@ -113,7 +113,7 @@ func TestTimerFigures(t *testing.T) {
 		"setTimeout(() => {}, 9000); setTimeout(() => {}, 50); await tools.call('a')": 50,
 		"setInterval(() => {}, 0); await tools.call('a')":                             1,
 		"clearTimeout(setTimeout(() => {}, 1000)); await tools.call('a')":             -1,
-		"setTimeout(() => {}, 1e12); await tools.call('a')":                           1<<31 - 1,
+		"setTimeout(() => {}, 2 ** 31 - 1); await tools.call('a')":                    1<<31 - 1,
 		"setTimeout(() => setTimeout(() => {}, 0), 0); await tools.call('a')":         0,
 		"setTimeout(() => {}, 1000)":                                                  -1,
 	} {

@@ -1,11 +1,16 @@
 package prelude_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/quoinhq/quoin/guestrt/engine/weburl"
 	"github.com/quoinhq/quoin/guestrt/prelude"
+	"github.com/quoinhq/quoin/guestrt/prelude/gen/bundle"
 	"github.com/quoinhq/quoin/guestrt/wire"
 	"modernc.org/quickjs"
 )
@@ -36,7 +41,10 @@ type machine interface {
 var hostFiles = map[string]string{
 	"catalog.json": `[{"id":"quoin:core:echo","name":"echo","description":"Echoes","source":"quoin","tags":["a"]},` +
 		`{"id":"quoin:core:fail","name":"fail","description":"Fails","source":"quoin"}]`,
-	"tools.json": `{"echo":"quoin:core:echo","web_search":"quoin:web:web-search","__proto__":"quoin:odd:__proto__"}`,
+	"tools.json":     `{"echo":"quoin:core:echo","web_search":"quoin:web:web-search","__proto__":"quoin:odd:__proto__"}`,
+	"api/index.json": `[{"path":"mcp/index.d.ts","description":"Servers","bytes":3},{"path":"tools/echo.d.ts","description":"Echoes","bytes":5}]`,
+	"api/guest.d.ts": "declare const a: 1", "api/guest.d.ts.json": `{"path":"guest.d.ts","description":"The globals of every program","bytes":18}`,
+	"api/tools/echo.d.ts": "é 1\n", "api/tools/echo.d.ts.json": `{"path":"tools/echo.d.ts","description":"Echoes","bytes":5}`,
 	"namespaces/issues.json": `{"kind":"object","entries":{` +
 		`"list":{"kind":"call"},"version":{"kind":"value","value":"1.2"},` +
 		`"labels":{"kind":"array","items":[{"kind":"value","value":"bug"},{"kind":"object","entries":{"run":{"kind":"call"}}}]},` +
@@ -60,14 +68,20 @@ const hostNamespaces = `[["Issues","issues"],["Ping","ping"],["Broken","broken"]
 // driver makes native in JavaScript and keeps entry out of the guest's reach.
 // Its clock stands still between two turns.
 const driver = `((factory) => {
-	const files = JSON.parse(%q), rejections = { __proto__: null, length: 0 };
+	const files = JSON.parse(%q), extras = JSON.parse(%q), rejections = { __proto__: null, length: 0 };
 	const advance = Date.advance; delete Date.advance;
+	const random = hostRandom, url = hostURL; delete globalThis.hostRandom; delete globalThis.hostURL;
+	const fill = (buffer, offset, length) => { new Uint8Array(buffer, offset, length).set(JSON.parse(random(length))); };
+	const parse = (href, base, part, value) => url(JSON.stringify([href, base ?? null, part ?? null, value ?? null])) || undefined;
 	const own = Object.hasOwn, evaluate = eval, reads = { __proto__: null };
 	const file = (path) => {
 		reads[path] = (reads[path] || 0) + 1;
 		return own(files, path) ? files[path] : undefined;
 	};
-	const entry = factory({ file, error: (message, kind) => new kind(message), rejections });
+	const entry = factory({
+		file, error: (message, kind) => new kind(message), extra: (name) => evaluate(extras[name]),
+		random: fill, url: parse, rejections,
+	});
 	return (op, a, b, c) => {
 		switch (op) {
 		case "start": return entry.start(a, evaluate(b));
@@ -109,7 +123,8 @@ func newPlain(t *testing.T) *plain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drive, err := vm.EvalValue(fmt.Sprintf(driver, files, prelude.JS[:len(prelude.JS)-2]), quickjs.EvalGlobal)
+	register(t, vm)
+	drive, err := vm.EvalValue(fmt.Sprintf(driver, files, extraScripts(t), prelude.JS[:len(prelude.JS)-2]), quickjs.EvalGlobal)
 	if err != nil {
 		t.Fatalf("evaluating the prelude: %v", err)
 	}
@@ -120,6 +135,60 @@ func newPlain(t *testing.T) *plain {
 		}
 	})
 	return &plain{t, vm, drive}
+}
+
+// extraScripts is the prelude's extras by name, as JSON.
+func extraScripts(t *testing.T) []byte {
+	t.Helper()
+	names, err := bundle.Extras("src")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts := map[string]string{}
+	for _, name := range names {
+		script, ok := prelude.Extra(name)
+		if !ok {
+			t.Fatalf("there is no extra %s; run go generate ./guestrt/prelude", name)
+		}
+		scripts[name] = script
+	}
+	text, err := json.Marshal(scripts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// register gives the driver what the engine that ships has built in.
+func register(t *testing.T, vm *quickjs.VM) {
+	t.Helper()
+	random := func(n int) string {
+		b := make([]byte, n)
+		if _, err := rand.Read(b); err != nil {
+			return ""
+		}
+		return strings.Join(strings.Fields(fmt.Sprint(b)), ",")
+	}
+	parse := func(request string) string {
+		var in [4]*string
+		if err := json.Unmarshal([]byte(request), &in); err != nil {
+			return ""
+		}
+		parts, ok := weburl.Parts{}, false
+		if in[2] != nil {
+			parts, ok = weburl.Change(*in[0], *in[2], *in[3])
+		} else {
+			parts, ok = weburl.Parse(*in[0], in[1])
+		}
+		text, err := json.Marshal(parts)
+		if err != nil || !ok {
+			return ""
+		}
+		return string(text)
+	}
+	if err := errors.Join(vm.RegisterFunc("hostRandom", random, false), vm.RegisterFunc("hostURL", parse, false)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (g *plain) do(args ...any) any {
@@ -202,9 +271,11 @@ func (g *plain) request(q []json.RawMessage) (r wire.Request) {
 	}
 	into(0, &r.ID)
 	into(1, &r.Method)
-	into(2, &r.Target)
+	if string(q[2]) != "null" {
+		into(2, &r.Target)
+	}
 	switch r.Method {
-	case wire.MethodCall, wire.MethodSearch:
+	case wire.MethodCall, wire.MethodSearch, wire.MethodCancel:
 		r.Args = q[3]
 	case wire.MethodNamespace, wire.MethodMCP:
 		into(3, &r.Path)

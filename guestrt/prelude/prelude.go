@@ -1,6 +1,6 @@
 package prelude
 
-import _ "embed"
+import "embed"
 
 //go:generate go run ./gen
 
@@ -11,11 +11,23 @@ import _ "embed"
 //go:embed prelude.js
 var JS string
 
+//go:embed extra/*.js
+var extras embed.FS
+
+// Extra returns the script of an extra: a part of the guest's world that is
+// evaluated, as JS is, when a guest first touches one of its globals.
+func Extra(name string) (script string, ok bool) {
+	text, err := extras.ReadFile("extra/" + name + ".js")
+	return string(text), err == nil
+}
+
 // Reserved lists the globals that the prelude defines in every guest. No
 // namespace may take one of these names. The slice is the caller's.
 func Reserved() []string {
 	return []string{
-		"ALL_TOOLS", "MCP", "clearInterval", "clearTimeout", "console", "json", "namespaces", "queueMicrotask",
-		"setInterval", "setTimeout", "text", "tools", "yield_control",
+		"ALL_TOOLS", "API", "AbortController", "AbortSignal", "MCP", "TextDecoder", "TextEncoder", "URL",
+		"URLSearchParams", "atob", "btoa", "clearInterval", "clearTimeout", "console", "crypto", "json",
+		"namespaces", "queueMicrotask", "results", "setInterval", "setTimeout", "structuredClone", "text", "tools",
+		"yield_control",
 	}
 }

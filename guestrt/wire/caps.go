@@ -1,6 +1,6 @@
 package wire
 
-// The caps of protocol version 2. A message beyond one of them cannot be sent
+// The caps of protocol version 3. A message beyond one of them cannot be sent
 // and is refused when received.
 const (
 	// MaxFrame is the most payload bytes one frame carries.
@@ -18,8 +18,9 @@ const (
 	// MaxSmall bounds every other message.
 	MaxSmall = 64 << 10
 
-	// MaxRequests is the most bridge calls one Report may carry.
-	MaxRequests = 4096
+	// MaxRequests is the most requests one Report may carry: 4096 calls, and one
+	// that gives calls up.
+	MaxRequests = 4096 + 1
 	// MaxSettlements is the most settlements one Turn may carry.
 	MaxSettlements = 8192
 	// MaxOutputItems is the most output items one Report may carry.

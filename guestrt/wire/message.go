@@ -11,6 +11,7 @@ const (
 	MethodNamespace Method = "namespace" // call a path of a namespace
 	MethodYield     Method = "yield"     // hand control back to the caller of exec
 	MethodMCP       Method = "mcp"       // call a tool or an operation of an MCP server
+	MethodCancel    Method = "cancel"    // give calls up; this one is not answered
 )
 
 // OutputKind tells text the guest emitted from structured values.
@@ -62,7 +63,8 @@ type Request struct {
 	// for other methods.
 	Path []string
 	// Args is JSON: the input object (call), the array of arguments (namespace,
-	// mcp), the options object (search), else nil.
+	// mcp), the options object (search), the array of the ids of calls (cancel),
+	// else nil.
 	Args []byte
 }
 

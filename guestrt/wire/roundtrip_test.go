@@ -54,7 +54,7 @@ func drawReport(t *rapid.T) *Report {
 			id += rapid.Uint64Range(1, 9).Draw(t, "step")
 			r := Request{
 				ID:     id,
-				Method: rapid.SampledFrom([]Method{MethodCall, MethodSearch, MethodDescribe, MethodNamespace, MethodYield, MethodMCP}).Draw(t, "method"),
+				Method: rapid.SampledFrom([]Method{MethodCall, MethodSearch, MethodDescribe, MethodNamespace, MethodYield, MethodMCP, MethodCancel}).Draw(t, "method"),
 				Target: text(t),
 				Path:   list(t, 4, func() string { return text(t) }),
 			}

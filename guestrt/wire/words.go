@@ -75,7 +75,7 @@ func knownPhase(s string) bool {
 
 func knownMethod(m Method) bool {
 	switch m {
-	case MethodCall, MethodSearch, MethodDescribe, MethodNamespace, MethodYield, MethodMCP:
+	case MethodCall, MethodSearch, MethodDescribe, MethodNamespace, MethodYield, MethodMCP, MethodCancel:
 		return true
 	}
 	return false

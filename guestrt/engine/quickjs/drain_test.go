@@ -10,7 +10,7 @@ import (
 
 func TestParseDrain(t *testing.T) {
 	got, err := parseDrain([]byte(`{"s":0,"o":[["text","hi"],["json",{"a":1}]],"p":5,"t":1.2,"r":[
-		[1,"call","a",{"x":1}],[2,"search","q",{"limit":3}],[3,"describe","d"],[4,"namespace","ns",["a","b"],[1,2]],[5,"yield",null],[6,"mcp","docs",["a-b"],[{}]]]}`))
+		[1,"call","a",{"x":1}],[2,"search","q",{"limit":3}],[3,"describe","d"],[4,"namespace","ns",["a","b"],[1,2]],[5,"yield",null],[6,"mcp","docs",["a-b"],[{}]],[7,"cancel",null,[1,4]]]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,6 +24,7 @@ func TestParseDrain(t *testing.T) {
 			{ID: 4, Method: wire.MethodNamespace, Target: "ns", Path: []string{"a", "b"}, Args: []byte(`[1,2]`)},
 			{ID: 5, Method: wire.MethodYield},
 			{ID: 6, Method: wire.MethodMCP, Target: "docs", Path: []string{"a-b"}, Args: []byte(`[{}]`)},
+			{ID: 7, Method: wire.MethodCancel, Args: []byte(`[1,4]`)},
 		},
 	}
 	if d := cmp.Diff(want, got); d != "" {

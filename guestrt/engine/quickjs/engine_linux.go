@@ -124,7 +124,7 @@ func (e *Engine) attach(o engine.Options, l wire.Limits) *vm {
 	if e.tls == nil {
 		e.tls = libc.NewTLS()
 	}
-	v := &vm{engine: e, files: o.Files, js: js{tls: e.tls, rt: c.rt, ctx: c.ctx}}
+	v := &vm{engine: e, files: o.Files, random: newRandom(o.Seed), js: js{tls: e.tls, rt: c.rt, ctx: c.ctx}}
 	c.limits = l
 	c.setMemoryLimit(l.MemoryBytes)
 	c.context().Frandom_state = seedState(o.Seed)

@@ -72,14 +72,7 @@ func (v *vm) initEngine(c *control) error {
 // its entry functions.
 func (v *vm) initPrelude(c *control, src string) error {
 	j := v.js
-	// Its functions look native to the guest, and their text takes no memory.
-	lib.XJS_SetStripInfo(j.tls, j.rt, lib.MJS_STRIP_SOURCE)
-	install := j.compile([]byte(src), preludeName)
-	lib.XJS_SetStripInfo(j.tls, j.rt, 0)
-	if !isException(install) {
-		hide(install)
-		install = j.evalCompiled(install)
-	}
+	install := j.evalPrelude(src, preludeName)
 	if isException(install) {
 		return fmt.Errorf("quickjs: open: prelude: %w", v.thrownError())
 	}
@@ -106,16 +99,44 @@ func (v *vm) initPrelude(c *control, src string) error {
 	return nil
 }
 
+// evalPrelude evaluates a script of the prelude's. To the guest its functions look
+// native, their frames are hidden, and their text takes no memory.
+func (j js) evalPrelude(src, name string) lib.TJSValue {
+	lib.XJS_SetStripInfo(j.tls, j.rt, lib.MJS_STRIP_SOURCE)
+	code := j.compile([]byte(src), name)
+	lib.XJS_SetStripInfo(j.tls, j.rt, 0)
+	if isException(code) {
+		return code
+	}
+	hide(code)
+	return j.evalCompiled(code)
+}
+
+// natives are the functions of the object the prelude reaches the engine through.
+var natives = []struct {
+	name string
+	hook func(*libc.TLS, uintptr, lib.TJSValue, int32, uintptr) lib.TJSValue
+	args int32
+}{
+	{"file", hookFile, 1},
+	{"error", hookError, 2},
+	{"extra", hookExtra, 1},
+	{"random", hookRandom, 3},
+	{"url", hookURL, 4},
+}
+
 // nativeObject makes the object the prelude reaches the engine through.
 func (v *vm) nativeObject(c *control) (native lib.TJSValue, err error) {
 	j := v.js
-	file := j.newFunction("file", hookFile, 1)
-	failure := j.newFunction("error", hookError, 2)
 	native = lib.XJS_NewObjectProto(j.tls, j.ctx, null)
 	c.rejections = lib.XJS_NewArray(j.tls, j.ctx)
-	if isException(file) || isException(failure) || isException(native) || isException(c.rejections) ||
-		lib.XJS_SetPrototype(j.tls, j.ctx, c.rejections, null) < 0 ||
-		!j.put(native, "file", file) || !j.put(native, "error", failure) || !j.put(native, "rejections", j.dup(c.rejections)) {
+	ok := !isException(native) && !isException(c.rejections) &&
+		lib.XJS_SetPrototype(j.tls, j.ctx, c.rejections, null) >= 0 && j.put(native, "rejections", j.dup(c.rejections))
+	for _, n := range natives {
+		f := j.newFunction(n.name, n.hook, n.args)
+		ok = ok && !isException(f) && j.put(native, n.name, f)
+	}
+	if !ok {
 		return undefined, fmt.Errorf("quickjs: open: native object: %w", v.thrownError())
 	}
 	return native, nil

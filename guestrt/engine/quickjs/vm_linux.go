@@ -5,6 +5,7 @@ package quickjs
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"runtime/debug"
 	"time"
 
@@ -29,6 +30,7 @@ type vm struct {
 	engine   *Engine
 	js       js
 	files    engine.Files
+	random   *rand.ChaCha8
 	deadline time.Time
 	end      ending
 

@@ -6,18 +6,23 @@ import { fillError, inputError } from "./errors";
 import * as $ from "./intrinsics";
 import { caps, maxPending } from "./limits";
 import { newError } from "./raise";
+import { isAborted, onAbort, reasonOf, type Signal } from "./signals";
 import { quote, utf8Size } from "./strings";
 
 interface Pending {
   resolve: (value: unknown) => void;
   reject: (reason: unknown) => void;
   error: Error;
+  /** Ends the watch of the call's signal; undefined without one. */
+  release: (() => void) | undefined;
 }
 
 const pending = new $.MapConstructor<number, Pending>();
 let lastID = 0;
 let requests = "";
 let bytes = 0;
+/** The ids of calls that were cancelled since the last drain. */
+let cancelled = "";
 
 /** How many calls wait for an answer. */
 export function pendingCalls(): number {
@@ -27,9 +32,10 @@ export function pendingCalls(): number {
 /**
  * Issues a call. The fields are JSON texts, which follow the id in the request.
  * The promise is the engine's own; whatever a guest makes of its prototype is
- * the guest's affair.
+ * the guest's affair. A signal that aborts gives the call up.
  */
-export function request(fields: string, toolId?: string): Promise<unknown> {
+export function request(fields: string, toolId?: string, signal?: Signal): Promise<unknown> {
+  if (signal !== undefined && isAborted(signal)) return rejected(reasonOf(signal));
   if (pendingCalls() >= maxPending) {
     const error = inputError("too many pending calls: at most " + maxPending + " may wait at once", toolId);
     $.define(error, "code", "too_many_pending_tool_calls", true, true);
@@ -41,7 +47,7 @@ export function request(fields: string, toolId?: string): Promise<unknown> {
   if (bytes + size > caps.bytes + 4096) {
     return rejected(limitError("the calls issued at once carry more than " + caps.bytes + " bytes"));
   }
-  const call = { __proto__: null, error: newError("") } as unknown as Pending;
+  const call = { __proto__: null, error: newError(""), release: undefined } as unknown as Pending;
   const promise = new $.PromiseConstructor<unknown>((resolve, reject) => {
     $.define(call, "resolve", resolve, true, true);
     $.define(call, "reject", reject, true, true);
@@ -52,7 +58,17 @@ export function request(fields: string, toolId?: string): Promise<unknown> {
   lastID = id;
   requests = queued;
   bytes += size;
+  if (signal !== undefined) call.release = onAbort(signal, (why) => cancel(id, call, why));
   return promise;
+}
+
+/**
+ * Gives a call up: its promise rejects at once, and the host is told. The call
+ * stays pending until the host has answered it.
+ */
+function cancel(id: number, call: Pending, reason: unknown): void {
+  call.reject(reason);
+  cancelled += (cancelled === "" ? "" : ",") + id;
 }
 
 /** Answers a call; false if none of that id waits. */
@@ -60,6 +76,7 @@ export function settle(id: number, ok: boolean, json: string): boolean {
   const call: Pending | undefined = $.mapGet(pending, id);
   if (call === undefined) return false;
   $.mapDelete(pending, id);
+  if (call.release !== undefined) call.release();
   let value: any;
   try {
     value = json === "" ? undefined : $.parseJSON(json);
@@ -74,6 +91,10 @@ export function settle(id: number, ok: boolean, json: string): boolean {
 
 /** Takes the requests since the last call, as a JSON array. */
 export function takeRequests(): string {
+  if (cancelled !== "") {
+    requests += (requests === "" ? "[" : ",[") + ++lastID + ',"cancel",null,[' + cancelled + "]]";
+    cancelled = "";
+  }
   const taken = "[" + requests + "]";
   requests = "";
   bytes = 0;

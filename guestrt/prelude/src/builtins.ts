@@ -3,7 +3,7 @@
 
 import { applyToJSON, bounded, emit, pieceLength, readProperty, restNote, scalarText, spend, writeItem, type Walk } from "./convert";
 import * as $ from "./intrinsics";
-import { Kind } from "./intrinsics";
+import { Kind } from "./kind";
 import { quote } from "./strings";
 
 /** Writes an instance of a built-in class other than Array; false if it is none. */
@@ -11,6 +11,7 @@ export function writeBuiltin(walk: Walk, value: any): boolean {
   const kind = $.kindOf(value);
   switch (kind) {
     case Kind.Plain:
+    case Kind.Resource:
       return false;
     case Kind.Error:
       writeError(walk, value);
@@ -52,7 +53,8 @@ function writeSlotted(walk: Walk, value: any, kind: Kind): boolean {
   return true;
 }
 
-function readSlot(value: any, kind: Kind): any {
+/** Reads the internal slot that an object of a kind must have; throws if it lacks it. */
+export function readSlot(value: any, kind: Kind): any {
   switch (kind) {
     case Kind.Date:
       return $.dateGetTime(value);

@@ -6,6 +6,7 @@ import * as $ from "./intrinsics";
 import { deepFreeze } from "./lazy";
 import { maxQuery, maxToolName } from "./limits";
 import type { Native } from "./native";
+import { signalOption, trailingSignal, type Signal } from "./signals";
 
 /** Builds the frozen list of catalog entries. */
 export function buildEntries(native: Native): unknown {
@@ -48,9 +49,9 @@ const describe = (id?: unknown): Promise<unknown> => {
   }
 };
 
-const call = (id?: unknown, input?: unknown): Promise<unknown> => {
+const call = (id?: unknown, input?: unknown, options?: unknown): Promise<unknown> => {
   try {
-    return callTool(toolName("tools.call", id), input);
+    return callTool(toolName("tools.call", id), input, signalOption("tools.call", options));
   } catch (error) {
     return rejected(error);
   }
@@ -62,9 +63,9 @@ function toolName(caller: string, id: unknown): string {
   throw inputError(caller + " expects a tool id or name as a string, got " + got);
 }
 
-function callTool(id: string, input: unknown): Promise<unknown> {
+function callTool(id: string, input: unknown, signal: Signal | undefined): Promise<unknown> {
   const json = input === undefined || input === null ? "{}" : argumentsJSON(input);
-  return request('"call",' + field(id) + "," + json, id);
+  return request('"call",' + field(id) + "," + json, id, signal);
 }
 
 /**
@@ -122,10 +123,11 @@ export function buildTools(native: Native): object {
   } as ProxyHandler<any>);
 }
 
-function toolFunction(id: string): (input?: unknown) => Promise<unknown> {
-  return (input) => {
+/** One tool's function. A second argument that is no {signal}, such as map passes, is ignored. */
+function toolFunction(id: string): (input?: unknown, options?: unknown) => Promise<unknown> {
+  return (input, options) => {
     try {
-      return callTool(id, input);
+      return callTool(id, input, trailingSignal(options));
     } catch (error) {
       return rejected(error);
     }

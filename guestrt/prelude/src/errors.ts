@@ -3,7 +3,7 @@
 
 import { isLimitError, toNote, type Caps } from "./convert";
 import * as $ from "./intrinsics";
-import { Kind } from "./intrinsics";
+import { Kind } from "./kind";
 import { newError } from "./raise";
 import { clip, quote } from "./strings";
 

@@ -19,6 +19,9 @@ export let maxOutputItems = 10_000;
 /** Bridge calls issued and not settled; far above what any host runs or queues. */
 export const maxPending = 4096;
 
+/** Values that results.save keeps; their bytes together are bounded as one value's. */
+export const maxResults = 64;
+
 /** Characters of a tool id or name, and of a search query. */
 export const maxToolName = 1024;
 export const maxQuery = 8192;

@@ -4,10 +4,10 @@
 import { field, request, settle } from "./bridge";
 import { buildEntries, buildTools } from "./catalog";
 import { inspect, newConsole } from "./console";
+import { installExtras } from "./extra";
 import * as $ from "./intrinsics";
 import { defineConstant, defineLazy } from "./lazy";
 import { setLimits } from "./limits";
-import { buildMCP } from "./mcp";
 import { installNamespaces } from "./namespaces";
 import type { Config, Entry, Native } from "./native";
 import { json, text } from "./output";
@@ -35,11 +35,11 @@ function create(native: Native): Entry {
   add("console", newConsole());
   add("tools", buildTools(native));
   defineLazy(target, "ALL_TOOLS", false, false, () => buildEntries(native));
-  defineLazy(target, "MCP", false, false, () => buildMCP(native));
   addFunction("yield_control", (reason?: unknown) =>
     request('"yield",' + field(reason === undefined ? "" : clip(inspect(reason), maxReason))),
   );
   installTimers(addFunction, callbackThrew);
+  installExtras(native, target);
   return {
     __proto__: null,
     start: (configJSON: string, cell: () => Promise<unknown>) => {

@@ -7,6 +7,7 @@ import * as $ from "./intrinsics";
 import { deepFreeze, defineConstant, defineLazy } from "./lazy";
 import type { Native } from "./native";
 import { newError } from "./raise";
+import { takeSignal } from "./signals";
 
 /**
  * Defines one global per namespace, and the namespaces object that holds them
@@ -90,7 +91,8 @@ function buildCall(id: string, path: string, name: string): object {
   const head = '"namespace",' + id + ",[" + path + "],";
   const call = (...args: unknown[]): Promise<unknown> => {
     try {
-      return request(head + argumentsJSON(args));
+      const signal = takeSignal(args);
+      return request(head + argumentsJSON(args), undefined, signal);
     } catch (error) {
       return rejected(error);
     }

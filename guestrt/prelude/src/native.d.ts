@@ -1,11 +1,23 @@
 // The seam between the prelude and the engine.
 
+import type { Extra } from "./extra";
+
 /** What the engine gives the prelude. */
 export interface Native {
   /** Reads a virtual host file; undefined if there is none. Runs in the host. */
   file(path: string): string | undefined;
   /** Makes an error whose stack begins with the guest function that called the prelude. */
   error(message: string, kind: ErrorConstructor): Error;
+  /** Evaluates an extra, one of those that package prelude brings along. */
+  extra(name: string): Extra;
+  /** Fills a part of a buffer with random bytes that no other guest and no clone of this one gets. */
+  random(buffer: ArrayBufferLike, offset: number, length: number): void;
+  /**
+   * Parses a URL, or with part and value changes one part of href. The answer is
+   * JSON, an array: href, origin, protocol, username, password, host, hostname,
+   * port, pathname, search, hash; undefined if the input is no URL.
+   */
+  url(href: string, base: string | undefined, part: string | undefined, value: string | undefined): string | undefined;
   /**
    * Promise rejections in the order in which they happened, appended by the
    * engine: flat triples of kind (0 rejected without handler, 1 handled after

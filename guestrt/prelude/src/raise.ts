@@ -19,3 +19,15 @@ export function newError(message: string): Error {
 export function typeError(message: string): Error {
   return make(message, $.TypeErrorConstructor);
 }
+
+/** The error for a value out of range. */
+export function rangeError(message: string): Error {
+  return make(message, $.RangeErrorConstructor);
+}
+
+/** An error that is told by its name, such as "AbortError". */
+export function namedError(name: string, message: string): Error {
+  const error = newError(message);
+  $.define(error, "name", name, false, true);
+  return error;
+}

@@ -1,9 +1,12 @@
 // String measuring and clipping that no patched prototype can reach.
 
-import { charCodeAt, encodeURIText, matchText, sliceText, stringify, unescapeText } from "./intrinsics";
+import {
+  apply, charCodeAt, encodeURIText, fromCharCode, matchText, newList, sliceText, stringify, unescapeText,
+} from "./intrinsics";
 
 const beyondASCII = /[^\x00-\x7f]/;
 const sizeChunk = 16384;
+const maxArguments = 4096;
 
 /** Writes a string as a JSON string; lone surrogates come out escaped. */
 export function quote(text: string): string {
@@ -34,4 +37,16 @@ function pairBoundary(text: string, index: number): number {
   if (index >= text.length) return text.length;
   const before = charCodeAt(text, index - 1);
   return before >= 0xd800 && before <= 0xdbff ? index + 1 : index;
+}
+
+/** Makes a string of the first count UTF-16 units in a list. */
+export function textOfCodes(codes: number[], count: number): string {
+  let text = "";
+  for (let from = 0; from < count; from += maxArguments) {
+    const chunk = newList();
+    const size = count - from < maxArguments ? count - from : maxArguments;
+    for (let i = 0; i < size; i++) chunk[i] = codes[from + i];
+    text += apply(fromCharCode, undefined, chunk);
+  }
+  return text;
 }

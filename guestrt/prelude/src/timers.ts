@@ -90,9 +90,17 @@ export function fireOne(fail: (error: unknown) => void): boolean {
   return true;
 }
 
+/** Calls a function of the prelude after a delay of any length up to 24 days. */
+export function afterDelay(delay: number, callback: () => void): void {
+  schedule(callback, delay > maxDelay ? maxDelay : $.floor(delay), [], false);
+}
+
 function start(caller: string, callback: unknown, delay: any, args: unknown[], repeat: boolean): number {
   expectFunction(caller, callback);
-  const wait = clampDelay(+delay, repeat ? 1 : 0);
+  return schedule(callback as Function, clampDelay(+delay, repeat ? 1 : 0), args, repeat);
+}
+
+function schedule(callback: Function, wait: number, args: unknown[], repeat: boolean): number {
   const id = ++lastID;
   const timer = {
     __proto__: null,
@@ -111,9 +119,10 @@ function start(caller: string, callback: unknown, delay: any, args: unknown[], r
   return id;
 }
 
+/** A delay as browsers read it: one beyond 32 bits wraps around, and Infinity is none. */
 function clampDelay(delay: number, min: number): number {
-  if (!(delay > min)) return min;
-  return delay > maxDelay ? maxDelay : $.floor(delay);
+  const wait = delay | 0;
+  return wait > min ? wait : min;
 }
 
 function expectFunction(caller: string, callback: unknown): void {

@@ -1,5 +1,5 @@
-// Package bundle turns the prelude's TypeScript sources into the one script
-// that the engine evaluates. It serves the generator and the test that the
+// Package bundle turns the prelude's TypeScript sources into the scripts that
+// the engine evaluates. It serves the generator and the test that the
 // committed script is up to date; nothing that ships imports it.
 package bundle
 
@@ -7,26 +7,27 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
 
 // The script is one expression. Its value is the factory that main.ts leaves in
-// the object prelude, so that no global ever names it.
+// the object prelude, so that no global ever names it. So is that of an extra.
 const (
 	banner = `(()=>{"use strict";const prelude={};`
 	footer = `return prelude.create})();`
 )
 
-// Build bundles the sources in dir, whose entry is main.ts. Equal sources give
-// equal bytes. It reports the first errors of the compiler.
-func Build(dir string) ([]byte, error) {
+// Build bundles the sources in dir that the source entry reaches. Equal sources
+// give equal bytes. It reports the first errors of the compiler.
+func Build(dir, entry string) ([]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
 	result := api.Build(api.BuildOptions{
-		EntryPoints:       []string{filepath.Join(dir, "main.ts")},
+		EntryPoints:       []string{filepath.Join(dir, entry)},
 		AbsWorkingDir:     dir,
 		Bundle:            true,
 		Format:            api.FormatESModule,
@@ -59,3 +60,18 @@ func describe(m api.Message) string {
 	}
 	return fmt.Sprintf("%s:%d:%d: %s", m.Location.File, m.Location.Line, m.Location.Column+1, m.Text)
 }
+
+// Main is the entry of the script that every guest begins with.
+const Main = "main.ts"
+
+// Extras returns the names of the extras, whose entries are extra/<name>.ts.
+func Extras(dir string) ([]string, error) {
+	entries, err := filepath.Glob(filepath.Join(dir, "extra", "*.ts"))
+	for i, e := range entries {
+		entries[i] = strings.TrimSuffix(filepath.Base(e), ".ts")
+	}
+	return entries, err
+}
+
+// ExtraEntry is the entry of one extra.
+func ExtraEntry(name string) string { return filepath.Join("extra", name+".ts") }

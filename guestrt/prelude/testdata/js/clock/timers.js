@@ -47,10 +47,17 @@ return order
 //// delays are clamped
 const order = []
 for (const d of [NaN, -5, undefined, null, "0", 0.9, -Infinity]) setTimeout(() => order.push(String(d)), d)
-setTimeout(() => order.push("never"), Infinity); setTimeout(() => order.push("never"), 2 ** 31)
+setTimeout(() => order.push("never"), 2 ** 31 - 1)
 await new Promise((r) => setTimeout(r, 2))
 return order
 //=> ["NaN","-5","undefined","null","0","0.9","-Infinity"]
+
+//// a delay beyond 32 bits wraps around, as in browsers
+const order = []
+for (const d of [Infinity, 2 ** 31, 2 ** 32, 1e12, 2 ** 32 + 1]) setTimeout(() => order.push(d === Infinity ? "Infinity" : d), d)
+await new Promise((r) => setTimeout(r, 2))
+return order
+//=> ["Infinity",2147483648,4294967296,1000000000000,4294967297]
 
 //// pending timers do not keep a cell alive
 setTimeout(() => text("late"), 1000); setInterval(() => text("late"), 1000)

@@ -1,0 +1,159 @@
+// The MCP global: one object for each upstream MCP server, one function for each
+// of its tools. The guest holds names; what a name means is decided in the host.
+
+import type { Core, Extra } from "../extra";
+import { Kind } from "../kind";
+
+declare const prelude: { create: Extra };
+
+prelude.create = (core: Core) => {
+  const { $, argumentsJSON, defineLazy, field, inputError, native, rejected, request, takeSignal, typeName } = core;
+
+  /** One tool or operation of a server, as the host lists it. */
+  interface Tool {
+    identifier: string;
+    name: string;
+    operation?: string;
+  }
+
+  /** What $api says of one tool. */
+  interface Described {
+    method: string;
+    path: string;
+    mcpTool: string;
+    operation?: string;
+    description: string;
+  }
+
+  const oneObject = "MCP namespace tools accept one object argument.";
+
+  /** Builds MCP: the list of servers is read now, each server at its first touch. */
+  function buildMCP(): object {
+    const all = $.createObject(null);
+    const servers = list("mcp.json", "servers");
+    for (let i = 0; i < servers.length; i++) {
+      const { identifier, serverName } = servers[i];
+      defineLazy(all, identifier, true, false, () => buildServer(identifier, serverName));
+    }
+    return $.freeze(all);
+  }
+
+  /** Reads the list that a virtual file holds under a key. */
+  function list(path: string, key: string): any {
+    const file = native.file(path);
+    return (file !== undefined && $.ownValue($.parseJSON(file), key)) || $.newList();
+  }
+
+  function buildServer(identifier: string, serverName: string): object {
+    const server = $.createObject(null);
+    const groups = $.createObject(null);
+    $.define(server, "$serverName", serverName, false, false);
+    addFunction(server, "$api", false, (tool, options) => describe(identifier, serverName, tool, options));
+    const tools = list("mcp/" + identifier + ".json", "tools");
+    for (let i = 0; i < tools.length; i++) {
+      const tool: Tool = tools[i];
+      const id = "mcp:" + serverName + ":" + tool.name;
+      const operation = $.ownValue(tool, "operation");
+      if (operation === undefined) {
+        addFunction(server, tool.identifier, true, caller(serverName, field(tool.name), id));
+        continue;
+      }
+      const dot = $.indexOfText(tool.identifier, ".");
+      const group = $.sliceText(tool.identifier, 0, dot);
+      const verb = $.sliceText(tool.identifier, dot + 1);
+      if (groups[group] === undefined) $.define(groups, group, $.createObject(null), true, false);
+      addFunction(groups[group], verb, true, caller(serverName, field(group) + "," + field(verb), id));
+    }
+    const names = $.keysOf(groups);
+    for (let i = 0; i < names.length; i++) {
+      $.define(server, names[i]!, $.freeze(groups[names[i]!]), true, false);
+    }
+    return $.freeze(server);
+  }
+
+  type Body = (...args: any[]) => unknown;
+
+  function addFunction(target: object, name: string, enumerable: boolean, body: Body): void {
+    $.define(body, "name", name, false, false);
+    $.define(target, name, $.freeze(body), enumerable, false);
+  }
+
+  /** The function of one tool; path is the JSON of its segments, without brackets. */
+  function caller(serverName: string, path: string, toolId: string): Body {
+    const head = '"mcp",' + field(serverName) + ",[" + path + "],[";
+    return (...args: unknown[]): Promise<unknown> => {
+      try {
+        const signal = takeSignal(args);
+        const input = args.length > 0 ? args[0] : undefined;
+        if (args.length > 1 || !isInput(input)) throw inputError(oneObject, toolId);
+        return request(head + (input === undefined ? "" : argumentsJSON(input)) + "]", toolId, signal);
+      } catch (error) {
+        return rejected(error);
+      }
+    };
+  }
+
+  /** Whether a value is a plain object, or absent. */
+  function isInput(value: unknown): boolean {
+    if (value === undefined) return true;
+    return typeof value === "object" && value !== null && !$.isArray(value) && $.kindOf(value) === Kind.Plain;
+  }
+
+  /** Serves $api from virtual files, without a bridge call. */
+  function describe(identifier: string, serverName: string, tool: unknown, options: unknown): Promise<unknown> {
+    try {
+      const answer = describeNow(identifier, serverName, tool, options);
+      return new $.PromiseConstructor<unknown>((resolve) => resolve(answer));
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  function describeNow(identifier: string, serverName: string, tool: unknown, options: any): object {
+    const where = "MCP." + identifier + ".$api";
+    if (tool !== undefined && tool !== null && typeof tool !== "string") {
+      throw inputError(where + " expects the tool as a string, got " + typeName(tool));
+    }
+    if (options !== undefined && options !== null && typeof options !== "object") {
+      throw inputError(where + " expects its options as an object such as {schema: true}, got " + typeName(options));
+    }
+    const folder = "mcp/" + identifier + "/";
+    const all = list(folder + "api.json", "tools");
+    const tools: Described[] = [];
+    for (let i = 0; i < all.length; i++) {
+      if (!tool || matches(all[i], tool)) $.define(tools, tools.length, all[i], true, true);
+    }
+    const one = tools.length === 1 && !!tool;
+    const answer = {
+      kind: "mcp_api",
+      scope: one ? "tool" : "server",
+      server: { identifier, serverName, toolCount: all.length },
+      header: native.file(one ? folder + tools[0]!.path + ".d.ts" : "api/mcp/" + identifier + ".d.ts"),
+      tools,
+    };
+    if ($.ownValue(options, "schema") === true) {
+      $.define(answer, "schemas", schemas(folder, tools), true, true);
+    }
+    const note =
+      tool && tools.length === 0
+        ? "No tool of this server has that name. Call $api() without arguments for the list."
+        : "Call a tool as MCP." + identifier + ".<method>({ ... }) with one object.";
+    $.define(answer, "note", note, true, true);
+    return answer;
+  }
+
+  function matches(tool: Described, wanted: unknown): boolean {
+    return tool.method === wanted || tool.path === wanted || tool.mcpTool === wanted;
+  }
+
+  function schemas(folder: string, tools: Described[]): object {
+    const found = $.createObject(null);
+    for (let i = 0; i < tools.length; i++) {
+      const file = native.file(folder + tools[i]!.path + ".json");
+      if (file !== undefined) $.define(found, tools[i]!.path, $.parseJSON(file), true, true);
+    }
+    return found;
+  }
+
+  return { __proto__: null, MCP: buildMCP() } as Record<string, unknown>;
+};
