@@ -35,7 +35,7 @@ func (r *run) admit(reqs []wire.Request) (fresh []*call, yielded bool, _ *failur
 		switch q.Method {
 		case wire.MethodYield:
 			yielded = true
-		case wire.MethodCall, wire.MethodNamespace:
+		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
 			fresh = append(fresh, c)
 		default:
 			start := time.Now()
@@ -61,7 +61,7 @@ func (r *run) checkRequests(reqs []wire.Request) *failure {
 			return failf(CodeInternal, ReasonWorkerCrashed, PhaseHost, "guest worker sent arguments that are not JSON")
 		}
 		switch q.Method {
-		case wire.MethodCall, wire.MethodNamespace:
+		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
 			tools++
 		case wire.MethodSearch, wire.MethodDescribe, wire.MethodYield:
 		case wire.MethodCancel:
@@ -101,7 +101,7 @@ func (r *run) record(q wire.Request) *call {
 		r.counters.Describe++
 	case wire.MethodCall:
 		r.counters.Call++
-	case wire.MethodNamespace:
+	case wire.MethodNamespace, wire.MethodMCP:
 		r.counters.Namespace++
 	}
 	return c

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -34,7 +35,11 @@ func (c *call) publicID() string {
 
 // isTool reports whether the call runs a tool.
 func (c *call) isTool() bool {
-	return c.Method == string(wire.MethodCall) || c.Method == string(wire.MethodNamespace)
+	switch wire.Method(c.Method) {
+	case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
+		return true
+	}
+	return false
 }
 
 // callError rejects a bridge call in the guest.
@@ -127,8 +132,11 @@ func (r *run) dispatch(ctx context.Context, c *call, ev *telling) (json.RawMessa
 
 // target finds the tool and input that a call means.
 func (r *run) target(ctx context.Context, c *call, ev *telling) (*catalog.Tool, json.RawMessage, *callError) {
-	if wire.Method(c.Method) == wire.MethodNamespace {
+	switch wire.Method(c.Method) {
+	case wire.MethodNamespace:
 		return r.namespaceTarget(ctx, c, ev)
+	case wire.MethodMCP:
+		return r.mcpTarget(c, ev)
 	}
 	tool, rejection := r.resolve(c.Target)
 	if rejection != nil {
@@ -152,6 +160,10 @@ func (r *run) ofTool(ctx context.Context, tool *catalog.Tool, err error) *callEr
 	var own *callError
 	if errors.As(err, &own) {
 		return own
+	}
+	var upstream *mcp.Error
+	if errors.As(err, &upstream) {
+		return ofMCP(tool, upstream)
 	}
 	out := rejectf(codeNestedTool, "%s", err)
 	out.ToolID = tool.ID()
@@ -306,6 +318,12 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 // means none is refused once its turn comes. The caller holds mu.
 func (r *run) identify(c *call) {
 	if c.Tool != "" || !c.isTool() {
+		return
+	}
+	if wire.Method(c.Method) == wire.MethodMCP {
+		if tool, ok := r.mcpTool(c); ok {
+			c.Tool = tool.ID()
+		}
 		return
 	}
 	if wire.Method(c.Method) == wire.MethodCall {

@@ -86,6 +86,9 @@ func (h *Host) stop() error {
 	if h.plugins != nil {
 		errs = append(errs, h.plugins.Close())
 	}
+	if h.mcp != nil {
+		errs = append(errs, h.mcp.Close())
+	}
 	if h.pool != nil {
 		errs = append(errs, h.pool.Close())
 	}

@@ -96,5 +96,6 @@ func (d *declarations) makeIndex() []byte {
 func (v *view) declare() []declaration {
 	var list []declaration
 	list = append(list, v.toolDeclarations()...)
+	list = append(list, v.declareMCP()...)
 	return list
 }

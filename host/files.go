@@ -35,6 +35,9 @@ func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
 		}
 		return data, found
 	}
+	if path == fileMCP || strings.HasPrefix(path, prefixMCP) {
+		return r.view().mcpFile(path)
+	}
 	id, ok := strings.CutPrefix(path, prefixScope)
 	if !ok {
 		return nil, false

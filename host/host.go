@@ -16,6 +16,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -52,6 +53,13 @@ type Config struct {
 	// PluginDataDir is where each plugin gets a directory of its own. Defaults
 	// to a temporary directory, removed by Close.
 	PluginDataDir string
+	// MCP are the upstream MCP servers, whose tools cells call as
+	// MCP.<server>.<tool>. One that is down has no tools until it is there.
+	// Defaults to none.
+	MCP []mcp.Server
+	// MCPWait is how long New waits for MCP servers that neither answer nor fail.
+	// Defaults to 5 s; negative means not at all.
+	MCPWait time.Duration
 	// Tools are the embedder's own tools. Their Owner defaults to "core"; a
 	// plugin whose id is the owner of one of them offers nothing.
 	Tools []catalog.Tool
@@ -99,6 +107,8 @@ type Host struct {
 	pool     *guestrt.Pool
 	places   chan struct{}       // one for each worker that runs a cell
 	plugins  *plugins.Supervisor // nil without a plugin directory
+	mcp      *mcp.Servers
+	mcpNames map[string]string // identifiers of MCP servers in programs, by name
 	registry *namespaces.Registry
 	schemas  *catalog.Schemas
 	store    runstore.Store
@@ -106,7 +116,7 @@ type Host struct {
 	tempDir  string
 	owners   map[string]bool // names that no plugin may have
 
-	viewMu sync.Mutex // orders changes of view; guards plugins while they start
+	viewMu sync.Mutex // orders changes of view; guards plugins and mcp while they start
 	view   atomic.Pointer[view]
 
 	mu      sync.Mutex
@@ -182,6 +192,9 @@ func (h *Host) start(ctx context.Context) (err error) {
 		return err
 	}
 	if err := h.startPlugins(ctx); err != nil {
+		return err
+	}
+	if err := h.startMCP(ctx); err != nil {
 		return err
 	}
 	h.viewMu.Lock()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
 	"github.com/quoinhq/quoin/host"
@@ -23,6 +24,12 @@ func TestMain(m *testing.M) {
 	}
 	if dir := os.Getenv(crashKey); dir != "" {
 		log.Fatal(crash(dir))
+	}
+	if label := os.Getenv(mcpServerKey); label != "" {
+		if err := upstream(label).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if err := hosttest.Clean(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/namespaces"
@@ -20,12 +21,14 @@ type view struct {
 	namespaces   []namespaces.Registration
 	sources      map[string]int // tools by source, for telemetry
 	declarations *declarations  // what API.list and API.read serve
-	derived      viewCache      // of this view, by rules and by tools of callers
+	mcp          func() []mcpServer
+	derived      viewCache // of this view, by rules and by tools of callers
 }
 
 // newView returns what c makes visible.
 func (h *Host) newView(c *catalog.Catalog) *view {
 	v := &view{catalog: c, namespaces: h.registry.Visible(c), sources: countSources(c)}
+	v.mcp = sync.OnceValue(func() []mcpServer { return mcpView(c, h.mcpNames) })
 	v.declarations = newDeclarations(v.declare)
 	return v
 }
@@ -95,6 +98,7 @@ func (h *Host) refresh() error {
 			}
 		}
 	}
+	tools = append(tools, h.mcpTools()...)
 	h.register(regs)
 	c, err := catalog.New(tools, catalog.Options{
 		DefaultLimit: int(h.settings.SearchLimit),

@@ -139,6 +139,9 @@ func (l *listing) add(raw json.RawMessage) {
 	case !usableName(name):
 		l.leaveOut(name, "its name must be 1 to 256 printable bytes without spaces around them")
 		return
+	case isOperation(name):
+		l.leaveOut(name, "the name stands for an operation on resources or prompts")
+		return
 	case l.names[name]:
 		l.leaveOut(name, "the server has another tool of that name")
 		return
@@ -183,14 +186,9 @@ func (l *listing) hints(t *Tool, raw json.RawMessage) {
 	}
 }
 
-// operations adds what the server's capabilities allow. A tool that has the name
-// of an operation keeps it.
+// operations adds what the server's capabilities allow.
 func (l *listing) operations(caps *sdk.ServerCapabilities) {
 	for _, op := range operationsOf(l.server.Name, caps.Resources != nil, caps.Prompts != nil) {
-		if l.names[op.Name] {
-			l.log.Warn("an MCP server has a tool with the name of an operation, which is therefore left out", "tool", op.Name)
-			continue
-		}
 		if l.server.permits(op.Name) {
 			l.tools = append(l.tools, op)
 		}

@@ -49,6 +49,12 @@ var operations = []Tool{
 			`"arguments":{"type":"object","description":"Values for the prompt's arguments.","additionalProperties":{"type":"string"}}},"required":["name"],"additionalProperties":false}`)},
 }
 
+// isOperation reports whether a name is that of an operation, which no tool may
+// have.
+func isOperation(name string) bool {
+	return slices.ContainsFunc(operations, func(op Tool) bool { return op.Name == name })
+}
+
 // operationsOf returns the operations of a server that has resources, prompts or
 // both.
 func operationsOf(server string, resources, prompts bool) []Tool {
