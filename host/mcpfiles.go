@@ -93,7 +93,7 @@ func (s *mcpServer) list() []byte {
 	return mustJSON(map[string]any{"tools": list})
 }
 
-func (t *mcpTool) operation() string {
+func (t *mcpFunction) operation() string {
 	if t.group == "" {
 		return ""
 	}
@@ -118,7 +118,7 @@ func (s *mcpServer) api() []byte {
 }
 
 // schemas are those of one function.
-func (t *mcpTool) schemas() []byte {
+func (t *mcpFunction) schemas() []byte {
 	type schemas struct {
 		Input  json.RawMessage `json:"input"`
 		Output json.RawMessage `json:"output,omitempty"`
@@ -134,7 +134,7 @@ func (t *mcpTool) schemas() []byte {
 }
 
 // declared are functions as package declare knows them: those given, else all.
-func (s *mcpServer) declared(only ...*mcpTool) []declare.Method {
+func (s *mcpServer) declared(only ...*mcpFunction) []declare.Method {
 	var out []declare.Method
 	for i := range s.tools {
 		t := &s.tools[i]

@@ -27,18 +27,18 @@ var mcpOperations = map[string][2]string{
 // mcpServer is one server as the guest sees it.
 type mcpServer struct {
 	identifier, name string
-	tools            []mcpTool
+	tools            []mcpFunction
 }
 
-// mcpTool is one function of a server in the guest.
-type mcpTool struct {
+// mcpFunction is one function of a server in the guest.
+type mcpFunction struct {
 	// method is the function's name, group the object it is in: "" for the server.
 	method, group string
 	tool          *catalog.Tool
 }
 
 // path is how the guest writes the function after the server.
-func (t *mcpTool) path() string {
+func (t *mcpFunction) path() string {
 	if t.group == "" {
 		return t.method
 	}
@@ -60,10 +60,10 @@ func mcpView(c *catalog.Catalog, identifiers map[string]string) []mcpServer {
 			taken[t.Owner] = map[string]bool{}
 		}
 		if op, ok := mcpOperations[t.Name]; ok {
-			s.tools = append(s.tools, mcpTool{method: op[1], group: op[0], tool: t})
+			s.tools = append(s.tools, mcpFunction{method: op[1], group: op[0], tool: t})
 			continue
 		}
-		s.tools = append(s.tools, mcpTool{method: freeIdentifier(t.Name, "tool", taken[t.Owner], reservedMCPTools), tool: t})
+		s.tools = append(s.tools, mcpFunction{method: freeIdentifier(t.Name, "tool", taken[t.Owner], reservedMCPTools), tool: t})
 	}
 	out := make([]mcpServer, 0, len(byName))
 	for _, s := range byName {
