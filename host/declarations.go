@@ -14,6 +14,7 @@ import (
 const (
 	prefixAPI    = "api/"
 	fileAPIIndex = prefixAPI + "index.json"
+	suffixEntry  = ".json" // behind a file's path: what the index says of it
 )
 
 // declaration is one read-only file that guests find with API.list and read
@@ -66,26 +67,38 @@ func (d *declarations) file(path string) (data []byte, of *catalog.Tool, found b
 	if !ok {
 		return nil, nil, false
 	}
-	f, ok := d.files()[path]
-	if !ok {
-		return nil, nil, false
+	if f, ok := d.files()[path]; ok {
+		return f.render(), f.tool, true
 	}
-	return f.render(), f.tool, true
+	if of, ok := strings.CutSuffix(path, suffixEntry); ok && d.files()[of] != nil {
+		return encode(d.files()[of].entry()), nil, true
+	}
+	return nil, nil, false
+}
+
+// declarationEntry is what guests learn of a file besides its text.
+type declarationEntry struct {
+	Path        string `json:"path"`
+	Description string `json:"description"`
+	Bytes       int    `json:"bytes"` // of UTF-8
+}
+
+func (f *declaration) entry() declarationEntry {
+	return declarationEntry{f.path, f.description, len(f.render())}
 }
 
 // makeIndex lists the files, by path.
 func (d *declarations) makeIndex() []byte {
-	type entry struct {
-		Path        string `json:"path"`
-		Description string `json:"description"`
-		Bytes       int    `json:"bytes"` // of UTF-8
-	}
-	list := []entry{}
+	list := []declarationEntry{}
 	for _, f := range d.files() {
-		list = append(list, entry{f.path, f.description, len(f.render())})
+		list = append(list, f.entry())
 	}
-	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.Path, b.Path) })
-	b, err := json.Marshal(list)
+	slices.SortFunc(list, func(a, b declarationEntry) int { return strings.Compare(a.Path, b.Path) })
+	return encode(list)
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
 	if err != nil {
 		panic("host: strings and numbers cannot be encoded: " + err.Error()) // they always can
 	}

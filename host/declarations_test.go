@@ -27,10 +27,14 @@ func TestDeclarations(t *testing.T) {
 	if len(rendered) != 1 || rendered["a/c.d.ts"] != 1 {
 		t.Errorf("rendered %v, want only what was read, once", rendered)
 	}
-	for _, path := range []string{"api/", "api/none.d.ts", "api/b.d.ts/", "api/../b.d.ts", "b.d.ts"} {
+	for _, path := range []string{"api/", "api/none.d.ts", "api/b.d.ts/", "api/../b.d.ts", "b.d.ts", "api/none.d.ts.json", "api/.json"} {
 		if _, _, found := d.file(path); found {
 			t.Errorf("%q was found", path)
 		}
+	}
+	entry, _, found := d.file("api/b.d.ts.json")
+	if want := `{"path":"b.d.ts","description":"What b.d.ts is.","bytes":2}`; !found || string(entry) != want {
+		t.Errorf("entry %s\nwant  %s", entry, want)
 	}
 	index, _, found := d.file("api/index.json")
 	want := `[{"path":"a/c.d.ts","description":"What a/c.d.ts is.","bytes":11},{"path":"b.d.ts","description":"What b.d.ts is.","bytes":2}]`

@@ -4,12 +4,17 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/quoinhq/quoin/guestrt/prelude"
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
-// file fetches a virtual file from the host in the middle of a turn. The guest
+// file fetches a virtual file, unless it is one of the prelude's own, from the
+// host in the middle of a turn. The guest
 // is on the stack below, so an end of the conversation ends the process here.
 func (s *server) file(path string) (data []byte, found bool) {
+	if data, found = prelude.File(path); found {
+		return data, true
+	}
 	if len(path) > wire.MaxPathBytes {
 		return nil, false
 	}

@@ -1,6 +1,9 @@
 package prelude
 
-import "embed"
+import (
+	"embed"
+	"fmt"
+)
 
 //go:generate go run ./gen
 
@@ -19,6 +22,29 @@ var extras embed.FS
 func Extra(name string) (script string, ok bool) {
 	text, err := extras.ReadFile("extra/" + name + ".js")
 	return string(text), err == nil
+}
+
+// Declarations is guest.d.ts: the globals of every program, in TypeScript.
+//
+//go:embed guest.d.ts
+var Declarations string
+
+// The virtual files behind API that are the same for every guest.
+const (
+	fileDeclarations = "api/guest.d.ts"
+	fileAbout        = fileDeclarations + ".json"
+)
+
+// File returns a virtual file that the prelude itself brings along: the text of
+// guest.d.ts, and what API says of it.
+func File(path string) (data []byte, found bool) {
+	switch path {
+	case fileDeclarations:
+		return []byte(Declarations), true
+	case fileAbout:
+		return fmt.Appendf(nil, `{"path":"guest.d.ts","description":"The globals of every program","bytes":%d}`, len(Declarations)), true
+	}
+	return nil, false
 }
 
 // Reserved lists the globals that the prelude defines in every guest. No
