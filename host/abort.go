@@ -102,6 +102,7 @@ func (h *Host) abortStored(ctx context.Context, s Session, id string) *failure {
 	if err := h.store.Delete(ctx, id); err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		return ofStore(err)
 	}
+	h.cancelApprovals(ctx, rec.Calls)
 	h.tellBuried(rec, ofCause(ErrAborted))
 	return nil
 }

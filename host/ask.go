@@ -109,14 +109,15 @@ func (r *run) answeredCall(c *call) {
 }
 
 // callersTurn reports whether the run goes on only when its caller has answered:
-// every call in flight is asked, so that queued ones do not start either.
+// every call in flight is asked, or waits for a person, so that queued ones do not
+// start either.
 func (r *run) callersTurn() bool {
 	if !r.timerDue.IsZero() && !time.Now().Before(r.timerDue) {
 		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.asked > 0 && r.asked == r.inFlight
+	return r.asked > 0 && r.asked+r.approving == r.inFlight
 }
 
 // Answer gives a run the result of a call of a tool that its caller brought

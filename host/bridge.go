@@ -120,7 +120,9 @@ func (r *run) pump() (started []*call) {
 	for len(r.queue) > 0 && r.inFlight < int(r.settings.MaxPendingCalls) && !r.ended {
 		c := r.queue[0]
 		r.queue = slices.Delete(r.queue, 0, 1)
-		c.State = runstore.CallInFlight
+		if c.State != runstore.CallApproval {
+			c.State = runstore.CallInFlight
+		}
 		r.changes++
 		r.inFlight++
 		r.h.calls.enter()
@@ -235,14 +237,18 @@ func (r *run) pending() ([]PendingCall, Reason) {
 }
 
 // pendingOf describes calls that are pending. The reason is yield only if every
-// one is a yield.
+// one is a yield, and approval if a person has to decide about one, unless the
+// caller has to answer another.
 func pendingOf(calls []*call) ([]PendingCall, Reason) {
-	reason := ReasonYield
+	reason, asked, approval := ReasonYield, false, false
 	out := []PendingCall{}
 	for _, c := range calls {
 		p := PendingCall{ID: c.publicID(), Method: c.Method, Tool: c.Tool}
-		if c.State == runstore.CallAsked {
-			p.Input = c.Input
+		switch c.State {
+		case runstore.CallAsked:
+			p.Input, asked = c.Input, true
+		case runstore.CallApproval:
+			approval = true
 		}
 		if c.Method == string(wire.MethodCall) && p.Tool == "" {
 			p.Tool = c.Target
@@ -254,6 +260,9 @@ func pendingOf(calls []*call) ([]PendingCall, Reason) {
 	}
 	if len(out) == 0 {
 		reason = ReasonPendingTools // a timer
+	}
+	if approval && !asked {
+		reason = ReasonApproval
 	}
 	return out, reason
 }

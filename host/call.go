@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
@@ -73,6 +74,10 @@ const effectUnknown = "unknown"
 // with a slot of the run taken.
 func (r *run) perform(c *call) {
 	defer r.h.calls.leave()
+	if c.Method == methodExec {
+		r.performHeld(c)
+		return
+	}
 	ev := r.tell(c)
 	ctx, done := r.callContext(c)
 	defer done()
@@ -109,6 +114,16 @@ func (r *run) dispatch(ctx context.Context, c *call, ev *telling) (json.RawMessa
 	if rejection := r.checkInput(tool, input); rejection != nil {
 		return nil, rejection
 	}
+	if input, rejection = r.before(ctx, c, tool, input, ev); rejection != nil {
+		return nil, rejection
+	}
+	start := time.Now()
+	value, rejection := r.callTool(ctx, c, tool, input, ev)
+	return r.after(c, tool, input, ev, time.Since(start), value, rejection)
+}
+
+// callTool runs the tool, which may take effect from here on.
+func (r *run) callTool(ctx context.Context, c *call, tool *catalog.Tool, input json.RawMessage, ev *telling) (json.RawMessage, *callError) {
 	r.mu.Lock()
 	r.dispatched, c.Dispatched = true, true
 	r.mu.Unlock()

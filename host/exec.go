@@ -117,16 +117,24 @@ func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) *Resul
 		return h.refused(f)
 	}
 	ctx = a.drives(ctx, r)
-	r.tellStarted(in, code)
 	ctx, stop := r.joined(ctx)
 	defer stop()
+	p, f := r.judge(ctx, program{Code: code, Language: language, Title: in.Title})
+	r.language, in.Title = p.Language, p.Title
+	r.tellStarted(in, p.Code)
+	if f != nil {
+		return r.failed(f)
+	}
 	l := r.leg(ctx, time.Now().Add(settings.timeout(in.Timeout)))
+	if r.held != nil {
+		return l.goOn()
+	}
 	if err := l.lease(); err != nil {
 		return r.failed(l.blame(err))
 	}
 	// The time a cell waits for a worker is not the cell's.
 	l.until(time.Now().Add(settings.timeout(in.Timeout)))
-	rep, err := l.worker.Start(ctx, r.cell(code, language), r.file, l.turnDeadline())
+	rep, err := l.worker.Start(ctx, r.cell(p.Code, p.Language), r.file, l.turnDeadline())
 	return l.drive(rep, err)
 }
 

@@ -84,6 +84,24 @@ type Config struct {
 	// caller, and for every nested call. Package host/trajectory/tracing makes one
 	// from the standard environment variables. Defaults to none.
 	TracerProvider trace.TracerProvider
+	// Hooks look at every tool call, and at every program, before and after; see
+	// package policy. Those of plugins follow them.
+	Hooks []policy.Hook
+	// PluginHooks are the tools of others whose calls a plugin's hooks may see, as
+	// patterns by plugin id. Such a hook is relied upon: while its plugin is not
+	// there, those calls are blocked. Defaults to none: hooks of plugins see the
+	// calls of the plugin's own tools.
+	PluginHooks map[string][]string
+	// HookTimeout bounds one call of a hook without a timeout of its own. Defaults
+	// to 5 s.
+	HookTimeout time.Duration
+	// Approvals keeps the questions that are put to people, and what they have
+	// decided for good. Defaults to a *policy.MemoryApprovals. With a Store that
+	// outlives the host it should outlive the host too.
+	Approvals policy.Approvals
+	// OnApproval is told of every new question. It is called concurrently and
+	// should not block; it may call Decide. Defaults to nothing.
+	OnApproval func(*policy.Approval)
 	// DrainTimeout bounds how long Close waits for the calls of suspended runs,
 	// so that their answers reach the store. Defaults to 5 s.
 	DrainTimeout time.Duration
@@ -113,8 +131,15 @@ type Host struct {
 	schemas  *catalog.Schemas
 	store    runstore.Store
 	policy   *policy.Policy
-	tempDir  string
-	owners   map[string]bool // names that no plugin may have
+
+	approvals  policy.Approvals
+	desk       desk
+	ownHooks   *policy.Chain
+	hooks      atomic.Pointer[policy.Chain] // the embedder's and those of plugins
+	hookGrants map[string]policy.Patterns   // Config.PluginHooks
+
+	tempDir string
+	owners  map[string]bool // names that no plugin may have
 
 	viewMu sync.Mutex // orders changes of view; guards plugins and mcp while they start
 	view   atomic.Pointer[view]
@@ -162,6 +187,10 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if h.store == nil {
 		h.store = &runstore.Memory{}
 	}
+	h.approvals, h.desk.h = cfg.Approvals, h
+	if h.approvals == nil {
+		h.approvals = &policy.MemoryApprovals{}
+	}
 	if h.cfg.MaxWorkers <= 0 {
 		h.cfg.MaxWorkers = defaultMaxWorkers
 	}
@@ -180,6 +209,9 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 
 func (h *Host) start(ctx context.Context) (err error) {
 	if err := h.checkOwn(); err != nil {
+		return err
+	}
+	if err := h.startHooks(); err != nil {
 		return err
 	}
 	h.pool, err = guestrt.NewPool(ctx, guestrt.Config{

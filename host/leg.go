@@ -19,11 +19,12 @@ type leg struct {
 	worker   *guestrt.Worker // nil while the guest rests
 	image    []byte          // of the guest as it is now; nil: not taken since it ran
 	large    bool            // the guest is too large to be parked early
+	patience time.Duration   // how much longer people are waited for
 }
 
 // leg begins an Exec or Wait.
 func (r *run) leg(ctx context.Context, deadline time.Time) *leg {
-	l := &leg{run: r, ctx: ctx}
+	l := &leg{run: r, ctx: ctx, patience: time.Until(deadline)}
 	l.until(deadline)
 	return l
 }
@@ -129,7 +130,7 @@ func (l *leg) service(step func(context.Context) error) error {
 // still returns an image of the guest as it is since its last turn. A guest that
 // is in a worker stays there.
 func (l *leg) still() ([]byte, error) {
-	if l.image != nil {
+	if l.image != nil || l.run.held != nil {
 		return l.image, nil
 	}
 	err := l.service(func(ctx context.Context) (err error) {
@@ -157,6 +158,9 @@ func (l *leg) rise() error {
 // turn delivers what has settled and runs the guest. It answers errBusy, and
 // delivers nothing, when there is no worker or no time left for a turn.
 func (l *leg) turn() (*wire.Report, error) {
+	if l.run.held != nil {
+		return l.begin()
+	}
 	if err := l.rise(); err != nil {
 		return nil, err
 	}
@@ -170,11 +174,14 @@ func (l *leg) turn() (*wire.Report, error) {
 // blame says why a step of the guest failed: because somebody ended it, because
 // there was no worker, or as the worker says.
 func (l *leg) blame(err error) *failure {
+	var own *failure
 	switch {
 	case l.run.ctx.Err() != nil:
 		return failf(CodeAborted, "", PhaseHost, "code mode run was aborted: %v", context.Cause(l.run.ctx))
 	case l.ctx.Err() != nil:
 		return failf(CodeAborted, "", PhaseHost, "code mode run was aborted: %v", context.Cause(l.ctx))
+	case errors.As(err, &own):
+		return own
 	case errors.Is(err, errStuck):
 		return failf(CodeTimeout, ReasonWorkerCrashed, PhaseHost, "%v", err)
 	case errors.Is(err, errClosing):
@@ -278,9 +285,8 @@ const (
 // A guest that waits for long is put to rest meanwhile.
 func (l *leg) await() (woke, error) {
 	r := l.run
-	left := time.Until(l.deadline) - l.margin
-	end := time.NewTimer(left)
-	defer end.Stop()
+	end := l.countdown()
+	defer end.stop()
 	timer, stop := r.guestTimer()
 	defer stop()
 	var tired <-chan time.Time
@@ -303,7 +309,7 @@ func (l *leg) await() (woke, error) {
 			return wokeNothing, nil
 		case isClosed(closing):
 			return wokeClosing, nil
-		case left <= 0:
+		case end.update():
 			return wokeDeadline, nil
 		case r.settled():
 			return wokeReady, nil
@@ -314,8 +320,7 @@ func (l *leg) await() (woke, error) {
 		case <-r.wake:
 		case <-timer:
 			return wokeReady, nil
-		case <-end.C:
-			return wokeDeadline, nil
+		case <-end.timer.C: // looked at above, unless it has been paused
 		case <-closing:
 		case <-tired:
 			if err := l.rest(); err != nil {

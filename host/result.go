@@ -63,6 +63,7 @@ const (
 const (
 	ReasonPendingTools Reason = "pending_tools"
 	ReasonYield        Reason = "yield"
+	ReasonApproval     Reason = "approval" // a person has to decide about a call
 )
 
 // Phase says whose fault a failure is.
@@ -153,6 +154,11 @@ type Telemetry struct {
 	// inside Exec and Wait. Both in milliseconds.
 	GuestCPUMillis float64 `json:"guestCpuMs"`
 	WallMillis     float64 `json:"wallMs"`
+	// ApprovalCount is how many calls a person was asked about;
+	// ApprovalWaitMillis how long decisions were waited for, during which the
+	// deadline was paused. In milliseconds.
+	ApprovalCount      int     `json:"approvalCount"`
+	ApprovalWaitMillis float64 `json:"approvalWaitMs"`
 	// PeakHeapBytes is the most the guest's heap held; SnapshotBytes the size of
 	// the newest image, 0 before the first.
 	PeakHeapBytes uint64    `json:"peakHeapBytes"`

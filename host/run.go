@@ -68,6 +68,10 @@ type run struct {
 	asked      int                                // of those in flight, how many the caller is to answer
 	askings    map[uint64]*asking                 // by call id
 	answered   []uint64                           // calls that the caller has answered
+	approving  int                                // of those in flight, how many wait for a person
+	personally time.Time                          // since when there are any of those
+	held       *program                           // it has not started, because a person has to decide
+	finished   bool                               // nothing of it stays
 	dispatched bool
 	counters   runstore.Counters
 	scopes     map[string]*namespaces.Scope
@@ -153,6 +157,7 @@ func (r *run) notify() {
 func (r *run) finish(cause error) {
 	defer r.over()
 	r.release(cause)
+	r.cancelApprovals()
 	r.tellEnded(cause)
 	r.storeMu.Lock()
 	defer r.storeMu.Unlock()
@@ -285,12 +290,13 @@ func (r *run) emitted() []Output {
 // telemetry counts what the run did so far.
 func (r *run) telemetry() Telemetry {
 	r.mu.Lock()
-	c := r.counters
+	c, waited := r.counters, r.approvalWait()
 	r.mu.Unlock()
 	t := baseTelemetry(r.view())
 	if c := r.reach.client; c != nil && c.turn != nil {
 		t.VisibleTools = c.turn.visible
 	}
+	t.ApprovalCount, t.ApprovalWaitMillis = c.Approvals, millis(waited)
 	t.SearchCount, t.DescribeCount, t.CallCount, t.NamespaceCount = c.Search, c.Describe, c.Call, c.Namespace
 	t.GuestCPUMillis = float64(c.CPUMicros) / 1000
 	t.WallMillis = millis(time.Duration(c.WallMicros)*time.Microsecond + time.Since(r.started))

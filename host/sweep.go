@@ -17,6 +17,9 @@ func (h *Host) sweep(ctx context.Context) {
 		if _, err := h.store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			h.log.Error("expired runs were not deleted", "error", err)
 		}
+		if err := h.approvals.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			h.log.Error("old approvals were not deleted", "error", err)
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

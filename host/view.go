@@ -84,6 +84,9 @@ func (h *Host) checkOwn() error {
 // refresh makes the view anew of the embedder's tools and the live plugins.
 // The caller holds viewMu.
 func (h *Host) refresh() error {
+	if err := h.refreshHooks(); err != nil {
+		return err
+	}
 	tools := slices.Clone(h.cfg.Tools)
 	regs := slices.Clone(h.cfg.Namespaces)
 	if h.plugins != nil {

@@ -204,6 +204,7 @@ func (h *Host) bury(ctx context.Context, rec *runstore.Record, claim runstore.Cl
 	if len(unknown) > 0 {
 		text += " Without an answer: " + strings.Join(unknown, ", ") + "."
 	}
+	h.cancelApprovals(ctx, rec.Calls)
 	f := failf(CodeInvalidInput, ReasonRunUnavailable, PhaseHost, "%s", text).of(rec)
 	h.tellBuried(rec, f)
 	return f
@@ -265,6 +266,9 @@ func (h *Host) revive(s Session, rec *runstore.Record, turn *clientTools) (*run,
 		c := &call{stored}
 		r.calls[c.ID] = c
 		r.lastID = max(r.lastID, c.ID)
+		if err := r.reviveHeld(c); err != nil {
+			return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %v", err)
+		}
 		r.dispatched = r.dispatched || c.Dispatched || c.isTool() && c.State == runstore.CallInFlight
 	}
 	r.imaged = r.sortedCalls()
@@ -287,11 +291,15 @@ func (r *run) redriveLocked() (started, lost []*call) {
 		switch c.State {
 		case runstore.CallSettled:
 			r.inbox = append(r.inbox, c)
-		case runstore.CallQueued, runstore.CallAsked:
-			if c.isTool() {
+		case runstore.CallQueued, runstore.CallAsked, runstore.CallApproval:
+			if c.isTool() || c.Method == methodExec {
 				r.queue = append(r.queue, c)
 			}
 		case runstore.CallInFlight:
+			if c.Method == methodExec {
+				r.queue = append(r.queue, c) // approved; the program has not started
+				continue
+			}
 			if tool, ok := r.view().catalog.ByID(c.Tool); ok && (tool.ReadOnly || tool.Idempotent || r.reach.client.asks(c.Tool)) {
 				r.queue = append(r.queue, c)
 			} else {
@@ -308,7 +316,6 @@ func (r *run) redriveLocked() (started, lost []*call) {
 // it on. Without anything to deliver by the deadline the run stays as it is.
 func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Time) *Result {
 	l := r.leg(ctx, deadline)
-	defer l.release()
 	r.lookAgain()
 	r.settleYields()
 	if rec == nil {
@@ -320,6 +327,12 @@ func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Ti
 		}
 	}
 	l.image, r.snapshot = rec.Image, len(rec.Image)
+	return l.goOn()
+}
+
+// goOn waits until there is something to deliver to the guest, and drives it on.
+func (l *leg) goOn() *Result {
+	defer l.release()
 	if res := l.ready(); res != nil {
 		return res
 	}

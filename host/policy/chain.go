@@ -61,7 +61,10 @@ func (c *Chain) Len() int { return len(c.hooks) }
 
 // wants reports whether the hook looks at the call.
 func (h *chained) wants(c *Call) bool {
-	return len(h.Tools) == 0 || h.tools.Match(Tool{Source: c.Source, Owner: c.Owner, Name: c.ToolName})
+	if len(h.Tools) > 0 && !h.tools.Match(Tool{Source: c.Source, Owner: c.Owner, Name: c.ToolName}) {
+		return false
+	}
+	return h.Only == nil || h.Only(c)
 }
 
 // Block says that a call must not happen.

@@ -95,6 +95,9 @@ type Hook struct {
 	// Tools are patterns as in Rules. A call that none of them matches passes the
 	// hook by. Empty means every call, the program itself included.
 	Tools []string
+	// Only, if not nil, narrows that further. It is called for every call and must
+	// be quick; it must not change the call.
+	Only func(c *Call) bool
 	// Before is called before the call. An error blocks it.
 	Before func(ctx context.Context, c *Call) (Verdict, error)
 	// After is called when a tool has been called and has answered. It returns

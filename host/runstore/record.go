@@ -38,6 +38,7 @@ const (
 	CallInFlight CallState = "in_flight" // dispatched, answer unknown
 	CallSettled  CallState = "settled"   // answered, not yet delivered to the guest
 	CallAsked    CallState = "asked"     // the caller of the run has been asked for the answer: safe to ask again
+	CallApproval CallState = "approval"  // it waits for a person; Approval says which question. Not dispatched
 )
 
 // Call is one bridge call in the journal of a run.
@@ -49,7 +50,8 @@ type Call struct {
 	Args           json.RawMessage `json:"args,omitempty"`
 	Tool           string          `json:"tool,omitempty"` // catalog id, once resolved
 	IdempotencyKey string          `json:"idempotencyKey,omitempty"`
-	Input          json.RawMessage `json:"input,omitempty"` // when asked: what the caller is to answer
+	Input          json.RawMessage `json:"input,omitempty"` // when asked: what the caller is to answer; with Approval: what was approved
+	Approval       string          `json:"approval,omitempty"`
 	State          CallState       `json:"state"`
 	OK             bool            `json:"ok,omitempty"`         // when settled
 	Answer         json.RawMessage `json:"answer,omitempty"`     // when settled: the value, or the error's data
@@ -65,6 +67,10 @@ type Counters struct {
 	CPUMicros  uint64 `json:"cpuMicros,omitempty"`
 	WallMicros int64  `json:"wallMicros,omitempty"`
 	PeakBytes  uint64 `json:"peakBytes,omitempty"`
+	// Approvals counts the questions put to people, ApprovalMicros is how long
+	// their decisions were waited for.
+	Approvals      int   `json:"approvals,omitempty"`
+	ApprovalMicros int64 `json:"approvalMicros,omitempty"`
 }
 
 // Output is one item a program has emitted.

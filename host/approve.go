@@ -1,0 +1,224 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// Approvals lists the calls that wait for a person, of every run in the store of
+// approvals, or those that f chooses.
+func (h *Host) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Approval, error) {
+	return policy.Select(ctx, h.approvals, f, time.Now())
+}
+
+// Decide enters what a person has decided about an approval; by says who, for the
+// record. It returns the approval as it is then. The same decision again is no
+// error. See policy.Decide for the errors.
+//
+// Whoever may call Decide may allow anything: who that is, is up to the embedder.
+func (h *Host) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
+	return policy.Decide(ctx, h.approvals, id, d, by, time.Now())
+}
+
+// Grants lists what was decided with allow-always, oldest first.
+func (h *Host) Grants(ctx context.Context) ([]*policy.Grant, error) { return h.approvals.Grants(ctx) }
+
+// RevokeGrant forgets an allow-always: the next call that it would have answered
+// asks again. The error is policy.ErrNotFound if there is no such grant.
+func (h *Host) RevokeGrant(ctx context.Context, id string) error { return h.approvals.Forget(ctx, id) }
+
+// approve puts a call to a person, unless earlier decisions answer every request,
+// and returns once it may be made.
+func (r *run) approve(ctx context.Context, c *call, pc policy.Call, asks []policy.Ask) *callError {
+	id, err := r.question(ctx, c, pc, asks)
+	switch {
+	case err != nil:
+		return r.notAsked(pc, err)
+	case id == "":
+		return nil
+	}
+	return r.decided(ctx, c, pc, id)
+}
+
+// question puts a call to a person and returns the id of the approval; an empty
+// one if earlier decisions answer every request.
+func (r *run) question(ctx context.Context, c *call, pc policy.Call, asks []policy.Ask) (id string, _ error) {
+	asks, err := policy.Unanswered(ctx, r.h.approvals, pc, asks)
+	if err != nil || len(asks) == 0 {
+		return "", err
+	}
+	a, err := policy.NewApproval(pc, asks, time.Now())
+	if err != nil {
+		return "", err
+	}
+	// The journal has it first: a question that belongs to no call would stay.
+	r.mark(c, runstore.CallApproval, a.ID, pc.Params)
+	if err := r.journal(); err != nil {
+		return "", err
+	}
+	if err := r.h.approvals.Add(r.background(), a); err != nil {
+		r.mark(c, runstore.CallInFlight, "", nil)
+		return "", err
+	}
+	r.mu.Lock()
+	r.counters.Approvals++
+	finished := r.finished
+	r.mu.Unlock()
+	if finished {
+		r.h.cancelApproval(r.background(), a.ID)
+	}
+	r.approvalRequested(c, a.ID)
+	r.h.announce(a)
+	return a.ID, nil
+}
+
+// mark notes how far a call has come with its approval.
+func (r *run) mark(c *call, state runstore.CallState, approval string, input []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.State, c.Approval, c.Input = state, approval, input
+	r.changes++
+}
+
+// announce tells the embedder of a new approval.
+func (h *Host) announce(a *policy.Approval) {
+	if h.cfg.OnApproval == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			h.log.Error("OnApproval panicked", "approval", a.ID, "panic", p)
+		}
+	}()
+	h.cfg.OnApproval(a)
+}
+
+// notAsked rejects a call that nobody could be asked about.
+func (r *run) notAsked(pc policy.Call, err error) *callError {
+	r.h.log.Error("nobody could be asked for approval, so the call is denied", "run", r.id, "call", pc.CallID, "tool", pc.ToolID, "error", err)
+	return notMade(rejectf(codeDenied, "The call of %q was denied: it needs an approval, and nobody could be asked.", pc.ToolName), pc)
+}
+
+// askedBefore returns the approval that a call waited for when its run was last
+// stored. A host that died before the question was out asked nobody.
+func (r *run) askedBefore(c *call) string {
+	r.mu.Lock()
+	id := c.Approval
+	r.mu.Unlock()
+	if id == "" {
+		return ""
+	}
+	if _, err := r.h.approvals.Get(r.ctx, id); errors.Is(err, policy.ErrNotFound) {
+		r.mark(c, runstore.CallInFlight, "", nil)
+		return ""
+	}
+	return id
+}
+
+// decided waits until the approval of a call is resolved, and rejects the call
+// unless it may be made.
+func (r *run) decided(ctx context.Context, c *call, pc policy.Call, id string) *callError {
+	a, err := r.awaitDecision(ctx, id)
+	switch {
+	case errors.Is(err, errLostApproval):
+		return notMade(rejectf(codeDenied, "The call of %q was denied: %v.", pc.ToolName, err), pc)
+	case err != nil:
+		if errors.Is(err, errGivenUp) {
+			r.h.cancelApproval(r.background(), id)
+		}
+		return notMade(rejectf(codeAborted, "The call of %q was given up before it was made.", pc.ToolName), pc)
+	}
+	r.approvalDecided(c, id, cmp.Or(string(a.Decision), string(a.State)), a.By)
+	if a.State != policy.StateAllowed || !a.Covers(pc.RunID, pc.CallID, pc.ToolID, pc.Params) {
+		return notMade(rejectf(codeDenied, "The call of %q was denied: %s.", pc.ToolName, whyDenied(a)), pc)
+	}
+	r.mark(c, runstore.CallInFlight, id, pc.Params)
+	if err := r.journal(); err != nil { // a host that dies now must not be taken for one that has not called
+		return notMade(rejectf(codeInterrupted, "The call of %q was not made: its run could not be recorded (%v).", pc.ToolName, err), pc)
+	}
+	return nil
+}
+
+func whyDenied(a *policy.Approval) string {
+	switch a.State {
+	case policy.StateDenied:
+		return "a person decided so"
+	case policy.StateExpired:
+		return "nobody approved it in time"
+	case policy.StateCancelled:
+		return "its approval was cancelled"
+	}
+	return "it is not the call that was approved"
+}
+
+// awaitDecision waits for an approval to be resolved. Meanwhile nothing of the call
+// goes on in this process, so that a host that closes does not wait for it, and
+// the deadline of the run pauses.
+func (r *run) awaitDecision(ctx context.Context, id string) (*policy.Approval, error) {
+	r.h.calls.rest()
+	r.mu.Lock()
+	if r.approving++; r.approving == 1 {
+		r.personally = time.Now()
+	}
+	r.mu.Unlock()
+	r.notify()
+	defer func() {
+		r.mu.Lock()
+		if r.approving--; r.approving == 0 {
+			r.counters.ApprovalMicros += time.Since(r.personally).Microseconds()
+		}
+		r.mu.Unlock()
+		r.h.calls.rise()
+		r.notify()
+	}()
+	return r.h.desk.wait(ctx, id)
+}
+
+// peopleAsked reports whether the run waits for a decision.
+func (r *run) peopleAsked() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.approving > 0
+}
+
+// approvalWait is how long people have been waited for so far. The caller holds mu.
+func (r *run) approvalWait() time.Duration {
+	d := time.Duration(r.counters.ApprovalMicros) * time.Microsecond
+	if r.approving > 0 {
+		d += time.Since(r.personally)
+	}
+	return d
+}
+
+// cancelApprovals ends the questions of a run that has ended.
+func (r *run) cancelApprovals() {
+	r.mu.Lock()
+	r.finished = true
+	var calls []runstore.Call
+	for _, c := range r.calls {
+		calls = append(calls, c.Call)
+	}
+	r.mu.Unlock()
+	r.h.cancelApprovals(r.background(), calls)
+}
+
+// cancelApprovals ends the questions that calls wait for.
+func (h *Host) cancelApprovals(ctx context.Context, calls []runstore.Call) {
+	for _, c := range calls {
+		if c.State == runstore.CallApproval {
+			h.cancelApproval(ctx, c.Approval)
+		}
+	}
+}
+
+func (h *Host) cancelApproval(ctx context.Context, id string) {
+	_, err := h.approvals.Resolve(ctx, id, policy.Resolution{State: policy.StateCancelled, At: time.Now()})
+	if err != nil && !errors.Is(err, policy.ErrNotFound) {
+		h.log.Error("the approval of a run that has ended was not cancelled; it expires", "approval", id, "error", err)
+	}
+}

@@ -1,0 +1,141 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// desk waits for decisions about approvals, for all calls of a host. While nobody
+// waits it has no goroutine and watches nothing.
+type desk struct {
+	h *Host
+
+	mu      sync.Mutex
+	waiting map[string]waiter  // by approval id
+	stop    context.CancelFunc // ends the watch; nil: none is on
+	more    chan struct{}      // capacity 1: there is a new waiter
+}
+
+// waiter is a call that waits: where the resolved approval is put, or nil if it
+// is lost. It has the capacity 1.
+type waiter chan *policy.Approval
+
+// wait returns the approval once it is resolved, or when its time is over, which
+// resolves it. An approval that the store has lost or cannot verify is
+// errLostApproval; otherwise the error is the cause of ctx.
+func (d *desk) wait(ctx context.Context, id string) (*policy.Approval, error) {
+	w := make(waiter, 1)
+	d.add(id, w)
+	defer d.remove(id)
+	select {
+	case a := <-w:
+		if a == nil {
+			return nil, errLostApproval
+		}
+		return a, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// errLostApproval means that nobody can know any more what was decided.
+var errLostApproval = errors.New("its approval is gone from the store, or damaged")
+
+// add puts a waiter on the list. The one goroutine that watches for all of them
+// starts with the first.
+func (d *desk) add(id string, w waiter) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.waiting == nil {
+		d.waiting = make(map[string]waiter)
+	}
+	d.waiting[id] = w
+	if d.stop == nil {
+		var ctx context.Context
+		ctx, d.stop = context.WithCancel(context.Background())
+		d.more = make(chan struct{}, 1)
+		go d.watch(ctx, d.h.approvals.Watch(ctx), d.more)
+	}
+	select {
+	case d.more <- struct{}{}:
+	default:
+	}
+}
+
+// remove takes a waiter off the list, and ends the watch with the last one.
+func (d *desk) remove(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.waiting, id)
+	if len(d.waiting) == 0 {
+		d.stop()
+		d.stop = nil
+	}
+}
+
+// watch looks at what is waited for whenever something may have changed.
+func (d *desk) watch(ctx context.Context, changed, more <-chan struct{}) {
+	due := time.NewTimer(0)
+	defer due.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		case <-more:
+		case <-due.C:
+		}
+		due.Reset(d.look(ctx))
+	}
+}
+
+// lookAgain is how soon the desk looks again after the store has failed.
+const lookAgain = time.Second
+
+// look answers the waiters whose approvals are resolved, resolves those whose time
+// is over, and returns when that of the next one will be.
+func (d *desk) look(ctx context.Context) time.Duration {
+	d.mu.Lock()
+	list := maps.Clone(d.waiting)
+	d.mu.Unlock()
+	next := policy.MaxApprovalTimeout
+	for id, w := range list {
+		a, err := d.resolved(ctx, id)
+		switch {
+		case ctx.Err() != nil:
+			return next
+		case errors.Is(err, policy.ErrNotFound), errors.Is(err, policy.ErrCorrupt):
+			d.h.log.Error("an approval cannot be read, so its call is denied", "approval", id, "error", err)
+			w.tell(nil)
+		case err != nil:
+			d.h.log.Error("an approval cannot be read now", "approval", id, "error", err)
+			next = min(next, lookAgain)
+		case a.State == policy.StatePending:
+			next = min(next, max(time.Until(a.Expires), 0))
+		default:
+			w.tell(a)
+		}
+	}
+	return next
+}
+
+// resolved returns the approval, which is resolved if its time is over.
+func (d *desk) resolved(ctx context.Context, id string) (*policy.Approval, error) {
+	a, err := d.h.approvals.Get(ctx, id)
+	if now := time.Now(); err == nil && a.State == policy.StatePending && !now.Before(a.Expires) {
+		return d.h.approvals.Resolve(ctx, id, policy.Resolution{State: policy.StateExpired, At: now})
+	}
+	return a, err
+}
+
+func (w waiter) tell(a *policy.Approval) {
+	select {
+	case w <- a:
+	default: // it has been told
+	}
+}

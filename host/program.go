@@ -1,0 +1,177 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// methodExec is the method of the call that stands for the program itself while a
+// person decides whether it may start. No call of a guest has its id, 0.
+const methodExec = "exec"
+
+// program is what a run starts with.
+type program struct {
+	Code     string `json:"code"`
+	Command  string `json:"command"`
+	Language string `json:"language"`
+	Title    string `json:"title,omitempty"`
+}
+
+// programCall is the program as hooks see it.
+func (r *run) programCall(params json.RawMessage, kind policy.InputKind) policy.Call {
+	t := policy.ExecTool
+	return policy.Call{
+		Kind: policy.KindExec, InputKind: kind, ToolID: t.ID(), Source: t.Source, Owner: t.Owner, ToolName: t.Name,
+		Params: params, Session: ofPolicy(r.session), RunID: r.id, CallID: (&call{runstore.Call{Method: methodExec}}).publicID(),
+	}
+}
+
+// judge shows the program to the hooks and returns it as it is to be run. If they
+// ask for a person, r.held is the program and the run waits for call 0.
+func (r *run) judge(ctx context.Context, p program) (program, *failure) {
+	chain := r.h.hooks.Load()
+	if chain.Len() == 0 {
+		return p, nil
+	}
+	p.Command = p.Code
+	params, err := marshalPlain(p)
+	if err != nil {
+		return p, failf(CodeInternal, "", PhaseHost, "the program cannot be shown to hooks: %v", err)
+	}
+	pc := r.programCall(params, policy.InputKind(p.Language))
+	ruling := chain.Before(ctx, pc, r.settings.rewritten)
+	if b := ruling.Block; b != nil {
+		return p, r.programBlocked(ctx, b)
+	}
+	if err := json.Unmarshal(ruling.Params, &p); err != nil {
+		return p, failf(CodeInternal, "", PhaseHost, "the program that hooks have rewritten cannot be read: %v", err)
+	}
+	pc.Params, pc.InputKind = ruling.Params, policy.InputKind(p.Language)
+	if len(ruling.Asks) == 0 {
+		return p, nil
+	}
+	return p, r.hold(ctx, p, pc, ruling.Asks)
+}
+
+// hold makes the run wait for a person before the program starts.
+func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *failure {
+	c := &call{runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}}
+	r.mu.Lock()
+	r.calls[0] = c
+	r.mu.Unlock()
+	id, err := r.question(ctx, c, pc, asks)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err != nil:
+		delete(r.calls, 0)
+		return failf(CodeInvalidInput, "", PhaseHost, "%s", r.notAsked(pc, err).Message)
+	case id == "":
+		delete(r.calls, 0)
+		return nil
+	}
+	r.held = &p
+	r.launch(r.enqueue([]*call{c}), nil)
+	return nil
+}
+
+// performHeld waits until a person has decided about the program.
+func (r *run) performHeld(c *call) {
+	r.mu.Lock()
+	id, params, held := c.Approval, c.Args, *r.held
+	r.mu.Unlock()
+	e := r.decided(r.ctx, c, r.programCall(json.RawMessage(params), policy.InputKind(held.Language)), id)
+	r.settle(c, json.RawMessage("null"), e)
+}
+
+// begin starts a program that was held, if it may start.
+func (l *leg) begin() (*wire.Report, error) {
+	r := l.run
+	asked := time.Now()
+	if err := l.lease(); err != nil {
+		return nil, err
+	}
+	// The time a cell waits for a worker is not the cell's.
+	l.until(l.deadline.Add(time.Since(asked)))
+	r.mu.Lock()
+	c, p := r.calls[0], r.held
+	delete(r.calls, 0)
+	r.inbox = slices.DeleteFunc(r.inbox, func(i *call) bool { return i == c })
+	r.held = nil
+	r.mu.Unlock()
+	if !c.OK {
+		var denied wire.CallError
+		if err := json.Unmarshal(c.Answer, &denied); err != nil {
+			return nil, err
+		}
+		return nil, failf(CodeInvalidInput, "", PhaseHost, "%s", denied.Message)
+	}
+	return l.worker.Start(l.ctx, r.cell(p.Code, p.Language), r.file, l.turnDeadline())
+}
+
+// reviveHeld reads the program of a run that was stored before it started.
+func (r *run) reviveHeld(c *call) error {
+	if c.ID != 0 || c.Method != methodExec {
+		return nil
+	}
+	var p program
+	if err := json.Unmarshal(c.Args, &p); err != nil {
+		return fmt.Errorf("its program: %w", err)
+	}
+	r.held, r.language = &p, p.Language
+	return nil
+}
+
+// programBlocked is the failure of a program that a hook has blocked.
+func (r *run) programBlocked(ctx context.Context, b *policy.Block) *failure {
+	switch {
+	case b.Err != nil && ctx.Err() != nil:
+		return failf(CodeAborted, "", PhaseHost, "code mode run was aborted before its program started.")
+	case b.Err != nil:
+		r.h.log.Error("a hook failed, so the program is blocked", "hook", b.Hook, "run", r.id, "error", b.Err)
+		return failf(CodeInternal, "", PhaseHost, "code mode exec was blocked before execution, because the hook %q failed.", b.Hook)
+	case b.Reason == "":
+		return failf(CodeInvalidInput, "", PhaseHost, "code mode exec was blocked before execution by the hook %q.", b.Hook)
+	}
+	return failf(CodeInvalidInput, "", PhaseHost, "code mode exec was blocked before execution: %s", b.Reason)
+}
+
+// rewritten reads a program that a hook has rewritten. Code and command are one
+// thing with two names: a change of one is taken over into the other, and two
+// different changes are none.
+func (s Settings) rewritten(before, after json.RawMessage) (json.RawMessage, error) {
+	var old program
+	if err := json.Unmarshal(before, &old); err != nil {
+		return nil, err
+	}
+	p := old // what the hook leaves out is as it was
+	d := json.NewDecoder(bytes.NewReader(after))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return nil, fmt.Errorf("a program has the strings code, command, language and title: %w", err)
+	}
+	switch {
+	case strings.TrimSpace(p.Code) == "", strings.TrimSpace(p.Command) == "":
+		return nil, errors.New("it left code or command blank: block instead")
+	case p.Command == old.Command:
+		p.Command = p.Code
+	case p.Code == old.Code:
+		p.Code = p.Command
+	case p.Code != p.Command:
+		return nil, errors.New("it changed code and command in different ways")
+	}
+	if _, _, f := (ExecInput{Code: p.Code, Language: p.Language}).source(s); f != nil {
+		return nil, f
+	}
+	return marshalPlain(p)
+}
