@@ -156,8 +156,8 @@ func (r *run) notify() {
 // finish ends the run: no call of it goes on, nothing of it stays stored.
 func (r *run) finish(cause error) {
 	defer r.over()
+	defer r.cancelApprovals()
 	r.release(cause)
-	r.cancelApprovals()
 	r.tellEnded(cause)
 	r.storeMu.Lock()
 	defer r.storeMu.Unlock()
