@@ -20,6 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	guestserver.ServeIfWorker()
 	testscript.Main(tidy{m}, map[string]func(){
+		"curl": curl,
 		"quoin": func() {
 			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
@@ -43,17 +44,23 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits":   cmdExits,
-			"result":  cmdResult,
-			"plugins": cmdPlugins,
-			"guest":   cmdGuest,
-			"serve":   cmdServe,
-			"halt":    cmdHalt,
-			"tear":    cmdTear,
-			"pending": cmdPending,
+			"exits":    cmdExits,
+			"result":   cmdResult,
+			"plugins":  cmdPlugins,
+			"guest":    cmdGuest,
+			"serve":    cmdServe,
+			"halt":     cmdHalt,
+			"tear":     cmdTear,
+			"pending":  cmdPending,
+			"document": cmdDocument,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"))
+			docs, err := filepath.Abs("../../../docs")
+			if err != nil {
+				return err
+			}
+			e.Vars = append(e.Vars, "DOCS="+docs)
 			e.Values[servedKey{}] = map[string]*served{}
 			return nil
 		},
