@@ -164,7 +164,7 @@ func (d *Dir) open(e Event) (*file, error) {
 		return nil, err
 	}
 	f := &file{File: opened}
-	if err := f.mend(e); err != nil {
+	if err := errors.Join(share(opened), f.mend(e)); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
 	if f.size == 0 {
@@ -204,14 +204,14 @@ func (f *file) mend(e Event) error {
 		return err
 	}
 	// What looks torn may be a line that somebody is writing.
-	err = locked(f.File, true, func() error {
+	mended, err := alone(f.File, func() error {
 		if torn, err = f.tear(); err != nil || torn < 0 {
 			return err
 		}
 		f.size = torn
 		return f.Truncate(torn)
 	})
-	if err != nil || torn < 0 {
+	if err != nil || !mended || torn < 0 {
 		return err
 	}
 	return f.gap(e, 1)
@@ -250,12 +250,14 @@ func (f *file) gap(e Event, missed int) error {
 	return f.append(b)
 }
 
+// append writes whole lines. Of those that do not fit on the disk nothing stays.
 func (f *file) append(b []byte) error {
-	return locked(f.File, false, func() error {
-		n, err := f.Write(b)
-		f.size += int64(n)
-		return err
-	})
+	n, err := f.Write(b)
+	if err != nil && n > 0 {
+		return errors.Join(err, f.Truncate(f.size))
+	}
+	f.size += int64(n)
+	return err
 }
 
 // write appends an event if there is room for it, and otherwise counts it. The

@@ -318,3 +318,16 @@ func TestABodyTooLongForALineIsLeftOut(t *testing.T) {
 		t.Error("an event that no line can hold was recorded")
 	}
 }
+
+// BenchmarkRecord is what an event costs while its run is driven.
+func BenchmarkRecord(b *testing.B) {
+	d, _ := openDir(b, trajectory.DirOptions{MaxFileBytes: 1 << 40})
+	list := story()
+	record(b, d, list[0])
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := d.Record(list[4]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
