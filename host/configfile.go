@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/config"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 // File is a configuration as it is read from a JSON5 file, the environment and
@@ -38,6 +39,8 @@ type File struct {
 	StateDir string
 	// Server is what package gateway needs.
 	Server ServerFile
+	// Trajectory says what the directory of trajectories keeps.
+	Trajectory TrajectoryFile
 	// Report says where each value came from, and has the warnings.
 	Report *config.Report
 
@@ -55,6 +58,12 @@ type ServerFile struct {
 	MaxBodyBytes int64
 	MaxCalls     int
 	MaxStreams   int
+}
+
+// TrajectoryFile is the part of a File about recorded trajectories.
+type TrajectoryFile struct {
+	Bodies bool // record inputs and outputs, redacted and capped
+	trajectory.DirOptions
 }
 
 // ConfigError is everything that is wrong with a configuration: each problem with

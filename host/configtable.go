@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/config"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 // newFile returns a File of defaults.
@@ -23,6 +24,7 @@ func newFile() *File {
 		PreparedWorkers: defaultPrepared,
 		MaxWorkers:      defaultMaxWorkers,
 		Server:          ServerFile{Listen: "127.0.0.1:8787", MaxBodyBytes: 8 << 20, MaxCalls: 256, MaxStreams: 32},
+		Trajectory:      TrajectoryFile{DirOptions: trajectory.DirOptions{MaxFileBytes: 8 << 20, MaxTotalBytes: 256 << 20, MaxRuns: 10_000, MaxAge: 7 * 24 * time.Hour}},
 	}
 }
 
@@ -50,6 +52,7 @@ func (f *File) table() config.Table {
 				config.Text("dir", &f.StateDir, "The directory of suspended runs, approvals, trajectories and plugin data. Without it: quoin in the user's state home."),
 			}, "What outlives a process."),
 			config.Object("server", f.Server.fields(), "What `quoin serve` listens to."),
+			config.Object("trajectory", f.Trajectory.fields(), "What is recorded of runs and calls, in the state directory."),
 		},
 	}
 }
@@ -180,6 +183,16 @@ func (s *ServerFile) fields() []config.Field {
 		config.Int("maxBodyBytes", &s.MaxBodyBytes, 1<<10, 64<<20, "Body of one request."),
 		config.Int("maxCalls", &s.MaxCalls, 1, 100_000, "`exec` and `wait` requests under way."),
 		config.Int("maxStreams", &s.MaxStreams, 1, 10_000, "Event streams that are open."),
+	}
+}
+
+func (t *TrajectoryFile) fields() []config.Field {
+	return []config.Field{
+		config.Bool("recordBodies", &t.Bodies, "Whether programs, inputs and outputs are recorded, redacted and capped; sizes always are."),
+		config.Int("maxFileBytes", &t.MaxFileBytes, 64<<10, 1<<30, "Record of one run; further calls are only counted."),
+		config.Int("maxTotalBytes", &t.MaxTotalBytes, 1<<20, 1<<40, "All records; the oldest go first."),
+		config.Int("maxRuns", &t.MaxRuns, 1, 1_000_000, "Runs with a record; the oldest go first."),
+		config.Duration("maxAgeHours", &t.MaxAge, time.Hour, 1, 24*3660, "How long a record is kept after its run's last event, in hours."),
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/host/catalog"
 )
 
 // Bounds of what one namespace may say to the model, and all of them together.
@@ -24,14 +26,20 @@ type guestGlobal struct {
 
 func hasTools(v *view) bool { return len(v.catalog.QuickIndex()) > 0 }
 
+func hasMCP(v *view) bool { return v.catalog.Counts()[catalog.SourceMCP] > 0 }
+
 // guestGlobals are the lines, in the order of the description.
 var guestGlobals = []guestGlobal{
 	{[]string{"tools"}, `tools.NAME(input) calls a tool and resolves to its result, or rejects with its error`, hasTools},
 	{[]string{"tools"}, `tools.search(query, {limit}) finds tools; tools.describe(id) gives input and output schemas; tools.call(id, input) calls by id`, hasTools},
 	{[]string{"ALL_TOOLS"}, `ALL_TOOLS lists all tools as {id, name, description, source}`, hasTools},
+	{[]string{"MCP"}, `MCP.SERVER.TOOL(input) calls a tool of an MCP server: see API.list("mcp") and API.read("mcp/SERVER.d.ts").content`, hasMCP},
+	{[]string{"API"}, `API.list(prefix).files and API.read(path).content are TypeScript declarations: guest.d.ts, tools/NAME.d.ts, namespaces/NAME.d.ts`, nil},
 	{[]string{"text", "json", "console"}, `text(value), json(value), console.log(...) add to the output`, nil},
-	{[]string{"yield_control"}, `await yield_control() gives the output so far to you; wait goes on from there`, nil},
-	{[]string{"setTimeout", "setInterval"}, `setTimeout, setInterval`, nil},
+	{[]string{"results"}, `results.save(name, value), results.load(name), results.delete(name) put values aside until the program ends`, nil},
+	{[]string{"yield_control"}, `await yield_control() gives you the output so far; wait goes on from there`, nil},
+	{[]string{"setTimeout", "setInterval", "URL", "TextEncoder", "TextDecoder", "structuredClone", "atob", "btoa", "crypto", "AbortController"},
+		`setTimeout, setInterval, URL, TextEncoder, TextDecoder, structuredClone, atob, btoa, crypto.randomUUID, AbortController`, nil},
 }
 
 // execDescription is what a model is told of exec.

@@ -90,7 +90,10 @@ func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o S
 		return nil, f.public()
 	}
 	v := to.view.Load()
-	if !settings.active(o.Model, v.catalog.Len()+len(direct)) {
+	count := v.catalog.Len() + len(direct)
+	active := settings.active(o.Model, count)
+	h.Debug().Decision("surface", "active", active, "model", o.Model, "agent", s.AgentID, "tools", count)
+	if !active {
 		return unchanged, nil
 	}
 	if f := h.ready(ctx); f != nil {

@@ -29,7 +29,7 @@ func (o *options) record(ctx context.Context, f *host.File, cfg *host.Config) (*
 	if err != nil {
 		return nil, err
 	}
-	dir, err := trajectory.OpenDir(trajectoryDir(state), trajectory.DirOptions{})
+	dir, err := trajectory.OpenDir(trajectoryDir(state), f.Trajectory.DirOptions)
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
@@ -38,7 +38,7 @@ func (o *options) record(ctx context.Context, f *host.File, cfg *host.Config) (*
 		return nil, usageError{errors.Join(err, dir.Close())}
 	}
 	cfg.Trajectory, cfg.TracerProvider = dir, traces.TracerProvider()
-	if o.bodies {
+	if o.bodies || f.Trajectory.Bodies {
 		cfg.TrajectoryBodies = &redact.Redactor{}
 	}
 	return &recorders{dir, traces}, nil
