@@ -1,0 +1,294 @@
+package host_test
+
+import (
+	"context"
+
+	"github.com/quoinhq/quoin/host"
+)
+
+// drainCases: every bridge call is served inside the active exec or wait.
+var drainCases = []lifecycleCase{
+	{name: "one call", do: func(w *world) {
+		w.value(exec(w.h, `return (await tools.echo({n: 1})).n`), `1`)
+	}},
+	{name: "calls one after the other", do: func(w *world) {
+		w.value(exec(w.h, `let s = 0; for (let i = 0; i < 50; i++) s += (await tools.echo({n: i})).n; return s`), `1225`)
+	}},
+	{name: "calls side by side", do: func(w *world) {
+		w.value(exec(w.h, `return (await Promise.all([1, 2, 3].map(n => tools.echo({n})))).map(r => r.n)`), `[1,2,3]`)
+	}},
+	{name: "search, describe and call in one turn", do: func(w *world) {
+		w.value(exec(w.h, `const [s, d, c] = await Promise.all([tools.search("echo"), tools.describe("echo"), tools.echo({n: 1})]); return [s[0].name, d.name, c.n]`),
+			`["echo","echo",1]`)
+	}},
+	{name: "answers in the order of their coming", do: func(w *world) {
+		done := w.background(func() *host.Result {
+			return exec(w.h, `const got = []; await Promise.all(["a", "b"].map(async n => { await tools[n](); got.push(n); if (n === "b") text("b") })); return got`)
+		})
+		w.entered("a", "b")
+		w.open("b")
+		w.open("a")
+		r := <-done
+		w.is(string(r.Value) == `["b","a"]` || string(r.Value) == `["a","b"]`, "got %s", show(r))
+	}},
+	{name: "a call nobody awaits is drained before completed", do: func(w *world) {
+		done := w.background(func() *host.Result { return exec(w.h, `tools.a(); return 1`) })
+		w.entered("a")
+		w.is(len(w.runs()) == 1, "the run has ended")
+		w.open("a")
+		w.value(<-done, `1`)
+	}},
+	{name: "a call nobody awaits outlives the deadline", do: func(w *world) {
+		id := w.execSoon(`tools.a(); return 1`)
+		w.open("a")
+		w.value(w.wait(id), `1`)
+	}},
+	{name: "what follows a call nobody awaits counts", do: func(w *world) {
+		r := exec(w.h, `tools.echo({n: 1}).then(() => text("then")); return 1`)
+		w.value(r, `1`)
+		w.output(r, "then")
+	}},
+	{name: "a failed call nobody awaits fails the run", do: func(w *world) {
+		w.failed(exec(w.h, `tools.broken(); return 1`), host.CodeInternal, host.ReasonNestedTool)
+	}},
+	{name: "a failed call somebody catches does not", do: func(w *world) {
+		w.value(exec(w.h, `try { await tools.broken() } catch (e) { return e.message }`), `"it broke"`)
+	}},
+	{name: "a program that throws still drains its calls", do: func(w *world) {
+		done := w.background(func() *host.Result { return exec(w.h, `tools.a(); throw new Error("no")`) })
+		w.entered("a")
+		w.open("a")
+		w.failed(<-done, host.CodeInternal, host.ReasonGuestException)
+	}},
+	{name: "a timer goes off while a call is pending", do: func(w *world) {
+		done := w.background(func() *host.Result {
+			return exec(w.h, `const bell = new Promise(d => setTimeout(d, 5, "rang")); const call = tools.a(); text(await bell); return await call`)
+		})
+		w.entered("a")
+		w.open("a")
+		r := <-done
+		w.value(r, `"through"`)
+		w.output(r, "rang")
+	}},
+	{name: "a promise without host work fails", do: func(w *world) {
+		w.failed(exec(w.h, `await tools.echo({}); await new Promise(() => {})`), host.CodeInternal, host.ReasonGuestException)
+	}},
+	{name: "a tool's panic is a rejection", cfg: func(c *host.Config) {
+		c.Tools = append(c.Tools, panicking())
+	}, do: func(w *world) {
+		w.value(exec(w.h, `try { await tools.panics() } catch (e) { return [e.code, e.effectStatus] }`), `["tool_panic","unknown"]`)
+	}},
+}
+
+// suspendCases: what makes an exec or wait return early, and what it says.
+var suspendCases = []lifecycleCase{
+	{name: "a yield", do: func(w *world) {
+		id := w.exec(`await yield_control(); return 1`, host.ReasonYield)
+		w.value(w.wait(id), `1`)
+	}},
+	{name: "a yield nobody awaits", do: func(w *world) {
+		id := w.exec(`yield_control(); return 1`, host.ReasonYield)
+		w.value(w.wait(id), `1`)
+	}},
+	{name: "a yield beside a call says pending_tools", do: func(w *world) {
+		r := exec(w.h, `const p = tools.a(); await yield_control(); return await p`)
+		id := w.waiting(r, host.ReasonPendingTools)
+		w.is(len(r.PendingToolCalls) == 2, "pending %+v", r.PendingToolCalls)
+		w.open("a")
+		w.value(w.wait(id), `"through"`)
+	}},
+	{name: "two yields at once", do: func(w *world) {
+		id := w.exec(`await Promise.all([yield_control(), yield_control()]); return 1`, host.ReasonYield)
+		w.value(w.wait(id), `1`)
+	}},
+	{name: "yields one after the other keep the runId", do: func(w *world) {
+		id := w.exec(`await yield_control(); await yield_control(); return 1`, host.ReasonYield)
+		w.is(w.waiting(w.wait(id), host.ReasonYield) == id, "the runId changed")
+		w.value(w.wait(id), `1`)
+	}},
+	{name: "the deadline while idle", do: func(w *world) {
+		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.a()`, Timeout: soon})
+		id := w.waiting(r, host.ReasonPendingTools)
+		w.pending(r, "a")
+		w.open("a")
+		w.value(w.wait(id), `"through"`)
+	}},
+	{name: "the deadline while running fails", do: func(w *world) {
+		w.failed(w.h.Exec(context.Background(), me, host.ExecInput{Code: `for (;;);`, Timeout: soon}), host.CodeTimeout, "")
+	}},
+	{name: "the shortest deadline while idle", do: func(w *world) {
+		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.a()`, Timeout: 1})
+		w.waiting(r, host.ReasonPendingTools)
+		w.open("a")
+		w.value(w.wait(r.RunID), `"through"`)
+	}},
+	{name: "the deadline while only a timer is pending", do: func(w *world) {
+		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `await new Promise(d => setTimeout(d, 400)); return 1`, Timeout: soon})
+		id := w.waiting(r, host.ReasonPendingTools)
+		w.is(len(r.PendingToolCalls) == 0, "pending %+v", r.PendingToolCalls)
+		w.value(w.wait(id), `1`)
+	}},
+	{name: "a suspended run has no worker", cfg: func(c *host.Config) { c.MaxWorkers = 1 }, do: func(w *world) {
+		var ids []string
+		for range 5 {
+			ids = append(ids, w.exec(`await yield_control(); return 1`, host.ReasonYield))
+		}
+		for _, id := range ids {
+			w.value(w.wait(id), `1`)
+		}
+		w.cfg.MaxWorkers = 2
+		w.restart()
+	}},
+	{name: "host work goes on while suspended", do: func(w *world) {
+		id := w.exec(`const p = tools.a(); await yield_control(); return await p`, host.ReasonPendingTools)
+		w.entered("a")
+		w.open("a")
+		w.value(w.wait(id), `"through"`)
+	}},
+	{name: "more than may be suspended", cfg: func(c *host.Config) { c.Settings.MaxSuspended = 1 }, do: func(w *world) {
+		id := w.exec(`await yield_control(); return 1`, host.ReasonYield)
+		w.failed(exec(w.h, `await yield_control()`), host.CodeInvalidInput, host.ReasonTooManySuspended)
+		w.value(w.wait(id), `1`)
+		w.value(w.wait(w.exec(`await yield_control(); return 2`, host.ReasonYield)), `2`)
+	}},
+	{name: "an image that is too large", cfg: func(c *host.Config) { c.Settings.MaxSnapshot = 1 << 10 }, do: func(w *world) {
+		w.failed(exec(w.h, `await yield_control()`), host.CodeSnapshotLimit, "")
+	}},
+	{name: "a shutdown", do: func(w *world) {
+		done := w.background(func() *host.Result { return exec(w.h, `return await tools.again()`) })
+		w.entered("again")
+		if err := w.h.Shutdown(context.Background()); err != nil {
+			w.Fatal(err)
+		}
+		id := w.waiting(<-done, host.ReasonPendingTools)
+		w.renew()
+		w.open("again")
+		w.value(w.wait(id), `"through"`)
+	}},
+}
+
+// waitCases: who may wait, and when.
+var waitCases = []lifecycleCase{
+	{name: "any call is enough", do: func(w *world) {
+		id := w.execSoon(`const got = []; await Promise.all(["a", "b"].map(async n => { await tools[n](); text(n); await yield_control() }))`)
+		w.open("b")
+		r := w.wait(id)
+		w.waiting(r, host.ReasonPendingTools)
+		w.output(r, "b")
+		w.pending(r, "a", "")
+		w.open("a")
+		r = w.wait(id)
+		w.waiting(r, host.ReasonYield)
+		w.output(r, "a")
+		w.value(w.wait(id), `null`)
+	}},
+	{name: "nothing has settled", do: func(w *world) {
+		id := w.execSoon(`return await tools.a()`)
+		for range 2 {
+			w.is(w.waiting(w.waitSoon(id), host.ReasonPendingTools) == id, "the runId changed")
+		}
+		w.open("a")
+		w.value(w.wait(id), `"through"`)
+	}},
+	{name: "the answer comes while waiting", do: func(w *world) {
+		id := w.execSoon(`return await tools.a()`)
+		done := w.background(func() *host.Result { return w.wait(id) })
+		w.open("a")
+		w.value(<-done, `"through"`)
+	}},
+	{name: "another wait is busy", do: func(w *world) {
+		id := w.exec(`await yield_control(); return await tools.a()`, host.ReasonYield)
+		done := w.background(func() *host.Result { return w.wait(id) })
+		w.entered("a")
+		w.failed(w.wait(id), host.CodeInvalidInput, host.ReasonRunBusy)
+		w.open("a")
+		w.value(<-done, `"through"`)
+	}},
+	{name: "of many waits one has the run", do: func(w *world) {
+		id := w.exec(`await yield_control(); return await tools.a()`, host.ReasonYield)
+		const waits = 8
+		results := make(chan *host.Result, waits)
+		for range waits {
+			go func() { results <- w.wait(id) }()
+		}
+		for range waits - 1 {
+			w.failed(<-results, host.CodeInvalidInput, host.ReasonRunBusy)
+		}
+		w.open("a")
+		w.value(<-results, `"through"`)
+	}},
+	{name: "waits that meet share nothing", do: func(w *world) {
+		id := w.exec(`for (let i = 0; i < 20; i++) { text("" + i); await yield_control() } return 1`, host.ReasonYield)
+		results := make(chan *host.Result)
+		for range 4 {
+			go func() {
+				for {
+					r := w.wait(id)
+					results <- r
+					if r.Status == host.StatusCompleted || r.Reason == host.ReasonRunUnavailable {
+						return
+					}
+				}
+			}()
+		}
+		over, completed, emitted := 0, 0, 1 // the first was in the result of exec
+		for over < 4 {
+			r := <-results
+			emitted += len(r.Output)
+			switch {
+			case r.Status == host.StatusCompleted:
+				completed++
+				over++
+			case r.Reason == host.ReasonRunUnavailable:
+				over++
+			}
+		}
+		w.is(completed == 1 && emitted == 20, "completed %d times with %d items", completed, emitted)
+	}},
+	{name: "a run that is still in its exec", do: func(w *world) {
+		done := w.background(func() *host.Result { return exec(w.h, `return await tools.a()`) })
+		w.entered("a")
+		w.failed(w.wait(w.runs()[0].ID), host.CodeInvalidInput, host.ReasonRunBusy)
+		w.open("a")
+		w.value(<-done, `"through"`)
+	}},
+	{name: "a run that has ended", do: func(w *world) {
+		id := w.exec(`await yield_control(); return 1`, host.ReasonYield)
+		w.value(w.wait(id), `1`)
+		w.gone(id)
+	}},
+	{name: "a run that has failed", do: func(w *world) {
+		id := w.exec(`await yield_control(); throw new Error("no")`, host.ReasonYield)
+		w.failed(w.wait(id), host.CodeInternal, host.ReasonGuestException)
+		w.gone(id)
+	}},
+	{name: "another session", do: func(w *world) {
+		id := w.exec(`await yield_control(); return 1`, host.ReasonYield)
+		w.failed(w.h.Wait(context.Background(), host.Session{SessionID: "x"}, id), host.CodeInvalidInput, host.ReasonWrongSession)
+		w.value(w.wait(id), `1`)
+	}},
+	{name: "another turn", do: func(w *world) {
+		id := w.exec(`await yield_control(); return 1`, host.ReasonYield)
+		other := me
+		other.RunID = "x"
+		w.failed(w.h.Wait(context.Background(), other, id), host.CodeInvalidInput, host.ReasonWrongRun)
+		w.value(w.wait(id), `1`)
+	}},
+	{name: "a caller that goes away aborts the run", do: func(w *world) {
+		id := w.exec(`await yield_control(); return await tools.a()`, host.ReasonYield)
+		ctx, cancel := context.WithCancel(context.Background())
+		done := w.background(func() *host.Result { return w.h.Wait(ctx, me, id) })
+		w.entered("a")
+		cancel()
+		w.failed(<-done, host.CodeAborted, "")
+		w.cancelled("a")
+		w.gone(id)
+	}},
+	{name: "output is what came since the last result", do: func(w *world) {
+		r := exec(w.h, `text("1"); await yield_control(); text("2"); await yield_control(); text("3")`)
+		w.output(r, "1")
+		id := r.RunID
+		w.output(w.wait(id), "2")
+		w.output(w.wait(id), "3")
+	}},
+}
