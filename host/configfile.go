@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/quoinhq/quoin/host/config"
+	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
@@ -34,6 +35,8 @@ type File struct {
 	PluginDir string
 	// PluginConfig is each plugin's own configuration, by plugin id.
 	PluginConfig map[string]json.RawMessage
+	// MCP are the upstream MCP servers, by name.
+	MCP []mcp.Server
 	// StateDir is the directory of what outlives a process; empty means the
 	// caller's default.
 	StateDir string
@@ -48,6 +51,7 @@ type File struct {
 	tools    toolsFile
 	agents   map[string]*toolsFile
 	sessions map[string]*rulesFile
+	mcp      map[string]*mcp.Server
 }
 
 // ServerFile is the part of a File about quoin serve.
@@ -105,6 +109,9 @@ func Load(from Sources) (*File, error) {
 	}
 	f.Report = report
 	f.finish()
+	if err := f.checkMCP(from.Path); err != nil {
+		return nil, err
+	}
 	return f, nil
 }
 
@@ -151,6 +158,7 @@ func (f *File) Config() Config {
 		MaxWorkers:      f.MaxWorkers,
 		PluginDir:       f.PluginDir,
 		PluginConfig:    f.PluginConfig,
+		MCP:             f.MCP,
 	}
 }
 

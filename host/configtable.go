@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/config"
+	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
@@ -21,6 +22,7 @@ func newFile() *File {
 		agents:          map[string]*toolsFile{},
 		sessions:        map[string]*rulesFile{},
 		PluginConfig:    map[string]json.RawMessage{},
+		mcp:             map[string]*mcp.Server{},
 		PreparedWorkers: defaultPrepared,
 		MaxWorkers:      defaultMaxWorkers,
 		Server:          ServerFile{Listen: "127.0.0.1:8787", MaxBodyBytes: 8 << 20, MaxCalls: 256, MaxStreams: 32},
@@ -48,6 +50,7 @@ func (f *File) table() config.Table {
 				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. Without it the command looks for ./plugins.d, then for plugins beside its executable."),
 				config.Map("config", "plugin id", f.pluginConfig, "Each plugin's own configuration, as its manifest's schema describes it."),
 			}, "Programs that bring tools and namespaces."),
+			config.Object("mcp", f.mcpFields(), "Upstream MCP servers, whose tools programs call as `MCP.<server>.<tool>`."),
 			config.Object("state", []config.Field{
 				config.Text("dir", &f.StateDir, "The directory of suspended runs, approvals, trajectories and plugin data. Without it: quoin in the user's state home."),
 			}, "What outlives a process."),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
@@ -122,6 +123,28 @@ func (h *Host) MCPServers() []MCPServer { return h.MCPServersOf(Session{}) }
 
 // MCPServersOf is MCPServers for one session, with the tools of ToolsOf.
 func (h *Host) MCPServersOf(s Session) []MCPServer { return h.sessionView(s).mcpServers() }
+
+// maxMCPBlock bounds what a model is told of MCP servers in advance, in bytes.
+const maxMCPBlock = 4000
+
+// mcpBlock has one line for each MCP server that the run can see. What servers say
+// of themselves is not in it.
+func mcpBlock(v *view) string {
+	lines := v.mcpLines()
+	if len(lines) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n\nMCP servers. Each tool takes one object, as in await MCP.server.tool({ ... }), and resolves to {content, structuredContent?, isError?}:")
+	for i, line := range lines {
+		if b.Len()+len(line) > maxMCPBlock {
+			fmt.Fprintf(&b, "\n- and %d more: API.list(\"mcp\")", len(lines)-i)
+			break
+		}
+		b.WriteString("\n- " + line)
+	}
+	return b.String()
+}
 
 // mcpServers describes the MCP servers of a view.
 func (v *view) mcpServers() []MCPServer {

@@ -209,16 +209,27 @@ func TestMCPRules(t *testing.T) {
 
 func TestMCPDeclarations(t *testing.T) {
 	h := withMCP(t, host.Config{}, program(t, "git-hub"), network(t, "net"))
-	res := exec(h, `
-		const out = {}
-		for (const s of Object.keys(MCP)) out["mcp/" + s + ".d.ts"] = (await MCP[s].$api()).header
-		out.one = (await MCP.gitHub.$api("create-issue")).header
-		return out`)
-	var files map[string]string
-	if res.Status != host.StatusCompleted || json.Unmarshal(res.Value, &files) != nil {
+	all, index := h.Files(me)
+	files := map[string]string{}
+	for path, text := range all {
+		if strings.HasPrefix(path, "mcp/") {
+			files[path] = text
+			if !strings.Contains(index, path) {
+				t.Errorf("%s is not listed", path)
+			}
+		}
+	}
+	res := exec(h, `return [(await MCP.gitHub.$api()).header, (await MCP.gitHub.$api("create-issue")).header]`)
+	var headers []string
+	if res.Status != host.StatusCompleted || json.Unmarshal(res.Value, &headers) != nil {
 		t.Fatal(show(res))
 	}
+	if headers[0] != files["mcp/gitHub.d.ts"] {
+		t.Errorf("the header of the server is not its file:\n%s", headers[0])
+	}
+	files["one"] = headers[1]
 	for path, wants := range map[string][]string{
+		"mcp/index.d.ts": {"MCP.gitHub: 10 tools, resources, prompts", `server "git-hub"`},
 		"mcp/gitHub.d.ts": {"declare namespace MCP.gitHub {", "function createIssue(input: {", "title: string", "labels", "function delete2(", "namespace resources {",
 			"At the server: create-issue", "What it is about."},
 		"mcp/net.d.ts": {"declare namespace MCP.net {"},
@@ -394,6 +405,13 @@ func TestMCPServerThatIsDown(t *testing.T) {
 	servers := h.MCPServers()
 	if len(servers) != 2 || servers[0].Identifier != "gitHub" || servers[0].Name != "git-hub" || servers[1].Identifier != "gitHub3" || servers[1].Tools != 10 {
 		t.Errorf("%+v", servers)
+	}
+	surface, err := h.Surface(context.Background(), me, nil, host.SurfaceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := surface.Visible[0].Description; !strings.Contains(text, servers[0].Line()) || strings.Contains(text, "create-issue") {
+		t.Errorf("the model is told:\n%s\nit lacks %s", text, servers[0].Line())
 	}
 	if want := `MCP.gitHub3: 10 tools, resources, prompts (server "git_hub"). Signatures: await API.read("mcp/gitHub3.d.ts").`; servers[1].Line() != want {
 		t.Errorf("got %s\nwant %s", servers[1].Line(), want)

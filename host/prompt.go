@@ -59,6 +59,7 @@ func execDescription(v *view, s Settings) string {
 	if index := v.catalog.QuickIndex(); index != "" {
 		b.WriteString("\n\nTools (call => result  what it does):\n" + index)
 	}
+	b.WriteString(mcpBlock(v))
 	b.WriteString(namespaceBlocks(v))
 	return b.String()
 }

@@ -1,0 +1,72 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/quoinhq/quoin/host/config"
+	"github.com/quoinhq/quoin/host/mcp"
+)
+
+// mcpFields are those of mcp.
+func (f *File) mcpFields() []config.Field {
+	return []config.Field{
+		config.Map("servers", "server name", f.mcpServer, "Each is a program (`command`) or an address (`url`). One that is down has no tools until it is there.").CheckKey(checkMCPName),
+	}
+}
+
+func checkMCPName(name string) error {
+	if mcp.Check([]mcp.Server{{Name: name, Command: "x"}}) != nil {
+		return errors.New("1 to 64 letters, digits, '-', '_' or '.', beginning with a letter or digit")
+	}
+	return nil
+}
+
+// mcpServer reads one server.
+func (f *File) mcpServer(name string) config.Field {
+	s := &mcp.Server{Name: name, Env: map[string]string{}, Headers: map[string]string{}, ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute}
+	f.mcp[name] = s
+	const expanded = " In values, `${NAME}` stands for a variable of the host's environment."
+	return config.Object(name, []config.Field{
+		config.Text("command", &s.Command, "A program that speaks MCP over its standard streams. It is looked up in the host's PATH."),
+		config.Texts("args", &s.Args, "Its arguments."),
+		config.Text("dir", &s.Dir, "Where it runs. Without it: the host's directory."),
+		config.Map("env", "variable", entryOf(s.Env), "Its environment; it gets nothing else."+expanded),
+		config.Texts("passEnv", &s.PassEnv, "Names of the host's variables that it also gets, such as `PATH`."),
+		config.Text("url", &s.URL, "The address of a streamable HTTP endpoint. Redirects are not followed."),
+		config.Map("headers", "header", entryOf(s.Headers), "Go with every request."+expanded),
+		config.Duration("connectTimeoutMs", &s.ConnectTimeout, time.Millisecond, 100, 600_000, "Time to connect, and to list the tools, in milliseconds."),
+		config.Duration("callTimeoutMs", &s.CallTimeout, time.Millisecond, 100, 3_600_000, "Time of one call, in milliseconds."),
+		config.Texts("allow", &s.Allow, "Tools of the server that exist, by name with `*`. Without it: all."),
+		config.Texts("deny", &s.Deny, "Tools of the server that do not exist, whatever `allow` says."),
+		config.Bool("trustHints", &s.TrustHints, "Believes what the server says of its tools: that they only read, or may be repeated. Such calls are made again after a crash of the host."),
+		config.Bool("disabled", &s.Disabled, "Leaves the server out."),
+	}, "One server.")
+}
+
+// entryOf reads the entries of a map of texts.
+func entryOf(texts map[string]string) func(name string) config.Field {
+	return func(name string) config.Field {
+		var text string
+		return config.Text(name, &text, "").Then(func() { texts[name] = text })
+	}
+}
+
+// checkMCP makes the list of servers, and reports what the fields one by one do
+// not show.
+func (f *File) checkMCP(path string) error {
+	for _, name := range slices.Sorted(maps.Keys(f.mcp)) {
+		s := *f.mcp[name]
+		f.MCP = append(f.MCP, s)
+		var wrong *mcp.ConfigError
+		if errors.As(mcp.Check([]mcp.Server{s}), &wrong) {
+			return &ConfigError{Problems: []config.Problem{{
+				Source: cmp.Or(path, "the environment"), Field: "mcp.servers." + name + "." + wrong.Field, Message: wrong.Text,
+			}}}
+		}
+	}
+	return nil
+}

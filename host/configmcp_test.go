@@ -1,0 +1,62 @@
+package host_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/mcp"
+)
+
+func loadText(t *testing.T, text string) (*host.File, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "quoin.json5")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return host.LoadFile(path)
+}
+
+func TestMCPInTheConfigurationFile(t *testing.T) {
+	f, err := loadText(t, `{ mcp: { servers: {
+		web: { url: "https://mcp.example/mcp", headers: { Authorization: "Bearer ${TOKEN}" }, callTimeoutMs: 5000 },
+		files: { command: "files-mcp", args: ["--root", "/srv"], env: { A: "b" }, passEnv: ["PATH"], allow: ["read_*"], deny: ["read_all"], trustHints: true },
+		off: { command: "x", disabled: true },
+	} } }`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []mcp.Server{
+		{Name: "files", Command: "files-mcp", Args: []string{"--root", "/srv"}, Env: map[string]string{"A": "b"}, PassEnv: []string{"PATH"}, Headers: map[string]string{},
+			ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, Allow: []string{"read_*"}, Deny: []string{"read_all"}, TrustHints: true},
+		{Name: "off", Command: "x", Env: map[string]string{}, Headers: map[string]string{}, ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, Disabled: true},
+		{Name: "web", URL: "https://mcp.example/mcp", Env: map[string]string{}, Headers: map[string]string{"Authorization": "Bearer ${TOKEN}"},
+			ConnectTimeout: 30 * time.Second, CallTimeout: 5 * time.Second},
+	}
+	if diff := cmp.Diff(want, f.Config().MCP); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMCPMistakesInTheConfigurationFile(t *testing.T) {
+	for text, field := range map[string]string{
+		`{mcp:{servers:{a:{}}}}`:                                 "mcp.servers.a.command",
+		`{mcp:{servers:{a:{command:"x",url:"http://h"}}}}`:       "mcp.servers.a.command",
+		`{mcp:{servers:{a:{url:"ftp://h"}}}}`:                    "mcp.servers.a.url",
+		`{mcp:{servers:{"a b":{command:"x"}}}}`:                  "mcp.servers",
+		`{mcp:{servers:{a:{command:"x",callTimeoutMs:"fast"}}}}`: "mcp.servers.a.callTimeoutMs",
+		`{mcp:{servers:{a:{command:"x",env:{A:1}}}}}`:            "mcp.servers.a.env.A",
+		`{mcp:{servers:{a:{command:"x",shell:true}}}}`:           "mcp.servers.a.shell",
+	} {
+		_, err := loadText(t, text)
+		var ce *host.ConfigError
+		if !errors.As(err, &ce) || len(ce.Problems) != 1 || ce.Problems[0].Field != field {
+			t.Errorf("%s: %v, want the field %s", text, err, field)
+		}
+	}
+}
