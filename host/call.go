@@ -142,7 +142,11 @@ func (r *run) callTool(ctx context.Context, c *call, tool *catalog.Tool, input j
 	if err != nil {
 		return nil, r.ofTool(ctx, tool, err)
 	}
-	return checkReply(tool, value)
+	value, rejection = checkReply(tool, value)
+	if rejection == nil {
+		r.h.checkOutput(r.view(), tool, value)
+	}
+	return value, rejection
 }
 
 // target finds the tool and input that a call means.

@@ -152,6 +152,8 @@ type Host struct {
 	calls   inFlight        // tool calls, of any run
 	parking chan struct{}   // closed when runs are to be parked as soon as they can
 
+	badOutputs sync.Map // tools that were reported, by id and schemas
+
 	answering sync.Mutex // orders answers that have to load their run
 
 	background sync.WaitGroup     // index builds and the sweeper
