@@ -117,3 +117,21 @@ func BenchmarkValidateInput(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkDerive10k is what a run with rules or tools of its own pays the first
+// time.
+func BenchmarkDerive10k(b *testing.B) {
+	c := benchCatalog(b)
+	b.Run("filter", func(b *testing.B) {
+		for b.Loop() {
+			c.Filter(func(t *Tool) bool { return t.Owner != "service-07" })
+		}
+	})
+	b.Run("with", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := c.With([]Tool{{Name: "pick", Source: SourceClient}}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

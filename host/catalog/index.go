@@ -2,16 +2,8 @@ package catalog
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
-)
-
-// BM25's parameters: how soon repetition stops counting, and how much a long
-// text is held against a tool.
-const (
-	bm25K1 = 1.2
-	bm25B  = 0.75
 )
 
 // textField is a part of a tool that is searched.
@@ -32,22 +24,23 @@ var fieldWeights = [...]float32{
 	nameField: 4, labelField: 2.5, ownerField: 1, descriptionField: 1.5, paramNameField: 1, paramTextField: 0.5,
 }
 
-// index is the inverted index of the tools a guest sees. Tools are numbered in
-// catalog order.
-type index struct {
-	tools []*Tool
-	// terms maps a stem to its list.
+// segment is the inverted index of some tools, numbered in catalog order. It is
+// immutable, and the catalogs derived from one share its segments.
+type segment struct {
+	// terms maps a stem to the tools that have it.
 	terms map[string][]posting
 	// sorted are the stems in order, for words given in part.
 	sorted []string
 	// exact maps names, safe names and ids in lower case to their tools.
 	exact map[string][]int32
+	// lengths are those of the tools' texts, weighted.
+	lengths []float32
 }
 
-// posting is one tool that has a term, and what the term adds to its score.
+// posting is one tool that has a term, and the weighted count of it there.
 type posting struct {
 	tool  int32
-	score float32
+	count float32
 }
 
 // indexer gathers what makeIndex needs to know of all tools.
@@ -55,26 +48,26 @@ type indexer struct {
 	numbers map[string]int32 // word as written -> term number
 	terms   []string         // stem of each term
 	stems   map[string]int32 // stem -> term number
-	counts  [][]posting      // by term; score holds the weighted count so far
+	counts  [][]posting      // by term
 	lengths []float32        // weighted length of each tool's text
 }
 
-func makeIndex(tools []*Tool) *index {
+func makeSegment(tools []*Tool) *segment {
 	in := indexer{numbers: map[string]int32{}, stems: map[string]int32{}, lengths: make([]float32, len(tools))}
-	ix := &index{tools: tools, exact: make(map[string][]int32, 2*len(tools))}
+	s := &segment{exact: make(map[string][]int32, 2*len(tools))}
 	for i, t := range tools {
 		in.add(int32(i), t)
 		for _, key := range exactKeys(t) {
-			ix.exact[key] = append(ix.exact[key], int32(i))
+			s.exact[key] = append(s.exact[key], int32(i))
 		}
 	}
-	in.weigh()
-	ix.terms = make(map[string][]posting, len(in.terms))
+	s.terms = make(map[string][]posting, len(in.terms))
 	for n, term := range in.terms {
-		ix.terms[term] = in.counts[n]
+		s.terms[term] = in.counts[n]
 	}
-	ix.sorted = slices.Sorted(slices.Values(in.terms))
-	return ix
+	s.sorted = slices.Sorted(slices.Values(in.terms))
+	s.lengths = in.lengths
+	return s
 }
 
 // exactKeys are the spellings by which a query names a tool outright.
@@ -123,7 +116,7 @@ func (in *indexer) word(tool int32, f textField, word string) {
 	if len(list) == 0 || list[len(list)-1].tool != tool {
 		list = append(list, posting{tool: tool})
 	}
-	list[len(list)-1].score += fieldWeights[f]
+	list[len(list)-1].count += fieldWeights[f]
 	in.counts[n] = list
 	in.lengths[tool] += fieldWeights[f]
 }
@@ -169,25 +162,6 @@ func (in *indexer) schema(tool int32, s *schemaText, depth int) {
 	for _, branches := range [][]schemaText{s.AnyOf, s.OneOf, s.AllOf} {
 		for i := range branches {
 			in.schema(tool, &branches[i], depth+1)
-		}
-	}
-}
-
-// weigh turns the counts into scores.
-func (in *indexer) weigh() {
-	var total float64
-	for _, length := range in.lengths {
-		total += float64(length)
-	}
-	n := float64(len(in.lengths))
-	average := max(total/max(n, 1), 1)
-	for _, list := range in.counts {
-		have := float64(len(list))
-		rarity := math.Log(1 + (n-have+0.5)/(have+0.5))
-		for i := range list {
-			count := float64(list[i].score)
-			norm := bm25K1 * (1 - bm25B + bm25B*float64(in.lengths[list[i].tool])/average)
-			list[i].score = float32(rarity * count * (bm25K1 + 1) / (count + norm))
 		}
 	}
 }

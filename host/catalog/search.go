@@ -73,7 +73,7 @@ func (c *Catalog) Search(query string, limit int) []Entry {
 // named returns the tools that a query names outright, those that are written as
 // it is before those that only have it as their safe name or in another case.
 func (ix *index) named(query string) []int32 {
-	found := slices.Clone(ix.exact[strings.ToLower(query)])
+	found := ix.exact(strings.ToLower(query))
 	slices.SortStableFunc(found, func(a, b int32) int { return ix.tools[a].apart(query) - ix.tools[b].apart(query) })
 	return found
 }
@@ -96,7 +96,7 @@ func (ix *index) rank(query string, except []int32, limit int) []int32 {
 	if limit <= 0 {
 		return nil
 	}
-	scores := make([]float32, len(ix.tools))
+	scores := make([]float64, len(ix.tools))
 	var touched []int32
 	for _, term := range queryTerms(query) {
 		touched = ix.score(term, scores, touched)
@@ -146,29 +146,17 @@ func queryTerms(query string) []string {
 	return terms
 }
 
-// score adds what a term is worth to the scores of the tools that have it,
-// and appends the tools that had no score yet to touched.
-func (ix *index) score(term string, scores []float32, touched []int32) []int32 {
-	if list, known := ix.terms[term]; known {
-		return addScores(list, 1, scores, touched)
+// score adds what a term is worth, or what the terms are that begin like it.
+func (ix *index) score(term string, scores []float64, touched []int32) []int32 {
+	if ix.having(term) > 0 {
+		return ix.add(term, 1, scores, touched)
 	}
 	const shortest = 3
 	if len(term) < shortest {
 		return touched
 	}
-	from := sort.SearchStrings(ix.sorted, term)
-	for i := from; i < len(ix.sorted) && i < from+maxExpansions && strings.HasPrefix(ix.sorted[i], term); i++ {
-		touched = addScores(ix.terms[ix.sorted[i]], expansionWeight, scores, touched)
-	}
-	return touched
-}
-
-func addScores(list []posting, weight float32, scores []float32, touched []int32) []int32 {
-	for _, p := range list {
-		if scores[p.tool] == 0 {
-			touched = append(touched, p.tool)
-		}
-		scores[p.tool] += weight * p.score
+	for _, completion := range ix.completions(term, maxExpansions) {
+		touched = ix.add(completion, expansionWeight, scores, touched)
 	}
 	return touched
 }
