@@ -111,6 +111,9 @@ func manyTools(n int) []catalog.Tool {
 			Name:        fmt.Sprintf("service%d_operation%d", i/100, i),
 			Description: fmt.Sprintf("Operation %d of a service with a description of ordinary length, so that the catalog has an ordinary size.", i),
 			Parameters:  json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","description":"which one"},"limit":{"type":"integer"}},"required":["id"]}`),
+			Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) {
+				return c.Input, nil
+			},
 		}
 	}
 	return tools
