@@ -142,7 +142,7 @@ func (r *run) callTool(ctx context.Context, c *call, tool *catalog.Tool, input j
 	if err != nil {
 		return nil, r.ofTool(ctx, tool, err)
 	}
-	value, rejection = checkReply(tool, value)
+	value, rejection := checkReply(tool, value)
 	if rejection == nil {
 		r.h.checkOutput(r.view(), tool, value)
 	}
