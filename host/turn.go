@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"slices"
 
 	"github.com/quoinhq/quoin/host/catalog"
 )
@@ -13,14 +12,15 @@ import (
 // brings to Exec: the embedder vouches for them, so they have the sources they say
 // and no bounds; they come again with every request, so no record keeps them.
 type turn struct {
-	digest  string   // of the definitions; "" without any
-	visible []string // what the model is shown
+	digest  string          // of the definitions; "" without any
+	ids     map[string]bool // of the definitions
+	visible []string        // what the model is shown
 }
 
 // newTurn makes clientTools of the tools of a model request that programs can
 // call. Their defaults are filled in.
 func (h *Host) newTurn(tools []catalog.Tool) (*clientTools, *failure) {
-	c := &clientTools{callbacks: make(map[string]callback, len(tools)), turn: &turn{}}
+	c := &clientTools{callbacks: make(map[string]callback, len(tools)), turn: &turn{ids: make(map[string]bool, len(tools))}}
 	stored := make([]clientTool, 0, len(tools))
 	for _, t := range tools {
 		if t.Invoke == nil && t.Source != catalog.SourceClient {
@@ -35,6 +35,7 @@ func (h *Host) newTurn(tools []catalog.Tool) (*clientTools, *failure) {
 		}
 		stored = append(stored, clientTool{t.Name, t.Label, t.Description, string(t.Source) + ":" + t.Owner, t.Parameters, t.Output,
 			t.ReadOnly, t.Idempotent, t.Examples, t.Invoke != nil})
+		c.turn.ids[t.ID()] = true
 		t.Invoke = nil // views hold nothing of a run
 		c.definitions = append(c.definitions, t)
 	}
@@ -57,5 +58,5 @@ func turnFailure(format string, args ...any) *failure {
 // keeps reports whether a tool of the host stays beside these: a tool of a request
 // takes the place of the same one in Config.Tools.
 func (c *clientTools) keeps(t *catalog.Tool) bool {
-	return c.turn == nil || !slices.ContainsFunc(c.definitions, func(d catalog.Tool) bool { return d.ID() == t.ID() })
+	return c.turn == nil || !c.turn.ids[t.ID()]
 }

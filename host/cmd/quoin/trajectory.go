@@ -126,7 +126,7 @@ func (o *options) ownTrajectories() (*trajectory.Dir, error) {
 		}
 		return nil, err
 	}
-	return trajectory.OpenDir(dir, trajectory.DirOptions{})
+	return trajectory.OpenDir(dir, f.Trajectory.DirOptions)
 }
 
 func trajectoryDir(state string) string { return filepath.Join(state, "trajectory") }
