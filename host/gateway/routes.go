@@ -32,6 +32,8 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/v1/wait", session: true, places: s.calls, what: "calls", handle: s.wait},
 		{method: "POST", path: "/v1/abort", session: true, handle: s.abort},
 		{method: "POST", path: "/v1/answers", session: true, handle: s.answerCall},
+		{method: "GET", path: "/v1/approvals", scoped: true, query: []string{"run", "state"}, handle: s.approvals},
+		{method: "POST", path: "/v1/approvals", scoped: true, handle: s.decide},
 		{method: "GET", path: "/v1/catalog", session: true, handle: s.catalog},
 		{method: "GET", path: "/v1/catalog/{id}", session: true, handle: s.tool},
 		{method: "GET", path: "/v1/namespaces", session: true, handle: s.namespaces},

@@ -54,6 +54,13 @@ type resumption struct {
 	CallID    string `json:"toolCallId,omitempty"`
 }
 
+// decision is the body of a decision.
+type decision struct {
+	ID       string          `json:"id"`
+	Decision policy.Decision `json:"decision"`
+	By       string          `json:"by,omitempty"`
+}
+
 // millis rounds up, so that a short time is not taken for none.
 func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
@@ -107,6 +114,34 @@ func (c *Client) Abort(ctx context.Context, s host.Session, runID string) (*host
 		return nil, err
 	}
 	return res, nil
+}
+
+// Approvals returns the calls that wait for a person, oldest first, as
+// host.Host.Approvals does.
+func (c *Client) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Approval, error) {
+	query := url.Values{}
+	if f.RunID != "" {
+		query.Set("run", f.RunID)
+	}
+	if f.Resolved {
+		query.Set("state", "all")
+	}
+	var s host.Session
+	if f.Session != nil {
+		s = host.Session{AgentID: f.Session.AgentID, SessionKey: f.Session.SessionKey, SessionID: f.Session.SessionID, RunID: f.Session.RunID}
+	}
+	var list gateway.ApprovalList
+	err := c.get(ctx, s, "/v1/approvals?"+query.Encode(), &list)
+	return list.Approvals, err
+}
+
+// Decide enters a person's decision, as host.Host.Decide does.
+func (c *Client) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
+	a := &policy.Approval{}
+	if err := c.post(ctx, host.Session{}, "/v1/approvals", decision{id, d, by}, a); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // Tools returns the entries of the session's catalog.

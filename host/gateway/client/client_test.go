@@ -151,6 +151,56 @@ func TestRunsFromAfar(t *testing.T) {
 	}
 }
 
+// TestRecordsFromAfar lists what is under way, and decides.
+func TestRecordsFromAfar(t *testing.T) {
+	ask := policy.Hook{Name: "careful", Tools: []string{"risky"}, Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
+		return policy.Verdict{Approval: &policy.ApprovalRequest{Timeout: time.Hour}}, nil
+	}}
+	tool := catalog.Tool{Name: "risky", Description: "Risky.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+		return json.RawMessage("1"), nil
+	}}
+	h, c := start(t, host.Config{Settings: host.Settings{Timeout: 100 * time.Millisecond}, Tools: []catalog.Tool{tool}, Hooks: []policy.Hook{ask}})
+	r, err := c.Exec(host.WithToolCallID(ctx, "call_1"), me, host.ExecInput{Code: `return await tools.risky({})`})
+	if err != nil || r.Status != host.StatusWaiting || r.Reason != "approval" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	runs, err := c.Runs(ctx, me)
+	if err != nil || len(runs) != 1 || runs[0].ID != r.RunID {
+		t.Errorf("%+v, %v", runs, err)
+	}
+	mine := &policy.Session{AgentID: me.AgentID, SessionKey: me.SessionKey, SessionID: me.SessionID}
+	for _, f := range []policy.Filter{{}, {Session: mine}, {RunID: r.RunID}, {Session: mine, Resolved: true}} {
+		list, err := c.Approvals(ctx, f)
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%+v: %v, %v", f, list, err)
+		}
+		here, err := h.Approvals(ctx, f)
+		if d := cmp.Diff(here, list); d != "" || err != nil {
+			t.Errorf("%+v: %v\n%s", f, err, d)
+		}
+	}
+	list, err := c.Approvals(ctx, policy.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := c.Decide(ctx, list[0].ID, policy.AllowAlways, "ada"); err != nil || a.State != policy.StateAllowed {
+		t.Errorf("%+v, %v", a, err)
+	}
+	var p *gateway.Problem
+	if _, err := c.Decide(ctx, list[0].ID, policy.Deny, "bob"); !errors.As(err, &p) || p.Code != gateway.ProblemConflict {
+		t.Error(err)
+	}
+	if r, err = c.Wait(ctx, me, r.RunID); err != nil || string(r.Value) != "1" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if list, err := c.Trajectories(ctx, me); err != nil || len(list) != 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+	if _, err := c.Trajectory(ctx, me, "run_0"); !errors.As(err, &p) || p.Code != gateway.ProblemNotFound {
+		t.Error(err)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	_, c := start(t, host.Config{})
 	var p *gateway.Problem

@@ -1,0 +1,78 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/trajectory"
+)
+
+// TestApprovals has people decide about calls, over HTTP.
+func TestApprovals(t *testing.T) {
+	g := newGate()
+	close(g.open)
+	ask := policy.Hook{Name: "careful", Tools: []string{"risky"}, Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
+		return policy.Verdict{Approval: &policy.ApprovalRequest{Title: "Sure?", Description: "It is <risky>.", Severity: policy.SeverityCritical,
+			Timeout: time.Hour, Allowed: []policy.Decision{policy.AllowOnce, policy.Deny}}}, nil
+	}}
+	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("risky")}, Hooks: []policy.Hook{ask}})
+	c := serve(t, h, gateway.Options{}, nil)
+	c.get("/v1/approvals").wants(200, "approvals", "[]")
+	events := c.stream(t.Context(), t, "")
+	other := c.as(host.Session{SessionID: "other"})
+	all := c.as(host.Session{})
+
+	// begin starts a cell whose call waits, and returns the approval.
+	begin := func() (policy.Approval, chan *answer) {
+		t.Helper()
+		res := make(chan *answer, 1)
+		go func() { res <- c.exec(`return await tools.risky({a: 1})`) }()
+		for {
+			if e, _ := events.next(); e.Kind == trajectory.ApprovalRequested {
+				break
+			}
+		}
+		var list gateway.ApprovalList
+		if err := json.Unmarshal(c.get("/v1/approvals").wants(200).body, &list); err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Approvals) != 1 {
+			t.Fatalf("%+v", list)
+		}
+		return *list.Approvals[0], res
+	}
+
+	a, res := begin()
+	if a.Title != "Sure?" || a.State != policy.StatePending || a.ToolID != "quoin:core:risky" || string(a.Input) != `{"a":1}` || a.Session.SessionID != "session" {
+		t.Errorf("%+v", a)
+	}
+	other.get("/v1/approvals").wants(200, "approvals", "[]")
+	other.post("/v1/approvals", map[string]string{"id": a.ID, "decision": "allow-once"}).problem(404, gateway.ProblemNotFound)
+	c.get("/v1/approvals?run=run_0").wants(200, "approvals", "[]")
+	c.get("/v1/approvals?state=denied").problem(400, gateway.ProblemInvalidRequest)
+	c.post("/v1/approvals", map[string]string{"id": a.ID, "decision": "allow-always"}).problem(400, gateway.ProblemInvalidRequest)
+	c.post("/v1/approvals", map[string]string{"id": a.ID, "decision": "yes"}).problem(400, gateway.ProblemInvalidRequest)
+	c.post("/v1/approvals", map[string]string{"id": a.ID}).problem(400, gateway.ProblemInvalidRequest)
+	all.post("/v1/approvals", map[string]string{"id": "apr_0", "decision": "deny"}).problem(404, gateway.ProblemNotFound)
+
+	allow := map[string]string{"id": a.ID, "decision": "allow-once", "by": "ada"}
+	all.post("/v1/approvals", allow).wants(200, "state", `"allowed"`, "by", `"ada"`)
+	(<-res).wants(200, "status", `"completed"`, "value", `"through"`)
+	c.post("/v1/approvals", allow).wants(200, "state", `"allowed"`) // again
+	c.post("/v1/approvals", map[string]string{"id": a.ID, "decision": "deny"}).problem(409, gateway.ProblemConflict)
+	c.get("/v1/approvals").wants(200, "approvals", "[]")
+
+	a, res = begin()
+	c.post("/v1/approvals", map[string]string{"id": a.ID, "decision": "deny"}).wants(200, "state", `"denied"`)
+	(<-res).wants(200, "status", `"failed"`)
+	var list gateway.ApprovalList
+	if err := json.Unmarshal(all.get("/v1/approvals?state=all&run="+a.RunID).wants(200).body, &list); err != nil || len(list.Approvals) != 1 || list.Approvals[0].ID != a.ID {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
