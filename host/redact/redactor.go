@@ -13,8 +13,10 @@ const Mask = "[redacted]"
 
 const (
 	defaultMaxBytes = 4 << 10
-	// maxDocument bounds the documents that are looked through, in bytes.
-	maxDocument = 4 << 20
+	// maxDocument bounds the documents that are looked through, and maxString each
+	// string in them, in bytes: looking costs up to a microsecond a byte.
+	maxDocument = 1 << 20
+	maxString   = 64 << 10
 	// maxNested bounds how deep JSON inside strings of JSON is followed.
 	maxNested = 4
 )
@@ -50,15 +52,13 @@ func (r Redactor) JSON(doc, schema json.RawMessage) json.RawMessage {
 // it, whole characters only.
 func (r Redactor) Text(s string) string {
 	limit := r.limit()
-	if len(s) > maxDocument {
-		s = prefix(s, maxDocument)
-	}
-	s = maskText(strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) <= limit {
-		return s
-	}
+	unseen := len(s) - len(prefix(s, maxString))
+	s = maskText(strings.ToValidUTF8(s[:len(s)-unseen], "\uFFFD"))
 	kept := prefix(s, limit)
-	return fmt.Sprintf("%s [%d bytes omitted]", kept, len(s)-len(kept))
+	if omitted := unseen + len(s) - len(kept); omitted > 0 {
+		return fmt.Sprintf("%s [%d bytes omitted]", kept, omitted)
+	}
+	return s
 }
 
 func (r Redactor) limit() int {
@@ -158,6 +158,9 @@ func (r Redactor) text(s string, nested int) string {
 		if v, err := decode([]byte(trimmed)); err == nil {
 			return string(encode(r.walk(v, schemas{}, nested+1)))
 		}
+	}
+	if kept := prefix(s, maxString); len(kept) < len(s) {
+		return fmt.Sprintf("%s [%d bytes omitted]", maskText(kept), len(s)-len(kept))
 	}
 	return maskText(s)
 }

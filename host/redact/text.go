@@ -15,7 +15,7 @@ var shapes = []*regexp.Regexp{
 	regexp.MustCompile(`()\b(?:AKIA|ASIA)[A-Z0-9]{12,}`),
 	regexp.MustCompile(`()\bAIza[A-Za-z0-9_-]{30,}`),
 	regexp.MustCompile(`(\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@"']*:)[^\s/@"']+(@)`),
-	regexp.MustCompile(`(?i)(\b[a-z0-9_-]{0,40}(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|token)["'` + "`" + `]?\s{0,4}[=:]\s{0,4}["'` + "`" + `]?)[^\s"'` + "`" + `,;&(){}[\]]{3,}`),
+	regexp.MustCompile(`(?i)((?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|token)["'` + "`" + `]?\s{0,4}[=:]\s{0,4}["'` + "`" + `]?)[^\s"'` + "`" + `,;&(){}[\]]{3,}`),
 }
 
 // maskText hides the credentials it can recognise.
