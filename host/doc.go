@@ -66,6 +66,16 @@
 // but not with each other's names: a namespace can call only tools that its own
 // plugin owns. Records of suspended runs are refused unless their seal verifies.
 //
+// # Telemetry
+//
+// Config.Trajectory takes every event of runs and nested calls (package
+// host/trajectory), Config.TracerProvider a span for each, Metrics are for
+// Prometheus, and Subscribe is for whoever wants to watch. Tell Exec and Wait the id
+// under which the model called them with WithToolCallID, and give them the context of
+// your own span. Nothing of it holds inputs or outputs unless Config.TrajectoryBodies
+// asks for them, redacted. QUOIN_DEBUG_CODE_MODE, QUOIN_DEBUG_MODEL_PAYLOAD and
+// QUOIN_DEBUG_SSE write to the log what package host/debuglog says.
+//
 // # What it does not do
 //
 // Isolation of the guest is package guestrt's, plugin processes are package
