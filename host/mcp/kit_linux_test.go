@@ -39,6 +39,9 @@ func play(role string) error {
 	if role == "good" {
 		return goodServer(os.Getenv("QUOIN_TEST_MCP_LABEL")).Run(context.Background(), &sdk.StdioTransport{})
 	}
+	if role == "doomed" {
+		return doomed()
+	}
 	act, ok := badServers[role]
 	if !ok {
 		return fmt.Errorf("unknown role %q", role)
