@@ -18,6 +18,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/quoinhq/quoin/guestrt/prelude"
 	"github.com/quoinhq/quoin/guestrt/typescript"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -219,6 +220,8 @@ func TestMCPDeclarations(t *testing.T) {
 			}
 		}
 	}
+	wantValue(t, exec(h, `return [API.list("mcp").files.map((f) => f.path), API.read("mcp/net.d.ts").content.length > 0]`),
+		`[["mcp/gitHub.d.ts","mcp/index.d.ts","mcp/net.d.ts"],true]`)
 	res := exec(h, `return [(await MCP.gitHub.$api()).header, (await MCP.gitHub.$api("create-issue")).header]`)
 	var headers []string
 	if res.Status != host.StatusCompleted || json.Unmarshal(res.Value, &headers) != nil {
@@ -230,10 +233,10 @@ func TestMCPDeclarations(t *testing.T) {
 	files["one"] = headers[1]
 	for path, wants := range map[string][]string{
 		"mcp/index.d.ts": {"MCP.gitHub: 10 tools, resources, prompts", `server "git-hub"`},
-		"mcp/gitHub.d.ts": {"declare namespace MCP.gitHub {", "function createIssue(input: {", "title: string", "labels", "function delete2(", "namespace resources {",
+		"mcp/gitHub.d.ts": {"readonly gitHub: {", " createIssue(input: {", "title: string", "labels", " delete2(", "readonly resources: {",
 			"At the server: create-issue", "What it is about."},
-		"mcp/net.d.ts": {"declare namespace MCP.net {"},
-		"one":          {"function createIssue(input: {"},
+		"mcp/net.d.ts": {"readonly net: {"},
+		"one":          {" createIssue(input: {"},
 	} {
 		for _, want := range wants {
 			if !strings.Contains(files[path], want) {
@@ -248,6 +251,12 @@ func TestMCPDeclarations(t *testing.T) {
 		const text: string | undefined = r.content?.[0]?.text;
 		return [text, (await MCP.net.resources.read({ uri: "x" })).contents[0]!.uri, MCP.net.$serverName];
 	}`
+	for path, text := range files {
+		if strings.HasSuffix(path, ".d.ts") {
+			typescript.Check(t, map[string]string{path: text})
+		}
+	}
+	files["guest.d.ts"] = prelude.Declarations
 	typescript.Check(t, files)
 	typescript.Check(t, map[string]string{"one.d.ts": one})
 }

@@ -67,7 +67,11 @@ interface MCPServer {
   readonly [tool: string]: any;
 }
 
-declare const MCP: { readonly [server: string]: MCPServer };
+interface MCPServers {
+  readonly [server: string]: MCPServer;
+}
+
+declare const MCP: MCPServers;
 
 interface APIFile {
   readonly path: string;

@@ -17,65 +17,70 @@ type Method struct {
 	Tool *catalog.Tool
 }
 
-// mcpHead is what every server has.
-const mcpHead = `  /** What a tool returns, as its server sent it. A tool that failed sets isError; the call does not throw. */
-  interface ToolResult<T = unknown> {
-    content?: Content[];
-    structuredContent?: T;
-    isError?: boolean;
-    [key: string]: unknown;
-  }
-  interface Content {
-    /** "text", "image", "audio", "resource_link" or "resource". */
-    type: string;
-    text?: string;
-    /** Base64. */
-    data?: string;
-    mimeType?: string;
-    uri?: string;
-    name?: string;
-    resource?: ResourceContent;
-    [key: string]: unknown;
-  }
-  interface ResourceContent {
-    uri: string;
-    mimeType?: string;
-    text?: string;
-    /** Base64. */
-    blob?: string;
-    [key: string]: unknown;
-  }
-  const $serverName: string;
-  /** Describes one tool, by its name here or at the server, or all; with schema: true, with JSON Schemas. */
-  function $api(tool?: string, options?: { schema?: boolean }): Promise<{
-    kind: "mcp_api";
-    scope: "server" | "tool";
-    server: { identifier: string; serverName: string; toolCount: number };
-    header?: string;
-    tools: { method: string; path: string; mcpTool: string; operation?: string; description: string }[];
-    schemas?: { [path: string]: { input: unknown; output?: unknown } };
-    note: string;
-  }>;
+// mcpTypes are the types of one server, whose prefix stands in place of @.
+const mcpTypes = `
+/** What a tool returns, as its server sent it. A tool that failed sets isError; the call does not throw. */
+interface @Result<T = unknown> {
+  content?: @Content[];
+  structuredContent?: T;
+  isError?: boolean;
+  [key: string]: unknown;
+}
+interface @Content {
+  /** "text", "image", "audio", "resource_link" or "resource". */
+  type: string;
+  text?: string;
+  /** Base64. */
+  data?: string;
+  mimeType?: string;
+  uri?: string;
+  name?: string;
+  resource?: @Resource;
+  [key: string]: unknown;
+}
+interface @Resource {
+  uri: string;
+  mimeType?: string;
+  text?: string;
+  /** Base64. */
+  blob?: string;
+  [key: string]: unknown;
+}
+`
+
+// mcpOwn is what every server has beside its tools.
+const mcpOwn = `    readonly $serverName: string;
+    /** Describes one tool, by its name here or at the server, or all; with schema: true, with JSON Schemas. */
+    $api(tool?: string | null, options?: { schema?: boolean } | null): Promise<{
+      kind: "mcp_api";
+      scope: "server" | "tool";
+      server: { identifier: string; serverName: string; toolCount: number };
+      header?: string;
+      tools: { method: string; path: string; mcpTool: string; operation?: string; description: string }[];
+      schemas?: { [path: string]: { input: unknown; output?: unknown } };
+      note: string;
+    }>;
 `
 
 // mcpOperations are the types of the operations on resources and prompts.
 var mcpOperations = map[string]string{
 	"resources.list": "(input?: { cursor?: string }): Promise<{ resources: { uri: string; name: string; title?: string; description?: string; mimeType?: string; size?: number; [key: string]: unknown }[]; nextCursor?: string; [key: string]: unknown }>",
-	"resources.read": "(input: { uri: string }): Promise<{ contents: ResourceContent[]; [key: string]: unknown }>",
+	"resources.read": "(input: { uri: string }): Promise<{ contents: @Resource[]; [key: string]: unknown }>",
 	"prompts.list":   "(input?: { cursor?: string }): Promise<{ prompts: { name: string; title?: string; description?: string; arguments?: { name: string; description?: string; required?: boolean }[]; [key: string]: unknown }[]; nextCursor?: string; [key: string]: unknown }>",
-	"prompts.get":    "(input: { name: string; arguments?: { [name: string]: string } }): Promise<{ description?: string; messages: { role: string; content: Content }[]; [key: string]: unknown }>",
+	"prompts.get":    "(input: { name: string; arguments?: { [name: string]: string } }): Promise<{ description?: string; messages: { role: string; content: @Content }[]; [key: string]: unknown }>",
 }
 
 // maxMethods is about how many bytes of functions one file declares in full.
 const maxMethods = MaxBytes * 3 / 4
 
 // MCP returns the declaration of an MCP server, an identifier in ASCII, with some
-// of its functions, or all. It is a namespace of its own, so that any selection of
-// files makes one program. Of a server too large for one file the last functions
-// are named in a comment.
+// of its functions, or all. The server is a member of the global interface
+// MCPServers, so that any selection of files makes one program. Of a server too
+// large for one file the last functions are named in a comment.
 func MCP(identifier, serverName string, methods []Method) []byte {
+	prefix := "MCP_" + identifier + "_"
 	var b, types strings.Builder
-	fmt.Fprintf(&b, "/** MCP server %s. Each tool takes one object. */\ndeclare namespace MCP.%s {\n%s", harmless(quote(serverName)), identifier, mcpHead)
+	fmt.Fprintf(&b, "interface MCPServers {\n  /** MCP server %s. Each tool takes one object. */\n  readonly %s: {\n%s", harmless(quote(serverName)), Key(identifier), mcpOwn)
 	group := ""
 	for i, m := range methods {
 		if b.Len()+types.Len() > maxMethods {
@@ -87,45 +92,46 @@ func MCP(identifier, serverName string, methods []Method) []byte {
 		if m.Group != group {
 			closeGroup(&b, group)
 			if group = m.Group; group != "" {
-				fmt.Fprintf(&b, "  namespace %s {\n", group)
+				fmt.Fprintf(&b, "    readonly %s: {\n", group)
 			}
 		}
-		types.WriteString(mcpMethod(&b, identifier, m))
+		types.WriteString(mcpMethod(&b, prefix, m))
 	}
 	closeGroup(&b, group)
-	b.WriteString("}\n")
+	b.WriteString("  };\n}\n")
+	b.WriteString(strings.ReplaceAll(mcpTypes, "@", prefix))
 	b.WriteString(types.String())
 	return []byte(b.String())
 }
 
 func closeGroup(b *strings.Builder, group string) {
 	if group != "" {
-		b.WriteString("  }\n")
+		b.WriteString("    };\n")
 	}
 }
 
 // mcpMethod writes one function and returns the named types it needs.
-func mcpMethod(b *strings.Builder, identifier string, m Method) (declarations string) {
+func mcpMethod(b *strings.Builder, prefix string, m Method) (declarations string) {
 	if m.Group != "" {
-		about := comment(lines(m.Tool.Description), "    ")
-		fmt.Fprintf(b, "%s    function %s%s;\n", about, m.Name, mcpOperations[m.Group+"."+m.Name])
+		about := comment(lines(m.Tool.Description), "      ")
+		fmt.Fprintf(b, "%s      %s%s;\n", about, m.Name, strings.ReplaceAll(mcpOperations[m.Group+"."+m.Name], "@", prefix))
 		return ""
 	}
-	types := NewTypes("MCP_" + identifier + "_" + m.Name)
+	types := NewTypes(prefix + m.Name)
 	optional := ""
 	if !needsInput(m.Tool.Parameters) {
 		optional = "?"
 	}
-	input := types.Of(m.Tool.Parameters, "Input", 2)
+	input := types.Of(m.Tool.Parameters, "Input", 4)
 	if input == unknown {
 		input = "{ [key: string]: unknown }"
 	}
-	result := "ToolResult"
-	if output := types.Of(m.Tool.Output, "Output", 2); output != unknown {
+	result := prefix + "Result"
+	if output := types.Of(m.Tool.Output, "Output", 4); output != unknown {
 		result += "<" + output + ">"
 	}
-	b.WriteString(comment(aboutMethod(m), "  "))
-	fmt.Fprintf(b, "  function %s(input%s: %s): Promise<%s>;\n", m.Name, optional, input, result)
+	b.WriteString(comment(aboutMethod(m), "    "))
+	fmt.Fprintf(b, "    %s(input%s: %s): Promise<%s>;\n", Key(m.Name), optional, input, result)
 	return types.Declarations()
 }
 
@@ -147,18 +153,18 @@ func aboutMethod(m Method) []string {
 
 // mcpRest names the functions that a file has no room to declare.
 func mcpRest(b *strings.Builder, identifier string, methods []Method) {
-	fmt.Fprintf(b, "  // %d more tools, which MCP.%s.$api(name) describes one by one:\n", len(methods), identifier)
+	fmt.Fprintf(b, "    // %d more tools, which MCP.%s.$api(name) describes one by one:\n", len(methods), identifier)
 	end := b.Len() + MaxBytes/16
 	for i, m := range methods {
 		if b.Len() > end {
-			fmt.Fprintf(b, "  // and %d others: see MCP.%s.$api()\n", len(methods)-i, identifier)
+			fmt.Fprintf(b, "    // and %d others: see MCP.%s.$api()\n", len(methods)-i, identifier)
 			return
 		}
 		name := m.Name
 		if m.Group != "" {
 			name = m.Group + "." + name
 		}
-		fmt.Fprintf(b, "  // %s\n", name)
+		fmt.Fprintf(b, "    // %s\n", name)
 	}
 }
 

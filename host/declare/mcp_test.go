@@ -28,7 +28,7 @@ func TestMCPUse(t *testing.T) {
 		{Group: "resources", Name: "read", Tool: &catalog.Tool{Name: "resources_read"}},
 	}
 	files := map[string]string{
-		"guest.d.ts":      guest,
+		"guest.d.ts":      guest + "declare const MCP: MCPServers;",
 		"mcp/a.d.ts":      string(declare.MCP("a", "A", methods)),
 		"mcp/b.d.ts":      string(declare.MCP("b", "B", methods)),
 		"mcp/index.d.ts":  string(declare.MCPIndex([]string{"MCP.a: */", "MCP.b"})),
