@@ -70,6 +70,11 @@ func (r *run) abort(ctx context.Context, cause error) *failure {
 		f := r.activate()
 		switch {
 		case f == nil:
+			// With the claim, nobody takes the run from the store before it is gone.
+			if f := r.ensureClaim(); f != nil {
+				r.stayParked()
+				return f
+			}
 			r.finish(cause)
 			return nil
 		case f.Reason != ReasonRunBusy:
