@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
@@ -125,5 +126,38 @@ func TestBodiesAreRedacted(t *testing.T) {
 	}
 	if d := cmp.Diff(want, bodies); d != "" {
 		t.Errorf("bodies (-want +got):\n%s", d)
+	}
+}
+
+// TestApprovalsAreEvents: a call tells that it waits for a decision, and whose that
+// was.
+func TestApprovalsAreEvents(t *testing.T) {
+	sink, desk := &events{}, newDesk()
+	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Title: "Echo?", Description: "hunter2"}, "echo"))
+	cfg.Trajectory = sink
+	h := start(t, cfg)
+	done := execLater(h, host.ExecInput{Code: `return await tools.echo({n: 1})`})
+	asked := <-desk.asked
+	decide(t, h, asked.ID, policy.AllowOnce)
+	wantValue(t, <-done, `{"n":1}`)
+	type told struct {
+		Kind                         trajectory.Kind
+		Call, Tool, ID, Decision, By string
+	}
+	var got []told
+	for _, e := range sink.all() {
+		if e.CallID == "bridge:call:1" {
+			got = append(got, told{e.Kind, e.CallID, e.ToolID, e.ApprovalID, e.Decision, e.By})
+		}
+	}
+	const call, tool = "bridge:call:1", "quoin:core:echo"
+	want := []told{
+		{trajectory.CallStarted, call, tool, "", "", ""},
+		{trajectory.ApprovalRequested, call, tool, asked.ID, "", ""},
+		{trajectory.ApprovalDecided, call, tool, asked.ID, "allow-once", "alice"},
+		{trajectory.CallEnded, call, tool, "", "", ""},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("events (-want +got):\n%s", d)
 	}
 }
