@@ -195,16 +195,18 @@ func (r *run) approvalWait() time.Duration {
 	return d
 }
 
-// cancelApprovals ends the questions of a run that has ended.
-func (r *run) cancelApprovals() {
+// lastQuestions returns the calls whose questions have to be cancelled when the
+// run ends. Those put later cancel themselves.
+func (r *run) lastQuestions() (calls []runstore.Call) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.finished = true
-	var calls []runstore.Call
 	for _, c := range r.calls {
-		calls = append(calls, c.Call)
+		if c.State == runstore.CallApproval {
+			calls = append(calls, c.Call)
+		}
 	}
-	r.mu.Unlock()
-	r.h.cancelApprovals(r.background(), calls)
+	return calls
 }
 
 // cancelApprovals ends the questions that calls wait for.

@@ -156,7 +156,7 @@ func (r *run) notify() {
 // finish ends the run: no call of it goes on, nothing of it stays stored.
 func (r *run) finish(cause error) {
 	defer r.over()
-	defer r.cancelApprovals()
+	defer r.h.cancelApprovals(r.background(), r.lastQuestions())
 	r.release(cause)
 	r.tellEnded(cause)
 	r.storeMu.Lock()
