@@ -37,6 +37,11 @@ type File struct {
 	PluginConfig map[string]json.RawMessage
 	// MCP are the upstream MCP servers, by name.
 	MCP []mcp.Server
+	// Hooks ask for the approvals that the file's rules want.
+	Hooks []policy.Hook
+	// PluginHooks are the tools of others whose calls a plugin's hooks may see, as
+	// patterns by plugin id.
+	PluginHooks map[string][]string
 	// StateDir is the directory of what outlives a process; empty means the
 	// caller's default.
 	StateDir string
@@ -52,6 +57,8 @@ type File struct {
 	agents   map[string]*toolsFile
 	sessions map[string]*rulesFile
 	mcp      map[string]*mcp.Server
+
+	approvals []*approvalFile
 }
 
 // ServerFile is the part of a File about quoin serve.
@@ -122,6 +129,7 @@ func (f *File) finish() {
 			fmt.Sprintf("is %d, more than maxSearchLimit; %d is used", c.SearchLimit, c.MaxSearchLimit))
 	}
 	f.Settings = f.tools.codeMode.settings()
+	f.Hooks = f.hooks()
 	f.Policy.Rules = f.tools.rules.rules()
 	f.Agents = make(map[string]Settings, len(f.agents))
 	f.Policy.Agents = make(map[string]policy.Rules, len(f.agents))
@@ -159,6 +167,8 @@ func (f *File) Config() Config {
 		PluginDir:       f.PluginDir,
 		PluginConfig:    f.PluginConfig,
 		MCP:             f.MCP,
+		PluginHooks:     f.PluginHooks,
+		Hooks:           f.Hooks,
 	}
 }
 

@@ -23,6 +23,7 @@ func newFile() *File {
 		sessions:        map[string]*rulesFile{},
 		PluginConfig:    map[string]json.RawMessage{},
 		mcp:             map[string]*mcp.Server{},
+		PluginHooks:     map[string][]string{},
 		PreparedWorkers: defaultPrepared,
 		MaxWorkers:      defaultMaxWorkers,
 		Server:          ServerFile{Listen: "127.0.0.1:8787", MaxBodyBytes: 8 << 20, MaxCalls: 256, MaxStreams: 32},
@@ -49,8 +50,10 @@ func (f *File) table() config.Table {
 			config.Object("plugins", []config.Field{
 				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. Without it the command looks for ./plugins.d, then for plugins beside its executable."),
 				config.Map("config", "plugin id", f.pluginConfig, "Each plugin's own configuration, as its manifest's schema describes it."),
+				config.Map("hooks", "plugin id", f.pluginHooks, "Plugins whose hooks may look at calls of tools that are not their own. They are relied upon: while such a plugin is not there, those calls are blocked."),
 			}, "Programs that bring tools and namespaces."),
 			config.Object("mcp", f.mcpFields(), "Upstream MCP servers, whose tools programs call as `MCP.<server>.<tool>`."),
+			config.List("approvals", f.approval, "Calls that need a person's approval. Rules add up."),
 			config.Object("state", []config.Field{
 				config.Text("dir", &f.StateDir, "The directory of suspended runs, approvals, trajectories and plugin data. Without it: quoin in the user's state home."),
 			}, "What outlives a process."),

@@ -16,6 +16,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/debuglog"
+	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -142,7 +143,11 @@ func (o *options) keep(f *host.File, cfg *host.Config) error {
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	cfg.PluginDir, cfg.PluginDataDir, cfg.Store = dir, filepath.Join(state, "plugins"), store
+	approvals, err := policy.OpenApprovals(filepath.Join(state, "approvals"), store)
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	cfg.PluginDir, cfg.PluginDataDir, cfg.Store, cfg.Approvals = dir, filepath.Join(state, "plugins"), store, approvals
 	return nil
 }
 

@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 			"tear":     cmdTear,
 			"pending":  cmdPending,
 			"document": cmdDocument,
+			"first":    cmdFirst,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"))
@@ -104,6 +105,24 @@ func cmdResult(ts *testscript.TestScript, neg bool, args []string) {
 	default:
 		ts.Fatalf("usage: result FIELD VALUE | result FIELD > VARIABLE")
 	}
+}
+
+// cmdFirst keeps a field of the first element of the JSON list that was just
+// printed: first FIELD > VARIABLE.
+func cmdFirst(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 || args[1] != ">" {
+		ts.Fatalf("usage: first FIELD > VARIABLE")
+	}
+	var list []map[string]any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &list))
+	if len(list) == 0 {
+		ts.Fatalf("the list is empty")
+	}
+	s, ok := list[0][args[0]].(string)
+	if !ok {
+		ts.Fatalf("%s is %v, wanted a text", args[0], list[0][args[0]])
+	}
+	ts.Setenv(args[2], s)
 }
 
 // cmdGuest puts the guest worker that ships into a file: guest FILE

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+func newApprovals() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "Decide about calls that wait for a person",
+		Long: `List and decide the tool calls that wait for a person, in the state directory of
+the exec, wait or serve that asks. A process that is waiting notices the decision;
+a suspended cell finds it when quoin wait goes on with it. No decision in time is
+a denial.`,
+		Example: `  quoin approvals list
+  quoin approvals allow apr_0123456789abcdef0123456789abcdef
+  quoin approvals allow --always apr_0123456789abcdef0123456789abcdef
+  quoin approvals deny apr_0123456789abcdef0123456789abcdef
+  quoin approvals revoke grt_0123456789abcdef0123456789abcdef`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newApprovalsList(), newDecision("allow", policy.AllowOnce), newDecision("deny", policy.Deny), newRevoke())
+	return cmd
+}
+
+// approver are the flags of all of these commands.
+type approver struct {
+	options
+	json bool
+}
+
+func (a *approver) bind(cmd *cobra.Command) {
+	a.bindConfig(cmd)
+	cmd.Flags().StringVar(&a.state, "state", "", "state directory of the command that asks (default: in the user's state home)")
+	cmd.Flags().StringVar(&a.session, "session", "", "only approvals of this session (default: of all)")
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+}
+
+// store opens the approvals of the state directory.
+func (a *approver) store() (*policy.DirApprovals, error) {
+	f, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	state, err := a.stateDir(f)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(state, "runs")); errors.Is(err, fs.ErrNotExist) {
+		return nil, usagef("%s is not a state directory: give that of the command that asks, with --state", state)
+	}
+	runs, err := runstore.OpenDir(filepath.Join(state, "runs"))
+	if err != nil {
+		return nil, err
+	}
+	return policy.OpenApprovals(filepath.Join(state, "approvals"), runs)
+}
+
+// filter chooses the approvals of the session that was asked for.
+func (a *approver) filter() policy.Filter {
+	if a.session == "" {
+		return policy.Filter{}
+	}
+	return policy.Filter{Session: &policy.Session{SessionID: a.session}}
+}
+
+func newApprovalsList() *cobra.Command {
+	var a approver
+	var all, grants bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the calls that wait for a person",
+		Example: `  quoin approvals list
+  quoin approvals list --json --state ./state
+  quoin approvals list --remembered`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.store()
+			if err != nil {
+				return err
+			}
+			if grants {
+				list, err := s.Grants(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.printGrants(cmd.OutOrStdout(), list)
+			}
+			f := a.filter()
+			f.Resolved = all
+			list, err := policy.Select(cmd.Context(), s, f, time.Now())
+			if err != nil {
+				return err
+			}
+			return a.print(cmd.OutOrStdout(), list)
+		},
+	}
+	a.bind(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "also those that have been decided in the last day")
+	cmd.Flags().BoolVar(&grants, "remembered", false, "list what was decided with --always instead")
+	return cmd
+}
+
+func newDecision(verb string, d policy.Decision) *cobra.Command {
+	var a approver
+	var always bool
+	cmd := &cobra.Command{
+		Use:     verb + " ID",
+		Short:   map[string]string{"allow": "Let a call happen", "deny": "Keep a call from happening"}[verb],
+		Example: fmt.Sprintf("  quoin approvals %s apr_0123456789abcdef0123456789abcdef --state ./state", verb),
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if always {
+				d = policy.AllowAlways
+			}
+			s, err := a.store()
+			if err != nil {
+				return err
+			}
+			got, err := a.decide(cmd.Context(), s, args[0], d)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(cmd.OutOrStdout(), got)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\ngo on with: quoin wait %s\n", inert(got.Title), got.Decision, got.RunID)
+			return err
+		},
+	}
+	a.bind(cmd)
+	if d != policy.Deny {
+		cmd.Flags().BoolVar(&always, "always", false, "do not ask again for this tool in this session")
+	}
+	return cmd
+}
+
+// decide enters the decision, unless the approval is not of the session that was
+// asked for.
+func (a *approver) decide(ctx context.Context, s policy.Approvals, id string, d policy.Decision) (*policy.Approval, error) {
+	got, err := s.Get(ctx, id)
+	if err == nil && a.session != "" && !a.filter().Session.Owns(got.Session) {
+		return nil, errors.New("the approval belongs to a different session")
+	}
+	if err == nil {
+		got, err = policy.Decide(ctx, s, id, d, decider(), time.Now())
+	}
+	if errors.Is(err, policy.ErrNotFound) {
+		return nil, fmt.Errorf("%w: %s. quoin approvals list shows those that wait", err, inert(id))
+	}
+	return got, err
+}
+
+// decider names who uses this command, for the record.
+func decider() string {
+	if u, err := user.Current(); err == nil {
+		return "cli:" + u.Username
+	}
+	return "cli:" + strconv.Itoa(os.Getuid())
+}
+
+func newRevoke() *cobra.Command {
+	var a approver
+	cmd := &cobra.Command{
+		Use:     "revoke GRANT_ID",
+		Short:   "Take back an allow --always",
+		Example: `  quoin approvals revoke grt_0123456789abcdef0123456789abcdef`,
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.store()
+			if err != nil {
+				return err
+			}
+			err = s.Forget(cmd.Context(), args[0])
+			if errors.Is(err, policy.ErrNotFound) {
+				return fmt.Errorf("there is no grant %s: quoin approvals list --remembered shows them", inert(args[0]))
+			}
+			return err
+		},
+	}
+	a.bind(cmd)
+	return cmd
+}
+
+// print shows approvals. What models and plugins have written is kept from being
+// taken for something else by a terminal.
+func (a *approver) print(w io.Writer, list []*policy.Approval) error {
+	if a.json {
+		return printJSON(w, list)
+	}
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "ID\tSTATE\tSEVERITY\tTOOL\tSESSION\tTITLE\tINPUT")
+	for _, p := range list {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.State, p.Severity, inert(p.ToolID), inert(sessionName(p.Session)), inert(p.Title), inert(string(p.Input)))
+	}
+	return tw.Flush()
+}
+
+func sessionName(s policy.Session) string {
+	return strings.Trim(strings.Join([]string{s.AgentID, s.SessionKey, s.SessionID}, "/"), "/")
+}
+
+func (a *approver) printGrants(w io.Writer, list []*policy.Grant) error {
+	if a.json {
+		return printJSON(w, list)
+	}
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "ID\tTOOL\tHOOK\tSUBJECT\tSEVERITY\tSESSION\tBY")
+	for _, g := range list {
+		s := policy.Session{AgentID: g.AgentID, SessionKey: g.SessionKey, SessionID: g.SessionID}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.ID, inert(g.ToolID), inert(g.Hook), inert(g.Subject), g.Severity, inert(sessionName(s)), inert(g.By))
+	}
+	return tw.Flush()
+}
+
+// inert is text as a terminal may see it: one line, nothing that it interprets.
+func inert(s string) string {
+	if r := []rune(s); len(r) > 200 {
+		s = string(r[:199]) + "…"
+	}
+	q := strconv.QuoteToGraphic(s)
+	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+}

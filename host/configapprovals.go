@@ -1,0 +1,70 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quoinhq/quoin/host/config"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// approvalFile is one entry of approvals.
+type approvalFile struct {
+	name, title, description string
+	tools, allowed           []string
+	severity                 policy.Severity
+	timeout                  time.Duration
+}
+
+// approval reads one rule.
+func (f *File) approval(i int) config.Field {
+	a := &approvalFile{severity: policy.SeverityWarning, timeout: policy.DefaultApprovalTimeout}
+	f.approvals = append(f.approvals, a)
+	severities := []policy.Severity{policy.SeverityInfo, policy.SeverityWarning, policy.SeverityCritical}
+	return config.Object(fmt.Sprint(i), []config.Field{
+		config.Text("name", &a.name, "What allow-always is remembered under. Without it: the number of the rule."),
+		config.Texts("tools", &a.tools, "Tools whose calls need an approval: patterns as in `tools.deny`. Without it: every call, and every program (`quoin:code_mode:exec`).").Check(checkPattern),
+		config.Text("title", &a.title, "What a person is asked."),
+		config.Text("description", &a.description, "More about it."),
+		config.Choice("severity", &a.severity, severities, "How much depends on it."),
+		config.Duration("timeoutMs", &a.timeout, time.Millisecond, policy.MinApprovalTimeout.Milliseconds(), policy.MaxApprovalTimeout.Milliseconds(),
+			"How long a person has; no decision in time denies."),
+		config.Texts("allowedDecisions", &a.allowed, "The decisions to choose from; deny is always among them. Without it: all.").
+			OneOf(string(policy.AllowOnce), string(policy.AllowAlways), string(policy.Deny)),
+	}, "One rule.")
+}
+
+// hooks returns the hooks that the rules stand for.
+func (f *File) hooks() []policy.Hook {
+	var out []policy.Hook
+	for i, a := range f.approvals {
+		rule := policy.ApprovalRule{Tools: a.tools, ApprovalRequest: policy.ApprovalRequest{
+			Title: a.title, Description: a.description, Severity: a.severity, Timeout: a.timeout,
+		}}
+		for _, d := range a.allowed {
+			rule.Allowed = append(rule.Allowed, policy.Decision(d))
+		}
+		name := a.name
+		if name == "" {
+			name = fmt.Sprintf("approvals[%d]", i)
+		}
+		if len(rule.Tools) == 0 {
+			rule.Tools = []string{"*"}
+		}
+		h, err := rule.Hook(name)
+		if err != nil { // nothing that has been read leads here; if it does, nothing may happen
+			h = policy.Hook{Name: name, Before: func(context.Context, *policy.Call) (policy.Verdict, error) { return policy.Verdict{}, err }}
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// pluginHooks reads the grant of one plugin.
+func (f *File) pluginHooks(id string) config.Field {
+	var patterns []string
+	return config.Texts(id, &patterns, "Patterns of the tools whose calls the plugin's hooks may see, beside its own.").Check(checkPattern).
+		Then(func() { f.PluginHooks[id] = slices.Clone(patterns) })
+}
