@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -150,12 +152,11 @@ func checkFiles(t *testing.T, h *host.Host, functions []string, whole bool) {
 			use += fmt.Sprintf("  tools[%q],\n", f)
 		}
 	}
-	files["guest.d.ts"] = `interface Tools {
-  search(query: string): Promise<unknown>;
-  describe(id: string): Promise<unknown>;
-  call(id: string, input?: unknown): Promise<unknown>;
-}
-declare const tools: Tools;`
+	guest, err := os.ReadFile(filepath.Join("..", "guestrt", "prelude", "guest.d.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["guest.d.ts"] = string(guest)
 	files["use.ts"] = use + "];"
 	typescript.Check(t, files)
 }

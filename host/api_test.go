@@ -1,0 +1,48 @@
+package host_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// TestToolFilesInPrograms: what API lists can be read, is as long as it says, and
+// says nothing of tools that the rules deny or that another run's caller brought.
+func TestToolFilesInPrograms(t *testing.T) {
+	h := start(t, host.Config{
+		Tools: []catalog.Tool{echo("shared"), owned("shared", "desk"), echo("list-all"), echo("hidden")},
+		Rules: policy.Scopes{Rules: policy.Rules{Deny: []string{"hidden"}}},
+	})
+	program := `
+const utf8 = new TextEncoder();
+const files = API.list("tools").files;
+for (const f of files) {
+  const read = API.read(f.path);
+  if (read.content.length === 0 || utf8.encode(read.content).length !== f.bytes) throw new Error(f.path);
+}
+let missing;
+try { API.read("tools/hidden.d.ts") } catch (e) { missing = e.message }
+return [files.map(f => f.path), API.read("tools/list_all.d.ts").content.includes("list_all(input?: "), missing.includes("tools/hidden.d.ts"),
+  API.read("tools/desk/shared.d.ts").content.includes('call(id: "quoin:desk:shared", input?: ')]`
+	r := h.Exec(context.Background(), me, host.ExecInput{Code: program, Tools: []catalog.Tool{picker("pick")}})
+	wantValue(t, r, `[["tools/core/shared.d.ts","tools/desk/shared.d.ts","tools/index.d.ts","tools/list_all.d.ts","tools/pick.d.ts"],true,true,true]`)
+	r = exec(h, program)
+	wantValue(t, r, `[["tools/core/shared.d.ts","tools/desk/shared.d.ts","tools/index.d.ts","tools/list_all.d.ts"],true,true,true]`)
+}
+
+// TestReadingAFileIsUsingTheTool: whoever read how a tool was declared is told
+// when it is not so any more.
+func TestReadingAFileIsUsingTheTool(t *testing.T) {
+	h := start(t, host.Config{Tools: []catalog.Tool{withSchema("turned", oneWord)}})
+	id := wantWaiting(t, exec(h, `
+const file = API.read("tools/turned.d.ts").content;
+await yield_control();
+return [file.includes("word: string"), await tools.turned({word: "a"}).catch(e => e.code)]`), host.ReasonYield)
+	if err := h.Replace(withSchema("turned", number)); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, h.Wait(context.Background(), me, id), `[true,"catalog_changed"]`)
+}
