@@ -64,7 +64,8 @@
 // Programs are hostile, and so is the worker once it has read one: whatever it
 // sends is bounded and checked. Plugins are trusted to do what their tools say,
 // but not with each other's names: a namespace can call only tools that its own
-// plugin owns. Records of suspended runs are refused unless their seal verifies.
+// plugin owns. MCP servers are hostile: what they send is bounded before it is
+// decoded, and their hints count only where the configuration says so. Records of suspended runs are refused unless their seal verifies.
 //
 // # Telemetry
 //

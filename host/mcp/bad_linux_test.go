@@ -154,6 +154,7 @@ func TestSilence(t *testing.T) {
 			s := self(t, "bad", role)
 			s.CallTimeout, s.ConnectTimeout = minTimeout, 5*time.Second
 			w := connect(t, Options{StopTimeout: time.Millisecond}, s)
+			w.until(t, func() bool { return w.has("t") })
 			input := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
 			if e := w.refuse(t, t.Context(), "bad", "t", input); e.Code != CodeTimeout || !e.Unknown {
 				t.Errorf("%+v", e)
