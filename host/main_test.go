@@ -22,6 +22,12 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(doomedKey); dir != "" {
 		log.Fatal(doomed(dir))
 	}
+	if dir := os.Getenv(askingKey); dir != "" {
+		log.Fatal(asking(dir))
+	}
+	if serveGuard() {
+		return
+	}
 	if dir := os.Getenv(crashKey); dir != "" {
 		log.Fatal(crash(dir))
 	}

@@ -1,0 +1,259 @@
+package host_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// stateDir opens the stores of a state directory, as every process does for
+// itself.
+func stateDir(dir string) (*runstore.Dir, *policy.DirApprovals, error) {
+	runs, err := runstore.OpenDir(filepath.Join(dir, "runs"))
+	if err != nil {
+		return nil, nil, err
+	}
+	approvals, err := policy.OpenApprovals(filepath.Join(dir, "approvals"), runs)
+	return runs, approvals, err
+}
+
+// kept is a configuration whose runs and approvals outlive the host.
+func kept(t *testing.T, dir string, cfg host.Config) host.Config {
+	t.Helper()
+	runs, approvals, err := stateDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Store, cfg.Approvals = runs, approvals
+	return cfg
+}
+
+// TestPendingApprovalsSurviveTheHost, and are decided while there is none, or by
+// the next.
+func TestPendingApprovalsSurviveTheHost(t *testing.T) {
+	denied := `["The call of \"echo\" was denied: %s.","denied","none","quoin:core:echo"]`
+	for _, tc := range []struct {
+		name  string
+		apart func(t *testing.T, s policy.Approvals, id string) // while there is no host
+		after policy.Decision                                   // in the second host
+		want  string
+		calls int
+	}{
+		{"allowed meanwhile", func(t *testing.T, s policy.Approvals, id string) {
+			if _, err := policy.Decide(t.Context(), s, id, policy.AllowOnce, "bob", time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}, "", `{"n":1}`, 1},
+		{"denied meanwhile", func(t *testing.T, s policy.Approvals, id string) {
+			if _, err := policy.Decide(t.Context(), s, id, policy.Deny, "bob", time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}, "", fmt.Sprintf(denied, "a person decided so"), 0},
+		{"expired meanwhile", func(t *testing.T, s policy.Approvals, id string) {
+			if err := s.Sweep(t.Context(), time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}, "", fmt.Sprintf(denied, "nobody approved it in time"), 0},
+		{"allowed afterwards", nil, policy.AllowOnce, `{"n":1}`, 1},
+		{"denied afterwards", nil, policy.Deny, fmt.Sprintf(denied, "a person decided so"), 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			desk := newDesk()
+			var calls []catalog.Invocation
+			cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))
+			first := start(t, kept(t, dir, cfg))
+			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: refused}), host.ReasonApproval)
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+			a := <-desk.asked
+			if tc.apart != nil {
+				_, s, err := stateDir(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tc.apart(t, s, a.ID)
+			}
+			second := start(t, kept(t, dir, cfg))
+			if tc.after != "" {
+				wantWaiting(t, second.WaitFor(t.Context(), me, id, soon), host.ReasonApproval)
+				decide(t, second, a.ID, tc.after)
+			}
+			r := second.Wait(t.Context(), me, id)
+			wantValue(t, r, tc.want)
+			if len(calls) != tc.calls || len(desk.asked) != 0 || r.Telemetry.ApprovalCount != 1 {
+				t.Errorf("%d calls, %d more questions, telemetry %+v", len(calls), len(desk.asked), r.Telemetry)
+			}
+		})
+	}
+}
+
+// TestAHeldProgramSurvivesTheHost: it has not started, so it starts in the next.
+func TestAHeldProgramSurvivesTheHost(t *testing.T) {
+	dir := t.TempDir()
+	desk := newDesk()
+	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
+	first := start(t, kept(t, dir, cfg))
+	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: `const n: number = 42; return (await tools.echo({n})).n`, Language: "typescript"}), host.ReasonApproval)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, kept(t, dir, cfg))
+	decide(t, second, (<-desk.asked).ID, policy.AllowOnce)
+	wantValue(t, second.Wait(t.Context(), me, id), `42`)
+}
+
+// TestAnotherProcessDecides: the host that waits notices, while it waits.
+func TestAnotherProcessDecides(t *testing.T) {
+	dir := t.TempDir()
+	desk := newDesk()
+	h := start(t, kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))))
+	done := execLater(h, host.ExecInput{Code: `return await tools.echo({n: 1})`})
+	a := <-desk.asked
+	_, other, err := stateDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := policy.Decide(t.Context(), other, a.ID, policy.AllowOnce, "bob", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	r := <-done
+	if r.Status == host.StatusWaiting { // so slow a machine that patience ended first
+		r = h.Wait(t.Context(), me, r.RunID)
+	}
+	wantValue(t, r, `{"n":1}`)
+}
+
+// TestAnApprovedCallInFlightAtTheEnd is treated like any other: nobody is asked
+// again, and it is made again only if that is harmless.
+func TestAnApprovedCallInFlightAtTheEnd(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		readOnly bool
+		want     string
+	}{
+		{"plain", false, `["unknown","interrupted"]`},
+		{"read-only", true, `"through"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			desk := newDesk()
+			g := newGate()
+			tool := g.tool("slow")
+			tool.ReadOnly = tc.readOnly
+			cfg := desk.config([]catalog.Tool{tool}, asks(policy.ApprovalRequest{}, "slow"))
+			cfg.DrainTimeout = time.Millisecond
+			first := start(t, kept(t, dir, cfg))
+			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: `
+try { return await tools.slow() } catch (e) { return [e.effectStatus, e.code] }`}), host.ReasonApproval)
+			decide(t, first, (<-desk.asked).ID, policy.AllowOnce)
+			<-g.entered // pending host work goes on while the run is suspended
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+			close(g.open)
+			second := start(t, kept(t, dir, cfg))
+			wantValue(t, second.Wait(t.Context(), me, id), tc.want)
+			if len(desk.asked) != 0 {
+				t.Error("somebody was asked again")
+			}
+		})
+	}
+}
+
+// askingKey makes the test binary a host that suspends a run with a pending
+// approval in the state directory it names, resumes it, and waits to be killed.
+const askingKey = "QUOIN_TEST_ASKING"
+
+// asking is the whole life of that host.
+func asking(dir string) error {
+	runs, approvals, err := stateDir(dir)
+	if err != nil {
+		return err
+	}
+	asked := make(chan *policy.Approval, 1)
+	h, err := host.New(context.Background(), host.Config{
+		GuestPath: os.Getenv(doomedGuest),
+		Store:     runs, Approvals: approvals,
+		Logger:     slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Tools:      []catalog.Tool{echo("echo")},
+		Hooks:      []policy.Hook{asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo")},
+		OnApproval: func(a *policy.Approval) { asked <- a },
+	})
+	if err != nil {
+		return err
+	}
+	r := h.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `return (await tools.echo({n: 41})).n + 1`})
+	if r.Status != host.StatusWaiting {
+		return fmt.Errorf("got %s", show(r))
+	}
+	fmt.Println(r.RunID, (<-asked).ID)
+	for {
+		h.Wait(context.Background(), me, r.RunID)
+	}
+}
+
+// TestPendingApprovalsSurviveSIGKILL: the host is killed while it waits for a
+// person, inside a Wait; the decision then counts in the next host.
+func TestPendingApprovalsSurviveSIGKILL(t *testing.T) {
+	guest, err := hosttest.Guest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := osexec.Command(exe)
+	cmd.Env = append(os.Environ(), askingKey+"="+dir, doomedGuest+"="+guest)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	var run, approval string
+	for lines.Scan() {
+		if _, err := fmt.Sscan(lines.Text(), &run, &approval); err != nil {
+			t.Fatal(err)
+		}
+		if approval != "" {
+			break
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil || approval == "" {
+		t.Fatalf("the host said %q and ended with %v", run, err)
+	}
+	desk := newDesk()
+	h := start(t, kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))))
+	list, err := h.Approvals(t.Context(), policy.Filter{RunID: run})
+	if err != nil || len(list) != 1 || list[0].ID != approval {
+		t.Fatalf("%v, pending %+v", err, list)
+	}
+	decide(t, h, approval, policy.AllowOnce)
+	wantValue(t, h.Wait(t.Context(), me, run), `42`)
+	if len(desk.asked) != 0 {
+		t.Error("somebody was asked again")
+	}
+}
