@@ -36,6 +36,15 @@
 // Config says everything; its zero value works. Load makes most of one from a JSON5
 // file, the environment and flags, and reports all that is wrong with them.
 //
+// # What a run reaches
+//
+// Every run has a view of its own: the tools of embedder, plugins and MCP servers,
+// less what Config.Rules and ExecInput.Rules take away, plus ExecInput.Tools, which
+// the caller of the run answers by a callback or through Answer. What rules deny
+// does not exist for the run, under no name and in no list. The view is resolved
+// when a run begins and again when it resumes. Programs read how its tools are
+// declared with API.read("tools/<name>.d.ts").
+//
 // # Lifecycle
 //
 // New starts workers and plugins, Close stops both and leaves no process. Exec

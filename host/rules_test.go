@@ -181,3 +181,23 @@ return [ALL_TOOLS.map(t => t.name), [...new Set(others)], await tools.mine_%d()]
 	}
 	wg.Wait()
 }
+
+// TestShellExecIsATool: a shell that is called exec is a tool like any other; the
+// exec and wait of code mode, and the tools of discovery, are none.
+func TestShellExecIsATool(t *testing.T) {
+	shell := catalog.Tool{Name: "exec", Description: "Runs a shell command.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+		return json.RawMessage(`"a shell"`), nil
+	}}
+	tools := []catalog.Tool{shell}
+	for _, name := range []string{"tool_search_code", "tool_search", "tool_describe", "tool_call"} {
+		tools = append(tools, echo(name))
+	}
+	h := start(t, host.Config{Tools: tools})
+	wantValue(t, exec(h, `
+const code = (id) => tools.call(id, {}).then(() => "called", e => e.code);
+return [ALL_TOOLS.map(t => t.id), await tools.call("quoin:core:exec", {}), await tools.exec({}), await code("wait"), await code("quoin:core:wait"),
+  await code("tool_search"), await code("quoin:core:tool_call"), (await tools.search("tool_describe")).map(t => t.id), typeof tools.wait]`),
+		`[["quoin:core:exec"],"a shell","a shell","unknown_tool","unknown_tool","unknown_tool","unknown_tool",[],"undefined"]`)
+	bare := start(t, host.Config{})
+	wantValue(t, exec(bare, `return [await tools.call("exec", {code: "return 1"}).catch(e => e.code), typeof tools.exec]`), `["unknown_tool","undefined"]`)
+}
