@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -55,14 +56,18 @@ func (h *Host) Close() error {
 	for _, r := range runs {
 		r.abortIfActive(ErrClosed)
 	}
-	if n := h.drain(h.calls.waitBusy); n > 0 {
+	// Their drivers delete their records, and keep the claims until then.
+	if n := within(driverGrace, h.callers.wait); n > 0 {
+		h.log.Error("aborted programs do not end", "programs", n)
+	}
+	if n := within(h.cfg.DrainTimeout, h.calls.waitBusy); n > 0 {
 		h.log.Warn("closing with tool calls in flight; suspended runs will not know whether they took effect", "calls", n)
 	}
 	for _, r := range runs {
 		r.release(ErrClosed)
 	}
 	// Cancelled calls end at once, unless a tool does not listen to its context.
-	if n := h.drain(h.calls.wait); n > 0 {
+	if n := within(h.cfg.DrainTimeout, h.calls.wait); n > 0 {
 		h.log.Error("tool calls do not end although they are cancelled", "calls", n)
 	}
 	for _, r := range runs {
@@ -71,10 +76,13 @@ func (h *Host) Close() error {
 	return h.stop()
 }
 
-// drain waits for tool calls, as long as they may take, and returns how many are
-// left.
-func (h *Host) drain(wait func(context.Context) int) int {
-	ctx, cancel := context.WithTimeout(context.Background(), h.cfg.DrainTimeout)
+// driverGrace is how long Close waits for the Execs and Waits that it has aborted.
+// They end when their workers are killed.
+const driverGrace = 10 * time.Second
+
+// within waits for d at most, and returns how many are left.
+func within(d time.Duration, wait func(context.Context) int) int {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	return wait(ctx)
 }

@@ -29,3 +29,13 @@ func (h *Host) SameView(a, b Session, base bool) bool {
 	v := h.sessionView(a)
 	return v == h.sessionView(b) && (!base || v == h.view.Load())
 }
+
+// Expire ends a suspended run as if its time were over, and returns once it has.
+func (h *Host) Expire(id string) {
+	h.mu.Lock()
+	r := h.runs[id]
+	h.mu.Unlock()
+	if r != nil {
+		r.expire()
+	}
+}

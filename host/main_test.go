@@ -50,17 +50,7 @@ var me = host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session",
 // start returns a host that is closed when the test ends.
 func start(t testing.TB, cfg host.Config) *host.Host {
 	t.Helper()
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
-	if cfg.GuestPath == "" {
-		guest, err := hosttest.Guest()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cfg.GuestPath = guest
-	}
-	h, err := host.New(context.Background(), cfg)
+	h, err := newHost(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +60,21 @@ func start(t testing.TB, cfg host.Config) *host.Host {
 		}
 	})
 	return h
+}
+
+// newHost returns a silent host with the guest that the tests use.
+func newHost(cfg host.Config) (*host.Host, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if cfg.GuestPath == "" {
+		guest, err := hosttest.Guest()
+		if err != nil {
+			return nil, err
+		}
+		cfg.GuestPath = guest
+	}
+	return host.New(context.Background(), cfg)
 }
 
 func exec(h *host.Host, code string) *host.Result {
