@@ -251,7 +251,9 @@ func (r *run) namespaceTarget(ctx context.Context, c *call, ev *telling) (*catal
 	}
 	input, err := r.mapInput(ctx, reg, target.Mapping, args)
 	if err != nil {
-		return nil, nil, ofNamespace(err)
+		rejection := *ofNamespace(err)
+		rejection.Message = ev.Via + ": " + rejection.Message
+		return nil, nil, &rejection
 	}
 	return tool, catalog.NormalInput(input), nil
 }

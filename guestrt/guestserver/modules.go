@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/evanw/esbuild/pkg/api"
+	"github.com/go-sourcemap/sourcemap"
 )
 
 // unexpectedExport is the parser's complaint about an export declaration inside
@@ -19,9 +20,28 @@ func mentionsModules(program string) bool {
 		strings.Contains(program, "export") || strings.Contains(program, `\u`)
 }
 
-// usesModules reports whether a JavaScript program uses modules: import and
-// export declarations, import(), import.meta or a call of a require it does not
-// declare itself.
+// place is a position in a text. Lines and columns count from 1, columns in
+// characters; the zero place is unknown.
+type place struct{ line, col int }
+
+// placeAt returns the place of an offset, in bytes.
+func placeAt(text string, offset int) place {
+	p := place{line: 1}
+	for {
+		n := lineEnd(text)
+		if n < 0 || n > offset {
+			break
+		}
+		text, offset = text[n:], offset-n
+		p.line++
+	}
+	p.col = utf8.RuneCountInString(text[:min(offset, len(text))]) + 1
+	return p
+}
+
+// findModules reports whether a JavaScript program uses modules, and where it
+// does so first: import and export declarations, import(), import.meta or a call
+// of a require it does not declare itself.
 //
 // The parser shows no syntax tree, so the question is put into the text: every
 // word "import" is replaced by a name that occurs nowhere, and the parser is
@@ -29,19 +49,45 @@ func mentionsModules(program string) bool {
 // variables. In strings, comments, templates, regular expressions and property
 // names they are not; neither is a require that is declared. "with" hides which
 // variables are free and is replaced by "if", which parses alike.
-func usesModules(program string) bool {
+func findModules(program string) (at place, found bool) {
 	importName := unusedName(program, "imp", len("import"))
 	importMark := unusedName(program, "quoinImport", len("quoinImport")+4)
 	requireMark := unusedName(program, "quoinRequire", len("quoinRequire")+4)
 	masked := replaceWord(program, "import", importName)
 	masked = replaceWord(masked, "with", "if  ")
-	r := api.Transform(masked, checkOptions(map[string]string{importName: importMark, "require": requireMark}))
+	o := checkOptions(map[string]string{importName: importMark, "require": requireMark})
+	r := api.Transform(masked, o)
 	if len(r.Errors) > 0 {
 		return declaresModules(program)
 	}
 	code := string(r.Code)
-	return strings.Contains(code, importMark+"(") || strings.Contains(code, importMark+".") ||
-		calls(code, requireMark)
+	if !strings.Contains(code, importMark+"(") && !strings.Contains(code, importMark+".") && !calls(code, requireMark) {
+		return place{}, false
+	}
+	return firstMark(masked, o, importMark, requireMark), true
+}
+
+// firstMark returns where in the source the first of the marked names stands.
+func firstMark(source string, o api.TransformOptions, marks ...string) (first place) {
+	o.Sourcemap = api.SourceMapExternal
+	o.SourcesContent = api.SourcesContentExclude
+	r := api.Transform(source, o)
+	m, err := sourcemap.Parse("", r.Map)
+	if err != nil {
+		return place{}
+	}
+	code := string(r.Code)
+	for _, mark := range marks {
+		for at := nextWord(code, mark, 0); at >= 0; at = nextWord(code, mark, at+1) {
+			// The map counts lines from 1 and columns from 0.
+			p := placeAt(code, at)
+			_, _, line, col, ok := m.Source(p.line, p.col-1)
+			if ok && (first.line == 0 || line < first.line || line == first.line && col+1 < first.col) {
+				first = place{line, col + 1}
+			}
+		}
+	}
+	return first
 }
 
 func checkOptions(define map[string]string) api.TransformOptions {
@@ -68,18 +114,18 @@ func calls(code, name string) bool {
 }
 
 // declaresModules reports whether the first thing wrong with a program is an
-// import or export declaration.
-func declaresModules(program string) bool {
+// import or export declaration, and where it is.
+func declaresModules(program string) (at place, found bool) {
 	r := api.Transform(program, checkOptions(nil))
 	if len(r.Errors) == 0 {
-		return false
+		return place{}, false
 	}
 	e := problemOf(r.Errors[0])
 	if e.text == unexpectedExport {
-		return true
+		return place{e.line, e.col}, true
 	}
-	_, found := importAt(program, e, api.LoaderJS)
-	return found
+	offset, found := importAt(program, e, api.LoaderJS)
+	return placeAt(program, offset), found
 }
 
 // importAt returns the offset of the word import whose statement the parser

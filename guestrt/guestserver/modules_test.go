@@ -1,6 +1,7 @@
 package guestserver
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
@@ -194,6 +195,26 @@ func TestTypeScriptModuleAccess(t *testing.T) {
 	} {
 		if got := reasonOf(t, "typescript", source); got != want {
 			t.Errorf("%q: reason %q, want %q", source, got, want)
+		}
+	}
+}
+
+func TestModuleAccessSaysWhere(t *testing.T) {
+	for _, tc := range []struct{ lang, source, at string }{
+		{"javascript", `import fs from "fs"`, "cell.js:1:1"},
+		{"javascript", "const a = 1\n  import fs from 'fs'", "cell.js:2:3"},
+		{"javascript", "const é = 1; await import('fs')", "cell.js:1:20"},
+		{"javascript", "text('require(1)')\nconst f = () => {\n\treturn require('fs')\n}", "cell.js:3:9"},
+		{"javascript", "import.meta.url; require('x')", "cell.js:1:1"},
+		{"javascript", "const a = 1;\nexport default a", "cell.js:2:1"},
+		{"typescript", "const a: number = 1\nreturn await import('fs')", "cell.ts:2:14"},
+		{"typescript", "interface A {}\n\nimport fs from 'fs'", "cell.ts:3:1"},
+		{"typescript", "export const a: number = 1", "cell.ts:1:1"},
+		{"typescript", "type A = 1\nlet x: A = require('x')", "cell.ts:2:12"},
+	} {
+		_, refusal := prepare(wire.Cell{Language: tc.lang, Source: tc.source, Limits: wire.Limits{}.Filled()})
+		if refusal == nil || refusal.Reason != wire.ReasonModuleAccess || !strings.HasSuffix(refusal.Message, "("+tc.at+")") {
+			t.Errorf("%s %q: %+v, want it at %s", tc.lang, tc.source, refusal, tc.at)
 		}
 	}
 }

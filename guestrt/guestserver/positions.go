@@ -41,12 +41,13 @@ type positions struct {
 	lang      language
 	sourceMap []byte              // TypeScript only: from engine program to wrapped source
 	consumer  *sourcemap.Consumer // parsed from sourceMap when first needed
+	unmapped  bool                // there is no map: places are those of the wrapped source
 }
 
 // original returns where in the submitted source a place of the engine's
 // program lies.
 func (p *positions) original(line, col int) (int, int, bool) {
-	if p.lang == typescript {
+	if p.lang == typescript && !p.unmapped {
 		if !p.parse() {
 			return 0, 0, false
 		}

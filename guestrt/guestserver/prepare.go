@@ -35,11 +35,13 @@ func prepare(c wire.Cell) (prepared, *wire.GuestError) {
 			return prepared{}, refusal
 		}
 	}
-	if mentionsModules(program) && usesModules(program) {
-		if looksLikeShell(c.Source) {
-			return prepared{}, refuseShell()
+	if mentionsModules(program) {
+		if where, found := findModules(program); found {
+			if looksLikeShell(c.Source) {
+				return prepared{}, refuseShell()
+			}
+			return prepared{}, refuseModules(&p.at, where)
 		}
-		return prepared{}, refuseModules()
 	}
 	config, err := guestConfig(c, lang)
 	if err != nil {
@@ -89,9 +91,18 @@ func refuseShell() *wire.GuestError {
 		"write JavaScript that calls tools, for example: return await tools.search(\"files\")")
 }
 
-func refuseModules() *wire.GuestError {
-	return refuse(wire.ReasonModuleAccess, "code mode module access is disabled. "+
+// refuseModules refuses a program that uses modules at a place of the engine's
+// program.
+func refuseModules(p *positions, where place) *wire.GuestError {
+	g := refuse(wire.ReasonModuleAccess, "code mode module access is disabled. "+
 		"Remove import, export and require, and use the globals: tools, namespaces, text, json and the standard JavaScript objects")
+	if where.line == 0 {
+		return g
+	}
+	if line, col, ok := p.original(where.line, where.col); ok {
+		g.Message += " (" + at(p.lang, line, col) + ")"
+	}
+	return g
 }
 
 // quote bounds a name of the caller's before it goes into a message.

@@ -5,22 +5,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quoinhq/quoin/guestrt/prelude"
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
 // commands are programs a model may take exec for a shell to run.
 var commands = wordSet(`
-	apt apt-get awk base64 bash brew cargo cat cd chmod chown clear cmake cp curl cut date df diff dig dir docker du
-	echo env fd find free gcc gh git go grep gunzip gzip head history hostname htop id ifconfig ip jq kill
+	alias apt apt-get awk base64 bash brew cargo cat cd chmod chown clear cmake cp curl cut date df diff dig dir docker du
+	echo env exit fd find free gcc gh git go grep gunzip gzip head history hostname htop id ifconfig ip jq kill
 	kubectl less ln ls make man mkdir more mount mv nano nc netstat node nohup npm npx openssl pgrep ping pip pip3
-	pkill pnpm printenv printf ps pwd python python3 rg rm rmdir rsync scp sed seq sh source ssh stat su sudo
-	systemctl tail tar tee terraform test time top touch tr tree uname uniq unzip uptime vi vim watch wc wget which
+	pkill pnpm printenv printf ps pwd python python3 rg rm rmdir rsync scp sed seq set sh source ssh stat su sudo
+	systemctl tail tar tee terraform test time top touch tr tree ulimit umask uname uniq unset unzip uptime vi vim watch wc wget which
 	whoami xargs yarn zip zsh`)
 
 // guestNames are globals of the guest that a text may use and so be JavaScript.
-var guestNames = wordSet(`
-	ALL_TOOLS API MCP namespaces tools text json yield_control results console globalThis undefined NaN Infinity
-	Array BigInt Boolean Date Error JSON Map Math Number Object Promise RegExp Set String Symbol crypto`)
+var guestNames = wordSet(strings.Join(prelude.Reserved(), " ") + `
+	globalThis undefined NaN Infinity
+	Array BigInt Boolean Date Error JSON Map Math Number Object Promise RegExp Set String Symbol`)
 
 // keywords begin JavaScript statements that a minus may follow.
 var keywords = wordSet(`await break case const continue delete else function let new return throw typeof var void yield`)
@@ -41,7 +42,9 @@ var (
 	word         = regexp.MustCompile(`[A-Za-z_$][\w$]*`)
 	firstWord    = regexp.MustCompile(`^([A-Za-z_][\w.\-]*)(?:[ \t]+(\S+)|[;|&<>]|$)`)
 	prompt       = regexp.MustCompile(`^[$>#%] `)
-	assignments  = regexp.MustCompile(`^(?:[A-Za-z_]\w*=[^\s;()]* +)+[\w./\-]+(?:\s|$)`)
+	assignments  = regexp.MustCompile(`^(?:[A-Za-z_]\w*=(?:[^\s;()'"]+|'[^']*'|"[^"]*")* +)+[\w./\-]+(?:\s|$)`)
+	assignLine   = regexp.MustCompile(`(?m)^[A-Za-z_]\w*=[\w./~:\-]*[ \t]*;?[ \t]*$`)
+	nextCommand  = regexp.MustCompile(`(?:&&|\|)[ \t]*([a-z][\w\-]*)[ \t]+(\S+)`)
 	exportName   = regexp.MustCompile(`^export [A-Za-z_]\w*=\S*\s*(?:$|[;&])`)
 	programPath  = regexp.MustCompile(`^(?:\.{1,2}|~)?/[\w.\-]+(?:/[\w.\-]+)*(?:\s|$)`)
 	withFlag     = regexp.MustCompile(`^[a-z][\w.\-]*(?: [\w./\-]+)* --?[A-Za-z][\w\-]*(?:[ =]|$)`)
@@ -55,11 +58,12 @@ func plainShell(source string, namespaces []wire.NamespaceRef) bool {
 	if strings.HasPrefix(text, "#!") {
 		return true
 	}
+	text = shellComment.ReplaceAllString(assignLine.ReplaceAllString(text, ""), "")
 	m := firstWord.FindStringSubmatch(firstLine(text))
-	if m == nil || !commands[m[1]] || !plainCommand.MatchString(shellComment.ReplaceAllString(text, "")) {
+	if m == nil || !commands[m[1]] || !plainCommand.MatchString(text) {
 		return false
 	}
-	for _, w := range word.FindAllString(text, -1) {
+	for _, w := range word.FindAllString(source, -1) {
 		named := func(n wire.NamespaceRef) bool { return n.Global == w }
 		if guestNames[w] || slices.ContainsFunc(namespaces, named) {
 			return false
@@ -81,7 +85,18 @@ func looksLikeShell(source string) bool {
 	if m != nil && withFlag.MatchString(line) && !keywords[m[1]] {
 		return true
 	}
-	return m != nil && commands[m[1]] && !startsOperator(m[2])
+	return m != nil && commands[m[1]] && !startsOperator(m[2]) || leadsToCommand(line)
+}
+
+// leadsToCommand recognises a line that pipes into a command, or goes on with one
+// behind &&.
+func leadsToCommand(line string) bool {
+	for _, m := range nextCommand.FindAllStringSubmatch(line, -1) {
+		if commands[m[1]] && !startsOperator(m[2]) {
+			return true
+		}
+	}
+	return false
 }
 
 // startsOperator reports whether a second word continues a JavaScript

@@ -13,6 +13,7 @@ var (
 	parsingShell = []string{
 		"ls", "pwd", "whoami", "  ls  ", "ls -la", "ls -l -a", "df -h", "node -v", "cat /etc/passwd", "rm -rf /tmp/x",
 		"ls /tmp", "ls | wc", "make && test", "pwd; ls", "ls > out", "date", "cd ..", "ls\npwd",
+		"exit", "exit 1", "set -e", "set -e\nls -la", "set -euo pipefail", "unset FOO", "ulimit -n", "VAR=x\nls -la", "A=1\nB=./x\nmake",
 		"#!/bin/bash\necho hi", "#!/usr/bin/env node\nreturn 1", "# list\nls -la",
 	}
 	brokenShell = []string{
@@ -20,12 +21,13 @@ var (
 		"../bin/tool", "~/bin/tool arg", "/usr/bin/env node", "cat foo.txt", "cat foo | grep bar", "echo hi", "echo \"$HOME\"",
 		"ls > out.txt 2>&1", "grep -rn 'a b' .", "curl -s https://example.com | jq .", "npm install && npm test", "$ ls foo",
 		"python -c 'print(1)'", "export FOO=bar", "if [ -f x ]; then", "for f in *; do\n echo $f\ndone", "while true; do ls; done",
-		"frobnicate --all", "frobnicate sub -v", "mkdir -p a/b", "find . -name '*.go'", "sudo apt-get install x", "go test ./...",
+		"VAR=x cmd", "VAR=x cmd --flag", "VAR='a b' cmd", "VAR=\"$HOME\" cmd arg", "exit 1", "set -e; ls foo", "mytool list | grep x",
+		"mytool x | sort -u | head -3", "mytool x && rm y.txt", "cat a.txt | mytool", "frobnicate --all", "frobnicate sub -v", "mkdir -p a/b", "find . -name '*.go'", "sudo apt-get install x", "go test ./...",
 		"docker run --rm -it image sh", "rm -rf node_modules dist", "tail -f /var/log/syslog", "kill -9 1234",
 	}
 	notShell = []string{
 		"return 1", "text('ls -la')", "const ls = 1; return ls", "ls()", "return ls -la", "a - b", "date = new Date()",
-		"const files = await tools.call('ls', {})", "json", "text", "tools", "x", "cat.name", "find(1)",
+		"exit(1)", "set.add(1)", "VAR = 'x'", "a | date", "x = 1\nreturn x - y", "total=1\nreturn total", "text=1\nls -la", "const files = await tools.call('ls', {})", "json", "text", "tools", "x", "cat.name", "find(1)",
 		"test(", "time = ", "find = (a) =>", "top.left = ", "foo(", "let x = ", "return {", "if (a) {", "for (const x of y) {",
 		"const a = [1, 2", "function f( {", "class A {", "`ls", "echo?.a +", "cat ? 1 :", "x -", "a => {", "date.getTime(",
 	}

@@ -20,6 +20,7 @@ const asyncHead = "(async () => {"
 // map. Types are erased without being checked, "import type" included.
 func transform(source string) (program string, sourceMap []byte, refusal *wire.GuestError) {
 	text := wrap(source)
+	unmapped := &positions{lang: typescript, unmapped: true}
 	for range maxTypeImports {
 		r := api.Transform(text, typeScriptOptions())
 		if len(r.Errors) == 0 {
@@ -30,7 +31,7 @@ func transform(source string) (program string, sourceMap []byte, refusal *wire.G
 			return "", nil, refuseShell()
 		}
 		if e.text == unexpectedExport {
-			return "", nil, refuseModules()
+			return "", nil, refuseModules(unmapped, place{e.line, e.col})
 		}
 		at, isImport := importAt(text, e, api.LoaderTS)
 		if !isImport {
@@ -38,7 +39,7 @@ func transform(source string) (program string, sourceMap []byte, refusal *wire.G
 		}
 		end, typeOnly := typeImportEnd(text, at)
 		if !typeOnly {
-			return "", nil, refuseModules()
+			return "", nil, refuseModules(unmapped, placeAt(text, at))
 		}
 		text = text[:at] + blank(text[at:end]) + text[end:]
 	}
