@@ -63,11 +63,40 @@ export function isError(value: unknown): boolean {
   }
 }
 
-/** Writes an error as "Name: message". */
+/** Writes an error as "Name: message", with the errors that it holds. */
 export function errorLine(error: any): string {
   const name = readText(error, "name", "Error");
-  const message = readText(error, "message", "");
+  const message = fullMessage(error);
   return name === "" ? message : message === "" ? name : name + ": " + message;
+}
+
+const maxInner = 10;
+const maxInnerLine = 500;
+
+/** The errors inside an AggregateError, such as "[Error: a; Error: b]". Never throws. */
+function innerErrors(error: any): string {
+  let out = "";
+  try {
+    if ($.kindOf(error) !== Kind.Error || !$.hasOwn(error, "errors")) return "";
+    const inner = error.errors;
+    if (!$.isArray(inner)) return "";
+    for (let i = 0; i < inner.length && i < maxInner; i++) {
+      const item = inner[i];
+      const line = isError(item)
+        ? readText(item, "name", "Error") + ": " + readText(item, "message", "")
+        : thrownText(item);
+      out += (i > 0 ? "; " : "[") + clip(line, maxInnerLine);
+    }
+    if (inner.length > maxInner) out += "; … " + (inner.length - maxInner) + " more";
+  } catch {}
+  return out === "" ? "" : out + "]";
+}
+
+/** An error's message, with the errors that it holds. */
+function fullMessage(error: any): string {
+  const message = readText(error, "message", "");
+  const inner = innerErrors(error);
+  return message === "" || inner === "" ? message + inner : message + " " + inner;
 }
 
 /** Reads a property that should be a string. Guest getters may run, and may throw. */
@@ -91,7 +120,7 @@ export function failureJSON(thrown: any, kind: string): string {
   let stack = "";
   if (isError(thrown)) {
     name = readText(thrown, "name", "Error");
-    message = readText(thrown, "message", "");
+    message = fullMessage(thrown);
     stack = readText(thrown, "stack", "");
     kind = exceptionKind(thrown) || kind;
   } else {

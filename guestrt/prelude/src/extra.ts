@@ -50,7 +50,7 @@ export function installExtras(native: Native, target: object): void {
     const extra = globals[i]![0];
     const names = globals[i]![1];
     for (let j = 0; j < names.length; j++) {
-      defineLazy(target, names[j]!, false, false, () => load(extra)[names[j]!]);
+      defineLazy(target, names[j]!, false, () => load(extra)[names[j]!]);
     }
   }
 }

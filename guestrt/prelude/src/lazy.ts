@@ -3,11 +3,11 @@
 import * as $ from "./intrinsics";
 
 /**
- * Defines a property whose value is built when first read. With replace it then
- * becomes plain, constant data; else it stays an accessor, constant from the
- * start. A build that throws is tried again at the next touch.
+ * Defines a constant property whose value is built when first read. It is and
+ * stays an accessor: see defineConstant. A build that throws is tried again at the
+ * next touch.
  */
-export function defineLazy(target: object, key: string, enumerable: boolean, replace: boolean, build: () => unknown): void {
+export function defineLazy(target: object, key: string, enumerable: boolean, build: () => unknown): void {
   let value: unknown;
   let built = false;
   $.defineOwn(target, key, {
@@ -16,13 +16,12 @@ export function defineLazy(target: object, key: string, enumerable: boolean, rep
       if (!built) {
         value = build();
         built = true;
-        if (replace) becomeData(target, key, value, enumerable);
       }
       return value;
     },
     set: undefined,
     enumerable,
-    configurable: replace,
+    configurable: false,
   } as PropertyDescriptor);
 }
 
@@ -38,12 +37,6 @@ export function defineConstant(target: object, key: string, value: unknown): voi
     enumerable: false,
     configurable: false,
   } as PropertyDescriptor);
-}
-
-/** The accessor may be gone, or fixed, if the guest took it: then it stays so. */
-function becomeData(target: object, key: string, value: unknown, enumerable: boolean): void {
-  const current = $.getOwnDescriptor(target, key);
-  if (current !== undefined && current.configurable) $.define(target, key, value, enumerable, false);
 }
 
 /** Freezes parsed JSON all the way down; bare takes the objects' prototype away. */

@@ -34,7 +34,7 @@ function create(native: Native): Entry {
   addFunction("json", json);
   add("console", newConsole());
   add("tools", buildTools(native));
-  defineLazy(target, "ALL_TOOLS", false, false, () => buildEntries(native));
+  defineLazy(target, "ALL_TOOLS", false, () => buildEntries(native));
   addFunction("yield_control", (reason?: unknown) =>
     request('"yield",' + field(reason === undefined ? "" : clip(inspect(reason), maxReason))),
   );

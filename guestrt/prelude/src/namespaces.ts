@@ -19,8 +19,8 @@ export function installNamespaces(native: Native, target: object, list: [string,
     const global = list[i]![0];
     if ($.hasOwn(target, global)) throw taken(global);
     const scope = once(() => buildScope(native, list[i]![1]));
-    defineLazy(all, global, true, false, scope);
-    defineLazy(target, global, false, true, scope);
+    defineLazy(all, global, true, scope);
+    defineLazy(target, global, false, scope);
   }
   defineConstant(target, "namespaces", $.freeze(all));
 }

@@ -33,7 +33,7 @@ prelude.create = (core: Core) => {
     const servers = list("mcp.json", "servers");
     for (let i = 0; i < servers.length; i++) {
       const { identifier, serverName } = servers[i];
-      defineLazy(all, identifier, true, false, () => buildServer(identifier, serverName));
+      defineLazy(all, identifier, true, () => buildServer(identifier, serverName));
     }
     return $.freeze(all);
   }

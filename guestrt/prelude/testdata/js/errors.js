@@ -137,3 +137,23 @@ queueMicrotask(() => { throw new RangeError("first") })
 queueMicrotask(() => { throw new RangeError("second") })
 return 1
 //! RangeError: first
+
+//// the errors inside an AggregateError are told
+throw new AggregateError([new TypeError("a"), "b", {c: 1}], "all failed")
+//! AggregateError: all failed [TypeError: a; b; {"c":1}]
+
+//// Promise.any tells why all failed
+console.log(await Promise.any([tools.call("fail"), Promise.reject(new RangeError("far"))]).catch((e) => e))
+await Promise.any([])
+//! AggregateError…
+//out ["text", "AggregateError: [Error: it failed; RangeError: far]"]
+
+//// many errors inside are cut
+throw new AggregateError(Array.from({length: 12}, (_, i) => new Error("e" + i)), "many")
+//! AggregateError: many [Error: e0; Error: e1; Error: e2; Error: e3; Error: e4; Error: e5; Error: e6; Error: e7; Error: e8; Error: e9; … 2 more]
+
+//// hostile errors inside
+const e = new AggregateError([], "m")
+Object.defineProperty(e, "errors", {get() { throw new Error("getter") }})
+throw e
+//! AggregateError: m

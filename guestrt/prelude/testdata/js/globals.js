@@ -2,21 +2,21 @@
 
 //// core globals are constant
 "use strict"
-const names = ["ALL_TOOLS", "clearInterval", "clearTimeout", "console", "json", "namespaces", "queueMicrotask", "setInterval", "setTimeout", "text", "tools", "yield_control"]
+const names = ["ALL_TOOLS", "API", "AbortController", "AbortSignal", "MCP", "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "atob", "btoa", "clearInterval", "clearTimeout", "console", "crypto", "json", "namespaces", "queueMicrotask", "results", "setInterval", "setTimeout", "structuredClone", "text", "tools", "yield_control"]
 const refused = names.filter((n) => { try { globalThis[n] = 1 } catch { return true } }).length
 const kept = names.filter((n) => { try { delete globalThis[n] } catch { return true } }).length
 const fixed = names.filter((n) => { try { Object.defineProperty(globalThis, n, {get() {}}) } catch { return true } }).length
 return [refused, kept, fixed]
-//=> [12,12,12]
+//=> [25,25,25]
 
 //// core globals are not enumerable
 return Object.keys(globalThis)
 //=> []
 
 //// core functions are frozen, named, and no constructors
-const fs = [text, json, yield_control, setTimeout, setInterval, clearTimeout, clearInterval, queueMicrotask]
+const fs = [text, json, yield_control, setTimeout, setInterval, clearTimeout, clearInterval, queueMicrotask, structuredClone, atob, btoa]
 return [fs.every(Object.isFrozen), fs.map((f) => f.name), fs.some((f) => "prototype" in f)]
-//=> [true,["text","json","yield_control","setTimeout","setInterval","clearTimeout","clearInterval","queueMicrotask"],false]
+//=> [true,["text","json","yield_control","setTimeout","setInterval","clearTimeout","clearInterval","queueMicrotask","structuredClone","atob","btoa"],false]
 
 //// assignments are ignored in sloppy code
 tools = 1; text = 2; console = 3; ALL_TOOLS = 4; namespaces = 5
@@ -72,6 +72,18 @@ const look = (v, path) => {
   }
   look(Object.getPrototypeOf(v), [...path, "[[Prototype]]"])
 }
-look(globalThis, ["globalThis"]); look(tools, ["tools"]); look(tools.echo(), ["promise"]); look(Issues, ["Issues"]); look(ALL_TOOLS, ["ALL_TOOLS"])
+look(globalThis, ["globalThis"]); look(tools, ["tools"]); look(tools.echo(), ["promise"]); look(Issues, ["Issues"]); look(ALL_TOOLS, ["ALL_TOOLS"]); look(API, ["API"]); look(results, ["results"]); look(new URL("http://a").searchParams, ["params"]); look(AbortSignal.any([]), ["signal"]); look(crypto, ["crypto"])
 return [found, seen.size > 500]
 //=> [[],true]
+
+//// namespace globals are constant, touched or not
+const r = []
+for (const touch of [false, true]) {
+  if (touch) Issues.list
+  for (const n of ["Issues", "Ping"]) {
+    try { Object.defineProperty(globalThis, n, {value: 1}); r.push("redefined") } catch (e) { r.push(e.name) }
+    r.push(delete globalThis[n])
+  }
+}
+return [r, typeof Issues.list]
+//=> [["TypeError",false,"TypeError",false,"TypeError",false,"TypeError",false],"function"]

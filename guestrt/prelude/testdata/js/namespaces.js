@@ -48,13 +48,6 @@ for (const touch of [() => Broken, () => namespaces.Broken, () => Missing, () =>
 return seen
 //=> [[true,"the plugin is gone","plugin_unavailable"],[true,"the plugin is gone","plugin_unavailable"],[true,"namespace missing is unavailable",null],[true,"the plugin is gone","plugin_unavailable"]]
 
-//// a namespace global becomes plain data at first touch
-const before = Object.getOwnPropertyDescriptor(globalThis, "Issues")
-Issues
-const after = Object.getOwnPropertyDescriptor(globalThis, "Issues")
-return [typeof before.get, "value" in before, after.value === Issues, after.writable, after.configurable]
-//=> ["function",false,true,false,false]
-
 //// a cell may shadow a namespace
 const Issues = 5
 const tools = "mine", text = 1
