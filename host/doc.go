@@ -31,6 +31,15 @@
 // a request that shows anything else. A gateway that has no tools of its own, or
 // serves code mode itself, uses Definitions, ParseExec, ParseWait, Exec and Wait.
 //
+// # Hooks and approvals
+//
+// Config.Hooks see every tool call, and every program, before and after; those of
+// plugins follow. A hook rewrites, blocks, replaces results, or asks for a person:
+// then the call waits, the deadline of its run pauses, and the run is suspended if
+// it takes long, with the reason approval. Config.OnApproval hears of the
+// question, Decide answers it, in this process or in another that shares
+// Config.Approvals. Whatever fails on the way blocks the call. See package policy.
+//
 // # Configuration
 //
 // Config says everything; its zero value works. Load makes most of one from a JSON5

@@ -120,7 +120,9 @@ func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) *Resul
 	ctx, stop := r.joined(ctx)
 	defer stop()
 	p, f := r.judge(ctx, program{Code: code, Language: language, Title: in.Title})
+	r.mu.Lock()
 	r.language, in.Title = p.Language, p.Title
+	r.mu.Unlock()
 	r.tellStarted(in, p.Code)
 	if f != nil {
 		return r.failed(f)
