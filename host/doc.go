@@ -56,7 +56,9 @@
 //
 // # Lifecycle
 //
-// New starts workers and plugins, Close stops both and leaves no process. Exec
+// New starts workers and plugins, Close stops both and leaves no process. Shutdown
+// is Close for hosts whose Store outlives them: running programs are parked there
+// as soon as they wait. Runs lists what has not ended, EndSession ends it. Exec
 // runs a cell in a worker of its own; every bridge call is served inside the
 // active Exec or Wait as its answer arrives. Exec returns early only when the
 // program calls yield_control, or at its deadline while it is waiting for tools:

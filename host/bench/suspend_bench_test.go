@@ -2,6 +2,7 @@ package bench_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -100,4 +102,38 @@ func liveBytes() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
+}
+
+// BenchmarkResumedCalls makes five calls, one after the other, in a run that was
+// never suspended and in resumed ones: a store that outlives the host has a
+// checkpoint before each call and the answer after it.
+func BenchmarkResumedCalls(b *testing.B) {
+	const calls = `for (let i = 0; i < 5; i++) await tools.nothing(); return 42`
+	tool := catalog.Tool{
+		Name: "nothing", Description: "Does nothing.",
+		Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) { return nil, nil },
+	}
+	dir, err := runstore.OpenDir(filepath.Join(b.TempDir(), "runs"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		store runstore.Store
+	}{{"memory", nil}, {"directory", dir}} {
+		h := newHost(b, host.Config{Settings: manySuspended, Store: c.store, Tools: []catalog.Tool{tool}})
+		if c.store == nil {
+			b.Run("never suspended", func(b *testing.B) {
+				measure(b, row{name: "5 calls of a run never suspended", goal: "none"}, execOf(h, calls), host.StatusCompleted)
+			})
+		}
+		b.Run(c.name, func(b *testing.B) {
+			measure(b, row{name: "5 calls of a resumed run, " + c.name + " store", goal: "none"}, func() (time.Duration, *host.Result) {
+				_, r := execOf(h, "await yield_control(); "+calls)()
+				start := time.Now()
+				r = h.Wait(context.Background(), session, r.RunID)
+				return time.Since(start), r
+			}, host.StatusCompleted)
+		})
+	}
 }
