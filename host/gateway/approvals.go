@@ -91,3 +91,62 @@ func (s *Server) mayDecide(ctx context.Context, session Session, id string) *Pro
 func noApproval(id string) *Problem {
 	return problem(http.StatusNotFound, ProblemNotFound, "there is no approval %s; GET /v1/approvals lists them", shown(id))
 }
+
+// GrantList is the answer to GET /v1/grants.
+type GrantList struct {
+	Grants []*policy.Grant `json:"grants"`
+}
+
+// grants lists what was decided with allow-always: of the session if one is named,
+// else everybody's.
+func (s *Server) grants(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	list, p := s.grantsOf(r.Context(), session)
+	if p != nil {
+		return p
+	}
+	return s.ok(w, GrantList{some(list)})
+}
+
+func (s *Server) grantsOf(ctx context.Context, session Session) ([]*policy.Grant, *Problem) {
+	list, err := s.host.Grants(ctx)
+	if err != nil {
+		return nil, problem(http.StatusInternalServerError, ProblemInternal, "the store of approvals cannot be read: %v", err)
+	}
+	if session != (Session{}) {
+		list = slices.DeleteFunc(list, func(g *policy.Grant) bool { return !ownsGrant(session, g) })
+	}
+	return list, nil
+}
+
+// ownsGrant reports whether a grant answers for calls of the session.
+func ownsGrant(s Session, g *policy.Grant) bool {
+	if s.AgentID != g.AgentID || s.SessionKey != g.SessionKey {
+		return false
+	}
+	return g.SessionKey != "" || s.SessionID == g.SessionID
+}
+
+// Revoked is the answer to DELETE /v1/grants/{id}.
+type Revoked struct {
+	Status string `json:"status"` // revoked
+}
+
+// revoke forgets a grant.
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	id := r.PathValue("id")
+	list, p := s.grantsOf(r.Context(), session)
+	if p != nil {
+		return p
+	}
+	missing := problem(http.StatusNotFound, ProblemNotFound, "there is no grant %s; GET /v1/grants lists them", shown(id))
+	if !slices.ContainsFunc(list, func(g *policy.Grant) bool { return g.ID == id }) {
+		return missing
+	}
+	switch err := s.host.RevokeGrant(context.WithoutCancel(r.Context()), id); {
+	case errors.Is(err, policy.ErrNotFound):
+		return missing
+	case err != nil:
+		return problem(http.StatusInternalServerError, ProblemInternal, "%v", err)
+	}
+	return s.ok(w, Revoked{"revoked"})
+}

@@ -76,3 +76,35 @@ func TestApprovals(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
+
+// TestGrants remembers a decision, for its session alone, and takes it back.
+func TestGrants(t *testing.T) {
+	g := newGate()
+	close(g.open)
+	ask := policy.Hook{Name: "careful", Tools: []string{"risky"}, Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
+		return policy.Verdict{Approval: &policy.ApprovalRequest{Timeout: time.Hour}}, nil
+	}}
+	h := newHost(t, host.Config{Settings: host.Settings{Timeout: 100 * time.Millisecond}, Tools: []catalog.Tool{g.tool("risky")}, Hooks: []policy.Hook{ask}})
+	c := serve(t, h, gateway.Options{}, nil)
+	other := c.as(host.Session{SessionID: "other"})
+	c.get("/v1/grants").wants(200, "grants", "[]")
+	id := c.exec(`return await tools.risky({})`).wants(200, "status", `"waiting"`, "reason", `"approval"`).text("runId")
+	var list gateway.ApprovalList
+	if err := json.Unmarshal(c.get("/v1/approvals?run="+id).wants(200).body, &list); err != nil || len(list.Approvals) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	c.post("/v1/approvals", map[string]string{"id": list.Approvals[0].ID, "decision": "allow-always", "by": "ada"}).wants(200, "state", `"allowed"`)
+	c.wait(id).wants(200, "value", `"through"`)
+	c.exec(`return await tools.risky({})`).wants(200, "value", `"through"`) // nobody is asked
+	var grants gateway.GrantList
+	if err := json.Unmarshal(c.get("/v1/grants").wants(200).body, &grants); err != nil || len(grants.Grants) != 1 || grants.Grants[0].By != "ada" {
+		t.Fatalf("%+v, %v", grants, err)
+	}
+	other.get("/v1/grants").wants(200, "grants", "[]")
+	path := "/v1/grants/" + grants.Grants[0].ID
+	remove := func(c *caller) *answer { return c.send(c.request(t.Context(), "DELETE", path, "")) }
+	remove(other).problem(404, gateway.ProblemNotFound)
+	remove(c.as(host.Session{})).wants(200, "status", `"revoked"`)
+	remove(c).problem(404, gateway.ProblemNotFound)
+	c.exec(`return await tools.risky({})`).wants(200, "reason", `"approval"`)
+}

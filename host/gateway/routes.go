@@ -34,6 +34,8 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/v1/answers", session: true, handle: s.answerCall},
 		{method: "GET", path: "/v1/approvals", scoped: true, query: []string{"run", "state"}, handle: s.approvals},
 		{method: "POST", path: "/v1/approvals", scoped: true, handle: s.decide},
+		{method: "GET", path: "/v1/grants", scoped: true, handle: s.grants},
+		{method: "DELETE", path: "/v1/grants/{id}", scoped: true, handle: s.revoke},
 		{method: "GET", path: "/v1/catalog", session: true, handle: s.catalog},
 		{method: "GET", path: "/v1/catalog/{id}", session: true, handle: s.tool},
 		{method: "GET", path: "/v1/namespaces", session: true, handle: s.namespaces},

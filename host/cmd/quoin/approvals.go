@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -51,6 +52,46 @@ func (a *approver) bind(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.state, "state", "", "state directory of the command that asks (default: in the user's state home)")
 	cmd.Flags().StringVar(&a.session, "session", "", "only approvals of this session (default: of all)")
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	a.remote.bind(cmd)
+}
+
+// decisions are what people decide about: in a state directory, or of a server.
+type decisions interface {
+	Approvals(context.Context, policy.Filter) ([]*policy.Approval, error)
+	Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error)
+	Grants(context.Context) ([]*policy.Grant, error)
+	RevokeGrant(ctx context.Context, id string) error
+}
+
+var (
+	_ decisions = ownDecisions{}
+	_ decisions = (*client.Client)(nil)
+)
+
+// ownDecisions are those of a state directory.
+type ownDecisions struct{ *policy.DirApprovals }
+
+func (o ownDecisions) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Approval, error) {
+	return policy.Select(ctx, o, f, time.Now())
+}
+
+func (o ownDecisions) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
+	return policy.Decide(ctx, o, id, d, by, time.Now())
+}
+
+func (o ownDecisions) RevokeGrant(ctx context.Context, id string) error { return o.Forget(ctx, id) }
+
+// decisions returns those of the server, or of this system. Call done after use.
+func (a *approver) decisions(cmd *cobra.Command) (_ decisions, done func(), _ error) {
+	c, err := a.remote.client(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c != nil {
+		return c, c.Close, nil
+	}
+	s, err := a.store()
+	return ownDecisions{s}, func() {}, err
 }
 
 // store opens the approvals of the state directory.
@@ -89,13 +130,15 @@ func newApprovalsList() *cobra.Command {
 		Short: "List the calls that wait for a person",
 		Example: `  quoin approvals list
   quoin approvals list --json --state ./state
-  quoin approvals list --remembered`,
+  quoin approvals list --remembered
+  quoin approvals list --server http://127.0.0.1:8787`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.store()
+			s, done, err := a.decisions(cmd)
 			if err != nil {
 				return err
 			}
+			defer done()
 			if grants {
 				list, err := s.Grants(cmd.Context())
 				if err != nil {
@@ -105,7 +148,7 @@ func newApprovalsList() *cobra.Command {
 			}
 			f := a.filter()
 			f.Resolved = all
-			list, err := policy.Select(cmd.Context(), s, f, time.Now())
+			list, err := s.Approvals(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
@@ -130,10 +173,11 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 			if always {
 				d = policy.AllowAlways
 			}
-			s, err := a.store()
+			s, done, err := a.decisions(cmd)
 			if err != nil {
 				return err
 			}
+			defer done()
 			got, err := a.decide(cmd.Context(), s, args[0], d)
 			if err != nil {
 				return err
@@ -154,14 +198,17 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 
 // decide enters the decision, unless the approval is not of the session that was
 // asked for.
-func (a *approver) decide(ctx context.Context, s policy.Approvals, id string, d policy.Decision) (*policy.Approval, error) {
-	got, err := s.Get(ctx, id)
-	if err == nil && a.session != "" && !a.filter().Session.Owns(got.Session) {
-		return nil, errors.New("the approval belongs to a different session")
+func (a *approver) decide(ctx context.Context, s decisions, id string, d policy.Decision) (*policy.Approval, error) {
+	list, err := s.Approvals(ctx, policy.Filter{Resolved: true})
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		got, err = policy.Decide(ctx, s, id, d, decider(), time.Now())
+	for _, known := range list {
+		if known.ID == id && a.session != "" && !a.filter().Session.Owns(known.Session) {
+			return nil, errors.New("the approval belongs to a different session")
+		}
 	}
+	got, err := s.Decide(ctx, id, d, decider())
 	if errors.Is(err, policy.ErrNotFound) {
 		return nil, fmt.Errorf("%w: %s. quoin approvals list shows those that wait", err, inert(id))
 	}
@@ -184,11 +231,12 @@ func newRevoke() *cobra.Command {
 		Example: `  quoin approvals revoke grt_0123456789abcdef0123456789abcdef`,
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.store()
+			s, done, err := a.decisions(cmd)
 			if err != nil {
 				return err
 			}
-			err = s.Forget(cmd.Context(), args[0])
+			defer done()
+			err = s.RevokeGrant(cmd.Context(), args[0])
 			if errors.Is(err, policy.ErrNotFound) {
 				return fmt.Errorf("there is no grant %s: quoin approvals list --remembered shows them", inert(args[0]))
 			}

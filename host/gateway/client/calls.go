@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -135,14 +136,47 @@ func (c *Client) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Appr
 	return list.Approvals, err
 }
 
-// Decide enters a person's decision, as host.Host.Decide does.
+// Decide enters a person's decision, as host.Host.Decide does. An approval that is
+// not there is policy.ErrNotFound, too.
 func (c *Client) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
 	a := &policy.Approval{}
 	if err := c.post(ctx, host.Session{}, "/v1/approvals", decision{id, d, by}, a); err != nil {
-		return nil, err
+		return nil, missing(err, policy.ErrNotFound)
 	}
 	return a, nil
 }
+
+// Grants lists what was decided with allow-always, as host.Host.Grants does.
+func (c *Client) Grants(ctx context.Context) ([]*policy.Grant, error) {
+	var list gateway.GrantList
+	err := c.get(ctx, host.Session{}, "/v1/grants", &list)
+	return list.Grants, err
+}
+
+// RevokeGrant forgets an allow-always, as host.Host.RevokeGrant does. A grant that
+// is not there is policy.ErrNotFound, too.
+func (c *Client) RevokeGrant(ctx context.Context, id string) error {
+	err := c.do(ctx, host.Session{}, http.MethodDelete, "/v1/grants/"+url.PathEscape(id), nil, nil)
+	return missing(err, policy.ErrNotFound)
+}
+
+// missing gives a problem of the code not_found the meaning that it has in process.
+func missing(err, means error) error {
+	var p *gateway.Problem
+	if errors.As(err, &p) && p.Code == gateway.ProblemNotFound {
+		return &absent{p, means}
+	}
+	return err
+}
+
+// absent is a problem that is an error of package policy as well.
+type absent struct {
+	problem *gateway.Problem
+	means   error
+}
+
+func (a *absent) Error() string   { return a.means.Error() }
+func (a *absent) Unwrap() []error { return []error{a.means, a.problem} }
 
 // Tools returns the entries of the session's catalog.
 func (c *Client) Tools(ctx context.Context, s host.Session) ([]catalog.Entry, error) {

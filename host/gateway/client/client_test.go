@@ -190,8 +190,22 @@ func TestRecordsFromAfar(t *testing.T) {
 	if _, err := c.Decide(ctx, list[0].ID, policy.Deny, "bob"); !errors.As(err, &p) || p.Code != gateway.ProblemConflict {
 		t.Error(err)
 	}
+	if _, err := c.Decide(ctx, "apr_0", policy.Deny, "bob"); !errors.Is(err, policy.ErrNotFound) || !errors.As(err, &p) {
+		t.Error(err)
+	}
 	if r, err = c.Wait(ctx, me, r.RunID); err != nil || string(r.Value) != "1" {
 		t.Errorf("%+v, %v", r, err)
+	}
+	grants, err := c.Grants(ctx)
+	here, herr := h.Grants(ctx)
+	if d := cmp.Diff(here, grants); d != "" || err != nil || herr != nil || len(grants) != 1 {
+		t.Fatalf("%v, %v\n%s", err, herr, d)
+	}
+	if err := c.RevokeGrant(ctx, grants[0].ID); err != nil {
+		t.Error(err)
+	}
+	if err := c.RevokeGrant(ctx, grants[0].ID); !errors.Is(err, policy.ErrNotFound) {
+		t.Error(err)
 	}
 	if list, err := c.Trajectories(ctx, me); err != nil || len(list) != 0 {
 		t.Errorf("%v, %v", list, err)
