@@ -196,6 +196,11 @@ func TestEverythingAdvertisedWorks(t *testing.T) {
 	if got := run(promptExample(prompted(t, nil))); got != "[3,5,5,3]" {
 		t.Errorf("the example without tools returns %s", got)
 	}
+	for _, path := range []string{`"guest.d.ts"`, `"tools/read.d.ts"`} {
+		if got := run("return API.read(" + path + ").content.length > 0 && API.list().files.some((f) => f.path === " + path + ")"); got != "true" {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
 	if got := run(`results.save("a", [1]); const [x] = results.load("a"); return [x, results.delete("a")]`); got != "[1,true]" {
 		t.Errorf("results: %s", got)
 	}
