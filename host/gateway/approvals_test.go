@@ -84,11 +84,13 @@ func TestGrants(t *testing.T) {
 	ask := policy.Hook{Name: "careful", Tools: []string{"risky"}, Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
 		return policy.Verdict{Approval: &policy.ApprovalRequest{Timeout: time.Hour}}, nil
 	}}
-	h := newHost(t, host.Config{Settings: host.Settings{Timeout: 100 * time.Millisecond}, Tools: []catalog.Tool{g.tool("risky")}, Hooks: []policy.Hook{ask}})
+	h := newHost(t, host.Config{Tools: []catalog.Tool{g.tool("risky")}, Hooks: []policy.Hook{ask}})
 	c := serve(t, h, gateway.Options{}, nil)
 	other := c.as(host.Session{SessionID: "other"})
 	c.get("/v1/grants").wants(200, "grants", "[]")
-	id := c.exec(`return await tools.risky({})`).wants(200, "status", `"waiting"`, "reason", `"approval"`).text("runId")
+	// The run waits once a second has passed without a decision.
+	question := map[string]any{"code": `return await tools.risky({})`, "timeoutMs": 1000}
+	id := c.post("/v1/exec", question).wants(200, "status", `"waiting"`, "reason", `"approval"`).text("runId")
 	var list gateway.ApprovalList
 	if err := json.Unmarshal(c.get("/v1/approvals?run="+id).wants(200).body, &list); err != nil || len(list.Approvals) != 1 {
 		t.Fatalf("%+v, %v", list, err)
@@ -106,5 +108,5 @@ func TestGrants(t *testing.T) {
 	remove(other).problem(404, gateway.ProblemNotFound)
 	remove(c.as(host.Session{})).wants(200, "status", `"revoked"`)
 	remove(c).problem(404, gateway.ProblemNotFound)
-	c.exec(`return await tools.risky({})`).wants(200, "reason", `"approval"`)
+	c.post("/v1/exec", question).wants(200, "reason", `"approval"`)
 }

@@ -70,7 +70,7 @@ func TestSessionsOfAnyText(t *testing.T) {
 func TestAbort(t *testing.T) {
 	g := newGate()
 	c := serve(t, newHost(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}}), gateway.Options{}, nil)
-	id := c.post("/v1/exec", `{"code": "return await tools.slow({})", "timeoutMs": 100}`).wants(200, "reason", `"pending_tools"`).text("runId")
+	id := c.exec(`const slow = tools.slow({}); await yield_control(); return await slow`).wants(200, "status", `"waiting"`).text("runId")
 	<-g.entered
 	c.post("/v1/abort", map[string]string{"runId": id}).wants(200, "status", `"failed"`, "code", `"aborted"`)
 	if err := <-g.ended; !errors.Is(err, host.ErrAborted) {
