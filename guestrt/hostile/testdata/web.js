@@ -227,7 +227,7 @@ for (const all = []; ; ) all.push(API.read("guest.d.ts"))
 
 //// globals that are taken away before they are built
 for (const k of Reflect.ownKeys(Object.prototype)) if (k !== "constructor") delete Object.prototype[k]
-for (const k of ["get", "set", "value", "0"]) Object.defineProperty(Object.prototype, k, { get() { return 5 }, set() {}, configurable: true })
+for (const k of ["get", "set", "value", "0"]) Object.defineProperty(Object.prototype, k, { __proto__: null, get() { return 5 }, set() {}, configurable: true })
 Array.prototype[Symbol.iterator] = Function.prototype.call = Function.prototype.apply = Function.prototype.bind = () => 5
 JSON.parse = Map.prototype.get = String.prototype.slice = RegExp.prototype.exec = () => 5
 return [new URL("http://a/b?c=d").searchParams.get("c"), new TextDecoder().decode(new TextEncoder().encode("é")), atob(btoa("x")), structuredClone([1])[0], results.load(results.save(7)), API.read("guest.d.ts").path]
