@@ -207,6 +207,57 @@ func TestDeepCallSitesCostLittle(t *testing.T) {
 	}
 }
 
+// TestClonesDrawDifferentRandomness: two guests of one image, and one that goes
+// on, never share what crypto gives.
+func TestClonesDrawDifferentRandomness(t *testing.T) {
+	e := openEngine(t)
+	source := `const draw = () => [crypto.randomUUID(), [...crypto.getRandomValues(new Uint32Array(2))].join()]
+		const first = draw(); await tools.call("echo"); return [...first, ...draw()]`
+	seeded := func(seed byte) engine.Options {
+		o := options(wire.Limits{})
+		o.Seed[0] = seed
+		return o
+	}
+	vm, err := e.New(seeded(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &real{t, vm}
+	g.load("(async()=>{"+source+"\n})", `{}`)
+	image, err := vm.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := []wire.Settlement{{ID: 1, OK: true, JSON: []byte("null")}}
+	drawn := map[string]int{}
+	note := func(value string) {
+		var list []string
+		if err := json.Unmarshal([]byte(value), &list); err != nil || len(list) != 4 {
+			t.Fatalf("%s: %v", value, err)
+		}
+		for _, s := range list[2:] {
+			drawn[s]++
+		}
+		drawn[list[0]], drawn[list[1]] = 1, 1
+	}
+	note(g.turn(answer).Value)
+	for seed := byte(2); seed < 6; seed++ {
+		if err := g.vm.Discard(); err != nil {
+			t.Fatal(err)
+		}
+		if g.vm, err = e.Restore(image, seeded(seed)); err != nil {
+			t.Fatal(err)
+		}
+		note(g.turn(answer).Value)
+	}
+	if err := g.vm.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if len(drawn) != 12 {
+		t.Errorf("five continuations of one image drew %d values, want 2 common ones and 10 of their own: %v", len(drawn), drawn)
+	}
+}
+
 // TestCellsInEngine runs the same cells, and those that need the engine's own
 // rejection tracker and limits, in the engine that ships.
 func TestCellsInEngine(t *testing.T) {
