@@ -187,5 +187,5 @@ func TestMappingByFunction(t *testing.T) {
 	}
 	h := start(t, host.Config{Tools: []catalog.Tool{owned("notes_get", "notes")}, Namespaces: []namespaces.Registration{reg}})
 	wantValue(t, exec(h, `return await Notes.get(5)`), `{"mapper":"m","by":"session","first":5}`)
-	wantValue(t, exec(h, `try { await Notes.get("bad") } catch (e) { return e.message }`), `"I do not map bad"`)
+	wantValue(t, exec(h, `try { await Notes.get("bad") } catch (e) { return e.message }`), `"Notes.get: I do not map bad"`)
 }
