@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/quoinhq/quoin/guestrt/prelude"
 	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/namespaces"
 	"modernc.org/quickjs"
 )
 
@@ -213,6 +214,16 @@ func TestCellThatIsNoPromise(t *testing.T) {
 	} {
 		if r := newPlain(t).load(source, noConfig); r.Status != wire.StatusFailed || !strings.Contains(r.Err.Message, want) {
 			t.Errorf("%s: %+v", source, r)
+		}
+	}
+}
+
+// TestNamespacesCannotTakeTheGlobals: registration refuses what a guest could not
+// start with.
+func TestNamespacesCannotTakeTheGlobals(t *testing.T) {
+	for _, name := range prelude.Reserved() {
+		if !namespaces.IsReserved(name) {
+			t.Errorf("a plugin may register a namespace called %s", name)
 		}
 	}
 }

@@ -6,7 +6,7 @@ declare const prelude: { create: Extra };
 
 prelude.create = (core: Core) => {
   const { $, typeError, typeName, webClass } = core;
-  const { textOfUTF8, utf8Bytes } = core.load("encoding");
+  const utf8Bytes = (part: string): Uint8Array => core.load("encoding").utf8Bytes(part);
 
   interface Pair {
     name: string;
@@ -217,7 +217,7 @@ prelude.create = (core: Core) => {
       }
       bytes[size++] = byte;
     }
-    return textOfUTF8(bytes, size);
+    return core.load("encoding").textOfUTF8(bytes, size);
   }
 
   function digit(byte: number): number {

@@ -6,7 +6,6 @@ declare const prelude: { create: Extra };
 
 prelude.create = (core: Core) => {
   const { $, clip, native, typeError, webClass } = core;
-  const { linkedParams, replaceParams } = core.load("searchparams");
 
   /** The parts of a URL, in the order in which the worker lists them. */
   const enum Part {
@@ -140,7 +139,7 @@ prelude.create = (core: Core) => {
     }
 
     get searchParams(): object {
-      const params: object = this.#params || linkedParams(this.#parts[Part.Search]!, (query: string) => this.#change("search", query));
+      const params: object = this.#params || core.load("searchparams").linkedParams(this.#parts[Part.Search]!, (query: string) => this.#change("search", query));
       this.#params = params;
       return params;
     }
@@ -160,7 +159,7 @@ prelude.create = (core: Core) => {
     }
 
     #refresh(): void {
-      if (this.#params !== undefined) replaceParams(this.#params, this.#parts[Part.Search]!);
+      if (this.#params !== undefined) core.load("searchparams").replaceParams(this.#params, this.#parts[Part.Search]!);
     }
   }
 
