@@ -49,6 +49,8 @@ func TestNamespaces(t *testing.T) {
 		{"first argument", `return await Notes.get({id: 1}, "ignored")`, `{"id":1}`},
 		{"no argument", `return await Notes.get()`, `{}`},
 		{"positional", `return await Notes.deep.pick(1, [2])`, `{"a":1,"b":[2]}`},
+		{"too many", `try { await Notes.deep.pick(1, 2, 3) } catch (e) { return e.message.slice(0, 43) }`, `"Notes.deep.pick: takes at most 2 arguments "`},
+		{"a signal is no argument", `return await Notes.deep.pick(1, 2, {signal: new AbortController().signal})`, `{"a":1,"b":2}`},
 		{"by the map", `return await namespaces.Notes.get({id: 2})`, `{"id":2}`},
 		{"same object", `return Notes === namespaces.Notes && Notes.get === namespaces.Notes.get`, `true`},
 		{"data", `return [Notes.who, Notes.list]`, `["session",[1,"two",null]]`},
