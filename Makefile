@@ -45,11 +45,11 @@ demo: build ## Build everything and run a real cell against the example plugins
 
 .PHONY: test
 test: ## Run every test
-	$(GO) test -pgo=off ./...
+	$(GO) test -pgo=off -timeout 20m ./...
 
 .PHONY: race
 race: ## Run every test under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -pgo=off ./...
+	CGO_ENABLED=1 $(GO) test -race -pgo=off -timeout 60m ./...
 
 .PHONY: bench
 bench: build ## Measure the rows of the budget table
