@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/host/config"
@@ -58,15 +59,36 @@ func entryOf(texts map[string]string) func(name string) config.Field {
 // checkMCP makes the list of servers, and reports what the fields one by one do
 // not show.
 func (f *File) checkMCP(path string) error {
+	var problems []config.Problem
 	for _, name := range slices.Sorted(maps.Keys(f.mcp)) {
 		s := *f.mcp[name]
 		f.MCP = append(f.MCP, s)
 		var wrong *mcp.ConfigError
 		if errors.As(mcp.Check([]mcp.Server{s}), &wrong) {
-			return &ConfigError{Problems: []config.Problem{{
-				Source: cmp.Or(path, "the environment"), Field: "mcp.servers." + name + "." + wrong.Field, Message: wrong.Text,
-			}}}
+			problems = append(problems, f.mcpProblem(path, "mcp.servers."+name+".", wrong))
 		}
 	}
+	if len(problems) > 0 {
+		return &ConfigError{Problems: problems}
+	}
 	return nil
+}
+
+// mcpProblem says where in the file it stands: at the field, or else at the first
+// that the server has.
+func (f *File) mcpProblem(path, server string, wrong *mcp.ConfigError) config.Problem {
+	p := config.Problem{Source: cmp.Or(path, "the environment"), Field: server + wrong.Field, Message: wrong.Text}
+	for _, v := range f.Report.Values {
+		if v.Origin.Line == 0 || !strings.HasPrefix(v.Field, server) {
+			continue
+		}
+		exact := v.Field == p.Field
+		if p.Line == 0 || exact {
+			p.Line, p.Column = v.Origin.Line, v.Origin.Column
+		}
+		if exact {
+			break
+		}
+	}
+	return p
 }

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -58,5 +59,26 @@ func TestMCPMistakesInTheConfigurationFile(t *testing.T) {
 		if !errors.As(err, &ce) || len(ce.Problems) != 1 || ce.Problems[0].Field != field {
 			t.Errorf("%s: %v, want the field %s", text, err, field)
 		}
+	}
+}
+
+func TestMCPMistakesAreReportedTogetherAndPlaced(t *testing.T) {
+	_, err := loadText(t, `{mcp:{servers:{
+		a: {},
+		b: {args:["x"], command:"x", url:"http://h"},
+		c: {url:"ftp://h"},
+		d: {args:["x"]},
+	}}}`)
+	var ce *host.ConfigError
+	if !errors.As(err, &ce) {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range ce.Problems {
+		got = append(got, fmt.Sprintf("%s:%d", p.Field, p.Line))
+	}
+	want := []string{"mcp.servers.a.command:0", "mcp.servers.b.command:3", "mcp.servers.c.url:4", "mcp.servers.d.command:5"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -34,7 +34,7 @@ var guestGlobals = []guestGlobal{
 	{[]string{"tools"}, `tools.search(query, {limit}) finds tools; tools.describe(id) gives input and output schemas; tools.call(id, input) calls by id`, hasTools},
 	{[]string{"ALL_TOOLS"}, `ALL_TOOLS lists all tools as {id, name, description, source}`, hasTools},
 	{[]string{"MCP"}, `MCP.SERVER.TOOL(input) calls a tool of an MCP server: see API.list("mcp") and API.read("mcp/SERVER.d.ts").content`, hasMCP},
-	{[]string{"API"}, `API.list(prefix).files and API.read(path).content are TypeScript declarations: guest.d.ts, tools/NAME.d.ts, namespaces/NAME.d.ts`, nil},
+	{[]string{"API"}, `API.list(prefix).files and API.read(path).content are TypeScript declarations: guest.d.ts, tools/NAME.d.ts`, nil},
 	{[]string{"text", "json", "console"}, `text(value), json(value), console.log(...) add to the output`, nil},
 	{[]string{"results"}, `results.save(name, value), results.load(name), results.delete(name) put values aside until the program ends`, nil},
 	{[]string{"yield_control"}, `await yield_control() gives you the output so far; wait goes on from there`, nil},

@@ -196,6 +196,9 @@ func TestEverythingAdvertisedWorks(t *testing.T) {
 	if got := run(promptExample(prompted(t, nil))); got != "[3,5,5,3]" {
 		t.Errorf("the example without tools returns %s", got)
 	}
+	if line := "declarations: guest.d.ts, tools/NAME.d.ts\n"; !strings.Contains(execDescription(prompted(t, nil), Settings{}.resolved()), line) {
+		t.Errorf("the description does not have the line %q: read what it names", line)
+	}
 	for _, path := range []string{`"guest.d.ts"`, `"tools/read.d.ts"`} {
 		if got := run("return API.read(" + path + ").content.length > 0 && API.list().files.some((f) => f.path === " + path + ")"); got != "true" {
 			t.Errorf("%s: %s", path, got)

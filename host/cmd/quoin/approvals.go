@@ -168,7 +168,7 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 		Use:     verb + " ID",
 		Short:   map[string]string{"allow": "Let a call happen", "deny": "Keep a call from happening"}[verb],
 		Example: fmt.Sprintf("  quoin approvals %s apr_0123456789abcdef0123456789abcdef --state ./state", verb),
-		Args:    usageArgs(cobra.ExactArgs(1)),
+		Args:    oneArg("ID", "which quoin approvals list shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if always {
 				d = policy.AllowAlways
@@ -229,7 +229,7 @@ func newRevoke() *cobra.Command {
 		Use:     "revoke GRANT_ID",
 		Short:   "Take back an allow --always",
 		Example: `  quoin approvals revoke grt_0123456789abcdef0123456789abcdef`,
-		Args:    usageArgs(cobra.ExactArgs(1)),
+		Args:    oneArg("GRANT_ID", "which quoin approvals list --remembered shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, done, err := a.decisions(cmd)
 			if err != nil {

@@ -68,7 +68,7 @@ print one JSON Result. The state directory and the session must be those of exec
 Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 		Example: `  quoin wait run_0123456789abcdef0123456789abcdef --state ./state
   quoin wait run_0123456789abcdef0123456789abcdef --server http://127.0.0.1:8787`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: oneArg("RUN_ID", "the runId of a result whose status is waiting"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			timeout, err := givenTimeout(cmd, timeout)
 			if err != nil {

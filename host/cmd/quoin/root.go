@@ -73,6 +73,16 @@ that plugins own.`,
 	return root
 }
 
+// oneArg wants one argument, what the usage calls name; hint says where to find it.
+func oneArg(name, hint string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef("%d arguments, expected one: %s, %s", len(args), name, hint)
+		}
+		return nil
+	}
+}
+
 // usageArgs makes a wrong number of arguments a usage error.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

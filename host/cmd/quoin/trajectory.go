@@ -144,8 +144,11 @@ func readRun(d gateway.Trajectories, s trajectory.Session, id string) (*trajecto
 		id = list[0].RunID
 	}
 	r, err := d.Read(s, id)
-	if errors.Is(err, trajectory.ErrWrongSession) {
+	switch {
+	case errors.Is(err, trajectory.ErrWrongSession):
 		return nil, fmt.Errorf("%w: name it with --session", err)
+	case errors.Is(err, trajectory.ErrUnknownRun):
+		return nil, fmt.Errorf("%w; quoin trajectory lists those of the session", err)
 	}
 	return r, err
 }

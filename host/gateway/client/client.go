@@ -122,7 +122,7 @@ func (c *Client) send(ctx context.Context, s host.Session, method, path string, 
 	gateway.SetSession(r.Header, s)
 	resp, err := c.http.Do(r)
 	if err != nil {
-		return nil, err
+		return nil, unanswered(c.base, err)
 	}
 	if resp.StatusCode/100 == 2 {
 		return resp, nil
@@ -143,6 +143,14 @@ func refusal(resp *http.Response) error {
 		return fmt.Errorf("the server answered %s, which is not an answer of quoin serve", resp.Status)
 	}
 	return p
+}
+
+// unanswered says of a request that could not be made where a server was looked for.
+func unanswered(base string, err error) error {
+	if Sent(err) {
+		return err
+	}
+	return fmt.Errorf("no server was reached at %s; start quoin serve there, or correct the URL: %w", base, err)
 }
 
 // Sent reports whether a request that failed with err may have reached the

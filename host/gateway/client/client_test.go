@@ -225,7 +225,7 @@ func TestRefusals(t *testing.T) {
 		t.Error(err)
 	}
 	gone := dial(t, "http://127.0.0.1:1", "")
-	if _, err := gone.Exec(ctx, me, host.ExecInput{Code: `return 1`}); err == nil || client.Sent(err) {
+	if _, err := gone.Exec(ctx, me, host.ExecInput{Code: `return 1`}); err == nil || client.Sent(err) || !strings.Contains(err.Error(), "no server was reached at http://127.0.0.1:1; start quoin serve") {
 		t.Errorf("%v, sent: %v", err, client.Sent(err))
 	}
 }
