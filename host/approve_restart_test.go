@@ -117,6 +117,31 @@ func TestAHeldProgramSurvivesTheHost(t *testing.T) {
 	wantValue(t, second.Wait(t.Context(), me, id), `42`)
 }
 
+// TestAHeldProgramRests: started in the next host, it leaves its worker while it
+// waits like any other.
+func TestAHeldProgramRests(t *testing.T) {
+	dir := t.TempDir()
+	desk, g := newDesk(), newGate()
+	cfg := desk.config([]catalog.Tool{g.tool("slow"), echo("echo")}, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
+	cfg.MaxWorkers = 1
+	first := start(t, kept(t, dir, cfg))
+	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: `return await tools.slow()`}), host.ReasonApproval)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, kept(t, dir, cfg))
+	decide(t, second, (<-desk.asked).ID, policy.AllowOnce)
+	done := make(chan *host.Result)
+	go func() { done <- second.Wait(t.Context(), me, id) }()
+	<-g.entered
+	// Another cell gets the only worker once the first has left it.
+	other := execLater(second, host.ExecInput{Code: `return 1`})
+	decide(t, second, (<-desk.asked).ID, policy.AllowOnce)
+	wantValue(t, <-other, `1`)
+	close(g.open)
+	wantValue(t, <-done, `"through"`)
+}
+
 // TestAnotherProcessDecides: the host that waits notices, while it waits.
 func TestAnotherProcessDecides(t *testing.T) {
 	dir := t.TempDir()

@@ -109,6 +109,7 @@ func (l *leg) begin() (*wire.Report, error) {
 	r.inbox = slices.DeleteFunc(r.inbox, func(i *call) bool { return i == c })
 	r.held = nil
 	r.mu.Unlock()
+	l.image = nil // a record without an image has an empty one
 	if !c.OK {
 		var denied wire.CallError
 		if err := json.Unmarshal(c.Answer, &denied); err != nil {
