@@ -108,6 +108,7 @@ func (r *run) describe(image []byte, expires time.Time) *runstore.Record {
 		Rules:       r.reach.storedRules(),
 		Answered:    slices.Clone(r.answered),
 		Tools:       r.used.stored(),
+		Layers:      isolation(r.layers).Layers,
 		Calls:       r.journalLocked(),
 		Image:       image,
 	}

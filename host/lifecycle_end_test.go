@@ -278,6 +278,16 @@ var restartCases = []lifecycleCase{
 		w.value(r, `1`)
 		w.is(r.Telemetry.CallCount == 2 && r.Telemetry.SearchCount == 1, "telemetry %+v", r.Telemetry)
 	}},
+	{name: "the isolation is that of the last worker", do: func(w *world) {
+		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.again()`, Timeout: soon})
+		id := w.waiting(r, host.ReasonPendingTools)
+		w.restart()
+		later := w.waitSoon(id) // no worker was needed
+		w.waiting(later, host.ReasonPendingTools)
+		w.is(later.Telemetry.Isolation.Tier == r.Telemetry.Isolation.Tier && len(later.Telemetry.Isolation.Layers) > 5, "telemetry %+v", later.Telemetry)
+		w.open("again")
+		w.value(w.wait(id), `"through"`)
+	}},
 	{name: "an answer that came before", do: func(w *world) {
 		id := w.exec(`const p = tools.a(); await yield_control(); return await p`, host.ReasonPendingTools)
 		w.entered("a")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
 )
@@ -255,6 +256,9 @@ func (h *Host) revive(s Session, rec *runstore.Record, turn *clientTools) (*run,
 	r.dispatched, r.counters = rec.Dispatched, rec.Counters
 	r.generation, r.stored = rec.Generation, true
 	r.carried = carriedOutput(rec)
+	for name, state := range rec.Layers {
+		r.layers = append(r.layers, wire.Layer{Name: name, State: state})
+	}
 	for id, b := range rec.Scopes {
 		scope, err := namespaces.Decode(b, namespaces.Limits{})
 		if err != nil {

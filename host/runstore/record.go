@@ -103,6 +103,9 @@ type Record struct {
 	ClientTools json.RawMessage `json:"clientTools,omitempty"`
 	// Answered are the calls that the caller of the run has answered.
 	Answered []uint64 `json:"answered,omitempty"`
+	// Layers are those of the isolation of the worker that ran the guest last, by
+	// name, with the state of each.
+	Layers map[string]string `json:"layers,omitempty"`
 	// Tools are digests of the schemas of tools that the run has used, by id.
 	Tools map[string]string `json:"tools,omitempty"`
 	// ToolCallID is the id of the model's call of exec, Trace its span in the form
