@@ -115,6 +115,8 @@ func (s *shaper) types(words schemaWords, depth, refs int) {
 			s.object(words, depth, refs)
 		case "array":
 			s.array(words["items"], depth, refs)
+		case "":
+			s.WriteString("unknown")
 		default:
 			s.WriteString(bounded(t, 20))
 		}

@@ -258,6 +258,7 @@ func FuzzValidate(f *testing.F) {
 	f.Add(`{"anyOf":[{"type":"string"},{"$ref":"#"}]}`, `[]`)
 	f.Add(`{"patternProperties":{"(?!":{"type":"string"}}}`, `{"a":1}`)
 	f.Add(`{"oneOf":[true,true]}`, `null`)
+	f.Add(`{"type":""}`, `{}`)
 	f.Fuzz(func(t *testing.T, schema, input string) {
 		c, err := New([]Tool{{Name: "x", Parameters: json.RawMessage(schema)}}, Options{})
 		if err != nil {
