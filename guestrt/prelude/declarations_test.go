@@ -110,6 +110,19 @@ func TestDeclaredMembersExist(t *testing.T) {
 	}
 }
 
+// TestDeclarationsNameFilesThatThereAre: hosts serve those of tools and of MCP
+// servers.
+func TestDeclarationsNameFilesThatThereAre(t *testing.T) {
+	var folders []string
+	for _, m := range regexp.MustCompile(`(\w+)/[^\s/]+\.d\.ts`).FindAllStringSubmatch(prelude.Declarations, -1) {
+		folders = append(folders, m[1])
+	}
+	slices.Sort(folders)
+	if diff := cmp.Diff([]string{"mcp", "tools"}, slices.Compact(folders)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestDeclarationsAreAFile(t *testing.T) {
 	data, found := prelude.File("api/guest.d.ts")
 	if !found || string(data) != prelude.Declarations {
