@@ -25,6 +25,9 @@ func prepare(c wire.Cell) (prepared, *wire.GuestError) {
 	if strings.TrimSpace(c.Source) == "" {
 		return prepared{}, refuse("", "the code is empty; pass a JavaScript program that returns a value")
 	}
+	if strings.HasPrefix(strings.TrimSpace(c.Source), fence) {
+		return prepared{}, refuse(wire.ReasonSyntaxError, "the code is inside a Markdown fence; send it alone, without the lines of "+fence)
+	}
 	if plainShell(c.Source, c.Namespaces) {
 		return prepared{}, refuseShell()
 	}
@@ -50,6 +53,10 @@ func prepare(c wire.Cell) (prepared, *wire.GuestError) {
 	p.cell = engine.Cell{Source: []byte(program), FileName: lang.file(), Config: config}
 	return p, nil
 }
+
+// fence is what Markdown puts around code. Models copy it, and at the beginning of
+// a program it is two tagged templates, which no program means to call.
+const fence = "```"
 
 func parseLanguage(name string) (language, *wire.GuestError) {
 	switch name {

@@ -92,3 +92,15 @@ func TestBlankAndUnknownLanguage(t *testing.T) {
 		}
 	}
 }
+
+func TestAMarkdownFenceIsNamed(t *testing.T) {
+	for _, source := range []string{"```js\nreturn 1\n```", "\n ```\nreturn 1\n```\n", "```ts\nls -la\n```"} {
+		_, refusal := prepare(wire.Cell{Language: "javascript", Source: source})
+		if refusal == nil || refusal.Reason != wire.ReasonSyntaxError || !strings.Contains(refusal.Message, "Markdown fence") {
+			t.Errorf("%q: %+v", source, refusal)
+		}
+	}
+	if _, refusal := prepare(wire.Cell{Language: "javascript", Source: "const f = '```'; return f"}); refusal != nil {
+		t.Errorf("a fence in a string: %+v", refusal)
+	}
+}
