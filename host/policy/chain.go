@@ -29,7 +29,8 @@ type chained struct {
 
 // NewChain returns a chain of the hooks, in their order. A timeout of 0 means
 // DefaultHookTimeout. Hooks without a name get their position for one. A bad
-// pattern is a *PatternError.
+// pattern is a *PatternError; a hook without functions is an error too, since a
+// guard that was forgotten would let everything pass.
 func NewChain(hooks []Hook, timeout time.Duration) (*Chain, error) {
 	if timeout <= 0 {
 		timeout = DefaultHookTimeout
@@ -45,6 +46,9 @@ func NewChain(hooks []Hook, timeout time.Duration) (*Chain, error) {
 		tools, err := ParsePatterns(fmt.Sprintf("tools of the hook %q", h.Name), h.Tools)
 		if err != nil {
 			return nil, err
+		}
+		if h.Before == nil && h.After == nil {
+			return nil, fmt.Errorf("the hook %q does nothing: give it Before, After or both", h.Name)
 		}
 		c.hooks = append(c.hooks, chained{Hook: h, tools: tools})
 	}

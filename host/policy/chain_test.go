@@ -249,3 +249,9 @@ func TestApprovalsMerge(t *testing.T) {
 		t.Errorf("defaults %+v", req)
 	}
 }
+
+func TestAHookWithoutFunctionsIsAnError(t *testing.T) {
+	if _, err := policy.NewChain([]policy.Hook{{Name: "guard"}}, 0); err == nil || !strings.Contains(err.Error(), `"guard"`) {
+		t.Errorf("got %v", err)
+	}
+}
