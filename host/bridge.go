@@ -1,29 +1,32 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// admit takes the requests of one turn: it answers what it can, and returns the
-// tool calls, none of which has started. A burst beyond the queue is refused
-// before any of it counts.
-func (r *run) admit(reqs []wire.Request) (fresh []*call, yielded bool, _ *failure) {
-	var told []func()
-	defer func() { // when mu is free again
-		for _, tell := range told {
-			tell()
-		}
-	}()
+// admit takes the requests of one turn: it answers what the catalog can answer,
+// and returns the tool calls, none of which has started. A burst beyond the queue
+// is refused before any of it counts.
+func (r *run) admit(ctx context.Context, reqs []wire.Request) (fresh []*call, yielded bool, _ *failure) {
+	fresh, queries, yielded, f := r.sort(reqs)
+	if f == nil {
+		r.answerAll(ctx, queries)
+	}
+	return fresh, yielded, f
+}
+
+// sort notes the requests of one turn as calls of tools, and of the catalog.
+func (r *run) sort(reqs []wire.Request) (fresh, queries []*call, yielded bool, _ *failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if f := r.checkRequests(reqs); f != nil {
-		return nil, false, f
+		return nil, nil, false, f
 	}
 	for _, q := range reqs {
 		if q.Method == wire.MethodCancel {
@@ -38,14 +41,10 @@ func (r *run) admit(reqs []wire.Request) (fresh []*call, yielded bool, _ *failur
 		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
 			fresh = append(fresh, c)
 		default:
-			start := time.Now()
-			value, err := r.answer(c)
-			r.settleLocked(c, value, err)
-			r.inbox = append(r.inbox, c)
-			told = append(told, func() { r.tellQueried(c, start, value, err) })
+			queries = append(queries, c)
 		}
 	}
-	return fresh, yielded, nil
+	return fresh, queries, yielded, nil
 }
 
 // checkRequests looks at a whole burst before any of it counts. The worker is

@@ -304,36 +304,6 @@ func (r *run) runContext(pluginID string) namespaces.RunContext {
 	}
 }
 
-// answer serves the calls that the catalog alone can answer.
-func (r *run) answer(c *call) (json.RawMessage, *callError) {
-	cat := r.view().catalog
-	var v any
-	switch wire.Method(c.Method) {
-	case wire.MethodSearch:
-		limit, err := cat.Limit(c.Args)
-		if err != nil {
-			return nil, ofCatalog(err)
-		}
-		v = cat.Search(c.Target, limit)
-	default:
-		tool, rejection := r.resolve(c.Target)
-		if rejection != nil {
-			return nil, rejection
-		}
-		d, err := cat.Describe(tool.ID())
-		if err != nil {
-			return nil, ofCatalog(err)
-		}
-		r.used.note(tool)
-		v = d
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, rejectf(codeNestedTool, "catalog: %v", err)
-	}
-	return b, nil
-}
-
 // identify notes which tool a call means. That is done before the store hears of
 // the call: whether making it again is harmless depends on the tool. A call that
 // means none is refused once its turn comes. The caller holds mu.

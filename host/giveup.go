@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // A guest gives calls up with an AbortSignal. Its promises reject at once; the
@@ -21,20 +22,19 @@ func givenUpIDs(q wire.Request) (ids []uint64, err error) {
 }
 
 // giveUp ends the contexts of calls. Calls that have been answered, or that never
-// were, are left out. The caller holds mu.
+// were, are left out. The journal has it too: a call that was given up in the
+// queue must not be made by the next host. The caller holds mu.
 func (r *run) giveUp(ids []uint64) {
 	for _, id := range ids {
-		if r.calls[id] == nil {
+		c := r.calls[id]
+		if c == nil || c.GivenUp || c.State == runstore.CallSettled {
 			continue
 		}
+		c.GivenUp = true
+		r.changes++
 		if stop := r.stops[id]; stop != nil {
 			stop(errGivenUp)
-			continue
 		}
-		if r.givenUp == nil {
-			r.givenUp = make(map[uint64]bool)
-		}
-		r.givenUp[id] = true
 	}
 }
 
@@ -44,7 +44,7 @@ func (r *run) callContext(c *call) (ctx context.Context, done func()) {
 	ctx, stop := context.WithCancelCause(r.ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.givenUp[c.ID] {
+	if c.GivenUp {
 		stop(errGivenUp)
 	}
 	if r.stops == nil {
@@ -56,7 +56,6 @@ func (r *run) callContext(c *call) (ctx context.Context, done func()) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.stops, c.ID)
-		delete(r.givenUp, c.ID)
 	}
 }
 

@@ -3,6 +3,9 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
@@ -122,4 +125,45 @@ func TestGuestReadsItsDeclarations(t *testing.T) {
 		})
 		return [wrong, files.some((f) => f.path === "guest.d.ts"), files.some((f) => f.path === "tools/echo.d.ts"), API.read("guest.d.ts").content.includes("interface Tools")]`)
 	wantValue(t, r, `[[],true,true,true]`)
+}
+
+// TestACallGivenUpInTheQueueStaysSoAfterACrash: the next host does not make what
+// the program gave up before it was made.
+func TestACallGivenUpInTheQueueStaysSoAfterACrash(t *testing.T) {
+	dir, crashed := mkdir(t), mkdir(t)
+	slow := newGate()
+	paid := make(chan struct{}, 1)
+	pay := catalog.Tool{Name: "pay", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+		paid <- struct{}{}
+		return nil, nil
+	}}
+	settings := host.Settings{MaxPendingCalls: 1}
+	first := start(t, host.Config{Settings: settings, Store: openDir(t, dir), Tools: []catalog.Tool{slow.tool("slow"), pay, echo("echo")}})
+	id := wantWaiting(t, exec(first, `const c = new AbortController()
+		const slow = tools.slow().catch((e) => e.effectStatus), pay = tools.pay({}, {signal: c.signal}).catch((e) => e.name)
+		c.abort(); await yield_control()
+		return [await slow, await pay, await tools.echo({n: 1})]`), host.ReasonPendingTools)
+	copyStore(t, crashed, dir) // what a host that is killed now leaves
+	second := start(t, host.Config{Settings: settings, Store: openDir(t, crashed), Tools: []catalog.Tool{slow.tool("slow"), pay, echo("echo")}})
+	wantValue(t, second.Wait(context.Background(), me, id), `["unknown","AbortError",{"n":1}]`)
+	if len(paid) > 0 {
+		t.Error("a call that was given up in the queue was made after the crash")
+	}
+}
+
+// copyStore copies a directory of runs, for its owner alone.
+func copyStore(t *testing.T, to, from string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return os.Chmod(path, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

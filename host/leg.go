@@ -257,7 +257,7 @@ func (l *leg) take(rep *wire.Report) *Result {
 	if f := r.overBudget(nil); f != nil {
 		return r.failed(f)
 	}
-	fresh, yielded, f := r.admit(rep.Requests)
+	fresh, yielded, f := r.admit(l.ctx, rep.Requests)
 	switch {
 	case f != nil:
 		return r.failed(f)

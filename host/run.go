@@ -62,7 +62,6 @@ type run struct {
 	queue      []*call                            // waiting for a slot
 	inFlight   int                                // calls with a slot
 	stops      map[uint64]context.CancelCauseFunc // of calls that are being performed
-	givenUp    map[uint64]bool                    // calls given up before that
 	unwritten  int                                // settled calls whose answers are on their way to the store
 	changes    uint64                             // counts what happened to calls
 	asked      int                                // of those in flight, how many the caller is to answer

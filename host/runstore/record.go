@@ -56,6 +56,7 @@ type Call struct {
 	OK             bool            `json:"ok,omitempty"`         // when settled
 	Answer         json.RawMessage `json:"answer,omitempty"`     // when settled: the value, or the error's data
 	Dispatched     bool            `json:"dispatched,omitempty"` // a tool was run
+	GivenUp        bool            `json:"givenUp,omitempty"`    // by the guest: not to be made any more
 }
 
 // Counters are the parts of a run's telemetry that outlive a suspension.

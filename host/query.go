@@ -1,0 +1,86 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// Queries are the calls that the catalog alone can answer: searches and
+// descriptions. A guest can ask thousands of them at once, and each costs the host
+// time and the memory of its answer, both of which are bounded here.
+
+// maxQueryBytes bounds the answers to queries that wait for their guest: what one
+// turn carries. A single answer may be larger.
+const maxQueryBytes = maxTurnBytes
+
+// answerAll answers queries while there is time, and room for their answers. The
+// others reject. The run's mu is free meanwhile, so that the run can be ended.
+func (r *run) answerAll(ctx context.Context, queries []*call) {
+	room := maxQueryBytes - r.waitingBytes()
+	for _, c := range queries {
+		start := time.Now()
+		value, err := r.answerWithin(ctx, c, room)
+		room -= len(value)
+		r.mu.Lock()
+		r.settleLocked(c, value, err)
+		r.inbox = append(r.inbox, c)
+		r.mu.Unlock()
+		r.tellQueried(c, start, value, err)
+	}
+}
+
+// waitingBytes is how much waits for the guest.
+func (r *run) waitingBytes() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.inbox {
+		n += len(c.Answer)
+	}
+	return n
+}
+
+// answerWithin answers one query, unless that must not cost any more.
+func (r *run) answerWithin(ctx context.Context, c *call, room int) (json.RawMessage, *callError) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, rejectf(codeAborted, "The run was aborted before the catalog was asked.")
+	case !time.Now().Before(r.deadline):
+		return nil, rejectf(string(CodeTimeout), "The time was over before the catalog was asked. Await searches and descriptions in smaller batches.")
+	case room <= 0:
+		return nil, rejectf(codeReplyTooLarge, "The answers of the catalog that wait have %d bytes or more. Await searches and descriptions in smaller batches.", maxQueryBytes)
+	}
+	return r.answer(c)
+}
+
+// answer serves the calls that the catalog alone can answer.
+func (r *run) answer(c *call) (json.RawMessage, *callError) {
+	cat := r.view().catalog
+	var v any
+	switch wire.Method(c.Method) {
+	case wire.MethodSearch:
+		limit, err := cat.Limit(c.Args)
+		if err != nil {
+			return nil, ofCatalog(err)
+		}
+		v = cat.Search(c.Target, limit)
+	default:
+		tool, rejection := r.resolve(c.Target)
+		if rejection != nil {
+			return nil, rejection
+		}
+		d, err := cat.Describe(tool.ID())
+		if err != nil {
+			return nil, ofCatalog(err)
+		}
+		r.used.note(tool)
+		v = d
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, rejectf(codeNestedTool, "catalog: %v", err)
+	}
+	return b, nil
+}
