@@ -31,7 +31,7 @@ func (c *Client) CallTool(ctx context.Context, req CallRequest, progress func(js
 // callOnKeptStream runs the call on a stream that earlier calls have used, if
 // there is one, and leaves it for later ones.
 func (c *Client) callOnKeptStream(ctx context.Context, req CallRequest, progress func(json.RawMessage)) (json.RawMessage, error) {
-	stream, err := c.streams.take()
+	stream, err := c.streams.take(ctx)
 	if err == errNoCallTools {
 		return nil, err
 	}

@@ -38,15 +38,21 @@ type callStream struct {
 }
 
 // take returns a stream without a call, which the caller gives back or cancels.
-func (s *callStreams) take() (*callStream, error) {
+// It fails when ctx ends: opening a stream waits for as long as the plugin allows
+// no more of them.
+func (s *callStreams) take(ctx context.Context) (*callStream, error) {
 	if s.absent.Load() {
 		return nil, errNoCallTools
 	}
 	if stream := s.takeIdle(); stream != nil {
 		return stream, nil
 	}
-	ctx, cancel := context.WithCancel(context.Background()) // of no single call
-	stream, err := s.rpc.CallTools(ctx)
+	own, cancel := context.WithCancel(context.Background()) // of no single call
+	unwatch := context.AfterFunc(ctx, cancel)
+	stream, err := s.rpc.CallTools(own)
+	if inTime := unwatch(); err == nil && !inTime {
+		err = ctx.Err()
+	}
 	if err != nil {
 		cancel()
 		return nil, err

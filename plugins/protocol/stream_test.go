@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
 )
@@ -201,5 +202,36 @@ func (*stutterer) CallTools(s grpc.BidiStreamingServer[protocolpb.CallToolsReque
 		if err := errors.Join(s.Send(answer()), s.Send(answer())); err != nil {
 			return err
 		}
+	}
+}
+
+// full is a connection to a plugin that allows no more streams.
+type full struct {
+	grpc.ClientConnInterface
+	asked chan struct{}
+}
+
+func (f *full) NewStream(ctx context.Context, _ *grpc.StreamDesc, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	f.asked <- struct{}{}
+	<-ctx.Done()
+	return nil, status.FromContextError(ctx.Err()).Err()
+}
+
+// TestACallThatGetsNoStreamEndsWithItsContext: a plugin decides how many streams
+// it allows, and not for how long a caller waits for one.
+func TestACallThatGetsNoStreamEndsWithItsContext(t *testing.T) {
+	cc := &full{asked: make(chan struct{})}
+	c := NewClient(cc)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := c.CallTool(ctx, CallRequest{Tool: "t"}, nil)
+		done <- err
+	}()
+	<-cc.asked
+	cancel()
+	var e *Error
+	if err := <-done; !errors.As(err, &e) || e.Kind != KindCancelled {
+		t.Errorf("got %v, want a cancelled call", err)
 	}
 }
