@@ -56,17 +56,23 @@ func (r *run) question(ctx context.Context, c *call, pc policy.Call, asks []poli
 	if err != nil {
 		return "", err
 	}
-	// The journal has it first: a question that belongs to no call would stay.
-	r.mark(c, runstore.CallApproval, a.ID, pc.Params)
+	// The journal has it first: a question that belongs to no call would stay. It
+	// counts from then on, so that a record has the call and the count, or neither.
+	r.mu.Lock()
+	r.counters.Approvals++
+	r.markLocked(c, runstore.CallApproval, a.ID, pc.Params)
+	r.mu.Unlock()
 	if err := r.journal(); err != nil {
 		return "", err
 	}
 	if err := r.h.approvals.Add(r.background(), a); err != nil {
-		r.mark(c, runstore.CallInFlight, "", nil)
+		r.mu.Lock()
+		r.counters.Approvals--
+		r.markLocked(c, runstore.CallInFlight, "", nil)
+		r.mu.Unlock()
 		return "", err
 	}
 	r.mu.Lock()
-	r.counters.Approvals++
 	finished := r.finished
 	r.mu.Unlock()
 	if finished {
@@ -81,6 +87,11 @@ func (r *run) question(ctx context.Context, c *call, pc policy.Call, asks []poli
 func (r *run) mark(c *call, state runstore.CallState, approval string, input []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.markLocked(c, state, approval, input)
+}
+
+// markLocked is mark for a caller that holds mu.
+func (r *run) markLocked(c *call, state runstore.CallState, approval string, input []byte) {
 	c.State, c.Approval, c.Input = state, approval, input
 	r.changes++
 }

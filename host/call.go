@@ -117,6 +117,9 @@ func (r *run) dispatch(ctx context.Context, c *call, ev *telling) (json.RawMessa
 	if input, rejection = r.before(ctx, c, tool, input, ev); rejection != nil {
 		return nil, rejection
 	}
+	if ctx.Err() != nil { // hooks and people take their time
+		return nil, notMade(notDispatched(), r.hookCall(c, tool, input, ev.Via))
+	}
 	start := time.Now()
 	value, rejection := r.callTool(ctx, c, tool, input, ev)
 	return r.after(c, tool, input, ev, time.Since(start), value, rejection)

@@ -39,3 +39,13 @@ func (h *Host) Expire(id string) {
 		r.expire()
 	}
 }
+
+// Aborted returns once a run of this process is being ended.
+func (h *Host) Aborted(id string) {
+	h.mu.Lock()
+	r := h.runs[id]
+	h.mu.Unlock()
+	if r != nil {
+		<-r.ctx.Done()
+	}
+}

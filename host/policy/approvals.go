@@ -55,7 +55,8 @@ type Approvals interface {
 	// Forget removes a grant, or answers ErrNotFound.
 	Forget(ctx context.Context, id string) error
 	// Sweep expires pending approvals whose time is over, and forgets resolved
-	// ones after a day.
+	// ones after a day. A store forgets them sooner, those that nobody decided
+	// first, when it would otherwise hold too many.
 	Sweep(ctx context.Context, now time.Time) error
 }
 

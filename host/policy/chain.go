@@ -132,6 +132,9 @@ func (r *Ruling) take(name string, v Verdict, check func(before, after json.RawM
 		if err != nil {
 			return fmt.Errorf("it rewrote the parameters: %w", err)
 		}
+		if !bytes.Equal(params, r.Params) {
+			r.forgetSubjects()
+		}
 		r.Params = params
 	}
 	if v.Approval != nil {
@@ -142,6 +145,17 @@ func (r *Ruling) take(name string, v Verdict, check func(before, after json.RawM
 		r.Asks = append(r.Asks, Ask{Hook: name, ApprovalRequest: req})
 	}
 	return nil
+}
+
+// forgetSubjects keeps the requests so far from being answered by, or becoming, an
+// allow-always for their subjects: those were taken from parameters that have been
+// rewritten since.
+func (r *Ruling) forgetSubjects() {
+	for i, a := range r.Asks {
+		if a.Subject != "" {
+			r.Asks[i].Allowed = slices.DeleteFunc(slices.Clone(a.Allowed), func(d Decision) bool { return d == AllowAlways })
+		}
+	}
 }
 
 // object returns a copy of params if they are one JSON object.

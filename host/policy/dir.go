@@ -25,13 +25,8 @@ const (
 // grantPattern is what ids of grants look like.
 var grantPattern = regexp.MustCompile(`^grt_[0-9a-f]{32}$`)
 
-// Limits of a directory.
-const (
-	maxGrants = 10_000
-	// maxKept bounds all approvals, decided ones included, as a multiple of the
-	// pending ones.
-	maxKept = 10
-)
+// maxGrants bounds the grants of a store.
+const maxGrants = 10_000
 
 // DirApprovals is a store in a directory. It survives the process, several
 // processes may use it at the same time, and what one of them decides the others
@@ -102,24 +97,57 @@ func (d *DirApprovals) Add(ctx context.Context, a *Approval) error {
 	return d.sealer.Create(name, b)
 }
 
-// checkRoom counts, and sweeps if there is no room.
+// checkRoom counts, and makes room if there is none.
 func (d *DirApprovals) checkRoom(ctx context.Context) error {
-	for _, sweep := range []bool{true, false} {
+	limit := orDefault(d.MaxPending)
+	for try := 0; ; try++ {
 		asked, pending, err := d.count()
+		switch {
+		case err != nil:
+			return err
+		case pending < limit && asked < maxKeptFiles*limit:
+			return nil
+		case try == 0:
+			err = d.Sweep(ctx, time.Now())
+		case try == 1 && pending < limit:
+			err = d.forgetSurplus(limit)
+		default:
+			return ErrFull
+		}
 		if err != nil {
 			return err
 		}
-		limit := orDefault(d.MaxPending)
-		if pending < limit && asked < maxKept*limit {
-			return nil
-		}
-		if sweep {
-			if err := d.Sweep(ctx, time.Now()); err != nil {
-				return err
-			}
+	}
+}
+
+// forgetSurplus removes resolved approvals before their time. What does not verify
+// is left for the operator.
+func (d *DirApprovals) forgetSurplus(limit int) error {
+	ids, err := d.ids(doneExt)
+	if err != nil {
+		return err
+	}
+	var list []over
+	for _, id := range ids {
+		o := over{id: id}
+		switch err := d.read(id, doneExt, &o.r); {
+		case err == nil:
+			list = append(list, o)
+		case !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotFound):
+			return err
 		}
 	}
-	return ErrFull
+	var errs []error
+	for _, id := range surplus(list, limit) {
+		errs = append(errs, d.forget(id))
+	}
+	return errors.Join(errs...)
+}
+
+// forget removes a resolved approval. The question goes first: an answer without
+// one means nothing.
+func (d *DirApprovals) forget(id string) error {
+	return errors.Join(remove(d.file(id, askExt)), remove(d.file(id, doneExt)))
 }
 
 // count counts by names alone.
@@ -321,8 +349,7 @@ func (d *DirApprovals) sweepApproval(ctx context.Context, id string, now time.Ti
 		_, err := d.Resolve(ctx, id, Resolution{State: StateExpired, At: now})
 		return err
 	case a.State != StatePending && now.Sub(a.Decided) > retention:
-		// The question goes first: an answer without one means nothing.
-		return errors.Join(remove(d.file(id, askExt)), remove(d.file(id, doneExt)))
+		return d.forget(id)
 	}
 	return nil
 }

@@ -43,7 +43,8 @@
 // no key), the tool, the hook that asked, and the subject the hook gave, up to
 // the severity it was given for. It answers later requests of the same hook that
 // allow allow-always themselves, and no others. Callers without any identity are
-// never remembered.
+// never remembered. A request with a subject neither allows nor uses it once a
+// later hook has rewritten the parameters, of which the subject then says nothing.
 //
 // # Failure
 //

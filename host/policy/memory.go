@@ -31,9 +31,28 @@ func (m *MemoryApprovals) Add(_ context.Context, a *Approval) error {
 	if m.approvals == nil {
 		m.approvals = make(map[string]*Approval)
 	}
+	m.makeRoom()
 	m.approvals[a.ID] = a.clone()
 	m.pending++
 	return nil
+}
+
+// makeRoom forgets resolved approvals before their time when there are too many.
+// The caller holds mu.
+func (m *MemoryApprovals) makeRoom() {
+	limit := orDefault(m.MaxPending)
+	if len(m.approvals) < maxKeptMemory*limit {
+		return
+	}
+	var list []over
+	for id, a := range m.approvals {
+		if a.State != StatePending {
+			list = append(list, over{id, Resolution{Decision: a.Decision, At: a.Decided}})
+		}
+	}
+	for _, id := range surplus(list, limit) {
+		delete(m.approvals, id)
+	}
 }
 
 func orDefault(max int) int {

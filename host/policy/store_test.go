@@ -380,6 +380,31 @@ func TestTooManyPending(t *testing.T) {
 	})
 }
 
+// TestWhatIsOverMakesRoom: however many approvals are over, there is room for another
+// question; what people have decided is kept longest.
+func TestWhatIsOverMakesRoom(t *testing.T) {
+	stores(t, func(t *testing.T, one, other policy.Approvals) {
+		decided, now := add(t, one, call(`{}`)), time.Now()
+		if _, err := other.Resolve(t.Context(), decided.ID, policy.Resolution{State: policy.StateDenied, Decision: policy.Deny, At: now}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 400 {
+			a := add(t, one, call(`{}`))
+			at := now.Add(time.Duration(i) * time.Second)
+			if _, err := other.Resolve(t.Context(), a.ID, policy.Resolution{State: policy.StateCancelled, At: at}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list, err := one.List(t.Context())
+		if err != nil || len(list) > 10*20 {
+			t.Errorf("%v, %d are kept", err, len(list))
+		}
+		if got, err := one.Get(t.Context(), decided.ID); err != nil || got.State != policy.StateDenied {
+			t.Errorf("what a person decided: %+v, %v", got, err)
+		}
+	})
+}
+
 // TestWatch: a resolution through another handle is noticed.
 func TestWatch(t *testing.T) {
 	stores(t, func(t *testing.T, one, other policy.Approvals) {

@@ -1,0 +1,107 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// onJournal is a store that does something before it writes a journal in which a
+// call has been approved.
+type onJournal struct {
+	runstore.Store
+	do func()
+}
+
+func (s *onJournal) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
+	for _, c := range calls {
+		if c.State == runstore.CallInFlight && c.Approval != "" {
+			s.do()
+		}
+	}
+	return s.Store.PutCalls(ctx, id, generation, calls)
+}
+
+// TestAnApprovedCallOfAnAbortedRunIsNotMade: a run that is aborted between the
+// decision and the call makes no call, even of a tool that ignores its context.
+func TestAnApprovedCallOfAnAbortedRunIsNotMade(t *testing.T) {
+	desk := newDesk()
+	var made atomic.Int32
+	tool := catalog.Tool{Name: "echo", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+		made.Add(1)
+		return nil, nil
+	}}
+	cfg := desk.config([]catalog.Tool{tool}, asks(policy.ApprovalRequest{}, "echo"))
+	store := &onJournal{Store: openDir(t, mkdir(t))}
+	cfg.Store = store
+	h := start(t, cfg)
+	run := wantWaiting(t, exec(h, `await yield_control(); return await tools.echo()`), host.ReasonYield)
+	ctx, cancel := context.WithCancel(t.Context())
+	store.do = func() {
+		cancel()
+		h.Aborted(run)
+	}
+	done := make(chan *host.Result, 1)
+	go func() { done <- h.Wait(ctx, me, run) }()
+	decide(t, h, (<-desk.asked).ID, policy.AllowOnce)
+	if r := <-done; r.Code != host.CodeAborted {
+		t.Errorf("got %s", show(r))
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := made.Load(); n != 0 {
+		t.Errorf("the tool was called %d times by a run that had been aborted", n)
+	}
+}
+
+// TestAnAlwaysDoesNotCoverWhatWasRewritten: what allow-always is remembered for was
+// said of the parameters that the hook saw. When a hook behind it rewrites them,
+// a person is asked.
+func TestAnAlwaysDoesNotCoverWhatWasRewritten(t *testing.T) {
+	desk := newDesk()
+	var rewrite atomic.Bool
+	var calls []catalog.Invocation
+	guard := policy.Hook{Name: "guard", Before: func(_ context.Context, c *policy.Call) (policy.Verdict, error) {
+		var in struct{ Command string }
+		if err := json.Unmarshal(c.Params, &in); err != nil || c.Kind != policy.KindTool {
+			return policy.Verdict{}, err
+		}
+		return policy.Verdict{Approval: &policy.ApprovalRequest{Subject: in.Command}}, nil
+	}}
+	later := policy.Hook{Name: "later", Tools: []string{"shell"}, Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
+		if !rewrite.Load() {
+			return policy.Verdict{}, nil
+		}
+		return policy.Verdict{Params: json.RawMessage(`{"command":"rm -rf /"}`)}, nil
+	}}
+	h := start(t, desk.config([]catalog.Tool{counted("shell", &calls)}, guard, later))
+	code := host.ExecInput{Code: `return await tools.shell({command: "git status"}).catch(e => e.code)`}
+	done := execLater(h, code)
+	decide(t, h, (<-desk.asked).ID, policy.AllowAlways)
+	wantValue(t, <-done, `{"command":"git status"}`)
+	wantValue(t, <-execLater(h, code), `{"command":"git status"}`)
+	rewrite.Store(true)
+	done = execLater(h, code)
+	select {
+	case r := <-done:
+		t.Fatalf("nobody was asked about what was executed: %s", show(r))
+	case a := <-desk.asked:
+		if string(a.Input) != `{"command":"rm -rf /"}` {
+			t.Errorf("asked about %s", a.Input)
+		}
+		for _, d := range a.Allowed {
+			if d == policy.AllowAlways {
+				t.Error("it may be remembered under the subject of another call")
+			}
+		}
+		decide(t, h, a.ID, policy.Deny)
+	}
+	wantValue(t, <-done, `"denied"`)
+}

@@ -1,0 +1,39 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Programs can ask, give up and ask again as fast as they run. What is kept of
+// approvals that are over must therefore be bounded by more than its age: else one
+// program would fill the store, and nobody else's calls could be asked about.
+
+// Bounds of all approvals, decided ones included, as multiples of the pending
+// ones. An approval holds up to 64 KiB of input.
+const (
+	maxKeptFiles  = 10
+	maxKeptMemory = 2
+)
+
+// over is an approval that is not pending any more.
+type over struct {
+	id string
+	r  Resolution
+}
+
+// surplus returns the ids of those to forget so that there is room for some time:
+// first what nobody decided, then the oldest. A run that still waits for one of
+// them asks again.
+func surplus(list []over, limit int) []string {
+	decided := func(o over) int { return min(len(o.r.Decision), 1) }
+	slices.SortFunc(list, func(a, b over) int {
+		return cmp.Or(cmp.Compare(decided(a), decided(b)), a.r.At.Compare(b.r.At), cmp.Compare(a.id, b.id))
+	})
+	list = list[:min(len(list), max(limit/2, 1))]
+	ids := make([]string, len(list))
+	for i, o := range list {
+		ids[i] = o.id
+	}
+	return ids
+}
