@@ -65,7 +65,7 @@ var mayImport = map[string][]string{
 	"host/json5":              {"!"},
 	"host/mcp":                {"plugins/contain"},
 	"host/runstore":           {"!"},
-	"host/declare":            {"host/catalog"},
+	"host/declare":            {"host/catalog", "namespaces"},
 	"host/policy":             {"host/runstore", "plugins/protocol"},
 	"host/trajectory":         {"!"},
 	"host/trajectory/tracing": {"!"},

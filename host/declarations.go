@@ -36,15 +36,17 @@ type declaration struct {
 // declarations are the files of one view, safe for concurrent use. Nothing is
 // made before somebody asks for it.
 type declarations struct {
-	files func() map[string]*declaration
-	index func() []byte
+	files   func() map[string]*declaration
+	entries func() []declarationEntry // by path
+	index   func() []byte
 }
 
 // newDeclarations returns the files that make names.
 func newDeclarations(make func() []declaration) *declarations {
 	d := &declarations{}
 	d.files = sync.OnceValue(func() map[string]*declaration { return byPath(make()) })
-	d.index = sync.OnceValue(d.makeIndex)
+	d.entries = sync.OnceValue(d.list)
+	d.index = sync.OnceValue(func() []byte { return encode(d.entries()) })
 	return d
 }
 
@@ -87,14 +89,18 @@ func (f *declaration) entry() declarationEntry {
 	return declarationEntry{f.path, f.description, len(f.render())}
 }
 
-// makeIndex lists the files, by path.
-func (d *declarations) makeIndex() []byte {
+// list is what the index says.
+func (d *declarations) list() []declarationEntry {
 	list := []declarationEntry{}
 	for _, f := range d.files() {
 		list = append(list, f.entry())
 	}
+	return sortEntries(list)
+}
+
+func sortEntries(list []declarationEntry) []declarationEntry {
 	slices.SortFunc(list, func(a, b declarationEntry) int { return strings.Compare(a.Path, b.Path) })
-	return encode(list)
+	return list
 }
 
 func encode(v any) []byte {

@@ -29,11 +29,7 @@ func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
 		return r.view().catalog.SafeNamesJSON(), true
 	}
 	if strings.HasPrefix(path, prefixAPI) {
-		data, tool, found := r.view().declarations.file(path)
-		if tool != nil {
-			r.used.note(tool)
-		}
-		return data, found
+		return r.apiFile(ctx, path)
 	}
 	if path == fileMCP || strings.HasPrefix(path, prefixMCP) {
 		return r.view().mcpFile(path)
@@ -112,16 +108,22 @@ func createScope(ctx context.Context, reg *namespaces.Registration, rc namespace
 // scopeError is the file of a namespace whose scope could not be made: touching
 // the global throws this.
 func scopeError(reg *namespaces.Registration, err error) []byte {
-	e := ofNamespace(namespaces.In(reg.ID, err))
-	e.Message = boundError("Namespace " + reg.GlobalName + " of plugin " + reg.PluginID + " is unavailable: " + e.Message)
-	if e.Code == "" {
-		e.Code = codeScopeError
-	}
+	e := unavailable(reg, err)
 	b, merr := json.Marshal(map[string]any{"error": e.CallError})
 	if merr != nil {
 		return []byte(`{"error":{"message":"namespace is unavailable"}}`)
 	}
 	return b
+}
+
+// unavailable says that a scope could not be made, and why.
+func unavailable(reg *namespaces.Registration, err error) *callError {
+	e := *ofNamespace(namespaces.In(reg.ID, err))
+	e.Message = boundError("Namespace " + reg.GlobalName + " of plugin " + reg.PluginID + " is unavailable: " + e.Message)
+	if e.Code == "" {
+		e.Code = codeScopeError
+	}
+	return &e
 }
 
 func validJSON(b []byte) bool { return len(b) > 0 && json.Valid(b) }

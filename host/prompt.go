@@ -22,24 +22,38 @@ type guestGlobal struct {
 	names []string
 	line  string
 	shown func(*view) bool // nil: always
+	more  func(*view) string
 }
 
 func hasTools(v *view) bool { return len(v.catalog.QuickIndex()) > 0 }
 
 func hasMCP(v *view) bool { return v.catalog.Counts()[catalog.SourceMCP] > 0 }
 
+// declaredFiles names the kinds of declaration files that there are beside the
+// guest's own.
+func declaredFiles(v *view) string {
+	more := ""
+	if hasTools(v) {
+		more += ", tools/NAME.d.ts"
+	}
+	if len(v.namespaces) > 0 {
+		more += ", namespaces/NAME.d.ts"
+	}
+	return more
+}
+
 // guestGlobals are the lines, in the order of the description.
 var guestGlobals = []guestGlobal{
-	{[]string{"tools"}, `tools.NAME(input) calls a tool and resolves to its result, or rejects with its error`, hasTools},
-	{[]string{"tools"}, `tools.search(query, {limit}) finds tools; tools.describe(id) gives input and output schemas; tools.call(id, input) calls by id`, hasTools},
-	{[]string{"ALL_TOOLS"}, `ALL_TOOLS lists all tools as {id, name, description, source}`, hasTools},
-	{[]string{"MCP"}, `MCP.SERVER.TOOL(input) calls a tool of an MCP server: see API.list("mcp") and API.read("mcp/SERVER.d.ts").content`, hasMCP},
-	{[]string{"API"}, `API.list(prefix).files and API.read(path).content are TypeScript declarations: guest.d.ts, tools/NAME.d.ts`, nil},
-	{[]string{"text", "json", "console"}, `text(value), json(value), console.log(...) add to the output`, nil},
-	{[]string{"results"}, `results.save(name, value), results.load(name), results.delete(name) put values aside until the program ends`, nil},
-	{[]string{"yield_control"}, `await yield_control() gives you the output so far; wait goes on from there`, nil},
+	{[]string{"tools"}, `tools.NAME(input) calls a tool and resolves to its result, or rejects with its error`, hasTools, nil},
+	{[]string{"tools"}, `tools.search(query, {limit}) finds tools; tools.describe(id) gives input and output schemas; tools.call(id, input) calls by id`, hasTools, nil},
+	{[]string{"ALL_TOOLS"}, `ALL_TOOLS lists all tools as {id, name, description, source}`, hasTools, nil},
+	{[]string{"MCP"}, `MCP.SERVER.TOOL(input) calls a tool of an MCP server: see API.list("mcp") and API.read("mcp/SERVER.d.ts").content`, hasMCP, nil},
+	{[]string{"API"}, `API.list(prefix).files and API.read(path).content are TypeScript declarations: guest.d.ts`, nil, declaredFiles},
+	{[]string{"text", "json", "console"}, `text(value), json(value), console.log(...) add to the output`, nil, nil},
+	{[]string{"results"}, `results.save(name, value), results.load(name), results.delete(name) put values aside until the program ends`, nil, nil},
+	{[]string{"yield_control"}, `await yield_control() gives you the output so far; wait goes on from there`, nil, nil},
 	{[]string{"setTimeout", "setInterval", "URL", "TextEncoder", "TextDecoder", "structuredClone", "atob", "btoa", "crypto", "AbortController"},
-		`setTimeout, setInterval, URL, TextEncoder, TextDecoder, structuredClone, atob, btoa, crypto.randomUUID, AbortController`, nil},
+		`setTimeout, setInterval, URL, TextEncoder, TextDecoder, structuredClone, atob, btoa, crypto.randomUUID, AbortController`, nil, nil},
 }
 
 // execDescription is what a model is told of exec.
@@ -51,7 +65,11 @@ func execDescription(v *view, s Settings) string {
 		"There are no modules, no require, no files, no network and no environment.\n\n")
 	for _, g := range guestGlobals {
 		if g.shown == nil || g.shown(v) {
-			b.WriteString("- " + g.line + "\n")
+			b.WriteString("- " + g.line)
+			if g.more != nil {
+				b.WriteString(g.more(v))
+			}
+			b.WriteString("\n")
 		}
 	}
 	b.WriteString("\nExample:\n" + promptExample(v) + "\n\n")

@@ -48,9 +48,26 @@ func TestExecDescription(t *testing.T) {
 	golden(t, filepath.Join("testdata", "prompt", "exec.txt"), []byte(execDescription(v, Settings{}.resolved())+"\n"))
 	golden(t, filepath.Join("testdata", "prompt", "wait.txt"), []byte(waitDescription(Settings{}.resolved())+"\n"))
 	empty := execDescription(prompted(t, nil), Settings{}.resolved())
-	for _, absent := range []string{"tools.NAME", "ALL_TOOLS", "Issues", "MCP"} {
+	for _, absent := range []string{"tools.NAME", "ALL_TOOLS", "Issues", "MCP", "tools/", "namespaces/"} {
 		if strings.Contains(empty, absent) {
 			t.Errorf("without tools the description has %q:\n%s", absent, empty)
+		}
+	}
+}
+
+// TestDescriptionNamesFilesThatExist: a kind of declaration file is named where
+// there are some.
+func TestDescriptionNamesFilesThatExist(t *testing.T) {
+	for _, tc := range []struct {
+		tools []catalog.Tool
+		want  string
+	}{
+		{nil, "declarations: guest.d.ts\n"},
+		{promptTools[1:], "declarations: guest.d.ts, tools/NAME.d.ts\n"},
+		{promptTools, "declarations: guest.d.ts, tools/NAME.d.ts, namespaces/NAME.d.ts\n"},
+	} {
+		if text := execDescription(prompted(t, tc.tools), Settings{}.resolved()); !strings.Contains(text, tc.want) {
+			t.Errorf("want %q in\n%s", tc.want, text)
 		}
 	}
 }
@@ -196,7 +213,7 @@ func TestEverythingAdvertisedWorks(t *testing.T) {
 	if got := run(promptExample(prompted(t, nil))); got != "[3,5,5,3]" {
 		t.Errorf("the example without tools returns %s", got)
 	}
-	if line := "declarations: guest.d.ts, tools/NAME.d.ts\n"; !strings.Contains(execDescription(prompted(t, nil), Settings{}.resolved()), line) {
+	if line := "declarations: guest.d.ts, tools/NAME.d.ts\n"; !strings.Contains(exec.Description, line) {
 		t.Errorf("the description does not have the line %q: read what it names", line)
 	}
 	for _, path := range []string{`"guest.d.ts"`, `"tools/read.d.ts"`} {

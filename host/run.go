@@ -45,6 +45,7 @@ type run struct {
 	snapshot int       // bytes of the newest image
 	layers   []wire.Layer
 	carried  *outputBudget // what a host emitted and did not return before it died
+	declared map[string]*scopeDeclaration
 
 	used    usedTools
 	changed atomic.Bool // the tools have changed since the run was suspended

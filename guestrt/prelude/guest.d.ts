@@ -4,7 +4,7 @@
 // level, and its result is the value it returns, converted by the rules of
 // JSON.stringify. There are no modules, no files, no network and no processes.
 //
-// tools/*.d.ts and mcp/*.d.ts declare what this run can call.
+// tools/*.d.ts, namespaces/*.d.ts and mcp/*.d.ts declare what this run can call.
 
 /** One tool of this run, as it is listed. */
 interface ToolEntry {
@@ -56,8 +56,12 @@ interface Tools {
 declare const ALL_TOOLS: readonly ToolEntry[];
 declare const tools: Tools;
 
-/** The scopes of plugins, which are globals too. */
-declare const namespaces: { readonly [global: string]: any };
+/** The scopes of plugins, which are globals too: see namespaces/<Global>.d.ts. */
+interface Namespaces {
+  readonly [global: string]: any;
+}
+
+declare const namespaces: Namespaces;
 
 /** One MCP server: see mcp/<server>.d.ts. */
 interface MCPServer {

@@ -200,6 +200,7 @@ func TestHostileSchemas(t *testing.T) {
 		"squares of squares": `{"$ref":"#/$defs/s9","$defs":{"s0":{"anyOf":[` + letters + `]},` + repeat(9, func(i int) string {
 			return fmt.Sprintf(`"s%d":{"allOf":[{"$ref":"#/$defs/s%d"},{"$ref":"#/$defs/s%d"}]}`, i+1, i, i)
 		}) + `}}`,
+		"all of it, often": `{"allOf":[` + repeat(50, same(`{"$ref":"#"}`)) + `]}`,
 		"everything to everything": `{"$ref":"#/$defs/d0","$defs":{` + repeat(40, func(i int) string {
 			return fmt.Sprintf(`"d%d":{"anyOf":[%s]}`, i, repeat(40, func(j int) string { return fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, j) }))
 		}) + `}}`,

@@ -5,8 +5,9 @@
 //
 //	text := declare.Tool(tool, "list_issues")
 //
-// [Tool] makes the file of one tool, [Index] the list of all. [Types] turns JSON
-// Schemas into type expressions, for whoever declares something else.
+// [Tool] makes the file of one tool, [Index] the list of all, [MCP] the file of a
+// server and [Namespace] that of a namespace. [Types] turns JSON Schemas into type
+// expressions, for whoever declares something else.
 //
 // # What files look like
 //

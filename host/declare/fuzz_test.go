@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/declare"
+	"github.com/quoinhq/quoin/namespaces"
 )
 
 // FuzzTool: no schema and no text make the renderer fail, write without bound, or
@@ -75,4 +76,28 @@ func balanced(t *testing.T, text string) {
 
 func pair(open, close byte) bool {
 	return open == '{' && close == '}' || open == '[' && close == ']' || open == '(' && close == ')'
+}
+
+// FuzzNamespace: no scope and no schema make the renderer fail, write without
+// bound, or leave a comment or a brace open.
+func FuzzNamespace(f *testing.F) {
+	const scope = `{"kind":"object","entries":{"a":{"kind":"call","tool":"t","mapping":{"kind":"positional","positional":["id","x-y"],"rest":"l","fixed":{"s":1}}},` +
+		`"*/":{"kind":"array","items":[{"kind":"value","value":"*/"},{"kind":"call","tool":"t","mapping":{"kind":"default","fixed":{"a":1}}}]},"d":{"kind":"value","value":{"e":[1,null]}}}}`
+	for _, tc := range shapes {
+		f.Add(scope, tc.schema, "A description.")
+		f.Add(scope, `{"properties":{"a":`+tc.schema+`,"id":`+tc.schema+`,"l":`+tc.schema+`},"required":["id"],"$defs":{"x":`+tc.schema+`}}`, "*/")
+	}
+	f.Fuzz(func(t *testing.T, encoded, schema, description string) {
+		scope, err := namespaces.Decode([]byte(encoded), namespaces.Limits{})
+		if err != nil {
+			return
+		}
+		tool := &catalog.Tool{Name: "t", Description: description, Parameters: json.RawMessage(schema), Output: json.RawMessage(schema)}
+		reg := &namespaces.Registration{GlobalName: "Global", Description: description, Prompt: description}
+		text := string(declare.Namespace(reg, scope, func(string) *catalog.Tool { return tool }))
+		if len(text) > declare.MaxBytes || !utf8.ValidString(text) {
+			t.Fatalf("%d bytes, valid UTF-8: %v", len(text), utf8.ValidString(text))
+		}
+		balanced(t, text)
+	})
 }

@@ -79,8 +79,19 @@ func (d *document) refer(target *node, ref string, a at) expr {
 	return d.word(d.nameOf(target, wish))
 }
 
-// maxSteps bounds walks along references.
-const maxSteps = 1_000
+// Bounds of walks along references: of one walk, and of those in a schema that
+// come back to the same places.
+const (
+	maxSteps = 1_000
+	maxWalks = 100_000
+)
+
+// tired counts a step and reports whether there have been too many. A few
+// references to all of a schema would otherwise be followed for ever.
+func (d *document) tired() bool {
+	d.walked++
+	return d.walked > maxWalks
+}
 
 // leads reports whether one alias may need another to be resolved first: whether
 // a way of references, combinations and arrays that may have to be intersected,
@@ -147,7 +158,7 @@ func (d *document) width(s *node, depth int) int {
 	if !s.is(objectNode) {
 		return 1
 	}
-	if depth > deepest {
+	if depth > deepest || d.tired() {
 		return maxWidth + 1
 	}
 	product := 1

@@ -57,7 +57,7 @@ func needsInput(schema json.RawMessage) bool {
 // far as it says so plainly.
 func (d *document) needs(s *node, depth int) bool {
 	const deepest = 8
-	if s == nil || depth > deepest {
+	if s == nil || depth > deepest || d.tired() {
 		return false
 	}
 	if len(s.get("required").list()) > 0 {

@@ -44,20 +44,53 @@ func (t *Types) Declarations() string { return t.declared.String() }
 // refers to itself, such as Input. Of an absent schema, and of what is none, the
 // type is unknown.
 func (t *Types) Of(schema json.RawMessage, name string, indent int) string {
-	root, ok := parse(schema)
-	if !ok {
+	return t.open(readSource(schema), name).whole(indent)
+}
+
+// whole writes the type of the schema; without one it is unknown.
+func (d *document) whole(indent int) string {
+	if d == nil {
 		return unknown
 	}
-	d := &document{Types: t, root: root, name: name, names: map[*node]string{}}
-	if d.refersToRoot(root) {
-		d.nameOf(root, name)
+	return d.part(d.root, indent)
+}
+
+// source is a schema that has been read.
+type source struct {
+	root *node
+	self bool // something in it refers to all of it
+}
+
+// readSource reads a schema, nil if it is none.
+func readSource(schema json.RawMessage) *source {
+	root, ok := parse(schema)
+	if !ok {
+		return nil
 	}
-	whole := d.reference(root)
-	if whole == "" {
-		whole = d.typeOf(root, at{indent: indent}).text
+	d := document{root: root}
+	return &source{root, d.refersToRoot(root)}
+}
+
+// open begins to write a schema, nil if there is none. Name is as for Of.
+func (t *Types) open(s *source, name string) *document {
+	if s == nil {
+		return nil
+	}
+	d := &document{Types: t, root: s.root, name: name, names: map[*node]string{}}
+	if s.self {
+		d.nameOf(s.root, name)
+	}
+	return d
+}
+
+// part writes the type of a part of the schema, or of all, as Of does.
+func (d *document) part(n *node, indent int) string {
+	text := d.reference(n)
+	if text == "" {
+		text = d.typeOf(n, at{indent: indent}).text
 	}
 	d.declare()
-	return whole
+	return text
 }
 
 // document is one schema on its way.
@@ -67,6 +100,7 @@ type document struct {
 	name    string
 	names   map[*node]string // of definitions that have one
 	pending []*node          // named and not yet declared
+	walked  int              // steps along references
 }
 
 // at is a place in the output.

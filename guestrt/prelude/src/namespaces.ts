@@ -92,6 +92,8 @@ function buildCall(id: string, path: string, name: string): object {
   const call = (...args: unknown[]): Promise<unknown> => {
     try {
       const signal = takeSignal(args);
+      // As in any call, an argument at the end that is undefined was not given.
+      while (args.length > 0 && args[args.length - 1] === undefined) args.length--;
       return request(head + argumentsJSON(args), undefined, signal);
     } catch (error) {
       return rejected(error);

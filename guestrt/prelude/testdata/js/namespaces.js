@@ -1,9 +1,9 @@
 // Namespace globals and the namespaces object.
 
-//// a call carries the namespace, the path and all arguments
-return [await Issues.list({state: "open"}, 2, undefined), await Issues.admin.close("I-1"), await Issues.labels[1].run()]
-//=> [{"args":[{"state":"open"},2,null],"ns":"issues","path":["list"]},{"args":["I-1"],"ns":"issues","path":["admin","close"]},{"args":[],"ns":"issues","path":["labels","1","run"]}]
-//req ["namespace", "issues", ["list"], [{"state": "open"}, 2, null]]
+//// a call carries the namespace, the path and all arguments that were given
+return [await Issues.list({state: "open"}, undefined, 2, undefined), await Issues.admin.close("I-1"), await Issues.labels[1].run()]
+//=> [{"args":[{"state":"open"},null,2],"ns":"issues","path":["list"]},{"args":["I-1"],"ns":"issues","path":["admin","close"]},{"args":[],"ns":"issues","path":["labels","1","run"]}]
+//req ["namespace", "issues", ["list"], [{"state": "open"}, null, 2]]
 //req ["namespace", "issues", ["admin", "close"], ["I-1"]]
 //req ["namespace", "issues", ["labels", "1", "run"], []]
 

@@ -1,0 +1,198 @@
+package declare
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/namespaces"
+)
+
+// What a function of a namespace takes besides its arguments. One whose first
+// argument is the whole input ignores what else comes; others would take anything
+// but a signal for an argument.
+const (
+	optionsAfterInput  = "options?: CallOptions | null"
+	optionsAfterFields = "?: { signal: AbortSignal }"
+	anyObject          = "{ [key: string]: unknown }"
+)
+
+// deepestIndent bounds how far types are indented.
+const deepestIndent = 16
+
+// function is one callable of a scope.
+type function struct {
+	about      []string
+	parameters string
+	result     string
+}
+
+// function writes a callable of a scope, for a line that is indented by so many
+// spaces. Key is the name of a method, "" of a function in a list.
+func (w *scopeWriter) function(key string, c namespaces.Call, indent int) function {
+	w.functions++
+	tool := w.target(c.Tool)
+	types := NewTypes(strings.TrimRight(w.prefix+word(key), "_"))
+	types.taken = w.taken
+	s := signature{mapping: c.Mapping, indent: min(indent, deepestIndent), document: types.open(tool.input, "Input")}
+	f := function{parameters: s.parameters(tool.Tool)}
+	f.result = "Promise<" + types.open(tool.output, "Output").whole(s.indent) + ">"
+	f.about = append(aboutFunction(tool.Tool), s.about...)
+	w.types.WriteString(types.Declarations())
+	return f
+}
+
+// aboutFunction is the comment of a function before that of its parameters.
+func aboutFunction(tool *catalog.Tool) []string {
+	out := lines(tool.Description)
+	if len(out) == 0 {
+		out = lines(tool.Label)
+	}
+	switch {
+	case tool.ReadOnly:
+		out = append(out, "Changes nothing.")
+	case tool.Idempotent:
+		out = append(out, "Repeating a call changes nothing more.")
+	}
+	return out
+}
+
+// signature makes the parameters of one function.
+type signature struct {
+	*document // of the input, nil if there is none
+	mapping   namespaces.Mapping
+	indent    int
+	about     []string // of the parameters
+	used      []string // names of parameters
+}
+
+func (s *signature) parameters(tool *catalog.Tool) string {
+	switch s.mapping.Kind {
+	case namespaces.MapDefault:
+		return s.input(len(bytes.TrimSpace(tool.Parameters)) == 0)
+	case namespaces.MapPositional:
+		return s.fields()
+	}
+	return "...args: unknown[]"
+}
+
+// input is for a function whose first argument is the input, but for what is fixed.
+func (s *signature) input(free bool) string {
+	if s.document == nil {
+		of := anyObject
+		if !free { // what is not understood may be anything
+			of = unknown
+		}
+		return "input?: " + of + ", " + optionsAfterInput
+	}
+	of := s.without(s.root, slices.Sorted(maps.Keys(s.mapping.Fixed)), 0)
+	text := s.part(of, s.indent)
+	if text == unknown {
+		text = anyObject
+	}
+	optional := "?"
+	if s.needs(of, 0) {
+		optional = ""
+	}
+	return "input" + optional + ": " + text + ", " + optionsAfterInput
+}
+
+// fields is for a function whose arguments are properties of the input.
+func (s *signature) fields() string {
+	names := s.mapping.Positional
+	last := -1 // of those that must be given
+	for i, name := range names {
+		if s.document != nil && s.requires(s.root, name, 0) {
+			last = i
+		}
+	}
+	var out []string
+	for i, name := range names {
+		optional := "?"
+		if i <= last { // what is left out in front of others would be null
+			optional = ""
+		}
+		out = append(out, s.parameter(name)+optional+": "+s.field(name))
+	}
+	if s.mapping.Rest != "" {
+		return strings.Join(append(out, "..."+s.parameter(s.mapping.Rest)+": "+s.rest()), ", ")
+	}
+	return strings.Join(append(out, s.free("options")+optionsAfterFields), ", ")
+}
+
+// field is the type of a property.
+func (s *signature) field(name string) string {
+	if s.document == nil {
+		return unknown
+	}
+	p := s.propertyOf(s.root, name, 0)
+	if p == nil {
+		return unknown
+	}
+	return s.part(p, s.indent)
+}
+
+// rest is the type of the arguments that become one property, a list.
+func (s *signature) rest() string {
+	if s.document == nil {
+		return unknown + "[]"
+	}
+	item := s.itemOf(s.propertyOf(s.root, s.mapping.Rest, 0), 0)
+	if item == nil {
+		return unknown + "[]"
+	}
+	text := s.part(item, s.indent)
+	if plain(text) {
+		return text + "[]"
+	}
+	return "(" + text + ")[]"
+}
+
+// parameter names the parameter of a property and says what it is.
+func (s *signature) parameter(name string) string {
+	parameter := s.free(name)
+	var said []string
+	if parameter != name {
+		said = append(said, fmt.Sprintf("The property %s.", harmless(quote(cut(name, maxFactBytes)))))
+	}
+	if s.document != nil {
+		said = append(said, about(s.propertyOf(s.root, name, 0))...)
+	}
+	if len(said) > 0 {
+		s.about = append(s.about, "@param "+parameter+" "+cut(strings.Join(said, " "), maxLineBytes))
+	}
+	return parameter
+}
+
+// reservedParameters are identifiers that name no parameter, or mean something
+// else there.
+var reservedParameters = func() map[string]bool {
+	words := map[string]bool{}
+	for w := range strings.FieldsSeq(`arguments async await break case catch class const constructor continue debugger declare
+		default delete do else enum eval export extends false finally for function if implements import in instanceof
+		interface let new null out override package private protected public readonly return static super switch this
+		throw true try typeof undefined var void while with yield abstract accessor`) {
+		words[w] = true
+	}
+	return words
+}()
+
+// free makes a parameter's name that no other has.
+func (s *signature) free(wish string) string {
+	name := wish
+	if !plain(name) || len(name) > maxFactBytes {
+		name = word(name)
+	}
+	if reservedParameters[name] || name == "" {
+		name += "_"
+	}
+	base := name
+	for i := 2; slices.Contains(s.used, name); i++ {
+		name = fmt.Sprintf("%s%d", base, i)
+	}
+	s.used = append(s.used, name)
+	return name
+}
