@@ -145,7 +145,7 @@ func (r *run) launch(started []*call, stored error) {
 // notMade rejects a call that has a slot and was not made.
 func (r *run) notMade(c *call, why error) {
 	defer r.h.calls.leave()
-	r.settle(c, nil, rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%v).", why))
+	r.settle(c, nil, rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(why)))
 }
 
 // settle records the outcome of a tool call, frees its slot and wakes the driver.

@@ -3,6 +3,9 @@ package host
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/guestrt"
@@ -110,8 +113,23 @@ func ofStore(err error) *failure {
 	case errors.Is(err, runstore.ErrFull):
 		return failf(CodeInvalidInput, ReasonTooManySuspended, PhaseHost, "too many suspended code mode runs.")
 	case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
-		return failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %v", err)
+		return failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %s", withoutPaths(err))
 	default:
-		return failf(CodeInternal, ReasonRestoreFailed, PhaseHost, "store of suspended runs: %v", err)
+		return failf(CodeInternal, ReasonRestoreFailed, PhaseHost, "store of suspended runs: %s", withoutPaths(err))
 	}
+}
+
+// withoutPaths is the text of an error without the names of the host's files,
+// which are nothing for a model or a program.
+func withoutPaths(err error) string {
+	text := err.Error()
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		text = strings.ReplaceAll(text, p.Error(), p.Op+": "+p.Err.Error())
+	}
+	var l *os.LinkError
+	if errors.As(err, &l) {
+		text = strings.ReplaceAll(text, l.Error(), l.Op+": "+l.Err.Error())
+	}
+	return text
 }

@@ -1,0 +1,34 @@
+package host_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/quoinhq/quoin/host"
+)
+
+// TestAStoreThatFailsTellsNoPaths: what a model is told of a store that fails does
+// not name the host's files.
+func TestAStoreThatFailsTellsNoPaths(t *testing.T) {
+	dir := mkdir(t)
+	h := start(t, host.Config{Store: openDir(t, dir)})
+	id := wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]*host.Result{
+		"wait": h.Wait(context.Background(), me, id),
+		"exec": exec(h, `await yield_control()`),
+	} {
+		wantFailure(t, r, host.CodeInternal, host.ReasonRestoreFailed, host.PhaseHost)
+		if strings.Contains(r.Error, dir) || !strings.Contains(r.Error, "no such file") {
+			t.Errorf("%s: %s", name, r.Error)
+		}
+	}
+	if err := os.Rename(dir+"-away", dir); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, h.Wait(context.Background(), me, id), `null`)
+}
