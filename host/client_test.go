@@ -192,6 +192,33 @@ return [await picked, lost, ALL_TOOLS.length, await tools.call("echo", {n: 1}).c
 	wantValue(t, third.Wait(context.Background(), me, id), `["file",["catalog_changed",true],2,"unknown_tool","invalid_input"]`)
 }
 
+// TestALostAnswerIsAskedForAnew: a host was killed when it had taken an answer and
+// had not yet put it into the journal.
+func TestALostAnswerIsAskedForAnew(t *testing.T) {
+	store, err := runstore.OpenDir(mkdir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := start(t, host.Config{Store: store})
+	r := first.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.pick({title: "a"})`, Tools: []catalog.Tool{picker("pick")}})
+	id := wantWaiting(t, r, host.ReasonPendingTools)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := store.Get(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Answered = append(rec.Answered, rec.Calls[0].ID)
+	rec.Generation++
+	if err := store.Put(context.Background(), rec, 0); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, host.Config{Store: store})
+	answer(t, second, id, r.PendingToolCalls[0].ID, `"file"`)
+	wantValue(t, second.Wait(context.Background(), me, id), `"file"`)
+}
+
 // TestClientToolsShadowNothing: a client's tool with the name of another makes the
 // name ambiguous and takes no function away from anybody silently.
 func TestClientToolsShadowNothing(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -249,7 +250,7 @@ func (h *Host) revive(s Session, rec *runstore.Record, turn *clientTools) (*run,
 		return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %v", err)
 	}
 	r := h.makeRun(rec.ID, s, rec.Language, to)
-	r.answered, r.used.digests = rec.Answered, rec.Tools
+	r.used.digests = rec.Tools
 	r.changed.Store(rec.Fingerprint != r.view().catalog.Fingerprint())
 	r.created, r.timerDue = rec.Created, rec.TimerDue
 	r.told.parent, r.told.trace = rec.ToolCallID, rec.Trace
@@ -275,6 +276,7 @@ func (h *Host) revive(s Session, rec *runstore.Record, turn *clientTools) (*run,
 		}
 		r.dispatched = r.dispatched || c.Dispatched || c.isTool() && c.State == runstore.CallInFlight
 	}
+	r.answered = slices.DeleteFunc(slices.Clone(rec.Answered), r.unsettled)
 	r.imaged = r.sortedCalls()
 	return r, nil
 }
@@ -342,4 +344,11 @@ func (l *leg) goOn() *Result {
 	}
 	rep, err := l.turn()
 	return l.drive(rep, err)
+}
+
+// unsettled reports whether a call of a revived run still waits. An answer that was
+// given and is not in the journal was lost with its host, so it is asked for anew.
+func (r *run) unsettled(id uint64) bool {
+	c := r.calls[id]
+	return c != nil && c.State != runstore.CallSettled
 }

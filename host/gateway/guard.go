@@ -23,10 +23,21 @@ func (s *Server) checkAddress(r *http.Request) *Problem {
 		return problem(http.StatusForbidden, ProblemForbiddenHost,
 			"the request is addressed to host %q, which is not a name of this server: use a loopback address, or have the name listed in server.hosts", shown(name))
 	}
-	if err := s.cross.Check(r); err != nil {
+	if err := s.crossOrigin(r); err != nil {
 		return problem(http.StatusForbidden, ProblemCrossOrigin, "the request comes from a web page of another origin")
 	}
 	return nil
+}
+
+// crossOrigin refuses what pages of other origins send. A page could not read the
+// answer to a GET, but it could hold the places that streams have.
+func (s *Server) crossOrigin(r *http.Request) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		asPost := *r
+		asPost.Method = http.MethodPost // the check lets a GET pass unseen
+		r = &asPost
+	}
+	return s.cross.Check(r)
 }
 
 // onLoopback reports whether the connection came to a loopback address or a Unix

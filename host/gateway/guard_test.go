@@ -220,6 +220,11 @@ func TestWebPagesAreRefused(t *testing.T) {
 			r.Header[k] = v
 		}
 		c.send(r).problem(403, gateway.ProblemCrossOrigin)
+		r = c.request(context.Background(), http.MethodGet, "/v1/approvals", "")
+		for k, v := range header {
+			r.Header[k] = v
+		}
+		c.send(r).problem(403, gateway.ProblemCrossOrigin)
 	}
 	// What a form can send without asking first.
 	for _, media := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "application/json; charset=latin1", "application/jsonp"} {
