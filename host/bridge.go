@@ -114,9 +114,11 @@ func (r *run) enqueue(calls []*call) []*call {
 }
 
 // pump gives free slots to queued calls and returns them. Whoever takes them
-// launches them once the store knows that they are in flight. The caller holds mu.
+// launches them once the store knows that they are in flight. While more answers
+// wait than a turn carries, none starts: a program that does not take its answers
+// gets no more of them. The caller holds mu.
 func (r *run) pump() (started []*call) {
-	for len(r.queue) > 0 && r.inFlight < int(r.settings.MaxPendingCalls) && !r.ended {
+	for len(r.queue) > 0 && r.inFlight < int(r.settings.MaxPendingCalls) && !r.ended && !r.inboxFull() {
 		c := r.queue[0]
 		r.queue = slices.Delete(r.queue, 0, 1)
 		if c.State != runstore.CallApproval {
@@ -185,11 +187,32 @@ func (r *run) settleLocked(c *call, value json.RawMessage, err *callError) {
 // a single answer is never larger.
 const maxTurnBytes = 16 << 20
 
-// take moves answers from the inbox into settlements for the guest, in the order
-// of their settling and as many as one turn may carry.
+// inboxFull reports whether more answers wait than one turn carries. The caller
+// holds mu.
+func (r *run) inboxFull() bool {
+	size := 0
+	for _, c := range r.inbox {
+		size += len(c.Answer)
+	}
+	return size > maxTurnBytes
+}
+
+// take moves answers from the inbox into settlements for the guest, and starts the
+// calls that waited for the room.
 func (r *run) take() []wire.Settlement {
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	out := r.deliver()
+	started := r.pump()
+	r.mu.Unlock()
+	if len(started) > 0 {
+		r.launch(started, r.journal())
+	}
+	return out
+}
+
+// deliver takes answers out of the inbox in the order of their settling, as many
+// as one turn may carry. The caller holds mu.
+func (r *run) deliver() []wire.Settlement {
 	var out []wire.Settlement
 	size := 0
 	for len(r.inbox) > 0 {

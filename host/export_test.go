@@ -1,6 +1,8 @@
 package host
 
 import (
+	"context"
+
 	"github.com/quoinhq/quoin/host/catalog"
 )
 
@@ -49,3 +51,7 @@ func (h *Host) Aborted(id string) {
 		<-r.ctx.Done()
 	}
 }
+
+// Quiet returns once no tool call of the host is in flight, or ctx ends, and reports
+// how many are left.
+func (h *Host) Quiet(ctx context.Context) int { return h.calls.wait(ctx) }

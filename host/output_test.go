@@ -86,6 +86,22 @@ func TestPrefixesAreWhole(t *testing.T) {
 	})
 }
 
+func TestTokensOfSurrogates(t *testing.T) {
+	for text, want := range map[string]int{
+		`\ud83d\ude00`:       12, // a pair
+		`\uD83D\uDE00`:       12,
+		`\ud83d\ud83d\ude00`: 6, // a half before a pair
+		`\ude00\ud83d`:       6, // halves in the wrong order
+		`\u0041\ude00`:       6,
+		`\ud83dx`:            6,
+		`\n\u0041`:           2,
+	} {
+		if got := tokenEnd([]byte(text)); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}
+
 // TestTruncatedSharesTheBudget: value and output together stay within the limit,
 // say to the byte what is missing, and each keeps what fits of its half.
 func TestTruncatedSharesTheBudget(t *testing.T) {

@@ -98,16 +98,32 @@ func tokenEnd(text []byte) int {
 		return n
 	case len(text) < escape || text[1] != 'u':
 		return min(2, len(text))
-	case len(text) >= 2*escape && (text[2] == 'd' || text[2] == 'D') && text[escape] == '\\' && text[escape+1] == 'u' && isHighSurrogate(text[3]):
+	case len(text) >= 2*escape && text[escape] == '\\' && text[escape+1] == 'u' &&
+		surrogate(text) == highSurrogate && surrogate(text[escape:]) == lowSurrogate:
 		return 2 * escape
 	default:
 		return escape
 	}
 }
 
-// isHighSurrogate judges by the second hexadecimal digit of four, after a d.
-func isHighSurrogate(c byte) bool {
-	return c == '8' || c == '9' || c == 'a' || c == 'A' || c == 'b' || c == 'B'
+// The halves of a character beyond U+FFFF.
+const (
+	noSurrogate = iota
+	highSurrogate
+	lowSurrogate
+)
+
+// surrogate says which half of a pair an escape sequence is.
+func surrogate(escape []byte) int {
+	second := escape[3] | 0x20 // in lower case
+	switch {
+	case escape[2]|0x20 != 'd' || second < '8':
+		return noSurrogate
+	case second <= '9', second == 'a', second == 'b':
+		return highSurrogate
+	default:
+		return lowSurrogate
+	}
 }
 
 func tokenBytes(token []byte) int { return len(token) }
