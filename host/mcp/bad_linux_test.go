@@ -156,8 +156,8 @@ func TestSilence(t *testing.T) {
 			w := connect(t, Options{StopTimeout: time.Millisecond}, s)
 			w.until(t, func() bool { return w.has("t") })
 			input := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
-			if e := w.refuse(t, t.Context(), "bad", "t", input); e.Code != CodeTimeout || !e.Unknown {
-				t.Errorf("%+v", e)
+			if e := w.refuse(t, t.Context(), "bad", "t", input); e.Code != CodeTimeout && e.Code != CodeClosed || !e.Unknown {
+				t.Errorf("%+v", e) // whichever of the two is noticed first
 			}
 			w.until(t, func() bool { return !w.has("t") })
 			w.until(t, func() bool { return w.has("t") })
