@@ -81,6 +81,7 @@ func TestADelegatedGroupIsDivided(t *testing.T) {
 		t.Fatal("an ordinary directory is delegated")
 	}
 	if err := unix.Setxattr(base, "user.delegate", []byte("1"), 0); errors.Is(err, unix.ENOTSUP) {
+		// Without them nothing here can say that a subtree was delegated.
 		t.Skip("the temporary directory has no extended attributes")
 	} else if err != nil {
 		t.Fatal(err)
@@ -172,19 +173,22 @@ func startWith(t *testing.T, g *groups) *process {
 func TestAWorkerStartsInItsControlGroup(t *testing.T) {
 	own, err := ownGroup("/proc/self/cgroup", "/proc/self/mountinfo")
 	if err != nil {
-		t.Skip(err) // no control groups of version 2
+		// The system has no control groups of version 2.
+		t.Skip(err)
 	}
 	g := &groups{base: own}
 	probe := g.make()
 	if probe == nil {
-		t.Skip(g.off) // this user may not make one
+		// This user may not make a group.
+		t.Skip(g.off)
 	}
 	if err := probe.remove(); err != nil {
 		t.Fatal(err)
 	}
 	p := startWith(t, g)
 	if p.group == nil {
-		t.Skip(g.off) // groups can be made here, but not entered
+		// Groups can be made here, but not entered.
+		t.Skip(g.off)
 	}
 	dir := p.group.dir.Name()
 	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))

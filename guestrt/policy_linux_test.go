@@ -274,6 +274,7 @@ func TestInspect(t *testing.T) {
 // TestAWorkerWithCgoIsRefused has the C library's threads, which nothing seals.
 func TestAWorkerWithCgoIsRefused(t *testing.T) {
 	if !withCgo {
+		// Only a worker with cgo is refused; the race target builds one.
 		t.Skip("this binary was built without cgo")
 	}
 	_, err := NewPool(context.Background(), Config{GuestPath: "/proc/self/exe"})

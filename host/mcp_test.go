@@ -71,11 +71,11 @@ func upstream(label string) *sdk.Server {
 		if err := note("running"); err != nil {
 			return nil, err
 		}
-		for ctx.Err() == nil {
-			if _, err := os.Stat(filepath.Join(dir, "go")); err == nil {
-				return echo(ctx, in)
-			}
-			time.Sleep(time.Millisecond)
+		if err := hosttest.AwaitFile(ctx, filepath.Join(dir, "go"), ""); ctx.Err() == nil && err != nil {
+			return nil, err
+		}
+		if ctx.Err() == nil {
+			return echo(ctx, in)
 		}
 		return nil, note("cancelled")
 	})
@@ -287,13 +287,8 @@ func TestMCPEvents(t *testing.T) {
 // waitFor waits until a process has made a file.
 func waitFor(t *testing.T, dir, name string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s was never made", name)
-		}
+	if err := hosttest.AwaitFile(t.Context(), filepath.Join(dir, name), ""); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -364,12 +359,8 @@ func TestMCPAfterRestart(t *testing.T) {
 func TestMCPServerCrash(t *testing.T) {
 	h := withMCP(t, host.Config{}, program(t, "up"))
 	wantValue(t, exec(h, `try { await MCP.up.crash({}) } catch (e) { return [e.code, e.effectStatus, e.toolId] }`), `["mcp_closed","unknown","mcp:up:crash"]`)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if res := exec(h, `return (await MCP.up.delete2({})).structuredContent.label`); res.Status == host.StatusCompleted {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatal(show(res))
-		}
+	for exec(h, `return (await MCP.up.delete2({})).structuredContent.label`).Status != host.StatusCompleted {
+		// Each program is a question whether the server is back.
 	}
 	if st := h.MCPStatus(); len(st) != 1 || st[0].State != mcp.StateConnected {
 		t.Errorf("status %+v", st)
@@ -397,12 +388,8 @@ func TestMCPAbort(t *testing.T) {
 func TestMCPListChanged(t *testing.T) {
 	h := withMCP(t, host.Config{}, program(t, "up"))
 	exec(h, `await MCP.up.grow({})`)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if res := exec(h, `return typeof MCP.up.grown`); string(res.Value) == `"function"` {
-			return
-		} else if time.Now().After(deadline) {
-			t.Fatal(show(res))
-		}
+	for string(exec(h, `return typeof MCP.up.grown`).Value) != `"function"` {
+		// Each program is a question whether the tool is there.
 	}
 }
 

@@ -250,6 +250,7 @@ func (m *model) pick(t *rapid.T, which func(*modelledRun) bool) *modelledRun {
 		}
 	}
 	if len(some) == 0 {
+		// Rapid draws another action: this one has nothing to act on.
 		t.Skip("no such run")
 	}
 	return rapid.SampledFrom(some).Draw(t, "run")
@@ -275,6 +276,7 @@ func (m *model) describe() string {
 // exec starts a program.
 func (m *model) exec(t *rapid.T) {
 	if len(m.runs) >= 6 {
+		// Rapid draws another action.
 		t.Skip("enough runs")
 	}
 	steps := rapid.SliceOfN(rapid.SampledFrom([]step{stepSpawn, stepSpawn, stepSpawnAgain, stepJoin, stepYield, stepYield, stepSay}), 1, 10).Draw(t, "steps")

@@ -3,8 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -12,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/quoinhq/quoin/host/hosttest"
 )
 
 func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }
@@ -170,17 +170,8 @@ func TestCancellationReachesTheServer(t *testing.T) {
 // waitForFile waits until a process has written a word into a file.
 func waitForFile(t *testing.T, file, word string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		b, err := os.ReadFile(file)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(b), word) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s has %q, want %q", file, b, word)
-		}
+	if err := hosttest.AwaitFile(t.Context(), file, word); err != nil {
+		t.Fatal(err)
 	}
 }
 
