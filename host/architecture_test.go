@@ -67,6 +67,7 @@ var mayImport = map[string][]string{
 	"host/runstore":           {"!"},
 	"host/declare":            {"host/catalog", "namespaces"},
 	"host/policy":             {"host/runstore", "plugins/protocol"},
+	"host/pluginlint":         {"host/catalog", "plugins", "namespaces"},
 	"host/trajectory":         {"!"},
 	"host/trajectory/tracing": {"!"},
 	"host/redact":             {"!"},

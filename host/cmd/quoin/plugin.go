@@ -1,0 +1,20 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newPlugin() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "plugin",
+		Short:   "Make, check and install plugins",
+		Long:    `Make, check and install plugins. How those of a host fare is what quoin plugins says.`,
+		Example: `  quoin plugin validate ./weather`,
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newPluginValidate(),
+	)
+	return cmd
+}

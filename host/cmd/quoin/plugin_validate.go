@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host/pluginlint"
+)
+
+func newPluginValidate() *cobra.Command {
+	var o options
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "validate DIR",
+		Short: "Report what a host would refuse about a plugin, and what a model would stumble over",
+		Long: `Read the manifest in DIR, start the plugin in a data directory that is thrown
+away, and look at all it offers. Errors are what a host refuses; warnings are
+what it serves, but a model will use badly. The plugin is started with the
+configuration it has under plugins.config in --config.
+Exit status: 0 no errors, 1 errors, 2 usage.`,
+		Example: `  quoin plugin validate ./weather
+  quoin plugin validate ./weather --json
+  quoin plugin validate ./weather --set plugins.config.weather.units=metric`,
+		Args: oneArg("DIR", "the folder with plugin.json"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := o.load()
+			if err != nil {
+				return err
+			}
+			r, err := pluginlint.Check(cmd.Context(), args[0], pluginlint.Options{Configs: f.PluginConfig, Logger: newLogger(cmd.ErrOrStderr())})
+			if err != nil {
+				return err
+			}
+			print := printReport
+			if asJSON {
+				print = func(w io.Writer, r *pluginlint.Report) error { return printJSON(w, r) }
+			}
+			if err := print(cmd.OutOrStdout(), r); err != nil || r.Errors() == 0 {
+				return err
+			}
+			return exitError{exitFailed}
+		},
+	}
+	o.bindConfig(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// printReport prints a line for each problem, and one that sums up.
+func printReport(w io.Writer, r *pluginlint.Report) error {
+	for _, p := range r.Problems {
+		if _, err := fmt.Fprintln(w, p); err != nil {
+			return err
+		}
+	}
+	name := r.ID
+	if name == "" {
+		name = r.Dir
+	} else {
+		name += " " + r.Version
+	}
+	_, err := fmt.Fprintf(w, "%s: %d tools, %d namespaces, %d errors, %d warnings\n", name, len(r.Tools), len(r.Namespaces), r.Errors(), r.Warnings())
+	return err
+}
