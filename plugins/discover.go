@@ -13,6 +13,9 @@ type Found struct {
 	Dir string
 	// Manifest is valid if Err is nil.
 	Manifest Manifest
+	// Pin is what the files must be when the plugin starts; nil if only the
+	// manifest's own checksums count. A [Gate] sets it.
+	Pin *Pin
 	// Err says why the folder cannot be loaded.
 	Err error
 }

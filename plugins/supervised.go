@@ -64,7 +64,7 @@ func (p *supervised) run(ctx context.Context) {
 	defer close(p.stopped)
 	defer p.decided()
 	for {
-		live, err := start(ctx, p.found, p.process, p.runPath)
+		live, err := start(ctx, p.options.Gate.admit(p.found), p.process, p.runPath)
 		switch {
 		case err == nil:
 			p.set(StateRunning, "", live, live.Describe())

@@ -38,6 +38,9 @@ type SupervisorOptions struct {
 	HealthTimeout time.Duration
 	// Restart says how often and how soon a plugin that died comes back.
 	Restart RestartPolicy
+	// Gate is asked before every start of a plugin of the directory. Defaults to
+	// nothing: every plugin may start.
+	Gate Gate
 	// OnChange is called, without arguments and one call at a time, after the
 	// state, the tools or the namespaces of any plugin have changed. It must
 	// not call Close. Defaults to nothing.
