@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	"host/declare":            {"host/catalog", "namespaces"},
 	"host/policy":             {"host/runstore", "plugins/protocol"},
 	"host/pluginlint":         {"host/catalog", "plugins", "namespaces"},
+	"host/scaffold":           {"host/catalog", "plugins/protocol", "namespaces"},
 	"host/trajectory":         {"!"},
 	"host/trajectory/tracing": {"!"},
 	"host/redact":             {"!"},

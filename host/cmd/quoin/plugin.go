@@ -6,14 +6,16 @@ import (
 
 func newPlugin() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "plugin",
-		Short:   "Make, check and install plugins",
-		Long:    `Make, check and install plugins. How those of a host fare is what quoin plugins says.`,
-		Example: `  quoin plugin validate ./weather`,
-		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:   "plugin",
+		Short: "Make, check and install plugins",
+		Long:  `Make, check and install plugins. How those of a host fare is what quoin plugins says.`,
+		Example: `  quoin plugin new weather
+  quoin plugin validate ./weather`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
+		newPluginNew(),
 		newPluginValidate(),
 	)
 	return cmd
