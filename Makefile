@@ -31,6 +31,8 @@ build: ## Build quoin, its guest worker and the example plugins into bin/
 	$(GO) build -trimpath -o $(BIN)/demo ./examples/demo
 	@for p in $(PLUGINS); do $(MAKE) --no-print-directory plugin DIR=$(BIN)/plugins P=$$p || exit 1; done
 	@$(MAKE) --no-print-directory plugin DIR=$(BIN)/plugins-test P=rude
+	@if command -v node >/dev/null; then $(GO) run ./examples/plugins/notes $(BIN)/plugins/notes; else \
+		echo "build: node is not installed; the example plugin notes, which is written in JavaScript, is LEFT OUT"; fi
 
 # plugin builds one example plugin and puts its manifest beside it.
 .PHONY: plugin

@@ -76,6 +76,7 @@ var mayImport = map[string][]string{
 	"host/metrics":            {"!"},
 	"examples/plugins":        {"sdk"},
 	"examples/plugins/rude":   {"sdk", "plugins/protocol"},
+	"examples/plugins/notes":  nil,
 	"examples/demo":           {"host"},
 }
 
@@ -127,9 +128,10 @@ func contains(list []string, s string) bool {
 
 // TestEngineStaysInTheWorker proves that nothing a gateway or a plugin links
 // reaches the JavaScript engine or the TypeScript compiler. Test kits may: the
-// tests that use them are workers of their own.
+// tests that use them are workers of their own. So may the command that bundles a
+// plugin written in JavaScript, which is not part of it.
 func TestEngineStaysInTheWorker(t *testing.T) {
-	worker := []string{"guestrt/engine/quickjs", "guestrt/guestserver", "guestrt/cmd", "guestrt/prelude"}
+	worker := []string{"examples/plugins/notes", "guestrt/engine/quickjs", "guestrt/guestserver", "guestrt/cmd", "guestrt/prelude"}
 	for _, p := range listPackages(t) {
 		path := strings.TrimPrefix(p.ImportPath, module)
 		if permitted(path, worker) || strings.HasSuffix(path, "test") {

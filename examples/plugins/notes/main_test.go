@@ -1,0 +1,31 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/quoinhq/quoin/plugins/pluginstest"
+)
+
+// installed builds the plugin into a folder of the test's.
+func installed(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("node"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		// The plugin is a program for Node.js, which this machine does not have.
+		t.Skip(err)
+	}
+	dir := filepath.Join(t.TempDir(), "notes")
+	if err := install(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestConformance(t *testing.T) {
+	pluginstest.Exercise(t, installed(t), nil)
+}
