@@ -2,8 +2,10 @@ package plugins
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -71,11 +73,14 @@ func Find(dir string) Found {
 	return f
 }
 
-// check compares the manifest with what is in the folder.
+// check compares the manifest with this host and with what is in the folder.
 func (f Found) check() error {
 	if name := filepath.Base(f.Dir); name != f.Manifest.ID {
 		return &ManifestError{Field: "id", Problem: fmt.Sprintf("%q stands in a folder named %q", f.Manifest.ID, name),
 			Fix: "name the folder after the plugin"}
+	}
+	if err := f.Manifest.checkPlatform(); err != nil {
+		return err
 	}
 	info, err := os.Stat(f.Executable())
 	switch {
@@ -87,6 +92,33 @@ func (f Found) check() error {
 		return &ManifestError{Field: "command", Problem: f.Executable() + " is not a file", Fix: "name the plugin's binary"}
 	case !executable(info):
 		return &ManifestError{Field: "command", Problem: f.Executable() + " is not executable", Fix: "run chmod +x on it"}
+	}
+	return f.checkFiles()
+}
+
+// checkPlatform reports whether the manifest has what this process's platform
+// needs.
+func (m Manifest) checkPlatform() error {
+	host := hostPlatform()
+	switch {
+	case m.Command == "":
+		return &ManifestError{Field: "command", Problem: "no entry for this host's platform " + host,
+			Fix: "add the binary for " + host + ", or install the plugin on one of " + strings.Join(slices.Sorted(maps.Keys(m.Commands)), ", ")}
+	case !filepath.IsLocal(filepath.FromSlash(m.Command)):
+		return &ManifestError{Field: "command", Problem: fmt.Sprintf("%q leads out of the plugin's folder on %s", m.Command, host), Fix: "choose another name"}
+	case m.SHA256 != nil && m.SHA256[host] == "":
+		return &ManifestError{Field: "sha256", Problem: "no entry for this host's platform " + host,
+			Fix: "add the checksum of the binary for " + host + ", or remove the field"}
+	}
+	return nil
+}
+
+// checkFiles reports files that the manifest names and the folder lacks.
+func (f Found) checkFiles() error {
+	for _, name := range f.Manifest.Files {
+		if _, err := os.Stat(filepath.Join(f.Dir, filepath.FromSlash(name))); err != nil {
+			return &ManifestError{Field: "files", Problem: err.Error(), Fix: "put it there, or take it off the list"}
+		}
 	}
 	return nil
 }

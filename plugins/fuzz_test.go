@@ -1,7 +1,10 @@
+//go:build linux
+
 package plugins
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,11 +14,17 @@ import (
 func FuzzParseManifest(f *testing.F) {
 	f.Add([]byte(`{"id": "issues", "version": "1.0.0", "protocol": 1, "command": "./issues"}`))
 	f.Add([]byte(`{"sha256": {"linux/amd64": "00"}, "configSchema": {"$ref": "#"}}`))
+	for field, values := range manifestFieldValues {
+		for _, v := range values {
+			f.Add([]byte(manifestOf(fmt.Sprintf("%q: %s", field, v))))
+		}
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := ParseManifest(data)
-		if err == nil && (!idPattern.MatchString(m.ID) || m.Command == "" || m.Protocol != 1) {
+		if err == nil && (!idPattern.MatchString(m.ID) || m.Command == "" && m.Commands == nil || m.Protocol != 1) {
 			t.Errorf("accepted %+v", m)
 		}
+		sameVerdict(t, data)
 	})
 }
 

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/big"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -33,8 +35,16 @@ type Manifest struct {
 	Protocol int
 	// Description is one line for people. Optional.
 	Description string
-	// Command is the binary, relative to the manifest's folder.
+	// Command is the binary for this process's platform, relative to the
+	// manifest's folder; empty if Commands has none for it.
 	Command string
+	// Commands are the binaries by platform ("linux/amd64"), relative to the
+	// manifest's folder; nil if one command serves them all.
+	Commands map[string]string
+	// Files are further files and folders that the plugin reads from its own
+	// folder, relative to it. Optional. They are pinned, packed and installed with
+	// the binary; what is not named is not.
+	Files []string
 	// SHA256 pins the binary per platform ("linux/amd64") in lower-case hex.
 	// Optional; if present, the host's platform must be in it.
 	SHA256 map[string]string
@@ -47,7 +57,22 @@ var (
 	versionPattern  = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`)
 	platformPattern = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9]+$`)
 	hexPattern      = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	// A path has no "..", and no "." but in front; backslashes and colons mean
+	// something else on other systems.
+	pathPattern = regexp.MustCompile(`^(\./)?` + pathSegment + `(/` + pathSegment + `)*$`)
 )
+
+// pathSegment is one name in a path: anything but "." and "..".
+const pathSegment = `([^./\\:\x00-\x1f\x7f][^/\\:\x00-\x1f\x7f]*|\.[^./\\:\x00-\x1f\x7f][^/\\:\x00-\x1f\x7f]*|\.\.[^/\\:\x00-\x1f\x7f]+)`
+
+// Limits of what a manifest may name.
+const (
+	maxPathLength = 255 // characters
+	maxFiles      = 256
+)
+
+// spokenVersions are the protocol versions of plugins that this host runs.
+var spokenVersions = []int{protocol.Version}
 
 // ManifestError says what is wrong with one field of a manifest.
 type ManifestError struct {
@@ -103,6 +128,9 @@ type field struct {
 
 // manifestFields are all fields, in the order they are checked.
 var manifestFields = []field{
+	{"$schema", false, func(_ *Manifest, raw json.RawMessage) (string, string) {
+		return readText(raw, new(string), nil, "text", "write the address of the schema, or remove the field")
+	}},
 	{"id", true, func(m *Manifest, raw json.RawMessage) (string, string) {
 		return readText(raw, &m.ID, idPattern, "a lower-case letter, then up to 62 lower-case letters, digits and hyphens", `for example "issues"`)
 	}},
@@ -114,6 +142,7 @@ var manifestFields = []field{
 		return readText(raw, &m.Description, nil, "text", "write one line about the plugin")
 	}},
 	{"command", true, readCommand},
+	{"files", false, readFiles},
 	{"sha256", false, readChecksums},
 	{"configSchema", false, func(m *Manifest, raw json.RawMessage) (string, string) {
 		if err := checkSchema(raw, true); err != nil {
@@ -184,43 +213,106 @@ func readText(raw json.RawMessage, into *string, pattern *regexp.Regexp, expecte
 }
 
 func readProtocol(m *Manifest, raw json.RawMessage) (string, string) {
-	if json.Unmarshal(raw, &m.Protocol) != nil || string(raw) == "null" {
+	var text json.Number
+	if json.Unmarshal(raw, &text) != nil || raw[0] == '"' || string(raw) == "null" {
 		return fmt.Sprintf("expected a number, got %s", excerpt(raw)), fmt.Sprintf("write %d", protocol.Version)
 	}
-	if m.Protocol != protocol.Version {
-		return fmt.Sprintf("this host speaks version %d, the plugin version %d", protocol.Version, m.Protocol),
+	// 1.0 is the same number as 1.
+	number, _, err := big.ParseFloat(text.String(), 10, 512, big.ToZero)
+	if err != nil || !number.IsInt() {
+		return fmt.Sprintf("expected a whole number, got %s", excerpt(raw)), fmt.Sprintf("write %d", protocol.Version)
+	}
+	version, _ := number.Int64()
+	m.Protocol = int(version)
+	if !slices.Contains(spokenVersions, m.Protocol) {
+		return fmt.Sprintf("this host speaks version %d, the plugin version %s", protocol.Version, excerpt(raw)),
 			"install a build of the plugin for this host's version, or the other way round"
 	}
 	return "", ""
 }
 
+// readCommand reads one path for all platforms, or one for each.
 func readCommand(m *Manifest, raw json.RawMessage) (string, string) {
-	const fix = `write the path of the binary inside the plugin's folder, for example "./issues"`
-	if problem, fix := readText(raw, &m.Command, nil, "", fix); problem != "" {
+	const fix = `write the path of the binary inside the plugin's folder, for example "./issues", or {"linux/amd64": "./bin/issues-linux-amd64"}`
+	if len(raw) == 0 || raw[0] != '{' {
+		return readPath(raw, &m.Command, fix), fix
+	}
+	paths, problem := readPlatforms(raw)
+	if problem != "" {
 		return problem, fix
 	}
-	clean := filepath.FromSlash(m.Command)
-	if m.Command == "" || !filepath.IsLocal(clean) || filepath.Clean(clean) == "." {
-		return fmt.Sprintf("expected a path inside the plugin's folder, got %s", excerpt(raw)), fix
+	m.Commands = map[string]string{}
+	for _, platform := range slices.Sorted(maps.Keys(paths)) {
+		var path string
+		if problem := readPath(paths[platform], &path, fix); problem != "" {
+			return platform + ": " + problem, fix
+		}
+		m.Commands[platform] = path
+	}
+	m.Command = m.Commands[hostPlatform()]
+	return "", ""
+}
+
+// readPath reads a path inside the plugin's folder, and returns what is wrong with
+// it.
+func readPath(raw json.RawMessage, into *string, fix string) string {
+	if problem, _ := readText(raw, into, pathPattern, "a path inside the plugin's folder, with / between names", fix); problem != "" {
+		return problem
+	}
+	if n := utf8.RuneCountInString(*into); n > maxPathLength {
+		return fmt.Sprintf("expected a path of at most %d characters, got one of %d", maxPathLength, n)
+	}
+	return ""
+}
+
+// readPlatforms reads an object whose keys are platforms.
+func readPlatforms(raw json.RawMessage) (values map[string]json.RawMessage, problem string) {
+	if json.Unmarshal(raw, &values) != nil || len(values) == 0 {
+		return nil, fmt.Sprintf("expected an object with an entry for each platform, got %s", excerpt(raw))
+	}
+	for _, platform := range slices.Sorted(maps.Keys(values)) {
+		if !platformPattern.MatchString(platform) {
+			return nil, fmt.Sprintf("expected a platform such as linux/amd64, got %q", platform)
+		}
+	}
+	return values, ""
+}
+
+func readFiles(m *Manifest, raw json.RawMessage) (string, string) {
+	const fix = `write the paths of files and folders inside the plugin's folder, for example ["templates"]`
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil || list == nil {
+		return fmt.Sprintf("expected a list of paths, got %s", excerpt(raw)), fix
+	}
+	if len(list) > maxFiles {
+		return fmt.Sprintf("%d paths; the limit is %d", len(list), maxFiles), "name a folder that holds them"
+	}
+	for _, item := range list {
+		var path string
+		if problem := readPath(item, &path, fix); problem != "" {
+			return problem, fix
+		}
+		if slices.Contains(m.Files, path) {
+			return fmt.Sprintf("%s is listed twice", excerpt(item)), "list it once"
+		}
+		m.Files = append(m.Files, path)
 	}
 	return "", ""
 }
 
 func readChecksums(m *Manifest, raw json.RawMessage) (string, string) {
 	const fix = `write {"linux/amd64": "64 lower-case hex digits"}`
-	if json.Unmarshal(raw, &m.SHA256) != nil || m.SHA256 == nil {
-		return fmt.Sprintf("expected an object of strings, got %s", excerpt(raw)), fix
+	values, problem := readPlatforms(raw)
+	if problem != "" {
+		return problem, fix
 	}
-	for _, platform := range slices.Sorted(maps.Keys(m.SHA256)) {
-		if !platformPattern.MatchString(platform) {
-			return fmt.Sprintf("expected a platform such as linux/amd64, got %q", platform), fix
+	m.SHA256 = map[string]string{}
+	for _, platform := range slices.Sorted(maps.Keys(values)) {
+		var sum string
+		if problem, _ := readText(values[platform], &sum, hexPattern, "64 lower-case hex digits", fix); problem != "" {
+			return platform + ": " + problem, fix
 		}
-		if !hexPattern.MatchString(m.SHA256[platform]) {
-			return fmt.Sprintf("expected 64 lower-case hex digits for %s, got %q", platform, m.SHA256[platform]), fix
-		}
-	}
-	if host := hostPlatform(); m.SHA256[host] == "" {
-		return "no entry for this host's platform " + host, "add the checksum of the binary for " + host + ", or remove the field"
+		m.SHA256[platform] = sum
 	}
 	return "", ""
 }

@@ -4,6 +4,7 @@ package plugins
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,16 +23,6 @@ func TestManifest(t *testing.T) {
 }
 
 func TestManifestMistakes(t *testing.T) {
-	with := func(field string) string {
-		name, _, _ := strings.Cut(strings.TrimPrefix(field, `"`), `"`)
-		text := "{" + field
-		for _, f := range []string{`"id": "issues"`, `"version": "1"`, `"protocol": 1`, `"command": "./issues"`} {
-			if !strings.HasPrefix(f, `"`+name+`"`) {
-				text += ", " + f
-			}
-		}
-		return text + "}"
-	}
 	tests := []struct {
 		name, text string
 		parts      []string
@@ -41,27 +32,26 @@ func TestManifestMistakes(t *testing.T) {
 		{"array", `[]`, []string{"not an object"}},
 		{"null", `null`, []string{"null"}},
 		{"nothing", `{}`, []string{`"id": missing`, `"version": missing`, `"protocol": missing`, `"command": missing`}},
-		{"id type", with(`"id": 5`), []string{`"id"`, "string", "5"}},
-		{"id null", with(`"id": null`), []string{`"id"`, "string", "null"}},
-		{"id case", with(`"id": "Issues"`), []string{`"id"`, "lower-case", `"Issues"`}},
-		{"id length", with(`"id": "` + strings.Repeat("a", 64) + `"`), []string{`"id"`, "62"}},
-		{"id path", with(`"id": "../x"`), []string{`"id"`, `"../x"`}},
-		{"version", with(`"version": "one two"`), []string{`"version"`, `"one two"`}},
-		{"protocol type", with(`"protocol": "1"`), []string{`"protocol"`, "number", `"1"`, "write 1"}},
-		{"protocol version", with(`"protocol": 2`), []string{`"protocol"`, "version 1", "version 2"}},
-		{"command absolute", with(`"command": "/bin/sh"`), []string{`"command"`, "inside the plugin's folder", "/bin/sh"}},
-		{"command outside", with(`"command": "../sh"`), []string{`"command"`, "../sh"}},
-		{"command empty", with(`"command": ""`), []string{`"command"`}},
-		{"command folder", with(`"command": "."`), []string{`"command"`}},
-		{"command list", with(`"command": ["a"]`), []string{`"command"`, "string", `["a"]`}},
-		{"checksum type", with(`"sha256": "abc"`), []string{`"sha256"`, "object"}},
-		{"checksum platform", with(`"sha256": {"linux": "abc"}`), []string{`"sha256"`, "linux/amd64", `"linux"`}},
-		{"checksum text", with(`"sha256": {"` + hostPlatform() + `": "ABC"}`), []string{`"sha256"`, "64 lower-case hex digits", `"ABC"`}},
-		{"checksum of others", with(`"sha256": {"plan9/mips": "` + strings.Repeat("a", 64) + `"}`), []string{`"sha256"`, hostPlatform()}},
-		{"config schema", with(`"configSchema": {"type": "array"}`), []string{`"configSchema"`, `"type": "object"`}},
-		{"unknown field", with(`"commands": "x"`), []string{`"commands"`, "unknown", "command, sha256"}},
-		{"field case", with(`"ID": "x"`), []string{`"ID"`, "unknown"}},
-		{"description", with(`"description": 5`), []string{`"description"`, "string"}},
+		{"id type", manifestOf(`"id": 5`), []string{`"id"`, "string", "5"}},
+		{"id null", manifestOf(`"id": null`), []string{`"id"`, "string", "null"}},
+		{"id case", manifestOf(`"id": "Issues"`), []string{`"id"`, "lower-case", `"Issues"`}},
+		{"id length", manifestOf(`"id": "` + strings.Repeat("a", 64) + `"`), []string{`"id"`, "62"}},
+		{"id path", manifestOf(`"id": "../x"`), []string{`"id"`, `"../x"`}},
+		{"version", manifestOf(`"version": "one two"`), []string{`"version"`, `"one two"`}},
+		{"protocol type", manifestOf(`"protocol": "1"`), []string{`"protocol"`, "number", `"1"`, "write 1"}},
+		{"protocol version", manifestOf(`"protocol": 2`), []string{`"protocol"`, "version 1", "version 2"}},
+		{"command absolute", manifestOf(`"command": "/bin/sh"`), []string{`"command"`, "inside the plugin's folder", "/bin/sh"}},
+		{"command outside", manifestOf(`"command": "../sh"`), []string{`"command"`, "../sh"}},
+		{"command empty", manifestOf(`"command": ""`), []string{`"command"`}},
+		{"command folder", manifestOf(`"command": "."`), []string{`"command"`}},
+		{"command list", manifestOf(`"command": ["a"]`), []string{`"command"`, "string", `["a"]`}},
+		{"checksum type", manifestOf(`"sha256": "abc"`), []string{`"sha256"`, "object"}},
+		{"checksum platform", manifestOf(`"sha256": {"linux": "abc"}`), []string{`"sha256"`, "linux/amd64", `"linux"`}},
+		{"checksum text", manifestOf(`"sha256": {"` + hostPlatform() + `": "ABC"}`), []string{`"sha256"`, "64 lower-case hex digits", `"ABC"`}},
+		{"config schema", manifestOf(`"configSchema": {"type": "array"}`), []string{`"configSchema"`, `"type": "object"`}},
+		{"unknown field", manifestOf(`"commands": "x"`), []string{`"commands"`, "unknown", "command, files, sha256"}},
+		{"field case", manifestOf(`"ID": "x"`), []string{`"ID"`, "unknown"}},
+		{"description", manifestOf(`"description": 5`), []string{`"description"`, "string"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,6 +80,9 @@ func TestDiscover(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "folder", "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	elsewhere(t, dir, "other-sum", `"command": "./x", "sha256": {"plan9/mips": "`+strings.Repeat("a", 64)+`"}`)
+	elsewhere(t, dir, "other-command", `"command": {"plan9/mips": "./x"}`)
+	elsewhere(t, dir, "no-files", `"command": "./x", "files": ["templates"]`)
 	writeFile(t, filepath.Join(dir, "notes", "README"), "no plugin")
 	writeFile(t, filepath.Join(dir, ".hidden", ManifestName), `{`)
 	writeFile(t, filepath.Join(dir, "a-file"), "")
@@ -102,6 +95,9 @@ func TestDiscover(t *testing.T) {
 		{"broken", "not JSON"},
 		{"folder", "not a file"},
 		{"good", ""},
+		{"no-files", `"files"`},
+		{"other-command", hostPlatform()},
+		{"other-sum", hostPlatform()},
 		{"renamed", `"original" stands in a folder named "renamed"`},
 		{"text", "chmod +x"},
 		{"unbuilt", "build the plugin"},
@@ -121,6 +117,16 @@ func TestDiscover(t *testing.T) {
 	}
 	if _, err := Discover(filepath.Join(dir, "nowhere")); err == nil {
 		t.Error("a missing directory was accepted")
+	}
+}
+
+// elsewhere makes a folder with an executable x and a manifest of these fields.
+func elsewhere(t *testing.T, dir, id, fields string) {
+	t.Helper()
+	writeFile(t, filepath.Join(dir, id, ManifestName), fmt.Sprintf(`{"id": %q, "version": "1", "protocol": 1, %s}`, id, fields))
+	writeFile(t, filepath.Join(dir, id, "x"), "")
+	if err := os.Chmod(filepath.Join(dir, id, "x"), 0o700); err != nil {
+		t.Fatal(err)
 	}
 }
 
