@@ -140,7 +140,7 @@ func (r *run) launch(started []*call, stored error) {
 			go r.notMade(c, stored)
 			continue
 		}
-		go r.perform(c)
+		r.h.crew.perform(task{r, c})
 	}
 }
 

@@ -84,6 +84,7 @@ func (r *run) perform(c *call) {
 	value, err := r.guarded(ctx, c, ev)
 	ev.end(value, err)
 	r.settle(c, value, err)
+	r.checkDeclared(ev.reply)
 }
 
 // guarded is dispatch with a panic of an embedder's tool turned into a rejection.
@@ -107,10 +108,11 @@ func (r *run) dispatch(ctx context.Context, c *call, ev *telling) (json.RawMessa
 	if rejection != nil {
 		return nil, rejection
 	}
+	id := tool.ID()
 	r.mu.Lock()
-	c.Tool = tool.ID()
+	c.Tool = id
 	r.mu.Unlock()
-	ev.found(tool, input)
+	ev.found(tool, id, input)
 	if rejection := r.checkInput(tool, input); rejection != nil {
 		return nil, rejection
 	}
@@ -131,9 +133,9 @@ func (r *run) callTool(ctx context.Context, c *call, tool *catalog.Tool, input j
 	r.dispatched, c.Dispatched = true, true
 	r.mu.Unlock()
 	value, err := r.invoke(ev.context(ctx), c, tool, catalog.Invocation{
-		ID:             c.publicID(),
+		ID:             ev.CallID,
 		RunID:          r.id,
-		ToolID:         tool.ID(),
+		ToolID:         ev.ToolID,
 		IdempotencyKey: c.IdempotencyKey,
 		Session: catalog.Session{
 			AgentID: r.session.AgentID, SessionKey: r.session.SessionKey,
@@ -147,7 +149,7 @@ func (r *run) callTool(ctx context.Context, c *call, tool *catalog.Tool, input j
 	}
 	value, rejection := checkReply(tool, value)
 	if rejection == nil {
-		r.h.checkOutput(r.view(), tool, value)
+		ev.reply = reply{tool, value}
 	}
 	return value, rejection
 }

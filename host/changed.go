@@ -68,22 +68,34 @@ func (r *run) checkInput(tool *catalog.Tool, input []byte) *callError {
 type usedTools struct {
 	mu      sync.Mutex
 	digests map[string]string
+	last    map[string]*catalog.Tool // what was last found to be as it was
 }
 
 // note remembers what a tool looks like to the run, and reports whether it still
 // looks as it did.
 func (u *usedTools) note(tool *catalog.Tool) (same bool) {
-	digest := schemaDigest(tool)
+	id := tool.ID()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	known, used := u.digests[tool.ID()]
-	if !used && len(u.digests) < maxUsed {
-		if u.digests == nil {
-			u.digests = make(map[string]string)
-		}
-		u.digests[tool.ID()] = digest
+	if u.last[id] == tool {
+		return true
 	}
-	return !used || known == digest
+	known, used := u.digests[id]
+	if !used && len(u.digests) >= maxUsed {
+		return true
+	}
+	digest := schemaDigest(tool)
+	if used && known != digest {
+		return false
+	}
+	if u.digests == nil {
+		u.digests = make(map[string]string)
+	}
+	if u.last == nil { // the digests may be those of a record
+		u.last = make(map[string]*catalog.Tool)
+	}
+	u.digests[id], u.last[id] = digest, tool
+	return true
 }
 
 // stored is what a record keeps.

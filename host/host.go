@@ -157,7 +157,8 @@ type Host struct {
 	answering sync.Mutex // orders answers that have to load their run
 
 	background sync.WaitGroup     // index builds and the sweeper
-	end        context.CancelFunc // ends the sweeper
+	end        context.CancelFunc // ends the sweeper and the crew
+	crew       *crew
 }
 
 // ErrClosed is the cause of what a closed host refuses.
@@ -202,6 +203,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	h.end = end
+	h.crew = newCrew(life.Done())
 	if err := h.start(ctx); err != nil {
 		return nil, errors.Join(err, h.stop())
 	}

@@ -22,6 +22,7 @@ type telling struct {
 	span   trace.Span      // nil: no traces
 	output json.RawMessage // the schema of the tool's result
 	told   atomic.Int32    // progress events
+	reply  reply
 }
 
 // maxProgress bounds the progress events of one call.
@@ -36,8 +37,8 @@ func (r *run) tell(c *call) *telling {
 }
 
 // found notes which tool the call is for.
-func (t *telling) found(tool *catalog.Tool, input json.RawMessage) {
-	t.ToolID, t.ToolName, t.Source, t.Owner = tool.ID(), tool.Name, string(tool.Source), tool.Owner
+func (t *telling) found(tool *catalog.Tool, id string, input json.RawMessage) {
+	t.ToolID, t.ToolName, t.Source, t.Owner = id, tool.Name, string(tool.Source), tool.Owner
 	t.InputBytes, t.output = len(input), tool.Output
 	if !t.wanted {
 		return
