@@ -32,14 +32,17 @@ type Pool struct {
 	launch launch       // fixed when NewPool returns
 	layers []wire.Layer // of the first worker; fixed, too
 
-	closed atomic.Bool
-	stock  stock
-	kept   shelf[lodger] // used, each waits for its session
-	seats  atomic.Uint64 // counts lodgers
+	closed   atomic.Bool
+	closing  sync.Once
+	closeErr error
+
+	stock stock
+	kept  shelf[lodger] // used, each waits for its session
+	seats atomic.Uint64 // counts lodgers
 
 	endings endings // of processes, for Stats
 
-	mu       sync.Mutex            // guards what follows, and closing
+	mu       sync.Mutex            // guards what follows, and the setting of closed
 	live     map[*process]struct{} // every process that is not known to be reaped
 	starting sync.WaitGroup        // starts in flight, warm or on demand
 }
@@ -232,14 +235,17 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 }
 
 // Close ends every worker, also those that are lent, and returns when all of
-// them are reaped. Calls in flight end with code aborted.
+// them are reaped. Calls in flight end with code aborted. It may be called again,
+// and then waits for the first and returns its error.
 func (p *Pool) Close() error {
+	p.closing.Do(func() { p.closeErr = p.close() })
+	return p.closeErr
+}
+
+func (p *Pool) close() error {
 	p.mu.Lock()
-	again := p.closed.Swap(true)
+	p.closed.Store(true)
 	p.mu.Unlock()
-	if again {
-		return nil
-	}
 	p.clear()
 	p.cancel()
 	p.starting.Wait()

@@ -40,13 +40,15 @@ func (h *Host) Shutdown(ctx context.Context) error {
 
 // Close ends the host. Cells that are running end with the code aborted. Calls of
 // suspended runs get DrainTimeout to finish and to reach the store; a store that
-// outlives the host keeps those runs. Close is idempotent and leaves no process.
+// outlives the host keeps those runs. Close leaves no process. It may be called
+// again, and then waits for the first and returns its error.
 func (h *Host) Close() error {
+	h.closeOnce.Do(func() { h.closeErr = h.close() })
+	return h.closeErr
+}
+
+func (h *Host) close() error {
 	h.mu.Lock()
-	if h.closed {
-		h.mu.Unlock()
-		return nil
-	}
 	h.closing, h.closed = true, true
 	runs := make([]*run, 0, len(h.runs))
 	for _, r := range h.runs {

@@ -156,6 +156,9 @@ type Host struct {
 
 	answering sync.Mutex // orders answers that have to load their run
 
+	closeOnce sync.Once
+	closeErr  error
+
 	background sync.WaitGroup     // index builds and the sweeper
 	end        context.CancelFunc // ends the sweeper and the crew
 	crew       *crew
