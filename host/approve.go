@@ -93,7 +93,7 @@ func (r *run) mark(c *call, state runstore.CallState, approval string, input []b
 // markLocked is mark for a caller that holds mu.
 func (r *run) markLocked(c *call, state runstore.CallState, approval string, input []byte) {
 	c.State, c.Approval, c.Input = state, approval, input
-	r.changes++
+	r.touch(c)
 }
 
 // announce tells the embedder of a new approval.

@@ -60,7 +60,7 @@ func (r *run) ask(ctx context.Context, c *call, input json.RawMessage) (json.Raw
 	a := r.askingLocked(c.ID)
 	c.State, c.Input = runstore.CallAsked, input
 	r.asked++
-	r.changes++
+	r.touch(c)
 	r.mu.Unlock()
 	r.h.calls.rest()
 	defer func() {
@@ -183,7 +183,7 @@ func (r *run) give(callID string, answer ToolAnswer) (<-chan struct{}, *failure)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, id := range r.answered {
-		if (&call{runstore.Call{ID: id, Method: methodOfAsked}}).publicID() != callID {
+		if (&call{Call: runstore.Call{ID: id, Method: methodOfAsked}}).publicID() != callID {
 			continue
 		}
 		if a := r.askings[id]; a != nil {

@@ -83,7 +83,7 @@ func (r *run) checkRequests(reqs []wire.Request) *failure {
 
 // record notes a new call. The caller holds mu.
 func (r *run) record(q wire.Request) *call {
-	c := &call{runstore.Call{
+	c := &call{Call: runstore.Call{
 		ID:             q.ID,
 		Method:         string(q.Method),
 		Target:         q.Target,
@@ -124,7 +124,7 @@ func (r *run) pump() (started []*call) {
 		if c.State != runstore.CallApproval {
 			c.State = runstore.CallInFlight
 		}
-		r.changes++
+		r.touch(c)
 		r.inFlight++
 		r.h.calls.enter()
 		started = append(started, c)
@@ -171,7 +171,7 @@ func (r *run) settle(c *call, value json.RawMessage, err *callError) {
 }
 
 func (r *run) settleLocked(c *call, value json.RawMessage, err *callError) {
-	r.changes++
+	r.touch(c)
 	c.State = runstore.CallSettled
 	c.OK, c.Answer = err == nil, value
 	if err != nil {

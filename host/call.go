@@ -27,6 +27,7 @@ const maxReplyBytes = 8 << 20
 // guarded by the run's mu.
 type call struct {
 	runstore.Call
+	changed uint64 // run.changes when something has become of it last
 }
 
 // publicID names the call in results and events.

@@ -46,8 +46,8 @@ return got`
 // crashing is a host that gets stuck.
 type crashing struct {
 	runstore.Store
-	stage          string
-	puts, journals int
+	stage                 string
+	checkpoints, journals int
 }
 
 // at says that a stage is reached, if it is the one to get stuck at.
@@ -58,12 +58,12 @@ func (c *crashing) at(stage string) {
 	}
 }
 
-// Put is called when the run yields, and before each of its two calls.
-func (c *crashing) Put(ctx context.Context, r *runstore.Record, max int) error {
-	c.puts++
-	c.at([]string{"", "", "resumed", "first delivered"}[c.puts])
-	err := c.Store.Put(ctx, r, max)
-	c.at([]string{"", "", "first recorded", "second recorded"}[c.puts])
+// Checkpoint is called before each of the two calls.
+func (c *crashing) Checkpoint(ctx context.Context, r *runstore.Record) error {
+	c.checkpoints++
+	c.at([]string{"", "resumed", "first delivered"}[c.checkpoints])
+	err := c.Store.Checkpoint(ctx, r)
+	c.at([]string{"", "first recorded", "second recorded"}[c.checkpoints])
 	return err
 }
 

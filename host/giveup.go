@@ -31,7 +31,7 @@ func (r *run) giveUp(ids []uint64) {
 			continue
 		}
 		c.GivenUp = true
-		r.changes++
+		r.touch(c)
 		if stop := r.stops[id]; stop != nil {
 			stop(errGivenUp)
 		}

@@ -22,16 +22,20 @@ func (r *run) keeps() bool {
 	return r.stored && !r.noted
 }
 
+// maxJournal is how many bytes of answers the journal of a run that goes on may
+// grow by, roughly, before a new image supersedes those that the guest has got.
+const maxJournal = 64 << 20
+
 // checkpoint puts calls of the guest's last turn into the queue, once the store
 // knows of them, and starts those that have a slot. A guest too large for an image
 // goes on without one: then the record says that the run is live.
 func (l *leg) checkpoint(fresh []*call) error {
 	r := l.run
-	if len(fresh) == 0 {
-		return nil
-	}
 	r.storeMu.Lock()
 	defer r.storeMu.Unlock()
+	if len(fresh) == 0 && r.journaled < maxJournal {
+		return nil
+	}
 	if !r.keeps() || r.h.volatile() {
 		r.mu.Lock()
 		started := r.enqueue(fresh)
@@ -58,8 +62,10 @@ func (l *leg) checkpoint(fresh []*call) error {
 	if rec.Live = image == nil; rec.Live {
 		rec.Dispatched, rec.Scopes = true, nil
 	}
-	err = r.put(rec)
-	if err != nil {
+	err = r.h.store.Checkpoint(r.background(), rec)
+	if err == nil {
+		r.noted = rec.Live
+	} else {
 		r.h.log.Error("the checkpoint of a run was not written", "run", r.id, "error", err)
 	}
 	r.launch(started, err)
@@ -86,7 +92,7 @@ func (r *run) describe(image []byte, expires time.Time) *runstore.Record {
 	for _, c := range r.imaged {
 		r.identify(c)
 	}
-	r.written = r.changes
+	r.written, r.journaled = r.changes, 0
 	build := r.h.pool.BuildID()
 	rec := &runstore.Record{
 		ID:          r.id,
@@ -133,8 +139,14 @@ func (r *run) journalLocked() []runstore.Call {
 	return out
 }
 
-// journal brings the journal of a stored run up to date. Calls that settle at the
-// same time share one write.
+// touch notes that something has become of a call. The caller holds mu.
+func (r *run) touch(c *call) {
+	r.changes++
+	c.changed = r.changes
+}
+
+// journal tells the store what has become of the calls that the newest image waits
+// for. Calls that settle while a write is under way share the next one.
 func (r *run) journal() error {
 	r.storeMu.Lock()
 	defer r.storeMu.Unlock()
@@ -142,15 +154,23 @@ func (r *run) journal() error {
 		return nil
 	}
 	r.mu.Lock()
-	calls, upTo := r.journalLocked(), r.changes
-	stale := !r.ended && r.written < upTo
+	upTo := r.changes
+	var news []runstore.Call
+	for _, c := range r.imaged {
+		if !r.ended && c.changed > r.written {
+			news = append(news, c.Call)
+		}
+	}
 	r.mu.Unlock()
-	if !stale {
+	if len(news) == 0 {
 		return nil
 	}
-	if err := r.h.store.PutCalls(r.background(), r.id, r.generation, calls); err != nil {
+	if err := r.h.store.PutCalls(r.background(), r.id, r.generation, news); err != nil {
 		r.h.log.Error("the journal of a suspended run was not written", "run", r.id, "error", err)
 		return err
+	}
+	for _, c := range news {
+		r.journaled += len(c.Answer) + len(c.Input)
 	}
 	r.mu.Lock()
 	r.written = upTo

@@ -32,7 +32,7 @@ func (r *run) programCall(params json.RawMessage, kind policy.InputKind) policy.
 	t := policy.ExecTool
 	return policy.Call{
 		Kind: policy.KindExec, InputKind: kind, ToolID: t.ID(), Source: t.Source, Owner: t.Owner, ToolName: t.Name,
-		Params: params, Session: ofPolicy(r.session), RunID: r.id, CallID: (&call{runstore.Call{Method: methodExec}}).publicID(),
+		Params: params, Session: ofPolicy(r.session), RunID: r.id, CallID: (&call{Call: runstore.Call{Method: methodExec}}).publicID(),
 	}
 }
 
@@ -65,7 +65,7 @@ func (r *run) judge(ctx context.Context, p program) (program, *failure) {
 
 // hold makes the run wait for a person before the program starts.
 func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *failure {
-	c := &call{runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}}
+	c := &call{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}}
 	r.mu.Lock()
 	r.calls[0] = c
 	r.mu.Unlock()

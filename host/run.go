@@ -86,6 +86,7 @@ type run struct {
 	noted      bool    // which says only that the run is live
 	imaged     []*call // what the stored image waits for; guarded by mu too
 	written    uint64  // the changes that the store knows of; guarded by mu too
+	journaled  int     // bytes of answers in the journal of the stored image
 }
 
 // newRun makes an active run that reaches v.

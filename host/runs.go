@@ -97,7 +97,7 @@ func storedInfo(rec *runstore.Record) RunInfo {
 	}
 	calls := make([]*call, 0, len(rec.Calls))
 	for _, c := range rec.Calls {
-		calls = append(calls, &call{c})
+		calls = append(calls, &call{Call: c})
 	}
 	info.PendingToolCalls, info.Reason = pendingOf(calls)
 	return info

@@ -268,7 +268,7 @@ func (h *Host) revive(s Session, rec *runstore.Record, turn *clientTools) (*run,
 		r.scopes[id] = scope
 	}
 	for _, stored := range rec.Calls {
-		c := &call{stored}
+		c := &call{Call: stored}
 		r.calls[c.ID] = c
 		r.lastID = max(r.lastID, c.ID)
 		if err := r.reviveHeld(c); err != nil {

@@ -2,7 +2,6 @@ package runstore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,26 +17,28 @@ import (
 )
 
 const (
-	recordExt  = ".run"
-	journalExt = ".calls"
-	lockExt    = ".lock"
-	tempExt    = ".tmp"
-	keyName    = "key"
+	recordExt = ".run"
+	lockExt   = ".lock"
+	tempExt   = ".tmp"
+	keyName   = "key"
 )
 
 // idPattern keeps ids from naming anything outside the directory.
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
 // Dir is a Store in a directory. Records survive the process, and several
-// processes may use one directory at the same time. Writes are atomic: a file is
-// written aside, synced and renamed.
+// processes may use one directory at the same time. Each run has one file: Put
+// writes it aside, syncs and renames it; while the run goes on, Checkpoint and
+// PutCalls append to it and sync.
 type Dir struct {
 	path string
 	key  []byte
-	seq  atomic.Uint64 // names temporary files
 	// held is how many records there are, as far as this process knows: others
 	// that share the directory are counted again when it looks full.
 	held atomic.Int64
+
+	mu   sync.Mutex
+	open map[string]*open // by run id
 }
 
 var _ Store = (*Dir)(nil)
@@ -78,11 +79,9 @@ func (d *Dir) Put(ctx context.Context, r *Record, max int) error {
 	if err != nil {
 		return err
 	}
-	header, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	if err := d.replace(name, seal(d.key, kindRecord, header, r.Image), r.Expires); err != nil {
+	o := d.opened(r.ID)
+	defer o.mu.Unlock()
+	if err := d.rewrite(o, name, r); err != nil {
 		return err
 	}
 	if fresh {
@@ -107,40 +106,86 @@ func (d *Dir) checkRoom(ctx context.Context, name string, max int) (fresh bool, 
 	return true, err
 }
 
-// journal is the header of a journal file. It supersedes the calls inside the
-// record of the same id and generation, and no other: a crash between the two
-// writes of a suspension can never pair an image with the calls of another.
-type journal struct {
-	ID         string `json:"id"`
-	Generation uint64 `json:"generation"`
-	Calls      []Call `json:"calls"`
+// Checkpoint implements Store: it appends to the run's file, unless that has grown
+// too large or cannot be appended to.
+func (d *Dir) Checkpoint(ctx context.Context, r *Record) error {
+	name, err := d.file(r.ID, recordExt)
+	if err != nil {
+		return fmt.Errorf("run id %q: expected letters, digits, '_' and '-'", r.ID)
+	}
+	f, err := recordFrame(r)
+	if err != nil {
+		return err
+	}
+	o := d.opened(r.ID)
+	defer o.mu.Unlock()
+	size := int64(frameBytes + len(f.header) + len(f.body))
+	if o.unsure || d.know(o, name) != nil || o.size > maxSuperseded+2*size {
+		fresh, err := d.checkRoom(ctx, name, 0)
+		if err == nil {
+			err = d.rewrite(o, name, r)
+		}
+		if err == nil && fresh {
+			d.held.Add(1)
+		}
+		return err
+	}
+	if err := o.extend(name, r.Expires, f); err != nil {
+		return err
+	}
+	o.holds(r)
+	return nil
 }
 
-// PutCalls implements Store.
+// PutCalls implements Store: it appends to the run's file.
 func (d *Dir) PutCalls(_ context.Context, id string, generation uint64, calls []Call) error {
-	name, err := d.file(id, journalExt)
+	name, err := d.file(id, recordExt)
 	if err != nil {
 		return err
 	}
-	r, err := d.readRecord(strings.TrimSuffix(name, journalExt) + recordExt)
-	if err != nil {
+	frames := make([]frame, 0, len(calls))
+	for _, c := range calls {
+		f, err := callFrame(c)
+		if err != nil {
+			return err
+		}
+		frames = append(frames, f)
+	}
+	o := d.opened(id)
+	defer o.mu.Unlock()
+	if o.unsure {
+		if err := d.renew(o, name); err != nil {
+			return err
+		}
+	}
+	if err := d.know(o, name); err != nil {
 		return err
 	}
-	if r.Generation != generation {
+	if o.generation != generation {
 		return ErrNotFound
 	}
-	header, err := json.Marshal(journal{ID: id, Generation: generation, Calls: calls})
+	for _, c := range calls {
+		if !o.calls[c.ID] {
+			return noCall(id, c.ID)
+		}
+	}
+	return o.extend(name, o.expires, frames...)
+}
+
+// renew writes a file anew of which nobody knows how much is on disk.
+func (d *Dir) renew(o *open, name string) error {
+	l, err := d.readFile(name)
 	if err != nil {
 		return err
 	}
-	return d.replace(name, seal(d.key, kindJournal, header, nil), r.Expires)
+	return d.rewrite(o, name, l.record)
 }
 
 // replace puts b under name so that a reader sees the old file or the new one. The
 // file's modification time is when the record expires: Sweep need not read the
 // others. It is a hint only; what counts is in the record.
 func (d *Dir) replace(name string, b []byte, expires time.Time) error {
-	tmp := fmt.Sprintf("%s.%d.%d"+tempExt, name, os.Getpid(), d.seq.Add(1))
+	tmp := asideOf(name)
 	if err := writeSynced(tmp, b); err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
@@ -159,18 +204,16 @@ func (d *Dir) Get(_ context.Context, id string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := d.readRecord(name)
+	l, err := d.readFile(name)
 	if err != nil {
 		return nil, err
 	}
+	r := l.record
 	if r.ID != id {
 		return nil, fmt.Errorf("%w: file of another run", ErrCorrupt)
 	}
 	if !time.Now().Before(r.Expires) {
 		return nil, ErrExpired
-	}
-	if err := d.applyJournal(r); err != nil {
-		return nil, err
 	}
 	return r, nil
 }
@@ -199,7 +242,7 @@ func (d *Dir) List(ctx context.Context) ([]*Record, error) {
 	return out, nil
 }
 
-func (d *Dir) readRecord(name string) (*Record, error) {
+func (d *Dir) readFile(name string) (*log, error) {
 	b, err := readRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotFound
@@ -207,46 +250,7 @@ func (d *Dir) readRecord(name string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	header, body, err := unseal(d.key, kindRecord, b)
-	if err != nil {
-		return nil, err
-	}
-	var r Record
-	if err := json.Unmarshal(header, &r); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-	if r.Format != FormatVersion {
-		return nil, fmt.Errorf("%w: it has format %d, this version reads %d", ErrFormat, r.Format, FormatVersion)
-	}
-	r.Image = body
-	return &r, nil
-}
-
-// applyJournal replaces r's calls by those of its journal file, if it has one.
-func (d *Dir) applyJournal(r *Record) error {
-	name, err := d.file(r.ID, journalExt)
-	if err != nil {
-		return err
-	}
-	b, err := readRegular(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	header, _, err := unseal(d.key, kindJournal, b)
-	if err != nil {
-		return err
-	}
-	var j journal
-	if err := json.Unmarshal(header, &j); err != nil {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-	if j.ID == r.ID && j.Generation == r.Generation {
-		r.Calls = j.Calls
-	}
-	return nil
+	return readLog(d.key, b)
 }
 
 // Delete implements Store. The lock file stays until the claim on it is released
@@ -255,17 +259,12 @@ func (d *Dir) Delete(_ context.Context, id string) error {
 	if !idPattern.MatchString(id) {
 		return nil
 	}
-	var errs []error
-	for _, ext := range []string{recordExt, journalExt} {
-		err := os.Remove(filepath.Join(d.path, id+ext))
-		switch {
-		case err == nil && ext == recordExt:
-			d.held.Add(-1)
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			errs = append(errs, err)
-		}
+	d.close(id)
+	err := os.Remove(filepath.Join(d.path, id+recordExt))
+	if err == nil {
+		d.held.Add(-1)
 	}
-	return errors.Join(errs...)
+	return ignore(err, fs.ErrNotExist)
 }
 
 // Claim implements Store with a file lock, which the operating system drops
@@ -285,7 +284,7 @@ func (d *Dir) Claim(_ context.Context, id string) (Claim, error) {
 			return nil, ErrClaimed
 		}
 		if sameFile(l, name) {
-			return &fileClaim{lock: l, name: name, record: strings.TrimSuffix(name, lockExt) + recordExt}, nil
+			return &fileClaim{d: d, id: id, lock: l}, nil
 		}
 		// Its last holder removed it between our open and our lock.
 		if err := l.Close(); err != nil {
@@ -305,17 +304,20 @@ func sameFile(l *flock.Flock, name string) bool {
 }
 
 type fileClaim struct {
-	once         sync.Once
-	lock         *flock.Flock
-	name, record string
+	once sync.Once
+	d    *Dir
+	id   string
+	lock *flock.Flock
 }
 
 // Release also removes the lock file of a run that is gone. It does so while it
 // holds the lock, so that whoever opened the file meanwhile finds it replaced.
 func (c *fileClaim) Release() {
 	c.once.Do(func() {
-		if _, err := os.Lstat(c.record); errors.Is(err, fs.ErrNotExist) {
-			_ = os.Remove(c.name) // a sweep removes what stays
+		c.d.close(c.id)
+		name := filepath.Join(c.d.path, c.id)
+		if _, err := os.Lstat(name + recordExt); errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(name + lockExt) // a sweep removes what stays
 		}
 		_ = c.lock.Close() // the lock goes with the descriptor, which Close cannot keep
 	})
@@ -333,7 +335,7 @@ func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
 		switch filepath.Ext(e.Name()) {
 		case tempExt:
 			d.sweepTemp(e, now)
-		case journalExt, lockExt:
+		case lockExt:
 			d.sweepOrphan(ctx, e, now)
 		}
 		if id, ok := strings.CutSuffix(e.Name(), recordExt); ok && !d.sweepRecord(ctx, id, e, now) {
@@ -351,14 +353,30 @@ func (d *Dir) sweepRecord(ctx context.Context, id string, e fs.DirEntry, now tim
 	if err != nil || now.Before(info.ModTime()) {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	r, err := d.readRecord(filepath.Join(d.path, e.Name()))
+	l, err := d.readFile(filepath.Join(d.path, e.Name()))
 	if err != nil {
 		return true
 	}
-	return !now.Before(r.Expires) && d.remove(ctx, id) == nil
+	return !now.Before(l.record.Expires) && d.removeExpired(ctx, id, now)
 }
 
-// sweepOrphan deletes the journal or lock of a run that has been gone for an hour.
+// removeExpired deletes an expired run unless somebody is resuming it, and reports
+// whether it is gone. Until the claim is here, others may have used the run.
+func (d *Dir) removeExpired(ctx context.Context, id string, now time.Time) bool {
+	c, err := d.Claim(ctx, id)
+	if err != nil {
+		return false
+	}
+	defer c.Release()
+	l, err := d.readFile(filepath.Join(d.path, id+recordExt))
+	if err == nil && !now.Before(l.record.Expires) {
+		err = d.Delete(ctx, id)
+		return err == nil
+	}
+	return errors.Is(err, ErrNotFound)
+}
+
+// sweepOrphan deletes the lock of a run that has been gone for an hour.
 func (d *Dir) sweepOrphan(ctx context.Context, e fs.DirEntry, now time.Time) {
 	id := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
 	if _, err := os.Lstat(filepath.Join(d.path, id+recordExt)); !errors.Is(err, fs.ErrNotExist) {
@@ -367,8 +385,8 @@ func (d *Dir) sweepOrphan(ctx context.Context, e fs.DirEntry, now time.Time) {
 	if info, err := e.Info(); err != nil || now.Sub(info.ModTime()) < time.Hour {
 		return
 	}
-	if err := d.remove(ctx, id); err != nil {
-		return // claimed, or the next sweep meets it again
+	if c, err := d.Claim(ctx, id); err == nil {
+		c.Release() // which removes it
 	}
 }
 
@@ -379,16 +397,6 @@ func (d *Dir) sweepTemp(e fs.DirEntry, now time.Time) {
 			return // somebody else was faster, or the next sweep meets it again
 		}
 	}
-}
-
-// remove deletes an expired run unless somebody is resuming it.
-func (d *Dir) remove(ctx context.Context, id string) error {
-	c, err := d.Claim(ctx, id)
-	if err != nil {
-		return err
-	}
-	defer c.Release()
-	return d.Delete(ctx, id)
 }
 
 func (d *Dir) ids() ([]string, error) {

@@ -12,19 +12,24 @@
 //
 // # Lifecycle
 //
-// Put stores a record, PutCalls replaces its journal while the run stays
-// suspended, Get reads both, Delete forgets them. A record is stale once
-// Record.Expires has passed: Get then answers ErrExpired, and Sweep removes it.
+// Put stores a record of a run that is suspended, Checkpoint one of a run that goes
+// on, PutCalls notes what becomes of its calls, Get reads the newest state, Delete
+// forgets it. A record is stale once Record.Expires has passed: Get then answers
+// ErrExpired, and Sweep removes it.
 //
 // # Concurrency
 //
 // Every Store is safe for concurrent use. Two Puts of one id leave one of the
 // two records whole, never a mixture. Claims order resumers across processes
-// where the store is shared (Dir); they end when their holder dies.
+// where the store is shared (Dir); they end when their holder dies. Only the holder
+// of the claim calls Checkpoint and PutCalls.
 //
 // # Failure and trust
 //
 // What a Dir reads back is hostile until its HMAC has verified: a record that is
 // torn, altered, or was written under another key is ErrCorrupt and never
-// partly returned. Memory trusts its own process.
+// partly returned. What was being appended when the process died, or the machine,
+// counts as not written: nobody had been told that it was. Whoever can write to the
+// directory and has no key can put an older state of a run back, and no other.
+// Memory trusts its own process.
 package runstore

@@ -34,6 +34,9 @@ func (m *Memory) Put(_ context.Context, r *Record, max int) error {
 	return nil
 }
 
+// Checkpoint implements Store.
+func (m *Memory) Checkpoint(ctx context.Context, r *Record) error { return m.Put(ctx, r, 0) }
+
 func (m *Memory) live(now time.Time) (n int) {
 	for _, r := range m.records {
 		if now.Before(r.Expires) {
@@ -51,7 +54,11 @@ func (m *Memory) PutCalls(_ context.Context, id string, generation uint64, calls
 	if !ok || r.Generation != generation {
 		return ErrNotFound
 	}
-	r.Calls = slices.Clone(calls)
+	for _, c := range calls {
+		if !r.note(c) {
+			return noCall(id, c.ID)
+		}
+	}
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 // FormatVersion is the version of Record as Dir writes it. It changes when an
 // older reader would misread a newer record.
-const FormatVersion = 2
+const FormatVersion = 3
 
 // The reasons for which a store does not return a record. Match with errors.Is.
 var (
@@ -19,6 +19,7 @@ var (
 	ErrFormat   = errors.New("suspended run has a format this version does not read")
 	ErrClaimed  = errors.New("suspended run is claimed by somebody else")
 	ErrFull     = errors.New("too many suspended runs")
+	ErrTooLarge = errors.New("suspended run is too large to be stored")
 )
 
 // Session is the identity a run belongs to. All fields take part in equality.
@@ -134,8 +135,12 @@ type Store interface {
 	// ErrFull when r is new and the store holds max records that have not
 	// expired; max <= 0 means no limit.
 	Put(ctx context.Context, r *Record, max int) error
-	// PutCalls replaces the journal of a stored run. It answers ErrNotFound when
-	// the run is gone or has been suspended anew since generation.
+	// Checkpoint is Put, without a limit, for a run that goes on. Whoever calls it
+	// or PutCalls has the claim of the run, if anybody has.
+	Checkpoint(ctx context.Context, r *Record) error
+	// PutCalls notes what has become of calls of a stored run: each takes the place
+	// of the one with its id, whose method, target, path, arguments and key stay.
+	// It answers ErrNotFound when the run is gone or has another generation.
 	PutCalls(ctx context.Context, id string, generation uint64, calls []Call) error
 	// Get returns the record and its journal; the caller owns both.
 	Get(ctx context.Context, id string) (*Record, error)

@@ -14,26 +14,25 @@ import (
 	"path/filepath"
 )
 
-// A sealed file is
+// The file of a Sealer is
 //
 //	magic (8) | kind (1) | header length (u32 LE) | header | body length (u32 LE) | body | HMAC-SHA256 (32)
 //
-// with the HMAC over everything before it. Kind keeps a journal from being
-// passed off as a record; the run id inside the header keeps one run's file from
-// being passed off as another's.
+// with the HMAC over everything before it.
 const (
 	magic      = "QUOINRUN"
 	sealBytes  = sha256.Size
 	fixedBytes = len(magic) + 1 + 4 + 4 + sealBytes
-	// maxHeader bounds what a reader allocates for metadata or a journal.
+	// maxHeader bounds each field of a file, in bytes.
 	maxHeader = 256 << 20
 )
 
 type fileKind byte
 
 const (
-	kindRecord  fileKind = 'R'
+	kindRecord  fileKind = 'R' // of frames in run files
 	kindJournal fileKind = 'J'
+	kindOther   fileKind = 'O' // of the files of a Sealer
 )
 
 func seal(key []byte, kind fileKind, header, body []byte) []byte {
@@ -82,9 +81,11 @@ func cut(b []byte) (field, rest []byte, ok bool) {
 	return b[4 : 4+n], b[4+n:], true
 }
 
-func sum(key, b []byte) []byte {
+func sum(key []byte, parts ...[]byte) []byte {
 	h := hmac.New(sha256.New, key)
-	h.Write(b)
+	for _, p := range parts {
+		h.Write(p)
+	}
 	return h.Sum(nil)
 }
 
@@ -100,13 +101,16 @@ func loadKey(path string) ([]byte, error) {
 	if _, err := io.ReadFull(rand.Reader, fresh); err != nil {
 		return nil, err
 	}
-	tmp := fmt.Sprintf("%s.%d", path, os.Getpid())
-	if err := writeSynced(tmp, fresh); err != nil {
-		return nil, err
+	tmp := asideOf(path)
+	err = writeSynced(tmp, fresh)
+	if err == nil {
+		err = os.Link(tmp, path)
 	}
-	defer os.Remove(tmp)
-	if err := os.Link(tmp, path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := errors.Join(ignore(err, fs.ErrExist), ignore(os.Remove(tmp), fs.ErrNotExist)); err != nil {
 		return nil, fmt.Errorf("key file of the run store: %w", err)
+	}
+	if err := syncDir(filepath.Dir(path)); err != nil {
+		return nil, err
 	}
 	return readKey(path)
 }
@@ -129,8 +133,8 @@ func readKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// readRegular reads a file that must be an ordinary one: opening a pipe in its
-// place would wait for a writer.
+// readRegular reads a file that must be an ordinary one, of at most maxLog bytes:
+// opening a pipe in its place would wait for a writer.
 func readRegular(path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -139,19 +143,32 @@ func readRegular(path string) ([]byte, error) {
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: %s is not a regular file", ErrCorrupt, filepath.Base(path))
 	}
+	if st.Size() > maxLog {
+		return nil, fmt.Errorf("%w: %s has %d bytes", ErrCorrupt, filepath.Base(path), st.Size())
+	}
 	return os.ReadFile(path)
 }
 
-// writeSynced writes a file of mode 0600 and waits until it is on disk.
-func writeSynced(path string, parts ...[]byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+// asideOf is a name beside path that nobody else uses, also no process that shares
+// the directory and not the process ids.
+func asideOf(path string) string { return path + "." + rand.Text() + tempExt }
+
+// writeSynced writes a new file of mode 0600 and waits until it is on disk.
+func writeSynced(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	for _, p := range parts {
-		if _, err := f.Write(p); err != nil {
-			return errors.Join(err, f.Close())
-		}
+	if _, err := f.Write(b); err != nil {
+		return errors.Join(err, f.Close())
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// ignore is err unless it is the one that may be.
+func ignore(err, expected error) error {
+	if errors.Is(err, expected) {
+		return nil
+	}
+	return err
 }

@@ -1,7 +1,6 @@
 package runstore
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -15,9 +14,6 @@ type Sealer struct{ key []byte }
 
 // maxSealed bounds the files a Sealer reads, in bytes.
 const maxSealed = 4 << 20
-
-// kindOther marks the files of a Sealer.
-const kindOther fileKind = 'O'
 
 // Sealer returns the sealer for one purpose. Files of different purposes cannot
 // be passed off as each other.
@@ -57,7 +53,7 @@ func (s *Sealer) aside(path string, content []byte) (string, error) {
 	if len(content) > maxSealed-4<<10 {
 		return "", fmt.Errorf("%s would have %d bytes, at most %d fit", path, len(content), maxSealed-4<<10)
 	}
-	tmp := path + "." + rand.Text() + tempExt
+	tmp := asideOf(path)
 	if err := writeSynced(tmp, seal(s.key, kindOther, []byte(filepath.Base(path)), content)); err != nil {
 		return "", errors.Join(err, os.Remove(tmp))
 	}

@@ -1,0 +1,210 @@
+package runstore
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+)
+
+// A run file is logMagic and then frames, of which each is
+//
+//	kind (1) | header length (u32 LE) | body length (u32 LE) | seal (32) | header | body | seal (32)
+//
+// A frame of kindRecord is a whole record: header the Record, body its image. One
+// of kindJournal says what has become of a call of the record before it: header
+// the Call without what never changes, body its answer. The newest record and the
+// frames after it count.
+//
+// Both seals are HMAC-SHA256. The first covers the lengths and the last seal of the
+// frame before, the second the first and what follows it: no frame can be altered,
+// left out, moved, or taken from another file. A file whose last frame is not
+// complete is what a crash leaves, and reads as if that frame had never begun. The
+// first frame is always complete: the file was renamed into its place with it.
+const logMagic = "QUOINLEG"
+
+const (
+	headBytes  = 1 + 4 + 4 + sealBytes
+	frameBytes = headBytes + sealBytes
+	// maxLog bounds a run file, in bytes: a record as large as can be, and 256 MiB
+	// of what has become of its calls.
+	maxLog = 2*maxHeader + 256<<20
+)
+
+// frame is one verified frame of a run file.
+type frame struct {
+	kind         fileKind
+	header, body []byte
+}
+
+// chain seals frames, each bound to the one before.
+type chain struct {
+	key  []byte
+	last []byte // the last seal of the newest frame
+}
+
+// newChain begins a file.
+func newChain(key []byte) *chain { return &chain{key: key, last: sum(key, []byte(logMagic))} }
+
+// add appends a frame to b.
+func (c *chain) add(b []byte, f frame) ([]byte, error) {
+	if len(f.header) > maxHeader || len(f.body) > maxHeader {
+		return nil, fmt.Errorf("%w: %d and %d bytes, at most %d each", ErrTooLarge, len(f.header), len(f.body), maxHeader)
+	}
+	start := len(b)
+	b = append(b, byte(f.kind))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(f.header)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(f.body)))
+	head := c.sealHead(b[start:])
+	b = append(b, head...)
+	b = append(b, f.header...)
+	b = append(b, f.body...)
+	c.last = c.sealFrame(head, f.header, f.body)
+	return append(b, c.last...), nil
+}
+
+// The first byte of what is sealed tells the seals of a key apart.
+func (c *chain) sealHead(lengths []byte) []byte { return sum(c.key, []byte{'H'}, c.last, lengths) }
+
+func (c *chain) sealFrame(head, header, body []byte) []byte {
+	return sum(c.key, []byte{'F'}, head, header, body)
+}
+
+// next verifies the first frame of b. Without an error and without a frame, b is
+// the beginning of one.
+func (c *chain) next(b []byte) (f *frame, rest []byte, err error) {
+	if len(b) < headBytes || allZero(b) {
+		return nil, b, nil
+	}
+	head := b[headBytes-sealBytes : headBytes]
+	if !hmac.Equal(head, c.sealHead(b[:headBytes-sealBytes])) {
+		return nil, nil, fmt.Errorf("%w: seal does not verify", ErrCorrupt)
+	}
+	header, body := uint64(binary.LittleEndian.Uint32(b[1:])), uint64(binary.LittleEndian.Uint32(b[5:]))
+	if uint64(len(b)) < frameBytes+header+body {
+		return nil, b, nil
+	}
+	out := &frame{kind: fileKind(b[0]), header: b[headBytes:][:header], body: b[headBytes+header:][:body]}
+	end := headBytes + header + body
+	last, rest := b[end:end+sealBytes], b[end+sealBytes:]
+	if len(rest) == 0 && allZero(last) {
+		return nil, b, nil // the file had grown, and its end was not written
+	}
+	if !hmac.Equal(last, c.sealFrame(head, out.header, out.body)) {
+		return nil, nil, fmt.Errorf("%w: seal does not verify", ErrCorrupt)
+	}
+	c.last = last
+	return out, rest, nil
+}
+
+func allZero(b []byte) bool { return len(bytes.TrimLeft(b, "\x00")) == 0 }
+
+// log is what a run file says.
+type log struct {
+	record *Record // with its calls as they are by now
+	size   int64   // of what verifies
+	chain  *chain  // for what comes next
+}
+
+// readLog verifies b before it looks at anything inside it.
+func readLog(key, b []byte) (*log, error) {
+	if bytes.HasPrefix(b, []byte(magic)) {
+		return nil, fmt.Errorf("%w: it was written by an older version", ErrFormat)
+	}
+	rest, ok := bytes.CutPrefix(b, []byte(logMagic))
+	if !ok {
+		return nil, fmt.Errorf("%w: not a run file", ErrCorrupt)
+	}
+	c := newChain(key)
+	var newest []frame // the newest record and what comes after it
+	for len(rest) > 0 {
+		f, left, err := c.next(rest)
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
+			break
+		}
+		if f.kind == kindRecord {
+			newest = newest[:0]
+		}
+		newest = append(newest, *f)
+		rest = left
+	}
+	if len(newest) == 0 || newest[0].kind != kindRecord {
+		return nil, fmt.Errorf("%w: it begins with no record", ErrCorrupt)
+	}
+	r, err := decodeRecord(newest[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range newest[1:] {
+		if err := r.decodeCall(f); err != nil {
+			return nil, err
+		}
+	}
+	return &log{record: r, size: int64(len(b) - len(rest)), chain: c}, nil
+}
+
+func recordFrame(r *Record) (frame, error) {
+	header, err := json.Marshal(r)
+	return frame{kindRecord, header, r.Image}, err
+}
+
+func decodeRecord(f frame) (*Record, error) {
+	var r Record
+	if err := json.Unmarshal(f.header, &r); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if r.Format != FormatVersion {
+		return nil, fmt.Errorf("%w: it has format %d, this version reads %d", ErrFormat, r.Format, FormatVersion)
+	}
+	r.Image = f.body
+	return &r, nil
+}
+
+// callFrame is what has become of a call.
+func callFrame(c Call) (frame, error) {
+	answer := c.Answer
+	c.Answer = nil
+	header, err := json.Marshal(c.progress(Call{}))
+	return frame{kindJournal, header, answer}, err
+}
+
+// decodeCall applies a frame of kindJournal.
+func (r *Record) decodeCall(f frame) error {
+	var c Call
+	if f.kind != kindJournal {
+		return fmt.Errorf("%w: a frame of the kind %q", ErrCorrupt, f.kind)
+	}
+	if err := json.Unmarshal(f.header, &c); err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if c.Answer = nil; len(f.body) > 0 {
+		c.Answer = f.body
+	}
+	if !r.note(c) {
+		return fmt.Errorf("%w: an answer to a call that is not in it", ErrCorrupt)
+	}
+	return nil
+}
+
+// note takes what has become of a call, and reports whether r has it.
+func (r *Record) note(now Call) bool {
+	for i := range r.Calls {
+		if r.Calls[i].ID == now.ID {
+			r.Calls[i] = now.progress(r.Calls[i])
+			return true
+		}
+	}
+	return false
+}
+
+func noCall(run string, id uint64) error { return fmt.Errorf("run %s waits for no call %d", run, id) }
+
+// progress is c with what never changes of a call as it is in was.
+func (c Call) progress(was Call) Call {
+	c.Method, c.Target, c.Path, c.Args, c.IdempotencyKey = was.Method, was.Target, was.Path, was.Args, was.IdempotencyKey
+	return c
+}
