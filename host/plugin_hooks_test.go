@@ -83,7 +83,7 @@ func guardDir(t *testing.T, ids ...string) string {
 	}
 	dir := t.TempDir()
 	for _, id := range ids {
-		manifest := fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 1, "command": "./%s"}`, id, id)
+		manifest := fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 2, "command": "./%s"}`, id, id)
 		if err := os.Mkdir(filepath.Join(dir, id), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestPluginHooks(t *testing.T) {
 func TestAMissingGuardBlocks(t *testing.T) {
 	refusedDir := guardDir(t, "guard")
 	manifest := filepath.Join(refusedDir, "guard", "plugin.json")
-	if err := os.WriteFile(manifest, []byte(`{"id": "guard", "version": "9.9.9", "protocol": 1, "command": "./guard"}`), 0o600); err != nil {
+	if err := os.WriteFile(manifest, []byte(`{"id": "guard", "version": "9.9.9", "protocol": 2, "command": "./guard"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, dir := range map[string]string{"not installed": guardDir(t), "refused": refusedDir, "no plugins": ""} {

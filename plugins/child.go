@@ -26,9 +26,10 @@ const pipeGrace = 200 * time.Millisecond
 // pipes: standard input is never written to and ends with the host, standard
 // output is searched for the handshake, standard error is the log.
 type child struct {
-	cmd *exec.Cmd
-	dir string // private folder the socket must be in
-	log *pluginLog
+	cmd     *exec.Cmd
+	dir     string // private folder the socket must be in
+	log     *pluginLog
+	version int // of the protocol, as the manifest says
 
 	stdin          *os.File // write end; closing it tells the plugin to stop
 	stdout, stderr *os.File // read ends
@@ -47,8 +48,8 @@ type child struct {
 
 var _ runner.Runner = (*child)(nil)
 
-func newChild(cmd *exec.Cmd, dir string, log *pluginLog) *child {
-	c := &child{cmd: cmd, dir: dir, log: log, done: make(chan struct{})}
+func newChild(cmd *exec.Cmd, dir string, log *pluginLog, version int) *child {
+	c := &child{cmd: cmd, dir: dir, log: log, version: version, done: make(chan struct{})}
 	c.handshake, c.toGoPlugin = io.Pipe()
 	return c
 }
@@ -169,7 +170,7 @@ func (c *child) scanStdout() func([]byte, bool) {
 			return
 		}
 		shaken = true
-		if err := checkHandshakeVersion(handshake); err != nil {
+		if err := checkHandshakeVersion(handshake, c.version); err != nil {
 			c.mu.Lock()
 			c.refused = err
 			c.mu.Unlock()

@@ -306,7 +306,7 @@ func TestPinnedBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	pin := func(sum string) Found {
-		writeFile(t, filepath.Join(f.Dir, ManifestName), `{"id": "fix", "version": "1.0.0", "protocol": 1, "command": "./plugin",
+		writeFile(t, filepath.Join(f.Dir, ManifestName), `{"id": "fix", "version": "1.0.0", "protocol": 2, "command": "./plugin",
 			"sha256": {"`+hostPlatform()+`": "`+sum+`"}}`)
 		return Find(f.Dir)
 	}
@@ -334,7 +334,7 @@ func TestPinnedBinary(t *testing.T) {
 
 func TestConfigurationIsHeldAgainstTheManifest(t *testing.T) {
 	f := install(t, shortDir(t), "fix", "good")
-	writeFile(t, filepath.Join(f.Dir, ManifestName), `{"id": "fix", "version": "1.0.0", "protocol": 1, "command": "./plugin",
+	writeFile(t, filepath.Join(f.Dir, ManifestName), `{"id": "fix", "version": "1.0.0", "protocol": 2, "command": "./plugin",
 		"configSchema": {"type": "object", "required": ["token"], "properties": {"token": {"type": "string"}}}}`)
 	f = Find(f.Dir)
 	for _, config := range []string{"", `{}`, `{"token": 5}`} {

@@ -154,6 +154,7 @@ func fixture(id string) *sdk.Plugin {
 	})
 	add("spawn", func(context.Context, *sdk.Call, textIn) (textOut, error) { return spawnProcess(false) })
 	add("escape", func(context.Context, *sdk.Call, textIn) (textOut, error) { return spawnProcess(true) })
+	addStore(p)
 	sdk.AddTool(p, sdk.Tool{Name: "world", Description: "Tells what the process sees."}, seeWorld)
 	p.AddNamespace(sdk.Namespace{
 		ID: id, Global: "Fixture", Description: "For tests.",

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quoinhq/quoin/plugins/protocol"
+
 	"github.com/quoinhq/quoin/plugins/contain"
 )
 
@@ -21,7 +23,7 @@ func FuzzParseManifest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := ParseManifest(data)
-		if err == nil && (!idPattern.MatchString(m.ID) || m.Command == "" && m.Commands == nil || m.Protocol != 1) {
+		if err == nil && (!idPattern.MatchString(m.ID) || m.Command == "" && m.Commands == nil || protocol.CheckVersion(m.Protocol) != nil) {
 			t.Errorf("accepted %+v", m)
 		}
 		sameVerdict(t, data)

@@ -22,14 +22,29 @@ func findHandshake(line string) (printed, handshake string) {
 	return line[:at[0]], line[at[0]:]
 }
 
-// checkHandshakeVersion explains a protocol version this host does not speak.
-func checkHandshakeVersion(handshake string) error {
+// VersionError: a binary answers in another protocol version than its manifest
+// names.
+type VersionError struct {
+	Manifest, Binary int
+}
+
+// Error names both versions and the way out.
+func (e *VersionError) Error() string {
+	if err := protocol.CheckVersion(e.Binary); err != nil {
+		return fmt.Sprintf("the manifest says protocol version %d, but %v", e.Manifest, err)
+	}
+	return fmt.Sprintf("the binary speaks protocol version %d, but its manifest says %d; write \"protocol\": %d into %s, or rebuild the plugin",
+		e.Binary, e.Manifest, e.Binary, ManifestName)
+}
+
+// checkHandshakeVersion holds a handshake to the manifest.
+func checkHandshakeVersion(handshake string, manifest int) error {
 	version, err := strconv.Atoi(handshakeLine.FindStringSubmatch(handshake)[1])
 	if err != nil {
 		return fmt.Errorf("the protocol version in %q is not a number", handshake)
 	}
-	if version != protocol.Version {
-		return fmt.Errorf("the binary speaks protocol version %d, this host version %d; rebuild the plugin with this host's sdk", version, protocol.Version)
+	if version != manifest {
+		return &VersionError{Manifest: manifest, Binary: version}
 	}
 	return nil
 }

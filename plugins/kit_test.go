@@ -25,7 +25,7 @@ func install(t testing.TB, dir, id, role string) Found {
 	t.Helper()
 	installed := filepath.Join(dir, id)
 	writeFile(t, filepath.Join(installed, ManifestName),
-		fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 1, "command": "./plugin"}`, id))
+		fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 2, "command": "./plugin"}`, id))
 	writeFile(t, filepath.Join(installed, roleFile), role)
 	self, err := os.Executable()
 	if err != nil {

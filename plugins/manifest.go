@@ -31,7 +31,7 @@ type Manifest struct {
 	ID string
 	// Version must equal what the process says.
 	Version string
-	// Protocol is the protocol version the binary was built for.
+	// Protocol is the protocol version the plugin is to be spoken to in.
 	Protocol int
 	// Description is one line for people. Optional.
 	Description string
@@ -72,7 +72,7 @@ const (
 )
 
 // spokenVersions are the protocol versions of plugins that this host runs.
-var spokenVersions = []int{protocol.Version}
+var spokenVersions = versions(protocol.MinVersion, protocol.Version)
 
 // ManifestError says what is wrong with one field of a manifest.
 type ManifestError struct {
@@ -212,6 +212,14 @@ func readText(raw json.RawMessage, into *string, pattern *regexp.Regexp, expecte
 	return "", ""
 }
 
+// versions are the numbers from oldest to newest.
+func versions(oldest, newest int) (all []int) {
+	for v := oldest; v <= newest; v++ {
+		all = append(all, v)
+	}
+	return all
+}
+
 func readProtocol(m *Manifest, raw json.RawMessage) (string, string) {
 	var text json.Number
 	if json.Unmarshal(raw, &text) != nil || raw[0] == '"' || string(raw) == "null" {
@@ -224,9 +232,8 @@ func readProtocol(m *Manifest, raw json.RawMessage) (string, string) {
 	}
 	version, _ := number.Int64()
 	m.Protocol = int(version)
-	if !slices.Contains(spokenVersions, m.Protocol) {
-		return fmt.Sprintf("this host speaks version %d, the plugin version %s", protocol.Version, excerpt(raw)),
-			"install a build of the plugin for this host's version, or the other way round"
+	if err := protocol.CheckVersion(m.Protocol); err != nil {
+		return err.Error(), ""
 	}
 	return "", ""
 }

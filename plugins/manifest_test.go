@@ -12,12 +12,12 @@ import (
 )
 
 func TestManifest(t *testing.T) {
-	m, err := ParseManifest([]byte(`{"id": "issues", "version": "1.2.3-rc.1", "protocol": 1, "description": "Issues.",
+	m, err := ParseManifest([]byte(`{"id": "issues", "version": "1.2.3-rc.1", "protocol": 2, "description": "Issues.",
 		"command": "bin/issues", "sha256": {"` + hostPlatform() + `": "` + strings.Repeat("a", 64) + `"}, "configSchema": {"type": "object"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.ID != "issues" || m.Version != "1.2.3-rc.1" || m.Protocol != 1 || m.Command != "bin/issues" || m.SHA256[hostPlatform()] == "" || m.ConfigSchema == nil {
+	if m.ID != "issues" || m.Version != "1.2.3-rc.1" || m.Protocol != 2 || m.Command != "bin/issues" || m.SHA256[hostPlatform()] == "" || m.ConfigSchema == nil {
 		t.Errorf("%+v", m)
 	}
 }
@@ -38,8 +38,9 @@ func TestManifestMistakes(t *testing.T) {
 		{"id length", manifestOf(`"id": "` + strings.Repeat("a", 64) + `"`), []string{`"id"`, "62"}},
 		{"id path", manifestOf(`"id": "../x"`), []string{`"id"`, `"../x"`}},
 		{"version", manifestOf(`"version": "one two"`), []string{`"version"`, `"one two"`}},
-		{"protocol type", manifestOf(`"protocol": "1"`), []string{`"protocol"`, "number", `"1"`, "write 1"}},
-		{"protocol version", manifestOf(`"protocol": 2`), []string{`"protocol"`, "version 1", "version 2"}},
+		{"protocol type", manifestOf(`"protocol": "1"`), []string{`"protocol"`, "number", `"1"`, "write 2"}},
+		{"protocol too new", manifestOf(`"protocol": 3`), []string{`"protocol"`, "version 3", "versions 1 to 2", "update the host", "for version 2"}},
+		{"protocol too old", manifestOf(`"protocol": 0`), []string{`"protocol"`, "version 0", "versions 1 to 2", "rebuild the plugin"}},
 		{"command absolute", manifestOf(`"command": "/bin/sh"`), []string{`"command"`, "inside the plugin's folder", "/bin/sh"}},
 		{"command outside", manifestOf(`"command": "../sh"`), []string{`"command"`, "../sh"}},
 		{"command empty", manifestOf(`"command": ""`), []string{`"command"`}},
@@ -72,11 +73,11 @@ func TestDiscover(t *testing.T) {
 	dir := shortDir(t)
 	install(t, dir, "good", "good")
 	writeFile(t, filepath.Join(dir, "broken", ManifestName), `{`)
-	writeFile(t, filepath.Join(dir, "renamed", ManifestName), `{"id": "original", "version": "1", "protocol": 1, "command": "x"}`)
-	writeFile(t, filepath.Join(dir, "unbuilt", ManifestName), `{"id": "unbuilt", "version": "1", "protocol": 1, "command": "./unbuilt"}`)
-	writeFile(t, filepath.Join(dir, "text", ManifestName), `{"id": "text", "version": "1", "protocol": 1, "command": "./text"}`)
+	writeFile(t, filepath.Join(dir, "renamed", ManifestName), `{"id": "original", "version": "1", "protocol": 2, "command": "x"}`)
+	writeFile(t, filepath.Join(dir, "unbuilt", ManifestName), `{"id": "unbuilt", "version": "1", "protocol": 2, "command": "./unbuilt"}`)
+	writeFile(t, filepath.Join(dir, "text", ManifestName), `{"id": "text", "version": "1", "protocol": 2, "command": "./text"}`)
 	writeFile(t, filepath.Join(dir, "text", "text"), "not executable")
-	writeFile(t, filepath.Join(dir, "folder", ManifestName), `{"id": "folder", "version": "1", "protocol": 1, "command": "./folder"}`)
+	writeFile(t, filepath.Join(dir, "folder", ManifestName), `{"id": "folder", "version": "1", "protocol": 2, "command": "./folder"}`)
 	if err := os.Mkdir(filepath.Join(dir, "folder", "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}

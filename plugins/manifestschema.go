@@ -46,7 +46,7 @@ var manifestProperties = map[string]object{
 		"type": "string", "pattern": idPattern.String()},
 	"version": {"description": "The plugin's version. The process must say the same.",
 		"type": "string", "pattern": versionPattern.String()},
-	"protocol": {"description": "The protocol version the binary was built for.",
+	"protocol": {"description": "The version of the protocol in which the host speaks to the plugin; the binary must know it.",
 		"type": "integer", "enum": spokenVersions},
 	"description": {"description": "One line for people.", "type": "string"},
 	"command": {"description": "The binary, relative to this file; an object has one for each platform.",

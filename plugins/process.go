@@ -37,6 +37,7 @@ type Process struct {
 	unbind func() bool // ends the start's hold on the process
 	desc   *protocol.Description
 	scopes map[string]*namespaces.Scope // by namespace: those that are the same in every run
+	asked  sync.WaitGroup               // answers what the plugin asks of its host
 
 	mu      sync.Mutex
 	closing bool
@@ -136,7 +137,9 @@ func (p *Process) bringUp(ctx context.Context, runPath string) (refused bool, er
 		return errors.As(err, &sum), err
 	}
 	if err := p.launch(ctx, cmd); err != nil {
-		return false, p.explainLaunch(ctx, err)
+		err = p.explainLaunch(ctx, err)
+		var version *VersionError
+		return errors.As(err, &version), err
 	}
 	return p.introduce(ctx)
 }
@@ -183,7 +186,7 @@ func environment(pluginDir, dataDir, tmp string) []string {
 func (p *Process) launch(ctx context.Context, cmd *exec.Cmd) error {
 	p.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  protocol.Handshake(),
-		Plugins:          protocol.PluginSet(nil),
+		VersionedPlugins: protocol.Spoken(p.found.Manifest.Protocol),
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		AutoMTLS:         true,
 		SkipHostEnv:      true,
@@ -195,7 +198,7 @@ func (p *Process) launch(ctx context.Context, cmd *exec.Cmd) error {
 		SyncStderr:       &contain.LineWriter{Each: p.log.stderr},
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, dir string) (runner.Runner, error) {
 			cmd.Env = append(cmd.Env, spec.Env...)
-			p.child = newChild(cmd, dir, p.log)
+			p.child = newChild(cmd, dir, p.log, p.found.Manifest.Protocol)
 			p.unbind = context.AfterFunc(ctx, p.child.kill)
 			return p.child, nil
 		},
@@ -256,8 +259,8 @@ func (p *Process) introduce(ctx context.Context) (refused bool, err error) {
 	if p.scopes, err = fixedScopes(p.desc); err != nil {
 		return true, err
 	}
-	err = p.rpc.Configure(ctx, protocol.Configuration{DataDir: p.options.DataDir, JSON: p.options.Config})
-	if err != nil {
+	p.serveHost()
+	if err := p.configure(ctx); err != nil {
 		e := p.explain("Configure", err)
 		return e.Kind == protocol.KindPlugin, e
 	}
@@ -381,6 +384,7 @@ func (p *Process) discard() error {
 	if p.client != nil {
 		p.client.Kill() // the process is gone: this only closes the connection
 	}
+	p.asked.Wait()
 	if p.dir == "" {
 		return nil
 	}

@@ -21,7 +21,11 @@ type Call struct {
 	Logger *slog.Logger
 
 	progress func(json.RawMessage) error
+	storage  *Storage
 }
+
+// Storage returns the plugin's storage, which is the same for every call.
+func (c *Call) Storage() *Storage { return c.storage }
 
 // Progress tells the host how far the call is: any value with a JSON form.
 // Values arrive in order and before the result. An error means that nobody

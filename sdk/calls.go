@@ -44,26 +44,25 @@ func (c *calls) count() int {
 	return c.running
 }
 
-// drain refuses new calls and waits for the running ones until shortly before
-// ctx ends. It returns how many are left.
-func (c *calls) drain(ctx context.Context) int {
+// close refuses new calls from now on.
+func (c *calls) close() {
 	c.mu.Lock()
-	if !c.closed {
-		c.closed = true
-		c.idle = make(chan struct{})
-		if c.running == 0 {
-			close(c.idle)
-		}
+	defer c.mu.Unlock()
+	if c.closed {
+		return
 	}
-	idle := c.idle
-	c.mu.Unlock()
-	if deadline, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-drainMargin))
-		defer cancel()
+	c.closed = true
+	c.idle = make(chan struct{})
+	if c.running == 0 {
+		close(c.idle)
 	}
+}
+
+// wait waits for the running calls until ctx ends. It returns how many are left.
+// The calls must have been closed.
+func (c *calls) wait(ctx context.Context) int {
 	select {
-	case <-idle:
+	case <-c.idle:
 	case <-ctx.Done():
 	}
 	return c.count()

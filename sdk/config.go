@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // Config is what the host gives a plugin before its first call.
@@ -17,6 +19,19 @@ type Config struct {
 	// JSON is the plugin's section of the host's configuration; nil when
 	// there is none.
 	JSON json.RawMessage
+
+	plugin   string
+	protocol int
+	secrets  map[string]Secret
+}
+
+// newConfig is c as the plugin of that id gets it.
+func newConfig(id string, c protocol.Configuration) Config {
+	own := Config{DataDir: c.DataDir, JSON: c.JSON, plugin: id, protocol: c.Protocol, secrets: make(map[string]Secret, len(c.Secrets))}
+	for name, text := range c.Secrets {
+		own.secrets[name] = NewSecret(text)
+	}
+	return own
 }
 
 // Decode reads JSON into v and refuses fields v does not have. Without any
@@ -43,22 +58,3 @@ type ConfigureFunc func(ctx context.Context, c Config) error
 // OnConfigure adds a function to run once, before the first call. Functions
 // run in the order they were added; the first error ends the start.
 func (p *Plugin) OnConfigure(f ConfigureFunc) { p.onConfigure = append(p.onConfigure, f) }
-
-// OnClose adds a function to run once when the plugin stops: after the last
-// call has ended, or when the host has gone. Functions run in reverse order,
-// all of them, whatever they return. They do not run when the process is
-// killed.
-func (p *Plugin) OnClose(f func() error) { p.onClose = append(p.onClose, f) }
-
-// Close runs the OnClose functions, once; later calls return the first result.
-// [Serve] does it, so only code that serves a plugin some other way needs to.
-func (p *Plugin) Close() error {
-	p.closing.Do(func() {
-		var errs []error
-		for i := len(p.onClose) - 1; i >= 0; i-- {
-			errs = append(errs, p.onClose[i]())
-		}
-		p.closed = errors.Join(errs...)
-	})
-	return p.closed
-}

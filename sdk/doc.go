@@ -36,7 +36,7 @@
 //
 // Beside the binary stands plugin.json:
 //
-//	{"id": "notes", "version": "1.0.0", "protocol": 1, "command": "./notes"}
+//	{"id": "notes", "version": "1.0.0", "protocol": 2, "command": "./notes"}
 //
 // A guest now writes `await Notes.get(1)` or `await tools.notes_get({id: 1})`.
 //

@@ -16,9 +16,29 @@ type Error struct {
 	Code string
 	// Message is for the model.
 	Message string
-	// Details is any value with a JSON form, or nil.
+	// Details is any value with a JSON form, or nil. Programs read it as the
+	// error's details; more than 16 KiB are left out.
 	Details any
+	// Retryable says that the same call may succeed later, with nothing changed:
+	// the service was busy. Programs read it as the error's retryable.
+	Retryable bool
+	// Effect says what the call has changed although it failed. Programs read it as
+	// the error's effectStatus. Leave it out if that goes without saying.
+	Effect Effect
 }
+
+// Effect says what a call that failed has changed.
+type Effect = protocol.Effect
+
+// What a call that failed has changed.
+const (
+	// EffectNone: nothing. The call may be repeated.
+	EffectNone = protocol.EffectNone
+	// EffectUnknown: perhaps something. Look before you repeat it.
+	EffectUnknown = protocol.EffectUnknown
+	// EffectDone: what was asked for has happened all the same.
+	EffectDone = protocol.EffectDone
+)
 
 // Errorf returns an [Error]. A %w in the format is formatted but not wrapped:
 // causes stay in the process.
@@ -49,6 +69,7 @@ func toolFailure(err error) *protocol.Error {
 	if e.Code == "" {
 		e.Code = protocol.CodeToolError
 	}
+	e.Retryable, e.Effect = own.Retryable, own.Effect
 	if own.Details != nil {
 		if details, err := json.Marshal(own.Details); err == nil {
 			e.Details = details

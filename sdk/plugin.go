@@ -43,14 +43,18 @@ type Plugin struct {
 	namespaces  map[string]*registeredNamespace
 	spaceOrder  []string
 	onConfigure []ConfigureFunc
+	onDrain     []DrainFunc
 	onClose     []func() error
 	before      BeforeFunc
 	after       AfterFunc
 	hookTools   []string
 
-	calls   calls
-	closing sync.Once
-	closed  error
+	host     *hostSide
+	calls    calls
+	draining sync.Once
+	drained  chan struct{} // closed when the OnDrain functions have ended
+	closing  sync.Once
+	closed   error
 }
 
 var idPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
@@ -68,6 +72,7 @@ func New(info Info, o *Options) *Plugin {
 		info:       info,
 		tools:      make(map[string]*registeredTool),
 		namespaces: make(map[string]*registeredNamespace),
+		host:       newHostSide(),
 	}
 	if o != nil {
 		p.logger = o.Logger

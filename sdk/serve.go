@@ -32,8 +32,8 @@ func Serve(p *Plugin) {
 	}
 	go stopWithHost(os.Stdin, p)
 	goplugin.Serve(&goplugin.ServeConfig{
-		HandshakeConfig: protocol.Handshake(),
-		Plugins:         protocol.PluginSet(p.Service()),
+		HandshakeConfig:  protocol.Handshake(),
+		VersionedPlugins: protocol.Served(p.Service()),
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(append(opts, protocol.ServerOptions()...)...)
 		},
@@ -52,11 +52,11 @@ func stopWithHost(stdin io.Reader, p *Plugin) {
 	os.Exit(0)
 }
 
-// shutDown lets running calls end within closeGrace and closes the plugin.
+// shutDown drains the plugin within closeGrace and closes it.
 func shutDown(p *Plugin) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()
-	if left := p.calls.drain(ctx); left > 0 {
+	if left := p.drain(ctx); left > 0 {
 		p.logger.Warn("stopping while calls are running", slog.Int("calls", left))
 	}
 	if err := p.Close(); err != nil {

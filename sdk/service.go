@@ -35,8 +35,11 @@ func (s *service) Describe(context.Context) (*protocol.Description, error) {
 
 func (s *service) Configure(ctx context.Context, c protocol.Configuration) (err error) {
 	defer s.recovered("Configure", &err)
+	if c.Protocol < 2 {
+		s.p.host.none()
+	}
 	for _, f := range s.p.onConfigure {
-		if err := f(ctx, Config(c)); err != nil {
+		if err := f(ctx, newConfig(s.p.info.ID, c)); err != nil {
 			return protocol.NewError(protocol.KindPlugin, protocol.CodeConfigRefused, "plugin %s refuses its configuration: %v", s.p.info.ID, err)
 		}
 	}
@@ -92,7 +95,7 @@ func (s *service) CallTool(ctx context.Context, req protocol.CallRequest, progre
 	}
 	call := &Call{
 		ID: req.CallID, Tool: req.Tool, IdempotencyKey: req.IdempotencyKey, Run: req.Run,
-		Logger: s.p.logger.With("tool", req.Tool, "call", req.CallID), progress: progress,
+		Logger: s.p.logger.With("tool", req.Tool, "call", req.CallID), progress: progress, storage: s.p.Storage(),
 	}
 	result, err = t.call(ctx, call, input)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) {
@@ -109,7 +112,7 @@ func (s *service) Health(context.Context) (protocol.HealthStatus, error) {
 }
 
 func (s *service) Drain(ctx context.Context) (int, error) {
-	return s.p.calls.drain(ctx), nil
+	return s.p.drain(ctx), nil
 }
 
 // recovered turns a panic of author code into an error that names the plugin

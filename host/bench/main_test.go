@@ -72,7 +72,7 @@ func pluginDir(b *testing.B) string {
 	if err := dst.Close(); err != nil {
 		b.Fatal(err)
 	}
-	manifest := `{"id": "echo", "version": "1.0.0", "protocol": 1, "command": "./echo"}`
+	manifest := `{"id": "echo", "version": "1.0.0", "protocol": 2, "command": "./echo"}`
 	if err := os.WriteFile(filepath.Join(own, "plugin.json"), []byte(manifest), 0o644); err != nil {
 		b.Fatal(err)
 	}

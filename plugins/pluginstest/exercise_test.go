@@ -75,7 +75,7 @@ func install(t *testing.T, id string) string {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	manifest := fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 1, "command": "./plugin"}`, id)
+	manifest := fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 2, "command": "./plugin"}`, id)
 	if err := os.WriteFile(filepath.Join(dir, "plugin.json"), []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}

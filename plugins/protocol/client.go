@@ -51,9 +51,14 @@ func (c *Client) Describe(ctx context.Context) (*Description, error) {
 	return d, nil
 }
 
-// Configure hands the plugin its configuration.
+// Configure hands the plugin its configuration. Under version 1 there must be no
+// secrets in it.
 func (c *Client) Configure(ctx context.Context, conf Configuration) error {
-	r, err := c.rpc.Configure(ctx, &protocolpb.ConfigureRequest{DataDir: conf.DataDir, Config: conf.JSON})
+	req, err := configurationToWire(conf)
+	if err != nil {
+		return err
+	}
+	r, err := c.rpc.Configure(ctx, req)
 	if err != nil {
 		return transportError(ctx, err)
 	}

@@ -3,6 +3,7 @@ package protocol
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
 )
@@ -20,6 +21,34 @@ func checkedJSON(b []byte, what string) (json.RawMessage, *Error) {
 		return nil, NewError(KindProtocol, CodeMalformedReply, "%s is not JSON", what)
 	}
 	return b, nil
+}
+
+// configurationToWire refuses what the plugin's version of the protocol cannot
+// carry.
+func configurationToWire(c Configuration) (*protocolpb.ConfigureRequest, error) {
+	w := &protocolpb.ConfigureRequest{DataDir: validText(c.DataDir), Config: c.JSON}
+	if c.Protocol < 2 {
+		if len(c.Secrets) > 0 {
+			return nil, NewError(KindInput, CodeConfigRefused, "protocol version 1 has no secrets")
+		}
+		return w, nil
+	}
+	w.Protocol = int32(c.Protocol)
+	w.Secrets = make(map[string]string, len(c.Secrets))
+	for name, value := range c.Secrets {
+		if !utf8.ValidString(name) || !utf8.ValidString(value) {
+			return nil, NewError(KindInput, CodeConfigRefused, "secret %q is not text in UTF-8", name)
+		}
+		w.Secrets[name] = value
+	}
+	return w, nil
+}
+
+func configurationFromWire(w *protocolpb.ConfigureRequest) Configuration {
+	return Configuration{
+		DataDir: w.GetDataDir(), JSON: nilIfEmpty(w.GetConfig()),
+		Secrets: w.GetSecrets(), Protocol: max(int(w.GetProtocol()), MinVersion),
+	}
 }
 
 func runToWire(r RunContext) *protocolpb.RunContext {

@@ -18,7 +18,9 @@
 // The host starts the process, shakes hands (see [Handshake]), calls Describe,
 // Configure and Health, and from then on CreateScope, MapInput and CallTool in
 // any number and order. A plugin that has declared hooks is also asked about tool
-// calls, BeforeToolCall and AfterToolCall. Drain comes last.
+// calls, BeforeToolCall and AfterToolCall. Drain comes last. From before Configure
+// on a plugin of version 2 can ask its host for things over a [HostLink]: its
+// [Storage].
 //
 // # Concurrency
 //

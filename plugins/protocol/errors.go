@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
 )
@@ -63,7 +64,47 @@ const (
 	CodeMalformedReply   = "malformed_reply"     // KindProtocol
 	CodeTimeout          = "timeout"             // KindTimeout
 	CodeCancelled        = "cancelled"           // KindCancelled
+	CodeStorageInvalid   = "storage_invalid"     // KindInput: a key or value that cannot be stored
+	CodeStorageConflict  = "storage_conflict"    // KindInput: the key has another revision
+	CodeStorageFull      = "storage_full"        // KindInput: a limit of the plugin's storage
+	CodeStorageFailed    = "storage_failed"      // KindProcess: the host cannot read or write it
+	CodeNoHostService    = "no_host_service"     // KindProcess: the host does not have what was asked for
 )
+
+// Effect says what a call that failed has changed. Effects are append-only.
+type Effect uint8
+
+const (
+	// EffectUnspecified: the plugin does not say; the Kind suggests an answer.
+	EffectUnspecified Effect = iota
+	// EffectNone: nothing has changed.
+	EffectNone
+	// EffectUnknown: something may have changed.
+	EffectUnknown
+	// EffectDone: what was asked for has happened all the same.
+	EffectDone
+)
+
+var effectNames = [...]string{"", "none", "unknown", "done"}
+
+// String returns the word for e that programs see as effectStatus; "" when it is
+// unspecified.
+func (e Effect) String() string {
+	if int(e) < len(effectNames) {
+		return effectNames[e]
+	}
+	return ""
+}
+
+// ParseEffect is the Effect of a word of [Effect.String].
+func ParseEffect(word string) (Effect, bool) {
+	for i, name := range effectNames {
+		if name == word {
+			return Effect(i), true
+		}
+	}
+	return EffectUnspecified, false
+}
 
 // Error is a failure that crossed, or may cross, the plugin boundary. Errors
 // are compared by Kind and Code, never by Message.
@@ -72,6 +113,9 @@ type Error struct {
 	Code    string
 	Message string
 	Details json.RawMessage // valid JSON or nil
+	// Retryable: the same call may succeed later.
+	Retryable bool
+	Effect    Effect
 }
 
 // NewError returns an Error with a formatted message.
@@ -116,7 +160,10 @@ func errorToWire(err error) *protocolpb.Error {
 	if e == nil {
 		return nil
 	}
-	w := &protocolpb.Error{Kind: protocolpb.ErrorKind(e.Kind), Code: e.Code, Message: validText(e.Message)}
+	w := &protocolpb.Error{
+		Kind: protocolpb.ErrorKind(e.Kind), Code: validText(e.Code), Message: validText(e.Message),
+		Retryable: e.Retryable, Effect: protocolpb.Effect(e.Effect),
+	}
 	if json.Valid(e.Details) {
 		w.Details = e.Details
 	}
@@ -131,7 +178,8 @@ func errorFromWire(w *protocolpb.Error) *Error {
 	if w == nil {
 		return nil
 	}
-	e := &Error{Kind: KindPlugin, Code: w.GetCode(), Message: w.GetMessage()}
+	e := contentFromWire(w)
+	e.Kind = KindPlugin
 	switch k := Kind(w.GetKind()); {
 	case k == KindTool, k == KindInput,
 		k == KindProcess && e.Code == CodeDraining,
@@ -142,8 +190,28 @@ func errorFromWire(w *protocolpb.Error) *Error {
 	if e.Code == "" {
 		e.Code = CodeToolError
 	}
-	if len(w.GetDetails()) > 0 && json.Valid(w.GetDetails()) {
-		e.Details = w.GetDetails()
+	return e
+}
+
+// errorFromHost converts an error that a plugin has received from its host, which
+// it trusts.
+func errorFromHost(w *protocolpb.Error) *Error {
+	e := contentFromWire(w)
+	if k := Kind(w.GetKind()); int(k) < len(kindNames) {
+		e.Kind = k
+	}
+	return e
+}
+
+// contentFromWire is a received error without its kind. An effect that this build
+// does not know is one that nobody should rely on: unknown.
+func contentFromWire(w *protocolpb.Error) *Error {
+	e := &Error{Code: w.GetCode(), Message: w.GetMessage(), Retryable: w.GetRetryable(), Effect: EffectUnknown}
+	if n := w.GetEffect(); n >= 0 && int(n) < len(effectNames) {
+		e.Effect = Effect(n)
+	}
+	if d := w.GetDetails(); len(d) > 0 && json.Valid(d) && utf8.Valid(d) {
+		e.Details = d
 	}
 	return e
 }

@@ -2,10 +2,6 @@ package protocol
 
 import goplugin "github.com/hashicorp/go-plugin"
 
-// Version is the protocol version this build speaks. A manifest names the
-// version its plugin was built for; the two must be equal.
-const Version = 1
-
 // ServiceName is the name under which the plugin service is dispensed.
 const ServiceName = "quoin"
 
@@ -34,7 +30,8 @@ const (
 	CookieValue = "4e9d1f6c-quoin-plugin"
 )
 
-// Handshake returns the handshake both sides use.
+// Handshake returns the handshake both sides use. Its version is what a process
+// speaks that serves no others.
 func Handshake() goplugin.HandshakeConfig {
 	return goplugin.HandshakeConfig{
 		ProtocolVersion:  Version,

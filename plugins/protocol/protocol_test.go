@@ -96,7 +96,7 @@ func TestEverythingSurvivesTheWire(t *testing.T) {
 	if diff := cmp.Diff(e.desc, desc); diff != "" || err != nil {
 		t.Errorf("Describe: %v\n%s", err, diff)
 	}
-	conf := Configuration{DataDir: "/d", JSON: json.RawMessage(`{"a":1}`)}
+	conf := Configuration{DataDir: "/d", JSON: json.RawMessage(`{"a":1}`), Secrets: map[string]string{"token": "x"}, Protocol: 2}
 	if err := c.Configure(ctx, conf); err != nil || cmp.Diff(conf, e.conf) != "" {
 		t.Errorf("Configure: %v, %+v", err, e.conf)
 	}

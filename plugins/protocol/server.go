@@ -54,7 +54,7 @@ func (s *server) Describe(ctx context.Context, _ *protocolpb.DescribeRequest) (*
 }
 
 func (s *server) Configure(ctx context.Context, r *protocolpb.ConfigureRequest) (*protocolpb.ConfigureResponse, error) {
-	err := s.service.Configure(ctx, Configuration{DataDir: r.GetDataDir(), JSON: nilIfEmpty(r.GetConfig())})
+	err := s.service.Configure(ctx, configurationFromWire(r))
 	return &protocolpb.ConfigureResponse{Error: errorToWire(err)}, nil
 }
 

@@ -21,6 +21,11 @@ type Configuration struct {
 	// JSON is the plugin's section of the host configuration; nil when there
 	// is none.
 	JSON json.RawMessage
+	// Secrets are the plugin's secrets by name. Since version 2.
+	Secrets map[string]string
+	// Protocol is the version both sides speak. A plugin reads 1 where a host of
+	// version 1 has said nothing.
+	Protocol int
 }
 
 // CallRequest asks for one tool call.

@@ -1,5 +1,11 @@
 // The language a Quoin host and a plugin process speak over gRPC.
 //
+// This is protocol version 2. Version 1 is what it is without the messages and
+// fields marked "since 2": a plugin of version 1 neither gets nor sends them, and
+// a host serves both. The version is agreed on in the handshake, see
+// docs/plugin-protocol.md; the package keeps its name, so that both are one
+// service.
+//
 // Compatibility: within one protocol version fields are only ever added, and
 // numbers, names and error kinds are never reused. Values that a model or a
 // guest sees (inputs, results, schemas, scopes) travel as JSON bytes, so that
@@ -96,12 +102,67 @@ func (ErrorKind) EnumDescriptor() ([]byte, []int) {
 	return file_plugin_proto_rawDescGZIP(), []int{0}
 }
 
+// Effect says what a call that failed has changed. Append only.
+type Effect int32
+
+const (
+	Effect_EFFECT_UNSPECIFIED Effect = 0 // the host judges by the kind of the error
+	Effect_EFFECT_NONE        Effect = 1 // nothing
+	Effect_EFFECT_UNKNOWN     Effect = 2 // it may have changed something
+	Effect_EFFECT_DONE        Effect = 3 // what was asked for has happened all the same
+)
+
+// Enum value maps for Effect.
+var (
+	Effect_name = map[int32]string{
+		0: "EFFECT_UNSPECIFIED",
+		1: "EFFECT_NONE",
+		2: "EFFECT_UNKNOWN",
+		3: "EFFECT_DONE",
+	}
+	Effect_value = map[string]int32{
+		"EFFECT_UNSPECIFIED": 0,
+		"EFFECT_NONE":        1,
+		"EFFECT_UNKNOWN":     2,
+		"EFFECT_DONE":        3,
+	}
+)
+
+func (x Effect) Enum() *Effect {
+	p := new(Effect)
+	*p = x
+	return p
+}
+
+func (x Effect) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Effect) Descriptor() protoreflect.EnumDescriptor {
+	return file_plugin_proto_enumTypes[1].Descriptor()
+}
+
+func (Effect) Type() protoreflect.EnumType {
+	return &file_plugin_proto_enumTypes[1]
+}
+
+func (x Effect) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Effect.Descriptor instead.
+func (Effect) EnumDescriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{1}
+}
+
 type Error struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          ErrorKind              `protobuf:"varint,1,opt,name=kind,proto3,enum=quoin.plugin.v1.ErrorKind" json:"kind,omitempty"`
 	Code          string                 `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
 	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	Details       []byte                 `protobuf:"bytes,4,opt,name=details,proto3" json:"details,omitempty"` // JSON, may be empty
+	Details       []byte                 `protobuf:"bytes,4,opt,name=details,proto3" json:"details,omitempty"`                            // JSON, may be empty
+	Retryable     bool                   `protobuf:"varint,5,opt,name=retryable,proto3" json:"retryable,omitempty"`                       // the same call may succeed later (since 2)
+	Effect        Effect                 `protobuf:"varint,6,opt,name=effect,proto3,enum=quoin.plugin.v1.Effect" json:"effect,omitempty"` // (since 2)
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -162,6 +223,20 @@ func (x *Error) GetDetails() []byte {
 		return x.Details
 	}
 	return nil
+}
+
+func (x *Error) GetRetryable() bool {
+	if x != nil {
+		return x.Retryable
+	}
+	return false
+}
+
+func (x *Error) GetEffect() Effect {
+	if x != nil {
+		return x.Effect
+	}
+	return Effect_EFFECT_UNSPECIFIED
 }
 
 type DescribeRequest struct {
@@ -596,7 +671,9 @@ func (x *Namespace) GetScope() []byte {
 type ConfigureRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	DataDir       string                 `protobuf:"bytes,1,opt,name=data_dir,json=dataDir,proto3" json:"data_dir,omitempty"`
-	Config        []byte                 `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"` // JSON, may be empty
+	Config        []byte                 `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`                                                                             // JSON, may be empty
+	Secrets       map[string]string      `protobuf:"bytes,3,rep,name=secrets,proto3" json:"secrets,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // by name; not for logs, results or scopes (since 2)
+	Protocol      int32                  `protobuf:"varint,4,opt,name=protocol,proto3" json:"protocol,omitempty"`                                                                        // the version both sides speak; 0 is 1 (since 2)
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -643,6 +720,20 @@ func (x *ConfigureRequest) GetConfig() []byte {
 		return x.Config
 	}
 	return nil
+}
+
+func (x *ConfigureRequest) GetSecrets() map[string]string {
+	if x != nil {
+		return x.Secrets
+	}
+	return nil
+}
+
+func (x *ConfigureRequest) GetProtocol() int32 {
+	if x != nil {
+		return x.Protocol
+	}
+	return 0
 }
 
 type ConfigureResponse struct {
@@ -1866,16 +1957,537 @@ func (x *AfterToolCallResponse) GetValue() []byte {
 	return nil
 }
 
+// HostRequest asks the host for something. Further ones may follow before the reply
+// comes; a host may leave them unread for as long as it is busy with some.
+type HostRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Number uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // of the request on its stream, chosen by the plugin
+	// Types that are valid to be assigned to Request:
+	//
+	//	*HostRequest_Get
+	//	*HostRequest_Set
+	//	*HostRequest_Delete
+	//	*HostRequest_List
+	Request       isHostRequest_Request `protobuf_oneof:"request"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HostRequest) Reset() {
+	*x = HostRequest{}
+	mi := &file_plugin_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HostRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HostRequest) ProtoMessage() {}
+
+func (x *HostRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HostRequest.ProtoReflect.Descriptor instead.
+func (*HostRequest) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *HostRequest) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *HostRequest) GetRequest() isHostRequest_Request {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *HostRequest) GetGet() *StorageGet {
+	if x != nil {
+		if x, ok := x.Request.(*HostRequest_Get); ok {
+			return x.Get
+		}
+	}
+	return nil
+}
+
+func (x *HostRequest) GetSet() *StorageSet {
+	if x != nil {
+		if x, ok := x.Request.(*HostRequest_Set); ok {
+			return x.Set
+		}
+	}
+	return nil
+}
+
+func (x *HostRequest) GetDelete() *StorageDelete {
+	if x != nil {
+		if x, ok := x.Request.(*HostRequest_Delete); ok {
+			return x.Delete
+		}
+	}
+	return nil
+}
+
+func (x *HostRequest) GetList() *StorageList {
+	if x != nil {
+		if x, ok := x.Request.(*HostRequest_List); ok {
+			return x.List
+		}
+	}
+	return nil
+}
+
+type isHostRequest_Request interface {
+	isHostRequest_Request()
+}
+
+type HostRequest_Get struct {
+	Get *StorageGet `protobuf:"bytes,2,opt,name=get,proto3,oneof"`
+}
+
+type HostRequest_Set struct {
+	Set *StorageSet `protobuf:"bytes,3,opt,name=set,proto3,oneof"`
+}
+
+type HostRequest_Delete struct {
+	Delete *StorageDelete `protobuf:"bytes,4,opt,name=delete,proto3,oneof"`
+}
+
+type HostRequest_List struct {
+	List *StorageList `protobuf:"bytes,5,opt,name=list,proto3,oneof"`
+}
+
+func (*HostRequest_Get) isHostRequest_Request() {}
+
+func (*HostRequest_Set) isHostRequest_Request() {}
+
+func (*HostRequest_Delete) isHostRequest_Request() {}
+
+func (*HostRequest_List) isHostRequest_Request() {}
+
+// HostReply answers the request of that number.
+type HostReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Error         *Error                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	Entry         *StorageEntry          `protobuf:"bytes,3,opt,name=entry,proto3" json:"entry,omitempty"` // of get, if there is one; of set, without the value
+	Keys          *StorageKeys           `protobuf:"bytes,4,opt,name=keys,proto3" json:"keys,omitempty"`   // of list
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HostReply) Reset() {
+	*x = HostReply{}
+	mi := &file_plugin_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HostReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HostReply) ProtoMessage() {}
+
+func (x *HostReply) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HostReply.ProtoReflect.Descriptor instead.
+func (*HostReply) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *HostReply) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *HostReply) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *HostReply) GetEntry() *StorageEntry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
+func (x *HostReply) GetKeys() *StorageKeys {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+// StorageGet asks for the value of a key.
+type StorageGet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StorageGet) Reset() {
+	*x = StorageGet{}
+	mi := &file_plugin_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StorageGet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StorageGet) ProtoMessage() {}
+
+func (x *StorageGet) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StorageGet.ProtoReflect.Descriptor instead.
+func (*StorageGet) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *StorageGet) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+// StorageSet gives a key a value. The value is safe on disk when the reply comes.
+type StorageSet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Key   string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Value []byte                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// If present, the key is set only while its entry has this revision; 0 stands
+	// for no entry. Else the error has the code "storage_conflict".
+	Revision      *uint64 `protobuf:"varint,3,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StorageSet) Reset() {
+	*x = StorageSet{}
+	mi := &file_plugin_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StorageSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StorageSet) ProtoMessage() {}
+
+func (x *StorageSet) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StorageSet.ProtoReflect.Descriptor instead.
+func (*StorageSet) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *StorageSet) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *StorageSet) GetValue() []byte {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *StorageSet) GetRevision() uint64 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
+}
+
+// StorageDelete removes a key. One that is not there is no error.
+type StorageDelete struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Revision      *uint64                `protobuf:"varint,2,opt,name=revision,proto3,oneof" json:"revision,omitempty"` // as in StorageSet
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StorageDelete) Reset() {
+	*x = StorageDelete{}
+	mi := &file_plugin_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StorageDelete) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StorageDelete) ProtoMessage() {}
+
+func (x *StorageDelete) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StorageDelete.ProtoReflect.Descriptor instead.
+func (*StorageDelete) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *StorageDelete) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *StorageDelete) GetRevision() uint64 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
+}
+
+// StorageList asks for keys in order of their bytes.
+type StorageList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Prefix        string                 `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	After         string                 `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`  // only keys beyond this one
+	Limit         int32                  `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"` // at most so many; 0 and more than 1000 stand for 1000
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StorageList) Reset() {
+	*x = StorageList{}
+	mi := &file_plugin_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StorageList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StorageList) ProtoMessage() {}
+
+func (x *StorageList) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StorageList.ProtoReflect.Descriptor instead.
+func (*StorageList) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *StorageList) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *StorageList) GetAfter() string {
+	if x != nil {
+		return x.After
+	}
+	return ""
+}
+
+func (x *StorageList) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type StorageEntry struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Value         []byte                 `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	Revision      uint64                 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"` // never 0; another one after every change of the key
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StorageEntry) Reset() {
+	*x = StorageEntry{}
+	mi := &file_plugin_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StorageEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StorageEntry) ProtoMessage() {}
+
+func (x *StorageEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StorageEntry.ProtoReflect.Descriptor instead.
+func (*StorageEntry) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *StorageEntry) GetValue() []byte {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *StorageEntry) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+type StorageKeys struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Keys          []string               `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	More          bool                   `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"` // there are keys beyond the last
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StorageKeys) Reset() {
+	*x = StorageKeys{}
+	mi := &file_plugin_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StorageKeys) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StorageKeys) ProtoMessage() {}
+
+func (x *StorageKeys) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StorageKeys.ProtoReflect.Descriptor instead.
+func (*StorageKeys) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *StorageKeys) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *StorageKeys) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
 var File_plugin_proto protoreflect.FileDescriptor
 
 const file_plugin_proto_rawDesc = "" +
 	"\n" +
-	"\fplugin.proto\x12\x0fquoin.plugin.v1\"\x7f\n" +
+	"\fplugin.proto\x12\x0fquoin.plugin.v1\"\xce\x01\n" +
 	"\x05Error\x12.\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1a.quoin.plugin.v1.ErrorKindR\x04kind\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12\x18\n" +
-	"\adetails\x18\x04 \x01(\fR\adetails\"\x11\n" +
+	"\adetails\x18\x04 \x01(\fR\adetails\x12\x1c\n" +
+	"\tretryable\x18\x05 \x01(\bR\tretryable\x12/\n" +
+	"\x06effect\x18\x06 \x01(\x0e2\x17.quoin.plugin.v1.EffectR\x06effect\"\x11\n" +
 	"\x0fDescribeRequest\"\x8a\x02\n" +
 	"\x10DescribeResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
@@ -1915,10 +2527,15 @@ const file_plugin_proto_rawDesc = "" +
 	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x16\n" +
 	"\x06prompt\x18\x04 \x01(\tR\x06prompt\x12%\n" +
 	"\x0erequired_tools\x18\x05 \x03(\tR\rrequiredTools\x12\x14\n" +
-	"\x05scope\x18\x06 \x01(\fR\x05scope\"E\n" +
+	"\x05scope\x18\x06 \x01(\fR\x05scope\"\xe7\x01\n" +
 	"\x10ConfigureRequest\x12\x19\n" +
 	"\bdata_dir\x18\x01 \x01(\tR\adataDir\x12\x16\n" +
-	"\x06config\x18\x02 \x01(\fR\x06config\"A\n" +
+	"\x06config\x18\x02 \x01(\fR\x06config\x12H\n" +
+	"\asecrets\x18\x03 \x03(\v2..quoin.plugin.v1.ConfigureRequest.SecretsEntryR\asecrets\x12\x1a\n" +
+	"\bprotocol\x18\x04 \x01(\x05R\bprotocol\x1a:\n" +
+	"\fSecretsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"A\n" +
 	"\x11ConfigureResponse\x12,\n" +
 	"\x05error\x18\x01 \x01(\v2\x16.quoin.plugin.v1.ErrorR\x05error\"\x96\x01\n" +
 	"\n" +
@@ -2008,7 +2625,42 @@ const file_plugin_proto_rawDesc = "" +
 	"durationUs\"[\n" +
 	"\x15AfterToolCallResponse\x12,\n" +
 	"\x05error\x18\x01 \x01(\v2\x16.quoin.plugin.v1.ErrorR\x05error\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value*\xcc\x01\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value\"\x80\x02\n" +
+	"\vHostRequest\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12/\n" +
+	"\x03get\x18\x02 \x01(\v2\x1b.quoin.plugin.v1.StorageGetH\x00R\x03get\x12/\n" +
+	"\x03set\x18\x03 \x01(\v2\x1b.quoin.plugin.v1.StorageSetH\x00R\x03set\x128\n" +
+	"\x06delete\x18\x04 \x01(\v2\x1e.quoin.plugin.v1.StorageDeleteH\x00R\x06delete\x122\n" +
+	"\x04list\x18\x05 \x01(\v2\x1c.quoin.plugin.v1.StorageListH\x00R\x04listB\t\n" +
+	"\arequest\"\xb8\x01\n" +
+	"\tHostReply\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12,\n" +
+	"\x05error\x18\x02 \x01(\v2\x16.quoin.plugin.v1.ErrorR\x05error\x123\n" +
+	"\x05entry\x18\x03 \x01(\v2\x1d.quoin.plugin.v1.StorageEntryR\x05entry\x120\n" +
+	"\x04keys\x18\x04 \x01(\v2\x1c.quoin.plugin.v1.StorageKeysR\x04keys\"\x1e\n" +
+	"\n" +
+	"StorageGet\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\"b\n" +
+	"\n" +
+	"StorageSet\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value\x12\x1f\n" +
+	"\brevision\x18\x03 \x01(\x04H\x00R\brevision\x88\x01\x01B\v\n" +
+	"\t_revision\"O\n" +
+	"\rStorageDelete\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1f\n" +
+	"\brevision\x18\x02 \x01(\x04H\x00R\brevision\x88\x01\x01B\v\n" +
+	"\t_revision\"Q\n" +
+	"\vStorageList\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
+	"\x05after\x18\x02 \x01(\tR\x05after\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\x05R\x05limit\"@\n" +
+	"\fStorageEntry\x12\x14\n" +
+	"\x05value\x18\x01 \x01(\fR\x05value\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\x04R\brevision\"5\n" +
+	"\vStorageKeys\x12\x12\n" +
+	"\x04keys\x18\x01 \x03(\tR\x04keys\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more*\xcc\x01\n" +
 	"\tErrorKind\x12\x1a\n" +
 	"\x16ERROR_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fERROR_KIND_TOOL\x10\x01\x12\x14\n" +
@@ -2017,7 +2669,12 @@ const file_plugin_proto_rawDesc = "" +
 	"\x12ERROR_KIND_PROCESS\x10\x04\x12\x17\n" +
 	"\x13ERROR_KIND_PROTOCOL\x10\x05\x12\x16\n" +
 	"\x12ERROR_KIND_TIMEOUT\x10\x06\x12\x18\n" +
-	"\x14ERROR_KIND_CANCELLED\x10\a2\xd2\x06\n" +
+	"\x14ERROR_KIND_CANCELLED\x10\a*V\n" +
+	"\x06Effect\x12\x16\n" +
+	"\x12EFFECT_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vEFFECT_NONE\x10\x01\x12\x12\n" +
+	"\x0eEFFECT_UNKNOWN\x10\x02\x12\x0f\n" +
+	"\vEFFECT_DONE\x10\x032\xa0\a\n" +
 	"\x06Plugin\x12O\n" +
 	"\bDescribe\x12 .quoin.plugin.v1.DescribeRequest\x1a!.quoin.plugin.v1.DescribeResponse\x12R\n" +
 	"\tConfigure\x12!.quoin.plugin.v1.ConfigureRequest\x1a\".quoin.plugin.v1.ConfigureResponse\x12X\n" +
@@ -2028,7 +2685,8 @@ const file_plugin_proto_rawDesc = "" +
 	"\x06Health\x12\x1e.quoin.plugin.v1.HealthRequest\x1a\x1f.quoin.plugin.v1.HealthResponse\x12F\n" +
 	"\x05Drain\x12\x1d.quoin.plugin.v1.DrainRequest\x1a\x1e.quoin.plugin.v1.DrainResponse\x12a\n" +
 	"\x0eBeforeToolCall\x12&.quoin.plugin.v1.BeforeToolCallRequest\x1a'.quoin.plugin.v1.BeforeToolCallResponse\x12^\n" +
-	"\rAfterToolCall\x12%.quoin.plugin.v1.AfterToolCallRequest\x1a&.quoin.plugin.v1.AfterToolCallResponseBAZ?github.com/quoinhq/quoin/plugins/protocol/protocolpb;protocolpbb\x06proto3"
+	"\rAfterToolCall\x12%.quoin.plugin.v1.AfterToolCallRequest\x1a&.quoin.plugin.v1.AfterToolCallResponse\x12L\n" +
+	"\fHostServices\x12\x1a.quoin.plugin.v1.HostReply\x1a\x1c.quoin.plugin.v1.HostRequest(\x010\x01BAZ?github.com/quoinhq/quoin/plugins/protocol/protocolpb;protocolpbb\x06proto3"
 
 var (
 	file_plugin_proto_rawDescOnce sync.Once
@@ -2042,84 +2700,105 @@ func file_plugin_proto_rawDescGZIP() []byte {
 	return file_plugin_proto_rawDescData
 }
 
-var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_plugin_proto_goTypes = []any{
 	(ErrorKind)(0),                 // 0: quoin.plugin.v1.ErrorKind
-	(*Error)(nil),                  // 1: quoin.plugin.v1.Error
-	(*DescribeRequest)(nil),        // 2: quoin.plugin.v1.DescribeRequest
-	(*DescribeResponse)(nil),       // 3: quoin.plugin.v1.DescribeResponse
-	(*Capabilities)(nil),           // 4: quoin.plugin.v1.Capabilities
-	(*Tool)(nil),                   // 5: quoin.plugin.v1.Tool
-	(*Example)(nil),                // 6: quoin.plugin.v1.Example
-	(*Namespace)(nil),              // 7: quoin.plugin.v1.Namespace
-	(*ConfigureRequest)(nil),       // 8: quoin.plugin.v1.ConfigureRequest
-	(*ConfigureResponse)(nil),      // 9: quoin.plugin.v1.ConfigureResponse
-	(*RunContext)(nil),             // 10: quoin.plugin.v1.RunContext
-	(*CreateScopeRequest)(nil),     // 11: quoin.plugin.v1.CreateScopeRequest
-	(*CreateScopeResponse)(nil),    // 12: quoin.plugin.v1.CreateScopeResponse
-	(*MapInputRequest)(nil),        // 13: quoin.plugin.v1.MapInputRequest
-	(*MapInputResponse)(nil),       // 14: quoin.plugin.v1.MapInputResponse
-	(*CallToolRequest)(nil),        // 15: quoin.plugin.v1.CallToolRequest
-	(*CallToolsRequest)(nil),       // 16: quoin.plugin.v1.CallToolsRequest
-	(*CallToolEvent)(nil),          // 17: quoin.plugin.v1.CallToolEvent
-	(*HealthRequest)(nil),          // 18: quoin.plugin.v1.HealthRequest
-	(*HealthResponse)(nil),         // 19: quoin.plugin.v1.HealthResponse
-	(*DrainRequest)(nil),           // 20: quoin.plugin.v1.DrainRequest
-	(*DrainResponse)(nil),          // 21: quoin.plugin.v1.DrainResponse
-	(*ToolCall)(nil),               // 22: quoin.plugin.v1.ToolCall
-	(*BeforeToolCallRequest)(nil),  // 23: quoin.plugin.v1.BeforeToolCallRequest
-	(*BeforeToolCallResponse)(nil), // 24: quoin.plugin.v1.BeforeToolCallResponse
-	(*ApprovalRequest)(nil),        // 25: quoin.plugin.v1.ApprovalRequest
-	(*AfterToolCallRequest)(nil),   // 26: quoin.plugin.v1.AfterToolCallRequest
-	(*AfterToolCallResponse)(nil),  // 27: quoin.plugin.v1.AfterToolCallResponse
+	(Effect)(0),                    // 1: quoin.plugin.v1.Effect
+	(*Error)(nil),                  // 2: quoin.plugin.v1.Error
+	(*DescribeRequest)(nil),        // 3: quoin.plugin.v1.DescribeRequest
+	(*DescribeResponse)(nil),       // 4: quoin.plugin.v1.DescribeResponse
+	(*Capabilities)(nil),           // 5: quoin.plugin.v1.Capabilities
+	(*Tool)(nil),                   // 6: quoin.plugin.v1.Tool
+	(*Example)(nil),                // 7: quoin.plugin.v1.Example
+	(*Namespace)(nil),              // 8: quoin.plugin.v1.Namespace
+	(*ConfigureRequest)(nil),       // 9: quoin.plugin.v1.ConfigureRequest
+	(*ConfigureResponse)(nil),      // 10: quoin.plugin.v1.ConfigureResponse
+	(*RunContext)(nil),             // 11: quoin.plugin.v1.RunContext
+	(*CreateScopeRequest)(nil),     // 12: quoin.plugin.v1.CreateScopeRequest
+	(*CreateScopeResponse)(nil),    // 13: quoin.plugin.v1.CreateScopeResponse
+	(*MapInputRequest)(nil),        // 14: quoin.plugin.v1.MapInputRequest
+	(*MapInputResponse)(nil),       // 15: quoin.plugin.v1.MapInputResponse
+	(*CallToolRequest)(nil),        // 16: quoin.plugin.v1.CallToolRequest
+	(*CallToolsRequest)(nil),       // 17: quoin.plugin.v1.CallToolsRequest
+	(*CallToolEvent)(nil),          // 18: quoin.plugin.v1.CallToolEvent
+	(*HealthRequest)(nil),          // 19: quoin.plugin.v1.HealthRequest
+	(*HealthResponse)(nil),         // 20: quoin.plugin.v1.HealthResponse
+	(*DrainRequest)(nil),           // 21: quoin.plugin.v1.DrainRequest
+	(*DrainResponse)(nil),          // 22: quoin.plugin.v1.DrainResponse
+	(*ToolCall)(nil),               // 23: quoin.plugin.v1.ToolCall
+	(*BeforeToolCallRequest)(nil),  // 24: quoin.plugin.v1.BeforeToolCallRequest
+	(*BeforeToolCallResponse)(nil), // 25: quoin.plugin.v1.BeforeToolCallResponse
+	(*ApprovalRequest)(nil),        // 26: quoin.plugin.v1.ApprovalRequest
+	(*AfterToolCallRequest)(nil),   // 27: quoin.plugin.v1.AfterToolCallRequest
+	(*AfterToolCallResponse)(nil),  // 28: quoin.plugin.v1.AfterToolCallResponse
+	(*HostRequest)(nil),            // 29: quoin.plugin.v1.HostRequest
+	(*HostReply)(nil),              // 30: quoin.plugin.v1.HostReply
+	(*StorageGet)(nil),             // 31: quoin.plugin.v1.StorageGet
+	(*StorageSet)(nil),             // 32: quoin.plugin.v1.StorageSet
+	(*StorageDelete)(nil),          // 33: quoin.plugin.v1.StorageDelete
+	(*StorageList)(nil),            // 34: quoin.plugin.v1.StorageList
+	(*StorageEntry)(nil),           // 35: quoin.plugin.v1.StorageEntry
+	(*StorageKeys)(nil),            // 36: quoin.plugin.v1.StorageKeys
+	nil,                            // 37: quoin.plugin.v1.ConfigureRequest.SecretsEntry
 }
 var file_plugin_proto_depIdxs = []int32{
 	0,  // 0: quoin.plugin.v1.Error.kind:type_name -> quoin.plugin.v1.ErrorKind
-	5,  // 1: quoin.plugin.v1.DescribeResponse.tools:type_name -> quoin.plugin.v1.Tool
-	7,  // 2: quoin.plugin.v1.DescribeResponse.namespaces:type_name -> quoin.plugin.v1.Namespace
-	4,  // 3: quoin.plugin.v1.DescribeResponse.capabilities:type_name -> quoin.plugin.v1.Capabilities
-	6,  // 4: quoin.plugin.v1.Tool.examples:type_name -> quoin.plugin.v1.Example
-	1,  // 5: quoin.plugin.v1.ConfigureResponse.error:type_name -> quoin.plugin.v1.Error
-	10, // 6: quoin.plugin.v1.CreateScopeRequest.run:type_name -> quoin.plugin.v1.RunContext
-	1,  // 7: quoin.plugin.v1.CreateScopeResponse.error:type_name -> quoin.plugin.v1.Error
-	10, // 8: quoin.plugin.v1.MapInputRequest.run:type_name -> quoin.plugin.v1.RunContext
-	1,  // 9: quoin.plugin.v1.MapInputResponse.error:type_name -> quoin.plugin.v1.Error
-	10, // 10: quoin.plugin.v1.CallToolRequest.run:type_name -> quoin.plugin.v1.RunContext
-	15, // 11: quoin.plugin.v1.CallToolsRequest.call:type_name -> quoin.plugin.v1.CallToolRequest
-	1,  // 12: quoin.plugin.v1.CallToolEvent.error:type_name -> quoin.plugin.v1.Error
-	1,  // 13: quoin.plugin.v1.HealthResponse.error:type_name -> quoin.plugin.v1.Error
-	10, // 14: quoin.plugin.v1.ToolCall.run:type_name -> quoin.plugin.v1.RunContext
-	22, // 15: quoin.plugin.v1.BeforeToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
-	1,  // 16: quoin.plugin.v1.BeforeToolCallResponse.error:type_name -> quoin.plugin.v1.Error
-	25, // 17: quoin.plugin.v1.BeforeToolCallResponse.approval:type_name -> quoin.plugin.v1.ApprovalRequest
-	22, // 18: quoin.plugin.v1.AfterToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
-	1,  // 19: quoin.plugin.v1.AfterToolCallResponse.error:type_name -> quoin.plugin.v1.Error
-	2,  // 20: quoin.plugin.v1.Plugin.Describe:input_type -> quoin.plugin.v1.DescribeRequest
-	8,  // 21: quoin.plugin.v1.Plugin.Configure:input_type -> quoin.plugin.v1.ConfigureRequest
-	11, // 22: quoin.plugin.v1.Plugin.CreateScope:input_type -> quoin.plugin.v1.CreateScopeRequest
-	13, // 23: quoin.plugin.v1.Plugin.MapInput:input_type -> quoin.plugin.v1.MapInputRequest
-	15, // 24: quoin.plugin.v1.Plugin.CallTool:input_type -> quoin.plugin.v1.CallToolRequest
-	16, // 25: quoin.plugin.v1.Plugin.CallTools:input_type -> quoin.plugin.v1.CallToolsRequest
-	18, // 26: quoin.plugin.v1.Plugin.Health:input_type -> quoin.plugin.v1.HealthRequest
-	20, // 27: quoin.plugin.v1.Plugin.Drain:input_type -> quoin.plugin.v1.DrainRequest
-	23, // 28: quoin.plugin.v1.Plugin.BeforeToolCall:input_type -> quoin.plugin.v1.BeforeToolCallRequest
-	26, // 29: quoin.plugin.v1.Plugin.AfterToolCall:input_type -> quoin.plugin.v1.AfterToolCallRequest
-	3,  // 30: quoin.plugin.v1.Plugin.Describe:output_type -> quoin.plugin.v1.DescribeResponse
-	9,  // 31: quoin.plugin.v1.Plugin.Configure:output_type -> quoin.plugin.v1.ConfigureResponse
-	12, // 32: quoin.plugin.v1.Plugin.CreateScope:output_type -> quoin.plugin.v1.CreateScopeResponse
-	14, // 33: quoin.plugin.v1.Plugin.MapInput:output_type -> quoin.plugin.v1.MapInputResponse
-	17, // 34: quoin.plugin.v1.Plugin.CallTool:output_type -> quoin.plugin.v1.CallToolEvent
-	17, // 35: quoin.plugin.v1.Plugin.CallTools:output_type -> quoin.plugin.v1.CallToolEvent
-	19, // 36: quoin.plugin.v1.Plugin.Health:output_type -> quoin.plugin.v1.HealthResponse
-	21, // 37: quoin.plugin.v1.Plugin.Drain:output_type -> quoin.plugin.v1.DrainResponse
-	24, // 38: quoin.plugin.v1.Plugin.BeforeToolCall:output_type -> quoin.plugin.v1.BeforeToolCallResponse
-	27, // 39: quoin.plugin.v1.Plugin.AfterToolCall:output_type -> quoin.plugin.v1.AfterToolCallResponse
-	30, // [30:40] is the sub-list for method output_type
-	20, // [20:30] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	1,  // 1: quoin.plugin.v1.Error.effect:type_name -> quoin.plugin.v1.Effect
+	6,  // 2: quoin.plugin.v1.DescribeResponse.tools:type_name -> quoin.plugin.v1.Tool
+	8,  // 3: quoin.plugin.v1.DescribeResponse.namespaces:type_name -> quoin.plugin.v1.Namespace
+	5,  // 4: quoin.plugin.v1.DescribeResponse.capabilities:type_name -> quoin.plugin.v1.Capabilities
+	7,  // 5: quoin.plugin.v1.Tool.examples:type_name -> quoin.plugin.v1.Example
+	37, // 6: quoin.plugin.v1.ConfigureRequest.secrets:type_name -> quoin.plugin.v1.ConfigureRequest.SecretsEntry
+	2,  // 7: quoin.plugin.v1.ConfigureResponse.error:type_name -> quoin.plugin.v1.Error
+	11, // 8: quoin.plugin.v1.CreateScopeRequest.run:type_name -> quoin.plugin.v1.RunContext
+	2,  // 9: quoin.plugin.v1.CreateScopeResponse.error:type_name -> quoin.plugin.v1.Error
+	11, // 10: quoin.plugin.v1.MapInputRequest.run:type_name -> quoin.plugin.v1.RunContext
+	2,  // 11: quoin.plugin.v1.MapInputResponse.error:type_name -> quoin.plugin.v1.Error
+	11, // 12: quoin.plugin.v1.CallToolRequest.run:type_name -> quoin.plugin.v1.RunContext
+	16, // 13: quoin.plugin.v1.CallToolsRequest.call:type_name -> quoin.plugin.v1.CallToolRequest
+	2,  // 14: quoin.plugin.v1.CallToolEvent.error:type_name -> quoin.plugin.v1.Error
+	2,  // 15: quoin.plugin.v1.HealthResponse.error:type_name -> quoin.plugin.v1.Error
+	11, // 16: quoin.plugin.v1.ToolCall.run:type_name -> quoin.plugin.v1.RunContext
+	23, // 17: quoin.plugin.v1.BeforeToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
+	2,  // 18: quoin.plugin.v1.BeforeToolCallResponse.error:type_name -> quoin.plugin.v1.Error
+	26, // 19: quoin.plugin.v1.BeforeToolCallResponse.approval:type_name -> quoin.plugin.v1.ApprovalRequest
+	23, // 20: quoin.plugin.v1.AfterToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
+	2,  // 21: quoin.plugin.v1.AfterToolCallResponse.error:type_name -> quoin.plugin.v1.Error
+	31, // 22: quoin.plugin.v1.HostRequest.get:type_name -> quoin.plugin.v1.StorageGet
+	32, // 23: quoin.plugin.v1.HostRequest.set:type_name -> quoin.plugin.v1.StorageSet
+	33, // 24: quoin.plugin.v1.HostRequest.delete:type_name -> quoin.plugin.v1.StorageDelete
+	34, // 25: quoin.plugin.v1.HostRequest.list:type_name -> quoin.plugin.v1.StorageList
+	2,  // 26: quoin.plugin.v1.HostReply.error:type_name -> quoin.plugin.v1.Error
+	35, // 27: quoin.plugin.v1.HostReply.entry:type_name -> quoin.plugin.v1.StorageEntry
+	36, // 28: quoin.plugin.v1.HostReply.keys:type_name -> quoin.plugin.v1.StorageKeys
+	3,  // 29: quoin.plugin.v1.Plugin.Describe:input_type -> quoin.plugin.v1.DescribeRequest
+	9,  // 30: quoin.plugin.v1.Plugin.Configure:input_type -> quoin.plugin.v1.ConfigureRequest
+	12, // 31: quoin.plugin.v1.Plugin.CreateScope:input_type -> quoin.plugin.v1.CreateScopeRequest
+	14, // 32: quoin.plugin.v1.Plugin.MapInput:input_type -> quoin.plugin.v1.MapInputRequest
+	16, // 33: quoin.plugin.v1.Plugin.CallTool:input_type -> quoin.plugin.v1.CallToolRequest
+	17, // 34: quoin.plugin.v1.Plugin.CallTools:input_type -> quoin.plugin.v1.CallToolsRequest
+	19, // 35: quoin.plugin.v1.Plugin.Health:input_type -> quoin.plugin.v1.HealthRequest
+	21, // 36: quoin.plugin.v1.Plugin.Drain:input_type -> quoin.plugin.v1.DrainRequest
+	24, // 37: quoin.plugin.v1.Plugin.BeforeToolCall:input_type -> quoin.plugin.v1.BeforeToolCallRequest
+	27, // 38: quoin.plugin.v1.Plugin.AfterToolCall:input_type -> quoin.plugin.v1.AfterToolCallRequest
+	30, // 39: quoin.plugin.v1.Plugin.HostServices:input_type -> quoin.plugin.v1.HostReply
+	4,  // 40: quoin.plugin.v1.Plugin.Describe:output_type -> quoin.plugin.v1.DescribeResponse
+	10, // 41: quoin.plugin.v1.Plugin.Configure:output_type -> quoin.plugin.v1.ConfigureResponse
+	13, // 42: quoin.plugin.v1.Plugin.CreateScope:output_type -> quoin.plugin.v1.CreateScopeResponse
+	15, // 43: quoin.plugin.v1.Plugin.MapInput:output_type -> quoin.plugin.v1.MapInputResponse
+	18, // 44: quoin.plugin.v1.Plugin.CallTool:output_type -> quoin.plugin.v1.CallToolEvent
+	18, // 45: quoin.plugin.v1.Plugin.CallTools:output_type -> quoin.plugin.v1.CallToolEvent
+	20, // 46: quoin.plugin.v1.Plugin.Health:output_type -> quoin.plugin.v1.HealthResponse
+	22, // 47: quoin.plugin.v1.Plugin.Drain:output_type -> quoin.plugin.v1.DrainResponse
+	25, // 48: quoin.plugin.v1.Plugin.BeforeToolCall:output_type -> quoin.plugin.v1.BeforeToolCallResponse
+	28, // 49: quoin.plugin.v1.Plugin.AfterToolCall:output_type -> quoin.plugin.v1.AfterToolCallResponse
+	29, // 50: quoin.plugin.v1.Plugin.HostServices:output_type -> quoin.plugin.v1.HostRequest
+	40, // [40:51] is the sub-list for method output_type
+	29, // [29:40] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -2132,13 +2811,21 @@ func file_plugin_proto_init() {
 		(*CallToolEvent_Result)(nil),
 		(*CallToolEvent_Error)(nil),
 	}
+	file_plugin_proto_msgTypes[27].OneofWrappers = []any{
+		(*HostRequest_Get)(nil),
+		(*HostRequest_Set)(nil),
+		(*HostRequest_Delete)(nil),
+		(*HostRequest_List)(nil),
+	}
+	file_plugin_proto_msgTypes[30].OneofWrappers = []any{}
+	file_plugin_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   27,
+			NumEnums:      2,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,5 +1,11 @@
 // The language a Quoin host and a plugin process speak over gRPC.
 //
+// This is protocol version 2. Version 1 is what it is without the messages and
+// fields marked "since 2": a plugin of version 1 neither gets nor sends them, and
+// a host serves both. The version is agreed on in the handshake, see
+// docs/plugin-protocol.md; the package keeps its name, so that both are one
+// service.
+//
 // Compatibility: within one protocol version fields are only ever added, and
 // numbers, names and error kinds are never reused. Values that a model or a
 // guest sees (inputs, results, schemas, scopes) travel as JSON bytes, so that
@@ -39,6 +45,7 @@ const (
 	Plugin_Drain_FullMethodName          = "/quoin.plugin.v1.Plugin/Drain"
 	Plugin_BeforeToolCall_FullMethodName = "/quoin.plugin.v1.Plugin/BeforeToolCall"
 	Plugin_AfterToolCall_FullMethodName  = "/quoin.plugin.v1.Plugin/AfterToolCall"
+	Plugin_HostServices_FullMethodName   = "/quoin.plugin.v1.Plugin/HostServices"
 )
 
 // PluginClient is the client API for Plugin service.
@@ -77,6 +84,11 @@ type PluginClient interface {
 	// AfterToolCall is told how a call ended, if the plugin has declared the hook.
 	// An error withholds the result.
 	AfterToolCall(ctx context.Context, in *AfterToolCallRequest, opts ...grpc.CallOption) (*AfterToolCallResponse, error)
+	// HostServices is how a plugin asks something of its host (since 2). The host
+	// opens it once, after Describe and before Configure, and keeps it as long as the
+	// process lives; the plugin sends requests and the host answers each. A plugin
+	// that does not implement it has no host services.
+	HostServices(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[HostReply, HostRequest], error)
 }
 
 type pluginClient struct {
@@ -199,6 +211,19 @@ func (c *pluginClient) AfterToolCall(ctx context.Context, in *AfterToolCallReque
 	return out, nil
 }
 
+func (c *pluginClient) HostServices(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[HostReply, HostRequest], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Plugin_ServiceDesc.Streams[2], Plugin_HostServices_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[HostReply, HostRequest]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Plugin_HostServicesClient = grpc.BidiStreamingClient[HostReply, HostRequest]
+
 // PluginServer is the server API for Plugin service.
 // All implementations must embed UnimplementedPluginServer
 // for forward compatibility.
@@ -235,6 +260,11 @@ type PluginServer interface {
 	// AfterToolCall is told how a call ended, if the plugin has declared the hook.
 	// An error withholds the result.
 	AfterToolCall(context.Context, *AfterToolCallRequest) (*AfterToolCallResponse, error)
+	// HostServices is how a plugin asks something of its host (since 2). The host
+	// opens it once, after Describe and before Configure, and keeps it as long as the
+	// process lives; the plugin sends requests and the host answers each. A plugin
+	// that does not implement it has no host services.
+	HostServices(grpc.BidiStreamingServer[HostReply, HostRequest]) error
 	mustEmbedUnimplementedPluginServer()
 }
 
@@ -274,6 +304,9 @@ func (UnimplementedPluginServer) BeforeToolCall(context.Context, *BeforeToolCall
 }
 func (UnimplementedPluginServer) AfterToolCall(context.Context, *AfterToolCallRequest) (*AfterToolCallResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AfterToolCall not implemented")
+}
+func (UnimplementedPluginServer) HostServices(grpc.BidiStreamingServer[HostReply, HostRequest]) error {
+	return status.Error(codes.Unimplemented, "method HostServices not implemented")
 }
 func (UnimplementedPluginServer) mustEmbedUnimplementedPluginServer() {}
 func (UnimplementedPluginServer) testEmbeddedByValue()                {}
@@ -458,6 +491,13 @@ func _Plugin_AfterToolCall_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Plugin_HostServices_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(PluginServer).HostServices(&grpc.GenericServerStream[HostReply, HostRequest]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Plugin_HostServicesServer = grpc.BidiStreamingServer[HostReply, HostRequest]
+
 // Plugin_ServiceDesc is the grpc.ServiceDesc for Plugin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -507,6 +547,12 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "CallTools",
 			Handler:       _Plugin_CallTools_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+		{
+			StreamName:    "HostServices",
+			Handler:       _Plugin_HostServices_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
 		},

@@ -27,7 +27,7 @@ func Check(t *testing.T, h *sdktest.Harness, manifest string) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		t.Fatalf("%s: %v", manifest, err)
 	}
-	if m.ID != d.ID || m.Version != d.Version || m.Description != d.Description || m.Protocol != 1 || m.Command != "./"+d.ID {
+	if m.ID != d.ID || m.Version != d.Version || m.Description != d.Description || m.Protocol != 2 || m.Command != "./"+d.ID {
 		t.Errorf("%s says %+v, the plugin %s %s %q", manifest, m, d.ID, d.Version, d.Description)
 	}
 	for _, tool := range d.Tools {

@@ -1,0 +1,65 @@
+package sdk
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// redacted stands in for a secret wherever one is printed.
+const redacted = "[secret]"
+
+// Secret is a text that must not be seen, such as a token. However it is printed,
+// logged or marshalled, on its own or inside of something else, it comes out as
+// "[secret]". [Secret.Reveal] is the only way to its text. The zero value holds "".
+type Secret struct {
+	// A function, since reflection finds its way into everything else.
+	reveal func() string
+}
+
+// NewSecret returns a Secret of text.
+func NewSecret(text string) Secret { return Secret{reveal: func() string { return text }} }
+
+// Reveal returns the text. Hand it to whom it is for, and to nobody else.
+func (s Secret) Reveal() string {
+	if s.reveal == nil {
+		return ""
+	}
+	return s.reveal()
+}
+
+// String returns "[secret]".
+func (Secret) String() string { return redacted }
+
+// Format prints "[secret]" whatever the verb.
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) } // as fmt itself: a State keeps its errors
+
+// MarshalText returns "[secret]", for JSON and whatever else asks.
+func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// LogValue is "[secret]".
+func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+var (
+	_ fmt.Formatter  = Secret{}
+	_ slog.LogValuer = Secret{}
+)
+
+// Secret returns the secret of that name, as the host's operator has configured it.
+// The error says what to write where, and suits OnConfigure.
+func (c Config) Secret(name string) (Secret, error) {
+	s, ok := c.secrets[name]
+	switch {
+	case ok:
+		return s, nil
+	case c.protocol < 2:
+		return Secret{}, fmt.Errorf("the secret %q cannot be had: the plugin is run with protocol version %d, which has none; write \"protocol\": 2 into its plugin.json", name, c.protocol)
+	}
+	return Secret{}, fmt.Errorf("the secret %q is not configured; set plugins.secrets.%s.%s to \"env:NAME\" or \"file:/path\" in the host's configuration", name, c.plugin, name)
+}
+
+// HasSecret reports whether there is a secret of that name.
+func (c Config) HasSecret(name string) bool {
+	_, ok := c.secrets[name]
+	return ok
+}
