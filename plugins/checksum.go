@@ -1,12 +1,9 @@
 package plugins
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"math"
 	"path/filepath"
 )
 
@@ -24,24 +21,37 @@ func (e *ChecksumError) Error() string {
 
 // verifiedCopy copies a binary into dir while hashing it, so that what is
 // started is what was checked. It returns the copy's path.
-func verifiedCopy(path, want, dir string) (_ string, err error) {
-	in, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
+func verifiedCopy(path, want, dir string) (string, error) {
 	copied := filepath.Join(dir, filepath.Base(path))
-	out, err := os.OpenFile(copied, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
+	got, _, err := hashingCopy(path, copied, 0o700, math.MaxInt64-1)
 	if err != nil {
 		return "", err
 	}
-	h := sha256.New()
-	_, err = io.Copy(io.MultiWriter(out, h), in)
-	if err := errors.Join(err, out.Close()); err != nil {
-		return "", err
-	}
-	if got := hex.EncodeToString(h.Sum(nil)); got != want {
+	if got != want {
 		return "", &ChecksumError{Path: path, Want: want, Got: got}
 	}
 	return copied, nil
+}
+
+// startable returns the binary to start and the folder that it takes for its own.
+// What is pinned is copied into dir, and the copies are what is returned.
+func (f Found) startable(dir string) (binary, folder string, err error) {
+	if f.Pin != nil {
+		if folder, err = pinnedCopy(f, filepath.Join(dir, "copy")); err != nil {
+			return "", "", err
+		}
+		return filepath.Join(folder, filepath.FromSlash(f.Manifest.Command)), folder, nil
+	}
+	binary = f.Executable()
+	if want := f.Manifest.SHA256[hostPlatform()]; want != "" {
+		binary, err = verifiedCopy(binary, want, dir)
+	}
+	return binary, f.Dir, err
+}
+
+// untrusted reports whether an error says that a plugin is not what it has to be.
+func untrusted(err error) bool {
+	var sum *ChecksumError
+	var trust *TrustError
+	return errors.As(err, &sum) || errors.As(err, &trust)
 }

@@ -15,6 +15,8 @@ type Found struct {
 	Dir string
 	// Manifest is valid if Err is nil.
 	Manifest Manifest
+	// ManifestSum is the SHA-256 of the text that Manifest was read from, in hex.
+	ManifestSum string
 	// Pin is what the files must be when the plugin starts; nil if only the
 	// manifest's own checksums count. A [Gate] sets it.
 	Pin *Pin
@@ -67,7 +69,7 @@ func Find(dir string) Found {
 		return Found{Dir: dir, Err: err}
 	}
 	f := Found{Dir: abs}
-	if f.Manifest, f.Err = ReadManifest(abs); f.Err == nil {
+	if f.Manifest, f.ManifestSum, f.Err = readManifest(abs); f.Err == nil {
 		f.Err = f.check()
 	}
 	return f

@@ -2,13 +2,13 @@ package plugins
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/big"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -98,25 +98,25 @@ func (e *ManifestError) Error() string {
 
 // ReadManifest reads and checks the manifest in dir.
 func ReadManifest(dir string) (Manifest, error) {
-	name := filepath.Join(dir, ManifestName)
-	// Opening a pipe in the manifest's place would wait for a writer.
-	if st, err := os.Stat(name); err != nil {
-		return Manifest{}, err
-	} else if !st.Mode().IsRegular() {
-		return Manifest{}, &ManifestError{Problem: "not a regular file", Fix: "put the manifest itself there"}
+	m, _, err := readManifest(dir)
+	return m, err
+}
+
+// readManifest is ReadManifest, and returns the SHA-256 of the text too, in hex.
+func readManifest(dir string) (m Manifest, sum string, err error) {
+	var text bytes.Buffer
+	_, err = readFile(&text, filepath.Join(dir, ManifestName), maxManifestBytes)
+	switch {
+	case errors.Is(err, errNotRegular):
+		return m, "", &ManifestError{Problem: "not a regular file", Fix: "put the manifest itself there"}
+	case errors.Is(err, errTooLarge):
+		return m, "", &ManifestError{Problem: fmt.Sprintf("larger than %d bytes", maxManifestBytes)}
+	case err != nil:
+		return m, "", err
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return Manifest{}, err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxManifestBytes+1))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return Manifest{}, err
-	}
-	if len(data) > maxManifestBytes {
-		return Manifest{}, &ManifestError{Problem: fmt.Sprintf("larger than %d bytes", maxManifestBytes)}
-	}
-	return ParseManifest(data)
+	hash := sha256.Sum256(text.Bytes())
+	m, err = ParseManifest(text.Bytes())
+	return m, hex.EncodeToString(hash[:]), err
 }
 
 // field describes how one manifest field is read.

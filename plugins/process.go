@@ -133,8 +133,7 @@ func (p *Process) bringUp(ctx context.Context, runPath string) (refused bool, er
 	}()
 	cmd, err := p.command(runPath)
 	if err != nil {
-		var sum *ChecksumError
-		return errors.As(err, &sum), err
+		return untrusted(err), err
 	}
 	if err := p.launch(ctx, cmd); err != nil {
 		err = p.explainLaunch(ctx, err)
@@ -154,15 +153,13 @@ func (p *Process) command(runPath string) (*exec.Cmd, error) {
 	if err := errors.Join(os.MkdirAll(p.options.DataDir, 0o700), os.Mkdir(tmp, 0o700)); err != nil {
 		return nil, err
 	}
-	path := p.found.Executable()
-	if want := p.found.Manifest.SHA256[hostPlatform()]; want != "" {
-		if path, err = verifiedCopy(path, want, p.dir); err != nil {
-			return nil, err
-		}
+	binary, folder, err := p.found.startable(p.dir)
+	if err != nil {
+		return nil, err
 	}
-	cmd := exec.Command(path)
+	cmd := exec.Command(binary)
 	cmd.Dir = p.options.DataDir
-	cmd.Env = environment(p.found.Dir, p.options.DataDir, tmp)
+	cmd.Env = environment(folder, p.options.DataDir, tmp)
 	return cmd, nil
 }
 

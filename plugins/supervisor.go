@@ -39,7 +39,7 @@ type SupervisorOptions struct {
 	// Restart says how often and how soon a plugin that died comes back.
 	Restart RestartPolicy
 	// Gate is asked before every start of a plugin of the directory. Defaults to
-	// nothing: every plugin may start.
+	// the directory's quoin.lock without trusted keys, see [LockGate].
 	Gate Gate
 	// OnChange is called, without arguments and one call at a time, after the
 	// state, the tools or the namespaces of any plugin have changed. It must
@@ -107,6 +107,9 @@ func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Superviso
 	}
 	if o.clock == nil {
 		o.clock = systemClock{}
+	}
+	if o.Gate == nil {
+		o.Gate = LockGate(dir, nil)
 	}
 	o.DrainTimeout = orDefault(o.DrainTimeout, 5*time.Second)
 	o.HealthTimeout = orDefault(o.HealthTimeout, 5*time.Second)

@@ -1,0 +1,257 @@
+package plugins
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Files that stand beside a manifest and are not part of the contents they speak
+// of.
+const (
+	// SumsName is the file that lists the contents of a packed plugin.
+	SumsName = "plugin.sum"
+	// SignatureName is the file that signs SumsName.
+	SignatureName = "plugin.sig"
+)
+
+// Limits of what a plugin consists of, on disk and in an archive.
+const (
+	// MaxContentsFiles bounds the files of a plugin.
+	MaxContentsFiles = 16 << 10
+	// MaxContentsBytes bounds their size together.
+	MaxContentsBytes = 1 << 30
+	// maxContentsPath bounds the path of a file, in bytes.
+	maxContentsPath = 1 << 10
+	// maxSumsBytes bounds the text of a list.
+	maxSumsBytes = 8 << 20
+)
+
+// FileSum is one file of a plugin.
+type FileSum struct {
+	// Path is relative to the plugin's folder, with / between names.
+	Path string
+	// SHA256 is in lower-case hex.
+	SHA256 string
+}
+
+// Contents are the files a plugin consists of, sorted by path: its manifest, the
+// binaries of every platform, and what the manifest names in files. What else
+// lies in the folder is not part of the plugin.
+type Contents []FileSum
+
+// Sum returns the SHA-256 of a file, empty if there is none of that path.
+func (c Contents) Sum(path string) string {
+	i, ok := slices.BinarySearchFunc(c, path, func(f FileSum, path string) int { return cmp.Compare(f.Path, path) })
+	if !ok {
+		return ""
+	}
+	return c[i].SHA256
+}
+
+// Text writes the contents as a line for each file, checksum first, which the
+// program sha256sum reads too.
+func (c Contents) Text() []byte {
+	var b strings.Builder
+	for _, f := range c {
+		b.WriteString(f.SHA256 + "  " + f.Path + "\n")
+	}
+	return []byte(b.String())
+}
+
+// ParseContents reads what Text has written, and nothing else: paths that lead
+// outside, repeated or unsorted ones are refused.
+func ParseContents(text []byte) (Contents, error) {
+	if len(text) > maxSumsBytes {
+		return nil, fmt.Errorf("%s has %d bytes; the limit is %d", SumsName, len(text), maxSumsBytes)
+	}
+	var c Contents
+	for i, line := range strings.SplitAfter(string(text), "\n") {
+		if line == "" {
+			break
+		}
+		bad := func(problem string) error {
+			return fmt.Errorf("%s line %d: %s; pack the plugin again", SumsName, i+1, problem)
+		}
+		line, ended := strings.CutSuffix(line, "\n")
+		sum, name, spaced := strings.Cut(line, "  ")
+		switch {
+		case !ended || !spaced || !hexPattern.MatchString(sum):
+			return nil, bad("expected a checksum of 64 lower-case hex digits, two spaces and a path")
+		case CheckContentsPath(name) != nil:
+			return nil, bad(CheckContentsPath(name).Error())
+		case len(c) > 0 && c[len(c)-1].Path >= name:
+			return nil, bad(fmt.Sprintf("%q is out of order or listed twice", name))
+		case len(c) == MaxContentsFiles:
+			return nil, bad(fmt.Sprintf("more than %d files", MaxContentsFiles))
+		}
+		c = append(c, FileSum{Path: name, SHA256: sum})
+	}
+	if len(c) == 0 {
+		return nil, fmt.Errorf("%s is empty; pack the plugin again", SumsName)
+	}
+	return c, nil
+}
+
+// CheckContentsPath reports why path cannot name a file of a plugin.
+func CheckContentsPath(path string) error {
+	switch {
+	case len(path) > maxContentsPath:
+		return fmt.Errorf("the path %.40q… has %d bytes; the limit is %d", path, len(path), maxContentsPath)
+	case !pathPattern.MatchString(path) || strings.HasPrefix(path, "./") || !filepath.IsLocal(filepath.FromSlash(path)):
+		return fmt.Errorf("%.200q is not a path inside the plugin's folder", path)
+	}
+	return nil
+}
+
+// ReadContents lists and hashes the files of the plugin in dir, whose manifest is
+// m. Links are followed to files, and refused if they lead to folders.
+func ReadContents(dir string, m Manifest) (Contents, error) {
+	names, err := contentsPaths(dir, m)
+	if err != nil {
+		return nil, err
+	}
+	var c Contents
+	left := int64(MaxContentsBytes)
+	for _, name := range names {
+		h := sha256.New()
+		n, err := readFile(h, filepath.Join(dir, filepath.FromSlash(name)), left)
+		if err != nil {
+			return nil, err
+		}
+		left -= n
+		c = append(c, FileSum{Path: name, SHA256: hex.EncodeToString(h.Sum(nil))})
+	}
+	return c, nil
+}
+
+// contentsPaths are the paths of a plugin's files, sorted.
+func contentsPaths(dir string, m Manifest) ([]string, error) {
+	seen := map[string]bool{ManifestName: true}
+	for _, command := range m.commands() {
+		seen[command] = true
+	}
+	for _, named := range m.Files {
+		if err := addPaths(seen, dir, path.Clean(named)); err != nil {
+			return nil, &ManifestError{Field: "files", Problem: err.Error()}
+		}
+	}
+	for _, own := range []string{SumsName, SignatureName, LockName} {
+		if seen[own] {
+			return nil, &ManifestError{Field: "files", Problem: fmt.Sprintf("%q is not for plugins to name", own), Fix: "take it off the list"}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen)), nil
+}
+
+// addPaths adds a file, or the files below a folder.
+func addPaths(seen map[string]bool, dir, named string) error {
+	root := filepath.Join(dir, filepath.FromSlash(named))
+	return filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			return nil
+		}
+		if info, err := os.Stat(at); err != nil {
+			return err
+		} else if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is neither a file nor a folder, or a link to a folder", at)
+		}
+		rel, err := filepath.Rel(dir, at)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(rel)
+		if err := CheckContentsPath(name); err != nil {
+			return err
+		}
+		if seen[name] = true; len(seen) > MaxContentsFiles {
+			return fmt.Errorf("the plugin has more than %d files", MaxContentsFiles)
+		}
+		return nil
+	})
+}
+
+// commands are the binaries of every platform, as clean paths, sorted.
+func (m Manifest) commands() []string {
+	if m.Commands == nil {
+		return []string{path.Clean(m.Command)}
+	}
+	var out []string
+	for _, c := range m.Commands {
+		out = append(out, path.Clean(c))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Binaries returns the paths of the binaries, clean, by platform. A command that
+// serves every platform stands for this one.
+func (m Manifest) Binaries() map[string]string {
+	if m.Commands == nil {
+		return map[string]string{hostPlatform(): path.Clean(m.Command)}
+	}
+	out := map[string]string{}
+	for platform, c := range m.Commands {
+		out[platform] = path.Clean(c)
+	}
+	return out
+}
+
+// filesSum is the SHA-256 of the list of what is neither the manifest nor a
+// binary; empty if there is nothing else.
+func (c Contents) filesSum(m Manifest) string {
+	var others Contents
+	binaries := m.commands()
+	for _, f := range c {
+		if f.Path != ManifestName && !slices.Contains(binaries, f.Path) {
+			others = append(others, f)
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(others.Text())
+	return hex.EncodeToString(sum[:])
+}
+
+// What readFile may find.
+var (
+	errNotRegular = errors.New("it is not a regular file")
+	errTooLarge   = errors.New("it is too large")
+)
+
+// readFile copies a regular file of at most limit bytes to w. Its errors name the
+// file.
+func readFile(w io.Writer, name string, limit int64) (n int64, err error) {
+	// Opening a pipe would wait for a writer.
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("%s: %w", name, errNotRegular)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	n, err = io.Copy(w, io.LimitReader(f, limit+1))
+	if err == nil && n > limit {
+		err = fmt.Errorf("%s: %w", name, errTooLarge)
+	}
+	return n, err
+}

@@ -1,0 +1,212 @@
+package plugins
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// LockName is the file in a plugin directory that says which plugins may start,
+// and as what files.
+const LockName = "quoin.lock"
+
+// lockHeader is the first line that is no comment; its number is the format's.
+const lockHeader = LockName + " 1"
+
+// lockComment is for people who come upon the file.
+const lockComment = "# Which plugins may start, and as what files. Written by: quoin plugin install, upgrade, pin, remove\n"
+
+// maxLockBytes bounds a lock file.
+const maxLockBytes = 4 << 20
+
+// Lock is what a lock file says, by plugin id. A plugin that is not in it does
+// not start.
+type Lock map[string]LockEntry
+
+// LockEntry is what one plugin has to be.
+type LockEntry struct {
+	// Version is the manifest's.
+	Version string
+	// Manifest is the SHA-256 of plugin.json, in hex like the others.
+	Manifest string
+	// Binaries are the SHA-256 sums of the binaries by platform; at least one.
+	Binaries map[string]string
+	// Files is the SHA-256 of the list of the plugin's other files, empty if it has
+	// none.
+	Files string
+	// Signer is the key that signed the plugin, and must sign what follows it; zero
+	// if it was not signed.
+	Signer PublicKey
+}
+
+// EntryOf is the entry of a plugin as it lies in its folder. Who signed it counts
+// only if it still is what was signed.
+func EntryOf(f Found) (LockEntry, error) {
+	if f.Err != nil {
+		return LockEntry{}, f.Err
+	}
+	c, err := ReadContents(f.Dir, f.Manifest)
+	if err != nil {
+		return LockEntry{}, err
+	}
+	e := LockEntry{Version: f.Manifest.Version, Manifest: c.Sum(ManifestName), Files: c.filesSum(f.Manifest), Binaries: map[string]string{}}
+	for platform, binary := range f.Manifest.Binaries() {
+		e.Binaries[platform] = c.Sum(binary)
+	}
+	seal, err := ReadSeal(f.Dir)
+	if err == nil && slices.Equal(seal.Contents, c) {
+		e.Signer = seal.Signer()
+	}
+	return e, err
+}
+
+// LockError says what is wrong with a lock file. As long as there is one, no
+// plugin of its directory starts.
+type LockError struct {
+	Path string
+	// Line counts from 1; 0 if the file as a whole is meant.
+	Line int
+	// Problem is what was found and what was expected.
+	Problem string
+	// Err is what the system says, if it was that.
+	Err error
+}
+
+// Error names file, line and problem, and what to do.
+func (e *LockError) Error() string {
+	where := e.Path
+	if e.Line > 0 {
+		where += fmt.Sprintf(" line %d", e.Line)
+	}
+	return where + ": " + e.Problem + "; no plugin starts until the file is restored, or removed and made anew by: quoin plugin pin --all"
+}
+
+// Unwrap returns the error of the system.
+func (e *LockError) Unwrap() error { return e.Err }
+
+// ReadLock reads the lock of a plugin directory. Without one it returns nil and no
+// error. Every error is a *[LockError].
+func ReadLock(dir string) (Lock, error) {
+	name := filepath.Join(dir, LockName)
+	fail := func(err error) error {
+		return &LockError{Path: name, Problem: "cannot be read: " + err.Error(), Err: err}
+	}
+	info, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fail(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &LockError{Path: name, Problem: "not a regular file"}
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fail(err)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxLockBytes+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fail(err)
+	}
+	lock, err := ParseLock(text)
+	var wrong *LockError
+	if errors.As(err, &wrong) {
+		wrong.Path = name
+	}
+	return lock, err
+}
+
+// WriteLock replaces the lock of a plugin directory in one step: whoever reads it
+// meanwhile finds the old one or the new one, also after a power failure.
+func WriteLock(dir string, l Lock) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, LockName), l.Text())
+}
+
+// replaceFile writes a file beside its place and moves it there.
+func replaceFile(name string, text []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// check reports entries that ParseLock would not read back.
+func (l Lock) check() error {
+	for _, id := range slices.Sorted(maps.Keys(l)) {
+		if !idPattern.MatchString(id) || !versionPattern.MatchString(l[id].Version) {
+			return fmt.Errorf("%s: plugin %q of version %q cannot be locked", LockName, id, l[id].Version)
+		}
+		if problem := l[id].incomplete(); problem != "" {
+			return fmt.Errorf("%s: plugin %s %s", LockName, id, problem)
+		}
+	}
+	return nil
+}
+
+// incomplete says what an entry lacks.
+func (e LockEntry) incomplete() string {
+	switch {
+	case e.Manifest == "":
+		return "has no line for " + ManifestName
+	case len(e.Binaries) == 0:
+		return "has no line for a platform, such as linux/amd64"
+	}
+	return ""
+}
+
+// The first words of the lines of an entry, beside platforms.
+const (
+	lockFiles  = "files"
+	lockSigner = "signer"
+)
+
+// Text writes the lock: equal locks have equal texts, and a change of one plugin
+// changes the lines of that plugin only.
+func (l Lock) Text() []byte {
+	var b strings.Builder
+	b.WriteString(lockComment + lockHeader + "\n")
+	for _, id := range slices.Sorted(maps.Keys(l)) {
+		e := l[id]
+		line := func(name, value string) {
+			if value != "" {
+				b.WriteString("\t" + name + " " + value + "\n")
+			}
+		}
+		b.WriteString("\nplugin " + id + " " + e.Version + "\n")
+		line(ManifestName, sha256Text(e.Manifest))
+		line(lockFiles, sha256Text(e.Files))
+		for _, platform := range slices.Sorted(maps.Keys(e.Binaries)) {
+			line(platform, sha256Text(e.Binaries[platform]))
+		}
+		if e.Signer != (PublicKey{}) {
+			line(lockSigner, e.Signer.String())
+		}
+	}
+	return []byte(b.String())
+}

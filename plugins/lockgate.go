@@ -1,0 +1,173 @@
+package plugins
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// LockGate returns the gate of a plugin directory: what its quoin.lock does not
+// list does not start, and what it lists starts as it is listed. Without that file
+// every plugin may start. The file is read at every start, so that a change of it
+// counts from the next start on; one that cannot be read keeps every plugin from
+// starting.
+//
+// With trusted keys, a plugin starts only if one of them has signed it, whatever
+// the lock says, and the signature is of what starts.
+func LockGate(dir string, trusted []PublicKey) Gate {
+	return func(f Found) (Found, error) {
+		lock, err := ReadLock(dir)
+		if err != nil {
+			return f, err
+		}
+		var signed *Pin
+		if len(trusted) > 0 {
+			if signed, err = signedPin(f, trusted); err != nil {
+				return f, err
+			}
+		}
+		if lock == nil {
+			f.Pin = signed
+			return f, nil
+		}
+		if f.Pin, err = lock.pin(f); err != nil {
+			return f, err
+		}
+		if signed != nil {
+			// The lock counts at the start; here it has to agree with the signature.
+			err = signed.compare(f.ID(), *f.Pin)
+		}
+		return f, err
+	}
+}
+
+// pin is what the lock demands of a plugin on this platform.
+func (l Lock) pin(f Found) (*Pin, error) {
+	id, accept := f.ID(), acceptByPin(f.ID())
+	refuse := func(what, want, got string) (*Pin, error) {
+		return nil, &TrustError{PluginID: id, What: what, By: LockName, Want: want, Got: got, Accept: accept}
+	}
+	e, listed := l[id]
+	platform := "the binary for " + hostPlatform()
+	if !listed || e.Binaries[hostPlatform()] == "" {
+		c, err := ReadContents(f.Dir, f.Manifest)
+		if err != nil {
+			return nil, err
+		}
+		return refuse(platform, "", sha256Text(pinOf(f.Manifest, c).Binary))
+	}
+	if e.Version != f.Manifest.Version {
+		return refuse("the version", e.Version, f.Manifest.Version)
+	}
+	if e.Manifest != f.ManifestSum {
+		return refuse(ManifestName, sha256Text(e.Manifest), sha256Text(f.ManifestSum))
+	}
+	return &Pin{Manifest: e.Manifest, Binary: e.Binaries[hostPlatform()], Files: e.Files, By: LockName, Accept: accept}, nil
+}
+
+// signedPin is what a trusted signature says of a plugin on this platform.
+func signedPin(f Found, trusted []PublicKey) (*Pin, error) {
+	seal, err := ReadSeal(f.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckSigner(f.ID(), seal.Signer(), trusted); err != nil {
+		return nil, err
+	}
+	p := pinOf(f.Manifest, seal.Contents)
+	p.By, p.Accept = "the signed "+SumsName, "install the plugin again, from an archive that is signed"
+	return &p, nil
+}
+
+// CheckSigner reports a plugin that none of the trusted keys has signed, as a
+// *[TrustError]. signer is zero for a plugin that is not signed. With no trusted
+// keys, all are.
+func CheckSigner(id string, signer PublicKey, trusted []PublicKey) error {
+	if len(trusted) == 0 || signer != (PublicKey{}) && slices.Contains(trusted, signer) {
+		return nil
+	}
+	e := &TrustError{PluginID: id, What: "the signer", By: "plugins.trustedKeys", Want: keyList(trusted),
+		Accept: "install a build signed by such a key"}
+	if signer != (PublicKey{}) {
+		e.Got = signer.String()
+		e.Accept = "if you trust that key, add it to plugins.trustedKeys in the configuration"
+	}
+	return e
+}
+
+func keyList(keys []PublicKey) string {
+	var texts []string
+	for _, k := range keys {
+		texts = append(texts, k.String())
+	}
+	return strings.Join(texts, " or ")
+}
+
+// Seal is what a packed plugin says about itself: the list of its contents and,
+// perhaps, who vouches for it.
+type Seal struct {
+	// Contents is nil if the plugin was not packed.
+	Contents Contents
+	// Signature is nil if the contents are not signed. It has been verified.
+	Signature *Signature
+}
+
+// Signer returns the key that vouches for the contents; zero if none does.
+func (s Seal) Signer() PublicKey {
+	if s.Signature == nil {
+		return PublicKey{}
+	}
+	return s.Signature.Key
+}
+
+// ReadSeal reads the list of contents and the signature in a plugin's folder. A
+// signature that is not of that list is an error. The list is not compared with
+// the files.
+func ReadSeal(dir string) (Seal, error) {
+	sums, err := readSmall(filepath.Join(dir, SumsName), maxSumsBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(dir, SignatureName)); err == nil {
+			return Seal{}, fmt.Errorf("%s has a %s, but no %s that it could be of; install the plugin again", dir, SignatureName, SumsName)
+		}
+		return Seal{}, nil
+	}
+	if err != nil {
+		return Seal{}, err
+	}
+	var s Seal
+	if s.Contents, err = ParseContents(sums); err != nil {
+		return Seal{}, err
+	}
+	text, err := readSmall(filepath.Join(dir, SignatureName), 1<<10)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return Seal{}, err
+	}
+	sig, err := ParseSignature(text)
+	if err != nil {
+		return Seal{}, err
+	}
+	if !sig.Verify(sums) {
+		return Seal{}, fmt.Errorf("the signature in %s by %s is not of %s as it is; get the plugin from its author again", SignatureName, sig.Key, SumsName)
+	}
+	s.Signature = &sig
+	return s, nil
+}
+
+// readSmall reads a regular file of at most limit bytes.
+func readSmall(name string, limit int64) ([]byte, error) {
+	info, err := os.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, fmt.Errorf("%s is not a regular file of at most %d bytes", name, limit)
+	}
+	return os.ReadFile(name)
+}

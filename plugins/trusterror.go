@@ -1,0 +1,44 @@
+package plugins
+
+import "fmt"
+
+// TrustError: a plugin is not what its lock or its signature says, or there is
+// nothing that vouches for it. It refuses the plugin.
+type TrustError struct {
+	PluginID string
+	// What is the thing in question: "plugin.json", "the binary for linux/amd64".
+	What string
+	// By is what vouches: "quoin.lock", "plugin.sum", "the trusted keys".
+	By string
+	// Want is the checksum, version or key expected; empty if nothing is known.
+	Want string
+	// Got is what was found; empty if nothing was.
+	Got string
+	// Accept says how to accept what was found, as a command where there is one.
+	Accept string
+}
+
+// Error names what was expected, what was found, and how to accept it.
+func (e *TrustError) Error() string {
+	got, want := e.Got, e.Want
+	if got == "" {
+		got = "missing"
+	}
+	if want == "" {
+		want = "nothing of it"
+	}
+	return fmt.Sprintf("%s of plugin %s is %s, but %s says %s; %s", e.What, e.PluginID, got, e.By, want, e.Accept)
+}
+
+// acceptByPin is how to accept the files of a plugin as they are.
+func acceptByPin(id string) string {
+	return "if you trust what is there, run: quoin plugin pin " + id
+}
+
+// sha256Text is a checksum as locks and messages have it.
+func sha256Text(hex string) string {
+	if hex == "" {
+		return ""
+	}
+	return "sha256:" + hex
+}
