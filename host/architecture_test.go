@@ -69,6 +69,8 @@ var mayImport = map[string][]string{
 	"host/policy":             {"host/runstore", "plugins/protocol"},
 	"host/pluginlint":         {"host/catalog", "plugins", "namespaces"},
 	"host/scaffold":           {"host/catalog", "plugins/protocol", "namespaces"},
+	"host/celltest":           {"host", "plugins", "namespaces"},
+	"host/pluginbuild":        {"host/config", "plugins"},
 	"host/trajectory":         {"!"},
 	"host/trajectory/tracing": {"!"},
 	"host/redact":             {"!"},

@@ -16,6 +16,7 @@ func newPlugin() *cobra.Command {
 	}
 	cmd.AddCommand(
 		newPluginNew(),
+		newPluginTest(),
 		newPluginValidate(),
 		newPluginSchema(),
 	)

@@ -9,6 +9,8 @@ import (
 	osexec "os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -62,11 +64,30 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			e.Vars = append(e.Vars, "DOCS="+docs)
+			caches, err := goCaches()
+			if err != nil {
+				return err
+			}
+			e.Vars = append(e.Vars, caches...)
 			e.Values[servedKey{}] = map[string]*served{}
 			return nil
 		},
 	})
 }
+
+// goCaches are the variables with which the go command of a script, whose home is
+// another, finds what has been built and fetched before. It fetches nothing.
+var goCaches = sync.OnceValues(func() ([]string, error) {
+	vars := []string{"GOPROXY=off"}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		out, err := osexec.Command("go", "env", name).Output()
+		if err != nil {
+			return nil, err
+		}
+		vars = append(vars, name+"="+strings.TrimSpace(string(out)))
+	}
+	return vars, nil
+})
 
 // cmdExits runs a program and requires its exit code: exits CODE PROGRAM ARG...
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {

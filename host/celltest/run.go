@@ -1,0 +1,154 @@
+package celltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/plugins"
+)
+
+// maxWaits bounds how often a cell that yields goes on.
+const maxWaits = 100
+
+// session is whom cells run for.
+var session = host.Session{AgentID: "test", SessionKey: "test", SessionID: "test", RunID: "test"}
+
+// Outcome is what became of a cell.
+type Outcome struct {
+	// Cell is the cell.
+	Cell *Cell
+	// Problems are what was not as expected, with the line of the expectation,
+	// from 1, or 0 where there is none. None means that the cell has passed.
+	Problems []Problem
+	// Elapsed is how long the cell ran, without the start of its plugin.
+	Elapsed time.Duration
+	// Result is the last one, with the output of all of them.
+	Result *host.Result
+	// Updated says that the file's expectations were rewritten.
+	Updated bool
+}
+
+// Problem is one thing that was not as expected.
+type Problem struct {
+	Line int
+	Text string
+	// Details are the single differences.
+	Details []string
+}
+
+// Run runs a cell against the one plugin of cfg.PluginDir. The error is about the
+// host or the plugin, not about the cell.
+func (c *Cell) Run(ctx context.Context, cfg host.Config) (o *Outcome, err error) {
+	h, err := host.New(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	for _, p := range h.Plugins() {
+		if p.State != plugins.StateRunning {
+			return nil, fmt.Errorf("plugin %s is %s: %s", p.ID, p.State, p.Reason)
+		}
+	}
+	begun := time.Now()
+	r := h.Exec(ctx, session, host.ExecInput{Code: c.Code, Language: c.Language})
+	var output []host.Output
+	for i := 0; ; i++ {
+		output = append(output, r.Output...)
+		if r.Status != host.StatusWaiting || r.Reason != host.ReasonYield || i == maxWaits {
+			break
+		}
+		r = h.Wait(ctx, session, r.RunID)
+	}
+	r.Output = output
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &Outcome{Cell: c, Problems: c.check(r), Elapsed: time.Since(begun), Result: r}, nil
+}
+
+// check holds a result against what is expected.
+func (c *Cell) check(r *host.Result) []Problem {
+	var list []Problem
+	switch {
+	case r.Status == host.StatusWaiting:
+		list = append(list, Problem{Text: "the cell has not ended: it is waiting for " + string(r.Reason)})
+	case c.want == nil && len(c.outputs) == 0:
+		list = append(list, Problem{Text: "nothing is expected of this cell: write // want: JSON at its end, or run with --update", Details: []string{ending(r)}})
+	case c.want != nil && c.want.word == "want-error":
+		list = append(list, c.checkError(r)...)
+	case r.Status == host.StatusFailed:
+		list = append(list, Problem{Line: c.line(), Text: "the cell failed", Details: []string{ending(r)}})
+	case c.want != nil:
+		list = append(list, c.checkValue(r)...)
+	}
+	return append(list, c.checkOutput(r)...)
+}
+
+func (c *Cell) line() int {
+	if c.want == nil {
+		return 0
+	}
+	return c.want.first + 1
+}
+
+func (c *Cell) checkValue(r *host.Result) []Problem {
+	got, err := decode(r.Value)
+	if err != nil {
+		return []Problem{{Line: c.line(), Text: "the value is not JSON: " + err.Error()}}
+	}
+	if d := differences(c.want.value, got); len(d) > 0 {
+		return []Problem{{Line: c.line(), Text: "the value differs", Details: d}}
+	}
+	return nil
+}
+
+func (c *Cell) checkError(r *host.Result) []Problem {
+	code, text, _ := strings.Cut(c.want.text, " ")
+	text = strings.TrimSpace(text)
+	switch {
+	case r.Status != host.StatusFailed:
+		return []Problem{{Line: c.line(), Text: "the cell did not fail", Details: []string{ending(r)}}}
+	case code != string(r.Code) && code != string(r.Reason):
+		return []Problem{{Line: c.line(), Text: fmt.Sprintf("want code or reason %s", code), Details: []string{ending(r)}}}
+	case !strings.Contains(r.Error, text):
+		return []Problem{{Line: c.line(), Text: fmt.Sprintf("want an error with %q", text), Details: []string{ending(r)}}}
+	}
+	return nil
+}
+
+// ending says in one line how a cell ended.
+func ending(r *host.Result) string {
+	if r.Status != host.StatusFailed {
+		return fmt.Sprintf("it %s with %s", r.Status, shown(r.Value))
+	}
+	words := string(r.Code)
+	if r.Reason != "" {
+		words += ", " + string(r.Reason)
+	}
+	return words + ": " + r.Error
+}
+
+func (c *Cell) checkOutput(r *host.Result) []Problem {
+	if len(c.outputs) == 0 {
+		return nil
+	}
+	var want, got []any
+	for _, d := range c.outputs {
+		want = append(want, d.value)
+	}
+	for _, o := range r.Output {
+		v, err := decode(o.Value)
+		if err != nil {
+			v = string(o.Value)
+		}
+		got = append(got, v)
+	}
+	if d := differences(want, got); len(d) > 0 {
+		return []Problem{{Line: c.outputs[0].first + 1, Text: "the output differs", Details: d}}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/celltest"
+	"github.com/quoinhq/quoin/host/pluginbuild"
+)
+
+// cellTests are the flags of plugin test.
+type cellTests struct {
+	options
+	only            string
+	verbose, update bool
+}
+
+func newPluginTest() *cobra.Command {
+	var t cellTests
+	cmd := &cobra.Command{
+		Use:   "test [DIR]",
+		Short: "Run a plugin's cells and compare what they return",
+		Long: `Build the plugin in DIR and run the cells in testdata/*.ts and *.js against it,
+each with a process of the plugin, a data directory and a host of its own. What a
+cell should do stands in its file, mostly at the end:
+
+  // want: {"items": [1, 2], "next": "…"}     what it returns
+  // want-output: "a line of console.log"     one item of output, in order
+  // want-error: guest_exception some text    it fails, with this code or reason
+
+In the JSON, "…" stands for any value, and a member "…" for any further members.
+
+A folder with Go files is built with go build, or with the command that dev.json5
+in the folder names: { build: ["make", "weather"], config: {…} }. The plugin is
+configured by plugins.config of --config, else by dev.json5.
+Exit status: 0 all passed, 1 failed, 2 usage.`,
+		Example: `  quoin plugin test
+  quoin plugin test ./weather -v --run forecast
+  quoin plugin test ./weather --update`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return t.run(cmd, dirOf(args)) },
+	}
+	t.bindConfig(cmd)
+	f := cmd.Flags()
+	f.StringVar(&t.only, "run", "", "run only the cells whose file name matches this regular expression")
+	f.BoolVarP(&t.verbose, "verbose", "v", false, "say of every cell how it went, and show its output")
+	f.BoolVar(&t.update, "update", false, "write what the cells return into their files, where it differs")
+	return cmd
+}
+
+// dirOf is the folder that is named, or the working directory.
+func dirOf(args []string) string {
+	if len(args) > 0 {
+		return args[0]
+	}
+	return "."
+}
+
+func (t *cellTests) run(cmd *cobra.Command, dir string) (err error) {
+	folder, err := pluginbuild.Open(dir)
+	if err != nil {
+		return usageError{err}
+	}
+	match, err := regexp.Compile(t.only)
+	if err != nil {
+		return usagef("--run: %v", err)
+	}
+	cells, err := celltest.Load(filepath.Join(dir, "testdata"), match)
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	if len(cells) == 0 {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "?    %s  no cells in %s\n", folder.ID(), filepath.Join(dir, "testdata"))
+		return err
+	}
+	f, err := t.load()
+	if err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp("", "quoin-test-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	if _, err := folder.Build(cmd.Context(), tmp); err != nil {
+		return err
+	}
+	failed, err := t.cells(cmd.Context(), cmd.OutOrStdout(), cells, t.hostOf(f, folder, tmp, cmd.ErrOrStderr()))
+	if err != nil {
+		return err
+	}
+	return sumUp(cmd.OutOrStdout(), folder.ID(), len(cells), failed, time.Since(begun))
+}
+
+// hostOf configures a host whose only plugin is the one that was built in dir.
+func (o *options) hostOf(f *host.File, folder *pluginbuild.Folder, dir string, stderr io.Writer) host.Config {
+	cfg := o.hostConfig(f, newLogger(stderr))
+	cfg.PluginDir, cfg.PreparedWorkers = dir, 1
+	if folder.Config != nil && cfg.PluginConfig[folder.ID()] == nil {
+		cfg.PluginConfig = map[string]json.RawMessage{folder.ID(): folder.Config}
+	}
+	if !f.Given("tools.codeMode.isolation") {
+		cfg.Settings.Isolation = host.IsolationBestEffort // the cells are the author's own
+	}
+	return cfg
+}
+
+// cells runs all cells and says how many have failed.
+func (t *cellTests) cells(ctx context.Context, w io.Writer, cells []*celltest.Cell, cfg host.Config) (failed int, err error) {
+	for _, c := range cells {
+		o, err := c.Run(ctx, cfg)
+		if err != nil {
+			return failed, err
+		}
+		if t.update {
+			if err := o.Update(); err != nil {
+				return failed, err
+			}
+		}
+		if len(o.Problems) > 0 {
+			failed++
+		}
+		if err := t.report(w, o); err != nil {
+			return failed, err
+		}
+	}
+	return failed, nil
+}
+
+// report prints what is to be known of one cell.
+func (t *cellTests) report(w io.Writer, o *celltest.Outcome) error {
+	var b strings.Builder
+	word := "PASS"
+	switch {
+	case len(o.Problems) > 0:
+		word = "FAIL"
+	case o.Updated:
+		word = "UPDATED"
+	case !t.verbose:
+		return nil
+	}
+	fmt.Fprintf(&b, "--- %s: %s (%s)\n", word, o.Cell.Name, spent(o.Elapsed))
+	for _, p := range o.Problems {
+		at := o.Cell.Path
+		if p.Line > 0 {
+			at += fmt.Sprintf(":%d", p.Line)
+		}
+		fmt.Fprintf(&b, "    %s: %s\n", filepath.ToSlash(at), p.Text)
+		for _, d := range p.Details {
+			fmt.Fprintf(&b, "        %s\n", strings.ReplaceAll(d, "\n", "\n        "))
+		}
+	}
+	if t.verbose || len(o.Problems) > 0 {
+		for _, item := range o.Result.Output {
+			fmt.Fprintf(&b, "    output: %s\n", item.Value)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func sumUp(w io.Writer, id string, all, failed int, elapsed time.Duration) error {
+	if failed == 0 {
+		_, err := fmt.Fprintf(w, "ok   %s  %s  %s\n", id, counted(all, "cell"), spent(elapsed))
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "FAIL %s  %d of %s failed  %s\n", id, failed, counted(all, "cell"), spent(elapsed)); err != nil {
+		return err
+	}
+	return exitError{exitFailed}
+}
+
+// counted writes a number of things.
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// spent writes a time for people.
+func spent(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}
