@@ -127,7 +127,6 @@ type Host struct {
 	plugins  *plugins.Supervisor // nil without a plugin directory
 	mcp      *mcp.Servers
 	mcpNames map[string]string // identifiers of MCP servers in programs, by name
-	registry *namespaces.Registry
 	schemas  *catalog.Schemas
 	store    runstore.Store
 	policy   *policy.Policy
@@ -177,7 +176,6 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 		settings: cfg.Settings.resolved(),
 		agents:   make(map[string]Settings, len(cfg.Agents)),
 		log:      cfg.Logger,
-		registry: namespaces.NewRegistry(),
 		schemas:  catalog.NewSchemas(0),
 		store:    cfg.Store,
 		runs:     make(map[string]*run),

@@ -18,9 +18,9 @@ import (
 // prompted returns a host with a few tools and a namespace, and nothing started.
 func prompted(t *testing.T, tools []catalog.Tool) *view {
 	t.Helper()
-	h := &Host{registry: namespaces.NewRegistry()}
+	h, registry := &Host{}, namespaces.NewRegistry()
 	for _, id := range []string{"issues", "calendar"} {
-		if err := h.registry.Register(namespaces.Registration{
+		if err := registry.Register(namespaces.Registration{
 			ID: id, GlobalName: strings.ToUpper(id[:1]) + id[1:], PluginID: id, RequiredTools: []string{id + "_list"},
 			Description: "All about\n" + id + ".", Prompt: "await " + strings.ToUpper(id[:1]) + id[1:] + ".list() returns them.",
 			CreateScope: func(context.Context, namespaces.RunContext) (any, error) { return map[string]any{}, nil },
@@ -32,7 +32,7 @@ func prompted(t *testing.T, tools []catalog.Tool) *view {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h.newView(c)
+	return h.newView(c, registry)
 }
 
 var promptTools = []catalog.Tool{

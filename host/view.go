@@ -18,6 +18,7 @@ import (
 // makes visible. It is immutable; a change of plugins makes a new one.
 type view struct {
 	catalog      *catalog.Catalog
+	registry     *namespaces.Registry // that the catalog's tools came with
 	namespaces   []namespaces.Registration
 	sources      map[string]int // tools by source, for telemetry
 	declarations *declarations  // what API.list and API.read serve
@@ -25,9 +26,9 @@ type view struct {
 	derived      viewCache // of this view, by rules and by tools of callers
 }
 
-// newView returns what c makes visible.
-func (h *Host) newView(c *catalog.Catalog) *view {
-	v := &view{catalog: c, namespaces: h.registry.Visible(c), sources: countSources(c)}
+// newView returns what c makes visible of the namespaces in registry.
+func (h *Host) newView(c *catalog.Catalog, registry *namespaces.Registry) *view {
+	v := &view{catalog: c, registry: registry, namespaces: registry.Visible(c), sources: countSources(c)}
 	v.mcp = sync.OnceValue(func() []mcpServer { return mcpView(c, h.mcpNames) })
 	v.declarations = newDeclarations(v.declare)
 	return v
@@ -90,19 +91,17 @@ func (h *Host) refresh() error {
 	tools := slices.Clone(h.cfg.Tools)
 	regs := slices.Clone(h.cfg.Namespaces)
 	if h.plugins != nil {
-		for _, t := range h.plugins.Tools() {
-			if !h.impostor(t.PluginID) {
+		for _, o := range h.plugins.Offers() {
+			if h.impostor(o.PluginID) {
+				continue
+			}
+			for _, t := range o.Tools {
 				tools = append(tools, h.pluginTool(t))
 			}
-		}
-		for _, r := range h.plugins.Registrations() {
-			if !h.impostor(r.PluginID) {
-				regs = append(regs, r)
-			}
+			regs = append(regs, o.Namespaces...)
 		}
 	}
 	tools = append(tools, h.mcpTools()...)
-	h.register(regs)
 	c, err := catalog.New(tools, catalog.Options{
 		DefaultLimit: int(h.settings.SearchLimit),
 		MaxLimit:     int(h.settings.MaxSearchLimit),
@@ -111,7 +110,7 @@ func (h *Host) refresh() error {
 	if err != nil {
 		return err
 	}
-	h.view.Store(h.newView(c))
+	h.view.Store(h.newView(c, h.register(regs)))
 	// A cell's first search must not wait until a large catalog is indexed.
 	h.background.Go(func() { c.Search("tool", 1) })
 	return nil
@@ -135,13 +134,10 @@ func (h *Host) impostor(pluginID string) bool {
 	return true
 }
 
-// register makes regs the registry's whole content, plugin by plugin. A plugin
-// whose namespaces are refused loses all of them, with a line in the log.
-func (h *Host) register(regs []namespaces.Registration) {
+// register makes a registry of regs, plugin by plugin. A plugin whose namespaces
+// are refused loses all of them, with a line in the log.
+func (h *Host) register(regs []namespaces.Registration) *namespaces.Registry {
 	byPlugin := make(map[string][]namespaces.Registration)
-	for _, old := range h.registry.All() {
-		byPlugin[old.PluginID] = nil
-	}
 	for _, r := range regs {
 		byPlugin[r.PluginID] = append(byPlugin[r.PluginID], r)
 	}
@@ -156,12 +152,13 @@ func (h *Host) register(regs []namespaces.Registration) {
 		}
 		return strings.Compare(a, b)
 	})
+	registry := namespaces.NewRegistry()
 	for _, id := range ids {
-		if err := h.registry.Replace(id, byPlugin[id]); err != nil {
-			h.registry.Clear(id)
+		if err := registry.Replace(id, byPlugin[id]); err != nil {
 			h.log.Error("namespaces of a plugin were refused", "plugin", id, "error", err)
 		}
 	}
+	return registry
 }
 
 // pluginTool makes a catalog tool that calls the plugin's live process.
@@ -193,6 +190,7 @@ func (h *Host) pluginTool(t plugins.OwnedTool) catalog.Tool {
 					RunID:      c.RunID,
 				},
 				Input: c.Input,
+				Known: &t,
 			}, c.Progress)
 		},
 	}

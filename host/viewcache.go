@@ -51,7 +51,8 @@ func (h *Host) sessionView(s Session) *view {
 	v, err := h.deriveView(h.policy.For(s.AgentID, s.SessionKey), nil)
 	if err != nil { // only tools of a caller can be refused
 		h.log.Error("a session's tools could not be listed", "error", err)
-		return h.newView(h.view.Load().catalog.Filter(func(*catalog.Tool) bool { return false }))
+		base := h.view.Load()
+		return h.newView(base.catalog.Filter(func(*catalog.Tool) bool { return false }), base.registry)
 	}
 	return v
 }
@@ -75,7 +76,7 @@ func (h *Host) deriveView(layers policy.Layers, client *clientTools) (*view, err
 		if len(layers) > 0 {
 			c = c.Filter(func(t *catalog.Tool) bool { return layers.Allows(subject(t)) })
 		}
-		return h.newView(c), nil
+		return h.newView(c, base.registry), nil
 	})
 }
 

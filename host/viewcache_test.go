@@ -14,12 +14,12 @@ import (
 // viewsOf is a host of which only the views work.
 func viewsOf(t *testing.T, tools ...catalog.Tool) *Host {
 	t.Helper()
-	h := &Host{registry: namespaces.NewRegistry()}
+	h := &Host{}
 	c, err := catalog.New(tools, catalog.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.view.Store(h.newView(c))
+	h.view.Store(h.newView(c, namespaces.NewRegistry()))
 	return h
 }
 
@@ -36,7 +36,7 @@ func TestViewCache(t *testing.T) {
 			for i := range maxDerived {
 				v, err := base.derived.get(derivation{rules: fmt.Sprint(i)}, func() (*view, error) {
 					made.Add(1)
-					return h.newView(base.catalog), nil
+					return h.newView(base.catalog, base.registry), nil
 				})
 				if err != nil {
 					t.Error(err)
@@ -108,7 +108,7 @@ func TestViewsWhileToolsChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.view.Store(h.newView(c))
+		h.view.Store(h.newView(c, namespaces.NewRegistry()))
 	}
 	close(stop)
 	wg.Wait()

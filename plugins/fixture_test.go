@@ -76,6 +76,8 @@ var roles = map[string]func(id, argument string){
 		})
 		sdk.Serve(p)
 	},
+	"gen":  func(id, name string) { sdk.Serve(generationFixture(id, name)) },
+	"tool": func(id, version string) { sdk.Serve(changingFixture(id, version)) },
 	"refuse": func(id, _ string) {
 		p := fixture(id)
 		p.OnConfigure(func(context.Context, sdk.Config) error { return errors.New("the token is missing") })
@@ -165,6 +167,78 @@ func fixture(id string) *sdk.Plugin {
 		},
 	})
 	return p
+}
+
+// generationFixture is a plugin that says its name in every way a plugin can.
+func generationFixture(id, name string) *sdk.Plugin {
+	p := sdk.New(sdk.Info{ID: id, Version: "1.0.0"}, nil)
+	add := func(tool string, h sdk.Handler[textIn, textOut]) *sdk.ToolRef {
+		return sdk.AddTool(p, sdk.Tool{Name: tool, Description: "Does " + tool + "."}, h)
+	}
+	gen := add("gen", func(context.Context, *sdk.Call, textIn) (textOut, error) { return textOut{name}, nil })
+	// both says who made the input and who takes it.
+	both := add("both", func(_ context.Context, _ *sdk.Call, in textIn) (textOut, error) {
+		return textOut{in.Text + " " + name}, nil
+	})
+	add("exit", func(context.Context, *sdk.Call, textIn) (textOut, error) { os.Exit(3); return textOut{}, nil })
+	add("hold", func(ctx context.Context, c *sdk.Call, in textIn) (textOut, error) {
+		if err := c.Progress("holding"); err != nil {
+			return textOut{}, err
+		}
+		opened := make(chan error, 1)
+		go func() {
+			_, err := os.ReadFile(in.Text) // a pipe: until somebody writes
+			opened <- err
+		}()
+		select {
+		case err := <-opened:
+			return textOut{name}, err
+		case <-ctx.Done():
+			return textOut{}, ctx.Err()
+		}
+	})
+	mark := func(context.Context, sdk.RunContext, []json.RawMessage) (any, error) { return textIn{Text: name}, nil }
+	p.AddNamespace(sdk.Namespace{
+		ID: id, Global: "Gen_" + id, Description: "For tests.",
+		Scope: sdk.Scope{"gen": sdk.Verb(gen).Map(mark), "both": sdk.Verb(both).Map(mark)},
+	})
+	return p
+}
+
+type (
+	wordIn struct {
+		Word string `json:"word"`
+	}
+	moreWordsIn struct {
+		Word  string `json:"word"`
+		Other string `json:"other,omitempty"`
+	}
+	numberIn struct {
+		Number int `json:"number"`
+	}
+)
+
+// changingFixture is a plugin whose tools differ from version to version of it,
+// though the manifest does not say so.
+func changingFixture(id, version string) *sdk.Plugin {
+	p := sdk.New(sdk.Info{ID: id, Version: "1.0.0"}, nil)
+	first := version == "v1"
+	addEcho[wordIn](p, "same", true)
+	addEcho[wordIn](p, "harmless", first)
+	if first {
+		addEcho[wordIn](p, "gone", true)
+		addEcho[wordIn](p, "grown", true)
+		addEcho[wordIn](p, "turned", true)
+		return p
+	}
+	addEcho[moreWordsIn](p, "grown", true)
+	addEcho[numberIn](p, "turned", true)
+	return p
+}
+
+func addEcho[In any](p *sdk.Plugin, name string, readOnly bool) {
+	sdk.AddTool(p, sdk.Tool{Name: name, Description: "Does " + name + ".", ReadOnly: readOnly},
+		func(_ context.Context, _ *sdk.Call, in In) (In, error) { return in, nil })
 }
 
 // spawnProcess starts a process that holds the plugin's output, in a session of

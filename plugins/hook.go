@@ -42,9 +42,9 @@ type OwnedHooks struct {
 // they are for.
 func (s *Supervisor) Hooks() []OwnedHooks {
 	var out []OwnedHooks
-	for _, p := range s.plugins {
-		if d := p.offered(); d != nil && d.Hooks() {
-			out = append(out, OwnedHooks{PluginID: p.id, Capabilities: d.Capabilities})
+	for _, o := range s.Offers() {
+		if o.Capabilities.Hooks() {
+			out = append(out, OwnedHooks{PluginID: o.PluginID, Capabilities: o.Capabilities})
 		}
 	}
 	return out
@@ -52,33 +52,27 @@ func (s *Supervisor) Hooks() []OwnedHooks {
 
 // BeforeToolCall is [Process.BeforeToolCall] on the live process of a plugin.
 // Without one the error names the plugin and the reason.
-func (s *Supervisor) BeforeToolCall(ctx context.Context, pluginID string, c protocol.ToolCall) (protocol.HookVerdict, error) {
-	p, live, err := s.live(pluginID)
+func (s *Supervisor) BeforeToolCall(ctx context.Context, pluginID string, c protocol.ToolCall) (v protocol.HookVerdict, err error) {
+	p, err := s.plugin(pluginID)
 	if err != nil {
-		return protocol.HookVerdict{}, err
+		return v, err
 	}
-	v, err := live.BeforeToolCall(ctx, c)
-	p.examine(live, err)
+	err = p.do(ctx, func(l lease) error {
+		v, err = l.live.BeforeToolCall(ctx, c)
+		return err
+	})
 	return v, err
 }
 
 // AfterToolCall is [Process.AfterToolCall] on the live process of a plugin.
-func (s *Supervisor) AfterToolCall(ctx context.Context, pluginID string, c protocol.ToolCall, o protocol.CallOutcome) (json.RawMessage, error) {
-	p, live, err := s.live(pluginID)
+func (s *Supervisor) AfterToolCall(ctx context.Context, pluginID string, c protocol.ToolCall, o protocol.CallOutcome) (v json.RawMessage, err error) {
+	p, err := s.plugin(pluginID)
 	if err != nil {
 		return nil, err
 	}
-	v, err := live.AfterToolCall(ctx, c, o)
-	p.examine(live, err)
+	err = p.do(ctx, func(l lease) error {
+		v, err = l.live.AfterToolCall(ctx, c, o)
+		return err
+	})
 	return v, err
-}
-
-// live finds a plugin and its process.
-func (s *Supervisor) live(id string) (*supervised, *Process, error) {
-	p, err := s.plugin(id)
-	if err != nil {
-		return nil, nil, err
-	}
-	live, err := p.current()
-	return p, live, err
 }

@@ -36,6 +36,8 @@ type Options struct {
 	clock clock // nil: the system's
 }
 
+const defaultCallTimeout = 2 * time.Minute
+
 // withDefaults returns o with absolute paths and every default filled in.
 func (o Options) withDefaults() (Options, error) {
 	if o.DataDir == "" {
@@ -49,7 +51,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Logger = slog.Default()
 	}
 	o.StartTimeout = orDefault(o.StartTimeout, 15*time.Second)
-	o.CallTimeout = orDefault(o.CallTimeout, 2*time.Minute)
+	o.CallTimeout = orDefault(o.CallTimeout, defaultCallTimeout)
 	o.CloseTimeout = orDefault(o.CloseTimeout, 5*time.Second)
 	if o.clock == nil {
 		o.clock = systemClock{}

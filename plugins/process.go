@@ -333,7 +333,11 @@ func (p *Process) Kill() { p.child.kill() }
 func (p *Process) Close() error {
 	p.closeOnce.Do(func() {
 		p.mu.Lock()
-		p.closing = true
+		select {
+		case <-p.child.done: // it has died, and calls are to say so
+		default:
+			p.closing = true
+		}
 		p.mu.Unlock()
 		p.askToStop()
 		p.closeErr = p.discard()

@@ -39,7 +39,15 @@ type Status struct {
 	State   State
 	// Reason says why the plugin is disabled or restarting.
 	Reason string
-	// Restarts counts the processes started after the first.
+	// Generation counts what was put into service under this id: the plugin as
+	// first loaded, reloads, development plugins, also those that failed to load.
+	Generation int
+	// LastError says why the last reload failed; empty after one that did not.
+	LastError string
+	// Development: a plugin from another folder, Dir, stands in for the one
+	// installed.
+	Development bool
+	// Restarts counts the processes of this generation started after the first.
 	Restarts int
 	// PID is the live process's number; empty without one.
 	PID string

@@ -4,265 +4,248 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// supervised is one plugin over the lives of its processes. One goroutine, run,
-// changes the state; everything else reads it.
+// maxRetired is how many replaced generations of one plugin may have calls to
+// finish at one moment. The next reload waits until one of them is gone.
+const maxRetired = 8
+
+// supervised is one plugin over its generations. At most two are on duty: the
+// one installed, and the one that overrides it.
 type supervised struct {
 	id      string
-	found   Found
+	dir     string // the folder it is installed in
 	process Options
 	options SupervisorOptions
 	runPath string
 	changed func()
+	// accept refuses a generation whose names are not free. It is called, and
+	// the generation put into service, under one lock for all plugins.
+	accept func(p *supervised, d *protocol.Description, enter func()) error
 
-	stop    context.CancelFunc
-	stopped chan struct{} // closed when run has ended
-	first   chan struct{} // closed when the first start has succeeded or failed
-	decided func()        // closes first, once
-	helpers sync.WaitGroup
+	life   context.Context // ends when the plugin is to stop
+	stop   context.CancelFunc
+	change sync.Mutex     // held while a generation is being replaced
+	work   sync.WaitGroup // reloads, and generations that retire
 
-	mu       sync.Mutex
-	restarts restarts
-	state    State
-	reason   string
-	live     *Process              // set while StateRunning
-	desc     *protocol.Description // what is on offer; nil when disabled or stopped
-	closeErr error
+	mu        sync.Mutex
+	closed    bool
+	next      *turn // a reload that has not begun
+	made      int   // number of the newest generation
+	installed *generation
+	override  *generation
+	retiring  []<-chan struct{} // closed when a replaced generation is gone; oldest first
+	mark      fingerprint       // of the folder, as last loaded or tried
+	lastError string
+	closeErr  error
 }
 
-func newSupervised(f Found, process Options, o SupervisorOptions, runPath string, changed func()) *supervised {
-	first := make(chan struct{})
-	return &supervised{
-		id: f.ID(), found: f, process: process, options: o, runPath: runPath, changed: changed,
-		restarts: restarts{policy: o.Restart},
-		stopped:  make(chan struct{}),
-		first:    first,
-		decided:  sync.OnceFunc(func() { close(first) }),
+func (s *Supervisor) newSupervised(id, dir string) *supervised {
+	p := &supervised{
+		id: id, dir: dir, process: s.processOptions(id), options: s.options, runPath: s.run.path,
+		changed: s.changed, accept: s.accept,
 	}
+	p.life, p.stop = context.WithCancel(s.life)
+	return p
 }
 
-// begin starts the plugin and returns when the first start is decided.
+// begin starts the installed plugin and returns when the first start is decided.
 func (p *supervised) begin(ctx context.Context) {
-	life, stop := context.WithCancel(context.Background())
-	p.stop = stop
-	undo := context.AfterFunc(ctx, stop)
-	go p.run(life)
-	<-p.first
-	undo()
-}
-
-// run is the life of the plugin: start, serve until death, back off, again.
-func (p *supervised) run(ctx context.Context) {
-	defer close(p.stopped)
-	defer p.decided()
-	for {
-		live, err := start(ctx, p.options.Gate.admit(p.found), p.process, p.runPath)
-		switch {
-		case err == nil:
-			p.set(StateRunning, "", live, live.Describe())
-			p.decided()
-			err = p.serve(ctx, live)
-		case ctx.Err() == nil:
-			p.options.Logger.Error("plugin does not start", "plugin", p.id, "error", err)
-		}
-		if ctx.Err() != nil {
-			p.set(StateStopped, "stopped", nil, nil)
-			return
-		}
-		if !p.comeBack(ctx, err) {
-			return
-		}
-	}
-}
-
-// serve waits for the end of the live process, or stops it when ctx ends.
-func (p *supervised) serve(ctx context.Context, live *Process) error {
-	select {
-	case <-live.Done():
-		err := live.Err()
-		p.options.Logger.Error("plugin died", "plugin", p.id, "error", err)
-		p.noteClose(live.Close())
-		return err
-	case <-ctx.Done():
-		defer p.set(StateStopped, "stopped", nil, nil)
-		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.options.DrainTimeout)
-		defer cancel()
-		if left, err := live.Drain(drain); err != nil || left > 0 {
-			p.options.Logger.Warn("plugin stops before its calls have ended", "plugin", p.id, "calls", left, slog.Any("error", err))
-		}
-		p.noteClose(live.Close())
-		return nil
-	}
-}
-
-// comeBack decides after a death or a failed start. It returns when it is time
-// for the next start, or false when there is none.
-func (p *supervised) comeBack(ctx context.Context, err error) bool {
-	var start *StartError
-	if errors.As(err, &start) {
-		err = start.Err
-		if start.Refused {
-			p.set(StateDisabled, err.Error(), nil, nil)
-			return false
-		}
-	}
-	delay, ok := p.nextRestart()
-	if !ok {
-		reason := fmt.Sprintf("it died after %d restarts within %v; last: %v", p.options.Restart.Budget, p.options.Restart.Window, err)
-		p.options.Logger.Error("plugin disabled", "plugin", p.id, "reason", reason)
-		p.set(StateDisabled, reason, nil, nil)
-		return false
-	}
-	p.set(StateRestarting, err.Error(), nil, p.offered())
-	p.decided()
-	due, cancel := p.options.clock.After(delay)
-	defer cancel()
-	select {
-	case <-due:
-		return true
-	case <-ctx.Done():
-		p.set(StateStopped, "stopped", nil, nil)
-		return false
-	}
-}
-
-func (p *supervised) nextRestart() (time.Duration, bool) {
+	g := p.prepare(p.findInstalled, false)
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.restarts.next(p.options.clock.Now())
-}
-
-// set changes the state in one step and tells the supervisor's owner.
-func (p *supervised) set(s State, reason string, live *Process, desc *protocol.Description) {
-	p.mu.Lock()
-	p.state, p.reason, p.live, p.desc = s, reason, live, desc
+	p.installed = g
 	p.mu.Unlock()
-	p.changed()
+	g.begin(ctx)
 }
 
-func (p *supervised) noteClose(err error) {
+// prepare makes a generation that nobody can see yet.
+func (p *supervised) prepare(source func() (Found, error), development bool) *generation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.closeErr = errors.Join(p.closeErr, err)
+	p.made++
+	return newGeneration(p, p.made, source, development)
 }
 
-// close stops the plugin and waits.
-func (p *supervised) close() error {
-	p.stop()
-	<-p.stopped
-	p.helpers.Wait()
-	p.set(StateStopped, "stopped", nil, nil)
+// findInstalled looks at the plugin's folder as it is now, and asks the gate.
+func (p *supervised) findInstalled() (Found, error) {
+	mark := fingerprintOf(p.dir)
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.closeErr
+	p.mark = mark
+	p.mu.Unlock()
+	found := p.options.Gate.admit(Find(p.dir))
+	return found, found.Err
+}
+
+// onDuty is the generation that calls go to; nil if there is none. The caller
+// holds mu.
+func (p *supervised) onDuty() *generation {
+	if p.override != nil {
+		return p.override
+	}
+	return p.installed
 }
 
 // offered is what the plugin offers now; nil for nothing.
 func (p *supervised) offered() *protocol.Description {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.desc
+	if g := p.onDuty(); g != nil {
+		return g.offered()
+	}
+	return nil
+}
+
+// enter takes a lease on the generation on duty, or on the one that ctx is
+// pinned to.
+func (p *supervised) enter(ctx context.Context) (lease, error) {
+	if pins, ok := ctx.Value(pinsKey{}).(*pins); ok {
+		return pins.enter(p)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.enterPresent()
+}
+
+// enterPresent takes a lease on the generation on duty. The caller holds mu.
+func (p *supervised) enterPresent() (lease, error) {
+	g := p.onDuty()
+	switch {
+	case g != nil:
+		return g.enter()
+	case p.lastError != "":
+		return lease{}, protocol.NewError(protocol.KindProcess, protocol.CodeDisabled, "plugin %s is disabled: %s", p.id, p.lastError)
+	}
+	return lease{}, noPlugin(p.id)
+}
+
+// begins reports whether work on the plugin may begin, which the caller ends with
+// work.Done. A plugin that is closed takes none.
+func (p *supervised) begins() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.work.Add(1)
+	}
+	return !p.closed
+}
+
+// noPlugin is the error for an id that no plugin has.
+func noPlugin(id string) error {
+	return protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "there is no plugin %q", id)
+}
+
+// do runs one request under a lease.
+func (p *supervised) do(ctx context.Context, request func(l lease) error) error {
+	l, err := p.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.g.leave()
+	err = request(l)
+	l.g.examine(l.live, err)
+	return err
+}
+
+func (p *supervised) callTool(ctx context.Context, req CallRequest, progress func(json.RawMessage)) (result json.RawMessage, err error) {
+	err = p.do(ctx, func(l lease) error {
+		if err := req.compatible(p.id, l.desc); err != nil {
+			return err
+		}
+		result, err = l.live.CallTool(ctx, req, progress)
+		return err
+	})
+	return result, err
+}
+
+// registration is a namespace whose functions call the generation on duty.
+func (p *supervised) registration(n protocol.NamespaceInfo) namespaces.Registration {
+	create := func(ctx context.Context, rc namespaces.RunContext) (scope any, err error) {
+		err = p.do(ctx, func(l lease) error {
+			s, err := l.live.CreateScope(ctx, n.ID, rc)
+			if err != nil {
+				return err
+			}
+			scope = s
+			return nil
+		})
+		return scope, err
+	}
+	mapper := func(ctx context.Context, rc namespaces.RunContext, mapper string, args []json.RawMessage) (input json.RawMessage, err error) {
+		err = p.do(ctx, func(l lease) error {
+			input, err = l.live.MapInput(ctx, n.ID, rc, mapper, args)
+			return err
+		})
+		return input, err
+	}
+	return registration(p.id, n, create, mapper)
 }
 
 func (p *supervised) status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := Status{
-		ID: p.id, Dir: p.found.Dir, Version: p.found.Manifest.Version,
-		State: p.state, Reason: p.reason, Restarts: p.restarts.total,
-	}
-	if p.live != nil {
-		s.PID = p.live.PID()
-	}
-	if p.desc != nil {
-		for _, t := range p.desc.Tools {
-			s.Tools = append(s.Tools, t.Name)
-		}
-		for _, n := range p.desc.Namespaces {
-			s.Namespaces = append(s.Namespaces, n.ID)
-		}
+	s := Status{ID: p.id, Dir: p.dir, State: StateStopped, Reason: "stopped", LastError: p.lastError}
+	switch g := p.onDuty(); {
+	case g != nil:
+		g.describe(&s)
+	case p.lastError != "":
+		s.State, s.Reason, s.Generation = StateDisabled, p.lastError, p.made
+	case !p.closed:
+		s.State, s.Reason = StateStarting, ""
 	}
 	return s
 }
 
-// current is the live process, or an error that says why there is none.
-func (p *supervised) current() (*Process, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch p.state {
-	case StateRunning:
-		return p.live, nil
-	case StateStarting:
-		return nil, protocol.NewError(protocol.KindProcess, protocol.CodeRestarting, "plugin %s is starting", p.id)
-	case StateRestarting:
-		return nil, protocol.NewError(protocol.KindProcess, protocol.CodeRestarting, "plugin %s is being restarted: %s", p.id, p.reason)
-	case StateStopped:
-		return nil, protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s is stopped", p.id)
+// describe fills in what a status says of the generation on duty.
+func (g *generation) describe(s *Status) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s.State, s.Reason, s.Restarts = g.state, g.reason, g.restarts.total
+	s.Generation, s.Development = g.number, g.development
+	if g.found.Dir != "" {
+		s.Dir, s.Version = g.found.Dir, g.found.Manifest.Version
 	}
-	return nil, protocol.NewError(protocol.KindProcess, protocol.CodeDisabled, "plugin %s is disabled: %s", p.id, p.reason)
-}
-
-func (p *supervised) callTool(ctx context.Context, req CallRequest, progress func(json.RawMessage)) (json.RawMessage, error) {
-	live, err := p.current()
-	if err != nil {
-		return nil, err
+	if g.live != nil {
+		s.PID = g.live.PID()
 	}
-	result, err := live.CallTool(ctx, req, progress)
-	p.examine(live, err)
-	return result, err
-}
-
-// examine looks after a plugin that let a call run out of time: if it does not
-// answer a simple question either, it is killed, which restarts it.
-func (p *supervised) examine(live *Process, err error) {
-	if !errors.Is(err, &protocol.Error{Kind: protocol.KindTimeout, Code: protocol.CodeTimeout}) {
+	if g.desc == nil {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.live != live {
-		return // already replaced or stopped
+	for _, t := range g.desc.Tools {
+		s.Tools = append(s.Tools, t.Name)
 	}
-	p.helpers.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), p.options.HealthTimeout)
-		defer cancel()
-		if _, err := live.Health(ctx); err != nil {
-			p.options.Logger.Error("plugin does not answer and is killed", "plugin", p.id, "error", err)
-			live.Kill()
-		}
-	})
+	for _, n := range g.desc.Namespaces {
+		s.Namespaces = append(s.Namespaces, n.ID)
+	}
 }
 
-// registration is a namespace whose functions call the live process.
-func (p *supervised) registration(n protocol.NamespaceInfo) namespaces.Registration {
-	create := func(ctx context.Context, rc namespaces.RunContext) (any, error) {
-		live, err := p.current()
-		if err != nil {
-			return nil, err
+// close stops the plugin with all its generations and waits.
+func (p *supervised) close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.stop()
+	p.work.Wait()
+	p.mu.Lock()
+	generations := []*generation{p.override, p.installed}
+	p.mu.Unlock()
+	var closing sync.WaitGroup
+	for _, g := range generations {
+		if g != nil {
+			closing.Go(func() { p.noteClose(g.close()) })
 		}
-		scope, err := live.CreateScope(ctx, n.ID, rc)
-		if err != nil {
-			p.examine(live, err)
-			return nil, err
-		}
-		return scope, nil
 	}
-	mapper := func(ctx context.Context, rc namespaces.RunContext, mapper string, args []json.RawMessage) (json.RawMessage, error) {
-		live, err := p.current()
-		if err != nil {
-			return nil, err
-		}
-		input, err := live.MapInput(ctx, n.ID, rc, mapper, args)
-		p.examine(live, err)
-		return input, err
-	}
-	return registration(p.id, n, create, mapper)
+	closing.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closeErr
+}
+
+func (p *supervised) noteClose(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closeErr = errors.Join(p.closeErr, err)
 }

@@ -11,9 +11,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/quoinhq/quoin/namespaces"
-	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // SupervisorOptions say how the plugins of a directory are run. Only DataDir is
@@ -32,6 +29,10 @@ type SupervisorOptions struct {
 	CloseTimeout time.Duration
 	// DrainTimeout is how long Close waits for running calls. Defaults to 5 s.
 	DrainTimeout time.Duration
+	// RetireTimeout is how long a generation that was replaced or removed may go
+	// on with its running calls; a development plugin has DrainTimeout. Defaults
+	// to CallTimeout and a little more, so that a reload cuts no call short.
+	RetireTimeout time.Duration
 	// HealthTimeout is how long a plugin may take to answer the question that
 	// follows a call that ran out of time; one that does not answer is killed
 	// and restarted. Defaults to 5 s.
@@ -80,18 +81,19 @@ func (r RestartPolicy) withDefaults() RestartPolicy {
 type Supervisor struct {
 	options SupervisorOptions
 	run     *runDir
-	plugins []*supervised // sorted by id; fixed after Supervise
+	dir     string
+	life    context.Context // ends when Close begins
+	stop    context.CancelFunc
+	leaving sync.WaitGroup // plugins that were removed
 
 	notify sync.Mutex // held while OnChange runs
+	names  sync.Mutex // held while names are checked and taken
+
+	mu      sync.Mutex
+	plugins []*supervised // sorted by id; replaced as a whole
 
 	closeOnce sync.Once
 	closeErr  error
-}
-
-// OwnedTool is a tool and the plugin it belongs to.
-type OwnedTool struct {
-	PluginID string
-	protocol.ToolInfo
 }
 
 // Supervise loads every plugin in dir, all at once, and returns when each has
@@ -113,18 +115,20 @@ func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Superviso
 	}
 	o.DrainTimeout = orDefault(o.DrainTimeout, 5*time.Second)
 	o.HealthTimeout = orDefault(o.HealthTimeout, 5*time.Second)
+	o.RetireTimeout = orDefault(o.RetireTimeout, orDefault(o.CallTimeout, defaultCallTimeout)+deathNotice)
 	o.Restart = o.Restart.withDefaults()
 	found, err := Discover(dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &Supervisor{options: o}
+	s := &Supervisor{options: o, dir: dir}
 	if s.run, err = openRunDir(o.RunDir); err != nil {
 		return nil, err
 	}
+	s.life, s.stop = context.WithCancel(context.Background())
 	var loading sync.WaitGroup
 	for _, f := range found {
-		p := newSupervised(f, s.processOptions(f.ID()), o, s.run.path, s.changed)
+		p := s.newSupervised(f.ID(), f.Dir)
 		s.plugins = append(s.plugins, p)
 		loading.Go(func() { p.begin(ctx) })
 	}
@@ -157,47 +161,19 @@ func (s *Supervisor) changed() {
 
 // Plugins returns the state of every plugin, sorted by id.
 func (s *Supervisor) Plugins() []Status {
-	out := make([]Status, len(s.plugins))
-	for i, p := range s.plugins {
+	present := s.present()
+	out := make([]Status, len(present))
+	for i, p := range present {
 		out[i] = p.status()
 	}
 	return out
 }
 
-// Tools returns the tools of the plugins that are running or coming back,
-// sorted by plugin and name.
-func (s *Supervisor) Tools() []OwnedTool {
-	var out []OwnedTool
-	for _, p := range s.plugins {
-		d := p.offered()
-		if d == nil {
-			continue
-		}
-		from := len(out)
-		for _, t := range d.Tools {
-			out = append(out, OwnedTool{PluginID: p.id, ToolInfo: t})
-		}
-		slices.SortFunc(out[from:], func(a, b OwnedTool) int { return cmp.Compare(a.Name, b.Name) })
-	}
-	return out
-}
-
-// Registrations returns the namespaces of the plugins that are running or
-// coming back, sorted by plugin and id. Their functions call the live process.
-func (s *Supervisor) Registrations() []namespaces.Registration {
-	var out []namespaces.Registration
-	for _, p := range s.plugins {
-		d := p.offered()
-		if d == nil {
-			continue
-		}
-		from := len(out)
-		for _, n := range d.Namespaces {
-			out = append(out, p.registration(n))
-		}
-		slices.SortFunc(out[from:], func(a, b namespaces.Registration) int { return cmp.Compare(a.ID, b.ID) })
-	}
-	return out
+// present are the plugins there are now. The slice must not be changed.
+func (s *Supervisor) present() []*supervised {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.plugins
 }
 
 // CallTool is [Process.CallTool] on the live process of a plugin. Without one
@@ -212,20 +188,27 @@ func (s *Supervisor) CallTool(ctx context.Context, pluginID string, req CallRequ
 
 // plugin finds a plugin by its id.
 func (s *Supervisor) plugin(id string) (*supervised, error) {
-	i, ok := slices.BinarySearchFunc(s.plugins, id, func(p *supervised, id string) int { return cmp.Compare(p.id, id) })
+	present := s.present()
+	i, ok := slices.BinarySearchFunc(present, id, compareID)
 	if !ok {
-		return nil, protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "there is no plugin %q", id)
+		return nil, noPlugin(id)
 	}
-	return s.plugins[i], nil
+	return present[i], nil
 }
+
+func compareID(p *supervised, id string) int { return cmp.Compare(p.id, id) }
 
 // Close drains and stops every plugin, all at once, and returns when their
 // processes are gone. Its time is bounded by DrainTimeout and CloseTimeout.
 func (s *Supervisor) Close() error {
 	s.closeOnce.Do(func() {
-		errs := make([]error, len(s.plugins))
+		s.mu.Lock()
+		s.stop()
+		present := s.plugins
+		s.mu.Unlock()
+		errs := make([]error, len(present))
 		var closing sync.WaitGroup
-		for i, p := range s.plugins {
+		for i, p := range present {
 			closing.Go(func() {
 				if err := p.close(); err != nil {
 					errs[i] = fmt.Errorf("plugin %s: %w", p.id, err)
@@ -233,6 +216,7 @@ func (s *Supervisor) Close() error {
 			})
 		}
 		closing.Wait()
+		s.leaving.Wait()
 		s.closeErr = errors.Join(append(errs, s.run.close())...)
 	})
 	return s.closeErr

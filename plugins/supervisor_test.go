@@ -201,7 +201,7 @@ func TestAHangingToolIsLeftAlone(t *testing.T) {
 	before := s.Plugins()[0].PID
 	_, err := s.CallTool(t.Context(), "alpha", call("wait", none{}), nil)
 	wantError(t, err, protocol.KindTimeout, protocol.CodeTimeout, "plugin alpha", "tool wait")
-	s.plugins[0].helpers.Wait()
+	s.plugins[0].installed.helpers.Wait()
 	if st := s.Plugins()[0]; st.State != StateRunning || st.PID != before {
 		t.Errorf("a plugin that answers was replaced: %+v", st)
 	}

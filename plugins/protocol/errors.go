@@ -61,6 +61,7 @@ const (
 	CodeStartFailed      = "plugin_start_failed" // KindProcess
 	CodeReplyTooLarge    = "reply_too_large"     // KindProtocol
 	CodeRequestTooLarge  = "request_too_large"   // KindInput
+	CodeChanged          = "catalog_changed"     // KindInput: the plugin was reloaded and the call no longer fits; it was not made
 	CodeMalformedReply   = "malformed_reply"     // KindProtocol
 	CodeTimeout          = "timeout"             // KindTimeout
 	CodeCancelled        = "cancelled"           // KindCancelled

@@ -1,0 +1,151 @@
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// Reload brings a plugin in line with its folder as it is now. A new generation
+// is started, taken through everything a first start goes through, and put in the
+// place of the one before in one step: tools and namespaces together. Calls that
+// are running end on the generation they began on, which is stopped afterwards.
+// On an error the one before goes on serving, and Status.LastError says why. A
+// plugin whose folder is new is loaded, one whose folder is gone is removed.
+//
+// A Reload during another of the same plugin does one more after it. When ctx
+// ends, Reload returns, but the reload goes on.
+func (s *Supervisor) Reload(ctx context.Context, id string) error {
+	dir, err := filepath.Abs(filepath.Join(s.dir, id))
+	if err != nil {
+		return err
+	}
+	p, err := s.plugin(id)
+	switch there := isPluginDir(dir); {
+	case err == nil && there:
+		return p.reload(ctx)
+	case err == nil:
+		s.remove(p)
+		return nil
+	case there:
+		return s.add(ctx, id, dir)
+	}
+	return err
+}
+
+// add loads a plugin that was not there before.
+func (s *Supervisor) add(ctx context.Context, id, dir string) error {
+	p, err := s.adopt(id, dir)
+	if err != nil {
+		return err
+	}
+	return p.reload(ctx)
+}
+
+// adopt returns the plugin of that id, which is new if there was none.
+func (s *Supervisor) adopt(id, dir string) (*supervised, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.life.Err() != nil {
+		return nil, stopped(id)
+	}
+	i, known := slices.BinarySearchFunc(s.plugins, id, compareID)
+	if known {
+		return s.plugins[i], nil
+	}
+	p := s.newSupervised(id, dir)
+	s.plugins = slices.Insert(slices.Clone(s.plugins), i, p)
+	return p, nil
+}
+
+// remove takes away what was installed. Running calls end as in a reload.
+func (s *Supervisor) remove(p *supervised) {
+	if !p.begins() {
+		return
+	}
+	defer p.work.Done()
+	p.mu.Lock()
+	old := p.installed
+	p.installed, p.lastError = nil, ""
+	unused := p.override == nil
+	p.mu.Unlock()
+	if unused {
+		s.forget(p)
+	}
+	p.options.Logger.Info("plugin removed", "plugin", p.id)
+	p.changed()
+	if old != nil {
+		p.retire(old)
+	}
+}
+
+// forget takes a plugin off the list. It is closed once its calls have ended.
+func (s *Supervisor) forget(p *supervised) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, known := slices.BinarySearchFunc(s.plugins, p.id, compareID)
+	if !known || s.plugins[i] != p || s.life.Err() != nil {
+		return
+	}
+	s.plugins = slices.Delete(slices.Clone(s.plugins), i, i+1)
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	s.leaving.Go(func() {
+		p.work.Wait()
+		if err := p.close(); err != nil {
+			p.options.Logger.Error("stopping a plugin that was removed", "plugin", p.id, "error", err)
+		}
+	})
+}
+
+// Override makes the plugin in f's folder take the place of the one installed
+// under id, if there is one, until undo is called. The installed plugin goes on
+// running and is back at once; its data directory, configuration and id are also
+// those of the development plugin, whose folder is trusted as it is: no gate is
+// asked and no checksum counts. Override for an id that is overridden replaces the
+// override by a new generation, as a reload does; the undo of the earlier one then
+// does nothing. ctx bounds the start.
+//
+// undo returns when the development plugin has finished its calls and is gone, or
+// its context ends. On an error of Override nothing has changed.
+func (s *Supervisor) Override(ctx context.Context, id string, f Found) (undo func(context.Context) error, err error) {
+	if !idPattern.MatchString(id) {
+		return nil, &ManifestError{Field: "id", Problem: fmt.Sprintf("%q is not the id of a plugin", id)}
+	}
+	dir, err := filepath.Abs(filepath.Join(s.dir, id))
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.adopt(id, dir)
+	if err != nil {
+		return nil, err
+	}
+	g, err := p.setOverride(ctx, f)
+	if err != nil {
+		s.forgetUnused(p)
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		gone := p.dropOverride(g)
+		s.forgetUnused(p)
+		select {
+		case <-gone:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}, nil
+}
+
+// forgetUnused takes a plugin off the list that is not installed and not
+// overridden.
+func (s *Supervisor) forgetUnused(p *supervised) {
+	p.mu.Lock()
+	unused := p.override == nil && p.installed == nil && p.lastError == ""
+	p.mu.Unlock()
+	if unused {
+		s.forget(p)
+	}
+}

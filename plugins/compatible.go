@@ -1,0 +1,39 @@
+package plugins
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// compatible holds what a caller knows of a tool against the generation that is
+// to run it. Another generation's tool will do if it takes the input and promises
+// no less: what was decided about the call before was decided about the promises.
+func (r *CallRequest) compatible(pluginID string, now *protocol.Description) error {
+	if r.Known == nil || r.Known.of == now {
+		return nil
+	}
+	i := slices.IndexFunc(now.Tools, func(t protocol.ToolInfo) bool { return t.Name == r.Tool })
+	if i < 0 {
+		return protocol.NewError(protocol.KindInput, protocol.CodeChanged,
+			"plugin %s was reloaded and has no tool %q any more", pluginID, r.Tool)
+	}
+	tool := &now.Tools[i]
+	if r.Known.ReadOnly && !tool.ReadOnly || r.Known.Idempotent && !tool.Idempotent {
+		return protocol.NewError(protocol.KindInput, protocol.CodeChanged,
+			"plugin %s was reloaded and its tool %q does more than it did: it is no longer marked as harmless to call, so this call was not made", pluginID, r.Tool)
+	}
+	if bytes.Equal(r.Known.Parameters, tool.Parameters) {
+		return nil
+	}
+	input := r.Input
+	if len(input) == 0 {
+		input = []byte("{}")
+	}
+	if err := validateAgainst(tool.Parameters, input); err != nil {
+		return protocol.NewError(protocol.KindInput, protocol.CodeChanged,
+			"plugin %s was reloaded and its tool %q now takes another input: %v", pluginID, r.Tool, err)
+	}
+	return nil
+}

@@ -1,0 +1,307 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// generation is one load of a plugin's folder over the lives of its processes.
+// One goroutine, run, changes the state; everything else reads it. Whoever makes
+// one must close it, unless it never was begun.
+type generation struct {
+	of          *supervised
+	number      int
+	source      func() (Found, error) // what to start, asked before every start
+	development bool
+
+	life    context.Context // ends when the generation is to stop
+	stop    context.CancelFunc
+	stopped chan struct{} // closed when run has ended
+	first   chan struct{} // closed when the first start has succeeded or failed
+	decided func()        // closes first, once
+	helpers sync.WaitGroup
+
+	mu       sync.Mutex
+	found    Found // as last started, or tried to
+	restarts restarts
+	state    State
+	reason   string
+	live     *Process              // set while StateRunning
+	desc     *protocol.Description // what is on offer; nil when disabled or stopped
+	users    int                   // requests to this generation, and holds on it
+	retired  bool                  // replaced: nothing new comes, no death is repaired
+	idle     chan struct{}         // closed when it is retired and without users
+	closeErr error
+}
+
+func newGeneration(p *supervised, number int, source func() (Found, error), development bool) *generation {
+	g := &generation{
+		of: p, number: number, source: source, development: development,
+		restarts: restarts{policy: p.options.Restart},
+		stopped:  make(chan struct{}),
+		first:    make(chan struct{}),
+		idle:     make(chan struct{}),
+	}
+	g.life, g.stop = context.WithCancel(p.life)
+	g.decided = sync.OnceFunc(func() { close(g.first) })
+	return g
+}
+
+// start starts a process from what the source has now.
+func (g *generation) start() (*Process, error) {
+	found, err := g.source()
+	g.mu.Lock()
+	g.found = found
+	g.mu.Unlock()
+	if err != nil {
+		return nil, &StartError{PluginID: g.of.id, Refused: true, Err: err}
+	}
+	return start(g.life, found, g.of.process, g.of.runPath)
+}
+
+// begin starts the generation and returns when the first start is decided, or
+// given up because ctx has ended.
+func (g *generation) begin(ctx context.Context) {
+	undo := context.AfterFunc(ctx, g.stop)
+	go g.run(nil)
+	<-g.first
+	undo()
+}
+
+// run is the life of the generation: start, serve until death, back off, again.
+// live is the first process, if there is one already.
+func (g *generation) run(live *Process) {
+	defer close(g.stopped)
+	defer g.decided()
+	for {
+		var err error
+		if live == nil {
+			live, err = g.start()
+		}
+		switch {
+		case err == nil:
+			g.set(StateRunning, "", live, live.Describe())
+			g.decided()
+			err = g.serve(live)
+		case g.life.Err() == nil:
+			g.of.options.Logger.Error("plugin does not start", "plugin", g.of.id, "error", err)
+		}
+		live = nil
+		if g.life.Err() != nil || g.isRetired() {
+			g.set(StateStopped, "stopped", nil, nil)
+			return
+		}
+		if !g.comeBack(err) {
+			return
+		}
+	}
+}
+
+// serve waits for the end of the live process, or stops it when the generation
+// is to end.
+func (g *generation) serve(live *Process) error {
+	o := g.of.options
+	select {
+	case <-live.Done():
+		err := live.Err()
+		o.Logger.Error("plugin died", "plugin", g.of.id, "error", err)
+		if g.isRetired() {
+			g.set(StateStopped, "stopped", nil, nil)
+		}
+		g.noteClose(live.Close())
+		return err
+	case <-g.life.Done():
+		defer g.set(StateStopped, "stopped", nil, nil)
+		drain, cancel := context.WithTimeout(context.WithoutCancel(g.life), o.DrainTimeout)
+		defer cancel()
+		if left, err := live.Drain(drain); err != nil || left > 0 {
+			o.Logger.Warn("plugin stops before its calls have ended", "plugin", g.of.id, "calls", left, slog.Any("error", err))
+		}
+		g.noteClose(live.Close())
+		return nil
+	}
+}
+
+// comeBack decides after a death or a failed start. It returns when it is time
+// for the next start, or false when there is none.
+func (g *generation) comeBack(err error) bool {
+	var start *StartError
+	if errors.As(err, &start) {
+		err = start.Err
+		if start.Refused {
+			g.set(StateDisabled, err.Error(), nil, nil)
+			return false
+		}
+	}
+	delay, ok := g.nextRestart()
+	if !ok {
+		policy := g.of.options.Restart
+		reason := fmt.Sprintf("it died after %d restarts within %v; last: %v", policy.Budget, policy.Window, err)
+		g.of.options.Logger.Error("plugin disabled", "plugin", g.of.id, "reason", reason)
+		g.set(StateDisabled, reason, nil, nil)
+		return false
+	}
+	g.set(StateRestarting, err.Error(), nil, g.offered())
+	g.decided()
+	due, cancel := g.of.options.clock.After(delay)
+	defer cancel()
+	select {
+	case <-due:
+		return true
+	case <-g.life.Done():
+		g.set(StateStopped, "stopped", nil, nil)
+		return false
+	}
+}
+
+func (g *generation) nextRestart() (time.Duration, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.restarts.next(g.of.options.clock.Now())
+}
+
+// set changes the state in one step and tells the supervisor's owner, unless
+// the generation is none of its business any more.
+func (g *generation) set(s State, reason string, live *Process, desc *protocol.Description) {
+	g.mu.Lock()
+	same := g.state == s && g.reason == reason && g.live == live && g.desc == desc
+	g.state, g.reason, g.live, g.desc = s, reason, live, desc
+	retired := g.retired
+	g.mu.Unlock()
+	if !same && !retired {
+		g.of.changed()
+	}
+}
+
+// stillDisabled gives a disabled generation the newest reason. It reports false
+// for one that is not disabled.
+func (g *generation) stillDisabled(reason string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.state != StateDisabled {
+		return false
+	}
+	g.reason = reason
+	return true
+}
+
+func (g *generation) noteClose(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closeErr = errors.Join(g.closeErr, err)
+}
+
+// close stops the generation and waits.
+func (g *generation) close() error {
+	g.stop()
+	<-g.stopped
+	g.helpers.Wait()
+	g.set(StateStopped, "stopped", nil, nil)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closeErr
+}
+
+// offered is what the generation offers now; nil for nothing.
+func (g *generation) offered() *protocol.Description {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.desc
+}
+
+// lease is the right to one request to a process. It must be given back.
+type lease struct {
+	g    *generation
+	live *Process
+	desc *protocol.Description
+}
+
+// enter takes a lease, or says why there is none. The lease keeps the generation
+// from being stopped, up to the time a retired one has.
+func (g *generation) enter() (lease, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.state != StateRunning {
+		return lease{}, g.absence()
+	}
+	g.users++
+	return lease{g, g.live, g.desc}, nil
+}
+
+// absence is why there is no live process. The caller holds mu.
+func (g *generation) absence() error {
+	id := g.of.id
+	switch g.state {
+	case StateStarting:
+		return protocol.NewError(protocol.KindProcess, protocol.CodeRestarting, "plugin %s is starting", id)
+	case StateRestarting:
+		return protocol.NewError(protocol.KindProcess, protocol.CodeRestarting, "plugin %s is being restarted: %s", id, g.reason)
+	case StateStopped:
+		return protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s is stopped", id)
+	}
+	return protocol.NewError(protocol.KindProcess, protocol.CodeDisabled, "plugin %s is disabled: %s", id, g.reason)
+}
+
+// hold keeps the generation from being stopped, as a lease does.
+func (g *generation) hold() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.users++
+}
+
+// leave gives a lease or a hold back.
+func (g *generation) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.users--
+	if g.retired && g.users == 0 {
+		close(g.idle)
+	}
+}
+
+// retire ends the intake: the generation was replaced. From here on nobody new
+// enters but those who hold it.
+func (g *generation) retire() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.retired {
+		return
+	}
+	g.retired = true
+	if g.users == 0 {
+		close(g.idle)
+	}
+}
+
+func (g *generation) isRetired() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.retired
+}
+
+// examine looks after a plugin that let a call run out of time: if it does not
+// answer a simple question either, it is killed, which restarts it.
+func (g *generation) examine(live *Process, err error) {
+	if !errors.Is(err, &protocol.Error{Kind: protocol.KindTimeout, Code: protocol.CodeTimeout}) {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.live != live {
+		return // already replaced or stopped
+	}
+	g.helpers.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), g.of.options.HealthTimeout)
+		defer cancel()
+		if _, err := live.Health(ctx); err != nil {
+			g.of.options.Logger.Error("plugin does not answer and is killed", "plugin", g.of.id, "error", err)
+			live.Kill()
+		}
+	})
+}

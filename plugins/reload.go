@@ -1,0 +1,206 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// turn is one reload, for everybody who asked for it before it began.
+type turn struct {
+	done chan struct{} // closed when err is valid
+	err  error
+}
+
+// reload replaces the installed generation by one of the folder as it is now.
+// Who asks while a reload is under way gets one that begins after it. When ctx
+// ends, the reload goes on without a witness.
+func (p *supervised) reload(ctx context.Context) error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return stopped(p.id)
+	}
+	t := p.next
+	if t == nil {
+		t = &turn{done: make(chan struct{})}
+		p.next = t
+		p.work.Go(func() { p.take(t) })
+	}
+	p.mu.Unlock()
+	select {
+	case <-t.done:
+		return t.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func stopped(id string) error {
+	return protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s is stopped", id)
+}
+
+// take carries out one reload.
+func (p *supervised) take(t *turn) {
+	defer close(t.done)
+	p.change.Lock()
+	defer p.change.Unlock()
+	p.mu.Lock()
+	p.next = nil
+	p.mu.Unlock()
+	_, t.err = p.replace(p.life, p.findInstalled, false)
+	if p.life.Err() == nil {
+		p.outcome(t.err)
+	}
+}
+
+// outcome keeps and reports why a load failed; nil for one that did not.
+func (p *supervised) outcome(err error) {
+	said := ""
+	if err != nil {
+		said = reasonOf(err)
+	}
+	p.mu.Lock()
+	news := p.lastError != said
+	p.lastError = said
+	before := p.installed
+	p.mu.Unlock()
+	switch {
+	case err == nil:
+		p.options.Logger.Info("plugin reloaded", "plugin", p.id)
+	case before == nil || before.stillDisabled(said):
+		p.options.Logger.Error("plugin does not start", "plugin", p.id, "error", said)
+	default:
+		p.options.Logger.Error("plugin was not reloaded; the one before goes on", "plugin", p.id, "generation", before.number, "error", said)
+	}
+	if news {
+		p.changed()
+	}
+}
+
+// reasonOf is the reason in an error of a start, which names the plugin too.
+func reasonOf(err error) string {
+	var start *StartError
+	if errors.As(err, &start) {
+		err = start.Err
+	}
+	return err.Error()
+}
+
+// replace starts a generation, checks it and puts it in the place of the one
+// before, which retires. On an error nothing has changed. The caller holds
+// change. ctx bounds the start.
+func (p *supervised) replace(ctx context.Context, source func() (Found, error), development bool) (*generation, error) {
+	if err := p.awaitRoom(ctx); err != nil {
+		return nil, err
+	}
+	g := p.prepare(source, development)
+	old, err := p.install(ctx, g)
+	if err != nil {
+		g.stop()
+		return nil, err
+	}
+	p.changed()
+	if old != nil {
+		p.retire(old)
+	}
+	return g, nil
+}
+
+// install starts a generation and puts it into service. It returns the one that
+// was there before.
+func (p *supervised) install(ctx context.Context, g *generation) (old *generation, err error) {
+	unbind := context.AfterFunc(ctx, g.stop)
+	defer unbind()
+	live, err := g.start()
+	if err != nil {
+		return nil, err
+	}
+	if !unbind() { // ctx has ended
+		return nil, errors.Join(context.Cause(ctx), live.Close())
+	}
+	g.state, g.live, g.desc = StateRunning, live, live.Describe()
+	err = p.accept(p, g.desc, func() { old = p.appoint(g) })
+	if err != nil {
+		return nil, errors.Join(&StartError{PluginID: p.id, Refused: true, Err: err}, live.Close())
+	}
+	g.decided()
+	go g.run(live)
+	return old, nil
+}
+
+// appoint is the one step in which a generation takes the place of another.
+func (p *supervised) appoint(g *generation) (old *generation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	place := &p.installed
+	if g.development {
+		place = &p.override
+	}
+	old, *place = *place, g
+	return old
+}
+
+// retire lets a generation that was replaced finish its calls, then stops it.
+// gone is closed when nothing is left of it.
+func (p *supervised) retire(g *generation) (gone <-chan struct{}) {
+	done := make(chan struct{})
+	p.mu.Lock()
+	p.retiring = append(p.retiring, done)
+	p.mu.Unlock()
+	g.retire()
+	p.work.Go(func() {
+		defer close(done)
+		p.awaitCalls(g)
+		if err := g.close(); err != nil {
+			p.options.Logger.Error("stopping a replaced plugin", "plugin", p.id, "generation", g.number, "error", err)
+			p.noteClose(fmt.Errorf("generation %d: %w", g.number, err))
+		}
+	})
+	return done
+}
+
+// awaitCalls waits until a retired generation has no calls, or its time is over.
+func (p *supervised) awaitCalls(g *generation) {
+	patience := p.options.RetireTimeout
+	if g.development {
+		patience = p.options.DrainTimeout // what hangs there is being debugged
+	}
+	late, cancel := p.options.clock.After(patience)
+	defer cancel()
+	select {
+	case <-g.idle:
+	case <-late:
+		p.options.Logger.Warn("a replaced plugin is stopped before its calls have ended", "plugin", p.id, "generation", g.number)
+	case <-p.life.Done():
+	}
+}
+
+// awaitRoom waits until fewer than maxRetired generations have calls to finish.
+func (p *supervised) awaitRoom(ctx context.Context) error {
+	for {
+		p.mu.Lock()
+		p.retiring = slices.DeleteFunc(p.retiring, func(gone <-chan struct{}) bool {
+			select {
+			case <-gone:
+				return true
+			default:
+				return false
+			}
+		})
+		if len(p.retiring) < maxRetired {
+			p.mu.Unlock()
+			return nil
+		}
+		oldest := p.retiring[0]
+		p.mu.Unlock()
+		select {
+		case <-oldest:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
