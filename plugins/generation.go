@@ -118,13 +118,20 @@ func (g *generation) serve(live *Process) error {
 		return err
 	case <-g.life.Done():
 		defer g.set(StateStopped, "stopped", nil, nil)
-		drain, cancel := context.WithTimeout(context.WithoutCancel(g.life), o.DrainTimeout)
-		defer cancel()
-		if left, err := live.Drain(drain); err != nil || left > 0 {
-			o.Logger.Warn("plugin stops before its calls have ended", "plugin", g.of.id, "calls", left, slog.Any("error", err))
+		if !g.isRetired() || g.of.life.Err() != nil {
+			g.drain(live) // otherwise its calls have had their time
 		}
 		g.noteClose(live.Close())
 		return nil
+	}
+}
+
+// drain lets the calls of a process end, for a limited time.
+func (g *generation) drain(live *Process) {
+	ctx, cancel := context.WithTimeout(context.Background(), g.of.options.DrainTimeout)
+	defer cancel()
+	if left, err := live.Drain(ctx); err != nil || left > 0 {
+		g.of.options.Logger.Warn("plugin stops before its calls have ended", "plugin", g.of.id, "calls", left, slog.Any("error", err))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -600,7 +601,7 @@ func TestCloseStopsEveryGeneration(t *testing.T) {
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen 1")
 	install(t, dir, "beta", "gen 1")
-	s := supervise(t, dir, SupervisorOptions{})
+	s := supervise(t, dir, SupervisorOptions{DrainTimeout: time.Millisecond})
 	var pids []int
 	note := func(id string) { pids = append(pids, watch(t, statusOf(t, s, id).PID)) }
 	note("alpha")
