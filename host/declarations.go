@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -77,6 +78,9 @@ func (d *declarations) file(path string) (data []byte, of *catalog.Tool, found b
 	}
 	return nil, nil, false
 }
+
+// paths are those of all files, in no order. It renders none.
+func (d *declarations) paths() []string { return slices.Collect(maps.Keys(d.files())) }
 
 // declarationEntry is what guests learn of a file besides its text.
 type declarationEntry struct {

@@ -28,6 +28,9 @@ func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
 	case fileTools:
 		return r.view().catalog.SafeNamesJSON(), true
 	}
+	if question, ok := strings.CutPrefix(path, prefixHint); ok {
+		return r.hint(question)
+	}
 	if strings.HasPrefix(path, prefixAPI) {
 		return r.apiFile(ctx, path)
 	}

@@ -91,9 +91,9 @@ func TestScopeFiles(t *testing.T) {
 		{"description", `return API.list("namespaces/").files[0].description`, `"Short notes."`, 1},
 		{"read", `return API.read("namespaces/Notes.d.ts").content.includes('readonly who: "session";')`, `true`, 1},
 		{"everything", `await Notes.get(); API.list(); return [API.read("namespaces/Notes.d.ts").bytes === API.read("namespaces/Notes.d.ts").content.length, Notes.who]`, `[true,"session"]`, 1},
-		{"denied", `try { API.read("namespaces/Denied.d.ts") } catch (e) { return e.message }`, `"Unknown API file: namespaces/Denied.d.ts"`, 0},
-		{"no such file", `try { API.read("namespaces/notes.d.ts") } catch (e) { return e.message }`, `"Unknown API file: namespaces/notes.d.ts"`, 0},
-		{"the entry is no file", `try { API.read("namespaces/Notes.d.ts.json") } catch (e) { return e.message }`, `"Unknown API file: namespaces/Notes.d.ts.json"`, 1},
+		{"denied", `try { API.read("namespaces/Denied.d.ts") } catch (e) { return e.message }`, `"Unknown API file: namespaces/Denied.d.ts. API.list() names every file."`, 0},
+		{"no such file", `try { API.read("namespaces/notes.d.ts") } catch (e) { return e.message }`, `"Unknown API file: namespaces/notes.d.ts. Did you mean \"namespaces/Notes.d.ts\"? API.list() names every file."`, 0},
+		{"the entry is no file", `try { API.read("namespaces/Notes.d.ts.json") } catch (e) { return e.message }`, `"Unknown API file: namespaces/Notes.d.ts.json. Did you mean \"namespaces/Notes.d.ts\"? API.list() names every file."`, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			made.Store(0)

@@ -59,3 +59,20 @@ func (p Node) Call() (call Call, ok bool) {
 	}
 	return *p.n.call, true
 }
+
+// Child returns what stands under a key of an object or an index of an array.
+func (p Node) Child(segment string) (Node, bool) {
+	if p.n == nil {
+		return Node{}, false
+	}
+	c := p.n.child(segment)
+	return Node{c}, c != nil
+}
+
+// Keys returns the keys of an object, in order, or nil. Do not modify them.
+func (p Node) Keys() []string {
+	if !p.is(objectNode) {
+		return nil
+	}
+	return p.n.keys
+}

@@ -88,3 +88,23 @@ func (c *Catalog) SafeNames() map[string]string { return maps.Clone(c.safe().ids
 // SafeNamesJSON returns SafeNames as a JSON object. The bytes are shared: do
 // not modify them.
 func (c *Catalog) SafeNamesJSON() []byte { return c.safe().json }
+
+// HasSafeName reports whether guests may call a tool as tools.<name>.
+func (c *Catalog) HasSafeName(name string) bool {
+	_, ok := c.safe().ids[name]
+	return ok
+}
+
+// SafeNameList returns the names of SafeNames, sorted.
+func (c *Catalog) SafeNameList() []string { return slices.Sorted(maps.Keys(c.safe().ids)) }
+
+// IDsOfSafeName returns the ids of the tools whose safe name that is, also when it
+// makes no function, in order.
+func (c *Catalog) IDsOfSafeName(name string) (ids []string) {
+	for _, t := range c.guest {
+		if SafeName(t.Name) == name {
+			ids = append(ids, t.ID())
+		}
+	}
+	return ids
+}

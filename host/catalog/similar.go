@@ -48,6 +48,34 @@ func (c *Catalog) similar(wanted string) []*Tool {
 	return tools
 }
 
+// Nearest returns at most most of the known names that a wanted one may be a slip
+// of, best first: same letters in other case or with other separators, the same
+// words in another order, few slips, one within the other.
+func Nearest(wanted string, known []string, most int) []string {
+	if wanted == "" || len(wanted) > maxCompared {
+		return nil
+	}
+	folded := strings.ToLower(wanted)
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var found []candidate
+	for _, k := range known {
+		if d, ok := unlikeness(folded, strings.ToLower(k)); ok && k != wanted {
+			found = append(found, candidate{k, d})
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	})
+	names := make([]string, 0, most)
+	for _, f := range found[:min(len(found), most)] {
+		names = append(names, f.name)
+	}
+	return names
+}
+
 // wrongOwner is how far apart two ids are when only their names are alike.
 const wrongOwner = 8
 

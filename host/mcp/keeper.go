@@ -35,7 +35,7 @@ func newKeeper(s Server, o Options, publish func()) *keeper {
 		log:     o.Logger.With("mcp", s.Name),
 		publish: publish,
 		tried:   make(chan struct{}),
-		status:  Status{Name: s.Name, State: StateConnecting},
+		status:  Status{Name: s.Name, State: StateConnecting, Since: time.Now()},
 	}
 }
 
@@ -56,11 +56,19 @@ func (k *keeper) run(ctx context.Context) {
 			delay = k.options.FirstDelay
 		}
 		k.log.Warn("an MCP server is not connected", "error", err, "retry", delay)
+		k.retryIn(delay)
 		if !pause(ctx, delay) {
 			return
 		}
 		delay = min(2*delay, k.options.MaxDelay)
 	}
+}
+
+// retryIn notes when the server is tried again.
+func (k *keeper) retryIn(d time.Duration) {
+	k.mu.Lock()
+	k.status.Retry = time.Now().Add(d)
+	k.mu.Unlock()
 }
 
 // pause waits, and reports false when ctx has ended.
@@ -140,7 +148,12 @@ func (k *keeper) up(c *connection, tools []Tool) {
 	if !same {
 		k.tools, k.byName = tools, byName
 	}
+	since := time.Now()
+	if !fresh {
+		since = k.status.Since
+	}
 	k.status = k.statusOf(c, len(tools))
+	k.status.Since = since
 	k.mu.Unlock()
 	if fresh {
 		k.log.Info("an MCP server is connected", "tools", len(tools))
@@ -155,7 +168,11 @@ func (k *keeper) down(err error) {
 	k.mu.Lock()
 	had := len(k.tools) > 0
 	k.conn, k.tools, k.byName = nil, nil, nil
-	k.status = Status{Name: k.name, State: StateDown, Error: err}
+	since := time.Now()
+	if k.status.State == StateDown {
+		since = k.status.Since
+	}
+	k.status = Status{Name: k.name, State: StateDown, Error: err, Since: since}
 	k.mu.Unlock()
 	if had {
 		k.publish()

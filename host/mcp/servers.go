@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Servers keeps a connection to each of some servers. It is safe for concurrent
@@ -35,6 +36,9 @@ type Status struct {
 	State State
 	Error error // nil unless down
 	Tools int
+	// Since is when the server came into its state, Retry when one that is down is
+	// tried again.
+	Since, Retry time.Time
 	// Protocol is the version agreed on, ServerName and ServerVersion what the
 	// server says of itself.
 	Protocol, ServerName, ServerVersion string

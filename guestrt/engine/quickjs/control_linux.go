@@ -32,6 +32,11 @@ type control struct {
 
 	// Functions of the prelude and the array of rejections, as owned values.
 	start, settle, fire, drain, rejections lib.TJSValue
+
+	// cell is the cell's function, cellColumn how far into the first line of the
+	// program it begins.
+	cell       lib.TJSValue
+	cellColumn uint64
 }
 
 var _ [controlSize - unsafe.Sizeof(control{})]byte // control fits

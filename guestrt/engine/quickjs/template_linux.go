@@ -65,6 +65,8 @@ func (v *vm) initEngine(c *control) error {
 	lib.XJS_SetInterruptHandler(tls, rt, funcAddr(hookInterrupt), 0)
 	lib.XJS_SetHostPromiseRejectionTracker(tls, rt, funcAddr(hookRejection), 0)
 	lib.XJS_SetModuleLoaderFunc(tls, rt, 0, funcAddr(hookModule), 0)
+	c.cell = undefined
+	c.watchErrors()
 	return nil
 }
 

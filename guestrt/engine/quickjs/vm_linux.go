@@ -3,6 +3,7 @@
 package quickjs
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -39,6 +40,8 @@ type vm struct {
 	broken        bool             // the engine panicked
 	lostRejection bool             // no memory to note a rejection
 	jobErr        *wire.GuestError // the first exception that escaped a job
+
+	hints map[string]string // what the host said of mistakes, by virtual file
 }
 
 // guard runs f as a part of a turn. A panic or a memory fault in the engine
@@ -186,7 +189,7 @@ func (v *vm) start(c engine.Cell) *wire.GuestError {
 	if isException(cell) {
 		return v.thrown()
 	}
-	defer j.free(cell)
+	ctl().cell, ctl().cellColumn = cell, uint64(max(bytes.Index(c.Source, []byte("async")), 0))
 	if lib.XJS_IsFunction(j.tls, j.ctx, cell) == 0 {
 		return inputError(&wire.GuestError{Name: "SyntaxError", Message: "the cell is not the body of a function"})
 	}

@@ -5,7 +5,7 @@ import type { Core, Extra } from "../extra";
 declare const prelude: { create: Extra };
 
 prelude.create = (core: Core) => {
-  const { $, clip, deepFreeze, inputError, named, native, typeName } = core;
+  const { $, clip, deepFreeze, field, inputError, named, native, typeName } = core;
 
   /** What the index says of one file. */
   interface File {
@@ -36,10 +36,16 @@ prelude.create = (core: Core) => {
       const wanted = cleanPath(path, false);
       const content = wanted === "index.json" ? undefined : native.file("api/" + wanted);
       const file = content === undefined ? undefined : about(wanted);
-      if (file === undefined || file.path !== wanted) throw inputError("Unknown API file: " + clip(wanted, 200));
+      if (file === undefined || file.path !== wanted) throw inputError(unknownFile(wanted));
       return $.freeze({ path: wanted, content, description: file.description, bytes: file.bytes });
     });
     return $.freeze(api);
+  }
+
+  /** What is said of a path that is no file's. The host knows the nearest ones. */
+  function unknownFile(path: string): string {
+    const hint = native.file("hint/file/[" + field(clip(path, 200)) + "]");
+    return "Unknown API file: " + clip(path, 200) + (hint === undefined ? ". API.list() names every file." : ". " + hint);
   }
 
   /** The host's files and our own, by path. */

@@ -86,10 +86,10 @@ API.read("tools//echo.d.ts") //! Error: invalid API file path
 API.read("//guest.d.ts") //! Error: invalid API file path
 API.read("tools/") //! Error: invalid API file path
 API.read() //! Error: invalid API file path: expected a string, got undefined
-API.read("catalog.json") //! Error: Unknown API file: catalog.json
-API.read("index.json") //! Error: Unknown API file: index.json
-API.read("tools/echo.d.ts.json") //! Error: Unknown API file: tools/echo.d.ts.json
-API.read("none") //! Error: Unknown API file: none
+API.read("catalog.json") //! Error: Unknown API file: catalog.json. API.list() names every file.
+API.read("index.json") //! Error: Unknown API file: index.json. API.list() names every file.
+API.read("tools/echo.d.ts.json") //! Error: Unknown API file: tools/echo.d.ts.json. API.list() names every file.
+API.read("none") //! Error: Unknown API file: none. API.list() names every file.
 API.list("..") //! Error: invalid API file path
 API.list("tools/./") //! Error: invalid API file path
 API.list(5) //! Error: invalid API file path: expected a string, got number

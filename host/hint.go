@@ -1,0 +1,274 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/namespaces"
+)
+
+// A guest that fails at a name which is none asks for one of the virtual files
+// below hint/: what is wrong with the expression, as an array of names.
+//
+//	hint/call/["tools","nosuch"]   tools.nosuch was called and is no function
+//	hint/read/["MCP","github"]     a property of MCP.github was read, which is undefined
+//	hint/name/["Isues"]            there is no variable Isues
+//	hint/file/["mcp/nosuch.d.ts"]  API.read found no such file
+const prefixHint = "hint/"
+
+const (
+	hintCall = "call"
+	hintName = "name"
+	hintFile = "file"
+
+	maxHintPath = 16
+	nearest     = 3 // names that a hint offers
+)
+
+// hint answers such a question in sentences for the model. It is false if nothing
+// is wrong with the expression, or if it is none of Quoin's.
+func (r *run) hint(question string) (data []byte, found bool) {
+	kind, list, _ := strings.Cut(question, "/")
+	var path []string
+	if json.Unmarshal([]byte(list), &path) != nil || len(path) == 0 || len(path) > maxHintPath {
+		return nil, false
+	}
+	text := r.hintOf(kind, path)
+	return []byte(text), text != ""
+}
+
+func (r *run) hintOf(kind string, path []string) string {
+	v := r.view()
+	switch {
+	case kind == hintName:
+		return v.hintVariable(path[0])
+	case kind == hintFile:
+		return v.hintFile(path[0])
+	case path[0] == "namespaces" && len(path) > 1:
+		return r.hintNamespace(kind, path, path[1:])
+	case len(path) > 1 && path[0] == "tools":
+		return v.hintTool(path)
+	case len(path) > 1 && path[0] == "MCP":
+		return r.hintMCP(kind, path)
+	case len(path) > 1 && guestMembers[path[0]] != nil:
+		return hintMember(path)
+	}
+	if _, ok := v.namespaceCalled(path[0]); ok {
+		return r.hintNamespace(kind, path, path)
+	}
+	return ""
+}
+
+// namespaceCalled returns the visible namespace with that global.
+func (v *view) namespaceCalled(global string) (*namespaces.Registration, bool) {
+	for i := range v.namespaces {
+		if v.namespaces[i].GlobalName == global {
+			return &v.namespaces[i], true
+		}
+	}
+	return nil, false
+}
+
+// hintTool explains tools.<name>.
+func (v *view) hintTool(path []string) string {
+	name := path[1]
+	if slices.Contains(guestMembers["tools"], name) || v.catalog.HasSafeName(name) {
+		return ""
+	}
+	const list = "Object.keys(tools) lists the names; await tools.search(\"words\") finds tools by what they do."
+	if ids := v.catalog.IDsOfSafeName(name); len(ids) > 0 {
+		return fmt.Sprintf("%s is no function, because the name is taken or several tools have it. Call the tool by its id: tools.call(%q, input).", written(path[:2]), ids[0])
+	}
+	offers := v.elsewhere(name)
+	for _, n := range catalog.Nearest(name, v.catalog.SafeNameList(), nearest) {
+		offers = append(offers, written([]string{"tools", n}))
+	}
+	return missing(path[:2], offers, list)
+}
+
+// elsewhere returns the expressions for what has that very name, but is no tool of
+// the global tools.
+func (v *view) elsewhere(name string) (found []string) {
+	if v.catalog.HasSafeName(name) {
+		found = append(found, written([]string{"tools", name}))
+	}
+	for i := range v.namespaces {
+		if sameLetters(v.namespaces[i].GlobalName, name) {
+			found = append(found, v.namespaces[i].GlobalName)
+		}
+	}
+	for _, s := range v.mcp() {
+		if sameLetters(s.identifier, name) {
+			found = append(found, "MCP."+s.identifier)
+		}
+		for i := range s.tools {
+			if t := &s.tools[i]; t.group == "" && (sameLetters(t.method, name) || sameLetters(t.tool.Name, name)) {
+				found = append(found, "MCP."+s.identifier+"."+t.path())
+			}
+		}
+	}
+	return found
+}
+
+// hintNamespace explains an expression that begins with a namespace's global; path
+// is the expression from there.
+func (r *run) hintNamespace(kind string, whole, path []string) string {
+	v := r.view()
+	reg, ok := v.namespaceCalled(path[0])
+	if !ok {
+		var globals []string
+		for i := range v.namespaces {
+			globals = append(globals, v.namespaces[i].GlobalName)
+		}
+		offers := catalog.Nearest(path[0], globals, nearest)
+		return missing(whole[:2], offers, "Object.keys(namespaces) lists the namespaces.")
+	}
+	r.mu.Lock()
+	scope := r.scopes[reg.ID]
+	r.mu.Unlock()
+	if scope == nil {
+		return "" // the guest cannot have looked into it
+	}
+	before := len(whole) - len(path)
+	at := scope.Root()
+	for i, name := range path[1:] {
+		next, ok := at.Child(name)
+		if ok {
+			at = next
+			continue
+		}
+		here := whole[:before+i+1]
+		if _, isCall := at.Call(); isCall {
+			return fmt.Sprintf("%s is a function: call it, and await what it returns, before using %s.", written(here), name)
+		}
+		var offers []string
+		for _, n := range catalog.Nearest(name, at.Keys(), nearest) {
+			offers = append(offers, written(append(slices.Clone(here), n)))
+		}
+		return missing(whole[:before+i+2], offers, lists(reg, here))
+	}
+	if _, isCall := at.Call(); isCall || kind != hintCall {
+		return ""
+	}
+	if _, isValue := at.Value(); isValue {
+		return written(whole) + " is a value, not a function. " + lists(reg, whole[:len(whole)-1])
+	}
+	return written(whole) + " is an object, not a function. " + lists(reg, whole)
+}
+
+func lists(reg *namespaces.Registration, object []string) string {
+	return fmt.Sprintf("Object.keys(%s) lists what is there; await API.read(\"namespaces/%s.d.ts\") describes it.", written(object), reg.GlobalName)
+}
+
+// guestMembers are what the guest's own objects have, beside the tools.
+var guestMembers = map[string][]string{
+	"API":     {"list", "read"},
+	"tools":   {"call", "describe", "search"},
+	"results": {"delete", "load", "save"},
+	"console": {"assert", "debug", "dir", "error", "info", "log", "table", "trace", "warn"},
+}
+
+func hintMember(path []string) string {
+	members := guestMembers[path[0]]
+	if slices.Contains(members, path[1]) {
+		return ""
+	}
+	var offers []string
+	for _, n := range catalog.Nearest(path[1], members, nearest) {
+		offers = append(offers, path[0]+"."+n)
+	}
+	return missing(path[:2], offers, path[0]+" has "+strings.Join(members, ", ")+".")
+}
+
+// hintFile explains an API file that is none.
+func (v *view) hintFile(path string) string {
+	files := []string{"guest.d.ts"}
+	for _, e := range v.declarations.paths() {
+		files = append(files, e)
+	}
+	for i := range v.namespaces {
+		files = append(files, "namespaces/"+v.namespaces[i].GlobalName+".d.ts")
+	}
+	offers := catalog.Nearest(path, files, nearest)
+	for i := range offers {
+		offers[i] = fmt.Sprintf("%q", offers[i])
+	}
+	return didYouMean(offers) + "API.list() names every file."
+}
+
+// absentGlobals are what programs often reach for and no cell has.
+var absentGlobals = strings.Fields("Buffer Bun Deno WebSocket XMLHttpRequest axios document exports fetch fs global importScripts module process window")
+
+// ownGlobals are the names that a cell has from Quoin in any case.
+var ownGlobals = []string{"ALL_TOOLS", "API", "MCP", "console", "json", "namespaces", "results", "text", "tools", "yield_control"}
+
+// hintVariable explains a variable that there is none of.
+func (v *view) hintVariable(name string) string {
+	if slices.Contains(absentGlobals, name) {
+		return "programs have no modules, files, environment or network of their own; tools reach the outside. await tools.search(\"words\") finds them."
+	}
+	offers := v.elsewhere(name)
+	known := slices.Clone(ownGlobals)
+	for i := range v.namespaces {
+		known = append(known, v.namespaces[i].GlobalName)
+	}
+	for _, n := range catalog.Nearest(name, known, nearest) {
+		if !slices.Contains(offers, n) {
+			offers = append(offers, n)
+		}
+	}
+	if len(offers) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(didYouMean(offers))
+}
+
+// missing says that an expression leads to nothing.
+func missing(path, offers []string, list string) string {
+	return written(path) + " does not exist. " + didYouMean(offers) + list
+}
+
+// didYouMean offers what may have been meant; "" if nothing can have been.
+func didYouMean(offers []string) string {
+	if len(offers) == 0 {
+		return ""
+	}
+	return "Did you mean " + strings.Join(offers[:min(len(offers), nearest)], ", ") + "? "
+}
+
+// written is how a program writes a path of names.
+func written(path []string) string {
+	var b strings.Builder
+	for i, name := range path {
+		switch {
+		case namespaces.IsIdentifier(name) && i == 0:
+			b.WriteString(name)
+		case namespaces.IsIdentifier(name):
+			b.WriteString("." + name)
+		default:
+			quoted, err := marshalPlain(safePrefix(name, 128))
+			if err != nil {
+				quoted = []byte(`"?"`)
+			}
+			b.WriteString("[" + string(quoted) + "]")
+		}
+	}
+	return b.String()
+}
+
+// sameLetters reports whether two names differ in case and separators at most.
+func sameLetters(a, b string) bool {
+	letters := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, s)
+	}
+	return a == b || letters(a) != "" && letters(a) == letters(b)
+}

@@ -1,0 +1,116 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// hintMCP explains an expression that begins with MCP.<server>.
+func (r *run) hintMCP(kind string, path []string) string {
+	v := r.view()
+	s := v.mcpServer(path[1])
+	if s == nil {
+		if text := r.hintDown(path[1]); text != "" {
+			return text
+		}
+		return v.hintNoServer(path)
+	}
+	list := fmt.Sprintf("await MCP.%s.$api() lists the functions.", s.identifier)
+	if len(path) == 2 {
+		if kind != hintCall {
+			return ""
+		}
+		return written(path) + " is a server, not a function. " + list
+	}
+	names := make([]string, 0, len(s.tools)+1)
+	wanted := strings.Join(path[2:], ".")
+	for i := range s.tools {
+		name := s.tools[i].path()
+		if name == wanted || strings.HasPrefix(name, wanted+".") && kind != hintCall {
+			return ""
+		}
+		names = append(names, name)
+	}
+	var offers []string
+	for _, n := range catalog.Nearest(wanted, append(names, "$api"), nearest) {
+		offers = append(offers, "MCP."+s.identifier+"."+n)
+	}
+	return missing(path, offers, list)
+}
+
+// hintNoServer explains MCP.<server> for a server that the run knows nothing of.
+func (v *view) hintNoServer(path []string) string {
+	servers := v.mcp()
+	if len(servers) == 0 {
+		return missing(path[:2], nil, "There is no MCP server here now; await tools.search(\"words\") finds other tools.")
+	}
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.identifier)
+	}
+	var offers []string
+	for _, n := range catalog.Nearest(path[1], names, nearest) {
+		offers = append(offers, "MCP."+n)
+	}
+	return missing(path[:2], offers, "Object.keys(MCP) lists the servers.")
+}
+
+// hintDown says that a server is not there now; "" if no server has that
+// identifier, or if the run may not use it. What went wrong is told in general
+// terms: an error may name the operator's paths and addresses.
+func (r *run) hintDown(identifier string) string {
+	for _, st := range r.h.MCPStatus() {
+		if r.h.mcpIdentifier(st.Name) != identifier || !r.reach.layers.Allows(policy.Tool{Source: string(catalog.SourceMCP), Owner: st.Name, Name: "tool"}) {
+			continue
+		}
+		name := "MCP." + identifier
+		switch st.State {
+		case mcp.StateConnecting:
+			return name + " is not there yet: its server is being connected for the first time. Run the program again in some seconds."
+		case mcp.StateDown:
+			return name + " is not there now: its server is not connected (" + whyDown(st.Error) + "). Quoin tries again " + inTime(st.Retry) +
+				"; run the program again after that, or do without this server."
+		case mcp.StateConnected:
+			if st.Tools > 0 {
+				return name + " has connected since this program began. Run the program again."
+			}
+			return name + " is connected, but its server offers nothing."
+		}
+	}
+	return ""
+}
+
+// mcpIdentifier is what programs call the server of that name.
+func (h *Host) mcpIdentifier(name string) string {
+	h.viewMu.Lock()
+	defer h.viewMu.Unlock()
+	return h.mcpNames[name]
+}
+
+// whyDown puts the end of a connection in words that say nothing of this machine.
+func whyDown(err error) string {
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return "its program cannot be started"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "it does not answer"
+	}
+	return "the connection failed or has ended"
+}
+
+// inTime says when t will be, in whole seconds.
+func inTime(t time.Time) string {
+	if s := int(time.Until(t).Round(time.Second) / time.Second); s > 0 {
+		return fmt.Sprintf("in %d s", s)
+	}
+	return "now"
+}
