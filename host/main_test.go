@@ -25,6 +25,12 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(askingKey); dir != "" {
 		log.Fatal(asking(dir))
 	}
+	if os.Getenv(calmKey) != "" {
+		if err := calm(); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if serveGuard() {
 		return
 	}

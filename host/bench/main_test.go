@@ -23,6 +23,10 @@ func TestMain(m *testing.M) {
 		sdk.Serve(echoPlugin())
 		return
 	}
+	// As quoin serve does, and as embedders are told to.
+	if err := host.CalmTimers(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
 	code := m.Run()
 	table.print()
 	os.Exit(code)
