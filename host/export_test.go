@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // Replace gives the host other tools, as a change of plugins would.
@@ -55,3 +56,22 @@ func (h *Host) Aborted(id string) {
 // Quiet returns once no tool call of the host is in flight, or ctx ends, and reports
 // how many are left.
 func (h *Host) Quiet(ctx context.Context) int { return h.calls.wait(ctx) }
+
+// CompactAfter makes the journals of resumed runs shorter than a real host's. Call it
+// before the first run.
+func (h *Host) CompactAfter(bytes int) { h.maxDelivered = bytes }
+
+// Settled counts the calls of a run that have settled and were not delivered.
+func (h *Host) Settled(id string) (n int) {
+	h.mu.Lock()
+	r := h.runs[id]
+	h.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.calls {
+		if c.State == runstore.CallSettled {
+			n++
+		}
+	}
+	return n
+}

@@ -131,6 +131,8 @@ type Host struct {
 	store    runstore.Store
 	policy   *policy.Policy
 
+	maxDelivered int // see the constant
+
 	approvals  policy.Approvals
 	desk       desk
 	ownHooks   *policy.Chain
@@ -180,6 +182,8 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 		store:    cfg.Store,
 		runs:     make(map[string]*run),
 		parking:  make(chan struct{}),
+
+		maxDelivered: maxDelivered,
 	}
 	for id, s := range cfg.Agents {
 		h.agents[id] = s.resolved()

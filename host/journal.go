@@ -22,9 +22,9 @@ func (r *run) keeps() bool {
 	return r.stored && !r.noted
 }
 
-// maxJournal is how many bytes of answers the journal of a run that goes on may
-// grow by, roughly, before a new image supersedes those that the guest has got.
-const maxJournal = 64 << 20
+// maxDelivered is how many bytes of answers that the guest has got the journal of a
+// run that goes on may hold before a new image supersedes them.
+const maxDelivered = 64 << 20
 
 // checkpoint puts calls of the guest's last turn into the queue, once the store
 // knows of them, and starts those that have a slot. A guest too large for an image
@@ -33,7 +33,7 @@ func (l *leg) checkpoint(fresh []*call) error {
 	r := l.run
 	r.storeMu.Lock()
 	defer r.storeMu.Unlock()
-	if len(fresh) == 0 && r.journaled < maxJournal {
+	if len(fresh) == 0 && !r.superseded() {
 		return nil
 	}
 	if !r.keeps() || r.h.volatile() {
@@ -70,6 +70,22 @@ func (l *leg) checkpoint(fresh []*call) error {
 	}
 	r.launch(started, err)
 	return nil
+}
+
+// superseded reports whether the journal holds so much that a new image is worth
+// its bytes: it carries the answers again that the guest has not got. The caller
+// holds storeMu.
+func (r *run) superseded() bool {
+	if r.journaled < r.h.maxDelivered {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	waiting := 0
+	for _, c := range r.calls {
+		waiting += len(c.Answer)
+	}
+	return r.journaled-waiting >= max(r.h.maxDelivered, 2*waiting)
 }
 
 // put stores the run anew. The caller holds storeMu.

@@ -1,0 +1,104 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// counting is a store that notes what a resumed run writes.
+type counting struct {
+	runstore.Store
+	mu          sync.Mutex
+	checkpoints int
+	answers     [][]uint64    // ids of settled calls, write by write
+	entered     chan struct{} // told of each write of answers
+	open        chan struct{} // closed: they go on
+}
+
+func (c *counting) Checkpoint(ctx context.Context, r *runstore.Record) error {
+	c.mu.Lock()
+	c.checkpoints++
+	c.mu.Unlock()
+	return c.Store.Checkpoint(ctx, r)
+}
+
+func (c *counting) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
+	var ids []uint64
+	for _, call := range calls {
+		if call.State == runstore.CallSettled {
+			ids = append(ids, call.ID)
+		}
+	}
+	c.mu.Lock()
+	c.answers = append(c.answers, ids)
+	c.mu.Unlock()
+	if c.entered != nil {
+		c.entered <- struct{}{}
+		<-c.open
+	}
+	return c.Store.PutCalls(ctx, id, generation, calls)
+}
+
+// TestAnswersShareAWrite: each answer is written once, and calls that settle while
+// a write is under way share the next.
+func TestAnswersShareAWrite(t *testing.T) {
+	store := &counting{Store: openDir(t, mkdir(t)), entered: make(chan struct{}, 10), open: make(chan struct{})}
+	gates := []*gate{newGate(), newGate(), newGate()}
+	h := start(t, host.Config{Store: store, Tools: []catalog.Tool{gates[0].tool("a"), gates[1].tool("b"), gates[2].tool("c")}})
+	id := wantWaiting(t, exec(h, `await yield_control(); return await Promise.all([tools.a(), tools.b(), tools.c()])`), host.ReasonYield)
+	done := make(chan *host.Result, 1)
+	go func() { done <- h.Wait(context.Background(), me, id) }()
+	for _, g := range gates {
+		<-g.entered
+	}
+	close(gates[0].open)
+	<-store.entered // the first answer is being written
+	close(gates[1].open)
+	close(gates[2].open)
+	for h.Settled(id) < 3 {
+		runtime.Gosched()
+	}
+	close(store.open)
+	wantValue(t, <-done, `["through","through","through"]`)
+	if d := cmp.Diff([][]uint64{{2}, {3, 4}}, store.answers); d != "" {
+		t.Errorf("answers, write by write (-want +got):\n%s", d)
+	}
+}
+
+// TestManyAnswersGetANewImage: what a run that makes no more calls has got of its
+// answers does not stay in the store.
+func TestManyAnswersGetANewImage(t *testing.T) {
+	const size = 10_000
+	store := &counting{Store: openDir(t, mkdir(t))}
+	large := catalog.Tool{Name: "large", Description: "Returns much.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+		return json.RawMessage(`"` + strings.Repeat("x", size) + `"`), nil
+	}}
+	h := start(t, host.Config{Store: store, Settings: host.Settings{MaxPendingCalls: 1}, Tools: []catalog.Tool{large}})
+	h.CompactAfter(5 * size)
+	id := wantWaiting(t, exec(h, `
+await yield_control();
+let sum = 0;
+await Promise.all(Array.from({length: 40}, () => tools.large().then(s => { sum += s.length })));
+return sum`), host.ReasonYield)
+	wantValue(t, h.Wait(context.Background(), me, id), `400000`)
+	if n := store.checkpoints; n < 3 || n > 1+40/5 {
+		t.Errorf("%d checkpoints for 40 answers, of which 5 make one", n)
+	}
+	total := 0
+	for _, ids := range store.answers {
+		total += len(ids)
+	}
+	if total > 40 {
+		t.Errorf("%d answers were written for 40 calls", total)
+	}
+}
