@@ -13,13 +13,14 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/quoinhq/quoin/plugins/conformance"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/sdk"
 )
 
 // TestMain lets the test binary stand in for the plugins under test.
 func TestMain(m *testing.M) {
-	if os.Getenv(protocol.CookieKey) != "" {
+	if os.Getenv(protocol.EnvPluginDir) != "" {
 		sdk.Serve(testPlugin(filepath.Base(os.Getenv(protocol.EnvPluginDir))))
 		return
 	}
@@ -88,11 +89,11 @@ func install(t *testing.T, id string) string {
 func TestAGoodPluginPasses(t *testing.T) { Exercise(t, install(t, "good"), nil) }
 
 func TestABadPluginIsFoundOut(t *testing.T) {
-	problems, err := Check(t.Context(), install(t, "bad"), nil)
+	report, err := conformance.Check(t.Context(), install(t, "bad"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := strings.Join(problems, "\n")
+	all := strings.Join(report.Problems(), "\n")
 	for _, want := range []string{
 		"the result of example 1 of double does not fit the output schema",
 		"namespace bad makes different scopes for one run",
@@ -108,7 +109,7 @@ func TestABadPluginIsFoundOut(t *testing.T) {
 }
 
 func TestAMissingPluginIsAnError(t *testing.T) {
-	if _, err := Check(t.Context(), t.TempDir(), nil); err == nil {
+	if _, err := conformance.Check(t.Context(), t.TempDir(), nil); err == nil {
 		t.Error("an empty folder was examined")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/quoinhq/quoin/plugins/conformance"
 	"github.com/quoinhq/quoin/plugins/pluginstest"
 )
 
@@ -27,5 +28,9 @@ func installed(t *testing.T) string {
 }
 
 func TestConformance(t *testing.T) {
-	pluginstest.Exercise(t, installed(t), nil)
+	declaration, err := conformance.ReadDeclaration(conformance.DeclarationName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pluginstest.Exercise(t, installed(t), &pluginstest.Options{Declaration: declaration})
 }

@@ -38,10 +38,10 @@ export class Store extends EventEmitter {
     return new ToolError("not_found", `there is no note "${title}"${hint}`, { title, suggestions: close });
   }
 
-  // once makes a change, unless a call with the same key has made it: then it
+  // apply makes a change, unless a call with the same key has made it: then it
   // returns what that call returned. A host sends a key again when it does not know
   // whether the first attempt took effect.
-  once(key, change) {
+  apply(key, change) {
     const before = key && this.state.calls.find((c) => c.key === key);
     if (before) return before.result;
     const result = change(++this.state.revision);
@@ -61,7 +61,7 @@ export class Store extends EventEmitter {
     if (!now && this.notes.size >= this.maxNotes && !this.knows(key)) {
       throw new ToolError("full", `there are ${this.maxNotes} notes already; remove one first`, { limit: this.maxNotes });
     }
-    return this.once(key, (revision) => {
+    return this.apply(key, (revision) => {
       this.notes.set(title, { text, revision, modified: new Date().toISOString() });
       delete this.state.removed[title];
       return { title, revision };
@@ -70,7 +70,7 @@ export class Store extends EventEmitter {
 
   remove(key, title) {
     if (!this.knows(key)) this.get(title);
-    return this.once(key, (revision) => {
+    return this.apply(key, (revision) => {
       this.notes.delete(title);
       this.state.removed[title] = revision;
       return { title, revision };

@@ -1,4 +1,4 @@
-package pluginstest
+package conformance
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -16,45 +15,44 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// part is one question put to the plugin.
-type part struct {
-	name string
-	run  func(*exam)
-}
-
-// parts are the suite. Each runs in a fresh process.
-var parts = []part{
-	{"health", health},
-	{"wrong inputs are refused", wrongInputs},
-	{"unknown names are refused", unknownNames},
-	{"examples work", examples},
-	{"scopes are usable and stable", scopes},
-	{"hooks answer", hooks},
-	{"cancelled calls end", cancelled},
-	{"draining refuses new calls", draining},
-	{"stops when asked", stops},
-}
-
-// exam is one part in progress.
+// exam is a part in progress that asks a plugin started by package plugins.
 type exam struct {
-	ctx      context.Context
-	process  *plugins.Process
-	options  *Options
-	calls    int
-	problems []string
+	*setting
+	process *plugins.Process
 }
 
-func (e *exam) problem(format string, args ...any) {
-	e.problems = append(e.problems, fmt.Sprintf(format, args...))
+func (s *setting) problem(format string, args ...any) {
+	s.problems = append(s.problems, fmt.Sprintf(format, args...))
+}
+
+// notExercised records what could not be looked at, and why.
+func (s *setting) notExercised(format string, args ...any) {
+	s.missing = append(s.missing, fmt.Sprintf(format, args...))
 }
 
 // run is the run all calls are made for.
-var run = namespaces.RunContext{AgentID: "pluginstest", SessionKey: "pluginstest", SessionID: "pluginstest", RunID: "pluginstest"}
+var run = namespaces.RunContext{AgentID: "conformance", SessionKey: "conformance", SessionID: "conformance", RunID: "conformance"}
 
 func (e *exam) call(ctx context.Context, tool string, input json.RawMessage) (json.RawMessage, error) {
-	e.calls++
-	id := fmt.Sprintf("call-%d", e.calls)
-	return e.process.CallTool(ctx, plugins.CallRequest{Tool: tool, CallID: id, IdempotencyKey: id, Run: run, Input: input}, nil)
+	return e.keyedCall(ctx, tool, input, "", nil)
+}
+
+// keyedCall calls a tool with an idempotency key; "" is one of its own.
+func (e *exam) keyedCall(ctx context.Context, tool string, input json.RawMessage, key string, progress func(json.RawMessage)) (json.RawMessage, error) {
+	id := fmt.Sprintf("call-%d", e.calls.Add(1))
+	if key == "" {
+		key = id
+	}
+	return e.process.CallTool(ctx, plugins.CallRequest{Tool: tool, CallID: id, IdempotencyKey: key, Run: run, Input: input}, progress)
+}
+
+// setup makes the calls that the declared ones need.
+func (e *exam) setup() {
+	for _, c := range e.declared.Setup {
+		if _, err := e.call(e.ctx, c.Tool, c.Input); err != nil {
+			e.problem("the declared setup call of %s failed: %v", c.Tool, err)
+		}
+	}
 }
 
 // wantKind reports an error that is not of the given kind.
@@ -122,11 +120,12 @@ func unknownNames(e *exam) {
 }
 
 func examples(e *exam) {
-	if e.options.SkipExamples {
+	if !e.examples {
+		e.notExercised("examples, which were to be skipped")
 		return
 	}
 	for _, t := range e.process.Describe().Tools {
-		if !t.ReadOnly {
+		if !t.ReadOnly || len(t.Examples) == 0 {
 			continue
 		}
 		for i, example := range t.Examples {
@@ -231,45 +230,5 @@ func (e *exam) verdict(v protocol.HookVerdict) {
 	known := func(d string) bool { return slices.Contains([]string{"allow-once", "allow-always", "deny"}, d) }
 	if a.Timeout < 0 || !slices.Contains([]string{"", "info", "warning", "critical"}, a.Severity) || slices.ContainsFunc(a.Allowed, func(d string) bool { return !known(d) }) {
 		e.problem("the hook before tool calls asks for an approval that no host understands: %+v", *a)
-	}
-}
-
-func cancelled(e *exam) {
-	ctx, cancel := context.WithCancel(e.ctx)
-	cancel()
-	for _, t := range e.process.Describe().Tools {
-		if !t.ReadOnly || len(t.Examples) == 0 || e.options.SkipExamples {
-			continue
-		}
-		if _, err := e.call(ctx, t.Name, t.Examples[0].Input); err == nil {
-			e.problem("a cancelled call of %s returned a result", t.Name)
-		}
-	}
-	bounded, stop := context.WithTimeout(e.ctx, 5*time.Second)
-	defer stop()
-	if left, err := e.process.Drain(bounded); err != nil || left > 0 {
-		e.problem("5 s after cancelled calls %d are still running (%v); tools must end with their context", left, err)
-	}
-}
-
-func draining(e *exam) {
-	if _, err := e.process.Drain(e.ctx); err != nil {
-		e.problem("Drain failed: %v", err)
-	}
-	for _, t := range e.process.Describe().Tools {
-		_, err := e.call(e.ctx, t.Name, json.RawMessage(`{}`))
-		e.wantKind("calling "+t.Name+" while draining", err, protocol.KindProcess)
-	}
-	if _, err := e.process.Health(e.ctx); err != nil {
-		e.problem("a draining plugin does not answer Health: %v", err)
-	}
-}
-
-func stops(e *exam) {
-	if err := e.process.Close(); err != nil {
-		e.problem("closing failed: %v", err)
-	}
-	if e.process.Killed() {
-		e.problem("the plugin did not end by itself when asked to and had to be killed")
 	}
 }

@@ -1,0 +1,105 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// DeclarationName is the file in a plugin's folder, or in the folder that its
+// author keeps it in, that holds a declaration.
+const DeclarationName = "conformance.json"
+
+// Declaration names tools of the plugin, and inputs, by which the suite can see
+// what it cannot ask of every plugin. Each field is optional.
+type Declaration struct {
+	// Config is the configuration to examine the plugin with.
+	Config json.RawMessage `json:"config,omitempty"`
+	// BadConfig are configurations that the plugin, or its configSchema, refuses.
+	BadConfig []json.RawMessage `json:"badConfig,omitempty"`
+	// Setup are calls made first wherever declared calls are used.
+	Setup []Call `json:"setup,omitempty"`
+	// Result is a call that succeeds, as often as it is made.
+	Result *Call `json:"result,omitempty"`
+	// Failure is a call that the tool answers with an error, of the given code.
+	Failure *Failure `json:"failure,omitempty"`
+	// Waiting is a call that does not end unless it is cancelled or out of time.
+	Waiting *Call `json:"waiting,omitempty"`
+	// Progress is a call that reports progress before it succeeds.
+	Progress *Call `json:"progress,omitempty"`
+	// Large is a call with a large result.
+	Large *Large `json:"large,omitempty"`
+	// Once is a call that returns something else each time it takes effect, but
+	// takes effect once for each idempotency key.
+	Once *Call `json:"once,omitempty"`
+	// Mappings are arguments that mapping functions turn into inputs.
+	Mappings []Mapping `json:"mappings,omitempty"`
+}
+
+// Call is one tool call.
+type Call struct {
+	Tool  string          `json:"tool"`
+	Input json.RawMessage `json:"input"`
+}
+
+// Failure is a call that fails.
+type Failure struct {
+	Call
+	// Code is the error's.
+	Code string `json:"code"`
+}
+
+// Large is a call with a large result.
+type Large struct {
+	Call
+	// Bytes is how large the result is at least.
+	Bytes int `json:"bytes"`
+}
+
+// Mapping is a use of a mapping function.
+type Mapping struct {
+	Namespace string            `json:"namespace"`
+	Mapper    string            `json:"mapper"`
+	Args      []json.RawMessage `json:"args"`
+	// Input is what becomes of the arguments.
+	Input json.RawMessage `json:"input"`
+}
+
+// ParseDeclaration reads a declaration. A field that is not one is an error.
+func ParseDeclaration(text []byte) (*Declaration, error) {
+	d := &Declaration{}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(d); err != nil {
+		return nil, fmt.Errorf("%s: %w", DeclarationName, err)
+	}
+	if dec.More() {
+		return nil, fmt.Errorf("%s: there is more than one value", DeclarationName)
+	}
+	return d, nil
+}
+
+// ReadDeclaration reads a declaration from a file.
+func ReadDeclaration(name string) (*Declaration, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeclaration(text)
+}
+
+// declaration is the one to use for the plugin in dir.
+func (o *Options) declaration(dir string) (*Declaration, error) {
+	if o.Declaration != nil {
+		return o.Declaration, nil
+	}
+	d, err := ReadDeclaration(filepath.Join(dir, DeclarationName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Declaration{}, nil
+	}
+	return d, err
+}

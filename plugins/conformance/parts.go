@@ -1,0 +1,31 @@
+package conformance
+
+// parts are the suite. Each runs in a fresh process.
+var parts = []Part{
+	{Name: "the handshake says where the plugin listens", wire: handshake},
+	{Name: "only its host can connect", wire: strangers},
+	{Name: "protocol versions are negotiated", start: versions},
+	{Name: "run by hand it explains itself", start: byHand},
+	{Name: "bad configurations are refused", start: badConfigurations},
+	{Name: "describe has no side effects", wire: describeTwice},
+	{Name: "unknown fields are passed over", wire: unknownFields},
+	{Name: "unknown methods are not implemented", wire: unknownMethods},
+	{Name: "health", process: health},
+	{Name: "wrong inputs are refused", process: wrongInputs},
+	{Name: "unknown names are refused", process: unknownNames},
+	{Name: "large inputs arrive", process: largeInput},
+	{Name: "examples work", process: examples},
+	{Name: "declared calls do as declared", process: declaredCalls},
+	{Name: "calls run at the same time", process: concurrent},
+	{Name: "cancelled calls end", process: cancelled},
+	{Name: "calls end with their time", wire: deadlines},
+	{Name: "calls follow each other on a stream", wire: callStream},
+	{Name: "scopes are usable and stable", process: scopes},
+	{Name: "mapping functions make inputs", process: mappings},
+	{Name: "hooks answer", process: hooks},
+	{Name: "draining refuses new calls", process: draining},
+	{Name: "draining waits for running calls", process: drainWaits},
+	{Name: "stops when asked", wire: stopsWhenAsked},
+	{Name: "stops with its host", wire: stopsWithHost},
+	{Name: "stops in time", process: stops},
+}
