@@ -1,11 +1,6 @@
 package plugins
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -105,69 +100,4 @@ func keyList(keys []PublicKey) string {
 		texts = append(texts, k.String())
 	}
 	return strings.Join(texts, " or ")
-}
-
-// Seal is what a packed plugin says about itself: the list of its contents and,
-// perhaps, who vouches for it.
-type Seal struct {
-	// Contents is nil if the plugin was not packed.
-	Contents Contents
-	// Signature is nil if the contents are not signed. It has been verified.
-	Signature *Signature
-}
-
-// Signer returns the key that vouches for the contents; zero if none does.
-func (s Seal) Signer() PublicKey {
-	if s.Signature == nil {
-		return PublicKey{}
-	}
-	return s.Signature.Key
-}
-
-// ReadSeal reads the list of contents and the signature in a plugin's folder. A
-// signature that is not of that list is an error. The list is not compared with
-// the files.
-func ReadSeal(dir string) (Seal, error) {
-	sums, err := readSmall(filepath.Join(dir, SumsName), maxSumsBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(filepath.Join(dir, SignatureName)); err == nil {
-			return Seal{}, fmt.Errorf("%s has a %s, but no %s that it could be of; install the plugin again", dir, SignatureName, SumsName)
-		}
-		return Seal{}, nil
-	}
-	if err != nil {
-		return Seal{}, err
-	}
-	var s Seal
-	if s.Contents, err = ParseContents(sums); err != nil {
-		return Seal{}, err
-	}
-	text, err := readSmall(filepath.Join(dir, SignatureName), 1<<10)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err != nil {
-		return Seal{}, err
-	}
-	sig, err := ParseSignature(text)
-	if err != nil {
-		return Seal{}, err
-	}
-	if !sig.Verify(sums) {
-		return Seal{}, fmt.Errorf("the signature in %s by %s is not of %s as it is; get the plugin from its author again", SignatureName, sig.Key, SumsName)
-	}
-	s.Signature = &sig
-	return s, nil
-}
-
-// readSmall reads a regular file of at most limit bytes.
-func readSmall(name string, limit int64) ([]byte, error) {
-	info, err := os.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, fmt.Errorf("%s is not a regular file of at most %d bytes", name, limit)
-	}
-	return os.ReadFile(name)
 }

@@ -74,6 +74,9 @@ const (
 // spokenVersions are the protocol versions of plugins that this host runs.
 var spokenVersions = versions(protocol.MinVersion, protocol.Version)
 
+// IsID reports whether a text can be the id of a plugin.
+func IsID(text string) bool { return idPattern.MatchString(text) }
+
 // ManifestError says what is wrong with one field of a manifest.
 type ManifestError struct {
 	// Field is the JSON name; empty if the file as a whole is meant.

@@ -105,6 +105,8 @@ const (
 	signatureHeader = "quoin plugin signature 1"
 	// signedAs keeps a signature of a list from standing for anything else.
 	signedAs = "quoin plugin contents 1\n"
+	// maxSignatureBytes bounds a signature file.
+	maxSignatureBytes = 1 << 10
 )
 
 // Signature vouches for a list of contents.
@@ -134,7 +136,7 @@ func (s Signature) Text() []byte {
 // ParseSignature reads what Text has written, and nothing else.
 func ParseSignature(text []byte) (Signature, error) {
 	wrong := fmt.Errorf("%s is not a signature; pack the plugin again", SignatureName)
-	if len(text) > 1<<10 {
+	if len(text) > maxSignatureBytes {
 		return Signature{}, wrong
 	}
 	lines := strings.Split(string(text), "\n")

@@ -10,7 +10,8 @@ func newPlugin() *cobra.Command {
 		Short: "Make, check and install plugins",
 		Long:  `Make, check and install plugins. How those of a host fare is what quoin plugins says.`,
 		Example: `  quoin plugin new weather
-  quoin plugin validate ./weather`,
+  quoin plugin validate ./weather
+  quoin plugin pack ./weather`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -19,6 +20,8 @@ func newPlugin() *cobra.Command {
 		newPluginTest(),
 		newPluginValidate(),
 		newPluginSchema(),
+		newPluginPack(),
+		newPluginKeys(),
 	)
 	return cmd
 }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/archive"
+)
+
+func newPluginPack() *cobra.Command {
+	var out, key string
+	cmd := &cobra.Command{
+		Use:   "pack DIR",
+		Short: "Pack a plugin into one file",
+		Long: `Pack the plugin in DIR: its manifest, the binaries of every platform the
+manifest names, and what it names in files. Nothing else goes in, and the same
+plugin always makes the same bytes. With --key the archive is signed.
+quoin plugin install takes the archive.`,
+		Example: `  quoin plugin pack ./weather
+  quoin plugin pack ./weather -o dist/weather.tar.gz --key ~/.quoin/key.pem`,
+		Args: oneArg("DIR", "the folder with plugin.json"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var signer *plugins.PrivateKey
+			if key != "" {
+				k, err := plugins.ReadPrivateKey(key)
+				if err != nil {
+					return err
+				}
+				signer = &k
+			}
+			return packPlugin(cmd.OutOrStdout(), args[0], out, signer)
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write (default: ID-VERSION.tar.gz here)")
+	cmd.Flags().StringVar(&key, "key", "", "the private key to sign with, of quoin plugin keys new")
+	return cmd
+}
+
+// packPlugin packs into a file that is there in full or not at all.
+func packPlugin(w io.Writer, dir, out string, key *plugins.PrivateKey) (err error) {
+	if out == "" {
+		m, err := plugins.ReadManifest(dir)
+		if err != nil {
+			return err
+		}
+		out = archive.FileName(m)
+	}
+	f, err := os.CreateTemp(filepath.Dir(out), ".packing-")
+	if err != nil {
+		return err
+	}
+	p, err := archive.Pack(f, dir, key)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	if err := os.Rename(f.Name(), out); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	signed := "not signed"
+	if p.Signer != (plugins.PublicKey{}) {
+		signed = "signed by " + p.Signer.String()
+	}
+	_, err = fmt.Fprintf(w, "%s\n%s %s, %d files, %d bytes, sha256:%s, %s\n", out, p.Manifest.ID, p.Manifest.Version, len(p.Contents), p.Bytes, p.SHA256, signed)
+	return err
+}
+
+func newPluginKeys() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "keys",
+		Short: "Make keys to sign plugins with, and show them",
+		Long: `Make ed25519 keys that sign plugins. The private key stays with whoever packs;
+the public key goes into plugins.trustedKeys of hosts that shall take only what
+is signed by it.`,
+		Example: `  quoin plugin keys new key.pem
+  quoin plugin keys show key.pem`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	show := func(w io.Writer, key plugins.PublicKey) error {
+		_, err := fmt.Fprintln(w, key)
+		return err
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:     "new FILE",
+		Short:   "Make a private key and print its public key",
+		Example: `  quoin plugin keys new key.pem`,
+		Args:    oneArg("FILE", "the file to make"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := plugins.NewPrivateKey()
+			if err != nil {
+				return err
+			}
+			if err := key.WriteFile(args[0]); err != nil {
+				return err
+			}
+			return show(cmd.OutOrStdout(), key.Public())
+		},
+	}, &cobra.Command{
+		Use:     "show FILE",
+		Short:   "Print the public key of a private key",
+		Example: `  quoin plugin keys show key.pem`,
+		Args:    oneArg("FILE", "a file of quoin plugin keys new"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := plugins.ReadPrivateKey(args[0])
+			if err != nil {
+				return err
+			}
+			return show(cmd.OutOrStdout(), key.Public())
+		},
+	})
+	return cmd
+}

@@ -1,0 +1,247 @@
+package archive
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/quoinhq/quoin/plugins"
+)
+
+// maxTrailer bounds what may follow the last entry: the padding of tar.
+const maxTrailer = 1 << 20
+
+// Unpacked says what Unpack has unpacked.
+type Unpacked struct {
+	// ID is the plugin's, and the name of the folder.
+	ID   string
+	Seal plugins.Seal
+}
+
+// Unpack reads an archive and writes the plugin to a new folder in dir, named by
+// its id. What stands in that folder then is what its plugin.sum lists, and its
+// signature, if it has one, is good; whose signature it is, the caller judges. On
+// an error the folder may be there in part.
+func Unpack(r io.Reader, dir string) (*Unpacked, error) {
+	return unpack(r, dir, limits{files: plugins.MaxContentsFiles, bytes: plugins.MaxContentsBytes})
+}
+
+// limits bound an archive by what comes out of it.
+type limits struct {
+	files int
+	bytes int64
+}
+
+// unpacking is the state of one Unpack.
+type unpacking struct {
+	dir     *os.Root
+	limits  limits
+	id      string
+	written map[string]string // SHA-256 by path
+	folded  map[string]string // path by its lower-case form
+	sealed  map[string][]byte
+}
+
+func unpack(r io.Reader, dir string, l limits) (_ *Unpacked, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	u := &unpacking{dir: root, limits: l, written: map[string]string{}, folded: map[string]string{}, sealed: map[string][]byte{}}
+	in := bufio.NewReader(r) // gzip takes no more of it than is its own
+	zr, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, fmt.Errorf("not an archive of a plugin: %w; make one with: quoin plugin pack", err)
+	}
+	zr.Multistream(false)
+	tr := tar.NewReader(zr)
+	for {
+		header, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the archive is damaged: %w", err)
+		}
+		if err := u.entry(header, tr); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkEnd(zr, in); err != nil {
+		return nil, err
+	}
+	seal, err := u.check()
+	if err != nil {
+		return nil, err
+	}
+	return &Unpacked{ID: u.id, Seal: seal}, nil
+}
+
+// checkEnd reads the padding to the end, which also checks the checksum of gzip.
+func checkEnd(zr *gzip.Reader, in *bufio.Reader) error {
+	rest, err := io.ReadAll(io.LimitReader(zr, maxTrailer+1))
+	if err != nil {
+		return fmt.Errorf("the archive is damaged: %w", err)
+	}
+	if len(rest) > maxTrailer || len(bytes.Trim(rest, "\x00")) > 0 {
+		return errors.New("the archive goes on after its last file; make it with: quoin plugin pack")
+	}
+	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the archive in its file; make it with: quoin plugin pack")
+	}
+	return nil
+}
+
+// entry unpacks one file.
+func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
+	if h.Typeflag != tar.TypeReg || isSparse(h) {
+		return fmt.Errorf("the archive holds %.200q, which is not a regular file; make it with: quoin plugin pack", h.Name)
+	}
+	id, name, _ := strings.Cut(h.Name, "/")
+	if err := plugins.CheckContentsPath(name); err != nil {
+		return fmt.Errorf("the archive holds %.200q: %w", h.Name, err)
+	}
+	if err := u.folder(id); err != nil {
+		return err
+	}
+	if err := u.claim(name); err != nil {
+		return err
+	}
+	if len(u.written)+len(u.sealed) == u.limits.files+2 {
+		return fmt.Errorf("the archive holds more than %d files", u.limits.files)
+	}
+	if h.Size > u.limits.bytes {
+		return fmt.Errorf("what the archive holds is larger than allowed: %.200q alone has %d bytes, %d are left", h.Name, h.Size, u.limits.bytes)
+	}
+	u.limits.bytes -= h.Size
+	if name == plugins.SumsName || name == plugins.SignatureName {
+		return u.keep(name, content)
+	}
+	return u.write(name, h.FileInfo().Mode().Perm()&0o100 != 0, content)
+}
+
+// isSparse reports an entry that unfolds to more than it holds.
+func isSparse(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return h.Typeflag == tar.TypeGNUSparse
+}
+
+// folder makes the plugin's folder at the first entry; all others must be in it.
+func (u *unpacking) folder(id string) error {
+	if u.id != "" && u.id == id {
+		return nil
+	}
+	if u.id != "" {
+		return fmt.Errorf("the archive holds the folders %q and %.80q; an archive is of one plugin", u.id, id)
+	}
+	if !plugins.IsID(id) {
+		return fmt.Errorf("the archive holds the folder %.80q, which is not named like a plugin; make it with: quoin plugin pack", id)
+	}
+	u.id = id
+	return u.dir.Mkdir(id, 0o755)
+}
+
+// claim refuses a path that was there before, also where capitals do not count.
+func (u *unpacking) claim(name string) error {
+	folded := strings.ToLower(name)
+	if other, taken := u.folded[folded]; taken {
+		return fmt.Errorf("the archive holds %q and %q, which are the same file on some systems", other, name)
+	}
+	u.folded[folded] = name
+	return nil
+}
+
+// keep remembers a file that speaks of the others, and writes it too.
+func (u *unpacking) keep(name string, content io.Reader) error {
+	const most = 16 << 20 // what lists may have is for their readers to say
+	text, err := io.ReadAll(io.LimitReader(content, most))
+	if err != nil {
+		return fmt.Errorf("the archive is damaged: %w", err)
+	}
+	u.sealed[name] = text
+	return u.create(name, 0o644, bytes.NewReader(text))
+}
+
+// write writes a file of the plugin while it is hashed.
+func (u *unpacking) write(name string, executable bool, content io.Reader) error {
+	mode := os.FileMode(0o644)
+	if executable {
+		mode = 0o755
+	}
+	sum := sha256.New()
+	if err := u.create(name, mode, io.TeeReader(content, sum)); err != nil {
+		return err
+	}
+	u.written[name] = hex.EncodeToString(sum.Sum(nil))
+	return nil
+}
+
+// create makes a new file below the plugin's folder.
+func (u *unpacking) create(name string, mode os.FileMode, content io.Reader) (err error) {
+	at := u.id + "/" + name
+	if err := u.dir.MkdirAll(path.Dir(at), 0o755); err != nil {
+		return err
+	}
+	out, err := u.dir.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if _, err := io.Copy(out, content); err != nil {
+		return fmt.Errorf("unpacking %s: %w", at, err)
+	}
+	return nil
+}
+
+// check compares what was unpacked with plugin.sum, and that with its signature.
+func (u *unpacking) check() (plugins.Seal, error) {
+	if u.id == "" {
+		return plugins.Seal{}, errors.New("the archive is empty; make one with: quoin plugin pack")
+	}
+	if u.sealed[plugins.SumsName] == nil {
+		return plugins.Seal{}, fmt.Errorf("the archive has no %s; make it with: quoin plugin pack", plugins.SumsName)
+	}
+	seal, err := plugins.ParseSeal(u.sealed[plugins.SumsName], u.sealed[plugins.SignatureName])
+	if err != nil {
+		return plugins.Seal{}, err
+	}
+	var got plugins.Contents
+	for name, sum := range u.written {
+		got = append(got, plugins.FileSum{Path: name, SHA256: sum})
+	}
+	slices.SortFunc(got, func(a, b plugins.FileSum) int { return strings.Compare(a.Path, b.Path) })
+	return seal, differ(seal.Contents, got)
+}
+
+// differ reports the first file that is not as it is listed.
+func differ(listed, got plugins.Contents) error {
+	for _, f := range listed {
+		switch sum := got.Sum(f.Path); {
+		case sum == "":
+			return fmt.Errorf("the archive lacks %s, which %s lists with sha256:%s; get it again", f.Path, plugins.SumsName, f.SHA256)
+		case sum != f.SHA256:
+			return fmt.Errorf("%s in the archive is sha256:%s, but %s says sha256:%s; get it again", f.Path, sum, plugins.SumsName, f.SHA256)
+		}
+	}
+	for _, f := range got {
+		if listed.Sum(f.Path) == "" {
+			return fmt.Errorf("the archive holds %s, which %s does not list; make it with: quoin plugin pack", f.Path, plugins.SumsName)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package plugins
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Seal is what a packed plugin says about itself: the list of its contents and,
+// perhaps, who vouches for it.
+type Seal struct {
+	// Contents is nil if the plugin was not packed.
+	Contents Contents
+	// Signature is nil if the contents are not signed. It has been verified.
+	Signature *Signature
+}
+
+// Signer returns the key that vouches for the contents; zero if none does.
+func (s Seal) Signer() PublicKey {
+	if s.Signature == nil {
+		return PublicKey{}
+	}
+	return s.Signature.Key
+}
+
+// ReadSeal reads the list of contents and the signature in a plugin's folder. A
+// signature that is not of that list is an error. The list is not compared with
+// the files.
+func ReadSeal(dir string) (Seal, error) {
+	sums, err := readSmall(filepath.Join(dir, SumsName), maxSumsBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(dir, SignatureName)); err == nil {
+			return Seal{}, fmt.Errorf("%s has a %s, but no %s that it could be of; install the plugin again", dir, SignatureName, SumsName)
+		}
+		return Seal{}, nil
+	}
+	if err != nil {
+		return Seal{}, err
+	}
+	text, err := readSmall(filepath.Join(dir, SignatureName), maxSignatureBytes)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Seal{}, err
+	}
+	return ParseSeal(sums, text)
+}
+
+// ParseSeal is ReadSeal for texts. signature is nil for a list that is not signed.
+func ParseSeal(sums, signature []byte) (Seal, error) {
+	c, err := ParseContents(sums)
+	if err != nil || signature == nil {
+		return Seal{Contents: c}, err
+	}
+	sig, err := ParseSignature(signature)
+	if err != nil {
+		return Seal{}, err
+	}
+	if !sig.Verify(sums) {
+		return Seal{}, fmt.Errorf("the signature in %s by %s is not of %s as it is; get the plugin from its author again", SignatureName, sig.Key, SumsName)
+	}
+	return Seal{Contents: c, Signature: &sig}, nil
+}
+
+// readSmall reads a regular file of at most limit bytes.
+func readSmall(name string, limit int64) ([]byte, error) {
+	info, err := os.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, fmt.Errorf("%s is not a regular file of at most %d bytes", name, limit)
+	}
+	return os.ReadFile(name)
+}
