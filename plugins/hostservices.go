@@ -3,22 +3,44 @@ package plugins
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"github.com/quoinhq/quoin/plugins/protocol"
+	"github.com/quoinhq/quoin/plugins/storage"
 )
 
-// serveHost answers what the plugin asks of its host, as long as it lives. A plugin
-// of version 1 cannot ask.
+// storageFolder is where a supervisor keeps the storages of its plugins, inside of
+// its data directory. No plugin has an id that begins with a dot.
+const storageFolder = ".storage"
+
+// serveHost answers what the plugin asks of its host, as long as the connection
+// lives. A plugin of version 1 cannot ask.
 func (p *Process) serveHost() {
 	if p.found.Manifest.Protocol < 2 {
 		return
 	}
+	var kept protocol.Storage = noStorage{}
+	if dir := p.options.StorageDir; dir != "" {
+		p.storage = storage.Open(filepath.Join(dir, p.found.ID()+".kv"), func(err error) {
+			p.log.logger.Error("the plugin's storage cannot be read or written", "error", err)
+		})
+		kept = p.storage
+	}
 	p.asked.Go(func() {
-		err := p.rpc.ServeHost(context.Background(), noStorage{})
+		err := p.rpc.ServeHost(context.Background(), kept)
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			p.log.logger.Error("the plugin's requests to its host are not answered any more", "error", err)
 		}
 	})
+}
+
+// endHost ends what serveHost began. The connection has been closed.
+func (p *Process) endHost() error {
+	p.asked.Wait()
+	if p.storage == nil {
+		return nil
+	}
+	return p.storage.Close()
 }
 
 // configure hands the plugin its configuration.

@@ -17,6 +17,10 @@ type Options struct {
 	// Config is the plugin's configuration; nil for none. It is checked against
 	// the manifest's configSchema.
 	Config json.RawMessage
+	// StorageDir is where the host keeps the plugin's key-value storage, in a file
+	// named by its id. Processes of a plugin that have the same see the same. It is
+	// created when something is stored. Empty means that the plugin has no storage.
+	StorageDir string
 	// RunDir is where sockets and temporary files of running plugins live.
 	// Defaults to a folder of this user in the system's temporary directory.
 	RunDir string
@@ -46,6 +50,11 @@ func (o Options) withDefaults() (Options, error) {
 	var err error
 	if o.DataDir, err = filepath.Abs(o.DataDir); err != nil {
 		return o, err
+	}
+	if o.StorageDir != "" {
+		if o.StorageDir, err = filepath.Abs(o.StorageDir); err != nil {
+			return o, err
+		}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

@@ -18,6 +18,7 @@ import (
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/contain"
 	"github.com/quoinhq/quoin/plugins/protocol"
+	"github.com/quoinhq/quoin/plugins/storage"
 )
 
 // Process is one running plugin: started, identified, configured and healthy.
@@ -37,7 +38,9 @@ type Process struct {
 	unbind func() bool // ends the start's hold on the process
 	desc   *protocol.Description
 	scopes map[string]*namespaces.Scope // by namespace: those that are the same in every run
-	asked  sync.WaitGroup               // answers what the plugin asks of its host
+
+	asked   sync.WaitGroup // answers what the plugin asks of its host
+	storage *storage.File  // nil: it has none
 
 	mu      sync.Mutex
 	closing bool
@@ -385,9 +388,9 @@ func (p *Process) discard() error {
 	if p.client != nil {
 		p.client.Kill() // the process is gone: this only closes the connection
 	}
-	p.asked.Wait()
+	err := p.endHost()
 	if p.dir == "" {
-		return nil
+		return err
 	}
-	return os.RemoveAll(p.dir)
+	return errors.Join(err, os.RemoveAll(p.dir))
 }

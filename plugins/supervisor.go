@@ -16,7 +16,8 @@ import (
 // SupervisorOptions say how the plugins of a directory are run. Only DataDir is
 // required.
 type SupervisorOptions struct {
-	// DataDir holds one folder per plugin, named by its id.
+	// DataDir holds one folder per plugin, named by its id, and the storages of all
+	// of them.
 	DataDir string
 	// Configs are the plugins' configurations by plugin id.
 	Configs map[string]json.RawMessage
@@ -140,6 +141,7 @@ func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Superviso
 func (s *Supervisor) processOptions(id string) Options {
 	return Options{
 		DataDir:      filepath.Join(s.options.DataDir, id),
+		StorageDir:   filepath.Join(s.options.DataDir, storageFolder),
 		Config:       s.options.Configs[id],
 		Logger:       s.options.Logger,
 		StartTimeout: s.options.StartTimeout,

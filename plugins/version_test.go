@@ -3,7 +3,6 @@
 package plugins
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
-	"github.com/quoinhq/quoin/sdk"
 )
 
 // installV1 builds the plugin of protocol version 1 into dir.
@@ -113,17 +111,4 @@ func TestAPluginOfThisBuildSpeaksVersion1(t *testing.T) {
 	}
 	_, err = p.CallTool(t.Context(), call("store", textIn{Text: "x"}), nil)
 	wantError(t, err, protocol.KindTool, protocol.CodeNoHostService, "protocol version 1", `"protocol": 2`)
-}
-
-// addStore adds tools that use the plugin's storage.
-func addStore(p *sdk.Plugin) {
-	sdk.AddTool(p, sdk.Tool{Name: "store", Description: "Stores a text and returns the one before."},
-		func(ctx context.Context, c *sdk.Call, in textIn) (textOut, error) {
-			var old []byte
-			err := c.Storage().Update(ctx, "text", func(b []byte) ([]byte, error) {
-				old = b
-				return []byte(in.Text), nil
-			})
-			return textOut{string(old)}, err
-		})
 }

@@ -22,7 +22,7 @@ func (c *Client) ServeHost(ctx context.Context, s Storage) error {
 	for err == nil {
 		var r *protocolpb.HostRequest
 		if r, err = stream.Recv(); err == nil {
-			err = stream.Send(answer(ctx, s, r))
+			err = stream.Send(answer(stream.Context(), s, r))
 		}
 	}
 	switch code := status.Code(err); {
