@@ -36,6 +36,8 @@ type Declaration struct {
 	// Once is a call that returns something else each time it takes effect, but
 	// takes effect once for each idempotency key.
 	Once *Call `json:"once,omitempty"`
+	// Storage is a call that succeeds and uses what the host keeps for the plugin.
+	Storage *Call `json:"storage,omitempty"`
 	// Mappings are arguments that mapping functions turn into inputs.
 	Mappings []Mapping `json:"mappings,omitempty"`
 }

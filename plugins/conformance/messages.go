@@ -160,9 +160,7 @@ func deadlines(e *wireExam) {
 		return
 	}
 	for _, s := range e.declared.Setup {
-		if !e.madeSetup(s) {
-			return
-		}
+		e.made(s)
 	}
 	ctx, cancel := e.bounded()
 	defer cancel()
@@ -191,24 +189,6 @@ func deadlines(e *wireExam) {
 			return
 		}
 	}
-}
-
-// madeSetup makes a declared call on a stream of its own.
-func (e *wireExam) madeSetup(c Call) bool {
-	ctx, cancel := e.bounded()
-	defer cancel()
-	stream, err := e.rpc.CallTool(ctx, callMessage(c.Tool, c.Input))
-	for err == nil {
-		var event *protocolpb.CallToolEvent
-		if event, err = stream.Recv(); err == nil && event.GetError() != nil {
-			err = errors.New(event.GetError().GetMessage())
-		}
-	}
-	if !errors.Is(err, io.EOF) {
-		e.problem("the declared setup call of %s failed: %v", c.Tool, err)
-		return false
-	}
-	return true
 }
 
 // levels are the words a log line may have as its level.

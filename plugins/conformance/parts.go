@@ -20,6 +20,7 @@ var parts = []Part{
 	{Name: "cancelled calls end", process: cancelled},
 	{Name: "calls end with their time", wire: deadlines},
 	{Name: "calls follow each other on a stream", wire: callStream},
+	{Name: "host services can be used", wire: hostServices},
 	{Name: "scopes are usable and stable", process: scopes},
 	{Name: "mapping functions make inputs", process: mappings},
 	{Name: "hooks answer", process: hooks},

@@ -45,6 +45,9 @@ type wireExam struct {
 	line   handshakeLine
 	conn   *grpc.ClientConn
 	rpc    protocolpb.PluginClient
+
+	storage memory
+	served  error // how the host services ended
 }
 
 // environment is what a host sets for the version it speaks.
@@ -162,7 +165,8 @@ func (s *setting) withWire(part func(*wireExam)) (err error) {
 	if _, err := e.rpc.Describe(s.ctx, &protocolpb.DescribeRequest{}); err != nil {
 		return fmt.Errorf("Describe: %w", err)
 	}
-	r, err := e.rpc.Configure(s.ctx, &protocolpb.ConfigureRequest{DataDir: filepath.Join(s.scratch, "data"), Config: s.config})
+	defer e.offerServices()()
+	r, err := e.rpc.Configure(s.ctx, &protocolpb.ConfigureRequest{DataDir: filepath.Join(s.scratch, "data"), Config: s.config, Protocol: int32(s.found.Manifest.Protocol)})
 	if err == nil && r.GetError() != nil {
 		err = errors.New(r.GetError().GetMessage())
 	}

@@ -2,10 +2,16 @@
 // plugin.proto defines them. Values of type "bytes" hold JSON. A test compares
 // this table with the definition.
 
-export const Error = { kind: [1, "int"], code: [2, "string"], message: [3, "string"], details: [4, "bytes"] };
+export const Error = {
+  kind: [1, "int"], code: [2, "string"], message: [3, "string"], details: [4, "bytes"],
+  retryable: [5, "bool"], effect: [6, "int"],
+};
 
 // Kind says who is to blame for an Error. A plugin uses those given here.
 export const Kind = { TOOL: 1, INPUT: 2, PLUGIN: 3, PROCESS: 4, PROTOCOL: 5, TIMEOUT: 6 };
+
+// Effect says what a call that failed has changed.
+export const Effect = { UNSPECIFIED: 0, NONE: 1, UNKNOWN: 2, DONE: 3 };
 
 export const RunContext = {
   agentId: [1, "string"], sessionKey: [2, "string"], sessionId: [3, "string"], runId: [4, "string"], config: [5, "bytes"],
@@ -31,7 +37,7 @@ export const DescribeResponse = {
   tools: [4, Tool, "repeated"], namespaces: [5, Namespace, "repeated"], capabilities: [6, Capabilities],
 };
 
-export const ConfigureRequest = { dataDir: [1, "string"], config: [2, "bytes"] };
+export const ConfigureRequest = { dataDir: [1, "string"], config: [2, "bytes"], secrets: [3, "string", "map"], protocol: [4, "int"] };
 export const ConfigureResponse = { error: [1, Error] };
 
 export const CreateScopeRequest = { namespaceId: [1, "string"], run: [2, RunContext] };
@@ -53,3 +59,16 @@ export const HealthResponse = { error: [1, Error], runningCalls: [2, "int"] };
 
 export const DrainRequest = {};
 export const DrainResponse = { runningCalls: [1, "int"] };
+
+// What a plugin asks of its host. HostRequest has one of get, set, delete and list.
+export const StorageGet = { key: [1, "string"] };
+export const StorageSet = { key: [1, "string"], value: [2, "bytes"], revision: [3, "int", "optional"] };
+export const StorageDelete = { key: [1, "string"], revision: [2, "int", "optional"] };
+export const StorageList = { prefix: [1, "string"], after: [2, "string"], limit: [3, "int"] };
+export const StorageEntry = { value: [1, "bytes"], revision: [2, "int"] };
+export const StorageKeys = { keys: [1, "string", "repeated"], more: [2, "bool"] };
+
+export const HostRequest = {
+  number: [1, "int"], get: [2, StorageGet], set: [3, StorageSet], delete: [4, StorageDelete], list: [5, StorageList],
+};
+export const HostReply = { number: [1, "int"], error: [2, Error], entry: [3, StorageEntry], keys: [4, StorageKeys] };

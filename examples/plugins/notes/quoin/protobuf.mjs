@@ -7,6 +7,9 @@
 //	const Example = { description: [1, "string"], input: [2, "bytes"] };
 //	const Tool    = { name: [1, "string"], examples: [8, Example, "repeated"] };
 //
+// The third word may also be "optional", for a field whose zero value is not the
+// same as none, or "map", for an object of strings.
+//
 // On the wire a message is a sequence of fields. A field is a key, a varint that
 // holds number * 8 + wire type, and a value. Absent fields have the type's zero
 // value, and a field that a reader does not know is skipped: this is how the
@@ -20,15 +23,22 @@ const zero = { string: "", bytes: Buffer.alloc(0), bool: false, int: 0 };
 // are undefined, or zero, are left out.
 export function encode(type, value) {
   const parts = [];
-  for (const [name, [number, kind, repeated]] of Object.entries(type)) {
+  for (const [name, [number, kind, label]] of Object.entries(type)) {
     const v = value[name];
     if (v === undefined || v === null) continue;
-    for (const item of repeated ? v : [v]) {
-      if (!repeated && isZero(kind, item)) continue;
-      parts.push(field(number, kind, item));
+    for (const item of items(label, v)) {
+      if (label || !isZero(kind, item)) parts.push(field(number, label === "map" ? Entry : kind, item));
     }
   }
   return Buffer.concat(parts);
+}
+
+// Entry is one member of a map, which is a list of these.
+const Entry = { key: [1, "string"], value: [2, "string"] };
+
+function items(label, v) {
+  if (label === "map") return Object.entries(v).map(([key, value]) => ({ key, value }));
+  return label === "repeated" ? v : [v];
 }
 
 function isZero(kind, v) {
@@ -54,12 +64,14 @@ function varint(v) {
 }
 
 // decode reads a message of the given type. Every field of the type is set; those
-// that were absent have their zero value, messages undefined.
+// that were absent have their zero value, messages and optional ones undefined.
 export function decode(type, bytes) {
-  const names = new Map(Object.entries(type).map(([name, [number]]) => [number, name]));
-  const out = {};
-  for (const [name, [, kind, repeated]] of Object.entries(type)) {
-    out[name] = repeated ? [] : zero[kind];
+  const out = {}, names = new Map();
+  for (const [name, [number, kind, label]] of Object.entries(type)) {
+    names.set(number, name);
+    if (label === "repeated") out[name] = [];
+    else if (label === "map") out[name] = {};
+    else out[name] = label === "optional" ? undefined : zero[kind];
   }
   const r = new Reader(bytes);
   while (!r.ended()) {
@@ -67,9 +79,10 @@ export function decode(type, bytes) {
     const value = r.value(Number(key & 7n));
     const name = names.get(Number(key >> 3n));
     if (name === undefined) continue; // of a newer protocol
-    const [, kind, repeated] = type[name];
-    const v = convert(kind, value);
-    if (repeated) out[name].push(v);
+    const [, kind, label] = type[name];
+    const v = convert(label === "map" ? Entry : kind, value);
+    if (label === "repeated") out[name].push(v);
+    else if (label === "map") out[name][v.key] = v.value;
     else out[name] = v;
   }
   return out;

@@ -8,7 +8,7 @@ import { grpcServer } from "./grpc.mjs";
 import { lastWords, log } from "./log.mjs";
 import { methods, Service } from "./service.mjs";
 
-const PROTOCOL = 1; // the version spoken here
+const SPOKEN = [2, 1]; // versions of the protocol, the best first
 const MESSAGE = 16 << 20; // bytes of the largest message
 const WINDOW = 1 << 20; // bytes that may be sent before they are read
 const GRACE = 2000; // milliseconds that calls may go on when the host stops the plugin
@@ -36,8 +36,15 @@ export function serve(plugin) {
   server.listen(socket, () => {
     const unpadded = certificate.toString("base64").replace(/=+$/, "");
     // 1 is the version of this line itself.
-    process.stdout.write(`1|${PROTOCOL}|unix|${socket}|grpc|${unpadded}\n`);
+    process.stdout.write(`1|${version(env.PLUGIN_PROTOCOL_VERSIONS)}|unix|${socket}|grpc|${unpadded}\n`);
   });
+}
+
+// version picks the best version that the host speaks too. If there is none, the
+// host shall say so: it knows whom to tell.
+function version(offered = "") {
+  const theirs = offered.split(",").map(Number);
+  return SPOKEN.find((v) => theirs.includes(v)) ?? SPOKEN.at(-1);
 }
 
 // stopper returns a function that ends the process once: running calls get a

@@ -1,6 +1,7 @@
 // What the plugin answers to each method of the protocol.
 
 import { Failure, invalidInput, toWire } from "./errors.mjs";
+import { Host } from "./host.mjs";
 import { log } from "./log.mjs";
 import * as m from "./messages.mjs";
 import { decode, encode } from "./protobuf.mjs";
@@ -21,7 +22,7 @@ const DRAIN_MARGIN = 50;
 // Service is a plugin in its host's hands. A plugin is an object
 //
 //	{ id, version, description,
-//	  configure(config, dataDir), close(),
+//	  configure(config, { dataDir, secrets, protocol, host }), close(),
 //	  tools: [{ name, label, description, parameters, output, readOnly, idempotent,
 //	            examples: [{ description, input, output }], async call(input, call) }],
 //	  namespaces: [{ id, globalName, description, prompt, requiredTools,
@@ -31,7 +32,9 @@ const DRAIN_MARGIN = 50;
 //
 //	{ id, idempotencyKey, run, signal, progress(value) }
 //
-// It returns its result or throws a ToolError. signal is an AbortSignal, aborted
+// host is the Host, whose services may be used from then on.
+//
+// A tool returns its result or throws a ToolError. signal is an AbortSignal, aborted
 // when the caller gives up or the time is over: a tool must end then.
 export class Service {
   constructor(plugin) {
@@ -41,6 +44,7 @@ export class Service {
     this.running = 0;
     this.draining = false;
     this.waiting = []; // functions to call when the last call has ended
+    this.host = new Host();
   }
 
   describe() {
@@ -58,8 +62,10 @@ export class Service {
   }
 
   async configure(request) {
+    const { dataDir, secrets, protocol } = request;
+    if (protocol < 2) this.host.without();
     try {
-      await this.plugin.configure?.(parse(request.config) ?? {}, request.dataDir);
+      await this.plugin.configure?.(parse(request.config) ?? {}, { dataDir, secrets, protocol: protocol || 1, host: this.host });
     } catch (e) {
       throw new Failure(m.Kind.PLUGIN, "config_refused", `plugin ${this.plugin.id} refuses its configuration: ${e.message}`);
     }
@@ -173,6 +179,7 @@ export function methods(service, stop) {
     [ours("MapInput")]: unary(m.MapInputRequest, m.MapInputResponse, answer(async (r) => ({ input: await service.mapInput(r) }))),
     [ours("CallTool")]: (call) => callTool(service, call),
     [ours("CallTools")]: (call) => callTools(service, call),
+    [ours("HostServices")]: (call) => service.host.serve(call),
     [ours("Health")]: unary(m.HealthRequest, m.HealthResponse, () => ({ runningCalls: service.running })),
     [ours("Drain")]: unary(m.DrainRequest, m.DrainResponse, async (_, call) => ({ runningCalls: await service.drain(call.timeout - DRAIN_MARGIN) })),
     // go-plugin's way of saying that the process is to end. It also offers

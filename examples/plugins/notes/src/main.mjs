@@ -4,22 +4,25 @@
 import { mapped, positional, verb } from "../quoin/scope.mjs";
 import { invalidInput } from "../quoin/errors.mjs";
 import { serve } from "../quoin/serve.mjs";
+import { limits } from "./fields.mjs";
+import { pin } from "./pins.mjs";
 import { Store } from "./store.mjs";
-import { limits, tools } from "./tools.mjs";
+import { tools } from "./tools.mjs";
 
-let store; // from configure on
+let store, host; // from configure on
 
 serve({
   id: "notes",
   version: "1.0.0",
   description: "Notes in Markdown, kept in one file.",
 
-  configure({ maxNotes = 10_000 }, dataDir) {
+  configure({ maxNotes = 10_000 }, given) {
     if (maxNotes < 1 || maxNotes > 100_000) throw new Error(`maxNotes: expected 1 to 100000, got ${maxNotes}`);
-    store = new Store(dataDir, maxNotes);
+    store = new Store(given.dataDir, maxNotes);
+    host = given.host;
   },
 
-  tools: tools(() => store),
+  tools: [...tools(() => store), pin(() => store, () => host)],
 
   namespaces: [{
     id: "notes",
@@ -27,8 +30,8 @@ serve({
     description: "Notes in Markdown.",
     prompt: "Notes.put(title, text), Notes.append(title, ...lines) and Notes.todo(...lines) write; Notes.get(title) reads one; "
       + "Notes.find(\"milk -bread #shopping\") lists those with milk and the tag, without bread; Notes.remove(title); "
-      + "Notes.changes({since}) waits for a change; Notes.export(). Notes.titles are the titles there were when the program began.",
-    requiredTools: ["notes_put", "notes_append", "notes_get", "notes_find", "notes_remove", "notes_changes", "notes_export"],
+      + "Notes.changes({since}) waits for a change; Notes.export(); Notes.pin(title, false?) lists the pinned ones. Notes.titles are the titles there were when the program began.",
+    requiredTools: ["notes_put", "notes_append", "notes_get", "notes_find", "notes_remove", "notes_changes", "notes_export", "notes_pin"],
 
     // The scope is made anew for each run, for the sake of titles. One that is always
     // the same is better given as "scope": then the host need not ask for it.
@@ -41,6 +44,7 @@ serve({
       remove: positional("notes_remove", ["title"]),
       changes: verb("notes_changes"),
       export: verb("notes_export"),
+      pin: positional("notes_pin", ["title", "pinned"]),
       titles: store.titles(),
       limits,
     }),

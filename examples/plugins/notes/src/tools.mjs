@@ -3,24 +3,7 @@
 
 import { once } from "node:events";
 import { ToolError } from "../quoin/errors.mjs";
-
-export const limits = { titleCharacters: 200, textCharacters: 1_000_000 };
-
-const title = { type: "string", minLength: 1, maxLength: limits.titleCharacters, description: "Title of the note, which names it" };
-const text = { type: "string", maxLength: limits.textCharacters, description: "Markdown; words that begin with # are tags" };
-const strings = (description) => ({ type: "array", items: { type: "string", description: "One word" }, description });
-
-// object is the schema of an object without further fields. Fields are required
-// unless their names end in "?".
-function object(fields) {
-  const names = Object.keys(fields);
-  return {
-    type: "object",
-    additionalProperties: false,
-    required: names.filter((n) => !n.endsWith("?")),
-    properties: Object.fromEntries(names.map((n) => [n.replace("?", ""), fields[n]])),
-  };
-}
+import { limits, object, strings, text, title } from "./fields.mjs";
 
 const revision = { type: "integer", description: "Number of the change, which only grows" };
 const changed = object({ title, revision });
