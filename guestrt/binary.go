@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/quoinhq/quoin/guestrt/selfexec"
 )
@@ -58,11 +59,25 @@ func findBinary(c Config) (*binary, error) {
 	return b, nil
 }
 
-// notFound names the three places and what puts a worker there.
+// notFound names the three places and what puts a worker there. A program of go
+// run is alone in a directory that is gone when it ends.
 func notFound(beside string) *Ending {
+	if underGoRun(beside) {
+		return unavailable("no guest worker was found: guest.path is not set, and go run has put this program alone into a temporary directory; " +
+			"build both into one directory and run it from there: CGO_ENABLED=0 go build -o bin/ YOUR_PACKAGE github.com/quoinhq/quoin/guestrt/cmd/quoin-guest, " +
+			"or build the worker alone and set guest.path to it, or call guestserver.ServeIfWorker() first thing in main")
+	}
 	return unavailable("no guest worker was found: guest.path is not set, %s does not exist, and this program does not serve as its own worker; "+
 		"fix one of them: set guest.path, or run: CGO_ENABLED=0 go build -o %s github.com/quoinhq/quoin/guestrt/cmd/quoin-guest, "+
 		"or call guestserver.ServeIfWorker() first thing in main", beside, beside)
+}
+
+// underGoRun reports whether a path is in a directory that go run has made for an
+// executable, such as /tmp/go-build123/b001/exe.
+func underGoRun(path string) bool {
+	dir := filepath.Dir(path)
+	_, parent := filepath.Split(filepath.Dir(filepath.Dir(dir)))
+	return filepath.Base(dir) == "exe" && strings.HasPrefix(parent, "go-build")
 }
 
 // selfPath is the running executable even if its file was replaced.

@@ -31,6 +31,19 @@ func TestNoGuestAtAllNamesAllThreePlaces(t *testing.T) {
 	}
 }
 
+func TestAProgramOfGoRunLearnsWhatToDo(t *testing.T) {
+	err := notFound("/tmp/go-build3141/b001/exe/quoin-guest")
+	wantEnding(t, err, wire.CodeRuntimeUnavailable, "")
+	for _, words := range []string{"guest.path", "go run", "go build -o bin/", "ServeIfWorker"} {
+		if !strings.Contains(err.Error(), words) {
+			t.Errorf("%q does not say %q", err, words)
+		}
+	}
+	if strings.Contains(err.Error(), "go-build3141") {
+		t.Errorf("%q names a directory that will be gone", err)
+	}
+}
+
 func TestUnsuitableGuestsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script")

@@ -32,5 +32,5 @@ func (r *run) overBudget(f *failure) *failure {
 	if r.cpuLeft() > 0 || f != nil && f.Code != CodeTimeout {
 		return f
 	}
-	return failf(CodeTimeout, "", PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits included.", r.settings.CPUBudget)
+	return failf(CodeTimeout, "", PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits included (tools.codeMode.cpuBudgetMs).", r.settings.CPUBudget)
 }

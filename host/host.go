@@ -149,9 +149,10 @@ type Host struct {
 	closing bool            // nothing new is let in
 	closed  bool            // Close has begun
 	runs    map[string]*run // active and suspended, by run id
-	callers inFlight        // Execs and Waits
-	calls   inFlight        // tool calls, of any run
-	parking chan struct{}   // closed when runs are to be parked as soon as they can
+	past    pastRuns
+	callers inFlight      // Execs and Waits
+	calls   inFlight      // tool calls, of any run
+	parking chan struct{} // closed when runs are to be parked as soon as they can
 
 	badOutputs sync.Map // tools that were reported, by id and schemas
 

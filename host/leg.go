@@ -24,6 +24,7 @@ type leg struct {
 
 // leg begins an Exec or Wait.
 func (r *run) leg(ctx context.Context, deadline time.Time) *leg {
+	r.allowed = deadline.Sub(r.started).Round(time.Millisecond)
 	l := &leg{run: r, ctx: ctx, patience: time.Until(deadline)}
 	l.until(deadline)
 	return l

@@ -17,12 +17,15 @@ import (
 const maxQueryBytes = maxTurnBytes
 
 // answerAll answers queries while there is time, and room for their answers. The
-// others reject. The run's mu is free meanwhile, so that the run can be ended.
+// others reject. The run's mu is free meanwhile, so that the run can be ended. At
+// most half of the time that is left goes to the catalog: the program needs the
+// rest to take the answers, and would be blamed for the time otherwise.
 func (r *run) answerAll(ctx context.Context, queries []*call) {
 	room := maxQueryBytes - r.waitingBytes()
+	until := halfway(time.Now(), r.deadline)
 	for _, c := range queries {
 		start := time.Now()
-		value, err := r.answerWithin(ctx, c, room)
+		value, err := r.answerWithin(ctx, c, until, room)
 		room -= len(value)
 		r.mu.Lock()
 		r.settleLocked(c, value, err)
@@ -31,6 +34,9 @@ func (r *run) answerAll(ctx context.Context, queries []*call) {
 		r.tellQueried(c, start, value, err)
 	}
 }
+
+// halfway is the time between two.
+func halfway(now, deadline time.Time) time.Time { return now.Add(deadline.Sub(now) / 2) }
 
 // waitingBytes is how much waits for the guest.
 func (r *run) waitingBytes() (n int) {
@@ -43,12 +49,12 @@ func (r *run) waitingBytes() (n int) {
 }
 
 // answerWithin answers one query, unless that must not cost any more.
-func (r *run) answerWithin(ctx context.Context, c *call, room int) (json.RawMessage, *callError) {
+func (r *run) answerWithin(ctx context.Context, c *call, until time.Time, room int) (json.RawMessage, *callError) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, rejectf(codeAborted, "The run was aborted before the catalog was asked.")
-	case !time.Now().Before(r.deadline):
-		return nil, rejectf(string(CodeTimeout), "The time was over before the catalog was asked. Await searches and descriptions in smaller batches.")
+	case !time.Now().Before(until):
+		return nil, rejectf(string(CodeTimeout), "The searches and descriptions asked for at once took half of the time that was left, and this one was not answered. Await them in smaller batches.")
 	case room <= 0:
 		return nil, rejectf(codeReplyTooLarge, "The answers of the catalog that wait have %d bytes or more. Await searches and descriptions in smaller batches.", maxQueryBytes)
 	}

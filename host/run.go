@@ -38,11 +38,12 @@ type run struct {
 
 	// The driver's own, while active.
 	output   outputBudget
-	started  time.Time // of this Exec or Wait
-	deadline time.Time // of this Exec or Wait
-	lastID   uint64    // of the newest request
-	timerDue time.Time // zero: no guest timer
-	snapshot int       // bytes of the newest image
+	started  time.Time     // of this Exec or Wait
+	allowed  time.Duration // what this Exec or Wait may take
+	deadline time.Time     // of this Exec or Wait
+	lastID   uint64        // of the newest request
+	timerDue time.Time     // zero: no guest timer
+	snapshot int           // bytes of the newest image
 	layers   []wire.Layer
 	carried  *outputBudget // what a host emitted and did not return before it died
 	declared map[string]*scopeDeclaration
@@ -160,6 +161,7 @@ func (r *run) finish(cause error) {
 	defer r.h.cancelApprovals(r.background(), r.lastQuestions())
 	r.release(cause)
 	r.tellEnded(cause)
+	r.h.past.note(r.id, r.session)
 	r.storeMu.Lock()
 	defer r.storeMu.Unlock()
 	r.forget()
@@ -259,6 +261,7 @@ func (r *run) completed(value []byte) *Result {
 
 // failed ends the run and is its result.
 func (r *run) failed(f *failure) *Result {
+	f = r.withLimit(f)
 	r.finish(f)
 	return r.failure(f)
 }

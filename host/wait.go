@@ -44,7 +44,7 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 	}
 	r, rec, f := h.take(ctx, s, runID, deadline, turn)
 	if f != nil {
-		return h.refused(f)
+		return h.refused(h.goneFor(f, s, runID))
 	}
 	r.begin(a.start)
 	ctx = a.drives(ctx, r)

@@ -103,14 +103,19 @@ func readProgram(cmd *cobra.Command, args []string, code, lang string) (host.Exe
 		return host.ExecInput{}, usagef("no program: give FILE, - for standard input, or -e CODE")
 	case len(args) > 0:
 		name = args[0]
+	}
+	language, err := languageOf(lang, name)
+	if err != nil {
+		return host.ExecInput{}, err
+	}
+	if name != "" {
 		b, err := readSource(cmd, name)
 		if err != nil {
 			return host.ExecInput{}, err
 		}
 		code = string(b)
 	}
-	language, err := languageOf(lang, name)
-	return host.ExecInput{Code: code, Language: language}, err
+	return host.ExecInput{Code: code, Language: language}, nil
 }
 
 func readSource(cmd *cobra.Command, name string) ([]byte, error) {
@@ -135,12 +140,14 @@ func readSource(cmd *cobra.Command, name string) ([]byte, error) {
 
 func languageOf(lang, file string) (string, error) {
 	if lang == "" {
-		lang = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
-		switch lang {
-		case "ts", "mts", "cts", "tsx":
+		ext := filepath.Ext(file)
+		switch strings.ToLower(ext) {
+		case ".ts", ".mts", ".cts", ".tsx":
 			lang = "ts"
-		default:
+		case ".js", ".mjs", ".cjs", ".jsx", "", ".txt":
 			lang = "js"
+		default:
+			return "", usagef("%s ends in %s, and cells are JavaScript or TypeScript (.js, .mjs, .cjs, .ts, .mts, .cts); if it is one of them, say so with --lang js or --lang ts", file, ext)
 		}
 	}
 	switch lang {

@@ -1,0 +1,55 @@
+package host_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+)
+
+// TestLimitsAreNamed: who runs into a limit learns how much it is and which
+// setting it comes from.
+func TestLimitsAreNamed(t *testing.T) {
+	slow := start(t, host.Config{Settings: host.Settings{Timeout: 400 * time.Millisecond}})
+	small := start(t, host.Config{Settings: host.Settings{MemoryLimit: 4 << 20}})
+	const spin, fill = `for (;;) ;`, `const a = []; for (;;) a.push("x".repeat(1000) + a.length)`
+	for _, tc := range []struct {
+		h    *host.Host
+		in   host.ExecInput
+		want string
+	}{
+		{slow, host.ExecInput{Code: spin}, " An exec or wait may take 400ms (tools.codeMode.timeoutMs)."},
+		{slow, host.ExecInput{Code: spin, Timeout: 200 * time.Millisecond}, " This exec or wait was given 200ms; the setting tools.codeMode.timeoutMs allows 400ms."},
+		{small, host.ExecInput{Code: fill}, " A program may use 4 MiB of memory (tools.codeMode.memoryLimitBytes)."},
+	} {
+		r := tc.h.Exec(t.Context(), me, tc.in)
+		if r.Status != host.StatusFailed || !strings.HasSuffix(r.Error, tc.want) {
+			t.Errorf("%+v: %s\nwant it to end with %q", tc.in, show(r), tc.want)
+		}
+	}
+}
+
+// TestWaitAfterTheEnd: the fixed sentence of a run that is not there is followed by
+// what this host knows of it, for its owner.
+func TestWaitAfterTheEnd(t *testing.T) {
+	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	wantValue(t, h.Wait(t.Context(), me, id), `1`)
+	const fixed = "code mode run is unavailable or expired."
+	for _, tc := range []struct {
+		s        host.Session
+		id, want string
+	}{
+		{me, id, fixed + " It has ended, and its last result was the final one; there is nothing to wait for any more."},
+		{host.Session{SessionID: "other"}, id, fixed + " A run can be waited for while its last result was waiting; after that, run the program again."},
+		{me, "run_00112233445566778899aabbccddeeff", fixed + " A run can be waited for while its last result was waiting; after that, run the program again."},
+	} {
+		r := h.Wait(t.Context(), tc.s, tc.id)
+		wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+		if r.Error != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.id, r.Error, tc.want)
+		}
+	}
+}
