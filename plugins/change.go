@@ -17,10 +17,7 @@ import (
 // A Reload during another of the same plugin does one more after it. When ctx
 // ends, Reload returns, but the reload goes on.
 func (s *Supervisor) Reload(ctx context.Context, id string) error {
-	dir, err := filepath.Abs(filepath.Join(s.dir, id))
-	if err != nil {
-		return err
-	}
+	dir := filepath.Join(s.dir, id)
 	p, err := s.plugin(id)
 	switch there := isPluginDir(dir); {
 	case err == nil && there:
@@ -114,11 +111,7 @@ func (s *Supervisor) Override(ctx context.Context, id string, f Found) (undo fun
 	if !idPattern.MatchString(id) {
 		return nil, &ManifestError{Field: "id", Problem: fmt.Sprintf("%q is not the id of a plugin", id)}
 	}
-	dir, err := filepath.Abs(filepath.Join(s.dir, id))
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.adopt(id, dir)
+	p, err := s.adopt(id, filepath.Join(s.dir, id))
 	if err != nil {
 		return nil, err
 	}

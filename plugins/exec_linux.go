@@ -1,7 +1,6 @@
 package plugins
 
 import (
-	"encoding/binary"
 	"io/fs"
 	"syscall"
 )
@@ -9,14 +8,10 @@ import (
 // executable reports whether the file may be run by anyone.
 func executable(info fs.FileInfo) bool { return info.Mode().Perm()&0o111 != 0 }
 
-// fileIdentity is what tells a file from another of the same size and time: it
-// changes with whatever is done to the file but reading.
-func fileIdentity(info fs.FileInfo) []byte {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return nil
+// fileNumber tells a file from another of the same size and time.
+func fileNumber(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
 	}
-	b := binary.BigEndian.AppendUint64(nil, st.Ino)
-	b = binary.BigEndian.AppendUint64(b, uint64(st.Ctim.Sec))
-	return binary.BigEndian.AppendUint64(b, uint64(st.Ctim.Nsec))
+	return 0
 }

@@ -222,6 +222,13 @@ func (g *generation) offered() *protocol.Description {
 	return g.desc
 }
 
+// failed reports whether the generation offers nothing although it should.
+func (g *generation) failed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.state == StateDisabled || g.state == StateRestarting
+}
+
 // lease is the right to one request to a process. It must be given back.
 type lease struct {
 	g    *generation

@@ -154,6 +154,7 @@ func wantParts(t testing.TB, text string, parts ...string) {
 
 // recorder is a slog handler that keeps what it gets.
 type recorder struct {
+	told    func() // after every record; nil: nothing
 	mu      sync.Mutex
 	records []slog.Record
 	with    []slog.Attr
@@ -169,8 +170,11 @@ func (r *recorder) Handle(_ context.Context, rec slog.Record) error {
 		root = root.parent
 	}
 	root.mu.Lock()
-	defer root.mu.Unlock()
 	root.records = append(root.records, rec)
+	root.mu.Unlock()
+	if root.told != nil {
+		root.told()
+	}
 	return nil
 }
 

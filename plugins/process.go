@@ -232,7 +232,7 @@ func (p *Process) connect() error {
 
 // explainLaunch says why the process did not get to the handshake.
 func (p *Process) explainLaunch(ctx context.Context, err error) error {
-	if p.child == nil || p.child.ID() == "0" {
+	if p.child == nil || p.child.ID() == "" {
 		return err // it never ran
 	}
 	p.child.kill()
@@ -381,7 +381,7 @@ func (p *Process) askToStop() {
 func (p *Process) discard() error {
 	if p.child != nil {
 		p.child.kill()
-		if p.child.ID() != "0" {
+		if p.child.ID() != "" {
 			<-p.child.done
 		}
 	}

@@ -72,12 +72,28 @@ func (p *supervised) prepare(source func() (Found, error), development bool) *ge
 
 // findInstalled looks at the plugin's folder as it is now, and asks the gate.
 func (p *supervised) findInstalled() (Found, error) {
-	mark := fingerprintOf(p.dir)
+	mark := look(p.dir).mark
 	p.mu.Lock()
 	p.mark = mark
 	p.mu.Unlock()
 	found := p.options.Gate.admit(Find(p.dir))
 	return found, found.Err
+}
+
+// lastLoad tells what the folder was when it was last loaded, and whether that
+// failed.
+func (p *supervised) lastLoad() (mark fingerprint, failed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mark, p.lastError != "" || p.installed != nil && p.installed.failed()
+}
+
+// isInstalled reports whether something of the plugin directory is there, even if
+// it could not be loaded.
+func (p *supervised) isInstalled() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.installed != nil || p.lastError != ""
 }
 
 // onDuty is the generation that calls go to; nil if there is none. The caller

@@ -40,6 +40,11 @@ type SupervisorOptions struct {
 	HealthTimeout time.Duration
 	// Restart says how often and how soon a plugin that died comes back.
 	Restart RestartPolicy
+	// Watch keeps the plugins in line with the directory: whatever is installed,
+	// replaced or removed there is loaded, reloaded or removed a moment later, as by
+	// Reload. What counts of a plugin is its manifest and the files that the
+	// manifest names, wherever links lead. Defaults to false.
+	Watch bool
 	// Gate is asked before every start of a plugin of the directory. Defaults to
 	// the directory's quoin.lock without trusted keys, see [LockGate].
 	Gate Gate
@@ -85,6 +90,8 @@ type Supervisor struct {
 	dir     string
 	life    context.Context // ends when Close begins
 	stop    context.CancelFunc
+	watch   sync.WaitGroup // the watcher
+	jobs    sync.WaitGroup // reloads that the watcher has begun
 	leaving sync.WaitGroup // plugins that were removed
 
 	notify sync.Mutex // held while OnChange runs
@@ -118,6 +125,10 @@ func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Superviso
 	o.HealthTimeout = orDefault(o.HealthTimeout, 5*time.Second)
 	o.RetireTimeout = orDefault(o.RetireTimeout, orDefault(o.CallTimeout, defaultCallTimeout)+deathNotice)
 	o.Restart = o.Restart.withDefaults()
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
 	found, err := Discover(dir)
 	if err != nil {
 		return nil, err
@@ -127,6 +138,9 @@ func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Superviso
 		return nil, err
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
+	if o.Watch {
+		defer s.watch.Go(s.newWatcher().run)
+	}
 	var loading sync.WaitGroup
 	for _, f := range found {
 		p := s.newSupervised(f.ID(), f.Dir)
@@ -206,8 +220,10 @@ func (s *Supervisor) Close() error {
 	s.closeOnce.Do(func() {
 		s.mu.Lock()
 		s.stop()
-		present := s.plugins
 		s.mu.Unlock()
+		s.watch.Wait()
+		s.jobs.Wait()
+		present := s.present()
 		errs := make([]error, len(present))
 		var closing sync.WaitGroup
 		for i, p := range present {

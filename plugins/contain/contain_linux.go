@@ -56,6 +56,6 @@ func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
 // is left.
 func terminateGroup(pid int) { _ = unix.Kill(-pid, unix.SIGTERM) }
 
-// busyBinary reports whether an exec failed because the file is open for
+// Busy reports whether a start failed because the file is open for
 // writing somewhere.
-func busyBinary(err error) bool { return errors.Is(err, unix.ETXTBSY) }
+func Busy(err error) bool { return errors.Is(err, unix.ETXTBSY) }

@@ -22,4 +22,6 @@ func killGroup(int) {}
 
 func terminateGroup(int) {}
 
-func busyBinary(error) bool { return false }
+// Busy reports whether a start failed because the file is open for writing
+// somewhere.
+func Busy(error) bool { return false }

@@ -57,7 +57,7 @@ func (p *Process) start(ctx context.Context, command *exec.Cmd) error {
 			p.cmd, p.pid = cmd, cmd.Process.Pid
 			return nil
 		}
-		if !busyBinary(err) || i == attempts {
+		if !Busy(err) || i == attempts {
 			return err
 		}
 		select {

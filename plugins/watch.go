@@ -1,0 +1,275 @@
+package plugins
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/quoinhq/quoin/plugins/contain"
+)
+
+// How a watched directory settles. What is written in several steps is loaded
+// once, when nothing has happened for settleDelay, and in a folder that never
+// comes to rest after longestDelay.
+const (
+	settleDelay  = 50 * time.Millisecond
+	longestDelay = 2 * time.Second
+	// lookAgainDelay is how long to wait for what the system does not tell of: that
+	// a binary is no longer open for writing, or anything where it tells nothing.
+	lookAgainDelay = time.Second
+)
+
+// watcher keeps the plugins in line with their directory. It belongs to one
+// goroutine, run.
+type watcher struct {
+	s      *Supervisor
+	dir    string
+	clock  clock
+	notify *fsnotify.Watcher // nil: the system tells nothing
+	events <-chan fsnotify.Event
+	errors <-chan error
+
+	watched map[string]os.FileInfo // the folders told of, by path
+	owners  map[string][]string    // the plugins that a folder matters to, by its path
+	touched map[string]bool        // plugins in whose folders something has happened
+	retries map[string]*restarts   // of plugins that fail though nothing of them has changed
+	busy    chan string            // ids of plugins whose binary was open for writing
+
+	due    <-chan time.Time
+	cancel func()
+	since  time.Time // of the first event that has not settled
+}
+
+// newWatcher begins to listen, so that nothing is missed from here on.
+func (s *Supervisor) newWatcher() *watcher {
+	w := &watcher{
+		s: s, dir: s.dir, clock: s.options.clock, cancel: func() {},
+		watched: map[string]os.FileInfo{}, touched: map[string]bool{}, retries: map[string]*restarts{},
+		busy: make(chan string),
+	}
+	notify, err := fsnotify.NewWatcher()
+	if err != nil {
+		s.options.Logger.Warn("the system does not tell of changes to plugins; they are looked for instead", "dir", s.dir, "error", err)
+		return w
+	}
+	w.notify, w.events, w.errors = notify, notify.Events, notify.Errors
+	_, _ = w.follow() // run looks again, and says what is wrong
+	return w
+}
+
+// run looks after every change until the supervisor is closed.
+func (w *watcher) run() {
+	defer func() {
+		w.cancel()
+		if w.notify != nil {
+			if err := w.notify.Close(); err != nil {
+				w.s.options.Logger.Error("watching plugins", "error", err)
+			}
+		}
+	}()
+	w.settle() // what has happened while the plugins were loaded
+	for {
+		select {
+		case e := <-w.events:
+			w.note(e)
+		case err := <-w.errors:
+			w.lost(err)
+		case id := <-w.busy:
+			w.touched[id] = true
+			delete(w.retries, id)
+			w.wake(lookAgainDelay)
+		case <-w.due:
+			w.settle()
+		case <-w.s.life.Done():
+			return
+		}
+	}
+}
+
+// note takes an event. Whatever it says, the folders are looked at.
+func (w *watcher) note(e fsnotify.Event) {
+	for _, path := range []string{filepath.Dir(e.Name), e.Name} {
+		for _, id := range w.owners[path] {
+			w.touched[id] = true
+		}
+	}
+	if filepath.Base(e.Name) == LockName {
+		for _, p := range w.s.present() {
+			w.touched[p.id] = true
+		}
+	}
+	w.wake(settleDelay)
+}
+
+// lost handles an error of the system's: events may be missing.
+func (w *watcher) lost(err error) {
+	if !errors.Is(err, fsnotify.ErrEventOverflow) {
+		w.s.options.Logger.Warn("watching plugins", "dir", w.dir, "error", err)
+	}
+	for _, p := range w.s.present() {
+		w.touched[p.id] = true
+	}
+	w.wake(settleDelay)
+}
+
+// wake has the folders looked at after a delay, which begins anew with every
+// event, but not for ever.
+func (w *watcher) wake(after time.Duration) {
+	now := w.clock.Now()
+	if w.due == nil {
+		w.since = now
+	}
+	w.cancel()
+	w.due, w.cancel = w.clock.After(max(0, min(after, w.since.Add(longestDelay).Sub(now))))
+}
+
+// settle compares the directory with the plugins there are, and loads, reloads
+// and removes what differs. It does not wait for that.
+func (w *watcher) settle() {
+	w.cancel()
+	w.due = nil
+	sights, err := w.follow()
+	if err != nil { // it may be about to be replaced as a whole
+		w.s.options.Logger.Error("the plugin directory cannot be read; its plugins stay as they are", "dir", w.dir, "error", err)
+		sights = nil
+	}
+	for _, id := range w.ids(sights) {
+		now, there := sights[id]
+		p, unknown := w.s.plugin(id)
+		switch known := unknown == nil; {
+		case there && (!known || w.differs(p, now)), err == nil && known && !there && p.isInstalled():
+			w.reload(id)
+		}
+	}
+	clear(w.touched)
+	if w.notify == nil {
+		w.wake(lookAgainDelay)
+	}
+}
+
+// ids are the plugins of the directory and those of the supervisor, in order.
+func (w *watcher) ids(sights map[string]sight) []string {
+	ids := slices.Collect(maps.Keys(sights))
+	for _, p := range w.s.present() {
+		ids = append(ids, p.id)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// differs reports whether a load would find something else than the last one did.
+// One that failed is worth another attempt too when something has happened there,
+// a few times.
+func (w *watcher) differs(p *supervised, now sight) bool {
+	mark, failed := p.lastLoad()
+	if mark != now.mark {
+		delete(w.retries, p.id)
+		return true
+	}
+	if !failed || !w.touched[p.id] {
+		return false
+	}
+	r := w.retries[p.id]
+	if r == nil {
+		r = &restarts{policy: w.s.options.Restart}
+		w.retries[p.id] = r
+	}
+	_, ok := r.next(w.clock.Now())
+	return ok
+}
+
+// reload begins a reload. Its failure is the plugin's to report.
+func (w *watcher) reload(id string) {
+	w.s.jobs.Go(func() {
+		err := w.s.Reload(w.s.life, id)
+		if !contain.Busy(err) {
+			return
+		}
+		select {
+		case w.busy <- id:
+		case <-w.s.life.Done():
+		}
+	})
+}
+
+// follow looks at every plugin folder, after it has made sure that the system
+// tells of what happens there from then on.
+func (w *watcher) follow() (map[string]sight, error) {
+	for {
+		sights, owners, err := w.survey()
+		if !w.listen(owners) {
+			w.owners = owners
+			return sights, err
+		}
+	}
+}
+
+// survey looks at the directory as it is.
+func (w *watcher) survey() (sights map[string]sight, owners map[string][]string, err error) {
+	sights = map[string]sight{}
+	real, dirs := resolve(w.dir)
+	owners = map[string][]string{real: nil, filepath.Dir(real): nil}
+	for _, d := range dirs {
+		owners[d] = nil
+	}
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		return nil, owners, err
+	}
+	for _, e := range entries {
+		id, dir := e.Name(), filepath.Join(w.dir, e.Name())
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() || strings.HasPrefix(id, ".") {
+			continue
+		}
+		now := look(dir)
+		if isPluginDir(dir) {
+			sights[id] = now
+		}
+		for _, d := range now.dirs {
+			owners[d] = append(owners[d], id)
+		}
+	}
+	return sights, owners, nil
+}
+
+// listen makes the system tell of the folders in owners and of no others. It
+// reports whether there is a folder it did not tell of before.
+func (w *watcher) listen(owners map[string][]string) (news bool) {
+	if w.notify == nil {
+		return false
+	}
+	for path, was := range w.watched {
+		now, err := os.Stat(path)
+		if _, wanted := owners[path]; wanted && err == nil && os.SameFile(was, now) {
+			continue
+		}
+		delete(w.watched, path)
+		if err := w.notify.Remove(path); err != nil && !errors.Is(err, fsnotify.ErrNonExistentWatch) {
+			w.s.options.Logger.Warn("watching plugins", "dir", path, "error", err)
+		}
+	}
+	for path := range owners {
+		if _, known := w.watched[path]; known {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		if err := w.notify.Add(path); err != nil {
+			if !errors.Is(err, os.ErrNotExist) {
+				w.s.options.Logger.Warn("changes of plugins in a folder are not seen", "dir", path, "error", err)
+			}
+			continue
+		}
+		w.watched[path] = info
+		news = true
+	}
+	return news
+}
