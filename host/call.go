@@ -195,11 +195,7 @@ func (r *run) ofTool(ctx context.Context, tool *catalog.Tool, err error) *callEr
 	var pe *protocol.Error
 	switch {
 	case errors.As(err, &pe):
-		out.Message, out.Code = pe.Message, pe.Code
-		switch pe.Kind {
-		case protocol.KindTimeout, protocol.KindCancelled, protocol.KindProcess, protocol.KindProtocol, protocol.KindPlugin, protocol.KindUnknown:
-			out.unknown = !tool.ReadOnly && pe.Code != protocol.CodeDisabled && pe.Code != protocol.CodeDraining
-		}
+		out.ofPlugin(tool, pe)
 	case ctx.Err() != nil:
 		out.Code, out.unknown = codeAborted, !tool.ReadOnly
 	}

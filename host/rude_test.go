@@ -130,3 +130,25 @@ func TestRudeScopes(t *testing.T) {
 		})
 	}
 }
+
+// TestPluginErrorsReachTheProgram: what a plugin says of a failure is data of the
+// error that the program catches, and nothing else is.
+func TestPluginErrorsReachTheProgram(t *testing.T) {
+	h := start(t, host.Config{PluginDir: pluginDir(t, "rude")})
+	for _, tc := range []struct{ name, input, want string }{
+		{"as before", `{code: "broke", message: "No."}`, `["broke",null,null,{"bytes":3}]`},
+		{"may be repeated", `{retry: true}`, `["rude",true,null,{"bytes":3}]`},
+		{"no effect", `{effect: "none", retry: true}`, `["rude",true,"none",{"bytes":3}]`},
+		{"unknown effect", `{effect: "unknown"}`, `["rude",null,"unknown",{"bytes":3}]`},
+		{"done all the same", `{effect: "done"}`, `["rude",null,"done",{"bytes":3}]`},
+		{"details that are too long", `{details: 20000}`, `["rude",null,null,null]`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			wantValue(t, exec(h, `try { await Rude.fail(`+tc.input+`) } catch (e) {
+				return [e.code, e.retryable ?? null, e.effectStatus ?? null, e.details ?? null] }`), tc.want)
+		})
+	}
+	wantValue(t, exec(h, `try { await Rude.fail({retry: true}) } catch (e) {
+		return [e.constructor === Error, e.name, e.message, e.toolId, Object.keys(e)] }`),
+		`[true,"Error","No.","quoin:rude:rude_fail",["code","toolId","retryable","details"]]`)
+}

@@ -166,15 +166,19 @@ func (p *Process) doUntil(ctx context.Context, what string, request func(context
 // gone is the error for a request to a plugin that cannot take it; nil if it
 // can.
 func (p *Process) gone(what string) error {
+	var e *protocol.Error
 	if p.stopping() {
-		return protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s was stopped before %s", p.found.ID(), what)
+		e = protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s was stopped before %s", p.found.ID(), what)
+	} else {
+		select {
+		case <-p.child.done:
+			e = protocol.NewError(protocol.KindProcess, protocol.CodeCrashed, "plugin %s died before %s (%s)%s", p.found.ID(), what, p.exitText(), p.said())
+		default:
+			return nil
+		}
 	}
-	select {
-	case <-p.child.done:
-		return protocol.NewError(protocol.KindProcess, protocol.CodeCrashed, "plugin %s died before %s (%s)%s", p.found.ID(), what, p.exitText(), p.said())
-	default:
-		return nil
-	}
+	e.Effect = protocol.EffectNone
+	return e
 }
 
 // explain adds to a failure what this side knows: the plugin's name, what it

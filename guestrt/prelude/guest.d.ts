@@ -28,8 +28,15 @@ interface ToolDescription extends ToolEntry {
 interface CallError extends Error {
   readonly code?: string;
   readonly toolId?: string;
-  /** "unknown": the call may have taken effect. Look before you repeat it. */
-  readonly effectStatus?: "unknown";
+  /**
+   * What the call has changed although it failed: nothing, perhaps something, or all
+   * that was asked for. Look before you repeat an "unknown" one.
+   */
+  readonly effectStatus?: "none" | "unknown" | "done";
+  /** The same call may succeed later. */
+  readonly retryable?: true;
+  /** What the tool says beside its message. */
+  readonly details?: any;
 }
 
 /** What may follow the input of a call. */

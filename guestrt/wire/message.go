@@ -1,5 +1,7 @@
 package wire
 
+import "encoding/json"
+
 // Method names what a guest asks of the host in one bridge call.
 type Method string
 
@@ -47,6 +49,9 @@ type CallError struct {
 	Code         string `json:"code,omitempty"`
 	ToolID       string `json:"toolId,omitempty"`
 	EffectStatus string `json:"effectStatus,omitempty"`
+	// Retryable is a property where it is true, Details where they are not empty.
+	Retryable bool            `json:"retryable,omitempty"`
+	Details   json.RawMessage `json:"details,omitempty"`
 }
 
 // Request is one bridge call that left the guest. Its contents are guest data.

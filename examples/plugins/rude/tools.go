@@ -68,6 +68,9 @@ type failInput struct {
 	Code    string `json:"code,omitempty" jsonschema:"code of the error; default rude"`
 	Message string `json:"message,omitempty" jsonschema:"message of the error"`
 	Bytes   int    `json:"bytes,omitempty" min:"1" max:"1048576" jsonschema:"make the message this long"`
+	Details int    `json:"details,omitempty" min:"1" max:"1048576" jsonschema:"make the details this long"`
+	Retry   bool   `json:"retry,omitempty" jsonschema:"say that the call may be repeated"`
+	Effect  string `json:"effect,omitempty" enum:"none,unknown,done" jsonschema:"what the call is said to have changed"`
 }
 
 // look is what a plugin process sees of its surroundings.
@@ -181,7 +184,19 @@ func fail(_ context.Context, _ *sdk.Call, in failInput) (none, error) {
 	if in.Bytes > len(message) {
 		message += strings.Repeat("!", in.Bytes-len(message))
 	}
-	return none{}, &sdk.Error{Code: cmp.Or(in.Code, "rude"), Message: message, Details: map[string]int{"bytes": len(message)}}
+	e := &sdk.Error{Code: cmp.Or(in.Code, "rude"), Message: message, Retryable: in.Retry, Details: map[string]int{"bytes": len(message)}}
+	if in.Details > 0 {
+		e.Details = strings.Repeat("!", in.Details)
+	}
+	switch in.Effect {
+	case "none":
+		e.Effect = sdk.EffectNone
+	case "unknown":
+		e.Effect = sdk.EffectUnknown
+	case "done":
+		e.Effect = sdk.EffectDone
+	}
+	return none{}, e
 }
 
 func lookAround(context.Context, *sdk.Call, none) (look, error) {

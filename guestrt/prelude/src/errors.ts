@@ -13,6 +13,8 @@ export interface CallError {
   code?: string;
   toolId?: string;
   effectStatus?: string;
+  retryable?: boolean;
+  details?: unknown;
 }
 
 const maxName = 256;
@@ -38,6 +40,9 @@ export function fillError(error: Error, from: CallError): Error {
   copyField(error, from, "code");
   copyField(error, from, "toolId");
   copyField(error, from, "effectStatus");
+  if ($.ownValue(from, "retryable") === true) $.define(error, "retryable", true, true, true);
+  const details = $.ownValue(from, "details");
+  if (details !== undefined) $.define(error, "details", details, true, true);
   $.weakSetAdd(callErrors, error);
   return error;
 }

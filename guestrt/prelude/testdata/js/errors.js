@@ -10,6 +10,14 @@ try { await tools.call("fail") } catch (e) {
 try { await tools.call("raw", {reject: true, JSON: '{"message":"m","code":"","toolId":7,"extra":"no"}'}) } catch (e) { return [e.message, Object.keys(e)] }
 //=> ["m",[]]
 
+//// what a tool says of a retry and beside its message
+try { await tools.call("raw", {reject: true, JSON: '{"message":"m","retryable":true,"details":{"__proto__":1,"a":[null,2]}}'}) } catch (e) { return [Object.keys(e), e.retryable, e.details, e.constructor === Error, Object.keys(e.details)] }
+//=> [["retryable","details"],true,{"__proto__":1,"a":[null,2]},true,["__proto__","a"]]
+
+//// a retry that is not promised
+try { await tools.call("raw", {reject: true, JSON: '{"message":"m","retryable":"yes","details":null}'}) } catch (e) { return [Object.keys(e), e.details] }
+//=> [["details"],null]
+
 //// an answer that is no error at all
 const seen = []
 for (const JSON of ["null", "5", "{}", '{"message":3}', "[]"]) try { await tools.call("raw", {reject: true, JSON}) } catch (e) { seen.push(e.message) }
