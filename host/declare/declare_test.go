@@ -16,9 +16,11 @@ import (
 // guest stands for the declarations that the guest itself brings.
 const guest = `interface Tools {
   search(query: string, options?: { limit?: number }): Promise<unknown[]>;
-  call(id: string, input?: unknown): Promise<unknown>;
+  call(id: string, input?: unknown, options?: CallOptions | null): Promise<unknown>;
 }
 declare const tools: Tools;
+interface AbortSignal { readonly aborted: boolean; }
+interface CallOptions { readonly signal?: AbortSignal | null; }
 `
 
 func TestTool(t *testing.T) {
@@ -61,7 +63,7 @@ func TestTool(t *testing.T) {
     limit?: number;
     "new"?: string | null;
     "x-y"?: (string | number)[];
-  }): Promise<{
+  }, options?: { signal?: AbortSignal | null } | null): Promise<{
     items: list_issues_Issue[];
   }>;
 }
@@ -72,11 +74,13 @@ type list_issues_Issue = {
   number: number;
   parent?: list_issues_Issue;
 };
+interface AbortSignal {}
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	typescript.Check(t, map[string]string{"guest.d.ts": guest, "tools/list_issues.d.ts": got, "use.ts": `
+declare const signal: AbortSignal; void tools.list_issues({ repo: "a/b" }, { signal });
 const { items } = await tools.list_issues({ repo: "a/b", state: "open", "x-y": ["a", 1] });
 const n: number | undefined = items[0]?.parent?.parent?.number;
 export { n };`})

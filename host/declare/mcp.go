@@ -64,10 +64,10 @@ const mcpOwn = `    readonly $serverName: string;
 
 // mcpOperations are the types of the operations on resources and prompts.
 var mcpOperations = map[string]string{
-	"resources.list": "(input?: { cursor?: string }): Promise<{ resources: { uri: string; name: string; title?: string; description?: string; mimeType?: string; size?: number; [key: string]: unknown }[]; nextCursor?: string; [key: string]: unknown }>",
-	"resources.read": "(input: { uri: string }): Promise<{ contents: @Resource[]; [key: string]: unknown }>",
-	"prompts.list":   "(input?: { cursor?: string }): Promise<{ prompts: { name: string; title?: string; description?: string; arguments?: { name: string; description?: string; required?: boolean }[]; [key: string]: unknown }[]; nextCursor?: string; [key: string]: unknown }>",
-	"prompts.get":    "(input: { name: string; arguments?: { [name: string]: string } }): Promise<{ description?: string; messages: { role: string; content: @Content }[]; [key: string]: unknown }>",
+	"resources.list": "(input?: { cursor?: string }, options?: { signal: AbortSignal }): Promise<{ resources: { uri: string; name: string; title?: string; description?: string; mimeType?: string; size?: number; [key: string]: unknown }[]; nextCursor?: string; [key: string]: unknown }>",
+	"resources.read": "(input: { uri: string }, options?: { signal: AbortSignal }): Promise<{ contents: @Resource[]; [key: string]: unknown }>",
+	"prompts.list":   "(input?: { cursor?: string }, options?: { signal: AbortSignal }): Promise<{ prompts: { name: string; title?: string; description?: string; arguments?: { name: string; description?: string; required?: boolean }[]; [key: string]: unknown }[]; nextCursor?: string; [key: string]: unknown }>",
+	"prompts.get":    "(input: { name: string; arguments?: { [name: string]: string } }, options?: { signal: AbortSignal }): Promise<{ description?: string; messages: { role: string; content: @Content }[]; [key: string]: unknown }>",
 }
 
 // maxMethods is about how many bytes of functions one file declares in full.
@@ -101,6 +101,7 @@ func MCP(identifier, serverName string, methods []Method) []byte {
 	b.WriteString("  };\n}\n")
 	b.WriteString(strings.ReplaceAll(mcpTypes, "@", prefix))
 	b.WriteString(types.String())
+	b.WriteString(signalDeclaration)
 	return []byte(b.String())
 }
 
@@ -131,7 +132,7 @@ func mcpMethod(b *strings.Builder, prefix string, m Method) (declarations string
 		result += "<" + output + ">"
 	}
 	b.WriteString(comment(aboutMethod(m), "    "))
-	fmt.Fprintf(b, "    %s(input%s: %s): Promise<%s>;\n", Key(m.Name), optional, input, result)
+	fmt.Fprintf(b, "    %s(input%s: %s, options%s): Promise<%s>;\n", Key(m.Name), optional, input, optionsAfterFields, result)
 	return types.Declarations()
 }
 
@@ -172,7 +173,7 @@ func mcpRest(b *strings.Builder, identifier string, methods []Method) {
 // about one. It declares nothing itself.
 func MCPIndex(about []string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "// %d MCP servers. Call a tool as MCP.<server>.<tool>({ ... }) with one object; the result is the server's own.\n", len(about))
+	fmt.Fprintf(&b, "// %d MCP servers. Call a tool as MCP.<server>.<tool>({ ... }) with one object, and {signal} after it if need be; the result is the server's own.\n", len(about))
 	for _, line := range about {
 		fmt.Fprintf(&b, "// %s\n", cut(harmless(line), maxLineBytes))
 	}

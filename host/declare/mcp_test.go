@@ -34,7 +34,11 @@ func TestMCPUse(t *testing.T) {
 		"mcp/index.d.ts":  string(declare.MCPIndex([]string{"MCP.a: */", "MCP.b"})),
 		"tools/some.d.ts": string(declare.Tool(create.Tool, "createIssue")),
 	}
-	good := `export async function use() {
+	good := `declare const signal: AbortSignal;
+	export async function use() {
+		await MCP.a.createIssue({ title: "x" }, { signal }); await MCP.b.anything(undefined, { signal });
+		await MCP.a.resources.list({}, { signal }); await MCP.a.resources.read({ uri: "x" }, { signal });
+		await MCP.b.prompts.get({ name: "x" }, { signal });
 		const made = await MCP.a.createIssue({ title: "x" });
 		const id: number | undefined = made.structuredContent?.id;
 		const text: string | undefined = made.content?.[0]?.text;
@@ -48,7 +52,7 @@ func TestMCPUse(t *testing.T) {
 	}`
 	typescript.Check(t, merge(files, map[string]string{"use.ts": good}))
 	for _, bad := range []string{
-		`MCP.a.createIssue()`, `MCP.a.createIssue({})`, `MCP.a.createIssue({ title: 1 })`, `MCP.a.createIssue({ title: "x" }, 2)`,
+		`MCP.a.createIssue()`, `MCP.a.createIssue({})`, `MCP.a.createIssue({ title: 1 })`, `MCP.a.createIssue({ title: "x" }, 2)`, `MCP.a.createIssue({ title: "x" }, { other: 1 })`,
 		`MCP.a.nope()`, `MCP.c.createIssue`, `MCP.a.resources.read()`, `MCP.a.$serverName = "x"`,
 	} {
 		if said := typescript.Complaints(t, merge(files, map[string]string{"use.ts": bad + "; export {};"})); !strings.Contains(said, "use.ts") {

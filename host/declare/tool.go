@@ -37,10 +37,18 @@ func Tool(t *catalog.Tool, function string) []byte {
 	var b strings.Builder
 	b.WriteString("interface Tools {\n")
 	b.WriteString(comment(aboutTool(t, function), "  "))
-	fmt.Fprintf(&b, "  %sinput%s: %s): Promise<%s>;\n}\n", head, optional, input, output)
+	fmt.Fprintf(&b, "  %sinput%s: %s, %s): Promise<%s>;\n}\n", head, optional, input, optionsOfTool, output)
 	b.WriteString(types.Declarations())
+	b.WriteString(signalDeclaration)
 	return []byte(b.String())
 }
+
+// What a function of tools takes after its input. It ignores everything else there.
+const optionsOfTool = "options?: { signal?: AbortSignal | null } | null"
+
+// signalDeclaration makes a file complete that names the class: the guest's own
+// declarations say what is in it.
+const signalDeclaration = "interface AbortSignal {}\n"
 
 // needsInput reports whether a call without an input fails. The host gives a tool
 // an empty object then.

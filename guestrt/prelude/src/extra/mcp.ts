@@ -84,6 +84,8 @@ prelude.create = (core: Core) => {
     return (...args: unknown[]): Promise<unknown> => {
       try {
         const signal = takeSignal(args);
+        // As in any call, an argument at the end that is undefined was not given.
+        while (args.length > 0 && args[args.length - 1] === undefined) args.length--;
         const input = args.length > 0 ? args[0] : undefined;
         if (args.length > 1 || !isInput(input)) throw inputError(oneObject, toolId);
         return request(head + (input === undefined ? "" : argumentsJSON(input)) + "]", toolId, signal);

@@ -10,14 +10,14 @@ return [await MCP.gitHub.createIssue({ title: "x", when: new Date(0) }), await M
 return [await MCP.gitHub.resources.list(), await MCP.gitHub.prompts.get({ name: "brief" })]
 //=> [{"args":[],"ns":"git-hub","path":["resources","list"]},{"args":[{"name":"brief"}],"ns":"git-hub","path":["prompts","get"]}]
 
-//// undefined counts as no argument, null and everything else but one plain object do not
+//// undefined at the end counts as no argument, null and everything else but one plain object do not
 const seen = []
-for (const args of [[undefined], [null], [1], ["x"], [[]], [() => 1], [new Map()], [new Date()], [{}, {}], [{}, undefined]]) {
+for (const args of [[undefined], [{}, undefined], [null], [1], ["x"], [[]], [() => 1], [new Map()], [new Date()], [{}, {}], [undefined, {}]]) {
   try { await MCP.gitHub.createIssue(...args); seen.push("ok") } catch (e) { seen.push([e.message, e.code, e.toolId]) }
 }
 const refused = ["MCP namespace tools accept one object argument.", "invalid_input", "mcp:git-hub:create-issue"]
-return [seen[0], seen.slice(1).every((s) => JSON.stringify(s) === JSON.stringify(refused))]
-//=> ["ok",true]
+return [seen[0], seen[1], seen.slice(2).every((s) => JSON.stringify(s) === JSON.stringify(refused))]
+//=> ["ok","ok",true]
 
 //// objects are frozen and have no prototype
 const objects = [MCP, MCP.gitHub, MCP.gitHub.resources, MCP.gitHub.prompts, MCP.idle]
