@@ -82,6 +82,7 @@ var mayImport = map[string][]string{
 	"examples/plugins/notes":               nil,
 	"examples/plugins/internal/plugintest": {"sdk", "plugins/pluginstest", "plugins/conformance"},
 	"examples/demo":                        {"host"},
+	"host/devloop":                         {"host", "plugins"},
 }
 
 // TestImportRules pins who may import whom: see docs/architecture.md.

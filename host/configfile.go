@@ -33,6 +33,9 @@ type File struct {
 	PreparedWorkers, MaxWorkers int
 	// PluginDir is the directory of plugins; empty means the caller's default.
 	PluginDir string
+	// Development lets plugins of this machine stand in for installed ones: see
+	// gateway.Options.
+	Development bool
 	// PluginConfig is each plugin's own configuration, by plugin id.
 	PluginConfig map[string]json.RawMessage
 	// MCP are the upstream MCP servers, by name.

@@ -48,6 +48,10 @@ type Options struct {
 	// Trajectory is where the trajectories of runs are read from, such as a
 	// *trajectory.Dir. Defaults to none: no run has one.
 	Trajectory Trajectories
+	// Development lets callers on this machine put plugins of theirs into the place
+	// of installed ones: the server runs programs that they name, if these belong
+	// to its own user.
+	Development bool
 	// Faces are other ways to reach the same host, by the path they are served
 	// under, such as "/mcp". See Face.
 	Faces map[string]Face

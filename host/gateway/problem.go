@@ -17,6 +17,7 @@ const (
 	ProblemForbiddenAddress ProblemCode = "forbidden_address"      // 403: beyond loopback without a token
 	ProblemForbiddenHost    ProblemCode = "forbidden_host"         // 403: addressed to a name that is not ours
 	ProblemCrossOrigin      ProblemCode = "cross_origin"           // 403: a web page of another origin
+	ProblemDevelopment      ProblemCode = "development_refused"    // 403: a plugin in development, not allowed or not from here
 	ProblemNotFound         ProblemCode = "not_found"              // 404: no such path, tool, run or approval
 	ProblemMethod           ProblemCode = "method_not_allowed"     // 405: Allow says which are
 	ProblemBodyTimeout      ProblemCode = "body_timeout"           // 408: the body did not arrive in time

@@ -24,6 +24,8 @@ type Server struct {
 	streams  chan struct{} // one per event stream
 	waits    deliveries
 
+	developing developments
+
 	exposed  atomic.Bool // Serve listens beyond loopback
 	stopping chan struct{}
 	stop     func() // closes stopping, once

@@ -15,6 +15,7 @@
 //
 //	{
 //	  build: ["make", "weather"],     // run in the folder; makes the manifest's command
+//	  ignore: ["dist"],               // what that leaves behind
 //	  config: { units: "metric" },    // the plugin's configuration in development
 //	}
 //

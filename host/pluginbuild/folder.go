@@ -26,6 +26,9 @@ type Folder struct {
 	Manifest plugins.Manifest
 	// Command is the build command of dev.json5; empty where there is none.
 	Command []string
+	// Ignore are paths below the folder whose changes do not matter, such as what
+	// the build command leaves behind.
+	Ignore []string
 	// Config is the plugin's configuration in development; nil for none.
 	Config json.RawMessage
 	// Go says that there are Go sources to build.
@@ -89,6 +92,7 @@ func (f *Folder) readSettings() error {
 	}
 	table := config.Table{Fields: []config.Field{
 		config.Texts("build", &f.Command, "The command that builds the plugin, run in its folder."),
+		config.Texts("ignore", &f.Ignore, "Paths in the folder whose changes do not make a new build."),
 		config.Raw("config", &f.Config, "The plugin's configuration in development."),
 	}}
 	_, err = table.Read(config.Input{File: name, Text: text})

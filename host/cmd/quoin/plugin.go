@@ -17,6 +17,7 @@ func newPlugin() *cobra.Command {
 	}
 	cmd.AddCommand(
 		newPluginNew(),
+		newPluginDev(),
 		newPluginTest(),
 		newPluginValidate(),
 		newPluginSchema(),

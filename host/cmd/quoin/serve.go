@@ -25,6 +25,7 @@ const shutdownBound = 30 * time.Second
 type serving struct {
 	options
 	listen, addressFile, tokenFile string
+	development                    bool
 }
 
 func newServe() *cobra.Command {
@@ -54,6 +55,7 @@ Exit status: 0 after a signal, 1 failed, 2 usage.`,
 	f := cmd.Flags()
 	f.StringVar(&v.listen, "listen", "", "address to listen on; port 0 takes a free one (default: server.listen, which is 127.0.0.1:8787)")
 	f.StringVar(&v.addressFile, "address-file", "", "file to write the server's URL to once it listens")
+	f.BoolVar(&v.development, "allow-dev-plugins", false, "let quoin plugin dev --server put plugins of this machine in the place of installed ones (default: plugins.development)")
 	f.StringVar(&v.tokenFile, "token-file", "", "file with the token callers must have, readable by its owner alone (default: server.tokenFile, else "+envToken+")")
 	return cmd
 }
@@ -98,7 +100,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.F
 	s, err := gateway.New(h, gateway.Options{
 		Token: token, Hosts: f.Server.Hosts, Logger: log,
 		MaxBody: f.Server.MaxBodyBytes, MaxCalls: f.Server.MaxCalls, MaxStreams: f.Server.MaxStreams,
-		Trajectory: rec.dir,
+		Trajectory: rec.dir, Development: v.development || f.Development,
 	})
 	if err != nil {
 		return usageError{errors.Join(err, l.Close(), h.Close())}

@@ -1,0 +1,244 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/plugins"
+)
+
+// install puts an example plugin into a new directory, whose path has no links.
+func install(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := hosttest.Install(dir, name); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func body(t *testing.T, id, dir string) string {
+	t.Helper()
+	b, err := json.Marshal(map[string]string{"id": id, "dir": dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// status is what a host says of its plugin.
+func status(t *testing.T, h *host.Host, id string) (plugins.Status, bool) {
+	t.Helper()
+	for _, s := range h.Plugins() {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	return plugins.Status{}, false
+}
+
+// until waits for what a host does by itself, such as after a request has ended.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for !ok() {
+		if t.Context().Err() != nil {
+			t.Fatal(what)
+		}
+	}
+}
+
+// TestDevelopment: for as long as a request lasts its plugin stands in for the
+// installed one; a later request takes over, and the end of the last brings the
+// installed one back.
+func TestDevelopment(t *testing.T) {
+	installed, mine, other := install(t, "issues"), install(t, "issues"), install(t, "issues")
+	h := newHost(t, host.Config{PluginDir: installed})
+	c := serve(t, h, gateway.Options{Development: true}, nil)
+	cl, err := client.New(c.base, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	ctx := context.Background()
+
+	first, err := cl.Develop(ctx, "issues", filepath.Join(mine, "issues"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, _ := status(t, h, "issues"); !s.Development || s.Dir != filepath.Join(mine, "issues") {
+		t.Errorf("in service: %+v", s)
+	}
+	c.exec(`return (await Issues.list()).total`).wants(200, "value", "0")
+	second, err := cl.Develop(ctx, "issues", filepath.Join(other, "issues"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-first.Done()
+	first.Close() // has nothing to undo any more
+	if s, _ := status(t, h, "issues"); !s.Development || s.Dir != filepath.Join(other, "issues") {
+		t.Errorf("in service: %+v", s)
+	}
+	second.Close()
+	until(t, "the installed plugin does not come back", func() bool { s, _ := status(t, h, "issues"); return !s.Development })
+	if s, _ := status(t, h, "issues"); s.Dir != filepath.Join(installed, "issues") || s.State != plugins.StateRunning {
+		t.Errorf("in service: %+v", s)
+	}
+
+	// A plugin that is not installed is there for as long as the request.
+	fictions := install(t, "fictions")
+	third, err := cl.Develop(ctx, "fictions", filepath.Join(fictions, "fictions"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.exec(`return typeof Fictions`).wants(200, "value", `"object"`)
+	third.Close()
+	until(t, "the plugin does not go", func() bool { _, there := status(t, h, "fictions"); return !there })
+}
+
+// TestDevelopmentIsAnnounced reads the stream itself.
+func TestDevelopmentIsAnnounced(t *testing.T) {
+	h := newHost(t, host.Config{PluginDir: t.TempDir()})
+	c := serve(t, h, gateway.Options{Development: true}, nil)
+	mine := install(t, "fictions")
+	open := func() (*bufio.Scanner, func()) {
+		ctx, cancel := context.WithCancel(context.Background())
+		resp, err := c.client.Do(c.request(ctx, http.MethodPost, "/v1/development", body(t, "fictions", filepath.Join(mine, "fictions"))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if media := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || media != "text/event-stream" {
+			t.Fatalf("%s, %s", resp.Status, media)
+		}
+		return bufio.NewScanner(resp.Body), func() {
+			cancel()
+			if err := resp.Body.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	lines, end := open()
+	defer end()
+	lines.Scan()
+	event := lines.Text()
+	lines.Scan()
+	data, ok := strings.CutPrefix(lines.Text(), "data: ")
+	var p gateway.Plugin
+	if err := json.Unmarshal([]byte(data), &p); err != nil || event != "event: live" || !ok || p.ID != "fictions" || p.State != "running" {
+		t.Fatalf("%s, %s: %v", event, data, err)
+	}
+	_, endOther := open()
+	defer endOther()
+	for lines.Scan() && lines.Text() != "event: ended" {
+	}
+	if lines.Text() != "event: ended" {
+		t.Errorf("the stream ended without a word: %v", lines.Err())
+	}
+}
+
+// TestDevelopmentEndsWithTheServer: a stream does not hold up a shutdown.
+func TestDevelopmentEndsWithTheServer(t *testing.T) {
+	h := newHost(t, host.Config{PluginDir: t.TempDir()})
+	s, err := gateway.New(h, gateway.Options{Development: true, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := listen(t)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	cl, err := client.New("http://"+l.Addr().String(), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	d, err := cl.Develop(context.Background(), "fictions", filepath.Join(install(t, "fictions"), "fictions"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+	<-d.Done()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDevelopmentIsRefused(t *testing.T) {
+	h := newHost(t, host.Config{PluginDir: t.TempDir()})
+	mine := filepath.Join(install(t, "fictions"), "fictions")
+	good := body(t, "fictions", mine)
+	on := gateway.Options{Development: true}
+
+	serve(t, h, gateway.Options{}, nil).post("/v1/development", good).problem(403, gateway.ProblemDevelopment)
+	far := serve(t, h, gateway.Options{Development: true, Token: secret}, afar{listen(t)})
+	far.post("/v1/development", good).problem(403, gateway.ProblemDevelopment)
+	// A proxy on this machine passes on what comes from afar, with its own name.
+	proxied := serve(t, h, gateway.Options{Development: true, Hosts: []string{"quoin.example"}}, nil)
+	r := proxied.request(context.Background(), http.MethodPost, "/v1/development", good)
+	r.Host = "quoin.example"
+	proxied.send(r).problem(403, gateway.ProblemDevelopment)
+
+	c := serve(t, h, on, nil)
+	c.post("/v1/development", body(t, "issues", mine)).problem(400, gateway.ProblemInvalidRequest)
+	c.post("/v1/development", body(t, "fictions", "fictions")).problem(400, gateway.ProblemInvalidRequest)
+	c.post("/v1/development", `{"id": "fictions"}`).problem(400, gateway.ProblemInvalidRequest)
+	c.post("/v1/development", body(t, "x", t.TempDir())).problem(409, gateway.ProblemConflict)
+	serve(t, newHost(t, host.Config{}), on, nil).post("/v1/development", good).problem(409, gateway.ProblemConflict)
+
+	// What the host refuses changes nothing.
+	ill := filepath.Join(install(t, "fictions"), "fictions")
+	manifest := filepath.Join(ill, "plugin.json")
+	b, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(manifest); err != nil { // it may be a link to the one of others
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(manifest, []byte(strings.Replace(string(b), `"version": "`, `"version": "9`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.post("/v1/development", body(t, "fictions", ill)).problem(409, gateway.ProblemConflict)
+	if s, there := status(t, h, "fictions"); there {
+		t.Errorf("in service: %+v", s)
+	}
+}
+
+// TestFoldersOfOthers: what others can write to is not run.
+func TestFoldersOfOthers(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{PluginDir: t.TempDir()}), gateway.Options{Development: true}, nil)
+	for _, open := range []string{".", "plugin.json", "fictions"} {
+		dir := filepath.Join(t.TempDir(), "fictions")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		manifest := `{"id": "fictions", "version": "1", "protocol": 1, "command": "./fictions"}`
+		for name, text := range map[string]string{"plugin.json": manifest, "fictions": "#!/bin/sh\n"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chmod(filepath.Join(dir, open), 0o722); err != nil {
+			t.Fatal(err)
+		}
+		a := c.post("/v1/development", body(t, "fictions", dir)).problem(403, gateway.ProblemDevelopment)
+		if !strings.Contains(fmt.Sprintf("%s", a.body), "chmod go-w") {
+			t.Errorf("%s: %s", open, a.body)
+		}
+	}
+}
