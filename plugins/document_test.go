@@ -1,0 +1,74 @@
+//go:build linux
+
+package plugins
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/plugins/contain"
+)
+
+const document = "../docs/plugin-protocol.md"
+
+// TestTheEnvironmentInTheDocument is that of a running plugin.
+func TestTheEnvironmentInTheDocument(t *testing.T) {
+	rows, err := hosttest.Table(document, "variable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, r := range rows {
+		said = append(said, r[0])
+	}
+	p := startRole(t, "good", testOptions(t))
+	environ, err := os.ReadFile("/proc/" + p.PID() + "/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var is []string
+	for v := range bytes.SplitSeq(bytes.TrimSuffix(environ, []byte{0}), []byte{0}) {
+		name, _, _ := bytes.Cut(v, []byte("="))
+		is = append(is, string(name))
+	}
+	slices.Sort(said)
+	slices.Sort(is)
+	if !slices.Equal(said, is) {
+		t.Errorf("the document says\n%q\na plugin has\n%q", said, is)
+	}
+}
+
+// TestTheLimitsInTheDocument are those of this package.
+func TestTheLimitsInTheDocument(t *testing.T) {
+	rows, err := hosttest.Table(document, "what")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := make(map[string]string)
+	for _, r := range rows {
+		said[r[0]] = r[1]
+	}
+	kib := func(n int) string { return fmt.Sprintf("%d KiB", n>>10) }
+	for what, limit := range map[string]string{
+		"tools":                strconv.Itoa(maxTools),
+		"namespaces":           strconv.Itoa(maxNamespaces),
+		"a tool's description": kib(maxDescription),
+		"a tool's label":       fmt.Sprintf("%d bytes", maxLabel),
+		"examples of a tool":   strconv.Itoa(maxExamples),
+		"a JSON Schema":        kib(maxSchemaBytes),
+		"patterns of hooks":    strconv.Itoa(maxHookTools),
+		"a pattern":            fmt.Sprintf("%d bytes", maxPattern),
+		"plugin.json":          fmt.Sprintf("%d MiB", maxManifestBytes>>20),
+		"a line of the log":    kib(contain.MaxLine),
+		"lines of the log":     fmt.Sprintf("%d at once, then %d a second", logBurst, logPerSecond),
+	} {
+		if said[what] != limit {
+			t.Errorf("%s: the document says %q, the code %q", what, said[what], limit)
+		}
+	}
+}
