@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/plugins"
 )
 
 // Approvals lists the calls that wait for a person, of every run in the store of
@@ -178,6 +179,7 @@ func (r *run) awaitDecision(ctx context.Context, id string) (*policy.Approval, e
 	}
 	r.mu.Unlock()
 	r.notify()
+	plugins.LetGo(ctx) // people take their time
 	defer func() {
 		r.mu.Lock()
 		if r.approving--; r.approving == 0 {

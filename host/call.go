@@ -105,6 +105,8 @@ func (r *run) dispatch(ctx context.Context, c *call, ev *telling) (json.RawMessa
 	if ctx.Err() != nil {
 		return nil, notDispatched()
 	}
+	ctx, done := r.h.holdPlugins(ctx)
+	defer done()
 	tool, input, rejection := r.target(ctx, c, ev)
 	if rejection != nil {
 		return nil, rejection
@@ -125,7 +127,7 @@ func (r *run) dispatch(ctx context.Context, c *call, ev *telling) (json.RawMessa
 	}
 	start := time.Now()
 	value, rejection := r.callTool(ctx, c, tool, input, ev)
-	return r.after(c, tool, input, ev, time.Since(start), value, rejection)
+	return r.after(ctx, c, tool, input, ev, time.Since(start), value, rejection)
 }
 
 // callTool runs the tool, which may take effect from here on.
@@ -244,7 +246,10 @@ func (r *run) namespaceTarget(ctx context.Context, c *call, ev *telling) (*catal
 	}
 	ev.Via = viaPath(reg.GlobalName, c.Path)
 	tool, ok := r.view().catalog.ByOwner(target.Tool, reg.PluginID)
-	if !ok {
+	switch {
+	case !ok && r.changed.Load():
+		return nil, nil, rejectf(codeCatalogChanged, "%s is no longer available: its tool %q has gone since this run was suspended.", ev.Via, target.Tool)
+	case !ok:
 		return nil, nil, rejectf(codeNotCallable, "%s is not available: its tool %q is not visible to this run.", ev.Via, target.Tool)
 	}
 	var args []json.RawMessage

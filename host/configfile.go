@@ -36,6 +36,8 @@ type File struct {
 	// Development lets plugins of this machine stand in for installed ones: see
 	// gateway.Options.
 	Development bool
+	// WatchPlugins is Config.WatchPlugins.
+	WatchPlugins bool
 	// PluginConfig is each plugin's own configuration, by plugin id.
 	PluginConfig map[string]json.RawMessage
 	// MCP are the upstream MCP servers, by name.
@@ -168,6 +170,7 @@ func (f *File) Config() Config {
 		PreparedWorkers: f.PreparedWorkers,
 		MaxWorkers:      f.MaxWorkers,
 		PluginDir:       f.PluginDir,
+		WatchPlugins:    f.WatchPlugins,
 		PluginConfig:    f.PluginConfig,
 		MCP:             f.MCP,
 		PluginHooks:     f.PluginHooks,

@@ -50,6 +50,7 @@ func (f *File) table() config.Table {
 			config.Object("plugins", []config.Field{
 				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. Without it the command looks for ./plugins.d, then for plugins beside its executable."),
 				config.Bool("development", &f.Development, "Whether `quoin serve` lets `quoin plugin dev --server`, from this machine, put a plugin in the place of an installed one."),
+				config.Bool("watch", &f.WatchPlugins, "Load, reload and remove plugins as the directory changes, without dropping a call. Unless it is given, `quoin serve` does and other commands do not."),
 				config.Map("config", "plugin id", f.pluginConfig, "Each plugin's own configuration, as its manifest's schema describes it."),
 				config.Map("hooks", "plugin id", f.pluginHooks, "Plugins whose hooks may look at calls of tools that are not their own. They are relied upon: while such a plugin is not there, those calls are blocked."),
 			}, "Programs that bring tools and namespaces."),

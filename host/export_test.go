@@ -26,6 +26,19 @@ func (h *Host) Files(s Session) (files map[string]string, index string) {
 	return files, string(d.index())
 }
 
+// Seen returns the names of the tools and the descriptions of the namespaces that a program
+// of the session would find.
+func (h *Host) Seen(s Session) (tools, spaces []string) {
+	v := h.sessionView(s)
+	for _, e := range v.catalog.Entries() {
+		tools = append(tools, e.Name)
+	}
+	for _, n := range v.namespaces {
+		spaces = append(spaces, n.Description)
+	}
+	return tools, spaces
+}
+
 // SameView reports whether two sessions have one view between them, which is
 // then also that of the whole host if base says so.
 func (h *Host) SameView(a, b Session, base bool) bool {

@@ -113,6 +113,15 @@ func (p pluginHooks) AfterToolCall(ctx context.Context, c protocol.ToolCall, o p
 	return p.plugins.AfterToolCall(ctx, p.id, c, o)
 }
 
+// holdPlugins returns a context under which a call has to do with one generation of
+// each plugin only: the hooks, the mapping of arguments and the tool itself.
+func (h *Host) holdPlugins(ctx context.Context) (held context.Context, done func()) {
+	if h.plugins == nil {
+		return ctx, func() {}
+	}
+	return h.plugins.Hold(ctx)
+}
+
 var errNoPlugins = errors.New("this host has no plugins")
 
 // Codes of calls that hooks and people refuse. None of them has taken effect.
@@ -196,7 +205,7 @@ func notMade(e *callError, pc policy.Call) *callError {
 }
 
 // after shows the end of a call to the hooks and returns what the guest gets of it.
-func (r *run) after(c *call, tool *catalog.Tool, input json.RawMessage, ev *telling, took time.Duration, value json.RawMessage, rejection *callError) (json.RawMessage, *callError) {
+func (r *run) after(ctx context.Context, c *call, tool *catalog.Tool, input json.RawMessage, ev *telling, took time.Duration, value json.RawMessage, rejection *callError) (json.RawMessage, *callError) {
 	chain := r.h.hooks.Load()
 	if chain.Len() == 0 {
 		return value, rejection
@@ -209,7 +218,7 @@ func (r *run) after(c *call, tool *catalog.Tool, input json.RawMessage, ev *tell
 		}
 	}
 	// Hooks hear also of calls that ended with their run.
-	replaced, err := chain.After(r.background(), r.hookCall(c, tool, input, ev.Via), o)
+	replaced, err := chain.After(context.WithoutCancel(ctx), r.hookCall(c, tool, input, ev.Via), o)
 	switch {
 	case err != nil:
 		return nil, r.withheld(tool, err)

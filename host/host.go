@@ -48,6 +48,10 @@ type Config struct {
 	// PluginDir is a directory with one subdirectory per plugin. Defaults to
 	// none.
 	PluginDir string
+	// WatchPlugins loads, reloads and removes plugins as PluginDir changes. What
+	// runs goes on: a call ends on the plugin that it began on, and a run that
+	// resumes has the tools of then.
+	WatchPlugins bool
 	// PluginConfig is each plugin's configuration, by plugin id.
 	PluginConfig map[string]json.RawMessage
 	// PluginDataDir is where each plugin gets a directory of its own. Defaults
@@ -257,6 +261,7 @@ func (h *Host) startPlugins(ctx context.Context) error {
 		Configs:  h.cfg.PluginConfig,
 		Logger:   h.log,
 		OnChange: h.pluginsChanged,
+		Watch:    h.cfg.WatchPlugins,
 		// Close has drained and cancelled every call by then.
 		DrainTimeout: time.Second,
 	})
@@ -289,6 +294,16 @@ func (h *Host) Plugins() []plugins.Status {
 		return nil
 	}
 	return h.plugins.Plugins()
+}
+
+// ReloadPlugin brings a plugin in line with its folder as it is now; see
+// [plugins.Supervisor.Reload]. When it returns, programs that begin have what the
+// plugin offers now.
+func (h *Host) ReloadPlugin(ctx context.Context, id string) error {
+	if h.plugins == nil {
+		return errNoPlugins
+	}
+	return h.plugins.Reload(ctx, id)
 }
 
 // Tools returns the entries of the tools that Config.Rules leave to everybody, in

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if serveGuard() {
+	if serveGuard() || serveMorph() {
 		return
 	}
 	if dir := os.Getenv(crashKey); dir != "" {

@@ -33,7 +33,16 @@ func (r *CallRequest) compatible(pluginID string, now *protocol.Description) err
 	}
 	if err := validateAgainst(tool.Parameters, input); err != nil {
 		return protocol.NewError(protocol.KindInput, protocol.CodeChanged,
-			"plugin %s was reloaded and its tool %q now takes another input: %v", pluginID, r.Tool, err)
+			"plugin %s was reloaded and its tool %q now takes another input, which this one does not fit; programs that begin now find it described", pluginID, r.Tool)
 	}
 	return nil
+}
+
+// sameNamespace holds a namespace of one generation against another that is asked
+// about it. The other's scope is checked where it is used.
+func sameNamespace(pluginID, id string, known, now *protocol.Description) error {
+	if known == now || slices.ContainsFunc(now.Namespaces, func(n protocol.NamespaceInfo) bool { return n.ID == id }) {
+		return nil
+	}
+	return protocol.NewError(protocol.KindInput, protocol.CodeChanged, "plugin %s was reloaded and has no namespace %q any more", pluginID, id)
 }

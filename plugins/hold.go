@@ -22,7 +22,16 @@ type pins struct {
 // called; requests under the context then go to whatever is there.
 func (s *Supervisor) Hold(ctx context.Context) (held context.Context, done func()) {
 	p := &pins{}
-	return context.WithValue(ctx, pinsKey{}, p), p.release
+	return context.WithValue(ctx, pinsKey{}, p), func() { p.release(true) }
+}
+
+// LetGo gives back what a hold has so far: work under ctx is about to wait for
+// something that takes its time. The next requests take what is there then. It
+// does nothing without a hold.
+func LetGo(ctx context.Context) {
+	if p, ok := ctx.Value(pinsKey{}).(*pins); ok {
+		p.release(false)
+	}
 }
 
 // enter takes a lease on the generation that is held, and begins to hold the one
@@ -56,12 +65,12 @@ func (h *pins) enter(p *supervised) (lease, error) {
 	return l, nil
 }
 
-// release gives every generation back.
-func (h *pins) release() {
+// release gives every generation back, for good if so said.
+func (h *pins) release(ended bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range h.held {
 		g.leave()
 	}
-	h.held, h.ended = nil, true
+	h.held, h.ended = nil, h.ended || ended
 }

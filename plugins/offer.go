@@ -43,7 +43,7 @@ func (p *supervised) offer(d *protocol.Description) Offer {
 		o.Tools = append(o.Tools, OwnedTool{PluginID: p.id, ToolInfo: t, of: d})
 	}
 	for _, n := range d.Namespaces {
-		o.Namespaces = append(o.Namespaces, p.registration(n))
+		o.Namespaces = append(o.Namespaces, p.registration(d, n))
 	}
 	slices.SortFunc(o.Tools, func(a, b OwnedTool) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(o.Namespaces, func(a, b namespaces.Registration) int { return cmp.Compare(a.ID, b.ID) })

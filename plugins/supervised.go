@@ -178,9 +178,12 @@ func (p *supervised) callTool(ctx context.Context, req CallRequest, progress fun
 }
 
 // registration is a namespace whose functions call the generation on duty.
-func (p *supervised) registration(n protocol.NamespaceInfo) namespaces.Registration {
+func (p *supervised) registration(of *protocol.Description, n protocol.NamespaceInfo) namespaces.Registration {
 	create := func(ctx context.Context, rc namespaces.RunContext) (scope any, err error) {
 		err = p.do(ctx, func(l lease) error {
+			if err := sameNamespace(p.id, n.ID, of, l.desc); err != nil {
+				return err
+			}
 			s, err := l.live.CreateScope(ctx, n.ID, rc)
 			if err != nil {
 				return err
@@ -192,6 +195,9 @@ func (p *supervised) registration(n protocol.NamespaceInfo) namespaces.Registrat
 	}
 	mapper := func(ctx context.Context, rc namespaces.RunContext, mapper string, args []json.RawMessage) (input json.RawMessage, err error) {
 		err = p.do(ctx, func(l lease) error {
+			if err := sameNamespace(p.id, n.ID, of, l.desc); err != nil {
+				return err
+			}
 			input, err = l.live.MapInput(ctx, n.ID, rc, mapper, args)
 			return err
 		})

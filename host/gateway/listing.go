@@ -31,10 +31,17 @@ type Plugin struct {
 	// State is starting, running, restarting, disabled or stopped.
 	State string `json:"state"`
 	// Reason says why a plugin is disabled or restarting.
-	Reason     string   `json:"reason,omitempty"`
-	Restarts   int      `json:"restarts"`
-	Tools      []string `json:"tools"`
-	Namespaces []string `json:"namespaces"`
+	Reason   string `json:"reason,omitempty"`
+	Restarts int    `json:"restarts"`
+	// Generation counts what was put into service under the id.
+	Generation int `json:"generation"`
+	// LastError says why the last reload failed; the generation before goes on.
+	LastError string `json:"lastError,omitempty"`
+	// Development says that a plugin under development stands in for the installed
+	// one.
+	Development bool     `json:"development,omitempty"`
+	Tools       []string `json:"tools"`
+	Namespaces  []string `json:"namespaces"`
 }
 
 // PluginOf is the public part of a plugin's status: no paths, no processes.
@@ -45,6 +52,7 @@ func PluginOf(s plugins.Status) Plugin {
 		State:      s.State.String(),
 		Reason:     s.Reason,
 		Restarts:   s.Restarts,
+		Generation: s.Generation, LastError: s.LastError, Development: s.Development,
 		Tools:      some(s.Tools),
 		Namespaces: some(s.Namespaces),
 	}

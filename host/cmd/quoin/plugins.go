@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -32,7 +33,23 @@ func printPlugins(ctx context.Context, w io.Writer, b backend, _ host.Session, a
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "PLUGIN\tVERSION\tSTATE\tTOOLS\tNAMESPACES\tREASON")
 	for _, p := range list {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\n", p.ID, p.Version, p.State, len(p.Tools), len(p.Namespaces), firstLine(p.Reason))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\n", p.ID, p.Version, stateOf(p), len(p.Tools), len(p.Namespaces), firstLine(cmp.Or(p.Reason, notReloaded(p))))
 	}
 	return tw.Flush()
+}
+
+// stateOf is the state in a word, or two for a plugin under development.
+func stateOf(p gateway.Plugin) string {
+	if p.Development {
+		return p.State + " (development)"
+	}
+	return p.State
+}
+
+// notReloaded says why what is installed is not what serves.
+func notReloaded(p gateway.Plugin) string {
+	if p.LastError == "" {
+		return ""
+	}
+	return "not reloaded: " + p.LastError
 }

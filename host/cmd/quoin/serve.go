@@ -69,6 +69,7 @@ func (v *serving) run(cmd *cobra.Command) error {
 	}
 	log := newLoggerAt(cmd.ErrOrStderr(), slog.LevelInfo)
 	cfg := v.hostConfig(f, log)
+	cfg.WatchPlugins = f.WatchPlugins || !f.Given("plugins.watch")
 	if err := v.keep(f, &cfg); err != nil {
 		return err
 	}
