@@ -9,6 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/plugins"
 )
 
 // File is a configuration as it is read from a JSON5 file, the environment and
@@ -40,6 +41,8 @@ type File struct {
 	WatchPlugins bool
 	// PluginConfig is each plugin's own configuration, by plugin id.
 	PluginConfig map[string]json.RawMessage
+	// PluginSecrets says where each plugin's secrets are, by plugin id and name.
+	PluginSecrets map[string]map[string]plugins.SecretSource
 	// MCP are the upstream MCP servers, by name.
 	MCP []mcp.Server
 	// Hooks ask for the approvals that the file's rules want.
@@ -62,6 +65,7 @@ type File struct {
 	agents   map[string]*toolsFile
 	sessions map[string]*rulesFile
 	mcp      map[string]*mcp.Server
+	secrets  map[string]map[string]string
 
 	approvals []*approvalFile
 }
@@ -121,7 +125,7 @@ func Load(from Sources) (*File, error) {
 	}
 	f.Report = report
 	f.finish()
-	if err := f.checkMCP(from.Path); err != nil {
+	if err := f.checkWhole(from.Path); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -172,6 +176,7 @@ func (f *File) Config() Config {
 		PluginDir:       f.PluginDir,
 		WatchPlugins:    f.WatchPlugins,
 		PluginConfig:    f.PluginConfig,
+		PluginSecrets:   f.PluginSecrets,
 		MCP:             f.MCP,
 		PluginHooks:     f.PluginHooks,
 		Hooks:           f.Hooks,

@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/plugins"
 )
 
 // newFile returns a File of defaults.
@@ -22,6 +23,8 @@ func newFile() *File {
 		agents:          map[string]*toolsFile{},
 		sessions:        map[string]*rulesFile{},
 		PluginConfig:    map[string]json.RawMessage{},
+		PluginSecrets:   map[string]map[string]plugins.SecretSource{},
+		secrets:         map[string]map[string]string{},
 		mcp:             map[string]*mcp.Server{},
 		PluginHooks:     map[string][]string{},
 		PreparedWorkers: defaultPrepared,
@@ -52,6 +55,8 @@ func (f *File) table() config.Table {
 				config.Bool("development", &f.Development, "Whether `quoin serve` lets `quoin plugin dev --server`, from this machine, put a plugin in the place of an installed one."),
 				config.Bool("watch", &f.WatchPlugins, "Load, reload and remove plugins as the directory changes, without dropping a call. Unless it is given, `quoin serve` does and other commands do not."),
 				config.Map("config", "plugin id", f.pluginConfig, "Each plugin's own configuration, as its manifest's schema describes it."),
+				config.Map("secrets", "plugin id", f.pluginSecrets, "Where each plugin's secrets are, by their names: `\"env:NAME\"`, a variable of the host's environment, or `\"file:/path\"`, a file with nothing but the secret. "+
+					"They are read whenever the plugin is started. Programs, results, logs and records never have them."),
 				config.Map("hooks", "plugin id", f.pluginHooks, "Plugins whose hooks may look at calls of tools that are not their own. They are relied upon: while such a plugin is not there, those calls are blocked."),
 			}, "Programs that bring tools and namespaces."),
 			config.Object("mcp", f.mcpFields(), "Upstream MCP servers, whose tools programs call as `MCP.<server>.<tool>`."),

@@ -54,6 +54,9 @@ type Config struct {
 	WatchPlugins bool
 	// PluginConfig is each plugin's configuration, by plugin id.
 	PluginConfig map[string]json.RawMessage
+	// PluginSecrets says where each plugin's secrets are, by plugin id and name. They
+	// reach the plugin alone.
+	PluginSecrets map[string]map[string]plugins.SecretSource
 	// PluginDataDir is where each plugin gets a directory of its own. Defaults
 	// to a temporary directory, removed by Close.
 	PluginDataDir string
@@ -259,6 +262,7 @@ func (h *Host) startPlugins(ctx context.Context) error {
 	s, err := plugins.Supervise(ctx, h.cfg.PluginDir, plugins.SupervisorOptions{
 		DataDir:  data,
 		Configs:  h.cfg.PluginConfig,
+		Secrets:  h.cfg.PluginSecrets,
 		Logger:   h.log,
 		OnChange: h.pluginsChanged,
 		Watch:    h.cfg.WatchPlugins,

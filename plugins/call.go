@@ -45,10 +45,18 @@ func (p *Process) CallTool(ctx context.Context, req CallRequest, progress func(j
 			IdempotencyKey: req.IdempotencyKey,
 			Run:            protocol.RunContext(req.Run),
 			Input:          req.Input,
-		}, progress)
+		}, p.progress(progress))
 		return err
 	})
-	return result, err
+	return p.redact.value(result), err
+}
+
+// progress is f for what the plugin sends.
+func (p *Process) progress(f func(json.RawMessage)) func(json.RawMessage) {
+	if f == nil || p.redact == nil {
+		return f
+	}
+	return func(v json.RawMessage) { f(p.redact.value(v)) }
 }
 
 // CreateScope returns the scope of one of the plugin's namespaces in a run. The
@@ -70,7 +78,7 @@ func (p *Process) CreateScope(ctx context.Context, namespace string, rc namespac
 	if err != nil {
 		return nil, err
 	}
-	scope, err := namespaces.Decode(encoded, namespaces.Limits{})
+	scope, err := namespaces.Decode(p.redact.value(encoded), namespaces.Limits{})
 	if err == nil {
 		err = scope.CheckTargets(p.requiredTools(namespace))
 	}
@@ -98,7 +106,7 @@ func (p *Process) MapInput(ctx context.Context, namespace string, rc namespaces.
 		input, err = p.rpc.MapInput(ctx, namespace, protocol.RunContext(rc), mapper, args)
 		return err
 	})
-	return input, err
+	return p.redact.value(input), err
 }
 
 // Health asks whether the plugin can take calls. Options.CallTimeout applies
@@ -184,7 +192,7 @@ func (p *Process) gone(what string) error {
 // explain adds to a failure what this side knows: the plugin's name, what it
 // was doing, and how the process ended.
 func (p *Process) explain(what string, err error) *protocol.Error {
-	e := *protocol.AsError(err)
+	e := *p.redact.error(protocol.AsError(err))
 	id := p.found.ID()
 	switch e.Kind {
 	case protocol.KindProcess:

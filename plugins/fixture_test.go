@@ -157,6 +157,7 @@ func fixture(id string) *sdk.Plugin {
 	add("spawn", func(context.Context, *sdk.Call, textIn) (textOut, error) { return spawnProcess(false) })
 	add("escape", func(context.Context, *sdk.Call, textIn) (textOut, error) { return spawnProcess(true) })
 	addStore(p)
+	addSecret(p)
 	sdk.AddTool(p, sdk.Tool{Name: "world", Description: "Tells what the process sees."}, seeWorld)
 	p.AddNamespace(sdk.Namespace{
 		ID: id, Global: "Fixture", Description: "For tests.",
@@ -510,4 +511,30 @@ func runHost(dir string) {
 	_, err = io.Copy(io.Discard, os.Stdin)
 	fmt.Fprintln(os.Stderr, "the host was to be killed", err)
 	os.Exit(1)
+}
+
+// addSecret adds tools that are careless with the plugin's secret.
+func addSecret(p *sdk.Plugin) {
+	var token sdk.Secret
+	p.OnConfigure(func(_ context.Context, c sdk.Config) (err error) {
+		if c.HasSecret("token") {
+			token, err = c.Secret("token")
+		}
+		return err
+	})
+	add := func(name string, h sdk.Handler[none, textOut]) {
+		sdk.AddTool(p, sdk.Tool{Name: name, Description: "Does " + name + "."}, h)
+	}
+	add("secret", func(context.Context, *sdk.Call, none) (textOut, error) {
+		return textOut{fmt.Sprintf("%d bytes, printed as %v", len(token.Reveal()), token)}, nil
+	})
+	add("fail-with-secret", func(context.Context, *sdk.Call, none) (textOut, error) {
+		return textOut{}, errors.New("no " + token.Reveal())
+	})
+	add("die-with-secret", func(context.Context, *sdk.Call, none) (textOut, error) {
+		// Serve has pointed os.Stderr elsewhere, where last words get lost.
+		fmt.Fprintln(os.NewFile(2, "stderr"), "panic: bad "+token.Reveal())
+		os.Exit(4)
+		return textOut{}, nil
+	})
 }

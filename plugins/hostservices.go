@@ -46,7 +46,7 @@ func (p *Process) endHost() error {
 // configure hands the plugin its configuration.
 func (p *Process) configure(ctx context.Context) error {
 	return p.rpc.Configure(ctx, protocol.Configuration{
-		DataDir: p.options.DataDir, JSON: p.options.Config, Protocol: p.found.Manifest.Protocol,
+		DataDir: p.options.DataDir, JSON: p.options.Config, Secrets: p.secrets, Protocol: p.found.Manifest.Protocol,
 	})
 }
 

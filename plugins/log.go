@@ -25,6 +25,7 @@ const (
 type pluginLog struct {
 	logger *slog.Logger
 	clock  clock
+	secret *redactor
 
 	mu      sync.Mutex
 	tokens  float64
@@ -34,12 +35,13 @@ type pluginLog struct {
 	tail    []string
 }
 
-func newPluginLog(l *slog.Logger, id string, c clock) *pluginLog {
-	return &pluginLog{logger: l.With("plugin", id), clock: c, tokens: logBurst, last: c.Now()}
+func newPluginLog(l *slog.Logger, id string, c clock, secret *redactor) *pluginLog {
+	return &pluginLog{logger: l.With("plugin", id), clock: c, secret: secret, tokens: logBurst, last: c.Now()}
 }
 
 // stderr takes one line of standard error.
 func (p *pluginLog) stderr(line []byte, cut bool) {
+	line = p.secret.line(line)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remember(line)
@@ -63,6 +65,7 @@ func (p *pluginLog) stderr(line []byte, cut bool) {
 
 // stdout takes one line that was printed where only the handshake belongs.
 func (p *pluginLog) stdout(line []byte, cut bool) {
+	line = p.secret.line(line)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remember(line)

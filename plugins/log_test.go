@@ -35,7 +35,7 @@ func TestLogFloodIsCapped(t *testing.T) {
 func TestLogRateRecovers(t *testing.T) {
 	rec := &recorder{}
 	clock := newStillClock()
-	l := newPluginLog(slog.New(rec), "fix", clock)
+	l := newPluginLog(slog.New(rec), "fix", clock, nil)
 	for range logBurst + 10 {
 		l.stderr([]byte("again"), false)
 	}
@@ -52,7 +52,7 @@ func TestLogRateRecovers(t *testing.T) {
 
 func TestLogLevels(t *testing.T) {
 	rec := &recorder{}
-	l := newPluginLog(slog.New(rec), "fix", newStillClock())
+	l := newPluginLog(slog.New(rec), "fix", newStillClock(), nil)
 	for _, line := range []string{
 		`{"@message":"m","@level":"warn","@timestamp":"x","n":1,"o":{"a":1}}`,
 		`{"@message":5}`,

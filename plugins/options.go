@@ -17,6 +17,9 @@ type Options struct {
 	// Config is the plugin's configuration; nil for none. It is checked against
 	// the manifest's configSchema.
 	Config json.RawMessage
+	// Secrets are the plugin's secrets by name: the plugin gets them by Configure,
+	// and they are kept out of everything that comes from it.
+	Secrets map[string]SecretSource
 	// StorageDir is where the host keeps the plugin's key-value storage, in a file
 	// named by its id. Processes of a plugin that have the same see the same. It is
 	// created when something is stored. Empty means that the plugin has no storage.

@@ -39,6 +39,8 @@ type Process struct {
 	desc   *protocol.Description
 	scopes map[string]*namespaces.Scope // by namespace: those that are the same in every run
 
+	secrets map[string]string
+	redact  *redactor
 	asked   sync.WaitGroup // answers what the plugin asks of its host
 	storage *storage.File  // nil: it has none
 
@@ -95,10 +97,15 @@ func start(ctx context.Context, found Found, o Options, runPath string) (*Proces
 	if err == nil {
 		err = checkConfig(found.Manifest, o)
 	}
+	var secrets map[string]string
+	if err == nil {
+		secrets, err = readSecrets(o.Secrets, found.Manifest)
+	}
 	if err != nil {
 		return nil, &StartError{PluginID: found.ID(), Refused: true, Err: err}
 	}
-	p := &Process{found: found, options: o, log: newPluginLog(o.Logger, found.ID(), o.clock)}
+	p := &Process{found: found, options: o, secrets: secrets, redact: newRedactor(secrets)}
+	p.log = newPluginLog(o.Logger, found.ID(), o.clock, p.redact)
 	refused, err := p.bringUp(ctx, runPath)
 	if err != nil {
 		if cleanup := p.discard(); cleanup != nil {

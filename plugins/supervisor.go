@@ -21,6 +21,8 @@ type SupervisorOptions struct {
 	DataDir string
 	// Configs are the plugins' configurations by plugin id.
 	Configs map[string]json.RawMessage
+	// Secrets are the plugins' secrets by plugin id and name.
+	Secrets map[string]map[string]SecretSource
 	// RunDir, Logger, StartTimeout, CallTimeout and CloseTimeout are those of
 	// [Options], for every plugin.
 	RunDir       string
@@ -155,6 +157,7 @@ func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Superviso
 func (s *Supervisor) processOptions(id string) Options {
 	return Options{
 		DataDir:      filepath.Join(s.options.DataDir, id),
+		Secrets:      s.options.Secrets[id],
 		StorageDir:   filepath.Join(s.options.DataDir, storageFolder),
 		Config:       s.options.Configs[id],
 		Logger:       s.options.Logger,

@@ -6,6 +6,8 @@ import "github.com/quoinhq/quoin/sdk"
 // namespace with a verb for each.
 func newPlugin() *sdk.Plugin {
 	p := sdk.New(sdk.Info{ID: "rude", Version: "1.0.0", Description: "Misbehaves on command, for tests of the host."}, nil)
+	var secrets vault
+	p.OnConfigure(secrets.open)
 	p.AddNamespace(sdk.Namespace{
 		ID:          "rude",
 		Global:      "Rude",
@@ -23,6 +25,7 @@ func newPlugin() *sdk.Plugin {
 			"slow":          sdk.Verb(add(p, sdk.Tool{Name: "rude_slow", Description: "Takes its time and reports every step."}, slow, slowInput{Steps: 3, Millis: 10})),
 			"exitAfter":     sdk.Verb(add(p, sdk.Tool{Name: "rude_exit_after", Description: "Answers, and ends the process later."}, exitAfter, exitInput{Millis: 50})).Positional("millis"),
 			"fail":          sdk.Verb(add(p, sdk.Tool{Name: "rude_fail", Description: "Fails with a given code and message."}, fail, failInput{Code: "rude", Message: "No."})),
+			"leak":          sdk.Verb(add(p, sdk.Tool{Name: "rude_leak", Description: "Gives its secret away."}, secrets.leak, leakInput{Where: "log"})).Positional("where"),
 			"garbage":       sdk.Verb(add(p, sdk.Tool{Name: "rude_garbage", Description: "Answers with something that is not JSON."}, echo, echoInput{})),
 			"limits":        map[string]int{"megabytes": maxMegabytes, "count": maxCount},
 		},

@@ -1,0 +1,65 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/quoinhq/quoin/host/config"
+	"github.com/quoinhq/quoin/plugins"
+)
+
+// pluginSecrets reads where the secrets of one plugin are.
+func (f *File) pluginSecrets(id string) config.Field {
+	texts := map[string]string{}
+	f.secrets[id] = texts
+	return config.Map(id, "secret name", entryOf(texts), "").CheckKey(plugins.CheckSecretName)
+}
+
+// checkSecrets makes the sources of the secrets. The table does not check them: it
+// would show what it found, which may be a secret that stands in the wrong place.
+func (f *File) checkSecrets(path string) error {
+	var problems []config.Problem
+	for _, id := range slices.Sorted(maps.Keys(f.secrets)) {
+		sources := make(map[string]plugins.SecretSource)
+		for _, name := range slices.Sorted(maps.Keys(f.secrets[id])) {
+			source, err := plugins.ParseSecretSource(f.secrets[id][name])
+			if err != nil {
+				problems = append(problems, f.secretProblem(path, "plugins.secrets."+id+"."+name, err))
+			}
+			sources[name] = source
+		}
+		f.PluginSecrets[id] = sources
+	}
+	if len(problems) > 0 {
+		return &ConfigError{Problems: problems}
+	}
+	return nil
+}
+
+func (f *File) secretProblem(path, field string, err error) config.Problem {
+	p := config.Problem{Source: cmp.Or(path, "the environment"), Field: field, Message: fmt.Sprintf("must be %v; what it is now is not shown, lest it is the secret", err)}
+	for _, v := range f.Report.Values {
+		if v.Field == field {
+			p.Source, p.Line, p.Column = cmp.Or(v.Origin.Name, p.Source), v.Origin.Line, v.Origin.Column
+		}
+	}
+	return p
+}
+
+// checkWhole reports what the fields one by one do not show.
+func (f *File) checkWhole(path string) error {
+	var all ConfigError
+	for _, err := range []error{f.checkMCP(path), f.checkSecrets(path)} {
+		var some *ConfigError
+		if errors.As(err, &some) {
+			all.Problems = append(all.Problems, some.Problems...)
+		}
+	}
+	if len(all.Problems) > 0 {
+		return &all
+	}
+	return nil
+}
