@@ -69,7 +69,7 @@ func (v *view) hintNoServer(path []string) string {
 // terms: an error may name the operator's paths and addresses.
 func (r *run) hintDown(identifier string) string {
 	for _, st := range r.h.MCPStatus() {
-		if r.h.mcpIdentifier(st.Name) != identifier || !r.reach.layers.Allows(policy.Tool{Source: string(catalog.SourceMCP), Owner: st.Name, Name: "tool"}) {
+		if r.h.MCPIdentifier(st.Name) != identifier || !r.reach.layers.Allows(policy.Tool{Source: string(catalog.SourceMCP), Owner: st.Name, Name: "tool"}) {
 			continue
 		}
 		name := "MCP." + identifier
@@ -89,8 +89,9 @@ func (r *run) hintDown(identifier string) string {
 	return ""
 }
 
-// mcpIdentifier is what programs call the server of that name.
-func (h *Host) mcpIdentifier(name string) string {
+// MCPIdentifier is what programs call the MCP server of that name, as in
+// MCP.<identifier>, or "".
+func (h *Host) MCPIdentifier(name string) string {
 	h.viewMu.Lock()
 	defer h.viewMu.Unlock()
 	return h.mcpNames[name]

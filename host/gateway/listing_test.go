@@ -5,12 +5,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/host/mcp"
 )
 
 func TestListings(t *testing.T) {
@@ -65,11 +67,34 @@ func TestListings(t *testing.T) {
 	}
 }
 
+// TestMCPServers: a server that is down is listed with the reason, without the
+// credentials in it, and when it is tried again.
+func TestMCPServers(t *testing.T) {
+	gone := mcp.Server{Name: "git-hub", URL: "http://127.0.0.1:1/mcp?token=sesame-sesame"}
+	c := serve(t, newHost(t, host.Config{MCP: []mcp.Server{gone, {Name: "off", URL: gone.URL, Disabled: true}}}), gateway.Options{}, nil)
+	answer := c.get("/v1/mcp-servers").wants(200)
+	var list gateway.MCPServerList
+	if err := json.Unmarshal(answer.body, &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Servers) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	s := list.Servers[0]
+	if s.Name != "git-hub" || s.Identifier != "gitHub" || s.State != "down" || s.Reason == "" || s.Since.IsZero() || s.Tools != 0 {
+		t.Errorf("%+v", s)
+	}
+	if strings.Contains(string(answer.body), "sesame") {
+		t.Errorf("a password is shown: %s", answer.body)
+	}
+}
+
 func TestEmptyListings(t *testing.T) {
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	c.get("/v1/catalog").wants(200, "tools", "[]")
 	c.get("/v1/namespaces").wants(200, "namespaces", "[]")
 	c.get("/v1/plugins").wants(200, "plugins", "[]")
+	c.get("/v1/mcp-servers").wants(200, "servers", "[]")
 }
 
 func marshal(t *testing.T, v any) string {

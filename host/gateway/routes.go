@@ -41,6 +41,7 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/v1/namespaces", session: true, handle: s.namespaces},
 		{method: "GET", path: "/v1/plugins", handle: s.plugins},
 		{method: "POST", path: "/v1/development", places: s.streams, what: "streams", handle: s.develop},
+		{method: "GET", path: "/v1/mcp-servers", handle: s.mcpServers},
 		{method: "GET", path: "/v1/runs", session: true, handle: s.runs},
 		{method: "GET", path: "/v1/trajectory", session: true, handle: s.trajectories},
 		{method: "GET", path: "/v1/trajectory/{run}", session: true, handle: s.trajectory},

@@ -19,6 +19,7 @@ type keeper struct {
 	log     *slog.Logger
 	publish func()        // what Tools returns has changed
 	tried   chan struct{} // closed after the first attempt
+	delay   time.Duration // before the next attempt; the goroutine's own
 
 	mu     sync.Mutex
 	conn   *connection // nil while there is none
@@ -43,7 +44,7 @@ func newKeeper(s Server, o Options, publish func()) *keeper {
 func (k *keeper) run(ctx context.Context) {
 	first := sync.OnceFunc(func() { close(k.tried) })
 	defer first()
-	delay := k.options.FirstDelay
+	k.delay = k.options.FirstDelay
 	for {
 		start := time.Now()
 		err := k.serve(ctx, first)
@@ -53,14 +54,14 @@ func (k *keeper) run(ctx context.Context) {
 			return
 		}
 		if time.Since(start) > k.options.MaxDelay {
-			delay = k.options.FirstDelay
+			k.delay = k.options.FirstDelay
+			k.retryIn(k.delay)
 		}
-		k.log.Warn("an MCP server is not connected", "error", err, "retry", delay)
-		k.retryIn(delay)
-		if !pause(ctx, delay) {
+		k.log.Warn("an MCP server is not connected", "error", err, "retry", k.delay)
+		if !pause(ctx, k.delay) {
 			return
 		}
-		delay = min(2*delay, k.options.MaxDelay)
+		k.delay = min(2*k.delay, k.options.MaxDelay)
 	}
 }
 
@@ -172,7 +173,7 @@ func (k *keeper) down(err error) {
 	if k.status.State == StateDown {
 		since = k.status.Since
 	}
-	k.status = Status{Name: k.name, State: StateDown, Error: err, Since: since}
+	k.status = Status{Name: k.name, State: StateDown, Error: err, Since: since, Retry: time.Now().Add(k.delay)}
 	k.mu.Unlock()
 	if had {
 		k.publish()

@@ -30,6 +30,7 @@ the exec, wait or serve that asks. A process that is waiting notices the decisio
 a suspended cell finds it when quoin wait goes on with it. No decision in time is
 a denial.`,
 		Example: `  quoin approvals list
+  quoin approvals show apr_0123456789abcdef0123456789abcdef
   quoin approvals allow apr_0123456789abcdef0123456789abcdef
   quoin approvals allow --always apr_0123456789abcdef0123456789abcdef
   quoin approvals deny apr_0123456789abcdef0123456789abcdef
@@ -37,7 +38,7 @@ a denial.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newApprovalsList(), newDecision("allow", policy.AllowOnce), newDecision("deny", policy.Deny), newRevoke())
+	cmd.AddCommand(newApprovalsList(), newApprovalsShow(), newDecision("allow", policy.AllowOnce), newDecision("deny", policy.Deny), newRevoke())
 	return cmd
 }
 
@@ -256,7 +257,7 @@ func (a *approver) print(w io.Writer, list []*policy.Approval) error {
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tSTATE\tSEVERITY\tTOOL\tSESSION\tTITLE\tINPUT")
 	for _, p := range list {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.State, p.Severity, inert(p.ToolID), inert(sessionName(p.Session)), inert(p.Title), inert(string(p.Input)))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.State, p.Severity, inert(p.ToolID), inert(sessionName(p.Session)), inert(p.Title), inputCell(p))
 	}
 	return tw.Flush()
 }
@@ -283,6 +284,11 @@ func inert(s string) string {
 	if r := []rune(s); len(r) > 200 {
 		s = string(r[:199]) + "…"
 	}
+	return escaped(s)
+}
+
+// escaped is inert text of any length.
+func escaped(s string) string {
 	q := strconv.QuoteToGraphic(s)
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }

@@ -27,6 +27,7 @@ type backend interface {
 	Tools(context.Context, host.Session) ([]catalog.Entry, error)
 	Namespaces(context.Context, host.Session) ([]host.Namespace, error)
 	Plugins(context.Context) ([]gateway.Plugin, error)
+	MCPServers(context.Context) ([]gateway.MCPServer, error)
 }
 
 var (
@@ -59,6 +60,10 @@ func (p inProcess) Plugins(context.Context) ([]gateway.Plugin, error) {
 		list = append(list, gateway.PluginOf(s))
 	}
 	return list, nil
+}
+
+func (p inProcess) MCPServers(context.Context) ([]gateway.MCPServer, error) {
+	return gateway.MCPServersOf(p.Host), nil
 }
 
 // remote are the flags that say which server to use instead of a host of this

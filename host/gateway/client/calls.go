@@ -208,6 +208,13 @@ func (c *Client) Plugins(ctx context.Context) ([]gateway.Plugin, error) {
 	return list.Plugins, err
 }
 
+// MCPServers returns every upstream MCP server of the server that is not disabled.
+func (c *Client) MCPServers(ctx context.Context) ([]gateway.MCPServer, error) {
+	var list gateway.MCPServerList
+	err := c.get(ctx, host.Session{}, "/v1/mcp-servers", &list)
+	return list.Servers, err
+}
+
 // Runs lists the runs of a session that have not ended, oldest first.
 func (c *Client) Runs(ctx context.Context, s host.Session) ([]host.RunInfo, error) {
 	var list gateway.RunList

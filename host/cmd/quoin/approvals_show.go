@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+func newApprovalsShow() *cobra.Command {
+	var a approver
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show everything that is known of one call that waits, its whole input included",
+		Example: `  quoin approvals show apr_0123456789abcdef0123456789abcdef
+  quoin approvals show apr_0123456789abcdef0123456789abcdef --server http://127.0.0.1:8787`,
+		Args: oneArg("ID", "which quoin approvals list shows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, done, err := a.decisions(cmd)
+			if err != nil {
+				return err
+			}
+			defer done()
+			f := a.filter()
+			f.Resolved = true
+			list, err := s.Approvals(cmd.Context(), f)
+			if err != nil {
+				return err
+			}
+			for _, p := range list {
+				switch {
+				case p.ID != args[0]:
+				case a.json:
+					return printJSON(cmd.OutOrStdout(), p)
+				default:
+					return showApproval(cmd.OutOrStdout(), p)
+				}
+			}
+			return fmt.Errorf("%w: %s. quoin approvals list --all shows those there are", policy.ErrNotFound, inert(args[0]))
+		},
+	}
+	a.bind(cmd)
+	return cmd
+}
+
+// showApproval writes all of an approval. Texts are cut nowhere, and are kept from
+// being taken for something else by a terminal.
+func showApproval(w io.Writer, p *policy.Approval) error {
+	var b strings.Builder
+	tw := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(tw, "%s\t%s\n", name, value)
+		}
+	}
+	line("id", p.ID)
+	line("state", string(p.State))
+	if p.Decision != "" {
+		line("decision", fmt.Sprintf("%s by %s at %s", p.Decision, escaped(p.By), p.Decided.Format(time.RFC3339)))
+	}
+	line("severity", string(p.Severity))
+	line("title", escaped(p.Title))
+	line("description", escaped(p.Description))
+	line("tool", escaped(p.ToolID))
+	line("called as", escaped(p.Via))
+	line("session", escaped(sessionName(p.Session)))
+	line("agent turn", escaped(p.Session.RunID))
+	line("run", escaped(p.RunID))
+	line("call", escaped(p.CallID))
+	for _, ask := range p.Asked {
+		line("asked by", strings.TrimSpace(fmt.Sprintf("%s (%s) %s", escaped(ask.Hook), ask.Severity, escaped(ask.Subject))))
+	}
+	var choices []string
+	for _, d := range p.Allowed {
+		choices = append(choices, string(d))
+	}
+	line("decisions", strings.Join(choices, ", "))
+	line("created", p.Created.Format(time.RFC3339))
+	line("expires", p.Expires.Format(time.RFC3339))
+	line("input", fmt.Sprintf("%d bytes, SHA-256 %s", p.InputBytes, p.InputSHA256))
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if p.InputCut {
+		fmt.Fprintf(&b, "ONLY THE BEGINNING of the input is kept, as a text: it has %d bytes.\n", p.InputBytes)
+	}
+	for text := range strings.Lines(indented(p.Input)) {
+		b.WriteString(escaped(strings.TrimSuffix(text, "\n")) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// indented is JSON over several lines, or what it is if it is none.
+func indented(doc json.RawMessage) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, doc, "", "  "); err != nil {
+		return string(doc)
+	}
+	return b.String()
+}
+
+// maxCell is how many characters of an input a list shows.
+const maxCell = 200
+
+// inputCell is an input in a list. Whoever decides by the list must see that it is
+// not all.
+func inputCell(p *policy.Approval) string {
+	text := escaped(string(p.Input))
+	r := []rune(text)
+	if len(r) <= maxCell && !p.InputCut {
+		return text
+	}
+	return fmt.Sprintf("%s… [CUT: the input has %d bytes; see quoin approvals show %s]", string(r[:min(len(r), maxCell)]), p.InputBytes, p.ID)
+}
