@@ -38,12 +38,12 @@ type Report struct {
 // Result is what came of one part.
 type Result struct {
 	// Name says what was asked.
-	Name string
+	Name string `json:"name"`
 	// Problems are what is wrong with the plugin, each in one line.
-	Problems []string
+	Problems []string `json:"problems,omitempty"`
 	// NotExercised is what the part would have looked at, had the plugin offered
 	// or declared it.
-	NotExercised []string
+	NotExercised []string `json:"notExercised,omitempty"`
 }
 
 // Problems returns the problems of all parts, each with its part's name.
@@ -149,8 +149,18 @@ func newSetting(ctx context.Context, dir string, o *Options) (*setting, error) {
 	if s.config == nil {
 		s.config = declared.Config
 	}
-	s.scratch, err = os.MkdirTemp("", "qx")
+	s.scratch, err = os.MkdirTemp(scratchRoot(), "qx")
 	return s, err
+}
+
+// scratchRoot is the temporary directory, or /tmp where that one has a path too long
+// for the address of a socket some levels below it.
+func scratchRoot() string {
+	const longest = 20
+	if root := os.TempDir(); len(root) <= longest || os.PathSeparator != '/' {
+		return root
+	}
+	return "/tmp"
 }
 
 func (s *setting) options() plugins.Options {

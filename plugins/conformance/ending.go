@@ -36,6 +36,10 @@ func (e *exam) drained(after string) {
 	defer cancel()
 	if left, err := e.process.Drain(ctx); err != nil || left > 0 {
 		e.problem("%v after %s %d are still running (%v); a tool must end when its call is cancelled", e.timeout, after, left, err)
+		return
+	}
+	if h, err := e.process.Health(e.ctx); err != nil || h.RunningCalls != 0 {
+		e.problem("when Drain had returned after %s, Health counted %d running calls (%v); expected 0", after, h.RunningCalls, err)
 	}
 }
 

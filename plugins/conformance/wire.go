@@ -73,8 +73,12 @@ func (s *setting) launch(version, clientCert string, change func([]string) []str
 	if s.found.Err != nil {
 		return nil, s.found.Err
 	}
-	l := &launched{sockets: filepath.Join(s.scratch, "s"), lines: make(chan string, 1024)}
-	for _, dir := range []string{"data", "tmp", "s"} {
+	sockets, err := os.MkdirTemp(s.scratch, "s")
+	if err != nil {
+		return nil, err
+	}
+	l := &launched{sockets: sockets, lines: make(chan string, 1024)}
+	for _, dir := range []string{"data", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(s.scratch, dir), 0o700); err != nil {
 			return nil, err
 		}

@@ -21,6 +21,7 @@ func newPlugin() *cobra.Command {
 		newPluginTest(),
 		newPluginValidate(),
 		newPluginSchema(),
+		newPluginConformance(),
 		newPluginPack(),
 		newPluginKeys(),
 	)
