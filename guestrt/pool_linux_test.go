@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
@@ -39,6 +40,28 @@ func TestASuspendedWorkerServesItsOwnSessionAgain(t *testing.T) {
 		t.Error("the worker is wasted")
 	}
 	wantValue(t, start(t, again, js("return 2"), nil), "2")
+}
+
+// TestAWorkerStuckInItsResetIsReplaced: nobody waits long for a worker that does not
+// get ready for its session again.
+func TestAWorkerStuckInItsResetIsReplaced(t *testing.T) {
+	p := newPool(t, Config{})
+	w := acquire(t, p, "a")
+	wantValue(t, start(t, w, js("return 1"), nil), "1")
+	if err := w.p.os.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	p.Release(w)
+	ctx, cancel := context.WithTimeout(context.Background(), plenty)
+	defer cancel()
+	other, err := p.Acquire(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other.Pid() == w.Pid() {
+		t.Error("a worker that stands still is lent")
+	}
+	wantValue(t, start(t, other, js("return 2"), nil), "2")
 }
 
 func TestAWorkerIsRetiredAfterAnyBadEnding(t *testing.T) {

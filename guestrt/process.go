@@ -233,10 +233,14 @@ func (p *process) hangUp(err error) {
 
 func (p *process) String() string { return fmt.Sprintf("guest worker %d", p.os.Pid) }
 
+// resetTimeout is how long whoever wants a worker waits for one to answer its Reset,
+// which takes it well under a millisecond. Then another takes its place.
+const resetTimeout = time.Second
+
 // settled takes the answer to the Reset a used process was sent, and reports
 // whether it is as good as new.
 func (p *process) settled(ctx context.Context) bool {
-	m, end := p.watched(ctx, time.Now().Add(serviceTimeout), func() (wire.Message, *Ending) { return p.answer(ctx, nil) })
+	m, end := p.watched(ctx, time.Now().Add(resetTimeout), func() (wire.Message, *Ending) { return p.answer(ctx, nil) })
 	if end != nil {
 		return false
 	}
