@@ -123,7 +123,7 @@ func (d *DirApprovals) checkRoom(ctx context.Context) error {
 // forgetSurplus removes resolved approvals before their time. What does not verify
 // is left for the operator.
 func (d *DirApprovals) forgetSurplus(limit int) error {
-	ids, err := d.ids(doneExt)
+	ids, err := runstore.Names(d.path, doneExt)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (r Resolution) final() bool {
 
 // List implements Approvals.
 func (d *DirApprovals) List(ctx context.Context) ([]*Approval, error) {
-	ids, err := d.ids(askExt)
+	ids, err := runstore.Names(d.path, askExt)
 	if err != nil {
 		return nil, err
 	}
@@ -221,20 +221,6 @@ func (d *DirApprovals) List(ctx context.Context) ([]*Approval, error) {
 		}
 	}
 	byAge(out)
-	return out, nil
-}
-
-func (d *DirApprovals) ids(ext string) ([]string, error) {
-	entries, err := os.ReadDir(d.path)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), ext); ok {
-			out = append(out, id)
-		}
-	}
 	return out, nil
 }
 
@@ -261,7 +247,7 @@ func (d *DirApprovals) Remember(_ context.Context, g Grant) error {
 		return ErrNotFound
 	}
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-		ids, err := d.ids(grantExt)
+		ids, err := runstore.Names(d.path, grantExt)
 		if err == nil && len(ids) >= maxGrants {
 			err = fmt.Errorf("%w: %d grants, remove some", ErrFull, len(ids))
 		}
@@ -290,7 +276,7 @@ func (d *DirApprovals) Grant(_ context.Context, id string) (*Grant, error) {
 
 // Grants implements Approvals. It leaves out what it cannot read.
 func (d *DirApprovals) Grants(ctx context.Context) ([]*Grant, error) {
-	ids, err := d.ids(grantExt)
+	ids, err := runstore.Names(d.path, grantExt)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Sealer writes and reads the files of another store of the same installation.
@@ -83,4 +84,19 @@ func (s *Sealer) Read(path string) ([]byte, error) {
 		return nil, err
 	}
 	return content, nil
+}
+
+// Names lists the files of a directory that have the extension, without it.
+func Names(dir, ext string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ext); ok {
+			out = append(out, name)
+		}
+	}
+	return out, nil
 }
