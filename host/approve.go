@@ -57,6 +57,10 @@ func (r *run) question(ctx context.Context, c *call, pc policy.Call, asks []poli
 	if err != nil {
 		return "", err
 	}
+	a.Store = r.h.storeID()
+	if err := r.claimToAsk(); err != nil {
+		return "", err
+	}
 	// The journal has it first: a question that belongs to no call would stay. It
 	// counts from then on, so that a record has the call and the count, or neither.
 	r.mu.Lock()

@@ -9,8 +9,11 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -204,6 +207,9 @@ try { return await tools.slow() } catch (e) { return [e.effectStatus, e.code] }`
 // approval in the state directory it names, resumes it, and waits to be killed.
 const askingKey = "QUOIN_TEST_ASKING"
 
+// askingFirst makes it wait to be killed inside the Exec.
+const askingFirst = "QUOIN_TEST_ASKING_FIRST"
+
 // asking is the whole life of that host.
 func asking(dir string) error {
 	runs, approvals, err := stateDir(dir)
@@ -222,6 +228,13 @@ func asking(dir string) error {
 	if err != nil {
 		return err
 	}
+	if os.Getenv(askingFirst) != "" {
+		go func() {
+			a := <-asked
+			fmt.Println(a.RunID, a.ID)
+		}()
+		return fmt.Errorf("got %s", show(exec(h, `return await tools.echo({n: 1})`)))
+	}
 	r := h.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `return (await tools.echo({n: 41})).n + 1`})
 	if r.Status != host.StatusWaiting {
 		return fmt.Errorf("got %s", show(r))
@@ -235,41 +248,9 @@ func asking(dir string) error {
 // TestPendingApprovalsSurviveSIGKILL: the host is killed while it waits for a
 // person, inside a Wait; the decision then counts in the next host.
 func TestPendingApprovalsSurviveSIGKILL(t *testing.T) {
-	guest, err := hosttest.Guest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	cmd := osexec.Command(exe)
-	cmd.Env = append(os.Environ(), askingKey+"="+dir, doomedGuest+"="+guest)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	var run, approval string
-	for lines.Scan() {
-		if _, err := fmt.Sscan(lines.Text(), &run, &approval); err != nil {
-			t.Fatal(err)
-		}
-		if approval != "" {
-			break
-		}
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || approval == "" {
-		t.Fatalf("the host said %q and ended with %v", run, err)
-	}
+	run, approval, kill := asker(t, dir)
+	kill()
 	desk := newDesk()
 	h := start(t, kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))))
 	list, err := h.Approvals(t.Context(), policy.Filter{RunID: run})
@@ -280,5 +261,116 @@ func TestPendingApprovalsSurviveSIGKILL(t *testing.T) {
 	wantValue(t, h.Wait(t.Context(), me, run), `42`)
 	if len(desk.asked) != 0 {
 		t.Error("somebody was asked again")
+	}
+}
+
+// asker starts such a host and returns what its run and its question are called.
+func asker(t *testing.T, dir string, env ...string) (run, approval string, kill func()) {
+	t.Helper()
+	guest, err := hosttest.Guest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := osexec.Command(exe)
+	cmd.Env = append(append(os.Environ(), askingKey+"="+dir, doomedGuest+"="+guest), env...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if _, err := fmt.Sscan(lines.Text(), &run, &approval); err != nil {
+			t.Fatal(err)
+		}
+		if approval != "" {
+			break
+		}
+	}
+	return run, approval, func() {
+		t.Helper()
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err == nil || approval == "" {
+			t.Fatalf("the host said %q and ended with %v", run, err)
+		}
+	}
+}
+
+// TestOrphanedApprovalsEnd: a host is killed inside the first Exec of a run, which is
+// in no store, while a person is asked. Nobody can go on with that run, so the next
+// host ends the question, and says so. As long as the first host lives, it does not.
+func TestOrphanedApprovalsEnd(t *testing.T) {
+	dir := t.TempDir()
+	run, approval, kill := asker(t, dir, askingFirst+"=1")
+	cfg := kept(t, dir, newDesk().config(nil))
+	cfg.Trajectory = openTrajectory(t, dir)
+	h := start(t, cfg)
+	state := func() policy.State {
+		t.Helper()
+		if err := h.EndOrphans(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		a, err := cfg.Approvals.Get(t.Context(), approval)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.State
+	}
+	if got := state(); got != policy.StatePending {
+		t.Errorf("while its host lives the question is %s", got)
+	}
+	kill()
+	if got := state(); got != policy.StateCancelled {
+		t.Errorf("after its host was killed the question is %s", got)
+	}
+	if _, err := h.Decide(t.Context(), approval, policy.AllowOnce, "alice"); err == nil {
+		t.Error("it can still be decided")
+	}
+	events := readTrajectory(t, openTrajectory(t, dir), run).Events
+	var kinds []string
+	for _, e := range events {
+		kinds = append(kinds, strings.TrimSpace(string(e.Kind)+" "+e.Decision+e.Code))
+	}
+	if d := cmp.Diff([]string{"approval_decided cancelled", "run_ended aborted"}, kinds); d != "" {
+		t.Errorf("recorded (-want +got):\n%s", d)
+	}
+	if locks, err := filepath.Glob(filepath.Join(dir, "runs", run+"*")); err != nil || len(locks) != 0 {
+		t.Errorf("left: %v, %v", locks, err)
+	}
+}
+
+// TestApprovalsOfSuspendedRunsAreNoOrphans, also while nobody has the run; nor are
+// those of another store.
+func TestApprovalsOfSuspendedRunsAreNoOrphans(t *testing.T) {
+	dir := t.TempDir()
+	desk := newDesk()
+	cfg := kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo")))
+	first := start(t, cfg)
+	wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: refused}), host.ReasonApproval)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stored := <-desk.asked
+	foreign := *stored
+	foreign.ID, foreign.RunID, foreign.Store = "apr_"+strings.Repeat("0", 32), "run_elsewhere", "another"
+	second := start(t, kept(t, dir, host.Config{}))
+	if err := cfg.Approvals.Add(t.Context(), &foreign); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.EndOrphans(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := second.Approvals(t.Context(), policy.Filter{})
+	if err != nil || len(list) != 2 {
+		t.Errorf("%v, pending %+v", err, list)
 	}
 }

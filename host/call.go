@@ -83,9 +83,22 @@ func (r *run) perform(c *call) {
 	ctx, done := r.callContext(c)
 	defer done()
 	value, err := r.guarded(ctx, c, ev)
-	ev.end(value, err)
+	if r.leaves(c, err) {
+		ev.park()
+	} else {
+		ev.end(value, err)
+	}
 	r.settle(c, value, err)
 	r.checkDeclared(ev.reply)
+}
+
+// leaves reports whether a call has not ended but its host does: it waits for a
+// person or for the run's caller, and another host goes on with that.
+func (r *run) leaves(c *call, err *callError) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	waits := c.State == runstore.CallApproval || c.State == runstore.CallAsked
+	return waits && err != nil && err.Code == codeAborted && r.ended && !r.active && !r.finished && !r.h.volatile()
 }
 
 // guarded is dispatch with a panic of an embedder's tool turned into a rejection.
@@ -119,9 +132,11 @@ func (r *run) dispatch(ctx context.Context, c *call, ev *telling) (json.RawMessa
 	if rejection := r.checkInput(tool, input); rejection != nil {
 		return nil, rejection
 	}
+	asked := input
 	if input, rejection = r.before(ctx, c, tool, input, ev); rejection != nil {
 		return nil, rejection
 	}
+	ev.sends(tool, input, asked)
 	if ctx.Err() != nil { // hooks and people take their time
 		return nil, notMade(notDispatched(), r.hookCall(c, tool, input, ev.Via))
 	}

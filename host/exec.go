@@ -123,7 +123,7 @@ func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) *Resul
 	r.mu.Lock()
 	r.language, in.Title = p.Language, p.Title
 	r.mu.Unlock()
-	r.tellStarted(in, p.Code)
+	r.tellStarted(in, p.Code, p.Code != code)
 	if f != nil {
 		return r.failed(f)
 	}

@@ -88,3 +88,6 @@ func (h *Host) Settled(id string) (n int) {
 	}
 	return n
 }
+
+// EndOrphans is what a host does now and then.
+func (h *Host) EndOrphans(ctx context.Context) error { return h.endOrphans(ctx) }

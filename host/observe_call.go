@@ -1,11 +1,13 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/quoinhq/quoin/host/catalog"
@@ -47,6 +49,17 @@ func (t *telling) found(tool *catalog.Tool, id string, input json.RawMessage) {
 	e := t.Event
 	e.Kind = trajectory.CallStarted
 	t.run.h.obs.emit(e)
+}
+
+// sends notes what the tool is called with. Hooks may have changed it.
+func (t *telling) sends(tool *catalog.Tool, input, asked json.RawMessage) {
+	if bytes.Equal(input, asked) {
+		return
+	}
+	t.Rewritten, t.InputBytes = true, len(input)
+	if t.wanted {
+		t.Input = t.run.h.obs.jsonBody(input, tool.Parameters)
+	}
 }
 
 // context returns the context for the tool: in it the tool finds the span of its
@@ -97,6 +110,19 @@ func (t *telling) end(value json.RawMessage, err *callError) {
 		t.Output = o.body(map[string]string{"error": err.Message})
 	}
 	o.emit(t.Event)
+}
+
+// park tells that the call waits on without this host.
+func (t *telling) park() {
+	if t.span != nil {
+		t.span.SetAttributes(attribute.Bool(attrParked, true))
+		t.span.End()
+	}
+	if t.wanted {
+		e := t.Event
+		e.Kind, e.Duration = trajectory.CallParked, time.Since(t.start)
+		t.run.h.obs.emit(e)
+	}
 }
 
 // tellInterrupted tells of calls that were in flight when a host stopped and are

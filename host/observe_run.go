@@ -43,7 +43,7 @@ func ofSession(s runstore.Session) trajectory.Session {
 }
 
 // tellStarted tells of a run that exec has begun.
-func (r *run) tellStarted(in ExecInput, code string) {
+func (r *run) tellStarted(in ExecInput, code string, rewritten bool) {
 	o := r.h.obs
 	o.metrics.RunStarted()
 	if !o.wanted() {
@@ -51,6 +51,7 @@ func (r *run) tellStarted(in ExecInput, code string) {
 	}
 	e := r.event(trajectory.RunStarted)
 	e.CallID, e.Language, e.InputBytes, e.Start = r.told.parent, r.language, len(code), r.started.Round(0)
+	e.Rewritten = rewritten
 	e.Input = o.body(map[string]string{"code": code, "language": r.language, "title": in.Title})
 	o.emit(e)
 }

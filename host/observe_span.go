@@ -32,6 +32,7 @@ const (
 	attrOwner        = "quoin.tool.owner"
 	attrVia          = "quoin.tool.via"
 	attrEffect       = "quoin.tool.effect_status"
+	attrParked       = "quoin.tool.parked"
 	attrInputBytes   = "quoin.tool.input_bytes"
 	attrOutputBytes  = "quoin.tool.output_bytes"
 

@@ -158,13 +158,14 @@ func (r *run) notify() {
 // finish ends the run: no call of it goes on, nothing of it stays stored.
 func (r *run) finish(cause error) {
 	defer r.over()
-	defer r.h.cancelApprovals(r.background(), r.lastQuestions())
+	questions := r.lastQuestions()
 	r.release(cause)
 	r.tellEnded(cause)
 	r.h.past.note(r.id, r.session)
 	r.storeMu.Lock()
 	defer r.storeMu.Unlock()
 	r.forget()
+	r.h.cancelApprovals(r.background(), questions) // with the claim, or another host takes them for orphans
 	r.dropClaim()
 }
 

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// sweepEvery is how often a host looks for runs in its store that expired and
-// that no living process would delete, because the one that stored them is gone.
+// sweepEvery is how often a host looks for runs in its store that expired, and for
+// questions about runs, that no living process would end, because the one they
+// belonged to is gone.
 const sweepEvery = time.Minute
 
 // sweep runs until ctx ends.
@@ -19,6 +20,9 @@ func (h *Host) sweep(ctx context.Context) {
 		}
 		if err := h.approvals.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			h.log.Error("old approvals were not deleted", "error", err)
+		}
+		if err := h.endOrphans(ctx); err != nil && ctx.Err() == nil {
+			h.log.Error("approvals of runs that have ended were not cancelled", "error", err)
 		}
 		select {
 		case <-tick.C:

@@ -50,6 +50,9 @@ type Approval struct {
 	Session Session `json:"session"`
 	RunID   string  `json:"runId"`
 	CallID  string  `json:"callId"`
+	// Store says which store of runs the run belongs to, if that is known: a host on
+	// the same store finds out whether anybody can go on with it.
+	Store string `json:"store,omitempty"`
 	// Asked are the hooks that ask, and what an allow-always is remembered for.
 	Asked []Asked `json:"asked"`
 	// Allowed are the decisions to choose from.

@@ -2,6 +2,7 @@ package runstore
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,7 +42,10 @@ type Dir struct {
 	open map[string]*open // by run id
 }
 
-var _ Store = (*Dir)(nil)
+var (
+	_ Store      = (*Dir)(nil)
+	_ Identified = (*Dir)(nil)
+)
 
 // OpenDir opens the store in path, creating the directory (mode 0700) and its
 // key (mode 0600) where they do not exist.
@@ -54,13 +58,16 @@ func OpenDir(path string) (*Dir, error) {
 		return nil, err
 	}
 	d := &Dir{path: path, key: key}
-	ids, err := d.ids()
+	ids, err := Names(d.path, recordExt)
 	if err != nil {
 		return nil, err
 	}
 	d.held.Store(int64(len(ids)))
 	return d, nil
 }
+
+// Identity implements Identified.
+func (d *Dir) Identity() string { return hex.EncodeToString(sum(d.key, []byte("quoin store"))[:16]) }
 
 func (d *Dir) file(id, ext string) (string, error) {
 	if !idPattern.MatchString(id) {
@@ -220,7 +227,7 @@ func (d *Dir) Get(_ context.Context, id string) (*Record, error) {
 
 // List implements Store. A record that vanishes meanwhile is left out.
 func (d *Dir) List(ctx context.Context) ([]*Record, error) {
-	ids, err := d.ids()
+	ids, err := Names(d.path, recordExt)
 	if err != nil {
 		return nil, err
 	}
@@ -397,18 +404,4 @@ func (d *Dir) sweepTemp(e fs.DirEntry, now time.Time) {
 			return // somebody else was faster, or the next sweep meets it again
 		}
 	}
-}
-
-func (d *Dir) ids() ([]string, error) {
-	entries, err := os.ReadDir(d.path)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), recordExt); ok {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
 }

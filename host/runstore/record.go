@@ -156,6 +156,13 @@ type Store interface {
 	Sweep(ctx context.Context, now time.Time) (left int, err error)
 }
 
+// Identified is implemented by stores that can be told from each other.
+type Identified interface {
+	// Identity is the same in every process that uses the store, and of no other
+	// store. It says nothing else.
+	Identity() string
+}
+
 // Volatile is implemented by stores whose records end with their process. A host
 // takes no checkpoints for them of runs that go on.
 type Volatile interface {

@@ -18,6 +18,7 @@ const (
 	CallStarted       Kind = "call_started"       // the tool is known and about to be called
 	CallProgress      Kind = "call_progress"      // the tool has sent an interim result
 	CallEnded         Kind = "call_ended"         // it has settled, whether or not a tool was reached
+	CallParked        Kind = "call_parked"        // its host stops while it waits for a person or the caller; another host goes on with it
 	ApprovalRequested Kind = "approval_requested" // the call waits for a decision
 	ApprovalDecided   Kind = "approval_decided"   // Decision and By say which and whose
 	Gap               Kind = "gap"                // Missed events are not here
@@ -85,7 +86,10 @@ type Event struct {
 	EffectStatus string  `json:"effectStatus,omitempty"` // "unknown": it may have taken effect
 	ApprovalID   string  `json:"approvalId,omitempty"`
 	Decision     string  `json:"decision,omitempty"`
-	By           string  `json:"by,omitempty"` // who decided
+	// Rewritten says that hooks have changed the input: that of run_started and
+	// call_ended is then what was run, and what was sent.
+	Rewritten bool   `json:"rewritten,omitempty"`
+	By        string `json:"by,omitempty"` // who decided
 
 	// Of whatever took time: when it began and how long it took. Of run events that
 	// is the one exec or wait.

@@ -30,6 +30,18 @@ const (
 // Read returns the trajectory of a run of that session. The turn of the agent does
 // not count: what a session did it may look at later.
 func (d *Dir) Read(s Session, runID string) (*Run, error) {
+	r, err := d.Find(runID)
+	if err != nil {
+		return nil, err
+	}
+	if !s.owns(r.Session) {
+		return nil, ErrWrongSession
+	}
+	return r, nil
+}
+
+// Find is Read for who may look at the runs of every session.
+func (d *Dir) Find(runID string) (*Run, error) {
 	name, err := d.name(runID)
 	if err != nil {
 		return nil, err
@@ -42,14 +54,7 @@ func (d *Dir) Read(s Session, runID string) (*Run, error) {
 		return nil, err
 	}
 	defer f.Close()
-	r, err := Decode(f, runID)
-	if err != nil {
-		return nil, err
-	}
-	if !s.owns(r.Session) {
-		return nil, ErrWrongSession
-	}
-	return r, nil
+	return Decode(f, runID)
 }
 
 // List returns what the newest runs of a session came to, the newest first, at

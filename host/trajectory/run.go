@@ -16,13 +16,14 @@ type Run struct {
 
 // Leg is one exec or wait of a run and the calls that began in it.
 type Leg struct {
-	Tool     string // exec or wait
-	CallID   string // the model's, as far as it was told
-	Start    time.Time
-	Duration time.Duration // 0: its end was not recorded
-	Status   string        // completed, waiting, failed; "": its end was not recorded
-	Reason   string
-	Code     string
+	Tool      string // exec or wait
+	CallID    string // the model's, as far as it was told
+	Start     time.Time
+	Duration  time.Duration // 0: its end was not recorded
+	Status    string        // completed, waiting, failed; "": its end was not recorded
+	Reason    string
+	Code      string
+	Rewritten bool // hooks have changed the program
 	// InputBytes counts the program, OutputBytes value and output of the result.
 	InputBytes    int
 	OutputBytes   int
@@ -35,6 +36,7 @@ type Leg struct {
 type Call struct {
 	Event          // the last of it
 	Ended     bool // its end was recorded
+	Waiting   bool // as far as is known, for a person or the caller
 	Progress  int  // interim results
 	Approvals []Event
 }
@@ -106,11 +108,11 @@ func (b *legBuilder) add(e Event) {
 		if e.Kind == RunResumed {
 			tool = "wait"
 		}
-		b.legs = append(b.legs, Leg{Tool: tool, CallID: e.CallID, Start: startOf(e), InputBytes: e.InputBytes, Input: e.Input})
+		b.legs = append(b.legs, Leg{Tool: tool, CallID: e.CallID, Start: startOf(e), InputBytes: e.InputBytes, Input: e.Input, Rewritten: e.Rewritten})
 		b.over = false
 	case RunSuspended, RunEnded:
 		b.end(e)
-	case CallStarted, CallProgress, CallEnded, ApprovalRequested, ApprovalDecided:
+	case CallStarted, CallProgress, CallEnded, CallParked, ApprovalRequested, ApprovalDecided:
 		if len(b.legs) == 0 {
 			b.legs = append(b.legs, Leg{Tool: "exec", Start: startOf(e)}) // its own event is missing
 		}
@@ -143,6 +145,7 @@ func (b *legBuilder) call(e Event) {
 		b.legs[leg].Calls[at.call].Start = startOf(e)
 	}
 	c := &b.legs[at.leg].Calls[at.call]
+	c.Waiting = e.Kind == CallParked || e.Kind == ApprovalRequested || c.Waiting && e.Kind == CallStarted
 	switch e.Kind {
 	case CallProgress:
 		c.Progress++
@@ -153,6 +156,7 @@ func (b *legBuilder) call(e Event) {
 		c.Ended = true
 	case CallStarted:
 		c.merge(e)
+		c.Ended = false // made anew after a restart
 	}
 }
 

@@ -35,6 +35,7 @@ type Projected struct {
 	Outcome      string  `json:"outcome"` // of exec and wait: the status
 	Code         string  `json:"code,omitempty"`
 	EffectStatus string  `json:"effectStatus,omitempty"`
+	Rewritten    bool    `json:"rewritten,omitempty"` // hooks have changed the input
 	InputBytes   int     `json:"inputBytes,omitempty"`
 	OutputBytes  int     `json:"outputBytes,omitempty"`
 }
@@ -90,7 +91,7 @@ func (r *Run) project() [][]projection {
 			content: result(l.Output, l.OutputBytes, cmp.Or(l.Status, "running"), l.Code),
 			Projected: Projected{
 				RunID: r.ID, StartMs: ms(l.Start.Sub(start).Microseconds()), DurationMs: ms(l.Duration.Microseconds()),
-				Outcome: cmp.Or(l.Status, "running"), Code: l.Code, InputBytes: l.InputBytes, OutputBytes: l.OutputBytes,
+				Outcome: cmp.Or(l.Status, "running"), Code: l.Code, InputBytes: l.InputBytes, OutputBytes: l.OutputBytes, Rewritten: l.Rewritten,
 			},
 		}
 		if parent.id == "" {
@@ -122,11 +123,14 @@ func (r *Run) nested(c Call, parent string) projection {
 		input: object(c.Input),
 		Projected: Projected{
 			RunID: r.ID, ParentCallID: parent, CallID: c.CallID, ToolID: c.ToolID, Owner: c.Owner, Via: c.Via,
-			DurationMs: ms(c.Duration.Microseconds()), Outcome: "running", InputBytes: c.InputBytes,
+			DurationMs: ms(c.Duration.Microseconds()), Outcome: "running", InputBytes: c.InputBytes, Rewritten: c.Rewritten,
 		},
 	}
 	if !c.Ended {
-		p.content, p.DurationMs = result(nil, 0, "running", ""), 0
+		if c.Waiting {
+			p.Outcome = "waiting"
+		}
+		p.content, p.DurationMs = result(nil, 0, p.Outcome, ""), 0
 		return p
 	}
 	p.Outcome, p.Code, p.EffectStatus, p.OutputBytes = string(c.Outcome), c.Code, c.EffectStatus, c.OutputBytes

@@ -82,6 +82,9 @@ func legRow(l Leg, start time.Time) row {
 		took = round(l.Duration)
 	}
 	r := row{cells: []string{l.Tool, clean(l.CallID), "+" + round(l.Start.Sub(start)), took, state(cmp.Or(l.Status, "running"), l.Reason, l.Code)}}
+	if l.Rewritten {
+		r.cells[len(r.cells)-1] += ", input rewritten"
+	}
 	for _, c := range l.Calls {
 		r.children = append(r.children, callRow(c, start))
 	}
@@ -95,6 +98,11 @@ func callRow(c Call, start time.Time) row {
 		if c.Code != "" {
 			outcome += " (" + clean(c.Code) + ")"
 		}
+	} else if c.Waiting {
+		outcome = "waiting"
+	}
+	if c.Rewritten {
+		outcome += ", input rewritten"
 	}
 	r := row{cells: []string{clean(cmp.Or(c.Via, c.Method)), clean(c.ToolID), "+" + round(c.Start.Sub(start)), took, outcome}}
 	for _, a := range c.Approvals {

@@ -34,7 +34,8 @@ which they began. RUN is the id of a run or "last"; without it the newest runs o
 the session are listed. exec and wait record every run in the state directory,
 without inputs and outputs unless they were told to (--record-bodies).
 
-Only the session of a run can look at it. A file that a crash has torn is shown up
+The id of a run is enough, whatever its session; with --session, and on a server,
+only the session of a run can look at it. A file that a crash has torn is shown up
 to there. Exit status: 0 shown, 1 there is nothing to show, 2 usage.`,
 		Example: `  quoin trajectory
   quoin trajectory last
@@ -71,7 +72,7 @@ to there. Exit status: 0 shown, 1 there is nothing to show, 2 usage.`,
 	f := cmd.Flags()
 	o.bindConfig(cmd)
 	f.StringVar(&o.state, "state", "", "directory of suspended runs and plugin data (default: in the user's state home)")
-	f.StringVar(&o.session, "session", "cli", "session the run belongs to")
+	f.StringVar(&o.session, "session", "cli", "session the run belongs to; of runs that are listed, and of last")
 	o.remote.bind(cmd)
 	f.BoolVar(&asJSON, "json", false, "print JSON: the events of the run, or the list of runs")
 	f.StringVar(&transcript, "transcript", "", "print the run as messages of a conversation: openai or anthropic")
@@ -88,7 +89,21 @@ func (o *options) trajectories(cmd *cobra.Command) (_ gateway.Trajectories, done
 		return farTrajectories{cmd.Context(), c}, c.Close, nil
 	}
 	d, err := o.ownTrajectories()
-	return d, func() {}, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if !cmd.Flags().Changed("session") {
+		return everySession{d}, func() {}, nil
+	}
+	return d, func() {}, nil
+}
+
+// everySession finds a run by its id alone: whoever can read the state directory
+// may look at all of them.
+type everySession struct{ *trajectory.Dir }
+
+func (d everySession) Read(_ trajectory.Session, runID string) (*trajectory.Run, error) {
+	return d.Find(runID)
 }
 
 // farTrajectories are those of a server.

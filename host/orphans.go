@@ -1,0 +1,116 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/trajectory"
+)
+
+// A run that was never suspended is in no store. If its host is killed while a
+// person is asked about one of its calls, nothing but the question stays. So a run
+// claims its id in the store before it asks anybody, and the question says which
+// store that is: a claim ends with the process that holds it, and a question whose
+// run is neither stored nor claimed is an orphan.
+
+// storeID names the store of runs; "" if it cannot be told from others.
+func (h *Host) storeID() string {
+	if s, ok := h.store.(runstore.Identified); ok {
+		return s.Identity()
+	}
+	return ""
+}
+
+// claimToAsk takes the claim of a run that is about to ask a person.
+func (r *run) claimToAsk() error {
+	if r.h.storeID() == "" {
+		return nil
+	}
+	r.storeMu.Lock()
+	defer r.storeMu.Unlock()
+	r.mu.Lock()
+	ended := r.ended
+	r.mu.Unlock()
+	if ended {
+		return context.Cause(r.ctx)
+	}
+	if f := r.ensureClaim(); f != nil {
+		return f
+	}
+	return nil
+}
+
+// endOrphans cancels the questions of runs that nobody can go on with.
+func (h *Host) endOrphans(ctx context.Context) error {
+	store := h.storeID()
+	if store == "" {
+		return nil
+	}
+	list, err := h.approvals.List(ctx)
+	if err != nil {
+		return err
+	}
+	asked := make(map[string][]*policy.Approval)
+	for _, a := range list {
+		if a.State == policy.StatePending && a.Store == store {
+			asked[a.RunID] = append(asked[a.RunID], a)
+		}
+	}
+	var errs []error
+	for id, questions := range asked {
+		errs = append(errs, h.endOrphan(ctx, id, questions))
+	}
+	return errors.Join(errs...)
+}
+
+// endOrphan cancels the questions of one run, unless somebody has it or can.
+func (h *Host) endOrphan(ctx context.Context, id string, questions []*policy.Approval) error {
+	h.mu.Lock()
+	own := h.runs[id] != nil
+	h.mu.Unlock()
+	if own {
+		return nil
+	}
+	claim, err := h.store.Claim(ctx, id)
+	if errors.Is(err, runstore.ErrClaimed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer claim.Release()
+	if _, err := h.store.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
+		return nil // it is there, or the operator has to look at it
+	}
+	for _, a := range questions {
+		got, err := h.approvals.Resolve(ctx, a.ID, policy.Resolution{State: policy.StateCancelled, At: time.Now()})
+		if err != nil {
+			return err
+		}
+		if got.State == policy.StateCancelled {
+			h.tellOrphan(got)
+		}
+	}
+	h.log.Warn("the approvals of a run were cancelled, because its host has ended with it", "run", id, "approvals", len(questions))
+	a := questions[0]
+	h.tellBuried(&runstore.Record{ID: id, Session: storedSession(a.Session)}, ofCause(ErrAborted))
+	return nil
+}
+
+// tellOrphan tells of a question that nobody waits for any more.
+func (h *Host) tellOrphan(a *policy.Approval) {
+	h.obs.metrics.ApprovalDecided(string(a.State))
+	if h.obs.wanted() {
+		h.obs.emit(trajectory.Event{
+			Kind: trajectory.ApprovalDecided, RunID: a.RunID, Session: ofSession(storedSession(a.Session)),
+			CallID: a.CallID, ToolID: a.ToolID, ApprovalID: a.ID, Decision: string(a.State),
+		})
+	}
+}
+
+func storedSession(s policy.Session) runstore.Session {
+	return runstore.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}
+}
