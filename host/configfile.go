@@ -39,6 +39,9 @@ type File struct {
 	Development bool
 	// WatchPlugins is Config.WatchPlugins.
 	WatchPlugins bool
+	// TrustedKeys are the keys of which one must have signed a plugin; none means
+	// that plugins need no signature.
+	TrustedKeys []plugins.PublicKey
 	// PluginConfig is each plugin's own configuration, by plugin id.
 	PluginConfig map[string]json.RawMessage
 	// PluginSecrets says where each plugin's secrets are, by plugin id and name.
@@ -67,7 +70,8 @@ type File struct {
 	mcp      map[string]*mcp.Server
 	secrets  map[string]map[string]string
 
-	approvals []*approvalFile
+	approvals   []*approvalFile
+	trustedKeys []string
 }
 
 // ServerFile is the part of a File about quoin serve.
@@ -139,6 +143,12 @@ func (f *File) finish() {
 	}
 	f.Settings = f.tools.codeMode.settings()
 	f.Hooks = f.hooks()
+	for _, text := range f.trustedKeys {
+		// One that is no key was refused when it was read; the zero key would trust
+		// nothing.
+		key, _ := plugins.ParsePublicKey(text)
+		f.TrustedKeys = append(f.TrustedKeys, key)
+	}
 	f.Policy.Rules = f.tools.rules.rules()
 	f.Agents = make(map[string]Settings, len(f.agents))
 	f.Policy.Agents = make(map[string]policy.Rules, len(f.agents))
@@ -175,6 +185,7 @@ func (f *File) Config() Config {
 		MaxWorkers:      f.MaxWorkers,
 		PluginDir:       f.PluginDir,
 		WatchPlugins:    f.WatchPlugins,
+		TrustedKeys:     f.TrustedKeys,
 		PluginConfig:    f.PluginConfig,
 		PluginSecrets:   f.PluginSecrets,
 		MCP:             f.MCP,

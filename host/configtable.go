@@ -54,6 +54,7 @@ func (f *File) table() config.Table {
 				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. Without it the command looks for ./plugins.d, then for plugins beside its executable."),
 				config.Bool("development", &f.Development, "Whether `quoin serve` lets `quoin plugin dev --server`, from this machine, put a plugin in the place of an installed one."),
 				config.Bool("watch", &f.WatchPlugins, "Load, reload and remove plugins as the directory changes, without dropping a call. Unless it is given, `quoin serve` does and other commands do not."),
+				config.Texts("trustedKeys", &f.trustedKeys, "Public keys as `quoin plugin keys show` prints them. With any, only plugins start and are installed that one of them has signed.").Check(checkPublicKey),
 				config.Map("config", "plugin id", f.pluginConfig, "Each plugin's own configuration, as its manifest's schema describes it."),
 				config.Map("secrets", "plugin id", f.pluginSecrets, "Where each plugin's secrets are, by their names: `\"env:NAME\"`, a variable of the host's environment, or `\"file:/path\"`, a file with nothing but the secret. "+
 					"They are read whenever the plugin is started. Programs, results, logs and records never have them."),
@@ -94,6 +95,14 @@ func (f *File) session(key string) config.Field {
 	r := &rulesFile{}
 	f.sessions[key] = r
 	return config.Object(key, r.fields(), "Rules for one session.")
+}
+
+// checkPublicKey says what a trusted key looks like.
+func checkPublicKey(text string) error {
+	if _, err := plugins.ParsePublicKey(text); err != nil {
+		return errors.New(`"ed25519:" and 44 characters of base64`)
+	}
+	return nil
 }
 
 // pluginConfig reads the configuration of one plugin.

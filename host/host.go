@@ -52,6 +52,10 @@ type Config struct {
 	// runs goes on: a call ends on the plugin that it began on, and a run that
 	// resumes has the tools of then.
 	WatchPlugins bool
+	// TrustedKeys are the keys of which one must have signed a plugin for it to
+	// start. Defaults to none: plugins need no signature. Whatever it says, the
+	// directory's quoin.lock counts too, see plugins.LockGate.
+	TrustedKeys []plugins.PublicKey
 	// PluginConfig is each plugin's configuration, by plugin id.
 	PluginConfig map[string]json.RawMessage
 	// PluginSecrets says where each plugin's secrets are, by plugin id and name. They
@@ -263,6 +267,7 @@ func (h *Host) startPlugins(ctx context.Context) error {
 		DataDir:  data,
 		Configs:  h.cfg.PluginConfig,
 		Secrets:  h.cfg.PluginSecrets,
+		Gate:     plugins.LockGate(h.cfg.PluginDir, h.cfg.TrustedKeys),
 		Logger:   h.log,
 		OnChange: h.pluginsChanged,
 		Watch:    h.cfg.WatchPlugins,

@@ -45,6 +45,32 @@ type LockEntry struct {
 	Signer PublicKey
 }
 
+// Equal reports whether two entries say the same.
+func (e LockEntry) Equal(other LockEntry) bool {
+	return e.Version == other.Version && e.Manifest == other.Manifest && e.Files == other.Files && e.Signer == other.Signer && maps.Equal(e.Binaries, other.Binaries)
+}
+
+// Compare returns a *[TrustError] for the first thing on this platform that got is
+// and e is not, with e as what the lock says.
+func (e LockEntry) Compare(id string, got LockEntry) error {
+	pin := func(e LockEntry) Pin {
+		return Pin{Manifest: e.Manifest, Binary: e.Binaries[hostPlatform()], Files: e.Files, By: LockName, Accept: acceptByPin(id)}
+	}
+	return pin(e).compare(id, pin(got))
+}
+
+// Extend returns next with the binaries for further platforms that e has of the
+// same plugin: the same version, manifest and other files.
+func (e LockEntry) Extend(next LockEntry) LockEntry {
+	if e.Version != next.Version || e.Manifest != next.Manifest || e.Files != next.Files {
+		return next
+	}
+	both := maps.Clone(e.Binaries)
+	maps.Copy(both, next.Binaries)
+	next.Binaries = both
+	return next
+}
+
 // EntryOf is the entry of a plugin as it lies in its folder. Who signed it counts
 // only if it still is what was signed.
 func EntryOf(f Found) (LockEntry, error) {

@@ -29,7 +29,7 @@ func LockGate(dir string, trusted []PublicKey) Gate {
 			f.Pin = signed
 			return f, nil
 		}
-		if f.Pin, err = lock.pin(f); err != nil {
+		if f, err = lock.Admit(f); err != nil {
 			return f, err
 		}
 		if signed != nil {
@@ -40,20 +40,21 @@ func LockGate(dir string, trusted []PublicKey) Gate {
 	}
 }
 
-// pin is what the lock demands of a plugin on this platform.
-func (l Lock) pin(f Found) (*Pin, error) {
+// Admit returns f with the [Pin] that the lock demands of it on this platform. A
+// plugin that is not listed, or not of the listed version or manifest, is a
+// *[TrustError]; its other files are compared when it starts.
+func (l Lock) Admit(f Found) (Found, error) {
 	id, accept := f.ID(), acceptByPin(f.ID())
-	refuse := func(what, want, got string) (*Pin, error) {
-		return nil, &TrustError{PluginID: id, What: what, By: LockName, Want: want, Got: got, Accept: accept}
+	refuse := func(what, want, got string) (Found, error) {
+		return f, &TrustError{PluginID: id, What: what, By: LockName, Want: want, Got: got, Accept: accept}
 	}
 	e, listed := l[id]
-	platform := "the binary for " + hostPlatform()
 	if !listed || e.Binaries[hostPlatform()] == "" {
 		c, err := ReadContents(f.Dir, f.Manifest)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
-		return refuse(platform, "", sha256Text(pinOf(f.Manifest, c).Binary))
+		return refuse("the binary for "+hostPlatform(), "", sha256Text(pinOf(f.Manifest, c).Binary))
 	}
 	if e.Version != f.Manifest.Version {
 		return refuse("the version", e.Version, f.Manifest.Version)
@@ -61,7 +62,8 @@ func (l Lock) pin(f Found) (*Pin, error) {
 	if e.Manifest != f.ManifestSum {
 		return refuse(ManifestName, sha256Text(e.Manifest), sha256Text(f.ManifestSum))
 	}
-	return &Pin{Manifest: e.Manifest, Binary: e.Binaries[hostPlatform()], Files: e.Files, By: LockName, Accept: accept}, nil
+	f.Pin = &Pin{Manifest: e.Manifest, Binary: e.Binaries[hostPlatform()], Files: e.Files, By: LockName, Accept: accept}
+	return f, nil
 }
 
 // signedPin is what a trusted signature says of a plugin on this platform.

@@ -182,6 +182,9 @@ func newLoggerAt(stderr io.Writer, otherwise slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 }
 
+// defaultPlugins is where plugins are looked for first when nobody says where.
+const defaultPlugins = "plugins.d"
+
 // pluginDir is the directory given, or the first default that exists, or "".
 func (o *options) pluginDir(f *host.File) (string, error) {
 	for _, given := range []struct{ by, dir string }{{"--plugins", o.plugins}, {"plugins.dir", f.PluginDir}} {
@@ -193,7 +196,7 @@ func (o *options) pluginDir(f *host.File) (string, error) {
 		}
 		return given.dir, nil
 	}
-	candidates := []string{"plugins.d"}
+	candidates := []string{defaultPlugins}
 	if exe, err := os.Executable(); err == nil {
 		candidates = append(candidates, filepath.Join(filepath.Dir(exe), "plugins"))
 	}

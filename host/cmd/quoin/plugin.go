@@ -11,7 +11,8 @@ func newPlugin() *cobra.Command {
 		Long:  `Make, check and install plugins. How those of a host fare is what quoin plugins says.`,
 		Example: `  quoin plugin new weather
   quoin plugin validate ./weather
-  quoin plugin pack ./weather`,
+  quoin plugin pack ./weather
+  quoin plugin install weather-1.0.0.tar.gz`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -23,6 +24,10 @@ func newPlugin() *cobra.Command {
 		newPluginSchema(),
 		newPluginConformance(),
 		newPluginPack(),
+		newPluginInstall(),
+		newPluginUpgrade(),
+		newPluginPin(),
+		newPluginRemove(),
 		newPluginKeys(),
 	)
 	return cmd

@@ -22,7 +22,7 @@ configuration it has under plugins.config in --config.
 Exit status: 0 no errors, 1 errors, 2 usage.`,
 		Example: `  quoin plugin validate ./weather
   quoin plugin validate ./weather --json
-  quoin plugin validate ./weather --set plugins.config.weather.units=metric`,
+  quoin plugin validate ./weather --config quoin.json5`,
 		Args: oneArg("DIR", "the folder with plugin.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := o.load()

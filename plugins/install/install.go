@@ -1,0 +1,164 @@
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/quoinhq/quoin/plugins"
+)
+
+// Options say where plugins are installed and what is accepted. Only Dir is
+// required.
+type Options struct {
+	// Dir is the plugin directory. Install makes it if need be.
+	Dir string
+	// Trusted are the keys of which one must have signed a plugin. Defaults to none:
+	// signatures are verified but not required.
+	Trusted []plugins.PublicKey
+	// Configs are configurations by plugin id, with which a plugin is tried.
+	Configs map[string]json.RawMessage
+	// AnyVersion lets Upgrade replace a plugin by an older version, by one whose
+	// order is unknown, and by other files of the same version.
+	AnyVersion bool
+	// NewSigner lets Upgrade and Pin replace what one key has signed by what it has
+	// not.
+	NewSigner bool
+	// Logger receives what a plugin logs while it is tried. Defaults to nothing.
+	Logger *slog.Logger
+	// StartTimeout bounds the start of a plugin that is tried. Defaults to that of
+	// plugins.Options.
+	StartTimeout time.Duration
+}
+
+// Outcome says what was done with one plugin.
+type Outcome struct {
+	ID string
+	// Dir is the plugin's folder.
+	Dir string
+	// Entry is what the lock says of it now.
+	Entry plugins.LockEntry
+	// Before is what it said before; its Version is empty if it said nothing.
+	Before plugins.LockEntry
+	// Unchanged: all was as it had to be, and nothing was done.
+	Unchanged bool
+	// Adopted are further plugins that the lock has taken in because it is new.
+	Adopted []string
+	// Left are plugins that cannot be loaded, and so are not in the new lock.
+	Left []string
+}
+
+// Install puts the plugin of an archive or a folder into the directory. It refuses
+// one whose id is taken. Where the lock lists a plugin that is not there, it
+// installs that and nothing else.
+func Install(ctx context.Context, source string, o Options) (*Outcome, error) {
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	return change(o, func(d *directory) (*Outcome, error) {
+		s, err := d.stage(source)
+		if err != nil {
+			return nil, err
+		}
+		id := s.found.ID()
+		if _, err := os.Lstat(d.folder(id)); err == nil {
+			return nil, fmt.Errorf("plugin %s is installed already, in %s; to replace it, run: quoin plugin upgrade %s", id, d.folder(id), source)
+		}
+		before, listed := d.lock[id]
+		if listed {
+			if err := sameAs(before, s, source); err != nil {
+				return nil, err
+			}
+		}
+		if err := d.try(ctx, s.found); err != nil {
+			return nil, err
+		}
+		out := &Outcome{ID: id, Dir: d.folder(id), Entry: s.entry, Before: before}
+		if listed {
+			out.Entry = before // which may know of more platforms
+		}
+		return out, d.settle(out, func() error { return os.Rename(s.found.Dir, d.folder(id)) })
+	})
+}
+
+// sameAs reports a plugin that is not the one a lock waits for.
+func sameAs(want plugins.LockEntry, s *staged, source string) error {
+	_, err := plugins.Lock{s.found.ID(): want}.Admit(s.found)
+	if err == nil {
+		err = want.Compare(s.found.ID(), s.entry)
+	}
+	var trust *plugins.TrustError
+	if errors.As(err, &trust) {
+		trust.Accept = "if you trust it, take the entry out of the lock with quoin plugin remove " + s.found.ID() + ", and run: quoin plugin install " + source
+	}
+	return err
+}
+
+// Upgrade replaces an installed plugin. It refuses an older version, other files of
+// the same one, and a plugin that the former signer has not signed, unless told
+// otherwise.
+func Upgrade(ctx context.Context, source string, o Options) (*Outcome, error) {
+	return change(o, func(d *directory) (*Outcome, error) {
+		s, err := d.stage(source)
+		if err != nil {
+			return nil, err
+		}
+		id := s.found.ID()
+		if _, err := os.Lstat(d.folder(id)); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("plugin %s is not installed in %s; run: quoin plugin install %s", id, d.dir, source)
+		} else if err != nil {
+			return nil, err
+		}
+		out := &Outcome{ID: id, Dir: d.folder(id), Entry: s.entry, Before: d.before(id)}
+		if there, err := plugins.EntryOf(plugins.Find(out.Dir)); err == nil && there.Equal(s.entry) && out.Before.Equal(s.entry) && d.locked {
+			out.Unchanged = true
+			return out, nil
+		}
+		if err := d.succeeds(out, source); err != nil {
+			return nil, err
+		}
+		if err := d.try(ctx, s.found); err != nil {
+			return nil, err
+		}
+		return out, d.settle(out, func() error { return swap(s.found.Dir, d.folder(id)) })
+	})
+}
+
+// succeeds reports why what is offered may not follow what is there.
+func (d *directory) succeeds(out *Outcome, source string) error {
+	again := "run: quoin plugin upgrade --any-version " + source
+	if err := d.signedAlike(out, "if you trust it, run: quoin plugin upgrade --new-signer "+source); err != nil {
+		return err
+	}
+	from, to := out.Before.Version, out.Entry.Version
+	if d.options.AnyVersion || from == "" {
+		return nil
+	}
+	switch order, known := compareVersions(from, to); {
+	case from == to && !out.Before.Equal(out.Entry):
+		return fmt.Errorf("plugin %s is version %s already, with other files; give the new files a version of their own, or %s", out.ID, from, again)
+	case !known && from != to:
+		return fmt.Errorf("which of the versions %s and %s of plugin %s is newer cannot be told; if you want %s, %s", from, to, out.ID, to, again)
+	case order > 0:
+		return fmt.Errorf("version %s of plugin %s is older than the installed %s; if you want it, %s", to, out.ID, from, again)
+	}
+	return nil
+}
+
+// signedAlike reports a plugin that the key of its predecessor has not signed.
+func (d *directory) signedAlike(out *Outcome, accept string) error {
+	was, is := out.Before.Signer, out.Entry.Signer
+	if was == (plugins.PublicKey{}) || was == is || d.options.NewSigner {
+		return nil
+	}
+	e := &plugins.TrustError{PluginID: out.ID, What: "the signer", By: plugins.LockName, Want: was.String(), Accept: accept}
+	if is != (plugins.PublicKey{}) {
+		e.Got = is.String()
+	}
+	return e
+}
