@@ -58,6 +58,9 @@ func (f *Folder) Build(ctx context.Context, into string) (plugins.Found, error) 
 		err = f.run(ctx, into, f.Command)
 	case f.Go:
 		err = f.run(ctx, into, []string{"go", "build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(dir, command), "."})
+		if err == nil {
+			err = os.Chmod(filepath.Join(dir, command), 0o700) // whatever the umask
+		}
 	}
 	if err == nil {
 		err = f.stage(dir)

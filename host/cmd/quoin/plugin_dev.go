@@ -44,12 +44,15 @@ Exit status: 0 after Ctrl-C, 1 failed, 2 usage.`,
 		},
 	}
 	o.bind(cmd, false)
+	cmd.Flags().Lookup("plugins").Usage = "directory of plugins that are to be there, too (default: none)"
 	return cmd
 }
 
 // develop calls run with a host for the plugin in folder: that of a server, or one
 // of this process. All that is made for it is gone in the end.
 func (o *options) develop(cmd *cobra.Command, folder *pluginbuild.Folder, run func(context.Context, devloop.Options) error) (err error) {
+	ctx, _, release := signals(cmd.Context())
+	defer release()
 	c, err := o.remote.client(cmd)
 	if err != nil {
 		return err
@@ -72,19 +75,19 @@ func (o *options) develop(cmd *cobra.Command, folder *pluginbuild.Folder, run fu
 	if c != nil {
 		defer c.Close()
 		d.Host = &devloop.Remote{Client: c}
-		return run(cmd.Context(), d)
+		return run(ctx, d)
 	}
-	h, err := o.developmentHost(cmd, folder, work)
+	h, err := o.developmentHost(ctx, cmd, folder, work)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	d.Host = &devloop.Local{Host: h}
-	return run(cmd.Context(), d)
+	return run(ctx, d)
 }
 
 // developmentHost makes a host whose plugins are those of --plugins, or none.
-func (o *options) developmentHost(cmd *cobra.Command, folder *pluginbuild.Folder, work string) (*host.Host, error) {
+func (o *options) developmentHost(ctx context.Context, cmd *cobra.Command, folder *pluginbuild.Folder, work string) (*host.Host, error) {
 	f, err := o.load()
 	if err != nil {
 		return nil, err
@@ -100,5 +103,5 @@ func (o *options) developmentHost(cmd *cobra.Command, folder *pluginbuild.Folder
 	}
 	cfg := o.hostOf(f, folder, dir, cmd.ErrOrStderr())
 	cfg.PluginDataDir = filepath.Join(work, "data")
-	return host.New(cmd.Context(), cfg)
+	return host.New(ctx, cfg)
 }

@@ -56,6 +56,11 @@ func TestScripts(t *testing.T) {
 			"pending":  cmdPending,
 			"document": cmdDocument,
 			"first":    cmdFirst,
+			"tutorial": cmdTutorial,
+			"develop":  cmdDevelop,
+			"awaits":   cmdAwaits,
+			"ends":     cmdEnds,
+			"offers":   cmdOffers,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"))
@@ -70,6 +75,7 @@ func TestScripts(t *testing.T) {
 			}
 			e.Vars = append(e.Vars, caches...)
 			e.Values[servedKey{}] = map[string]*served{}
+			e.Values[sessionKey{}] = new(*session)
 			return nil
 		},
 	})

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the files that tests compare with")
+
+// TestPluginsPage pins the reference of commands in docs/plugins.md.
+func TestPluginsPage(t *testing.T) {
+	const page, begin, end = "../../../docs/plugins.md", "<!-- generated: commands -->\n", "<!-- end -->\n"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok1 := strings.Cut(string(text), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok1 || !ok2 {
+		t.Fatalf("%s has no %q or no %q", page, begin, end)
+	}
+	var b strings.Builder
+	for _, name := range []string{"new", "dev", "test"} {
+		cmd, _, err := newRoot().Find([]string{"plugin", name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "### quoin plugin %s\n\n```usage\n%s\n\n%s```\n\n", name, cmd.Long, cmd.UsageString())
+	}
+	want := before + begin + b.String() + end + after
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if string(text) != want {
+		t.Errorf("%s is out of date: run go test ./host/cmd/quoin -run %s -update", page, t.Name())
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/gateway/client"
+)
+
+// session is a quoin plugin dev that runs beside a script.
+type session struct {
+	ts     *testscript.TestScript
+	cmd    *osexec.Cmd
+	output string // file with what it prints
+	read   int    // bytes of it that somebody has waited for
+	exited chan error
+}
+
+type sessionKey struct{}
+
+// beginSession starts a command in a directory. It is killed at the end of the
+// script if it has not ended before.
+func beginSession(ts *testscript.TestScript, dir string, command []string) *session {
+	s := &session{ts: ts, output: filepath.Join(ts.MkAbs("."), "session"), exited: make(chan error, 1)}
+	out, err := os.Create(s.output)
+	ts.Check(err)
+	defer out.Close()
+	s.cmd = osexec.Command(quoin(ts), command...)
+	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = dir, scriptEnv(ts), out, out
+	ts.Check(s.cmd.Start())
+	go func() {
+		s.exited <- s.cmd.Wait()
+		close(s.exited)
+	}()
+	ts.Defer(func() {
+		_ = s.cmd.Process.Kill() // fails only if it has ended already
+		for range s.exited {     // until it has
+		}
+	})
+	return s
+}
+
+// scriptEnv is what a command of the script finds in its environment.
+func scriptEnv(ts *testscript.TestScript) []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "XDG_STATE_HOME", "GOCACHE", "GOMODCACHE", "GOPROXY", "QUOIN_GUEST_PATH", "TMPDIR"} {
+		if v := ts.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// await returns once the session has printed what matches, after what was waited
+// for before.
+func (s *session) await(what string, re *regexp.Regexp) {
+	w, err := fsnotify.NewWatcher()
+	s.ts.Check(err)
+	defer w.Close()
+	s.ts.Check(w.Add(filepath.Dir(s.output)))
+	for {
+		b, err := os.ReadFile(s.output)
+		s.ts.Check(err)
+		if m := re.FindIndex(b[s.read:]); m != nil {
+			s.read += m[1]
+			return
+		}
+		select {
+		case <-w.Events:
+		case err := <-w.Errors:
+			s.ts.Check(err)
+		case err := <-s.exited:
+			s.ts.Fatalf("the session ended (%v) after it printed:\n%s\nwanted:\n%s", err, b[s.read:], what)
+		}
+	}
+}
+
+// interrupt ends the session as Ctrl-C does, and requires that it ends well.
+func (s *session) interrupt() {
+	s.ts.Check(s.cmd.Process.Signal(syscall.SIGINT))
+	if err := <-s.exited; err != nil {
+		s.ts.Fatalf("the session ended with %v\n%s", err, s.ts.ReadFile(s.output))
+	}
+}
+
+// theSession is the last that the script has begun.
+func theSession(ts *testscript.TestScript) *session {
+	s := *ts.Value(sessionKey{}).(**session)
+	if s == nil {
+		ts.Fatalf("there is no session")
+	}
+	return s
+}
+
+// cmdDevelop starts quoin plugin dev: develop ARG...
+func cmdDevelop(ts *testscript.TestScript, neg bool, args []string) {
+	*ts.Value(sessionKey{}).(**session) = beginSession(ts, ts.MkAbs("."), append([]string{"plugin", "dev"}, args...))
+}
+
+// cmdAwaits waits until the session has printed a text: awaits TEXT
+func cmdAwaits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: awaits TEXT")
+	}
+	theSession(ts).await(args[0], regexp.MustCompile(regexp.QuoteMeta(args[0])))
+}
+
+// cmdEnds ends the session, or waits for its end, and requires how it ends:
+// ends INT|KILL|failing TEXT
+func cmdEnds(ts *testscript.TestScript, neg bool, args []string) {
+	s := theSession(ts)
+	switch {
+	case !neg && slices.Equal(args, []string{"INT"}):
+		s.interrupt()
+	case !neg && slices.Equal(args, []string{"KILL"}):
+		ts.Check(s.cmd.Process.Kill())
+		<-s.exited
+	case !neg && len(args) == 2 && args[0] == "failing":
+		var exit *osexec.ExitError
+		if err := <-s.exited; !errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(ts.ReadFile(s.output), args[1]) {
+			ts.Fatalf("the session ended with %v\n%s", err, ts.ReadFile(s.output))
+		}
+	default:
+		ts.Fatalf("usage: ends INT|KILL|failing TEXT")
+	}
+}
+
+// cmdOffers returns once a plugin of a server offers a tool: offers NAME PLUGIN TOOL
+func cmdOffers(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: offers NAME PLUGIN TOOL")
+	}
+	c, err := client.New(ts.Getenv(args[0]), client.Options{})
+	ts.Check(err)
+	defer c.Close()
+	for {
+		list, err := c.Plugins(context.Background())
+		ts.Check(err)
+		if slices.ContainsFunc(list, func(p gateway.Plugin) bool { return p.ID == args[1] && slices.Contains(p.Tools, args[2]) }) {
+			return
+		}
+	}
+}
