@@ -18,7 +18,7 @@ import (
 // once, when nothing has happened for settleDelay, and in a folder that never
 // comes to rest after longestDelay.
 const (
-	settleDelay  = 50 * time.Millisecond
+	settleDelay  = 30 * time.Millisecond
 	longestDelay = 2 * time.Second
 	// lookAgainDelay is how long to wait for what the system does not tell of: that
 	// a binary is no longer open for writing, or anything where it tells nothing.

@@ -381,14 +381,14 @@ func TestEventsThatBelongTogetherMakeOneReload(t *testing.T) {
 	if d := next().d; d != settleDelay {
 		t.Errorf("settles after %v", d)
 	}
-	for range 39 {
+	for range 66 {
 		clock.advance(settleDelay - 1)
 		if d := next().d; d != settleDelay {
 			t.Fatalf("settles after %v", d)
 		}
 	}
 	clock.advance(settleDelay - 1)
-	if d := next().d; d > 40 {
+	if d := next().d; d > 100 {
 		t.Errorf("settles after %v although it was put off for long", d)
 	}
 	clock.advance(settleDelay)

@@ -42,6 +42,8 @@ func echoPlugin() *sdk.Plugin {
 	p := sdk.New(sdk.Info{ID: pluginName, Version: "1.0.0", Description: "Returns its input."}, nil)
 	echo := sdk.AddTool(p, sdk.Tool{Name: "echo", Description: "Returns its input.", ReadOnly: true},
 		func(_ context.Context, _ *sdk.Call, in echoInput) (echoInput, error) { return in, nil })
+	sdk.AddTool(p, sdk.Tool{Name: "pid", Description: "Tells one process of the plugin from another.", ReadOnly: true},
+		func(context.Context, *sdk.Call, struct{}) (int, error) { return os.Getpid(), nil })
 	p.AddNamespace(sdk.Namespace{
 		ID: pluginName, Global: "Echo", Description: "Returns its input.",
 		Scope: sdk.Scope{"call": sdk.Verb(echo).Positional("n")},
