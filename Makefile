@@ -70,8 +70,9 @@ profile: ## Measure anew what the guest is optimised for (needs node and npm)
 	cp "$$dir/merged" $(PROFILE)
 
 .PHONY: soak
-soak: ## Attack a host for SOAKTIME and look for what is left
+soak: ## Attack a host for SOAKTIME, reload plugins, and look for what is left
 	$(GO) test -count=1 -v -tags soak -timeout 0 ./host/soak -soaktime $(SOAKTIME)
+	$(GO) test -count=1 -v -tags soak -timeout 0 -run 'Stream|LeaveNothing' ./plugins
 
 .PHONY: hostile
 hostile: ## Run the hostile corpus and measure how late its programs stop
