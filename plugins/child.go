@@ -123,6 +123,9 @@ func explainExec(path string, err error) error {
 	if strings.Contains(text, "exec format error") {
 		return fmt.Errorf("%s is not a program for %s: %w", path, hostPlatform(), err)
 	}
+	if interpreter := missingInterpreter(path, err); interpreter != "" {
+		return fmt.Errorf("%s needs %s, which is not on this machine; install it, or name the one that is in the first line: %w", path, interpreter, err)
+	}
 	return err
 }
 

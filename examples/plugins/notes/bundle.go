@@ -41,7 +41,7 @@ func main() {
 func install(dir string) error {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		return fmt.Errorf("the plugin runs on Node.js, version 20 or newer: %w", err)
+		return fmt.Errorf("the plugin runs on Node.js, version 20.3 or newer: %w", err)
 	}
 	if node, err = filepath.Abs(node); err != nil {
 		return err

@@ -10,8 +10,9 @@ import (
 	"github.com/quoinhq/quoin/plugins/pluginstest"
 )
 
-// installed builds the plugin into a folder of the test's.
-func installed(t *testing.T) string {
+// needNode ends the test where there is no Node.js: it fails if CI is true, and is
+// skipped otherwise.
+func needNode(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
 		if os.Getenv("CI") == "true" {
@@ -20,6 +21,12 @@ func installed(t *testing.T) string {
 		// The plugin is a program for Node.js, which this machine does not have.
 		t.Skip(err)
 	}
+}
+
+// installed builds the plugin into a folder of the test's.
+func installed(t *testing.T) string {
+	t.Helper()
+	needNode(t)
 	dir := filepath.Join(t.TempDir(), "notes")
 	if err := install(dir); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ export const tools = (store) => [
     call({ title, lines }, { idempotencyKey }) {
       const before = store().notes.get(title)?.text;
       const all = [...(before === undefined ? [] : [before]), ...lines].join("\n");
-      if (all.length > limits.textCharacters) {
+      if (all.length > limits.textCharacters && !store().knows(idempotencyKey)) {
         throw new ToolError("too_long", `the note "${title}" would have ${all.length} characters; the limit is ${limits.textCharacters}: begin a new note`,
           { length: all.length, limit: limits.textCharacters });
       }
