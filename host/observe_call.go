@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -23,12 +22,9 @@ type telling struct {
 	wanted bool
 	span   trace.Span      // nil: no traces
 	output json.RawMessage // the schema of the tool's result
-	told   atomic.Int32    // progress events
+	pace   pace            // of progress events
 	reply  reply
 }
-
-// maxProgress bounds the progress events of one call.
-const maxProgress = 1000
 
 // tell begins to tell of a call.
 func (r *run) tell(c *call) *telling {
@@ -76,10 +72,11 @@ func (t *telling) progress() func(json.RawMessage) {
 		return nil
 	}
 	return func(v json.RawMessage) {
-		if t.told.Add(1) > maxProgress {
+		if !t.pace.admit(time.Now()) {
 			return
 		}
 		e := t.Event // complete since found
+		e.Progress = share(v)
 		e.Kind, e.Duration, e.OutputBytes = trajectory.CallProgress, time.Since(t.start), len(v)
 		e.Input, e.Output = nil, t.run.h.obs.jsonBody(v, nil)
 		t.run.h.obs.emit(e)

@@ -27,10 +27,20 @@ type Call struct {
 // Storage returns the plugin's storage, which is the same for every call.
 func (c *Call) Storage() *Storage { return c.storage }
 
-// Progress tells the host how far the call is: any value with a JSON form.
-// Values arrive in order and before the result. An error means that nobody
-// listens any more or that v has no JSON form; a tool may ignore it. Safe for
-// concurrent use.
+// Steps is progress that can be counted. A host shows it as a share of the whole.
+type Steps struct {
+	// Done of Total units are done, whatever the unit.
+	Done  float64 `json:"done"`
+	Total float64 `json:"total"`
+	// Message says what is being done. Optional.
+	Message string `json:"message,omitempty"`
+}
+
+// Progress tells the host how far the call is: [Steps], or any value with a JSON
+// form. It is for those who watch the run; programs and models do not get it. Values
+// arrive in order and before the result. Of many in a short time a host shows some.
+// An error means that nobody listens any more or that v has no JSON form; a tool may
+// ignore it. Safe for concurrent use.
 func (c *Call) Progress(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -301,4 +302,36 @@ func TestShutdownIsBounded(t *testing.T) {
 	}
 	<-first
 	<-g.ended // nobody opened the gate
+}
+
+// TestProgressIsStreamed: what a tool says of how far it is reaches those who watch
+// while it runs, and its result is not told any of it.
+func TestProgressIsStreamed(t *testing.T) {
+	tool := catalog.Tool{Name: "steps", Description: "Counts.", Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) {
+		for i := range 4 {
+			c.Progress(json.RawMessage(fmt.Sprintf(`{"done": %d, "total": 4}`, i+1)))
+		}
+		return json.RawMessage(`"counted"`), nil
+	}}
+	c := serve(t, newHost(t, host.Config{Tools: []catalog.Tool{tool}}), gateway.Options{}, nil)
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	events := c.stream(ctx, t, "")
+	c.exec(`return await tools.steps({})`).wants(200, "value", `"counted"`, "output", `[]`)
+	var got []float64
+	for {
+		e, more := events.next()
+		if !more {
+			t.Fatal("the stream ended")
+		}
+		if e.Kind == trajectory.CallProgress {
+			got = append(got, e.Progress)
+		}
+		if e.Kind == trajectory.RunEnded {
+			break
+		}
+	}
+	if !slices.Equal(got, []float64{0.25, 0.5, 0.75, 1}) {
+		t.Errorf("progress: %v", got)
+	}
 }

@@ -19,6 +19,8 @@ type Options struct {
 	// Configs are configurations by plugin id, of which the plugin is started
 	// with its own. Defaults to none.
 	Configs map[string]json.RawMessage
+	// Secrets are where secrets are, by plugin id and name.
+	Secrets map[string]map[string]plugins.SecretSource
 	// Logger receives what the plugin logs. Defaults to nothing.
 	Logger *slog.Logger
 	// StartTimeout bounds the start. Defaults to plugins.Options's.
@@ -47,7 +49,8 @@ func Check(ctx context.Context, dir string, o Options) (_ *Report, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
 	p, err := plugins.Start(ctx, found, plugins.Options{
-		DataDir: filepath.Join(data, "data"), Config: o.Configs[found.ID()], Logger: o.Logger, StartTimeout: o.StartTimeout,
+		DataDir: filepath.Join(data, "data"), StorageDir: filepath.Join(data, "storage"),
+		Config: o.Configs[found.ID()], Secrets: o.Secrets[found.ID()], Logger: o.Logger, StartTimeout: o.StartTimeout,
 	})
 	if err != nil {
 		if ctx.Err() != nil {

@@ -16,7 +16,7 @@ const (
 	RunResumed        Kind = "run_resumed"        // wait took it up
 	RunEnded          Kind = "run_ended"          // completed or failed
 	CallStarted       Kind = "call_started"       // the tool is known and about to be called
-	CallProgress      Kind = "call_progress"      // the tool has sent an interim result
+	CallProgress      Kind = "call_progress"      // the tool says how far it is; some are left out if it says so too often
 	CallEnded         Kind = "call_ended"         // it has settled, whether or not a tool was reached
 	CallParked        Kind = "call_parked"        // its host stops while it waits for a person or the caller; another host goes on with it
 	ApprovalRequested Kind = "approval_requested" // the call waits for a decision
@@ -90,6 +90,8 @@ type Event struct {
 	// call_ended is then what was run, and what was sent.
 	Rewritten bool   `json:"rewritten,omitempty"`
 	By        string `json:"by,omitempty"` // who decided
+	// Progress is how far a call is, from 0 to 1, if its tool counts steps.
+	Progress float64 `json:"progress,omitempty"`
 
 	// Of whatever took time: when it began and how long it took. Of run events that
 	// is the one exec or wait.

@@ -251,7 +251,7 @@ func TestCrashes(t *testing.T) {
 func TestWellFormedPart(t *testing.T) {
 	h := sdktest.Start(t, newPlugin(), nil)
 	_, progress, err := h.CallProgress(t.Context(), "rude_slow", slowInput{Steps: 3, Millis: 1})
-	if err != nil || len(progress) != 3 || string(progress[2]) != `{"of":3,"step":3}` {
+	if err != nil || len(progress) != 3 || string(progress[2]) != `{"done":3,"total":3,"message":"step 3"}` {
 		t.Errorf("progress %s, %v", progress, err)
 	}
 	if out, err := h.Verb("rude", []string{"echo"}, "hi"); err != nil || !strings.Contains(string(out), `"hi"`) {

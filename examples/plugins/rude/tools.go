@@ -161,7 +161,7 @@ func slow(ctx context.Context, c *sdk.Call, in slowInput) (done, error) {
 	steps := cmp.Or(in.Steps, 5)
 	pause := time.Duration(cmp.Or(in.Millis, 100)) * time.Millisecond
 	for step := range steps {
-		if err := c.Progress(map[string]int{"step": step + 1, "of": steps}); err != nil {
+		if err := c.Progress(sdk.Steps{Done: float64(step + 1), Total: float64(steps), Message: fmt.Sprintf("step %d", step+1)}); err != nil {
 			return done{}, err
 		}
 		select {

@@ -29,7 +29,7 @@ Exit status: 0 no errors, 1 errors, 2 usage.`,
 			if err != nil {
 				return err
 			}
-			r, err := pluginlint.Check(cmd.Context(), args[0], pluginlint.Options{Configs: f.PluginConfig, Logger: newLogger(cmd.ErrOrStderr())})
+			r, err := pluginlint.Check(cmd.Context(), args[0], pluginlint.Options{Configs: f.PluginConfig, Secrets: f.PluginSecrets, Logger: newLogger(cmd.ErrOrStderr())})
 			if err != nil {
 				return err
 			}
