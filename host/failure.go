@@ -112,6 +112,8 @@ func ofStore(err error) *failure {
 		return failf(CodeInvalidInput, ReasonRunBusy, PhaseInput, "code mode run is already being resumed.")
 	case errors.Is(err, runstore.ErrFull):
 		return failf(CodeInvalidInput, ReasonTooManySuspended, PhaseHost, "too many suspended code mode runs.")
+	case errors.Is(err, runstore.ErrTooLarge):
+		return failf(CodeSnapshotLimit, "", PhaseHost, "code mode run cannot be suspended: its guest and the calls that it waits for are too large together (%s).", withoutPaths(err))
 	case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
 		return failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %s", withoutPaths(err))
 	default:

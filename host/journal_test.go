@@ -102,3 +102,13 @@ return sum`), host.ReasonYield)
 		t.Errorf("%d answers were written for 40 calls", total)
 	}
 }
+
+// cramped is a store with no room for what a run is.
+type cramped struct{ runstore.Store }
+
+func (cramped) Put(context.Context, *runstore.Record, int) error { return runstore.ErrTooLarge }
+
+func TestRunsTooLargeForTheStore(t *testing.T) {
+	h := start(t, host.Config{Store: cramped{&runstore.Memory{}}})
+	wantFailure(t, exec(h, `await yield_control()`), host.CodeSnapshotLimit, "", host.PhaseHost)
+}

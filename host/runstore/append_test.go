@@ -258,3 +258,24 @@ func TestCheckpointsOfAnotherWriter(t *testing.T) {
 		}
 	}
 }
+
+// TestTooLarge: what could not be read back is not written.
+func TestTooLarge(t *testing.T) {
+	l := newLeg(t)
+	before := l.read()
+	r := record("run_1")
+	r.Generation, r.Image = 3, make([]byte, 256<<20+1)
+	ctx := context.Background()
+	for _, err := range []error{
+		l.store.Put(ctx, r, 0), l.store.Checkpoint(ctx, r),
+		l.store.PutCalls(ctx, "run_1", 2, []runstore.Call{{ID: 1, Answer: r.Image}}),
+	} {
+		if !errors.Is(err, runstore.ErrTooLarge) {
+			t.Errorf("got %v, want ErrTooLarge", err)
+		}
+	}
+	if !bytes.Equal(before, l.read()) {
+		t.Error("something was written all the same")
+	}
+	l.settle(2, 2, `"and on"`)
+}
