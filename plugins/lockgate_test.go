@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // installCopy is install with a binary of the plugin's own, so that it can be
@@ -19,7 +21,7 @@ func installCopy(t testing.TB, dir, id, role string) Found {
 	t.Helper()
 	own := filepath.Join(dir, id)
 	writeFile(t, filepath.Join(own, ManifestName),
-		fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 1, "command": "./plugin", "files": [%q]}`, id, roleFile))
+		fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": %d, "command": "./plugin", "files": [%q]}`, id, protocol.Version, roleFile))
 	writeFile(t, filepath.Join(own, roleFile), role)
 	self, err := os.Executable()
 	if err != nil {
@@ -87,7 +89,7 @@ func TestLockedPluginRuns(t *testing.T) {
 func TestLockRefuses(t *testing.T) {
 	sum := func(text string) string { return "sha256:" + hexSum([]byte(text)) }
 	manifest := func(version string) string {
-		return fmt.Sprintf(`{"id": "fix", "version": %q, "protocol": 1, "command": "./plugin", "files": ["role"]}`, version)
+		return fmt.Sprintf(`{"id": "fix", "version": %q, "protocol": %d, "command": "./plugin", "files": ["role"]}`, version, protocol.Version)
 	}
 	tests := []struct {
 		name   string

@@ -66,3 +66,7 @@ func validateAgainst(schema, value json.RawMessage) error {
 	}
 	return s.Validate(v)
 }
+
+// Fits reports whether a JSON value is what a schema describes. The error says
+// where it is not, or why the schema is none.
+func Fits(schema, value json.RawMessage) error { return validateAgainst(schema, value) }

@@ -32,9 +32,14 @@ func makeSafeNames(tools []*Tool) safeNames {
 		ids[name] = t.ID()
 	}
 	maps.DeleteFunc(ids, func(name, id string) bool {
-		return id == "" || slices.Contains(takenNames, name) || strings.HasPrefix(name, "__quoin")
+		return id == "" || IsTaken(name)
 	})
 	return safeNames{ids: ids, json: compactJSON(ids)}
+}
+
+// IsTaken reports whether a safe name never becomes a function.
+func IsTaken(name string) bool {
+	return slices.Contains(takenNames, name) || strings.HasPrefix(name, "__quoin")
 }
 
 // SafeName returns a tool's name with each character that cannot stand in a

@@ -11,7 +11,6 @@ import (
 
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
-	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // Options say how a plugin is looked at. The zero value means the defaults.
@@ -43,25 +42,52 @@ func Check(ctx context.Context, dir string, o Options) (_ *Report, err error) {
 		r.manifestErrors(found.Err)
 		return r, nil
 	}
+	r.manifest(found.Manifest)
 	data, err := os.MkdirTemp("", "quoin-validate-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
-	p, err := plugins.Start(ctx, found, plugins.Options{
+	p, err := r.start(ctx, found, plugins.Options{
 		DataDir: filepath.Join(data, "data"), StorageDir: filepath.Join(data, "storage"),
 		Config: o.Configs[found.ID()], Secrets: o.Secrets[found.ID()], Logger: o.Logger, StartTimeout: o.StartTimeout,
 	})
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		r.startErrors(err)
-		return r, nil
+	if p == nil {
+		return r, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	r.look(ctx, p)
 	return r, nil
+}
+
+// start starts the plugin from a copy of what its manifest names, as a locked
+// plugin is, or else in its folder, as others are. It returns no process for one
+// that does not come up.
+func (r *Report) start(ctx context.Context, f plugins.Found, o plugins.Options) (*plugins.Process, error) {
+	entry, err := plugins.EntryOf(f)
+	if err != nil {
+		r.manifestErrors(err)
+		return nil, nil
+	}
+	pinned, err := plugins.Lock{f.ID(): entry}.Admit(f)
+	if err != nil {
+		return nil, err
+	}
+	p, copied := plugins.Start(ctx, pinned, o)
+	if copied == nil {
+		return p, nil
+	}
+	p, err = plugins.Start(ctx, f, o)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		r.startErrors(err)
+		return nil, nil
+	}
+	r.add(Warning, "unnamed-files", manifestField("files"), "the plugin starts in its folder, but not as a copy of what the manifest names, as it must once it is locked: "+copied.Error(),
+		"name the files it reads there in files")
+	return p, nil
 }
 
 // manifestErrors adds one problem per mistake in the manifest.
@@ -72,12 +98,16 @@ func (r *Report) manifestErrors(err error) {
 			r.add(Error, "manifest", plugins.ManifestName, e.Error(), "")
 			continue
 		}
-		where := plugins.ManifestName
-		if m.Field != "" {
-			where += " field " + m.Field
-		}
-		r.add(Error, "manifest", where, m.Problem, m.Fix)
+		r.add(Error, "manifest", manifestField(m.Field), m.Problem, m.Fix)
 	}
+}
+
+// manifestField is where a problem of a manifest is.
+func manifestField(field string) string {
+	if field == "" {
+		return plugins.ManifestName
+	}
+	return plugins.ManifestName + " field " + field
 }
 
 // startErrors adds one problem per reason for which the plugin did not come up.
@@ -87,26 +117,21 @@ func (r *Report) startErrors(err error) {
 		err = start.Err
 	}
 	for _, e := range parts(err) {
-		r.add(Error, "start", "process", e.Error(), "")
+		r.add(Error, "start", "plugin "+r.ID, e.Error(), "")
 	}
 }
 
 // look goes through what the plugin offers.
 func (r *Report) look(ctx context.Context, p *plugins.Process) {
 	d := p.Describe()
-	for _, t := range d.Tools {
-		r.Tools = append(r.Tools, t.Name)
-	}
+	r.tools(d)
 	for _, n := range d.Namespaces {
 		r.Namespaces = append(r.Namespaces, n.GlobalName)
-		r.namespace(ctx, p, n)
-	}
-}
-
-// namespace makes the scope of the probe run.
-func (r *Report) namespace(ctx context.Context, p *plugins.Process, n protocol.NamespaceInfo) {
-	if _, err := p.CreateScope(ctx, n.ID, probe); err != nil {
-		r.add(Error, "scope", "namespace "+n.ID, err.Error(), "")
+		scope, err := p.CreateScope(ctx, n.ID, probe)
+		if err != nil {
+			r.add(Error, "scope", "namespace "+n.ID, err.Error(), "correct what the plugin returns from its scope, or cells have no "+n.GlobalName)
+		}
+		r.namespace(d, n, scope)
 	}
 }
 

@@ -53,7 +53,7 @@ func source(t testing.TB, id, version string) string {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, plugins.ManifestName),
-		fmt.Sprintf(`{"id": %q, "version": %q, "protocol": 1, "command": "./plugin", "files": ["version"]}`, id, version))
+		fmt.Sprintf(`{"id": %q, "version": %q, "protocol": 2, "command": "./plugin", "files": ["version"]}`, id, version))
 	write(t, filepath.Join(dir, "version"), version)
 	write(t, filepath.Join(dir, "main.go"), "package main")
 	self, err := os.Executable()
@@ -191,7 +191,7 @@ func TestInstallRefuses(t *testing.T) {
 		{"does not configure", func(t *testing.T) string { return source(t, "new", "1.0.0-picky") }, nil, []string{"is not installed", "the token is missing"}},
 		{"a file it needs is not named", func(t *testing.T) string {
 			dir := source(t, "new", "1.0.0")
-			write(t, filepath.Join(dir, plugins.ManifestName), `{"id": "new", "version": "1.0.0", "protocol": 1, "command": "./plugin"}`)
+			write(t, filepath.Join(dir, plugins.ManifestName), `{"id": "new", "version": "1.0.0", "protocol": 2, "command": "./plugin"}`)
 			return dir
 		}, nil, []string{"is not installed", "version: no such file"}},
 		{"unsigned", func(t *testing.T) string { return packed(t, "new", "1.0.0", nil) }, func(o *Options) { o.Trusted = []plugins.PublicKey{good.Public()} },
@@ -322,7 +322,7 @@ func rebuilt(version string) func(t *testing.T) string {
 	return func(t *testing.T) string {
 		dir := source(t, "alpha", version)
 		write(t, filepath.Join(dir, plugins.ManifestName),
-			fmt.Sprintf(`{"id": "alpha", "version": %q, "protocol": 1, "command": "./plugin", "files": ["version"], "description": "new"}`, version))
+			fmt.Sprintf(`{"id": "alpha", "version": %q, "protocol": 2, "command": "./plugin", "files": ["version"], "description": "new"}`, version))
 		return dir
 	}
 }
@@ -383,7 +383,7 @@ func TestPin(t *testing.T) {
 	for _, id := range []string{"alpha", "beta"} {
 		write(t, filepath.Join(o.Dir, id, "stray"), "does not matter")
 		write(t, filepath.Join(o.Dir, id, plugins.ManifestName),
-			fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 1, "command": "./plugin", "files": ["version"], "description": "mine"}`, id))
+			fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 2, "command": "./plugin", "files": ["version"], "description": "mine"}`, id))
 		if _, err := plugins.LockGate(o.Dir, nil)(plugins.Find(filepath.Join(o.Dir, id))); err == nil {
 			t.Fatalf("a changed %s is started", id)
 		}
