@@ -16,7 +16,7 @@ type DrainFunc func(ctx context.Context)
 // keeps calls waiting, such as a long poll, and what works in the background. The
 // functions run at the same time as each other and as the calls; the plugin closes
 // when all of them and all calls have ended, or the host waits no longer. The host
-// and its storage are still there.
+// and its storage are still there, unless it is the host that has gone.
 func (p *Plugin) OnDrain(f DrainFunc) { p.onDrain = append(p.onDrain, f) }
 
 // OnClose adds a function to run once when the plugin stops: after the drain, or

@@ -19,8 +19,9 @@ import (
 // meant for what a plugin must not forget, such as a cursor or a cache of names; a
 // database belongs into [Config.DataDir].
 //
-// Every method may be called concurrently, from OnConfigure until OnClose has ended.
-// An error is an [*Error], unless ctx has ended.
+// Every method may be called concurrently, in OnConfigure, in calls and hooks and in
+// OnDrain; when OnClose runs, the host may have gone. An error is an [*Error], unless
+// ctx has ended.
 type Storage struct{ host *hostSide }
 
 // Errors of [Storage], for errors.Is.

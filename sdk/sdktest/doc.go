@@ -15,8 +15,9 @@
 //
 //	res := h.Cell(`return await Notes.get(1)`)
 //
-// Start configures the plugin with a fresh data directory and closes it when
-// the test ends. A Harness may be used by several goroutines at a time, except
+// Start configures the plugin with a fresh data directory, the secrets of
+// [Options] and a storage in memory, which [Harness.Storage] looks into. When the
+// test ends the plugin is drained and closed. A Harness may be used by several goroutines at a time, except
 // Run, which sets the run of later calls. Errors are *protocol.Error, as a host
 // sees them.
 package sdktest

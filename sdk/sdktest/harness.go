@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
+	"github.com/quoinhq/quoin/plugins/storage"
 	"github.com/quoinhq/quoin/sdk"
 )
 
@@ -29,6 +31,11 @@ type Options struct {
 	// Config is the plugin's configuration: any value with a JSON form.
 	// Defaults to none.
 	Config any
+	// Secrets are the plugin's secrets by name. Defaults to none.
+	Secrets map[string]string
+	// Storage is what the plugin's storage is kept in; several harnesses may share
+	// one. Defaults to an empty one in memory.
+	Storage protocol.Storage
 	// DataDir is the plugin's data directory. Defaults to a new temporary one.
 	DataDir string
 	// Run is the run calls are made for. Defaults to a run named "test".
@@ -37,11 +44,12 @@ type Options struct {
 
 // Harness is a plugin under test and the host's stand-in.
 type Harness struct {
-	t      testing.TB
-	client *protocol.Client
-	desc   *protocol.Description
-	calls  atomic.Int64
-	prefix string // keeps idempotency keys of several harnesses on one data directory apart
+	t       testing.TB
+	client  *protocol.Client
+	storage protocol.Storage
+	desc    *protocol.Description
+	calls   atomic.Int64
+	prefix  string // keeps idempotency keys of several harnesses on one data directory apart
 
 	mu  sync.Mutex
 	run sdk.RunContext
@@ -77,7 +85,11 @@ func start(t testing.TB, p *sdk.Plugin, o *Options) (*Harness, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	h := &Harness{t: t, client: protocol.NewClient(connect(t, p)), run: defaultRun(o.Run), prefix: rand.Text() + "-"}
+	h := &Harness{t: t, run: defaultRun(o.Run), prefix: rand.Text() + "-", storage: o.Storage}
+	if h.storage == nil {
+		h.storage = &storage.Memory{}
+	}
+	h.connect(p)
 	ctx, cancel := context.WithTimeout(t.Context(), callTimeout)
 	defer cancel()
 	var err error
@@ -98,14 +110,17 @@ func start(t testing.TB, p *sdk.Plugin, o *Options) (*Harness, error) {
 // callTimeout bounds every call of a harness.
 const callTimeout = time.Minute
 
-// connect serves p in memory and returns a connection to it. Both end with the
-// test.
-func connect(t testing.TB, p *sdk.Plugin) *grpc.ClientConn {
-	t.Helper()
+// drainTimeout is how long running calls may take when the test has ended.
+const drainTimeout = 10 * time.Second
+
+// connect serves p in memory and connects to it, as its host: until the test ends,
+// when p is drained and closed.
+func (h *Harness) connect(p *sdk.Plugin) {
+	h.t.Helper()
 	lis := bufconn.Listen(1 << 20)
 	server := grpc.NewServer(protocol.ServerOptions()...)
 	protocol.Register(server, p.Service())
-	served := make(chan error, 1)
+	served := make(chan error, 2)
 	go func() { served <- server.Serve(lis) }()
 
 	options := append(protocol.DialOptions(),
@@ -113,22 +128,27 @@ func connect(t testing.TB, p *sdk.Plugin) *grpc.ClientConn {
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
 	conn, err := grpc.NewClient("passthrough:///plugin", options...)
 	if err != nil {
-		t.Fatalf("sdktest: %v", err)
+		h.t.Fatalf("sdktest: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := conn.Close(); err != nil {
-			t.Errorf("sdktest: closing the connection: %v", err)
-		}
+	h.client = protocol.NewClient(conn)
+	go func() { served <- h.client.ServeHost(context.Background(), h.storage) }()
+	h.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+		defer cancel()
+		_, err := h.client.Drain(ctx) // what is still running then is cut off
+		err = errors.Join(err, conn.Close())
 		server.Stop()
-		if err := <-served; err != nil {
-			t.Errorf("sdktest: serving: %v", err)
+		if err := errors.Join(err, <-served, <-served); err != nil {
+			h.t.Errorf("sdktest: stopping plugin %s: %v", p.ID(), err)
 		}
 		if err := p.Close(); err != nil {
-			t.Errorf("sdktest: closing plugin %s: %v", p.ID(), err)
+			h.t.Errorf("sdktest: closing plugin %s: %v", p.ID(), err)
 		}
 	})
-	return conn
 }
+
+// Storage returns what the plugin's storage is kept in.
+func (h *Harness) Storage() protocol.Storage { return h.storage }
 
 func defaultRun(r *sdk.RunContext) sdk.RunContext {
 	if r != nil {
@@ -138,7 +158,7 @@ func defaultRun(r *sdk.RunContext) sdk.RunContext {
 }
 
 func configuration(t testing.TB, o *Options) (protocol.Configuration, error) {
-	conf := protocol.Configuration{DataDir: o.DataDir}
+	conf := protocol.Configuration{DataDir: o.DataDir, Secrets: o.Secrets, Protocol: protocol.Version}
 	if conf.DataDir == "" {
 		conf.DataDir = t.TempDir()
 	}
@@ -309,3 +329,7 @@ func (h *Harness) mapped(namespace string, m namespaces.Mapping, args []json.Raw
 	defer cancel()
 	return h.client.MapInput(ctx, namespace, h.currentRun(), m.Mapper, args)
 }
+
+// Drain drains the plugin as a host does before it stops it: no call is taken any
+// more, and the running ones may end until ctx does. It returns how many are left.
+func (h *Harness) Drain(ctx context.Context) (int, error) { return h.client.Drain(ctx) }
