@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -23,7 +24,7 @@ func TestAnswersThatNobodyTakesHoldCallsBack(t *testing.T) {
 		idle <- struct{}{}
 		return big, nil
 	}}
-	h := start(t, host.Config{Tools: []catalog.Tool{tool}, Settings: host.Settings{MaxPendingCalls: slots, MemoryLimit: 512 << 20}})
+	h := start(t, host.Config{Tools: []catalog.Tool{tool}, Settings: host.Settings{MaxPendingCalls: slots, MemoryLimit: 512 << 20, Timeout: time.Minute}})
 	r := exec(h, `
 		let bytes = 0
 		const all = Array.from({ length: 40 }, () => tools.big({}).then(v => { bytes += v.length }))

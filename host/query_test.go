@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -18,7 +19,7 @@ func TestAFloodOfDescriptionsIsBounded(t *testing.T) {
 	const size = 1 << 20
 	big := echo("big")
 	big.Parameters = json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", size) + `"}`)
-	h := start(t, host.Config{Tools: []catalog.Tool{big}})
+	h := start(t, host.Config{Tools: []catalog.Tool{big}, Settings: host.Settings{Timeout: time.Minute}})
 	r := exec(h, `const all = await Promise.allSettled(Array.from({length: 4096}, () => tools.describe("big")))
 		const refused = all.filter((r) => r.status === "rejected").map((r) => r.reason)
 		const again = await tools.describe("big")
