@@ -2,6 +2,9 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -24,7 +27,7 @@ func (f *File) approval(i int) config.Field {
 	f.approvals = append(f.approvals, a)
 	severities := []policy.Severity{policy.SeverityInfo, policy.SeverityWarning, policy.SeverityCritical}
 	return config.Object(fmt.Sprint(i), []config.Field{
-		config.Text("name", &a.name, "What allow-always is remembered under. Without it: the number of the rule."),
+		config.Text("name", &a.name, "What allow-always is remembered under. Without it: what the rule says, so that a rule keeps what was decided when it moves, and loses it when it changes."),
 		config.Texts("tools", &a.tools, "Tools whose calls need an approval: patterns as in `tools.deny`. Without it: every call, and every program (`quoin:code_mode:exec`).").Check(checkPattern),
 		config.Text("title", &a.title, "What a person is asked."),
 		config.Text("description", &a.description, "More about it."),
@@ -39,7 +42,7 @@ func (f *File) approval(i int) config.Field {
 // hooks returns the hooks that the rules stand for.
 func (f *File) hooks() []policy.Hook {
 	var out []policy.Hook
-	for i, a := range f.approvals {
+	for _, a := range f.approvals {
 		rule := policy.ApprovalRule{Tools: a.tools, ApprovalRequest: policy.ApprovalRequest{
 			Title: a.title, Description: a.description, Severity: a.severity, Timeout: a.timeout,
 		}}
@@ -48,7 +51,7 @@ func (f *File) hooks() []policy.Hook {
 		}
 		name := a.name
 		if name == "" {
-			name = fmt.Sprintf("approvals[%d]", i)
+			name = a.digest()
 		}
 		if len(rule.Tools) == 0 {
 			rule.Tools = []string{"*"}
@@ -61,6 +64,20 @@ func (f *File) hooks() []policy.Hook {
 	}
 	return out
 }
+
+// digest names a rule without a name by what it asks, of which calls, and what may be
+// answered: a rule that moves in the file keeps what was decided under it, and one
+// that takes its place does not inherit it. How long a person has is left out.
+func (a *approvalFile) digest() string {
+	b, err := json.Marshal([]any{sorted(a.tools), a.title, a.description, a.severity, sorted(a.allowed)})
+	if err != nil {
+		panic("host: strings cannot be encoded: " + err.Error()) // they always can
+	}
+	sum := sha256.Sum256(b)
+	return "approvals rule " + hex.EncodeToString(sum[:8])
+}
+
+func sorted(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
 // pluginHooks reads the grant of one plugin.
 func (f *File) pluginHooks(id string) config.Field {

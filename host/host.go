@@ -224,6 +224,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if err := h.start(ctx); err != nil {
 		return nil, errors.Join(err, h.stop())
 	}
+	h.warnUnmatched()
 	h.background.Go(func() { h.sweep(life) })
 	return h, nil
 }
@@ -304,6 +305,9 @@ func (h *Host) Plugins() []plugins.Status {
 	}
 	return h.plugins.Plugins()
 }
+
+// PluginDir is Config.PluginDir.
+func (h *Host) PluginDir() string { return h.cfg.PluginDir }
 
 // ReloadPlugin brings a plugin in line with its folder as it is now; see
 // [plugins.Supervisor.Reload]. When it returns, programs that begin have what the

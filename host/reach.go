@@ -29,8 +29,15 @@ func (h *Host) reachOf(s Session, in ExecInput) (*reach, *failure) {
 			return nil, f
 		}
 	}
+	if n := len(in.Rules.Allow) + len(in.Rules.Deny); n > maxRunPatterns {
+		return nil, failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "the rules of this run have %d patterns, at most %d are taken: use * in patterns, or owner:NAME for all tools of an owner.", n, maxRunPatterns)
+	}
 	return h.makeReach(s, in.Rules, client)
 }
+
+// maxRunPatterns bounds the patterns that a caller gives for one run: each is compared
+// with every tool.
+const maxRunPatterns = 256
 
 func (h *Host) makeReach(s Session, rules policy.Rules, client *clientTools) (*reach, *failure) {
 	layer, err := rules.Compile()

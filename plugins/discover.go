@@ -57,6 +57,23 @@ func Discover(dir string) ([]Found, error) {
 	return found, nil
 }
 
+// PassedOver returns the folders in dir that Discover passes over because they have
+// no plugin.json, in order of name. Those whose name starts with a dot are not among
+// them.
+func PassedOver(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("plugin directory: %w", err)
+	}
+	for _, e := range entries {
+		sub := filepath.Join(dir, e.Name())
+		if info, err := os.Stat(sub); err == nil && info.IsDir() && !strings.HasPrefix(e.Name(), ".") && !isPluginDir(sub) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
 func isPluginDir(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, ManifestName))
 	return err == nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -66,6 +67,26 @@ func TestManifestMistakes(t *testing.T) {
 			}
 			wantParts(t, err.Error(), tt.parts...)
 		})
+	}
+}
+
+func TestPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"plugin", "leftover", ".hidden"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"file", filepath.Join("plugin", ManifestName)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("{}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := PassedOver(dir); err != nil || !slices.Equal(got, []string{"leftover"}) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if _, err := PassedOver(filepath.Join(dir, "nowhere")); err == nil {
+		t.Error("a directory that is not there has folders")
 	}
 }
 

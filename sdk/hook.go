@@ -45,7 +45,9 @@ type Approval struct {
 	Subject string
 }
 
-// BeforeFunc judges a call before it is made. An error, a panic or no answer in
+// BeforeFunc judges a call before it is made. The input's keys are as the program
+// wrote them: where the verdict hangs on one, decode into a
+// map[string]json.RawMessage, for into a struct encoding/json takes "CMD" for "cmd". An error, a panic or no answer in
 // time blocks the call.
 type BeforeFunc func(ctx context.Context, c *ToolCall) (Verdict, error)
 

@@ -45,7 +45,10 @@ type Call struct {
 	Via string
 	// ReadOnly: the tool promises that a call changes nothing.
 	ReadOnly bool
-	// Params is the input, a JSON object. For KindExec it has the strings code
+	// Params is the input, a JSON object. Its keys are as the program wrote them: to
+	// encoding/json, which does not tell upper from lower case when it decodes into a
+	// struct, "CMD" is "cmd" too, to most tools it is not. Decode into a
+	// map[string]json.RawMessage where a verdict hangs on a key. For KindExec it has the strings code
 	// and command, which are equal, language and, if given, title.
 	Params json.RawMessage
 	// Session is who the run belongs to.

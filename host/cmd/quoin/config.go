@@ -50,7 +50,9 @@ type checked struct {
 	OK       bool             `json:"ok"`
 	Errors   []config.Problem `json:"errors"`
 	Warnings []config.Problem `json:"warnings"`
-	Values   []config.Value   `json:"values"`
+	// Unmatched are what names a plugin or an MCP server that there is none of.
+	Unmatched []host.Unmatched `json:"unmatched"`
+	Values    []config.Value   `json:"values"`
 }
 
 func newConfigCheck() *cobra.Command {
@@ -61,7 +63,9 @@ func newConfigCheck() *cobra.Command {
 		Short: "Report what is wrong with a configuration, or what it comes to",
 		Long: `Read a configuration as the other commands do, from FILE (or --config), the
 environment and --set, and print either all that is wrong with it or the value
-of every field with where it came from. Numbers out of range are warnings.
+of every field with where it came from. Numbers out of range are warnings, and so
+are patterns and entries about a plugin or an MCP server that there is none of.
+Whether a pattern matches a tool is known when plugins run: their hosts log it.
 Exit status: 0 usable, 1 not, 2 usage.`,
 		Example: `  quoin config check quoin.json5
   quoin config check quoin.json5 --set tools.codeMode.timeoutMs=5000
@@ -110,7 +114,7 @@ func (o *options) load() (*host.File, error) {
 }
 
 func (o *options) check() (*checked, error) {
-	c := &checked{Errors: []config.Problem{}, Warnings: []config.Problem{}, Values: []config.Value{}}
+	c := &checked{Errors: []config.Problem{}, Warnings: []config.Problem{}, Unmatched: []host.Unmatched{}, Values: []config.Value{}}
 	f, err := o.load()
 	var wrong *host.ConfigError
 	switch {
@@ -122,8 +126,21 @@ func (o *options) check() (*checked, error) {
 		c.OK = true
 		c.Warnings = append(c.Warnings, f.Report.Warnings...)
 		c.Values = f.Report.Values
+		if c.Unmatched, err = o.unmatched(f); err != nil {
+			return nil, err
+		}
 	}
 	return c, nil
+}
+
+// unmatched compares a configuration with the plugins that are installed.
+func (o *options) unmatched(f *host.File) ([]host.Unmatched, error) {
+	dir, missing := o.pluginDir(f)
+	list, err := f.Unmatched(dir)
+	if missing != nil { // what it would be compared with may be on another machine
+		list = append(list, host.Unmatched{Field: "plugins.dir", Value: f.PluginDir, Problem: "is not a directory here"})
+	}
+	return list, err
 }
 
 // printChecked prints problems to stderr and values to stdout.
@@ -133,6 +150,9 @@ func printChecked(stderr, stdout io.Writer, c *checked) error {
 	}
 	for _, p := range c.Warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", p)
+	}
+	for _, u := range c.Unmatched {
+		fmt.Fprintf(stderr, "warning: %s\n", u)
 	}
 	if !c.OK {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/host"
 )
 
 // diagnosis is what doctor says, as JSON.
@@ -33,6 +34,9 @@ type diagnosis struct {
 	Required holds       `json:"required"`
 	Layers   []diagnosed `json:"layers"`
 	Error    string      `json:"error,omitempty"` // why no worker starts
+	// Unmatched is what the configuration says of plugins and MCP servers that there
+	// are none of.
+	Unmatched []host.Unmatched `json:"unmatched"`
 }
 
 // holds says whether isolation "required" would let a host start.
@@ -95,7 +99,11 @@ func diagnose(cmd *cobra.Command, o *options) (*diagnosis, error) {
 	if err != nil {
 		return nil, err
 	}
-	return judge(found), nil
+	d := judge(found)
+	if d.Unmatched, err = o.unmatched(f); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // judge says what an inspection means.
@@ -158,6 +166,9 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 		b.WriteString("isolation \"required\" holds\n")
 	} else {
 		fmt.Fprintf(&b, "isolation \"required\" does not hold: %s\n", strings.Join(d.Required.Missing, ", "))
+	}
+	for _, u := range d.Unmatched {
+		fmt.Fprintf(&b, "configuration: %s\n", u)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -118,7 +118,25 @@ func printNamespaces(ctx context.Context, w io.Writer, b backend, s host.Session
 	for _, n := range list {
 		fmt.Fprintf(tw, "%s\t%s\t%s\n", n.GlobalName, n.PluginID, firstLine(n.Description))
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	return printHidden(w, b, s)
+}
+
+// printHidden says which namespaces cells cannot use, and why. Only the operator of
+// a host learns that: the reasons name tools that rules deny.
+func printHidden(w io.Writer, b backend, s host.Session) error {
+	own, ok := b.(inProcess)
+	if !ok {
+		return nil
+	}
+	for _, n := range own.HiddenNamespacesOf(s) {
+		if _, err := fmt.Fprintf(w, "%s of plugin %s is not visible: %s\n", n.GlobalName, n.PluginID, n.Reason); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // firstLine returns the first line of s, at most 100 characters of it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/plugins"
 )
 
 func newPlugins() *cobra.Command {
@@ -35,7 +36,29 @@ func printPlugins(ctx context.Context, w io.Writer, b backend, _ host.Session, a
 	for _, p := range list {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\n", p.ID, p.Version, stateOf(p), len(p.Tools), len(p.Namespaces), firstLine(cmp.Or(p.Reason, notReloaded(p))))
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	return printPassedOver(w, b)
+}
+
+// printPassedOver names the folders of the plugin directory that are no plugins. A
+// server does not tell what is in its directories.
+func printPassedOver(w io.Writer, b backend) error {
+	own, ok := b.(inProcess)
+	if !ok || own.PluginDir() == "" {
+		return nil
+	}
+	names, err := plugins.PassedOver(own.PluginDir())
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, err := fmt.Fprintf(w, "%s is passed over: the folder has no %s\n", inert(name), plugins.ManifestName); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stateOf is the state in a word, or two for a plugin under development.

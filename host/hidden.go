@@ -1,0 +1,49 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+)
+
+// HiddenNamespace is a namespace that a plugin has registered and a session cannot
+// use.
+type HiddenNamespace struct {
+	GlobalName string `json:"globalName"`
+	PluginID   string `json:"pluginId"`
+	// Reason says what is missing. It names tools that rules deny, so that it is for
+	// operators, not for programs or models.
+	Reason string `json:"reason"`
+}
+
+// HiddenNamespacesOf returns the namespaces that NamespacesOf leaves out, and why:
+// a namespace is there only if every tool that it requires is.
+func (h *Host) HiddenNamespacesOf(s Session) []HiddenNamespace {
+	seen := h.sessionView(s)
+	base := h.view.Load()
+	var out []HiddenNamespace
+	for _, reg := range base.registry.All() {
+		if _, visible := seen.namespace(reg.ID); visible {
+			continue
+		}
+		var denied, absent []string
+		for _, name := range reg.RequiredTools {
+			if _, there := seen.catalog.ByOwner(name, reg.PluginID); there {
+				continue
+			}
+			if tool, there := base.catalog.ByOwner(name, reg.PluginID); there {
+				denied = append(denied, tool.ID())
+			} else {
+				absent = append(absent, name)
+			}
+		}
+		var why []string
+		if len(denied) > 0 {
+			why = append(why, "rules deny "+strings.Join(denied, ", "))
+		}
+		if len(absent) > 0 {
+			why = append(why, fmt.Sprintf("plugin %s does not offer %s", reg.PluginID, strings.Join(absent, ", ")))
+		}
+		out = append(out, HiddenNamespace{reg.GlobalName, reg.PluginID, "it needs all of its tools, and " + strings.Join(why, "; ")})
+	}
+	return out
+}
