@@ -40,7 +40,8 @@ type child struct {
 	mu      sync.Mutex
 	process *contain.Process // nil until started
 	killed  bool
-	refused error // why the handshake was not passed on
+	refused error  // why the handshake was not passed on
+	stray   string // what was first printed in place of the handshake
 
 	done    chan struct{}
 	outcome error // valid after done: nil for exit status 0
@@ -168,6 +169,7 @@ func (c *child) scanStdout() func([]byte, bool) {
 		printed, handshake := findHandshake(strings.TrimRight(string(line), "\r"))
 		if printed != "" {
 			c.log.stdout([]byte(printed), cut)
+			c.strayed(printed)
 		}
 		if handshake == "" {
 			return
@@ -183,6 +185,25 @@ func (c *child) scanStdout() func([]byte, bool) {
 		// The reader is go-plugin, or gone: an error needs no handling.
 		_, _ = io.WriteString(c.toGoPlugin, handshake+"\n")
 	}
+}
+
+// strayed keeps what was printed first, to explain a handshake that does not come.
+func (c *child) strayed(printed string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stray == "" {
+		c.stray = excerpt([]byte(printed))
+	}
+}
+
+// printed quotes what was printed in place of the handshake; empty for nothing.
+func (c *child) printed() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stray == "" {
+		return ""
+	}
+	return fmt.Sprintf("; it printed %q on standard output, where the handshake belongs: print to standard error", c.stray)
 }
 
 func (c *child) closeHandshake() {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -166,6 +167,40 @@ func TestCloseOfAFrozenPluginIsBounded(t *testing.T) {
 	if p.Err() != nil {
 		t.Errorf("Err after Close: %v", p.Err())
 	}
+}
+
+// TestKillDoesNotBlock: of a plugin that is frozen in the middle of a call, by many
+// at once, nor of one that is dead or closed.
+func TestKillDoesNotBlock(t *testing.T) {
+	o := testOptions(t)
+	o.clock = newStillClock() // nothing ends by time
+	p := startRole(t, "good", o)
+	running := make(chan struct{})
+	ended := make(chan error)
+	go func() {
+		_, err := p.CallTool(t.Context(), call("wait", none{}), func(json.RawMessage) { close(running) })
+		ended <- err
+	}()
+	<-running
+	pid, err := strconv.Atoi(p.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var killing sync.WaitGroup
+	for range 10 {
+		killing.Go(p.Kill)
+	}
+	killing.Wait()
+	<-p.Done()
+	wantError(t, <-ended, protocol.KindProcess, protocol.CodeCrashed, "plugin fix died during tool wait", "killed")
+	p.Kill()
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	p.Kill()
 }
 
 func TestPluginsCloseInOrder(t *testing.T) {

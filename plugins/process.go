@@ -248,11 +248,11 @@ func (p *Process) explainLaunch(ctx context.Context, err error) error {
 	case refusal != nil:
 		return refusal
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("no handshake within %v; main must end in sdk.Serve%s", p.options.StartTimeout, p.said())
+		return fmt.Errorf("no handshake within %v; main must end in sdk.Serve%s%s", p.options.StartTimeout, p.child.printed(), p.said())
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("the process ended before the handshake (%s)%s", p.exitText(), p.said())
+	return fmt.Errorf("the process ended before the handshake (%s)%s%s", p.exitText(), p.child.printed(), p.said())
 }
 
 // introduce takes a connected plugin through Describe, Configure and Health.
