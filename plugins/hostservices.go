@@ -13,6 +13,15 @@ import (
 // its data directory. No plugin has an id that begins with a dot.
 const storageFolder = ".storage"
 
+// storageFile is the name of a plugin's storage.
+func storageFile(id string) string { return id + ".kv" }
+
+// DataPaths are where a supervisor of that data directory keeps what a plugin has
+// stored: its own folder, and the file of its key-value storage.
+func DataPaths(dataDir, id string) []string {
+	return []string{filepath.Join(dataDir, id), filepath.Join(dataDir, storageFolder, storageFile(id))}
+}
+
 // serveHost answers what the plugin asks of its host, as long as the connection
 // lives. A plugin of version 1 cannot ask.
 func (p *Process) serveHost() {
@@ -21,7 +30,7 @@ func (p *Process) serveHost() {
 	}
 	var kept protocol.Storage = noStorage{}
 	if dir := p.options.StorageDir; dir != "" {
-		p.storage = storage.Open(filepath.Join(dir, p.found.ID()+".kv"), func(err error) {
+		p.storage = storage.Open(filepath.Join(dir, storageFile(p.found.ID())), func(err error) {
 			p.log.logger.Error("the plugin's storage cannot be read or written", "error", err)
 		})
 		kept = p.storage

@@ -62,7 +62,7 @@ func (l Lock) Admit(f Found) (Found, error) {
 	if e.Manifest != f.ManifestSum {
 		return refuse(ManifestName, sha256Text(e.Manifest), sha256Text(f.ManifestSum))
 	}
-	f.Pin = &Pin{Manifest: e.Manifest, Binary: e.Binaries[hostPlatform()], Files: e.Files, By: LockName, Accept: accept}
+	f.Pin = &Pin{Manifest: e.Manifest, Binary: e.Binaries[hostPlatform()], Files: e.Files, Signer: e.Signer, By: LockName, Accept: accept}
 	return f, nil
 }
 
@@ -76,6 +76,7 @@ func signedPin(f Found, trusted []PublicKey) (*Pin, error) {
 		return nil, err
 	}
 	p := pinOf(f.Manifest, seal.Contents)
+	p.Signer = seal.Signer()
 	p.By, p.Accept = "the signed "+SumsName, "install the plugin again, from an archive that is signed"
 	return &p, nil
 }

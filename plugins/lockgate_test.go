@@ -59,8 +59,8 @@ func TestLockedPluginRuns(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "fix", "stray"), "not named by the manifest")
 	lockAll(t, dir)
 	s := supervise(t, dir, SupervisorOptions{})
-	if st := s.Plugins()[0]; st.State != StateRunning {
-		t.Fatalf("%v: %s", st.State, st.Reason)
+	if st := s.Plugins()[0]; st.State != StateRunning || !st.Pinned {
+		t.Fatalf("%v, pinned %v: %s", st.State, st.Pinned, st.Reason)
 	}
 	result, err := s.CallTool(t.Context(), "fix", call("world", none{}), nil)
 	if err != nil {
@@ -243,6 +243,9 @@ func TestTrustedKeys(t *testing.T) {
 				t.Fatalf("%v, want %v: %s", st.State, want, st.Reason)
 			}
 			wantParts(t, st.Reason, tt.parts...)
+			if tt.parts == nil && (!st.Pinned || st.Signer != mine.Public()) {
+				t.Errorf("pinned %v, signed by %v", st.Pinned, st.Signer)
+			}
 		})
 	}
 }

@@ -19,6 +19,8 @@ type Pin struct {
 	// binary for this platform, and of the list of the plugin's other files. Files
 	// is empty when there are none.
 	Manifest, Binary, Files string
+	// Signer is the key that has signed the plugin; zero if none has.
+	Signer PublicKey
 	// By and Accept are those of the [TrustError] of a plugin that does not meet
 	// the Pin.
 	By, Accept string

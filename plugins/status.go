@@ -47,6 +47,10 @@ type Status struct {
 	// Development: a plugin from another folder, Dir, stands in for the one
 	// installed.
 	Development bool
+	// Pinned: the plugin starts only as what quoin.lock or a trusted signature says.
+	Pinned bool
+	// Signer is the key that has signed a pinned plugin; zero if none has.
+	Signer PublicKey
 	// Restarts counts the processes of this generation started after the first.
 	Restarts int
 	// PID is the live process's number; empty without one.

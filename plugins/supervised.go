@@ -230,6 +230,9 @@ func (g *generation) describe(s *Status) {
 	if g.found.Dir != "" {
 		s.Dir, s.Version = g.found.Dir, g.found.Manifest.Version
 	}
+	if pin := g.found.Pin; pin != nil {
+		s.Pinned, s.Signer = true, pin.Signer
+	}
 	if g.live != nil {
 		s.PID = g.live.PID()
 	}

@@ -39,13 +39,22 @@ type Plugin struct {
 	LastError string `json:"lastError,omitempty"`
 	// Development says that a plugin under development stands in for the installed
 	// one.
-	Development bool     `json:"development,omitempty"`
-	Tools       []string `json:"tools"`
-	Namespaces  []string `json:"namespaces"`
+	Development bool `json:"development,omitempty"`
+	// Pinned says that the plugin starts only as what quoin.lock or a trusted
+	// signature says.
+	Pinned bool `json:"pinned"`
+	// Signer is the key that has signed a pinned plugin.
+	Signer     string   `json:"signer,omitempty"`
+	Tools      []string `json:"tools"`
+	Namespaces []string `json:"namespaces"`
 }
 
 // PluginOf is the public part of a plugin's status: no paths, no processes.
 func PluginOf(s plugins.Status) Plugin {
+	signer := ""
+	if s.Signer != (plugins.PublicKey{}) {
+		signer = s.Signer.String()
+	}
 	return Plugin{
 		ID:         s.ID,
 		Version:    s.Version,
@@ -53,6 +62,7 @@ func PluginOf(s plugins.Status) Plugin {
 		Reason:     s.Reason,
 		Restarts:   s.Restarts,
 		Generation: s.Generation, LastError: s.LastError, Development: s.Development,
+		Pinned: s.Pinned, Signer: signer,
 		Tools:      some(s.Tools),
 		Namespaces: some(s.Namespaces),
 	}

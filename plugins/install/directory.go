@@ -98,7 +98,8 @@ func (d *directory) try(ctx context.Context, f plugins.Found) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
 	p, err := plugins.Start(ctx, f, plugins.Options{
-		DataDir: filepath.Join(data, "data"), Config: d.options.Configs[f.ID()], Logger: d.options.Logger, StartTimeout: d.options.StartTimeout,
+		DataDir: filepath.Join(data, "data"), StorageDir: filepath.Join(data, "storage"),
+		Config: d.options.Configs[f.ID()], Secrets: d.options.Secrets[f.ID()], Logger: d.options.Logger, StartTimeout: d.options.StartTimeout,
 	})
 	if err != nil {
 		return fmt.Errorf("it does not start, and is not installed: %w", err)

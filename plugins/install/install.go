@@ -23,6 +23,9 @@ type Options struct {
 	Trusted []plugins.PublicKey
 	// Configs are configurations by plugin id, with which a plugin is tried.
 	Configs map[string]json.RawMessage
+	// Secrets are the plugins' secrets by plugin id and name, as they get them when
+	// they are tried.
+	Secrets map[string]map[string]plugins.SecretSource
 	// AnyVersion lets Upgrade replace a plugin by an older version, by one whose
 	// order is unknown, and by other files of the same version.
 	AnyVersion bool

@@ -33,7 +33,7 @@ func (i *installing) where(cmd *cobra.Command, mayMake bool) (*host.File, error)
 	if err != nil {
 		return nil, err
 	}
-	i.Configs, i.Trusted, i.Logger = f.PluginConfig, f.TrustedKeys, newLogger(cmd.ErrOrStderr())
+	i.Configs, i.Secrets, i.Trusted, i.Logger = f.PluginConfig, f.PluginSecrets, f.TrustedKeys, newLogger(cmd.ErrOrStderr())
 	if mayMake {
 		for _, given := range []string{i.plugins, f.PluginDir} {
 			if given != "" {
@@ -175,7 +175,7 @@ in its data directory stays, unless --data is given.`,
 			if err != nil {
 				return err
 			}
-			return removed(cmd.OutOrStdout(), out, filepath.Join(state, "plugins", out.ID), data)
+			return removed(cmd.OutOrStdout(), out, plugins.DataPaths(filepath.Join(state, "plugins"), out.ID), data)
 		},
 	}
 	i.bind(cmd)
@@ -185,21 +185,25 @@ in its data directory stays, unless --data is given.`,
 }
 
 // removed says what has become of a plugin and its data, which it removes if asked.
-func removed(w io.Writer, out *install.Outcome, dataDir string, data bool) error {
+func removed(w io.Writer, out *install.Outcome, paths []string, data bool) error {
 	text := "removed " + strings.TrimSpace(out.ID+" "+out.Before.Version) + "\n"
-	_, err := os.Stat(dataDir)
-	switch {
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return err
-	case err == nil && data:
-		if err := os.RemoveAll(dataDir); err != nil {
+	for _, path := range paths {
+		_, err := os.Stat(path)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		case !data:
+			text += "  its data stays in " + path + "; to remove it, delete that\n"
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
 			return err
 		}
-		text += "  its data in " + dataDir + " too\n"
-	case err == nil:
-		text += "  its data stays in " + dataDir + "; to remove it, delete that directory\n"
+		text += "  its data in " + path + " too\n"
 	}
-	_, err = io.WriteString(w, text)
+	_, err := io.WriteString(w, text)
 	return err
 }
 

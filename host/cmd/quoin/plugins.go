@@ -32,9 +32,9 @@ func printPlugins(ctx context.Context, w io.Writer, b backend, _ host.Session, a
 		return printJSON(w, list)
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "PLUGIN\tVERSION\tSTATE\tTOOLS\tNAMESPACES\tREASON")
+	fmt.Fprintln(tw, "PLUGIN\tVERSION\tSTATE\tLOCK\tTOOLS\tNAMESPACES\tREASON")
 	for _, p := range list {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\n", p.ID, p.Version, stateOf(p), len(p.Tools), len(p.Namespaces), firstLine(cmp.Or(p.Reason, notReloaded(p))))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", p.ID, p.Version, stateOf(p), lockOf(p), len(p.Tools), len(p.Namespaces), firstLine(cmp.Or(p.Reason, notReloaded(p))))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -75,4 +75,15 @@ func notReloaded(p gateway.Plugin) string {
 		return ""
 	}
 	return "not reloaded: " + p.LastError
+}
+
+// lockOf says what holds a plugin to its files.
+func lockOf(p gateway.Plugin) string {
+	switch {
+	case p.Signer != "":
+		return "signed"
+	case p.Pinned:
+		return "pinned"
+	}
+	return "none"
 }
