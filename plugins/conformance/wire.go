@@ -167,7 +167,7 @@ func (s *setting) withWire(part func(*wireExam)) (err error) {
 		e.judgeLog()
 	}()
 	if _, err := e.rpc.Describe(s.ctx, &protocolpb.DescribeRequest{}); err != nil {
-		return fmt.Errorf("Describe: %w", err)
+		return fmt.Errorf("asking Describe: %w", err)
 	}
 	defer e.offerServices()()
 	r, err := e.rpc.Configure(s.ctx, &protocolpb.ConfigureRequest{DataDir: filepath.Join(s.scratch, "data"), Config: s.config, Protocol: int32(s.found.Manifest.Protocol)})
@@ -175,7 +175,7 @@ func (s *setting) withWire(part func(*wireExam)) (err error) {
 		err = errors.New(r.GetError().GetMessage())
 	}
 	if err != nil {
-		return fmt.Errorf("Configure: %w", err)
+		return fmt.Errorf("asking Configure: %w", err)
 	}
 	part(e)
 	return nil

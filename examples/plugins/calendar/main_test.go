@@ -12,11 +12,6 @@ import (
 // object is an argument as a guest writes it.
 type object = map[string]any
 
-// TestMain lets the test binary be the plugin.
-func TestMain(m *testing.M) { plugintest.Main(m, main) }
-
-func TestConformance(t *testing.T) { plugintest.Conformance(t) }
-
 func TestPlugin(t *testing.T) {
 	h := sdktest.Start(t, newPlugin(), &sdktest.Options{Config: object{"timeZone": "Europe/Berlin"}})
 	plugintest.Check(t, h, "plugin.json")

@@ -10,11 +10,6 @@ import (
 	"github.com/quoinhq/quoin/sdk/sdktest"
 )
 
-// TestMain lets the test binary be the plugin.
-func TestMain(m *testing.M) { plugintest.Main(m, main) }
-
-func TestConformance(t *testing.T) { plugintest.Conformance(t) }
-
 func TestPlugin(t *testing.T) {
 	h := sdktest.Start(t, newPlugin(), &sdktest.Options{
 		Config: map[string]string{"desk": "Night desk", "today": "2026-03-02"}, Run: &sdk.RunContext{AgentID: "ada"},

@@ -50,6 +50,9 @@ func notesHost(t *testing.T, c host.Config) *host.Host {
 func want(t *testing.T, h *host.Host, code, value string) {
 	t.Helper()
 	r := h.Exec(t.Context(), session, host.ExecInput{Code: code})
+	for r.Status == host.StatusWaiting { // on a slow machine
+		r = h.Wait(t.Context(), session, r.RunID)
+	}
 	if r.Status != host.StatusCompleted || string(r.Value) != value {
 		t.Errorf("%s\ngot  %s %s%s\nwant %s", code, r.Status, r.Error, r.Value, value)
 	}
