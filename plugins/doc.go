@@ -26,7 +26,7 @@
 // A [Manifest] is what plugin.json says; a folder with one is [Found]. A
 // [Process] is one running plugin. A [Supervisor] runs a directory of them and
 // leads calls to the process that is alive; a [Status] is what it knows about
-// one plugin. What a plugin offers is a protocol.Description.
+// one plugin, and an [Offer] what one generation of a plugin offers. What a plugin offers is a protocol.Description.
 //
 // # Lifecycle of a process
 //
@@ -57,6 +57,31 @@
 // comes back its tools and namespaces stay on offer and calls fail at once. A
 // call that runs out of time makes the supervisor ask for the plugin's health;
 // a plugin that does not answer is killed, one that does is left alone.
+//
+// # Generations
+//
+// What serves under an id is a generation: one load of the plugin's folder over the
+// lives of its processes. [Supervisor.Reload], which SupervisorOptions.Watch calls
+// whenever a folder has changed, starts a new one from the folder as it is, takes it
+// through every step of a first start and checks that no other plugin has its names;
+// then it takes the place of the one before in one step, tools and namespaces
+// together. On any failure before that step the one before goes on, and
+// Status.LastError says why.
+//
+//   - A request ends on the generation on which it began. Under a [Supervisor.Hold] all
+//     requests to a plugin do, as the mapping of arguments and the call that it is for.
+//   - A generation that was replaced takes nothing new, is stopped when its calls have
+//     ended, at the latest after RetireTimeout, and is not brought back if it dies.
+//   - A call whose caller knows the tool of another generation (CallRequest.Known) is
+//     made if the present tool takes its input and promises no less, and is refused with
+//     CodeChanged otherwise.
+//   - One reload of a plugin runs at a time; all who ask meanwhile get one more.
+//   - [Supervisor.Override] puts a plugin under development in the place of the installed
+//     one, which goes on running, until it is undone.
+//
+// A watched folder counts as changed when its manifest or a file that the manifest
+// names has, wherever links lead; other files may come and go. Changes settle for a
+// moment first. What fails to load is tried again when something happens there.
 //
 // # Concurrency
 //
