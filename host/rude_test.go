@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 // pluginDir returns a plugin directory with the example plugins named.
@@ -151,4 +152,57 @@ func TestPluginErrorsReachTheProgram(t *testing.T) {
 	wantValue(t, exec(h, `try { await Rude.fail({retry: true}) } catch (e) {
 		return [e.constructor === Error, e.name, e.message, e.toolId, Object.keys(e)] }`),
 		`[true,"Error","No.","quoin:rude:rude_fail",["code","toolId","retryable","details"]]`)
+}
+
+// TestACallOfAPluginIsMadeAgain stops the host while a plugin's tool runs. The next
+// host makes the call again, with the same key, if the tool says that this is
+// harmless; the plugin finds in its storage that it has had it before.
+func TestACallOfAPluginIsMadeAgain(t *testing.T) {
+	for _, tc := range []struct{ verb, want string }{
+		{"once", `["unknown","interrupted"]`},
+		{"onceRead", `[2,true]`},
+		{"onceSafe", `[2,true]`},
+	} {
+		t.Run(tc.verb, func(t *testing.T) {
+			dir, plugins, data := mkdir(t), pluginDir(t, "rude"), t.TempDir()
+			newest := func() host.Config {
+				return host.Config{Store: openDir(t, dir), PluginDir: plugins, PluginDataDir: data, DrainTimeout: time.Millisecond}
+			}
+			first, err := newHost(newest())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(context.Background())
+			defer stop()
+			feed := first.Subscribe(ctx)
+			id := wantWaiting(t, first.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `
+try { const r = await Rude.` + tc.verb + `(); return [r.attempt, r.key.length > 8] } catch (e) { return [e.effectStatus, e.code] }`}), host.ReasonPendingTools)
+			for e := range feed {
+				if e.Kind == trajectory.CallProgress {
+					break // the plugin has the call
+				}
+			}
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+			second := start(t, newest())
+			wantValue(t, second.Wait(context.Background(), me, id), tc.want)
+		})
+	}
+}
+
+// TestWhatAPluginSaysOfItsToolsIsSeen: output schemas and examples reach programs, in
+// descriptions and declarations, and outputs the model.
+func TestWhatAPluginSaysOfItsToolsIsSeen(t *testing.T) {
+	h := start(t, host.Config{PluginDir: pluginDir(t, "rude")})
+	wantValue(t, exec(h, `
+const d = await tools.describe("rude_fail"), file = (await API.read("tools/rude_look.d.ts")).content, example = (await API.read("tools/rude_fail.d.ts")).content;
+const o = (await tools.describe("rude_look")).output;
+return [o.type, o.properties.dir.description, o.required.includes("pid"), d.examples[0].input.message,
+	/dir: string/.test(file), /working directory/.test(file), /"No\./.test(example)]`),
+		`["object","working directory",true,"No.",true,true,true]`)
+	definition, _ := h.Definitions(me)
+	if text := definition.Description; !strings.Contains(text, "rude_look") || !strings.Contains(text, "dir: string") {
+		t.Errorf("the prompt does not say what rude_look returns:\n%s", text)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,6 +159,14 @@ func fixture(id string) *sdk.Plugin {
 	add("escape", func(context.Context, *sdk.Call, textIn) (textOut, error) { return spawnProcess(true) })
 	addStore(p)
 	addSecret(p)
+	add("log", func(ctx context.Context, c *sdk.Call, _ textIn) (textOut, error) {
+		c.Logger.Debug("looking", "n", 1)
+		c.Logger.Info("found", "ok", true)
+		c.Logger.Warn("slow", slog.Group("request", "method", "GET", "took", (1500*time.Millisecond).String()))
+		c.Logger.Error("gone", "error", errors.New("no such thing"))
+		p.Logger().Info("of the plugin itself")
+		return textOut{}, nil
+	})
 	sdk.AddTool(p, sdk.Tool{Name: "world", Description: "Tells what the process sees."}, seeWorld)
 	p.AddNamespace(sdk.Namespace{
 		ID: id, Global: "Fixture", Description: "For tests.",

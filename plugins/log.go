@@ -164,17 +164,41 @@ func parseRecord(line []byte) (record, bool) {
 	if word, ok := fields["@level"].(string); ok {
 		r.level = levelOf(word)
 	}
+	own := make(map[string]any, len(fields))
+	for k, v := range fields {
+		switch {
+		case strings.HasPrefix(k, "@"):
+		case k == "plugin":
+			own["plugin_field"] = v // the host alone says which plugin it is
+		default:
+			own[k] = v
+		}
+	}
+	left := maxLogFields
+	r.attrs = logFields(own, &left)
+	return r, true
+}
+
+// maxLogFields bounds the fields of one line, those of groups included.
+const maxLogFields = 64
+
+// logFields are the fields of an object in order of their names. Groups stay groups.
+// What is beyond the bound is left out, and left says how much of it remains.
+func logFields(fields map[string]any, left *int) []slog.Attr {
+	var attrs []slog.Attr
 	for _, k := range slices.Sorted(maps.Keys(fields)) {
-		if strings.HasPrefix(k, "@") {
+		if *left == 0 {
+			break
+		}
+		*left--
+		group, ok := fields[k].(map[string]any)
+		if !ok || len(group) == 0 {
+			attrs = append(attrs, attr(k, fields[k]))
 			continue
 		}
-		key := k
-		if key == "plugin" {
-			key = "plugin_field" // the host alone says which plugin it is
-		}
-		r.attrs = append(r.attrs, attr(key, fields[k]))
+		attrs = append(attrs, slog.GroupAttrs(k, logFields(group, left)...))
 	}
-	return r, true
+	return attrs
 }
 
 func attr(key string, v any) slog.Attr {
@@ -189,13 +213,18 @@ func attr(key string, v any) slog.Attr {
 	return slog.String(key, string(b))
 }
 
+// levelOf reads the level of slog, as in "warn+1", or of another logger.
 func levelOf(word string) slog.Level {
+	var l slog.Level
+	if l.UnmarshalText([]byte(word)) == nil {
+		return l
+	}
 	switch strings.ToLower(word) {
-	case "trace", "debug":
+	case "trace":
 		return slog.LevelDebug
-	case "warn", "warning":
+	case "warning":
 		return slog.LevelWarn
-	case "error":
+	case "fatal", "panic":
 		return slog.LevelError
 	}
 	return slog.LevelInfo

@@ -3,6 +3,7 @@
 package plugins
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -50,11 +51,32 @@ func TestLogRateRecovers(t *testing.T) {
 	wantParts(t, rec.lines()[logBurst], "dropped", "lines=10")
 }
 
+// manyFields are n fields in a group.
+func manyFields(n int) string {
+	var fields []string
+	for i := range n {
+		fields = append(fields, fmt.Sprintf(`"f%03d":1`, i))
+	}
+	return `"g":{` + strings.Join(fields, ",") + `}`
+}
+
+// fewFields are the first of them, as they are shown.
+func fewFields(n int) string {
+	var fields []string
+	for i := range n {
+		fields = append(fields, fmt.Sprintf("f%03d=1", i))
+	}
+	return "g=[" + strings.Join(fields, " ") + "]"
+}
+
 func TestLogLevels(t *testing.T) {
 	rec := &recorder{}
 	l := newPluginLog(slog.New(rec), "fix", newStillClock(), nil)
 	for _, line := range []string{
-		`{"@message":"m","@level":"warn","@timestamp":"x","n":1,"o":{"a":1}}`,
+		`{"@message":"m","@level":"warn","@timestamp":"x","n":1,"o":{"a":1,"b":{"c":[2]}},"e":{}}`,
+		`{"@message":"d","@level":"debug-4"}`,
+		`{"@message":"w","@level":"warn+1"}`,
+		`{"@message":"many","@level":"trace",` + manyFields(1000) + `}`,
 		`{"@message":5}`,
 		`plain`,
 		`   `,
@@ -65,7 +87,10 @@ func TestLogLevels(t *testing.T) {
 	}
 	l.stderr([]byte("start of a long line"), true)
 	want := []string{
-		`WARN m n=1 o={"a":1} plugin=fix`,
+		`WARN m e={} n=1 o=[a=1 b=[c=[2]]] plugin=fix`,
+		`DEBUG-4 d plugin=fix`,
+		`WARN+1 w plugin=fix`,
+		`DEBUG many ` + fewFields(maxLogFields-1) + ` plugin=fix`,
 		`INFO {"@message":5} stream=stderr plugin=fix`,
 		`INFO plain stream=stderr plugin=fix`,
 		`ERROR panic: out of cheese stream=stderr plugin=fix`,
@@ -93,4 +118,25 @@ func TestHostileLogLinesAreHarmless(t *testing.T) {
 	if len(all) > 3*contain.MaxLine {
 		t.Errorf("%d bytes were logged", len(all))
 	}
+}
+
+// TestWhatAPluginLogsIsShown logs in a process, with levels, fields and groups.
+func TestWhatAPluginLogsIsShown(t *testing.T) {
+	rec := &recorder{}
+	o := testOptions(t)
+	o.Logger = slog.New(rec)
+	p := startRole(t, "good", o)
+	if _, err := p.CallTool(t.Context(), call("log", none{}), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(rec.lines(), "\n")
+	wantParts(t, all,
+		"DEBUG looking call=c1 n=1 tool=log plugin=fix",
+		"INFO found call=c1 ok=true tool=log plugin=fix",
+		"WARN slow call=c1 request=[method=GET took=1.5s] tool=log plugin=fix",
+		"ERROR gone call=c1 error=no such thing tool=log plugin=fix",
+		"INFO of the plugin itself plugin=fix")
 }

@@ -22,6 +22,8 @@ interface ToolDescription extends ToolEntry {
   readonly parameters: Record<string, unknown>;
   /** JSON Schema of the result, if the tool has one. */
   readonly output?: Record<string, unknown>;
+  /** Calls that work. */
+  readonly examples?: readonly { readonly description?: string; readonly input: any; readonly output?: any }[];
 }
 
 /** The error of a call that failed. */

@@ -76,6 +76,10 @@ func (h *Harness) Host() *host.Host {
 func (h *Harness) tools() []catalog.Tool {
 	var out []catalog.Tool
 	for _, t := range h.desc.Tools {
+		var examples []catalog.Example
+		for _, e := range t.Examples {
+			examples = append(examples, catalog.Example(e))
+		}
 		out = append(out, catalog.Tool{
 			Name:        t.Name,
 			Label:       t.Label,
@@ -85,6 +89,7 @@ func (h *Harness) tools() []catalog.Tool {
 			Output:      t.Output,
 			ReadOnly:    t.ReadOnly,
 			Idempotent:  t.Idempotent,
+			Examples:    examples,
 			Invoke: func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 				return h.client.CallTool(ctx, protocol.CallRequest{
 					Tool:           t.Name,

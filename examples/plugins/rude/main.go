@@ -4,7 +4,7 @@
 //
 // Its tools misbehave when called: rude_hang, rude_crash, rude_panic,
 // rude_flood_logs, rude_flood_progress, rude_huge, rude_slow, rude_exit_after,
-// rude_garbage, rude_fail, rude_leak, and the well-behaved rude_echo and rude_look, which
+// rude_garbage, rude_fail, rude_leak, rude_once, and the well-behaved rude_echo and rude_look, which
 // tell whether all is well again. Namespace Rude has a verb for each.
 //
 // A mode makes the process misbehave outside of calls: before the handshake,

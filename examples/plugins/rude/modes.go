@@ -121,6 +121,13 @@ func (s *service) Describe(ctx context.Context) (*protocol.Description, error) {
 	return d, err
 }
 
+// UseHost passes the host on to the plugin inside.
+func (s *service) UseHost(l *protocol.HostLink) {
+	if user, ok := s.Service.(protocol.HostUser); ok {
+		user.UseHost(l)
+	}
+}
+
 // Configure may name another mode, for what comes after.
 func (s *service) Configure(ctx context.Context, c protocol.Configuration) error {
 	var conf struct {
