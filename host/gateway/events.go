@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quoinhq/quoin/host/debuglog"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -31,7 +32,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, session Session)
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	out := &stream{w: w, timeout: s.WriteTimeout}
+	out := &stream{w: w, timeout: s.WriteTimeout, debug: s.host.Debug().Stream(r.URL.Path)}
 	if r.Method == http.MethodHead || out.write([]byte(": events of quoin, one JSON object each\n\n")) != nil {
 		return nil
 	}
@@ -89,7 +90,8 @@ func (f filter) passes(e trajectory.Event) bool {
 
 // stream writes server-sent events.
 type stream struct {
-	w http.ResponseWriter
+	w     http.ResponseWriter
+	debug *debuglog.Stream
 
 	mu      sync.Mutex
 	timeout time.Duration
@@ -100,6 +102,7 @@ func (o *stream) event(e trajectory.Event) error {
 	if err != nil {
 		return err
 	}
+	o.debug.Event(string(e.Kind), b)
 	var frame bytes.Buffer
 	fmt.Fprintf(&frame, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Kind, b)
 	return o.write(frame.Bytes())
