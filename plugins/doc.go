@@ -108,6 +108,10 @@
 // message is at most 16 MiB and refused before it is read; logs have a line
 // limit and a rate.
 //
+// A quoin.lock in the plugin directory, and trusted keys, decide which plugins may
+// start and as what files: see [LockGate]. A plugin that they hold to its files runs
+// from a private copy that was hashed while it was made.
+//
 // # Not here
 //
 // Which tools a run may see, approvals and the record of calls are the host's.
