@@ -221,3 +221,27 @@ func TestHostIsKilledAtAnyStage(t *testing.T) {
 		})
 	}
 }
+
+// TestHostIsKilledWhileItWrites: an answer of which the store has not got the last
+// byte has never been there, and the call is one whose effect is unknown.
+func TestHostIsKilledWhileItWrites(t *testing.T) {
+	dir := mkdir(t)
+	id := crashed(t, dir, "first settled", "plain")
+	name := filepath.Join(dir, id+".run")
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, info.Size()-1); err != nil {
+		t.Fatal(err)
+	}
+	h := start(t, host.Config{Store: openDir(t, dir), Tools: crashTools(dir, "plain", func(string) {})})
+	wantValue(t, h.Wait(context.Background(), me, id), `["unknown","done"]`)
+	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff("first :2\nsecond :3\n", string(calls)); d != "" {
+		t.Errorf("calls (-want +got):\n%s", d)
+	}
+}
