@@ -57,6 +57,18 @@
 // the operator of the host allows it, who then also relies on the hook: while the
 // plugin is not there, the calls it would have seen are blocked.
 //
+// # What the host has for a plugin
+//
+// [Plugin.Storage] keeps values by key for the plugin, over crashes, updates and
+// restarts of the host. [Config.Secret], in OnConfigure, is a secret that the
+// operator has configured as plugins.secrets; a [Secret] prints as "[secret]"
+// wherever it ends up, and the host takes its text out of whatever else comes from
+// the plugin. [Call.Progress] tells those who watch a run how far a call is; programs
+// never see it. The [slog.Logger] of a call, or of the plugin, writes to the host's
+// log with its levels, fields and groups.
+//
+// All of this but progress and logs needs "protocol": 2 in plugin.json.
+//
 // # Schemas
 //
 // Input and output schemas follow the types as encoding/json encodes them. A
@@ -76,9 +88,10 @@
 //
 // Register everything, then call [Serve], which blocks. The host asks for the
 // description, runs the functions given to [Plugin.OnConfigure], and then
-// calls. When the host stops the plugin, running calls may end; when it goes
-// away without a word, they get a moment. Then the functions given to
-// [Plugin.OnClose] run, in reverse order.
+// calls. When the host stops or replaces the plugin, no new calls come, the functions
+// given to [Plugin.OnDrain] run and running calls may end; when it goes away without
+// a word, they get a moment. Then the functions given to [Plugin.OnClose] run, in
+// reverse order.
 //
 // # Concurrency
 //
@@ -90,7 +103,10 @@
 //
 // # Failure
 //
-// A handler returns [Errorf] or an [*Error] for what the model should read.
+// A handler returns [Errorf] or an [*Error] for what the model should read. Its
+// Retryable and Effect say whether the call may be repeated and what it has changed;
+// a program reads them, and Details, as data of the error it catches. A tool that is
+// ReadOnly or Idempotent is called again when its host was stopped during a call.
 // Any other error reaches the model as its text with the code "tool_error". A
 // panic fails the one call with an error that names plugin and tool; its stack
 // goes to the log. A mistake in registration panics at once, with a Safely twin
