@@ -145,11 +145,11 @@ func (d *desk) addExport(p *sdk.Plugin) *sdk.ToolRef {
 	})
 }
 
-// explain turns a refusal of the calendar into one the model may read. Other
-// errors pass as they are.
+// explain turns a refusal of the calendar into one the model may read, and says that
+// nothing has changed. Other errors pass as they are.
 func explain[T any](out T, err error) (T, error) {
 	if refusal, ok := errors.AsType[*agenda.Error](err); ok {
-		err = &sdk.Error{Code: refusal.Code, Message: refusal.Message, Details: refusal.Details}
+		err = &sdk.Error{Code: refusal.Code, Message: refusal.Message, Details: refusal.Details, Effect: sdk.EffectNone}
 	}
 	return out, err
 }
