@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
+
+	"github.com/quoinhq/quoin/plugins/contain"
 )
 
 // How much of a plugin's log reaches the host's: a burst, then a steady rate.
@@ -27,16 +28,14 @@ type pluginLog struct {
 	clock  clock
 	secret *redactor
 
-	mu      sync.Mutex
-	tokens  float64
-	last    time.Time
-	dropped int
-	panicky bool // a Go panic has begun: what follows explains it
-	tail    []string
+	mu       sync.Mutex
+	throttle *contain.Throttle
+	panicky  bool // a Go panic has begun: what follows explains it
+	tail     []string
 }
 
 func newPluginLog(l *slog.Logger, id string, c clock, secret *redactor) *pluginLog {
-	return &pluginLog{logger: l.With("plugin", id), clock: c, secret: secret, tokens: logBurst, last: c.Now()}
+	return &pluginLog{logger: l.With("plugin", id), clock: c, secret: secret, throttle: contain.NewThrottle(logBurst, logPerSecond, c.Now())}
 }
 
 // stderr takes one line of standard error.
@@ -95,22 +94,16 @@ func (p *pluginLog) remember(line []byte) {
 // admit takes a token. After a pause in which lines were dropped it says how
 // many.
 func (p *pluginLog) admit() bool {
-	now := p.clock.Now()
-	p.tokens = min(logBurst, p.tokens+now.Sub(p.last).Seconds()*logPerSecond)
-	p.last = now
-	if p.tokens < 1 {
-		p.dropped++
+	if !p.throttle.Admit(p.clock.Now()) {
 		return false
 	}
-	p.tokens--
 	p.reportDropped()
 	return true
 }
 
 func (p *pluginLog) reportDropped() {
-	if p.dropped > 0 {
-		p.logger.Warn("the plugin logs too fast; lines were dropped", "lines", p.dropped)
-		p.dropped = 0
+	if n := p.throttle.Dropped(); n > 0 {
+		p.logger.Warn("the plugin logs too fast; lines were dropped", "lines", n)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/quoinhq/quoin/plugins/contain"
 )
 
 // How many lines of a program's output reach the log: a burst, then a rate.
@@ -20,15 +22,13 @@ type lineLog struct {
 	log *slog.Logger
 	now func() time.Time
 
-	mu      sync.Mutex
-	tokens  float64
-	last    time.Time
-	dropped int
-	words   string // the last line of standard error
+	mu       sync.Mutex
+	throttle *contain.Throttle
+	words    string // the last line of standard error
 }
 
 func newLineLog(l *slog.Logger, now func() time.Time) *lineLog {
-	return &lineLog{log: l, now: now, tokens: lineBurst, last: now()}
+	return &lineLog{log: l, now: now, throttle: contain.NewThrottle(lineBurst, linesPerSec, now())}
 }
 
 // stderr takes a line of standard error, and keeps it to explain a crash.
@@ -51,14 +51,9 @@ func (l *lineLog) stdout(line []byte) {
 
 // print logs a line if there is a token for it. The caller holds mu.
 func (l *lineLog) print(text, stream string) {
-	now := l.now()
-	l.tokens = min(lineBurst, l.tokens+now.Sub(l.last).Seconds()*linesPerSec)
-	l.last = now
-	if l.tokens < 1 {
-		l.dropped++
+	if !l.throttle.Admit(l.now()) {
 		return
 	}
-	l.tokens--
 	l.reportDropped()
 	if text != "" {
 		l.log.Log(context.Background(), slog.LevelInfo, text, "stream", stream)
@@ -66,9 +61,8 @@ func (l *lineLog) print(text, stream string) {
 }
 
 func (l *lineLog) reportDropped() {
-	if l.dropped > 0 {
-		l.log.Warn("an MCP server logs too fast; lines were dropped", "lines", l.dropped)
-		l.dropped = 0
+	if n := l.throttle.Dropped(); n > 0 {
+		l.log.Warn("an MCP server logs too fast; lines were dropped", "lines", n)
 	}
 }
 
