@@ -82,10 +82,7 @@ func checkSums(m plugins.Manifest, c plugins.Contents) error {
 // write writes the archive: what is sealed first, so that it is known before the
 // rest is read.
 func write(w io.Writer, dir string, p *Packed, sealed map[string][]byte) error {
-	zw, err := gzip.NewWriterLevel(w, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
+	zw := gzip.NewWriter(w)
 	tw := tar.NewWriter(zw)
 	for _, name := range []string{plugins.SumsName, plugins.SignatureName} {
 		text, ok := sealed[name]
