@@ -352,8 +352,10 @@ func TestAFailedLoadIsTriedAgain(t *testing.T) {
 	v := &watcher{s: &Supervisor{options: o}, clock: o.clock, touched: map[string]bool{"alpha": true}, retries: map[string]*restarts{}}
 	p := &supervised{id: "alpha", lastError: "no"}
 	now := sight{}
-	if !v.differs(p, now) || !v.differs(p, now) || v.differs(p, now) {
-		t.Error("an unchanged plugin is not tried twice and no more")
+	for i, want := range []bool{true, true, false} {
+		if v.differs(p, now) != want {
+			t.Errorf("attempt %d at an unchanged plugin: want %v", i+1, want)
+		}
 	}
 	now.mark[0]++
 	if !v.differs(p, now) {
