@@ -71,6 +71,7 @@ var mayImport = map[string][]string{
 	"host/pluginlint":                      {"host/catalog", "plugins", "namespaces"},
 	"host/scaffold":                        {"host/catalog", "plugins/protocol", "namespaces"},
 	"host/celltest":                        {"host", "plugins", "namespaces"},
+	"host/debugrelay":                      {"plugins"},
 	"host/pluginbuild":                     {"host/config", "plugins"},
 	"host/trajectory":                      {"!"},
 	"host/trajectory/tracing":              {"!"},

@@ -14,9 +14,10 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/pluginbuild"
+	"github.com/quoinhq/quoin/plugins"
 )
 
-// Options say what a loop works on. All are required.
+// Options say what a loop works on. All but Generation are required.
 type Options struct {
 	// Folder is the plugin's folder, as pluginbuild.Open found it.
 	Folder *pluginbuild.Folder
@@ -28,6 +29,9 @@ type Options struct {
 	Work string
 	// Screen takes what the author is to see.
 	Screen *Screen
+	// Generation makes what goes into service, in a directory of its own. Defaults
+	// to building Folder.
+	Generation func(ctx context.Context, into string) (plugins.Found, error)
 }
 
 // ErrLost is why a loop ends whose host is gone.
@@ -40,6 +44,9 @@ const undoBound = 10 * time.Second
 func Run(ctx context.Context, o Options) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
+	if o.Generation == nil {
+		o.Generation = o.Folder.Build
+	}
 	l := &loop{Options: o}
 	w, err := watch(watching, o.Folder.Dir, l.ignored)
 	if err != nil {
@@ -164,7 +171,7 @@ func (l *loop) swap(ctx context.Context) (bool, error) {
 	if err := os.Mkdir(into, 0o700); err != nil {
 		return false, err
 	}
-	found, err := l.Folder.Build(ctx, into)
+	found, err := l.Generation(ctx, into)
 	if err != nil {
 		return false, errors.Join(l.refused(ctx, "it does not build", err), os.RemoveAll(into))
 	}

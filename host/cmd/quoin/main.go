@@ -13,9 +13,11 @@ import (
 	"syscall"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/debugrelay"
 )
 
 func main() {
+	debugrelay.ServeIfRelay()
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		if err := host.CalmTimers(); err != nil {
 			fmt.Fprintln(os.Stderr, "quoin: calls take longer than they could:", err)

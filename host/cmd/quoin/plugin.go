@@ -20,6 +20,7 @@ func newPlugin() *cobra.Command {
 		newPluginNew(),
 		newPluginDev(),
 		newPluginTest(),
+		newPluginDebug(),
 		newPluginValidate(),
 		newPluginSchema(),
 		newPluginConformance(),

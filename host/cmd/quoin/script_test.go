@@ -16,10 +16,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/quoinhq/quoin/guestrt/guestserver"
+	"github.com/quoinhq/quoin/host/debugrelay"
 	"github.com/quoinhq/quoin/host/hosttest"
 )
 
 func TestMain(m *testing.M) {
+	debugrelay.ServeIfRelay()
 	guestserver.ServeIfWorker()
 	testscript.Main(tidy{m}, map[string]func(){
 		"curl": curl,
@@ -61,6 +63,7 @@ func TestScripts(t *testing.T) {
 			"awaits":   cmdAwaits,
 			"ends":     cmdEnds,
 			"offers":   cmdOffers,
+			"byhand":   cmdByHand,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // session is a quoin plugin dev that runs beside a script.
@@ -103,9 +105,34 @@ func theSession(ts *testscript.TestScript) *session {
 	return s
 }
 
-// cmdDevelop starts quoin plugin dev: develop ARG...
+// cmdDevelop starts quoin plugin dev, or debug: develop [-debug] ARG...
 func cmdDevelop(ts *testscript.TestScript, neg bool, args []string) {
-	*ts.Value(sessionKey{}).(**session) = beginSession(ts, ts.MkAbs("."), append([]string{"plugin", "dev"}, args...))
+	word := "dev"
+	if len(args) > 0 && args[0] == "-debug" {
+		word, args = "debug", args[1:]
+	}
+	*ts.Value(sessionKey{}).(**session) = beginSession(ts, ts.MkAbs("."), append([]string{"plugin", word}, args...))
+}
+
+// cmdByHand starts a plugin's binary as a debugger does, returns once it listens,
+// and interrupts it at the end of the script, which must end it well: byhand FILE
+func cmdByHand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: byhand FILE")
+	}
+	cmd := osexec.Command(ts.MkAbs(args[0]))
+	cmd.Env = append(scriptEnv(ts), protocol.EnvDebug+"=1")
+	said, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	first, err := bufio.NewReader(said).ReadString('\n')
+	ts.Defer(func() {
+		ts.Check(cmd.Process.Signal(syscall.SIGINT))
+		ts.Check(cmd.Wait())
+	})
+	if err != nil || !strings.Contains(first, "for quoin plugin debug") {
+		ts.Fatalf("it said %q (%v)", first, err)
+	}
 }
 
 // cmdAwaits waits until the session has printed a text: awaits TEXT
