@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -237,7 +236,7 @@ func TestFoldersOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := c.post("/v1/development", body(t, "fictions", dir)).problem(403, gateway.ProblemDevelopment)
-		if !strings.Contains(fmt.Sprintf("%s", a.body), "chmod go-w") {
+		if !strings.Contains(string(a.body), "chmod go-w") {
 			t.Errorf("%s: %s", open, a.body)
 		}
 	}
