@@ -186,10 +186,7 @@ func hintMember(path []string) string {
 
 // hintFile explains an API file that is none.
 func (v *view) hintFile(path string) string {
-	files := []string{"guest.d.ts"}
-	for _, e := range v.declarations.paths() {
-		files = append(files, e)
-	}
+	files := append([]string{"guest.d.ts"}, v.declarations.paths()...)
 	for i := range v.namespaces {
 		files = append(files, "namespaces/"+v.namespaces[i].GlobalName+".d.ts")
 	}

@@ -152,6 +152,8 @@ func FuzzMemberPath(f *testing.F) {
 			t.Fatalf("%q, %v", path, ok)
 		}
 		firstPlace(string(text))
-		mistakeIn(string(text))
+		if kind, known := mistakeIn(string(text)); known != (kind != "") {
+			t.Fatalf("kind %q, %v", kind, known)
+		}
 	})
 }
