@@ -49,6 +49,9 @@ func addStore(p *sdk.Plugin) {
 		return textOut{}, nil
 	})
 	add("store-flood", func(ctx context.Context, c *sdk.Call, _ textIn) (textOut, error) {
+		if err := c.Storage().Set(ctx, "first", nil); err != nil { // so that there is a file
+			return textOut{}, err
+		}
 		if err := c.Progress("flooding"); err != nil {
 			return textOut{}, err
 		}
