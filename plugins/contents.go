@@ -126,6 +126,9 @@ func ReadContents(dir string, m Manifest) (Contents, error) {
 	for _, name := range names {
 		h := sha256.New()
 		n, err := readFile(h, filepath.Join(dir, filepath.FromSlash(name)), left)
+		if errors.Is(err, fs.ErrNotExist) && slices.Contains(m.commands(), name) {
+			return nil, fmt.Errorf("the manifest's command cannot be read: %w; build the plugin into its folder", err)
+		}
 		if err != nil {
 			return nil, err
 		}

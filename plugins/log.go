@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -114,14 +115,25 @@ func (p *pluginLog) finish() {
 	p.reportDropped()
 }
 
-// lastWords is what the plugin said last: the panic if there was one, the last
-// line otherwise.
+// uncaught is what Node.js prints of an error that ended it. Its version, which is
+// of no help, comes last.
+var uncaught = regexp.MustCompile(`^(Uncaught )?[A-Za-z_$][\w$.]*Error( \[\w+\])?: `)
+
+// lastWords is what the plugin said last: the panic or the uncaught error if there
+// was one, the last line otherwise.
 func (p *pluginLog) lastWords() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.tail {
 		if strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") {
 			return l
+		}
+	}
+	if n := len(p.tail); n > 0 && strings.HasPrefix(p.tail[n-1], "Node.js v") {
+		for _, l := range slices.Backward(p.tail) {
+			if uncaught.MatchString(l) {
+				return l
+			}
 		}
 	}
 	for _, l := range slices.Backward(p.tail) {

@@ -105,6 +105,19 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
+func TestLastWordsOfNodeAreItsError(t *testing.T) {
+	l := newPluginLog(slog.New(&recorder{}), "fix", newStillClock(), nil)
+	for _, line := range []string{
+		"file:///srv/plugins.d/fix/fix.mjs:12", "    oops(", "    ^", "",
+		"TypeError [ERR_INVALID_ARG_TYPE]: The path must be a string", "    at main (file:///srv/fix.mjs:12:3) {", "  code: 'ERR_INVALID_ARG_TYPE'", "}", "", "Node.js v20.20.2",
+	} {
+		l.stderr([]byte(line), false)
+	}
+	if got, want := l.lastWords(), "TypeError [ERR_INVALID_ARG_TYPE]: The path must be a string"; got != want {
+		t.Errorf("last words: %q, want %q", got, want)
+	}
+}
+
 func TestHostileLogLinesAreHarmless(t *testing.T) {
 	rec := &recorder{}
 	o := testOptions(t)

@@ -82,7 +82,11 @@ func (t *cellTests) run(cmd *cobra.Command, dir string) (err error) {
 	}
 	begun := time.Now()
 	if len(cells) == 0 {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "?    %s  no cells in %s\n", folder.ID(), filepath.Join(dir, "testdata"))
+		which := ""
+		if t.only != "" {
+			which = " that --run matches"
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "?    %s  no cells in %s%s\n", folder.ID(), filepath.Join(dir, "testdata"), which)
 		return err
 	}
 	f, err := t.load()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -44,14 +45,20 @@ quoin plugin install takes the archive.`,
 
 // packPlugin packs into a file that is there in full or not at all.
 func packPlugin(w io.Writer, dir, out string, key *plugins.PrivateKey) (err error) {
+	m, err := plugins.ReadManifest(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not the folder of a plugin: it has no %s", dir, plugins.ManifestName)
+	}
+	if err != nil {
+		return err
+	}
 	if out == "" {
-		m, err := plugins.ReadManifest(dir)
-		if err != nil {
-			return err
-		}
 		out = archive.FileName(m)
 	}
 	f, err := os.CreateTemp(filepath.Dir(out), ".packing-")
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--output: there is no folder %s; make it first", filepath.Dir(out))
+	}
 	if err != nil {
 		return err
 	}
@@ -99,7 +106,11 @@ is signed by it.`,
 			if err != nil {
 				return err
 			}
-			if err := key.WriteFile(args[0]); err != nil {
+			err = key.WriteFile(args[0])
+			if errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("%s exists already and is left as it is: choose another name; quoin plugin keys show prints the public key of a key", args[0])
+			}
+			if err != nil {
 				return err
 			}
 			return show(cmd.OutOrStdout(), key.Public())
