@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Reload brings a plugin in line with its folder as it is now. A new generation
@@ -14,9 +15,15 @@ import (
 // On an error the one before goes on serving, and Status.LastError says why. A
 // plugin whose folder is new is loaded, one whose folder is gone is removed.
 //
+// An id that is not the name of a folder in the plugin directory, or begins with a
+// dot, is that of no plugin, wherever it may lead.
+//
 // A Reload during another of the same plugin does one more after it. When ctx
 // ends, Reload returns, but the reload goes on.
 func (s *Supervisor) Reload(ctx context.Context, id string) error {
+	if id != filepath.Base(id) || strings.HasPrefix(id, ".") {
+		return noPlugin(id)
+	}
 	dir := filepath.Join(s.dir, id)
 	p, err := s.plugin(id)
 	switch there := isPluginDir(dir); {

@@ -192,7 +192,7 @@ func (c *child) strayed(printed string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stray == "" {
-		c.stray = excerpt([]byte(printed))
+		c.stray = excerpt([]byte(c.log.secret.text(printed)))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -79,14 +80,18 @@ func (g *generation) begin(ctx context.Context) {
 func (g *generation) run(live *Process) {
 	defer close(g.stopped)
 	defer g.decided()
-	for {
+	for again := false; ; again = true {
 		var err error
 		if live == nil {
 			live, err = g.start()
 		}
+		if err == nil && again {
+			err = g.reenter(live)
+		} else if err == nil {
+			g.set(StateRunning, "", live, live.Describe())
+		}
 		switch {
 		case err == nil:
-			g.set(StateRunning, "", live, live.Describe())
 			g.decided()
 			err = g.serve(live)
 		case g.life.Err() == nil:
@@ -101,6 +106,37 @@ func (g *generation) run(live *Process) {
 			return
 		}
 	}
+}
+
+// reenter puts a process into service that follows one that died. What it offers
+// may be something else than before, and a name that another plugin has by now
+// stays the other's: a plugin must not get by a crash what a reload would refuse.
+func (g *generation) reenter(live *Process) error {
+	desc := live.Describe()
+	if !claimsMore(g.offered(), desc) {
+		g.set(StateRunning, "", live, desc)
+		return nil
+	}
+	var news bool
+	err := g.of.accept(g.of, desc, func() { news = g.put(StateRunning, "", live, desc) })
+	if err != nil {
+		g.noteClose(live.Close())
+		return &StartError{PluginID: g.of.id, Refused: true, Err: err}
+	}
+	if news {
+		g.of.changed()
+	}
+	return nil
+}
+
+// claimsMore reports whether now has a namespace, or a global of one, that before
+// did not have. before is nil for nothing.
+func claimsMore(before, now *protocol.Description) bool {
+	return slices.ContainsFunc(now.Namespaces, func(n protocol.NamespaceInfo) bool {
+		return before == nil || !slices.ContainsFunc(before.Namespaces, func(b protocol.NamespaceInfo) bool {
+			return b.ID == n.ID && b.GlobalName == n.GlobalName
+		})
+	})
 }
 
 // serve waits for the end of the live process, or stops it when the generation
@@ -176,14 +212,18 @@ func (g *generation) nextRestart() (time.Duration, bool) {
 // set changes the state in one step and tells the supervisor's owner, unless
 // the generation is none of its business any more.
 func (g *generation) set(s State, reason string, live *Process, desc *protocol.Description) {
-	g.mu.Lock()
-	same := g.state == s && g.reason == reason && g.live == live && g.desc == desc
-	g.state, g.reason, g.live, g.desc = s, reason, live, desc
-	retired := g.retired
-	g.mu.Unlock()
-	if !same && !retired {
+	if g.put(s, reason, live, desc) {
 		g.of.changed()
 	}
+}
+
+// put is set, and leaves the telling to the caller if there is something to tell.
+func (g *generation) put(s State, reason string, live *Process, desc *protocol.Description) (news bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	same := g.state == s && g.reason == reason && g.live == live && g.desc == desc
+	g.state, g.reason, g.live, g.desc = s, reason, live, desc
+	return !same && !g.retired
 }
 
 // stillDisabled gives a disabled generation the newest reason. It reports false

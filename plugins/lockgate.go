@@ -78,6 +78,11 @@ func signedPin(f Found, trusted []PublicKey) (*Pin, error) {
 	p := pinOf(f.Manifest, seal.Contents)
 	p.Signer = seal.Signer()
 	p.By, p.Accept = "the signed "+SumsName, "install the plugin again, from an archive that is signed"
+	if f.ManifestSum != p.Manifest {
+		// The files are compared when it starts; what says which of them is the
+		// binary, and how it is to be run, was read before.
+		return nil, &TrustError{PluginID: f.ID(), What: ManifestName, By: p.By, Want: sha256Text(p.Manifest), Got: sha256Text(f.ManifestSum), Accept: p.Accept}
+	}
 	return &p, nil
 }
 

@@ -41,7 +41,7 @@ func newPluginLog(l *slog.Logger, id string, c clock, secret *redactor) *pluginL
 
 // stderr takes one line of standard error.
 func (p *pluginLog) stderr(line []byte, cut bool) {
-	line = p.secret.line(line)
+	line = p.secret.line(line, cut)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remember(line)
@@ -65,7 +65,7 @@ func (p *pluginLog) stderr(line []byte, cut bool) {
 
 // stdout takes one line that was printed where only the handshake belongs.
 func (p *pluginLog) stdout(line []byte, cut bool) {
-	line = p.secret.line(line)
+	line = p.secret.line(line, cut)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remember(line)

@@ -58,8 +58,9 @@ func newRedactor(secrets map[string]string) *redactor {
 }
 
 // disguises are the forms in which a secret turns up: itself, and what it becomes in
-// JSON, in addresses, in headers and in dumps. Base64 goes without its last
-// character and padding, which depend on what follows.
+// JSON, in addresses, in headers and in dumps. Base64 goes without the characters
+// at its ends that depend on what stands before and behind, such as the name of a
+// user; there are three ways in which what stands before can shift the rest.
 func disguises(s string) []string {
 	forms := []string{s, url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString([]byte(s))}
 	for _, escapeHTML := range []bool{true, false} {
@@ -71,8 +72,11 @@ func disguises(s string) []string {
 		}
 	}
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		if text := enc.EncodeToString([]byte(s)); len(text) > minSecretBytes {
-			forms = append(forms, text[:len(text)-1])
+		for before, shared := range []int{0, 2, 3} {
+			text := enc.EncodeToString(append(make([]byte, before), s...))[shared:]
+			if len(text) > minSecretBytes {
+				forms = append(forms, text[:len(text)-1])
+			}
 		}
 	}
 	return forms
@@ -91,23 +95,54 @@ func (r *redactor) text(s string) string {
 	return r.replacer.Replace(s)
 }
 
-// line returns a line of output without secrets.
-func (r *redactor) line(b []byte) []byte {
-	if !r.found(b) {
+// line returns a line of output without secrets. Of a line that was cut off, what
+// may be the beginning of one goes too.
+func (r *redactor) line(b []byte, cut bool) []byte {
+	switch {
+	case r == nil:
 		return b
+	case len(b) > 0 && b[0] == '{' && json.Valid(b):
+		return r.value(b)
+	case r.found(b):
+		b = []byte(r.replacer.Replace(string(b)))
 	}
-	return []byte(r.replacer.Replace(string(b)))
+	if cut {
+		b = b[:len(b)-r.begun(b)]
+	}
+	return b
+}
+
+// begun is how many bytes at the end of b may be the beginning of a secret.
+func (r *redactor) begun(b []byte) (longest int) {
+	for _, f := range r.forms {
+		for n := min(len(f)-1, len(b)); n > longest; n-- {
+			if bytes.HasSuffix(b, f[:n]) {
+				longest = n
+			}
+		}
+	}
+	return longest
+}
+
+// escapes reports whether JSON may write characters in a way that none of the forms
+// of a secret has: what may be escaped, and how, differs from encoder to encoder.
+func escapes(v []byte) bool {
+	return bytes.Contains(v, []byte(`\u`)) || bytes.Contains(v, []byte(`\/`))
 }
 
 // value returns a JSON value without secrets, in the names of fields as well.
 func (r *redactor) value(v json.RawMessage) json.RawMessage {
-	if !r.found(v) {
+	plain := r.found(v)
+	if r == nil || !plain && !escapes(v) {
 		return v
 	}
 	d := json.NewDecoder(bytes.NewReader(v))
 	d.UseNumber()
 	var tree any
 	if d.Decode(&tree) == nil {
+		if b, err := json.Marshal(tree); !plain && err == nil && !r.found(b) {
+			return v // none was hidden
+		}
 		if b, err := json.Marshal(r.tree(tree)); err == nil {
 			return b
 		}

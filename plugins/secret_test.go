@@ -131,7 +131,7 @@ func FuzzRedact(f *testing.F) {
 		if !json.Valid(out) {
 			t.Fatalf("%q became %q", doc, out)
 		}
-		if !r.found(doc) && string(out) != string(doc) {
+		if !r.found(doc) && !escapes(doc) && string(out) != string(doc) {
 			t.Fatalf("%q without a secret became %q", doc, out)
 		}
 		text := strings.ToValidUTF8(string(doc), "\uFFFD")
