@@ -273,6 +273,8 @@ func hostile(t testing.TB) map[string]struct {
 		"many small":        {archiveOf(t, file("x/a", strings.Repeat("0", 600)), file("x/b", strings.Repeat("0", 600))), "larger than allowed"},
 		"many files":        {archiveOf(t, file("x/a", ""), file("x/b", ""), file("x/c", ""), file("x/d", ""), file("x/e", ""), file("x/f", ""), file("x/g", "")), "more than 4 files"},
 	}
+	out["many folders"] = one{archiveOf(t, file("x/1/2/3/4/5/a", "")), "more than 4 folders"}
+	out["headers without end"] = one{headers(t, 2<<20), "unfolds to more"}
 	var goesOn bytes.Buffer
 	zw := gzip.NewWriter(&goesOn)
 	tw := tar.NewWriter(zw)
@@ -282,6 +284,24 @@ func hostile(t testing.TB) map[string]struct {
 	must(t, zw.Close())
 	out["more than tar says"] = one{goesOn.Bytes(), "goes on after its last file"}
 	return out
+}
+
+// headers is an archive of headers that speak of a file which never comes: no entry
+// stands between them that would be counted.
+func headers(t testing.TB, size int) []byte {
+	t.Helper()
+	var one bytes.Buffer
+	tw := tar.NewWriter(&one)
+	must(t, tw.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "x/a", PAXRecords: map[string]string{"QUOIN.pad": strings.Repeat("0", 64<<10)}}))
+	head := one.Bytes()[:one.Len()-512] // without that of the file
+	var b bytes.Buffer
+	zw := gzip.NewWriter(&b)
+	for n := 0; n < size; n += len(head) {
+		_, err := zw.Write(head)
+		must(t, err)
+	}
+	must(t, zw.Close())
+	return b.Bytes()
 }
 
 // Nothing that Pack has not made is unpacked, and nothing of it leaves the folder.

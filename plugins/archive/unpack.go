@@ -18,8 +18,12 @@ import (
 	"github.com/quoinhq/quoin/plugins"
 )
 
-// maxTrailer bounds what may follow the last entry: the padding of tar.
-const maxTrailer = 1 << 20
+const (
+	// maxTrailer bounds what may follow the last entry: the padding of tar.
+	maxTrailer = 1 << 20
+	// maxEntryHead bounds what tar says of one entry, on average.
+	maxEntryHead = 4 << 10
+)
 
 // Unpacked says what Unpack has unpacked.
 type Unpacked struct {
@@ -38,8 +42,26 @@ func Unpack(r io.Reader, dir string) (*Unpacked, error) {
 
 // limits bound an archive by what comes out of it.
 type limits struct {
-	files int
+	files int // and folders
 	bytes int64
+}
+
+// errUnfolds: an archive says more of its files than there can be to say.
+var errUnfolds = errors.New("it unfolds to more than a plugin may have")
+
+// bounded is a reader that fails where a limit is crossed.
+type bounded struct {
+	r    io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errUnfolds
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
 }
 
 // unpacking is the state of one Unpack.
@@ -49,6 +71,7 @@ type unpacking struct {
 	id      string
 	written map[string]string // SHA-256 by path
 	folded  map[string]string // path by its lower-case form
+	folders map[string]bool   // below the plugin's own
 	sealed  map[string][]byte
 }
 
@@ -58,14 +81,15 @@ func unpack(r io.Reader, dir string, l limits) (_ *Unpacked, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	u := &unpacking{dir: root, limits: l, written: map[string]string{}, folded: map[string]string{}, sealed: map[string][]byte{}}
+	u := &unpacking{dir: root, limits: l, written: map[string]string{}, folded: map[string]string{}, folders: map[string]bool{}, sealed: map[string][]byte{}}
 	in := bufio.NewReader(r) // gzip takes no more of it than is its own
 	zr, err := gzip.NewReader(in)
 	if err != nil {
 		return nil, fmt.Errorf("not an archive of a plugin: %w; make one with: quoin plugin pack", err)
 	}
 	zr.Multistream(false)
-	tr := tar.NewReader(zr)
+	plain := &bounded{zr, l.bytes + int64(l.files+2)*maxEntryHead + maxTrailer}
+	tr := tar.NewReader(plain)
 	for {
 		header, err := tr.Next()
 		if errors.Is(err, io.EOF) {
@@ -78,7 +102,7 @@ func unpack(r io.Reader, dir string, l limits) (_ *Unpacked, err error) {
 			return nil, err
 		}
 	}
-	if err := checkEnd(zr, in); err != nil {
+	if err := checkEnd(plain, in); err != nil {
 		return nil, err
 	}
 	seal, err := u.check()
@@ -89,7 +113,7 @@ func unpack(r io.Reader, dir string, l limits) (_ *Unpacked, err error) {
 }
 
 // checkEnd reads the padding to the end, which also checks the checksum of gzip.
-func checkEnd(zr *gzip.Reader, in *bufio.Reader) error {
+func checkEnd(zr io.Reader, in *bufio.Reader) error {
 	rest, err := io.ReadAll(io.LimitReader(zr, maxTrailer+1))
 	if err != nil {
 		return fmt.Errorf("the archive is damaged: %w", err)
@@ -156,13 +180,19 @@ func (u *unpacking) folder(id string) error {
 	return u.dir.Mkdir(id, 0o755)
 }
 
-// claim refuses a path that was there before, also where capitals do not count.
+// claim refuses a path that was there before, also where capitals do not count, and
+// one that takes too many folders.
 func (u *unpacking) claim(name string) error {
 	folded := strings.ToLower(name)
 	if other, taken := u.folded[folded]; taken {
 		return fmt.Errorf("the archive holds %q and %q, which are the same file on some systems", other, name)
 	}
 	u.folded[folded] = name
+	for dir := path.Dir(name); dir != "." && !u.folders[dir]; dir = path.Dir(dir) {
+		if u.folders[dir] = true; len(u.folders) > u.limits.files {
+			return fmt.Errorf("the archive holds more than %d folders", u.limits.files)
+		}
+	}
 	return nil
 }
 

@@ -67,9 +67,11 @@ func change[T any](o Options, do func(*directory) (T, error)) (_ T, err error) {
 
 // sweep removes what commands have left that were killed.
 func (d *directory) sweep() error {
-	left, err := filepath.Glob(filepath.Join(d.dir, stagingPrefix+"*"))
-	for _, dir := range left {
-		err = errors.Join(err, os.RemoveAll(dir))
+	entries, err := os.ReadDir(d.dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), stagingPrefix) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(d.dir, e.Name())))
+		}
 	}
 	return err
 }

@@ -145,7 +145,7 @@ func (d *directory) succeeds(out *Outcome, source string) error {
 	switch order, known := compareVersions(from, to); {
 	case from == to && !out.Before.Equal(out.Entry):
 		return fmt.Errorf("plugin %s is version %s already, with other files; give the new files a version of their own, or %s", out.ID, from, again)
-	case !known && from != to:
+	case from != to && (!known || order == 0): // as 1.0.0+1 and 1.0.0+2 are
 		return fmt.Errorf("which of the versions %s and %s of plugin %s is newer cannot be told; if you want %s, %s", from, to, out.ID, to, again)
 	case order > 0:
 		return fmt.Errorf("version %s of plugin %s is older than the installed %s; if you want it, %s", to, out.ID, from, again)

@@ -267,6 +267,8 @@ func TestUpgrade(t *testing.T) {
 		{"older", unsigned("2.0.0"), unsigned("1.0.0"), nil, []string{"version 1.0.0 of plugin alpha is older than the installed 2.0.0", "--any-version"}},
 		{"older, and wanted", unsigned("2.0.0"), unsigned("1.0.0"), anyVersion, nil},
 		{"unordered", unsigned("2.0.0"), unsigned("nightly"), nil, []string{"2.0.0 and nightly", "cannot be told", "--any-version"}},
+		{"unordered builds", unsigned("2.0.0+2"), unsigned("2.0.0+1"), nil, []string{"2.0.0+2 and 2.0.0+1", "cannot be told", "--any-version"}},
+		{"unordered spellings", unsigned("2.0.0"), unsigned("v2.0"), nil, []string{"2.0.0 and v2.0", "cannot be told", "--any-version"}},
 		{"unordered, and wanted", unsigned("2.0.0"), unsigned("nightly"), anyVersion, nil},
 		{"same version, other files", unsigned("1.0.0"), rebuilt("1.0.0"), nil, []string{"version 1.0.0 already, with other files", "--any-version"}},
 		{"same version, other files, and wanted", unsigned("1.0.0"), rebuilt("1.0.0"), anyVersion, nil},
@@ -482,6 +484,24 @@ func TestLeftOversAreSwept(t *testing.T) {
 	installed(t, source(t, "alpha", "1.0.0"), o)
 	if left, err := filepath.Glob(filepath.Join(o.Dir, stagingPrefix+"*")); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// A directory is swept by its name, which is no pattern for others.
+func TestOnlyTheOwnDirectoryIsSwept(t *testing.T) {
+	outer := t.TempDir()
+	others := filepath.Join(outer, "a", stagingPrefix+"1")
+	must(t, os.MkdirAll(others, 0o700))
+	for _, name := range []string{"[ab]", "["} {
+		o := Options{Dir: filepath.Join(outer, name)}
+		must(t, os.MkdirAll(filepath.Join(o.Dir, stagingPrefix+"1"), 0o700))
+		installed(t, source(t, "alpha", "1.0.0"), o)
+		if _, err := os.Stat(filepath.Join(o.Dir, stagingPrefix+"1")); !os.IsNotExist(err) {
+			t.Errorf("%s is not swept: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(others); err != nil {
+		t.Error(err)
 	}
 }
 
