@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -64,10 +64,18 @@ func (s *Server) mayDevelop(r *http.Request) *Problem {
 	switch {
 	case !s.Development:
 		return problem(http.StatusForbidden, ProblemDevelopment, "this server takes no plugins in development: start it with --allow-dev-plugins, or set plugins.development")
-	case !onLoopback(r) || !loopbackName(canonicalHost(r.Host)):
+	case !onLoopback(r) || !loopbackName(canonicalHost(r.Host)) || passedOn(r):
 		return problem(http.StatusForbidden, ProblemDevelopment, "plugins in development are taken over loopback only, from the machine the server runs on")
 	}
 	return nil
+}
+
+// passedOn reports whether a proxy says that it did not make the request itself. One
+// on this machine comes over loopback, whoever asks it.
+func passedOn(r *http.Request) bool {
+	return slices.ContainsFunc([]string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}, func(name string) bool {
+		return len(r.Header.Values(name)) > 0
+	})
 }
 
 // developed finds the plugin of a request.
@@ -83,11 +91,7 @@ func developed(id, dir string) (plugins.Found, *Problem) {
 		return found, invalid("id", fmt.Sprintf("the folder is of plugin %s", shown(found.ID())), "the id of the plugin in the folder")
 	}
 	for _, path := range []string{found.Dir, filepath.Join(found.Dir, plugins.ManifestName), found.Executable()} {
-		st, err := os.Stat(path)
-		if err == nil {
-			err = checkOwn(path, st)
-		}
-		if err != nil {
+		if err := checkOwn(path); err != nil {
 			return found, problem(http.StatusForbidden, ProblemDevelopment, "%v", err)
 		}
 	}
@@ -112,12 +116,13 @@ func (s *Server) beginDevelopment(ctx context.Context, found plugins.Found) (rep
 	replaced = make(chan struct{})
 	d.replaced[found.ID()] = replaced
 	return replaced, func(ctx context.Context) error {
+		err := giveBack(ctx) // which does not wait for the start of another
 		d.mu.Lock()
+		defer d.mu.Unlock()
 		if d.replaced[found.ID()] == replaced {
 			delete(d.replaced, found.ID())
 		}
-		d.mu.Unlock()
-		return giveBack(ctx)
+		return err
 	}, nil
 }
 

@@ -191,6 +191,12 @@ func TestDevelopmentIsRefused(t *testing.T) {
 	r := proxied.request(context.Background(), http.MethodPost, "/v1/development", good)
 	r.Host = "quoin.example"
 	proxied.send(r).problem(403, gateway.ProblemDevelopment)
+	// Or with the address that it was told to ask.
+	for _, header := range []string{"Forwarded", "Via", "X-Forwarded-For", "X-Real-Ip"} {
+		r := proxied.request(context.Background(), http.MethodPost, "/v1/development", good)
+		r.Header.Set(header, "203.0.113.7")
+		proxied.send(r).problem(403, gateway.ProblemDevelopment)
+	}
 
 	c := serve(t, h, on, nil)
 	c.post("/v1/development", body(t, "issues", mine)).problem(400, gateway.ProblemInvalidRequest)
@@ -238,6 +244,57 @@ func TestFoldersOfOthers(t *testing.T) {
 		a := c.post("/v1/development", body(t, "fictions", dir)).problem(403, gateway.ProblemDevelopment)
 		if !strings.Contains(string(a.body), "chmod go-w") {
 			t.Errorf("%s: %s", open, a.body)
+		}
+	}
+}
+
+// TestWaysOfOthers: a folder of the server's user is not run at a path where others
+// can put another one, now or before a restart after a crash.
+func TestWaysOfOthers(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{PluginDir: t.TempDir()}), gateway.Options{Development: true}, nil)
+	shared := func() string {
+		dir := filepath.Join(t.TempDir(), "shared")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	link := func(to, at string) string {
+		if err := os.Symlink(to, at); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	mine := filepath.Join(install(t, "fictions"), "fictions")
+	between := filepath.Join(t.TempDir(), "fictions")
+	link(link(mine, filepath.Join(shared(), "x")), between)
+	below := filepath.Join(shared(), "fictions")
+	if err := os.CopyFS(below, os.DirFS(mine)); err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(install(t, "fictions"), "fictions")
+	m, err := plugins.ReadManifest(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(binary, m.Command)
+	real := program + ".real"
+	if err := os.Rename(program, real); err != nil {
+		t.Fatal(err)
+	}
+	link(link(real, filepath.Join(shared(), "program")), program)
+	for what, dir := range map[string]string{
+		"a link in a folder of others": link(mine, filepath.Join(shared(), "fictions")),
+		"a link to one":                between,
+		"a folder below one":           below,
+		"a program by such a link":     binary,
+	} {
+		a := c.post("/v1/development", body(t, "fictions", dir)).problem(403, gateway.ProblemDevelopment)
+		if !strings.Contains(string(a.body), "chmod go-w") {
+			t.Errorf("%s: %s", what, a.body)
 		}
 	}
 }
