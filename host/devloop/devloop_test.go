@@ -2,6 +2,8 @@ package devloop
 
 import (
 	"context"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,6 +67,61 @@ func TestScreen(t *testing.T) {
 		"error: a rather long line\nb\n" + up("4") + "live\nerror\n"
 	if terminal.String() != want {
 		t.Errorf("terminal: %q, want %q", terminal.String(), want)
+	}
+}
+
+// TestAbove: what others print while a block stands goes above it.
+func TestAbove(t *testing.T) {
+	var out strings.Builder
+	s := &Screen{Out: &out, Width: func() int { return 10 }}
+	log := s.Above(&out)
+	write := func(text string) {
+		t.Helper()
+		if n, err := io.WriteString(log, text); n != len(text) || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if err := s.Print("live\n"); err != nil {
+		t.Error(err)
+	}
+	write("one\n")
+	if err := s.Status("a long block\n"); err != nil {
+		t.Error(err)
+	}
+	write("two\n")
+	if err := s.Block("over\n"); err != nil {
+		t.Error(err)
+	}
+	const up = "\x1b[2A\x1b[J"
+	if got, want := out.String(), "live\none\na long block\n"+up+"two\na long block\n"+up+"over\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestLogger: the author sees what the plugin prints as it is, and more of the
+// plugin's log than of the host's.
+func TestLogger(t *testing.T) {
+	var out strings.Builder
+	log := Logger(&out, "weather", Levels{Host: slog.LevelWarn, Plugin: slog.LevelInfo})
+	mine, other := log.With("plugin", "weather"), log.With("plugin", "issues")
+	mine.Error("panic: no \"sun\"", "stream", "stderr")
+	mine.Info("looked", "stream", "stdout")
+	mine.Info("asked", "city", "Oslo")
+	mine.Debug("not shown")
+	other.Info("not shown", "stream", "stderr")
+	other.Warn("late", "stream", "stderr")
+	log.Info("not shown", "plugin", "weather")
+	var lines []string
+	for line := range strings.Lines(out.String()) {
+		if _, rest, ok := strings.Cut(line, " level="); ok {
+			line = rest
+		}
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	if want := []string{
+		`weather | panic: no "sun"`, `weather | looked`, `INFO msg=asked plugin=weather city=Oslo`, `WARN msg=late plugin=issues stream=stderr`,
+	}; !slices.Equal(lines, want) {
+		t.Errorf("got %q, want %q", lines, want)
 	}
 }
 

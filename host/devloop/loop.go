@@ -35,7 +35,17 @@ type Options struct {
 }
 
 // ErrLost is why a loop ends whose host is gone.
-var ErrLost = errors.New("the server has ended the development of the plugin, or is gone")
+var ErrLost = errors.New("the server has ended the development of the plugin, since another session develops it or it shuts down, or is gone")
+
+// UnfitError is that of a host that takes no plugin at all: no save of the author
+// changes that.
+type UnfitError struct{ Err error }
+
+// Error returns the text of Err.
+func (e *UnfitError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *UnfitError) Unwrap() error { return e.Err }
 
 // undoBound is how long the host may take to give back what it had.
 const undoBound = 10 * time.Second
@@ -177,6 +187,10 @@ func (l *loop) swap(ctx context.Context) (bool, error) {
 	}
 	built := time.Now()
 	if err := l.Host.Develop(ctx, found); err != nil {
+		var unfit *UnfitError
+		if errors.As(err, &unfit) {
+			return false, errors.Join(err, os.RemoveAll(into))
+		}
 		return false, errors.Join(l.refused(ctx, "the host refuses it", err), os.RemoveAll(into))
 	}
 	swapped := time.Now()

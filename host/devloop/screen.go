@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
 // Screen is where a loop prints: what stays, and one block at the end that the next
 // one replaces. On anything but a terminal nothing can be replaced, and a block is
-// printed unless it is the one before.
+// printed unless it is the one before. It is safe for concurrent use.
 type Screen struct {
 	// Out takes everything.
 	Out io.Writer
@@ -17,18 +18,50 @@ type Screen struct {
 	// none.
 	Width func() int
 
+	mu   sync.Mutex
 	rows int    // of the block that can be replaced
 	last string // the block that was printed last
 }
 
 // Print prints text that stays.
 func (s *Screen) Print(text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.last = ""
 	return s.write(s.erase() + text)
 }
 
+// Above returns a writer for whole lines that are not the loop's own, such as a log.
+// They go to w, above the block that can be replaced.
+func (s *Screen) Above(w io.Writer) io.Writer { return &above{s, w} }
+
+type above struct {
+	screen *Screen
+	w      io.Writer
+}
+
+func (a *above) Write(p []byte) (n int, err error) {
+	s := a.screen
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rows := s.rows
+	if rows > 0 {
+		if err := s.write(s.erase()); err != nil {
+			return 0, err
+		}
+	}
+	n, err = a.w.Write(p)
+	if rows > 0 && err == nil {
+		s.rows = rows
+		err = s.write(s.last)
+	}
+	return n, err
+}
+
 // Block prints text in place of the block before.
 func (s *Screen) Block(text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	width := s.width()
 	if width == 0 && text == s.last {
 		return nil

@@ -2,10 +2,12 @@ package devloop
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/plugins"
 )
@@ -18,7 +20,7 @@ type Host interface {
 	Tool(ctx context.Context, s host.Session, id string) (*catalog.Description, error)
 	Namespaces(context.Context, host.Session) ([]host.Namespace, error)
 	// Develop puts a generation into service, in the place of the one before. On
-	// an error that goes on.
+	// an error that goes on; an *[UnfitError] ends the loop.
 	Develop(context.Context, plugins.Found) error
 	// Lost is closed when the host has taken the plugin out of service by itself,
 	// or has gone. Nil means never.
@@ -93,6 +95,9 @@ type Remote struct {
 // Develop puts a generation into service.
 func (r *Remote) Develop(ctx context.Context, f plugins.Found) error {
 	next, err := r.Client.Develop(ctx, f.ID(), f.Dir)
+	if unfit(err) {
+		return &UnfitError{err}
+	}
 	if err != nil {
 		return err
 	}
@@ -101,6 +106,19 @@ func (r *Remote) Develop(ctx context.Context, f plugins.Found) error {
 	}
 	r.current = next
 	return nil
+}
+
+// unfit reports whether a server was not reached, or refuses whatever plugin we have.
+func unfit(err error) bool {
+	var p *gateway.Problem
+	if !errors.As(err, &p) {
+		return err != nil && !client.Sent(err)
+	}
+	switch p.Code {
+	case gateway.ProblemUnauthorized, gateway.ProblemForbiddenAddress, gateway.ProblemForbiddenHost, gateway.ProblemDevelopment:
+		return true
+	}
+	return false
 }
 
 // Lost is closed when the server has ended the development.

@@ -172,14 +172,19 @@ func newLogger(stderr io.Writer) *slog.Logger { return newLoggerAt(stderr, slog.
 
 // newLoggerAt is newLogger with another default.
 func newLoggerAt(stderr io.Writer, otherwise slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: logLevel(otherwise)}))
+}
+
+// logLevel is the level that the environment asks for, or otherwise.
+func logLevel(otherwise slog.Level) slog.Level {
 	if debuglog.Wanted(os.Getenv) {
 		otherwise = min(otherwise, slog.LevelInfo)
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(os.Getenv("QUOIN_LOG_LEVEL"))); err != nil {
-		level = otherwise
+		return otherwise
 	}
-	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+	return level
 }
 
 // defaultPlugins is where plugins are looked for first when nobody says where.

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -21,7 +23,8 @@ func newPluginDev() *cobra.Command {
 		Long: `Build the plugin in DIR, put it into a host, print what a model sees of it, and
 run the scratch cell dev.ts (or dev.js) of the folder. Every save does it again and
 prints what has changed. A plugin that does not build, or that the host refuses,
-leaves the one before in service. Ends with Ctrl-C, and leaves nothing.
+leaves the one before in service. What the plugin prints and logs is shown, too,
+from the level QUOIN_LOG_LEVEL, by default info. Ends with Ctrl-C, and leaves nothing.
 
 The host is one of this process, with no other plugins than those of --plugins. With
 --server it is that of a quoin serve --allow-dev-plugins on this machine: there the
@@ -77,7 +80,7 @@ func (o *options) develop(cmd *cobra.Command, folder *pluginbuild.Folder, run fu
 		d.Host = &devloop.Remote{Client: c}
 		return run(ctx, d)
 	}
-	h, err := o.developmentHost(ctx, cmd, folder, work)
+	h, err := o.developmentHost(ctx, d.Screen.Above(cmd.ErrOrStderr()), folder, work)
 	if err != nil {
 		return err
 	}
@@ -86,8 +89,9 @@ func (o *options) develop(cmd *cobra.Command, folder *pluginbuild.Folder, run fu
 	return run(ctx, d)
 }
 
-// developmentHost makes a host whose plugins are those of --plugins, or none.
-func (o *options) developmentHost(ctx context.Context, cmd *cobra.Command, folder *pluginbuild.Folder, work string) (*host.Host, error) {
+// developmentHost makes a host whose plugins are those of --plugins, or none. Of the
+// plugin that is developed its log shows more than of others.
+func (o *options) developmentHost(ctx context.Context, stderr io.Writer, folder *pluginbuild.Folder, work string) (*host.Host, error) {
 	f, err := o.load()
 	if err != nil {
 		return nil, err
@@ -101,7 +105,8 @@ func (o *options) developmentHost(ctx context.Context, cmd *cobra.Command, folde
 			return nil, err
 		}
 	}
-	cfg := o.hostOf(f, folder, dir, cmd.ErrOrStderr())
+	cfg := o.hostOf(f, folder, dir, stderr)
+	cfg.Logger = devloop.Logger(stderr, folder.ID(), devloop.Levels{Host: logLevel(slog.LevelWarn), Plugin: logLevel(slog.LevelInfo)})
 	cfg.PluginDataDir = filepath.Join(work, "data")
 	return host.New(ctx, cfg)
 }
