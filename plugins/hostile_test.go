@@ -155,3 +155,68 @@ func TestSecretsInOtherForms(t *testing.T) {
 		t.Error("the last lines could be cut within a secret")
 	}
 }
+
+// Numbers that the validator cannot hold are refused, wherever they come from: a
+// manifest, a plugin's description, or the input of a program.
+func TestSchemasDoNotEndTheHost(t *testing.T) {
+	hostile := json.RawMessage(`{"type":"object","properties":{"n":{"multipleOf":1e-999999999}}}`)
+	if _, err := ParseManifest(fmt.Appendf(nil, `{"id":"a","version":"1","protocol":2,"command":"./a","configSchema":%s}`, hostile)); err == nil {
+		t.Error("the manifest is accepted")
+	}
+	d := newRaw("fix", rawTool("a")).desc
+	d.Tools[0].Parameters = hostile
+	if err := checkDescription(Manifest{ID: d.ID, Version: d.Version}, &d); err == nil {
+		t.Error("the description is accepted")
+	}
+	for _, schema := range []string{`{"type":"object","properties":{"n":{"multipleOf":2}}}`, `{"type":"object","properties":{"n":{"minimum":2}}}`, `{"type":"object","properties":{"n":{"type":"integer"}}}`} {
+		for _, n := range []string{"1e-999999999", "1e999999999"} {
+			if err := Fits(json.RawMessage(schema), json.RawMessage(`{"n":`+n+`}`)); err == nil {
+				t.Errorf("%s fits %s", n, schema)
+			}
+		}
+	}
+}
+
+// A lock that goes away, for a moment or for good, and a working directory that
+// changes, do not open the gate.
+func TestALockIsNotForgotten(t *testing.T) {
+	dir := shortDir(t)
+	f := installCopy(t, dir, "fix", "good")
+	gone := func(gate Gate, when string) {
+		t.Helper()
+		if err := os.Remove(filepath.Join(dir, LockName)); err != nil {
+			t.Fatal(err)
+		}
+		var wrong *LockError
+		if _, err := gate(f); !errors.As(err, &wrong) {
+			t.Errorf("a lock that was there %s is gone: %v", when, err)
+		} else {
+			wantParts(t, err.Error(), LockName, "gone", "restored")
+		}
+	}
+	gate := LockGate(dir, nil)
+	if got, err := gate(f); err != nil || got.Pin != nil {
+		t.Fatalf("without a lock: %v, %v", got.Pin, err)
+	}
+	lockAll(t, dir)
+	if _, err := gate(f); err != nil {
+		t.Fatal(err)
+	}
+	gone(gate, "at a start")
+	lockAll(t, dir)
+	if got, err := gate(f); err != nil || got.Pin == nil {
+		t.Errorf("the lock is back: %v, %v", got.Pin, err)
+	}
+	gone(LockGate(dir, nil), "from the beginning")
+
+	if err := WriteLock(dir, Lock{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Dir(dir))
+	gate = LockGate(filepath.Base(dir), nil)
+	t.Chdir(t.TempDir())
+	var trust *TrustError
+	if _, err := gate(f); !errors.As(err, &trust) {
+		t.Errorf("in another working directory: %v", err)
+	}
+}

@@ -1,23 +1,41 @@
 package plugins
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // LockGate returns the gate of a plugin directory: what its quoin.lock does not
 // list does not start, and what it lists starts as it is listed. Without that file
 // every plugin may start. The file is read at every start, so that a change of it
 // counts from the next start on; one that cannot be read keeps every plugin from
-// starting.
+// starting, and so does one that was there before and is gone: files are replaced
+// in more than one step too, and what happens in between must not be a start of
+// everything.
 //
 // With trusted keys, a plugin starts only if one of them has signed it, whatever
 // the lock says, and the signature is of what starts.
 func LockGate(dir string, trusted []PublicKey) Gate {
+	dir, unknown := filepath.Abs(dir) // the working directory may change
+	var seen atomic.Bool
+	if _, err := os.Lstat(filepath.Join(dir, LockName)); unknown == nil && err == nil {
+		seen.Store(true)
+	}
 	return func(f Found) (Found, error) {
+		if unknown != nil {
+			return f, unknown
+		}
 		lock, err := ReadLock(dir)
-		if err != nil {
+		switch {
+		case err != nil:
 			return f, err
+		case lock != nil:
+			seen.Store(true)
+		case seen.Load():
+			return f, &LockError{Path: filepath.Join(dir, LockName), Problem: "it is gone; to do without it, start the host again"}
 		}
 		var signed *Pin
 		if len(trusted) > 0 {

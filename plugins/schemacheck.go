@@ -19,12 +19,18 @@ func (refusedLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("reference to %s: a schema must be self-contained", url)
 }
 
-// compileSchema reads a JSON Schema. It must be self-contained.
-func compileSchema(raw json.RawMessage) (*jsonschema.Schema, any, error) {
+// compileSchema reads a JSON Schema. It must be self-contained. A panic would be the
+// compiler's bug, but the schema is somebody else's, and the process is not.
+func compileSchema(raw json.RawMessage) (_ *jsonschema.Schema, doc any, err error) {
 	if len(raw) > maxSchemaBytes {
 		return nil, nil, fmt.Errorf("the schema has %d bytes; the limit is %d", len(raw), maxSchemaBytes)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the schema cannot be compiled: %v", p)
+		}
+	}()
+	doc, err = jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, nil, fmt.Errorf("the schema is not JSON: %w", err)
 	}
@@ -54,8 +60,14 @@ func checkSchema(raw json.RawMessage, object bool) error {
 	return nil
 }
 
-// validateAgainst checks a JSON value against a schema that compiles.
-func validateAgainst(schema, value json.RawMessage) error {
+// validateAgainst checks a JSON value against a schema that compiles. The value may
+// be a program's: it must not be able to make the validator panic.
+func validateAgainst(schema, value json.RawMessage) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the schema cannot be applied to the value: %v", p)
+		}
+	}()
 	s, _, err := compileSchema(schema)
 	if err != nil {
 		return err
