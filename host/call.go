@@ -130,7 +130,7 @@ func (r *run) dispatch(ctx context.Context, c *call, ev *telling) (json.RawMessa
 	r.mu.Unlock()
 	ev.found(tool, id, input)
 	if rejection := r.checkInput(tool, input); rejection != nil {
-		return nil, rejection
+		return nil, r.withSignature(c, tool, ev.Via, rejection)
 	}
 	asked := input
 	if input, rejection = r.before(ctx, c, tool, input, ev); rejection != nil {

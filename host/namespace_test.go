@@ -68,6 +68,27 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
+// TestBadInputOfAVerbSaysHowToCallIt: the tool wants an object, but the verb of a
+// positional mapping must not be given one.
+func TestBadInputOfAVerbSaysHowToCallIt(t *testing.T) {
+	tool := owned("notes_get", "notes")
+	tool.Parameters = json.RawMessage(`{"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}`)
+	h := start(t, host.Config{Tools: []catalog.Tool{tool}, Namespaces: []namespaces.Registration{notes("notes_get")}})
+	for _, tc := range []struct{ name, call, want string }{
+		{"positional", `Notes.deep.pick({a: "x"})`, `a: is object but must be string. Expected: { a: string, b?: integer }. Call it as Notes.deep.pick(a, b?).`},
+		{"an object", `Notes.get({a: 1})`, `a: is number but must be string. Expected: { a: string, b?: integer }`},
+		{"no verb", `tools.notes_get({a: 1})`, `a: is number but must be string. Expected: { a: string, b?: integer }`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			want, err := json.Marshal("Invalid input for tool quoin:notes:notes_get: " + tc.want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantValue(t, exec(h, `try { await `+tc.call+` } catch (e) { return e.message }`), string(want))
+		})
+	}
+}
+
 // TestNamespaceVisibility: without every required tool, owned by the namespace's
 // own plugin, there is no global, no entry, and nothing to read.
 func TestNamespaceVisibility(t *testing.T) {

@@ -1,0 +1,51 @@
+package host
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/namespaces"
+)
+
+// withSignature adds to the refusal of an input how the verb is called, if its
+// arguments are not the input: what the tool expects is an object, and a model that
+// is told so and no more gives the verb that object.
+func (r *run) withSignature(c *call, tool *catalog.Tool, via string, refusal *callError) *callError {
+	if wire.Method(c.Method) != wire.MethodNamespace {
+		return refusal
+	}
+	r.mu.Lock()
+	scope := r.scopes[c.Target]
+	r.mu.Unlock()
+	target, err := scope.Resolve(c.Path)
+	if err != nil || target.Mapping.Kind != namespaces.MapPositional {
+		return refusal
+	}
+	refusal.Message = boundError(refusal.Message + ". Call it as " + via + "(" + parameters(target.Mapping, tool.Parameters) + ").")
+	return refusal
+}
+
+// parameters writes those of a verb, by the fields they become.
+func parameters(m namespaces.Mapping, schema json.RawMessage) string {
+	var words struct {
+		Required []string `json:"required"`
+	}
+	if json.Unmarshal(schema, &words) != nil {
+		words.Required = m.Positional // the schema says it otherwise: nothing is known to be optional
+	}
+	var list []string
+	for _, name := range m.Positional {
+		shown := safePrefix(name, 64)
+		if !slices.Contains(words.Required, name) {
+			shown += "?"
+		}
+		list = append(list, shown)
+	}
+	if m.Rest != "" {
+		list = append(list, "..."+safePrefix(m.Rest, 64))
+	}
+	return strings.Join(list, ", ")
+}
