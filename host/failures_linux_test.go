@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -21,13 +20,6 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/hosttest"
 )
-
-// failing makes a tool that fails.
-func failing(name, message string) catalog.Tool {
-	t := echo(name)
-	t.Invoke = func(context.Context, catalog.Invocation) (json.RawMessage, error) { return nil, errors.New(message) }
-	return t
-}
 
 // failureCase is one way to fail, for real.
 type failureCase struct {

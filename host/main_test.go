@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log"
 	"log/slog"
@@ -155,6 +156,13 @@ func echo(name string) catalog.Tool {
 			return c.Input, nil
 		},
 	}
+}
+
+// failing makes a tool that fails.
+func failing(name, message string) catalog.Tool {
+	t := echo(name)
+	t.Invoke = func(context.Context, catalog.Invocation) (json.RawMessage, error) { return nil, errors.New(message) }
+	return t
 }
 
 // soon is a deadline the test means to meet, with a guest that waits for a tool: on
