@@ -54,6 +54,15 @@
 // when a run begins and again when it resumes. Programs read how its tools are
 // declared with API.read("tools/<name>.d.ts").
 //
+// # Plugins
+//
+// The plugins of Config.PluginDir may change while the host runs. ReloadPlugin
+// brings one in line with its folder, Config.WatchPlugins does so whenever a folder
+// changes, and Develop puts one from another folder in its place for a time. A call
+// ends on the plugin that it began on. A quoin.lock in the directory, and
+// Config.TrustedKeys, decide which plugins start and as what files; what
+// Config.PluginSecrets name reaches the plugin alone. See package plugins.
+//
 // # Lifecycle
 //
 // New starts workers and plugins, Close stops both and leaves no process. Shutdown

@@ -101,14 +101,14 @@ type pluginHooks struct {
 
 func (p pluginHooks) BeforeToolCall(ctx context.Context, c protocol.ToolCall) (protocol.HookVerdict, error) {
 	if p.plugins == nil {
-		return protocol.HookVerdict{}, errNoPlugins
+		return protocol.HookVerdict{}, ErrNoPlugins
 	}
 	return p.plugins.BeforeToolCall(ctx, p.id, c)
 }
 
 func (p pluginHooks) AfterToolCall(ctx context.Context, c protocol.ToolCall, o protocol.CallOutcome) (json.RawMessage, error) {
 	if p.plugins == nil {
-		return nil, errNoPlugins
+		return nil, ErrNoPlugins
 	}
 	return p.plugins.AfterToolCall(ctx, p.id, c, o)
 }
@@ -121,8 +121,6 @@ func (h *Host) holdPlugins(ctx context.Context) (held context.Context, done func
 	}
 	return h.plugins.Hold(ctx)
 }
-
-var errNoPlugins = errors.New("this host has no plugins")
 
 // Codes of calls that hooks and people refuse. None of them has taken effect.
 const (

@@ -314,7 +314,7 @@ func (h *Host) PluginDir() string { return h.cfg.PluginDir }
 // plugin offers now.
 func (h *Host) ReloadPlugin(ctx context.Context, id string) error {
 	if h.plugins == nil {
-		return errNoPlugins
+		return ErrNoPlugins
 	}
 	return h.plugins.Reload(ctx, id)
 }

@@ -83,6 +83,12 @@
 // names has, wherever links lead; other files may come and go. Changes settle for a
 // moment first. What fails to load is tried again when something happens there.
 //
+// # What a plugin has of its host
+//
+// Its configuration; its secrets, which are taken out of whatever it sends; a data
+// directory; and, from protocol version 2 on, a key-value storage, which its
+// generations share. See SupervisorOptions, and package storage.
+//
 // # Concurrency
 //
 // Everything is safe for concurrent use. Calls of one plugin run at the same

@@ -51,7 +51,7 @@ func serve(socket string) error {
 		os.Exit(0)
 	}()
 	versions := map[int]goplugin.PluginSet{}
-	for v := 1; v <= protocol.Version; v++ {
+	for v := protocol.MinVersion; v <= protocol.Version; v++ {
 		versions[v] = goplugin.PluginSet{protocol.ServiceName: nothing{}}
 	}
 	r := &relay{conn}
