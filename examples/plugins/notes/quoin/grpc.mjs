@@ -108,8 +108,13 @@ class Call {
     this.stream.write(head);
     if (this.stream.write(message)) return;
     await new Promise((resolve) => {
-      this.stream.once("drain", resolve);
-      this.signal.addEventListener("abort", resolve, { once: true });
+      const go = () => {
+        this.stream.off("drain", go);
+        this.signal.removeEventListener("abort", go);
+        resolve();
+      };
+      this.stream.on("drain", go);
+      this.signal.addEventListener("abort", go);
     });
   }
 

@@ -13,6 +13,7 @@ export class Host {
   constructor() {
     this.waiting = new Map(); // by number: what to do with the reply
     this.last = 0;
+    this.over = false; // the host is gone
     this.open = new Promise((resolve) => { this.opened = resolve; });
   }
 
@@ -25,6 +26,7 @@ export class Host {
         this.waiting.get(reply.number)?.(reply);
       }
     } finally {
+      this.over = true;
       for (const settle of this.waiting.values()) settle({ error: gone });
     }
   }
@@ -34,11 +36,10 @@ export class Host {
 
   async ask(request) {
     const call = await this.open;
-    if (!call || call.signal.aborted) throw failure(gone);
+    if (!call || this.over) throw failure(gone);
     const number = ++this.last;
     const reply = await new Promise((resolve) => {
       this.waiting.set(number, resolve);
-      call.signal.addEventListener("abort", () => resolve({ error: gone }), { once: true });
       call.send(encode(HostRequest, { number, ...request }));
     });
     this.waiting.delete(number);

@@ -97,16 +97,25 @@ export class Service {
       return { error: toWire(e) };
     }
     this.running++;
-    const late = new AbortController();
-    const timer = after(timeout, () => late.abort(new Error("time is up")));
+    // Not AbortSignal.any: signal may be that of a stream, which outlives many calls,
+    // and would remember each of them.
+    const end = new AbortController();
+    const abandon = () => end.abort(signal.reason);
+    signal.addEventListener("abort", abandon);
+    if (signal.aborted) abandon();
+    let late = false;
+    const timer = after(timeout, () => {
+      late = true;
+      end.abort(new Error("time is up"));
+    });
     try {
       const call = {
         id: request.callId, idempotencyKey: request.idempotencyKey, run: run(request.run),
-        signal: AbortSignal.any([signal, late.signal]), progress,
+        signal: end.signal, progress,
       };
       return { result: await this.result(request, call) };
     } catch (e) {
-      if (late.signal.aborted && !(e instanceof Failure)) {
+      if (late && !(e instanceof Failure)) {
         e = new Failure(m.Kind.TIMEOUT, "timeout", `tool ${request.tool} ran out of time`);
       } else if (!(e instanceof Failure) && !signal.aborted) {
         log.error(`an unexpected error in tool ${request.tool}`, { stack: String(e?.stack ?? e).slice(0, 8192) });
@@ -114,6 +123,7 @@ export class Service {
       return { error: toWire(e, `tool ${request.tool}`) };
     } finally {
       clearTimeout(timer);
+      signal.removeEventListener("abort", abandon);
       this.running--;
       if (this.running === 0) this.waiting.splice(0).forEach((idle) => idle());
     }

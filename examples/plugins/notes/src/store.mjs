@@ -1,7 +1,7 @@
 // The notes, kept in one JSON file of the plugin's data folder.
 
 import { EventEmitter } from "node:events";
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ToolError } from "../quoin/errors.mjs";
 
@@ -93,7 +93,7 @@ export class Store extends EventEmitter {
     const next = this.file + ".new";
     const f = openSync(next, "w", 0o600);
     try {
-      writeSync(f, JSON.stringify(this.state));
+      writeFileSync(f, JSON.stringify(this.state));
       fsyncSync(f);
     } finally {
       closeSync(f);
