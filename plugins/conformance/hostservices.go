@@ -4,90 +4,44 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/quoinhq/quoin/plugins/protocol"
+	"github.com/quoinhq/quoin/plugins/storage"
 )
 
-// memory is a plugin's storage that lasts as long as a part.
-type memory struct {
-	mu       sync.Mutex
-	entries  map[string]protocol.StorageEntry
-	revision uint64
-	asked    int
+// counted is a plugin's storage that lasts as long as a part, and counts requests.
+type counted struct {
+	storage.Memory
+	asked atomic.Int64
 }
 
-var _ protocol.Storage = (*memory)(nil)
+var _ protocol.Storage = (*counted)(nil)
 
-// lock counts a request.
-func (m *memory) lock() func() {
-	m.mu.Lock()
-	m.asked++
-	return m.mu.Unlock
+// Get implements protocol.Storage.
+func (c *counted) Get(ctx context.Context, key string) (protocol.StorageEntry, error) {
+	c.asked.Add(1)
+	return c.Memory.Get(ctx, key)
 }
 
-func (m *memory) requests() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.asked
+// Set implements protocol.Storage.
+func (c *counted) Set(ctx context.Context, key string, value []byte, expect *uint64) (uint64, error) {
+	c.asked.Add(1)
+	return c.Memory.Set(ctx, key, value, expect)
 }
 
-// Get returns the entry of a key.
-func (m *memory) Get(_ context.Context, key string) (protocol.StorageEntry, error) {
-	defer m.lock()()
-	return m.entries[key], protocol.CheckStorageKey(key)
+// Delete implements protocol.Storage.
+func (c *counted) Delete(ctx context.Context, key string, expect *uint64) error {
+	c.asked.Add(1)
+	return c.Memory.Delete(ctx, key, expect)
 }
 
-// Set gives a key a value.
-func (m *memory) Set(_ context.Context, key string, value []byte, expect *uint64) (uint64, error) {
-	defer m.lock()()
-	if err := protocol.CheckStorageEntry(key, value); err != nil {
-		return 0, err
-	}
-	if err := m.check(key, expect); err != nil {
-		return 0, err
-	}
-	m.revision++
-	m.entries[key] = protocol.StorageEntry{Value: slices.Clone(value), Revision: m.revision}
-	return m.revision, nil
-}
-
-// Delete removes a key.
-func (m *memory) Delete(_ context.Context, key string, expect *uint64) error {
-	defer m.lock()()
-	if err := errors.Join(protocol.CheckStorageKey(key), m.check(key, expect)); err != nil {
-		return err
-	}
-	delete(m.entries, key)
-	return nil
-}
-
-func (m *memory) check(key string, expect *uint64) error {
-	if have := m.entries[key].Revision; expect != nil && have != *expect {
-		return protocol.NewError(protocol.KindInput, protocol.CodeStorageConflict, "the key %q has revision %d, not %d", key, have, *expect)
-	}
-	return nil
-}
-
-// List returns keys in order.
-func (m *memory) List(_ context.Context, prefix, after string, limit int) (keys []string, more bool, err error) {
-	defer m.lock()()
-	if limit <= 0 || limit > protocol.MaxStorageList {
-		limit = protocol.MaxStorageList
-	}
-	for _, key := range slices.Sorted(maps.Keys(m.entries)) {
-		if !strings.HasPrefix(key, prefix) || key <= after {
-			continue
-		}
-		if len(keys) == limit {
-			return keys, true, nil
-		}
-		keys = append(keys, key)
-	}
-	return keys, false, nil
+// List implements protocol.Storage.
+func (c *counted) List(ctx context.Context, prefix, after string, limit int) ([]string, bool, error) {
+	c.asked.Add(1)
+	return c.Memory.List(ctx, prefix, after, limit)
 }
 
 // offerServices opens the stream of host services, as hosts do after Describe, and
@@ -96,7 +50,6 @@ func (e *wireExam) offerServices() (stop func()) {
 	if e.found.Manifest.Protocol < 2 {
 		return func() {}
 	}
-	e.storage.entries = make(map[string]protocol.StorageEntry)
 	ctx, cancel := context.WithCancel(e.ctx)
 	var serving sync.WaitGroup
 	serving.Go(func() { e.served = protocol.NewClient(e.conn).ServeHost(ctx, &e.storage) })
@@ -123,7 +76,7 @@ func hostServices(e *wireExam) {
 	for _, s := range append(slices.Clone(e.declared.Setup), *c) {
 		e.made(s)
 	}
-	if e.storage.requests() == 0 {
+	if e.storage.asked.Load() == 0 {
 		e.problem("the declared call storage of %s has asked nothing of its host", c.Tool)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -147,26 +145,9 @@ func (e *exam) example(t protocol.ToolInfo, n int, example protocol.Example) {
 	if t.Output == nil {
 		return
 	}
-	if err := fits(t.Output, result); err != nil {
+	if err := plugins.Fits(t.Output, result); err != nil {
 		e.problem("the result of example %d of %s does not fit the output schema: %v", n, t.Name, err)
 	}
-}
-
-// fits checks a JSON value against a schema.
-func fits(schema, value json.RawMessage) error {
-	var s jsonschema.Schema
-	if err := json.Unmarshal(schema, &s); err != nil {
-		return err
-	}
-	resolved, err := s.Resolve(nil)
-	if err != nil {
-		return err
-	}
-	var v any
-	if err := json.Unmarshal(value, &v); err != nil {
-		return err
-	}
-	return resolved.Validate(v)
 }
 
 func scopes(e *exam) {

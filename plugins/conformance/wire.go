@@ -46,7 +46,7 @@ type wireExam struct {
 	conn   *grpc.ClientConn
 	rpc    protocolpb.PluginClient
 
-	storage memory
+	storage counted
 	served  error // how the host services ended
 }
 
