@@ -2,6 +2,7 @@ package devloop
 
 import (
 	"context"
+	"crypto/sha256"
 	"io"
 	"log/slog"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fsnotify/fsnotify"
 
 	"github.com/quoinhq/quoin/host/pluginbuild"
 	"github.com/quoinhq/quoin/plugins"
@@ -224,3 +227,24 @@ type counting struct {
 
 func (c *counting) Lost() <-chan struct{}      { return nil }
 func (c *counting) Undo(context.Context) error { c.undone++; return nil }
+
+// TestLostSavesAreMadeUpFor: when events were lost, everything is looked at, folders
+// that nobody was told of too.
+func TestLostSavesAreMadeUpFor(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, "kept", "1")
+	save(t, dir, "gone", "1")
+	n, err := fsnotify.NewWatcher()
+	check(t, err)
+	defer func() { check(t, n.Close()) }()
+	w := &watcher{root: dir, ignore: func(string) bool { return false }, notify: n, known: map[string][sha256.Size]byte{}}
+	check(t, w.add(dir, nil))
+	save(t, dir, "new/a.go", "1")
+	check(t, os.Remove(filepath.Join(dir, "gone")))
+	if got := strings.Join(w.settle(nil, map[string]bool{dir: true}), " "); got != "gone new/a.go" {
+		t.Errorf("told of %q", got)
+	}
+	if !slices.Contains(n.WatchList(), filepath.Join(dir, "new")) {
+		t.Errorf("the new folder is not watched: %q", n.WatchList())
+	}
+}

@@ -170,10 +170,12 @@ func (w *watcher) note(e fsnotify.Event, changed map[string]bool) {
 // settle adds to ready the paths that really have changed.
 func (w *watcher) settle(ready []string, changed map[string]bool) []string {
 	if changed[w.root] {
-		delete(changed, w.root)
+		// What cannot be watched now is tried again with the next event.
+		_ = w.add(w.root, changed)
 		for path := range w.known {
 			changed[path] = true
 		}
+		delete(changed, w.root)
 	}
 	for path := range changed {
 		if !w.differs(path) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -108,12 +109,14 @@ func (t *cellTests) run(cmd *cobra.Command, dir string) (err error) {
 	return sumUp(cmd.OutOrStdout(), folder.ID(), len(cells), failed, time.Since(begun))
 }
 
-// hostOf configures a host whose only plugin is the one that was built in dir.
+// hostOf configures a host for the plugins in dir, and for the one in development.
 func (o *options) hostOf(f *host.File, folder *pluginbuild.Folder, dir string, stderr io.Writer) host.Config {
 	cfg := o.hostConfig(f, newLogger(stderr))
 	cfg.PluginDir, cfg.PreparedWorkers = dir, 1
 	if folder.Config != nil && cfg.PluginConfig[folder.ID()] == nil {
-		cfg.PluginConfig = map[string]json.RawMessage{folder.ID(): folder.Config}
+		configs := map[string]json.RawMessage{folder.ID(): folder.Config}
+		maps.Copy(configs, cfg.PluginConfig)
+		cfg.PluginConfig = configs
 	}
 	if !f.Given("tools.codeMode.isolation") {
 		cfg.Settings.Isolation = host.IsolationBestEffort // the cells are the author's own

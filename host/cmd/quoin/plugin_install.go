@@ -26,7 +26,7 @@ func (i *installing) bind(cmd *cobra.Command) {
 	i.bindConfig(cmd)
 }
 
-// where fills in what the configuration says. With make, a directory that is not
+// where fills in what the configuration says. With mayMake, a directory that is not
 // there is no error.
 func (i *installing) where(cmd *cobra.Command, mayMake bool) (*host.File, error) {
 	f, err := i.load()

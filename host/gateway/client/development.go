@@ -11,6 +11,10 @@ import (
 	"github.com/quoinhq/quoin/host"
 )
 
+// maxEvent bounds a line of the answer in bytes: one lists the names of all tools
+// of the plugin.
+const maxEvent = 4 << 20
+
 // Development is a plugin of ours that stands in for the one the server has.
 type Development struct {
 	body  io.Closer
@@ -34,11 +38,13 @@ func (c *Client) Develop(ctx context.Context, id, dir string) (*Development, err
 	starting := context.AfterFunc(ctx, end)
 	resp, err := c.send(life, host.Session{}, "POST", "/v1/development", development{id, dir})
 	if err != nil {
+		starting()
 		end()
 		return nil, err
 	}
 	d := &Development{body: resp.Body, end: end, done: make(chan struct{})}
 	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, maxEvent)
 	for lines.Scan() && lines.Text() != "event: live" {
 	}
 	if err := lines.Err(); err != nil || lines.Text() != "event: live" || !starting() {

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/quoinhq/quoin/host/pluginbuild"
+	"github.com/quoinhq/quoin/plugins"
+)
+
+// TestDevelopmentKeepsOtherConfigurations: what dev.json5 says of one plugin takes
+// nothing from those that stand beside it, nor from what --config says of it.
+func TestDevelopmentKeepsOtherConfigurations(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "quoin.json5")
+	if err := os.WriteFile(name, []byte(`{plugins: {config: {issues: {a: 1}, given: {a: 2}}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := options{config: name}
+	f, err := o.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]map[string]string{
+		"weather": {"issues": `{"a":1}`, "given": `{"a":2}`, "weather": `{"b":3}`},
+		"given":   {"issues": `{"a":1}`, "given": `{"a":2}`},
+	} {
+		folder := &pluginbuild.Folder{Manifest: plugins.Manifest{ID: id}, Config: json.RawMessage(`{"b":3}`)}
+		got := map[string]string{}
+		for id, config := range o.hostOf(f, folder, t.TempDir(), io.Discard).PluginConfig {
+			got[id] = string(config)
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", id, got, want)
+		}
+	}
+}
