@@ -25,6 +25,9 @@ func compileSchema(raw json.RawMessage) (_ *jsonschema.Schema, doc any, err erro
 	if len(raw) > maxSchemaBytes {
 		return nil, nil, fmt.Errorf("the schema has %d bytes; the limit is %d", len(raw), maxSchemaBytes)
 	}
+	if n := wildNumber(raw); n != "" {
+		return nil, nil, fmt.Errorf("the schema has the number %s…, which is too long or has too large an exponent", n)
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the schema cannot be compiled: %v", p)
@@ -68,6 +71,9 @@ func validateAgainst(schema, value json.RawMessage) (err error) {
 			err = fmt.Errorf("the schema cannot be applied to the value: %v", p)
 		}
 	}()
+	if n := wildNumber(value); n != "" {
+		return fmt.Errorf("it has the number %s…, which is too long or has too large an exponent", n)
+	}
 	s, _, err := compileSchema(schema)
 	if err != nil {
 		return err

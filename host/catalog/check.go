@@ -63,6 +63,9 @@ func (c *Catalog) ValidateOutput(id string, output json.RawMessage) error {
 	if len(t.Output) == 0 {
 		return nil
 	}
+	if n := wildNumber(output); n != "" {
+		return t.badOutput([]string{"the number " + n + "… is too long or has too large an exponent"}, nil)
+	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(output))
 	if err != nil {
 		return t.badOutput([]string{"it is not valid JSON"}, err)

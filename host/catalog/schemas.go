@@ -66,6 +66,9 @@ func compile(source string) (_ *jsonschema.Schema, err error) {
 	if len(source) > maxSchemaBytes {
 		return nil, fmt.Errorf("it has %d bytes; the limit is %d", len(source), maxSchemaBytes)
 	}
+	if n := wildNumber([]byte(source)); n != "" {
+		return nil, fmt.Errorf("it has the number %s…, which is too long or has too large an exponent", n)
+	}
 	defer func() {
 		if p := recover(); p != nil { // the compiler's bug, on a schema of somebody else's
 			err = fmt.Errorf("it cannot be compiled: %v", p)

@@ -34,6 +34,9 @@ func (c *Catalog) ValidateInput(id string, input json.RawMessage) error {
 	if !ok {
 		return c.unknown(id)
 	}
+	if n := wildNumber(input); n != "" {
+		return t.badInput([]string{"the number " + n + "… is too long or has too large an exponent"}, nil)
+	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(NormalInput(input)))
 	if err != nil {
 		return t.badInput([]string{"it is not valid JSON"}, err)
