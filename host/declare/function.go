@@ -162,9 +162,29 @@ func (s *signature) parameter(name string) string {
 		said = append(said, about(s.propertyOf(s.root, name, 0))...)
 	}
 	if len(said) > 0 {
-		s.about = append(s.about, "@param "+parameter+" "+cut(strings.Join(said, " "), maxLineBytes))
+		s.about = append(s.about, "@param "+parameter+" "+cut(sentences(said), maxLineBytes))
 	}
 	return parameter
+}
+
+// sentences joins the lines that are not empty. What stands before "Length: 1 to 9."
+// and the like ends as a sentence does.
+func sentences(lines []string) string {
+	var b strings.Builder
+	for i, line := range lines {
+		if line == "" {
+			continue
+		}
+		b.WriteString(line)
+		if i == len(lines)-1 {
+			break
+		}
+		if i == len(lines)-2 && !strings.ContainsAny(line[len(line)-1:], ".:;,!?") {
+			b.WriteByte('.')
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()
 }
 
 // reservedParameters are identifiers that name no parameter, or mean something

@@ -135,7 +135,11 @@ func (r *Report) taught(where, global, textName, text string, scope *namespaces.
 	}
 	seen := map[string]bool{}
 	call := regexp.MustCompile(`(?i:(^|[^\w$.])(` + regexp.QuoteMeta(global) + `))((?:\.[A-Za-z_$][\w$]*|\[\d+\]|\["[^"]*"\])+)\s*\(`)
-	for _, m := range call.FindAllStringSubmatch(text, -1) {
+	calls := call.FindAllStringSubmatch(text, -1)
+	if len(calls) == 0 {
+		r.otherGlobal(where, global, textName, text, scope)
+	}
+	for _, m := range calls {
 		written, path := m[2]+m[3], m[3]
 		if seen[written] {
 			continue
@@ -157,6 +161,20 @@ func (r *Report) taught(where, global, textName, text string, scope *namespaces.
 			fix = "write " + near[0]
 		}
 		r.add(Warning, "unknown-verb", where, fmt.Sprintf("the %s teaches %s(…), but %s", textName, written, why), fix)
+	}
+}
+
+// anyCall is a call by a path.
+var anyCall = regexp.MustCompile(`(?:^|[^\w$.])([A-Za-z_$][\w$]*)((?:\.[A-Za-z_$][\w$]*)+)\s*\(`)
+
+// otherGlobal warns about a text that has no call by the global, but calls of its
+// verbs by another name: mostly the one the global had before.
+func (r *Report) otherGlobal(where, global, textName, text string, scope *namespaces.Scope) {
+	for _, m := range anyCall.FindAllStringSubmatch(text, -1) {
+		if callable(scope, m[2]) {
+			r.add(Warning, "unknown-verb", where, fmt.Sprintf("the %s teaches %s(…), but the global is %s", textName, m[1]+m[2], global), "write "+global+m[2])
+			return
+		}
 	}
 }
 

@@ -232,6 +232,8 @@ var seeded = []seed{
 		parts: []string{"the description teaches Weather.days.previous(…)", "Weather.days.next"}},
 	{name: "global in small letters", plugin: space(func(n *protocol.NamespaceInfo) { n.Prompt = "weather.get(city) tells the weather." }), severity: Warning, code: "unknown-verb",
 		parts: []string{"teaches weather.get(…)", "the global is Weather", "write Weather.get"}},
+	{name: "global of before", plugin: space(func(n *protocol.NamespaceInfo) { n.Prompt = "Meteo.get(city) tells the weather." }), severity: Warning, code: "unknown-verb",
+		parts: []string{"the prompt teaches Meteo.get(…)", "the global is Weather", "write Weather.get"}},
 	{name: "group called", plugin: space(func(n *protocol.NamespaceInfo) { n.Prompt = "Weather.days() tells the next days." }), severity: Warning, code: "unknown-verb",
 		parts: []string{"Weather.days(…)", "no such verb"}},
 	{name: "confusing global", plugin: space(func(n *protocol.NamespaceInfo) { n.GlobalName, n.Prompt = "Text", "" }), severity: Warning, code: "confusing-global",

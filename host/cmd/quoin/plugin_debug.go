@@ -28,7 +28,7 @@ it is encrypted or proven: every process of this user can call the plugin. It is
 debugging alone. The host is one of this process, or with --server that of a quoin
 serve --allow-dev-plugins on this machine.
 Exit status: 0 after Ctrl-C, 1 failed, 2 usage.`,
-		Example: `  ` + protocol.EnvDebug + `=1 dlv debug ./weather
+		Example: `  cd weather && ` + protocol.EnvDebug + `=1 dlv debug
   quoin plugin debug ./weather
   quoin plugin debug ./weather --set tools.codeMode.timeoutMs=60000`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -53,8 +53,8 @@ func attach(ctx context.Context, o devloop.Options) error {
 			return plugins.Found{}, err
 		}
 		socket, err := debugrelay.Await(ctx, m.ID, func() error {
-			return o.Screen.Block(fmt.Sprintf("waiting for %s: start it with %s=1, for example %s=1 dlv debug %s\n",
-				m.ID, protocol.EnvDebug, protocol.EnvDebug, o.Folder.Dir))
+			return o.Screen.Block(fmt.Sprintf("waiting for %s: start it with %s=1, for example cd %s && %s=1 dlv debug\n",
+				m.ID, protocol.EnvDebug, o.Folder.Dir, protocol.EnvDebug))
 		})
 		if err != nil {
 			return plugins.Found{}, err

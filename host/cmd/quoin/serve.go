@@ -44,6 +44,9 @@ Guests are isolated as the configuration file says, by default as far as
 "required" goes: see quoin doctor. The first signal parks running cells as
 suspended runs, which a later server with the same state directory goes on with;
 a second one ends at once.
+
+Plugins are loaded, reloaded and removed as their directory changes, without
+dropping a call, unless plugins.watch is false.
 Exit status: 0 after a signal, 1 failed, 2 usage.`,
 		Example: `  quoin serve
   quoin serve --listen 127.0.0.1:0 --address-file address
