@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -26,17 +27,28 @@ const timerSlack = 1_000_000
 // TimerSlackNSec=1ms, and an error when the system refuses; a program can go
 // on after that. Systems other than Linux have nothing to calm.
 func CalmTimers() error {
-	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
-	if err != nil {
-		return fmt.Errorf("calm timers: read the slack: %w", err)
-	}
-	if slack >= timerSlack {
-		return nil
+	calm, err := timersAreCalm()
+	if calm || err != nil {
+		return err
 	}
 	runtime.LockOSThread() // exec keeps the slack of the thread that calls it
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0); err != nil {
 		return fmt.Errorf("calm timers: set the slack: %w", err)
 	}
+	// Real-time threads have no slack, and the system says nothing of it: starting anew
+	// would come back here for ever.
+	if calm, err := timersAreCalm(); !calm {
+		return errors.Join(errors.New("calm timers: the slack of this thread cannot be set"), err)
+	}
 	return fmt.Errorf("calm timers: start anew: %w", unix.Exec("/proc/self/exe", os.Args, os.Environ()))
+}
+
+// timersAreCalm reads the slack of this thread.
+func timersAreCalm() (bool, error) {
+	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	if err != nil {
+		return false, fmt.Errorf("calm timers: read the slack: %w", err)
+	}
+	return slack >= timerSlack, nil
 }
