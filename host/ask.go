@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -132,8 +133,8 @@ func (h *Host) Answer(ctx context.Context, s Session, runID, callID string, a To
 	if len(a.Value) == 0 {
 		a.Value = json.RawMessage("null")
 	}
-	if a.Error == "" && !json.Valid(a.Value) {
-		return failf(CodeInvalidInput, "", PhaseInput, "the answer to %s is not JSON.", safePrefix(callID, 64)).public()
+	if a.Error == "" && (!json.Valid(a.Value) || !utf8.Valid(a.Value)) {
+		return failf(CodeInvalidInput, "", PhaseInput, "the answer to %s is not JSON in UTF-8.", safePrefix(callID, 64)).public()
 	}
 	r, f := h.answerable(ctx, s, runID)
 	if f != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -148,8 +149,8 @@ func (p *Plugin) AddRawToolSafely(t Tool, s RawSchemas, h RawHandler) (*ToolRef,
 		if err != nil {
 			return nil, err
 		}
-		if !json.Valid(result) {
-			return nil, protocol.NewError(protocol.KindPlugin, protocol.CodeInvalidOutput, "tool %s returned something that is not JSON", t.Name)
+		if !json.Valid(result) || !utf8.Valid(result) {
+			return nil, protocol.NewError(protocol.KindPlugin, protocol.CodeInvalidOutput, "tool %s returned something that is not JSON in UTF-8", t.Name)
 		}
 		return result, nil
 	})

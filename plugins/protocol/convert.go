@@ -11,14 +11,14 @@ import (
 // validText makes s fit a protobuf string, which must be UTF-8.
 func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// checkedJSON returns b if it is JSON, nil if it is empty, and a protocol
+// checkedJSON returns b if it is JSON in UTF-8, nil if it is empty, and a protocol
 // error that names what otherwise.
 func checkedJSON(b []byte, what string) (json.RawMessage, *Error) {
 	if len(b) == 0 {
 		return nil, nil
 	}
-	if !json.Valid(b) {
-		return nil, NewError(KindProtocol, CodeMalformedReply, "%s is not JSON", what)
+	if !json.Valid(b) || !utf8.Valid(b) {
+		return nil, NewError(KindProtocol, CodeMalformedReply, "%s is not JSON in UTF-8", what)
 	}
 	return b, nil
 }

@@ -165,7 +165,7 @@ func errorToWire(err error) *protocolpb.Error {
 		Kind: protocolpb.ErrorKind(e.Kind), Code: validText(e.Code), Message: validText(e.Message),
 		Retryable: e.Retryable, Effect: protocolpb.Effect(e.Effect),
 	}
-	if json.Valid(e.Details) {
+	if json.Valid(e.Details) && utf8.Valid(e.Details) {
 		w.Details = e.Details
 	}
 	return w

@@ -22,6 +22,7 @@ func FuzzDescription(f *testing.F) {
 	}
 	f.Add(b)
 	f.Add([]byte("\x1a\x08\x0a\x01t\x22\x03{]}"))
+	f.Add([]byte("*\x1c\n\x01n\x12\x01N*\x01t2\x11{\"kind\":\"obje\xa0t\"}")) // not UTF-8
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var w protocolpb.DescribeResponse
 		if proto.Unmarshal(b, &w) != nil {
@@ -59,6 +60,7 @@ func FuzzReply(f *testing.F) {
 		}
 		f.Add(b)
 	}
+	f.Add([]byte("\x12\x04\"\xfe\"\t")) // not UTF-8
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var w protocolpb.CallToolEvent
 		if proto.Unmarshal(b, &w) != nil {

@@ -125,6 +125,7 @@ func FuzzVerdict(f *testing.F) {
 		f.Add(b)
 	}
 	f.Add([]byte("\x12\x03{]}\x2a\x0a\x20\xff\xff\xff\xff\xff\xff\xff\xff\x7f"))
+	f.Add([]byte("\x12\a{\"\xf7\":1}")) // not UTF-8
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var w protocolpb.BeforeToolCallResponse
 		if proto.Unmarshal(b, &w) != nil {
