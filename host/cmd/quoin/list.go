@@ -139,13 +139,14 @@ func printHidden(w io.Writer, b backend, s host.Session) error {
 	return nil
 }
 
-// firstLine returns the first line of s, at most 100 characters of it.
+// firstLine returns the first line of s, at most 100 characters of it, so that a
+// terminal shows it and does nothing else: plugins and servers have written it.
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
 	if r := []rune(s); len(r) > 100 {
-		return string(r[:99]) + "…"
+		s = string(r[:99]) + "…"
 	}
-	return s
+	return escaped(s)
 }
 
 func newVersion() *cobra.Command {
