@@ -139,6 +139,7 @@ func TestAnswerErrors(t *testing.T) {
 		{name: "no call", who: me, run: id, call: "bridge:call:99", code: host.CodeInvalidInput, message: "bridge:call:99"},
 		{name: "a call of the host's", who: me, run: id, call: slow, code: host.CodeInvalidInput, message: "pendingToolCalls"},
 		{name: "no JSON", who: me, run: id, call: pick, value: `{`, code: host.CodeInvalidInput, message: "not JSON"},
+		{name: "no UTF-8", who: me, run: id, call: pick, value: "\"\xff\"", code: host.CodeInvalidInput, message: "not JSON in UTF-8"},
 	} {
 		err := h.Answer(context.Background(), tc.who, tc.run, tc.call, host.ToolAnswer{Value: json.RawMessage(tc.value)})
 		var e *host.Error

@@ -379,6 +379,10 @@ func TestRawTool(t *testing.T) {
 		func(context.Context, *sdk.Call, json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage("{"), nil
 		})
+	p.AddRawTool(describe("bytes"), sdk.RawSchemas{Input: json.RawMessage(`{"type":"object"}`)},
+		func(context.Context, *sdk.Call, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage("\"\xff\""), nil
+		})
 	h := sdktest.Start(t, p, nil)
 	if got, err := h.Call("echo", map[string]string{"x": "abc"}); err != nil || string(got) != `{"x":"abc"}` {
 		t.Errorf("%s, %v", got, err)
@@ -387,4 +391,6 @@ func TestRawTool(t *testing.T) {
 	wantError(t, err, protocol.KindInput, protocol.CodeInvalidInput, "echo", "^a")
 	_, err = h.Call("broken", nil)
 	wantError(t, err, protocol.KindPlugin, protocol.CodeInvalidOutput, "broken")
+	_, err = h.Call("bytes", nil)
+	wantError(t, err, protocol.KindPlugin, protocol.CodeInvalidOutput, "bytes", "UTF-8")
 }
