@@ -227,7 +227,7 @@ func (d *directory) pin(id string) (*Outcome, error) {
 		return nil, err
 	}
 	out := &Outcome{ID: id, Dir: d.folder(id), Entry: entry, Before: d.lock[id]}
-	if err := d.signedAlike(out, "if you trust what is there, run: quoin plugin pin --new-signer "+id); err != nil {
+	if err := d.signedAlike(out, "if you trust what is there, run: quoin plugin pin --new-signer "+id+d.options.Flags); err != nil {
 		return nil, err
 	}
 	out.Entry = out.Before.Extend(entry)

@@ -32,6 +32,9 @@ type Options struct {
 	// NewSigner lets Upgrade and Pin replace what one key has signed by what it has
 	// not.
 	NewSigner bool
+	// Flags are appended to the commands that errors propose, so that those mean this
+	// directory, too: " --plugins DIR". Defaults to none.
+	Flags string
 	// Logger receives what a plugin logs while it is tried. Defaults to nothing.
 	Logger *slog.Logger
 	// StartTimeout bounds the start of a plugin that is tried. Defaults to that of
@@ -70,11 +73,11 @@ func Install(ctx context.Context, source string, o Options) (*Outcome, error) {
 		}
 		id := s.found.ID()
 		if _, err := os.Lstat(d.folder(id)); err == nil {
-			return nil, fmt.Errorf("plugin %s is installed already, in %s; to replace it, run: quoin plugin upgrade %s", id, d.folder(id), source)
+			return nil, fmt.Errorf("plugin %s is installed already, in %s; to replace it, run: quoin plugin upgrade %s", id, d.folder(id), source+o.Flags)
 		}
 		before, listed := d.lock[id]
 		if listed {
-			if err := sameAs(before, s, source); err != nil {
+			if err := sameAs(before, s, source, o.Flags); err != nil {
 				return nil, err
 			}
 		}
@@ -90,14 +93,14 @@ func Install(ctx context.Context, source string, o Options) (*Outcome, error) {
 }
 
 // sameAs reports a plugin that is not the one a lock waits for.
-func sameAs(want plugins.LockEntry, s *staged, source string) error {
+func sameAs(want plugins.LockEntry, s *staged, source, flags string) error {
 	_, err := plugins.Lock{s.found.ID(): want}.Admit(s.found)
 	if err == nil {
 		err = want.Compare(s.found.ID(), s.entry)
 	}
 	var trust *plugins.TrustError
 	if errors.As(err, &trust) {
-		trust.Accept = "if you trust it, take the entry out of the lock with quoin plugin remove " + s.found.ID() + ", and run: quoin plugin install " + source
+		trust.Accept = "if you trust it, take the entry out of the lock with quoin plugin remove " + s.found.ID() + flags + ", and run: quoin plugin install " + source + flags
 	}
 	return err
 }
@@ -113,7 +116,7 @@ func Upgrade(ctx context.Context, source string, o Options) (*Outcome, error) {
 		}
 		id := s.found.ID()
 		if _, err := os.Lstat(d.folder(id)); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("plugin %s is not installed in %s; run: quoin plugin install %s", id, d.dir, source)
+			return nil, fmt.Errorf("plugin %s is not installed in %s; run: quoin plugin install %s", id, d.dir, source+o.Flags)
 		} else if err != nil {
 			return nil, err
 		}
@@ -134,6 +137,7 @@ func Upgrade(ctx context.Context, source string, o Options) (*Outcome, error) {
 
 // succeeds reports why what is offered may not follow what is there.
 func (d *directory) succeeds(out *Outcome, source string) error {
+	source += d.options.Flags
 	again := "run: quoin plugin upgrade --any-version " + source
 	if err := d.signedAlike(out, "if you trust it, run: quoin plugin upgrade --new-signer "+source); err != nil {
 		return err

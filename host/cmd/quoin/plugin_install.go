@@ -34,6 +34,11 @@ func (i *installing) where(cmd *cobra.Command, mayMake bool) (*host.File, error)
 		return nil, err
 	}
 	i.Configs, i.Secrets, i.Trusted, i.Logger = f.PluginConfig, f.PluginSecrets, f.TrustedKeys, newLogger(cmd.ErrOrStderr())
+	for _, name := range []string{"plugins", "config"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed {
+			i.Flags += " --" + name + " " + flag.Value.String()
+		}
+	}
 	if mayMake {
 		for _, given := range []string{i.plugins, f.PluginDir} {
 			if given != "" {
