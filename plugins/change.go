@@ -63,20 +63,20 @@ func (s *Supervisor) adopt(id, dir string) (*supervised, error) {
 	return p, nil
 }
 
-// remove takes away what was installed. Running calls end as in a reload.
+// remove takes away what was installed. Running calls end as in a reload. A reload
+// that is under way ends first: what it started is removed, too.
 func (s *Supervisor) remove(p *supervised) {
 	if !p.begins() {
 		return
 	}
 	defer p.work.Done()
+	p.change.Lock()
+	defer p.change.Unlock()
 	p.mu.Lock()
 	old := p.installed
 	p.installed, p.lastError = nil, ""
-	unused := p.override == nil
 	p.mu.Unlock()
-	if unused {
-		s.forget(p)
-	}
+	s.forget(p)
 	p.options.Logger.Info("plugin removed", "plugin", p.id)
 	p.changed()
 	if old != nil {
@@ -84,18 +84,23 @@ func (s *Supervisor) remove(p *supervised) {
 	}
 }
 
-// forget takes a plugin off the list. It is closed once its calls have ended.
+// forget takes a plugin off the list that is not installed, not overridden, about
+// to be neither, and has nothing to say of why. It is closed once its calls have
+// ended.
 func (s *Supervisor) forget(p *supervised) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.override != nil || p.installed != nil || p.lastError != "" || p.turns > 0 {
+		return
+	}
 	i, known := slices.BinarySearchFunc(s.plugins, p.id, compareID)
 	if !known || s.plugins[i] != p || s.life.Err() != nil {
 		return
 	}
 	s.plugins = slices.Delete(slices.Clone(s.plugins), i, i+1)
-	p.mu.Lock()
 	p.closed = true
-	p.mu.Unlock()
 	s.leaving.Go(func() {
 		p.work.Wait()
 		if err := p.close(); err != nil {
@@ -124,12 +129,12 @@ func (s *Supervisor) Override(ctx context.Context, id string, f Found) (undo fun
 	}
 	g, err := p.setOverride(ctx, f)
 	if err != nil {
-		s.forgetUnused(p)
+		s.forget(p)
 		return nil, err
 	}
 	return func(ctx context.Context) error {
 		gone := p.dropOverride(g)
-		s.forgetUnused(p)
+		s.forget(p)
 		select {
 		case <-gone:
 			return nil
@@ -137,15 +142,4 @@ func (s *Supervisor) Override(ctx context.Context, id string, f Found) (undo fun
 			return context.Cause(ctx)
 		}
 	}, nil
-}
-
-// forgetUnused takes a plugin off the list that is not installed and not
-// overridden.
-func (s *Supervisor) forgetUnused(p *supervised) {
-	p.mu.Lock()
-	unused := p.override == nil && p.installed == nil && p.lastError == ""
-	p.mu.Unlock()
-	if unused {
-		s.forget(p)
-	}
 }

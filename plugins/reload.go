@@ -28,6 +28,7 @@ func (p *supervised) reload(ctx context.Context) error {
 	if t == nil {
 		t = &turn{done: make(chan struct{})}
 		p.next = t
+		p.turns++
 		p.work.Go(func() { p.take(t) })
 	}
 	p.mu.Unlock()
@@ -55,6 +56,9 @@ func (p *supervised) take(t *turn) {
 	if p.life.Err() == nil {
 		p.outcome(t.err)
 	}
+	p.mu.Lock()
+	p.turns--
+	p.mu.Unlock()
 }
 
 // outcome keeps and reports why a load failed; nil for one that did not.

@@ -35,6 +35,7 @@ type supervised struct {
 	mu        sync.Mutex
 	closed    bool
 	next      *turn // a reload that has not begun
+	turns     int   // reloads that have not ended
 	made      int   // number of the newest generation
 	installed *generation
 	override  *generation
