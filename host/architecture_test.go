@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"plugins/pluginstest":                  {"plugins", "namespaces"},
 	"plugins/conformance":                  {"plugins", "namespaces"},
 	"host":                                 {"guestrt", "plugins", "namespaces"},
-	"host/catalog":                         {"!"},
+	"host/catalog":                         {"!", "plugins/schemalimit"},
 	"host/config":                          {"host/json5"},
 	"host/json5":                           {"!"},
 	"host/mcp":                             {"plugins/contain"},

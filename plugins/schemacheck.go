@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/quoinhq/quoin/plugins/schemalimit"
 )
 
 // maxSchemaBytes bounds one JSON Schema.
@@ -21,11 +23,11 @@ func (refusedLoader) Load(url string) (any, error) {
 
 // compileSchema reads a JSON Schema. It must be self-contained. A panic would be the
 // compiler's bug, but the schema is somebody else's, and the process is not.
-func compileSchema(raw json.RawMessage) (_ *jsonschema.Schema, doc any, err error) {
+func compileSchema(raw json.RawMessage) (_ *schemalimit.Schema, doc any, err error) {
 	if len(raw) > maxSchemaBytes {
 		return nil, nil, fmt.Errorf("the schema has %d bytes; the limit is %d", len(raw), maxSchemaBytes)
 	}
-	if n := wildNumber(raw); n != "" {
+	if n := schemalimit.WildNumber(raw); n != "" {
 		return nil, nil, fmt.Errorf("the schema has the number %s…, which is too long or has too large an exponent", n)
 	}
 	defer func() {
@@ -47,7 +49,7 @@ func compileSchema(raw json.RawMessage) (_ *jsonschema.Schema, doc any, err erro
 	if err != nil {
 		return nil, nil, fmt.Errorf("the schema is not a valid JSON Schema: %w", err)
 	}
-	return s, doc, nil
+	return schemalimit.New(s), doc, nil
 }
 
 // checkSchema reports whether raw is a usable schema, of type object if asked.
@@ -71,7 +73,7 @@ func validateAgainst(schema, value json.RawMessage) (err error) {
 			err = fmt.Errorf("the schema cannot be applied to the value: %v", p)
 		}
 	}()
-	if n := wildNumber(value); n != "" {
+	if n := schemalimit.WildNumber(value); n != "" {
 		return fmt.Errorf("it has the number %s…, which is too long or has too large an exponent", n)
 	}
 	s, _, err := compileSchema(schema)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/quoinhq/quoin/plugins/schemalimit"
 )
 
 // Check reports what is wrong with the definition of a tool, as strictly as for a
@@ -63,7 +65,7 @@ func (c *Catalog) ValidateOutput(id string, output json.RawMessage) error {
 	if len(t.Output) == 0 {
 		return nil
 	}
-	if n := wildNumber(output); n != "" {
+	if n := schemalimit.WildNumber(output); n != "" {
 		return t.badOutput([]string{"the number " + n + "… is too long or has too large an exponent"}, nil)
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(output))

@@ -48,3 +48,25 @@ func TestWildNumbers(t *testing.T) {
 		t.Errorf("the schema: %q", got)
 	}
 }
+
+// TestSchemasThatMultiply: a recursive schema with alternatives does not keep the
+// host busy.
+func TestSchemasThatMultiply(t *testing.T) {
+	form := `{"required":["p"],"properties":{"c":{"items":{"$ref":"#/$defs/n"}}}}`
+	schema := `{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"$defs":{"n":{"anyOf":[` + form + `,` + form + `]}}}`
+	c, err := New([]Tool{{Name: "t", Description: "d", Parameters: json.RawMessage(schema), Output: json.RawMessage(schema)}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deep := strings.Repeat(`{"p":1,"c":[`, 40) + `{}` + strings.Repeat(`]}`, 40)
+	for what, check := range map[string]func(string, json.RawMessage) error{"input": c.ValidateInput, "output": c.ValidateOutput} {
+		err := check("quoin:core:t", json.RawMessage(`{"n":`+deep+`}`))
+		var e *Error
+		if !errors.As(err, &e) || e.Code != InvalidSchema || !strings.Contains(e.Message, "50000 steps") {
+			t.Errorf("%s: %.300v", what, err)
+		}
+		if err := check("quoin:core:t", json.RawMessage(`{"n":{"p":1,"c":[{"p":2}]}}`)); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/quoinhq/quoin/plugins/schemalimit"
 )
 
 // Schemas is a bounded cache of compiled schemas, safe for concurrent use. A
@@ -16,7 +18,7 @@ import (
 type Schemas struct {
 	mu       sync.Mutex
 	size     int
-	compiled map[string]func() (*jsonschema.Schema, error)
+	compiled map[string]func() (*schemalimit.Schema, error)
 	order    []string // oldest first
 }
 
@@ -26,16 +28,16 @@ func NewSchemas(size int) *Schemas {
 	if size <= 0 {
 		size = defaultSize
 	}
-	return &Schemas{size: size, compiled: map[string]func() (*jsonschema.Schema, error){}}
+	return &Schemas{size: size, compiled: map[string]func() (*schemalimit.Schema, error){}}
 }
 
 // get returns the compiled form of a schema.
-func (s *Schemas) get(schema json.RawMessage) (*jsonschema.Schema, error) {
+func (s *Schemas) get(schema json.RawMessage) (*schemalimit.Schema, error) {
 	s.mu.Lock()
 	compiled, ok := s.compiled[string(schema)]
 	if !ok {
 		source := string(schema)
-		compiled = sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(source) })
+		compiled = sync.OnceValues(func() (*schemalimit.Schema, error) { return compile(source) })
 		if len(s.order) == s.size {
 			delete(s.compiled, s.order[0])
 			s.order = s.order[1:]
@@ -62,11 +64,11 @@ func (refuseLoading) Load(url string) (any, error) {
 }
 
 // compile compiles a schema, of draft 2020-12 unless it says otherwise.
-func compile(source string) (_ *jsonschema.Schema, err error) {
+func compile(source string) (_ *schemalimit.Schema, err error) {
 	if len(source) > maxSchemaBytes {
 		return nil, fmt.Errorf("it has %d bytes; the limit is %d", len(source), maxSchemaBytes)
 	}
-	if n := wildNumber([]byte(source)); n != "" {
+	if n := schemalimit.WildNumber([]byte(source)); n != "" {
 		return nil, fmt.Errorf("it has the number %s…, which is too long or has too large an exponent", n)
 	}
 	defer func() {
@@ -85,7 +87,11 @@ func compile(source string) (_ *jsonschema.Schema, err error) {
 	if err := compiler.AddResource(schemaURL, doc); err != nil {
 		return nil, err
 	}
-	return compiler.Compile(schemaURL)
+	schema, err := compiler.Compile(schemaURL)
+	if err != nil {
+		return nil, err
+	}
+	return schemalimit.New(schema), nil
 }
 
 // dropForeignPatterns removes the regular expressions that JavaScript has and

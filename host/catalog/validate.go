@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/quoinhq/quoin/plugins/schemalimit"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
@@ -34,7 +36,7 @@ func (c *Catalog) ValidateInput(id string, input json.RawMessage) error {
 	if !ok {
 		return c.unknown(id)
 	}
-	if n := wildNumber(input); n != "" {
+	if n := schemalimit.WildNumber(input); n != "" {
 		return t.badInput([]string{"the number " + n + "… is too long or has too large an exponent"}, nil)
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(NormalInput(input)))
@@ -59,7 +61,7 @@ func (c *Catalog) ValidateInput(id string, input json.RawMessage) error {
 // validate checks a value; what is wrong with it becomes the error that bad
 // makes. A panic would be the validator's bug, but the
 // schema is somebody else's and must not take the host down.
-func (t *Tool) validate(schema *jsonschema.Schema, value any, bad func(*jsonschema.ValidationError) *Error) (err error) {
+func (t *Tool) validate(schema *schemalimit.Schema, value any, bad func(*jsonschema.ValidationError) *Error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = t.badSchema(fmt.Sprintf("it cannot be applied: %v", p), nil)

@@ -1,4 +1,4 @@
-package plugins
+package schemalimit
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ const (
 	maxExponent   = 3   // digits
 )
 
-// wildNumber returns the beginning of the first number in JSON that is beyond those
+// WildNumber returns the beginning of the first number in JSON that is beyond those
 // limits; "" if there is none.
-func wildNumber(b []byte) string {
+func WildNumber(b []byte) string {
 	for i := 0; i < len(b); i++ {
 		switch {
 		case b[i] == '"':
