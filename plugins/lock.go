@@ -54,7 +54,7 @@ func (e LockEntry) Equal(other LockEntry) bool {
 // and e is not, with e as what the lock says.
 func (e LockEntry) Compare(id string, got LockEntry) error {
 	pin := func(e LockEntry) Pin {
-		return Pin{Manifest: e.Manifest, Binary: e.Binaries[hostPlatform()], Files: e.Files, By: LockName, Accept: acceptByPin(id)}
+		return Pin{Manifest: e.Manifest, Binary: e.Binaries[hostPlatform()], Files: e.Files, By: LockName, Accept: acceptByPin("", id)}
 	}
 	return pin(e).compare(id, pin(got))
 }
@@ -110,7 +110,7 @@ func (e *LockError) Error() string {
 	if e.Line > 0 {
 		where += fmt.Sprintf(" line %d", e.Line)
 	}
-	return where + ": " + e.Problem + "; no plugin starts until the file is restored, or removed and made anew by: quoin plugin pin --all"
+	return where + ": " + e.Problem + "; no plugin starts until the file is restored, or removed and made anew by: quoin plugin pin --all --plugins " + filepath.Dir(e.Path)
 }
 
 // Unwrap returns the error of the system.

@@ -62,7 +62,7 @@ func LockGate(dir string, trusted []PublicKey) Gate {
 // plugin that is not listed, or not of the listed version or manifest, is a
 // *[TrustError]; its other files are compared when it starts.
 func (l Lock) Admit(f Found) (Found, error) {
-	id, accept := f.ID(), acceptByPin(f.ID())
+	id, accept := f.ID(), acceptByPin(filepath.Dir(f.Dir), f.ID())
 	refuse := func(what, want, got string) (Found, error) {
 		return f, &TrustError{PluginID: id, What: what, By: LockName, Want: want, Got: got, Accept: accept}
 	}

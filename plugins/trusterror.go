@@ -30,9 +30,14 @@ func (e *TrustError) Error() string {
 	return fmt.Sprintf("%s of plugin %s is %s, but %s says %s; %s", e.What, e.PluginID, got, e.By, want, e.Accept)
 }
 
-// acceptByPin is how to accept the files of a plugin as they are.
-func acceptByPin(id string) string {
-	return "if you trust what is there, run: quoin plugin pin " + id
+// acceptByPin is how to accept the files of a plugin as they are. dir is its plugin
+// directory; empty if that is not known.
+func acceptByPin(dir, id string) string {
+	command := "quoin plugin pin " + id
+	if dir != "" {
+		command += " --plugins " + dir
+	}
+	return "if you trust what is there, run: " + command
 }
 
 // sha256Text is a checksum as locks and messages have it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,12 +23,13 @@ type installing struct {
 }
 
 func (i *installing) bind(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&i.plugins, "plugins", "", "directory of plugins (default: ./plugins.d, else plugins beside the executable)")
+	cmd.Flags().StringVar(&i.plugins, "plugins", "", "directory of plugins (default: ./plugins.d)")
 	i.bindConfig(cmd)
 }
 
 // where fills in what the configuration says. With mayMake, a directory that is not
-// there is no error.
+// there is no error. Plugins beside the executable came with it: they are used when
+// nothing else is there, and changed only by name.
 func (i *installing) where(cmd *cobra.Command, mayMake bool) (*host.File, error) {
 	f, err := i.load()
 	if err != nil {
@@ -39,21 +41,10 @@ func (i *installing) where(cmd *cobra.Command, mayMake bool) (*host.File, error)
 			i.Flags += " --" + name + " " + flag.Value.String()
 		}
 	}
-	if mayMake {
-		for _, given := range []string{i.plugins, f.PluginDir} {
-			if given != "" {
-				i.Dir = given
-				return f, nil
-			}
-		}
+	i.Dir = cmp.Or(i.plugins, f.PluginDir, defaultPlugins)
+	if st, err := os.Stat(i.Dir); !mayMake && (err != nil || !st.IsDir()) {
+		return nil, usagef("there is no plugin directory %s: give one with --plugins DIR", i.Dir)
 	}
-	if i.Dir, err = i.pluginDir(f); err != nil || i.Dir != "" {
-		return f, err
-	}
-	if !mayMake {
-		return nil, usagef("there is no plugin directory: give one with --plugins DIR")
-	}
-	i.Dir = defaultPlugins
 	return f, nil
 }
 
