@@ -23,6 +23,10 @@ const (
 	stagingPrefix = ".staging-"
 )
 
+// ErrBusy is the error for a directory that another command is changing. Trying a
+// plugin takes a while; waiting for it would be waiting for a stranger.
+var ErrBusy = errors.New("another command is changing this plugin directory; try again when it has ended")
+
 // directory is a plugin directory that nobody else changes meanwhile.
 type directory struct {
 	dir     string
@@ -46,8 +50,11 @@ func change[T any](o Options, do func(*directory) (T, error)) (_ T, err error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	guard := flock.New(filepath.Join(dir, guardName))
-	if err := guard.Lock(); err != nil {
+	switch alone, err := guard.TryLock(); {
+	case err != nil:
 		return none, fmt.Errorf("plugin directory: %w", err)
+	case !alone:
+		return none, fmt.Errorf("%s: %w", dir, ErrBusy)
 	}
 	defer func() { err = errors.Join(err, guard.Unlock()) }()
 	d := &directory{dir: dir, options: o}
@@ -260,8 +267,9 @@ func Remove(id string, o Options) (*Outcome, error) {
 			return nil, there
 		}
 		out := &Outcome{ID: id, Dir: d.folder(id), Before: before}
+		aside := filepath.Join(d.staging, id)
 		if there == nil {
-			if err := os.Rename(d.folder(id), filepath.Join(d.staging, id)); err != nil {
+			if err := os.Rename(d.folder(id), aside); err != nil {
 				return nil, err
 			}
 		}
@@ -269,6 +277,10 @@ func Remove(id string, o Options) (*Outcome, error) {
 			return out, nil
 		}
 		delete(d.lock, id)
-		return out, plugins.WriteLock(d.dir, d.lock)
+		err := plugins.WriteLock(d.dir, d.lock)
+		if err != nil && there == nil {
+			err = errors.Join(err, os.Rename(aside, d.folder(id)))
+		}
+		return out, err
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quoinhq/quoin/plugins"
@@ -452,6 +453,19 @@ func TestRemove(t *testing.T) {
 		wantError(t, err, "no plugin")
 	}
 	starts(t, o, "gamma")
+}
+
+// A directory that another command changes is left to it.
+func TestBusyDirectory(t *testing.T) {
+	o := Options{Dir: t.TempDir()}
+	installed(t, source(t, "alpha", "1.0.0"), o)
+	other := flock.New(filepath.Join(o.Dir, guardName))
+	must(t, other.Lock())
+	if _, err := Remove("alpha", o); !errors.Is(err, ErrBusy) {
+		t.Errorf("got %v", err)
+	}
+	must(t, other.Unlock())
+	starts(t, o, "alpha")
 }
 
 // A lock that cannot be read is not written over.
