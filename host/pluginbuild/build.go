@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,7 +112,12 @@ func (f *Folder) run(ctx context.Context, into string, command []string) (err er
 
 // readOutput is the beginning of what a command printed.
 func readOutput(name string) string {
-	b, err := os.ReadFile(name)
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Sprintf("what it printed cannot be read: %v", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxOutput+1))
 	if err != nil {
 		return fmt.Sprintf("what it printed cannot be read: %v", err)
 	}

@@ -23,6 +23,9 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
 )
 
+// maxErrorLines is how many lines of standard error are kept.
+const maxErrorLines = 1000
+
 // launched is a process of the plugin that this package has started, as
 // docs/plugin-protocol.md says that hosts do.
 type launched struct {
@@ -126,7 +129,9 @@ func (l *launched) start(ctx context.Context, cmd *exec.Cmd) error {
 		l.read(errR, func(line string) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.stderr = append(l.stderr, line)
+			if len(l.stderr) < maxErrorLines {
+				l.stderr = append(l.stderr, line)
+			}
 		})
 	})
 	return err

@@ -14,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/plugins/storage"
 	"github.com/quoinhq/quoin/sdk"
@@ -243,25 +243,9 @@ func (h *Harness) checkOutput(tool string, result json.RawMessage) {
 	if !ok || info.Output == nil {
 		return
 	}
-	if err := validate(info.Output, result); err != nil {
+	if err := plugins.Fits(info.Output, result); err != nil {
 		h.t.Errorf("sdktest: the result of %s does not fit its output schema: %v\n%s", tool, err, result)
 	}
-}
-
-func validate(schema, value json.RawMessage) error {
-	var s jsonschema.Schema
-	if err := json.Unmarshal(schema, &s); err != nil {
-		return err
-	}
-	resolved, err := s.Resolve(nil)
-	if err != nil {
-		return err
-	}
-	var v any
-	if err := json.Unmarshal(value, &v); err != nil {
-		return err
-	}
-	return resolved.Validate(v)
 }
 
 // Scope asks the plugin for the scope of a namespace in the current run. It
