@@ -93,7 +93,7 @@ func TestAgents(t *testing.T) {
 	want := policy.Scopes{
 		Rules:    policy.Rules{Allow: []string{"owner:calendar"}},
 		Agents:   map[string]policy.Rules{"scout": {Deny: []string{"*_delete"}}, "off": {}, "same": {}},
-		Sessions: map[string]policy.Rules{"room 7": {Allow: []string{}, Deny: []string{"*"}}},
+		Sessions: map[string]policy.Rules{"room 7": {Allow: []string{}}},
 	}
 	if d := cmp.Diff(want, f.Policy); d != "" {
 		t.Errorf("policy (-want +got):\n%s", d)

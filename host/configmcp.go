@@ -41,7 +41,7 @@ func (f *File) mcpServer(name string) config.Field {
 		config.Map("headers", "header", entryOf(s.Headers), "Go with every request."+expanded),
 		config.Duration("connectTimeoutMs", &s.ConnectTimeout, time.Millisecond, 100, 600_000, "Time to connect, and to list the tools, in milliseconds."),
 		config.Duration("callTimeoutMs", &s.CallTimeout, time.Millisecond, 100, 3_600_000, "Time of one call, in milliseconds."),
-		config.Texts("allow", &s.Allow, "Tools of the server that exist, by name with `*`. Without it: all."),
+		config.Texts("allow", &s.Allow, "Tools of the server that exist, by name with `*`; an empty list leaves none. Without it: all."),
 		config.Texts("deny", &s.Deny, "Tools of the server that do not exist, whatever `allow` says."),
 		config.Bool("trustHints", &s.TrustHints, "Believes what the server says of its tools: that they only read, or may be repeated. Such calls are made again after a crash of the host."),
 		config.Bool("disabled", &s.Disabled, "Leaves the server out."),

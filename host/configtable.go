@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
@@ -180,13 +179,7 @@ func (r *rulesFile) fields() []config.Field {
 	}
 }
 
-func (r *rulesFile) rules() policy.Rules {
-	out := policy.Rules{Allow: r.allow, Deny: r.deny}
-	if r.allow != nil && len(r.allow) == 0 {
-		out.Deny = append(slices.Clone(r.deny), "*")
-	}
-	return out
-}
+func (r *rulesFile) rules() policy.Rules { return policy.Rules{Allow: r.allow, Deny: r.deny} }
 
 func checkPattern(pattern string) error {
 	_, err := policy.Rules{Allow: []string{pattern}}.Compile()

@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -200,4 +201,37 @@ return [ALL_TOOLS.map(t => t.id), await tools.call("quoin:core:exec", {}), await
 		`[["quoin:core:exec"],"a shell","a shell","unknown_tool","unknown_tool","unknown_tool","unknown_tool",[],"undefined"]`)
 	bare := start(t, host.Config{})
 	wantValue(t, exec(bare, `return [await tools.call("exec", {code: "return 1"}).catch(e => e.code), typeof tools.exec]`), `["unknown_tool","undefined"]`)
+}
+
+// TestAnEmptyAllowListLeavesNothing, wherever it is given, also after another host
+// has taken the run over.
+func TestAnEmptyAllowListLeavesNothing(t *testing.T) {
+	none := policy.Rules{Allow: []string{}}
+	for _, tc := range []struct {
+		name  string
+		rules policy.Scopes
+		in    policy.Rules
+		want  string
+	}{
+		{"of the host", policy.Scopes{Rules: none}, policy.Rules{}, "0"},
+		{"of the agent", policy.Scopes{Agents: map[string]policy.Rules{me.AgentID: none}}, policy.Rules{}, "0"},
+		{"of the session", policy.Scopes{Sessions: map[string]policy.Rules{me.SessionKey: none}}, policy.Rules{}, "0"},
+		{"of the run", policy.Scopes{}, none, "0"},
+		{"absent", policy.Scopes{}, policy.Rules{Deny: []string{}}, "2"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			store := &runstore.Memory{}
+			cfg := host.Config{Tools: []catalog.Tool{echo("echo")}, Rules: tc.rules, Store: store}
+			first, err := newHost(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := first.Exec(context.Background(), me, host.ExecInput{Code: `const before = ALL_TOOLS.length; await yield_control(); return before + (await tools.search("")).length`, Rules: tc.in})
+			id := wantWaiting(t, r, host.ReasonYield)
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+			wantValue(t, start(t, cfg).Wait(context.Background(), me, id), tc.want)
+		})
+	}
 }

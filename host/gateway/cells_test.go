@@ -202,4 +202,6 @@ func TestRules(t *testing.T) {
 	c := serve(t, newHost(t, host.Config{Tools: []catalog.Tool{newGate().tool("a"), newGate().tool("b")}}), gateway.Options{}, nil)
 	c.post("/v1/exec", `{"code": "return ALL_TOOLS.map(t => t.name)", "rules": {"deny": ["quoin:core:a"]}}`).wants(200, "value", `["b"]`)
 	c.post("/v1/exec", `{"code": "return ALL_TOOLS.map(t => t.name)", "rules": {"allow": ["quoin:core:a"]}}`).wants(200, "value", `["a"]`)
+	c.post("/v1/exec", `{"code": "return ALL_TOOLS.map(t => t.name)", "rules": {"allow": []}}`).wants(200, "value", `[]`)
+	c.post("/v1/exec", `{"code": "return ALL_TOOLS.length", "rules": {"allow": null}}`).wants(200, "value", `2`)
 }

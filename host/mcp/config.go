@@ -44,9 +44,10 @@ type Server struct {
 	CallTimeout time.Duration `json:"-"`
 
 	// Allow names the tools that exist, by patterns in which * stands for any
-	// characters but '/', ? for one, and [a-z] for a range. Defaults to all. Deny
-	// wins over Allow. Both also apply to the operations, such as resources_read.
-	Allow []string `json:"allow,omitempty"`
+	// characters but '/', ? for one, and [a-z] for a range. Defaults to all; a list
+	// that is empty and not nil leaves none. Deny wins over Allow. Both also apply to
+	// the operations, such as resources_read.
+	Allow []string `json:"allow,omitzero"`
 	Deny  []string `json:"deny,omitempty"`
 
 	// TrustHints believes the server when it says that a tool only reads, or may
@@ -235,7 +236,7 @@ func checkPatterns(patterns []string) string {
 
 // permits reports whether a tool or operation exists for the host.
 func (s *Server) permits(tool string) bool {
-	return (len(s.Allow) == 0 || matchAny(s.Allow, tool)) && !matchAny(s.Deny, tool)
+	return (s.Allow == nil || matchAny(s.Allow, tool)) && !matchAny(s.Deny, tool)
 }
 
 func matchAny(patterns []string, name string) bool {

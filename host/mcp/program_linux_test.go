@@ -78,6 +78,19 @@ func TestAllowAndDeny(t *testing.T) {
 	}
 }
 
+// TestAnEmptyAllowList leaves no tool and no operation.
+func TestAnEmptyAllowList(t *testing.T) {
+	s := self(t, "good", "good")
+	s.Allow = []string{}
+	w := connect(t, Options{}, s)
+	if got := w.names(); len(got) != 0 {
+		t.Errorf("tools %q", got)
+	}
+	if e := w.refuse(t, t.Context(), "good", "echo", `{}`); e.Code != CodeUnavailable {
+		t.Errorf("a tool that is not allowed: %+v", e)
+	}
+}
+
 // TestTheEnvironmentIsWhatIsConfigured: no variable of the host reaches a program
 // unless it is named.
 func TestTheEnvironmentIsWhatIsConfigured(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 )
 
 // Rules say which tools exist for a run. A tool exists if no pattern of Deny
-// matches it and, unless Allow is empty, some pattern of Allow does. An Allow
-// whose patterns match nothing leaves nothing. The zero value allows every tool.
+// matches it and, unless Allow is nil, some pattern of Allow does. An Allow that
+// is empty and not nil leaves nothing, and so does one whose patterns match
+// nothing. The zero value allows every tool.
 //
 // A pattern is one of
 //
@@ -26,12 +27,12 @@ import (
 // stands for nothing beyond its own part, and the source may be "*" only as a
 // whole. Patterns match the whole text and tell upper from lower case.
 type Rules struct {
-	Allow []string `json:"allow,omitempty"`
+	Allow []string `json:"allow,omitzero"` // nil and empty differ
 	Deny  []string `json:"deny,omitempty"`
 }
 
 // Empty reports whether r allows every tool.
-func (r Rules) Empty() bool { return len(r.Allow) == 0 && len(r.Deny) == 0 }
+func (r Rules) Empty() bool { return r.Allow == nil && len(r.Deny) == 0 }
 
 // Tool is what rules know of a tool.
 type Tool struct {
@@ -53,7 +54,7 @@ func (e *PatternError) Error() string {
 
 // Layer is one compiled Rules. It is immutable and safe for concurrent use.
 type Layer struct {
-	allow, deny []pattern
+	allow, deny []pattern // allow is nil if everything is allowed
 	key         string
 }
 
@@ -77,6 +78,9 @@ func (r Rules) compile(field string) (*Layer, error) {
 }
 
 func parseAll(field string, patterns []string) ([]pattern, error) {
+	if patterns == nil {
+		return nil, nil
+	}
 	out := make([]pattern, 0, len(patterns))
 	for i, text := range patterns {
 		p, want := parse(text)
@@ -91,8 +95,8 @@ func parseAll(field string, patterns []string) ([]pattern, error) {
 // digest is equal for rules that allow the same tools because they say the same,
 // in whatever order.
 func (r Rules) digest() string {
-	sorted := [2][]string{slices.Sorted(slices.Values(r.Allow)), slices.Sorted(slices.Values(r.Deny))}
-	b, err := json.Marshal(sorted)
+	said := [3]any{r.Allow == nil, slices.Sorted(slices.Values(r.Allow)), slices.Sorted(slices.Values(r.Deny))}
+	b, err := json.Marshal(said)
 	if err != nil {
 		panic("policy: strings cannot be encoded: " + err.Error()) // they always can
 	}
@@ -106,7 +110,7 @@ func (l *Layer) allows(t Tool) bool {
 	if slices.ContainsFunc(l.deny, matches) {
 		return false
 	}
-	return len(l.allow) == 0 || slices.ContainsFunc(l.allow, matches)
+	return l.allow == nil || slices.ContainsFunc(l.allow, matches)
 }
 
 // Layers are rules that hold together: a tool exists if it passes all of them,

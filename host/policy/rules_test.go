@@ -43,7 +43,7 @@ func TestRules(t *testing.T) {
 		{"deny wins", Rules{Allow: []string{"*"}, Deny: []string{"exec", "source:mcp"}}, []Tool{create, list, chooser, odd}},
 		{"also over an exact id", Rules{Allow: []string{"quoin:core:exec"}, Deny: []string{"owner:core"}}, nil},
 		{"an allow list that matches nothing", Rules{Allow: []string{"nobody"}}, nil},
-		{"an allow list that is there and empty", Rules{Allow: []string{}}, every},
+		{"an allow list that is there and empty", Rules{Allow: []string{}}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l, err := tc.rules.Compile()
@@ -111,8 +111,11 @@ func TestKeys(t *testing.T) {
 	}
 	a, b := compile(Rules{Deny: []string{"a", "b"}}), compile(Rules{Deny: []string{"b", "a"}})
 	c := compile(Rules{Allow: []string{"a", "b"}})
-	if l := compile(Rules{Allow: []string{}}); l != nil || (Layers{}).With(l).Key() != "" {
+	if l := compile(Rules{Deny: []string{}}); l != nil || (Layers{}).With(l).Key() != "" {
 		t.Error("rules that say nothing have a layer")
+	}
+	if none := compile(Rules{Allow: []string{}, Deny: []string{"a", "b"}}); (Layers{none}).Key() == (Layers{a}).Key() {
+		t.Error("an empty allow list has the key of none")
 	}
 	if (Layers{a}).Key() != (Layers{b}).Key() || (Layers{a, b}).Key() != (Layers{a}).Key() || (Layers{a, c}).Key() != (Layers{c, b}).Key() {
 		t.Error("rules that say the same have different keys")

@@ -117,9 +117,11 @@ func TestAClientSaysWhatAHostSays(t *testing.T) {
 	if string(there.Value) != string(here.Value) || string(here.Value) != `{"a":[1]}` || there.Status != here.Status || !cmp.Equal(there.Output, here.Output) || there.Telemetry.Isolation.Tier != here.Telemetry.Isolation.Tier {
 		t.Errorf("there %+v\nhere %+v", there, here)
 	}
-	denied, err := c.Exec(ctx, me, host.ExecInput{Command: `return ALL_TOOLS.length`, Rules: policy.Rules{Deny: []string{"*"}}})
-	if err != nil || string(denied.Value) != "0" {
-		t.Errorf("%+v, %v", denied, err)
+	for _, rules := range []policy.Rules{{Deny: []string{"*"}}, {Allow: []string{}}} {
+		denied, err := c.Exec(ctx, me, host.ExecInput{Command: `return ALL_TOOLS.length`, Rules: rules})
+		if err != nil || string(denied.Value) != "0" {
+			t.Errorf("%+v: %+v, %v", rules, denied, err)
+		}
 	}
 }
 
