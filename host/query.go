@@ -84,7 +84,7 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 		r.used.note(tool)
 		v = d
 	}
-	b, err := json.Marshal(v)
+	b, err := marshalPlain(v)
 	if err != nil {
 		return nil, rejectf(codeNestedTool, "catalog: %v", err)
 	}

@@ -175,16 +175,16 @@ func (t *Surface) own(v *view, s Settings) []catalog.Tool {
 	exec.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		in, err := ParseExec(c.Input)
 		if err != nil {
-			return json.Marshal(t.host.Refused(err))
+			return marshalPlain(t.host.Refused(err))
 		}
-		return json.Marshal(t.Exec(ctx, in))
+		return marshalPlain(t.Exec(ctx, in))
 	}
 	wait.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		id, err := ParseWait(c.Input)
 		if err != nil {
-			return json.Marshal(t.host.Refused(err))
+			return marshalPlain(t.host.Refused(err))
 		}
-		return json.Marshal(t.Wait(ctx, id))
+		return marshalPlain(t.Wait(ctx, id))
 	}
 	return []catalog.Tool{exec, wait}
 }

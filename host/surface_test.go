@@ -157,6 +157,42 @@ func TestSurfaceRuns(t *testing.T) {
 	wantFailure(t, s.Exec(context.Background(), host.ExecInput{Code: "return 1", Tools: []catalog.Tool{echo("x")}}), host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
 }
 
+// TestSurfaceResultsArePlain: what a model reads of exec and wait has no escapes
+// for HTML, which would make it up to six times as long as the output limit.
+func TestSurfaceResultsArePlain(t *testing.T) {
+	h := start(t, host.Config{})
+	s := surface(t, h, []catalog.Tool{echo("read")}, host.SurfaceOptions{})
+	exec, wait := s.Visible[0].Invoke, s.Visible[1].Invoke
+	say := func(invoke func(context.Context, catalog.Invocation) (json.RawMessage, error), arguments string) string {
+		t.Helper()
+		b, err := invoke(context.Background(), catalog.Invocation{Input: json.RawMessage(arguments)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	big := say(exec, `{"code":"return '<'.repeat(60000)"}`)
+	if n := len(big); n > 64<<10 || !strings.Contains(big, strings.Repeat("<", 60000)) {
+		t.Errorf("60,000 bytes of value came as %d: %.200s", n, big)
+	}
+	said := []string{big,
+		say(exec, `{"code":"text('a<b>&'); throw new Error('<&>')"}`),
+		say(exec, `{"code":"return '<&>'", "language":"<&>"}`),
+		say(wait, `{"runId":"<&>"}`),
+		say(wait, `{"<&>":1}`),
+	}
+	var waiting struct{ RunID string }
+	if err := json.Unmarshal([]byte(say(exec, `{"code":"await yield_control(); return '<&>'"}`)), &waiting); err != nil {
+		t.Fatal(err)
+	}
+	said = append(said, say(wait, `{"runId":"`+waiting.RunID+`"}`))
+	for _, s := range said {
+		if strings.Contains(s, `\u003`) || strings.Contains(s, `\u0026`) || !strings.Contains(s, "<") {
+			t.Errorf("%.300s", s)
+		}
+	}
+}
+
 // TestSurfaceRulesHold: what the rules of a request deny does not exist.
 func TestSurfaceRulesHold(t *testing.T) {
 	h := start(t, host.Config{Rules: policy.Scopes{Agents: map[string]policy.Rules{me.AgentID: {Deny: []string{"write"}}}}})

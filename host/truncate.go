@@ -56,7 +56,7 @@ func (b *outputBudget) within(limit int64) []Output {
 	for _, o := range b.items {
 		less.addItem(o)
 	}
-	text, err := json.Marshal(outputMarker{true, less.omitted + b.omitted, truncateGuidance})
+	text, err := marshalPlain(outputMarker{true, less.omitted + b.omitted, truncateGuidance})
 	if err != nil {
 		return less.items
 	}
