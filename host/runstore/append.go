@@ -129,7 +129,7 @@ func (o *open) extend(name string, expires time.Time, frames ...frame) (err erro
 		err = os.Chtimes(name, expires, expires)
 	}
 	if err == nil {
-		err = f.Sync()
+		err = fsync(f)
 		o.unsure = err != nil
 	}
 	if err = errors.Join(err, f.Close()); err != nil {

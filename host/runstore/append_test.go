@@ -104,57 +104,6 @@ func TestAppendsOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// TestTornTail cuts the file everywhere: what was not written completely has not
-// been written, what was is there, and the next writer goes on from it.
-func TestTornTail(t *testing.T) {
-	l := newLeg(t)
-	whole := l.read()
-	for cut := range whole {
-		state := -1
-		for i, size := range l.sizes {
-			if int64(cut) >= size {
-				state = i
-			}
-		}
-		for _, torn := range [][]byte{whole[:cut], append(bytes.Clone(whole[:cut]), make([]byte, min(64, len(whole)-cut))...)} {
-			got, err := l.put(torn)
-			if state < 0 {
-				if !errors.Is(err, runstore.ErrCorrupt) {
-					t.Fatalf("cut at %d: %v, want ErrCorrupt", cut, err)
-				}
-				continue
-			}
-			if errors.Is(err, runstore.ErrCorrupt) && len(torn) > cut {
-				continue // zeros where something was: not a trace of a crash, unless at the end
-			}
-			if err != nil {
-				t.Fatalf("cut at %d: %v", cut, err)
-			}
-			if d := cmp.Diff(l.states[state], got); d != "" {
-				t.Fatalf("cut at %d (-want +got):\n%s", cut, d)
-			}
-		}
-		if state < 0 || cut%61 != 0 {
-			continue
-		}
-		if _, err := l.put(whole[:cut]); err != nil {
-			t.Fatal(err)
-		}
-		want := *l.states[state]
-		want.Generation++
-		if err := l.store.Checkpoint(context.Background(), &want); err != nil {
-			t.Fatalf("cut at %d: %v", cut, err)
-		}
-		got, err := l.store.Get(context.Background(), "run_1")
-		if err != nil {
-			t.Fatalf("cut at %d and appended to: %v", cut, err)
-		}
-		if d := cmp.Diff(&want, got); d != "" {
-			t.Fatalf("cut at %d and appended to (-want +got):\n%s", cut, d)
-		}
-	}
-}
-
 // TestDamagedTail changes each byte, leaves frames out, moves and repeats them, and
 // takes them from another run: all of it is refused.
 func TestDamagedTail(t *testing.T) {

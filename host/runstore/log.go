@@ -74,8 +74,8 @@ func (c *chain) sealFrame(head, header, body []byte) []byte {
 // next verifies the first frame of b. Without an error and without a frame, b is
 // the beginning of one.
 func (c *chain) next(b []byte) (f *frame, rest []byte, err error) {
-	if len(b) < headBytes || allZero(b) {
-		return nil, b, nil
+	if len(b) < headBytes || allZero(b[headBytes-sealBytes:]) {
+		return nil, b, nil // the file had grown, and what follows was not written
 	}
 	head := b[headBytes-sealBytes : headBytes]
 	if !hmac.Equal(head, c.sealHead(b[:headBytes-sealBytes])) {
@@ -87,10 +87,10 @@ func (c *chain) next(b []byte) (f *frame, rest []byte, err error) {
 	}
 	out := &frame{kind: fileKind(b[0]), header: b[headBytes:][:header], body: b[headBytes+header:][:body]}
 	end := headBytes + header + body
-	last, rest := b[end:end+sealBytes], b[end+sealBytes:]
-	if len(rest) == 0 && allZero(last) {
-		return nil, b, nil // the file had grown, and its end was not written
+	if allZero(b[end:]) {
+		return nil, b, nil
 	}
+	last, rest := b[end:end+sealBytes], b[end+sealBytes:]
 	if !hmac.Equal(last, c.sealFrame(head, out.header, out.body)) {
 		return nil, nil, fmt.Errorf("%w: seal does not verify", ErrCorrupt)
 	}

@@ -162,8 +162,11 @@ func writeSynced(path string, b []byte) error {
 	if _, err := f.Write(b); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(fsync(f), f.Close())
 }
+
+// fsync waits until what was written to a file is on disk. Tests make it fail.
+var fsync = (*os.File).Sync
 
 // ignore is err unless it is the one that may be.
 func ignore(err, expected error) error {

@@ -189,8 +189,10 @@ func TestJournal(t *testing.T) {
 		if err := s.PutCalls(ctx, "run_1", 1, []runstore.Call{{ID: 7}}); err == nil {
 			t.Error("an answer to a call that the record does not have was taken")
 		}
-		if err := s.PutCalls(ctx, "run_1", 2, nil); !errors.Is(err, runstore.ErrNotFound) {
-			t.Errorf("journal of another generation: %v, want ErrNotFound", err)
+		for _, generation := range []uint64{0, 2} {
+			if err := s.PutCalls(ctx, "run_1", generation, settled); !errors.Is(err, runstore.ErrNotFound) {
+				t.Errorf("journal of generation %d: %v, want ErrNotFound", generation, err)
+			}
 		}
 		if err := s.PutCalls(ctx, "gone", 1, nil); !errors.Is(err, runstore.ErrNotFound) {
 			t.Errorf("journal of an unknown run: %v, want ErrNotFound", err)
@@ -207,6 +209,12 @@ func TestJournal(t *testing.T) {
 		}
 		if d := cmp.Diff(r.Calls, got.Calls); d != "" {
 			t.Errorf("calls of the new suspension (-want +got):\n%s", d)
+		}
+		// A writer that is late has the same call ids, and belongs to the old image.
+		for _, calls := range [][]runstore.Call{nil, settled, {{ID: 9, State: runstore.CallSettled}}} {
+			if err := s.PutCalls(ctx, "run_1", 1, calls); !errors.Is(err, runstore.ErrNotFound) {
+				t.Errorf("journal of the generation before: %v, want ErrNotFound", err)
+			}
 		}
 	})
 }
@@ -424,13 +432,15 @@ func TestDirRefusesAnotherFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := record("run_1")
-	r.Format = runstore.FormatVersion + 1
-	if err := s.Put(context.Background(), r, 0); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Get(context.Background(), "run_1"); !errors.Is(err, runstore.ErrFormat) {
-		t.Errorf("Get: %v, want ErrFormat", err)
+	for _, format := range []int{0, runstore.FormatVersion - 1, runstore.FormatVersion + 1} {
+		r := record("run_1")
+		r.Format = format
+		if err := s.Put(context.Background(), r, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Get(context.Background(), "run_1"); !errors.Is(err, runstore.ErrFormat) {
+			t.Errorf("Get of format %d: %v, want ErrFormat", format, err)
+		}
 	}
 }
 

@@ -13,5 +13,5 @@ func syncDir(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(fsync(f), f.Close())
 }
