@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quoinhq/quoin/guestrt/guestserver"
-	"github.com/quoinhq/quoin/guestrt/selfexec"
+	"github.com/quoinhq/quoin/guestrt/hostile/hostileworker"
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
@@ -27,9 +27,7 @@ var guestPath string
 // TestMain makes the test binary its own guest worker, a hostile worker, or the
 // host of a test that kills it.
 func TestMain(m *testing.M) {
-	if selfexec.IsWorker() {
-		beHostile()
-	}
+	hostileworker.ServeIfHostile()
 	guestserver.ServeIfWorker()
 	if os.Getenv(hostVariable) != "" {
 		beHost()

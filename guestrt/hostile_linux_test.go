@@ -1,144 +1,22 @@
 package guestrt
 
 import (
-	"bytes"
 	"context"
-	le "encoding/binary"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt/sandbox"
+	"github.com/quoinhq/quoin/guestrt/hostile/hostileworker"
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
-// hostilePrefix marks copies of the test binary that are hostile workers; the
-// rest of the name says how.
-const hostilePrefix = "hostile-"
-
-// hostile workers answer Hello and then do their worst with the first request.
-var hostile = map[string]func(*wire.Conn, *os.File){
-	"garbage":     func(_ *wire.Conn, f *os.File) { spray(f, bytes.Repeat([]byte{0xee}, 64)) },
-	"text":        func(_ *wire.Conn, f *os.File) { spray(f, []byte("HTTP/1.1 200 OK\r\n\r\n")) },
-	"huge-frame":  func(_ *wire.Conn, f *os.File) { spray(f, []byte{0xff, 0xff, 0xff, 0xff, byte(wire.TypeReport)}) },
-	"endless":     endlessReport,
-	"wrong-type":  func(c *wire.Conn, _ *os.File) { say(c, &wire.Image{Data: []byte("x")}) },
-	"host-type":   func(_ *wire.Conn, f *os.File) { spray(f, []byte{0, 0, 0, 0, byte(wire.TypeReset)}) },
-	"forged-ids":  func(c *wire.Conn, _ *os.File) { say(c, forgedReport()) },
-	"hang-up":     func(_ *wire.Conn, f *os.File) { f.Close(); select {} },
-	"half-frame":  func(_ *wire.Conn, f *os.File) { spray(f, []byte{8, 0, 0, 0}); os.Exit(0) },
-	"silent":      func(*wire.Conn, *os.File) { wait() },
-	"exit-3":      func(*wire.Conn, *os.File) { os.Exit(3) },
-	"exit-0":      func(*wire.Conn, *os.File) { os.Exit(0) },
-	"exit-memory": func(*wire.Conn, *os.File) { os.Exit(wire.ExitMemory) },
-	"bad-call":    func(*wire.Conn, *os.File) { badCall() },
-	"panic":       func(*wire.Conn, *os.File) { panic("a bug of the worker") },
-	"loud": func(c *wire.Conn, _ *os.File) {
-		loud()
-		say(c, &wire.Report{Status: wire.StatusDone, Value: []byte("1"), TimerMillis: -1})
-	},
-	"files":      func(c *wire.Conn, _ *os.File) { askForever(c) },
-	"closes-log": func(*wire.Conn, *os.File) { os.Stderr.Close(); wait() },
-}
-
-// beHostile does not return if this process is a hostile worker.
-func beHostile() {
-	self, err := os.Executable()
-	if err != nil {
-		return
-	}
-	mode, ok := strings.CutPrefix(filepath.Base(self), hostilePrefix)
-	if !ok {
-		return
-	}
-	f := os.NewFile(3, "host")
-	c := wire.NewConn(wire.Host, f)
-	if _, err := c.Receive(); err != nil {
-		os.Exit(1)
-	}
-	switch mode {
-	case "before-ready":
-		spray(f, []byte("nonsense, and a lot of it"))
-	case "other-version":
-		say(c, &wire.Ready{Version: wire.Version + 1})
-	case "liar":
-		say(c, &wire.Ready{Version: wire.Version, Layers: []wire.Layer{{Name: sandbox.LayerSeccomp, State: wire.LayerOn}}})
-	case "never-ready":
-		os.Exit(0)
-	}
-	say(c, &wire.Ready{Version: wire.Version, EngineID: "hostile"})
-	if _, err := c.Receive(); err != nil {
-		os.Exit(0)
-	}
-	hostile[mode](c, f)
-	wait()
-}
-
-func wait() {
-	_, _ = io.Copy(io.Discard, os.NewFile(3, "host"))
-	os.Exit(0)
-}
-
-func say(c *wire.Conn, m wire.Message) {
-	if c.Send(m) != nil {
-		os.Exit(1)
-	}
-}
-
-func spray(f *os.File, b []byte) {
-	if _, err := f.Write(b); err != nil {
-		os.Exit(1)
-	}
-}
-
-func endlessReport(_ *wire.Conn, f *os.File) {
-	frame := le.LittleEndian.AppendUint32(nil, wire.MaxFrame)
-	frame = append(frame, byte(wire.TypeReport)|0x80)
-	frame = append(frame, make([]byte, wire.MaxFrame)...)
-	for {
-		spray(f, frame)
-	}
-}
-
-func forgedReport() *wire.Report {
-	return &wire.Report{TimerMillis: -1, Requests: []wire.Request{{ID: 2, Method: wire.MethodYield}, {ID: 2, Method: wire.MethodYield}}}
-}
-
-func loud() {
-	line := []byte(strings.Repeat("noise ", 1000) + "\n")
-	for range 2000 {
-		_, _ = os.Stderr.Write(line)
-	}
-}
-
-func askForever(c *wire.Conn) {
-	for {
-		say(c, &wire.NeedFile{Path: "catalog.json"})
-		if _, err := c.Receive(); err != nil {
-			os.Exit(0)
-		}
-	}
-}
-
-// hostileConfig names a copy of the test binary whose name makes it hostile.
+// hostileConfig starts workers that misbehave as mode says, or as each cell says
+// if that is empty.
 func hostileConfig(t *testing.T, mode string) Config {
 	t.Helper()
-	self, err := os.Executable()
+	path, err := hostileworker.Executable(t.TempDir(), mode)
 	if err != nil {
 		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), hostilePrefix+mode)
-	if err := os.Link(self, path); err != nil {
-		data, err := os.ReadFile(self)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, data, 0o755); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return Config{GuestPath: path, Prepared: 1, Isolation: IsolationBestEffort}
 }

@@ -14,12 +14,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
+	"github.com/quoinhq/quoin/guestrt/hostile/hostileworker"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/hosttest"
 )
 
 func TestMain(m *testing.M) {
+	hostileworker.ServeIfHostile()
 	if dir := os.Getenv(doomedKey); dir != "" {
 		log.Fatal(doomed(dir))
 	}

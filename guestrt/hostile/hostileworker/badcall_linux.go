@@ -1,4 +1,4 @@
-package guestrt
+package hostileworker
 
 import (
 	"fmt"
