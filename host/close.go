@@ -65,6 +65,9 @@ func (h *Host) close() error {
 	if n := within(h.cfg.DrainTimeout, h.calls.waitBusy); n > 0 {
 		h.log.Warn("closing with tool calls in flight; suspended runs will not know whether they took effect", "calls", n)
 	}
+	if n := suspended(runs); n > 0 && !h.volatile() {
+		h.log.Info("suspended runs are kept for the next host of this store", "runs", n)
+	}
 	for _, r := range runs {
 		r.release(ErrClosed)
 	}
@@ -76,6 +79,18 @@ func (h *Host) close() error {
 		r.dropClaim()
 	}
 	return h.stop()
+}
+
+// suspended counts the runs that wait for a later Wait.
+func suspended(runs []*run) (n int) {
+	for _, r := range runs {
+		r.mu.Lock()
+		if !r.active && !r.ended {
+			n++
+		}
+		r.mu.Unlock()
+	}
+	return n
 }
 
 // driverGrace is how long Close waits for the Execs and Waits that it has aborted.

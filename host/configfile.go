@@ -58,6 +58,8 @@ type File struct {
 	StateDir string
 	// Server is what package gateway needs.
 	Server ServerFile
+	// Log says what the log of a command has.
+	Log LogFile
 	// Trajectory says what the directory of trajectories keeps.
 	Trajectory TrajectoryFile
 	// Report says where each value came from, and has the warnings.
@@ -83,6 +85,33 @@ type ServerFile struct {
 	MaxCalls     int
 	MaxStreams   int
 }
+
+// LogFile is the part of a File about logs.
+type LogFile struct {
+	Level  LogLevel  // from which on lines are written
+	Format LogFormat // of a line
+	Access bool      // quoin serve logs every request
+}
+
+// LogLevel is the least level of the lines that a log has.
+type LogLevel string
+
+// The levels of logs, as package slog has them.
+const (
+	LogDebug LogLevel = "debug"
+	LogInfo  LogLevel = "info"
+	LogWarn  LogLevel = "warn"
+	LogError LogLevel = "error"
+)
+
+// LogFormat is how a line of a log is written.
+type LogFormat string
+
+// The formats of logs: key=value pairs, or a JSON object a line.
+const (
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
 
 // TrajectoryFile is the part of a File about recorded trajectories.
 type TrajectoryFile struct {

@@ -29,6 +29,7 @@ func newFile() *File {
 		PreparedWorkers: defaultPrepared,
 		MaxWorkers:      defaultMaxWorkers,
 		Server:          ServerFile{Listen: "127.0.0.1:8787", MaxBodyBytes: 8 << 20, MaxCalls: 256, MaxStreams: 32},
+		Log:             LogFile{Level: LogInfo, Format: LogText},
 		Trajectory:      TrajectoryFile{DirOptions: trajectory.DirOptions{MaxFileBytes: 8 << 20, MaxTotalBytes: 256 << 20, MaxRuns: 10_000, MaxAge: 7 * 24 * time.Hour}},
 	}
 }
@@ -65,6 +66,7 @@ func (f *File) table() config.Table {
 				config.Text("dir", &f.StateDir, "The directory of suspended runs, approvals, trajectories and plugin data. Without it: quoin in the user's state home."),
 			}, "What outlives a process."),
 			config.Object("server", f.Server.fields(), "What `quoin serve` listens to."),
+			config.Object("log", f.Log.fields(), "What commands log, to standard error. Lines name ids and codes; programs, inputs and outputs are in none unless `QUOIN_DEBUG_MODEL_PAYLOAD` asks for them."),
 			config.Object("trajectory", f.Trajectory.fields(), "What is recorded of runs and calls, in the state directory."),
 		},
 	}
@@ -198,6 +200,15 @@ func (s *ServerFile) fields() []config.Field {
 		config.Int("maxBodyBytes", &s.MaxBodyBytes, 1<<10, 64<<20, "Body of one request."),
 		config.Int("maxCalls", &s.MaxCalls, 1, 100_000, "`exec` and `wait` requests under way."),
 		config.Int("maxStreams", &s.MaxStreams, 1, 10_000, "Event streams that are open."),
+	}
+}
+
+func (l *LogFile) fields() []config.Field {
+	return []config.Field{
+		config.Choice("level", &l.Level, []LogLevel{LogDebug, LogInfo, LogWarn, LogError}, "The least level of the lines that are written. Unless it is given, `quoin serve` writes `info` and other commands `warn`.").
+			Alias("DEBUG", "debug").Alias("INFO", "info").Alias("WARN", "warn").Alias("ERROR", "error"),
+		config.Choice("format", &l.Format, []LogFormat{LogText, LogJSON}, "How a line is written: `text` is key=value pairs, `json` one JSON object a line."),
+		config.Bool("access", &l.Access, "Whether `quoin serve` logs every request that it has answered: method, path, status, bytes, time and session."),
 	}
 }
 

@@ -26,6 +26,7 @@ type observer struct {
 	tracer  trace.Tracer // nil: no traces
 	debug   *debuglog.Log
 	metrics *metrics.Metrics
+	log     operatorLog
 	seq     atomic.Uint64
 	feed    feed
 }
@@ -37,6 +38,7 @@ func newObserver(h *Host) *observer {
 		ended:  h.cfg.Observe,
 		bodies: h.cfg.TrajectoryBodies,
 		debug:  debuglog.New(os.Getenv, h.log),
+		log:    operatorLog{log: h.log},
 	}
 	o.metrics = metrics.New(metrics.State{Pool: h.poolState, Runs: h.countRuns, Calls: h.calls.now, Version: Version})
 	o.feed.missed = o.metrics.EventMissed

@@ -93,10 +93,13 @@ func (t *telling) end(value json.RawMessage, err *callError) {
 			t.Outcome = trajectory.OutcomeUnknown
 		}
 		if err.Code == codeReplyTooLarge {
-			o.metrics.LimitHit(limitReply)
+			t.run.limitPassed(limitReply)
 		}
 	}
 	o.metrics.CallEnded(t.Source, t.Owner, string(t.Outcome), t.Duration)
+	if err != nil {
+		o.log.callFailed(t)
+	}
 	t.endSpan()
 	if !t.wanted {
 		return
@@ -127,6 +130,7 @@ func (t *telling) park() {
 func (r *run) tellInterrupted(calls []*call) {
 	for _, c := range calls {
 		r.h.obs.metrics.CallEnded("", "", string(trajectory.OutcomeUnknown), 0)
+		r.h.obs.log.line("tool call interrupted", "run", r.id, "call", c.publicID(), "tool", c.Tool, "effectStatus", effectUnknown)
 		if !r.h.obs.wanted() {
 			continue
 		}
@@ -160,12 +164,14 @@ func (r *run) tellQueried(c *call, start time.Time, value json.RawMessage, err *
 // approvalRequested tells that a call waits for the decision of that id.
 func (r *run) approvalRequested(c *call, id string) {
 	r.h.obs.metrics.ApprovalRequested()
+	r.h.obs.log.approval("approval requested", r, c, id)
 	r.tellApproval(trajectory.ApprovalRequested, c, id, "", "")
 }
 
 // approvalDecided tells how that was decided, and by whom.
 func (r *run) approvalDecided(c *call, id, decision, by string) {
 	r.h.obs.metrics.ApprovalDecided(decision)
+	r.h.obs.log.approval("approval decided", r, c, id, "decision", decision, "by", by)
 	r.tellApproval(trajectory.ApprovalDecided, c, id, decision, by)
 }
 

@@ -91,6 +91,7 @@ func (r *run) tellEnded(cause error) {
 	if f != nil {
 		code = string(f.Code)
 		o.limitHit(f)
+		o.log.runFailed(r.id, r.session.stored(), f)
 	}
 	o.metrics.RunEnded(code)
 	if !o.wanted() {
@@ -126,6 +127,7 @@ func (r *run) legEvent(k trajectory.Kind) trajectory.Event {
 // alone.
 func (h *Host) tellBuried(rec *runstore.Record, f *failure) {
 	h.obs.metrics.RunEnded(string(f.Code))
+	h.obs.log.runFailed(rec.ID, rec.Session, f)
 	if h.obs.wanted() {
 		h.obs.emit(trajectory.Event{
 			Kind: trajectory.RunEnded, RunID: rec.ID, Session: ofSession(rec.Session), ParentCallID: rec.ToolCallID,
@@ -151,20 +153,30 @@ func ofCause(cause error) *failure {
 
 // limitHit counts the limit that a failure is about.
 func (o *observer) limitHit(f *failure) {
+	if limit := limitOf(f); limit != "" {
+		o.metrics.LimitHit(limit)
+	}
+}
+
+// limitOf names the limit that a failure is about, or "".
+func limitOf(f *failure) string {
 	limit := map[Reason]string{
 		ReasonTooManySuspended: "suspended_runs",
 		ReasonTooManyPending:   "pending_calls",
 		ReasonRunExpired:       "snapshot_ttl",
 	}[f.Reason]
-	limit = cmp.Or(limit, map[Code]string{
+	return cmp.Or(limit, map[Code]string{
 		CodeTimeout:       "timeout",
 		CodeOutputLimit:   limitOutput,
 		CodeSnapshotLimit: "snapshot_bytes",
 		CodeMemoryLimit:   "memory_bytes",
 	}[f.Code])
-	if limit != "" {
-		o.metrics.LimitHit(limit)
-	}
+}
+
+// limitPassed counts and logs a limit that cut something off and did not end its run.
+func (r *run) limitPassed(limit string) {
+	r.h.obs.metrics.LimitHit(limit)
+	r.h.obs.log.limitHit(r.id, limit)
 }
 
 // Limits that are hit without ending a run.

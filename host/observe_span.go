@@ -99,6 +99,7 @@ func (a *act) begin(ctx context.Context) context.Context {
 func (a *act) end(res *Result) *Result {
 	if a.run == nil {
 		a.o.metrics.Refused(a.tool, string(res.Code))
+		a.o.log.refused(a.tool, a.session, res)
 		a.begin(a.caller)
 	}
 	if a.span == nil {

@@ -251,7 +251,7 @@ func (r *run) completed(value []byte) *Result {
 			r.output.addValue(value)
 			return r.failed(r.output.over())
 		}
-		r.h.obs.metrics.LimitHit(limitOutput)
+		r.limitPassed(limitOutput)
 	}
 	res.Value, res.Output = r.output.truncated(value)
 	r.told.value = res.Value

@@ -57,6 +57,10 @@ type Options struct {
 	Faces map[string]Face
 	// Logger takes what operators should know. Defaults to slog.Default.
 	Logger *slog.Logger
+	// AccessLog logs every request once it has been answered, at the level info:
+	// method, path, status, bytes, time, remote address and session. It never has a
+	// query, a body or a token.
+	AccessLog bool
 }
 
 // keptResults bounds the results that are kept for clients that went away.

@@ -58,6 +58,14 @@ func New(h *host.Host, o Options) (*Server, error) {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.AccessLog {
+		s.accessed(w, r)
+		return
+	}
+	s.serve(w, r)
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		// Also what nobody wants to read must arrive in time.
 		setReadDeadline(w, time.Now().Add(s.BodyTimeout))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -105,7 +106,13 @@ func (o *options) bindConfig(cmd *cobra.Command) {
 
 // load reads the configuration that flags, environment and file amount to.
 func (o *options) load() (*host.File, error) {
-	f, err := host.Load(host.Sources{Path: o.config, Environ: os.Environ(), Set: o.set})
+	set := slices.Clone(o.set)
+	for _, flag := range []struct{ field, value string }{{"log.level", o.logLevel.value}, {"log.format", o.logFormat.value}} {
+		if flag.value != "" {
+			set = append(set, flag.field+"="+flag.value)
+		}
+	}
+	f, err := host.Load(host.Sources{Path: o.config, Environ: os.Environ(), Set: set})
 	var wrong *host.ConfigError
 	if err != nil && !errors.As(err, &wrong) {
 		return nil, usageError{err}

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"runtime"
 	"strings"
@@ -94,7 +95,7 @@ func diagnose(cmd *cobra.Command, o *options) (*diagnosis, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := guestrt.Config{Logger: newLogger(cmd.ErrOrStderr()), GuestPath: f.GuestPath}
+	c := guestrt.Config{Logger: logger(f, cmd.ErrOrStderr(), slog.LevelWarn), GuestPath: f.GuestPath}
 	found, err := guestrt.Inspect(cmd.Context(), c)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"text/tabwriter"
 
@@ -66,7 +67,7 @@ func (o *options) look(cmd *cobra.Command, print func(*host.Host) error) error {
 	if err != nil {
 		return err
 	}
-	cfg := o.hostConfig(f, newLogger(cmd.ErrOrStderr()))
+	cfg := o.hostConfig(f, logger(f, cmd.ErrOrStderr(), slog.LevelWarn))
 	cfg.PreparedWorkers = 1
 	cfg.Settings.Isolation = host.IsolationBestEffort // no cell runs
 	if cfg.PluginDir, err = o.pluginDir(f); err != nil {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/debuglog"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -24,7 +23,8 @@ import (
 type options struct {
 	plugins, config, state, session string
 	set                             []string // of --set
-	bodies                          bool     // trajectories hold inputs and outputs
+	logLevel, logFormat             choice
+	bodies                          bool // trajectories hold inputs and outputs
 	remote                          remote
 }
 
@@ -40,6 +40,7 @@ func (o *options) bindHost(cmd *cobra.Command, cells bool) {
 	f := cmd.Flags()
 	f.StringVar(&o.plugins, "plugins", "", "directory of plugins (default: ./plugins.d, else plugins beside the executable)")
 	o.bindConfig(cmd)
+	o.bindLog(cmd)
 	if cells {
 		f.StringVar(&o.state, "state", "", "directory of suspended runs, trajectories and plugin data (default: in the user's state home)")
 		f.BoolVar(&o.bodies, "record-bodies", false, "record inputs and outputs in the trajectory, redacted and capped")
@@ -107,7 +108,7 @@ func (o *options) open(ctx context.Context, stderr io.Writer) (*host.Host, *reco
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg := o.hostConfig(f, newLogger(stderr))
+	cfg := o.hostConfig(f, logger(f, stderr, slog.LevelWarn))
 	if !f.Given("tools.codeMode.isolation") {
 		// Whoever runs one cell chose it; the result says how it was isolated.
 		cfg.Settings.Isolation = host.IsolationBestEffort
@@ -163,28 +164,6 @@ func (o *options) hostConfig(f *host.File, log *slog.Logger) host.Config {
 		cfg.Settings.Disabled = false
 	}
 	return cfg
-}
-
-// newLogger writes what operators should know to stderr. QUOIN_LOG_LEVEL sets
-// the level: debug, info, warn (the default) or error. What QUOIN_DEBUG_* ask for is
-// written at the level info.
-func newLogger(stderr io.Writer) *slog.Logger { return newLoggerAt(stderr, slog.LevelWarn) }
-
-// newLoggerAt is newLogger with another default.
-func newLoggerAt(stderr io.Writer, otherwise slog.Level) *slog.Logger {
-	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: logLevel(otherwise)}))
-}
-
-// logLevel is the level that the environment asks for, or otherwise.
-func logLevel(otherwise slog.Level) slog.Level {
-	if debuglog.Wanted(os.Getenv) {
-		otherwise = min(otherwise, slog.LevelInfo)
-	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(os.Getenv("QUOIN_LOG_LEVEL"))); err != nil {
-		return otherwise
-	}
-	return level
 }
 
 // defaultPlugins is where plugins are looked for first when nobody says where.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -111,7 +112,7 @@ func (t *cellTests) run(cmd *cobra.Command, dir string) (err error) {
 
 // hostOf configures a host for the plugins in dir, and for the one in development.
 func (o *options) hostOf(f *host.File, folder *pluginbuild.Folder, dir string, stderr io.Writer) host.Config {
-	cfg := o.hostConfig(f, newLogger(stderr))
+	cfg := o.hostConfig(f, logger(f, stderr, slog.LevelWarn))
 	cfg.PluginDir, cfg.PreparedWorkers = dir, 1
 	if folder.Config != nil && cfg.PluginConfig[folder.ID()] == nil {
 		configs := map[string]json.RawMessage{folder.ID(): folder.Config}

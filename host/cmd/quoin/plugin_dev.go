@@ -24,7 +24,7 @@ func newPluginDev() *cobra.Command {
 run the scratch cell dev.ts (or dev.js) of the folder. Every save does it again and
 prints what has changed. A plugin that does not build, or that the host refuses,
 leaves the one before in service. What the plugin prints and logs is shown, too,
-from the level QUOIN_LOG_LEVEL, by default info. Ends with Ctrl-C, and leaves nothing.
+from log.level (QUOIN_LOG_LEVEL), by default info. Ends with Ctrl-C, and leaves nothing.
 
 The host is one of this process, with no other plugins than those of --plugins. With
 --server it is that of a quoin serve --allow-dev-plugins on this machine: there the
@@ -106,7 +106,7 @@ func (o *options) developmentHost(ctx context.Context, stderr io.Writer, folder 
 		}
 	}
 	cfg := o.hostOf(f, folder, dir, stderr)
-	cfg.Logger = devloop.Logger(stderr, folder.ID(), devloop.Levels{Host: logLevel(slog.LevelWarn), Plugin: logLevel(slog.LevelInfo)})
+	cfg.Logger = devloop.Logger(stderr, folder.ID(), devloop.Levels{Host: logLevel(f, slog.LevelWarn), Plugin: logLevel(f, slog.LevelInfo)})
 	cfg.PluginDataDir = filepath.Join(work, "data")
 	return host.New(ctx, cfg)
 }

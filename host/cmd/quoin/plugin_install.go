@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,7 +36,7 @@ func (i *installing) where(cmd *cobra.Command, mayMake bool) (*host.File, error)
 	if err != nil {
 		return nil, err
 	}
-	i.Configs, i.Secrets, i.Trusted, i.Logger = f.PluginConfig, f.PluginSecrets, f.TrustedKeys, newLogger(cmd.ErrOrStderr())
+	i.Configs, i.Secrets, i.Trusted, i.Logger = f.PluginConfig, f.PluginSecrets, f.TrustedKeys, logger(f, cmd.ErrOrStderr(), slog.LevelWarn)
 	for _, name := range []string{"plugins", "config"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed {
 			i.Flags += " --" + name + " " + flag.Value.String()

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +30,7 @@ Exit status: 0 no errors, 1 errors, 2 usage.`,
 			if err != nil {
 				return err
 			}
-			r, err := pluginlint.Check(cmd.Context(), args[0], pluginlint.Options{Configs: f.PluginConfig, Secrets: f.PluginSecrets, Logger: newLogger(cmd.ErrOrStderr())})
+			r, err := pluginlint.Check(cmd.Context(), args[0], pluginlint.Options{Configs: f.PluginConfig, Secrets: f.PluginSecrets, Logger: logger(f, cmd.ErrOrStderr(), slog.LevelWarn)})
 			if err != nil {
 				return err
 			}

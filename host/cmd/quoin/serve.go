@@ -70,7 +70,7 @@ func (v *serving) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	log := newLoggerAt(cmd.ErrOrStderr(), slog.LevelInfo)
+	log := logger(f, cmd.ErrOrStderr(), slog.LevelInfo)
 	cfg := v.hostConfig(f, log)
 	cfg.WatchPlugins = f.WatchPlugins || !f.Given("plugins.watch")
 	if err := v.keep(f, &cfg); err != nil {
@@ -104,7 +104,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.F
 	s, err := gateway.New(h, gateway.Options{
 		Token: token, Hosts: f.Server.Hosts, Logger: log,
 		MaxBody: f.Server.MaxBodyBytes, MaxCalls: f.Server.MaxCalls, MaxStreams: f.Server.MaxStreams,
-		Trajectory: rec.dir, Development: v.development || f.Development,
+		Trajectory: rec.dir, Development: v.development || f.Development, AccessLog: f.Log.Access,
 	})
 	if err != nil {
 		return usageError{errors.Join(err, l.Close(), h.Close())}
