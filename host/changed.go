@@ -50,6 +50,9 @@ func (r *run) resolve(idOrName string) (*catalog.Tool, *callError) {
 // checkInput checks a call's input. A tool whose schemas changed since the run
 // first used it is compatible as long as it takes the input.
 func (r *run) checkInput(tool *catalog.Tool, input []byte) *callError {
+	if now, ok := r.view().catalog.ByID(tool.ID()); ok {
+		tool = now // not what it was when the call was made and a person was asked
+	}
 	same := r.used.note(tool)
 	err := r.view().catalog.ValidateInput(tool.ID(), input)
 	if err == nil {

@@ -1,0 +1,175 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// errDisk is how a faulty store fails.
+var errDisk = errors.New("input/output error")
+
+// faultyStore is a store on a disk that fails in the middle of a run.
+type faultyStore struct {
+	runstore.Store
+	checkpoints, answers atomic.Bool // set: these writes fail
+	// beforeClaim, unless it is nil, is what happens between the first look at a run
+	// and the claim of it.
+	beforeClaim func()
+}
+
+func (s *faultyStore) Checkpoint(ctx context.Context, r *runstore.Record) error {
+	if s.checkpoints.Load() {
+		return errDisk
+	}
+	return s.Store.Checkpoint(ctx, r)
+}
+
+func (s *faultyStore) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
+	if s.answers.Load() {
+		return errDisk
+	}
+	return s.Store.PutCalls(ctx, id, generation, calls)
+}
+
+func (s *faultyStore) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	if s.beforeClaim != nil {
+		s.beforeClaim()
+	}
+	return s.Store.Claim(ctx, id)
+}
+
+// notRecorded is how a call rejects that could not be recorded, and was not made.
+const notRecorded = `["The call was not made: its run could not be recorded (input/output error).","interrupted"]`
+
+// TestCallsOfAResumedRunNeedACheckpoint: a call that the store does not know of is
+// not made, or a host that finds the run after a crash would make it again.
+func TestCallsOfAResumedRunNeedACheckpoint(t *testing.T) {
+	store := &faultyStore{Store: openDir(t, mkdir(t))}
+	var calls []catalog.Invocation
+	h := start(t, host.Config{Store: store, Tools: []catalog.Tool{counted("pay", &calls)}})
+	id := wantWaiting(t, exec(h, `await yield_control()
+		const pay = () => tools.pay({n: 1}).catch((e) => [e.message, e.code])
+		const lost = await pay()
+		await yield_control()
+		return [lost, await pay()]`), host.ReasonYield)
+	store.checkpoints.Store(true)
+	if r := h.Wait(t.Context(), me, id); r.Status != host.StatusWaiting || len(calls) != 0 {
+		t.Fatalf("with a store that fails: %d calls, %s", len(calls), show(r))
+	}
+	store.checkpoints.Store(false)
+	wantValue(t, h.Wait(t.Context(), me, id), `[`+notRecorded+`,{"n":1}]`)
+	if len(calls) != 1 {
+		t.Errorf("%d calls, want the one that was recorded", len(calls))
+	}
+}
+
+// TestQueuedCallsNeedTheJournal: the slot of a call that settles goes to the next,
+// which is not made if the store could not be told.
+func TestQueuedCallsNeedTheJournal(t *testing.T) {
+	store := &faultyStore{Store: openDir(t, mkdir(t))}
+	g := newGate()
+	var calls []catalog.Invocation
+	h := start(t, host.Config{
+		Store: store, Settings: host.Settings{MaxPendingCalls: 1},
+		Tools: []catalog.Tool{g.tool("slow"), counted("pay", &calls)},
+	})
+	id := wantWaiting(t, exec(h, `const slow = tools.slow(), pay = tools.pay({n: 1}).catch((e) => [e.message, e.code])
+		await yield_control()
+		return [await slow, await pay]`), host.ReasonPendingTools)
+	<-g.entered
+	store.answers.Store(true)
+	close(g.open)
+	h.Quiet(t.Context())
+	store.answers.Store(false)
+	wantValue(t, h.Wait(t.Context(), me, id), `["through",`+notRecorded+`]`)
+	if len(calls) != 0 {
+		t.Errorf("a call was made of which the store did not know")
+	}
+}
+
+// TestAnApprovedCallNeedsTheJournal: in the store it still waits for a person, so
+// the next host would make it again.
+func TestAnApprovedCallNeedsTheJournal(t *testing.T) {
+	store := &faultyStore{Store: openDir(t, mkdir(t))}
+	desk := newDesk()
+	var calls []catalog.Invocation
+	cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))
+	cfg.Store = store
+	h := start(t, cfg)
+	id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: refused}), host.ReasonApproval)
+	store.answers.Store(true)
+	decide(t, h, (<-desk.asked).ID, policy.AllowOnce)
+	h.Quiet(t.Context())
+	wantValue(t, h.Wait(t.Context(), me, id),
+		`["The call of \"echo\" was not made: its run could not be recorded (input/output error).","interrupted","none","quoin:core:echo"]`)
+	if len(calls) != 0 {
+		t.Errorf("a call was made of which the store did not know")
+	}
+}
+
+// TestARunThatAnotherHostWentOnWith between the look at it and the claim: it goes on
+// from where that host left it, if it left anything.
+func TestARunThatAnotherHostWentOnWith(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code  string
+		check func(*testing.T, *host.Result)
+	}{
+		"and ended": {`await yield_control(); return await tools.pay({n: 1})`, func(t *testing.T, r *host.Result) {
+			wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+		}},
+		"and suspended again": {`await yield_control(); const paid = await tools.pay({n: 1}); await yield_control(); return paid`, func(t *testing.T, r *host.Result) {
+			wantValue(t, r, `{"n":1}`)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := mkdir(t)
+			var calls []catalog.Invocation
+			tools := []catalog.Tool{counted("pay", &calls)}
+			first := start(t, host.Config{Store: openDir(t, dir), Tools: tools})
+			id := wantWaiting(t, exec(first, tc.code), host.ReasonYield)
+			store := &faultyStore{Store: openDir(t, dir)}
+			store.beforeClaim = func() {
+				store.beforeClaim = nil
+				if r := first.Wait(t.Context(), me, id); r.Status == host.StatusFailed {
+					t.Errorf("the other host: %s", show(r))
+				}
+			}
+			second := start(t, host.Config{Store: store, Tools: tools})
+			tc.check(t, second.Wait(t.Context(), me, id))
+			if len(calls) != 1 {
+				t.Errorf("%d calls, want one", len(calls))
+			}
+		})
+	}
+}
+
+// TestDispatchedSurvivesTheHost: the call was made while the run was suspended, and
+// its answer is all that the next host knows of it. A result that said otherwise
+// would invite a repeat.
+func TestDispatchedSurvivesTheHost(t *testing.T) {
+	dir := mkdir(t)
+	g := newGate()
+	cfg := func() host.Config {
+		return host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{g.tool("slow")}}
+	}
+	first := start(t, cfg())
+	id := wantWaiting(t, exec(first, `const slow = tools.slow(); await yield_control(); throw new Error(await slow)`), host.ReasonPendingTools)
+	<-g.entered
+	close(g.open)
+	first.Quiet(t.Context())
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, cfg()).Wait(t.Context(), me, id)
+	wantFailure(t, r, host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+	if !r.Dispatched {
+		t.Errorf("a tool was called, but the result says that none was: %s", show(r))
+	}
+}
