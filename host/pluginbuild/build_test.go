@@ -43,7 +43,7 @@ var goFiles = map[string]string{
 	"go.mod":      "module example.com/demo\n\ngo 1.26\n",
 	"main.go":     "package main\n\nfunc main() {}\n",
 	"words.txt":   "one",
-	".git/config": "",
+	".cache/old":  "",
 }
 
 func with(files map[string]string, more ...string) map[string]string {
@@ -73,7 +73,7 @@ func TestAGeneration(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(found.Dir, "words.txt")); err != nil || string(b) != "one" {
 		t.Errorf("%q, %v", b, err)
 	}
-	if _, err := os.Lstat(filepath.Join(found.Dir, ".git")); !os.IsNotExist(err) {
+	if _, err := os.Lstat(filepath.Join(found.Dir, ".cache")); !os.IsNotExist(err) {
 		t.Errorf("hidden files are there: %v", err)
 	}
 	if after := names(t, f.Dir); after != before {

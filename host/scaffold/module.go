@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // replaced stands for the version of a module that a replace line leads to.
@@ -60,12 +61,27 @@ func replaceByCheckout(ctx context.Context, dir string, o Options) ([]string, er
 		fmt.Sprintf("go.mod replaces %s by %s, which this quoin was built from.", Module, from),
 		fmt.Sprintf("To use another: go mod edit -replace %s=DIR; once there is a release: go mod edit -dropreplace %s && go get %s@latest.", Module, Module, Module),
 	}
-	// Tidying only takes away what this plugin does not need. It does so from what
-	// is on this machine; the files are good without it.
-	if err := tidy(ctx, dir, "GOPROXY=off"); err != nil {
-		notes = append(notes, "go.mod names more modules than it needs, because go mod tidy failed without the network: "+firstLine(err))
+	// Tidying only takes away what this plugin does not need; the files are good
+	// without it.
+	if err := tidyFromCacheFirst(ctx, dir); err != nil {
+		notes = append(notes, "go.mod names more modules than it needs, because go mod tidy failed; run it again when the network is there: "+firstLine(err))
 	}
 	return notes, nil
+}
+
+// fetchTimeout bounds what making a plugin waits for a slow network.
+const fetchTimeout = time.Minute
+
+// tidyFromCacheFirst tidies without the network where it can. Tidying also reads
+// modules that only the tests of dependencies import. Building Quoin does not
+// fetch those, so a machine that is new to it has to fetch them here.
+func tidyFromCacheFirst(ctx context.Context, dir string) error {
+	if err := tidy(ctx, dir, "GOPROXY=off"); err == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	return tidy(ctx, dir)
 }
 
 var (

@@ -24,7 +24,7 @@ func checkout(t *testing.T) Source {
 	return s
 }
 
-// run runs the go command in a folder, without a network and without leave to
+// run runs the go command in a folder, without the network and without leave to
 // change go.mod.
 func run(t *testing.T, dir string, args ...string) {
 	t.Helper()
@@ -46,6 +46,9 @@ func TestAScaffoldIsWhole(t *testing.T) {
 	}
 	if made.Global != "RoadWorks" || made.Tool != "road_works" {
 		t.Errorf("names %+v", made.Names)
+	}
+	if last := made.Notes[len(made.Notes)-1]; strings.Contains(last, "go mod tidy failed") {
+		t.Fatalf("on a machine that has never made a plugin this test needs the Go module proxy, once: %s", last)
 	}
 	run(t, dir, "vet", "./...")
 	run(t, dir, "mod", "tidy", "-diff")
