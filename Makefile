@@ -11,6 +11,7 @@ SOAKTIME ?= 5m
 # Tools run at a pinned version and are not part of go.mod.
 staticcheck := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 govulncheck := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+gotestsum   := gotest.tools/gotestsum@v1.13.0
 
 # The guest's hash names the snapshots it can read, so that its build must not
 # depend on the directory, the machine, or the state of the checkout.
@@ -22,7 +23,7 @@ PROFILE := guestrt/cmd/quoin-guest/default.pgo
 
 .PHONY: help
 help: ## Show this help
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build quoin, its guest worker and the example plugins into bin/
@@ -46,8 +47,13 @@ demo: build ## Build everything and run a real cell against the example plugins
 	$(BIN)/demo
 
 .PHONY: test
-test: ## Run every test
-	$(GO) test -pgo=off -timeout 20m ./...
+test: ## Run the tests; ends with how many ran, and what was left out and why
+	$(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg -- -pgo=off -timeout 20m ./...
+	@echo "Left out: above, each skipped test with its reason; targets of their own: test-types (builds the TypeScript compiler), race, soak, fuzz, bench."
+
+.PHONY: test-types
+test-types: ## Run the tests with the TypeScript compiler, which it builds first (minutes)
+	QUOIN_TSGO=build $(MAKE) --no-print-directory test
 
 .PHONY: race
 race: ## Run every test under the race detector (needs a C compiler)

@@ -18,20 +18,42 @@ const (
 	version = "v0.0.0-20260708042240-2bd066d87f5b"
 )
 
-// override names a compiler to use in place of the one built here.
-const override = "QUOIN_TSGO"
+// setting is the variable that names a compiler to use, or says that one is to be
+// built if this machine has none.
+const (
+	setting = "QUOIN_TSGO"
+	toBuild = "build"
+)
 
-// find returns the path of the compiler, which it builds if there is none yet.
+// errNotBuilt is why a test is left out. Building the compiler takes minutes, which
+// a first run of all tests does not spend on it.
+var errNotBuilt = errors.New("the TypeScript compiler is not built: make test-types builds it and runs this test")
+
+// name is the file name of the compiler.
+const name = "tsgo"
+
+// find returns the path of the compiler. It builds one only if it is told to.
 var find = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv(override); path != "" {
-		return path, nil
+	how := os.Getenv(setting)
+	if how != "" && how != toBuild {
+		return how, nil
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", help(err)
 	}
-	path, err := build(filepath.Join(cache, "quoin", "tsgo", version))
-	if err != nil {
+	dir := filepath.Join(cache, "quoin", "tsgo", version)
+	if how == toBuild {
+		path, err := build(dir)
+		if err != nil {
+			return "", help(err)
+		}
+		return path, nil
+	}
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", errNotBuilt
+	} else if err != nil {
 		return "", help(err)
 	}
 	return path, nil
@@ -39,7 +61,7 @@ var find = sync.OnceValues(func() (string, error) {
 
 // build leaves the compiler in dir. Processes that want it at once build it once.
 func build(dir string) (path string, err error) {
-	path = filepath.Join(dir, "tsgo")
+	path = filepath.Join(dir, name)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return path, err
 	}
@@ -65,5 +87,5 @@ func build(dir string) (path string, err error) {
 }
 
 func help(cause error) error {
-	return fmt.Errorf("no TypeScript compiler: %w\nThe test needs the network once, to build it with\n\tgo install %s@%s\nor a copy of it named by %s", cause, command, version, override)
+	return fmt.Errorf("no TypeScript compiler: %w\nThe test needs the network once, to build it with\n\tgo install %s@%s\nor a copy of it named by %s", cause, command, version, setting)
 }
