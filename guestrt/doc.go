@@ -10,7 +10,7 @@
 // in the words of the result contract.
 //
 //	pool, err := guestrt.NewPool(ctx, guestrt.Config{})
-//	w, err := pool.Acquire(ctx, session)
+//	w, err := pool.Acquire(ctx, session, cell.Limits)
 //	report, err := w.Start(ctx, cell, files, deadline)
 //	report, err = w.Turn(ctx, settlements, deadline)
 //	pool.Release(w)

@@ -90,7 +90,7 @@ func newPool(t testing.TB, c Config) *Pool {
 
 func acquire(t testing.TB, p *Pool, session string) *Worker {
 	t.Helper()
-	w, err := p.Acquire(context.Background(), session)
+	w, err := p.Acquire(context.Background(), session, wire.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -305,7 +305,7 @@ func beHost() {
 	if err == nil {
 		for range 3 {
 			var w *Worker
-			if w, err = p.Acquire(context.Background(), ""); err != nil {
+			if w, err = p.Acquire(context.Background(), "", wire.Limits{}); err != nil {
 				break
 			}
 			fmt.Println(w.Pid())

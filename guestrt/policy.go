@@ -23,6 +23,10 @@ const (
 	// no_new_privs and seccomp, or lacks both namespaces and Landlock of version
 	// 4. Hosts that run for long use it.
 	IsolationRequired Isolation = "required"
+	// IsolationStrict refuses what IsolationRequired refuses, and also a worker
+	// without a control group of its own, which is the layer cgroup. Hosts that
+	// serve programs of many strangers use it.
+	IsolationStrict Isolation = "strict"
 	// IsolationBestEffort starts workers with whatever layers there are. Layers
 	// and sandbox.Tier say which.
 	IsolationBestEffort Isolation = "best-effort"
@@ -32,10 +36,10 @@ const (
 // its author thought.
 func (i Isolation) check() error {
 	switch i {
-	case IsolationRequired, IsolationBestEffort, "":
+	case IsolationRequired, IsolationStrict, IsolationBestEffort, "":
 		return nil
 	}
-	return unavailable("the isolation policy is %q, expected %q or %q", string(i), IsolationRequired, IsolationBestEffort)
+	return unavailable("the isolation policy is %q, expected %q, %q or %q", string(i), IsolationRequired, IsolationStrict, IsolationBestEffort)
 }
 
 func (i Isolation) required() bool { return i != IsolationBestEffort }
@@ -57,11 +61,23 @@ func (l *launch) accept(ready *wire.Ready, group *group) error {
 			ready.Layers[i].Detail = "the host cannot make them: " + l.noNamespaces.Error()
 		}
 	}
-	if missing := sandbox.Lacking(ready.Layers); l.isolation.required() && missing != nil {
-		return unavailable("%s", sandbox.Explain(missing))
-	}
 	ready.Layers = append(ready.Layers, l.groups.layer(group))
+	if missing := l.missing(ready.Layers); missing != nil {
+		return unavailable("%s", sandbox.Explain(string(l.isolation), missing))
+	}
 	return nil
+}
+
+// missing returns the layers that the policy insists on and a worker lacks.
+func (l *launch) missing(layers []wire.Layer) []sandbox.Missing {
+	switch l.isolation {
+	case IsolationBestEffort:
+		return nil
+	case IsolationStrict:
+		return sandbox.LackingGroup(layers)
+	default:
+		return sandbox.Lacking(layers)
+	}
 }
 
 // startFirst starts the process that proves that workers work, without

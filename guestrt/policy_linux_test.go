@@ -124,7 +124,7 @@ func try(policy Isolation) outcome {
 	if errors.As(err, &e) {
 		return outcome{Code: e.Code, Error: e.Message}
 	}
-	w, err := p.Acquire(ctx, "s")
+	w, err := p.Acquire(ctx, "s", wire.Limits{})
 	if err != nil {
 		return outcome{Error: err.Error()}
 	}
@@ -166,62 +166,115 @@ func confined(t *testing.T, layers ...string) map[Isolation]outcome {
 	return out
 }
 
+// failingLayers are the layers that a system may deny to a host that has all of
+// them, and to one that has no namespaces: the tier that is left, and whether
+// required isolation still holds.
+var failingLayers = []struct {
+	deny        []string
+	all, others leftover
+}{
+	{[]string{sandbox.LayerFiles}, leftover{"D", false}, leftover{"D", false}},
+	{[]string{sandbox.LayerNamespaces}, leftover{"B", true}, leftover{"B", true}},
+	{[]string{sandbox.LayerRoot}, leftover{"B", true}, leftover{"B", true}},
+	{[]string{sandbox.LayerDumpable}, leftover{"D", false}, leftover{"D", false}},
+	{[]string{sandbox.LayerLimits}, leftover{"D", false}, leftover{"D", false}},
+	{[]string{sandbox.LayerCapabilities}, leftover{"D", false}, leftover{"D", false}},
+	{[]string{sandbox.LayerPrivileges}, leftover{"D", false}, leftover{"D", false}},
+	{[]string{sandbox.LayerLandlock}, leftover{"C", true}, leftover{"C", false}},
+	{[]string{sandbox.LayerNamespaces, sandbox.LayerLandlock}, leftover{"C", false}, leftover{"C", false}},
+	{[]string{sandbox.LayerSeccomp}, leftover{"D", false}, leftover{"D", false}},
+}
+
+type leftover struct {
+	tier  string
+	holds bool
+}
+
 // TestEveryLayerCanFail forbids one layer after another: required isolation
 // refuses and says why, unless the layer is one it can do without, and best-effort
-// goes on with the tier that is left.
+// goes on with the tier that is left. It does so for a system with user namespaces
+// and for one without.
 func TestEveryLayerCanFail(t *testing.T) {
 	base, err := Inspect(context.Background(), Config{GuestPath: guestPath})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tier := sandbox.Tier(base.Layers); tier != "A" {
-		// Which layers are left here is not known.
-		t.Skipf("this system gives tier %s: %+v", tier, base.Layers)
-	}
-	for _, c := range []struct {
-		deny  []string
-		tier  string
-		holds bool
-	}{
-		{[]string{sandbox.LayerFiles}, "D", false},
-		{[]string{sandbox.LayerNamespaces}, "B", true},
-		{[]string{sandbox.LayerRoot}, "B", true},
-		{[]string{sandbox.LayerDumpable}, "D", false},
-		{[]string{sandbox.LayerLimits}, "D", false},
-		{[]string{sandbox.LayerCapabilities}, "D", false},
-		{[]string{sandbox.LayerPrivileges}, "D", false},
-		{[]string{sandbox.LayerLandlock}, "C", true},
-		{[]string{sandbox.LayerNamespaces, sandbox.LayerLandlock}, "C", false},
-		{[]string{sandbox.LayerSeccomp}, "D", false},
-	} {
-		t.Run(strings.Join(c.deny, "+"), func(t *testing.T) {
+	for _, c := range failingLayers {
+		name := strings.Join(c.deny, "+")
+		t.Run("all/"+name, func(t *testing.T) {
 			t.Parallel()
-			out := confined(t, c.deny...)
-			required, effort := out[IsolationRequired], out[IsolationBestEffort]
-			if effort.Error != "" || effort.Value != "42" || sandbox.Tier(effort.Layers) != c.tier {
-				t.Errorf("best effort: tier %s, %+v", sandbox.Tier(effort.Layers), effort)
-			}
-			for _, name := range c.deny {
-				i := slices.IndexFunc(effort.Layers, func(l wire.Layer) bool { return l.Name == name })
-				if l := effort.Layers[i]; l.State == wire.LayerOn || l.Detail == "" {
-					t.Errorf("best effort reports %+v", l)
-				}
-			}
-			if c.holds {
-				if required.Error != "" || required.Value != "42" {
-					t.Errorf("required: %+v", required)
-				}
-				return
-			}
-			if required.Code != wire.CodeRuntimeUnavailable {
-				t.Fatalf("required: %+v", required)
-			}
-			for _, name := range c.deny {
-				if !strings.Contains(required.Error, name+" is ") || !strings.Contains(required.Error, sandbox.Remedy(name)) {
-					t.Errorf("%s is not explained in %q", name, required.Error)
-				}
-			}
+			requireTier(t, "A", base.Layers)
+			checkDenied(t, c.deny, c.deny, c.all)
 		})
+		t.Run("no namespaces/"+name, func(t *testing.T) {
+			t.Parallel()
+			requireTier(t, "B", base.Layers)
+			checkDenied(t, append([]string{sandbox.LayerNamespaces}, c.deny...), c.deny, c.others)
+		})
+	}
+}
+
+// requireTier skips a test that needs more layers than this system has. The
+// reason is what a run of all tests lists at its end.
+func requireTier(t *testing.T, least string, layers []wire.Layer) {
+	t.Helper()
+	if tier := sandbox.Tier(layers); tier > least {
+		t.Skipf("it needs a system of tier %s; this one gives tier %s: %s", least, tier, sandbox.Explain("required", sandbox.Lacking(layers)))
+	}
+}
+
+// checkDenied runs hosts that are denied some layers and checks what they say of
+// those that are looked at.
+func checkDenied(t *testing.T, deny, look []string, want leftover) {
+	out := confined(t, deny...)
+	required, effort := out[IsolationRequired], out[IsolationBestEffort]
+	if effort.Error != "" || effort.Value != "42" || sandbox.Tier(effort.Layers) != want.tier {
+		t.Errorf("best effort: tier %s, %+v", sandbox.Tier(effort.Layers), effort)
+	}
+	for _, name := range look {
+		i := slices.IndexFunc(effort.Layers, func(l wire.Layer) bool { return l.Name == name })
+		if l := effort.Layers[i]; l.State == wire.LayerOn || l.Detail == "" {
+			t.Errorf("best effort reports %+v", l)
+		}
+	}
+	if want.holds {
+		if required.Error != "" || required.Value != "42" {
+			t.Errorf("required: %+v", required)
+		}
+		return
+	}
+	if required.Code != wire.CodeRuntimeUnavailable {
+		t.Fatalf("required: %+v", required)
+	}
+	for _, name := range look {
+		if !strings.Contains(required.Error, name+" is ") || !strings.Contains(required.Error, sandbox.Remedy(name)) {
+			t.Errorf("%s is not explained in %q", name, required.Error)
+		}
+	}
+}
+
+// TestStrictIsolationNeedsControlGroups holds it against what this system has.
+func TestStrictIsolationNeedsControlGroups(t *testing.T) {
+	base, err := Inspect(context.Background(), Config{GuestPath: guestPath})
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := sandbox.LackingGroup(base.Layers)
+	p, err := NewPool(context.Background(), Config{GuestPath: guestPath, Prepared: 1, Isolation: IsolationStrict})
+	if missing == nil {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	wantEnding(t, err, wire.CodeRuntimeUnavailable, "")
+	for _, m := range missing {
+		if err == nil || !strings.Contains(err.Error(), m.Name+" is ") || !strings.Contains(err.Error(), m.Remedy) || !strings.Contains(err.Error(), "strict") {
+			t.Errorf("%s is not explained in %v", m.Name, err)
+		}
 	}
 }
 

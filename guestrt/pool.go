@@ -100,8 +100,9 @@ func (p *Pool) Layers() []wire.Layer { return p.layers }
 
 // Acquire lends a worker to a session: the one it used before if that is still
 // there, else a warm one, else a new one. An empty session never gets a used
-// worker.
-func (p *Pool) Acquire(ctx context.Context, session string) (*Worker, error) {
+// worker. The guest that the worker shall hold has the limits l: a process that
+// was limited to less memory for another guest is not lent.
+func (p *Pool) Acquire(ctx context.Context, session string, l wire.Limits) (*Worker, error) {
 	for {
 		child, used, err := p.take(session)
 		if err != nil {
@@ -112,7 +113,7 @@ func (p *Pool) Acquire(ctx context.Context, session string) (*Worker, error) {
 				return nil, err
 			}
 		}
-		if used && !child.settled(ctx) || !child.alive() {
+		if used && (child.memory < l.Filled().MemoryBytes || !child.settled(ctx)) || !child.alive() {
 			p.drop(child)
 			continue
 		}

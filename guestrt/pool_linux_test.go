@@ -54,7 +54,7 @@ func TestAWorkerStuckInItsResetIsReplaced(t *testing.T) {
 	p.Release(w)
 	ctx, cancel := context.WithTimeout(context.Background(), plenty)
 	defer cancel()
-	other, err := p.Acquire(ctx, "a")
+	other, err := p.Acquire(ctx, "a", wire.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestCloseEndsLentWorkersAndCalls(t *testing.T) {
 	for range n {
 		wantEnding(t, <-failed, wire.CodeAborted, "")
 	}
-	_, err := p.Acquire(context.Background(), "s")
+	_, err := p.Acquire(context.Background(), "s", wire.Limits{})
 	wantEnding(t, err, wire.CodeAborted, "")
 	if err := p.Close(); err != nil {
 		t.Errorf("the second Close: %v", err)
@@ -221,7 +221,7 @@ func TestPoolUnderLoad(t *testing.T) {
 }
 
 func oneRound(p *Pool, session string, i int) error {
-	w, err := p.Acquire(context.Background(), session)
+	w, err := p.Acquire(context.Background(), session, wire.Limits{})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type process struct {
 	log    *os.File
 	group  *group // nil: none of its own
 	ready  *wire.Ready
+	memory uint64 // what it was limited to for its last guest, in bytes
 
 	mu    sync.Mutex
 	cause *Ending // why this side killed it; the first wins
@@ -75,6 +76,9 @@ func (p *process) greet(ctx context.Context, id [32]byte, l *launch) error {
 	}
 	if err := l.accept(ready, p.group); err != nil {
 		return err
+	}
+	if !sandbox.LimitsThreads(p.os.Pid) {
+		go p.watchThreads()
 	}
 	p.ready = ready
 	return nil

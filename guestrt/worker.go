@@ -27,7 +27,7 @@ type Worker struct {
 func (w *Worker) Start(ctx context.Context, c wire.Cell, files FileFunc, deadline time.Time) (*wire.Report, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.used, w.files = true, files
+	w.begin(c.Limits, files)
 	return w.report(ctx, &wire.Start{Cell: c, BudgetMicros: budget(deadline)}, deadline)
 }
 
@@ -63,7 +63,7 @@ func (w *Worker) Snapshot(ctx context.Context, maxBytes int) ([]byte, error) {
 func (w *Worker) Restore(ctx context.Context, image []byte, l wire.Limits, files FileFunc) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.used, w.files = true, files
+	w.begin(l, files)
 	m, err := w.ask(ctx, &wire.Restore{Image: image, Limits: l}, time.Now().Add(serviceTimeout), files)
 	if err != nil {
 		return err
@@ -72,6 +72,13 @@ func (w *Worker) Restore(ctx context.Context, image []byte, l wire.Limits, files
 		return w.nonsense(m)
 	}
 	return nil
+}
+
+// begin notes what the process is about to hold. A process that has limited its
+// memory for a guest cannot have more again.
+func (w *Worker) begin(l wire.Limits, files FileFunc) {
+	w.used, w.files = true, files
+	w.p.memory = l.Filled().MemoryBytes
 }
 
 // Kill ends the process at once; a call in flight returns an Ending of code

@@ -149,7 +149,7 @@ func TestLoadFileRefusals(t *testing.T) {
 		{"unknown field", `{tools:{codeMode:{timeout:1}}}`, "1:19: tools.codeMode.timeout is no such field; did you mean timeoutMs?"},
 		{"unlike any field", `{tools:{codeMode:{zzz:1}}}`, "the fields here are enabled, languages"},
 		{"text for a number", `{tools:{codeMode:{timeoutMs:"10s"}}}`, `1:29: tools.codeMode.timeoutMs is "10s", expected an integer from 100 to 60000`},
-		{"no policy", `{tools:{codeMode:{isolation:"none"}}}`, `expected one of "required", "best-effort"`},
+		{"no policy", `{tools:{codeMode:{isolation:"none"}}}`, `expected one of "required", "strict", "best-effort"`},
 		{"fraction", `{tools:{codeMode:{timeoutMs:100.5}}}`, "is 100.5, expected an integer"},
 		{"not a number", `{tools:{codeMode:{timeoutMs:NaN}}}`, "is NaN, expected an integer"},
 		{"infinite", `{tools:{codeMode:{timeoutMs:Infinity}}}`, "is Infinity, expected an integer"},

@@ -135,7 +135,7 @@ func (c *codeModeFile) hostFields() []config.Field {
 	return []config.Field{
 		config.Choice("runtime", &c.runtime, []string{"quickjs"}, "The engine. `quickjs-wasi` is another name of the only one there is.").Alias("quickjs-wasi", "quickjs"),
 		config.Choice("mode", &c.mode, []string{"only"}, "How the model sees other tools: not at all."),
-		config.Choice("isolation", &c.Isolation, []IsolationPolicy{IsolationRequired, IsolationBestEffort},
+		config.Choice("isolation", &c.Isolation, []IsolationPolicy{IsolationRequired, IsolationStrict, IsolationBestEffort},
 			"Whether a host starts where the system lacks layers of the guest's sandbox. Unless it is given, `quoin exec` takes what there is."),
 		config.Int("maxSuspendedRuns", &c.MaxSuspended, suspendedSpan.min, suspendedSpan.max, "Suspended runs of one host."),
 		config.Int("searchDefaultLimit", &c.SearchLimit, searchSpan.min, searchSpan.max, "Results of a `tools.search` that names no limit; never more than `maxSearchLimit`."),

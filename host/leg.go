@@ -68,7 +68,7 @@ func (l *leg) lease() error {
 			return l.ctx.Err()
 		}
 	}
-	w, err := h.pool.Acquire(l.ctx, l.run.session.affinity())
+	w, err := h.pool.Acquire(l.ctx, l.run.session.affinity(), l.run.limits())
 	if err != nil {
 		<-h.places
 		return err

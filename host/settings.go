@@ -61,6 +61,7 @@ type IsolationPolicy = guestrt.Isolation
 // The isolation policies.
 const (
 	IsolationRequired   = guestrt.IsolationRequired   // no sandbox to rely on, no host
+	IsolationStrict     = guestrt.IsolationStrict     // nor without control groups
 	IsolationBestEffort = guestrt.IsolationBestEffort // results state what there is
 )
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
 )
@@ -144,7 +145,7 @@ func (h *Host) directOnly() []catalog.Tool {
 
 // ready proves that a program could run now: that some worker is there.
 func (h *Host) ready(ctx context.Context) *failure {
-	w, err := h.pool.Acquire(ctx, "")
+	w, err := h.pool.Acquire(ctx, "", wire.Limits{})
 	defer h.pool.Release(w)
 	if ctx.Err() != nil {
 		return failf(CodeAborted, "", PhaseHost, "the request was cancelled: %v", context.Cause(ctx))

@@ -90,7 +90,7 @@ func (s *server) hello() error {
 	s.ready = &wire.Ready{Version: wire.Version, EngineID: s.engine.ID(), Layers: s.config.Seal()}
 	if h.Required {
 		if missing := sandbox.Lacking(s.ready.Layers); missing != nil {
-			return &SealError{errors.Join(s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", sandbox.Explain(missing))), errUnsealed)}
+			return &SealError{errors.Join(s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", sandbox.Explain("required", missing))), errUnsealed)}
 		}
 	}
 	return s.conn.Send(s.ready)

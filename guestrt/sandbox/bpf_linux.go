@@ -52,18 +52,24 @@ func (p *program) fail(errno unix.Errno, calls ...uint32) {
 	}
 }
 
-// allowArg lets a call through if the low half of its n-th argument is one of
-// the values, and otherwise answers with action.
+// allowArg lets a call through if its n-th argument is one of the values, and
+// otherwise answers with action.
 func (p *program) allowArg(action, call, n uint32, values ...uint32) {
+	p.on(call, oneOf(action, n, values...)...)
+}
+
+// oneOf is the end of a rule that allows if the low half of the n-th argument is
+// one of the values, and otherwise answers with action.
+func oneOf(action, n uint32, values ...uint32) []unix.SockFilter {
 	body := []unix.SockFilter{loadArg(n)}
 	for i, v := range values {
 		body = append(body, jump(unix.BPF_JEQ, v, uint8(len(values)-i), 0))
 	}
-	p.on(call, append(body, answer(action), answer(unix.SECCOMP_RET_ALLOW))...)
+	return append(body, answer(action), answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// allowWithout lets a call through if its n-th argument has no bit of mask.
-func (p *program) allowWithout(call, n, mask uint32) {
-	p.on(call, loadArg(n), jump(unix.BPF_JSET, mask, 0, 1),
-		answer(unix.SECCOMP_RET_KILL_PROCESS), answer(unix.SECCOMP_RET_ALLOW))
+// without is the beginning of a rule that kills if the n-th argument has a bit of
+// mask.
+func without(n, mask uint32) []unix.SockFilter {
+	return []unix.SockFilter{loadArg(n), jump(unix.BPF_JSET, mask, 0, 1), answer(unix.SECCOMP_RET_KILL_PROCESS)}
 }

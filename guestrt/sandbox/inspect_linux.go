@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
@@ -12,14 +13,9 @@ import (
 // process, as far as the kernel tells others. Its error names the first layer
 // that is claimed and not in force.
 func Verify(pid int, layers []wire.Layer) error {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	status, err := readStatus(pid)
 	if err != nil {
 		return err
-	}
-	status := map[string]string{}
-	for line := range strings.Lines(string(b)) {
-		key, value, _ := strings.Cut(line, ":")
-		status[key] = strings.TrimSpace(value)
 	}
 	facts := map[string]bool{
 		LayerUser:         !strings.HasPrefix(status["Uid"], "0\t"),
@@ -34,4 +30,44 @@ func Verify(pid int, layers []wire.Layer) error {
 		}
 	}
 	return nil
+}
+
+func readStatus(pid int) (map[string]string, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return nil, err
+	}
+	status := map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		key, value, _ := strings.Cut(line, ":")
+		status[key] = strings.TrimSpace(value)
+	}
+	return status, nil
+}
+
+// Threads returns how many threads a process has.
+func Threads(pid int) (int, error) {
+	status, err := readStatus(pid)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(status["Threads"])
+}
+
+// LimitsThreads reports whether the kernel keeps a worker from having more than
+// MaxThreads threads. Where it does not, the host must look at Threads.
+func LimitsThreads(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(b)) {
+		if value, ok := strings.CutPrefix(line, "Max processes"); ok {
+			fields := strings.Fields(value)
+			const hard = 1
+			n, err := strconv.Atoi(fields[hard])
+			return err == nil && n <= MaxThreads
+		}
+	}
+	return false
 }

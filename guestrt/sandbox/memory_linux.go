@@ -13,22 +13,27 @@ import (
 // sealed is what Seal found out about this process.
 var sealed struct {
 	held   uint64 // private memory in bytes with an empty guest
+	data   uint64 // the data limit in bytes before the first guest
 	poller []uint // descriptors of a poller that was started before the seal
 }
 
 // LimitMemory lowers the data limit of the sealed calling process to what a
-// guest of memoryBytes needs, or raises it again up to what Seal allowed. It
-// uses prlimit, the one call for limits that the filter lets through.
+// guest of memoryBytes needs, for good. It fails if the process was limited to
+// less before. It uses prlimit, the one call for limits that the filter lets
+// through.
 func LimitMemory(memoryBytes uint64) error {
 	var now unix.Rlimit
 	if err := unix.Prlimit(0, unix.RLIMIT_DATA, nil, &now); err != nil {
 		return os.NewSyscallError("prlimit", err)
 	}
-	want := min(dataLimit(sealed.held, memoryBytes), now.Max)
-	if want == now.Cur {
-		return nil
+	if sealed.data == 0 {
+		sealed.data = now.Max
 	}
-	return os.NewSyscallError("prlimit", unix.Prlimit(0, unix.RLIMIT_DATA, &unix.Rlimit{Cur: want, Max: now.Max}, nil))
+	want := min(dataLimit(sealed.held, memoryBytes), sealed.data)
+	if want > now.Max {
+		return fmt.Errorf("this process is limited to %d bytes, a guest of %d bytes needs %d", now.Max, memoryBytes, want)
+	}
+	return os.NewSyscallError("prlimit", unix.Prlimit(0, unix.RLIMIT_DATA, &unix.Rlimit{Cur: want, Max: want}, nil))
 }
 
 // privateMemory returns what the data limit counts, in bytes: writable private

@@ -40,24 +40,13 @@ func (m Missing) String() string {
 // least version 4. Without either of the two, both are returned. Nothing
 // missing is nil.
 func Lacking(layers []wire.Layer) []Missing {
-	reported := map[string]wire.Layer{}
-	for _, l := range layers {
-		reported[l.Name] = l
-	}
-	find := func(name string) Missing {
-		l, ok := reported[name]
-		if !ok {
-			return Missing{wire.Layer{Name: name, State: wire.LayerOff, Detail: "not reported"}, "a guest worker of this host's build"}
-		}
-		return Missing{l, Remedy(name)}
-	}
 	var missing []Missing
 	for _, name := range indispensable {
-		if m := find(name); m.State != wire.LayerOn {
+		if m := find(layers, name); m.State != wire.LayerOn {
 			missing = append(missing, m)
 		}
 	}
-	names, landlock := find(LayerNamespaces), find(LayerLandlock)
+	names, landlock := find(layers, LayerNamespaces), find(layers, LayerLandlock)
 	if names.State == wire.LayerOn || strongLandlock(landlock.Layer) {
 		return missing
 	}
@@ -68,21 +57,43 @@ func Lacking(layers []wire.Layer) []Missing {
 	return append(missing, names, landlock)
 }
 
+// LackingGroup returns what Lacking does, and the layer cgroup if it is missing.
+func LackingGroup(layers []wire.Layer) []Missing {
+	missing := Lacking(layers)
+	if m := find(layers, LayerCgroup); m.State != wire.LayerOn {
+		missing = append(missing, m)
+	}
+	return missing
+}
+
+// find returns a layer as it was reported, with what would enable it.
+func find(layers []wire.Layer, name string) Missing {
+	i := slices.IndexFunc(layers, func(l wire.Layer) bool { return l.Name == name })
+	if i < 0 {
+		return Missing{wire.Layer{Name: name, State: wire.LayerOff, Detail: "not reported"}, "a guest worker of this host's build"}
+	}
+	return Missing{layers[i], Remedy(name)}
+}
+
 func strongLandlock(l wire.Layer) bool {
 	var version int
 	n, err := fmt.Sscanf(l.Detail, landlockDetail, &version)
 	return l.State == wire.LayerOn && err == nil && n == 1 && version >= leastLandlock
 }
 
-// Explain says in one paragraph why required isolation refuses a worker.
-func Explain(missing []Missing) string {
+// Explain says in one paragraph why a policy of isolation refuses a worker. An
+// empty policy is "required".
+func Explain(policy string, missing []Missing) string {
+	if policy == "" {
+		policy = "required"
+	}
 	parts := make([]string, 0, len(missing))
 	either := map[string]bool{}
 	for _, m := range missing {
 		parts = append(parts, m.String())
 		either[m.Name] = true
 	}
-	text := "isolation is required, and the worker lacks " + list(missing) + ": " + strings.Join(parts, ". ")
+	text := "isolation is " + policy + ", and the worker lacks " + list(missing) + ": " + strings.Join(parts, ". ")
 	if either[LayerNamespaces] && either[LayerLandlock] {
 		text += ". Of namespaces and landlock, one is enough"
 	}

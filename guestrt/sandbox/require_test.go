@@ -25,6 +25,19 @@ func reportWithout(landlock string, off ...string) []wire.Layer {
 	return layers
 }
 
+func TestLackingGroup(t *testing.T) {
+	for state, want := range map[string]bool{wire.LayerOn: false, wire.LayerOff: true, wire.LayerFailed: true, "": true} {
+		layers := Unsealed("x")
+		if state != "" {
+			layers = append(layers, wire.Layer{Name: LayerCgroup, State: state, Detail: "none here"})
+		}
+		found := slices.ContainsFunc(LackingGroup(layers), func(m Missing) bool { return m.Name == LayerCgroup && m.Remedy != "" })
+		if found != want {
+			t.Errorf("a cgroup that is %q: missing is %v, want %v", state, found, want)
+		}
+	}
+}
+
 func TestLacking(t *testing.T) {
 	for _, c := range []struct {
 		landlock  string
@@ -44,8 +57,8 @@ func TestLacking(t *testing.T) {
 		missing := Lacking(reportWithout(c.landlock, c.off...))
 		for _, m := range missing {
 			got = append(got, m.Name)
-			if m.Remedy == "" || !strings.Contains(Explain(missing), m.Remedy) || m.State == wire.LayerOn {
-				t.Errorf("%+v is not explained in %q", m, Explain(missing))
+			if m.Remedy == "" || !strings.Contains(Explain("", missing), m.Remedy) || m.State == wire.LayerOn {
+				t.Errorf("%+v is not explained in %q", m, Explain("", missing))
 			}
 		}
 		if !slices.Equal(got, c.want) {
@@ -55,7 +68,7 @@ func TestLacking(t *testing.T) {
 			t.Errorf("off %v: tier D is good enough", c.off)
 		}
 	}
-	if text := Explain(Lacking(nil)); !strings.Contains(text, "not reported") || len(text) > 2000 {
+	if text := Explain("strict", Lacking(nil)); !strings.Contains(text, "not reported") || len(text) > 2000 {
 		t.Error(text)
 	}
 	if len(Lacking(nil)) != len(indispensable)+2 {

@@ -10,7 +10,7 @@ const (
 	LayerNamespaces   = "namespaces"   // user, pid, net, mount, ipc, uts, cgroup
 	LayerRoot         = "root"         // an empty, read-only file system
 	LayerDumpable     = "dumpable"     // no core dump, no tracing by the same user
-	LayerLimits       = "rlimits"      // files, cores, file sizes, data, address space
+	LayerLimits       = "rlimits"      // cores, files, data, stack, address space, threads
 	LayerCapabilities = "capabilities" // none
 	LayerPrivileges   = "no_new_privs" // no gain of privileges by exec
 	LayerLandlock     = "landlock"     // no file access by path, no TCP, no abstract sockets
@@ -86,8 +86,12 @@ const (
 	// backstop above the data limit of the largest guest, which also counts
 	// shared and kernel memory.
 	GroupMemory = dataBase + maxGuestMemory*3/2 + 256<<20
-	// GroupThreads is its limit of threads. A worker has a handful.
+	// GroupThreads is its limit of threads, a backstop above MaxThreads.
 	GroupThreads = 64
+	// MaxThreads is how many threads a worker may have. It has a handful. Where
+	// the system's limit of processes counts more than one worker's threads, its
+	// host must look: see LimitsThreads.
+	MaxThreads = 32
 )
 
 // dataLimit returns the private memory, in bytes, that a worker may have for a

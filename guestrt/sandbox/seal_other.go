@@ -25,3 +25,9 @@ func Random(b []byte) error {
 
 // Verify finds nothing to object to: no layer can be on.
 func Verify(int, []wire.Layer) error { return nil }
+
+// Threads returns 0: no worker starts on this system.
+func Threads(int) (int, error) { return 0, nil }
+
+// LimitsThreads reports false.
+func LimitsThreads(int) bool { return false }

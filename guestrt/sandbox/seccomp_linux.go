@@ -20,10 +20,31 @@ const (
 // threadFlags are exactly the flags the Go runtime makes a thread with.
 const threadFlags = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_SYSVSEM | unix.CLONE_THREAD
 
+// mappings are the flags of the mappings that the Go runtime and the C library
+// of the engine make: private memory of no file. Shared memory would not count
+// for the data limit, nor would a stack that grows.
+var mappings = []uint32{
+	unix.MAP_PRIVATE | unix.MAP_ANON,
+	unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_FIXED,
+	// The state of getrandom in the vDSO. It counts for the data limit.
+	unix.MAP_DROPPABLE | unix.MAP_ANON,
+}
+
+// advices are what the Go runtime and the engine tell the kernel about memory.
+var advices = []uint32{unix.MADV_DONTNEED, unix.MADV_FREE, unix.MADV_HUGEPAGE, unix.MADV_NOHUGEPAGE, unix.MADV_COLLAPSE}
+
+// The operations of futex that the Go runtime uses. The others pass ownership
+// and requeue, code of the kernel that many attacks went through.
+const (
+	futexWait = 0 | futexPrivate
+	futexWake = 1 | futexPrivate
+
+	futexPrivate = 128
+)
+
 // always are calls of the Go runtime that are harmless in a sealed process.
 var always = []uint32{
-	unix.SYS_FUTEX, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME, unix.SYS_GETTIMEOFDAY,
-	unix.SYS_MUNMAP, unix.SYS_MADVISE, unix.SYS_MINCORE,
+	unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME, unix.SYS_GETTIMEOFDAY, unix.SYS_MUNMAP,
 	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
 	unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY,
 	unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_RESTART_SYSCALL, unix.SYS_GETRANDOM,
@@ -70,11 +91,13 @@ func calls(pid uint32, started []uint) program {
 	var p program
 	p.start(auditArch)
 	p.allow(always...)
-	p.allow(alwaysHere...)
 	p.allowArg(kill, unix.SYS_READ, 0, reads...)
 	p.allowArg(kill, unix.SYS_WRITE, 0, append(reads, logPipe)...)
-	p.allowWithout(unix.SYS_MMAP, 2, unix.PROT_EXEC)
-	p.allowWithout(unix.SYS_MPROTECT, 2, unix.PROT_EXEC)
+	p.on(unix.SYS_MMAP, append(without(2, unix.PROT_EXEC), oneOf(kill, 3, mappings...)...)...)
+	p.on(unix.SYS_MPROTECT, append(without(2, unix.PROT_EXEC), answer(unix.SECCOMP_RET_ALLOW))...)
+	p.allowArg(kill, unix.SYS_MADVISE, 2, advices...)
+	p.allowArg(kill, unix.SYS_FUTEX, 1, futexWait, futexWake)
+	p.onlyHere(kill)
 	p.allowArg(kill, unix.SYS_CLONE, 0, threadFlags, threadFlags|unix.CLONE_SETTLS)
 	p.allowArg(kill, unix.SYS_TGKILL, 0, pid)
 	p.allowArg(fails(unix.EPERM), unix.SYS_PRCTL, 0, unix.PR_SET_VMA)
