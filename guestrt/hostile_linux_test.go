@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt/hostile/hostileworker"
+	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
@@ -60,6 +61,43 @@ func TestHostileWorkersHarmNobody(t *testing.T) {
 				t.Error("the worker is lent again")
 			}
 		})
+	}
+}
+
+// TestAWorkerThatUsesTooMuchIsKilled has workers without any limit of the kernel.
+func TestAWorkerThatUsesTooMuchIsKilled(t *testing.T) {
+	for mode, want := range map[string]struct{ code, reason string }{
+		"threads 100": {wire.CodeInternal, wire.ReasonSandboxViolation},
+		"memory 500":  {wire.CodeMemoryLimit, ""},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t, hostileConfig(t, ""))
+			w := acquire(t, p, "s")
+			defer p.Release(w)
+			_, err := w.Start(context.Background(), js(mode), nil, in(plenty))
+			wantEnding(t, err, want.code, want.reason)
+		})
+	}
+}
+
+func TestExcess(t *testing.T) {
+	const guest = 64 << 20
+	for _, c := range []struct {
+		usage sandbox.Usage
+		code  string
+	}{
+		{sandbox.Usage{Memory: sandbox.MemoryFor(guest), Threads: sandbox.MaxThreads}, ""},
+		{sandbox.Usage{Memory: sandbox.MemoryFor(guest) + 1}, wire.CodeMemoryLimit},
+		{sandbox.Usage{Threads: sandbox.MaxThreads + 1}, wire.CodeInternal},
+	} {
+		end := excess(c.usage, guest)
+		if got := (end != nil); got != (c.code != "") || got && end.Code != c.code {
+			t.Errorf("%+v: %v, want %q", c.usage, end, c.code)
+		}
+	}
+	if most := sandbox.MemoryFor(guest); most != 384<<20 {
+		t.Errorf("docs/security.md says 384 MiB, the limit is %d", most)
 	}
 }
 

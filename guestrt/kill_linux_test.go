@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -215,6 +217,97 @@ func TestWhatAWorkerHas(t *testing.T) {
 		t.Errorf("environment %q, want %q", got, want)
 	}
 	checkStatus(t, proc, w.Layers())
+}
+
+// TestLimitsOfALiveWorker holds what the kernel says about the limits of a worker
+// that serves a guest of 64 MiB against what docs/security.md promises.
+func TestLimitsOfALiveWorker(t *testing.T) {
+	p := newPool(t, Config{Prepared: 1})
+	w := acquire(t, p, "s")
+	defer p.Release(w)
+	start(t, w, js("await tools.call('t', {})"), nil)
+	limits := limitsOf(t, w.Pid())
+	want := map[string]uint64{
+		"Max core file size": 0, "Max file size": 0, "Max locked memory": 0, "Max msgqueue size": 0,
+		"Max open files": 8, "Max stack size": 8 << 20, "Max address space": 4 << 30,
+	}
+	if w.p.inNamespaces() {
+		want["Max processes"] = sandbox.MaxThreads
+	}
+	for name, value := range want {
+		if limits[name] != [2]uint64{value, value} {
+			t.Errorf("%s is %d, want %d", name, limits[name], value)
+		}
+	}
+	// What the warm worker holds is for the most part the address range of the heap.
+	const most = 1700 << 20
+	if data := limits["Max data size"]; data[0] != data[1] || data[0] > most {
+		t.Errorf("data is %d, want one value of at most %d", data, most)
+	}
+	score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", w.Pid()))
+	if err != nil || strings.TrimSpace(string(score)) != "1000" {
+		t.Errorf("oom_score_adj is %q, %v", score, err)
+	}
+}
+
+// limitsOf returns the soft and the hard limits of a process by their names.
+func limitsOf(t *testing.T, pid int) map[string][2]uint64 {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := map[string][2]uint64{}
+	for line := range strings.Lines(string(b)) {
+		const nameColumns = 26
+		name, values := strings.TrimSpace(line[:nameColumns]), strings.Fields(line[nameColumns:])
+		var both [2]uint64
+		for i := range both {
+			n, err := strconv.ParseUint(values[i], 10, 64)
+			if err != nil {
+				n = math.MaxUint64 // "unlimited"
+			}
+			both[i] = n
+		}
+		limits[name] = both
+	}
+	return limits
+}
+
+// inNamespaces reports whether the process said that it has its own.
+func (p *process) inNamespaces() bool {
+	return slices.ContainsFunc(p.ready.Layers, func(l wire.Layer) bool {
+		return l.Name == sandbox.LayerNamespaces && l.State == wire.LayerOn
+	})
+}
+
+// TestAUsedWorkerIsNotLentForAGreaterGuest: what a process limited its memory to
+// holds for good.
+func TestAUsedWorkerIsNotLentForAGreaterGuest(t *testing.T) {
+	p := newPool(t, Config{})
+	lend := func(memory uint64) int {
+		limits := wire.Limits{MemoryBytes: memory}
+		w, err := p.Acquire(context.Background(), "s", limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Release(w)
+		c := js("return 1")
+		c.Limits = limits
+		wantValue(t, start(t, w, c, nil), "1")
+		return w.Pid()
+	}
+	small := lend(16 << 20)
+	if again := lend(16 << 20); again != small {
+		t.Error("a guest of the same size gets another worker")
+	}
+	large := lend(512 << 20)
+	if large == small {
+		t.Error("a greater guest gets the worker that was limited")
+	}
+	if again := lend(8 << 20); again != large {
+		t.Error("a smaller guest gets another worker")
+	}
 }
 
 // checkStatus compares what the worker reported with what the kernel says.

@@ -113,10 +113,11 @@ func (p *Pool) Acquire(ctx context.Context, session string, l wire.Limits) (*Wor
 				return nil, err
 			}
 		}
-		if used && (child.memory < l.Filled().MemoryBytes || !child.settled(ctx)) || !child.alive() {
+		if used && (child.memory.Load() < l.Filled().MemoryBytes || !child.settled(ctx)) || !child.alive() {
 			p.drop(child)
 			continue
 		}
+		child.idle.Store(false)
 		return &Worker{pool: p, session: session, p: child}, nil
 	}
 }
@@ -166,6 +167,7 @@ func (p *Pool) Release(w *Worker) {
 	case clean && !w.used:
 		p.giveBack(w.p)
 	case clean && w.session != "" && w.p.conn.Send(&wire.Reset{}) == nil:
+		w.p.idle.Store(true)
 		p.keep(&lodger{session: w.session, p: w.p, seat: p.seats.Add(1)})
 	default:
 		p.drop(w.p)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt/sandbox"
@@ -22,7 +23,10 @@ type process struct {
 	log    *os.File
 	group  *group // nil: none of its own
 	ready  *wire.Ready
-	memory uint64 // what it was limited to for its last guest, in bytes
+
+	memory atomic.Uint64 // what it was limited to for its last guest, in bytes; 0 before the first
+	idle   atomic.Bool   // it waits for its session to come back
+	looked sync.Once     // watchUsage was started
 
 	mu    sync.Mutex
 	cause *Ending // why this side killed it; the first wins
@@ -76,9 +80,6 @@ func (p *process) greet(ctx context.Context, id [32]byte, l *launch) error {
 	}
 	if err := l.accept(ready, p.group); err != nil {
 		return err
-	}
-	if !sandbox.LimitsThreads(p.os.Pid) {
-		go p.watchThreads()
 	}
 	p.ready = ready
 	return nil

@@ -78,7 +78,8 @@ func (w *Worker) Restore(ctx context.Context, image []byte, l wire.Limits, files
 // memory for a guest cannot have more again.
 func (w *Worker) begin(l wire.Limits, files FileFunc) {
 	w.used, w.files = true, files
-	w.p.memory = l.Filled().MemoryBytes
+	w.p.memory.Store(l.Filled().MemoryBytes)
+	w.p.looked.Do(func() { go w.p.watchUsage() })
 }
 
 // Kill ends the process at once; a call in flight returns an Ending of code

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
@@ -45,29 +44,19 @@ func readStatus(pid int) (map[string]string, error) {
 	return status, nil
 }
 
-// Threads returns how many threads a process has.
-func Threads(pid int) (int, error) {
+// UsageOf asks the kernel what a process uses at this moment.
+func UsageOf(pid int) (Usage, error) {
 	status, err := readStatus(pid)
 	if err != nil {
-		return 0, err
+		return Usage{}, err
 	}
-	return strconv.Atoi(status["Threads"])
-}
-
-// LimitsThreads reports whether the kernel keeps a worker from having more than
-// MaxThreads threads. Where it does not, the host must look at Threads.
-func LimitsThreads(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(b)) {
-		if value, ok := strings.CutPrefix(line, "Max processes"); ok {
-			fields := strings.Fields(value)
-			const hard = 1
-			n, err := strconv.Atoi(fields[hard])
-			return err == nil && n <= MaxThreads
+	var u Usage
+	_, err = fmt.Sscan(status["Threads"], &u.Threads)
+	for _, key := range []string{"RssAnon", "VmSwap"} {
+		var kib uint64
+		if _, e := fmt.Sscan(status[key], &kib); e == nil { // a process that has ended has none
+			u.Memory += kib << 10
 		}
 	}
-	return false
+	return u, err
 }

@@ -22,9 +22,9 @@ type limit struct {
 	value    uint64
 }
 
-func setLimits(p Policy, held uint64, err error) (string, error) {
-	if err != nil {
-		return "", err
+func setLimits(p Policy, held uint64, heldErr, firstErr error) (string, error) {
+	if heldErr != nil {
+		return "", heldErr
 	}
 	limits := []limit{
 		{unix.RLIMIT_CORE, 0},
@@ -41,8 +41,8 @@ func setLimits(p Policy, held uint64, err error) (string, error) {
 		limits = append(limits, limit{unix.RLIMIT_NPROC, MaxThreads})
 		detail = fmt.Sprintf("%d threads", MaxThreads)
 	}
-	if err := killFirst(); err != nil {
-		detail += "; the kernel does not kill it first when memory runs out: " + err.Error()
+	if firstErr != nil {
+		detail += "; the kernel does not kill it first when memory runs out: " + firstErr.Error()
 	}
 	for _, l := range limits {
 		if err := lower(l.resource, l.value); err != nil {

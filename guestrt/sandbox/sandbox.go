@@ -88,11 +88,25 @@ const (
 	GroupMemory = dataBase + maxGuestMemory*3/2 + 256<<20
 	// GroupThreads is its limit of threads, a backstop above MaxThreads.
 	GroupThreads = 64
-	// MaxThreads is how many threads a worker may have. It has a handful. Where
-	// the system's limit of processes counts more than one worker's threads, its
-	// host must look: see LimitsThreads.
+	// MaxThreads is how many threads a worker may have. It has a handful. The
+	// kernel keeps a worker to it where it can count them for one worker alone;
+	// elsewhere only its host does: see UsageOf.
 	MaxThreads = 32
 )
+
+// Usage is what a process uses.
+type Usage struct {
+	Memory  uint64 // private memory in bytes that it has touched, swapped out or not
+	Threads int
+}
+
+// MemoryFor returns how much private memory, in bytes, a worker can have touched
+// for a guest heap of memoryBytes without having left its code: the heap, and what
+// the data limit leaves to the rest.
+func MemoryFor(memoryBytes uint64) uint64 {
+	const warm = 64 << 20 // more than a warm worker has touched
+	return dataLimit(warm, memoryBytes) + memoryBytes
+}
 
 // dataLimit returns the private memory, in bytes, that a worker may have for a
 // guest heap of memoryBytes, when it has held bytes with an empty one. The heap

@@ -33,6 +33,7 @@ func (e *offError) Error() string { return e.reason }
 func Seal(p Policy) []wire.Layer {
 	held, heldErr := privateMemory()
 	sealed.held = held
+	firstErr := killFirst() // while /proc is there
 	steps := []struct {
 		name  string
 		apply func() (detail string, err error)
@@ -43,7 +44,7 @@ func Seal(p Policy) []wire.Layer {
 		{LayerNamespaces, checkNamespaces},
 		{LayerRoot, emptyRoot},
 		{LayerDumpable, forbidTracing},
-		{LayerLimits, func() (string, error) { return setLimits(p, held, heldErr) }},
+		{LayerLimits, func() (string, error) { return setLimits(p, held, heldErr, firstErr) }},
 		{LayerCapabilities, dropCapabilities},
 		{LayerPrivileges, forbidPrivileges},
 		{LayerLandlock, restrictPaths},

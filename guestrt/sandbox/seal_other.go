@@ -26,8 +26,5 @@ func Random(b []byte) error {
 // Verify finds nothing to object to: no layer can be on.
 func Verify(int, []wire.Layer) error { return nil }
 
-// Threads returns 0: no worker starts on this system.
-func Threads(int) (int, error) { return 0, nil }
-
-// LimitsThreads reports false.
-func LimitsThreads(int) bool { return false }
+// UsageOf finds nothing: no worker starts on this system.
+func UsageOf(int) (Usage, error) { return Usage{}, nil }

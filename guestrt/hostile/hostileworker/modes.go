@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/quoinhq/quoin/guestrt/sandbox"
@@ -59,6 +60,12 @@ var modes = map[string]func(*worker){
 		w.say(r)
 	},
 
+	// "threads N" makes N threads and never returns.
+	"threads": func(w *worker) { makeThreads(w.number(0)); w.drain() },
+
+	// "memory N" touches N MiB and never returns.
+	"memory": func(w *worker) { b := touch(w.number(0) << 20); w.drain(); runtime.KeepAlive(b) },
+
 	// "pin N" reports N bytes of arguments and a few bytes of output in each turn.
 	"pin": (*worker).pin,
 	// "image N" answers a request for a snapshot with N bytes, whatever its limit.
@@ -73,6 +80,24 @@ var modes = map[string]func(*worker){
 	// "cpu-lie" never returns, and says that it needs no processor time: each turn
 	// waits for a timer that is due at once.
 	"cpu-lie": (*worker).cpuLie,
+}
+
+func touch(n uint64) []byte {
+	const page = 4096
+	b := make([]byte, n)
+	for i := uint64(0); i < n; i += page {
+		b[i] = 1
+	}
+	return b
+}
+
+func makeThreads(n uint64) {
+	for range n {
+		go func() {
+			runtime.LockOSThread()
+			select {}
+		}()
+	}
 }
 
 func trailing(blanks uint64) []wire.Output {
