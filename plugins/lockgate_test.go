@@ -192,6 +192,27 @@ func TestPinnedCopyIsWhatRuns(t *testing.T) {
 	}
 }
 
+// What the manifest says of its binary counts beside the lock: a plugin that was
+// locked as it was found still has to be whole.
+func TestPinnedCopyMeetsItsManifest(t *testing.T) {
+	dir := shortDir(t)
+	f := installCopy(t, dir, "fix", "good")
+	lockAll(t, dir)
+	f, err := LockGate(dir, nil)(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Manifest.SHA256 = map[string]string{hostPlatform(): f.Pin.Binary}
+	if _, err := pinnedCopy(f, shortDir(t)); err != nil {
+		t.Errorf("with the sum of its binary: %v", err)
+	}
+	f.Manifest.SHA256[hostPlatform()] = strings.Repeat("0", 64)
+	var wrong *ChecksumError
+	if _, err := pinnedCopy(f, shortDir(t)); !errors.As(err, &wrong) || wrong.Got != f.Pin.Binary {
+		t.Errorf("with another sum: %v", err)
+	}
+}
+
 // With trusted keys, only what one of them has signed starts, with a lock or
 // without, and only as it was signed.
 func TestTrustedKeys(t *testing.T) {

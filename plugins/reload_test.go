@@ -5,6 +5,7 @@ package plugins
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -296,6 +297,42 @@ func TestReloadsDoNotPileUp(t *testing.T) {
 	all.Wait()
 	if st := statusOf(t, s, "alpha"); st.Generation > 3 || answer(t, t.Context(), s, "alpha") != "2" {
 		t.Errorf("%+v", st)
+	}
+}
+
+// TestReplacedGenerationsAreBounded: as many as may have calls to finish have some,
+// so that another reload waits for one of them, and starts nothing until then.
+func TestReplacedGenerationsAreBounded(t *testing.T) {
+	dir := shortDir(t)
+	install(t, dir, "alpha", "gen 1")
+	s := supervise(t, dir, SupervisorOptions{})
+	var release []func()
+	for range maxRetired {
+		_, end := hold(t, s, "alpha")
+		release = append(release, end)
+		reload(t, s, "alpha")
+	}
+	p := s.present()[0]
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p.change.Lock()
+	_, err := p.replace(ctx, func() (Found, error) {
+		t.Error("a reload went on without room")
+		return Found{}, ctx.Err()
+	}, false)
+	p.change.Unlock()
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	become(t, dir, "alpha", "gen 2")
+	done := make(chan error)
+	go func() { done <- s.Reload(context.Background(), "alpha") }()
+	release[0]()
+	if err := <-done; err != nil || answer(t, t.Context(), s, "alpha") != "2" {
+		t.Errorf("with room again: %v", err)
+	}
+	for _, end := range release[1:] {
+		end()
 	}
 }
 

@@ -27,11 +27,13 @@ func TestKeyFiles(t *testing.T) {
 	if err != nil || parsed != key.Public() {
 		t.Errorf("%v, %v", parsed, err)
 	}
-	if err := os.Chmod(name, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ReadPrivateKey(name); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Errorf("a key that others can read: %v", err)
+	for _, mode := range []os.FileMode{0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644} {
+		if err := os.Chmod(name, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadPrivateKey(name); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+			t.Errorf("a key of mode %v: %v", mode, err)
+		}
 	}
 	for text, part := range map[string]string{
 		"": "not a private key in PEM",

@@ -252,6 +252,17 @@ func TestOwners(t *testing.T) {
 	}
 }
 
+// TestAColonInAName does not make a tool another's: its id can be read in two ways.
+func TestAColonInAName(t *testing.T) {
+	c := build(t, Tool{Name: "list:remove", Owner: "calendar"})
+	if _, ok := c.ByOwner("list:remove", "calendar"); !ok {
+		t.Error("list:remove of calendar is not there")
+	}
+	if tool, ok := c.ByOwner("remove", "calendar:list"); ok {
+		t.Errorf("%s is taken for remove of calendar:list", tool.ID())
+	}
+}
+
 func TestSafeNames(t *testing.T) {
 	names := []string{
 		"plain", "web-search", "9lives", "a.b/c d", "größe", "議題", "🙂", "class", "$x",

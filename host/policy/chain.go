@@ -239,17 +239,17 @@ func within[T any](ctx context.Context, limit time.Duration, f func(context.Cont
 		}()
 		a.v, a.err = f(ctx)
 	}()
-	var none T
+	var a answer
 	select {
-	case a := <-done:
-		if a.err != nil {
-			return none, a.err
-		}
-		if ctx.Err() != nil {
-			return none, context.Cause(ctx) // it may have given up rather than decided
-		}
-		return a.v, nil
+	case a = <-done:
 	case <-ctx.Done():
-		return none, context.Cause(ctx)
 	}
+	if a.err == nil {
+		a.err = context.Cause(ctx) // with an answer too: f may have given up rather than decided
+	}
+	if a.err != nil {
+		var none T
+		return none, a.err
+	}
+	return a.v, nil
 }

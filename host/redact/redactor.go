@@ -17,7 +17,8 @@ const (
 	// string in them, in bytes: looking costs up to a microsecond a byte.
 	maxDocument = 1 << 20
 	maxString   = 64 << 10
-	// maxNested bounds how deep JSON inside strings of JSON is followed.
+	// maxNested bounds how deep JSON inside strings of JSON is followed. What is
+	// deeper is left out.
 	maxNested = 4
 )
 
@@ -154,8 +155,12 @@ func (r Redactor) labelled(v map[string]any) bool {
 
 // text redacts a string, as JSON if it is some.
 func (r Redactor) text(s string, nested int) string {
-	if trimmed := strings.TrimSpace(s); nested < maxNested && len(trimmed) > 1 && (trimmed[0] == '{' || trimmed[0] == '[') {
-		if v, err := decode([]byte(trimmed)); err == nil {
+	if trimmed := strings.TrimSpace(s); len(trimmed) > 1 && (trimmed[0] == '{' || trimmed[0] == '[') {
+		v, err := decode([]byte(trimmed))
+		switch {
+		case err == nil && nested == maxNested:
+			return fmt.Sprintf("[%d bytes of JSON omitted]", len(s))
+		case err == nil:
 			return string(encode(r.walk(v, schemas{}, nested+1)))
 		}
 	}

@@ -85,6 +85,33 @@ func sameJSON(a, b string) bool {
 	return norm(a) == norm(b)
 }
 
+// TestJSONInsideJSON: strings of JSON are followed as deep as they are looked at,
+// and what is deeper is left out.
+func TestJSONInsideJSON(t *testing.T) {
+	doc, want := `{"n":1,"password":"hunter2"}`, `{"n":1,"password":"[redacted]"}`
+	for depth := 1; depth <= 4; depth++ {
+		doc, want = wrapped(t, doc), wrapped(t, want)
+		if got := string(redact.Redactor{}.JSON(json.RawMessage(doc), nil)); got != want {
+			t.Errorf("%d deep: got %s\nwant %s", depth, got, want)
+		}
+	}
+	for _, doc := range []string{wrapped(t, doc), wrapped(t, wrapped(t, doc))} {
+		if got := string(redact.Redactor{}.JSON(json.RawMessage(doc), nil)); strings.Contains(got, "hunter2") || !strings.Contains(got, "bytes of JSON omitted") {
+			t.Errorf("deeper than that: %s", got)
+		}
+	}
+}
+
+// wrapped is an object with the document as a string.
+func wrapped(t *testing.T, doc string) string {
+	t.Helper()
+	b, err := json.Marshal(map[string]string{"said": doc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
 func TestMoreKeys(t *testing.T) {
 	got := string(redact.Redactor{Keys: []string{"vault-id"}}.JSON(json.RawMessage(`{"vaultId":"x","vault":"y"}`), nil))
 	if want := `{"vault":"y","vaultId":"[redacted]"}`; got != want {

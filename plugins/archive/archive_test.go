@@ -273,6 +273,7 @@ func hostile(t testing.TB) map[string]struct {
 		"many small":        {archiveOf(t, file("x/a", strings.Repeat("0", 600)), file("x/b", strings.Repeat("0", 600))), "larger than allowed"},
 		"many files":        {archiveOf(t, file("x/a", ""), file("x/b", ""), file("x/c", ""), file("x/d", ""), file("x/e", ""), file("x/f", ""), file("x/g", "")), "more than 4 files"},
 	}
+	out["sparse"] = one{sparse(t), "not a regular file"}
 	out["many folders"] = one{archiveOf(t, file("x/1/2/3/4/5/a", "")), "more than 4 folders"}
 	out["headers without end"] = one{headers(t, 2<<20), "unfolds to more"}
 	var goesOn bytes.Buffer
@@ -284,6 +285,23 @@ func hostile(t testing.TB) map[string]struct {
 	must(t, zw.Close())
 	out["more than tar says"] = one{goesOn.Bytes(), "goes on after its last file"}
 	return out
+}
+
+// sparse is an archive of a file that says of itself, as GNU tar does, that there is
+// more of it than the archive holds. The package tar does not write such records.
+func sparse(t testing.TB) []byte {
+	t.Helper()
+	var plain, b bytes.Buffer
+	tw := tar.NewWriter(&plain)
+	h := file("x/a", "1").Header
+	h.Size, h.PAXRecords = 1, map[string]string{"QUO.sparse.realsize": "1000000000000"}
+	must(t, tw.WriteHeader(&h))
+	_, err := tw.Write([]byte("1"))
+	must(t, first(err, tw.Close()))
+	zw := gzip.NewWriter(&b)
+	_, err = zw.Write(bytes.Replace(plain.Bytes(), []byte("QUO.sparse."), []byte("GNU.sparse."), 1))
+	must(t, first(err, zw.Close()))
+	return b.Bytes()
 }
 
 // headers is an archive of headers that speak of a file which never comes: no entry

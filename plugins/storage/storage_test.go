@@ -98,6 +98,12 @@ func TestRevisionsGuardAgainstLostChanges(t *testing.T) {
 		if err := s.Delete(ctx, "a", &revision); err != nil {
 			t.Error(err)
 		}
+		for _, gone := range []uint64{stale, revision, revision + 100} {
+			_, err = s.Set(ctx, "a", []byte("3"), &gone)
+			wantCode(t, err, protocol.CodeStorageConflict)
+			wantCode(t, s.Delete(ctx, "a", &gone), protocol.CodeStorageConflict)
+			want(t, s, "a", "-")
+		}
 		if again := set(t, s, "a", "3"); again <= revision {
 			t.Errorf("a key that came back has revision %d, not beyond %d", again, revision)
 		}
@@ -214,6 +220,32 @@ func increment(ctx context.Context, s protocol.Storage) error {
 		_, err = s.Set(ctx, "n", []byte(strconv.Itoa(n+1)), &e.Revision)
 		if !errors.Is(err, &protocol.Error{Code: protocol.CodeStorageConflict}) {
 			return err
+		}
+	}
+}
+
+// TestRevisionsGoOnInAFileThatIsWrittenAnew, also when the newest of them are of keys
+// that are gone, or stand before older ones.
+func TestRevisionsGoOnInAFileThatIsWrittenAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.kv")
+	s := opened(t, path)
+	set(t, s, "z", "old")
+	large := strings.Repeat("x", protocol.MaxStorageValue)
+	for i := range 8 {
+		set(t, s, "a", large[:len(large)-i])
+	}
+	newest := set(t, s, "b", "1")
+	if err := s.Delete(t.Context(), "b", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.rewrite(); err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]*File{"the writer": s, "another process": opened(t, path)} {
+		if next := set(t, f, "b", "2"); next <= newest {
+			t.Errorf("for %s a new change has revision %d, and one before it %d", name, next, newest)
+		} else {
+			newest = next
 		}
 	}
 }

@@ -1,0 +1,129 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// sealed writes files as another version of this installation could have.
+func sealed(t *testing.T, dir string) func(name, ext string, content any) {
+	t.Helper()
+	runs, err := runstore.OpenDir(filepath.Join(dir, "runs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(name, ext string, content any) {
+		t.Helper()
+		b, err := json.Marshal(content)
+		if err == nil {
+			err = runs.Sealer("approvals").Replace(filepath.Join(dir, "approvals", name+ext), b)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAResolutionMustMakeSense: the seal says who wrote it, and not that it is one of
+// the ways in which an approval can end. What is none of them allows nothing.
+func TestAResolutionMustMakeSense(t *testing.T) {
+	dir := t.TempDir()
+	s, write := openApprovals(t, dir), sealed(t, dir)
+	for _, state := range []policy.State{policy.StateAllowed, policy.StateDenied, policy.StateExpired, policy.StateCancelled, policy.StatePending, "", "granted"} {
+		for _, decision := range []policy.Decision{policy.AllowOnce, policy.AllowAlways, policy.Deny, "", "maybe"} {
+			sound := state == policy.StateAllowed && (decision == policy.AllowOnce || decision == policy.AllowAlways) ||
+				state == policy.StateDenied && decision == policy.Deny ||
+				(state == policy.StateExpired || state == policy.StateCancelled) && decision == ""
+			a := add(t, s, call(`{}`))
+			write(a.ID, ".done", policy.Resolution{State: state, Decision: decision, At: epoch})
+			got, err := s.Get(t.Context(), a.ID)
+			switch {
+			case sound && (err != nil || got.State != state || got.Decision != decision):
+				t.Errorf("%q with the decision %q: %+v, %v", state, decision, got, err)
+			case !sound && !errors.Is(err, policy.ErrCorrupt):
+				t.Errorf("%q with the decision %q: %+v, %v, want ErrCorrupt", state, decision, got, err)
+			}
+		}
+	}
+}
+
+// TestAStoredApprovalMustMakeSense: one that has been decided, that no decision could
+// end, or that is another's, is none.
+func TestAStoredApprovalMustMakeSense(t *testing.T) {
+	dir := t.TempDir()
+	s, write := openApprovals(t, dir), sealed(t, dir)
+	for name, change := range map[string]func(*policy.Approval){
+		"decided":                 func(a *policy.Approval) { a.State = policy.StateAllowed },
+		"without a state":         func(a *policy.Approval) { a.State = "" },
+		"of an unknown severity":  func(a *policy.Approval) { a.Severity = "harmless" },
+		"that allows no decision": func(a *policy.Approval) { a.Allowed = nil },
+		"with another's id":       func(a *policy.Approval) { a.ID = "apr_" + strings.Repeat("0", 32) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := add(t, s, call(`{}`))
+			id := a.ID
+			change(a)
+			write(id, ".ask", a)
+			if got, err := s.Get(t.Context(), id); !errors.Is(err, policy.ErrCorrupt) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+			if _, err := policy.Decide(t.Context(), s, id, policy.AllowOnce, "", epoch); !errors.Is(err, policy.ErrCorrupt) {
+				t.Errorf("Decide: %v", err)
+			}
+		})
+	}
+	list, err := s.List(t.Context())
+	if err != nil || len(list) != 0 {
+		t.Errorf("listed: %+v, %v", list, err)
+	}
+	// They are the operator's: a sweep neither removes them nor fails.
+	if err := s.Sweep(t.Context(), epoch.Add(48*time.Hour)); err != nil {
+		t.Error(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "approvals", "*.ask"))
+	if err != nil || len(left) != 5 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}
+
+// TestAGrantMustMakeSense: one that cannot be read answers nothing, and the call that
+// it would have answered is refused rather than made.
+func TestAGrantMustMakeSense(t *testing.T) {
+	dir := t.TempDir()
+	s, write := openApprovals(t, dir), sealed(t, dir)
+	a := add(t, s, call(`{}`))
+	if _, err := policy.Decide(t.Context(), s, a.ID, policy.AllowAlways, "", epoch); err != nil {
+		t.Fatal(err)
+	}
+	grants, err := s.Grants(t.Context())
+	if err != nil || len(grants) != 1 {
+		t.Fatalf("%v, %d grants", err, len(grants))
+	}
+	asks := []policy.Ask{ask("guard", policy.ApprovalRequest{Title: "Sure?"})}
+	if left, err := policy.Unanswered(t.Context(), s, call(`{}`), asks); err != nil || len(left) != 0 {
+		t.Fatalf("a sound grant: %v, %d asks left", err, len(left))
+	}
+	for name, change := range map[string]func(*policy.Grant){
+		"of an unknown severity": func(g *policy.Grant) { g.Severity = "any" },
+		"with another's id":      func(g *policy.Grant) { g.ID = "grt_" + strings.Repeat("0", 32) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := *grants[0]
+			change(&bad)
+			write(grants[0].ID, ".grant", bad)
+			if left, err := policy.Unanswered(t.Context(), s, call(`{}`), asks); !errors.Is(err, policy.ErrCorrupt) {
+				t.Errorf("%d asks left, %v, want ErrCorrupt", len(left), err)
+			}
+			if list, err := s.Grants(t.Context()); err != nil || len(list) != 0 {
+				t.Errorf("listed: %+v, %v", list, err)
+			}
+		})
+	}
+}
