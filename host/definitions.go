@@ -88,3 +88,12 @@ func mustSchema(o schemaObject) json.RawMessage {
 func (h *Host) Definitions(s Session) (exec, wait catalog.Tool) {
 	return definitions(h.sessionView(s), h.settingsOf(s))
 }
+
+// Offered reports whether models of that id get code mode in the session: whether its
+// settings enable it, for that model if they name it. For a model that is set to
+// ActivationAuto the host's tools count. Model may be empty.
+func (h *Host) Offered(s Session, model string) bool {
+	// A request may bring the tools that the host has none of.
+	tools := max(h.sessionView(s).catalog.Len(), 1)
+	return h.settingsOf(s).active(model, tools)
+}

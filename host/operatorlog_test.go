@@ -60,7 +60,12 @@ func TestTheLogTellsTheStory(t *testing.T) {
 	exec(h, `throw new Error("`+secret+`")`)
 	exec(h, `try { await tools.fails({password: "`+secret+`"}) } catch {}`)
 	done := execLater(h, host.ExecInput{Code: `return await tools.echo({v: "` + secret + `"})`})
-	decide(t, h, (<-desk.asked).ID, policy.AllowOnce)
+	select {
+	case a := <-desk.asked:
+		decide(t, h, a.ID, policy.AllowOnce)
+	case r := <-done:
+		t.Fatalf("the call did not wait for a decision: %s", show(r))
+	}
 	<-done
 	exec(h, `return "`+secret+`".repeat(1000)`)
 	h.Wait(context.Background(), me, "run_0123456789abcdef0123456789abcdef")

@@ -39,6 +39,7 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/v1/catalog", session: true, handle: s.catalog},
 		{method: "GET", path: "/v1/catalog/{id}", session: true, handle: s.tool},
 		{method: "GET", path: "/v1/namespaces", session: true, handle: s.namespaces},
+		{method: "GET", path: "/v1/surface", session: true, query: []string{"provider", "model"}, handle: s.surface},
 		{method: "GET", path: "/v1/plugins", handle: s.plugins},
 		{method: "POST", path: "/v1/development", places: s.streams, what: "streams", handle: s.develop},
 		{method: "GET", path: "/v1/mcp-servers", handle: s.mcpServers},

@@ -106,7 +106,7 @@ func (a *approver) store() (*policy.DirApprovals, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(state, "runs")); errors.Is(err, fs.ErrNotExist) {
-		return nil, usagef("%s is not a state directory: give that of the command that asks, with --state", state)
+		return nil, fmt.Errorf("%s is not a state directory: give that of the command that asks, with --state", state)
 	}
 	runs, err := runstore.OpenDir(filepath.Join(state, "runs"))
 	if err != nil {

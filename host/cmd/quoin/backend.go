@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -28,6 +29,7 @@ type backend interface {
 	Namespaces(context.Context, host.Session) ([]host.Namespace, error)
 	Plugins(context.Context) ([]gateway.Plugin, error)
 	MCPServers(context.Context) ([]gateway.MCPServer, error)
+	Surface(ctx context.Context, s host.Session, p host.Provider, model string) (*gateway.Surface, error)
 }
 
 var (
@@ -35,7 +37,7 @@ var (
 	_ backend = (*client.Client)(nil)
 )
 
-// inProcess is a host of this process. Its methods never fail.
+// inProcess is a host of this process. Its methods fail only where the host refuses.
 type inProcess struct{ *host.Host }
 
 func (p inProcess) Exec(ctx context.Context, s host.Session, in host.ExecInput) (*host.Result, error) {
@@ -60,6 +62,10 @@ func (p inProcess) Plugins(context.Context) ([]gateway.Plugin, error) {
 		list = append(list, gateway.PluginOf(s))
 	}
 	return list, nil
+}
+
+func (p inProcess) Surface(_ context.Context, s host.Session, shape host.Provider, model string) (*gateway.Surface, error) {
+	return gateway.SurfaceOf(p.Host, s, shape, model)
 }
 
 func (p inProcess) MCPServers(context.Context) ([]gateway.MCPServer, error) {
@@ -99,7 +105,7 @@ func (r *remote) client(cmd *cobra.Command) (*client.Client, error) {
 	}
 	token, err := readToken(r.tokenFile)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	c, err := client.New(server, client.Options{Token: token})
 	if err != nil {
@@ -116,9 +122,19 @@ func readToken(file string) (string, error) {
 	return os.Getenv(envToken), nil
 }
 
+// forPeople is the error of a server with what a user of the command can do about it,
+// where the server can only speak of its protocol.
+func forPeople(err error) error {
+	var refused *gateway.Problem
+	if errors.As(err, &refused) && refused.Code == gateway.ProblemUnauthorized {
+		return fmt.Errorf("the server's token is missing or wrong: set %s to it, or give the file that has it with --token-file", envToken)
+	}
+	return err
+}
+
 // failedServer is the result of a cell whose server did not answer with one.
 func failedServer(err error) *host.Result {
-	res := failedStart(err)
+	res := failedStart(forPeople(err))
 	var refused *gateway.Problem
 	if errors.As(err, &refused) && refused.Status/100 == 4 {
 		res.Code, res.Phase = host.CodeInvalidInput, host.PhaseInput

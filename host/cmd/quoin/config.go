@@ -21,11 +21,12 @@ func newConfig() *cobra.Command {
 		Short: "Check configurations and describe them",
 		Long:  `Check a configuration before it is used, or print what one may contain.`,
 		Example: `  quoin config check quoin.json5
+  quoin config path
   quoin config schema > quoin.schema.json`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newConfigCheck(), newConfigSchema())
+	cmd.AddCommand(newConfigCheck(), newConfigPath(), newConfigSchema())
 	return cmd
 }
 
@@ -100,7 +101,7 @@ Exit status: 0 usable, 1 not, 2 usage.`,
 
 // bindConfig adds the flags that say where a configuration comes from.
 func (o *options) bindConfig(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.config, "config", "", "JSON5 configuration file")
+	cmd.Flags().StringVar(&o.config, "config", "", configUsage)
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "set a field of the configuration: FIELD=VALUE; may be repeated")
 }
 
@@ -112,10 +113,14 @@ func (o *options) load() (*host.File, error) {
 			set = append(set, flag.field+"="+flag.value)
 		}
 	}
-	f, err := host.Load(host.Sources{Path: o.config, Environ: os.Environ(), Set: set})
+	path, err := o.configPath()
+	if err != nil {
+		return nil, inputError{err, host.ReasonInvalidConfig}
+	}
+	f, err := host.Load(host.Sources{Path: path, Environ: os.Environ(), Set: set})
 	var wrong *host.ConfigError
 	if err != nil && !errors.As(err, &wrong) {
-		return nil, usageError{err}
+		return nil, inputError{err, host.ReasonInvalidConfig}
 	}
 	return f, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,8 +23,10 @@ func newExec() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "exec [FILE|-]",
-		Short: "Run a cell and print its result as JSON",
-		Long: `Run a JavaScript or TypeScript program and print one JSON Result.
+		Short: "Run a cell and print its result",
+		Long: `Run a JavaScript or TypeScript program and print one JSON Result. On a terminal, print
+its output and its value, and to standard error the calls it makes while it runs and
+what it took; --json prints the whole Result there, too, and -q the value alone.
 
 The program is the body of an async function: await and return work at its top
 level. It is read from FILE, from standard input with -, or given with -e.
@@ -40,7 +43,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := readProgram(cmd, args, code, lang)
 			if err != nil {
-				return err
+				return o.notStarted(cmd, err)
 			}
 			if in.Timeout, err = givenTimeout(cmd, timeout); err != nil {
 				return err
@@ -51,6 +54,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 		},
 	}
 	o.bind(cmd, true)
+	o.show.bind(cmd)
 	cmd.Flags().StringVarP(&code, "eval", "e", "", "the program itself")
 	cmd.Flags().StringVar(&lang, "lang", "", "js or ts (default: from the file name, else js)")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
@@ -64,7 +68,7 @@ func newWait() *cobra.Command {
 		Use:   "wait RUN_ID",
 		Short: "Go on with a suspended cell",
 		Long: `Go on with a cell whose result was waiting, in this or another process, and
-print one JSON Result. The state directory and the session must be those of exec.
+print one JSON Result, or on a terminal what it has to say, as exec does. The state directory and the session must be those of exec.
 Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 		Example: `  quoin wait run_0123456789abcdef0123456789abcdef --state ./state
   quoin wait run_0123456789abcdef0123456789abcdef --server http://127.0.0.1:8787`,
@@ -80,6 +84,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 		},
 	}
 	o.bind(cmd, true)
+	o.show.bind(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
 	return cmd
 }
@@ -123,17 +128,17 @@ func readSource(cmd *cobra.Command, name string) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, inputError{error: err}
 		}
 		defer f.Close()
 		src = f
 	}
 	b, err := io.ReadAll(io.LimitReader(src, maxSource+1))
 	if err != nil {
-		return nil, usageError{err}
+		return nil, inputError{error: err}
 	}
 	if len(b) > maxSource {
-		return nil, usagef("%s is longer than the %d bytes a program may have", name, maxSource)
+		return nil, inputError{error: fmt.Errorf("%s is longer than the %d bytes a program may have", name, maxSource)}
 	}
 	return b, nil
 }

@@ -25,6 +25,7 @@ type options struct {
 	set                             []string // of --set
 	logLevel, logFormat             choice
 	bodies                          bool // trajectories hold inputs and outputs
+	show                            presentation
 	remote                          remote
 }
 
@@ -55,7 +56,7 @@ func (o *options) asker() host.Session { return host.Session{SessionID: o.sessio
 func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend, host.Session) (*host.Result, error)) error {
 	c, err := o.remote.client(cmd)
 	if err != nil {
-		return err
+		return o.notStarted(cmd, err)
 	}
 	if c != nil {
 		defer c.Close()
@@ -63,21 +64,22 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 		if err != nil {
 			res = failedServer(err)
 		}
-		return printResult(cmd.OutOrStdout(), res)
+		return o.show.print(cmd, res)
 	}
 	h, rec, err := o.open(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
-		var usage usageError
-		if errors.As(err, &usage) {
-			return err
-		}
-		return printResult(cmd.OutOrStdout(), failedStart(err))
+		return o.notStarted(cmd, err)
+	}
+	done := func() {}
+	if o.show.forPeople(cmd) {
+		done = follow(h, cmd.ErrOrStderr())
 	}
 	res, err := cell(cmd.Context(), inProcess{h}, o.asker())
+	done()
 	if err != nil {
 		return errors.Join(err, h.Close(), rec.close())
 	}
-	outcome := printResult(cmd.OutOrStdout(), res)
+	outcome := o.show.print(cmd, res)
 	// The result is out; what is left is to let calls in flight reach the store.
 	if err := errors.Join(h.Close(), rec.close()); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "quoin: closing: %v\n", err)
@@ -85,14 +87,27 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 	return outcome
 }
 
+// notStarted prints the result of a cell that could not begin, unless it is the
+// command line that makes no sense.
+func (o *options) notStarted(cmd *cobra.Command, err error) error {
+	var usage usageError
+	if errors.As(err, &usage) {
+		return err
+	}
+	return o.show.print(cmd, failedStart(err))
+}
+
 // failedStart is the result of a host that did not come up.
 func failedStart(err error) *host.Result {
 	res := &host.Result{Status: host.StatusFailed, Code: host.CodeUnavailable, Phase: host.PhaseHost, Error: err.Error()}
 	var config *host.ConfigError
 	var ending *guestrt.Ending
+	var input inputError
 	switch {
 	case errors.As(err, &config):
 		res.Code, res.Reason, res.Phase = host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput
+	case errors.As(err, &input):
+		res.Code, res.Reason, res.Phase = host.CodeInvalidInput, input.reason, host.PhaseInput
 	case errors.As(err, &ending):
 		res.Error = ending.Message
 	}
@@ -160,7 +175,7 @@ func (o *options) hostConfig(f *host.File, log *slog.Logger) host.Config {
 	for _, w := range f.Report.Warnings {
 		log.Warn("configuration: " + w.String())
 	}
-	if o.config == "" && !f.Given("tools.codeMode.enabled") {
+	if (o.config == "" || o.config == noConfig) && !f.Given("tools.codeMode.enabled") {
 		cfg.Settings.Disabled = false
 	}
 	return cfg
@@ -176,7 +191,7 @@ func (o *options) pluginDir(f *host.File) (string, error) {
 			continue
 		}
 		if st, err := os.Stat(given.dir); err != nil || !st.IsDir() {
-			return "", usagef("%s %s is not a directory", given.by, given.dir)
+			return "", inputError{fmt.Errorf("%s %s is not a directory", given.by, given.dir), host.ReasonInvalidConfig}
 		}
 		return given.dir, nil
 	}
@@ -217,22 +232,6 @@ func (o *options) stateDir(f *host.File) (string, error) {
 	return filepath.Join(home, ".local", "state", "quoin"), nil
 }
 
-// printResult prints res as one JSON document, indented for people, and turns
-// its status into the exit code.
-func printResult(w io.Writer, res *host.Result) error {
-	if err := printJSON(w, res); err != nil {
-		return err
-	}
-	switch res.Status {
-	case host.StatusCompleted:
-		return nil
-	case host.StatusWaiting:
-		return exitError{exitWaiting}
-	default:
-		return exitError{exitFailed}
-	}
-}
-
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -240,15 +239,4 @@ func printJSON(w io.Writer, v any) error {
 		enc.SetIndent("", "  ")
 	}
 	return enc.Encode(v)
-}
-
-// isTerminal reports whether w is a character device, which is a person's more
-// often than not.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }

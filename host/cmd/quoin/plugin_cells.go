@@ -72,7 +72,7 @@ func dirOf(args []string) string {
 func (t *cellTests) run(cmd *cobra.Command, dir string) (err error) {
 	folder, err := pluginbuild.Open(dir)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	match, err := regexp.Compile(t.only)
 	if err != nil {

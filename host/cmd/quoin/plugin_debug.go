@@ -35,7 +35,7 @@ Exit status: 0 after Ctrl-C, 1 failed, 2 usage.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := pluginbuild.Open(dirOf(args))
 			if err != nil {
-				return usageError{err}
+				return err
 			}
 			return o.develop(cmd, folder, attach)
 		},

@@ -44,7 +44,7 @@ func (i *installing) where(cmd *cobra.Command, mayMake bool) (*host.File, error)
 	}
 	i.Dir = cmp.Or(i.plugins, f.PluginDir, defaultPlugins)
 	if st, err := os.Stat(i.Dir); !mayMake && (err != nil || !st.IsDir()) {
-		return nil, usagef("there is no plugin directory %s: give one with --plugins DIR", i.Dir)
+		return nil, fmt.Errorf("there is no plugin directory %s: give one with --plugins DIR", i.Dir)
 	}
 	return f, nil
 }

@@ -1,95 +1,104 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/gateway"
 )
 
 // shown is what prompt says, as JSON.
 type shown struct {
-	Tools []shownTool `json:"tools"`
-	Bytes int         `json:"bytes"` // of names, descriptions and schemas
+	Tools []gateway.Definition `json:"tools"`
+	Bytes int                  `json:"bytes"` // of names, descriptions and schemas
 }
 
-type shownTool struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Parameters  any    `json:"parameters"`
+// prompting are the flags of prompt.
+type prompting struct {
+	options
+	provider          choice
+	agent, key, model string
+	json              bool
 }
 
 func newPrompt() *cobra.Command {
-	var o options
-	var provider, agent, key string
-	var asJSON bool
+	var p prompting
 	cmd := &cobra.Command{
 		Use:   "prompt",
 		Short: "Print what a model sees of code mode",
 		Long: `Print the two tools that a model is shown in place of all others: their names,
 descriptions with the limits in force, the index of tools and the namespaces,
 and their schemas. With --provider, print them as a request to that API has
-them in its field "tools": openai, openai-responses, anthropic, gemini or mcp.`,
+them in its field "tools": openai, openai-responses, anthropic, gemini or mcp.
+With --server they are those of a quoin serve.`,
 		Example: `  quoin prompt
   quoin prompt --provider anthropic
+  quoin prompt --provider openai --server http://127.0.0.1:8787
   quoin prompt --json --config quoin.json5`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p := host.Provider(provider)
-			if provider != "" && !slices.Contains(host.Providers(), p) {
-				return usagef("--provider is %q, expected one of %v", provider, host.Providers())
-			}
-			if provider != "" && asJSON {
+			if p.provider.value != "" && p.json {
 				return usagef("both --provider and --json are given: the first prints JSON already")
 			}
-			return o.look(cmd, func(h *host.Host) error {
-				exec, wait := h.Definitions(host.Session{AgentID: agent, SessionKey: key})
-				tools := []catalog.Tool{exec, wait}
-				switch {
-				case provider != "":
-					return printRendered(cmd.OutOrStdout(), p, tools)
-				case asJSON:
-					return printJSON(cmd.OutOrStdout(), describeTools(tools))
-				}
-				return printTexts(cmd.OutOrStdout(), tools)
-			})
+			return p.list(cmd, func(b backend) error { return p.print(cmd, b) })
 		},
 	}
-	o.bindHost(cmd, false)
-	cmd.Flags().StringVar(&agent, "agent", "", "agent whose settings and rules hold")
-	cmd.Flags().StringVar(&key, "session-key", "", "session key whose rules hold")
-	cmd.Flags().StringVar(&provider, "provider", "", "print the request's tools for this API")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	p.bindHost(cmd, false)
+	p.remote.bind(cmd)
+	cmd.Flags().StringVar(&p.agent, "agent", "", "agent whose settings and rules hold")
+	cmd.Flags().StringVar(&p.key, "session-key", "", "session key whose rules hold")
+	cmd.Flags().StringVar(&p.model, "model", "", "model that is to see it; the configuration may turn code mode off for it")
+	providers := make([]string, 0, len(host.Providers()))
+	for _, name := range host.Providers() {
+		providers = append(providers, string(name))
+	}
+	bindChoice(cmd, &p.provider, "provider", "print the request's tools for this API", providers...)
+	cmd.Flags().BoolVar(&p.json, "json", false, "print JSON")
 	return cmd
 }
 
-func printRendered(w io.Writer, p host.Provider, tools []catalog.Tool) error {
-	b, err := host.RenderTools(p, tools)
-	if err != nil {
+// print asks for the definitions and writes them as the flags say.
+func (p *prompting) print(cmd *cobra.Command, b backend) error {
+	// A server beyond loopback wants to know who asks.
+	s := host.Session{AgentID: p.agent, SessionKey: p.key, SessionID: "cli"}
+	found, err := b.Surface(cmd.Context(), s, host.Provider(p.provider.value), p.model)
+	switch {
+	case err != nil:
+		return err
+	case !found.Active:
+		return errors.New("there is no code mode here: tools.codeMode of the configuration turns it off, for all models or for this one")
+	case p.provider.value != "":
+		return printJSON(cmd.OutOrStdout(), found.Tools)
+	}
+	var tools []gateway.Definition
+	if err := json.Unmarshal(found.Tools, &tools); err != nil {
 		return err
 	}
-	return printJSON(w, b)
+	if p.json {
+		return printJSON(cmd.OutOrStdout(), describeTools(tools))
+	}
+	return printTexts(cmd.OutOrStdout(), tools)
 }
 
-func describeTools(tools []catalog.Tool) shown {
-	var s shown
+func describeTools(tools []gateway.Definition) shown {
+	s := shown{Tools: tools}
 	for _, t := range tools {
-		s.Tools = append(s.Tools, shownTool{t.Name, t.Description, t.Parameters})
 		s.Bytes += toolBytes(t)
 	}
 	return s
 }
 
-func toolBytes(t catalog.Tool) int { return len(t.Name) + len(t.Description) + len(t.Parameters) }
+func toolBytes(t gateway.Definition) int { return len(t.Name) + len(t.Description) + len(t.Parameters) }
 
 // bytesPerToken is a rule of thumb for English and code.
 const bytesPerToken = 4
 
-func printTexts(w io.Writer, tools []catalog.Tool) error {
+func printTexts(w io.Writer, tools []gateway.Definition) error {
 	for i, t := range tools {
 		if i > 0 {
 			fmt.Fprintln(w)

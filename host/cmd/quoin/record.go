@@ -35,7 +35,7 @@ func (o *options) record(ctx context.Context, f *host.File, cfg *host.Config) (*
 	}
 	traces, err := tracing.FromEnvironment(ctx, tracing.Options{Version: host.Version, Logger: cfg.Logger})
 	if err != nil {
-		return nil, usageError{errors.Join(err, dir.Close())}
+		return nil, errors.Join(err, dir.Close())
 	}
 	cfg.Trajectory, cfg.TracerProvider = dir, traces.TracerProvider()
 	if o.bodies || f.Trajectory.Bodies {

@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
 )
 
 // The exit codes. They are part of the command's interface.
@@ -21,6 +23,15 @@ const (
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// inputError is something that the command line names and that cannot be used, such
+// as a file that is not there. The command line makes sense all the same.
+type inputError struct {
+	error
+	reason host.Reason // of the result of a cell
+}
+
+func (e inputError) Unwrap() error { return e.error }
 
 // exitError carries an exit code for a command that has said all there is.
 type exitError struct{ code int }
@@ -46,7 +57,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "quoin: %v\nRun '%s --help' for usage.\n", err, cmd.CommandPath())
 		return exitUsage
 	default:
-		fmt.Fprintf(stderr, "quoin: %v\n", err)
+		fmt.Fprintf(stderr, "quoin: %v\n", forPeople(err))
 		return exitFailed
 	}
 }

@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 			"byhand":   cmdByHand,
 		},
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"))
+			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"), "XDG_CONFIG_HOME="+filepath.Join(e.WorkDir, ".config"))
 			docs, err := filepath.Abs("../../../docs")
 			if err != nil {
 				return err

@@ -88,14 +88,14 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.F
 	log := cfg.Logger
 	token, err := readToken(cmp.Or(v.tokenFile, f.Server.TokenFile))
 	if err != nil {
-		return usageError{err}
+		return err
 	}
-	l, err := net.Listen("tcp", cmp.Or(v.listen, f.Server.Listen))
+	l, err := listen(cmp.Or(v.listen, f.Server.Listen))
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if gateway.Exposed(l.Addr()) && token == "" {
-		return usageError{errors.Join(fmt.Errorf("listening on %s: %w", l.Addr(), gateway.ErrExposed), l.Close())}
+		return errors.Join(fmt.Errorf("listening on %s: %w", l.Addr(), gateway.ErrExposed), l.Close())
 	}
 	h, err := host.New(soon, cfg)
 	if err != nil {
@@ -107,7 +107,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.F
 		Trajectory: rec.dir, Development: v.development || f.Development, AccessLog: f.Log.Access,
 	})
 	if err != nil {
-		return usageError{errors.Join(err, l.Close(), h.Close())}
+		return errors.Join(err, l.Close(), h.Close())
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
@@ -122,6 +122,14 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.F
 	}
 	log.Info("shutting down; a second signal ends at once")
 	return shutdown(now, log, s, h)
+}
+
+// listen takes an address, which must have a port.
+func listen(address string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, usageError{err}
+	}
+	return net.Listen("tcp", address)
 }
 
 // shutdown ends server and host, at once when ctx ends.

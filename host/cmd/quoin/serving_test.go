@@ -44,7 +44,7 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	defer log.Close()
 	cmd := osexec.Command(quoin(ts), append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...)...)
 	cmd.Dir, cmd.Stderr = ts.MkAbs("."), log
-	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"), "QUOIN_TOKEN="+ts.Getenv("SERVE_TOKEN"))
+	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"), "XDG_CONFIG_HOME="+ts.Getenv("XDG_CONFIG_HOME"), "QUOIN_CONFIG="+ts.Getenv("QUOIN_CONFIG"), "QUOIN_TOKEN="+ts.Getenv("SERVE_TOKEN"))
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())

@@ -201,6 +201,20 @@ func (c *Client) Namespaces(ctx context.Context, s host.Session) ([]host.Namespa
 	return list.Namespaces, err
 }
 
+// Surface returns what a model of the session is to be shown in place of the server's
+// tools, in the shape of a provider if one is given. The model may be empty.
+func (c *Client) Surface(ctx context.Context, s host.Session, p host.Provider, model string) (*gateway.Surface, error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"provider": string(p), "model": model} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	found := &gateway.Surface{}
+	err := c.get(ctx, s, "/v1/surface?"+query.Encode(), found)
+	return found, err
+}
+
 // Plugins returns every plugin of the server's plugin directory.
 func (c *Client) Plugins(ctx context.Context) ([]gateway.Plugin, error) {
 	var list gateway.PluginList

@@ -1,0 +1,115 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"github.com/quoinhq/quoin/host/hosttest"
+)
+
+// onTerminal runs the command on a terminal of 60 columns, and returns what came onto
+// it and the exit code.
+func onTerminal(t *testing.T, env []string, args ...string) (string, int) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	guest, err := hosttest.Guest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := hosttest.Install(filepath.Join(dir, "plugins.d"), "issues"); err != nil {
+		t.Fatal(err)
+	}
+	cmd := &osexec.Cmd{Path: self, Args: append([]string{"quoin"}, args...), Dir: dir}
+	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=", "XDG_STATE_HOME="+filepath.Join(dir, "state"),
+		"XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "QUOIN_GUEST_PATH="+guest, "COLUMNS=")
+	cmd.Env = append(cmd.Env, env...)
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	out, err := io.ReadAll(terminal)
+	if err != nil && !errors.Is(err, syscall.EIO) { // Linux says so at the end
+		t.Fatal(err)
+	}
+	var exit *osexec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(out), "\r\n", "\n"), cmd.ProcessState.ExitCode()
+}
+
+// erased matches the end of what is rewritten.
+var erased = regexp.MustCompile(`\x1b\[\d+A\x1b\[J`)
+
+// TestResultsForPeople: on a terminal a result is its output, its value, and one dim
+// line; calls are shown while they run and taken away.
+func TestResultsForPeople(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		env  []string
+		args []string
+		exit int
+		want string // what stands there in the end
+	}{
+		{"value", nil, []string{"exec", "-e", `return 6 * 7`}, 0, `^42\n\x1b\[2mcompleted · .*\x1b\[0m\n$`},
+		{"output", nil, []string{"exec", "-e", `text("one\ntwo"); json({a: 1}); return {b: [1]}`}, 0,
+			`^one\ntwo\n\{\n  "a": 1\n\}\n\{\n  "b": \[\n    1\n  \]\n\}\n\x1b\[2mcompleted · .*\n$`},
+		{"nothing", nil, []string{"exec", "-e", `1`}, 0, `^\x1b\[2mcompleted · .*\n$`},
+		{"no colours", []string{"NO_COLOR=1"}, []string{"exec", "-e", `return 1`}, 0, `^1\ncompleted · [^\x1b]*\n$`},
+		{"control characters", nil, []string{"exec", "-e", `text("a\x1b[2Jb\u009bc"); return "d\u009b\u202e"`}, 0,
+			`^a\\x1b\[2Jb\\u009bc\n"d\\u009b\\u202e"\n\x1b\[2mcompleted · .*\n$`},
+		{"failure", nil, []string{"exec", "-e", `text("so far"); throw new TypeError("no")`}, 1,
+			`^so far\nquoin: failed: TypeError: no\n(.*\n)*\x1b\[2mfailed · internal_error · .*\n$`},
+		{"waiting", nil, []string{"exec", "-e", `await yield_control()`}, 3, `^quoin: waiting: yield, as run_[0-9a-f]+\n(.*\n)*\x1b\[2mwaiting · .*\n$`},
+		{"quiet", nil, []string{"exec", "-q", "-e", `text("x"); return "plain \x1b[2J"`}, 0, `^plain \\x1b\[2J\n$`},
+		{"json", nil, []string{"exec", "--json", "-e", `return 1`}, 0, `^\{\n  "status": "completed",\n  "value": 1,(.*\n)*\}\n$`},
+		{"calls", nil, []string{"exec", "-e", `for (const t of ["a", "b"]) await Issues.create({title: t}); return 2`}, 0,
+			`^2\n\x1b\[2mcompleted · .* · 3 calls · .*\n$`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			out, exit := onTerminal(t, tc.env, tc.args...)
+			rest := out
+			if at := erased.FindAllStringIndex(out, -1); at != nil {
+				rest = out[at[len(at)-1][1]:]
+			}
+			if exit != tc.exit || !regexp.MustCompile(tc.want).MatchString(rest) {
+				t.Errorf("exit code %d, printed\n%q\nwant %d and %s", exit, out, tc.exit, tc.want)
+			}
+			if shown := strings.Contains(out, "✓ Issues.create"); shown != (tc.name == "calls") {
+				t.Errorf("calls were shown: %v\n%q", shown, out)
+			}
+		})
+	}
+}
+
+// TestCallsFitTheScreen: a line is never wider than the terminal, and of many calls
+// only the newest stand there.
+func TestCallsFitTheScreen(t *testing.T) {
+	out, exit := onTerminal(t, nil, "exec", "-e", `
+		for (let i = 0; i < 20; i++) try { await Issues.get(i + 1000) } catch {}`)
+	if exit != 0 || !strings.Contains(out, "… 12 calls before") || !strings.Contains(out, "✗ Issues.get") {
+		t.Errorf("exit code %d, printed\n%s", exit, out)
+	}
+	plain := regexp.MustCompile(`\x1b\[\d*[A-Za-z]`).ReplaceAllString(out, "")
+	for line := range strings.Lines(plain) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 60 {
+			t.Errorf("a line of %d columns: %q", n, line)
+		}
+	}
+}
