@@ -80,7 +80,7 @@ func TestResultsForPeople(t *testing.T) {
 		{"quiet", nil, []string{"exec", "-q", "-e", `text("x"); return "plain \x1b[2J"`}, 0, `^plain \\x1b\[2J\n$`},
 		{"json", nil, []string{"exec", "--json", "-e", `return 1`}, 0, `^\{\n  "status": "completed",\n  "value": 1,(.*\n)*\}\n$`},
 		{"calls", nil, []string{"exec", "-e", `for (const t of ["a", "b"]) await Issues.create({title: t}); return 2`}, 0,
-			`^2\n\x1b\[2mcompleted · .* · 3 calls · .*\n$`},
+			`^2\n\x1b\[2mcompleted · .* · 2 calls · .*\n$`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			out, exit := onTerminal(t, tc.env, tc.args...)
