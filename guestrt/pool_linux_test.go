@@ -81,6 +81,9 @@ func TestAnEmptySessionGetsNoUsedWorker(t *testing.T) {
 	w := acquire(t, p, "")
 	start(t, w, js("return 1"), nil)
 	p.Release(w)
+	if n := p.kept.filled(); n > 0 {
+		t.Fatalf("%d used workers wait for no session", n)
+	}
 	<-w.p.gone
 }
 

@@ -276,9 +276,7 @@ func TestDescriptorsAndGoroutinesStayFlat(t *testing.T) {
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Start(t.Context(), bad, o); err == nil {
-			t.Fatal("another's identity was accepted")
-		}
+		notStarted(t, bad, o)
 	}
 	once()
 	before := openFiles(t)
@@ -354,10 +352,7 @@ func TestPinnedBinary(t *testing.T) {
 		t.Error(err)
 	}
 	wrong := hexSum([]byte("another binary"))
-	_, err = Start(t.Context(), pin(wrong), o)
-	if err == nil {
-		t.Fatal("a binary with another checksum was started")
-	}
+	err = notStarted(t, pin(wrong), o)
 	wantParts(t, err.Error(), wrong, hexSum(self), "plugin fix")
 	if start, ok := err.(*StartError); !ok || !start.Refused {
 		t.Errorf("not a refusal: %#v", err)
@@ -375,11 +370,7 @@ func TestConfigurationIsHeldAgainstTheManifest(t *testing.T) {
 	for _, config := range []string{"", `{}`, `{"token": 5}`} {
 		o := testOptions(t)
 		o.Config = json.RawMessage(config)
-		_, err := Start(t.Context(), f, o)
-		if err == nil {
-			t.Fatalf("configuration %q was accepted", config)
-		}
-		wantParts(t, err.Error(), "plugin fix", "configSchema", "token")
+		wantParts(t, notStarted(t, f, o).Error(), "plugin fix", "configSchema", "token")
 	}
 	o := testOptions(t)
 	o.Config = json.RawMessage(`{"token": "t"}`)

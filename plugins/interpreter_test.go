@@ -31,7 +31,7 @@ func TestAScriptIsStarted(t *testing.T) {
 		"#!/usr/bin/env no-such-interpreter-at-all\n":           "no-such-interpreter-at-all",
 		"no first line of a script, and no program of any kind": "is not a program for",
 	} {
-		_, err := Start(t.Context(), script(t, text), testOptions(t))
+		err := notStarted(t, script(t, text), testOptions(t))
 		var start *StartError
 		if !errors.As(err, &start) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", text, err, want)

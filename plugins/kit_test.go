@@ -89,10 +89,7 @@ func startRole(t testing.TB, role string, o Options) *Process {
 // startFails starts a plugin that must not come up and returns the error.
 func startFails(t testing.TB, role string, o Options) *StartError {
 	t.Helper()
-	p, err := Start(t.Context(), install(t, shortDir(t), "fix", role), o)
-	if err == nil {
-		t.Fatalf("the plugin came up: %v", p.Close())
-	}
+	err := notStarted(t, install(t, shortDir(t), "fix", role), o)
 	start, ok := err.(*StartError)
 	if !ok {
 		t.Fatalf("Start returned a %T: %v", err, err)
@@ -101,6 +98,17 @@ func startFails(t testing.TB, role string, o Options) *StartError {
 		t.Errorf("a failed start left %v behind", left)
 	}
 	return start
+}
+
+// notStarted is the error of a start that must fail. A plugin that comes up all the
+// same is ended: while it lives it keeps the package from ending.
+func notStarted(t testing.TB, f Found, o Options) error {
+	t.Helper()
+	p, err := Start(t.Context(), f, o)
+	if err == nil {
+		t.Fatalf("the plugin came up; ended: %v", p.Close())
+	}
+	return err
 }
 
 // entries lists a run folder without its lock.

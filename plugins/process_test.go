@@ -265,9 +265,9 @@ func TestStartCanBeCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	o := testOptions(t)
-	_, err := Start(ctx, install(t, shortDir(t), "fix", "silent"), o)
+	p, err := Start(ctx, install(t, shortDir(t), "fix", "silent"), o)
 	if err == nil {
-		t.Fatal("started")
+		t.Fatalf("it came up; ended: %v", p.Close())
 	}
 	wantParts(t, err.Error(), "plugin fix", "canceled")
 }
@@ -277,19 +277,11 @@ func TestMissingAndForeignBinaries(t *testing.T) {
 	if err := os.Remove(f.Executable()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Start(t.Context(), f, testOptions(t)); err == nil {
-		t.Fatal("started without a binary")
-	} else {
-		wantParts(t, err.Error(), "plugin fix", "no such file")
-	}
+	wantParts(t, notStarted(t, f, testOptions(t)).Error(), "plugin fix", "no such file")
 	if err := os.WriteFile(f.Executable(), []byte("junk"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Start(t.Context(), f, testOptions(t))
-	if err == nil {
-		t.Fatal("started junk")
-	}
-	wantParts(t, err.Error(), "plugin fix", "not a program for")
+	wantParts(t, notStarted(t, f, testOptions(t)).Error(), "plugin fix", "not a program for")
 }
 
 func TestHostileReplies(t *testing.T) {

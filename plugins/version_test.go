@@ -77,10 +77,10 @@ func TestVersion1IsServed(t *testing.T) {
 
 func TestVersionsThatDoNotMeetAreExplained(t *testing.T) {
 	dir := shortDir(t)
-	_, err := Start(t.Context(), installV1(t, dir, 2), testOptions(t))
+	err := notStarted(t, installV1(t, dir, 2), testOptions(t))
 	wantParts(t, fmt.Sprint(err), "plugin old", "speaks protocol version 1", "manifest says 2", `write "protocol": 1`)
 
-	_, err = Start(t.Context(), installV1(t, dir, 3), testOptions(t))
+	err = notStarted(t, installV1(t, dir, 3), testOptions(t))
 	wantParts(t, fmt.Sprint(err), `"protocol"`, "version 3", "versions 1 to 2", "update the host", "for version 2")
 	var start *StartError
 	if !errors.As(err, &start) || !start.Refused {
