@@ -2,7 +2,6 @@ package guestrt
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -108,20 +107,5 @@ func TestWorkersThatNeverGetReadyAreUnavailable(t *testing.T) {
 			_, err := NewPool(context.Background(), hostileConfig(t, mode))
 			wantEnding(t, err, wire.CodeRuntimeUnavailable, "")
 		})
-	}
-}
-
-func TestLogOfAWorkerIsCapped(t *testing.T) {
-	var log lines
-	c := hostileConfig(t, "loud")
-	c.Logger = log.logger()
-	p := newPool(t, c)
-	w := acquire(t, p, "s")
-	wantValue(t, start(t, w, js("return 1"), nil), "1")
-	w.Kill()
-	p.Release(w)
-	<-w.p.gone
-	if n, text := log.count(); n > maxLogLines+1 || len(text) > 2*maxLogLines*maxLogLine || !strings.Contains(text, "noise") {
-		t.Errorf("%d lines, %d bytes were logged", n, len(text))
 	}
 }

@@ -40,10 +40,24 @@ func FuzzWorkerLog(f *testing.F) {
 			times = uint16(1 << 20 / len(b))
 		}
 		lines := 0
-		words := copyLog(bytes.NewReader(bytes.Repeat(b, int(times))), slog.New(bounds{t, &lines}))
+		words := copyLog(bytes.NewReader(bytes.Repeat(b, int(times))), slog.New(bounds{t, &lines}), func() {})
 		if lines > maxLogLines || len(words) > maxLastWords+maxLogLine || len(firstLine(words)) > 400 {
 			t.Errorf("%d lines, %d bytes of last words", lines, len(words))
 		}
 		outOfMemory(words)
 	})
+}
+
+// TestTheLastWordsAreThoseOfTheDeath: whatever a worker had said before.
+func TestTheLastWordsAreThoseOfTheDeath(t *testing.T) {
+	chatter := strings.Repeat("something else\n", 150)
+	for _, fatal := range []string{
+		"fatal error: runtime: cannot allocate memory\n", "runtime: out of memory: cannot allocate 4194304-byte block\nfatal error: out of memory\n",
+		"runtime: goroutine stack exceeds 268435456-byte limit\nfatal error: stack overflow\n",
+	} {
+		words := copyLog(strings.NewReader(strings.Repeat(chatter, 4)+fatal+"\ngoroutine 1:\n"+chatter), slog.New(slog.DiscardHandler), func() {})
+		if !outOfMemory(words) {
+			t.Errorf("%q is not found in %q", fatal, words)
+		}
+	}
 }

@@ -6,18 +6,28 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
 var (
-	errReleased  = ending(wire.CodeInternal, "", wire.PhaseHost, "the guest worker was already released")
-	errClosed    = aborted("the guest pool is closed")
-	errUnneeded  = aborted("the guest worker is no longer needed")
-	errImageSize = errors.New("the image is larger than it was asked to be")
+	errReleased = ending(wire.CodeInternal, "", wire.PhaseHost, "the guest worker was already released")
+	errClosed   = aborted("the guest pool is closed")
+	errUnneeded = aborted("the guest worker is no longer needed")
 )
 
 type answerError struct{ got wire.Type }
+
+// claimError is a report of more processor time than there was.
+type claimError struct {
+	micros uint64
+	wall   time.Duration
+}
+
+func (e *claimError) Error() string {
+	return fmt.Sprintf("%d microseconds of processor time in %v", e.micros, e.wall)
+}
 
 func (e *answerError) Error() string { return fmt.Sprintf("a %v answers something else", e.got) }
 
@@ -39,6 +49,8 @@ type Pool struct {
 	stock stock
 	kept  shelf[lodger] // used, each waits for its session
 	seats atomic.Uint64 // counts lodgers
+	// patrolled says that a look at kept is due in a while.
+	patrolled atomic.Bool
 
 	endings endings // of processes, for Stats
 
@@ -53,6 +65,8 @@ type lodger struct {
 	session string
 	p       *process
 	seat    uint64 // ascends in the order of their coming
+	since   time.Time
+	cpu     time.Duration // of the process when it was left alone
 }
 
 // NewPool finds the guest executable, proves that it works by starting one
@@ -118,8 +132,19 @@ func (p *Pool) Acquire(ctx context.Context, session string, l wire.Limits) (*Wor
 			continue
 		}
 		child.idle.Store(false)
-		return &Worker{pool: p, session: session, p: child}, nil
+		w := &Worker{pool: p, session: session, p: child}
+		w.charged, _ = child.meter.cpu() // without a clock nothing is charged either
+		return w, nil
 	}
+}
+
+// AcquireFresh is Acquire of a worker that has run no guest yet.
+func (p *Pool) AcquireFresh(ctx context.Context, session string, l wire.Limits) (*Worker, error) {
+	w, err := p.Acquire(ctx, "", l)
+	if err == nil {
+		w.session = session
+	}
+	return w, err
 }
 
 // startAgain starts a process, and another one if the first dies before it is
@@ -141,6 +166,9 @@ func (p *Pool) take(session string) (child *process, used bool, err error) {
 	}
 	if session != "" {
 		if l := p.kept.take(func(l *lodger) bool { return l.session == session }); l != nil {
+			if l.runaway() {
+				l.p.kill(errRunaway)
+			}
 			return l.p, true, nil
 		}
 	}
@@ -166,12 +194,19 @@ func (p *Pool) Release(w *Worker) {
 	switch clean := !w.failed && w.p.alive(); {
 	case clean && !w.used:
 		p.giveBack(w.p)
+	case clean && w.session != "" && w.p.grown():
+		w.p.kill(errGrown)
 	case clean && w.session != "" && w.p.conn.Send(&wire.Reset{}) == nil:
 		w.p.idle.Store(true)
-		p.keep(&lodger{session: w.session, p: w.p, seat: p.seats.Add(1)})
+		p.keep(newLodger(w, p.seats.Add(1)))
 	default:
 		p.drop(w.p)
 	}
+}
+
+func newLodger(w *Worker, seat uint64) *lodger {
+	cpu, _ := w.p.meter.cpu() // one that fails now fails when the worker is taken
+	return &lodger{session: w.session, p: w.p, seat: seat, since: time.Now(), cpu: cpu}
 }
 
 // keep lets a process wait for its session, in place of the one that has waited
@@ -184,6 +219,7 @@ func (p *Pool) keep(l *lodger) {
 	if p.closed.Load() {
 		p.clear()
 	}
+	p.watchKept()
 }
 
 // clear ends every process that waits. A pool that closes calls it, and whoever

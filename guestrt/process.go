@@ -23,6 +23,9 @@ type process struct {
 	log    *os.File
 	group  *group // nil: none of its own
 	ready  *wire.Ready
+	meter  meter
+
+	atReady uint64 // its private memory in bytes when it got ready
 
 	memory atomic.Uint64 // what it was limited to for its last guest, in bytes; 0 before the first
 	idle   atomic.Bool   // it waits for its session to come back
@@ -45,12 +48,19 @@ func startProcess(ctx context.Context, s *spawner, b *binary, l *launch, logger 
 		return nil, cannotStart(b.path, err)
 	}
 	p.conn = wire.NewConn(wire.Worker, p.socket)
+	var unmeasured error
+	p.meter, unmeasured = newMeter(p.os.Pid)
 	go p.watch(logger.With("worker", p.os.Pid))
-	if err := p.greet(ctx, b.id, l); err != nil {
+	err = p.greet(ctx, b.id, l)
+	if err == nil && unmeasured != nil {
+		err = unavailable("the guest worker cannot be measured: %v", unmeasured)
+	}
+	if err != nil {
 		p.kill(aborted("the worker did not get ready"))
 		<-p.gone
 		return nil, err
 	}
+	p.atReady, _ = p.meter.memory() // one that fails now is not used twice
 	return p, nil
 }
 
@@ -88,7 +98,7 @@ func (p *process) greet(ctx context.Context, id [32]byte, l *launch) error {
 // watch is the one goroutine that waits for the process. The log pipe ends when
 // the process does, so no thread has to block in wait for as long as it lives.
 func (p *process) watch(logger *slog.Logger) {
-	words := copyLog(p.log, logger)
+	words := copyLog(p.log, logger, func() { p.kill(crashed("it wrote more than %d lines into its log", tooManyLines)) })
 	p.mu.Lock()
 	p.ended = true
 	p.mu.Unlock()
@@ -111,6 +121,7 @@ func (p *process) watch(logger *slog.Logger) {
 	}
 	p.log.Close()
 	p.socket.Close()
+	p.meter.close()
 	close(p.gone)
 }
 

@@ -50,5 +50,14 @@ func (s shelf[T]) evict(v *T, less func(a, b *T) bool) *T {
 	}
 }
 
+// each calls f with every value there is.
+func (s shelf[T]) each(f func(*T)) {
+	for i := range s {
+		if v := s[i].Load(); v != nil {
+			f(v)
+		}
+	}
+}
+
 // anyOf fits every value.
 func anyOf[T any](*T) bool { return true }

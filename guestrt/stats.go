@@ -13,14 +13,18 @@ type Stats struct {
 	// Started counts the workers that got ready, since NewPool.
 	Started uint64
 	// Retired counts those that have ended since NewPool, by how: "released" when
-	// the pool had no more use for them, else the code of their Ending, or its
-	// reason where it has one.
+	// the pool had no more use for them, "grown" when their guest had left them too
+	// large for another one, "runaway" when they used processor time without a
+	// guest, else the code of their Ending, or its reason where it has one.
 	Retired map[string]uint64
 }
 
-// endingReleased is the name under which Stats counts the workers that ended
-// because nobody needed them.
-const endingReleased = "released"
+// The names under which Stats counts the workers that ended without having failed.
+const (
+	endingReleased = "released"
+	endingGrown    = "grown"
+	endingRunaway  = "runaway"
+)
 
 // endings counts the starts and ends of workers.
 type endings struct {
@@ -37,8 +41,13 @@ func (e *endings) begin() {
 
 func (e *endings) count(end *Ending) {
 	name := cmp.Or(end.Reason, end.Code)
-	if end == errUnneeded || end == errClosed {
+	switch end {
+	case errUnneeded, errClosed:
 		name = endingReleased
+	case errGrown:
+		name = endingGrown
+	case errRunaway:
+		name = endingRunaway
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

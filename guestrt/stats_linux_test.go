@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
@@ -34,10 +35,9 @@ func TestStats(t *testing.T) {
 // await looks until the pool is as it should be.
 func await(t *testing.T, p *Pool, good func(Stats) bool) {
 	t.Helper()
-	for !good(p.Stats()) {
-		if t.Context().Err() != nil {
+	for end := in(plenty); !good(p.Stats()); runtime.Gosched() {
+		if time.Now().After(end) {
 			t.Fatalf("the pool has %+v", p.Stats())
 		}
-		runtime.Gosched()
 	}
 }

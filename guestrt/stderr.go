@@ -2,6 +2,7 @@ package guestrt
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -13,17 +14,27 @@ const (
 	// what comes after is read and dropped.
 	maxLogLine  = 1 << 10
 	maxLogLines = 200
+	// tooManyLines is more than a dying worker says. One that goes on keeps the
+	// host busy, and is killed.
+	tooManyLines = 10 * maxLogLines
 	// maxLastWords is how much of the log helps to classify an ending.
 	maxLastWords = 4 << 10
 )
 
-// copyLog logs what a worker writes until the pipe ends, and returns its first
-// words: a dying Go program says what is wrong before it prints its stacks.
-func copyLog(r io.Reader, logger *slog.Logger) string {
+// fatalError is how the Go runtime begins the last line of a program.
+var fatalError = []byte("fatal error: ")
+
+// copyLog logs what a worker writes until the pipe ends, and returns the words it
+// died with: a dying Go program says what is wrong before it prints its stacks. It
+// calls flooded once if there are more than tooManyLines.
+func copyLog(r io.Reader, logger *slog.Logger, flooded func()) string {
 	var words strings.Builder
 	lines, b := 0, bufio.NewReaderSize(r, maxLogLine)
 	for {
 		line, err := b.ReadSlice('\n')
+		if bytes.HasPrefix(line, fatalError) {
+			words.Reset() // whatever it said before, this is what it dies of
+		}
 		if words.Len() < maxLastWords {
 			words.Write(line)
 		}
@@ -33,6 +44,8 @@ func copyLog(r io.Reader, logger *slog.Logger) string {
 				logger.LogAttrs(context.Background(), slog.LevelWarn, "guest worker", slog.String("line", text))
 			case lines == maxLogLines:
 				logger.LogAttrs(context.Background(), slog.LevelWarn, "guest worker writes too much; the rest is dropped")
+			case lines == tooManyLines:
+				flooded()
 			}
 		}
 		if err != nil && err != bufio.ErrBufferFull {

@@ -20,6 +20,8 @@ type Worker struct {
 	failed bool // a guest failed or a call ended badly
 	over   bool // released
 	files  FileFunc
+	// charged is the processor time of the process that reports have accounted for.
+	charged time.Duration
 }
 
 // Start makes a guest and runs the cell until it waits, returns or fails. The
@@ -45,6 +47,10 @@ func (w *Worker) Turn(ctx context.Context, in []wire.Settlement, deadline time.T
 func (w *Worker) Snapshot(ctx context.Context, maxBytes int) ([]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if maxBytes > 0 {
+		w.p.conn.Limit(wire.TypeImage, wire.ImageBytes(maxBytes))
+		defer w.p.conn.Limit(wire.TypeImage, 0)
+	}
 	m, err := w.ask(ctx, &wire.Snapshot{MaxBytes: uint64(max(maxBytes, 0))}, time.Now().Add(serviceTimeout), nil)
 	if err != nil {
 		return nil, err
@@ -52,9 +58,6 @@ func (w *Worker) Snapshot(ctx context.Context, maxBytes int) ([]byte, error) {
 	image, ok := m.(*wire.Image)
 	if !ok {
 		return nil, w.nonsense(m)
-	}
-	if maxBytes > 0 && len(image.Data) > maxBytes {
-		return nil, w.retire(brokeProtocol(errImageSize))
 	}
 	return image.Data, nil
 }
@@ -97,6 +100,7 @@ const serviceTimeout = 30 * time.Second
 
 // report asks for a report and notes a failed one.
 func (w *Worker) report(ctx context.Context, m wire.Message, deadline time.Time) (*wire.Report, error) {
+	began := time.Now()
 	answer, err := w.ask(ctx, m, deadline, w.files)
 	if err != nil {
 		return nil, err
@@ -104,6 +108,9 @@ func (w *Worker) report(ctx context.Context, m wire.Message, deadline time.Time)
 	r, ok := answer.(*wire.Report)
 	if !ok {
 		return nil, w.nonsense(answer)
+	}
+	if err := w.charge(r, time.Since(began)); err != nil {
+		return nil, w.retire(brokeProtocol(err))
 	}
 	if r.Status == wire.StatusFailed {
 		w.failed = true

@@ -141,23 +141,65 @@ func (l *leg) still() ([]byte, error) {
 	return l.image, err
 }
 
+// errUnrestored means that no worker could take the guest, for reasons that are not
+// the guest's. The run is as it was.
+var errUnrestored = errors.New("no guest worker could take the suspended program")
+
 // rise puts a resting guest into a worker. The image is kept until the guest has
-// run there.
+// run there. A process that cannot take it is replaced once by one that has run
+// nothing yet.
 func (l *leg) rise() error {
 	if l.worker != nil {
 		return nil
 	}
-	if err := l.lease(); err != nil {
+	err := l.lease()
+	if err == nil {
+		l.run.h.obs.metrics.GuestRestored()
+		if err = l.restore(); l.processFailed(err) {
+			l.run.h.log.Warn("a guest worker could not take a suspended program; another one tries", "run", l.run.id, "error", err)
+			if err = l.replaceWorker(); err == nil {
+				err = l.restore()
+			}
+		}
+	}
+	if !l.processFailed(err) {
 		return err
 	}
-	l.run.h.obs.metrics.GuestRestored()
+	l.run.h.log.Error("no guest worker could take a suspended program; it waits on", "run", l.run.id, "error", err)
+	l.release()
+	return errUnrestored
+}
+
+func (l *leg) restore() error {
 	return l.service(func(ctx context.Context) error {
 		return l.worker.Restore(ctx, l.image, l.run.limits(), l.run.file)
 	})
 }
 
-// turn delivers what has settled and runs the guest. It answers errBusy, and
-// delivers nothing, when there is no worker or no time left for a turn.
+// processFailed reports whether a guest has no worker although nothing is wrong
+// with its image, and there is time and use for another attempt.
+func (l *leg) processFailed(err error) bool {
+	var e *guestrt.Ending
+	return l.ctx.Err() == nil && (errors.Is(err, errStuck) || errors.As(err, &e) && Reason(e.Reason) != ReasonRestoreFailed)
+}
+
+// replaceWorker takes a worker that has run nothing yet in place of the leg's.
+func (l *leg) replaceWorker() error {
+	h := l.run.h
+	h.pool.Release(l.worker)
+	l.worker = nil
+	w, err := h.pool.AcquireFresh(l.ctx, l.run.session.affinity(), l.run.limits())
+	if err != nil {
+		<-h.places
+		return err
+	}
+	l.worker, l.run.layers = w, w.Layers()
+	return nil
+}
+
+// turn delivers what has settled and runs the guest. It answers errBusy or
+// errUnrestored, and delivers nothing, when there is no worker or no time left for a
+// turn.
 func (l *leg) turn() (*wire.Report, error) {
 	if l.run.held != nil {
 		return l.begin()
@@ -200,7 +242,7 @@ func (l *leg) drive(rep *wire.Report, err error) *Result {
 	defer l.release()
 	for {
 		switch {
-		case errors.Is(err, errBusy), errors.Is(err, errClosing):
+		case errors.Is(err, errBusy), errors.Is(err, errClosing), errors.Is(err, errUnrestored):
 			return l.suspend()
 		case err != nil:
 			return l.run.failed(l.blame(err))

@@ -48,8 +48,9 @@ type VM interface {
 	// Turn delivers settlements, fires due timers and runs the guest until it
 	// waits again. A zero deadline means none.
 	Turn(in []wire.Settlement, deadline time.Time) (wire.Report, error)
-	// Snapshot returns an image of the whole guest. The VM stays usable.
-	Snapshot() ([]byte, error)
+	// Snapshot returns an image of the whole guest of at most so many bytes, or a
+	// TooLargeError. The VM stays usable, also after that.
+	Snapshot(most int) ([]byte, error)
 	// Discard frees the VM. It is idempotent.
 	Discard() error
 }

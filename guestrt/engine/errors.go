@@ -1,6 +1,9 @@
 package engine
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Why an image was refused, a VM could not be made or can no longer be used.
 // Errors of an engine wrap these; match them with errors.Is.
@@ -21,6 +24,9 @@ var (
 	ErrUnsupported = errors.New("the engine is not supported here")
 	// ErrBusy: a VM of this engine is alive already.
 	ErrBusy = errors.New("the engine has a live VM")
+	// ErrMemory: the process has no memory left for what the engine needs beside
+	// the guest's heap.
+	ErrMemory = errors.New("the process is out of memory")
 	// ErrDead: the VM was discarded, has ended or has failed.
 	ErrDead = errors.New("the VM is dead")
 	// ErrLimits: the limits leave no room for the guest to start.
@@ -29,3 +35,12 @@ var (
 	// or that is settled already.
 	ErrUnknownCall = errors.New("no such pending call")
 )
+
+// TooLargeError says how large an image would be that was not to be so large.
+type TooLargeError struct{ Bytes int }
+
+// Error names the size.
+func (e *TooLargeError) Error() string { return fmt.Sprintf("%v: %d bytes", ErrTooLarge, e.Bytes) }
+
+// Unwrap returns ErrTooLarge.
+func (e *TooLargeError) Unwrap() error { return ErrTooLarge }

@@ -3,6 +3,7 @@ package guestserver
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -49,6 +50,8 @@ func (v *fakeVM) Load(c engine.Cell, _ time.Time) (wire.Report, error) {
 			return r, err
 		}
 		r.Status, r.Value = wire.StatusDone, value
+	case strings.Contains(source, "OOM"):
+		return r, fmt.Errorf("load: %w", engine.ErrMemory)
 	case strings.Contains(source, "DEAD"):
 		return r, errors.New("heap is gone")
 	case strings.Contains(source, "FLOOD"):
@@ -70,7 +73,13 @@ func (v *fakeVM) Turn(in []wire.Settlement, _ time.Time) (wire.Report, error) {
 	return wire.Report{Status: wire.StatusDone, Value: in[0].JSON, TimerMillis: -1}, nil
 }
 
-func (v *fakeVM) Snapshot() ([]byte, error) { return []byte("fake image"), nil }
+func (v *fakeVM) Snapshot(most int) ([]byte, error) {
+	const image = "fake image"
+	if len(image) > most {
+		return nil, &engine.TooLargeError{Bytes: len(image)}
+	}
+	return []byte(image), nil
+}
 
 func (v *fakeVM) Discard() error {
 	v.engine.live--

@@ -1,6 +1,7 @@
 package guestserver
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -38,7 +39,7 @@ func (s *server) start(m *wire.Start) (*wire.Report, *wire.Fault) {
 	}
 	vm, err := s.engine.New(o)
 	if err != nil {
-		return nil, fault(wire.CodeInternal, "", "the guest could not be created: "+err.Error())
+		return nil, unable("the guest could not be created", err)
 	}
 	s.guest = &guest{vm: vm, at: p.at}
 	r, err := vm.Load(p.cell, deadline)
@@ -73,11 +74,20 @@ func (s *server) turn(m *wire.Turn) (*wire.Report, *wire.Fault) {
 func (s *server) dead(err error) *wire.Fault {
 	s.guest.ended = true
 	fmt.Fprintln(os.Stderr, "quoin-guest: engine:", err)
+	if errors.Is(err, engine.ErrMemory) {
+		return unable("", err)
+	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	if strings.Contains(first, "out of memory") {
+	return fault(wire.CodeInternal, wire.ReasonWorkerCrashed, "the guest engine failed: "+first)
+}
+
+// unable says what could not be done for a reason that is not the guest's, or that
+// the process has too little memory for it.
+func unable(what string, err error) *wire.Fault {
+	if errors.Is(err, engine.ErrMemory) {
 		return fault(wire.CodeMemoryLimit, "", "code mode memory limit exceeded: the program needs more memory than the guest worker has")
 	}
-	return fault(wire.CodeInternal, wire.ReasonWorkerCrashed, "the guest engine failed: "+first)
+	return fault(wire.CodeInternal, "", what+": "+err.Error())
 }
 
 func (g *guest) discard() error { return g.vm.Discard() }

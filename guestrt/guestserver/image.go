@@ -25,20 +25,26 @@ const (
 
 var errImageFormat = errors.New("not an image of this version")
 
-// image returns everything another worker needs to go on with this guest.
-func (g *guest) image() ([]byte, error) {
+// image returns everything another worker needs to go on with this guest, in at
+// most so many bytes, or an engine.TooLargeError.
+func (g *guest) image(most int) ([]byte, error) {
 	if g.ended {
 		return nil, errors.New("the program has ended")
-	}
-	vm, err := g.vm.Snapshot()
-	if err != nil {
-		return nil, err
 	}
 	sourceMap, err := deflate(g.at.sourceMap)
 	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, 0, imageHeader+len(sourceMap)+len(vm))
+	ours := imageHeader + len(sourceMap)
+	vm, err := g.vm.Snapshot(most - ours)
+	var large *engine.TooLargeError
+	if errors.As(err, &large) {
+		return nil, &engine.TooLargeError{Bytes: ours + large.Bytes}
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, ours+len(vm))
 	b = append(b, imageMagic...)
 	b = append(b, imageVersion, byte(g.at.lang))
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(sourceMap)))

@@ -89,7 +89,7 @@ func TestImageKeepsTheSourceMap(t *testing.T) {
 	}
 	e := &fakeEngine{}
 	g := &guest{vm: &fakeVM{engine: e}, at: p.at}
-	image, err := g.image()
+	image, err := g.image(wire.MaxImage)
 	if err != nil {
 		t.Fatal(err)
 	}

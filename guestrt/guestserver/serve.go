@@ -172,17 +172,18 @@ func (s *server) snapshot(m *wire.Snapshot) error {
 	if s.guest == nil {
 		return &ProtocolError{errors.New("asked for a snapshot without a guest")}
 	}
-	image, err := s.guest.image()
-	if err != nil {
-		return s.conn.Send(fault(wire.CodeInternal, "", "the guest could not be suspended: "+err.Error()))
-	}
-	limit := uint64(wire.MaxImage)
+	limit := wire.MaxImage
 	if m.MaxBytes > 0 {
-		limit = min(limit, m.MaxBytes)
+		limit = int(min(uint64(limit), m.MaxBytes))
 	}
-	if uint64(len(image)) > limit {
+	image, err := s.guest.image(limit)
+	var large *engine.TooLargeError
+	if errors.As(err, &large) {
 		return s.conn.Send(fault(wire.CodeSnapshotLimit, "", fmt.Sprintf(
-			"the suspended program needs %d bytes, at most %d are allowed; keep less data in variables across yield_control or long waits", len(image), limit)))
+			"the suspended program needs %d bytes, at most %d are allowed; keep less data in variables across yield_control or long waits", large.Bytes, limit)))
+	}
+	if err != nil {
+		return s.conn.Send(unable("the guest could not be suspended", err))
 	}
 	return s.conn.Send(&wire.Image{Data: image})
 }
@@ -195,6 +196,9 @@ func (s *server) restore(m *wire.Restore) error {
 		return s.conn.Send(f)
 	}
 	g, err := restoreGuest(s.engine, m.Image, m.Limits, s.file)
+	if errors.Is(err, engine.ErrMemory) {
+		return s.conn.Send(unable("", err))
+	}
 	if err != nil {
 		return s.conn.Send(fault(wire.CodeInvalidInput, wire.ReasonSnapshotRestore, "the suspended program cannot be restored: "+err.Error()))
 	}

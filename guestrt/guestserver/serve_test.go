@@ -184,6 +184,8 @@ func TestEngineTroubleIsAFault(t *testing.T) {
 	k := newTalk(t).ready()
 	wantFault(t, k.start("DEAD"), wire.CodeInternal, wire.ReasonWorkerCrashed)
 	wantFault(t, k.say(&wire.Turn{}), wire.CodeInternal, "")
+	k = newTalk(t).ready()
+	wantFault(t, k.start("OOM"), wire.CodeMemoryLimit, "")
 }
 
 func TestAReportTooLargeToSendFailsTheRun(t *testing.T) {

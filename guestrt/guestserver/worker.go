@@ -43,10 +43,17 @@ func Main() {
 		}
 	}()
 	conn := os.NewFile(connection, "host")
-	exit(Serve(conn, Config{Open: openWarm, Seal: seal, LimitMemory: sandbox.LimitMemory}))
+	exit(Serve(conn, Config{Open: openWarm, Seal: seal, LimitMemory: limitMemory}))
 }
 
 func seal() []wire.Layer { return sandbox.Seal(sandbox.Policy{}) }
+
+// limitMemory bounds the process, and below that the Go runtime, which would rather
+// take memory than collect it.
+func limitMemory(guest uint64) error {
+	debug.SetMemoryLimit(sandbox.RuntimeMemory(guest))
+	return sandbox.LimitMemory(guest)
+}
 
 // openWarm builds the engine and makes it do once what reads system files the
 // first time, which the seal forbids.

@@ -98,7 +98,7 @@ type hopper struct {
 
 func (g *hopper) turn(in []wire.Settlement) turn {
 	g.t.Helper()
-	image, err := g.vm.Snapshot()
+	image, err := g.vm.Snapshot(wire.MaxImage)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestClonesDrawDifferentRandomness(t *testing.T) {
 	}
 	g := &real{t, vm}
 	g.load("(async()=>{"+source+"\n})", `{}`)
-	image, err := vm.Snapshot()
+	image, err := vm.Snapshot(wire.MaxImage)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,6 +76,8 @@ const (
 	// dataBase is what the Go runtime and the transform may take in addition
 	// to what the warm worker holds.
 	dataBase = 160 << 20
+	// runtimeBase is the part of dataBase that the Go runtime tries to keep to.
+	runtimeBase = 96 << 20
 	// maxGuestMemory is the largest guest memory limit the contract allows.
 	maxGuestMemory = 1 << 30
 	addressSpace   = 4 << 30
@@ -110,11 +112,23 @@ func MemoryFor(memoryBytes uint64) uint64 {
 
 // dataLimit returns the private memory, in bytes, that a worker may have for a
 // guest heap of memoryBytes, when it has held bytes with an empty one. The heap
-// itself lies in a mapping that is part of held; half as much again is for the
-// copies of values on their way in and out.
+// itself lies in a mapping that is part of held. What is added must hold, one at a
+// time, twice an image of the heap, and twice a report: docs/security.md has the sum.
 func dataLimit(held, memoryBytes uint64) uint64 {
+	return held + dataBase + boundGuest(memoryBytes)*3/2
+}
+
+// RuntimeMemory returns the memory, in bytes, that the Go runtime of a worker with
+// a guest heap of memoryBytes should keep to. It collects more often before it takes
+// more, which matters because the data limit counts what it has ever mapped. The rest
+// below the data limit is for the stacks of the engine and for peaks.
+func RuntimeMemory(memoryBytes uint64) int64 {
+	return int64(runtimeBase + boundGuest(memoryBytes))
+}
+
+func boundGuest(memoryBytes uint64) uint64 {
 	if memoryBytes == 0 || memoryBytes > maxGuestMemory {
-		memoryBytes = maxGuestMemory
+		return maxGuestMemory
 	}
-	return held + dataBase + memoryBytes*3/2
+	return memoryBytes
 }

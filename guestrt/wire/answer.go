@@ -29,6 +29,12 @@ type Image struct {
 	Data []byte
 }
 
+// ImageBytes is the size of an Image message whose Data has n bytes.
+func ImageBytes(n int) int {
+	const lengthBytes = 4
+	return lengthBytes + n
+}
+
 // Restored says that the image was accepted and its guest waits for a Turn.
 type Restored struct{}
 

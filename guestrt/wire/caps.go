@@ -33,6 +33,12 @@ const (
 	MaxTarget = 64 << 10
 	// MaxErrorText is the most bytes of one text field of a GuestError or Fault.
 	MaxErrorText = 16 << 10
+	// MaxPending is the most calls a guest may say it waits for.
+	MaxPending = 1 << 20
+	// MaxTimerMillis is the latest timer a Report may have, as in JavaScript.
+	MaxTimerMillis = 1<<31 - 1
+	// MaxHeap is the largest heap a Report may claim, beyond that of any engine.
+	MaxHeap = 4 << 30
 	// MaxNamespaces is the most namespaces one cell may have.
 	MaxNamespaces = 4096
 	// MaxLayers is the most layers a Ready may list.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -130,6 +131,25 @@ func (d *decoder) json(max int, optional bool, what string) []byte {
 		return nil
 	}
 	return b
+}
+
+// compactJSON is json without white space between its tokens, in memory of its
+// own: a small item must not keep a large message alive.
+func (d *decoder) compactJSON(max int, optional bool, what string) []byte {
+	b := d.bytes(max, what)
+	if d.err != nil || (optional && b == nil) {
+		return nil
+	}
+	var out bytes.Buffer
+	out.Grow(len(b))
+	if json.Compact(&out, b) != nil || !utf8.Valid(b) {
+		d.fail("%s is not JSON", what)
+		return nil
+	}
+	if out.Len() < len(b) {
+		return bytes.Clone(out.Bytes()) // the blanks may have been most of it
+	}
+	return out.Bytes()
 }
 
 // count takes the length of a list whose items have at least minBytes each, so

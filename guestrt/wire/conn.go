@@ -22,6 +22,9 @@ type Conn struct {
 	r    *bufio.Reader
 	w    io.Writer
 	out  []byte // reused between sends while it is small
+
+	limited Type // of a message that Limit bounds
+	limit   int
 }
 
 // NewConn returns a connection whose other end is peer.
@@ -62,9 +65,23 @@ func (c *Conn) write(t Type, b []byte) error {
 	}
 }
 
+// Limit bounds the payload of the messages of one type that are received from now
+// on, in bytes, below what the protocol allows. It takes the place of the Limit
+// before; 0 lifts it.
+func (c *Conn) Limit(t Type, most int) { c.limited, c.limit = t, most }
+
+// most is how large a message may be.
+func (c *Conn) most(t Type) int {
+	if most := kinds[t].max; t != c.limited || c.limit <= 0 || c.limit > most {
+		return most
+	}
+	return c.limit
+}
+
 // Receive reads one message. It returns io.EOF only when the peer closed the
 // connection between two messages; bytes that break the protocol give an error
-// that matches ErrMalformed. The message's byte fields are its own.
+// that matches ErrMalformed. The message's byte fields are its own; those of a
+// Report share no memory with each other.
 func (c *Conn) Receive() (Message, error) {
 	t, n, more, err := c.header(true)
 	if err != nil {
@@ -76,8 +93,8 @@ func (c *Conn) Receive() (Message, error) {
 	}
 	var payload []byte
 	for {
-		if len(payload)+n > k.max {
-			return nil, malformed("%v has more than %d bytes", t, k.max)
+		if most := c.most(t); len(payload)+n > most {
+			return nil, malformed("%v has more than %d bytes", t, most)
 		}
 		if payload, err = c.grow(payload, n); err != nil {
 			return nil, err

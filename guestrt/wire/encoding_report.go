@@ -34,7 +34,7 @@ func (m *Report) encode(e *encoder) {
 
 func (m *Report) decode(d *decoder) {
 	m.Status = Status(d.u8("status"))
-	m.Value = d.json(MaxReport, true, "value")
+	m.Value = d.compactJSON(MaxReport, true, "value")
 	if d.bool("error flag") {
 		m.Err = decodeGuestError(d)
 	}
@@ -59,14 +59,18 @@ func (m *Report) check(d *decoder) {
 		d.fail("a value must come with status done and only then")
 	case (m.Status == StatusFailed) != (m.Err != nil):
 		d.fail("an error must come with status failed and only then")
-	case m.TimerMillis < -1:
-		d.fail("timer %d is negative", m.TimerMillis)
+	case m.TimerMillis < -1 || m.TimerMillis > MaxTimerMillis:
+		d.fail("timer %d is negative or too late", m.TimerMillis)
+	case m.CPUMicros > math.MaxInt64/1000:
+		d.fail("%d microseconds of processor time", m.CPUMicros) // no duration
+	case m.HeapBytes > MaxHeap || m.HeapPeakBytes > MaxHeap:
+		d.fail("a heap of %d bytes, at its peak of %d", m.HeapBytes, m.HeapPeakBytes)
 	}
 }
 
 func decodePending(d *decoder) int {
 	n := d.u32("pending calls")
-	if n > math.MaxInt32 {
+	if n > MaxPending {
 		d.fail("%d pending calls", n)
 		return 0
 	}
@@ -141,7 +145,7 @@ func decodeRequest(d *decoder) Request {
 	for i := range r.Path {
 		r.Path[i] = d.str(MaxPathBytes, "request path segment")
 	}
-	r.Args = d.json(MaxReport, true, "request arguments")
+	r.Args = d.compactJSON(MaxReport, true, "request arguments")
 	if d.err == nil && !knownMethod(r.Method) {
 		d.fail("request method %q is unknown", r.Method)
 	}
@@ -157,31 +161,19 @@ func decodeOutput(d *decoder) []Output {
 	for range n {
 		o := Output{
 			Kind: OutputKind(d.str(MaxPathBytes, "output kind")),
-			JSON: d.json(MaxReport, false, "output item"),
+			JSON: d.compactJSON(MaxReport, false, "output item"),
 		}
 		switch {
 		case d.err != nil:
 			return nil
 		case o.Kind != OutputText && o.Kind != OutputJSON:
 			d.fail("output kind %q is unknown", o.Kind)
-		case o.Kind == OutputText && firstByte(o.JSON) != '"':
+		case o.Kind == OutputText && o.JSON[0] != '"':
 			d.fail("a text output item is not a string")
 		}
 		list = append(list, o)
 	}
 	return list
-}
-
-// firstByte returns the first byte of a JSON document after its white space.
-func firstByte(doc []byte) byte {
-	for _, c := range doc {
-		switch c {
-		case ' ', '\t', '\n', '\r':
-		default:
-			return c
-		}
-	}
-	return 0
 }
 
 // clip shortens a text to at most max bytes without cutting a rune.

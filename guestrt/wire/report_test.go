@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 )
@@ -32,7 +34,12 @@ func TestReportsAreChecked(t *testing.T) {
 		"value is no JSON":      {Status: StatusDone, Value: []byte("{"), TimerMillis: -1},
 		"value is no UTF-8":     {Status: StatusDone, Value: []byte("\"\xff\""), TimerMillis: -1},
 		"timer negative":        {TimerMillis: -2},
-		"pending huge":          {TimerMillis: -1, Pending: 1 << 31},
+		"pending huge":          {TimerMillis: -1, Pending: MaxPending + 1},
+		"timer too late":        {TimerMillis: MaxTimerMillis + 1},
+		"CPU time overflows":    {TimerMillis: -1, CPUMicros: math.MaxInt64/1000 + 1},
+		"CPU time at its most":  {TimerMillis: -1, CPUMicros: math.MaxUint64},
+		"heap huge":             {TimerMillis: -1, HeapBytes: MaxHeap + 1},
+		"heap peak huge":        {TimerMillis: -1, HeapPeakBytes: math.MaxUint64},
 		"method unknown":        request(Request{ID: 1, Method: "exec"}),
 		"arguments are no JSON": request(Request{ID: 1, Method: MethodCall, Args: []byte("{]")}),
 		"target is no UTF-8":    request(Request{ID: 1, Method: MethodCall, Target: "\xff"}),
@@ -59,6 +66,70 @@ func TestReportsAreChecked(t *testing.T) {
 	}
 }
 
+// TestJSONOfAReportIsCompact: white space around and between the tokens of guest
+// data is gone once it is decoded, and no field keeps another's memory alive.
+func TestJSONOfAReportIsCompact(t *testing.T) {
+	blanks := strings.Repeat(" ", 20_000)
+	padded := func(doc string) []byte { return []byte(blanks + strings.ReplaceAll(doc, ",", ","+blanks) + "\n\t\r") }
+	b, err := Encode(&Report{
+		Status: StatusDone, Value: padded(`[1,"a  b"]`), TimerMillis: -1,
+		Requests: []Request{{ID: 1, Method: MethodCall, Target: "t", Args: padded(`{"a":1,"b":2}`)}},
+		Output:   []Output{{OutputText, padded(`"aaa"`)}, {OutputJSON, padded(`{"c":[1,2]}`)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Decode(Worker, TypeReport, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(b)
+	r := m.(*Report)
+	for _, field := range []struct{ got, want string }{
+		{string(r.Value), `[1,"a  b"]`},
+		{string(r.Requests[0].Args), `{"a":1,"b":2}`},
+		{string(r.Output[0].JSON), `"aaa"`},
+		{string(r.Output[1].JSON), `{"c":[1,2]}`},
+	} {
+		if field.got != field.want {
+			t.Errorf("decoded %.60q, want %q", field.got, field.want)
+		}
+	}
+	if n := cap(r.Output[0].JSON); n > 64 {
+		t.Errorf("five bytes of output hold %d", n)
+	}
+}
+
+// TestLimitOfAType bounds what is received before it has arrived.
+func TestLimitOfAType(t *testing.T) {
+	var sent bytes.Buffer
+	if err := NewConn(Host, stream{nil, &sent}).Send(&Image{Data: make([]byte, 3*MaxFrame)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		of   Type
+		most int
+		ok   bool
+	}{
+		{TypeImage, ImageBytes(3 * MaxFrame), true},
+		{TypeImage, ImageBytes(3*MaxFrame) - 1, false},
+		{TypeImage, 10, false},
+		{TypeImage, 0, true},
+		{TypeReport, 10, true},
+	} {
+		rest := bytes.NewReader(sent.Bytes())
+		conn := NewConn(Worker, stream{rest, nil})
+		conn.Limit(c.of, c.most)
+		_, err := conn.Receive()
+		if c.ok != (err == nil) || err != nil && !errors.Is(err, ErrMalformed) {
+			t.Errorf("%v of at most %d: %v", c.of, c.most, err)
+		}
+		if c.of == TypeImage && c.most == 10 && rest.Len() < 2*MaxFrame {
+			t.Errorf("%d bytes were read for a limit of 10", sent.Len()-rest.Len())
+		}
+	}
+}
+
 func ascending(n int) []Request {
 	list := make([]Request, n)
 	for i := range list {
@@ -68,7 +139,7 @@ func ascending(n int) []Request {
 }
 
 func TestTheLargestReportPasses(t *testing.T) {
-	m := &Report{TimerMillis: 1 << 40, Pending: MaxRequests, Requests: ascending(MaxRequests)}
+	m := &Report{TimerMillis: MaxTimerMillis, Pending: MaxRequests, Requests: ascending(MaxRequests)}
 	b, err := Encode(m)
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,11 +74,11 @@ func drawReport(t *rapid.T) *Report {
 			}
 			return Output{OutputJSON, document(t, "output")}
 		}),
-		Pending:       rapid.IntRange(0, 1<<31-1).Draw(t, "pending"),
-		TimerMillis:   rapid.Int64Min(-1).Draw(t, "timer"),
-		CPUMicros:     rapid.Uint64().Draw(t, "cpu"),
-		HeapBytes:     rapid.Uint64().Draw(t, "heap"),
-		HeapPeakBytes: rapid.Uint64().Draw(t, "peak"),
+		Pending:       rapid.IntRange(0, MaxPending).Draw(t, "pending"),
+		TimerMillis:   rapid.Int64Range(-1, MaxTimerMillis).Draw(t, "timer"),
+		CPUMicros:     rapid.Uint64Max(math.MaxInt64/1000).Draw(t, "cpu"),
+		HeapBytes:     rapid.Uint64Max(MaxHeap).Draw(t, "heap"),
+		HeapPeakBytes: rapid.Uint64Max(MaxHeap).Draw(t, "peak"),
 	}
 	switch r.Status {
 	case StatusDone:

@@ -58,7 +58,7 @@ func (o *ours) run(programs map[string]string) map[string]figure {
 	var image []byte
 	add(o.measure("snapshot to bytes", shortTimes, wall, func() (start time.Duration, f figure) {
 		start = wall()
-		image = must(vm.Snapshot())(o.b)
+		image = must(vm.Snapshot(wire.MaxImage))(o.b)
 		f.Bytes = len(image)
 		return start, f
 	}))

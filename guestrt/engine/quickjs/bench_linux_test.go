@@ -68,7 +68,7 @@ func benchSnapshot(b *testing.B, src string) {
 	load(b, vm, src)
 	var img []byte
 	for b.Loop() {
-		img = mustDo[[]byte](b)(vm.Snapshot())
+		img = mustDo[[]byte](b)(vm.Snapshot(wire.MaxImage))
 	}
 	b.ReportMetric(float64(len(img)), "image-bytes")
 	discard(b, vm)
@@ -87,7 +87,7 @@ func BenchmarkRestore(b *testing.B) {
 	e := benchEngine(b)
 	vm := newVM(b, e, engine.Options{})
 	load(b, vm, trivial)
-	img := mustDo[[]byte](b)(vm.Snapshot())
+	img := mustDo[[]byte](b)(vm.Snapshot(wire.MaxImage))
 	discard(b, vm)
 	b.Run("restore", func(b *testing.B) {
 		for b.Loop() {

@@ -82,7 +82,7 @@ func (s step) run(e *Engine, res *stepResult) (err error) {
 		res.Report, err = vm.Turn(s.In, soon())
 	}
 	if err == nil && res.Report.Status == wire.StatusIdle {
-		res.Image, err = vm.Snapshot()
+		res.Image, err = vm.Snapshot(wire.MaxImage)
 	}
 	return err
 }

@@ -78,7 +78,7 @@ func discard(t testing.TB, vm engine.VM) {
 // rebirth takes an image, discards the VM and restores the image.
 func rebirth(t testing.TB, e *Engine, vm engine.VM) engine.VM {
 	t.Helper()
-	img, err := vm.Snapshot()
+	img, err := vm.Snapshot(wire.MaxImage)
 	if err != nil {
 		t.Fatal(err)
 	}

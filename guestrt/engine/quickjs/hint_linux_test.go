@@ -123,7 +123,7 @@ func TestHintsAfterRestore(t *testing.T) {
 	e := openWith(t, Config{BuildID: testBuild})
 	vm := newVM(t, e, engine.Options{Files: asked})
 	r := load(t, vm, "const r = await tools.call('a');\nreturn tools.nosuch(r)")
-	img, err := vm.Snapshot()
+	img, err := vm.Snapshot(wire.MaxImage)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math/bits"
 	"runtime"
 
@@ -43,15 +44,16 @@ const (
 	offDepth    = 248
 	offOutput   = 252
 	imageHeader = 256
-
-	// maxRatio is beyond what zstd can compress by.
-	maxRatio = 1 << 16
 )
 
 // The kinds of a page in an image.
 const (
 	pageSame    = 0 // as in the template, or free
 	pageChanged = 1 // a bitmap of changed 8-byte words, then these words
+
+	// zstdWindow covers the repeats there are between pages and keeps the memory
+	// of encoder and decoder small.
+	zstdWindow = 1 << 20
 
 	pageWords  = pageSize / 8
 	pageBitmap = pageWords / 8
@@ -63,19 +65,21 @@ type origin struct {
 	base, reserve   uint64
 }
 
-// image is a decoded and verified image.
+// image is an image whose envelope is verified. Its pages are unpacked one at a
+// time: what a heap needs must not be needed a second time beside it.
 type image struct {
 	limits wire.Limits
-	used   uint64 // bytes of the arena in use, a multiple of the page size
-	kinds  []byte // one for each used page
-	pages  []byte // bitmap and words of every changed page, in order
+	used   uint64    // bytes of the arena in use, a multiple of the page size
+	kinds  []byte    // one for each used page
+	pages  io.Reader // bitmap and words of every changed page, in order
+	size   uint64    // bytes of pages
 }
 
 func platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
-// sealImage builds an image around a compressed payload.
-func sealImage(o origin, l wire.Limits, used, raw uint64, payload []byte) []byte {
-	b := make([]byte, imageHeader, imageHeader+len(payload))
+// sealImage fills the header of an image, for which b has room before the
+// compressed payload.
+func sealImage(b []byte, o origin, l wire.Limits, used, raw uint64) {
 	copy(b[offMagic:], imageMagic)
 	le := binary.LittleEndian
 	le.PutUint32(b[offFormat:], imageFormat)
@@ -87,21 +91,19 @@ func sealImage(o origin, l wire.Limits, used, raw uint64, payload []byte) []byte
 	le.PutUint64(b[offReserve:], o.reserve)
 	le.PutUint64(b[offUsed:], used)
 	le.PutUint64(b[offRaw:], raw)
-	le.PutUint64(b[offPayload:], uint64(len(payload)))
+	le.PutUint64(b[offPayload:], uint64(len(b)-imageHeader))
 	le.PutUint64(b[offMemory:], l.MemoryBytes)
 	le.PutUint32(b[offValue:], l.MaxValueBytes)
 	le.PutUint32(b[offNodes:], l.MaxNodes)
 	le.PutUint32(b[offDepth:], l.MaxDepth)
 	le.PutUint32(b[offOutput:], l.MaxOutputItems)
-	b = append(b, payload...)
 	sum := sha256.Sum256(b)
 	copy(b[offSum:], sum[:])
-	return b
 }
 
-// openImage verifies an image from an untrusted source against o and unpacks
-// it. maxUsed caps the arena bytes it may describe. It allocates no more than
-// that, plus one byte a page.
+// openImage verifies an image from an untrusted source against o, as far as that
+// can be done without its pages. maxUsed caps the arena bytes it may describe. It
+// allocates one byte a page. The decoder is the image's until unpack returns.
 func openImage(b []byte, o origin, maxUsed uint64, dec *zstd.Decoder) (*image, error) {
 	if err := checkEnvelope(b); err != nil {
 		return nil, err
@@ -115,18 +117,26 @@ func openImage(b []byte, o origin, maxUsed uint64, dec *zstd.Decoder) (*image, e
 		return nil, fmt.Errorf("quickjs: restore: %w: it describes %d bytes of heap, at most %d are allowed", engine.ErrTooLarge, used, maxUsed)
 	}
 	pages := used / pageSize
-	if used == 0 || used%pageSize != 0 || raw < pages || raw > pages*(1+pageBitmap+pageSize) || raw > maxRatio*uint64(len(b)) {
+	if used == 0 || used%pageSize != 0 || raw < pages || raw > pages*(1+pageBitmap+pageSize) {
 		return nil, fmt.Errorf("quickjs: restore: %w: impossible sizes", engine.ErrCorrupt)
 	}
-	data, err := dec.DecodeAll(b[imageHeader:], make([]byte, 0, raw))
-	if err != nil {
-		return nil, fmt.Errorf("quickjs: restore: %w: payload: %v", engine.ErrCorrupt, err)
+	img := &image{used: used, kinds: make([]byte, pages), pages: dec, size: raw - pages, limits: readLimits(b)}
+	if err := dec.Reset(bytes.NewReader(b[imageHeader:])); err != nil {
+		return nil, damaged("payload", err)
 	}
-	if uint64(len(data)) != raw {
-		return nil, fmt.Errorf("quickjs: restore: %w: payload of %d bytes, not %d", engine.ErrCorrupt, len(data), raw)
+	if _, err := io.ReadFull(dec, img.kinds); err != nil {
+		return nil, damaged("payload", err)
 	}
-	img := &image{used: used, kinds: data[:pages], pages: data[pages:], limits: readLimits(b)}
-	return img, img.check()
+	for i, kind := range img.kinds {
+		if kind > pageChanged {
+			return nil, fmt.Errorf("quickjs: restore: %w: page %d", engine.ErrCorrupt, i)
+		}
+	}
+	return img, nil
+}
+
+func damaged(what string, err error) error {
+	return fmt.Errorf("quickjs: restore: %w: %s: %v", engine.ErrCorrupt, what, err)
 }
 
 func readLimits(b []byte) wire.Limits {
@@ -186,24 +196,30 @@ func checkOrigin(b []byte, o origin) error {
 // field reads a zero-padded name.
 func field(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 
-// check verifies that the kinds are known and account for every byte.
-func (m *image) check() error {
-	rest := m.pages
+// unpack writes every changed page over what page returns for its number. After
+// an error some are written.
+func (m *image) unpack(page func(int) *[pageWords]uint64) error {
+	var b [pageBitmap + pageSize]byte
+	left := m.size
 	for i, kind := range m.kinds {
 		if kind == pageSame {
 			continue
 		}
-		n := -1
-		if kind == pageChanged && len(rest) >= pageBitmap {
-			n = changedSize(rest)
+		if _, err := io.ReadFull(m.pages, b[:pageBitmap]); err != nil {
+			return damaged("payload", err)
 		}
-		if n < 0 || n > len(rest) {
-			return fmt.Errorf("quickjs: restore: %w: page %d", engine.ErrCorrupt, i)
+		n := changedSize(b[:])
+		if _, err := io.ReadFull(m.pages, b[pageBitmap:n]); err != nil {
+			return damaged("payload", err)
 		}
-		rest = rest[n:]
+		if uint64(n) > left {
+			return fmt.Errorf("quickjs: restore: %w: it has more pages than it says", engine.ErrCorrupt)
+		}
+		left -= uint64(n)
+		applyChanged(page(i), b[:n])
 	}
-	if len(rest) != 0 {
-		return fmt.Errorf("quickjs: restore: %w: %d bytes too many", engine.ErrCorrupt, len(rest))
+	if _, err := io.ReadFull(m.pages, b[:1]); err != io.EOF || left != 0 {
+		return fmt.Errorf("quickjs: restore: %w: its payload has another length than it says", engine.ErrCorrupt)
 	}
 	return nil
 }
@@ -239,9 +255,9 @@ func appendChanged(out []byte, page, base *[pageWords]uint64) []byte {
 	return out
 }
 
-// applyChanged writes the changed page at the start of b, which check has
-// accepted, over page and returns what follows it.
-func applyChanged(page *[pageWords]uint64, b []byte) []byte {
+// applyChanged writes the changed page b, which is as long as its bitmap says,
+// over page.
+func applyChanged(page *[pageWords]uint64, b []byte) {
 	bitmap, data := b[:pageBitmap], b[pageBitmap:]
 	for i, m := range bitmap {
 		for ; m != 0; m &= m - 1 {
@@ -249,10 +265,9 @@ func applyChanged(page *[pageWords]uint64, b []byte) []byte {
 			data = data[8:]
 		}
 	}
-	return data
 }
 
-// newDecoder makes a decoder that never writes beyond the buffer it is given.
+// newDecoder makes a decoder that needs little memory and no goroutine.
 func newDecoder() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxWindow(8<<20))
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
 }

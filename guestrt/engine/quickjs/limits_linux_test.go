@@ -93,7 +93,7 @@ func TestRestoreAppliesTheLimit(t *testing.T) {
 	for limit, ok := range map[uint64]bool{testMemory: false, 64 << 20: true, 0: false} {
 		vm := newVM(t, e, memoryOf(10<<20))
 		load(t, vm, src)
-		img, err := vm.Snapshot()
+		img, err := vm.Snapshot(wire.MaxImage)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func interrupts(t *testing.T, e *Engine, programs []string) {
 		if len(r.Output) != 1 || string(r.Output[0].JSON) != `"before"` {
 			t.Errorf("%s: output %v was lost", src, r.Output)
 		}
-		if _, err := vm.Snapshot(); !errors.Is(err, engine.ErrDead) {
+		if _, err := vm.Snapshot(wire.MaxImage); !errors.Is(err, engine.ErrDead) {
 			t.Errorf("%s: an interrupted guest gave an image: %v", src, err)
 		}
 		discard(t, vm)
@@ -216,4 +216,24 @@ func TestDeadlineAppliesToEachTurn(t *testing.T) {
 	}
 	wantCode(t, "a deadline in the past", r, codeTimeout)
 	discard(t, vm)
+}
+
+// TestWantOfMemoryIsToldFromABug: what the translated C says when the system has no
+// memory for it, and what we say.
+func TestWantOfMemoryIsToldFromABug(t *testing.T) {
+	e := openTest(t)
+	for name, c := range map[string]struct {
+		deed func(js)
+		want error
+	}{
+		"a stack frame of C": {func(j js) { j.tls.Alloc(1 << 46) }, engine.ErrMemory},
+		"our own copies":     {func(js) { panic(engine.ErrMemory) }, engine.ErrMemory},
+		"a bug":              {func(js) { panic("index out of range") }, engine.ErrDead},
+	} {
+		vm := newVM(t, e, engine.Options{}).(*vm)
+		if err := vm.guard(func() error { c.deed(vm.js); return nil }); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		discard(t, vm)
+	}
 }

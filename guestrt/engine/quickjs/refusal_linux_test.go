@@ -18,7 +18,7 @@ func suspended(t testing.TB, e *Engine) []byte {
 	vm := newVM(t, e, engine.Options{})
 	defer discard(t, vm)
 	load(t, vm, `return 40 + await tools.call('a')`)
-	img, err := vm.Snapshot()
+	img, err := vm.Snapshot(wire.MaxImage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestImpossibleHeapIsRefused(t *testing.T) {
 	var page, base [pageWords]uint64
 	page[0] = 1
 	raw = appendChanged(raw, &page, &base)
-	img := sealImage(e.origin, wire.Limits{}, 3*pageSize, uint64(len(raw)), compress(t, raw))
+	img := sealed(e.origin, wire.Limits{}, 3*pageSize, uint64(len(raw)), compress(t, raw))
 	if _, err := e.Restore(img, engine.Options{}); !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("restored: %v", err)
 	}
@@ -133,7 +133,7 @@ func TestMethodsOutOfOrder(t *testing.T) {
 		t.Errorf("a turn after an error: %v", err)
 	}
 	discard(t, vm)
-	if _, err := vm.Snapshot(); !errors.Is(err, engine.ErrDead) {
+	if _, err := vm.Snapshot(wire.MaxImage); !errors.Is(err, engine.ErrDead) {
 		t.Errorf("an image after Discard: %v", err)
 	}
 	vm = newVM(t, e, engine.Options{})

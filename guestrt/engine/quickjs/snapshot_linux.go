@@ -4,6 +4,7 @@ package quickjs
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -17,13 +18,10 @@ import (
 // collection, in bytes, for another one to be worth its time before an image.
 const collectGrowth = 1 << 20
 
-// zstdWindow covers the repeats there are between pages and keeps the
-// encoder's memory small.
-const zstdWindow = 1 << 20
-
-// Snapshot returns an image of the guest. It may be called before Load and
-// between turns; the VM stays usable.
-func (v *vm) Snapshot() (img []byte, err error) {
+// Snapshot returns an image of the guest of at most so many bytes, or an
+// engine.TooLargeError. It may be called before Load and between turns; the VM
+// stays usable.
+func (v *vm) Snapshot(most int) (img []byte, err error) {
 	if err := v.usable(); err != nil {
 		return nil, fmt.Errorf("quickjs: snapshot: %w", err)
 	}
@@ -36,14 +34,16 @@ func (v *vm) Snapshot() (img []byte, err error) {
 			lib.XJS_RunGC(v.js.tls, v.js.rt)
 			c.settled = c.heap.live
 		}
-		img, err = v.engine.image(c)
+		img, err = v.engine.image(c, most)
 		return err
 	})
 	return img, err
 }
 
-// image encodes the arena.
-func (e *Engine) image(c *control) ([]byte, error) {
+// image encodes the arena: one kind byte for each used page, then what differs
+// from the template. It goes through the encoder page by page, because the Go
+// heap keeps every byte it ever had, and the process has a limit.
+func (e *Engine) image(c *control, most int) ([]byte, error) {
 	if e.enc == nil {
 		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 			zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
@@ -52,33 +52,79 @@ func (e *Engine) image(c *control) ([]byte, error) {
 		}
 		e.enc = enc
 	}
-	raw := e.delta(c)
-	payload := e.enc.EncodeAll(raw, nil)
-	return sealImage(e.origin, c.limits, c.used(), uint64(len(raw)), payload), nil
+	out := &capped{parts: [][]byte{make([]byte, imageHeader)}, size: imageHeader, most: most}
+	e.enc.Reset(out)
+	raw, err := e.encode(c)
+	if err := errors.Join(err, e.enc.Close()); err != nil {
+		return nil, fmt.Errorf("quickjs: snapshot: %w", err)
+	}
+	if out.size > most {
+		return nil, &engine.TooLargeError{Bytes: out.size}
+	}
+	img := bytes.Join(out.parts, nil)
+	sealImage(img, e.origin, c.limits, c.used(), raw)
+	return img, nil
 }
 
-// delta returns one kind byte for each used page and what differs from the
-// template. It stores whole words that changed and says nothing of the others:
-// some words of the template are padding that differs from process to process.
-func (e *Engine) delta(c *control) []byte {
-	used := c.used()
-	pages := int(used / pageSize)
-	skip := scrub(c)
-	out := make([]byte, pages, pages+64*pageSize)
-	for i := range pages {
-		if skip[i] {
+// encode writes the payload into the encoder and returns its length. It stores
+// whole words that changed and says nothing of the others: some words of the
+// template are padding that differs from process to process.
+func (e *Engine) encode(c *control) (raw uint64, err error) {
+	kinds := e.kinds(c)
+	if _, err := e.enc.Write(kinds); err != nil {
+		return 0, err
+	}
+	raw = uint64(len(kinds))
+	var page []byte
+	for i, kind := range kinds {
+		if kind == pageSame {
 			continue
 		}
-		base := &zeroWords
-		if off := i * pageSize; off < len(e.view) {
-			base = (*[pageWords]uint64)(unsafe.Pointer(&e.view[off]))
+		page = appendChanged(page[:0], pageAt(i), e.templatePage(i))
+		if _, err := e.enc.Write(page); err != nil {
+			return 0, err
 		}
-		n := len(out)
-		if out = appendChanged(out, pageAt(i), base); len(out) > n {
-			out[i] = pageChanged
+		raw += uint64(len(page))
+	}
+	return raw, nil
+}
+
+// kinds returns the kind of every used page, after it has cleared what is not in
+// use.
+func (e *Engine) kinds(c *control) []byte {
+	free := scrub(c)
+	kinds := make([]byte, len(free))
+	for i := range kinds {
+		if !free[i] && *pageAt(i) != *e.templatePage(i) {
+			kinds[i] = pageChanged
 		}
 	}
-	return out
+	return kinds
+}
+
+// templatePage is what page i of the arena is in the template.
+func (e *Engine) templatePage(i int) *[pageWords]uint64 {
+	if off := i * pageSize; off < len(e.view) {
+		return (*[pageWords]uint64)(unsafe.Pointer(&e.view[off]))
+	}
+	return &zeroWords
+}
+
+// capped keeps what is written to it, up to a size, and counts the rest. It keeps
+// parts, so that it never needs the memory of what it has twice.
+type capped struct {
+	parts [][]byte
+	size  int
+	most  int
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	if c.size += len(p); c.size <= c.most {
+		c.parts = append(c.parts, bytes.Clone(p))
+	} else {
+		c.parts = nil
+	}
+	return len(p), nil
 }
 
 // pageAt is page i of the arena.
@@ -101,8 +147,8 @@ func isZero(b []byte) bool {
 	return bytes.Equal(b, zeroPage[:len(b)])
 }
 
-// Restore makes a VM of an image. The image is verified and unpacked before
-// the arena is touched. The seed is that of o, and so are the limits; those
+// Restore makes a VM of an image. What is wrong with the image is found before
+// the arena is used, which is the template's again then. The seed is that of o, and so are the limits; those
 // that are zero there stay as they were when the image was taken.
 func (e *Engine) Restore(img []byte, o engine.Options) (engine.VM, error) {
 	m, err := e.open(img)
@@ -114,8 +160,11 @@ func (e *Engine) Restore(img []byte, o engine.Options) (engine.VM, error) {
 	if err != nil {
 		return nil, fmt.Errorf("quickjs: restore: %w", err)
 	}
-	e.apply(m)
-	if err := ctl().verify(e.origin, m.used); err != nil {
+	err = m.unpack(pageAt)
+	if err == nil {
+		err = ctl().verify(e.origin, m.used)
+	}
+	if err != nil {
 		if dropErr := dropPages(arenaBase, e.origin.reserve); dropErr != nil {
 			return nil, dropErr
 		}
@@ -124,7 +173,7 @@ func (e *Engine) Restore(img []byte, o engine.Options) (engine.VM, error) {
 	return e.attach(o, limits), nil
 }
 
-// open verifies and unpacks an image.
+// open verifies the envelope of an image.
 func (e *Engine) open(img []byte) (*image, error) {
 	if e.closed {
 		return nil, fmt.Errorf("quickjs: restore: %w: the engine is closed", engine.ErrDead)
@@ -137,16 +186,6 @@ func (e *Engine) open(img []byte) (*image, error) {
 		e.dec = dec
 	}
 	return openImage(img, e.origin, e.origin.reserve, e.dec)
-}
-
-// apply writes the image's pages over the pristine arena.
-func (e *Engine) apply(m *image) {
-	rest := m.pages
-	for i, kind := range m.kinds {
-		if kind == pageChanged {
-			rest = applyChanged(pageAt(i), rest)
-		}
-	}
 }
 
 // verify checks what the adapter itself relies on in a restored arena.

@@ -200,7 +200,7 @@ func TestSnapshotLeavesTheGuestUsable(t *testing.T) {
 	e := openTest(t)
 	vm := newVM(t, e, engine.Options{})
 	load(t, vm, `let x = 1; x += await tools.call('a'); return x`)
-	img, err := vm.Snapshot()
+	img, err := vm.Snapshot(wire.MaxImage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestEveryVMHasItsOwnRandomness(t *testing.T) {
 	const src = `await tools.call('a'); return [Math.random(), Math.random()]`
 	vm := newVM(t, e, engine.Options{Seed: [32]byte{1}})
 	load(t, vm, src)
-	img, err := vm.Snapshot()
+	img, err := vm.Snapshot(wire.MaxImage)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"modernc.org/libc"
 	lib "modernc.org/libquickjs"
+
+	"github.com/quoinhq/quoin/guestrt/engine"
 )
 
 // js wraps the few QuickJS calls the adapter makes. Values are owned by the
@@ -57,7 +59,7 @@ func (j js) free(v lib.TJSValue)             { lib.XFreeValue(j.tls, j.ctx, v) }
 func (j js) withText(b []byte, f func(p uintptr)) {
 	p := libc.Xmalloc(j.tls, libc.Tsize_t(len(b)+1))
 	if p == 0 {
-		panic("out of memory outside the guest heap")
+		panic(engine.ErrMemory)
 	}
 	defer libc.Xfree(j.tls, p)
 	copy(bytesAt(p, uintptr(len(b))), b)

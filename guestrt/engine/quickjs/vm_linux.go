@@ -5,9 +5,11 @@ package quickjs
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	lib "modernc.org/libquickjs"
@@ -53,10 +55,26 @@ func (v *vm) guard(f func() error) (err error) {
 		running = nil
 		if r := recover(); r != nil {
 			v.broken = true
-			err = fmt.Errorf("quickjs: %w: the engine failed: %v\n%s", engine.ErrDead, r, debug.Stack())
+			err = fmt.Errorf("quickjs: %w: the engine failed: %v\n%s", causeOf(r), r, debug.Stack())
 		}
 	}()
 	return f()
+}
+
+// causeOf tells a panic for want of memory from a bug. The C library's own comes
+// as a text that ends in OOM.
+func causeOf(panicked any) error {
+	switch r := panicked.(type) {
+	case error:
+		if errors.Is(r, engine.ErrMemory) {
+			return engine.ErrMemory
+		}
+	case string:
+		if strings.HasSuffix(r, "OOM") {
+			return engine.ErrMemory
+		}
+	}
+	return engine.ErrDead
 }
 
 // usable fails unless a turn or a snapshot may begin.

@@ -22,6 +22,10 @@ var beforeReady = map[string]func(*worker){
 	"never-ready": func(*worker) { os.Exit(0) },
 }
 
+// noRestore is a mode of an executable: each cell yields, and no process takes a
+// guest.
+const noRestore = "no-restore"
+
 // modes are called with the first message of a cell received and not answered.
 var modes = map[string]func(*worker){
 	// Answers that break the protocol.
@@ -46,6 +50,7 @@ var modes = map[string]func(*worker){
 	"panic":       func(*worker) { panic("a bug of the worker") },
 	"closes-log":  func(w *worker) { os.Stderr.Close(); w.drain() },
 	"files":       (*worker).askForever,
+	noRestore:     (*worker).wearOut,
 
 	// Valid messages that lie. "cpu N" and "heap N" are the numbers of a report.
 	"cpu":  func(w *worker) { r := done(); r.CPUMicros = w.number(0); w.say(r) },
@@ -70,6 +75,10 @@ var modes = map[string]func(*worker){
 	"pin": (*worker).pin,
 	// "image N" answers a request for a snapshot with N bytes, whatever its limit.
 	"image": (*worker).largeImage,
+
+	// "wears-out" yields, and dies for want of memory when it is to take its guest
+	// again. Another process takes it.
+	"wears-out": (*worker).wearOut,
 
 	// "linger" returns, and keeps a processor busy from then on; "linger-loud"
 	// writes into the log instead.
@@ -148,6 +157,17 @@ func (w *worker) largeImage() {
 			n := w.number(0)
 			w.stream(wire.TypeImage, binary.LittleEndian.AppendUint32(nil, uint32(n)), n)
 			return
+		}
+		w.oblige(m)
+	}
+}
+
+func (w *worker) wearOut() {
+	w.say(idle(wire.Request{ID: 1, Method: wire.MethodYield}))
+	for {
+		m := w.receive()
+		if _, ok := m.(*wire.Restore); ok {
+			os.Exit(wire.ExitMemory)
 		}
 		w.oblige(m)
 	}

@@ -70,6 +70,9 @@ func serve(mode string) {
 	for {
 		m := w.receive()
 		start, ok := m.(*wire.Start)
+		if _, restore := m.(*wire.Restore); restore && mode == noRestore {
+			os.Exit(wire.ExitMemory)
+		}
 		if !ok {
 			w.oblige(m)
 			continue

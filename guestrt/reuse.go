@@ -1,0 +1,88 @@
+package guestrt
+
+import (
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt/sandbox"
+	"github.com/quoinhq/quoin/guestrt/wire"
+)
+
+// What a worker may use beside what its guest does.
+const (
+	// maxGrowth is how much more private memory, in bytes, than when it got ready
+	// a process may hold after its guest and be used again. Memory that the Go
+	// runtime has mapped once counts against the data limit for good, and the next
+	// guest needs its share of it; see docs/security.md.
+	maxGrowth = 64 << 20
+	// idleCPU is the processor time a used worker may take to reset itself and to
+	// wait.
+	idleCPU = 500 * time.Millisecond
+	// idleTime is how long a used worker waits for its session.
+	idleTime = time.Minute
+	// patrolTime is how long a used worker can misbehave before it is noticed.
+	patrolTime = time.Second
+	// cpuSlack is what the clocks of both sides may differ by.
+	cpuSlack = time.Second
+)
+
+// The ends of workers that cannot wait for their session.
+var (
+	errGrown   = aborted("the guest worker has grown too large to be used again")
+	errRunaway = aborted("the guest worker used processor time without a guest")
+)
+
+// grown reports whether the process holds too much memory to run another guest. One
+// that cannot be measured does.
+func (p *process) grown() bool {
+	now, ok := p.meter.memory()
+	return !ok || now > p.atReady+maxGrowth
+}
+
+// runaway reports whether the process has used more processor time since it was
+// left alone than a good one needs.
+func (l *lodger) runaway() bool {
+	now, ok := l.p.meter.cpu()
+	return !ok || now-l.cpu > idleCPU
+}
+
+// charge replaces the processor time of a report by what the host measured since
+// the report before, if that is more. A report that claims more than there was is
+// refused.
+func (w *Worker) charge(r *wire.Report, wall time.Duration) error {
+	if most := wall*sandbox.GroupThreads + cpuSlack; r.CPUMicros > uint64(most.Microseconds()) {
+		return &claimError{r.CPUMicros, wall}
+	}
+	if now, ok := w.p.meter.cpu(); ok {
+		r.CPUMicros = max(r.CPUMicros, uint64((now - w.charged).Microseconds()))
+		w.charged = now
+	}
+	return nil
+}
+
+// patrol ends the used workers that do not wait quietly, and those that have
+// waited long enough. It comes again while there are any.
+func (p *Pool) patrol() {
+	p.kept.each(func(l *lodger) {
+		cause := (*Ending)(nil)
+		switch {
+		case l.runaway():
+			cause = errRunaway
+		case time.Since(l.since) > idleTime:
+			cause = errUnneeded
+		default:
+			return
+		}
+		if p.kept.take(func(held *lodger) bool { return held == l }) != nil {
+			l.p.kill(cause)
+		}
+	})
+	p.patrolled.Store(false)
+	p.watchKept()
+}
+
+// watchKept sees to it that somebody looks at the used workers, if there are any.
+func (p *Pool) watchKept() {
+	if !p.closed.Load() && p.kept.filled() > 0 && p.patrolled.CompareAndSwap(false, true) {
+		time.AfterFunc(patrolTime, p.patrol)
+	}
+}
