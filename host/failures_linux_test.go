@@ -99,6 +99,15 @@ var failureCases = []failureCase{
 			wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
 			return exec(h, `await yield_control()`)
 		}},
+	{"tools that the host lacks", host.CodeInvalidInput, host.ReasonToolsMissing, host.PhaseHost, true, "was suspended with the plugin notes", func(t *testing.T) *host.Result {
+		dir := mkdir(t)
+		first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{owned("read", "notes")}})
+		id := wantWaiting(t, exec(first, `await tools.read({}); await yield_control()`), host.ReasonYield)
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return start(t, host.Config{Store: openDir(t, dir)}).Wait(context.Background(), me, id)
+	}},
 	{"damaged record", host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost, false, "cannot be restored", damaged},
 	{"worker killed", host.CodeInternal, host.ReasonWorkerCrashed, host.PhaseHost, false, "killed by signal 9", struck},
 	{"forbidden system call", host.CodeInternal, host.ReasonSandboxViolation, host.PhaseHost, false, "sandbox forbids", badCall},

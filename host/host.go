@@ -82,6 +82,10 @@ type Config struct {
 	Rules policy.Scopes
 	// Store keeps suspended runs. Defaults to a *runstore.Memory.
 	Store runstore.Store
+	// Origin says how to make a host like this one, such as the flags of a command
+	// line. It is kept with the runs that this host suspends, for people: programs,
+	// models and callers over HTTP do not get it. Defaults to none.
+	Origin []string
 	// Observe is told of every nested call once it has ended, searches of the
 	// catalog included. It is called concurrently and must not block. Defaults to
 	// none.

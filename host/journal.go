@@ -130,6 +130,8 @@ func (r *run) describe(image []byte, expires time.Time) *runstore.Record {
 		Rules:       r.reach.storedRules(),
 		Answered:    slices.Clone(r.answered),
 		Tools:       r.used.stored(),
+		Owners:      r.view().owners(),
+		Origin:      r.h.cfg.Origin,
 		Layers:      isolation(r.layers).Layers,
 		Calls:       r.journalLocked(),
 		Image:       image,

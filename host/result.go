@@ -53,6 +53,7 @@ const (
 	ReasonTooManySuspended    Reason = "too_many_suspended_runs"
 	ReasonTooManyPending      Reason = "too_many_pending_tool_calls"
 	ReasonRestoreFailed       Reason = "snapshot_restore_failed"
+	ReasonToolsMissing        Reason = "tools_missing" // the run is kept: another host can go on with it
 	ReasonNestedTool          Reason = "nested_tool_failed"
 	ReasonGuestException      Reason = "guest_exception"
 	ReasonSandboxViolation    Reason = "sandbox_violation"

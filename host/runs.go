@@ -31,6 +31,8 @@ type RunInfo struct {
 	Expires time.Time `json:"expires,omitzero"`
 	// PendingToolCalls are the bridge calls whose answers the program needs.
 	PendingToolCalls []PendingCall `json:"pendingToolCalls"`
+	// Origin is Config.Origin of the host that suspended the run.
+	Origin []string `json:"-"`
 }
 
 // Runs lists the runs of a session that have not ended, oldest first: those of
@@ -64,6 +66,24 @@ func (h *Host) Runs(ctx context.Context, s Session) ([]RunInfo, error) {
 	return out, nil
 }
 
+// Run describes a run of any session that has not ended; RunInfo.Session says whose
+// it is. The error of one that is not there is an *Error.
+func (h *Host) Run(ctx context.Context, runID string) (RunInfo, error) {
+	h.mu.Lock()
+	r := h.runs[runID]
+	h.mu.Unlock()
+	if r != nil {
+		if info, ok := r.info(); ok {
+			return info, nil
+		}
+	}
+	rec, err := h.store.Get(ctx, runID)
+	if err != nil {
+		return RunInfo{}, ofStore(err).public()
+	}
+	return storedInfo(rec), nil
+}
+
 // runsOf returns the runs of the session that this process has.
 func (h *Host) runsOf(s Session) (out []*run) {
 	h.mu.Lock()
@@ -80,7 +100,7 @@ func (h *Host) runsOf(s Session) (out []*run) {
 func (r *run) info() (info RunInfo, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	info = RunInfo{ID: r.id, Session: r.session, Language: r.language, Status: RunRunning, Created: r.created}
+	info = RunInfo{ID: r.id, Session: r.session, Language: r.language, Status: RunRunning, Created: r.created, Origin: r.h.cfg.Origin}
 	info.PendingToolCalls, info.Reason = pendingOf(r.sortedCalls())
 	if r.active {
 		info.Reason = ""
@@ -93,7 +113,7 @@ func (r *run) info() (info RunInfo, ok bool) {
 func storedInfo(rec *runstore.Record) RunInfo {
 	info := RunInfo{
 		ID: rec.ID, Session: sessionOf(rec.Session), Language: rec.Language,
-		Status: RunWaiting, Created: rec.Created, Expires: rec.Expires,
+		Status: RunWaiting, Created: rec.Created, Expires: rec.Expires, Origin: rec.Origin,
 	}
 	calls := make([]*call, 0, len(rec.Calls))
 	for _, c := range rec.Calls {

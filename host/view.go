@@ -23,12 +23,14 @@ type view struct {
 	sources      map[string]int // tools by source, for telemetry
 	declarations *declarations  // what API.list and API.read serve
 	mcp          func() []mcpServer
-	derived      viewCache // of this view, by rules and by tools of callers
+	owners       func() []string // of its tools, without callers
+	derived      viewCache       // of this view, by rules and by tools of callers
 }
 
 // newView returns what c makes visible of the namespaces in registry.
 func (h *Host) newView(c *catalog.Catalog, registry *namespaces.Registry) *view {
 	v := &view{catalog: c, registry: registry, namespaces: registry.Visible(c), sources: countSources(c)}
+	v.owners = sync.OnceValue(func() []string { return ownersIn(c) })
 	v.mcp = sync.OnceValue(func() []mcpServer { return mcpView(c, h.mcpNames) })
 	v.declarations = newDeclarations(v.declare)
 	return v

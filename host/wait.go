@@ -178,6 +178,9 @@ func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Tim
 	}
 	r, f := h.revive(s, rec, turn)
 	if f == nil {
+		f = h.checkComplete(r, rec)
+	}
+	if f == nil {
 		r.claim = claim
 		f = h.add(r)
 	}

@@ -52,7 +52,7 @@ func refused(err error) *Problem {
 		p = shuttingDown()
 	case e.Reason == host.ReasonRunUnavailable, e.Reason == host.ReasonRunExpired:
 		p = problem(http.StatusNotFound, ProblemNotFound, "%s", e.Message)
-	case e.Reason == host.ReasonWrongSession, e.Reason == host.ReasonWrongRun, e.Reason == host.ReasonRunBusy, e.Code == host.CodeAborted:
+	case e.Reason == host.ReasonWrongSession, e.Reason == host.ReasonWrongRun, e.Reason == host.ReasonRunBusy, e.Reason == host.ReasonToolsMissing, e.Code == host.CodeAborted:
 		p = problem(http.StatusConflict, ProblemConflict, "%s", e.Message)
 	case e.Code == host.CodeInvalidInput:
 		p = problem(http.StatusBadRequest, ProblemInvalidRequest, "%s", e.Message)

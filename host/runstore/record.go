@@ -110,6 +110,11 @@ type Record struct {
 	Layers map[string]string `json:"layers,omitempty"`
 	// Tools are digests of the schemas of tools that the run has used, by id.
 	Tools map[string]string `json:"tools,omitempty"`
+	// Owners are the plugins and MCP servers whose tools the run could reach, as
+	// source:owner.
+	Owners []string `json:"owners,omitempty"`
+	// Origin says how to make a host like the one that stored the run.
+	Origin []string `json:"origin,omitempty"`
 	// ToolCallID is the id of the model's call of exec, Trace its span in the form
 	// of W3C trace context. Either may be empty.
 	ToolCallID string            `json:"toolCallId,omitempty"`

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -46,6 +47,7 @@ a denial.`,
 type approver struct {
 	options
 	json bool
+	runs *runstore.Dir // of the state directory, once it is open
 }
 
 func (a *approver) bind(cmd *cobra.Command) {
@@ -108,11 +110,10 @@ func (a *approver) store() (*policy.DirApprovals, error) {
 	if _, err := os.Stat(filepath.Join(state, "runs")); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not a state directory: give that of the command that asks, with --state", state)
 	}
-	runs, err := runstore.OpenDir(filepath.Join(state, "runs"))
-	if err != nil {
+	if a.runs, err = runstore.OpenDir(filepath.Join(state, "runs")); err != nil {
 		return nil, err
 	}
-	return policy.OpenApprovals(filepath.Join(state, "approvals"), runs)
+	return policy.OpenApprovals(filepath.Join(state, "approvals"), a.runs)
 }
 
 // filter chooses the approvals of the session that was asked for.
@@ -186,8 +187,7 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 			if a.json {
 				return printJSON(cmd.OutOrStdout(), got)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\ngo on with: quoin wait %s\n", inert(got.Title), got.Decision, got.RunID)
-			return err
+			return a.printDecision(cmd, got)
 		},
 	}
 	a.bind(cmd)
@@ -195,6 +195,19 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 		cmd.Flags().BoolVar(&always, "always", false, "do not ask again for this tool in this session")
 	}
 	return cmd
+}
+
+// printDecision says what was decided, and how to go on.
+func (a *approver) printDecision(cmd *cobra.Command, got *policy.Approval) error {
+	next := "the cell has not been suspended: it goes on by itself"
+	s := host.Session{AgentID: got.Session.AgentID, SessionKey: got.Session.SessionKey, SessionID: got.Session.SessionID, RunID: got.Session.RunID}
+	if far := a.remote.flags(); far != nil {
+		next = "go on with: " + waitLine(got.RunID, s, far)
+	} else if rec, err := a.runs.Get(cmd.Context(), got.RunID); err == nil {
+		next = "go on with: " + waitLine(got.RunID, s, rec.Origin)
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n%s\n", inert(got.Title), got.Decision, next)
+	return err
 }
 
 // decide enters the decision, unless the approval is not of the session that was

@@ -55,6 +55,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 	}
 	o.bind(cmd, true)
 	o.show.bind(cmd)
+	o.bindAsker(cmd)
 	cmd.Flags().StringVarP(&code, "eval", "e", "", "the program itself")
 	cmd.Flags().StringVar(&lang, "lang", "", "js or ts (default: from the file name, else js)")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
@@ -68,7 +69,10 @@ func newWait() *cobra.Command {
 		Use:   "wait RUN_ID",
 		Short: "Go on with a suspended cell",
 		Long: `Go on with a cell whose result was waiting, in this or another process, and
-print one JSON Result, or on a terminal what it has to say, as exec does. The state directory and the session must be those of exec.
+print one JSON Result, or on a terminal what it has to say, as exec does. The state
+directory, the plugins, the configuration and the session must be those of exec, which
+prints the whole command. A run that finds less than it was suspended with is refused
+and kept.
 Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 		Example: `  quoin wait run_0123456789abcdef0123456789abcdef --state ./state
   quoin wait run_0123456789abcdef0123456789abcdef --server http://127.0.0.1:8787`,
@@ -85,6 +89,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 	}
 	o.bind(cmd, true)
 	o.show.bind(cmd)
+	o.bindAsker(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
 	return cmd
 }

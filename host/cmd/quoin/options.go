@@ -22,6 +22,7 @@ import (
 // options are the flags that say which host to make.
 type options struct {
 	plugins, config, state, session string
+	agent, sessionKey, turn         string   // of the session, beside its id
 	set                             []string // of --set
 	logLevel, logFormat             choice
 	bodies                          bool // trajectories hold inputs and outputs
@@ -32,7 +33,7 @@ type options struct {
 // bind adds the flags to a command; cells says whether it runs any.
 func (o *options) bind(cmd *cobra.Command, cells bool) {
 	o.bindHost(cmd, cells)
-	cmd.Flags().StringVar(&o.session, "session", "cli", "session that asks; a run belongs to one")
+	cmd.Flags().StringVar(&o.session, "session", defaultSession, "session that asks; a run belongs to one")
 	o.remote.bind(cmd)
 }
 
@@ -49,7 +50,17 @@ func (o *options) bindHost(cmd *cobra.Command, cells bool) {
 }
 
 // asker is the session that the flags name.
-func (o *options) asker() host.Session { return host.Session{SessionID: o.session} }
+func (o *options) asker() host.Session {
+	return host.Session{AgentID: o.agent, SessionKey: o.sessionKey, SessionID: o.session, RunID: o.turn}
+}
+
+// bindAsker adds the flags that name the session beside its id.
+func (o *options) bindAsker(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.agent, "agent", "", "agent of the session that asks")
+	f.StringVar(&o.sessionKey, "session-key", "", "session key of the session that asks")
+	f.StringVar(&o.turn, "turn", "", "agent turn that asks")
+}
 
 // runCell runs one cell on the server, or on a host made for it, and prints the
 // result.
@@ -64,7 +75,9 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 		if err != nil {
 			res = failedServer(err)
 		}
-		return o.show.print(cmd, res)
+		outcome := o.show.print(cmd, res)
+		o.hint(cmd, c, res)
+		return outcome
 	}
 	h, rec, err := o.open(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
@@ -80,6 +93,7 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 		return errors.Join(err, h.Close(), rec.close())
 	}
 	outcome := o.show.print(cmd, res)
+	o.hint(cmd, inProcess{h}, res)
 	// The result is out; what is left is to let calls in flight reach the store.
 	if err := errors.Join(h.Close(), rec.close()); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "quoin: closing: %v\n", err)
@@ -162,6 +176,9 @@ func (o *options) keep(f *host.File, cfg *host.Config) error {
 	approvals, err := policy.OpenApprovals(filepath.Join(state, "approvals"), store)
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
+	}
+	if cfg.Origin, err = o.origin(dir, state); err != nil {
+		return err
 	}
 	cfg.PluginDir, cfg.PluginDataDir, cfg.Store, cfg.Approvals = dir, filepath.Join(state, "plugins"), store, approvals
 	return nil

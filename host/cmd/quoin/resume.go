@@ -1,0 +1,127 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+)
+
+// A hint at how to go on with a run is a whole command: it works in any directory, as
+// it is printed.
+
+// defaultSession is the session of commands that name none.
+const defaultSession = "cli"
+
+// origin are the flags with which another process makes the host that o asks for,
+// whose directories have been found.
+func (o *options) origin(plugins, state string) ([]string, error) {
+	var flags []string
+	for _, f := range []struct{ name, path string }{{"--config", o.config}, {"--plugins", plugins}, {"--state", state}} {
+		if f.path == "" {
+			continue
+		}
+		abs, err := filepath.Abs(f.path)
+		if err != nil {
+			return nil, err
+		}
+		flags = append(flags, f.name, abs)
+	}
+	for _, set := range o.set {
+		flags = append(flags, "--set", set)
+	}
+	if o.bodies {
+		flags = append(flags, "--record-bodies")
+	}
+	return flags, nil
+}
+
+// flags are those with which another command uses the same server, or nil.
+func (r *remote) flags() []string {
+	server := cmp.Or(r.server, os.Getenv(envServer))
+	if server == "" {
+		return nil
+	}
+	flags := []string{"--server", server}
+	if r.tokenFile != "" {
+		if abs, err := filepath.Abs(r.tokenFile); err == nil {
+			flags = append(flags, "--token-file", abs)
+		}
+	}
+	return flags
+}
+
+// waitLine is the command that goes on with a run of a session. where are the flags
+// that say on which host.
+func waitLine(runID string, s host.Session, where []string) string {
+	words := append([]string{program(), "wait", runID}, where...)
+	if s.SessionID != defaultSession {
+		words = append(words, "--session", s.SessionID)
+	}
+	for _, f := range []struct{ name, value string }{{"--agent", s.AgentID}, {"--session-key", s.SessionKey}, {"--turn", s.RunID}} {
+		if f.value != "" {
+			words = append(words, f.name, f.value)
+		}
+	}
+	for i, w := range words {
+		words[i] = shellWord(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// program is the word that starts this command again from anywhere.
+func program() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "quoin"
+	}
+	found, err := exec.LookPath("quoin")
+	if err != nil {
+		return self
+	}
+	a, errA := os.Stat(self)
+	b, errB := os.Stat(found)
+	if errA != nil || errB != nil || !os.SameFile(a, b) || !filepath.IsAbs(found) {
+		return self
+	}
+	return "quoin"
+}
+
+// shellWord writes a word so that a POSIX shell reads it as it is.
+func shellWord(w string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+"
+	if w != "" && strings.Trim(w, plain) == "" {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// hint says how to go on with the run of a result that waits, or that this host
+// refuses and keeps.
+func (o *options) hint(cmd *cobra.Command, b backend, res *host.Result) {
+	var line string
+	switch far := o.remote.flags(); {
+	case res.Status == host.StatusWaiting && far != nil:
+		line = waitLine(res.RunID, o.asker(), far)
+	case res.Status == host.StatusWaiting, res.Reason == host.ReasonToolsMissing:
+		own, ok := b.(inProcess)
+		if !ok {
+			return
+		}
+		run, err := own.Run(context.WithoutCancel(cmd.Context()), cmp.Or(res.RunID, cmd.Flags().Arg(0)))
+		if err != nil {
+			return
+		}
+		line = waitLine(run.ID, run.Session, run.Origin)
+	default:
+		return
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "go on with: %s\n", line)
+}

@@ -1,0 +1,122 @@
+package host
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/plugins"
+)
+
+// A record names the owners of the tools that its run could reach. A host that lacks
+// one of them is most likely another one than suspended the run: it has another
+// plugin directory, or another configuration. It refuses the run and leaves it as it
+// is. What an owner has changed about its tools meanwhile is said call by call: see
+// changed.go.
+
+// maxOwners bounds the owners that a record names.
+const maxOwners = 256
+
+// Owners are written with their source, as in the ids of tools.
+const (
+	ofPlugins = string(catalog.SourceQuoin) + ":"
+	ofServers = string(catalog.SourceMCP) + ":"
+	ofCallers = string(catalog.SourceClient) + ":"
+)
+
+// ownersIn returns the owners of the tools of a catalog, sorted, without the callers
+// that bring their own.
+func ownersIn(c *catalog.Catalog) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, t := range c.Tools() {
+		name := string(t.Source) + ":" + t.Owner
+		if t.Source != catalog.SourceClient && !seen[name] && len(out) < maxOwners {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// checkComplete refuses a run that was made of a record if this host lacks what the
+// run was suspended with. Nothing has become of the run by then.
+func (h *Host) checkComplete(r *run, rec *runstore.Record) *failure {
+	v := r.view()
+	missing := h.missingOwners(v, rec.Owners)
+	for id := range rec.Scopes {
+		if _, known := v.namespace(id); !known {
+			missing = append(missing, "the namespace "+safePrefix(id, 128))
+		}
+	}
+	for _, c := range rec.Calls {
+		notMade := c.State == runstore.CallQueued || c.State == runstore.CallApproval
+		if !notMade || c.Tool == "" || c.Method == methodExec || strings.HasPrefix(c.Tool, ofCallers) {
+			continue
+		}
+		if _, there := v.catalog.ByID(c.Tool); !there {
+			missing = append(missing, "the tool "+safePrefix(c.Tool, 128))
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return toolsMissing(slices.Compact(missing), rec)
+}
+
+// missingOwners are those that have no tool in v, unless this host has them and they
+// are down at this moment.
+func (h *Host) missingOwners(v *view, owners []string) (missing []string) {
+	there := v.owners()
+	for _, name := range owners {
+		if slices.Contains(there, name) || h.isDown(name) {
+			continue
+		}
+		name = safePrefix(name, 128)
+		if name == ofPlugins+catalog.OwnerCore {
+			missing = append(missing, "the tools that are built into its host")
+			continue
+		}
+		if server, ok := strings.CutPrefix(name, ofServers); ok {
+			missing = append(missing, "the MCP server "+server)
+		} else if plugin, ok := strings.CutPrefix(name, ofPlugins); ok {
+			missing = append(missing, "the plugin "+plugin)
+		}
+	}
+	return missing
+}
+
+// isDown reports whether this host has the plugin or the MCP server, without its
+// tools.
+func (h *Host) isDown(owner string) bool {
+	if server, ok := strings.CutPrefix(owner, ofServers); ok {
+		return slices.ContainsFunc(h.MCPStatus(), func(s mcp.Status) bool { return s.Name == server && s.State != mcp.StateConnected })
+	}
+	plugin := strings.TrimPrefix(owner, ofPlugins)
+	return slices.ContainsFunc(h.Plugins(), func(s plugins.Status) bool { return s.ID == plugin && s.State != plugins.StateRunning })
+}
+
+// maxMissing bounds what a message lists.
+const maxMissing = 8
+
+// toolsMissing refuses a run that another host can go on with.
+func toolsMissing(missing []string, rec *runstore.Record) *failure {
+	const format = "code mode run cannot go on here: it was suspended with %s, which this host does not have or does not allow. " +
+		"Nothing is lost: the run, its calls and its approvals are kept until %s. Go on with it on a host that has the same plugins, MCP servers and rules, or abort it."
+	return failf(CodeInvalidInput, ReasonToolsMissing, PhaseHost, format, listed(missing), rec.Expires.UTC().Format(timeOfRuns)).of(rec)
+}
+
+// timeOfRuns is how messages write a time.
+const timeOfRuns = "2006-01-02 15:04:05 UTC"
+
+// listed is a list in words, cut where it gets long.
+func listed(list []string) string {
+	if len(list) > maxMissing {
+		list = append(slices.Clone(list[:maxMissing]), "and more")
+	}
+	return strings.Join(list, ", ")
+}
