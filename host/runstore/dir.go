@@ -19,6 +19,7 @@ import (
 
 const (
 	recordExt = ".run"
+	endedExt  = ".end"
 	lockExt   = ".lock"
 	tempExt   = ".tmp"
 	keyName   = "key"
@@ -211,6 +212,9 @@ func (d *Dir) Get(_ context.Context, id string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.hasEnded(id) {
+		return nil, ErrEnded
+	}
 	l, err := d.readFile(name)
 	if err != nil {
 		return nil, err
@@ -220,7 +224,7 @@ func (d *Dir) Get(_ context.Context, id string) (*Record, error) {
 		return nil, fmt.Errorf("%w: file of another run", ErrCorrupt)
 	}
 	if !time.Now().Before(r.Expires) {
-		return nil, ErrExpired
+		return r, ErrExpired
 	}
 	return r, nil
 }
@@ -241,7 +245,7 @@ func (d *Dir) List(ctx context.Context) ([]*Record, error) {
 		case err == nil:
 			r.Image = nil
 			out = append(out, r)
-		case errors.Is(err, ErrNotFound), errors.Is(err, ErrExpired), errors.Is(err, ErrCorrupt), errors.Is(err, ErrFormat):
+		case errors.Is(err, ErrNotFound), errors.Is(err, ErrExpired), errors.Is(err, ErrEnded), errors.Is(err, ErrCorrupt), errors.Is(err, ErrFormat):
 		default:
 			return nil, err
 		}
@@ -266,6 +270,10 @@ func (d *Dir) Delete(_ context.Context, id string) error {
 	if !idPattern.MatchString(id) {
 		return nil
 	}
+	return errors.Join(d.deleteRecord(id), ignore(os.Remove(filepath.Join(d.path, id+endedExt)), fs.ErrNotExist))
+}
+
+func (d *Dir) deleteRecord(id string) error {
 	d.close(id)
 	err := os.Remove(filepath.Join(d.path, id+recordExt))
 	if err == nil {
@@ -344,6 +352,8 @@ func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
 			d.sweepTemp(e, now)
 		case lockExt:
 			d.sweepOrphan(ctx, e, now)
+		case endedExt:
+			d.sweepEnded(e, now)
 		}
 		if id, ok := strings.CutSuffix(e.Name(), recordExt); ok && !d.sweepRecord(ctx, id, e, now) {
 			left++

@@ -12,6 +12,7 @@ import (
 type Memory struct {
 	mu      sync.Mutex
 	records map[string]*Record
+	ended   []*Ended // the oldest first
 	claims  map[string]bool
 }
 
@@ -67,11 +68,13 @@ func (m *Memory) Get(_ context.Context, id string) (*Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, ok := m.records[id]
-	if !ok {
+	switch {
+	case m.hasEnded(id):
+		return nil, ErrEnded
+	case !ok:
 		return nil, ErrNotFound
-	}
-	if !time.Now().Before(r.Expires) {
-		return nil, ErrExpired
+	case !time.Now().Before(r.Expires):
+		return clone(r), ErrExpired
 	}
 	return clone(r), nil
 }
@@ -100,6 +103,7 @@ func (m *Memory) Delete(_ context.Context, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.records, id)
+	m.ended = slices.DeleteFunc(m.ended, func(e *Ended) bool { return e.ID == id })
 	return nil
 }
 
@@ -126,6 +130,7 @@ func (m *Memory) Sweep(_ context.Context, now time.Time) (int, error) {
 			delete(m.records, id)
 		}
 	}
+	m.ended = slices.DeleteFunc(m.ended, func(e *Ended) bool { return !now.Before(e.Expires) })
 	return len(m.records), nil
 }
 

@@ -15,6 +15,7 @@ const FormatVersion = 3
 var (
 	ErrNotFound = errors.New("no such suspended run")
 	ErrExpired  = errors.New("suspended run has expired")
+	ErrEnded    = errors.New("the run has ended, and its result waits")
 	ErrCorrupt  = errors.New("suspended run is damaged or was not written by this installation")
 	ErrFormat   = errors.New("suspended run has a format this version does not read")
 	ErrClaimed  = errors.New("suspended run is claimed by somebody else")
@@ -147,12 +148,19 @@ type Store interface {
 	// of the one with its id, whose method, target, path, arguments and key stay.
 	// It answers ErrNotFound when the run is gone or has another generation.
 	PutCalls(ctx context.Context, id string, generation uint64, calls []Call) error
-	// Get returns the record and its journal; the caller owns both.
+	// Get returns the record and its journal; the caller owns both. It returns the
+	// record beside ErrExpired, too, until a sweep deletes it. Of a run with a result
+	// it returns ErrEnded alone.
 	Get(ctx context.Context, id string) (*Record, error)
 	// List returns every record that has not expired, with its journal and
 	// without its image. What does not verify is left out.
 	List(ctx context.Context) ([]*Record, error)
-	// Delete forgets a run. Forgetting an unknown run is not an error.
+	// End puts the result of a run in the place of its record. The results that were
+	// put first go when there are more than MaxEnded, or MaxEndedBytes.
+	End(ctx context.Context, e *Ended) error
+	// Ended returns the result of a run, ErrNotFound or ErrExpired.
+	Ended(ctx context.Context, id string) (*Ended, error)
+	// Delete forgets a run, and its result. Forgetting an unknown run is not an error.
 	Delete(ctx context.Context, id string) error
 	// Claim gives the caller the run until Release, or answers ErrClaimed.
 	Claim(ctx context.Context, id string) (Claim, error)

@@ -33,6 +33,7 @@ const (
 	kindRecord  fileKind = 'R' // of frames in run files
 	kindJournal fileKind = 'J'
 	kindOther   fileKind = 'O' // of the files of a Sealer
+	kindEnded   fileKind = 'E' // of the results of runs that have ended
 )
 
 func seal(key []byte, kind fileKind, header, body []byte) []byte {
