@@ -23,16 +23,22 @@ func (h *Host) Abort(ctx context.Context, s Session, runID string) *Result {
 	h.mu.Lock()
 	r := h.runs[runID]
 	h.mu.Unlock()
-	var f *failure
+	aborted := failf(CodeAborted, "", PhaseHost, "code mode run was aborted.")
 	if r == nil {
-		f = h.abortStored(ctx, s, runID)
-	} else if f = mayResume(r.session.stored(), s.stored()); f == nil {
+		rec, f := h.abortStored(ctx, s, runID)
+		if f != nil {
+			return h.refused(h.goneFor(f, s, runID))
+		}
+		return h.refused(aborted.of(rec))
+	}
+	f := mayResume(r.session.stored(), s.stored())
+	if f == nil {
 		f = r.abort(ctx, ErrAborted)
 	}
-	if f == nil {
-		f = failf(CodeAborted, "", PhaseHost, "code mode run was aborted.")
+	if f != nil {
+		return h.refused(f)
 	}
-	return h.refused(f)
+	return h.refused(aborted.ofRun(r))
 }
 
 // EndSession ends every run of a session, in this process and in the store, as
@@ -58,7 +64,8 @@ func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error)
 	}
 	for _, rec := range records {
 		if s.covers(rec.Session) {
-			count(rec.ID, h.abortStored(ctx, sessionOf(rec.Session), rec.ID))
+			_, f := h.abortStored(ctx, sessionOf(rec.Session), rec.ID)
+			count(rec.ID, f)
 		}
 	}
 	return ended, errors.Join(errs...)
@@ -90,24 +97,21 @@ func (r *run) abort(ctx context.Context, cause error) *failure {
 	}
 }
 
-// abortStored forgets a run that only the store knows.
-func (h *Host) abortStored(ctx context.Context, s Session, id string) *failure {
-	rec, err := h.store.Get(ctx, id)
+// abortStored forgets a run that only the store knows, and returns its last record.
+func (h *Host) abortStored(ctx context.Context, s Session, id string) (*runstore.Record, *failure) {
+	rec, err := h.recordFor(ctx, s, id)
 	if err != nil {
-		return ofStore(err)
-	}
-	if f := mayResume(rec.Session, s.stored()); f != nil {
-		return f
+		return nil, ofStore(err)
 	}
 	claim, err := h.store.Claim(ctx, id)
 	if err != nil {
-		return ofStore(err)
+		return nil, ofStore(err)
 	}
 	defer claim.Release()
 	if err := h.store.Delete(ctx, id); err != nil && !errors.Is(err, runstore.ErrNotFound) {
-		return ofStore(err)
+		return nil, ofStore(err)
 	}
 	h.cancelApprovals(ctx, rec.Calls)
 	h.tellBuried(rec, ofCause(ErrAborted))
-	return nil
+	return rec, nil
 }

@@ -203,11 +203,12 @@ func (r *run) peopleAsked() bool {
 	return r.approving > 0
 }
 
-// approvalWait is how long people have been waited for so far. The caller holds mu.
-func (r *run) approvalWait() time.Duration {
+// approvalWait is how long people have been waited for until then. The caller holds
+// mu.
+func (r *run) approvalWait(now time.Time) time.Duration {
 	d := time.Duration(r.counters.ApprovalMicros) * time.Microsecond
 	if r.approving > 0 {
-		d += time.Since(r.personally)
+		d += now.Sub(r.personally)
 	}
 	return d
 }

@@ -142,6 +142,10 @@ func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) *Resul
 
 // refused is the result of a call that made no run.
 func (h *Host) refused(f *failure) *Result {
+	t := baseTelemetry(nil)
+	if f.Telemetry != nil {
+		t = *f.Telemetry
+	}
 	return &Result{
 		Status:     StatusFailed,
 		Error:      boundError(f.Text),
@@ -149,7 +153,7 @@ func (h *Host) refused(f *failure) *Result {
 		Reason:     f.Reason,
 		Phase:      f.Phase,
 		Dispatched: f.Dispatched,
-		Telemetry:  baseTelemetry(nil),
+		Telemetry:  t,
 	}
 }
 

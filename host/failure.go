@@ -24,8 +24,12 @@ type failure struct {
 	Reason Reason
 	Phase  Phase
 	Text   string
-	// Dispatched is what is known of a run that is refused rather than driven.
+	// Dispatched and Telemetry are what is known of a run that is refused rather than
+	// driven. Without Telemetry nothing is.
 	Dispatched bool
+	Telemetry  *Telemetry
+	// Ended: the store has the result of the run.
+	Ended bool
 }
 
 func (f *failure) Error() string { return f.Text }
@@ -36,7 +40,31 @@ func failf(code Code, reason Reason, phase Phase, format string, args ...any) *f
 
 // of marks a refusal with what the record of the run says.
 func (f *failure) of(rec *runstore.Record) *failure {
+	if rec == nil {
+		return f
+	}
 	f.Dispatched = rec.Dispatched
+	for _, c := range rec.Calls {
+		f.Dispatched = f.Dispatched || wentOut(c)
+	}
+	t := baseTelemetry(nil)
+	t.count(rec.Counters)
+	t.SnapshotBytes, t.Isolation = len(rec.Image), storedIsolation(rec.Layers)
+	f.Telemetry = &t
+	return f
+}
+
+// wentOut reports whether a tool may have been called.
+func wentOut(c runstore.Call) bool {
+	return c.Dispatched || (&call{Call: c}).isTool() && c.State == runstore.CallInFlight
+}
+
+// ofRun marks a refusal with what is known of a run of this process.
+func (f *failure) ofRun(r *run) *failure {
+	t := r.telemetry()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f.Dispatched, f.Telemetry = r.dispatched, &t
 	return f
 }
 
@@ -103,7 +131,14 @@ func ofWorker(err error) *failure {
 
 // ofStore translates why a suspended run cannot be had.
 func ofStore(err error) *failure {
+	var own *failure
 	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.Is(err, runstore.ErrEnded):
+		f := ofStore(runstore.ErrNotFound)
+		f.Ended = true
+		return f
 	case errors.Is(err, runstore.ErrNotFound):
 		return failf(CodeInvalidInput, ReasonRunUnavailable, PhaseInput, "code mode run is unavailable or expired.")
 	case errors.Is(err, runstore.ErrExpired):

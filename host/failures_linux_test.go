@@ -75,7 +75,7 @@ var failureCases = []failureCase{
 		cellOf(host.Config{Settings: host.Settings{MaxSnapshot: 1 << 10}}, host.ExecInput{Code: `await yield_control()`})},
 	{"burst too large", host.CodeInvalidInput, host.ReasonTooManyPending, host.PhaseBridge, false, "None of the last 145 was started",
 		cell(`await Promise.all(Array.from({length: 145}, () => tools.echo({})))`)},
-	{"run that is unknown", host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput, false, "code mode run is unavailable or expired.",
+	{"run that is unknown", host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput, true, "code mode run is unavailable or expired.",
 		func(t *testing.T) *host.Result {
 			return start(t, host.Config{}).Wait(context.Background(), me, "run_00112233445566778899aabbccddeeff")
 		}},

@@ -43,8 +43,8 @@ func TestWaitAfterTheEnd(t *testing.T) {
 		id, want string
 	}{
 		{me, id, fixed + " It has ended, and its last result was the final one; there is nothing to wait for any more."},
-		{host.Session{SessionID: "other"}, id, fixed + " A run can be waited for while its last result was waiting; after that, run the program again."},
-		{me, "run_00112233445566778899aabbccddeeff", fixed + " A run can be waited for while its last result was waiting; after that, run the program again."},
+		{host.Session{SessionID: "other"}, id, fixed + " A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again."},
+		{me, "run_00112233445566778899aabbccddeeff", fixed + " A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again."},
 	} {
 		r := h.Wait(t.Context(), tc.s, tc.id)
 		wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)

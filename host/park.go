@@ -23,8 +23,9 @@ func (l *leg) suspend(fresh ...*call) *Result {
 	return res
 }
 
-// waiting is the result of a run that is about to be parked.
-func (r *run) waiting() *Result {
+// waiting is the result of a run that is about to be parked. Its telemetry is what the
+// store has: the next result goes on from there.
+func (r *run) waiting(t Telemetry) *Result {
 	calls, reason := r.pending()
 	r.tellSuspended(reason)
 	return &Result{
@@ -33,7 +34,7 @@ func (r *run) waiting() *Result {
 		Reason:           reason,
 		PendingToolCalls: calls,
 		Output:           r.emitted(),
-		Telemetry:        r.telemetry(),
+		Telemetry:        t,
 	}
 }
 
@@ -53,7 +54,7 @@ func (r *run) park(image []byte, fresh []*call) (res *Result, started []*call, _
 		r.mu.Unlock()
 		return nil, nil, r.aborted()
 	}
-	r.lap()
+	counted := r.telemetryAt(r.lap())
 	started = r.enqueue(fresh)
 	rec := r.describe(image, time.Now().Add(ttl))
 	r.expires = rec.Expires
@@ -62,7 +63,7 @@ func (r *run) park(image []byte, fresh []*call) (res *Result, started []*call, _
 		r.h.calls.leaveN(len(started))
 		return nil, nil, ofStore(err)
 	}
-	res = r.waiting()
+	res = r.waiting(counted)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ctx.Err() != nil {

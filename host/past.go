@@ -1,62 +1,104 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // maxPast bounds the ended runs that a host remembers.
 const maxPast = 1024
 
 // pastRuns are the newest runs that have ended in this process, so that a model
-// that waits for one again learns that it has ended rather than that nobody knows
-// it. The zero value is ready. It is safe for concurrent use.
+// that waits for one again learns what became of it. The zero value is ready. It is
+// safe for concurrent use.
 type pastRuns struct {
 	mu    sync.Mutex
-	owner map[string]Session
+	runs  map[string]pastRun
 	order []string // oldest first, a ring once it is full
 	next  int
 }
 
-// note remembers a run that has ended.
-func (p *pastRuns) note(id string, owner Session) {
+// pastRun is what is remembered of a run.
+type pastRun struct {
+	owner Session
+	gone  *failure // what a wait for it is told
+}
+
+// note remembers a run that has ended, and why: nil means that its program returned.
+func (p *pastRuns) note(r *run, cause error) {
+	gone := goneBy(cause)
+	gone.ofRun(r)
+	if gone.Reason != ReasonRunExpired { // its last result had it
+		gone.Telemetry = nil
+	}
+	entry := pastRun{r.session, gone}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.owner == nil {
-		p.owner = map[string]Session{}
+	if p.runs == nil {
+		p.runs = map[string]pastRun{}
 	}
-	if _, known := p.owner[id]; known {
+	if _, known := p.runs[r.id]; known {
 		return
 	}
 	if len(p.order) < maxPast {
-		p.order = append(p.order, id)
+		p.order = append(p.order, r.id)
 	} else {
-		delete(p.owner, p.order[p.next])
-		p.order[p.next] = id
+		delete(p.runs, p.order[p.next])
+		p.order[p.next] = r.id
 		p.next = (p.next + 1) % maxPast
 	}
-	p.owner[id] = owner
+	p.runs[r.id] = entry
 }
 
-// ended reports whether a run has ended that the caller could have waited for.
-func (p *pastRuns) ended(id string, caller Session) bool {
+// goneBy is what a wait for a run is told that has ended for that cause.
+func goneBy(cause error) *failure {
+	f := ofStore(runstore.ErrNotFound)
+	switch {
+	case errors.Is(cause, runstore.ErrExpired):
+		return ofStore(cause)
+	case errors.Is(cause, ErrAborted):
+		return f.and(" It was aborted; there is nothing to wait for any more.")
+	case errors.Is(cause, ErrSessionEnded):
+		return f.and(" It ended with its session; there is nothing to wait for any more.")
+	}
+	return f.and(" It has ended, and its last result was the final one; there is nothing to wait for any more.")
+}
+
+// find returns what a caller is told of a run that has ended and that it could have
+// waited for, or nil.
+func (p *pastRuns) find(id string, caller Session) *failure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	owner, known := p.owner[id]
-	return known && mayResume(owner.stored(), caller.stored()) == nil
+	known, ok := p.runs[id]
+	if !ok || mayResume(known.owner.stored(), caller.stored()) != nil {
+		return nil
+	}
+	return known.gone
 }
 
-// goneFor says more of a run that is not there any more.
+// goneFor says more of a run that is not there any more. It advises to start a program
+// again only if it is known to have called no tool.
 func (h *Host) goneFor(f *failure, s Session, id string) *failure {
-	switch {
-	case f.Reason == ReasonRunExpired:
-		return f.and(" It was not waited for in time: a suspended run is kept for %s after its last use (tools.codeMode.snapshotTtlSeconds). Run the program again.", h.settingsOf(s).SnapshotTTL)
-	case f.Reason != ReasonRunUnavailable || f.Phase != PhaseInput:
-		return f
-	case h.past.ended(id, s):
-		return f.and(" It has ended, and its last result was the final one; there is nothing to wait for any more.")
+	if f.Reason == ReasonRunUnavailable && f.Phase == PhaseInput {
+		past := h.past.find(id, s)
+		if past == nil {
+			f = f.and(" A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again.")
+			f.Dispatched = true // for all that is known
+			return f
+		}
+		f = past
 	}
-	return f.and(" A run can be waited for while its last result was waiting; after that, run the program again.")
+	if f.Reason != ReasonRunExpired {
+		return f
+	}
+	advice := "It had called no tool: start the program again."
+	if f.Dispatched {
+		advice = "It had called tools: find out what they did before you start the program again."
+	}
+	return f.and(" It was not waited for in time: a suspended run is kept for %s after its last use (tools.codeMode.snapshotTtlSeconds). %s", h.settingsOf(s).SnapshotTTL, advice)
 }
 
 // and is a copy of f with a sentence added.

@@ -47,6 +47,7 @@ type run struct {
 	layers   []wire.Layer
 	carried  *outputBudget // what a host emitted and did not return before it died
 	declared map[string]*scopeDeclaration
+	delivery *Delivery // of its result; nil: who asked has it as soon as it is there
 
 	used    usedTools
 	changed atomic.Bool // the tools have changed since the run was suspended
@@ -140,11 +141,16 @@ func (r *run) begin(start time.Time) {
 }
 
 // lap adds the time since the Exec or Wait began, or since the last lap, to the
-// run's counters. The caller is the driver and holds mu.
-func (r *run) lap() {
-	now := time.Now()
+// run's counters, and returns the time. The caller is the driver and holds mu.
+func (r *run) lap() (now time.Time) {
+	now = time.Now()
 	r.counters.WallMicros += now.Sub(r.started).Microseconds()
 	r.started = now
+	r.counters.ApprovalMicros = r.approvalWait(now).Microseconds()
+	if r.approving > 0 {
+		r.personally = now
+	}
+	return now
 }
 
 // notify wakes the driver, if one is waiting.
@@ -156,17 +162,25 @@ func (r *run) notify() {
 }
 
 // finish ends the run: no call of it goes on, nothing of it stays stored.
-func (r *run) finish(cause error) {
+func (r *run) finish(cause error) { r.finishWith(cause, func() *Result { return nil }) }
+
+// finishWith is finish of a run whose result is wanted. The store keeps it, if it is
+// to be delivered.
+func (r *run) finishWith(cause error, result func() *Result) *Result {
 	defer r.over()
 	questions := r.lastQuestions()
 	r.release(cause)
 	r.tellEnded(cause)
-	r.h.past.note(r.id, r.session)
+	res := result()
+	r.h.past.note(r, cause)
 	r.storeMu.Lock()
 	defer r.storeMu.Unlock()
-	r.forget()
+	if !r.keepResult(res) {
+		r.forget()
+	}
 	r.h.cancelApprovals(r.background(), questions) // with the claim, or another host takes them for orphans
 	r.dropClaim()
+	return res
 }
 
 // forget removes the run from the store. The caller holds storeMu.
@@ -255,16 +269,16 @@ func (r *run) completed(value []byte) *Result {
 	}
 	res.Value, res.Output = r.output.truncated(value)
 	r.told.value = res.Value
-	r.finish(nil)
-	res.Telemetry = r.telemetry()
-	return res
+	return r.finishWith(nil, func() *Result {
+		res.Telemetry = r.telemetry()
+		return res
+	})
 }
 
 // failed ends the run and is its result.
 func (r *run) failed(f *failure) *Result {
 	f = r.withLimit(f)
-	r.finish(f)
-	return r.failure(f)
+	return r.finishWith(f, func() *Result { return r.failure(f) })
 }
 
 // failure is a failed result that leaves the run as it is.
@@ -295,20 +309,33 @@ func (r *run) emitted() []Output {
 // telemetry counts what the run did so far.
 func (r *run) telemetry() Telemetry {
 	r.mu.Lock()
-	c, waited := r.counters, r.approvalWait()
-	r.mu.Unlock()
+	defer r.mu.Unlock()
+	return r.telemetryAt(time.Now())
+}
+
+// telemetryAt counts what the run did until then. The caller holds mu.
+func (r *run) telemetryAt(now time.Time) Telemetry {
 	t := baseTelemetry(r.view())
 	if c := r.reach.client; c != nil && c.turn != nil {
 		t.VisibleTools = c.turn.visible
 	}
-	t.ApprovalCount, t.ApprovalWaitMillis = c.Approvals, millis(waited)
-	t.SearchCount, t.DescribeCount, t.CallCount, t.NamespaceCount = c.Search, c.Describe, c.Call, c.Namespace
-	t.GuestCPUMillis = float64(c.CPUMicros) / 1000
-	t.WallMillis = millis(time.Duration(c.WallMicros)*time.Microsecond + time.Since(r.started))
-	t.PeakHeapBytes = c.PeakBytes
+	c := r.counters
+	c.WallMicros += now.Sub(r.started).Microseconds()
+	c.ApprovalMicros = r.approvalWait(now).Microseconds()
+	t.count(c)
 	t.SnapshotBytes = r.snapshot
 	t.Isolation = isolation(r.layers)
 	return t
+}
+
+// count takes over what the counters of a run say.
+func (t *Telemetry) count(c runstore.Counters) {
+	micros := func(n int64) float64 { return millis(time.Duration(n) * time.Microsecond) }
+	t.ApprovalCount, t.ApprovalWaitMillis = c.Approvals, micros(c.ApprovalMicros)
+	t.SearchCount, t.DescribeCount, t.CallCount, t.NamespaceCount = c.Search, c.Describe, c.Call, c.Namespace
+	t.GuestCPUMillis = float64(c.CPUMicros) / 1000
+	t.WallMillis = micros(c.WallMicros)
+	t.PeakHeapBytes = c.PeakBytes
 }
 
 // baseTelemetry is that of a run that has done nothing. Without a view there is no
@@ -331,4 +358,13 @@ func isolation(layers []wire.Layer) Isolation {
 		out.Tier = sandbox.Tier(layers)
 	}
 	return out
+}
+
+// storedIsolation is what a record says of it.
+func storedIsolation(states map[string]string) Isolation {
+	layers := make([]wire.Layer, 0, len(states))
+	for name, state := range states {
+		layers = append(layers, wire.Layer{Name: name, State: state})
+	}
+	return isolation(layers)
 }

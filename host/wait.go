@@ -29,10 +29,10 @@ func (h *Host) Wait(ctx context.Context, s Session, runID string) *Result {
 // change.
 func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout time.Duration) *Result {
 	a := h.obs.act(ctx, toolWait, s)
-	return a.end(h.wait(ctx, a, s, runID, timeout, nil))
+	return a.end(h.wait(ctx, a, s, runID, timeout, nil, nil))
 }
 
-func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeout time.Duration, turn *clientTools) *Result {
+func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeout time.Duration, turn *clientTools, d *Delivery) *Result {
 	deadline := a.start.Add(h.settingsOf(s).timeout(timeout))
 	if f := h.enter(); f != nil {
 		return h.refused(f)
@@ -43,9 +43,16 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 		return h.refused(f)
 	}
 	r, rec, f := h.take(ctx, s, runID, deadline, turn)
+	if f != nil && f.Ended {
+		var res *Result
+		if res, f = h.delivered(ctx, s, runID, d); f == nil {
+			return res
+		}
+	}
 	if f != nil {
 		return h.refused(h.goneFor(f, s, runID))
 	}
+	r.delivery = d
 	r.begin(a.start)
 	ctx = a.drives(ctx, r)
 	r.tellResumed(ctx)
@@ -94,6 +101,10 @@ func (h *Host) take(ctx context.Context, s Session, id string, deadline time.Tim
 	switch {
 	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired):
 		r.finish(err)
+		return nil, nil, ofStore(err).ofRun(r)
+	case errors.Is(err, runstore.ErrEnded): // in another process
+		r.release(err)
+		r.dropClaim()
 		return nil, nil, ofStore(err)
 	case err != nil: // what cannot be read now may be read later
 		r.stayParked()
@@ -156,19 +167,16 @@ func (r *run) activate() *failure {
 // load takes a run that another process, or this one in an earlier life, has
 // parked in the store.
 func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (*run, *runstore.Record, *failure) {
-	rec, err := h.store.Get(ctx, id)
+	rec, err := h.recordFor(ctx, s, id)
 	if err != nil {
 		return nil, nil, ofStore(err)
-	}
-	if f := mayResume(rec.Session, s.stored()); f != nil {
-		return nil, nil, f
 	}
 	claim, err := h.claim(ctx, rec, deadline)
 	if err != nil {
 		return nil, nil, ofStore(err)
 	}
 	// Whoever held the claim may have changed or finished the run.
-	rec, err = h.store.Get(ctx, id)
+	rec, err = h.recordFor(ctx, s, id)
 	if err != nil {
 		claim.Release()
 		return nil, nil, ofStore(err)
@@ -190,6 +198,21 @@ func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Tim
 	}
 	r.redrive()
 	return r, rec, nil
+}
+
+// recordFor returns the record of a run of the session. What is known of one that has
+// expired is in the error.
+func (h *Host) recordFor(ctx context.Context, s Session, id string) (*runstore.Record, error) {
+	rec, err := h.store.Get(ctx, id)
+	if rec != nil {
+		if f := mayResume(rec.Session, s.stored()); f != nil {
+			return nil, f
+		}
+	}
+	if err != nil {
+		return nil, ofStore(err).of(rec)
+	}
+	return rec, nil
 }
 
 // bury forgets a run whose host died while the run went on, and says what is
@@ -277,7 +300,7 @@ func (h *Host) revive(s Session, rec *runstore.Record, turn *clientTools) (*run,
 		if err := r.reviveHeld(c); err != nil {
 			return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %v", err)
 		}
-		r.dispatched = r.dispatched || c.Dispatched || c.isTool() && c.State == runstore.CallInFlight
+		r.dispatched = r.dispatched || wentOut(stored)
 	}
 	r.answered = slices.DeleteFunc(slices.Clone(rec.Answered), r.unsettled)
 	r.imaged = r.sortedCalls()

@@ -177,7 +177,7 @@ func TestExpiry(t *testing.T) {
 	if deleted := <-store.ids; deleted != id {
 		t.Errorf("%s was deleted, want %s", deleted, id)
 	}
-	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunExpired, host.PhaseInput)
 }
 
 // deletions is a store that tells what is deleted.

@@ -67,8 +67,8 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request, session Session) *
 	if p := f.problem(); p != nil {
 		return p
 	}
-	alone := s.waits.deliver(r.Context(), waiter{session, id}, func(ctx context.Context) *host.Result {
-		return s.host.WaitFor(host.WithToolCallID(ctx, call), session, id, timeout)
+	alone := s.waits.deliver(r.Context(), waiter{session, id}, func(ctx context.Context) *host.Delivery {
+		return s.host.Deliver(host.WithToolCallID(ctx, call), session, id, timeout)
 	}, func(res *host.Result) bool {
 		return s.writeJSON(w, http.StatusOK, "application/json", res)
 	})

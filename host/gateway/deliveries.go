@@ -32,17 +32,17 @@ type waiter struct {
 // delivery is one Wait. It has one client at most.
 type delivery struct {
 	waiter
-	result *host.Result  // set once done is closed
-	done   chan struct{} // closed when Wait has returned
-	alone  bool          // no client waits for it
-	since  time.Time     // when it was left alone
-	expiry *time.Timer   // while alone
+	result *host.Delivery // set once done is closed
+	done   chan struct{}  // closed when Wait has returned
+	alone  bool           // no client waits for it
+	since  time.Time      // when it was left alone
+	expiry *time.Timer    // while alone
 }
 
 // deliver waits for a run on behalf of a client, which is gone when ctx ends, and
 // hands it the result with write. It reports false when another client of the
 // session is waiting for the run.
-func (d *deliveries) deliver(ctx context.Context, who waiter, wait func(context.Context) *host.Result, write func(*host.Result) bool) bool {
+func (d *deliveries) deliver(ctx context.Context, who waiter, wait func(context.Context) *host.Delivery, write func(*host.Result) bool) bool {
 	one := d.claim(who)
 	if one == nil {
 		return false
@@ -50,13 +50,14 @@ func (d *deliveries) deliver(ctx context.Context, who waiter, wait func(context.
 	if one.done == nil {
 		one.done = make(chan struct{})
 		go func() {
-			defer close(one.done)
 			one.result = wait(context.WithoutCancel(ctx))
+			close(one.done)
+			d.arrive(one)
 		}()
 	}
 	select {
 	case <-one.done:
-		if ctx.Err() == nil && write(one.result) {
+		if ctx.Err() == nil && write(one.result.Result) {
 			d.end(one)
 			return true
 		}
@@ -89,8 +90,34 @@ func (d *deliveries) claim(who waiter) *delivery {
 	return one
 }
 
+// arrive gives the result of a run that has ended back to the host, which has it in
+// its store, when the client has gone meanwhile.
+func (d *deliveries) arrive(one *delivery) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.giveBack(one)
+}
+
+// giveBack leaves a result to the host if no client waits for it and the host keeps
+// it. The caller holds mu.
+func (d *deliveries) giveBack(one *delivery) {
+	if one.alone && isClosed(one.done) && one.result.Release() {
+		d.drop(one)
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // end forgets a delivery whose client has the result.
 func (d *deliveries) end(one *delivery) {
+	one.result.Done()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.all, one.waiter)
@@ -113,6 +140,7 @@ func (d *deliveries) leave(one *delivery) {
 		}
 	})
 	d.log.Debug("the client of a wait went away: its result is kept", "run", one.runID)
+	d.giveBack(one)
 }
 
 // dropOldest makes room. The caller holds mu.

@@ -14,7 +14,8 @@
 //
 // Put stores a record of a run that is suspended, Checkpoint one of a run that goes
 // on, PutCalls notes what becomes of its calls, Get reads the newest state, Delete
-// forgets it. A record is stale once Record.Expires has passed: Get then answers
+// forgets it. End puts the result of a run that has ended in the place of its record,
+// until it has been delivered and Delete forgets it. A record is stale once Record.Expires has passed: Get then answers
 // ErrExpired, and Sweep removes it.
 //
 // # Concurrency

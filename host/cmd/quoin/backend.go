@@ -48,6 +48,30 @@ func (p inProcess) WaitFor(ctx context.Context, s host.Session, runID string, ti
 	return p.Host.WaitFor(ctx, s, runID, timeout), nil
 }
 
+// delivering is an inProcess whose store keeps the result of a run until it has been
+// printed.
+type delivering struct {
+	inProcess
+	result *host.Delivery
+}
+
+func (d *delivering) WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error) {
+	d.result = d.Deliver(ctx, s, runID, timeout)
+	return d.result.Result, nil
+}
+
+// printed says what became of the printing of the result.
+func (d *delivering) printed(outcome error) {
+	var exit exitError
+	switch {
+	case d.result == nil:
+	case outcome == nil, errors.As(outcome, &exit):
+		d.result.Done()
+	default:
+		d.result.Release()
+	}
+}
+
 func (p inProcess) Tools(_ context.Context, s host.Session) ([]catalog.Entry, error) {
 	return p.ToolsOf(s), nil
 }

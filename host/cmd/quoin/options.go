@@ -87,13 +87,15 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 	if o.show.forPeople(cmd) {
 		done = follow(h, cmd.ErrOrStderr())
 	}
-	res, err := cell(cmd.Context(), inProcess{h}, o.asker())
+	own := &delivering{inProcess: inProcess{h}}
+	res, err := cell(cmd.Context(), own, o.asker())
 	done()
 	if err != nil {
 		return errors.Join(err, h.Close(), rec.close())
 	}
 	outcome := o.show.print(cmd, res)
-	o.hint(cmd, inProcess{h}, res)
+	own.printed(outcome)
+	o.hint(cmd, own.inProcess, res)
 	// The result is out; what is left is to let calls in flight reach the store.
 	if err := errors.Join(h.Close(), rec.close()); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "quoin: closing: %v\n", err)

@@ -56,6 +56,8 @@ func TestScripts(t *testing.T) {
 			"halt":     cmdHalt,
 			"tear":     cmdTear,
 			"pending":  cmdPending,
+			"driven":   cmdDriven,
+			"appears":  cmdAppears,
 			"document": cmdDocument,
 			"first":    cmdFirst,
 			"tutorial": cmdTutorial,

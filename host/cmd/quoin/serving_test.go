@@ -16,6 +16,8 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/host/policy"
 )
 
 // served is a quoin serve that a script has started.
@@ -110,6 +112,35 @@ func cmdPending(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 	}
+}
+
+// cmdDriven returns once a call waits for a person in a run of the command's session
+// that a client waits for: driven NAME
+func cmdDriven(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: driven NAME")
+	}
+	c, err := client.New(ts.Getenv(args[0]), client.Options{})
+	ts.Check(err)
+	defer c.Close()
+	for {
+		runs, err := c.Runs(context.Background(), host.Session{SessionID: "cli"})
+		ts.Check(err)
+		list, err := c.Approvals(context.Background(), policy.Filter{})
+		ts.Check(err)
+		if len(list) > 0 && slices.ContainsFunc(runs, func(r host.RunInfo) bool { return r.Status == host.RunRunning }) {
+			return
+		}
+	}
+}
+
+// cmdAppears returns once a file exists and has a text in it: appears FILE [TEXT]
+func cmdAppears(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: appears FILE [TEXT]")
+	}
+	text := append(args, "")[1]
+	ts.Check(hosttest.AwaitFile(context.Background(), ts.MkAbs(args[0]), text))
 }
 
 // cmdHalt ends a server with a signal and requires its exit code; KILL leaves

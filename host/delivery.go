@@ -1,0 +1,137 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// Delivery is the Result of a Deliver on its way to who asked for it. Its methods are
+// safe for concurrent use and may be called again.
+type Delivery struct {
+	Result *Result
+
+	h      *Host
+	runID  string
+	mu     sync.Mutex
+	claim  runstore.Claim // while nobody else may deliver the result
+	stored bool           // the store keeps the result
+}
+
+// Deliver is WaitFor for a caller who may fail to pass the Result on, such as a server.
+// The store keeps the result of a run that has ended until Done: a later wait, of this
+// process or another, gets it again. It keeps it for Settings.SnapshotTTL at most, and
+// no more than runstore.MaxEnded results of runstore.MaxEndedBytes.
+func (h *Host) Deliver(ctx context.Context, s Session, runID string, timeout time.Duration) *Delivery {
+	a := h.obs.act(ctx, toolWait, s)
+	d := &Delivery{h: h}
+	d.Result = a.end(h.wait(ctx, a, s, runID, timeout, nil, d))
+	return d
+}
+
+// Done says that the result has arrived: the store forgets it.
+func (d *Delivery) Done() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.stored {
+		return
+	}
+	d.stored = false
+	if d.claim == nil {
+		claim, err := d.h.store.Claim(context.Background(), d.runID)
+		if errors.Is(err, runstore.ErrClaimed) {
+			return // another process delivers it too, and forgets it
+		}
+		d.claim = claim
+	}
+	if err := d.h.store.Delete(context.Background(), d.runID); err != nil {
+		d.h.log.Error("a result that has been delivered was not deleted", "run", d.runID, "error", err)
+	}
+	d.dropClaim()
+}
+
+// Release says that the result has not arrived: any process may deliver it. It reports
+// whether the store has it.
+func (d *Delivery) Release() (stored bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dropClaim()
+	return d.stored
+}
+
+func (d *Delivery) dropClaim() {
+	if d.claim != nil {
+		d.claim.Release()
+		d.claim = nil
+	}
+}
+
+// keepResult stores the result of a run of the store that has ended, if it is to be
+// delivered, and hands the run's claim to the delivery. The caller holds storeMu.
+func (r *run) keepResult(res *Result) (kept bool) {
+	if r.delivery == nil || !r.stored || res == nil {
+		return false
+	}
+	b, err := res.MarshalJSON()
+	if err == nil {
+		err = r.h.store.End(r.background(), &runstore.Ended{
+			ID: r.id, Session: r.session.stored(), Expires: time.Now().Add(r.settings.SnapshotTTL), Result: b,
+		})
+	}
+	if err != nil {
+		r.h.log.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)
+		return false
+	}
+	r.stored = false
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.delivery.runID, r.delivery.stored, r.delivery.claim = r.id, true, r.claim
+	r.claim = nil
+	return true
+}
+
+// delivered returns the result of a run that has ended and was not delivered. Without
+// d, the result counts as delivered.
+func (h *Host) delivered(ctx context.Context, s Session, id string, d *Delivery) (*Result, *failure) {
+	e, err := h.ended(ctx, s, id)
+	if err != nil {
+		return nil, ofStore(err)
+	}
+	claim, err := h.store.Claim(ctx, id)
+	if err != nil {
+		return nil, ofStore(err)
+	}
+	if e, err = h.ended(ctx, s, id); err != nil { // it may have been delivered meanwhile
+		claim.Release()
+		return nil, ofStore(err)
+	}
+	res := &Result{}
+	if err := res.UnmarshalJSON(e.Result); err != nil {
+		claim.Release()
+		return nil, failf(CodeInternal, ReasonRestoreFailed, PhaseHost, "the result of a run cannot be read: %v", err)
+	}
+	own := &Delivery{h: h}
+	if d == nil {
+		d = own
+	}
+	d.mu.Lock()
+	d.runID, d.claim, d.stored = id, claim, true
+	d.mu.Unlock()
+	own.Done() // does nothing unless the caller brought no delivery
+	return res, nil
+}
+
+// ended returns a result of the session's.
+func (h *Host) ended(ctx context.Context, s Session, id string) (*runstore.Ended, error) {
+	e, err := h.store.Ended(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if f := mayResume(e.Session, s.stored()); f != nil {
+		return nil, f
+	}
+	return e, nil
+}

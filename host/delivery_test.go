@@ -1,0 +1,215 @@
+package host_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// TestAResultWaitsForItsDelivery: the result of a run that has ended outlives its host
+// until it has been delivered. It belongs to the session of the run, goes to one caller
+// at a time, and is gone once it has arrived.
+func TestAResultWaitsForItsDelivery(t *testing.T) {
+	for _, tc := range []struct{ name, code, value string }{
+		{"a value", `await yield_control(); text("said"); return [await tools.echo({n: 1}), "<&>"]`, `[{"n":1},"<&>"]`},
+		{"a failure", `await yield_control(); await tools.echo({}); text("said"); throw new Error("no")`, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := mkdir(t)
+			config := func() host.Config {
+				return host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}}
+			}
+			check := func(r *host.Result) {
+				t.Helper()
+				if tc.value != "" {
+					wantValue(t, r, tc.value)
+				} else {
+					wantFailure(t, r, host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+					if !r.Dispatched {
+						t.Error("dispatched is false")
+					}
+				}
+				if len(r.Output) != 1 || r.Output[0].Text() != "said" || r.Telemetry.CallCount != 1 {
+					t.Errorf("got %s", show(r))
+				}
+			}
+			ctx := context.Background()
+			first := start(t, config())
+			id := wantWaiting(t, exec(first, tc.code), host.ReasonYield)
+			sent := first.Deliver(ctx, me, id, 0)
+			check(sent.Result)
+			wantFailure(t, first.Wait(ctx, me, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
+			sent.Release()
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+
+			second := start(t, config())
+			wantFailure(t, second.Wait(ctx, host.Session{}, id), host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput)
+			again := second.Deliver(ctx, me, id, 0)
+			check(again.Result)
+			again.Release()
+			last := second.Deliver(ctx, me, id, 0)
+			check(last.Result)
+			last.Done()
+			again.Done()
+			wantFailure(t, second.Wait(ctx, me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+			if files, err := filepath.Glob(filepath.Join(dir, "run_*")); err != nil || len(files) != 0 {
+				t.Errorf("a delivered result left %v, %v", files, err)
+			}
+		})
+	}
+}
+
+// TestAResultInGo: Wait has delivered what it returns, and takes a result that
+// another process could not deliver.
+func TestAResultInGo(t *testing.T) {
+	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	h.Deliver(context.Background(), me, id, 0).Release()
+	wantValue(t, h.Wait(context.Background(), me, id), `1`)
+	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+}
+
+// TestWhatBecameOfARun: a wait for a run that is gone says in the same process and in
+// another what became of it and whether it had called tools, with its telemetry where
+// no result had it.
+func TestWhatBecameOfARun(t *testing.T) {
+	ctx := context.Background()
+	const called, idle = `await tools.echo({}); await yield_control()`, `await yield_control()`
+	for _, tc := range []struct {
+		name, code string
+		other      bool // asked in another process
+		end        func(t *testing.T, h *host.Host, id string)
+		reason     host.Reason
+		say        string
+		dispatched bool
+	}{
+		{"expired after a call", called, false, expire, host.ReasonRunExpired, "It had called tools: find out what they did", true},
+		{"expired without one", idle, false, expire, host.ReasonRunExpired, "It had called no tool: start the program again.", false},
+		{"expired in another process", called, true, nil, host.ReasonRunExpired, "It had called tools: find out what they did", true},
+		{"aborted", called, false, func(t *testing.T, h *host.Host, id string) {
+			wantFailure(t, h.Abort(ctx, me, id), host.CodeAborted, "", host.PhaseHost)
+		}, host.ReasonRunUnavailable, "It was aborted", true},
+		{"its session ended", called, false, func(t *testing.T, h *host.Host, id string) {
+			if n, err := h.EndSession(ctx, me); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+		}, host.ReasonRunUnavailable, "It ended with its session", true},
+		{"it returned", called, false, func(t *testing.T, h *host.Host, id string) {
+			wantValue(t, h.Wait(ctx, me, id), `null`)
+		}, host.ReasonRunUnavailable, "its last result was the final one", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cfg := host.Config{Tools: []catalog.Tool{echo("echo")}, Settings: host.Settings{SnapshotTTL: time.Second}}
+			dir := mkdir(t)
+			cfg.Store = openDir(t, dir)
+			h := start(t, cfg)
+			id := wantWaiting(t, exec(h, tc.code), host.ReasonYield)
+			if tc.other {
+				if err := h.Close(); err != nil {
+					t.Fatal(err)
+				}
+				expired := cfg
+				expired.Store = &agedStore{Store: openDir(t, dir)}
+				h = start(t, expired)
+			} else {
+				tc.end(t, h, id)
+			}
+			got := h.Wait(ctx, me, id)
+			wantFailure(t, got, host.CodeInvalidInput, tc.reason, host.PhaseInput)
+			if got.Dispatched != tc.dispatched || !strings.Contains(got.Error, tc.say) {
+				t.Errorf("got %s\nwant dispatched %v and %q", show(got), tc.dispatched, tc.say)
+			}
+			if got.Reason == host.ReasonRunExpired && (got.Telemetry.WallMillis == 0 || tc.dispatched != (got.Telemetry.CallCount == 1)) {
+				t.Errorf("telemetry %+v", got.Telemetry)
+			}
+		})
+	}
+}
+
+// expire waits until the run's time is over in this process.
+func expire(t *testing.T, h *host.Host, id string) {
+	t.Helper()
+	for {
+		list, err := h.Runs(t.Context(), me)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 {
+			return
+		}
+	}
+}
+
+// TestAnAbortSaysWhatTheRunHadDone: of a run of this process, and of one that only the
+// store has.
+func TestAnAbortSaysWhatTheRunHadDone(t *testing.T) {
+	dir := mkdir(t)
+	config := func() host.Config {
+		return host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}}
+	}
+	check := func(r *host.Result) {
+		t.Helper()
+		wantFailure(t, r, host.CodeAborted, "", host.PhaseHost)
+		if !r.Dispatched || r.Telemetry.CallCount != 1 || len(r.Telemetry.Isolation.Layers) == 0 {
+			t.Errorf("got %s", show(r))
+		}
+	}
+	h := start(t, config())
+	const code = `await tools.echo({}); await yield_control()`
+	check(h.Abort(context.Background(), me, wantWaiting(t, exec(h, code), host.ReasonYield)))
+	id := wantWaiting(t, exec(h, code), host.ReasonYield)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(start(t, config()).Abort(context.Background(), me, id))
+}
+
+// TestTelemetryNeverGoesBack, in one process and over several.
+func TestTelemetryNeverGoesBack(t *testing.T) {
+	for name, restart := range map[string]bool{"one process": false, "several": true} {
+		t.Run(name, func(t *testing.T) {
+			dir := mkdir(t)
+			config := func() host.Config {
+				return kept(t, dir, host.Config{Tools: []catalog.Tool{echo("echo")}, Hooks: []policy.Hook{asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo")}})
+			}
+			h := start(t, config())
+			r := h.Exec(context.Background(), me, host.ExecInput{Code: `await tools.echo({})`, Timeout: soon})
+			for range 3 {
+				before := r
+				if before.Status != host.StatusWaiting {
+					t.Fatalf("got %s", show(before))
+				}
+				if restart {
+					if err := h.Close(); err != nil {
+						t.Fatal(err)
+					}
+					h = start(t, config())
+				}
+				r = h.WaitFor(context.Background(), me, before.RunID, soon)
+				if a, b := before.Telemetry, r.Telemetry; b.WallMillis <= a.WallMillis || b.ApprovalWaitMillis <= a.ApprovalWaitMillis {
+					t.Errorf("wallMs %v, then %v; approvalWaitMs %v, then %v", a.WallMillis, b.WallMillis, a.ApprovalWaitMillis, b.ApprovalWaitMillis)
+				}
+			}
+		})
+	}
+}
+
+// agedStore has records whose time is over.
+type agedStore struct{ runstore.Store }
+
+func (s *agedStore) Get(ctx context.Context, id string) (*runstore.Record, error) {
+	rec, err := s.Store.Get(ctx, id)
+	if err == nil {
+		err = runstore.ErrExpired
+	}
+	return rec, err
+}
