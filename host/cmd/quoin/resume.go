@@ -23,9 +23,16 @@ const defaultSession = "cli"
 // origin are the flags with which another process makes the host that o asks for,
 // whose directories have been found.
 func (o *options) origin(plugins, state string) ([]string, error) {
+	config, err := o.configPath()
+	if err != nil {
+		return nil, err
+	}
 	var flags []string
-	for _, f := range []struct{ name, path string }{{"--config", o.config}, {"--plugins", plugins}, {"--state", state}} {
+	for _, f := range []struct{ name, path string }{{"--config", config}, {"--plugins", plugins}, {"--state", state}} {
 		if f.path == "" {
+			if f.name == "--config" { // there may be one of the user's own by then
+				flags = append(flags, f.name, noConfig)
+			}
 			continue
 		}
 		abs, err := filepath.Abs(f.path)
