@@ -48,7 +48,7 @@ func cannotStart(path string, err error) *Ending {
 }
 
 func timedOut() *Ending {
-	return ending(wire.CodeTimeout, "", wire.PhaseGuest, "code mode timeout exceeded")
+	return ending(wire.CodeTimeout, "", wire.PhaseGuest, wire.TextTimeout)
 }
 
 func aborted(why string) *Ending {
@@ -56,7 +56,7 @@ func aborted(why string) *Ending {
 }
 
 func crashed(format string, args ...any) *Ending {
-	return ending(wire.CodeInternal, wire.ReasonWorkerCrashed, wire.PhaseHost,
+	return ending(wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed, wire.PhaseHost,
 		"the guest worker ended unexpectedly: "+format, args...)
 }
 

@@ -23,19 +23,19 @@ func hostileConfig(t *testing.T, mode string) Config {
 
 func TestHostileWorkersHarmNobody(t *testing.T) {
 	for mode, want := range map[string]struct{ code, reason string }{
-		"garbage":     {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"text":        {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"huge-frame":  {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"endless":     {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"wrong-type":  {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"host-type":   {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"forged-ids":  {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"hang-up":     {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"half-frame":  {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"exit-3":      {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"exit-0":      {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"panic":       {wire.CodeInternal, wire.ReasonWorkerCrashed},
-		"closes-log":  {wire.CodeInternal, wire.ReasonWorkerCrashed},
+		"garbage":     {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"text":        {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"huge-frame":  {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"endless":     {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"wrong-type":  {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"host-type":   {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"forged-ids":  {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"hang-up":     {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"half-frame":  {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"exit-3":      {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"exit-0":      {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"panic":       {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"closes-log":  {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
 		"exit-memory": {wire.CodeMemoryLimit, ""},
 		"bad-call":    {wire.CodeInternal, wire.ReasonSandboxViolation},
 		"silent":      {wire.CodeTimeout, ""},
@@ -101,11 +101,13 @@ func TestExcess(t *testing.T) {
 }
 
 func TestWorkersThatNeverGetReadyAreUnavailable(t *testing.T) {
-	for _, mode := range []string{"before-ready", "other-version", "never-ready", "liar"} {
+	for mode, reason := range map[string]string{
+		"before-ready": wire.ReasonWorkerCrashed, "never-ready": wire.ReasonWorkerCrashed, "other-version": "", "liar": "",
+	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			_, err := NewPool(context.Background(), hostileConfig(t, mode))
-			wantEnding(t, err, wire.CodeRuntimeUnavailable, "")
+			wantEnding(t, err, wire.CodeRuntimeUnavailable, reason)
 		})
 	}
 }

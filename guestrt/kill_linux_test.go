@@ -160,7 +160,7 @@ func TestAWorkerKilledFromOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := w.Turn(context.Background(), nil, in(plenty))
-	wantEnding(t, err, wire.CodeInternal, wire.ReasonWorkerCrashed)
+	wantEnding(t, err, wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed)
 	p.Release(w)
 	wantValue(t, start(t, acquire(t, p, "s"), js("return 1"), nil), "1")
 }

@@ -255,10 +255,10 @@ func TestBuildIDNamesTheExecutable(t *testing.T) {
 
 func TestEndingsMatchByCode(t *testing.T) {
 	e := crashed("x")
-	if !errors.Is(e, &Ending{Code: wire.CodeInternal}) || !errors.Is(e, &Ending{Code: wire.CodeInternal, Reason: wire.ReasonWorkerCrashed}) {
+	if !errors.Is(e, &Ending{Code: wire.CodeRuntimeUnavailable}) || !errors.Is(e, &Ending{Code: wire.CodeRuntimeUnavailable, Reason: wire.ReasonWorkerCrashed}) {
 		t.Error("an ending does not match its own code")
 	}
-	if errors.Is(e, &Ending{Code: wire.CodeTimeout}) || errors.Is(e, &Ending{Code: wire.CodeInternal, Reason: wire.ReasonSandboxViolation}) {
+	if errors.Is(e, &Ending{Code: wire.CodeTimeout}) || errors.Is(e, &Ending{Code: wire.CodeRuntimeUnavailable, Reason: wire.ReasonSandboxViolation}) {
 		t.Error("an ending matches another one")
 	}
 }

@@ -73,6 +73,7 @@ func (p *process) greet(ctx context.Context, id [32]byte, l *launch) error {
 			return end
 		}
 		refusal := unavailable("the guest worker did not start: %s", end.Message)
+		refusal.Reason = end.Reason
 		refusal.final = end.Code == wire.CodeTimeout // a slow machine is no reason to do with less
 		return refusal
 	}

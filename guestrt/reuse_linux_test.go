@@ -29,7 +29,7 @@ func TestLogOfAWorkerIsCapped(t *testing.T) {
 	p := newPool(t, c)
 	w := acquire(t, p, "s")
 	_, err := w.Start(context.Background(), js("loud"), nil, in(plenty))
-	wantEnding(t, err, wire.CodeInternal, wire.ReasonWorkerCrashed)
+	wantEnding(t, err, wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed)
 	p.Release(w)
 	if n, text := log.count(); n > maxLogLines+1 || len(text) > 2*maxLogLines*maxLogLine || !strings.Contains(text, "noise") {
 		t.Errorf("%d lines, %d bytes were logged", n, len(text))
@@ -120,7 +120,7 @@ func TestMoreProcessorTimeThanThereWasIsRefused(t *testing.T) {
 	for _, micros := range []string{"3600000000", "9223372036854775", "9223372036854776", "18446744073709551615"} {
 		p := newPool(t, hostileConfig(t, ""))
 		_, err := acquire(t, p, "s").Start(context.Background(), js("cpu "+micros), nil, in(plenty))
-		wantEnding(t, err, wire.CodeInternal, wire.ReasonWorkerCrashed)
+		wantEnding(t, err, wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestTheLimitOfAnImageHoldsOnItsWay(t *testing.T) {
 			}
 			continue
 		}
-		wantEnding(t, err, wire.CodeInternal, wire.ReasonWorkerCrashed)
+		wantEnding(t, err, wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed)
 	}
 }
 

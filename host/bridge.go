@@ -53,11 +53,11 @@ func (r *run) checkRequests(reqs []wire.Request) *failure {
 	last, tools := r.lastID, 0
 	for _, q := range reqs {
 		if q.ID <= last {
-			return failf(CodeInternal, ReasonWorkerCrashed, PhaseHost, "guest worker repeated the bridge call %d", q.ID)
+			return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker repeated the bridge call %d", q.ID)
 		}
 		last = q.ID
 		if len(q.Args) > 0 && !json.Valid(q.Args) {
-			return failf(CodeInternal, ReasonWorkerCrashed, PhaseHost, "guest worker sent arguments that are not JSON")
+			return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker sent arguments that are not JSON")
 		}
 		switch q.Method {
 		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
@@ -65,10 +65,10 @@ func (r *run) checkRequests(reqs []wire.Request) *failure {
 		case wire.MethodSearch, wire.MethodDescribe, wire.MethodYield:
 		case wire.MethodCancel:
 			if _, err := givenUpIDs(q); err != nil {
-				return failf(CodeInternal, ReasonWorkerCrashed, PhaseHost, "guest worker cancelled something that is no list of calls")
+				return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker cancelled something that is no list of calls")
 			}
 		default:
-			return failf(CodeInternal, ReasonWorkerCrashed, PhaseHost, "guest worker made a bridge call of the unknown method %q", safePrefix(string(q.Method), 64))
+			return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker made a bridge call of the unknown method %q", safePrefix(string(q.Method), 64))
 		}
 	}
 	limit := int(r.settings.MaxPendingCalls) + queuedCalls

@@ -191,7 +191,7 @@ func (r *run) absorb(rep *wire.Report) *failure {
 		r.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)
 	}
 	if rep.Status == wire.StatusDone && !validJSON(rep.Value) || rep.Status == wire.StatusFailed && rep.Err == nil {
-		return failf(CodeInternal, ReasonWorkerCrashed, PhaseHost, "guest worker sent a result that is not one")
+		return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker sent a result that is not one")
 	}
 	if f := r.output.add(rep.Output); f != nil {
 		return f

@@ -45,6 +45,9 @@ func cellOf(cfg host.Config, in host.ExecInput) func(*testing.T) *host.Result {
 	}
 }
 
+// onlyTimeout is what every timeout says, whichever side stopped the program.
+const onlyTimeout = "code mode timeout exceeded. This exec or wait was given "
+
 var failureCases = []failureCase{
 	{"empty code", host.CodeInvalidInput, "", host.PhaseInput, false, "code is missing", cell(" ")},
 	{"disabled", host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput, false, "code mode is disabled",
@@ -63,9 +66,11 @@ var failureCases = []failureCase{
 		cell(`await new Promise(() => {})`)},
 	{"tool error that nobody catches", host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge, true, "it broke", cell(`await tools.broken()`)},
 	{"unknown tool", host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge, false, "Unknown tool", cell(`await tools.call("nope", {})`)},
-	{"endless loop", host.CodeTimeout, "", host.PhaseGuest, false, "",
+	{"endless loop", host.CodeTimeout, "", host.PhaseGuest, false, onlyTimeout,
 		cellOf(host.Config{}, host.ExecInput{Code: `for (;;);`, Timeout: soon})},
-	{"memory", host.CodeMemoryLimit, "", host.PhaseGuest, false, "",
+	{"loop that only a kill stops", host.CodeTimeout, "", host.PhaseGuest, false, onlyTimeout,
+		cellOf(host.Config{}, host.ExecInput{Code: `[].indexOf.call({length: 2 ** 53 - 1}, 1)`, Timeout: soon})},
+	{"memory", host.CodeMemoryLimit, "", host.PhaseGuest, false, "code mode memory limit exceeded. A program may use 4 MiB",
 		cellOf(host.Config{Settings: host.Settings{MemoryLimit: 4 << 20}}, host.ExecInput{Code: `const a = []; for (;;) a.push("x".repeat(1000) + a.length)`})},
 	{"value too large", host.CodeOutputLimit, "", host.PhaseGuest, false, "bytes beyond the limit of 1024 were omitted",
 		cellOf(host.Config{Settings: host.Settings{MaxOutput: 1 << 10}}, host.ExecInput{Code: `return "x".repeat(5000)`})},
@@ -109,7 +114,7 @@ var failureCases = []failureCase{
 		return start(t, host.Config{Store: openDir(t, dir)}).Wait(context.Background(), me, id)
 	}},
 	{"damaged record", host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost, false, "cannot be restored", damaged},
-	{"worker killed", host.CodeInternal, host.ReasonWorkerCrashed, host.PhaseHost, false, "killed by signal 9", struck},
+	{"worker killed", host.CodeUnavailable, host.ReasonWorkerCrashed, host.PhaseHost, false, "killed by signal 9", struck},
 	{"forbidden system call", host.CodeInternal, host.ReasonSandboxViolation, host.PhaseHost, false, "sandbox forbids", badCall},
 	{"no worker", host.CodeUnavailable, "", host.PhaseHost, false, "every guest worker is busy", func(t *testing.T) *host.Result {
 		h := start(t, host.Config{MaxWorkers: 1})

@@ -41,7 +41,7 @@ func carriedOutput(rec *runstore.Record) *outputBudget {
 func (b *outputBudget) add(items []wire.Output) *failure {
 	for _, it := range items {
 		if !json.Valid(it.JSON) || it.Kind == wire.OutputText && it.JSON[0] != '"' {
-			return failf(CodeInternal, ReasonWorkerCrashed, PhaseHost, "guest worker sent output that is not JSON")
+			return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker sent output that is not JSON")
 		}
 		b.addItem(Output{Kind: it.Kind, Value: it.JSON})
 	}

@@ -31,7 +31,7 @@ func TestRequestsOfATakenOverWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &run{lastID: 5, calls: map[uint64]*call{}}
 			fresh, queries, yielded, f := r.sort([]wire.Request{good, tc.request})
-			if f == nil || f.Code != CodeInternal || f.Reason != ReasonWorkerCrashed || f.Phase != PhaseHost || !strings.Contains(f.Text, tc.want) {
+			if f == nil || f.Code != CodeUnavailable || f.Reason != ReasonWorkerCrashed || f.Phase != PhaseHost || !strings.Contains(f.Text, tc.want) {
 				t.Fatalf("got %+v, want %q", f, tc.want)
 			}
 			if len(f.Text) > 200 {

@@ -78,7 +78,7 @@ func (s *server) dead(err error) *wire.Fault {
 		return unable("", err)
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	return fault(wire.CodeInternal, wire.ReasonWorkerCrashed, "the guest engine failed: "+first)
+	return fault(wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed, "the guest engine failed: "+first)
 }
 
 // unable says what could not be done for a reason that is not the guest's, or that

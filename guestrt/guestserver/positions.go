@@ -1,7 +1,9 @@
 package guestserver
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,10 +91,10 @@ const maxFrames = 64
 // "at file:line:col".
 var frame = regexp.MustCompile(`^\s*at (?:(.*) \()?(cell\.[jt]s):(\d+)(?::(\d+))?\)?$`)
 
-// mapStack keeps the frames of the cell, mapped, and drops every other line.
+// mapStack keeps the frames of the cell, mapped and folded, and drops every other
+// line.
 func (p *positions) mapStack(stack string) string {
-	var out strings.Builder
-	kept := 0
+	var frames []string
 	for line := range strings.Lines(stack) {
 		m := frame.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		if m == nil || m[2] != p.lang.file() {
@@ -102,16 +104,50 @@ func (p *positions) mapStack(stack string) string {
 		if !ok {
 			continue
 		}
-		if kept++; kept > maxFrames {
-			break
-		}
 		if m[1] == "" {
-			out.WriteString("    at " + place + "\n")
+			frames = append(frames, "    at "+place)
 		} else {
-			out.WriteString("    at " + m[1] + " (" + place + ")\n")
+			frames = append(frames, "    at "+m[1]+" ("+place+")")
 		}
 	}
-	return strings.TrimSuffix(out.String(), "\n")
+	frames = fold(frames)
+	return strings.Join(frames[:min(len(frames), maxFrames)], "\n")
+}
+
+// maxCycle is how many functions may call each other in a circle and be folded.
+const maxCycle = 4
+
+// fold leaves what repeats in a stack in it once, and says how often it does.
+func fold(frames []string) []string {
+	var out []string
+	for len(frames) > 0 {
+		n, times := cycle(frames)
+		out = append(out, frames[:n]...)
+		switch {
+		case times > 1 && n == 1:
+			out = append(out, fmt.Sprintf("    ... %d more of this", times-1))
+		case times > 1:
+			out = append(out, fmt.Sprintf("    ... %d more of these %d", times-1, n))
+		}
+		frames = frames[n*times:]
+	}
+	return out
+}
+
+// cycle returns how many frames at the beginning of a stack repeat, and how often
+// they are there; 1, 1 if they do not.
+func cycle(frames []string) (n, times int) {
+	const enough = 3
+	for n = 1; n <= maxCycle && enough*n <= len(frames); n++ {
+		times = 1
+		for rest := frames[n:]; len(rest) >= n && slices.Equal(rest[:n], frames[:n]); rest = rest[n:] {
+			times++
+		}
+		if times >= enough {
+			return n, times
+		}
+	}
+	return 1, 1
 }
 
 // place formats a mapped position; col may be missing.

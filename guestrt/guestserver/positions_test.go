@@ -1,6 +1,8 @@
 package guestserver
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +36,11 @@ func TestStackKeepsMappedCellFramesOnly(t *testing.T) {
 
 func TestStackIsBounded(t *testing.T) {
 	p := positions{lang: javascript}
-	got := p.mapStack(strings.Repeat("    at f (cell.js:1:20)\n", 10_000))
+	var raw strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&raw, "    at f (cell.js:%d:20)\n", i+1)
+	}
+	got := p.mapStack(raw.String())
 	if n := strings.Count(got, "\n") + 1; n != maxFrames {
 		t.Errorf("%d frames, want %d", n, maxFrames)
 	}
@@ -103,6 +109,30 @@ func TestImageKeepsTheSourceMap(t *testing.T) {
 	for n := range image {
 		if g, err := restoreGuest(e, image[:n], wire.Limits{}, nil); err == nil && n < imageHeader {
 			t.Errorf("an image cut to %d bytes gives %v", n, g)
+		}
+	}
+}
+
+// TestRepeatedFramesAreFolded: a stack overflow says what overflows, not how.
+func TestRepeatedFramesAreFolded(t *testing.T) {
+	lines := func(frames ...string) []string { return frames }
+	times := func(n int, frames ...string) (out []string) {
+		for range n {
+			out = append(out, frames...)
+		}
+		return out
+	}
+	for _, c := range []struct{ in, want []string }{
+		{nil, nil},
+		{lines("a", "b", "a", "b"), lines("a", "b", "a", "b")},
+		{times(64, "f"), lines("f", "    ... 63 more of this")},
+		{append(times(3, "f"), "main"), lines("f", "    ... 2 more of this", "main")},
+		{append(lines("g"), times(30, "f", "g")...), lines("g", "f", "    ... 29 more of these 2", "g")},
+		{times(5, "a", "b", "c", "d"), lines("a", "b", "c", "d", "    ... 4 more of these 4")},
+		{times(3, "a", "b", "c", "d", "e"), times(3, "a", "b", "c", "d", "e")},
+	} {
+		if got := fold(c.in); !slices.Equal(got, c.want) {
+			t.Errorf("%q\nfolds to %q\nwant     %q", c.in, got, c.want)
 		}
 	}
 }

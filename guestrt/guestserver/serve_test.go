@@ -182,7 +182,7 @@ func TestFilesAreAskedInTheMiddleOfATurn(t *testing.T) {
 
 func TestEngineTroubleIsAFault(t *testing.T) {
 	k := newTalk(t).ready()
-	wantFault(t, k.start("DEAD"), wire.CodeInternal, wire.ReasonWorkerCrashed)
+	wantFault(t, k.start("DEAD"), wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed)
 	wantFault(t, k.say(&wire.Turn{}), wire.CodeInternal, "")
 	k = newTalk(t).ready()
 	wantFault(t, k.start("OOM"), wire.CodeMemoryLimit, "")

@@ -27,6 +27,10 @@ const (
 	ReasonWorkerCrashed       = "worker_crashed"
 )
 
+// TextTimeout is what is said of a program that ran out of time, by whichever side
+// stopped it.
+const TextTimeout = "code mode timeout exceeded."
+
 // The phases: whose fault a failure is.
 const (
 	PhaseInput  = "input"

@@ -49,11 +49,11 @@ func inputError(e *wire.GuestError) *wire.GuestError {
 }
 
 func timeoutError() *wire.GuestError {
-	return &wire.GuestError{Name: "Error", Message: "the cell ran past its deadline", Code: codeTimeout, Phase: phaseGuest}
+	return &wire.GuestError{Message: wire.TextTimeout, Code: codeTimeout, Phase: phaseGuest}
 }
 
 func memoryError() *wire.GuestError {
-	return &wire.GuestError{Name: "Error", Message: "the cell used more memory than its limit", Code: codeMemory, Phase: phaseGuest}
+	return &wire.GuestError{Message: "code mode memory limit exceeded.", Code: codeMemory, Phase: phaseGuest}
 }
 
 // isOutOfMemory reports whether e looks like the engine's out of memory error.

@@ -35,7 +35,7 @@ func (bad) Restore([]byte, engine.Options) (engine.VM, error) { return bad{}, ni
 func (bad) Turn([]wire.Settlement, time.Time) (wire.Report, error) {
 	return wire.Report{}, nil
 }
-func (bad) Snapshot() ([]byte, error) { return nil, nil }
+func (bad) Snapshot(int) ([]byte, error) { return nil, nil }
 func (bad) Discard() error            { return nil }
 
 func (bad) Load(engine.Cell, time.Time) (wire.Report, error) {
