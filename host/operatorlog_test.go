@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 
@@ -94,6 +95,15 @@ func TestTheLogTellsTheStory(t *testing.T) {
 	}
 	if d := cmp.Diff(want, log.lines(t)); d != "" {
 		t.Errorf("log (-want +got):\n%s", d)
+	}
+	page, err := os.ReadFile("../docs/observability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range want {
+		if !strings.Contains(string(page), "`"+m["msg"].(string)+"`") {
+			t.Errorf("docs/observability.md does not name the message %q", m["msg"])
+		}
 	}
 	if strings.Contains(log.text(), secret) {
 		t.Errorf("the log has what a program, a tool or a caller said:\n%s", log.text())

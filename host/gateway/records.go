@@ -3,8 +3,11 @@ package gateway
 import (
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/quoinhq/quoin/host"
@@ -78,9 +81,18 @@ func (s *Server) trajectories(w http.ResponseWriter, _ *http.Request, session Se
 	return s.ok(w, TrajectoryList{some(list)})
 }
 
+// processMetrics are those of the Go runtime and of this process. They are not the
+// host's: a process may have several hosts.
+var processMetrics = sync.OnceValue(func() prometheus.Gatherer {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+})
+
 // metrics is for Prometheus.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
 	setWriteDeadline(w, time.Now().Add(s.WriteTimeout))
-	promhttp.HandlerFor(s.host.Metrics(), promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
+	all := prometheus.Gatherers{s.host.Metrics(), processMetrics()}
+	promhttp.HandlerFor(all, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
 	return nil
 }

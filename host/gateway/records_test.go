@@ -92,8 +92,10 @@ func TestMetrics(t *testing.T) {
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{Token: secret}, nil)
 	c.exec(`return 1`).wants(200)
 	a := c.get("/metrics").wants(200)
-	if !strings.Contains(string(a.body), "quoin_") {
-		t.Errorf("%s", a.body)
+	for _, name := range []string{"quoin_build_info", "go_goroutines", "process_cpu_seconds_total"} {
+		if !strings.Contains(string(a.body), "\n"+name) {
+			t.Errorf("there is no %s in\n%s", name, a.body)
+		}
 	}
 	c.token = ""
 	c.get("/metrics").problem(401, gateway.ProblemUnauthorized)

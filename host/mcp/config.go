@@ -253,7 +253,7 @@ func expand(value string) (string, error) {
 		name := ref[2 : len(ref)-1]
 		v, ok := os.LookupEnv(name)
 		if !ok && missing == nil {
-			missing = fmt.Errorf("the host's environment has no variable %.80q", name)
+			missing = fmt.Errorf("needs the variable %.80q, which the host's environment does not have", name)
 		}
 		return v
 	})
@@ -271,7 +271,7 @@ func (s *Server) environment() ([]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		v, err := expand(s.Env[name])
 		if err != nil {
-			return nil, fmt.Errorf("env.%s: %w", name, err)
+			return nil, fmt.Errorf("env.%s %w", name, err) // without a colon: TOKEN: and a word look like a credential
 		}
 		env = append(env, name+"="+v)
 	}
@@ -284,7 +284,7 @@ func (s *Server) header() (http.Header, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		v, err := expand(s.Headers[name])
 		if err != nil {
-			return nil, fmt.Errorf("headers.%s: %w", name, err)
+			return nil, fmt.Errorf("headers.%s %w", name, err)
 		}
 		if text := checkHeader(name, v); text != "" {
 			return nil, fmt.Errorf("headers.%s %s", name, text)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/host/redact"
 )
 
 func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }
@@ -116,8 +117,12 @@ func TestAMissingVariableIsNamed(t *testing.T) {
 	s := self(t, "good", "good")
 	s.Env["TOKEN"] = "${QUOIN_TEST_NOT_SET}"
 	w := connect(t, Options{FirstDelay: time.Hour}, s)
-	if st := w.Status()[0]; st.State != StateDown || st.Error == nil || !strings.Contains(st.Error.Error(), `env.TOKEN: the host's environment has no variable "QUOIN_TEST_NOT_SET"`) {
-		t.Errorf("status %+v", st)
+	st := w.Status()[0]
+	if st.State != StateDown || st.Error == nil || !strings.Contains(st.Error.Error(), `env.TOKEN needs the variable "QUOIN_TEST_NOT_SET", which the host's environment does not have`) {
+		t.Fatalf("status %+v", st)
+	}
+	if said := (redact.Redactor{}).Text(st.Error.Error()); said != st.Error.Error() {
+		t.Errorf("redaction leaves of our own words: %s", said)
 	}
 }
 

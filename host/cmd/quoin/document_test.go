@@ -38,7 +38,7 @@ func cmdDocument(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := osexec.Command("sh", "-eu", "-c", script.String())
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), scriptEnv(ts)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -54,6 +54,8 @@ func TestScripts(t *testing.T) {
 			"guest":    cmdGuest,
 			"serve":    cmdServe,
 			"halt":     cmdHalt,
+			"hangup":   cmdHangup,
+			"manager":  cmdManager,
 			"tear":     cmdTear,
 			"pending":  cmdPending,
 			"driven":   cmdDriven,

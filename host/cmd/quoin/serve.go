@@ -71,6 +71,7 @@ func (v *serving) run(cmd *cobra.Command) error {
 		return err
 	}
 	log := logger(f, cmd.ErrOrStderr(), slog.LevelInfo)
+	defer hearHangups(log)()
 	cfg := v.hostConfig(f, log)
 	cfg.WatchPlugins = f.WatchPlugins || !f.Given("plugins.watch")
 	if err := v.keep(f, &cfg); err != nil {
@@ -115,10 +116,16 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.F
 	if err := v.announce(cmd.OutOrStdout(), l.Addr()); err != nil {
 		return errors.Join(err, s.Shutdown(now), h.Close())
 	}
+	if err := notifyManager("READY=1"); err != nil {
+		log.Warn("the service manager was not told that the server is ready", "error", err)
+	}
 	select {
 	case err := <-ended:
 		return errors.Join(err, h.Close())
 	case <-soon.Done():
+	}
+	if err := notifyManager("STOPPING=1"); err != nil {
+		log.Warn("the service manager was not told that the server ends", "error", err)
 	}
 	log.Info("shutting down; a second signal ends at once")
 	return shutdown(now, log, s, h)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"net"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -46,7 +47,7 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	defer log.Close()
 	cmd := osexec.Command(quoin(ts), append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...)...)
 	cmd.Dir, cmd.Stderr = ts.MkAbs("."), log
-	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"), "XDG_CONFIG_HOME="+ts.Getenv("XDG_CONFIG_HOME"), "QUOIN_CONFIG="+ts.Getenv("QUOIN_CONFIG"), "QUOIN_TOKEN="+ts.Getenv("SERVE_TOKEN"))
+	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"), "XDG_CONFIG_HOME="+ts.Getenv("XDG_CONFIG_HOME"), "QUOIN_CONFIG="+ts.Getenv("QUOIN_CONFIG"), "NOTIFY_SOCKET="+ts.Getenv("NOTIFY_SOCKET"), "QUOIN_TOKEN="+ts.Getenv("SERVE_TOKEN"))
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
@@ -141,6 +142,48 @@ func cmdAppears(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	text := append(args, "")[1]
 	ts.Check(hosttest.AwaitFile(context.Background(), ts.MkAbs(args[0]), text))
+}
+
+// cmdHangup sends SIGHUP to a server: hangup NAME
+func cmdHangup(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: hangup NAME")
+	}
+	ts.Check(servers(ts)[args[0]].cmd.Process.Signal(syscall.SIGHUP))
+}
+
+// cmdManager listens for what a server tells its service manager, and puts it into a
+// file, a line each, where NOTIFY_SOCKET is passed on: manager FILE
+func cmdManager(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: manager FILE")
+	}
+	dir, err := os.MkdirTemp("", "manager") // the path of a socket is short
+	ts.Check(err)
+	socket := filepath.Join(dir, "s")
+	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	ts.Check(err)
+	ts.Setenv("NOTIFY_SOCKET", socket)
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		said := ""
+		for b := make([]byte, 4096); ; {
+			n, err := c.Read(b)
+			if err != nil {
+				return
+			}
+			said += string(b[:n]) + "\n"
+			if os.WriteFile(ts.MkAbs(args[0]), []byte(said), 0o600) != nil {
+				return
+			}
+		}
+	}()
+	ts.Defer(func() {
+		ts.Check(c.Close())
+		<-heard
+		ts.Check(os.RemoveAll(dir))
+	})
 }
 
 // cmdHalt ends a server with a signal and requires its exit code; KILL leaves
