@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -60,12 +61,13 @@ func findBinary(c Config) (*binary, error) {
 }
 
 // notFound names the three places and what puts a worker there. A program of go
-// run is alone in a directory that is gone when it ends.
+// run is alone in a directory that is not its author's.
 func notFound(beside string) *Ending {
 	if underGoRun(beside) {
-		return unavailable("no guest worker was found: guest.path is not set, and go run has put this program alone into a temporary directory; " +
-			"build both into one directory and run it from there: CGO_ENABLED=0 go build -o bin/ YOUR_PACKAGE github.com/quoinhq/quoin/guestrt/cmd/quoin-guest, " +
-			"or build the worker alone and set guest.path to it, or call guestserver.ServeIfWorker() first thing in main")
+		return unavailable("no guest worker was found: guest.path is not set, and go run has put this program alone into a directory of its own; " +
+			"call guestserver.ServeIfWorker() first thing in main and run it with: CGO_ENABLED=0 go run YOUR_PACKAGE, " +
+			"or build both into one directory and run it from there: CGO_ENABLED=0 go build -o bin/ YOUR_PACKAGE github.com/quoinhq/quoin/guestrt/cmd/quoin-guest, " +
+			"or build the worker alone and set guest.path to it")
 	}
 	return unavailable("no guest worker was found: guest.path is not set, %s does not exist, and this program does not serve as its own worker; "+
 		"fix one of them: set guest.path, or run: CGO_ENABLED=0 go build -o %s github.com/quoinhq/quoin/guestrt/cmd/quoin-guest, "+
@@ -73,12 +75,19 @@ func notFound(beside string) *Ending {
 }
 
 // underGoRun reports whether a path is in a directory that go run has made for an
-// executable, such as /tmp/go-build123/b001/exe.
+// executable: one such as /tmp/go-build123/b001/exe, or where it finds the program
+// the next time, one such as 59 and 59, 62 more digits and -d below GOCACHE.
 func underGoRun(path string) bool {
 	dir := filepath.Dir(path)
+	if cached.MatchString(filepath.ToSlash(dir)) {
+		return true
+	}
 	_, parent := filepath.Split(filepath.Dir(filepath.Dir(dir)))
 	return filepath.Base(dir) == "exe" && strings.HasPrefix(parent, "go-build")
 }
+
+// cached is a directory of the build cache that holds an executable.
+var cached = regexp.MustCompile(`/[0-9a-f]{2}/[0-9a-f]{64}-d$`)
 
 // selfPath is the running executable even if its file was replaced.
 func selfPath(executable string) string {
