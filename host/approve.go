@@ -108,7 +108,7 @@ func (h *Host) announce(a *policy.Approval) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			h.log.Error("OnApproval panicked", "approval", a.ID, "panic", p)
+			h.ReportPanic(duringObserver, p, "approval", a.ID)
 		}
 	}()
 	h.cfg.OnApproval(a)

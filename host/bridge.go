@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -147,18 +148,20 @@ func (r *run) launch(started []*call, stored error) {
 // notMade rejects a call that has a slot and was not made.
 func (r *run) notMade(c *call, why error) {
 	defer r.h.calls.leave()
+	defer r.containCall(c)
 	r.settle(c, nil, rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(why)))
 }
 
 // settle records the outcome of a tool call, frees its slot and wakes the driver.
 // The guest gets the answer once the store has it.
 func (r *run) settle(c *call, value json.RawMessage, err *callError) {
-	r.mu.Lock()
-	r.settleLocked(c, value, err)
-	r.inFlight--
-	r.unwritten++
-	started := r.pump()
-	r.mu.Unlock()
+	var started []*call
+	r.locked(func() {
+		r.settleLocked(c, value, err)
+		r.inFlight--
+		r.unwritten++
+		started = r.pump()
+	})
 	lost := r.journal()
 	r.mu.Lock()
 	r.inbox = append(r.inbox, c)
@@ -199,11 +202,9 @@ func (r *run) inboxFull() bool {
 
 // take moves answers from the inbox into settlements for the guest, and starts the
 // calls that waited for the room.
-func (r *run) take() []wire.Settlement {
-	r.mu.Lock()
-	out := r.deliver()
-	started := r.pump()
-	r.mu.Unlock()
+func (r *run) take() (out []wire.Settlement) {
+	var started []*call
+	r.locked(func() { out, started = r.deliver(), r.pump() })
 	if len(started) > 0 {
 		r.launch(started, r.journal())
 	}
@@ -246,7 +247,7 @@ func (r *run) sortedCalls() []*call {
 	for _, c := range r.calls {
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b *call) int { return int(a.ID) - int(b.ID) })
+	slices.SortFunc(out, func(a, b *call) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 

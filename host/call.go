@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -75,6 +74,7 @@ const effectUnknown = "unknown"
 // with a slot of the run taken.
 func (r *run) perform(c *call) {
 	defer r.h.calls.leave()
+	defer r.containCall(c)
 	if c.Method == methodExec {
 		r.performHeld(c)
 		return
@@ -105,7 +105,7 @@ func (r *run) leaves(c *call, err *callError) bool {
 func (r *run) guarded(ctx context.Context, c *call, ev *telling) (value json.RawMessage, rejection *callError) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.h.log.Error("a tool panicked", "run", r.id, "tool", ev.ToolID, "panic", p, "stack", string(debug.Stack()))
+			r.h.ReportPanic(duringTool, p, "run", r.id, "tool", ev.ToolID)
 			rejection = rejectf(codePanic, "The tool failed: it panicked.")
 			rejection.ToolID, rejection.EffectStatus, rejection.unknown = ev.ToolID, effectUnknown, true
 		}

@@ -90,7 +90,9 @@ func (d *desk) watch(ctx context.Context, changed, more <-chan struct{}) {
 		case <-more:
 		case <-due.C:
 		}
-		due.Reset(d.look(ctx))
+		next := lookAgain
+		d.h.guard(func() { next = d.look(ctx) })
+		due.Reset(next)
 	}
 }
 

@@ -91,7 +91,8 @@ func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
 	return a.end(h.exec(ctx, a, s, in))
 }
 
-func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) *Result {
+func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) (res *Result) {
+	defer h.containRefusal(&res)
 	settings := h.settingsOf(s)
 	code, language, f := in.source(settings)
 	if f == nil && settings.Disabled {
@@ -116,28 +117,39 @@ func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) *Resul
 	if f := h.add(r); f != nil {
 		return h.refused(f)
 	}
-	ctx = a.drives(ctx, r)
+	return r.start(a.drives(ctx, r), in, program{Code: code, Language: language, Title: in.Title})
+}
+
+// start runs the program to its first result.
+func (r *run) start(ctx context.Context, in ExecInput, asked program) (res *Result) {
+	defer r.contain(&res)
 	ctx, stop := r.joined(ctx)
 	defer stop()
-	p, f := r.judge(ctx, program{Code: code, Language: language, Title: in.Title})
+	timeout := r.settings.timeout(in.Timeout)
+	p, f := r.judge(ctx, asked)
 	r.mu.Lock()
 	r.language, in.Title = p.Language, p.Title
 	r.mu.Unlock()
-	r.tellStarted(in, p.Code, p.Code != code)
+	r.tellStarted(in, p.Code, p.Code != asked.Code)
 	if f != nil {
 		return r.failed(f)
 	}
-	l := r.leg(ctx, time.Now().Add(settings.timeout(in.Timeout)))
+	l := r.leg(ctx, time.Now().Add(timeout))
 	if r.held != nil {
 		return l.goOn()
 	}
+	return l.first(p, timeout)
+}
+
+// first starts the program in a worker and drives it.
+func (l *leg) first(p program, timeout time.Duration) (res *Result) {
+	defer l.contain(&res)
 	if err := l.lease(); err != nil {
-		return r.failed(l.blame(err))
+		return l.run.failed(l.blame(err))
 	}
 	// The time a cell waits for a worker is not the cell's.
-	l.until(time.Now().Add(settings.timeout(in.Timeout)))
-	rep, err := l.worker.Start(ctx, r.cell(p.Code, p.Language), r.file, l.turnDeadline())
-	return l.drive(rep, err)
+	l.until(time.Now().Add(timeout))
+	return l.drive(l.worker.Start(l.ctx, l.run.cell(p.Code, p.Language), l.run.file, l.turnDeadline()))
 }
 
 // refused is the result of a call that made no run.
@@ -179,13 +191,24 @@ func (r *run) joined(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
+// maxTurnCPU is more processor time than any turn takes. A worker that reports more
+// lies, and its run has used up its budget.
+const maxTurnCPU = 2 * time.Hour
+
+// account adds what a turn has cost. The worker's word is bounded: nothing here may
+// overflow or count backwards.
+func (r *run) account(rep *wire.Report) {
+	cpu := min(rep.CPUMicros, uint64(maxTurnCPU/time.Microsecond))
+	r.h.obs.metrics.GuestRan(time.Duration(cpu) * time.Microsecond)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counters.CPUMicros += cpu
+	r.counters.PeakBytes = max(r.counters.PeakBytes, min(rep.HeapPeakBytes, uint64(r.settings.MemoryLimit)))
+}
+
 // absorb takes the account of one turn into the run.
 func (r *run) absorb(rep *wire.Report) *failure {
-	r.mu.Lock()
-	r.counters.CPUMicros += rep.CPUMicros
-	r.h.obs.metrics.GuestRan(time.Duration(rep.CPUMicros) * time.Microsecond)
-	r.counters.PeakBytes = max(r.counters.PeakBytes, rep.HeapPeakBytes)
-	r.mu.Unlock()
+	r.account(rep)
 	r.timerDue = time.Time{}
 	if rep.TimerMillis >= 0 {
 		r.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)

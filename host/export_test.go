@@ -2,7 +2,9 @@ package host
 
 import (
 	"context"
+	"time"
 
+	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -91,3 +93,26 @@ func (h *Host) Settled(id string) (n int) {
 
 // EndOrphans is what a host does now and then.
 func (h *Host) EndOrphans(ctx context.Context) error { return h.endOrphans(ctx) }
+
+// TakeReport handles a report as if a worker had sent it for a new run of the session,
+// and ends the run. A panic is not contained.
+func TakeReport(h *Host, s Session, rep *wire.Report) Telemetry {
+	to, f := h.reachOf(s, ExecInput{})
+	if f != nil {
+		panic(f)
+	}
+	r, err := h.newRun(s, languageJavaScript, to)
+	if err != nil {
+		panic(err)
+	}
+	if f := h.add(r); f != nil {
+		panic(f)
+	}
+	r.begin(time.Now())
+	l := r.leg(r.ctx, time.Now().Add(time.Minute))
+	res := l.take(rep)
+	if res == nil {
+		res = r.failed(failf(CodeAborted, "", PhaseHost, "the test is over"))
+	}
+	return res.Telemetry
+}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -69,7 +70,7 @@ func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespa
 	// not use up the time in which the guest could still handle that.
 	ctx, cancel := context.WithDeadline(ctx, time.Now().Add(time.Until(r.deadline)/2))
 	defer cancel()
-	v, err := createScope(ctx, reg, r.runContext(reg.PluginID))
+	v, err := r.createScope(ctx, reg)
 	if err != nil {
 		return nil, err
 	}
@@ -90,15 +91,16 @@ func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespa
 
 // createScope asks for a scope and stops waiting when ctx ends, whatever the
 // namespace's own function does.
-func createScope(ctx context.Context, reg *namespaces.Registration, rc namespaces.RunContext) (any, error) {
+func (r *run) createScope(ctx context.Context, reg *namespaces.Registration) (any, error) {
 	type answer struct {
 		v   any
 		err error
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		v, err := reg.CreateScope(ctx, rc)
-		answered <- answer{v, err}
+		a := answer{err: errScopePanicked}
+		r.h.guard(func() { a.v, a.err = reg.CreateScope(ctx, r.runContext(reg.PluginID)) })
+		answered <- a
 	}()
 	select {
 	case a := <-answered:
@@ -107,6 +109,8 @@ func createScope(ctx context.Context, reg *namespaces.Registration, rc namespace
 		return nil, fmt.Errorf("its plugin did not say in time what is in it: %w", context.Cause(ctx))
 	}
 }
+
+var errScopePanicked = errors.New("its own code panicked")
 
 // scopeError is the file of a namespace whose scope could not be made: touching
 // the global throws this.

@@ -37,9 +37,8 @@ func (l *leg) checkpoint(fresh []*call) error {
 		return nil
 	}
 	if !r.keeps() || r.h.volatile() {
-		r.mu.Lock()
-		started := r.enqueue(fresh)
-		r.mu.Unlock()
+		var started []*call
+		r.locked(func() { started = r.enqueue(fresh) })
 		r.launch(started, nil)
 		return nil
 	}
@@ -50,11 +49,15 @@ func (l *leg) checkpoint(fresh []*call) error {
 	case err != nil:
 		return err
 	}
-	r.mu.Lock()
-	r.lap()
-	started := r.enqueue(fresh)
-	rec := r.describe(image, l.deadline.Add(r.settings.SnapshotTTL))
-	r.mu.Unlock()
+	var (
+		started []*call
+		rec     *runstore.Record
+	)
+	r.locked(func() {
+		r.lap()
+		started = r.enqueue(fresh)
+		rec = r.describe(image, l.deadline.Add(r.settings.SnapshotTTL))
+	})
 	for _, o := range r.output.items {
 		rec.Output = append(rec.Output, runstore.Output{Kind: string(o.Kind), Value: o.Value})
 	}

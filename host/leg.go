@@ -220,7 +220,7 @@ func (l *leg) blame(err error) *failure {
 	var own *failure
 	switch {
 	case l.run.ctx.Err() != nil:
-		return failf(CodeAborted, "", PhaseHost, "code mode run was aborted: %v", context.Cause(l.run.ctx))
+		return l.run.aborted()
 	case l.ctx.Err() != nil:
 		return failf(CodeAborted, "", PhaseHost, "code mode run was aborted: %v", context.Cause(l.ctx))
 	case errors.As(err, &own):
@@ -237,9 +237,8 @@ func (l *leg) blame(err error) *failure {
 }
 
 // drive runs the guest to the next result: it serves the guest's bridge calls as
-// their answers arrive, with no model turn in between.
+// their answers arrive, with no model turn in between. The caller contains it.
 func (l *leg) drive(rep *wire.Report, err error) *Result {
-	defer l.release()
 	for {
 		switch {
 		case errors.Is(err, errBusy), errors.Is(err, errClosing), errors.Is(err, errUnrestored):

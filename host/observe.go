@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync/atomic"
 	"time"
@@ -61,17 +62,40 @@ func (o *observer) emit(e trajectory.Event) {
 	}
 	e.Time = e.Time.Round(0) // the wall clock alone: it is going to be written down
 	if o.sink != nil {
-		if err := o.sink.Record(e); err != nil {
+		if err := o.record(e); err != nil {
 			o.metrics.RecordFailed()
 			o.h.log.Error("an event of a run was not recorded", "run", e.RunID, "kind", e.Kind, "error", err)
 		}
 	}
 	if o.ended != nil && e.Kind == trajectory.CallEnded {
-		o.ended(e)
+		o.observed(e)
 	}
 	o.feed.publish(e)
 	o.decision(e)
 }
+
+// record hands an event to the sink. One that panics has not taken it; the run goes on.
+func (o *observer) record(e trajectory.Event) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			o.h.ReportPanic(duringObserver, p, "run", e.RunID)
+			err = errObserverPanicked
+		}
+	}()
+	return o.sink.Record(e)
+}
+
+// observed hands an event to Config.Observe, in whose panics the run has no part.
+func (o *observer) observed(e trajectory.Event) {
+	defer func() {
+		if p := recover(); p != nil {
+			o.h.ReportPanic(duringObserver, p, "run", e.RunID)
+		}
+	}()
+	o.ended(e)
+}
+
+var errObserverPanicked = errors.New("the sink panicked")
 
 // decision writes an event to the debug log.
 func (o *observer) decision(e trajectory.Event) {

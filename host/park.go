@@ -49,16 +49,19 @@ func (r *run) park(image []byte, fresh []*call) (res *Result, started []*call, _
 	}
 	ttl := r.settings.SnapshotTTL
 	r.snapshot = len(image)
-	r.mu.Lock()
 	if r.ctx.Err() != nil { // aborted, and it is this driver that ends the run
-		r.mu.Unlock()
 		return nil, nil, r.aborted()
 	}
-	counted := r.telemetryAt(r.lap())
-	started = r.enqueue(fresh)
-	rec := r.describe(image, time.Now().Add(ttl))
-	r.expires = rec.Expires
-	r.mu.Unlock()
+	var (
+		counted Telemetry
+		rec     *runstore.Record
+	)
+	r.locked(func() {
+		counted = r.telemetryAt(r.lap())
+		started = r.enqueue(fresh)
+		rec = r.describe(image, time.Now().Add(ttl))
+		r.expires = rec.Expires
+	})
 	if err := r.put(rec); err != nil {
 		r.h.calls.leaveN(len(started))
 		return nil, nil, ofStore(err)
@@ -100,6 +103,10 @@ func (r *run) ensureClaim() *failure {
 // expire ends a parked run that nobody came back for. Another process that shares
 // the store may have resumed it: then it is only forgotten here.
 func (r *run) expire() {
+	r.h.guard(r.expired)
+}
+
+func (r *run) expired() {
 	r.mu.Lock()
 	parked := !r.active && !r.ended
 	if parked {

@@ -27,10 +27,10 @@ func (r *run) answerAll(ctx context.Context, queries []*call) {
 		start := time.Now()
 		value, err := r.answerWithin(ctx, c, until, room)
 		room -= len(value)
-		r.mu.Lock()
-		r.settleLocked(c, value, err)
-		r.inbox = append(r.inbox, c)
-		r.mu.Unlock()
+		r.locked(func() {
+			r.settleLocked(c, value, err)
+			r.inbox = append(r.inbox, c)
+		})
 		r.tellQueried(c, start, value, err)
 	}
 }

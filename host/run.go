@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"strings"
 	"sync"
@@ -153,6 +154,13 @@ func (r *run) lap() (now time.Time) {
 	return now
 }
 
+// locked runs a step with mu held, which is free again also if the step panics.
+func (r *run) locked(step func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	step()
+}
+
 // notify wakes the driver, if one is waiting.
 func (r *run) notify() {
 	select {
@@ -211,6 +219,10 @@ func (r *run) release(cause error) {
 
 // aborted is the failure of a run that somebody has cancelled.
 func (r *run) aborted() *failure {
+	var own *failure // of a call that panicked
+	if errors.As(context.Cause(r.ctx), &own) {
+		return own
+	}
 	return failf(CodeAborted, "", PhaseHost, "code mode run was aborted: %v", context.Cause(r.ctx))
 }
 

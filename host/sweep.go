@@ -15,19 +15,23 @@ func (h *Host) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
-		if _, err := h.store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			h.log.Error("expired runs were not deleted", "error", err)
-		}
-		if err := h.approvals.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			h.log.Error("old approvals were not deleted", "error", err)
-		}
-		if err := h.endOrphans(ctx); err != nil && ctx.Err() == nil {
-			h.log.Error("approvals of runs that have ended were not cancelled", "error", err)
-		}
+		h.guard(func() { h.sweepOnce(ctx) })
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+func (h *Host) sweepOnce(ctx context.Context) {
+	if _, err := h.store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		h.log.Error("expired runs were not deleted", "error", err)
+	}
+	if err := h.approvals.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		h.log.Error("old approvals were not deleted", "error", err)
+	}
+	if err := h.endOrphans(ctx); err != nil && ctx.Err() == nil {
+		h.log.Error("approvals of runs that have ended were not cancelled", "error", err)
 	}
 }

@@ -32,7 +32,8 @@ func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout tim
 	return a.end(h.wait(ctx, a, s, runID, timeout, nil, nil))
 }
 
-func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeout time.Duration, turn *clientTools, d *Delivery) *Result {
+func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeout time.Duration, turn *clientTools, d *Delivery) (res *Result) {
+	defer h.containRefusal(&res)
 	deadline := a.start.Add(h.settingsOf(s).timeout(timeout))
 	if f := h.enter(); f != nil {
 		return h.refused(f)
@@ -52,6 +53,7 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 	if f != nil {
 		return h.refused(h.goneFor(f, s, runID))
 	}
+	defer r.contain(&res)
 	r.delivery = d
 	r.begin(a.start)
 	ctx = a.drives(ctx, r)
@@ -311,9 +313,8 @@ func (h *Host) revive(s Session, rec *runstore.Record, turn *clientTools) (*run,
 // them. What was in flight is made again if that is harmless, else it rejects:
 // nothing is silently repeated or lost.
 func (r *run) redrive() {
-	r.mu.Lock()
-	started, lost := r.redriveLocked()
-	r.mu.Unlock()
+	var started, lost []*call
+	r.locked(func() { started, lost = r.redriveLocked() })
 	r.tellInterrupted(lost)
 	r.launch(started, r.journal())
 }
@@ -363,13 +364,12 @@ func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Ti
 }
 
 // goOn waits until there is something to deliver to the guest, and drives it on.
-func (l *leg) goOn() *Result {
-	defer l.release()
+func (l *leg) goOn() (res *Result) {
+	defer l.contain(&res)
 	if res := l.ready(); res != nil {
 		return res
 	}
-	rep, err := l.turn()
-	return l.drive(rep, err)
+	return l.drive(l.turn())
 }
 
 // unsettled reports whether a call of a revived run still waits. An answer that was

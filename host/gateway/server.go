@@ -65,7 +65,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serve(w, r)
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serve(rw http.ResponseWriter, r *http.Request) {
+	w := &trackedWriter{ResponseWriter: rw}
+	defer s.contain(w, r)
 	if r.ContentLength != 0 {
 		// Also what nobody wants to read must arrive in time.
 		setReadDeadline(w, time.Now().Add(s.BodyTimeout))

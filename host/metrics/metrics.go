@@ -31,6 +31,7 @@ type Metrics struct {
 	approvalsAsked prometheus.Counter
 	recordsFailed  prometheus.Counter
 	eventsNotHeard prometheus.Counter
+	panics         *prometheus.CounterVec // during
 }
 
 // New makes the metrics of one host. The state is read whenever somebody gathers.
@@ -56,6 +57,7 @@ func (m *Metrics) makeRuns() {
 	m.guestCPU = m.counter("guest_cpu_seconds_total", "Processor time of guests.")
 	m.limits = m.counters("limits_hit_total", "Times a limit was hit, by limit.", "limit")
 	m.recordsFailed = m.counter("trajectory_failures_total", "Events that the trajectory sink did not take.")
+	m.panics = m.counters("panics_total", "Panics that were recovered from, by what was going on. Each is a mistake in the host or in the embedder's code, and is in the log with its stack.", "during")
 	m.eventsNotHeard = m.counter("subscriber_events_missed_total", "Events that a subscriber was too slow for.")
 }
 
@@ -110,8 +112,8 @@ func (m *Metrics) Refused(tool, code string) { m.refusals.WithLabelValues(tool, 
 // GuestRestored counts a guest that was put into a worker.
 func (m *Metrics) GuestRestored() { m.restores.Inc() }
 
-// GuestRan adds the processor time of one turn.
-func (m *Metrics) GuestRan(cpu time.Duration) { m.guestCPU.Add(cpu.Seconds()) }
+// GuestRan adds the processor time of one turn. A negative one does not count.
+func (m *Metrics) GuestRan(cpu time.Duration) { m.guestCPU.Add(max(cpu, 0).Seconds()) }
 
 // LimitHit counts a limit that stopped, refused or cut something.
 func (m *Metrics) LimitHit(limit string) { m.limits.WithLabelValues(limit).Inc() }
@@ -139,6 +141,9 @@ func (m *Metrics) ApprovalDecided(decision string) { m.approvals.WithLabelValues
 
 // RecordFailed counts an event that the sink did not take.
 func (m *Metrics) RecordFailed() { m.recordsFailed.Inc() }
+
+// Panicked counts a panic that was recovered from.
+func (m *Metrics) Panicked(during string) { m.panics.WithLabelValues(during).Inc() }
 
 // EventMissed counts an event that a subscriber was too slow for.
 func (m *Metrics) EventMissed() { m.eventsNotHeard.Inc() }

@@ -1,0 +1,106 @@
+package host
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// A panic on behalf of one run, be it a mistake of ours, of the embedder's store, or
+// what a worker that was taken over has provoked, ends that run alone. It is
+// recovered where the goroutine that serves the run begins: see contain.
+
+// ReportPanic logs a panic as an error, with the stack of its goroutine, and counts it
+// in the metric quoin_panics_total. The parameter during is the label of the metric:
+// one of a few words for what was going on. Call it with what recover has returned, in
+// the deferred function that has called recover; args are further attributes of the log.
+func (h *Host) ReportPanic(during string, recovered any, args ...any) {
+	h.obs.metrics.Panicked(during)
+	h.log.Error("a panic was recovered from", append([]any{"during", during, "panic", fmt.Sprint(recovered), "stack", string(debug.Stack())}, args...)...)
+}
+
+// What a panic may happen during.
+const (
+	duringRun        = "run"
+	duringCall       = "call"
+	duringTool       = "tool" // of the embedder: the call alone rejects
+	duringBackground = "background"
+	duringObserver   = "observer"
+)
+
+func panicked() *failure {
+	return failf(CodeInternal, "", PhaseHost, "the host failed while it served this run, and has ended it. Its log has the cause.")
+}
+
+// contain is deferred by whoever drives a run: a panic becomes the run's failure.
+func (r *run) contain(res **Result) {
+	if p := recover(); p != nil {
+		r.h.ReportPanic(duringRun, p, "run", r.id)
+		*res = r.endAfterPanic()
+	}
+}
+
+// endAfterPanic ends the run. If that panics too, the run is dropped as it is, and a
+// stored record of it is left to its time limit.
+func (r *run) endAfterPanic() (res *Result) {
+	f := panicked()
+	defer func() {
+		if p := recover(); p != nil {
+			r.h.ReportPanic(duringRun, p, "run", r.id)
+			r.release(f)
+			r.dropClaim()
+			r.over()
+			res = r.failure(f)
+		}
+	}()
+	return r.failed(f)
+}
+
+// contain is deferred by the leg that leases a worker. A worker whose report may have
+// caused the panic serves no other run.
+func (l *leg) contain(res **Result) {
+	if p := recover(); p != nil {
+		l.run.h.ReportPanic(duringRun, p, "run", l.run.id)
+		if l.worker != nil {
+			l.worker.Kill()
+		}
+		*res = l.run.endAfterPanic()
+	}
+	l.release()
+}
+
+// containCall is deferred by whoever performs a call: a panic ends the call's run.
+func (r *run) containCall(c *call) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	r.h.ReportPanic(duringCall, p, "run", r.id, "call", c.publicID())
+	defer func() {
+		if p := recover(); p != nil {
+			r.h.ReportPanic(duringCall, p, "run", r.id, "call", c.publicID())
+			r.release(panicked())
+			r.over()
+		}
+	}()
+	if f := r.abort(r.background(), panicked()); f != nil {
+		r.cancel(panicked())
+	}
+}
+
+// containRefusal is deferred by calls that may drive a run and have none yet.
+func (h *Host) containRefusal(res **Result) {
+	if p := recover(); p != nil {
+		h.ReportPanic(duringRun, p)
+		*res = h.refused(panicked())
+	}
+}
+
+// guard runs a step of a goroutine that serves no run.
+func (h *Host) guard(step func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.ReportPanic(duringBackground, p)
+		}
+	}()
+	step()
+}
