@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/quota"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/plugins"
 )
@@ -48,11 +49,21 @@ func (r *run) approve(ctx context.Context, c *call, pc policy.Call, asks []polic
 
 // question puts a call to a person and returns the id of the approval; an empty
 // one if earlier decisions answer every request.
-func (r *run) question(ctx context.Context, c *call, pc policy.Call, asks []policy.Ask) (id string, _ error) {
-	asks, err := policy.Unanswered(ctx, r.h.approvals, pc, asks)
+func (r *run) question(ctx context.Context, c *call, pc policy.Call, asks []policy.Ask) (id string, err error) {
+	asks, err = policy.Unanswered(ctx, r.h.approvals, pc, asks)
 	if err != nil || len(asks) == 0 {
 		return "", err
 	}
+	if d := r.h.meters.approvals.Take(r.session.Owner(), 1); d != nil {
+		r.h.ReportDenied(r.session, d)
+		return "", d
+	}
+	c.asking = true
+	defer func() {
+		if err != nil {
+			r.questionOver(c)
+		}
+	}()
 	a, err := policy.NewApproval(pc, asks, time.Now())
 	if err != nil {
 		return "", err
@@ -98,6 +109,7 @@ func (r *run) mark(c *call, state runstore.CallState, approval string, input []b
 // markLocked is mark for a caller that holds mu.
 func (r *run) markLocked(c *call, state runstore.CallState, approval string, input []byte) {
 	c.State, c.Approval, c.Input = state, approval, input
+	r.reweigh(c)
 	r.touch(c)
 }
 
@@ -114,8 +126,20 @@ func (h *Host) announce(a *policy.Approval) {
 	h.cfg.OnApproval(a)
 }
 
+// questionOver frees the place that a call has among the session's questions.
+func (r *run) questionOver(c *call) {
+	if c.asking {
+		c.asking = false
+		r.h.meters.approvals.Give(r.session.Owner(), 1)
+	}
+}
+
 // notAsked rejects a call that nobody could be asked about.
 func (r *run) notAsked(pc policy.Call, err error) *callError {
+	var denied *quota.Denied
+	if errors.As(err, &denied) {
+		return notMade(rejectf(codeQuota, "The call of %q was not made: it needs an approval, and %v. Wait until some are decided.", pc.ToolName, denied), pc)
+	}
 	r.h.log.Error("nobody could be asked for approval, so the call is denied", "run", r.id, "call", pc.CallID, "tool", pc.ToolID, "error", err)
 	return notMade(rejectf(codeDenied, "The call of %q was denied: it needs an approval, and nobody could be asked.", pc.ToolName), pc)
 }
@@ -139,6 +163,7 @@ func (r *run) askedBefore(c *call) string {
 // decided waits until the approval of a call is resolved, and rejects the call
 // unless it may be made.
 func (r *run) decided(ctx context.Context, c *call, pc policy.Call, id string) *callError {
+	defer r.questionOver(c)
 	a, err := r.awaitDecision(ctx, id)
 	switch {
 	case errors.Is(err, errLostApproval):

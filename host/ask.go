@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/quota"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -57,12 +58,25 @@ func lost(tool *catalog.Tool) *callError {
 // ask waits until the run's caller has answered a call. Meanwhile nothing of it
 // goes on in this process, so a host that closes does not wait for it.
 func (r *run) ask(ctx context.Context, c *call, input json.RawMessage) (json.RawMessage, error) {
-	r.mu.Lock()
-	a := r.askingLocked(c.ID)
-	c.State, c.Input = runstore.CallAsked, input
-	r.asked++
-	r.touch(c)
-	r.mu.Unlock()
+	var (
+		a *asking
+		d *quota.Denied
+	)
+	r.locked(func() {
+		if d = r.charge(int64(len(input))); d != nil {
+			return
+		}
+		a = r.askingLocked(c.ID)
+		c.State, c.Input = runstore.CallAsked, input
+		c.charged += int64(len(input))
+		r.asked++
+		r.touch(c)
+	})
+	if d != nil {
+		e := rejectf(codeQuota, "The call was not made: %v.", d)
+		e.ToolID, e.EffectStatus = c.Tool, effectNone
+		return nil, e
+	}
 	r.h.calls.rest()
 	defer func() {
 		r.h.calls.rise()
@@ -118,7 +132,7 @@ func (r *run) callersTurn() bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.asked > 0 && r.asked+r.approving == r.inFlight
+	return r.asked > 0 && r.unwritten == 0 && len(r.inbox) == 0 && r.asked+r.approving == r.inFlight
 }
 
 // Answer gives a run the result of a call of a tool that its caller brought

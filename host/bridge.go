@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -29,10 +30,14 @@ func (r *run) sort(reqs []wire.Request) (fresh, queries []*call, yielded bool, _
 	if f := r.checkRequests(reqs); f != nil {
 		return nil, nil, false, f
 	}
+	if d := r.charge(requestBytes(reqs)); d != nil {
+		return nil, nil, false, heldTooMuch(d)
+	}
 	for _, q := range reqs {
 		if q.Method == wire.MethodCancel {
 			ids, _ := givenUpIDs(q) // checkRequests has read them
 			r.giveUp(ids)
+			r.chargeAnyway(-requestBytes([]wire.Request{q}))
 			continue
 		}
 		c := r.record(q)
@@ -89,11 +94,12 @@ func (r *run) record(q wire.Request) *call {
 		Method:         string(q.Method),
 		Target:         q.Target,
 		Path:           q.Path,
-		Args:           q.Args,
+		Args:           bytes.Clone(q.Args), // else it keeps the whole report
 		IdempotencyKey: r.id + ":" + strconv.FormatUint(q.ID, 10),
 		State:          runstore.CallQueued,
 	}}
 	r.calls[c.ID] = c
+	c.charged = c.heldBytes() // of what sort has charged
 	switch q.Method {
 	case wire.MethodSearch:
 		r.counters.Search++
@@ -175,6 +181,10 @@ func (r *run) settle(c *call, value json.RawMessage, err *callError) {
 
 func (r *run) settleLocked(c *call, value json.RawMessage, err *callError) {
 	r.touch(c)
+	if d := r.charge(int64(len(value))); d != nil {
+		value, err = nil, r.answerTooMuch(c, d)
+	}
+	c.charged += int64(len(value))
 	c.State = runstore.CallSettled
 	c.OK, c.Answer = err == nil, value
 	if err != nil {
@@ -183,6 +193,7 @@ func (r *run) settleLocked(c *call, value json.RawMessage, err *callError) {
 			b = []byte(`{"message":"the call failed"}`)
 		}
 		c.Answer = b
+		r.reweigh(c)
 	}
 }
 
@@ -224,7 +235,7 @@ func (r *run) deliver() []wire.Settlement {
 		}
 		out = append(out, wire.Settlement{ID: c.ID, OK: c.OK, JSON: c.Answer})
 		r.inbox = slices.Delete(r.inbox, 0, 1)
-		delete(r.calls, c.ID)
+		r.drop(c)
 	}
 	return out
 }

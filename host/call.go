@@ -27,6 +27,9 @@ const maxReplyBytes = 8 << 20
 type call struct {
 	runstore.Call
 	changed uint64 // run.changes when something has become of it last
+	charged int64  // bytes, to its session
+	imaged  bool   // the newest image waits for it
+	asking  bool   // it is one of the session's questions to people
 }
 
 // publicID names the call in results and events.
@@ -65,6 +68,7 @@ const (
 	codeInterrupted      = "interrupted"
 	codeAborted          = "aborted"
 	codePanic            = "tool_panic"
+	codeQuota            = "quota_exceeded"
 )
 
 // effectUnknown marks a call that may or may not have taken effect.
@@ -229,16 +233,30 @@ func checkReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *ca
 		return json.RawMessage("null"), nil
 	}
 	if len(value) > maxReplyBytes {
-		e := rejectf(codeReplyTooLarge, "The reply of %q is %d bytes, more than the %d that fit. Ask it for less.", tool.Name, len(value), maxReplyBytes)
-		e.ToolID = tool.ID()
-		return nil, e
+		return nil, answered(tool, rejectf(codeReplyTooLarge, "The reply of %q is %d bytes, more than the %d that fit.", tool.Name, len(value), maxReplyBytes))
 	}
 	if !utf8.Valid(value) || !json.Valid(value) {
-		e := rejectf(codeInvalidReply, "The reply of %q is not JSON in UTF-8.", tool.Name)
-		e.ToolID = tool.ID()
+		e := answered(tool, rejectf(codeInvalidReply, "The reply of %q is not JSON in UTF-8.", tool.Name))
+		if !tool.ReadOnly { // who knows what else went wrong
+			e.EffectStatus, e.unknown = effectUnknown, true
+		}
 		return nil, e
 	}
 	return value, nil
+}
+
+// answered marks a rejection of a call whose tool has run and answered: only that of a
+// tool that reads is proposed to be made again.
+func answered(tool *catalog.Tool, e *callError) *callError {
+	e.ToolID = tool.ID()
+	if tool.ReadOnly {
+		e.EffectStatus = effectNone
+		e.Message += " Ask it for less."
+		return e
+	}
+	e.EffectStatus = effectDone
+	e.Message += " The call was made and may have changed something: do not repeat it to get its reply."
+	return e
 }
 
 // namespaceTarget resolves a call through a namespace: the namespace must be one

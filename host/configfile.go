@@ -32,6 +32,8 @@ type File struct {
 	GuestPath string
 	// PreparedWorkers and MaxWorkers are those of Config.
 	PreparedWorkers, MaxWorkers int
+	// Quotas are those of Config, each filled in and in range.
+	Quotas Quotas
 	// PluginDir is the directory of plugins; empty means the caller's default.
 	PluginDir string
 	// Development lets plugins of this machine stand in for installed ones: see
@@ -212,6 +214,7 @@ func (f *File) Config() Config {
 		GuestPath:       f.GuestPath,
 		PreparedWorkers: f.PreparedWorkers,
 		MaxWorkers:      f.MaxWorkers,
+		Quotas:          f.Quotas,
 		PluginDir:       f.PluginDir,
 		WatchPlugins:    f.WatchPlugins,
 		TrustedKeys:     f.TrustedKeys,

@@ -28,6 +28,7 @@ func newFile() *File {
 		PluginHooks:     map[string][]string{},
 		PreparedWorkers: defaultPrepared,
 		MaxWorkers:      defaultMaxWorkers,
+		Quotas:          Quotas{}.resolved(),
 		Server:          ServerFile{Listen: "127.0.0.1:8787", MaxBodyBytes: 8 << 20, MaxCalls: 256, MaxStreams: 32},
 		Log:             LogFile{Level: LogInfo, Format: LogText},
 		Trajectory:      TrajectoryFile{DirOptions: trajectory.DirOptions{MaxFileBytes: 8 << 20, MaxTotalBytes: 256 << 20, MaxRuns: 10_000, MaxAge: 7 * 24 * time.Hour}},
@@ -50,6 +51,7 @@ func (f *File) table() config.Table {
 				config.Int("preparedWorkers", &f.PreparedWorkers, 1, 256, "Guest workers that are kept ready."),
 				config.Int("maxWorkers", &f.MaxWorkers, 1, 4096, "Guest workers that run cells at one moment; further cells wait."),
 			}, "The processes that programs run in."),
+			config.Object("quotas", f.Quotas.fields(), "What runs may make the host hold, and the share of one session. A message of a refusal names the limit, its setting and how much is taken."),
 			config.Object("plugins", []config.Field{
 				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. Without it the command looks for ./plugins.d, then for plugins beside its executable."),
 				config.Bool("development", &f.Development, "Whether `quoin serve` lets `quoin plugin dev --server`, from this machine, put a plugin in the place of an installed one."),
@@ -190,6 +192,15 @@ func checkPattern(pattern string) error {
 		return fmt.Errorf("a pattern of tools: %s", pe.Want)
 	}
 	return err
+}
+
+func (q *Quotas) fields() []config.Field {
+	const each = "of each of these: suspended runs, guest workers, pending approvals, held bytes, and of the server's requests under way, streams and bodies."
+	return []config.Field{
+		config.Int("sessionPercent", &q.SessionPercent, percentSpan.min, percentSpan.max, "The share, in percent, that one session may have "+each+" Callers without an identity are one session."),
+		config.Int("agentPercent", &q.AgentPercent, agentSpan.min, agentSpan.max, "The share, in percent, that all sessions of one agent together may have "+each),
+		config.Int("heldBytes", &q.HeldBytes, heldSpan.min, heldSpan.max, "Bytes of arguments, answers, output, images and definitions of tools that all runs together may make the host hold in memory."),
+	}
 }
 
 func (s *ServerFile) fields() []config.Field {

@@ -219,6 +219,9 @@ func (r *run) absorb(rep *wire.Report) *failure {
 	if f := r.output.add(rep.Output); f != nil {
 		return f
 	}
+	if f := r.chargeOutput(); f != nil {
+		return f
+	}
 	if r.output.omitted > 0 && r.settings.OnOutputLimit == OutputFail {
 		if rep.Status == wire.StatusDone {
 			r.output.addValue(rep.Value)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/quota"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -93,6 +94,18 @@ func (h *Host) Settled(id string) (n int) {
 
 // EndOrphans is what a host does now and then.
 func (h *Host) EndOrphans(ctx context.Context) error { return h.endOrphans(ctx) }
+
+// Taken is what is left of each quota that somebody has, by its name.
+func (h *Host) Taken() map[string]int64 {
+	out := map[string]int64{}
+	m := h.meters
+	for name, meter := range map[string]*quota.Meter{"bytes": m.held, "workers": m.workers, "suspended": m.suspended, "approvals": m.approvals} {
+		if n := meter.Used(); n != 0 {
+			out[name] = n
+		}
+	}
+	return out
+}
 
 // TakeReport handles a report as if a worker had sent it for a new run of the session,
 // and ends the run. A panic is not contained.

@@ -132,6 +132,9 @@ const (
 // effectNone marks a call that has certainly not taken effect.
 const effectNone = "none"
 
+// effectDone marks a rejected call whose tool has answered, so that what it does is done.
+const effectDone = "done"
+
 // hookCall is a tool call as hooks see it.
 func (r *run) hookCall(c *call, tool *catalog.Tool, input json.RawMessage, via string) policy.Call {
 	return policy.Call{

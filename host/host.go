@@ -45,6 +45,8 @@ type Config struct {
 	// cells wait for one. Cells that wait for tools for long take none. Defaults
 	// to 32.
 	MaxWorkers int
+	// Quotas bound what the host holds, and what one session or agent may have of it.
+	Quotas Quotas
 	// PluginDir is a directory with one subdirectory per plugin. Defaults to
 	// none.
 	PluginDir string
@@ -138,7 +140,7 @@ type Host struct {
 	log      *slog.Logger
 	obs      *observer
 	pool     *guestrt.Pool
-	places   chan struct{}       // one for each worker that runs a cell
+	meters   *meters
 	plugins  *plugins.Supervisor // nil without a plugin directory
 	mcp      *mcp.Servers
 	mcpNames map[string]string // identifiers of MCP servers in programs, by name
@@ -218,7 +220,8 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if h.cfg.MaxWorkers <= 0 {
 		h.cfg.MaxWorkers = defaultMaxWorkers
 	}
-	h.places = make(chan struct{}, h.cfg.MaxWorkers)
+	h.cfg.Quotas = h.cfg.Quotas.resolved()
+	h.meters = newMeters(&h.cfg, h.settings)
 	if h.cfg.DrainTimeout == 0 {
 		h.cfg.DrainTimeout = 5 * time.Second
 	}

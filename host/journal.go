@@ -107,7 +107,7 @@ func (r *run) put(rec *runstore.Record) error {
 // describe is the next record of the run. The caller holds storeMu and mu.
 func (r *run) describe(image []byte, expires time.Time) *runstore.Record {
 	r.generation++
-	r.imaged = r.sortedCalls()
+	r.setImaged(r.sortedCalls())
 	for _, c := range r.imaged {
 		r.identify(c)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/host/quota"
 )
 
 // leg is one Exec or Wait of a run. Between two turns its guest is in a worker,
@@ -20,6 +21,7 @@ type leg struct {
 	image    []byte          // of the guest as it is now; nil: not taken since it ran
 	large    bool            // the guest is too large to be parked early
 	patience time.Duration   // how much longer people are waited for
+	refused  *quota.Denied   // why there was no worker, the last time
 }
 
 // leg begins an Exec or Wait.
@@ -53,28 +55,48 @@ const turnMargin = 60 * time.Millisecond
 // lease takes one of the host's places for workers and a worker for it.
 func (l *leg) lease() error {
 	h := l.run.h
-	select {
-	case h.places <- struct{}{}:
-	default:
-		t := time.NewTimer(time.Until(l.deadline) - l.margin)
-		defer t.Stop()
-		select {
-		case h.places <- struct{}{}:
-		case <-t.C:
-			return errBusy
-		case <-h.parking:
-			return errClosing
-		case <-l.ctx.Done():
-			return l.ctx.Err()
-		}
+	if err := l.queue(); err != nil {
+		return err
 	}
 	w, err := h.pool.Acquire(l.ctx, l.run.session.affinity(), l.run.limits())
 	if err != nil {
-		<-h.places
+		h.meters.workers.Give(l.run.session.Owner(), 1)
 		return err
 	}
 	l.worker, l.run.layers = w, w.Layers()
 	return nil
+}
+
+// queue waits for a place for a worker, which sessions get in turns.
+func (l *leg) queue() (err error) {
+	h := l.run.h
+	ticket := h.meters.workers.Queue(l.run.session.Owner())
+	select {
+	case <-ticket.Ready():
+		return nil
+	default:
+	}
+	t := time.NewTimer(time.Until(l.deadline) - l.margin)
+	defer t.Stop()
+	select {
+	case <-ticket.Ready():
+		return nil
+	case <-t.C:
+		err = errBusy
+	case <-h.parking:
+		err = errClosing
+	case <-l.ctx.Done():
+		err = l.ctx.Err()
+	}
+	canceled, why := ticket.Cancel()
+	if !canceled { // it came at the last moment
+		h.meters.workers.Give(l.run.session.Owner(), 1)
+	}
+	if why != nil && err == errBusy {
+		h.ReportDenied(l.run.session, why)
+		l.refused = why
+	}
+	return err
 }
 
 // release gives the worker back, if there is one.
@@ -84,7 +106,7 @@ func (l *leg) release() {
 	}
 	l.run.h.pool.Release(l.worker)
 	l.worker = nil
-	<-l.run.h.places
+	l.run.h.meters.workers.Give(l.run.session.Owner(), 1)
 }
 
 // rest takes the guest out of its worker. A guest that is too large to rest stays
@@ -103,10 +125,13 @@ func (l *leg) rest() error {
 }
 
 // tooLarge reports whether a guest could not be taken out because its image would
-// be larger than Settings.MaxSnapshot.
+// be larger than Settings.MaxSnapshot, or than there is room for.
 func tooLarge(err error) bool {
-	var e *guestrt.Ending
-	return errors.As(err, &e) && Code(e.Code) == CodeSnapshotLimit
+	var (
+		e *guestrt.Ending
+		f *failure
+	)
+	return errors.As(err, &e) && Code(e.Code) == CodeSnapshotLimit || errors.As(err, &f) && f.Reason == ReasonQuota
 }
 
 // serviceGrace is what taking a guest out of a worker or putting it in may take
@@ -138,6 +163,12 @@ func (l *leg) still() ([]byte, error) {
 		l.image, err = l.worker.Snapshot(ctx, int(l.run.settings.MaxSnapshot))
 		return err
 	})
+	if err == nil {
+		if f := l.run.chargeImage(len(l.image)); f != nil {
+			l.image = nil
+			return nil, f
+		}
+	}
 	return l.image, err
 }
 
@@ -211,6 +242,9 @@ func (l *leg) turn() (*wire.Report, error) {
 		return nil, errBusy
 	}
 	l.image = nil
+	if !l.run.h.volatile() || !l.run.stored { // a store in memory holds the image still
+		_ = l.run.chargeImage(0) // less is never refused
+	}
 	return l.worker.Turn(l.ctx, l.run.take(), l.turnDeadline())
 }
 
@@ -230,10 +264,18 @@ func (l *leg) blame(err error) *failure {
 	case errors.Is(err, errClosing):
 		return closing()
 	case errors.Is(err, errBusy):
-		return failf(CodeUnavailable, "", PhaseHost, "every guest worker is busy: try again later, or allow more with MaxWorkers")
+		return failf(CodeUnavailable, "", PhaseHost, "every guest worker is busy%s. Try again later.", because(l.refused))
 	default:
 		return ofWorker(err)
 	}
+}
+
+// because adds a quota to a message.
+func because(d *quota.Denied) string {
+	if d == nil {
+		return ""
+	}
+	return ": " + d.Error()
 }
 
 // drive runs the guest to the next result: it serves the guest's bridge calls as

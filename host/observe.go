@@ -41,7 +41,7 @@ func newObserver(h *Host) *observer {
 		debug:  debuglog.New(os.Getenv, h.log),
 		log:    operatorLog{log: h.log},
 	}
-	o.metrics = metrics.New(metrics.State{Pool: h.poolState, Runs: h.countRuns, Calls: h.calls.now, Version: Version})
+	o.metrics = metrics.New(metrics.State{Pool: h.poolState, Runs: h.countRuns, Calls: h.calls.now, Held: h.heldNow, Version: Version})
 	o.feed.missed = o.metrics.EventMissed
 	if h.cfg.TracerProvider != nil {
 		o.tracer = h.cfg.TracerProvider.Tracer("github.com/quoinhq/quoin/host", trace.WithInstrumentationVersion(Version))
@@ -139,6 +139,13 @@ func (h *Host) countRuns() (active, suspended int) {
 		r.mu.Unlock()
 	}
 	return active, suspended
+}
+
+func (h *Host) heldNow() (bytes, limit int64) {
+	if h.meters == nil {
+		return 0, 0
+	}
+	return h.meters.held.Used(), h.meters.held.Total()
 }
 
 func (f *inFlight) now() int {

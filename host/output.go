@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
@@ -94,6 +95,7 @@ func (b *outputBudget) keepText(inner []byte, whole int64, omitted int) int64 {
 
 func (b *outputBudget) keep(o Output) {
 	b.used += itemBytes(o)
+	o.Value = bytes.Clone(o.Value) // else it keeps the whole report
 	b.items = append(b.items, o)
 }
 

@@ -47,6 +47,10 @@ func (r *run) park(image []byte, fresh []*call) (res *Result, started []*call, _
 	if f := r.ensureClaim(); f != nil {
 		return nil, nil, f
 	}
+	var full *failure
+	if r.locked(func() { full = r.maySuspend() }); full != nil {
+		return nil, nil, full
+	}
 	ttl := r.settings.SnapshotTTL
 	r.snapshot = len(image)
 	if r.ctx.Err() != nil { // aborted, and it is this driver that ends the run
@@ -64,7 +68,10 @@ func (r *run) park(image []byte, fresh []*call) (res *Result, started []*call, _
 	})
 	if err := r.put(rec); err != nil {
 		r.h.calls.leaveN(len(started))
-		return nil, nil, ofStore(err)
+		return nil, nil, r.notStored(err)
+	}
+	if !r.h.volatile() { // the image is on disk
+		_ = r.chargeImage(0) // less is never refused
 	}
 	res = r.waiting(counted)
 	r.mu.Lock()
@@ -79,6 +86,15 @@ func (r *run) park(image []byte, fresh []*call) (res *Result, started []*call, _
 		r.dropClaimLocked()
 	}
 	return res, started, nil
+}
+
+// notStored is the failure of a run that the store did not take.
+func (r *run) notStored(err error) *failure {
+	f := ofStore(err)
+	if f.Reason == ReasonTooManySuspended {
+		return f.and(" All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.h.settings.MaxSuspended)
+	}
+	return f
 }
 
 // ensureClaim takes the claim for this process, so that no other one resumes the

@@ -74,10 +74,10 @@ func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy
 	defer r.mu.Unlock()
 	switch {
 	case err != nil:
-		delete(r.calls, 0)
+		r.drop(c)
 		return failf(CodeInvalidInput, "", PhaseHost, "%s", r.notAsked(pc, err).Message)
 	case id == "":
-		delete(r.calls, 0)
+		r.drop(c)
 		return nil
 	}
 	r.held = &p
@@ -105,7 +105,7 @@ func (l *leg) begin() (*wire.Report, error) {
 	l.until(l.deadline.Add(time.Since(asked)))
 	r.mu.Lock()
 	c, p := r.calls[0], r.held
-	delete(r.calls, 0)
+	r.drop(c)
 	r.inbox = slices.DeleteFunc(r.inbox, func(i *call) bool { return i == c })
 	r.held = nil
 	r.mu.Unlock()

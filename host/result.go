@@ -58,6 +58,7 @@ const (
 	ReasonGuestException      Reason = "guest_exception"
 	ReasonSandboxViolation    Reason = "sandbox_violation"
 	ReasonWorkerCrashed       Reason = "worker_crashed"
+	ReasonQuota               Reason = "quota_exceeded" // of the session, its agent or the host
 )
 
 // The reasons of waiting results.

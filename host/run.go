@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -58,29 +59,32 @@ type run struct {
 	gone     chan struct{} // closed when the run has ended and is in no store
 	overOnce sync.Once
 
-	mu         sync.Mutex
-	active     bool // some goroutine drives or is about to drive it
-	ended      bool
-	calls      map[uint64]*call
-	inbox      []*call                            // settled, in the order of their settling, not yet delivered
-	queue      []*call                            // waiting for a slot
-	inFlight   int                                // calls with a slot
-	stops      map[uint64]context.CancelCauseFunc // of calls that are being performed
-	unwritten  int                                // settled calls whose answers are on their way to the store
-	changes    uint64                             // counts what happened to calls
-	asked      int                                // of those in flight, how many the caller is to answer
-	askings    map[uint64]*asking                 // by call id
-	answered   []uint64                           // calls that the caller has answered
-	approving  int                                // of those in flight, how many wait for a person
-	personally time.Time                          // since when there are any of those
-	held       *program                           // it has not started, because a person has to decide
-	finished   bool                               // nothing of it stays
-	dispatched bool
-	counters   runstore.Counters
-	scopes     map[string]*namespaces.Scope
-	claim      runstore.Claim
-	expiry     *time.Timer
-	expires    time.Time // of a parked run
+	mu                          sync.Mutex
+	active                      bool // some goroutine drives or is about to drive it
+	ended                       bool
+	calls                       map[uint64]*call
+	inbox                       []*call                            // settled, in the order of their settling, not yet delivered
+	queue                       []*call                            // waiting for a slot
+	inFlight                    int                                // calls with a slot
+	stops                       map[uint64]context.CancelCauseFunc // of calls that are being performed
+	unwritten                   int                                // settled calls whose answers are on their way to the store
+	changes                     uint64                             // counts what happened to calls
+	asked                       int                                // of those in flight, how many the caller is to answer
+	askings                     map[uint64]*asking                 // by call id
+	answered                    []uint64                           // calls that the caller has answered
+	approving                   int                                // of those in flight, how many wait for a person
+	personally                  time.Time                          // since when there are any of those
+	held                        *program                           // it has not started, because a person has to decide
+	finished                    bool                               // nothing of it stays
+	dispatched                  bool
+	charged                     int64 // bytes that the host holds for it; the next two are parts
+	chargedImage, chargedOutput int64
+	suspended                   bool // it has one of the session's places for suspended runs
+	counters                    runstore.Counters
+	scopes                      map[string]*namespaces.Scope
+	claim                       runstore.Claim
+	expiry                      *time.Timer
+	expires                     time.Time // of a parked run
 
 	// storeMu orders writes of this run to the store. It is taken before mu.
 	storeMu    sync.Mutex
@@ -207,6 +211,9 @@ func (r *run) forget() {
 // cancellation as an answer.
 func (r *run) release(cause error) {
 	r.mu.Lock()
+	if !r.ended {
+		r.giveBack()
+	}
 	r.ended = true
 	r.queue = nil
 	if r.expiry != nil {
@@ -280,6 +287,7 @@ func (r *run) completed(value []byte) *Result {
 		r.limitPassed(limitOutput)
 	}
 	res.Value, res.Output = r.output.truncated(value)
+	res.Value = bytes.Clone(res.Value) // else it keeps the whole report
 	r.told.value = res.Value
 	return r.finishWith(nil, func() *Result {
 		res.Telemetry = r.telemetry()

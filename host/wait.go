@@ -305,7 +305,13 @@ func (h *Host) revive(s Session, rec *runstore.Record, turn *clientTools) (*run,
 		r.dispatched = r.dispatched || wentOut(stored)
 	}
 	r.answered = slices.DeleteFunc(slices.Clone(rec.Answered), r.unsettled)
-	r.imaged = r.sortedCalls()
+	r.locked(func() {
+		r.setImaged(r.sortedCalls())
+		for _, c := range r.imaged {
+			r.reweigh(c)
+		}
+		r.suspends(true)
+	})
 	return r, nil
 }
 
@@ -360,6 +366,11 @@ func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Ti
 		}
 	}
 	l.image, r.snapshot = rec.Image, len(rec.Image)
+	if f := r.chargeImage(len(rec.Image)); f != nil {
+		res := r.failure(f)
+		r.stayParked()
+		return res
+	}
 	return l.goOn()
 }
 

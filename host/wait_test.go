@@ -145,7 +145,7 @@ func TestSecondWaitIsBusy(t *testing.T) {
 
 func TestTooManySuspendedRuns(t *testing.T) {
 	g := newGate()
-	h := start(t, host.Config{Settings: host.Settings{MaxSuspended: 2}, Tools: []catalog.Tool{g.tool("slow")}})
+	h := start(t, host.Config{Settings: host.Settings{MaxSuspended: 2}, Quotas: host.Quotas{SessionPercent: 100}, Tools: []catalog.Tool{g.tool("slow")}})
 	code := `await yield_control(); return 1`
 	a, b := exec(h, code), exec(h, code)
 	wantWaiting(t, a, host.ReasonYield)

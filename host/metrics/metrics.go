@@ -32,6 +32,7 @@ type Metrics struct {
 	recordsFailed  prometheus.Counter
 	eventsNotHeard prometheus.Counter
 	panics         *prometheus.CounterVec // during
+	denied         *prometheus.CounterVec // quota, of
 }
 
 // New makes the metrics of one host. The state is read whenever somebody gathers.
@@ -58,6 +59,7 @@ func (m *Metrics) makeRuns() {
 	m.limits = m.counters("limits_hit_total", "Times a limit was hit, by limit.", "limit")
 	m.recordsFailed = m.counter("trajectory_failures_total", "Events that the trajectory sink did not take.")
 	m.panics = m.counters("panics_total", "Panics that were recovered from, by what was going on. Each is a mistake in the host or in the embedder's code, and is in the log with its stack.", "during")
+	m.denied = m.counters("quota_denied_total", "Times something was refused because a quota was used up, by quota and by whose it is: session, agent or host.", "quota", "of")
 	m.eventsNotHeard = m.counter("subscriber_events_missed_total", "Events that a subscriber was too slow for.")
 }
 
@@ -144,6 +146,10 @@ func (m *Metrics) RecordFailed() { m.recordsFailed.Inc() }
 
 // Panicked counts a panic that was recovered from.
 func (m *Metrics) Panicked(during string) { m.panics.WithLabelValues(during).Inc() }
+
+// Denied counts what was refused because a quota of a session, an agent or the host is
+// used up.
+func (m *Metrics) Denied(quota, of string) { m.denied.WithLabelValues(quota, of).Inc() }
 
 // EventMissed counts an event that a subscriber was too slow for.
 func (m *Metrics) EventMissed() { m.eventsNotHeard.Inc() }

@@ -8,7 +8,8 @@ type State struct {
 	Pool    func() Pool
 	Runs    func() (active, suspended int)
 	Calls   func() int // in flight
-	Version string     // of the host
+	Held    func() (bytes, limit int64)
+	Version string // of the host
 }
 
 // Pool is what a pool of guest workers holds, and what became of its workers.
@@ -24,6 +25,8 @@ var (
 	poolRetired = desc("pool_workers_retired_total", "Guest workers that have ended, by ending: released, or the code or reason of the failure.", "ending")
 	runsHeld    = desc("runs", "Runs that this host holds: active ones inside an exec or wait, and suspended ones.", "state")
 	callsActive = desc("calls_in_flight", "Nested tool calls that have started and not ended.")
+	heldBytes   = desc("held_bytes", "Bytes of arguments, answers, output and images that this host holds for runs.")
+	heldLimit   = desc("held_bytes_limit", "What quoin_held_bytes may come to, the setting quotas.heldBytes.")
 	buildInfo   = desc("build_info", "Always 1; its label is the version of the host.", "version")
 )
 
@@ -36,7 +39,7 @@ type stateCollector struct{ state State }
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{poolWorkers, poolStarted, poolRetired, runsHeld, callsActive, buildInfo} {
+	for _, d := range []*prometheus.Desc{poolWorkers, poolStarted, poolRetired, runsHeld, callsActive, heldBytes, heldLimit, buildInfo} {
 		ch <- d
 	}
 }
@@ -61,5 +64,8 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(runsHeld, float64(active), "active")
 	gauge(runsHeld, float64(suspended), "suspended")
 	gauge(callsActive, float64(c.state.Calls()))
+	held, limit := c.state.Held()
+	gauge(heldBytes, float64(held))
+	gauge(heldLimit, float64(limit))
 	gauge(buildInfo, 1, c.state.Version)
 }

@@ -1,0 +1,227 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+var (
+	mallory = host.Session{AgentID: "agent", SessionKey: "m", SessionID: "mallory", RunID: "turn"}
+	alice   = host.Session{AgentID: "agent", SessionKey: "a", SessionID: "alice", RunID: "turn"}
+)
+
+// heap is what the process holds once everything unused has been given back.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestASmallPartKeepsNoLargeReport: what is kept of a report, an item of output or a
+// call that waits, is a copy, so that the megabytes around it can go.
+func TestASmallPartKeepsNoLargeReport(t *testing.T) {
+	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
+	exec(h, `return 1`)
+	before := heap()
+	r := exec(h, `const b = "x".repeat(2 << 20);
+for (let i = 0; i < 40; i++) { text("x"); await tools.call("nope", {a: b}).catch(() => {}) }
+await yield_control();`)
+	wantWaiting(t, r, host.ReasonYield)
+	if len(r.Output) != 40 {
+		t.Fatalf("%d items", len(r.Output))
+	}
+	if more := heap() - before; more > 16<<20 {
+		t.Errorf("40 items of one letter keep %d bytes", more)
+	}
+	runtime.KeepAlive(r)
+	h.Abort(context.Background(), me, r.RunID)
+}
+
+// TestHeldBytesAreBounded: mallory holds what her share allows and not more, whatever
+// the bytes are of; the message names limit, settings and numbers; alice works on, and
+// nothing is charged any more when the runs have ended.
+func TestHeldBytesAreBounded(t *testing.T) {
+	const mib = 1 << 20
+	release := make(chan struct{})
+	defer close(release)
+	big := catalog.Tool{Name: "big", Description: "Answers as much as a reply may have.", ReadOnly: true, Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+		return json.RawMessage(`"` + strings.Repeat("x", 8*mib-2) + `"`), nil
+	}}
+	write := big
+	write.Name, write.ReadOnly = "write", false
+	for _, tc := range []struct {
+		name, code string
+		settings   host.Settings
+		tools      []catalog.Tool // the caller's
+		code1      host.Code
+		want       string
+	}{
+		{name: "arguments", code: `await Promise.all(Array.from({length: 12}, () => tools.slow({a: "x".repeat(1 << 20)})))`, want: "quotas.heldBytes"},
+		{name: "arguments that queue", code: `for (let i = 0; i < 12; i++) { tools.slow({a: "x".repeat(1 << 20)}); await tools.echo({}) }`, want: "quotas.heldBytes"},
+		{name: "output", settings: host.Settings{MaxOutput: 10 * mib}, code: `for (let i = 0; i < 9; i++) { text("x".repeat(1 << 20)); await tools.echo({}) }`, want: "quotas.heldBytes"},
+		{name: "answers", code: `const no = await tools.big({}).catch(e => e); throw new Error([no?.code, no?.effectStatus, no?.message])`, want: "quota_exceeded,none,"},
+		{name: "answers of what has effects", code: `const no = await tools.write({}).catch(e => e); throw new Error([no?.code, no?.effectStatus, no?.message])`, want: "quota_exceeded,done,"},
+		{name: "questions to the caller", tools: []catalog.Tool{{Name: "ask", Description: "Asks."}},
+			code: `const p = Array.from({length: 6}, () => tools.ask({a: "x".repeat(1 << 20)})); const r = await Promise.race(p.map(x => x.catch(e => e))); text([r.code, r.effectStatus, r.message].join())`, want: "quota_exceeded,none,"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var log lines
+			h := start(t, host.Config{
+				Logger: slog.New(slog.NewTextHandler(&log, nil)), Settings: tc.settings, Quotas: host.Quotas{HeldBytes: 16 * mib},
+				Tools: []catalog.Tool{echo("echo"), slow("slow", release), big, write},
+			})
+			r := h.Exec(context.Background(), mallory, host.ExecInput{Code: tc.code, Tools: tc.tools})
+			said := show(r)
+			for _, want := range []string{tc.want, "8388608", "16777216", "quotas.sessionPercent: 50"} {
+				if r.Status == host.StatusCompleted || !strings.Contains(said, want) {
+					t.Errorf("no %q in %.300s … %s", want, said, said[max(0, len(said)-1500):])
+				}
+			}
+			if r.Reason == host.ReasonQuota && (r.Code != host.CodeMemoryLimit || r.Phase != host.PhaseHost) {
+				t.Errorf("%.500s", said)
+			}
+			wantValue(t, h.Exec(context.Background(), alice, host.ExecInput{Code: `return (await tools.echo({a: "x".repeat(1 << 20)})).a.length`}), fmt.Sprint(mib))
+			if n := metricOf(t, h, "quoin_quota_denied_total", "held_bytes"); n < 1 {
+				t.Errorf("the metric says %v", n)
+			}
+			if !strings.Contains(log.String(), "a quota is used up") || !strings.Contains(log.String(), "mallory") {
+				t.Errorf("the log says %s", log.String())
+			}
+			if r.RunID != "" {
+				h.Abort(context.Background(), mallory, r.RunID)
+			}
+			h.Quiet(t.Context())
+			if left := h.Taken(); len(left) != 0 {
+				t.Errorf("taken: %v", left)
+			}
+		})
+	}
+}
+
+// TestImagesAreCharged while they are in memory.
+func TestImagesAreCharged(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		store runstore.Store
+		holds bool
+	}{{"memory", &runstore.Memory{}, true}, {"disk", nil, false}} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.store == nil {
+				d, err := runstore.OpenDir(mkdir(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				tc.store = d
+			}
+			h := start(t, host.Config{Store: tc.store, Quotas: host.Quotas{HeldBytes: 16 << 20}})
+			code := `const b = []; for (let i = 0; i < 3000; i++) b.push({i, s: String(Math.random())}); await yield_control(); return b.length`
+			first := h.Exec(context.Background(), mallory, host.ExecInput{Code: code})
+			id := wantWaiting(t, first, host.ReasonYield)
+			if got := h.Taken()["bytes"]; (got >= int64(first.Telemetry.SnapshotBytes)) != tc.holds {
+				t.Errorf("%d bytes are charged for an image of %d", got, first.Telemetry.SnapshotBytes)
+			}
+			wantValue(t, h.Wait(context.Background(), mallory, id), "3000")
+			if left := h.Taken(); len(left) != 0 {
+				t.Errorf("taken: %v", left)
+			}
+		})
+	}
+}
+
+// TestMalloryTakesAllSheCan of everything that a host shares out, and alice works on.
+func TestMalloryTakesAllSheCan(t *testing.T) {
+	ctx := context.Background()
+	run := func(h *host.Host, s host.Session, code string) *host.Result {
+		return h.Exec(ctx, s, host.ExecInput{Code: code})
+	}
+	t.Run("suspended runs", func(t *testing.T) {
+		h := start(t, host.Config{Settings: host.Settings{MaxSuspended: 8}})
+		for range 4 {
+			wantWaiting(t, run(h, mallory, `await yield_control()`), host.ReasonYield)
+		}
+		r := run(h, mallory, `await yield_control()`)
+		wantFailure(t, r, host.CodeInvalidInput, host.ReasonTooManySuspended, host.PhaseHost)
+		for _, want := range []string{"this session has 4 suspended runs", "4 of the host's 8", "quotas.sessionPercent: 50", "tools.codeMode.maxSuspendedRuns"} {
+			if !strings.Contains(r.Error, want) {
+				t.Errorf("no %q in %s", want, r.Error)
+			}
+		}
+		id := wantWaiting(t, run(h, alice, `await yield_control(); return 1`), host.ReasonYield)
+		wantValue(t, h.Wait(ctx, alice, id), "1")
+		if n, err := h.EndSession(ctx, mallory); n != 4 || err != nil {
+			t.Fatal(n, err)
+		}
+		wantWaiting(t, run(h, mallory, `await yield_control()`), host.ReasonYield)
+	})
+	t.Run("agents", func(t *testing.T) {
+		h := start(t, host.Config{Settings: host.Settings{MaxSuspended: 8}, Quotas: host.Quotas{SessionPercent: 100, AgentPercent: 50}})
+		for i := range 4 {
+			wantWaiting(t, run(h, host.Session{AgentID: "x", SessionID: fmt.Sprint(i)}, `await yield_control()`), host.ReasonYield)
+		}
+		r := run(h, host.Session{AgentID: "x", SessionID: "5"}, `await yield_control()`)
+		if !strings.Contains(r.Error, "this agent has 4") {
+			t.Error(show(r))
+		}
+		wantWaiting(t, run(h, host.Session{AgentID: "y"}, `await yield_control()`), host.ReasonYield)
+	})
+	t.Run("workers", func(t *testing.T) {
+		h := start(t, host.Config{MaxWorkers: 2, Settings: host.Settings{Timeout: 60 * time.Second}})
+		stop, end := context.WithCancel(ctx)
+		ended := make(chan *host.Result, 6)
+		for range cap(ended) {
+			go func() { ended <- h.Exec(stop, mallory, host.ExecInput{Code: `for (;;) {}`}) }()
+		}
+		wantValue(t, run(h, alice, `return 1`), "1")
+		end()
+		for range cap(ended) {
+			<-ended
+		}
+		r := h.Exec(ctx, alice, host.ExecInput{Code: `return 2`})
+		wantValue(t, r, "2")
+	})
+	t.Run("a worker in vain", func(t *testing.T) {
+		h := start(t, host.Config{MaxWorkers: 2, Settings: host.Settings{Timeout: 60 * time.Second}})
+		stop, end := context.WithCancel(ctx)
+		ended := make(chan *host.Result)
+		go func() { ended <- h.Exec(stop, mallory, host.ExecInput{Code: `for (;;) {}`}) }()
+		for h.Taken()["workers"] == 0 {
+			runtime.Gosched()
+		}
+		r := h.Exec(ctx, mallory, host.ExecInput{Code: `return 1`, Timeout: 200 * time.Millisecond})
+		wantFailure(t, r, host.CodeUnavailable, "", host.PhaseHost)
+		for _, want := range []string{"every guest worker is busy", "this session has 1 guest workers", "1 of the host's 2", "guest.maxWorkers"} {
+			if !strings.Contains(r.Error, want) {
+				t.Errorf("no %q in %s", want, r.Error)
+			}
+		}
+		end()
+		<-ended
+	})
+	t.Run("approvals", func(t *testing.T) {
+		h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Quotas: host.Quotas{SessionPercent: 1}, Hooks: []policy.Hook{{Name: "ask", Before: func(_ context.Context, c *policy.Call) (policy.Verdict, error) {
+			if c.ToolName != "echo" {
+				return policy.Verdict{}, nil
+			}
+			return policy.Verdict{Approval: &policy.ApprovalRequest{Title: "May it?"}}, nil
+		}}}})
+		share := policy.DefaultMaxPending/100 + min(policy.DefaultMaxPending%100, 1)
+		r := h.Exec(ctx, mallory, host.ExecInput{Timeout: 2 * time.Second, Code: fmt.Sprintf(`const e = await Promise.any(Array.from({length: %d}, (_, i) => tools.echo({i}).then(() => { throw 1 }, e => e))); text([e.code, e.effectStatus, e.message].join())`, share+1)})
+		if said := show(r); !strings.Contains(said, `quota_exceeded,none,`) || !strings.Contains(said, "calls that wait for a person") {
+			t.Error(show(r))
+		}
+		wantWaiting(t, h.Exec(ctx, alice, host.ExecInput{Code: `return await tools.echo({})`, Timeout: 300 * time.Millisecond}), host.ReasonApproval)
+	})
+}
