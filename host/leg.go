@@ -221,7 +221,7 @@ func (l *leg) replaceWorker() error {
 	l.worker = nil
 	w, err := h.pool.AcquireFresh(l.ctx, l.run.session.affinity(), l.run.limits())
 	if err != nil {
-		<-h.places
+		h.meters.workers.Give(l.run.session.Owner(), 1)
 		return err
 	}
 	l.worker, l.run.layers = w, w.Layers()
