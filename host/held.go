@@ -67,6 +67,15 @@ func (r *run) reweigh(c *call) {
 	c.charged = n
 }
 
+// chargeRevived charges a run that came from the store. It was let in once. The caller
+// holds mu.
+func (r *run) chargeRevived() {
+	for _, c := range r.imaged {
+		r.reweigh(c)
+	}
+	r.suspends(true)
+}
+
 // drop takes a call off the run's list, and off its account unless the newest image
 // waits for it. The caller holds mu.
 func (r *run) drop(c *call) {

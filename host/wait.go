@@ -198,6 +198,7 @@ func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Tim
 		claim.Release()
 		return nil, nil, f.of(rec)
 	}
+	r.locked(r.chargeRevived)
 	r.redrive()
 	return r, rec, nil
 }
@@ -305,13 +306,7 @@ func (h *Host) revive(s Session, rec *runstore.Record, turn *clientTools) (*run,
 		r.dispatched = r.dispatched || wentOut(stored)
 	}
 	r.answered = slices.DeleteFunc(slices.Clone(rec.Answered), r.unsettled)
-	r.locked(func() {
-		r.setImaged(r.sortedCalls())
-		for _, c := range r.imaged {
-			r.reweigh(c)
-		}
-		r.suspends(true)
-	})
+	r.locked(func() { r.setImaged(r.sortedCalls()) })
 	return r, nil
 }
 
