@@ -191,6 +191,7 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 		},
 	}
 	a.bind(cmd)
+	cmd.ValidArgsFunction = firstOf(a.pending)
 	if d != policy.Deny {
 		cmd.Flags().BoolVar(&always, "always", false, "do not ask again for this tool in this session")
 	}
@@ -258,6 +259,7 @@ func newRevoke() *cobra.Command {
 		},
 	}
 	a.bind(cmd)
+	cmd.ValidArgsFunction = firstOf(a.remembered)
 	return cmd
 }
 

@@ -47,6 +47,7 @@ func newApprovalsShow() *cobra.Command {
 		},
 	}
 	a.bind(cmd)
+	cmd.ValidArgsFunction = firstOf(a.pending)
 	return cmd
 }
 

@@ -95,6 +95,7 @@ Exit status: 0 usable, 1 not, 2 usage.`,
 		},
 	}
 	o.bindConfig(cmd)
+	cmd.ValidArgsFunction = extensions("json5", "json")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

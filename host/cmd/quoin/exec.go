@@ -55,9 +55,11 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 	}
 	o.bind(cmd, true)
 	o.show.bind(cmd)
+	cmd.ValidArgsFunction = extensions("js", "mjs", "cjs", "ts", "mts", "cts")
 	o.bindAsker(cmd)
 	cmd.Flags().StringVarP(&code, "eval", "e", "", "the program itself")
 	cmd.Flags().StringVar(&lang, "lang", "", "js or ts (default: from the file name, else js)")
+	complete(cmd, "lang", cobra.FixedCompletions([]cobra.Completion{"js", "ts"}, noFiles))
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
 	return cmd
 }
@@ -89,6 +91,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 	}
 	o.bind(cmd, true)
 	o.show.bind(cmd)
+	cmd.ValidArgsFunction = firstOf(o.runs(true))
 	o.bindAsker(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
 	return cmd

@@ -149,16 +149,3 @@ func firstLine(s string) string {
 	}
 	return escaped(s)
 }
-
-func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "  quoin version",
-		Args:    usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "quoin "+host.Version)
-			return err
-		},
-	}
-}

@@ -143,6 +143,7 @@ finds.`,
 		},
 	}
 	i.bind(cmd)
+	cmd.ValidArgsFunction = firstOf(i.installed)
 	cmd.Flags().BoolVar(&all, "all", false, "every plugin that is there")
 	cmd.Flags().BoolVar(&i.NewSigner, "new-signer", false, "also where another key has signed, or none")
 	return cmd
@@ -176,6 +177,7 @@ in its data directory stays, unless --data is given.`,
 		},
 	}
 	i.bind(cmd)
+	cmd.ValidArgsFunction = firstOf(i.installed)
 	cmd.Flags().StringVar(&i.state, "state", "", "directory of plugin data (default: in the user's state home)")
 	cmd.Flags().BoolVar(&data, "data", false, "remove the plugin's data too")
 	return cmd

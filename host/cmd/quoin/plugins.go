@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,23 @@ func printPlugins(ctx context.Context, w io.Writer, b backend, _ host.Session, a
 	if err := tw.Flush(); err != nil {
 		return err
 	}
+	if err := printReasons(w, list); err != nil {
+		return err
+	}
 	return printPassedOver(w, b)
+}
+
+// printReasons writes whole what the table has cut off: remedies stand at the end.
+func printReasons(w io.Writer, list []gateway.Plugin) error {
+	for _, p := range list {
+		reason := cmp.Or(p.Reason, notReloaded(p))
+		if lines := strings.TrimSpace(printable(reason)); lines != firstLine(reason) {
+			if _, err := fmt.Fprintf(w, "\n%s: %s\n", p.ID, lines); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // printPassedOver names the folders of the plugin directory that are no plugins. A

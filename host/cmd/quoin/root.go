@@ -81,6 +81,7 @@ that plugins own.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newExec(), newWait(), newTools(), newNamespaces(), newPlugins(), newPlugin(), newMCP(), newApprovals(), newPrompt(), newServe(), newTrajectory(), newConfig(), newDoctor(),
 		newVersion())
+	completePaths(root)
 	return root
 }
 

@@ -70,12 +70,14 @@ to there. Exit status: 0 shown, 1 there is nothing to show, 2 usage.`,
 		},
 	}
 	f := cmd.Flags()
+	cmd.ValidArgsFunction = firstOf(o.runs(false))
 	o.bindConfig(cmd)
 	f.StringVar(&o.state, "state", "", "directory of suspended runs and plugin data (default: in the user's state home)")
 	f.StringVar(&o.session, "session", "cli", "session the run belongs to; of runs that are listed, and of last")
 	o.remote.bind(cmd)
 	f.BoolVar(&asJSON, "json", false, "print JSON: the events of the run, or the list of runs")
 	f.StringVar(&transcript, "transcript", "", "print the run as messages of a conversation: openai or anthropic")
+	complete(cmd, "transcript", cobra.FixedCompletions([]cobra.Completion{string(trajectory.ShapeOpenAI), string(trajectory.ShapeAnthropic)}, noFiles))
 	return cmd
 }
 

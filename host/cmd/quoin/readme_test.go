@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/quoinhq/quoin/host/hosttest"
+)
+
+var (
+	word     = regexp.MustCompile(`'[^']*'|[^\s']+`)
+	pageLink = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+)
+
+// TestReadmeCommands: each command of the README is one that there is, with flags and
+// arguments that it takes.
+func TestReadmeCommands(t *testing.T) {
+	text, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, b := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		for line := range strings.Lines(b[1]) {
+			line, _, _ = strings.Cut(line, "  #")
+			rest, ok := strings.CutPrefix(strings.TrimSpace(line), "bin/quoin ")
+			if !ok {
+				continue
+			}
+			found++
+			var args []string
+			for _, w := range word.FindAllString(rest, -1) {
+				args = append(args, strings.Trim(w, "'"))
+			}
+			cmd, flags, err := newRoot().Find(args)
+			if err == nil {
+				err = cmd.ParseFlags(flags)
+			}
+			if err == nil {
+				err = cmd.ValidateArgs(cmd.Flags().Args())
+			}
+			if err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("only %d commands", found)
+	}
+}
+
+// TestReadmeProgram runs the program that the README begins with.
+func TestReadmeProgram(t *testing.T) {
+	text, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guest, err := hosttest.Guest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := hosttest.Install(filepath.Join(dir, "plugins"), "issues"); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("QUOIN_GUEST_PATH", guest)
+	program := codeBlock(t, string(text), "ts")
+	program = `await Issues.create({title: "It rattles", labels: ["bug"]});` + program
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"exec", "-q", "--lang", "ts", "--config", "none", "--plugins", filepath.Join(dir, "plugins"), "--state", filepath.Join(dir, "state"), "-e", program},
+		strings.NewReader(""), &stdout, &stderr)
+	if code != 0 || stdout.String() != "[\"It rattles\"]\n" {
+		t.Errorf("exit code %d, %s%s", code, &stdout, &stderr)
+	}
+}
+
+// TestLinksLead: what a page of the project links to inside of it is there.
+func TestLinksLead(t *testing.T) {
+	const root = "../../.."
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(pages, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range pageLink.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", name, m[1], err)
+			}
+		}
+	}
+}
