@@ -72,7 +72,10 @@ func TestAWorkerIsRetiredAfterAnyBadEnding(t *testing.T) {
 			t.Fatalf("%q: %+v", source, r)
 		}
 		p.Release(w)
-		<-w.p.gone
+		if n := p.kept.filled(); n > 0 {
+			t.Fatalf("%q: the worker waits for another cell", source)
+		}
+		ended(t, w.p)
 	}
 }
 
@@ -84,7 +87,7 @@ func TestAnEmptySessionGetsNoUsedWorker(t *testing.T) {
 	if n := p.kept.filled(); n > 0 {
 		t.Fatalf("%d used workers wait for no session", n)
 	}
-	<-w.p.gone
+	ended(t, w.p)
 }
 
 func TestAnUnusedWorkerGoesBackToThePool(t *testing.T) {
@@ -118,7 +121,7 @@ func TestUsedWorkersThatWaitAreBounded(t *testing.T) {
 	if kept != 2 {
 		t.Errorf("%d used workers wait", kept)
 	}
-	<-first.p.gone // the oldest is the first to go
+	ended(t, first.p) // the oldest is the first to go
 }
 
 func TestReleaseIsIdempotentAndEndsTheLease(t *testing.T) {

@@ -81,6 +81,19 @@ func TestABusyWorkerIsNotLentAgain(t *testing.T) {
 	}
 }
 
+// TestAWorkerThatDoesNotResetIsNotLentAgain: one that says something else than that
+// it is ready.
+func TestAWorkerThatDoesNotResetIsNotLentAgain(t *testing.T) {
+	p := newPool(t, hostileConfig(t, ""))
+	w := acquire(t, p, "s")
+	wantValue(t, start(t, w, js("odd-reset"), nil), "1")
+	p.Release(w)
+	if again := acquire(t, p, "s"); again.Pid() == w.Pid() {
+		t.Error("the worker is lent")
+	}
+	ended(t, w.p)
+}
+
 func TestUsedWorkersDoNotWaitForEver(t *testing.T) {
 	p := newPool(t, Config{})
 	p.patrolled.Store(true)

@@ -80,12 +80,20 @@ func TestAnswersShareAWrite(t *testing.T) {
 func TestManyAnswersGetANewImage(t *testing.T) {
 	const size = 10_000
 	store := &counting{Store: openDir(t, mkdir(t))}
-	large := catalog.Tool{Name: "large", Description: "Returns much.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
-		return json.RawMessage(`"` + strings.Repeat("x", size) + `"`), nil
+	var (
+		h  *host.Host
+		id string // known before the first call
+	)
+	large := catalog.Tool{Name: "large", Description: "Returns much.", Invoke: func(ctx context.Context, _ catalog.Invocation) (json.RawMessage, error) {
+		// A turn that took several answers would need fewer images.
+		for h.Settled(id) > 0 && ctx.Err() == nil {
+			runtime.Gosched()
+		}
+		return json.RawMessage(`"` + strings.Repeat("x", size) + `"`), ctx.Err()
 	}}
-	h := start(t, host.Config{Store: store, Settings: host.Settings{MaxPendingCalls: 1}, Tools: []catalog.Tool{large}})
+	h = start(t, host.Config{Store: store, Settings: host.Settings{MaxPendingCalls: 1}, Tools: []catalog.Tool{large}})
 	h.CompactAfter(5 * size)
-	id := wantWaiting(t, exec(h, `
+	id = wantWaiting(t, exec(h, `
 await yield_control();
 let sum = 0;
 await Promise.all(Array.from({length: 40}, () => tools.large().then(s => { sum += s.length })));

@@ -246,3 +246,37 @@ func TestEveryVMHasItsOwnRandomness(t *testing.T) {
 		t.Errorf("three seeds gave %d sequences", len(seen))
 	}
 }
+
+// TestAnImageHasNoResidue: what a guest has freed is not in its image, also between
+// the end of its heap and the end of the last page.
+func TestAnImageHasNoResidue(t *testing.T) {
+	e := openTest(t)
+	vm := newVM(t, e, engine.Options{})
+	load(t, vm, `await tools.call('a'); return 1`)
+	c := ctl()
+	end := arenaBase + uintptr(c.used())
+	if end == c.heap.brk {
+		t.Fatal("the heap ends with a page: make the program another one")
+	}
+	for p := c.heap.brk; p < end; p++ {
+		*at[byte](p) = 0xaa
+	}
+	img, err := vm.Snapshot(wire.MaxImage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	discard(t, vm)
+	m, err := e.open(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last [pageWords]uint64
+	if err := m.unpack(func(int) *[pageWords]uint64 { clear(last[:]); return &last }); err != nil {
+		t.Fatal(err)
+	}
+	for i, word := range last {
+		if word == 0xaaaaaaaaaaaaaaaa {
+			t.Fatalf("word %d of the last page is what the guest had freed", i)
+		}
+	}
+}

@@ -80,6 +80,14 @@ var modes = map[string]func(*worker){
 	// again. Another process takes it.
 	"wears-out": (*worker).wearOut,
 
+	// "odd-reset" returns, and answers what should make it forget its guest with
+	// something else.
+	"odd-reset": func(w *worker) {
+		w.say(done())
+		w.receive()
+		w.say(&wire.Restored{})
+	},
+
 	// "linger" returns, and keeps a processor busy from then on; "linger-loud"
 	// writes into the log instead.
 	"linger":      func(w *worker) { go spin(); w.say(done()) },
