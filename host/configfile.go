@@ -1,9 +1,13 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/quoinhq/quoin/host/config"
 	"github.com/quoinhq/quoin/host/mcp"
@@ -154,16 +158,32 @@ func Load(from Sources) (*File, error) {
 		in.Text = append([]byte{}, text...) // not nil, even if it is empty
 	}
 	f := newFile()
-	report, err := f.table().Read(in)
-	if err != nil {
-		return nil, err
-	}
+	report, wrong := f.table().Read(in)
 	f.Report = report
-	f.finish()
-	if err := f.checkWhole(from.Path); err != nil {
+	if wrong == nil {
+		f.finish()
+	}
+	if err := allWrong(wrong, f.checkWhole(from.Path)); err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// allWrong is what is wrong with fields, and what is wrong with wholes of which no
+// field is.
+func allWrong(fields, wholes error) error {
+	var first, second *ConfigError
+	if !errors.As(fields, &first) || !errors.As(wholes, &second) {
+		return cmp.Or(fields, wholes)
+	}
+	all := *first
+	for _, p := range second.Problems {
+		whole := p.Field[:strings.LastIndex(p.Field, ".")+1]
+		if !slices.ContainsFunc(first.Problems, func(f config.Problem) bool { return strings.HasPrefix(f.Field+".", whole) }) {
+			all.Problems = append(all.Problems, p)
+		}
+	}
+	return &all
 }
 
 // finish makes the exported fields of what was read.

@@ -90,5 +90,8 @@ func (f *File) mcpProblem(path, server string, wrong *mcp.ConfigError) config.Pr
 			break
 		}
 	}
+	if begins, ok := f.Report.Object(strings.TrimSuffix(server, ".")); ok && p.Line == 0 {
+		p.Line, p.Column = begins.Line, begins.Column
+	}
 	return p
 }

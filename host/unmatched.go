@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"maps"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,7 +99,20 @@ func (f *File) Unmatched(pluginDir string) ([]Unmatched, error) {
 	for i, a := range f.approvals {
 		out = append(out, inv.patterns(fmt.Sprintf("approvals[%d].tools", i), a.tools)...)
 	}
-	return out, nil
+	return append(out, f.missingCommands()...), nil
+}
+
+// missingCommands are the programs of MCP servers that this machine has not.
+func (f *File) missingCommands() (out []Unmatched) {
+	for _, s := range f.MCP {
+		if s.Command == "" || s.Disabled {
+			continue
+		}
+		if _, err := exec.LookPath(s.Command); err != nil {
+			out = append(out, Unmatched{Field: "mcp.servers." + s.Name + ".command", Value: s.Command, Problem: "is no program here: name one in PATH, or its path"})
+		}
+	}
+	return out
 }
 
 func (inv *inventory) unmatched(c *Config) []Unmatched {

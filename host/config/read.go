@@ -20,6 +20,16 @@ type source struct {
 // rank is the place of a source in the order of precedence, the weakest first.
 func (s source) rank() int { return slices.Index([]string{"file", "env", "flag"}, s.kind) }
 
+// origin is what stands at an offset of the source.
+func (s source) origin(offset int) Origin {
+	o := Origin{Kind: s.kind, Name: s.name}
+	if s.text != nil {
+		at := json5.At(s.text, offset)
+		o.Line, o.Column = at.Line, at.Column
+	}
+	return o
+}
+
 // reader reads one configuration.
 type reader struct {
 	report   Report
@@ -157,11 +167,7 @@ func (r *reader) field(s source, path string, v *json5.Value, f *Field) {
 // keep sets the field and notes where its value came from.
 func (r *reader) keep(s source, path string, v *json5.Value, f *Field, value any) {
 	f.set(value)
-	o := Origin{Kind: s.kind, Name: s.name}
-	if s.text != nil {
-		at := json5.At(s.text, v.Offset)
-		o.Line, o.Column = at.Line, at.Column
-	}
+	o := s.origin(v.Offset)
 	if i, again := r.set[path]; again {
 		r.report.Values[i].Value, r.report.Values[i].Origin = value, o
 		return
@@ -240,6 +246,7 @@ func (r *reader) texts(s source, path string, v *json5.Value, f *Field) {
 
 // group reads an object, or true or false in its place.
 func (r *reader) group(s source, path string, v *json5.Value, f *Field) {
+	r.report.objects[path] = s.origin(v.Offset)
 	if v.Kind == json5.Bool && f.switchOf != "" {
 		v = &json5.Value{Kind: json5.Object, Offset: v.Offset, Members: []json5.Member{{Name: f.switchOf, Offset: v.Offset, Value: v}}}
 	}

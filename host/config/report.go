@@ -55,12 +55,21 @@ type Report struct {
 	Values []Value
 	// Warnings are clamped numbers and unknown environment variables.
 	Warnings []Problem
+
+	objects map[string]Origin // where they begin, by path
+}
+
+// Object says where an object of a file, or what stands in its place, begins.
+func (r *Report) Object(path string) (Origin, bool) {
+	o, ok := r.objects[path]
+	return o, ok
 }
 
 // Read reads a configuration into the variables of the table's fields. The error
 // is an *Error; the Report is complete in any case but for the values at fault.
 func (t Table) Read(in Input) (*Report, error) {
 	r := &reader{set: map[string]int{}}
+	r.report.objects = map[string]Origin{}
 	r.defaults("", t.Fields)
 	if in.Text != nil {
 		r.file(source{kind: "file", name: in.File, text: in.Text}, t.Fields)

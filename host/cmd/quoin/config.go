@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/config"
+	"github.com/quoinhq/quoin/host/gateway"
 )
 
 func newConfig() *cobra.Command {
@@ -59,18 +61,20 @@ type checked struct {
 
 func newConfigCheck() *cobra.Command {
 	var o options
-	var asJSON bool
+	var asJSON, online bool
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Report what is wrong with a configuration, or what it comes to",
 		Long: `Read a configuration as the other commands do, from FILE (or --config), the
 environment and --set, and print either all that is wrong with it or the value
 of every field with where it came from. Numbers out of range are warnings, and so
-are patterns and entries about a plugin or an MCP server that there is none of.
-Whether a pattern matches a tool is known when plugins run: their hosts log it.
+are patterns and entries about a plugin or an MCP server that there is none of, and
+programs of MCP servers that are not here. Whether a pattern matches a tool, and
+whether plugins and MCP servers start, is known when they run: --online starts them.
 Exit status: 0 usable, 1 not, 2 usage.`,
 		Example: `  quoin config check quoin.json5
   quoin config check quoin.json5 --set tools.codeMode.timeoutMs=5000
+  quoin config check quoin.json5 --online
   quoin config check --json`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,6 +85,9 @@ Exit status: 0 usable, 1 not, 2 usage.`,
 				o.config = args[0]
 			}
 			c, err := o.check()
+			if err == nil && online && c.OK {
+				err = o.checkOnline(cmd, c)
+			}
 			if err != nil {
 				return err
 			}
@@ -97,7 +104,28 @@ Exit status: 0 usable, 1 not, 2 usage.`,
 	o.bindConfig(cmd)
 	cmd.ValidArgsFunction = extensions("json5", "json")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&online, "online", false, "also start plugins and MCP servers, and look at what they offer")
+	cmd.Flags().StringVar(&o.plugins, "plugins", "", "directory of plugins (default: plugins.dir, as for other commands)")
 	return cmd
+}
+
+// checkOnline makes a host of the configuration, and adds what is only known then:
+// patterns that match no tool, plugins that do not run, MCP servers that are down.
+func (o *options) checkOnline(cmd *cobra.Command, c *checked) error {
+	return o.look(cmd, io.Discard, func(h *host.Host) error {
+		c.Unmatched = h.Unmatched()
+		for _, p := range h.Plugins() {
+			if reason := cmp.Or(p.Reason, p.LastError); reason != "" {
+				c.Unmatched = append(c.Unmatched, host.Unmatched{Field: "plugins", Value: p.ID, Problem: "is " + p.State.String() + ": " + reason})
+			}
+		}
+		for _, s := range gateway.MCPServersOf(h) {
+			if s.Reason != "" {
+				c.Unmatched = append(c.Unmatched, host.Unmatched{Field: "mcp.servers", Value: s.Name, Problem: "is " + s.State + ": " + s.Reason})
+			}
+		}
+		return nil
+	})
 }
 
 // bindConfig adds the flags that say where a configuration comes from.

@@ -58,16 +58,16 @@ func (o *options) list(cmd *cobra.Command, print func(backend) error) error {
 		defer c.Close()
 		return print(c)
 	}
-	return o.look(cmd, func(h *host.Host) error { return print(inProcess{h}) })
+	return o.look(cmd, cmd.ErrOrStderr(), func(h *host.Host) error { return print(inProcess{h}) })
 }
 
 // look makes a host that is only looked at.
-func (o *options) look(cmd *cobra.Command, print func(*host.Host) error) error {
+func (o *options) look(cmd *cobra.Command, stderr io.Writer, print func(*host.Host) error) error {
 	f, err := o.load()
 	if err != nil {
 		return err
 	}
-	cfg := o.hostConfig(f, logger(f, cmd.ErrOrStderr(), slog.LevelWarn))
+	cfg := o.hostConfig(f, logger(f, stderr, slog.LevelWarn))
 	cfg.PreparedWorkers = 1
 	cfg.Settings.Isolation = host.IsolationBestEffort // no cell runs
 	if cfg.PluginDir, err = o.pluginDir(f); err != nil {
