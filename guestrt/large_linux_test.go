@@ -91,3 +91,12 @@ func deepRound(p *Pool) error {
 	}
 	return nil
 }
+
+// TestALargeTextIsDecoded: 20 MiB by the engine, with room in a heap of 64 for the
+// bytes and the text alone.
+func TestALargeTextIsDecoded(t *testing.T) {
+	w := acquire(t, newPool(t, Config{}), "s")
+	r := start(t, w, js(`const b = new Uint8Array(20 << 20).fill(0x78); return new TextDecoder().decode(b).length`), nil)
+	wantValue(t, r, "20971520")
+	t.Logf("it took %d ms of processor time", r.CPUMicros/1000)
+}

@@ -80,7 +80,7 @@ const driver = `((factory) => {
 	};
 	const entry = factory({
 		file, error: (message, kind) => new kind(message), extra: (name) => evaluate(extras[name]),
-		random: fill, url: parse, rejections,
+		random: fill, utf8: () => undefined, url: parse, rejections,
 	});
 	return (op, a, b, c) => {
 		switch (op) {

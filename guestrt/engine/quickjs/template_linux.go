@@ -124,6 +124,7 @@ var natives = []struct {
 	{"error", hookError, 2},
 	{"extra", hookExtra, 1},
 	{"random", hookRandom, 3},
+	{"utf8", hookUTF8, 3},
 	{"url", hookURL, 4},
 }
 

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"math/rand/v2"
+	"unicode/utf8"
+	"unsafe"
 
 	"modernc.org/libc"
 	lib "modernc.org/libquickjs"
@@ -40,24 +42,44 @@ func newRandom(seed [32]byte) *rand.ChaCha8 {
 
 // hookRandom is native.random(buffer, offset, length).
 func hookRandom(tls *libc.TLS, ctx uintptr, this lib.TJSValue, argc int32, argv uintptr) lib.TJSValue {
+	part, answer := bufferPart(tls, ctx, argv)
+	if part == nil {
+		return answer
+	}
+	if _, err := running.random.Read(part); err != nil {
+		panic("quickjs: ChaCha8 cannot fail: " + err.Error())
+	}
+	return undefined
+}
+
+// hookUTF8 is native.utf8(buffer, offset, length).
+func hookUTF8(tls *libc.TLS, ctx uintptr, this lib.TJSValue, argc int32, argv uintptr) lib.TJSValue {
+	part, answer := bufferPart(tls, ctx, argv)
+	if part == nil || !utf8.Valid(part) {
+		return answer
+	}
+	// The bytes stay where they are: the caller holds the buffer.
+	return lib.XJS_NewStringLen(tls, ctx, uintptr(unsafe.Pointer(&part[0])), lib.Tsize_t(len(part)))
+}
+
+// bufferPart is the part of a buffer that a hook's arguments name: buffer, offset,
+// length. It is nil where there is none, and the hook then answers so.
+func bufferPart(tls *libc.TLS, ctx, argv uintptr) (part []byte, answer lib.TJSValue) {
 	offset, length := argument(argv, 1), argument(argv, 2)
 	if running == nil || int32(offset.Ftag) != lib.EJS_TAG_INT || int32(length.Ftag) != lib.EJS_TAG_INT {
-		return undefined
+		return nil, undefined
 	}
 	bp := tls.Alloc(8)
 	defer tls.Free(8)
 	p := lib.XJS_GetArrayBuffer(tls, ctx, bp, argument(argv, 0))
 	if p == 0 {
-		return exception
+		return nil, exception
 	}
 	from, n, size := int64(int32(offset.Fu.Fuint641)), int64(int32(length.Fu.Fuint641)), int64(*at[lib.Tsize_t](bp))
-	if from < 0 || n < 0 || from+n > size {
-		return undefined
+	if from < 0 || n <= 0 || from+n > size {
+		return nil, undefined
 	}
-	if _, err := running.random.Read(bytesAt(p+uintptr(from), uintptr(n))); err != nil {
-		panic("quickjs: ChaCha8 cannot fail: " + err.Error())
-	}
-	return undefined
+	return bytesAt(p+uintptr(from), uintptr(n)), undefined
 }
 
 // hookURL is native.url(href, base, part, value): a JSON array of the parts of a

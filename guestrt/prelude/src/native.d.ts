@@ -12,6 +12,8 @@ export interface Native {
   extra(name: string): Extra;
   /** Fills a part of a buffer with random bytes that no other guest and no clone of this one gets. */
   random(buffer: ArrayBufferLike, offset: number, length: number): void;
+  /** Decodes a part of a buffer that is valid UTF-8; undefined if it is not. */
+  utf8(buffer: ArrayBufferLike, offset: number, length: number): string | undefined;
   /**
    * Parses a URL, or with part and value changes one part of href. The answer is
    * JSON, an array: href, origin, protocol, username, password, host, hostname,

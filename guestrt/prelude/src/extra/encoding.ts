@@ -5,7 +5,7 @@ import type { Core, Extra } from "../extra";
 declare const prelude: { create: Extra };
 
 prelude.create = (core: Core) => {
-  const { $, clip, rangeError, textOfCodes, typeError, typeName, utf8Size, webClass } = core;
+  const { $, clip, native, rangeError, textOfCodes, typeError, typeName, utf8Size, webClass } = core;
 
   /** Writes UTF-8 of text into bytes as far as whole characters fit. */
   function encodeInto(text: string, bytes: Uint8Array, room: number): { read: number; written: number } {
@@ -174,6 +174,15 @@ prelude.create = (core: Core) => {
     rest.upper = byte === 0xed ? 0x9f : byte === 0xf4 ? 0x8f : 0xbf;
   }
 
+  /**
+   * The text of bytes that are valid UTF-8 as a whole; undefined if they are not,
+   * or too few for the engine to be faster than we are.
+   */
+  function wholeUTF8(bytes: Uint8Array, length: number): string | undefined {
+    if (length < 64) return undefined;
+    return native.utf8($.typedArrayBuffer(bytes), $.typedArrayByteOffset(bytes), length);
+  }
+
   function decodeUTF16(bytes: Uint8Array, length: number, rest: Rest, sink: Sink): void {
     for (let i = 0; i < length; i++) {
       if (rest.byte < 0) {
@@ -238,8 +247,11 @@ prelude.create = (core: Core) => {
       const sink = newSink(this.#fatal);
       const rest = this.#rest;
       this.#rest = fresh();
-      if (this.#encoding === "utf-8") decodeUTF8(bytes, $.typedArrayLength(bytes), rest, sink);
-      else decodeUTF16(bytes, $.typedArrayLength(bytes), rest, sink);
+      const length = $.typedArrayLength(bytes);
+      const whole = this.#encoding === "utf-8" && rest.wanted === 0 ? wholeUTF8(bytes, length) : undefined;
+      if (whole !== undefined) sink.text = whole;
+      else if (this.#encoding === "utf-8") decodeUTF8(bytes, length, rest, sink);
+      else decodeUTF16(bytes, length, rest, sink);
       if (stream) this.#rest = rest;
       else if (rest.wanted > 0 || rest.byte >= 0 || rest.high >= 0) wrong(sink);
       flush(sink);

@@ -46,6 +46,17 @@ const b = new TextEncoder().encode(s)
 return [b.length, new TextDecoder().decode(b) === s]
 //=> [200000,true]
 
+//// long texts that the engine decodes, or leaves to the prelude
+const s = "aé€😀".repeat(50), b = new TextEncoder().encode(s), d = new TextDecoder()
+const thrown = (f) => { try { return f() } catch (e) { return e.name } }
+return [
+  d.decode(b.subarray(10)) === s.slice(5), d.decode(b.buffer) === s,
+  d.decode(b.subarray(0, 497)).slice(-2), d.decode(b.subarray(0, 497), {stream: true}) + d.decode(b.subarray(497)) === s,
+  d.decode(new TextEncoder().encode("\ufeff" + s)) === s, new TextDecoder("utf-8", {ignoreBOM: true}).decode(new TextEncoder().encode("\ufeff" + s)) === "\ufeff" + s,
+  thrown(() => new TextDecoder("utf-8", {fatal: true}).decode(b.subarray(1, 98))),
+]
+//=> [true,true,"€�",true,true,true,"TypeError"]
+
 //// table base64
 btoa("Hello, world") //=> "SGVsbG8sIHdvcmxk"
 [btoa(""), btoa("a"), btoa("ab"), btoa("abc"), btoa("\xff\xfe")] //=> ["","YQ==","YWI=","YWJj","//4="]
