@@ -19,9 +19,12 @@ func busy() *metrics.Metrics {
 		},
 		Runs:    func() (int, int) { return 3, 40 },
 		Calls:   func() int { return 5 },
+		Held:    func() (bytes, limit int64) { return 1000, 2000 },
 		Version: "1.2.3",
 	})
 	m.RunStarted()
+	m.Panicked("call")
+	m.Denied("suspended", "session")
 	m.RunSuspended("yield", 3000)
 	m.RunResumed()
 	m.RunEnded("completed")
