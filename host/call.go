@@ -233,10 +233,10 @@ func checkReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *ca
 		return json.RawMessage("null"), nil
 	}
 	if len(value) > maxReplyBytes {
-		return nil, answered(tool, rejectf(codeReplyTooLarge, "The reply of %q is %d bytes, more than the %d that fit.", tool.Name, len(value), maxReplyBytes))
+		return nil, answered(tool, rejectf(codeReplyTooLarge, "The reply of %q is %d bytes, more than the %d that fit.", tool.Name, len(value), maxReplyBytes), "Ask it for less.")
 	}
 	if !utf8.Valid(value) || !json.Valid(value) {
-		e := answered(tool, rejectf(codeInvalidReply, "The reply of %q is not JSON in UTF-8.", tool.Name))
+		e := answered(tool, rejectf(codeInvalidReply, "The reply of %q is not JSON in UTF-8.", tool.Name), "")
 		if !tool.ReadOnly { // who knows what else went wrong
 			e.EffectStatus, e.unknown = effectUnknown, true
 		}
@@ -246,12 +246,14 @@ func checkReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *ca
 }
 
 // answered marks a rejection of a call whose tool has run and answered: only that of a
-// tool that reads is proposed to be made again.
-func answered(tool *catalog.Tool, e *callError) *callError {
+// tool that reads is proposed to be made again, as again says.
+func answered(tool *catalog.Tool, e *callError, again string) *callError {
 	e.ToolID = tool.ID()
 	if tool.ReadOnly {
 		e.EffectStatus = effectNone
-		e.Message += " Ask it for less."
+		if again != "" {
+			e.Message += " " + again
+		}
 		return e
 	}
 	e.EffectStatus = effectDone

@@ -157,7 +157,7 @@ func TestLoadFileRefusals(t *testing.T) {
 		{"text for code mode", `{tools:{codeMode:"true"}}`, `tools.codeMode is "true", expected true, false or an object`},
 		{"another runtime", `{tools:{codeMode:{runtime:"v8"}}}`, `expected one of "quickjs"`},
 		{"another mode", `{tools:{codeMode:{mode:"also"}}}`, `expected one of "only"`},
-		{"no languages", `{tools:{codeMode:{languages:[]}}}`, "expected a list of one or more of"},
+		{"no languages", `{tools:{codeMode:{languages:[]}}}`, "tools.codeMode.languages is an empty list, expected a list of one or more of"},
 		{"another language", `{tools:{codeMode:{languages:["javascript","python"]}}}`, `tools.codeMode.languages[1] is "python"`},
 		{"a language twice", `{tools:{codeMode:{languages:["javascript","javascript"]}}}`, "which the list has already"},
 		{"a slip in a language", `{tools:{codeMode:{languages:["javscript"]}}}`, `did you mean "javascript"?`},

@@ -20,11 +20,11 @@ func (l *leg) turnDeadline() time.Time {
 	return l.deadline
 }
 
-// cpuLeft is what is left of the run's CPU budget.
+// cpuLeft is what is left of the run's CPU budget, which searches in the host count in.
 func (r *run) cpuLeft() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return max(0, r.settings.CPUBudget-time.Duration(r.counters.CPUMicros)*time.Microsecond)
+	return max(0, r.settings.CPUBudget-time.Duration(int64(r.counters.CPUMicros)+r.counters.QueryMicros)*time.Microsecond)
 }
 
 // overBudget is the failure of a run that has used up its CPU budget, or f.
@@ -32,5 +32,5 @@ func (r *run) overBudget(f *failure) *failure {
 	if r.cpuLeft() > 0 || f != nil && f.Code != CodeTimeout {
 		return f
 	}
-	return failf(CodeTimeout, "", PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits included (tools.codeMode.cpuBudgetMs).", r.settings.CPUBudget)
+	return failf(CodeTimeout, "", PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits and searches included (tools.codeMode.cpuBudgetMs).", r.settings.CPUBudget)
 }

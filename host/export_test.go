@@ -77,6 +77,22 @@ func (h *Host) Quiet(ctx context.Context) int { return h.calls.wait(ctx) }
 // before the first run.
 func (h *Host) CompactAfter(bytes int) { h.maxDelivered = bytes }
 
+// QueryFor makes what the catalog may take for one turn shorter than a real host's. Call
+// it before the first run.
+func (h *Host) QueryFor(d time.Duration) { h.maxQueryTime = d }
+
+// LeftToRun is what is left of a run's processor time, and what of it went to the
+// catalog.
+func (h *Host) LeftToRun(id string) (left, queries time.Duration) {
+	h.mu.Lock()
+	r := h.runs[id]
+	h.mu.Unlock()
+	left = r.cpuLeft()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return left, time.Duration(r.counters.QueryMicros) * time.Microsecond
+}
+
 // Settled counts the calls of a run that have settled and were not delivered.
 func (h *Host) Settled(id string) (n int) {
 	h.mu.Lock()

@@ -138,7 +138,7 @@ func (r *run) chargeOutput() *failure {
 func (r *run) answerTooMuch(c *call, d *quota.Denied) *callError {
 	e := rejectf(codeQuota, "The answer does not fit into the memory of the host: %v.", d)
 	if tool, ok := r.view().catalog.ByID(c.Tool); ok && c.Dispatched {
-		return answered(tool, e)
+		return answered(tool, e, "Ask it for less.")
 	}
 	e.EffectStatus = effectNone
 	return e

@@ -148,7 +148,8 @@ type Host struct {
 	store    runstore.Store
 	policy   *policy.Policy
 
-	maxDelivered int // see the constant
+	maxDelivered int           // see the constant
+	maxQueryTime time.Duration // see the constant
 
 	approvals  policy.Approvals
 	desk       desk
@@ -202,6 +203,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 		parking:  make(chan struct{}),
 
 		maxDelivered: maxDelivered,
+		maxQueryTime: maxQueryTime,
 	}
 	for id, s := range cfg.Agents {
 		h.agents[id] = s.resolved()

@@ -22,7 +22,12 @@ const maxQueryBytes = maxTurnBytes
 // rest to take the answers, and would be blamed for the time otherwise.
 func (r *run) answerAll(ctx context.Context, queries []*call) {
 	room := maxQueryBytes - r.waitingBytes()
-	until := halfway(time.Now(), r.deadline)
+	began := time.Now()
+	until := halfway(began, r.deadline)
+	if most := began.Add(r.h.maxQueryTime); most.Before(until) {
+		until = most
+	}
+	defer func() { r.spent(time.Since(began)) }()
 	for _, c := range queries {
 		start := time.Now()
 		value, err := r.answerWithin(ctx, c, until, room)
@@ -33,6 +38,16 @@ func (r *run) answerAll(ctx context.Context, queries []*call) {
 		})
 		r.tellQueried(c, start, value, err)
 	}
+}
+
+// maxQueryTime bounds what the catalog may take for one turn of a guest.
+const maxQueryTime = time.Second
+
+// spent counts what the host did for the run as processor time of the run.
+func (r *run) spent(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counters.QueryMicros += max(d.Microseconds(), 0)
 }
 
 // halfway is the time between two.
@@ -54,7 +69,7 @@ func (r *run) answerWithin(ctx context.Context, c *call, until time.Time, room i
 	case ctx.Err() != nil:
 		return nil, rejectf(codeAborted, "The run was aborted before the catalog was asked.")
 	case !time.Now().Before(until):
-		return nil, rejectf(string(CodeTimeout), "The searches and descriptions asked for at once took half of the time that was left, and this one was not answered. Await them in smaller batches.")
+		return nil, rejectf(string(CodeTimeout), "The searches and descriptions asked for at once took too long, at most %s and half of the time that was left, and this one was not answered. Await them in smaller batches.", r.h.maxQueryTime)
 	case room <= 0:
 		return nil, rejectf(codeReplyTooLarge, "The answers of the catalog that wait have %d bytes or more. Await searches and descriptions in smaller batches.", maxQueryBytes)
 	}

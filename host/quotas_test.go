@@ -225,3 +225,46 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 		wantWaiting(t, h.Exec(ctx, alice, host.ExecInput{Code: `return await tools.echo({})`, Timeout: 300 * time.Millisecond}), host.ReasonApproval)
 	})
 }
+
+// TestSearchesAreBounded: what the host takes for searches counts as processor time of
+// the run, and of one turn it takes so much and not more.
+func TestSearchesAreBounded(t *testing.T) {
+	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Settings: host.Settings{CPUBudget: time.Minute}})
+	code := `const r = await Promise.allSettled(Array.from({length: 500}, (_, i) => tools.search("echo " + i)));
+text(r.filter(x => x.status == "rejected").length + " " + (r[0].reason?.code ?? "answered") + " " + (r[0].reason?.message ?? "")); await yield_control()`
+	r := exec(h, code)
+	id := wantWaiting(t, r, host.ReasonYield)
+	left, queries := h.LeftToRun(id)
+	if guest := time.Duration(r.Telemetry.GuestCPUMillis * float64(time.Millisecond)); queries <= 0 || left > time.Minute-queries-guest+time.Millisecond {
+		t.Errorf("of a minute %v are left after %v of searches and %v of the guest", left, queries, guest)
+	}
+	h.Abort(context.Background(), me, id)
+
+	h.QueryFor(0)
+	r = exec(h, code)
+	wantWaiting(t, r, host.ReasonYield)
+	if said := r.Output[0].Text(); !strings.HasPrefix(said, "500 timeout ") || !strings.Contains(said, "smaller batches") {
+		t.Error(said)
+	}
+}
+
+// TestAReplyThatIsRefusedSaysWhatBecameOfTheCall: only a tool that reads is proposed to
+// be called again.
+func TestAReplyThatIsRefusedSaysWhatBecameOfTheCall(t *testing.T) {
+	tool := func(name, reply string, reads bool) catalog.Tool {
+		return catalog.Tool{Name: name, Description: "Answers.", ReadOnly: reads, Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+			return json.RawMessage(reply), nil
+		}}
+	}
+	huge := `"` + strings.Repeat("x", 9<<20) + `"`
+	h := start(t, host.Config{Tools: []catalog.Tool{tool("read", huge, true), tool("write", huge, false), tool("garble", "{", true), tool("break", "{", false)}})
+	for name, want := range map[string]string{
+		"read": "reply_too_large none true", "write": "reply_too_large done false", "garble": "invalid_reply none false", "break": "invalid_reply unknown false",
+	} {
+		r := exec(h, `try { await tools.call("`+name+`", {}) } catch (e) { text(e.message); return e.code + " " + e.effectStatus + " " + e.message.includes("Ask it for less") }`)
+		wantValue(t, r, `"`+want+`"`)
+		if said := r.Output[0].Text(); strings.Contains(want, "none") == strings.Contains(said, "do not repeat it") {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}

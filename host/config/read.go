@@ -66,6 +66,9 @@ func shown(v *json5.Value) string {
 	case json5.Number:
 		return cut(v.Text)
 	case json5.Object, json5.Array:
+		if len(v.Items)+len(v.Members) == 0 {
+			return "an empty " + strings.Fields(v.Kind.String())[1]
+		}
 		return v.Kind.String()
 	}
 	b, err := v.AppendJSON(nil)

@@ -363,6 +363,67 @@ func TestSlowRequests(t *testing.T) {
 	c.post("/v1/exec", `{"code": "for (const end = Date.now() + 100; Date.now() < end;); return 1"}`).wants(200, "value", "1")
 }
 
+// TestSlowBodiesHoldNoPlaces: a request whose body does not come keeps nothing from
+// others.
+func TestSlowBodiesHoldNoPlaces(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{MaxCalls: 1}, nil)
+	for range 8 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(c.base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		_, err = io.WriteString(conn, "POST /v1/exec HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The server says so once it reads the body.
+		if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+			t.Fatalf("%q, %v", line, err)
+		}
+		if _, err := io.WriteString(conn, `{"code": `); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.exec(`return 1`).wants(200, "value", "1")
+}
+
+// TestPlacesOfASession: one session does not get all places for calls.
+func TestPlacesOfASession(t *testing.T) {
+	g := newGate()
+	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
+	c := serve(t, h, gateway.Options{MaxCalls: 2}, nil)
+	first := make(chan *answer, 1)
+	go func() { first <- c.exec(`return await tools.slow({})`) }()
+	<-g.entered
+	a := c.exec(`return 1`).problem(503, gateway.ProblemBusy)
+	for _, want := range []string{"this session has 1 exec and wait requests under way", "1 of the host's 2", "quotas.sessionPercent: 50", "server.maxCalls"} {
+		if !strings.Contains(string(a.body), want) {
+			t.Errorf("no %q in %s", want, a.body)
+		}
+	}
+	c.as(host.Session{SessionID: "alice"}).exec(`return 1`).wants(200, "value", "1")
+	close(g.open)
+	(<-first).wants(200, "value", `"through"`)
+	c.exec(`return 1`).wants(200, "value", "1")
+}
+
+// TestBodiesAreCharged: one session does not fill the memory with bodies.
+func TestBodiesAreCharged(t *testing.T) {
+	h := newHost(t, host.Config{Quotas: host.Quotas{SessionPercent: 1}})
+	c := serve(t, h, gateway.Options{MaxBody: 64 << 10}, nil)
+	long := `return 1 // ` + strings.Repeat("x", 40<<10) // of 1 % of 32 times 64 KiB
+	a := c.exec(long).problem(503, gateway.ProblemBusy)
+	if !strings.Contains(string(a.body), "bytes of request bodies") || !strings.Contains(string(a.body), "server.maxBodyBytes") {
+		t.Errorf("%s", a.body)
+	}
+	c.exec(`return 1`).wants(200, "value", "1")
+}
+
 // TestBusy fills the places for calls.
 func TestBusy(t *testing.T) {
 	g := newGate()

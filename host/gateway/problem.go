@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/quoinhq/quoin/host/quota"
 )
 
 // ProblemCode classifies a request that was refused. The list is append-only.
@@ -75,8 +77,9 @@ func invalid(field, detail, expected string) *Problem {
 }
 
 // busy makes the problem of a request for which there is no place now.
-func busy(what string, limit int) *Problem {
-	p := problem(http.StatusServiceUnavailable, ProblemBusy, "%d %s are under way, as many as this server takes: try again later", limit, what)
+func (s *Server) busy(session Session, d *quota.Denied) *Problem {
+	s.host.ReportDenied(session, d)
+	p := problem(http.StatusServiceUnavailable, ProblemBusy, "%v: try again later", d)
 	p.retry = time.Second
 	return p
 }

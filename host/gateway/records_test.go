@@ -150,7 +150,7 @@ func (r *reader) next() (e trajectory.Event, more bool) {
 }
 
 func TestEvents(t *testing.T) {
-	c := serve(t, newHost(t, host.Config{}), gateway.Options{MaxStreams: 3}, nil)
+	c := serve(t, newHost(t, host.Config{Quotas: host.Quotas{SessionPercent: 100}}), gateway.Options{MaxStreams: 3}, nil)
 	other := host.Session{SessionID: "other"}
 	ctx, end := context.WithCancel(context.Background())
 	defer end()

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/host/quota"
 )
 
 // fields are the members of a request's body. Their readers note what is wrong
@@ -29,7 +31,56 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (*fields, *Problem
 	if p := checkMediaType(r.Header); p != nil {
 		return nil, p
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.MaxBody))
+	b, p := s.wholeBody(w, r.Body)
+	if p != nil {
+		return nil, p
+	}
+	return decodeFields(b)
+}
+
+// readBody reads the body ahead of the route, so that it is whole when the route takes
+// a place. Its bytes are charged as they come to the session, until done is called.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, session Session) (done func(), _ *Problem) {
+	charged := &chargedReader{of: r.Body, meter: s.bodies, owner: session.Owner()}
+	done = func() { s.bodies.Give(charged.owner, charged.n) }
+	if r.ContentLength == 0 {
+		return done, nil
+	}
+	if p := checkMediaType(r.Header); p != nil {
+		return done, p
+	}
+	b, p := s.wholeBody(w, charged)
+	if charged.denied != nil {
+		return done, s.busy(session, charged.denied)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(b))
+	return done, p
+}
+
+// chargedReader charges what is read.
+type chargedReader struct {
+	of     io.ReadCloser
+	meter  *quota.Meter
+	owner  quota.Owner
+	n      int64
+	denied *quota.Denied
+}
+
+func (c *chargedReader) Read(b []byte) (int, error) {
+	n, err := c.of.Read(b)
+	if d := c.meter.Take(c.owner, int64(n)); d != nil {
+		c.denied = d
+		return 0, d
+	}
+	c.n += int64(n)
+	return n, err
+}
+
+func (c *chargedReader) Close() error { return c.of.Close() }
+
+// wholeBody reads a body to its end.
+func (s *Server) wholeBody(w http.ResponseWriter, body io.ReadCloser) ([]byte, *Problem) {
+	b, err := io.ReadAll(http.MaxBytesReader(w, body, s.MaxBody))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -41,7 +92,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (*fields, *Problem
 	}
 	// From here on the request takes as long as it takes.
 	setReadDeadline(w, time.Time{})
-	return decodeFields(b)
+	return b, nil
 }
 
 // checkMediaType insists on JSON. A web page cannot send that to another origin

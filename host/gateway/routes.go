@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/quoinhq/quoin/host/quota"
 )
 
 // route is one operation. The OpenAPI document has the same ones.
@@ -13,12 +15,11 @@ type route struct {
 	// path may have one segment in braces, which stands for any and is the
 	// request's path value of that name.
 	path    string
-	open    bool     // needs no token: it tells nothing of the host
-	session bool     // acts for a session, which must be named beyond loopback
-	scoped  bool     // acts for a session if one is named, else for all
-	query   []string // parameters it takes
-	places  chan struct{}
-	what    string // is under way in places, in the plural
+	open    bool         // needs no token: it tells nothing of the host
+	session bool         // acts for a session, which must be named beyond loopback
+	scoped  bool         // acts for a session if one is named, else for all
+	query   []string     // parameters it takes
+	places  *quota.Meter // of which each request takes one
 	handle  handler
 }
 
@@ -28,8 +29,8 @@ type handler func(w http.ResponseWriter, r *http.Request, session Session) *Prob
 
 func (s *Server) table() []route {
 	return []route{
-		{method: "POST", path: "/v1/exec", session: true, places: s.calls, what: "calls", handle: s.exec},
-		{method: "POST", path: "/v1/wait", session: true, places: s.calls, what: "calls", handle: s.wait},
+		{method: "POST", path: "/v1/exec", session: true, places: s.calls, handle: s.exec},
+		{method: "POST", path: "/v1/wait", session: true, places: s.calls, handle: s.wait},
 		{method: "POST", path: "/v1/abort", session: true, handle: s.abort},
 		{method: "POST", path: "/v1/answers", session: true, handle: s.answerCall},
 		{method: "GET", path: "/v1/approvals", scoped: true, query: []string{"run", "state"}, handle: s.approvals},
@@ -41,12 +42,12 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/v1/namespaces", session: true, handle: s.namespaces},
 		{method: "GET", path: "/v1/surface", session: true, query: []string{"provider", "model"}, handle: s.surface},
 		{method: "GET", path: "/v1/plugins", handle: s.plugins},
-		{method: "POST", path: "/v1/development", places: s.streams, what: "streams", handle: s.develop},
+		{method: "POST", path: "/v1/development", places: s.streams, handle: s.develop},
 		{method: "GET", path: "/v1/mcp-servers", handle: s.mcpServers},
 		{method: "GET", path: "/v1/runs", session: true, handle: s.runs},
 		{method: "GET", path: "/v1/trajectory", session: true, handle: s.trajectories},
 		{method: "GET", path: "/v1/trajectory/{run}", session: true, handle: s.trajectory},
-		{method: "GET", path: "/v1/events", scoped: true, query: []string{"run"}, places: s.streams, what: "event streams", handle: s.events},
+		{method: "GET", path: "/v1/events", scoped: true, query: []string{"run"}, places: s.streams, handle: s.events},
 		{method: "GET", path: "/metrics", handle: s.metrics},
 		{method: "GET", path: "/healthz", open: true, handle: s.health},
 		{method: "GET", path: "/openapi.json", open: true, handle: s.openAPI},

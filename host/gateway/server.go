@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/quota"
 )
 
 // Server answers HTTP requests on behalf of a host. It is an http.Handler, safe
@@ -20,8 +21,9 @@ type Server struct {
 	routes   []route
 	tokenSum [sha256.Size]byte
 	cross    *http.CrossOriginProtection
-	calls    chan struct{} // one place per exec or wait under way
-	streams  chan struct{} // one per event stream
+	calls    *quota.Meter // exec and wait requests under way
+	streams  *quota.Meter // event streams
+	bodies   *quota.Meter // bytes of bodies
 	waits    deliveries
 
 	developing developments
@@ -46,8 +48,9 @@ func New(h *host.Host, o Options) (*Server, error) {
 		host:     h,
 		tokenSum: sha256.Sum256([]byte(o.Token)),
 		cross:    http.NewCrossOriginProtection(),
-		calls:    make(chan struct{}, o.MaxCalls),
-		streams:  make(chan struct{}, o.MaxStreams),
+		calls:    quota.NewMeter("calls", "exec and wait requests under way", "server.maxCalls", int64(o.MaxCalls), h.Quotas().Shares()),
+		streams:  quota.NewMeter("streams", "event streams", "server.maxStreams", int64(o.MaxStreams), h.Quotas().Shares()),
+		bodies:   quota.NewMeter("body_bytes", "bytes of request bodies", "server.maxBodyBytes, times 32", 32*o.MaxBody, h.Quotas().Shares()),
 		waits:    deliveries{keep: o.KeepResult, log: o.Logger},
 		stopping: make(chan struct{}),
 	}
@@ -106,12 +109,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) *Problem {
 		return p
 	}
 	if found.places != nil {
-		select {
-		case found.places <- struct{}{}:
-			defer func() { <-found.places }()
-		default:
-			return busy(found.what, cap(found.places))
+		// A body that comes slowly must not keep a place from others.
+		done, p := s.readBody(w, r, session)
+		defer done()
+		if p != nil {
+			return p
 		}
+		if d := found.places.Take(session.Owner(), 1); d != nil {
+			return s.busy(session, d)
+		}
+		defer found.places.Give(session.Owner(), 1)
 	}
 	if s.isStopping() && found.places != nil {
 		return shuttingDown()

@@ -70,6 +70,8 @@ type Counters struct {
 	CPUMicros  uint64 `json:"cpuMicros,omitempty"`
 	WallMicros int64  `json:"wallMicros,omitempty"`
 	PeakBytes  uint64 `json:"peakBytes,omitempty"`
+	// QueryMicros is what the host took for searches and descriptions.
+	QueryMicros int64 `json:"queryMicros,omitempty"`
 	// Approvals counts the questions put to people, ApprovalMicros is how long
 	// their decisions were waited for.
 	Approvals      int   `json:"approvals,omitempty"`
