@@ -152,7 +152,8 @@ type Telemetry struct {
 	NamespaceCount int `json:"namespaceCount"`
 	// VisibleTools are what the model itself is shown.
 	VisibleTools []string `json:"visibleTools"`
-	// GuestCPUMillis is processor time of the guest; WallMillis is the time spent
+	// GuestCPUMillis is processor time of the worker while it served the run, as the
+	// host measured it; WallMillis is the time spent
 	// inside Exec and Wait. Both in milliseconds.
 	GuestCPUMillis float64 `json:"guestCpuMs"`
 	WallMillis     float64 `json:"wallMs"`

@@ -1,4 +1,5 @@
-// The world of a program: what exists beside the standard objects of ES2023.
+// The world of a program: what exists beside the standard objects of ES2023,
+// which are all there but SharedArrayBuffer and Atomics.
 //
 // A program is the body of an async function: await and return work at its top
 // level, and its result is the value it returns, converted by the rules of
