@@ -117,6 +117,7 @@ type modelledRun struct {
 	state   modelState
 	stored  bool // it was suspended once
 	loaded  bool // this host has it
+	expired bool // nobody waited for it in time
 	calls   []*modelledCall
 	got     []string
 	output  []string // since the last result
@@ -295,7 +296,7 @@ func (m *model) wait(t *rapid.T) {
 	r := m.pick(t, func(r *modelledRun) bool { return r.id != "" })
 	switch r.state {
 	case modelEnded:
-		m.refused(r, m.h.Wait(context.Background(), me, r.id), host.ReasonRunUnavailable)
+		m.refused(r, m.h.Wait(context.Background(), me, r.id), r.gone())
 	case modelDriving:
 		m.refused(r, m.h.Wait(context.Background(), me, r.id), host.ReasonRunBusy)
 	default:
@@ -538,7 +539,7 @@ func (m *model) abort(t *rapid.T) {
 	r := m.pick(t, func(r *modelledRun) bool { return r.id != "" })
 	res := m.h.Abort(context.Background(), me, r.id)
 	if r.state == modelEnded {
-		m.refused(r, res, host.ReasonRunUnavailable)
+		m.refused(r, res, r.gone())
 		return
 	}
 	if res.Code != host.CodeAborted {
@@ -560,7 +561,16 @@ func (m *model) cutOff(r *modelledRun) {
 func (m *model) expire(t *rapid.T) {
 	r := m.pick(t, func(r *modelledRun) bool { return r.state == modelParked && r.loaded })
 	m.h.Expire(r.id)
-	r.state, r.calls = modelEnded, nil
+	r.state, r.calls, r.expired = modelEnded, nil, true
+}
+
+// gone is why a run that has ended cannot be had. Only the host in which it expired
+// knows that it did.
+func (r *modelledRun) gone() host.Reason {
+	if r.expired && r.loaded {
+		return host.ReasonRunExpired
+	}
+	return host.ReasonRunUnavailable
 }
 
 // restart closes the host. What was running is aborted.
