@@ -53,7 +53,7 @@ func (f *File) table() config.Table {
 			}, "The processes that programs run in."),
 			config.Object("quotas", f.Quotas.fields(), "What runs may make the host hold, and the share of one session. A message of a refusal names the limit, its setting and how much is taken."),
 			config.Object("plugins", []config.Field{
-				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. Without it the command looks for ./plugins.d, then for plugins beside its executable."),
+				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. `none` means no plugins. Without it the command looks for the user's, `$XDG_DATA_HOME/quoin/plugins` or `~/.local/share/quoin/plugins`, then for plugins beside its executable."),
 				config.Bool("development", &f.Development, "Whether `quoin serve` lets `quoin plugin dev --server`, from this machine, put a plugin in the place of an installed one."),
 				config.Bool("watch", &f.WatchPlugins, "Load, reload and remove plugins as the directory changes, without dropping a call. Unless it is given, `quoin serve` does and other commands do not."),
 				config.Texts("trustedKeys", &f.trustedKeys, "Public keys as `quoin plugin keys show` prints them. With any, only plugins start and are installed that one of them has signed.").Check(checkPublicKey),

@@ -95,6 +95,9 @@ func start(ctx context.Context, found Found, o Options, runPath string) (*Proces
 		err = found.Err
 	}
 	if err == nil {
+		err = found.CheckOwner()
+	}
+	if err == nil {
 		err = checkConfig(found.Manifest, o)
 	}
 	var secrets map[string]string

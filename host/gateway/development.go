@@ -90,10 +90,8 @@ func developed(id, dir string) (plugins.Found, *Problem) {
 	case found.ID() != id:
 		return found, invalid("id", fmt.Sprintf("the folder is of plugin %s", shown(found.ID())), "the id of the plugin in the folder")
 	}
-	for _, path := range []string{found.Dir, filepath.Join(found.Dir, plugins.ManifestName), found.Executable()} {
-		if err := checkOwn(path); err != nil {
-			return found, problem(http.StatusForbidden, ProblemDevelopment, "%v", err)
-		}
+	if err := checkOwner(found); err != nil {
+		return found, problem(http.StatusForbidden, ProblemDevelopment, "%v", err)
 	}
 	return found, nil
 }

@@ -40,7 +40,7 @@ func (o *options) bind(cmd *cobra.Command, cells bool) {
 // bindHost adds those of the flags that make a host of this process.
 func (o *options) bindHost(cmd *cobra.Command, cells bool) {
 	f := cmd.Flags()
-	f.StringVar(&o.plugins, "plugins", "", "directory of plugins (default: ./plugins.d, else plugins beside the executable)")
+	f.StringVar(&o.plugins, "plugins", "", "directory of plugins, or none (default: the user's, else plugins beside the executable)")
 	o.bindConfig(cmd)
 	o.bindLog(cmd)
 	if cells {
@@ -198,32 +198,6 @@ func (o *options) hostConfig(f *host.File, log *slog.Logger) host.Config {
 		cfg.Settings.Disabled = false
 	}
 	return cfg
-}
-
-// defaultPlugins is where plugins are looked for first when nobody says where.
-const defaultPlugins = "plugins.d"
-
-// pluginDir is the directory given, or the first default that exists, or "".
-func (o *options) pluginDir(f *host.File) (string, error) {
-	for _, given := range []struct{ by, dir string }{{"--plugins", o.plugins}, {"plugins.dir", f.PluginDir}} {
-		if given.dir == "" {
-			continue
-		}
-		if st, err := os.Stat(given.dir); err != nil || !st.IsDir() {
-			return "", inputError{fmt.Errorf("%s %s is not a directory", given.by, given.dir), host.ReasonInvalidConfig}
-		}
-		return given.dir, nil
-	}
-	candidates := []string{defaultPlugins}
-	if exe, err := os.Executable(); err == nil {
-		candidates = append(candidates, filepath.Join(filepath.Dir(exe), "plugins"))
-	}
-	for _, dir := range candidates {
-		if st, err := os.Stat(dir); err == nil && st.IsDir() {
-			return dir, nil
-		}
-	}
-	return "", nil
 }
 
 // stateDir is the directory given, or quoin's in the user's state home.

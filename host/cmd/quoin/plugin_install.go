@@ -24,7 +24,7 @@ type installing struct {
 }
 
 func (i *installing) bind(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&i.plugins, "plugins", "", "directory of plugins (default: ./plugins.d)")
+	cmd.Flags().StringVar(&i.plugins, "plugins", "", "directory of plugins (default: in the user's data home)")
 	i.bindConfig(cmd)
 }
 
@@ -42,8 +42,15 @@ func (i *installing) where(cmd *cobra.Command, mayMake bool) (*host.File, error)
 			i.Flags += " --" + name + " " + flag.Value.String()
 		}
 	}
-	i.Dir = cmp.Or(i.plugins, f.PluginDir, defaultPlugins)
-	if st, err := os.Stat(i.Dir); !mayMake && (err != nil || !st.IsDir()) {
+	if i.Dir = cmp.Or(i.plugins, f.PluginDir); i.Dir == noPlugins {
+		return nil, fmt.Errorf("the plugin directory is %q, which means that there are no plugins: give one with --plugins DIR", i.Dir)
+	}
+	if i.Dir == "" {
+		if i.Dir, err = userPlugins(); err != nil {
+			return nil, fmt.Errorf("there is no plugin directory of the user: %v; give one with --plugins DIR", err)
+		}
+	}
+	if !mayMake && !isDir(i.Dir) {
 		return nil, fmt.Errorf("there is no plugin directory %s: give one with --plugins DIR", i.Dir)
 	}
 	return f, nil

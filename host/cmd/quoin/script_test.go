@@ -70,7 +70,7 @@ func TestScripts(t *testing.T) {
 			"byhand":   cmdByHand,
 		},
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"), "XDG_CONFIG_HOME="+filepath.Join(e.WorkDir, ".config"))
+			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"), "XDG_CONFIG_HOME="+filepath.Join(e.WorkDir, ".config"), "XDG_DATA_HOME="+filepath.Join(e.WorkDir, ".data"))
 			docs, err := filepath.Abs("../../../docs")
 			if err != nil {
 				return err

@@ -1,0 +1,134 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// ownedPlugin makes a plugin of this user in a folder whose name needs quotes.
+func ownedPlugin(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "plug ins", "own")
+	for name, text := range map[string]string{
+		ManifestName:      `{"id": "own", "version": "1", "protocol": 2, "command": "./own", "files": ["templates", "help.txt"]}`,
+		"own":             "#!/bin/sh\nexit 1\n",
+		"help.txt":        "help",
+		"templates/a.txt": "a",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// change does something to one path of a plugin.
+type change func(t *testing.T, path string)
+
+func writable(t *testing.T, path string) {
+	st, err := os.Stat(path)
+	if err == nil {
+		err = os.Chmod(path, st.Mode().Perm()|0o002)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ofAnother(t *testing.T, path string) {
+	const another = 1234
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	if err := os.Lchown(path, another, -1); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPluginsOfOthersDoNotStart changes one path after another, of which the start
+// is then refused, and repairs it with the command that the refusal names.
+func TestPluginsOfOthersDoNotStart(t *testing.T) {
+	for _, where := range []string{"..", ".", ManifestName, "own", "help.txt", "templates", "templates/a.txt"} {
+		for what, do := range map[string]change{"writable": writable, "of another": ofAnother} {
+			t.Run(where+" "+what, func(t *testing.T) {
+				dir := ownedPlugin(t)
+				do(t, filepath.Join(dir, where))
+				_, err := Start(context.Background(), Find(dir), Options{DataDir: t.TempDir()})
+				var refused *StartError
+				var owner *OwnerError
+				if !errors.As(err, &refused) || !refused.Refused || !errors.As(err, &owner) {
+					t.Fatalf("%v", err)
+				}
+				for _, part := range []string{owner.Path, "belongs to user ", "has mode 0", "run: " + owner.Command} {
+					if !strings.Contains(err.Error(), part) {
+						t.Errorf("%q is not in %q", part, err)
+					}
+				}
+				if out, err := exec.Command("sh", "-c", owner.Command).CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v %s", owner.Command, err, out)
+				}
+				if err := Find(dir).CheckOwner(); err != nil {
+					t.Errorf("repaired: %v", err)
+				}
+			})
+		}
+	}
+}
+
+func TestPrivateGroups(t *testing.T) {
+	const users = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nbob:x:1001:1001::/:/bin/sh\ncy:x:1002:1001::/:/bin/sh\ndee:x:1003:1003::/:/bin/sh\n"
+	const groups = "root:x:0:\nann:x:1000:\nbob:x:1001:\nstaff:x:50:\ndee:x:1003:ann\n"
+	for _, c := range []struct {
+		user, group string
+		want        bool
+	}{
+		{"1000", "1000", true},
+		{"0", "0", true},
+		{"1001", "1001", false}, // the group of another, too
+		{"1000", "50", false},   // nobody's own
+		{"1003", "1003", false}, // with another member
+		{"1000", "1001", false},
+		{"1000", "9999", false},
+	} {
+		if got := privateGroupIn(users, groups, c.user, c.group); got != c.want {
+			t.Errorf("user %s, group %s: %v", c.user, c.group, got)
+		}
+	}
+	if privateGroupIn("", "", "1000", "1000") {
+		t.Error("a group that is in no file is private")
+	}
+}
+
+// TestGroupsThatMayWrite: a umask of 002 is usual where users have private groups.
+func TestGroupsThatMayWrite(t *testing.T) {
+	dir := ownedPlugin(t)
+	path := filepath.Join(dir, "own")
+	if err := os.Chmod(path, 0o775); err != nil {
+		t.Fatal(err)
+	}
+	own := privateGroup(os.Geteuid(), uint32(os.Getegid()))
+	if err := Find(dir).CheckOwner(); (err == nil) != own {
+		t.Errorf("the group is private: %v; refused: %v", own, err)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files to other groups")
+	}
+	const another = 1234
+	if err := os.Chown(path, -1, another); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o775); err != nil {
+		t.Fatal(err)
+	}
+	var owner *OwnerError
+	if err := Find(dir).CheckOwner(); !errors.As(err, &owner) || owner.Mode != fs.FileMode(0o775) {
+		t.Errorf("%v", err)
+	}
+}
