@@ -65,6 +65,7 @@ var roles = map[string]func(id, argument string){
 	"line":    func(_, line string) { fmt.Println(line); blockForever() },
 	"raw":     func(id, what string) { serveRaw(rawServices[what](id)) },
 	"huge":    func(id, _ string) { serveHuge(id) },
+	"flood":   func(id, _ string) { serveFlood(id) },
 	"once":    func(id, _ string) { crashAfterFirst(id) },
 	"hooks": func(id, what string) {
 		p := fixture(id)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -25,17 +26,33 @@ func NewClient(cc grpc.ClientConnInterface) *Client {
 	return &Client{rpc: rpc, streams: callStreams{rpc: rpc}}
 }
 
-// DialOptions are the message limits a host's connection must have: a larger
-// reply is refused before it is read.
+// brokerMethod begins every method of go-plugin's broker, by which the two sides
+// announce further connections to each other.
+const brokerMethod = "/plugin.GRPCBroker/"
+
+var errBroker = status.Error(codes.PermissionDenied, "this protocol has no broker")
+
+// DialOptions are what a host's connection must have: limits of messages, so that
+// a larger reply is refused before it is read, and no broker. A host would
+// remember every announcement of a plugin, however many come.
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(MaxMessageBytes),
 			grpc.MaxCallSendMsgSize(MaxMessageBytes),
 		),
+		grpc.WithChainStreamInterceptor(withoutBroker),
 		grpc.WithInitialWindowSize(windowBytes),
 		grpc.WithInitialConnWindowSize(windowBytes),
 	}
+}
+
+// withoutBroker begins every stream but those of the broker.
+func withoutBroker(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, begin grpc.Streamer, o ...grpc.CallOption) (grpc.ClientStream, error) {
+	if strings.HasPrefix(method, brokerMethod) {
+		return nil, errBroker
+	}
+	return begin(ctx, d, cc, method, o...)
 }
 
 // Describe asks the plugin who it is and what it offers.
