@@ -27,8 +27,10 @@ func (h *Host) Decide(ctx context.Context, id string, d policy.Decision, by stri
 	return policy.Decide(ctx, h.approvals, id, d, by, time.Now())
 }
 
-// Grants lists what was decided with allow-always, oldest first.
-func (h *Host) Grants(ctx context.Context) ([]*policy.Grant, error) { return h.approvals.Grants(ctx) }
+// Grants lists what was decided with allow-always and still answers, oldest first.
+func (h *Host) Grants(ctx context.Context) ([]*policy.Grant, error) {
+	return policy.LiveGrants(ctx, h.approvals, time.Now())
+}
 
 // RevokeGrant forgets an allow-always: the next call that it would have answered
 // asks again. The error is policy.ErrNotFound if there is no such grant.
@@ -50,7 +52,7 @@ func (r *run) approve(ctx context.Context, c *call, pc policy.Call, asks []polic
 // question puts a call to a person and returns the id of the approval; an empty
 // one if earlier decisions answer every request.
 func (r *run) question(ctx context.Context, c *call, pc policy.Call, asks []policy.Ask) (id string, err error) {
-	asks, err = policy.Unanswered(ctx, r.h.approvals, pc, asks)
+	asks, err = policy.Unanswered(ctx, r.h.approvals, pc, asks, time.Now())
 	if err != nil || len(asks) == 0 {
 		return "", err
 	}
@@ -66,6 +68,9 @@ func (r *run) question(ctx context.Context, c *call, pc policy.Call, asks []poli
 	}()
 	a, err := policy.NewApproval(pc, asks, time.Now())
 	if err != nil {
+		return "", err
+	}
+	if err := r.mayAsk(time.Now()); err != nil {
 		return "", err
 	}
 	a.Store = r.h.storeID()
@@ -139,6 +144,10 @@ func (r *run) notAsked(pc policy.Call, err error) *callError {
 	var denied *quota.Denied
 	if errors.As(err, &denied) {
 		return notMade(rejectf(codeQuota, "The call of %q was not made: it needs an approval, and %v. Wait until some are decided.", pc.ToolName, denied), pc)
+	}
+	var often *askedTooOften
+	if errors.As(err, &often) {
+		return notMade(rejectf(codeQuota, "The call of %q was not made: %v.", pc.ToolName, err), pc)
 	}
 	r.h.log.Error("nobody could be asked for approval, so the call is denied", "run", r.id, "call", pc.CallID, "tool", pc.ToolID, "error", err)
 	return notMade(rejectf(codeDenied, "The call of %q was denied: it needs an approval, and nobody could be asked.", pc.ToolName), pc)

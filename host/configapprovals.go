@@ -16,14 +16,15 @@ import (
 // approvalFile is one entry of approvals.
 type approvalFile struct {
 	name, title, description string
+	subject                  string
 	tools, allowed           []string
 	severity                 policy.Severity
-	timeout                  time.Duration
+	timeout, remember        time.Duration
 }
 
 // approval reads one rule.
 func (f *File) approval(i int) config.Field {
-	a := &approvalFile{severity: policy.SeverityWarning, timeout: policy.DefaultApprovalTimeout}
+	a := &approvalFile{severity: policy.SeverityWarning, timeout: policy.DefaultApprovalTimeout, remember: policy.DefaultRemember}
 	f.approvals = append(f.approvals, a)
 	severities := []policy.Severity{policy.SeverityInfo, policy.SeverityWarning, policy.SeverityCritical}
 	return config.Object(fmt.Sprint(i), []config.Field{
@@ -34,8 +35,10 @@ func (f *File) approval(i int) config.Field {
 		config.Choice("severity", &a.severity, severities, "How much depends on it."),
 		config.Duration("timeoutMs", &a.timeout, time.Millisecond, policy.MinApprovalTimeout.Milliseconds(), policy.MaxApprovalTimeout.Milliseconds(),
 			"How long a person has; no decision in time denies."),
-		config.Texts("allowedDecisions", &a.allowed, "The decisions to choose from; deny is always among them. Without it: all.").
+		config.Texts("allowedDecisions", &a.allowed, "The decisions to choose from; deny is always among them. Without it: allow-once, and allow-always if there is a `subject`. A rule that names allow-always without a `subject` remembers it for the whole tool.").
 			OneOf(string(policy.AllowOnce), string(policy.AllowAlways), string(policy.Deny)),
+		config.Text("subject", &a.subject, "The part of the input that allow-always is remembered for, as `$.path` or `$.file.name`: the next call with another one is asked about. A call without it offers no allow-always.").Check(policy.CheckSubjectPath),
+		config.Duration("rememberDays", &a.remember, 24*time.Hour, 1, int64(policy.MaxRemember/(24*time.Hour)), "How long allow-always is remembered, in days."),
 	}, "One rule.")
 }
 
@@ -43,8 +46,8 @@ func (f *File) approval(i int) config.Field {
 func (f *File) hooks() []policy.Hook {
 	var out []policy.Hook
 	for _, a := range f.approvals {
-		rule := policy.ApprovalRule{Tools: a.tools, ApprovalRequest: policy.ApprovalRequest{
-			Title: a.title, Description: a.description, Severity: a.severity, Timeout: a.timeout,
+		rule := policy.ApprovalRule{Tools: a.tools, SubjectPath: a.subject, ApprovalRequest: policy.ApprovalRequest{
+			Title: a.title, Description: a.description, Severity: a.severity, Timeout: a.timeout, Remember: a.remember,
 		}}
 		for _, d := range a.allowed {
 			rule.Allowed = append(rule.Allowed, policy.Decision(d))
@@ -69,7 +72,11 @@ func (f *File) hooks() []policy.Hook {
 // answered: a rule that moves in the file keeps what was decided under it, and one
 // that takes its place does not inherit it. How long a person has is left out.
 func (a *approvalFile) digest() string {
-	b, err := json.Marshal([]any{sorted(a.tools), a.title, a.description, a.severity, sorted(a.allowed)})
+	says := []any{sorted(a.tools), a.title, a.description, a.severity, sorted(a.allowed)}
+	if a.subject != "" {
+		says = append(says, a.subject)
+	}
+	b, err := json.Marshal(says)
 	if err != nil {
 		panic("host: strings cannot be encoded: " + err.Error()) // they always can
 	}

@@ -158,6 +158,7 @@ func (c *codeModeFile) fields() []config.Field {
 			"What happens beyond `maxOutputBytes`: the run fails, or it completes with a marker that says how much is missing."),
 		config.Int("maxSnapshotBytes", &c.MaxSnapshot, snapshotSpan.min, snapshotSpan.max, "Stored size of one suspended run."),
 		config.Int("maxPendingToolCalls", &c.MaxPendingCalls, pendingSpan.min, pendingSpan.max, "Tool calls of one run in flight; 128 more wait in a queue."),
+		config.Int("maxApprovals", &c.MaxApprovals, approvalSpan.min, approvalSpan.max, "How often one run may ask people for an approval; more calls that need one are not made."),
 		config.Duration("snapshotTtlSeconds", &c.SnapshotTTL, time.Second, ttlSpan.min, ttlSpan.max, "How long a suspended run is kept after its last use, in seconds."),
 		config.Map("models", "model id", c.model, "Which models get code mode: `on`, `off`, or `auto` (from `autoMinTools` tools on). `*` in a model id stands for any characters; "+
 			"of several entries that match, the most exact counts. A model without one gets it.").Begin(func() { c.Models = map[string]Activation{} }),

@@ -81,6 +81,7 @@ type run struct {
 	chargedImage, chargedOutput int64
 	suspended                   bool // it has one of the session's places for suspended runs
 	counters                    runstore.Counters
+	questions                   []time.Time // when people were asked last; of this process
 	scopes                      map[string]*namespaces.Scope
 	claim                       runstore.Claim
 	expiry                      *time.Timer

@@ -35,6 +35,10 @@ type Settings struct {
 	// MaxPendingCalls bounds the tool calls of one run in flight. Defaults to 16;
 	// 1 to 128. 128 more wait in a queue.
 	MaxPendingCalls int64
+	// MaxApprovals bounds how often one run may ask people for an approval.
+	// Defaults to 100; 1 to 10,000. Whatever it is, a run asks at most 40 times in
+	// 10 s.
+	MaxApprovals int64
 	// SnapshotTTL is how long a suspended run is kept after its last use.
 	// Defaults to 15 minutes; 1 s to 24 h.
 	SnapshotTTL time.Duration
@@ -87,6 +91,7 @@ var (
 	outputSpan      = span{64 << 10, 1 << 10, 10 << 20}
 	snapshotSpan    = span{10 << 20, 1 << 10, 256 << 20}
 	pendingSpan     = span{16, 1, 128}
+	approvalSpan    = span{100, 1, 10_000}
 	ttlSpan         = span{900, 1, 86_400} // seconds
 	suspendedSpan   = span{64, 1, 1_000_000}
 	searchSpan      = span{8, 1, 50}
@@ -132,6 +137,7 @@ func (s Settings) resolved() Settings {
 	s.MaxOutput = outputSpan.of(s.MaxOutput)
 	s.MaxSnapshot = snapshotSpan.of(s.MaxSnapshot)
 	s.MaxPendingCalls = pendingSpan.of(s.MaxPendingCalls)
+	s.MaxApprovals = approvalSpan.of(s.MaxApprovals)
 	s.SnapshotTTL = ttlSpan.time(s.SnapshotTTL, time.Second)
 	s.MaxSuspended = suspendedSpan.of(s.MaxSuspended)
 	s.MaxSearchLimit = maxSearchSpan.of(s.MaxSearchLimit)

@@ -19,6 +19,7 @@ func TestSettingsDefaultsAndClamps(t *testing.T) {
 		OnOutputLimit:   OutputFail,
 		MaxSnapshot:     10 << 20,
 		MaxPendingCalls: 16,
+		MaxApprovals:    100,
 		SnapshotTTL:     15 * time.Minute,
 		MaxSuspended:    64,
 		SearchLimit:     8,
@@ -31,9 +32,10 @@ func TestSettingsDefaultsAndClamps(t *testing.T) {
 	low.MaxPendingCalls, low.SnapshotTTL, low.MaxSuspended, low.SearchLimit, low.MaxSearchLimit, low.AutoMinTools = 1, time.Second, 1, 1, 1, 1
 	high.Timeout, high.MemoryLimit, high.MaxOutput, high.MaxSnapshot = time.Minute, 1<<30, 10<<20, 256<<20
 	high.MaxPendingCalls, high.SnapshotTTL, high.MaxSuspended, high.SearchLimit, high.MaxSearchLimit, high.AutoMinTools = 128, 24*time.Hour, 1_000_000, 50, 50, 10_000
+	low.MaxApprovals, high.MaxApprovals = 1, 10_000
 	all := func(d time.Duration, n int64) Settings {
 		return Settings{
-			Timeout: d, CPUBudget: d, MemoryLimit: n, MaxOutput: n, MaxSnapshot: n, MaxPendingCalls: n,
+			Timeout: d, CPUBudget: d, MemoryLimit: n, MaxOutput: n, MaxSnapshot: n, MaxPendingCalls: n, MaxApprovals: n,
 			SnapshotTTL: d, MaxSuspended: n, SearchLimit: n, MaxSearchLimit: n, AutoMinTools: n,
 		}
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -49,7 +50,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request, session Session)
 	}
 	id := f.required("id", "the id of an approval")
 	decision := f.required("decision", "allow-once, allow-always or deny")
-	by := f.text("by")
+	claim := f.text("by")
 	if p := f.problem(); p != nil {
 		return p
 	}
@@ -57,7 +58,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request, session Session)
 	if p := s.mayDecide(ctx, session, id); p != nil {
 		return p
 	}
-	a, err := s.host.Decide(ctx, id, policy.Decision(decision), by)
+	a, err := s.host.Decide(ctx, id, policy.Decision(decision), s.decider(claim))
 	switch {
 	case err == nil:
 		return s.ok(w, a)
@@ -69,6 +70,19 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request, session Session)
 		return problem(http.StatusConflict, ProblemConflict, "%v", err)
 	}
 	return problem(http.StatusInternalServerError, ProblemInternal, "%v", err)
+}
+
+// decider says for the record who decides: how the caller has proven itself, and
+// what else it says, which nothing proves.
+func (s *Server) decider(claim string) string {
+	proven := "server: token"
+	if s.Token == "" {
+		proven = "server: no token"
+	}
+	if claim == "" {
+		return proven
+	}
+	return fmt.Sprintf("%s (unverified: %q)", proven, claim)
 }
 
 // mayDecide lets a session that is named decide about its own calls alone.

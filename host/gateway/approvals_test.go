@@ -62,7 +62,7 @@ func TestApprovals(t *testing.T) {
 	all.post("/v1/approvals", map[string]string{"id": "apr_0", "decision": "deny"}).problem(404, gateway.ProblemNotFound)
 
 	allow := map[string]string{"id": a.ID, "decision": "allow-once", "by": "ada"}
-	all.post("/v1/approvals", allow).wants(200, "state", `"allowed"`, "by", `"ada"`)
+	all.post("/v1/approvals", allow).wants(200, "state", `"allowed"`, "by", `"server: no token (unverified: \"ada\")"`)
 	(<-res).wants(200, "status", `"completed"`, "value", `"through"`)
 	c.post("/v1/approvals", allow).wants(200, "state", `"allowed"`) // again
 	c.post("/v1/approvals", map[string]string{"id": a.ID, "decision": "deny"}).problem(409, gateway.ProblemConflict)
@@ -99,7 +99,7 @@ func TestGrants(t *testing.T) {
 	c.wait(id).wants(200, "value", `"through"`)
 	c.exec(`return await tools.risky({})`).wants(200, "value", `"through"`) // nobody is asked
 	var grants gateway.GrantList
-	if err := json.Unmarshal(c.get("/v1/grants").wants(200).body, &grants); err != nil || len(grants.Grants) != 1 || grants.Grants[0].By != "ada" {
+	if err := json.Unmarshal(c.get("/v1/grants").wants(200).body, &grants); err != nil || len(grants.Grants) != 1 || grants.Grants[0].By != `server: no token (unverified: "ada")` {
 		t.Fatalf("%+v, %v", grants, err)
 	}
 	other.get("/v1/grants").wants(200, "grants", "[]")

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -57,8 +58,11 @@ type Approval struct {
 	Asked []Asked `json:"asked"`
 	// Allowed are the decisions to choose from.
 	Allowed []Decision `json:"allowedDecisions"`
-	Created time.Time  `json:"created"`
-	Expires time.Time  `json:"expires"`
+	// AlwaysCovers says for people which calls an allow-always would let through,
+	// and for how long. It is empty where that is no choice.
+	AlwaysCovers string    `json:"alwaysCovers,omitempty"`
+	Created      time.Time `json:"created"`
+	Expires      time.Time `json:"expires"`
 	// Decision, By and Decided are set in the final states: what was decided
 	// (empty if nobody did), who says to have decided, and when.
 	Decision Decision  `json:"decision,omitempty"`
@@ -71,6 +75,8 @@ type Asked struct {
 	Hook     string   `json:"hook"`
 	Severity Severity `json:"severity"`
 	Subject  string   `json:"subject,omitempty"`
+	// RememberSeconds is how long an allow-always is remembered for this hook.
+	RememberSeconds int64 `json:"rememberSeconds,omitempty"`
 }
 
 // maxShownInput bounds what an approval keeps of an input, in bytes.
@@ -114,8 +120,10 @@ func NewApproval(c Call, asks []Ask, now time.Time) (*Approval, error) {
 		}
 	}
 	for _, ask := range asks {
-		a.Asked = append(a.Asked, Asked{Hook: ask.Hook, Severity: ask.Severity, Subject: ask.Subject})
+		a.Asked = append(a.Asked, Asked{Hook: ask.Hook, Severity: ask.Severity, Subject: ask.Subject,
+			RememberSeconds: int64(cmp.Or(ask.Remember, DefaultRemember) / time.Second)})
 	}
+	a.AlwaysCovers = a.scope()
 	return a, nil
 }
 

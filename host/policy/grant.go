@@ -1,9 +1,12 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -26,6 +29,26 @@ type Grant struct {
 	ApprovalID string    `json:"approvalId"`
 	By         string    `json:"by,omitempty"`
 	Created    time.Time `json:"created"`
+	// Expires is when it ends to answer.
+	Expires time.Time `json:"expires"`
+}
+
+// expired reports whether the grant answers no more.
+func (g *Grant) expired(now time.Time) bool {
+	end := g.Expires
+	if end.IsZero() { // of a store that is older than the field
+		end = g.Created.Add(DefaultRemember)
+	}
+	return !now.Before(end)
+}
+
+// LiveGrants returns the grants in the store that still answer, oldest first.
+func LiveGrants(ctx context.Context, store Approvals, now time.Time) ([]*Grant, error) {
+	all, err := store.Grants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(g *Grant) bool { return g.expired(now) }), nil
 }
 
 // grantScope is what grants of the session are filed under; empty if the session
@@ -55,7 +78,7 @@ func (a *Approval) grants() []Grant {
 			ID:      grantID(a.Session, a.ToolID, k.Hook, k.Subject),
 			AgentID: a.Session.AgentID, SessionKey: a.Session.SessionKey,
 			ToolID: a.ToolID, Hook: k.Hook, Subject: k.Subject, Severity: k.Severity,
-			ApprovalID: a.ID, By: a.By, Created: a.Decided,
+			ApprovalID: a.ID, By: a.By, Created: a.Decided, Expires: a.Decided.Add(k.remember()),
 		}
 		if g.SessionKey == "" {
 			g.SessionID = a.Session.SessionID
@@ -65,15 +88,57 @@ func (a *Approval) grants() []Grant {
 	return out
 }
 
-// Unanswered returns the requests that no grant in the store answers. It fails
-// when a grant cannot be read.
-func Unanswered(ctx context.Context, store Approvals, c Call, asks []Ask) ([]Ask, error) {
+func (k Asked) remember() time.Duration {
+	return cmp.Or(time.Duration(k.RememberSeconds)*time.Second, DefaultRemember)
+}
+
+// scope says in words what an allow-always about a covers.
+func (a *Approval) scope() string {
+	if !slices.Contains(a.Allowed, AllowAlways) {
+		return ""
+	}
+	subjects := []string{}
+	remember := a.Asked[0].remember()
+	for _, k := range a.Asked {
+		remember = min(remember, k.remember())
+		if k.Subject != "" && !slices.Contains(subjects, k.Subject) {
+			subjects = append(subjects, k.Subject)
+		}
+	}
+	what := "every call of " + a.ToolID + ", whatever its input,"
+	if len(subjects) > 0 {
+		what = "calls of " + a.ToolID + " with " + strings.Join(subjects, " and ")
+	}
+	return fmt.Sprintf("%s in the session %s for %s", what, a.Session.grantName(), spelled(remember))
+}
+
+// grantName names for people what grants of the session are filed under.
+func (s Session) grantName() string {
+	own := cmp.Or(s.SessionKey, s.SessionID, "(any)")
+	if s.AgentID != "" {
+		own += " of the agent " + s.AgentID
+	}
+	return own
+}
+
+// spelled is a time in days where it is that long.
+func spelled(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= 2*day && d%day == 0 {
+		return fmt.Sprintf("%d days", d/day)
+	}
+	return d.String()
+}
+
+// Unanswered returns the requests that no grant in the store answers at a time. It
+// fails when a grant cannot be read.
+func Unanswered(ctx context.Context, store Approvals, c Call, asks []Ask, now time.Time) ([]Ask, error) {
 	if c.Session.grantScope() == "" {
 		return asks, nil
 	}
 	var out []Ask
 	for _, a := range asks {
-		answered, err := answered(ctx, store, c, a)
+		answered, err := answered(ctx, store, c, a, now)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +149,7 @@ func Unanswered(ctx context.Context, store Approvals, c Call, asks []Ask) ([]Ask
 	return out, nil
 }
 
-func answered(ctx context.Context, store Approvals, c Call, a Ask) (bool, error) {
+func answered(ctx context.Context, store Approvals, c Call, a Ask, now time.Time) (bool, error) {
 	if !a.allows(AllowAlways) {
 		return false, nil
 	}
@@ -92,7 +157,7 @@ func answered(ctx context.Context, store Approvals, c Call, a Ask) (bool, error)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && g.Severity.rank() >= a.Severity.rank(), err
+	return err == nil && !g.expired(now) && g.Severity.rank() >= a.Severity.rank(), err
 }
 
 func (r ApprovalRequest) allows(d Decision) bool {

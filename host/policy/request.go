@@ -46,6 +46,10 @@ const (
 	maxDescription         = 8 << 10 // bytes; more is cut
 	maxSubject             = 1 << 10 // bytes; more is refused
 	maxReason              = 4 << 10 // bytes; more is cut
+	// DefaultRemember is how long an allow-always is remembered.
+	DefaultRemember = 30 * 24 * time.Hour
+	MinRemember     = time.Minute
+	MaxRemember     = 10 * 365 * 24 * time.Hour
 )
 
 // ApprovalRequest asks that a person decides about a call.
@@ -65,6 +69,9 @@ type ApprovalRequest struct {
 	// Subject narrows what allow-always is remembered for, for example to the
 	// command that a shell tool would run. Defaults to the whole tool.
 	Subject string
+	// Remember is how long allow-always is remembered. Defaults to 30 days; 1
+	// minute to 10 years, and clamped to that.
+	Remember time.Duration
 }
 
 // Ask is a request and the hook that makes it.
@@ -88,6 +95,9 @@ func (r ApprovalRequest) resolved() (ApprovalRequest, error) {
 		r.Timeout = DefaultApprovalTimeout
 	}
 	r.Timeout = min(max(r.Timeout, MinApprovalTimeout), MaxApprovalTimeout)
+	if r.Remember != 0 {
+		r.Remember = min(max(r.Remember, MinRemember), MaxRemember)
+	}
 	if len(r.Allowed) == 0 {
 		r.Allowed = allDecisions
 	}

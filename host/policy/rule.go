@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // ApprovalRule asks for an approval of every call of some tools: what a
@@ -10,6 +11,13 @@ import (
 type ApprovalRule struct {
 	// Tools are patterns as in Rules. At least one is needed.
 	Tools []string
+	// SubjectPath names the part of the input that allow-always is remembered
+	// for, as "$.path" or "$.file.name". A call whose input lacks it offers no
+	// allow-always.
+	SubjectPath string
+	// ApprovalRequest is what is asked. Its Allowed defaults to allow-once and
+	// deny, and with a SubjectPath to all: a rule sees no input, so that
+	// allow-always would let through whatever the tool can do.
 	ApprovalRequest
 }
 
@@ -21,11 +29,32 @@ func (r ApprovalRule) Hook(name string) (Hook, error) {
 	if _, err := ParsePatterns(name+".tools", r.Tools); err != nil {
 		return Hook{}, err
 	}
+	path, err := parseSubjectPath(r.SubjectPath)
+	if err != nil {
+		return Hook{}, fmt.Errorf("the rule %q: %w", name, err)
+	}
+	if len(r.Allowed) == 0 && path == nil {
+		r.Allowed = []Decision{AllowOnce, Deny}
+	}
 	if _, err := r.ApprovalRequest.resolved(); err != nil {
 		return Hook{}, fmt.Errorf("the rule %q: %w", name, err)
 	}
-	return Hook{Name: name, Tools: r.Tools, Before: func(context.Context, *Call) (Verdict, error) {
+	return Hook{Name: name, Tools: r.Tools, Before: func(_ context.Context, c *Call) (Verdict, error) {
 		req := r.ApprovalRequest
+		if path != nil {
+			req.Subject = path.of(c.Params)
+			if req.Subject == "" || len(req.Subject) > maxSubject {
+				req.Subject, req.Allowed = "", without(req.Allowed, AllowAlways)
+			}
+		}
 		return Verdict{Approval: &req}, nil
 	}}, nil
+}
+
+// without returns the decisions but for one. None stands for all.
+func without(list []Decision, d Decision) []Decision {
+	if len(list) == 0 {
+		list = allDecisions
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(o Decision) bool { return o == d })
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,6 +81,10 @@ func (o ownDecisions) Approvals(ctx context.Context, f policy.Filter) ([]*policy
 
 func (o ownDecisions) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
 	return policy.Decide(ctx, o, id, d, by, time.Now())
+}
+
+func (o ownDecisions) Grants(ctx context.Context) ([]*policy.Grant, error) {
+	return policy.LiveGrants(ctx, o.DirApprovals, time.Now())
 }
 
 func (o ownDecisions) RevokeGrant(ctx context.Context, id string) error { return o.Forget(ctx, id) }
@@ -193,7 +198,7 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 	a.bind(cmd)
 	cmd.ValidArgsFunction = firstOf(a.pending)
 	if d != policy.Deny {
-		cmd.Flags().BoolVar(&always, "always", false, "do not ask again for this tool in this session")
+		cmd.Flags().BoolVar(&always, "always", false, "do not ask again for what quoin approvals show says that it covers")
 	}
 	return cmd
 }
@@ -206,6 +211,9 @@ func (a *approver) printDecision(cmd *cobra.Command, got *policy.Approval) error
 		next = "go on with: " + waitLine(got.RunID, s, far)
 	} else if rec, err := a.runs.Get(cmd.Context(), got.RunID); err == nil {
 		next = "go on with: " + waitLine(got.RunID, s, rec.Origin)
+	}
+	if got.Decision == policy.AllowAlways && got.AlwaysCovers != "" {
+		next = fmt.Sprintf("from now on nobody is asked about %s\nquoin approvals list --remembered shows it, quoin approvals revoke takes it back\n%s", escaped(got.AlwaysCovers), next)
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n%s\n", inert(got.Title), got.Decision, next)
 	return err
@@ -270,9 +278,10 @@ func (a *approver) print(w io.Writer, list []*policy.Approval) error {
 		return printJSON(w, list)
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "ID\tSTATE\tSEVERITY\tTOOL\tSESSION\tTITLE\tINPUT")
+	fmt.Fprintln(tw, "ID\tSTATE\tSEVERITY\tTOOL\tSESSION\tTITLE\tALWAYS COVERS\tINPUT")
 	for _, p := range list {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.State, p.Severity, inert(p.ToolID), inert(sessionName(p.Session)), inert(p.Title), inputCell(p))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.State, p.Severity, inert(p.ToolID), inert(sessionName(p.Session)), inert(p.Title),
+			cmp.Or(inert(p.AlwaysCovers), "-"), inputCell(p))
 	}
 	return tw.Flush()
 }
@@ -286,10 +295,11 @@ func (a *approver) printGrants(w io.Writer, list []*policy.Grant) error {
 		return printJSON(w, list)
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "ID\tTOOL\tHOOK\tSUBJECT\tSEVERITY\tSESSION\tBY")
+	fmt.Fprintln(tw, "ID\tTOOL\tHOOK\tSUBJECT\tSEVERITY\tSESSION\tEXPIRES\tBY")
 	for _, g := range list {
 		s := policy.Session{AgentID: g.AgentID, SessionKey: g.SessionKey, SessionID: g.SessionID}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.ID, inert(g.ToolID), inert(g.Hook), inert(g.Subject), g.Severity, inert(sessionName(s)), inert(g.By))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.ID, inert(g.ToolID), inert(g.Hook), inert(cmp.Or(g.Subject, "(any)")), g.Severity, inert(sessionName(s)),
+			g.Expires.Format(time.RFC3339), inert(g.By))
 	}
 	return tw.Flush()
 }

@@ -83,6 +83,7 @@ func showApproval(w io.Writer, p *policy.Approval) error {
 		choices = append(choices, string(d))
 	}
 	line("decisions", strings.Join(choices, ", "))
+	line("always covers", escaped(p.AlwaysCovers))
 	line("created", p.Created.Format(time.RFC3339))
 	line("expires", p.Expires.Format(time.RFC3339))
 	line("input", fmt.Sprintf("%d bytes, SHA-256 %s", p.InputBytes, p.InputSHA256))

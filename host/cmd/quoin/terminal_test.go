@@ -31,12 +31,12 @@ func onTerminal(t *testing.T, env []string, args ...string) (string, int) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := hosttest.Install(filepath.Join(dir, "plugins.d"), "issues"); err != nil {
+	if err := hosttest.Install(filepath.Join(dir, "data", "quoin", "plugins"), "issues"); err != nil {
 		t.Fatal(err)
 	}
 	cmd := &osexec.Cmd{Path: self, Args: append([]string{"quoin"}, args...), Dir: dir}
 	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=", "XDG_STATE_HOME="+filepath.Join(dir, "state"),
-		"XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "QUOIN_GUEST_PATH="+guest, "COLUMNS=")
+		"XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "XDG_DATA_HOME="+filepath.Join(dir, "data"), "QUOIN_GUEST_PATH="+guest, "COLUMNS=")
 	cmd.Env = append(cmd.Env, env...)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 60})
 	if err != nil {
