@@ -137,3 +137,13 @@ func (b *binary) check() error {
 	}
 	return nil
 }
+
+// BuildOf returns the build id of a guest executable, as Pool.BuildID does, without
+// starting it.
+func BuildOf(path string) ([32]byte, error) {
+	b, err := openBinary(path)
+	if err != nil {
+		return [32]byte{}, err
+	}
+	return b.id, b.file.Close()
+}

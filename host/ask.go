@@ -187,7 +187,7 @@ func (h *Host) answerable(ctx context.Context, s Session, id string) (*run, *fai
 	}
 	r.mu.Lock()
 	r.active = false
-	r.expires = rec.Expires
+	r.expires, r.imageBytes = rec.Expires, len(rec.Image)
 	r.expiry = time.AfterFunc(time.Until(rec.Expires), r.expire)
 	r.mu.Unlock()
 	return r, nil

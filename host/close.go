@@ -117,6 +117,9 @@ func (h *Host) stop() error {
 	if h.pool != nil {
 		errs = append(errs, h.pool.Close())
 	}
+	for _, g := range h.previous {
+		errs = append(errs, g.close())
+	}
 	h.background.Wait()
 	if h.tempDir != "" {
 		errs = append(errs, os.RemoveAll(h.tempDir))

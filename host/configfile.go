@@ -34,6 +34,8 @@ type File struct {
 	Policy policy.Scopes
 	// GuestPath names the guest executable; empty means the default search.
 	GuestPath string
+	// PreviousGuests are those of Config.
+	PreviousGuests []string
 	// PreparedWorkers and MaxWorkers are those of Config.
 	PreparedWorkers, MaxWorkers int
 	// Quotas are those of Config, each filled in and in range.
@@ -232,6 +234,7 @@ func (f *File) Config() Config {
 		Agents:          f.Agents,
 		Rules:           f.Policy,
 		GuestPath:       f.GuestPath,
+		PreviousGuests:  f.PreviousGuests,
 		PreparedWorkers: f.PreparedWorkers,
 		MaxWorkers:      f.MaxWorkers,
 		Quotas:          f.Quotas,

@@ -48,6 +48,7 @@ func (f *File) table() config.Table {
 			config.Map("sessions", "session key", f.session, "Further rules for one session; they can only narrow what the others leave."),
 			config.Object("guest", []config.Field{
 				config.Text("path", &f.GuestPath, "The guest executable. Without it: quoin-guest beside the host's executable, else that itself if it serves as a worker."),
+				config.Texts("previous", &f.PreviousGuests, "Guest executables of earlier installations. Runs that they have suspended go on with them; new runs use path."),
 				config.Int("preparedWorkers", &f.PreparedWorkers, 1, 256, "Guest workers that are kept ready."),
 				config.Int("maxWorkers", &f.MaxWorkers, 1, 4096, "Guest workers that run cells at one moment; further cells wait."),
 			}, "The processes that programs run in."),

@@ -38,6 +38,9 @@ type Config struct {
 	// running executable, else the running executable itself if it called
 	// guestserver.ServeIfWorker.
 	GuestPath string
+	// PreviousGuests names guest executables of earlier builds. Runs that they have
+	// suspended go on with them; new runs use the guest of GuestPath. Defaults to none.
+	PreviousGuests []string
 	// PreparedWorkers is how many guest workers are kept ready; under load, up to
 	// four times as many. Defaults to 2.
 	PreparedWorkers int
@@ -140,6 +143,8 @@ type Host struct {
 	log      *slog.Logger
 	obs      *observer
 	pool     *guestrt.Pool
+	previous map[string]*previousGuest // by build
+	foreign  atomic.Int64              // suspended runs of builds that are not here
 	meters   *meters
 	plugins  *plugins.Supervisor // nil without a plugin directory
 	mcp      *mcp.Servers
@@ -252,6 +257,9 @@ func (h *Host) start(ctx context.Context) (err error) {
 		Logger:    h.log,
 	})
 	if err != nil {
+		return err
+	}
+	if err := h.startPrevious(); err != nil {
 		return err
 	}
 	if err := h.startPlugins(ctx); err != nil {

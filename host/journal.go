@@ -112,7 +112,7 @@ func (r *run) describe(image []byte, expires time.Time) *runstore.Record {
 		r.identify(c)
 	}
 	r.written, r.journaled = r.changes, 0
-	build := r.h.pool.BuildID()
+	build := r.pool.BuildID()
 	rec := &runstore.Record{
 		ID:          r.id,
 		Format:      runstore.FormatVersion,

@@ -58,7 +58,7 @@ func (l *leg) lease() error {
 	if err := l.queue(); err != nil {
 		return err
 	}
-	w, err := h.pool.Acquire(l.ctx, l.run.session.affinity(), l.run.limits())
+	w, err := l.run.pool.Acquire(l.ctx, l.run.session.affinity(), l.run.limits())
 	if err != nil {
 		h.meters.workers.Give(l.run.session.Owner(), 1)
 		return err
@@ -104,7 +104,7 @@ func (l *leg) release() {
 	if l.worker == nil {
 		return
 	}
-	l.run.h.pool.Release(l.worker)
+	l.run.pool.Release(l.worker)
 	l.worker = nil
 	l.run.h.meters.workers.Give(l.run.session.Owner(), 1)
 }
@@ -217,9 +217,9 @@ func (l *leg) processFailed(err error) bool {
 // replaceWorker takes a worker that has run nothing yet in place of the leg's.
 func (l *leg) replaceWorker() error {
 	h := l.run.h
-	h.pool.Release(l.worker)
+	l.run.pool.Release(l.worker)
 	l.worker = nil
-	w, err := h.pool.AcquireFresh(l.ctx, l.run.session.affinity(), l.run.limits())
+	w, err := l.run.pool.AcquireFresh(l.ctx, l.run.session.affinity(), l.run.limits())
 	if err != nil {
 		h.meters.workers.Give(l.run.session.Owner(), 1)
 		return err

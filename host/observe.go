@@ -41,7 +41,7 @@ func newObserver(h *Host) *observer {
 		debug:  debuglog.New(os.Getenv, h.log),
 		log:    operatorLog{log: h.log},
 	}
-	o.metrics = metrics.New(metrics.State{Pool: h.poolState, Runs: h.countRuns, Calls: h.calls.now, Held: h.heldNow, Version: Version})
+	o.metrics = metrics.New(metrics.State{Pool: h.poolState, Runs: h.countRuns, Foreign: h.countForeignRuns, Calls: h.calls.now, Held: h.heldNow, Version: Version})
 	o.feed.missed = o.metrics.EventMissed
 	if h.cfg.TracerProvider != nil {
 		o.tracer = h.cfg.TracerProvider.Tracer("github.com/quoinhq/quoin/host", trace.WithInstrumentationVersion(Version))
@@ -140,6 +140,8 @@ func (h *Host) countRuns() (active, suspended int) {
 	}
 	return active, suspended
 }
+
+func (h *Host) countForeignRuns() int { return int(h.foreign.Load()) }
 
 func (h *Host) heldNow() (bytes, limit int64) {
 	if h.meters == nil {

@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
@@ -101,6 +102,7 @@ func (r *run) tellEnded(cause error) {
 	e.Status = string(StatusCompleted)
 	if f != nil {
 		e.Status, e.Code, e.Reason = string(StatusFailed), string(f.Code), string(f.Reason)
+		e.Message = messageOf(f)
 	} else {
 		e.OutputBytes += len(r.told.value)
 		e.Output = o.jsonBody(r.told.value, nil)
@@ -131,10 +133,16 @@ func (h *Host) tellBuried(rec *runstore.Record, f *failure) {
 	if h.obs.wanted() {
 		h.obs.emit(trajectory.Event{
 			Kind: trajectory.RunEnded, RunID: rec.ID, Session: ofSession(rec.Session), ParentCallID: rec.ToolCallID,
-			Status: string(StatusFailed), Code: string(f.Code), Reason: string(f.Reason),
+			Status: string(StatusFailed), Code: string(f.Code), Reason: string(f.Reason), Message: messageOf(f),
 		})
 	}
 }
+
+// maxMessage bounds what is recorded of a failure's message, in bytes.
+const maxMessage = 1 << 10
+
+// messageOf is what is recorded of a failure, also where bodies are not.
+func messageOf(f *failure) string { return redact.Redactor{MaxBytes: maxMessage}.Text(f.Text) }
 
 // ofCause says what a run that ended with a cause has failed of.
 func ofCause(cause error) *failure {

@@ -64,7 +64,7 @@ func (r *run) park(image []byte, fresh []*call) (res *Result, started []*call, _
 		counted = r.telemetryAt(r.lap())
 		started = r.enqueue(fresh)
 		rec = r.describe(image, time.Now().Add(ttl))
-		r.expires = rec.Expires
+		r.expires, r.imageBytes = rec.Expires, len(image)
 	})
 	if err := r.put(rec); err != nil {
 		r.h.calls.leaveN(len(started))

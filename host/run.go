@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -32,6 +33,7 @@ type run struct {
 	language string
 	settings Settings // of its agent
 	reach    *reach
+	pool     *guestrt.Pool // of the build of the guest that its images belong to
 	created  time.Time
 
 	// ctx ends with the run; tool calls run under it.
@@ -86,6 +88,7 @@ type run struct {
 	claim                       runstore.Claim
 	expiry                      *time.Timer
 	expires                     time.Time // of a parked run
+	imageBytes                  int       // of a parked run
 
 	// storeMu orders writes of this run to the store. It is taken before mu.
 	storeMu    sync.Mutex
@@ -125,6 +128,7 @@ func (h *Host) makeRun(id string, s Session, language string, to *reach) *run {
 		language: language,
 		settings: h.settingsOf(s),
 		reach:    to,
+		pool:     h.pool,
 		created:  time.Now(),
 		wake:     make(chan struct{}, 1),
 		gone:     make(chan struct{}),

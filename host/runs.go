@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ const (
 // RunInfo describes a run that has not ended.
 type RunInfo struct {
 	ID       string    `json:"runId"`
-	Session  Session   `json:"-"`
+	Session  Session   `json:"session,omitzero"`
 	Language string    `json:"language"`
 	Status   RunStatus `json:"status"`
 	// Reason says why a suspended run waits.
@@ -31,6 +32,12 @@ type RunInfo struct {
 	Expires time.Time `json:"expires,omitzero"`
 	// PendingToolCalls are the bridge calls whose answers the program needs.
 	PendingToolCalls []PendingCall `json:"pendingToolCalls"`
+	// ImageBytes is the size of the newest image of the guest, 0 before the first.
+	ImageBytes int `json:"imageBytes"`
+	// GuestBuild is the build of the guest that suspended the run, in hexadecimal.
+	GuestBuild string `json:"guestBuild,omitempty"`
+	// Foreign says that this host does not have that build: see Config.PreviousGuests.
+	Foreign bool `json:"foreign,omitempty"`
 	// Origin is Config.Origin of the host that suspended the run.
 	Origin []string `json:"-"`
 }
@@ -40,9 +47,18 @@ type RunInfo struct {
 // of every turn. A run that another process drives is listed as the store knows
 // it.
 func (h *Host) Runs(ctx context.Context, s Session) ([]RunInfo, error) {
+	return h.list(ctx, s.covers)
+}
+
+// AllRuns is Runs of every session.
+func (h *Host) AllRuns(ctx context.Context) ([]RunInfo, error) {
+	return h.list(ctx, func(runstore.Session) bool { return true })
+}
+
+func (h *Host) list(ctx context.Context, wanted func(runstore.Session) bool) ([]RunInfo, error) {
 	seen := make(map[string]bool)
 	out := []RunInfo{}
-	for _, r := range h.runsOf(s) {
+	for _, r := range h.runsOwnedBy(wanted) {
 		seen[r.id] = true
 		if info, ok := r.info(); ok {
 			out = append(out, info)
@@ -53,8 +69,8 @@ func (h *Host) Runs(ctx context.Context, s Session) ([]RunInfo, error) {
 		return nil, err
 	}
 	for _, rec := range records {
-		if !seen[rec.ID] && s.covers(rec.Session) {
-			out = append(out, storedInfo(rec))
+		if !seen[rec.ID] && wanted(rec.Session) {
+			out = append(out, h.storedInfo(rec))
 		}
 	}
 	slices.SortFunc(out, func(a, b RunInfo) int {
@@ -81,15 +97,17 @@ func (h *Host) Run(ctx context.Context, runID string) (RunInfo, error) {
 	if err != nil {
 		return RunInfo{}, ofStore(err).public()
 	}
-	return storedInfo(rec), nil
+	return h.storedInfo(rec), nil
 }
 
 // runsOf returns the runs of the session that this process has.
-func (h *Host) runsOf(s Session) (out []*run) {
+func (h *Host) runsOf(s Session) (out []*run) { return h.runsOwnedBy(s.covers) }
+
+func (h *Host) runsOwnedBy(wanted func(runstore.Session) bool) (out []*run) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range h.runs {
-		if s.covers(r.session.stored()) {
+		if wanted(r.session.stored()) {
 			out = append(out, r)
 		}
 	}
@@ -105,15 +123,17 @@ func (r *run) info() (info RunInfo, ok bool) {
 	if r.active {
 		info.Reason = ""
 	} else {
-		info.Status, info.Expires = RunWaiting, r.expires
+		id := r.pool.BuildID()
+		info.Status, info.Expires, info.ImageBytes, info.GuestBuild = RunWaiting, r.expires, r.imageBytes, hex.EncodeToString(id[:])
 	}
 	return info, !r.ended
 }
 
-func storedInfo(rec *runstore.Record) RunInfo {
+func (h *Host) storedInfo(rec *runstore.Record) RunInfo {
 	info := RunInfo{
 		ID: rec.ID, Session: sessionOf(rec.Session), Language: rec.Language,
 		Status: RunWaiting, Created: rec.Created, Expires: rec.Expires, Origin: rec.Origin,
+		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, Foreign: !h.canRestore(rec.GuestBuild),
 	}
 	calls := make([]*call, 0, len(rec.Calls))
 	for _, c := range rec.Calls {

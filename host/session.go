@@ -9,10 +9,10 @@ import (
 // Session is who is asking. A suspended run can be resumed only by an equal
 // Session; workers are never shared between different ones.
 type Session struct {
-	AgentID    string
-	SessionKey string
-	SessionID  string
-	RunID      string // of the agent turn
+	AgentID    string `json:"agentId,omitempty"`
+	SessionKey string `json:"sessionKey,omitempty"`
+	SessionID  string `json:"sessionId,omitempty"`
+	RunID      string `json:"runId,omitempty"` // of the agent turn
 }
 
 // affinity is the name under which workers are kept for this session. The agent

@@ -14,8 +14,12 @@ const sweepEvery = time.Minute
 func (h *Host) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
+	h.guard(func() { h.countForeign(ctx) })
 	for {
 		h.guard(func() { h.sweepOnce(ctx) })
+		if h.foreign.Load() > 0 {
+			h.guard(func() { h.countForeign(ctx) })
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

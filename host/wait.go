@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -186,7 +185,7 @@ func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Tim
 	if rec.Live {
 		return nil, nil, h.bury(ctx, rec, claim)
 	}
-	r, f := h.revive(s, rec, turn)
+	r, f := h.revive(ctx, s, rec, turn)
 	if f == nil {
 		f = h.checkComplete(r, rec)
 	}
@@ -268,17 +267,17 @@ func unfinished(calls []runstore.Call) bool {
 }
 
 // revive makes an active run of a record.
-func (h *Host) revive(s Session, rec *runstore.Record, turn *clientTools) (*run, *failure) {
-	build := h.pool.BuildID()
-	if rec.GuestBuild != hex.EncodeToString(build[:]) {
-		return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost,
-			"code mode run cannot be restored: another build of the guest suspended it. Start the program again.")
+func (h *Host) revive(ctx context.Context, s Session, rec *runstore.Record, turn *clientTools) (*run, *failure) {
+	pool, f := h.poolOf(ctx, rec)
+	if f != nil {
+		return nil, f
 	}
 	to, err := h.restoreReach(s, rec, turn)
 	if err != nil {
 		return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %v", err)
 	}
 	r := h.makeRun(rec.ID, s, rec.Language, to)
+	r.pool = pool
 	r.used.digests = rec.Tools
 	r.changed.Store(rec.Fingerprint != r.view().catalog.Fingerprint())
 	r.created, r.timerDue = rec.Created, rec.TimerDue

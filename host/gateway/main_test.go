@@ -172,6 +172,11 @@ func (c *caller) get(path string) *answer {
 	return c.send(c.request(context.Background(), http.MethodGet, path, ""))
 }
 
+func (c *caller) delete(path string) *answer {
+	c.t.Helper()
+	return c.send(c.request(context.Background(), http.MethodDelete, path, ""))
+}
+
 func (c *caller) exec(code string) *answer {
 	c.t.Helper()
 	return c.post("/v1/exec", map[string]any{"code": code})

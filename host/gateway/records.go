@@ -10,27 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
-
-// RunList is the answer to GET /v1/runs.
-type RunList struct {
-	Runs []host.RunInfo `json:"runs"`
-}
-
-// runs lists what has not ended of a session: with it, a client that lost its
-// runIds finds them again.
-func (s *Server) runs(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	list, err := s.host.Runs(r.Context(), session)
-	if err != nil {
-		return problem(http.StatusInternalServerError, ProblemInternal, "the store of runs cannot be read: %v", err)
-	}
-	for i := range list {
-		list[i].PendingToolCalls = some(list[i].PendingToolCalls)
-	}
-	return s.ok(w, RunList{some(list)})
-}
 
 // Trajectory is the answer to GET /v1/trajectory/{run}.
 type Trajectory struct {

@@ -33,6 +33,9 @@ func TestRuns(t *testing.T) {
 	other := me
 	other.SessionID = "other"
 	c.as(other).get("/v1/runs").wants(200, "runs", "[]")
+	c.as(other).get("/v1/runs/"+id).wants(404, "code", `"not_found"`)
+	c.as(other).delete("/v1/runs/"+id).wants(404, "code", `"not_found"`)
+	c.get("/v1/runs/"+id).wants(200, "runId", `"`+id+`"`)
 	c.wait(id).wants(200, "value", "1")
 	c.get("/v1/runs").wants(200, "runs", "[]")
 }

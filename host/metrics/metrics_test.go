@@ -18,6 +18,7 @@ func busy() *metrics.Metrics {
 			return metrics.Pool{Warm: 2, Kept: 1, InUse: 3, Started: 9, Retired: map[string]uint64{"released": 2, "timeout": 1}}
 		},
 		Runs:    func() (int, int) { return 3, 40 },
+		Foreign: func() int { return 2 },
 		Calls:   func() int { return 5 },
 		Held:    func() (bytes, limit int64) { return 1000, 2000 },
 		Version: "1.2.3",

@@ -7,6 +7,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type State struct {
 	Pool    func() Pool
 	Runs    func() (active, suspended int)
+	Foreign func() int // suspended runs of other guest builds
 	Calls   func() int // in flight
 	Held    func() (bytes, limit int64)
 	Version string // of the host
@@ -24,6 +25,7 @@ var (
 	poolStarted = desc("pool_workers_started_total", "Guest workers that got ready.")
 	poolRetired = desc("pool_workers_retired_total", "Guest workers that have ended, by ending: released, or the code or reason of the failure.", "ending")
 	runsHeld    = desc("runs", "Runs that this host holds: active ones inside an exec or wait, and suspended ones.", "state")
+	runsForeign = desc("foreign_runs", "Suspended runs in the store of builds of the guest that this host does not have.")
 	callsActive = desc("calls_in_flight", "Nested tool calls that have started and not ended.")
 	heldBytes   = desc("held_bytes", "Bytes of arguments, answers, output and images that this host holds for runs.")
 	heldLimit   = desc("held_bytes_limit", "What quoin_held_bytes may come to, the setting quotas.heldBytes.")
@@ -39,7 +41,7 @@ type stateCollector struct{ state State }
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{poolWorkers, poolStarted, poolRetired, runsHeld, callsActive, heldBytes, heldLimit, buildInfo} {
+	for _, d := range []*prometheus.Desc{poolWorkers, poolStarted, poolRetired, runsHeld, runsForeign, callsActive, heldBytes, heldLimit, buildInfo} {
 		ch <- d
 	}
 }
@@ -63,6 +65,7 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	active, suspended := c.state.Runs()
 	gauge(runsHeld, float64(active), "active")
 	gauge(runsHeld, float64(suspended), "suspended")
+	gauge(runsForeign, float64(c.state.Foreign()))
 	gauge(callsActive, float64(c.state.Calls()))
 	held, limit := c.state.Held()
 	gauge(heldBytes, float64(held))

@@ -243,7 +243,7 @@ func (d *Dir) List(ctx context.Context) ([]*Record, error) {
 		r, err := d.Get(ctx, id)
 		switch {
 		case err == nil:
-			r.Image = nil
+			r.Image, r.ImageBytes = nil, len(r.Image)
 			out = append(out, r)
 		case errors.Is(err, ErrNotFound), errors.Is(err, ErrExpired), errors.Is(err, ErrEnded), errors.Is(err, ErrCorrupt), errors.Is(err, ErrFormat):
 		default:

@@ -88,7 +88,7 @@ func (m *Memory) List(_ context.Context) ([]*Record, error) {
 	for _, r := range m.records {
 		if now.Before(r.Expires) {
 			c := clone(r)
-			c.Image = nil
+			c.Image, c.ImageBytes = nil, len(c.Image)
 			out = append(out, c)
 		}
 	}

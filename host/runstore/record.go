@@ -129,6 +129,8 @@ type Record struct {
 	Output  []Output `json:"output,omitempty"`
 	Omitted int64    `json:"omitted,omitempty"`
 	Image   []byte   `json:"-"`
+	// ImageBytes is the size of Image where that is left out.
+	ImageBytes int `json:"-"`
 }
 
 // Claim is the exclusive right to a suspended run. Release is idempotent.

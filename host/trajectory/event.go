@@ -100,6 +100,10 @@ type Event struct {
 	// Code is that of the failure: of a call's error or of the run's result.
 	Code string `json:"code,omitempty"`
 
+	// Message is what a run that has failed said, of run_ended: without the credentials
+	// that are recognised, and its beginning alone.
+	Message string `json:"message,omitempty"`
+
 	InputBytes  int `json:"inputBytes,omitempty"`  // of run_started: of the program
 	OutputBytes int `json:"outputBytes,omitempty"` // of run events: value and output since the last
 	// Input and Output are the redacted bodies: JSON.

@@ -23,7 +23,8 @@ type Leg struct {
 	Status    string        // completed, waiting, failed; "": its end was not recorded
 	Reason    string
 	Code      string
-	Rewritten bool // hooks have changed the program
+	Message   string // of a failure
+	Rewritten bool   // hooks have changed the program
 	// InputBytes counts the program, OutputBytes value and output of the result.
 	InputBytes    int
 	OutputBytes   int
@@ -130,7 +131,7 @@ func (b *legBuilder) end(e Event) {
 	if !b.over {
 		l.Duration = e.Duration
 	}
-	l.Status, l.Reason, l.Code = e.Status, e.Reason, e.Code
+	l.Status, l.Reason, l.Code, l.Message = e.Status, e.Reason, e.Code, e.Message
 	l.OutputBytes, l.Output = e.OutputBytes, e.Output
 	b.over = true
 }

@@ -85,6 +85,10 @@ func legRow(l Leg, start time.Time) row {
 	if l.Rewritten {
 		r.cells[len(r.cells)-1] += ", input rewritten"
 	}
+	if l.Message != "" {
+		first, _, _ := strings.Cut(l.Message, "\n")
+		r.cells[len(r.cells)-1] += ": " + clean(first)
+	}
 	for _, c := range l.Calls {
 		r.children = append(r.children, callRow(c, start))
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -108,12 +107,9 @@ func (a *approver) store() (*policy.DirApprovals, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := a.stateDir(f)
+	state, err := a.existingState(f)
 	if err != nil {
 		return nil, err
-	}
-	if _, err := os.Stat(filepath.Join(state, "runs")); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not a state directory: give that of the command that asks, with --state", state)
 	}
 	if a.runs, err = runstore.OpenDir(filepath.Join(state, "runs")); err != nil {
 		return nil, err

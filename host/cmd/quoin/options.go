@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -171,6 +172,15 @@ func (o *options) keep(f *host.File, cfg *host.Config) error {
 	if err != nil {
 		return err
 	}
+	if cfg.Origin, err = o.origin(f, dir, state); err != nil {
+		return err
+	}
+	cfg.PluginDir, cfg.PluginDataDir = dir, filepath.Join(state, "plugins")
+	return keepState(state, cfg)
+}
+
+// keepState adds the suspended runs and the approvals of a state directory.
+func keepState(state string, cfg *host.Config) error {
 	store, err := runstore.OpenDir(filepath.Join(state, "runs"))
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
@@ -179,11 +189,20 @@ func (o *options) keep(f *host.File, cfg *host.Config) error {
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	if cfg.Origin, err = o.origin(dir, state); err != nil {
-		return err
-	}
-	cfg.PluginDir, cfg.PluginDataDir, cfg.Store, cfg.Approvals = dir, filepath.Join(state, "plugins"), store, approvals
+	cfg.Store, cfg.Approvals = store, approvals
 	return nil
+}
+
+// existingState is the state directory, which must have been used.
+func (o *options) existingState(f *host.File) (string, error) {
+	state, err := o.stateDir(f)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(filepath.Join(state, "runs")); errors.Is(err, fs.ErrNotExist) {
+		return "", usagef("%s is not a state directory: give that of the command that suspended the run or asks, with --state", state)
+	}
+	return state, nil
 }
 
 // hostConfig is what the file says of a host. A command without a configuration

@@ -22,24 +22,31 @@ const defaultSession = "cli"
 
 // origin are the flags with which another process makes the host that o asks for,
 // whose directories have been found.
-func (o *options) origin(plugins, state string) ([]string, error) {
+func (o *options) origin(f *host.File, plugins, state string) ([]string, error) {
 	config, err := o.configPath()
 	if err != nil {
 		return nil, err
 	}
 	var flags []string
-	for _, f := range []struct{ name, path string }{{"--config", config}, {"--plugins", plugins}, {"--state", state}} {
-		if f.path == "" {
-			if f.name == "--config" { // there may be one of the user's own by then
-				flags = append(flags, f.name, noConfig)
+	for _, known := range []struct{ name, path string }{{"--config", config}, {"--plugins", plugins}, {"--state", state}} {
+		if known.path == "" {
+			if known.name == "--config" { // there may be one of the user's own by then
+				flags = append(flags, known.name, noConfig)
 			}
 			continue
 		}
-		abs, err := filepath.Abs(f.path)
+		abs, err := filepath.Abs(known.path)
 		if err != nil {
 			return nil, err
 		}
-		flags = append(flags, f.name, abs)
+		flags = append(flags, known.name, abs)
+	}
+	if f.GuestPath != "" && !filepath.IsAbs(f.GuestPath) {
+		abs, err := filepath.Abs(f.GuestPath)
+		if err != nil {
+			return nil, err
+		}
+		flags = append(flags, "--set", "guest.path="+abs)
 	}
 	for _, set := range o.set {
 		flags = append(flags, "--set", set)

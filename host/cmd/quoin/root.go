@@ -79,7 +79,7 @@ that plugins own.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newExec(), newWait(), newTools(), newNamespaces(), newPlugins(), newPlugin(), newMCP(), newApprovals(), newPrompt(), newServe(), newTrajectory(), newConfig(), newDoctor(),
+	root.AddCommand(newExec(), newWait(), newTools(), newNamespaces(), newPlugins(), newPlugin(), newMCP(), newRuns(), newApprovals(), newPrompt(), newServe(), newTrajectory(), newConfig(), newDoctor(),
 		newVersion())
 	completePaths(root)
 	return root

@@ -174,7 +174,10 @@ func readRun(d gateway.Trajectories, s trajectory.Session, id string) (*trajecto
 func showRun(cmd *cobra.Command, r *trajectory.Run, shape trajectory.Shape, asJSON bool) error {
 	out := cmd.OutOrStdout()
 	if shape == "" && !asJSON {
-		return r.WriteTree(out)
+		if err := r.WriteTree(out); err != nil {
+			return err
+		}
+		return explainFailure(out, r)
 	}
 	if r.Torn != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "quoin: %v; what comes after it is not shown\n", r.Torn)
@@ -187,6 +190,20 @@ func showRun(cmd *cobra.Command, r *trajectory.Run, shape trajectory.Shape, asJS
 		return err
 	}
 	return printJSON(out, messages)
+}
+
+// explainFailure prints all that was recorded of what a failed run said.
+func explainFailure(w io.Writer, r *trajectory.Run) error {
+	legs := r.Legs()
+	if len(legs) == 0 || legs[len(legs)-1].Message == "" {
+		return nil
+	}
+	text := "\n" + printable(legs[len(legs)-1].Message) + "\n"
+	if legs[0].Input == nil {
+		text += "The program was not recorded: quoin exec --record-bodies, or trajectory.recordBodies of the configuration, records programs, inputs and outputs.\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 func listRuns(w io.Writer, d gateway.Trajectories, s trajectory.Session, asJSON bool) error {

@@ -229,11 +229,28 @@ func (c *Client) MCPServers(ctx context.Context) ([]gateway.MCPServer, error) {
 	return list.Servers, err
 }
 
-// Runs lists the runs of a session that have not ended, oldest first.
+// Runs lists the runs that have not ended, oldest first: of the session, or of all
+// if s is empty.
 func (c *Client) Runs(ctx context.Context, s host.Session) ([]host.RunInfo, error) {
 	var list gateway.RunList
 	err := c.get(ctx, s, "/v1/runs", &list)
 	return list.Runs, err
+}
+
+// Run describes a run that has not ended: of the session, or of any if s is empty.
+func (c *Client) Run(ctx context.Context, s host.Session, runID string) (host.RunInfo, error) {
+	var info host.RunInfo
+	err := c.get(ctx, s, "/v1/runs/"+url.PathEscape(runID), &info)
+	return info, err
+}
+
+// EndRun aborts a run as Abort does: of the session, or of any if s is empty.
+func (c *Client) EndRun(ctx context.Context, s host.Session, runID string) (*host.Result, error) {
+	res := &host.Result{}
+	if err := c.do(ctx, s, http.MethodDelete, "/v1/runs/"+url.PathEscape(runID), nil, res); err != nil {
+		return nil, err
+	}
+	return res, nil
 }
 
 // Trajectory returns what a run of the session did.

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/gateway/client"
+)
+
+func newRuns() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "List, show and abort runs that have not ended",
+		Long: `List, show and abort the runs that have not ended: those of a state directory,
+whatever their session, or those of a server. A run that a server drives is shown
+by a server as it is, and by the state directory as it was last stored.`,
+		Example: `  quoin runs list
+  quoin runs show run_0123456789abcdef0123456789abcdef
+  quoin runs abort run_0123456789abcdef0123456789abcdef
+  quoin runs list --json --server http://127.0.0.1:8787`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newRunsList(), newRunsShow(), newRunsAbort())
+	return cmd
+}
+
+// keeper are the flags of these commands.
+type keeper struct {
+	options
+	json bool
+}
+
+func (k *keeper) bind(cmd *cobra.Command) {
+	k.bindConfig(cmd)
+	f := cmd.Flags()
+	f.StringVar(&k.state, "state", "", "state directory of the command that suspended the runs (default: in the user's state home)")
+	f.StringVar(&k.session, "session", "", "only runs of this session (default: of all)")
+	f.BoolVar(&k.json, "json", false, "print JSON")
+	k.bindAsker(cmd)
+	k.remote.bind(cmd)
+}
+
+// suspended are the runs of a state directory, or of a server.
+type suspended interface {
+	Runs(context.Context, host.Session) ([]host.RunInfo, error)
+	Run(context.Context, host.Session, string) (host.RunInfo, error)
+	EndRun(context.Context, host.Session, string) (*host.Result, error)
+}
+
+var (
+	_ suspended = ownRuns{}
+	_ suspended = (*client.Client)(nil)
+)
+
+// ownRuns are those of a state directory. An empty session is all of them.
+type ownRuns struct{ *host.Host }
+
+func (o ownRuns) Runs(ctx context.Context, s host.Session) ([]host.RunInfo, error) {
+	if s == (host.Session{}) {
+		return o.AllRuns(ctx)
+	}
+	return o.Host.Runs(ctx, s)
+}
+
+func (o ownRuns) Run(ctx context.Context, s host.Session, id string) (host.RunInfo, error) {
+	info, err := o.Host.Run(ctx, id)
+	if err != nil || s == (host.Session{}) {
+		return info, err
+	}
+	owner := info.Session
+	if s.RunID == "" {
+		owner.RunID = ""
+	}
+	if s != owner {
+		return info, errors.New("the run belongs to a different session")
+	}
+	return info, nil
+}
+
+func (o ownRuns) EndRun(ctx context.Context, s host.Session, id string) (*host.Result, error) {
+	info, err := o.Run(ctx, s, id)
+	if err != nil {
+		return nil, err
+	}
+	return o.Abort(ctx, info.Session, id), nil
+}
+
+// with calls do with the runs of the server, or of a host that is made for the state
+// directory and has neither plugins nor MCP servers.
+func (k *keeper) with(cmd *cobra.Command, do func(suspended) error) error {
+	c, err := k.remote.client(cmd)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		defer c.Close()
+		return do(c)
+	}
+	f, err := k.load()
+	if err != nil {
+		return err
+	}
+	full := k.hostConfig(f, logger(f, cmd.ErrOrStderr(), slog.LevelError))
+	cfg := host.Config{GuestPath: full.GuestPath, PreviousGuests: full.PreviousGuests, PreparedWorkers: 1, Logger: full.Logger}
+	cfg.Settings.Isolation = host.IsolationBestEffort // no cell runs
+	state, err := k.existingState(f)
+	if err != nil {
+		return err
+	}
+	if err := keepState(state, &cfg); err != nil {
+		return err
+	}
+	rec, err := k.record(cmd.Context(), f, &cfg)
+	if err != nil {
+		return err
+	}
+	h, err := host.New(context.WithoutCancel(cmd.Context()), cfg)
+	if err != nil {
+		return errors.Join(err, rec.close())
+	}
+	return errors.Join(do(ownRuns{h}), h.Close(), rec.close())
+}
+
+func newRunsList() *cobra.Command {
+	var k keeper
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the runs that have not ended",
+		Example: `  quoin runs list
+  quoin runs list --session alice --json
+  quoin runs list --server http://127.0.0.1:8787`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return k.with(cmd, func(s suspended) error {
+				list, err := s.Runs(cmd.Context(), k.asker())
+				if err != nil {
+					return err
+				}
+				if k.json {
+					return printJSON(cmd.OutOrStdout(), list)
+				}
+				return listSuspended(cmd.OutOrStdout(), list, time.Now())
+			})
+		},
+	}
+	k.bind(cmd)
+	return cmd
+}
+
+// listSuspended prints runs, and how many no guest can go on with.
+func listSuspended(w io.Writer, list []host.RunInfo, now time.Time) error {
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "RUN\tSTATUS\tREASON\tAGE\tEXPIRES\tSIZE\tBUILD\tSESSION")
+	foreign := 0
+	for _, r := range list {
+		if r.Foreign {
+			foreign++
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Status, r.Reason, now.Sub(r.Created).Round(time.Second),
+			expiry(r, now), kibibytes(r.ImageBytes), build(r), inert(ownerName(r.Session)))
+	}
+	if err := tw.Flush(); err != nil || foreign == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d of %d belong to another build of the guest: name its quoin-guest in guest.previous to finish them, or abort them\n", foreign, len(list))
+	return err
+}
+
+func expiry(r host.RunInfo, now time.Time) string {
+	if r.Expires.IsZero() {
+		return "-"
+	}
+	return "in " + r.Expires.Sub(now).Round(time.Second).String()
+}
+
+func kibibytes(n int) string { return fmt.Sprintf("%d KiB", (n+1023)/1024) }
+
+// build is the beginning of a build id.
+func build(r host.RunInfo) string {
+	short := r.GuestBuild[:min(len(r.GuestBuild), 12)]
+	if r.Foreign {
+		return short + " (other)"
+	}
+	return short
+}
+
+func ownerName(s host.Session) string {
+	return strings.Trim(strings.Join([]string{s.AgentID, s.SessionKey, s.SessionID}, "/"), "/")
+}
+
+func newRunsShow() *cobra.Command {
+	var k keeper
+	cmd := &cobra.Command{
+		Use:   "show RUN_ID",
+		Short: "Show what a run waits for, and the command that goes on with it",
+		Example: `  quoin runs show run_0123456789abcdef0123456789abcdef
+  quoin runs show run_0123456789abcdef0123456789abcdef --json`,
+		Args: oneArg("RUN_ID", "which quoin runs list shows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return k.with(cmd, func(s suspended) error {
+				r, err := s.Run(cmd.Context(), k.asker(), args[0])
+				if err != nil {
+					return fmt.Errorf("%w (run %s; quoin runs list shows those there are)", err, inert(args[0]))
+				}
+				if k.json {
+					return printJSON(cmd.OutOrStdout(), r)
+				}
+				return k.show(cmd.OutOrStdout(), r)
+			})
+		},
+	}
+	k.bind(cmd)
+	return cmd
+}
+
+func (k *keeper) show(w io.Writer, r host.RunInfo) error {
+	now := time.Now()
+	where := r.Origin
+	if far := k.remote.flags(); far != nil {
+		where = far
+	}
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"id", r.ID}, {"status", string(r.Status)}, {"reason", string(r.Reason)}, {"language", r.Language},
+		{"session", inert(ownerName(r.Session))}, {"agent turn", inert(r.Session.RunID)},
+		{"created", r.Created.UTC().Format(time.RFC3339)}, {"age", now.Sub(r.Created).Round(time.Second).String()},
+		{"expires", expiry(r, now)}, {"size", kibibytes(r.ImageBytes)}, {"guest build", build(r)},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(tw, "%s\t%s\n", line[0], line[1])
+		}
+	}
+	for _, c := range r.PendingToolCalls {
+		fmt.Fprintf(tw, "pending\t%s %s\n", c.ID, inert(c.Tool))
+	}
+	if r.Status == host.RunWaiting && !r.Foreign {
+		fmt.Fprintf(tw, "go on with\t%s\n", waitLine(r.ID, r.Session, where))
+	}
+	return tw.Flush()
+}
+
+func newRunsAbort() *cobra.Command {
+	var k keeper
+	cmd := &cobra.Command{
+		Use:   "abort RUN_ID",
+		Short: "End a run: its calls are cancelled, and it is forgotten",
+		Long: `End a run: its calls are cancelled, and it is forgotten. Whether it had called
+tools is in the result. Exit status: 0 aborted, 1 there is nothing to abort, 2 usage.`,
+		Example: `  quoin runs abort run_0123456789abcdef0123456789abcdef
+  quoin runs abort run_0123456789abcdef0123456789abcdef --server http://127.0.0.1:8787`,
+		Args: oneArg("RUN_ID", "which quoin runs list shows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return k.with(cmd, func(s suspended) error {
+				res, err := s.EndRun(cmd.Context(), k.asker(), args[0])
+				if err != nil {
+					return fmt.Errorf("%w (run %s; quoin runs list shows those there are)", err, inert(args[0]))
+				}
+				if err := printAborted(cmd.OutOrStdout(), res, k.json); err != nil || res.Code == host.CodeAborted {
+					return err
+				}
+				return exitError{exitFailed}
+			})
+		},
+	}
+	k.bind(cmd)
+	return cmd
+}
+
+func printAborted(w io.Writer, res *host.Result, asJSON bool) error {
+	if asJSON {
+		return printJSON(w, res)
+	}
+	text := res.Error
+	if res.Code == host.CodeAborted && res.Dispatched {
+		text += " It had called tools."
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}

@@ -1,0 +1,112 @@
+package host
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// An image belongs to the build of the guest that it was taken from. New runs use one
+// build; those of Config.PreviousGuests finish what they have suspended.
+
+// previousGuest is an older build. Its workers start when one is needed.
+type previousGuest struct {
+	path string
+
+	mu   sync.Mutex
+	pool *guestrt.Pool // nil: not started
+}
+
+// startPrevious finds the builds of Config.PreviousGuests.
+func (h *Host) startPrevious() error {
+	h.previous = map[string]*previousGuest{}
+	for i, path := range h.cfg.PreviousGuests {
+		id, err := guestrt.BuildOf(path)
+		if err != nil {
+			return fmt.Errorf("guest.previous[%d]: %w: name the quoin-guest of an earlier installation, or leave it out", i, err)
+		}
+		h.previous[hex.EncodeToString(id[:])] = &previousGuest{path: path}
+	}
+	return nil
+}
+
+// build is that of the guest that new runs use.
+func (h *Host) build() string {
+	id := h.pool.BuildID()
+	return hex.EncodeToString(id[:])
+}
+
+// canRestore reports whether this host has the build.
+func (h *Host) canRestore(build string) bool { return build == h.build() || h.previous[build] != nil }
+
+// poolOf returns the workers of the build that a run was suspended with.
+func (h *Host) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *failure) {
+	if rec.GuestBuild == h.build() {
+		return h.pool, nil
+	}
+	g := h.previous[rec.GuestBuild]
+	if g == nil {
+		return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost,
+			"code mode run cannot be restored: another build of the guest suspended it (%.12s). It is kept until %s: a host that has this build, as its guest or among guest.previous, can go on with it.",
+			rec.GuestBuild, rec.Expires.UTC().Format(timeOfRuns)).of(rec)
+	}
+	pool, err := g.start(ctx, h)
+	if err != nil {
+		return nil, failf(CodeUnavailable, "", PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err).of(rec)
+	}
+	return pool, nil
+}
+
+func (g *previousGuest) start(ctx context.Context, h *Host) (*guestrt.Pool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pool != nil {
+		return g.pool, nil
+	}
+	pool, err := guestrt.NewPool(context.WithoutCancel(ctx), guestrt.Config{
+		GuestPath: g.path, Prepared: 1, Isolation: h.settings.Isolation, Logger: h.log,
+	})
+	if err == nil {
+		g.pool = pool
+	}
+	return pool, err
+}
+
+// close ends the workers, if there are any.
+func (g *previousGuest) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pool == nil {
+		return nil
+	}
+	return g.pool.Close()
+}
+
+// countForeign counts the suspended runs that no guest of this host can go on with, for
+// the metrics, and warns of them once.
+func (h *Host) countForeign(ctx context.Context) {
+	records, err := h.store.List(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			h.log.Error("suspended runs of other guest builds were not counted", "error", err)
+		}
+		return
+	}
+	n, last := 0, time.Time{}
+	for _, rec := range records {
+		if !h.canRestore(rec.GuestBuild) {
+			n++
+			if rec.Expires.After(last) {
+				last = rec.Expires
+			}
+		}
+	}
+	if h.foreign.Swap(int64(n)) == 0 && n > 0 {
+		h.log.Warn("suspended runs belong to another build of the guest: name its quoin-guest in guest.previous to finish them", "runs", n, "lastExpires", last.UTC())
+	}
+}

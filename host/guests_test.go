@@ -1,0 +1,105 @@
+package host_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/hosttest"
+)
+
+// anotherGuest is the same guest in another build.
+func anotherGuest(t *testing.T) string {
+	t.Helper()
+	built, err := hosttest.Guest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(mkdir(t), "quoin-guest")
+	if err := os.WriteFile(path, append(b, 0), 0o755); err != nil { // a host that is root starts workers as another user
+		t.Fatal(err)
+	}
+	return path
+}
+
+// gauge reads a metric without labels.
+func gauge(t *testing.T, h *host.Host, name string) float64 {
+	t.Helper()
+	families, err := h.Metrics().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
+}
+
+// TestPreviousGuestsFinishTheirRuns: after a change of the guest, a host says how many
+// suspended runs belong to another build and keeps them. With the old guest beside the
+// new one they go on, to their end, and new runs use the new one.
+func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
+	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
+	first := start(t, host.Config{Store: openDir(t, dir), GuestPath: old})
+	id := wantWaiting(t, exec(first, `const kept = 40; await yield_control(); await yield_control(); return kept + 2`), host.ReasonYield)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	log := &lockedBuffer{}
+	second := start(t, host.Config{Store: openDir(t, dir), Logger: slog.New(slog.NewTextHandler(log, nil))})
+	got := second.Wait(ctx, me, id)
+	wantFailure(t, got, host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost)
+	if !strings.Contains(got.Error, "guest.previous") || strings.Contains(got.Error, "Start the program again") {
+		t.Errorf("got %s", show(got))
+	}
+	list, err := second.AllRuns(ctx)
+	if err != nil || len(list) != 1 || !list[0].Foreign || list[0].ImageBytes == 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for !strings.Contains(log.String(), "suspended runs belong to another build of the guest") { // said in the background
+	}
+	if !strings.Contains(log.String(), "runs=1") || gauge(t, second, "quoin_foreign_runs") != 1 {
+		t.Errorf("log %s, metric %v", log, gauge(t, second, "quoin_foreign_runs"))
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	third := start(t, host.Config{Store: openDir(t, dir), PreviousGuests: []string{old}})
+	fresh := wantWaiting(t, exec(third, `await yield_control(); return 1`), host.ReasonYield)
+	wantWaiting(t, third.Wait(ctx, me, id), host.ReasonYield)
+	list, err = third.AllRuns(ctx)
+	if err != nil || len(list) != 2 || list[0].Foreign || list[1].Foreign || list[0].GuestBuild == list[1].GuestBuild {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := third.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fourth := start(t, host.Config{Store: openDir(t, dir), PreviousGuests: []string{old}})
+	wantValue(t, fourth.Wait(ctx, me, id), `42`)
+	wantValue(t, fourth.Wait(ctx, me, fresh), `1`)
+}
+
+// TestAPreviousGuestMustBeThere.
+func TestAPreviousGuestMustBeThere(t *testing.T) {
+	h, err := newHost(host.Config{PreviousGuests: []string{"nowhere/quoin-guest"}})
+	if err == nil {
+		h.Close()
+		t.Fatal("the host started")
+	}
+	if !strings.Contains(err.Error(), "guest.previous[0]") || !strings.Contains(err.Error(), "leave it out") {
+		t.Errorf("error %q", err)
+	}
+}
