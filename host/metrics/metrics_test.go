@@ -40,6 +40,8 @@ func busy() *metrics.Metrics {
 	m.ApprovalDecided("deny")
 	m.RecordFailed()
 	m.EventMissed()
+	m.Panicked("leg")
+	m.Denied("heldBytes", "session")
 	return m
 }
 
