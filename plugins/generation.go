@@ -63,7 +63,9 @@ func (g *generation) start() (*Process, error) {
 	if err != nil {
 		return nil, &StartError{PluginID: g.of.id, Refused: true, Err: err}
 	}
-	return start(g.life, found, g.of.process, g.of.runPath)
+	options := g.of.process
+	options.development = g.development
+	return start(g.life, found, options, g.of.runPath)
 }
 
 // begin starts the generation and returns when the first start is decided, or

@@ -40,7 +40,8 @@ type Options struct {
 	// to 5 s.
 	CloseTimeout time.Duration
 
-	clock clock // nil: the system's
+	clock       clock // nil: the system's
+	development bool  // the process is told that it is in development
 }
 
 const defaultCallTimeout = 2 * time.Minute

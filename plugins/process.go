@@ -173,6 +173,9 @@ func (p *Process) command(runPath string) (*exec.Cmd, error) {
 	cmd := exec.Command(binary)
 	cmd.Dir = p.options.DataDir
 	cmd.Env = environment(folder, p.options.DataDir, tmp)
+	if p.options.development {
+		cmd.Env = append(cmd.Env, protocol.EnvDevelopment+"=1")
+	}
 	return cmd, nil
 }
 

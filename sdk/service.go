@@ -6,16 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // Service returns the plugin as the protocol sees it. [Serve] and the test kit
 // use it; plugins need not.
-func (p *Plugin) Service() protocol.Service { return &service{p: p} }
+func (p *Plugin) Service() protocol.Service {
+	return &service{p: p, development: inDevelopment(), after: time.After}
+}
 
 // service answers the host's calls.
-type service struct{ p *Plugin }
+type service struct {
+	p           *Plugin
+	development bool
+	after       func(time.Duration) <-chan time.Time
+}
 
 var _ protocol.Service = (*service)(nil)
 
@@ -97,7 +104,7 @@ func (s *service) CallTool(ctx context.Context, req protocol.CallRequest, progre
 		ID: req.CallID, Tool: req.Tool, IdempotencyKey: req.IdempotencyKey, Run: req.Run,
 		Logger: s.p.logger.With("tool", req.Tool, "call", req.CallID), progress: progress, storage: s.p.Storage(),
 	}
-	result, err = t.call(ctx, call, input)
+	s.watched(ctx, req, func(ctx context.Context) { result, err = t.call(ctx, call, input) })
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) {
 		return nil, protocol.NewError(protocol.KindTimeout, protocol.CodeTimeout, "tool %s ran out of time", req.Tool)
 	}
@@ -126,9 +133,11 @@ func (s *service) recovered(place string, err *error) {
 	*err = protocol.NewError(protocol.KindPlugin, protocol.CodePanic, "plugin %s: %s panicked: %v", s.p.info.ID, place, v)
 }
 
-// stack is the stack of the panic, cut to what fits a log line of the host.
+// maxStack is how much of a stack fits a log line of the host, in bytes.
+const maxStack = 8 << 10
+
+// stack is the stack of the panic.
 func stack() string {
-	const longest = 8 << 10
 	b := debug.Stack()
-	return string(b[:min(len(b), longest)])
+	return string(b[:min(len(b), maxStack)])
 }

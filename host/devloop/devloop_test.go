@@ -105,11 +105,12 @@ func TestAbove(t *testing.T) {
 // plugin's log than of the host's.
 func TestLogger(t *testing.T) {
 	var out strings.Builder
-	log := Logger(&out, "weather", Levels{Host: slog.LevelWarn, Plugin: slog.LevelInfo})
+	log := Logger(&out, &pluginbuild.Folder{Dir: "/home/ada/weather", Manifest: plugins.Manifest{ID: "weather"}}, Levels{Host: slog.LevelWarn, Plugin: slog.LevelInfo})
 	mine, other := log.With("plugin", "weather"), log.With("plugin", "issues")
 	mine.Error("panic: no \"sun\"", "stream", "stderr")
 	mine.Info("looked", "stream", "stdout")
 	mine.Info("asked", "city", "Oslo")
+	mine.Error("panic in tool add", "panic", "no sun\nat all", "stack", "main.add(...)\n\tmain.go:56 +0x1\nruntime.goexit()\n\truntime/asm.s:1\n")
 	mine.Debug("not shown")
 	other.Info("not shown", "stream", "stderr")
 	other.Warn("late", "stream", "stderr")
@@ -122,7 +123,9 @@ func TestLogger(t *testing.T) {
 		lines = append(lines, strings.TrimSpace(line))
 	}
 	if want := []string{
-		`weather | panic: no "sun"`, `weather | looked`, `INFO msg=asked plugin=weather city=Oslo`, `WARN msg=late plugin=issues stream=stderr`,
+		`weather | panic: no "sun"`, `weather | looked`, `INFO msg=asked plugin=weather city=Oslo`,
+		`weather | panic in tool add: no sun`, `weather | at all`, `weather |     main.go:56  main.add`, `weather |     … 1 more of Go and of packages that it uses`,
+		`WARN msg=late plugin=issues stream=stderr`,
 	}; !slices.Equal(lines, want) {
 		t.Errorf("got %q, want %q", lines, want)
 	}

@@ -5,6 +5,9 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
+
+	"github.com/quoinhq/quoin/host/pluginbuild"
 )
 
 // Levels are those from which on a [Logger] prints.
@@ -13,12 +16,14 @@ type Levels struct {
 	Plugin slog.Level // of what the plugin in development says
 }
 
-// Logger returns a logger for the author of the plugin with the given id. What the
-// plugin prints on its standard streams appears as it is, after the id; everything
-// else is a line of slog's text form. Each is written to w in one call.
-func Logger(w io.Writer, id string, levels Levels) *slog.Logger {
+// Logger returns a logger for the author of the plugin in folder. What the plugin
+// prints on its standard streams appears as it is, after the id. So does what it logs
+// with a stack, such as a panic: the author's own frames, each in a line, and how many
+// there are of others. Everything else is a line of slog's text form. Each is written
+// to w in one call.
+func Logger(w io.Writer, folder *pluginbuild.Folder, levels Levels) *slog.Logger {
 	text := slog.NewTextHandler(w, &slog.HandlerOptions{Level: min(levels.Host, levels.Plugin)})
-	return slog.New(&authorLog{Handler: text, w: w, id: id, levels: levels})
+	return slog.New(&authorLog{Handler: text, w: w, id: folder.ID(), dir: folder.Dir, levels: levels})
 }
 
 // authorLog knows what the plugin says by the attribute that a plugin's logger has.
@@ -26,6 +31,7 @@ type authorLog struct {
 	slog.Handler
 	w      io.Writer
 	id     string
+	dir    string // of the author
 	levels Levels
 	own    bool // it is the plugin's
 }
@@ -38,16 +44,41 @@ func (h *authorLog) Enabled(_ context.Context, level slog.Level) bool {
 }
 
 func (h *authorLog) Handle(ctx context.Context, r slog.Record) error {
-	printed := false
+	printed, stack, panicked := false, "", ""
 	r.Attrs(func(a slog.Attr) bool {
-		printed = h.own && a.Key == "stream"
-		return !printed
+		switch {
+		case !h.own:
+			return false
+		case a.Key == "stream":
+			printed = true
+		case a.Key == "stack":
+			stack = a.Value.String()
+		case a.Key == "panic":
+			panicked = ": " + a.Value.String()
+		}
+		return true
 	})
-	if !printed {
-		return h.Handler.Handle(ctx, r)
+	switch {
+	case stack != "":
+		return h.lines(append([]string{r.Message + panicked}, indent(foldedStack(stack, h.dir))...))
+	case printed:
+		return h.lines([]string{r.Message})
 	}
-	_, err := io.WriteString(h.w, h.id+" | "+r.Message+"\n")
+	return h.Handler.Handle(ctx, r)
+}
+
+// lines prints what the plugin says, in one call.
+func (h *authorLog) lines(lines []string) error {
+	prefix := h.id + " | "
+	_, err := io.WriteString(h.w, prefix+strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n"+prefix)+"\n")
 	return err
+}
+
+func indent(lines []string) []string {
+	for i, line := range lines {
+		lines[i] = "    " + line
+	}
+	return lines
 }
 
 func (h *authorLog) WithAttrs(attrs []slog.Attr) slog.Handler {

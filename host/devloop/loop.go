@@ -155,11 +155,7 @@ func (l *loop) step(ctx context.Context, saves []string) error {
 	if err := l.Screen.Status("running the scratch cell …\n"); err != nil {
 		return err
 	}
-	text, err := scratch(ctx, l.Host, l.Session, l.Folder.Dir)
-	if err != nil {
-		return unlessOver(ctx, err)
-	}
-	return l.Screen.Print(text)
+	return unlessOver(ctx, l.scratch(ctx))
 }
 
 // unlessOver forgets the error of a step that was ended.

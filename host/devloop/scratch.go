@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,42 +31,73 @@ func isScratch(path string) bool {
 // maxWaits bounds how often the scratch cell goes on after it has yielded.
 const maxWaits = 100
 
-// scratch runs the scratch cell of a folder and says how it went; "" if there is
-// none.
-func scratch(ctx context.Context, h Host, s host.Session, dir string) (string, error) {
+// scratch runs the scratch cell of the folder and prints how it went, if there is one.
+func (l *loop) scratch(ctx context.Context) error {
 	for _, known := range scratches {
-		code, err := os.ReadFile(filepath.Join(dir, known[0]))
+		code, err := os.ReadFile(filepath.Join(l.Folder.Dir, known[0]))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return "", err
+			return err
 		}
 		begun := time.Now()
-		r, output, err := runScratch(ctx, h, s, host.ExecInput{Code: string(code), Language: known[1], Title: known[0]})
+		r, output, err := l.runScratch(ctx, host.ExecInput{Code: string(code), Language: known[1], Title: known[0]})
 		if err != nil {
-			return "", err
+			return err
 		}
-		return describe(known[0], r, output, time.Since(begun)), nil
+		return l.Screen.Print(describe(known[0], r, output, time.Since(begun)))
 	}
-	return "", nil
+	return nil
 }
 
-// runScratch runs a cell to its end, if it has one without anybody's help.
-func runScratch(ctx context.Context, h Host, s host.Session, in host.ExecInput) (*host.Result, []host.Output, error) {
-	r, err := h.Exec(ctx, s, in)
+// runScratch runs a cell to its end, if it has one without a person's help. For tools
+// that do not answer it waits as long as ctx allows, and says which they are.
+func (l *loop) runScratch(ctx context.Context, in host.ExecInput) (*host.Result, []host.Output, error) {
+	begun := time.Now()
+	r, err := l.Host.Exec(ctx, l.Session, in)
 	var output []host.Output
-	for i := 0; err == nil; i++ {
+	for yields := 0; err == nil; {
 		output = append(output, r.Output...)
-		if r.Status != host.StatusWaiting || r.Reason != host.ReasonYield || i == maxWaits {
-			break
+		switch {
+		case r.Status == host.StatusWaiting && r.Reason == host.ReasonPendingTools:
+			err = l.Screen.Block(in.Title + " is " + waitsFor(r.PendingToolCalls, time.Since(begun)) + "\n")
+		case r.Status == host.StatusWaiting && r.Reason == host.ReasonYield && yields < maxWaits:
+			yields++
+		default:
+			return r, output, ctx.Err()
 		}
-		r, err = h.WaitFor(ctx, s, r.RunID, 0)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			r, err = l.Host.WaitFor(ctx, l.Session, r.RunID, 0)
+		}
 	}
-	if err == nil {
-		err = ctx.Err()
+	return nil, nil, err
+}
+
+// waitsFor names the tools that have not answered.
+func waitsFor(calls []host.PendingCall, elapsed time.Duration) string {
+	var names []string
+	for _, c := range calls {
+		name := c.Tool
+		if name == "" {
+			name = c.Method
+		}
+		name = name[strings.LastIndexByte(name, ':')+1:] // of an id, the tool
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	return r, output, err
+	if len(names) == 0 {
+		return "waiting, after " + spent(elapsed)
+	}
+	have := "has"
+	if len(names) > 1 {
+		have = "have"
+	}
+	return fmt.Sprintf("waiting for %s, which %s not answered for %s", strings.Join(names, ", "), have, spent(elapsed))
 }
 
 // describe writes a result for people.
@@ -84,7 +116,7 @@ func describe(name string, r *host.Result, output []host.Output, elapsed time.Du
 	case host.StatusCompleted:
 		b.WriteString(indented(pretty(r.Value), "  "))
 	case host.StatusWaiting:
-		fmt.Fprintf(&b, "  for %s, as %s\n", r.Reason, r.RunID)
+		b.WriteString("  " + unended(r) + "\n")
 	default:
 		words := string(r.Code)
 		if r.Reason != "" {
@@ -93,6 +125,17 @@ func describe(name string, r *host.Result, output []host.Output, elapsed time.Du
 		b.WriteString(indented(words+": "+r.Error, "  "))
 	}
 	return b.String()
+}
+
+// unended says what a cell waits for that the loop does not wait for.
+func unended(r *host.Result) string {
+	switch r.Reason {
+	case host.ReasonApproval:
+		return "for the approval of a call, which a rule or a hook of the host asks for"
+	case host.ReasonYield:
+		return fmt.Sprintf("it has yielded more than %d times", maxWaits)
+	}
+	return "for " + string(r.Reason)
 }
 
 // short is how long a value may be to stand in one line.

@@ -21,6 +21,9 @@ const (
 	// EnvDataDir is the folder the plugin may write to, also its working
 	// directory and HOME.
 	EnvDataDir = "QUOIN_DATA_DIR"
+	// EnvDevelopment is set to 1 for a plugin in development: the plugin may log
+	// more for its author.
+	EnvDevelopment = "QUOIN_PLUGIN_DEVELOPMENT"
 )
 
 // Cookie is how a plugin binary recognises that a host started it. It is a
