@@ -315,12 +315,20 @@ func (h *Host) pluginData() (string, error) {
 func (h *Host) Isolation() Isolation { return isolation(h.pool.Layers()) }
 
 // Plugins reports every plugin of the plugin directory, also those that could
-// not be started.
+// not be started. One that runs, but whose namespaces this host refuses, has no
+// Namespaces and a Reason.
 func (h *Host) Plugins() []plugins.Status {
 	if h.plugins == nil {
 		return nil
 	}
-	return h.plugins.Plugins()
+	list := h.plugins.Plugins()
+	v := h.view.Load()
+	for i := range list {
+		if s := &list[i]; v != nil && v.refused[s.ID] != nil && s.Reason == "" {
+			s.Namespaces, s.Reason = nil, v.refused[s.ID].Error()
+		}
+	}
+	return list
 }
 
 // PluginDir is Config.PluginDir.

@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/hosttest"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/plugins"
 )
 
 // pluginDir returns a plugin directory with the example plugins named.
@@ -110,6 +111,21 @@ return [id, ALL_TOOLS.filter(t => t.name === "issues_list" && t.sourceName === "
 				t.Errorf("got %s, want the owner's answer", show(r))
 			}
 		})
+	}
+}
+
+// TestARefusedNamespaceIsSaid: a plugin that runs without its namespaces is listed
+// without them, and with the reason.
+func TestARefusedNamespaceIsSaid(t *testing.T) {
+	dir := pluginDir(t, "rude", "issues")
+	if err := os.WriteFile(filepath.Join(dir, "rude", "rude.mode"), []byte("claim-namespace"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range start(t, host.Config{PluginDir: dir}).Plugins() {
+		said := strings.Contains(s.Reason, "is already registered by plugin \"issues\"")
+		if rude := s.ID == "rude"; s.State != plugins.StateRunning || rude != said || rude == (len(s.Namespaces) > 0) {
+			t.Errorf("%s is %s with %q: %s", s.ID, s.State, s.Namespaces, s.Reason)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 type view struct {
 	catalog      *catalog.Catalog
 	registry     *namespaces.Registry // that the catalog's tools came with
+	refused      map[string]error     // why, by the plugins whose namespaces are not in registry
 	namespaces   []namespaces.Registration
 	sources      map[string]int // tools by source, for telemetry
 	declarations *declarations  // what API.list and API.read serve
@@ -112,7 +113,10 @@ func (h *Host) refresh() error {
 	if err != nil {
 		return err
 	}
-	h.view.Store(h.newView(c, h.register(regs)))
+	registry, refused := h.register(regs)
+	v := h.newView(c, registry)
+	v.refused = refused
+	h.view.Store(v)
 	// A cell's first search must not wait until a large catalog is indexed.
 	h.background.Go(func() { c.Search("tool", 1) })
 	return nil
@@ -137,8 +141,8 @@ func (h *Host) impostor(pluginID string) bool {
 }
 
 // register makes a registry of regs, plugin by plugin. A plugin whose namespaces
-// are refused loses all of them, with a line in the log.
-func (h *Host) register(regs []namespaces.Registration) *namespaces.Registry {
+// are refused loses all of them, with a line in the log, and is in refused.
+func (h *Host) register(regs []namespaces.Registration) (registry *namespaces.Registry, refused map[string]error) {
 	byPlugin := make(map[string][]namespaces.Registration)
 	for _, r := range regs {
 		byPlugin[r.PluginID] = append(byPlugin[r.PluginID], r)
@@ -154,13 +158,14 @@ func (h *Host) register(regs []namespaces.Registration) *namespaces.Registry {
 		}
 		return strings.Compare(a, b)
 	})
-	registry := namespaces.NewRegistry()
+	registry, refused = namespaces.NewRegistry(), make(map[string]error)
 	for _, id := range ids {
 		if err := registry.Replace(id, byPlugin[id]); err != nil {
 			h.log.Error("namespaces of a plugin were refused", "plugin", id, "error", err)
+			refused[id] = err
 		}
 	}
-	return registry
+	return registry, refused
 }
 
 // pluginTool makes a catalog tool that calls the plugin's live process.

@@ -37,7 +37,8 @@ type Status struct {
 	// Version is the manifest's; empty if the manifest cannot be read.
 	Version string
 	State   State
-	// Reason says why the plugin is disabled or restarting.
+	// Reason says why the plugin is disabled or restarting. A host also says here
+	// why it refuses the namespaces of one that runs.
 	Reason string
 	// Generation counts what was put into service under this id: the plugin as
 	// first loaded, reloads, development plugins, also those that failed to load.

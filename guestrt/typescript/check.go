@@ -19,19 +19,27 @@ func Check(t testing.TB, files map[string]string) {
 	}
 }
 
+// Compiler returns the path of the compiler. Where none is built the test is left out
+// from here on.
+func Compiler(t testing.TB) string {
+	t.Helper()
+	compiler, err := Find()
+	if errors.Is(err, ErrNotBuilt) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiler
+}
+
 // Complaints returns what the compiler says against files, one line for each
 // complaint as "path(line,column): error TSn: text", or "" if it accepts them.
 // It ends the test if there is no compiler: the test fails if it may build one, and
 // is left out from here on otherwise.
 func Complaints(t testing.TB, files map[string]string) string {
 	t.Helper()
-	compiler, err := find()
-	if errors.Is(err, errNotBuilt) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	compiler := Compiler(t)
 	dir := t.TempDir()
 	args := []string{"--noEmit", "--strict", "--pretty", "false", "--target", "es2023", "--lib", "es2023",
 		"--module", "esnext", "--moduleDetection", "force", "--types", ""}

@@ -14,8 +14,8 @@ import (
 // maxWaits bounds how often a cell that yields goes on.
 const maxWaits = 100
 
-// session is whom cells run for.
-var session = host.Session{AgentID: "test", SessionKey: "test", SessionID: "test", RunID: "test"}
+// Session is whom cells run for.
+var Session = host.Session{AgentID: "test", SessionKey: "test", SessionID: "test", RunID: "test"}
 
 // Outcome is what became of a cell.
 type Outcome struct {
@@ -48,26 +48,34 @@ func (c *Cell) Run(ctx context.Context, cfg host.Config) (o *Outcome, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	for _, p := range h.Plugins() {
-		if p.State != plugins.StateRunning {
-			return nil, fmt.Errorf("plugin %s is %s: %s", p.ID, p.State, p.Reason)
-		}
+	if err := Running(h); err != nil {
+		return nil, err
 	}
 	begun := time.Now()
-	r := h.Exec(ctx, session, host.ExecInput{Code: c.Code, Language: c.Language})
+	r := h.Exec(ctx, Session, host.ExecInput{Code: c.Code, Language: c.Language})
 	var output []host.Output
 	for i := 0; ; i++ {
 		output = append(output, r.Output...)
 		if r.Status != host.StatusWaiting || r.Reason != host.ReasonYield || i == maxWaits {
 			break
 		}
-		r = h.Wait(ctx, session, r.RunID)
+		r = h.Wait(ctx, Session, r.RunID)
 	}
 	r.Output = output
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return &Outcome{Cell: c, Problems: c.check(r), Elapsed: time.Since(begun), Result: r}, nil
+}
+
+// Running says why a plugin of the host does not run; nil if all do.
+func Running(h *host.Host) error {
+	for _, p := range h.Plugins() {
+		if p.State != plugins.StateRunning {
+			return fmt.Errorf("plugin %s is %s: %s", p.ID, p.State, p.Reason)
+		}
+	}
+	return nil
 }
 
 // check holds a result against what is expected.

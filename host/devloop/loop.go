@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/celltypes"
+	"github.com/quoinhq/quoin/host/config"
 	"github.com/quoinhq/quoin/host/pluginbuild"
 	"github.com/quoinhq/quoin/plugins"
 )
@@ -75,6 +77,7 @@ type loop struct {
 	kept   []string // the folders of generations that may be in use
 	view   View     // what was seen last
 	live   bool     // something is in service
+	typed  bool     // it was said that there are types for editors
 	failed bool     // what was saved last is not in service
 }
 
@@ -84,7 +87,7 @@ func (l *loop) ignored(p string) bool {
 	if l.Folder.Builds() && p == path.Clean(filepath.ToSlash(l.Folder.Manifest.Command)) {
 		return true // the author's own build of it, or that of the build command
 	}
-	return p == "testdata" || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, ".md") ||
+	return p == "testdata" || p == celltypes.ConfigName || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, ".md") ||
 		slices.ContainsFunc(l.Folder.Ignore, func(i string) bool { return p == path.Clean(i) })
 }
 
@@ -179,7 +182,7 @@ func (l *loop) swap(ctx context.Context) (bool, error) {
 	}
 	found, err := l.Generation(ctx, into)
 	if err != nil {
-		return false, errors.Join(l.refused(ctx, "it does not build", err), os.RemoveAll(into))
+		return false, errors.Join(l.refused(ctx, notBuilt(err), err), os.RemoveAll(into))
 	}
 	built := time.Now()
 	if err := l.Host.Develop(ctx, found); err != nil {
@@ -193,7 +196,47 @@ func (l *loop) swap(ctx context.Context) (bool, error) {
 	if err := l.keep(into); err != nil {
 		return false, err
 	}
-	return true, l.show(ctx, built.Sub(begun), swapped.Sub(built))
+	if err := l.show(ctx, built.Sub(begun), swapped.Sub(built)); err != nil {
+		return true, err
+	}
+	return true, l.writeTypes(ctx)
+}
+
+// writeTypes keeps the types fresh by which an editor knows what cells can call.
+// It says so once.
+func (l *loop) writeTypes(ctx context.Context) error {
+	if !celltypes.HasCells(l.Folder.Dir) {
+		return nil
+	}
+	text, err := celltypes.Declarations(ctx, l.Host, l.Session)
+	if ctx.Err() != nil {
+		return nil
+	}
+	var notes []string
+	if err == nil {
+		notes, err = celltypes.Write(l.Folder.Dir, text)
+	}
+	if err != nil {
+		return l.Screen.Print("there are no types for editors: " + err.Error() + "\n")
+	}
+	if l.typed || len(notes) == 0 {
+		return nil
+	}
+	l.typed = true
+	return l.Screen.Print("for editors: " + strings.Join(notes, ", ") + "\n")
+}
+
+// notBuilt heads the reason for which there is no new build.
+func notBuilt(err error) string {
+	var manifest *plugins.ManifestError
+	var settings *config.Error
+	switch {
+	case errors.As(err, &manifest):
+		return plugins.ManifestName + " is refused"
+	case errors.As(err, &settings):
+		return pluginbuild.SettingsName + " is refused"
+	}
+	return "it does not build"
 }
 
 // keep removes what generations before the last have used. The last may still be

@@ -76,7 +76,7 @@ func schema(what string, s json.RawMessage) string {
 
 // read reads a virtual file as a cell does.
 func read(ctx context.Context, h Host, s host.Session, file string) (string, error) {
-	r, err := h.Exec(ctx, s, host.ExecInput{Code: fmt.Sprintf("return API.read(%q).content", file)})
+	r, err := h.Exec(ctx, s, host.ExecInput{Code: fmt.Sprintf("return (await API.read(%q)).content", file)})
 	if err != nil {
 		return "", err
 	}

@@ -30,7 +30,8 @@ type Plugin struct {
 	Version string `json:"version,omitempty"` // of the manifest, unless it cannot be read
 	// State is starting, running, restarting, disabled or stopped.
 	State string `json:"state"`
-	// Reason says why a plugin is disabled or restarting.
+	// Reason says why a plugin is disabled or restarting, or why the namespaces of
+	// one that runs are refused.
 	Reason   string `json:"reason,omitempty"`
 	Restarts int    `json:"restarts"`
 	// Generation counts what was put into service under the id.

@@ -218,3 +218,40 @@ func TestOutputIsBounded(t *testing.T) {
 		t.Errorf("%d bytes", len(got))
 	}
 }
+
+// TestBuildMissing: what is not there is built into the folder, once; what is there
+// is not.
+func TestBuildMissing(t *testing.T) {
+	f := open(t, with(goFiles, ".git/config", "", "main.go", "package main\n\nfunc main() {}\n"))
+	for i, want := range []bool{true, false} {
+		if built, err := f.BuildMissing(t.Context()); err != nil || built != want {
+			t.Errorf("%d: built %v, %v", i, built, err)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(f.Dir, "demo")); err != nil || info.Mode().Perm()&0o111 == 0 {
+		t.Errorf("the command is not there: %v, %v", info, err)
+	}
+	f = open(t, map[string]string{"plugin.json": manifest})
+	if built, err := f.BuildMissing(t.Context()); built || err != nil {
+		t.Errorf("nothing can be built, but: %v, %v", built, err)
+	}
+	f = open(t, with(goFiles, "main.go", "package main\n\nfunc main() { nope() }\n"))
+	var failed *Error
+	if _, err := f.BuildMissing(t.Context()); !errors.As(err, &failed) {
+		t.Errorf("%v; want the compiler's words", err)
+	}
+}
+
+// TestSecretsInDevelopment: dev.json5 says where secrets are, and what is wrong with
+// that is reported by its place, without the text.
+func TestSecretsInDevelopment(t *testing.T) {
+	f := open(t, map[string]string{"plugin.json": manifest, "dev.json5": `{ secrets: { token: "env:DEMO_TOKEN" } }`})
+	t.Setenv("DEMO_TOKEN", "sesame")
+	if got, err := f.Secrets["token"](); got != "sesame" || err != nil || len(f.Secrets) != 1 {
+		t.Errorf("%q, %v", got, err)
+	}
+	_, err := Open(folder(t, map[string]string{"plugin.json": manifest, "dev.json5": "{\n  secrets: { token: \"hunter2\", \"no name\": \"env:A\" } }"}))
+	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "dev.json5:2:") || !strings.Contains(err.Error(), "env:NAME") {
+		t.Errorf("%v", err)
+	}
+}

@@ -17,6 +17,7 @@
 //	  build: ["make", "weather"],     // run in the folder; makes the manifest's command
 //	  ignore: ["dist"],               // what that leaves behind
 //	  config: { units: "metric" },    // the plugin's configuration in development
+//	  secrets: { token: "env:TOKEN" }, // where its secrets are in development
 //	}
 //
 // # Go

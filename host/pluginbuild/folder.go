@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/quoinhq/quoin/host/config"
 	"github.com/quoinhq/quoin/plugins"
@@ -31,6 +32,9 @@ type Folder struct {
 	Ignore []string
 	// Config is the plugin's configuration in development; nil for none.
 	Config json.RawMessage
+	// Secrets are where the plugin's secrets are in development, by name; nil for
+	// none.
+	Secrets map[string]plugins.SecretSource
 	// Go says that there are Go sources to build.
 	Go bool
 }
@@ -90,11 +94,52 @@ func (f *Folder) readSettings() error {
 	if len(text) > maxSettings {
 		return fmt.Errorf("%s is longer than %d bytes", name, maxSettings)
 	}
+	texts := map[string]*string{}
 	table := config.Table{Fields: []config.Field{
 		config.Texts("build", &f.Command, "The command that builds the plugin, run in its folder."),
 		config.Texts("ignore", &f.Ignore, "Paths in the folder whose changes do not make a new build."),
 		config.Raw("config", &f.Config, "The plugin's configuration in development."),
+		config.Map("secrets", "secret name", func(secret string) config.Field {
+			return config.Text(secret, own(texts, secret), "Where the secret is: env:NAME or file:/path.")
+		}, "The plugin's secrets in development.").CheckKey(plugins.CheckSecretName),
 	}}
-	_, err = table.Read(config.Input{File: name, Text: text})
-	return err
+	report, err := table.Read(config.Input{File: name, Text: text})
+	if err != nil {
+		return err
+	}
+	return f.findSecrets(name, texts, report)
+}
+
+// own is the variable of a key.
+func own(texts map[string]*string, key string) *string {
+	if texts[key] == nil {
+		texts[key] = new(string)
+	}
+	return texts[key]
+}
+
+// findSecrets makes the sources of the secrets. What stands in place of one is not
+// shown: it may be the secret.
+func (f *Folder) findSecrets(file string, texts map[string]*string, report *config.Report) error {
+	var problems []config.Problem
+	for _, v := range report.Values {
+		name, ok := strings.CutPrefix(v.Field, "secrets.")
+		if !ok || texts[name] == nil {
+			continue
+		}
+		source, err := plugins.ParseSecretSource(*texts[name])
+		if err != nil {
+			problems = append(problems, config.Problem{Source: file, Line: v.Origin.Line, Column: v.Origin.Column, Field: v.Field,
+				Message: fmt.Sprintf("must be %v; what it is now is not shown, lest it is the secret", err)})
+			continue
+		}
+		if f.Secrets == nil {
+			f.Secrets = map[string]plugins.SecretSource{}
+		}
+		f.Secrets[name] = source
+	}
+	if problems == nil {
+		return nil
+	}
+	return &config.Error{Problems: problems}
 }

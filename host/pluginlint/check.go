@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -18,7 +19,8 @@ type Options struct {
 	// Configs are configurations by plugin id, of which the plugin is started
 	// with its own. Defaults to none.
 	Configs map[string]json.RawMessage
-	// Secrets are where secrets are, by plugin id and name.
+	// Secrets are where secrets are, by plugin id and name. In place of one that
+	// cannot be had the plugin gets a stand-in, with a warning.
 	Secrets map[string]map[string]plugins.SecretSource
 	// Logger receives what the plugin logs. Defaults to nothing.
 	Logger *slog.Logger
@@ -50,7 +52,7 @@ func Check(ctx context.Context, dir string, o Options) (_ *Report, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
 	p, err := r.start(ctx, found, plugins.Options{
 		DataDir: filepath.Join(data, "data"), StorageDir: filepath.Join(data, "storage"),
-		Config: o.Configs[found.ID()], Secrets: o.Secrets[found.ID()], Logger: o.Logger, StartTimeout: o.StartTimeout,
+		Config: o.Configs[found.ID()], Secrets: r.secrets(o.Secrets[found.ID()]), Logger: o.Logger, StartTimeout: o.StartTimeout,
 	})
 	if p == nil {
 		return r, err
@@ -58,6 +60,22 @@ func Check(ctx context.Context, dir string, o Options) (_ *Report, err error) {
 	defer func() { err = errors.Join(err, p.Close()) }()
 	r.look(ctx, p)
 	return r, nil
+}
+
+// standIn takes the place of a secret that cannot be had.
+const standIn = "a stand-in for a secret"
+
+// secrets are the sources of the plugin's secrets, with a stand-in for each that
+// cannot be had here, which is no mistake of the plugin.
+func (r *Report) secrets(sources map[string]plugins.SecretSource) map[string]plugins.SecretSource {
+	had := maps.Clone(sources)
+	for name, source := range sources {
+		if _, err := source(); err != nil {
+			had[name] = func() (string, error) { return standIn, nil }
+			r.add(Warning, "unset-secret", "secret "+name, err.Error(), "the plugin was started with a stand-in")
+		}
+	}
+	return had
 }
 
 // start starts the plugin from a copy of what its manifest names, as a locked

@@ -20,6 +20,7 @@ func newPlugin() *cobra.Command {
 		newPluginNew(),
 		newPluginDev(),
 		newPluginTest(),
+		newPluginTypes(),
 		newPluginDebug(),
 		newPluginValidate(),
 		newPluginSchema(),

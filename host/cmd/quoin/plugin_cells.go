@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,6 +24,7 @@ type cellTests struct {
 	options
 	only            string
 	verbose, update bool
+	check           bool
 }
 
 func newPluginTest() *cobra.Command {
@@ -42,6 +41,9 @@ cell should do stands in its file, mostly at the end:
   // want-error: guest_exception some text    it fails, with this code or reason
 
 In the JSON, "…" stands for any value, and a member "…" for any further members.
+With --check the TypeScript compiler holds the cells in *.ts and dev.ts against what
+they can call. It is that of QUOIN_TSGO, else tsgo or tsc of node_modules or PATH; where
+there is none it is built once, with the go command and the network.
 
 A folder with Go files is built with go build, or with the command that dev.json5
 in the folder names: { build: ["make", "weather"], config: {…} }. The plugin is
@@ -49,6 +51,7 @@ configured by plugins.config of --config, else by dev.json5.
 Exit status: 0 all passed, 1 failed, 2 usage.`,
 		Example: `  quoin plugin test
   quoin plugin test ./weather -v --run forecast
+  quoin plugin test ./weather --check
   quoin plugin test ./weather --update`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return t.run(cmd, dirOf(args)) },
@@ -57,6 +60,7 @@ Exit status: 0 all passed, 1 failed, 2 usage.`,
 	f := cmd.Flags()
 	f.StringVar(&t.only, "run", "", "run only the cells whose file name matches this regular expression")
 	f.BoolVarP(&t.verbose, "verbose", "v", false, "say of every cell how it went, and show its output")
+	f.BoolVar(&t.check, "check", false, "have the TypeScript compiler check the cells, too")
 	f.BoolVar(&t.update, "update", false, "write what the cells return into their files, where it differs")
 	return cmd
 }
@@ -84,12 +88,7 @@ func (t *cellTests) run(cmd *cobra.Command, dir string) (err error) {
 	}
 	begun := time.Now()
 	if len(cells) == 0 {
-		which := ""
-		if t.only != "" {
-			which = " that --run matches"
-		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "?    %s  no cells in %s%s\n", folder.ID(), filepath.Join(dir, "testdata"), which)
-		return err
+		return t.noCells(cmd.OutOrStdout(), folder.ID(), filepath.Join(dir, "testdata"))
 	}
 	f, err := t.load()
 	if err != nil {
@@ -103,22 +102,41 @@ func (t *cellTests) run(cmd *cobra.Command, dir string) (err error) {
 	if _, err := folder.Build(cmd.Context(), tmp); err != nil {
 		return err
 	}
-	failed, err := t.cells(cmd.Context(), cmd.OutOrStdout(), cells, t.hostOf(f, folder, tmp, cmd.ErrOrStderr()))
+	cfg := t.hostOf(f, folder, tmp, cmd.ErrOrStderr())
+	if t.check {
+		ok, err := checkTypes(cmd, folder, cells, cfg)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return exitError{exitFailed}
+		}
+	}
+	failed, err := t.cells(cmd.Context(), cmd.OutOrStdout(), cells, cfg)
 	if err != nil {
 		return err
 	}
 	return sumUp(cmd.OutOrStdout(), folder.ID(), len(cells), failed, time.Since(begun))
 }
 
+// noCells says that there is nothing to run, which is a failure if something was
+// asked for by name.
+func (t *cellTests) noCells(w io.Writer, id, dir string) error {
+	which := ""
+	if t.only != "" {
+		which = fmt.Sprintf(" whose name matches %q", t.only)
+	}
+	if _, err := fmt.Fprintf(w, "?    %s  no cells in %s%s\n", id, dir, which); err != nil || t.only == "" {
+		return err
+	}
+	return exitError{exitFailed}
+}
+
 // hostOf configures a host for the plugins in dir, and for the one in development.
 func (o *options) hostOf(f *host.File, folder *pluginbuild.Folder, dir string, stderr io.Writer) host.Config {
 	cfg := o.hostConfig(f, logger(f, stderr, slog.LevelWarn))
 	cfg.PluginDir, cfg.PreparedWorkers = dir, 1
-	if folder.Config != nil && cfg.PluginConfig[folder.ID()] == nil {
-		configs := map[string]json.RawMessage{folder.ID(): folder.Config}
-		maps.Copy(configs, cfg.PluginConfig)
-		cfg.PluginConfig = configs
-	}
+	cfg.PluginConfig, cfg.PluginSecrets = inDevelopment(f, folder)
 	if !f.Given("tools.codeMode.isolation") {
 		cfg.Settings.Isolation = host.IsolationBestEffort // the cells are the author's own
 	}

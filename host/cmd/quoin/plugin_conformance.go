@@ -32,7 +32,12 @@ Exit status: 0 no problems, 1 problems, 2 usage.`,
 			if err != nil {
 				return err
 			}
-			options := &conformance.Options{Config: f.PluginConfig[plugins.Find(args[0]).ID()]}
+			folder, err := openBuilt(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			configs, _ := inDevelopment(f, folder)
+			options := &conformance.Options{Config: configs[plugins.Find(args[0]).ID()]}
 			if declaration != "" {
 				if options.Declaration, err = conformance.ReadDeclaration(declaration); err != nil {
 					return err
@@ -70,6 +75,23 @@ func examine(ctx context.Context, w io.Writer, dir string, o *conformance.Option
 	return nil
 }
 
+// counts writes each problem once, with how often it was found.
+func counts(problems []string) []string {
+	times := map[string]int{}
+	var list []string
+	for _, p := range problems {
+		if times[p]++; times[p] == 1 {
+			list = append(list, p)
+		}
+	}
+	for i, p := range list {
+		if times[p] > 1 {
+			list[i] = fmt.Sprintf("%d × %s", times[p], p)
+		}
+	}
+	return list
+}
+
 // printPart prints a line for the part, and one for each problem and for what could
 // not be exercised.
 func printPart(w io.Writer, r conformance.Result) error {
@@ -78,7 +100,7 @@ func printPart(w io.Writer, r conformance.Result) error {
 		verdict = "FAIL"
 	}
 	text := fmt.Sprintf("%-4s %s\n", verdict, r.Name)
-	for _, p := range r.Problems {
+	for _, p := range counts(r.Problems) {
 		text += "     " + p + "\n"
 	}
 	for _, m := range r.NotExercised {

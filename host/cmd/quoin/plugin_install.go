@@ -66,13 +66,17 @@ func newPluginInstall() *cobra.Command {
 		Long: `Copy the plugin in SOURCE, a folder or an archive, into the plugin directory and
 write it into the directory's quoin.lock. Before, its checksums and its signature
 are verified, and it is started for real with the configuration it has under
-plugins.config; one that does not come up is not installed.
+plugins.config; one that does not come up is not installed. A command that is missing
+in a folder is built, as plugin dev does it.
 A directory that has no lock yet gets one, with every plugin that is there.`,
 		Example: `  quoin plugin install ./weather
   quoin plugin install weather-1.0.0.tar.gz --plugins /etc/quoin/plugins`,
 		Args: oneArg("SOURCE", sourceHint),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := i.where(cmd, true); err != nil {
+				return err
+			}
+			if _, err := openBuilt(cmd, args[0]); err != nil {
 				return err
 			}
 			out, err := install.Install(cmd.Context(), args[0], i.Options)
@@ -100,6 +104,9 @@ host that watches its plugins takes the new one over without dropping a call.`,
 		Args: oneArg("SOURCE", sourceHint),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := i.where(cmd, false); err != nil {
+				return err
+			}
+			if _, err := openBuilt(cmd, args[0]); err != nil {
 				return err
 			}
 			out, err := install.Upgrade(cmd.Context(), args[0], i.Options)

@@ -20,8 +20,9 @@ func newPluginPack() *cobra.Command {
 		Use:   "pack DIR",
 		Short: "Pack a plugin into one file",
 		Long: `Pack the plugin in DIR: its manifest, the binaries of every platform the
-manifest names, and what it names in files. Nothing else goes in, and the same
-plugin always makes the same bytes. With --key the archive is signed.
+manifest names, and what it names in files. A command that is missing is built for
+this platform, as plugin dev does it. Nothing else goes in, and the same plugin
+always makes the same bytes. With --key the archive is signed.
 quoin plugin install takes the archive.`,
 		Example: `  quoin plugin pack ./weather
   quoin plugin pack ./weather -o dist/weather.tar.gz --key ~/.quoin/key.pem`,
@@ -34,6 +35,9 @@ quoin plugin install takes the archive.`,
 					return err
 				}
 				signer = &k
+			}
+			if _, err := openBuilt(cmd, args[0]); err != nil {
+				return err
 			}
 			return packPlugin(cmd.OutOrStdout(), args[0], out, signer)
 		},

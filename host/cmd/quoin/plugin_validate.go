@@ -18,8 +18,10 @@ func newPluginValidate() *cobra.Command {
 		Short: "Report what a host would refuse about a plugin, and what a model would stumble over",
 		Long: `Read the manifest in DIR, start the plugin in a data directory that is thrown
 away, and look at all it offers. Errors are what a host refuses; warnings are
-what it serves, but a model will use badly. The plugin is started with the
-configuration it has under plugins.config in --config.
+what it serves, but a model will use badly. A command that is missing is built, as
+plugin dev does it. The plugin is started with the configuration and the secrets that
+--config has for it, else with those of dev.json5; a secret that cannot be had is a
+warning, and the plugin gets a stand-in.
 Exit status: 0 no errors, 1 errors, 2 usage.`,
 		Example: `  quoin plugin validate ./weather
   quoin plugin validate ./weather --json
@@ -30,7 +32,12 @@ Exit status: 0 no errors, 1 errors, 2 usage.`,
 			if err != nil {
 				return err
 			}
-			r, err := pluginlint.Check(cmd.Context(), args[0], pluginlint.Options{Configs: f.PluginConfig, Secrets: f.PluginSecrets, Logger: logger(f, cmd.ErrOrStderr(), slog.LevelWarn)})
+			folder, err := openBuilt(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			configs, secrets := inDevelopment(f, folder)
+			r, err := pluginlint.Check(cmd.Context(), args[0], pluginlint.Options{Configs: configs, Secrets: secrets, Logger: logger(f, cmd.ErrOrStderr(), slog.LevelWarn)})
 			if err != nil {
 				return err
 			}

@@ -78,12 +78,16 @@ func printPassedOver(w io.Writer, b backend) error {
 	return nil
 }
 
-// stateOf is the state in a word, or two for a plugin under development.
+// stateOf is the state in a word, and what is special about it.
 func stateOf(p gateway.Plugin) string {
+	state := p.State
 	if p.Development {
-		return p.State + " (development)"
+		state += " (development)"
 	}
-	return p.State
+	if p.State == plugins.StateRunning.String() && p.Reason != "" {
+		state += " (namespace refused)"
+	}
+	return state
 }
 
 // notReloaded says why what is installed is not what serves.

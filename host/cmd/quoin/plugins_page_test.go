@@ -23,7 +23,7 @@ func TestPluginsPage(t *testing.T) {
 		t.Fatalf("%s has no %q or no %q", page, begin, end)
 	}
 	var b strings.Builder
-	for _, name := range []string{"new", "dev", "test", "debug"} {
+	for _, name := range []string{"new", "dev", "test", "types", "debug"} {
 		cmd, _, err := newRoot().Find([]string{"plugin", name})
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log"
 	"os"
 	osexec "os/exec"
@@ -16,6 +17,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/quoinhq/quoin/guestrt/guestserver"
+	"github.com/quoinhq/quoin/guestrt/typescript"
+	"github.com/quoinhq/quoin/guestrt/typescript/tsgo"
 	"github.com/quoinhq/quoin/host/debugrelay"
 	"github.com/quoinhq/quoin/host/hosttest"
 )
@@ -68,6 +71,17 @@ func TestScripts(t *testing.T) {
 			"ends":     cmdEnds,
 			"offers":   cmdOffers,
 			"byhand":   cmdByHand,
+			"compiler": cmdCompiler,
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "typescript" {
+				return false, fmt.Errorf("there is no condition %q", cond)
+			}
+			_, err := typescript.Find()
+			if errors.Is(err, typescript.ErrNotBuilt) {
+				return false, nil
+			}
+			return true, err
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "XDG_STATE_HOME="+filepath.Join(e.WorkDir, ".state"), "XDG_CONFIG_HOME="+filepath.Join(e.WorkDir, ".config"), "XDG_DATA_HOME="+filepath.Join(e.WorkDir, ".data"))
@@ -177,6 +191,16 @@ func cmdPlugins(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args[1:] {
 		ts.Check(hosttest.Install(ts.MkAbs(args[0]), name))
 	}
+}
+
+// cmdCompiler names the TypeScript compiler of the tests in the environment: compiler
+func cmdCompiler(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: compiler")
+	}
+	path, err := typescript.Find()
+	ts.Check(err)
+	ts.Setenv(tsgo.Setting, path)
 }
 
 // cmdTear cuts bytes off the end of a file: tear FILE BYTES

@@ -1,0 +1,111 @@
+// Package tsgo finds Microsoft's TypeScript compiler on this machine, and builds the
+// one that is written in Go where there is none.
+//
+// It is no requirement of the module: the go command fetches and builds it in the
+// version that this package names, into the user's cache directory, which takes the
+// network and some minutes, once.
+package tsgo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+)
+
+// The compiler's command and version.
+const (
+	command = "github.com/microsoft/typescript-go/cmd/tsgo"
+	version = "v0.0.0-20260708042240-2bd066d87f5b"
+	name    = "tsgo"
+)
+
+// Setting is the environment variable that names a compiler to use in place of any
+// other. [ToBuild] as its value means the one that this package builds.
+const (
+	Setting = "QUOIN_TSGO"
+	ToBuild = "build"
+)
+
+// Installed returns the compiler that the user has chosen or installed: that of
+// [Setting], else tsgo or tsc of dir's node_modules, else of PATH. It returns "" if
+// there is none.
+func Installed(dir string) string {
+	switch how := os.Getenv(Setting); how {
+	case "":
+	case ToBuild:
+		return ""
+	default:
+		return how
+	}
+	bin := filepath.Join(dir, "node_modules", ".bin")
+	for _, name := range []string{filepath.Join(bin, "tsgo"), filepath.Join(bin, "tsc"), "tsgo", "tsc"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// Built returns the compiler of the pinned version. The error is fs.ErrNotExist where
+// it has not been built yet.
+func Built() (path string, err error) {
+	dir, err := folder()
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, name)
+	_, err = os.Stat(path)
+	return path, err
+}
+
+// folder is where the compiler is, or will be.
+func folder() (string, error) {
+	cache, err := os.UserCacheDir()
+	return filepath.Join(cache, "quoin", "tsgo", version), err
+}
+
+// Build is Built, and builds the compiler where that has not been done. Processes that
+// want it at once build it once. Before it builds, it calls begins.
+func Build(ctx context.Context, begins func(command string)) (path string, err error) {
+	if path, err = build(ctx, begins); err != nil {
+		return "", fmt.Errorf("no TypeScript compiler: %w\nIt needs the go command and the network once, to build it with\n\tgo install %s@%s\nor a compiler named by %s", err, command, version, Setting)
+	}
+	return path, nil
+}
+
+func build(ctx context.Context, begins func(string)) (path string, err error) {
+	dir, err := folder()
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, name)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	if err := lock.Lock(); err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path, err
+	}
+	begins("go install " + command + "@" + version)
+	// go install renames its result into place.
+	cmd := exec.CommandContext(ctx, "go", "install", command+"@"+version)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=", "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, nil
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/guestrt/typescript/tsgo"
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/celltest"
+	"github.com/quoinhq/quoin/host/celltypes"
+	"github.com/quoinhq/quoin/host/devloop"
+	"github.com/quoinhq/quoin/host/pluginbuild"
+)
+
+// checkTypes has the TypeScript compiler check the cells that are in TypeScript, and
+// dev.ts, and prints what it says. It reports whether that is nothing.
+func checkTypes(cmd *cobra.Command, folder *pluginbuild.Folder, cells []*celltest.Cell, cfg host.Config) (bool, error) {
+	code := map[string]string{}
+	for _, c := range cells {
+		if c.Language == "typescript" {
+			code[filepath.ToSlash(c.Path)] = c.Code
+		}
+	}
+	scratch := filepath.Join(filepath.Dir(filepath.Dir(cells[0].Path)), "dev.ts")
+	text, err := os.ReadFile(scratch)
+	if err == nil {
+		code[filepath.ToSlash(scratch)] = string(text)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	compiler := tsgo.Installed(folder.Dir)
+	if compiler == "" {
+		compiler, err = tsgo.Build(cmd.Context(), func(command string) {
+			cmd.PrintErrf("there is no TypeScript compiler yet; building one takes some minutes, once: %s\n", command)
+		})
+		if err != nil {
+			return false, fmt.Errorf("--check: %w", err)
+		}
+	}
+	declarations, err := declarationsOf(cmd.Context(), cfg)
+	if err != nil {
+		return false, err
+	}
+	said, err := celltypes.Check(cmd.Context(), compiler, declarations, code)
+	if err != nil {
+		return false, fmt.Errorf("--check: %w", err)
+	}
+	slices.SortFunc(said, func(a, b celltypes.Complaint) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	for _, c := range said {
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), c); err != nil {
+			return false, err
+		}
+	}
+	return len(said) == 0, nil
+}
+
+// declarationsOf asks a host of this configuration what programs can call.
+func declarationsOf(ctx context.Context, cfg host.Config) (_ string, err error) {
+	h, err := host.New(ctx, cfg)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	if err := celltest.Running(h); err != nil {
+		return "", err
+	}
+	return celltypes.Declarations(ctx, &devloop.Local{Host: h}, celltest.Session)
+}
