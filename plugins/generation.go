@@ -12,6 +12,10 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
+// LogStartFailed is the message of the log record about a plugin that does not start.
+// The same stands in its [Status], so that who shows that can leave out the record.
+const LogStartFailed = "plugin does not start"
+
 // generation is one load of a plugin's folder over the lives of its processes.
 // One goroutine, run, changes the state; everything else reads it. Whoever makes
 // one must close it, unless it never was begun.
@@ -97,7 +101,11 @@ func (g *generation) run(live *Process) {
 			g.decided()
 			err = g.serve(live)
 		case g.life.Err() == nil:
-			g.of.options.Logger.Error("plugin does not start", "plugin", g.of.id, "error", err)
+			level := slog.LevelError
+			if g.development && !again {
+				level = slog.LevelDebug // whoever develops it gets the error
+			}
+			g.of.options.Logger.Log(g.life, level, LogStartFailed, "plugin", g.of.id, "error", err)
 		}
 		live = nil
 		if g.life.Err() != nil || g.isRetired() {

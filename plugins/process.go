@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
@@ -293,10 +295,14 @@ func (p *Process) exitText() string {
 
 // said quotes the process's last output.
 func (p *Process) said() string {
-	if words := p.log.lastWords(); words != "" {
-		return fmt.Sprintf("; it said last: %q", words)
+	words := p.log.lastWords()
+	switch {
+	case words == "":
+		return ""
+	case strings.Contains(words, `"`) && strconv.CanBackquote(words):
+		return "; it said last: `" + words + "`" // without quotes that are quoted
 	}
-	return ""
+	return fmt.Sprintf("; it said last: %q", words)
 }
 
 // Describe returns what the plugin offers, as checked at the start.

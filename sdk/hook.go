@@ -64,7 +64,7 @@ type AfterFunc func(ctx context.Context, c *ToolCall, o CallOutcome) (any, error
 // programmer's mistake.
 func (p *Plugin) BeforeToolCall(f BeforeFunc, tools ...string) {
 	if p.before != nil {
-		panic("sdk: plugin " + p.info.ID + " has a hook before tool calls already")
+		misuse(fmt.Errorf("plugin %s has a hook before tool calls already", p.info.ID))
 	}
 	p.before = f
 	p.hookTools = append(p.hookTools, tools...)
@@ -74,7 +74,7 @@ func (p *Plugin) BeforeToolCall(f BeforeFunc, tools ...string) {
 // Both hooks see the calls of the tools that either has named.
 func (p *Plugin) AfterToolCall(f AfterFunc, tools ...string) {
 	if p.after != nil {
-		panic("sdk: plugin " + p.info.ID + " has a hook after tool calls already")
+		misuse(fmt.Errorf("plugin %s has a hook after tool calls already", p.info.ID))
 	}
 	p.after = f
 	p.hookTools = append(p.hookTools, tools...)

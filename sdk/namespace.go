@@ -57,7 +57,7 @@ func (n *registeredNamespace) described() json.RawMessage {
 // [Plugin.AddNamespaceSafely].
 func (p *Plugin) AddNamespace(n Namespace) {
 	if err := p.AddNamespaceSafely(n); err != nil {
-		panic("sdk: " + err.Error())
+		misuse(err)
 	}
 }
 

@@ -63,10 +63,10 @@ var idPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 // which is a programmer's mistake.
 func New(info Info, o *Options) *Plugin {
 	if !idPattern.MatchString(info.ID) {
-		panic(fmt.Sprintf("sdk: plugin id %q is not a lower-case letter followed by up to 62 lower-case letters, digits and hyphens", info.ID))
+		misuse(fmt.Errorf("plugin id %q is not a lower-case letter followed by up to 62 lower-case letters, digits and hyphens", info.ID))
 	}
 	if info.Version == "" {
-		panic("sdk: plugin " + info.ID + " has no version")
+		misuse(fmt.Errorf("plugin %s has no version", info.ID))
 	}
 	p := &Plugin{
 		info:       info,

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -357,7 +358,8 @@ func TestRegistrationMistakes(t *testing.T) {
 		})
 	}
 	defer func() {
-		if v := fmt.Sprint(recover()); !strings.Contains(v, "sdk: ") {
+		v := fmt.Sprint(recover())
+		if !regexp.MustCompile(`^sdk: \S*sdk_test\.go:[0-9]+: tool name "" is not`).MatchString(v) {
 			t.Errorf("AddTool panicked with %q", v)
 		}
 	}()

@@ -74,7 +74,7 @@ var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 func AddTool[In, Out any](p *Plugin, t Tool, h Handler[In, Out]) *ToolRef {
 	ref, err := AddToolSafely(p, t, h)
 	if err != nil {
-		panic("sdk: " + err.Error())
+		misuse(err)
 	}
 	return ref
 }
@@ -123,7 +123,7 @@ type RawSchemas struct {
 func (p *Plugin) AddRawTool(t Tool, s RawSchemas, h RawHandler) *ToolRef {
 	ref, err := p.AddRawToolSafely(t, s, h)
 	if err != nil {
-		panic("sdk: " + err.Error())
+		misuse(err)
 	}
 	return ref
 }

@@ -250,7 +250,7 @@ func TestSecretsInDevelopment(t *testing.T) {
 	if got, err := f.Secrets["token"](); got != "sesame" || err != nil || len(f.Secrets) != 1 {
 		t.Errorf("%q, %v", got, err)
 	}
-	_, err := Open(folder(t, map[string]string{"plugin.json": manifest, "dev.json5": "{\n  secrets: { token: \"hunter2\", \"no name\": \"env:A\" } }"}))
+	_, err := Open(folder(t, map[string]string{"plugin.json": manifest, "dev.json5": "{\n  secrets: { token: \"hunter2\" } }"}))
 	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "dev.json5:2:") || !strings.Contains(err.Error(), "env:NAME") {
 		t.Errorf("%v", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/celltest"
 	"github.com/quoinhq/quoin/host/pluginbuild"
+	"github.com/quoinhq/quoin/plugins"
 )
 
 // cellTests are the flags of plugin test.
@@ -103,6 +104,7 @@ func (t *cellTests) run(cmd *cobra.Command, dir string) (err error) {
 		return err
 	}
 	cfg := t.hostOf(f, folder, tmp, cmd.ErrOrStderr())
+	cfg.Logger = slog.New(withoutStarts{cfg.Logger.Handler()})
 	if t.check {
 		ok, err := checkTypes(cmd, folder, cells, cfg)
 		if err != nil {
@@ -141,6 +143,16 @@ func (o *options) hostOf(f *host.File, folder *pluginbuild.Folder, dir string, s
 		cfg.Settings.Isolation = host.IsolationBestEffort // the cells are the author's own
 	}
 	return cfg
+}
+
+// withoutStarts is a log without the plugins that do not start: the command says so.
+type withoutStarts struct{ slog.Handler }
+
+func (h withoutStarts) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == plugins.LogStartFailed {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
 }
 
 // cells runs all cells and says how many have failed.
