@@ -73,6 +73,9 @@ type File struct {
 	// Report says where each value came from, and has the warnings.
 	Report *config.Report
 
+	path string // of the file; empty if there is none
+	text []byte // of the file
+
 	// As they are read, before Load makes the above of them.
 	tools    toolsFile
 	agents   map[string]*toolsFile
@@ -160,6 +163,7 @@ func Load(from Sources) (*File, error) {
 		in.Text = append([]byte{}, text...) // not nil, even if it is empty
 	}
 	f := newFile()
+	f.path, f.text = from.Path, in.Text
 	report, wrong := f.table().Read(in)
 	f.Report = report
 	if wrong == nil {

@@ -123,17 +123,15 @@ func start(ctx context.Context, found Found, o Options, runPath string) (*Proces
 
 // checkConfig holds the configuration against the manifest's schema.
 func checkConfig(m Manifest, o Options) error {
-	if m.ConfigSchema == nil {
-		return nil
+	list, err := m.CheckConfig(o.Config)
+	if err != nil {
+		return fmt.Errorf("the configuration cannot be held against the manifest's configSchema: %w", err)
 	}
-	config := o.Config
-	if len(config) == 0 {
-		config = []byte("{}")
+	errs := make([]error, len(list))
+	for i, c := range list {
+		errs[i] = errors.New(c.Field(m.ID) + " " + c.Text)
 	}
-	if err := validateAgainst(m.ConfigSchema, config); err != nil {
-		return fmt.Errorf("the configuration does not fit the manifest's configSchema: %w", err)
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // bringUp runs the steps of a start. refused says that another attempt would

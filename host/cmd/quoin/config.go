@@ -69,7 +69,8 @@ func newConfigCheck() *cobra.Command {
 environment and --set, and print either all that is wrong with it or the value
 of every field with where it came from. Numbers out of range are warnings, and so
 are patterns and entries about a plugin or an MCP server that there is none of, and
-programs of MCP servers that are not here. Whether a pattern matches a tool, and
+programs of MCP servers that are not here. plugins.config is held against the
+configSchema of each plugin that is installed. Whether a pattern matches a tool, and
 whether plugins and MCP servers start, is known when they run: --online starts them.
 Exit status: 0 usable, 1 not, 2 usage.`,
 		Example: `  quoin config check quoin.json5
@@ -164,7 +165,10 @@ func (o *options) check() (*checked, error) {
 	case err != nil:
 		return nil, err
 	default:
-		c.OK = true
+		if c.Errors, err = o.misconfigured(f); err != nil {
+			return nil, err
+		}
+		c.OK = len(c.Errors) == 0
 		c.Warnings = append(c.Warnings, f.Report.Warnings...)
 		c.Values = f.Report.Values
 		if c.Unmatched, err = o.unmatched(f); err != nil {
@@ -172,6 +176,20 @@ func (o *options) check() (*checked, error) {
 		}
 	}
 	return c, nil
+}
+
+// misconfigured is what the plugins that are installed do not allow.
+func (o *options) misconfigured(f *host.File) ([]config.Problem, error) {
+	dir, missing := o.pluginDir(f)
+	if missing != nil || dir == "" {
+		return []config.Problem{}, nil // they may be on another machine
+	}
+	err := f.CheckPluginConfigs(dir)
+	var wrong *host.ConfigError
+	if errors.As(err, &wrong) {
+		return wrong.Problems, nil
+	}
+	return []config.Problem{}, err
 }
 
 // unmatched compares a configuration with the plugins that are installed.

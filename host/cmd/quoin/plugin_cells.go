@@ -47,8 +47,8 @@ they can call. It is that of QUOIN_TSGO, else tsgo or tsc of node_modules or PAT
 there is none it is built once, with the go command and the network.
 
 A folder with Go files is built with go build, or with the command that dev.json5
-in the folder names: { build: ["make", "weather"], config: {…} }. The plugin is
-configured by plugins.config of --config, else by dev.json5.
+in the folder names: { build: ["make", "weather"], config: {…}, secrets: {…} }. The
+plugin is configured by plugins.config and plugins.secrets of --config, else by dev.json5.
 Exit status: 0 all passed, 1 failed, 2 usage.`,
 		Example: `  quoin plugin test
   quoin plugin test ./weather -v --run forecast

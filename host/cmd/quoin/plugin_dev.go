@@ -24,15 +24,16 @@ func newPluginDev() *cobra.Command {
 run the scratch cell dev.ts (or dev.js) of the folder. Every save does it again and
 prints what has changed. A plugin that does not build, or that the host refuses,
 leaves the one before in service. What the plugin prints and logs is shown, too,
-from log.level (QUOIN_LOG_LEVEL), by default info. Ends with Ctrl-C, and leaves nothing.
+from log.level (QUOIN_LOG_LEVEL), by default info. Ends with Ctrl-C, and leaves nothing
+but the types for editors, as quoin plugin types writes them.
 
 The host is one of this process, with no other plugins than those of --plugins. With
 --server it is that of a quoin serve --allow-dev-plugins on this machine: there the
 plugin takes the place of the installed one until this command ends.
 
 A folder with Go files is built with go build, or with the command that dev.json5
-in the folder names: { build: ["make", "weather"], config: {…} }. The plugin is
-configured by plugins.config of --config, else by dev.json5.
+in the folder names: { build: ["make", "weather"], config: {…}, secrets: {…} }. The
+plugin is configured by plugins.config and plugins.secrets of --config, else by dev.json5.
 Exit status: 0 after Ctrl-C, 1 failed, 2 usage.`,
 		Example: `  quoin plugin dev
   quoin plugin dev ./weather --plugins ./plugins.d

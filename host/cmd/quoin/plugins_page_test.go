@@ -4,11 +4,31 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
 var update = flag.Bool("update", false, "write the files that tests compare with")
+
+// TestPluginsPageQuotes: what docs/plugins.md quotes of an example stands in it.
+func TestPluginsPageQuotes(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/plugins.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quotes := regexp.MustCompile("(?ms)^```go quoted (\\S+)\n(.*?)^```$").FindAllStringSubmatch(string(page), -1)
+	if len(quotes) == 0 {
+		t.Error("the page quotes nothing")
+	}
+	for _, q := range quotes {
+		source, err := os.ReadFile(filepath.Join("../../..", filepath.FromSlash(q[1])))
+		if err != nil || !strings.Contains(string(source), q[2]) {
+			t.Errorf("%s has no (%v)\n%s", q[1], err, q[2])
+		}
+	}
+}
 
 // TestPluginsPage pins the reference of commands in docs/plugins.md.
 func TestPluginsPage(t *testing.T) {
