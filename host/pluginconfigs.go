@@ -20,8 +20,8 @@ func (f *File) CheckPluginConfigs(pluginDir string) error {
 	var problems []config.Problem
 	for _, p := range found {
 		list, err := p.Manifest.CheckConfig(f.PluginConfig[p.ID()])
-		if p.Err != nil || err != nil {
-			continue // its start says why
+		if err != nil {
+			continue // of a schema that is none its start says why
 		}
 		for _, m := range list {
 			problems = append(problems, f.configProblem(p.ID(), m))

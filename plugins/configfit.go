@@ -66,8 +66,8 @@ func mismatches(e *jsonschema.ValidationError) []ConfigMismatch {
 func mismatch(path []string, k jsonschema.ErrorKind) []ConfigMismatch {
 	switch k := k.(type) {
 	case *kind.Type:
-		want := make([]string, len(k.Want))
-		for i, w := range k.Want {
+		want := slices.Sorted(slices.Values(k.Want))
+		for i, w := range want {
 			want[i] = withArticle(w)
 		}
 		return []ConfigMismatch{{path, fmt.Sprintf("is %s, expected %s", withArticle(k.Got), strings.Join(want, " or "))}}

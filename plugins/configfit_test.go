@@ -15,7 +15,7 @@ func TestCheckConfig(t *testing.T) {
 		`{"shelf": 1}`:                      "plugins.config.books.shelf is a number, expected a string",
 		``:                                  "plugins.config.books.shelf is missing",
 		`{"shelf": "a", "sort": "x"}`:       `plugins.config.books.sort is "x", expected one of "title", 1`,
-		`{"shelf": "a", "tags": ["a", {}]}`: "plugins.config.books.tags.1 is an object, expected a string or null",
+		`{"shelf": "a", "tags": ["a", {}]}`: "plugins.config.books.tags.1 is an object, expected null or a string",
 		`{"shelf": "a", "shelv": 1}`:        "plugins.config.books.shelv is no such field of the plugin's configSchema",
 		`{"shelf": "a", "max": 6}`:          "plugins.config.books.max does not fit: maximum: got 6, want 5",
 		`[]`:                                "plugins.config.books is a list, expected an object",

@@ -370,7 +370,7 @@ func TestConfigurationIsHeldAgainstTheManifest(t *testing.T) {
 	for _, config := range []string{"", `{}`, `{"token": 5}`} {
 		o := testOptions(t)
 		o.Config = json.RawMessage(config)
-		wantParts(t, notStarted(t, f, o).Error(), "plugin fix", "configSchema", "token")
+		wantParts(t, notStarted(t, f, o).Error(), "plugin fix: plugins.config.fix.token is ")
 	}
 	o := testOptions(t)
 	o.Config = json.RawMessage(`{"token": "t"}`)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/hosttest"
 	"github.com/quoinhq/quoin/plugins/contain"
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 const document = "../docs/plugin-protocol.md"
@@ -26,21 +27,39 @@ func TestTheEnvironmentInTheDocument(t *testing.T) {
 	for _, r := range rows {
 		said = append(said, r[0])
 	}
-	p := startRole(t, "good", testOptions(t))
-	environ, err := os.ReadFile("/proc/" + p.PID() + "/environ")
-	if err != nil {
-		t.Fatal(err)
+	for _, development := range []bool{true, false} {
+		o := testOptions(t)
+		o.development = development
+		if development {
+			equalNames(t, said, environmentOf(t, startRole(t, "good", o)))
+			continue
+		}
+		i := slices.Index(said, protocol.EnvDevelopment)
+		equalNames(t, slices.Delete(said, i, i+1), environmentOf(t, startRole(t, "good", o)))
 	}
-	var is []string
-	for v := range bytes.SplitSeq(bytes.TrimSuffix(environ, []byte{0}), []byte{0}) {
-		name, _, _ := bytes.Cut(v, []byte("="))
-		is = append(is, string(name))
-	}
+}
+
+func equalNames(t *testing.T, said, is []string) {
+	t.Helper()
 	slices.Sort(said)
 	slices.Sort(is)
 	if !slices.Equal(said, is) {
 		t.Errorf("the document says\n%q\na plugin has\n%q", said, is)
 	}
+}
+
+// environmentOf are the names of the variables that a process has.
+func environmentOf(t *testing.T, p *Process) (is []string) {
+	t.Helper()
+	environ, err := os.ReadFile("/proc/" + p.PID() + "/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range bytes.SplitSeq(bytes.TrimSuffix(environ, []byte{0}), []byte{0}) {
+		name, _, _ := bytes.Cut(v, []byte("="))
+		is = append(is, string(name))
+	}
+	return is
 }
 
 // TestTheLimitsInTheDocument are those of this package.

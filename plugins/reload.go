@@ -52,17 +52,21 @@ func (p *supervised) take(t *turn) {
 	p.mu.Lock()
 	p.next = nil
 	p.mu.Unlock()
+	p.mu.Lock()
+	first := p.installed == nil
+	p.mu.Unlock()
 	_, t.err = p.replace(p.life, p.findInstalled, false)
 	if p.life.Err() == nil {
-		p.outcome(t.err)
+		p.outcome(t.err, first)
 	}
 	p.mu.Lock()
 	p.turns--
 	p.mu.Unlock()
 }
 
-// outcome keeps and reports why a load failed; nil for one that did not.
-func (p *supervised) outcome(err error) {
+// outcome keeps and reports why a load failed; nil for one that did not. The first load
+// of a plugin is no reload.
+func (p *supervised) outcome(err error, first bool) {
 	said := ""
 	if err != nil {
 		said = reasonOf(err)
@@ -73,10 +77,12 @@ func (p *supervised) outcome(err error) {
 	before := p.installed
 	p.mu.Unlock()
 	switch {
+	case err == nil && first:
+		p.options.Logger.Info("plugin installed", "plugin", p.id)
 	case err == nil:
 		p.options.Logger.Info("plugin reloaded", "plugin", p.id)
 	case before == nil || before.stillDisabled(said):
-		p.options.Logger.Error("plugin does not start", "plugin", p.id, "error", said)
+		p.options.Logger.Error(LogStartFailed, "plugin", p.id, "error", said)
 	default:
 		p.options.Logger.Error("plugin was not reloaded; the one before goes on", "plugin", p.id, "generation", before.number, "error", said)
 	}

@@ -464,6 +464,11 @@ func TestAPluginDirectoryThatIsGoneTakesNothingAway(t *testing.T) {
 	relink(t, "two", dir)
 	ch.says(t, s, "alpha", "two")
 	ch.says(t, s, "beta", "b")
+	// What is new is no reload.
+	ch.until(t, s, func() bool {
+		lines := strings.Join(rec.lines(), "\n")
+		return strings.Contains(lines, "plugin installed plugin=beta") && !strings.Contains(lines, "plugin reloaded plugin=beta")
+	})
 	relink(t, "one", dir)
 	ch.says(t, s, "alpha", "one")
 	ch.until(t, s, func() bool { return len(s.Plugins()) == 1 })

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/quoinhq/quoin/guestrt/prelude"
 	"github.com/quoinhq/quoin/host"
 )
 
@@ -31,7 +30,7 @@ return { texts, next: i < paths.length ? i : 0 };`
 // declarations.
 func Declarations(ctx context.Context, h Executor, s host.Session) (string, error) {
 	var b strings.Builder
-	b.WriteString("// What programs can call. It was made by quoin plugin types, which makes it again.\n\n" + prelude.Declarations)
+	b.WriteString("// What programs can call. It was made by quoin plugin types, which makes it again.\n")
 	for next := 0; ; {
 		r, err := h.Exec(ctx, s, host.ExecInput{Code: fmt.Sprintf(gather, next)})
 		if err != nil {

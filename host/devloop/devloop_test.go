@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 
@@ -70,6 +71,46 @@ func TestScreen(t *testing.T) {
 		"error: a rather long line\nb\n" + up("4") + "live\nerror\n"
 	if terminal.String() != want {
 		t.Errorf("terminal: %q, want %q", terminal.String(), want)
+	}
+}
+
+// TestStyles: marks and times are for terminals, and take no room there.
+func TestStyles(t *testing.T) {
+	t.Setenv("NO_COLOR", "")
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	file, terminal := &Screen{}, &Screen{Width: func() int { return 8 }}
+	if got := file.styled(red, "no") + file.stamp(now); got != "no" {
+		t.Errorf("file: %q", got)
+	}
+	if got, want := terminal.styled(red, "no")+terminal.stamp(now), "\x1b[31mno\x1b[0m\x1b[2m03:04:05\x1b[0m "; got != want {
+		t.Errorf("terminal: %q, want %q", got, want)
+	}
+	if n := rows(terminal.styled(red, "8 letter")+"\n", 8); n != 1 {
+		t.Errorf("it takes %d rows", n)
+	}
+	t.Setenv("NO_COLOR", "1")
+	if got := terminal.styled(red, "no") + terminal.stamp(now); got != "no03:04:05 " {
+		t.Errorf("without colour: %q", got)
+	}
+}
+
+// TestNotBuilt: a mistake is headed by the file that it is in.
+func TestNotBuilt(t *testing.T) {
+	for want, files := range map[string]map[string]string{
+		"plugin.json is refused": {"plugin.json": `{"id": "Demo"}`},
+		"dev.json5 is refused":   {"plugin.json": `{"id": "demo", "version": "1", "protocol": 1, "command": "./demo"}`, "dev.json5": "{ bild: 1 }"},
+		"it does not build": {"plugin.json": `{"id": "demo", "version": "1", "protocol": 1, "command": "./demo"}`,
+			"dev.json5": `{ build: ["go", "no-such-command"] }`},
+	} {
+		dir := t.TempDir()
+		for name, text := range files {
+			save(t, dir, name, text)
+		}
+		f := &pluginbuild.Folder{Dir: dir}
+		_, err := f.Build(t.Context(), t.TempDir())
+		if got := notBuilt(err); err == nil || got != want {
+			t.Errorf("%q (%v), want %q", got, err, want)
+		}
 	}
 }
 

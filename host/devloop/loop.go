@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	err = l.run(ctx, w)
+	err = errors.Join(l.run(ctx, w), o.Screen.Clear())
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoBound)
 	defer cancel()
 	return errors.Join(err, o.Host.Undo(undo))
@@ -261,7 +261,7 @@ func (l *loop) refused(ctx context.Context, how string, err error) error {
 	if l.live {
 		text += "; the one before goes on"
 	}
-	return l.Screen.Block(text + ":\n" + indented(err.Error(), "  "))
+	return l.Screen.Block(l.Screen.styled(red, text+":") + "\n" + indented(err.Error(), "  "))
 }
 
 // show prints what a model now sees, or in what that differs from before.
@@ -272,7 +272,7 @@ func (l *loop) show(ctx context.Context, build, swap time.Duration) error {
 	}
 	m := l.Folder.Manifest
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s is live: built in %s, in service %s later\n", m.ID, m.Version, spent(build), spent(swap))
+	fmt.Fprintf(&b, "%s%s %s is live: built in %s, in service %s later\n", l.Screen.stamp(time.Now()), m.ID, m.Version, spent(build), spent(swap))
 	if l.view == nil {
 		introduce(&b, view)
 	} else {

@@ -46,7 +46,11 @@ func (l *loop) scratch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return l.Screen.Print(describe(known[0], r, output, time.Since(begun)))
+		head, rest, _ := strings.Cut(describe(known[0], r, output, time.Since(begun)), "\n")
+		if r.Status == host.StatusFailed {
+			head = l.Screen.styled(red, head)
+		}
+		return l.Screen.Print(head + "\n" + rest)
 	}
 	return nil
 }

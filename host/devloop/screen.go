@@ -3,8 +3,11 @@ package devloop
 import (
 	"fmt"
 	"io"
+	"os"
+	"regexp"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -83,6 +86,34 @@ func (s *Screen) Status(text string) error {
 	return s.Block(text)
 }
 
+// Clear removes the block that could be replaced.
+func (s *Screen) Clear() error { return s.Print("") }
+
+// The styles of text on a terminal.
+const (
+	dim = "2"
+	red = "31"
+)
+
+// styled marks text on a terminal, unless NO_COLOR is set.
+func (s *Screen) styled(style, text string) string {
+	if s.width() == 0 || os.Getenv("NO_COLOR") != "" {
+		return text
+	}
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
+}
+
+// stamp is the time of day before what a save came to, on a terminal.
+func (s *Screen) stamp(now time.Time) string {
+	if s.width() == 0 {
+		return ""
+	}
+	return s.styled(dim, now.Format("15:04:05")) + " "
+}
+
+// marks are what styled adds, which take no column.
+var marks = regexp.MustCompile("\x1b\\[[0-9]*m")
+
 func (s *Screen) width() int {
 	if s.Width == nil {
 		return 0
@@ -109,6 +140,7 @@ func (s *Screen) write(text string) error {
 func rows(text string, width int) int {
 	n := 0
 	for line := range strings.Lines(text) {
+		line = marks.ReplaceAllString(line, "")
 		columns := utf8.RuneCountInString(strings.TrimRight(line, "\n")) + 7*strings.Count(line, "\t")
 		n += max(1, (columns+width-1)/width)
 	}

@@ -86,7 +86,6 @@ func tidyFromCacheFirst(ctx context.Context, dir string) error {
 
 var (
 	requirement = regexp.MustCompile(`(?m)^\t(\S+ v\S+)(?: // indirect)?$`)
-	exclusion   = regexp.MustCompile(`(?m)^exclude \S+ \S+$`)
 	goLine      = regexp.MustCompile(`(?m)^go (\S+)$`)
 )
 
@@ -103,9 +102,6 @@ func checkoutModule(module, from string, theirs []byte) []byte {
 		fmt.Fprintf(&b, "\t%s // indirect\n", m[1])
 	}
 	fmt.Fprintf(&b, ")\n\nreplace %s => %s\n", Module, quoted(from))
-	for _, m := range exclusion.FindAll(theirs, -1) {
-		fmt.Fprintf(&b, "\n%s\n", m)
-	}
 	return b.Bytes()
 }
 

@@ -57,6 +57,9 @@ func TestAScaffoldIsWhole(t *testing.T) {
 	if f := plugins.Find(dir); f.Err != nil {
 		t.Errorf("a host would refuse the folder: %v", f.Err)
 	}
+	if b, err := os.ReadFile(filepath.Join(dir, "go.mod")); err != nil || strings.Contains(string(b), "exclude") {
+		t.Errorf("go.mod excludes what it does not reach (%v):\n%s", err, b)
+	}
 	for _, name := range []string{"main.go", "main_test.go", "dev.ts", "plugin.json", "README.md", ".gitignore", "go.mod", "go.sum", "testdata/greet.ts"} {
 		if !slices.Contains(made.Files, name) {
 			t.Errorf("there is no %s in %v", name, made.Files)

@@ -254,6 +254,9 @@ func (d *directory) known(id string) error {
 			there = append(there, f.ID())
 		}
 	}
+	if len(there) == 0 {
+		return fmt.Errorf("there is no plugin %q in %s, nor any other", id, d.dir)
+	}
 	return fmt.Errorf("there is no plugin %q in %s; there are: %s", id, d.dir, strings.Join(there, ", "))
 }
 
