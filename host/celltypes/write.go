@@ -16,7 +16,8 @@ const TypesName = ".quoin/types.d.ts"
 const ConfigName = "tsconfig.json"
 
 // Config is the content of that file. Each cell is a module, so that two may have
-// variables of one name; and there are no other globals than those of a guest.
+// variables of one name; there are no other globals than those of a guest; and what a
+// catch gets has a code to look at, as programs of models do.
 const Config = `{
   "compilerOptions": {
     "target": "es2023",
@@ -25,6 +26,7 @@ const Config = `{
     "moduleDetection": "force",
     "types": [],
     "strict": true,
+    "useUnknownInCatchVariables": false,
     "allowJs": true,
     "noEmit": true
   },

@@ -209,6 +209,14 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestAFileIsNoFolder: the manifest's own path is taken for what it is.
+func TestAFileIsNoFolder(t *testing.T) {
+	dir := folder(t, map[string]string{"plugin.json": manifest})
+	if _, err := Open(filepath.Join(dir, "plugin.json")); err == nil || !strings.Contains(err.Error(), "name the folder of the plugin, such as "+dir) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestOutputIsBounded(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "output")
 	if err := os.WriteFile(name, []byte(strings.Repeat("ü", maxOutput)), 0o600); err != nil {

@@ -45,6 +45,9 @@ func Open(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(abs); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file: name the folder of the plugin, such as %s", dir, filepath.Dir(dir))
+	}
 	f := &Folder{Dir: abs}
 	if f.Manifest, err = plugins.ReadManifest(abs); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not the folder of a plugin: it has no %s; quoin plugin new NAME makes one", dir, plugins.ManifestName)

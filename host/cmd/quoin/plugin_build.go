@@ -21,7 +21,7 @@ func openBuilt(cmd *cobra.Command, dir string) (*pluginbuild.Folder, error) {
 	}
 	folder, err := pluginbuild.Open(dir)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	built, err := folder.BuildMissing(cmd.Context())
 	if built {

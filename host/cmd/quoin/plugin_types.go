@@ -34,7 +34,7 @@ Exit status: 0 written, 1 failed, 2 usage.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := pluginbuild.Open(dirOf(args))
 			if err != nil {
-				return usageError{err}
+				return err
 			}
 			return o.develop(cmd, folder, func(ctx context.Context, d devloop.Options) error {
 				notes, err := writeTypes(ctx, d)
