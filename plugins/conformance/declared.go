@@ -137,11 +137,11 @@ func concurrent(e *exam) {
 		all.Go(func() { results[i], errs[i] = e.call(e.ctx, call.Tool, call.Input) })
 	}
 	all.Wait()
-	for i, err := range errs {
+	for _, err := range errs {
 		if e.declared.Result == nil {
 			e.wantKind("one of many calls of a tool that does not exist", err, protocol.KindInput)
 		} else if err != nil {
-			e.problem("call %d of %d at the same time of %s failed: %v", i+1, callers, call.Tool, err)
+			e.problem("a call of %s among %d at the same time failed: %v", call.Tool, callers, err)
 		}
 	}
 	e.alive("calls at the same time")

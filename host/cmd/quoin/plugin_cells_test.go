@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/quoinhq/quoin/host/pluginbuild"
@@ -36,5 +37,13 @@ func TestDevelopmentKeepsOtherConfigurations(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", id, got, want)
 		}
+	}
+}
+
+// TestCounts: a problem that was found again and again is said once.
+func TestCounts(t *testing.T) {
+	got := counts([]string{"a", "b", "a", "c", "a"})
+	if want := []string{"3 × a", "b", "c"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
