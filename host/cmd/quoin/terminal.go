@@ -114,7 +114,7 @@ func outcome(res *host.Result) string {
 	}
 	s := fmt.Sprintf("quoin: waiting: %s, as %s", res.Reason, res.RunID)
 	for _, c := range res.PendingToolCalls {
-		s += fmt.Sprintf("\n  %s %s", c.ID, inert(c.Tool))
+		s += strings.TrimRight(fmt.Sprintf("\n  %s %s", c.ID, inert(c.Tool)), " ")
 	}
 	return s
 }

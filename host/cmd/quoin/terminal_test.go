@@ -76,7 +76,7 @@ func TestResultsForPeople(t *testing.T) {
 			`^a\\x1b\[2Jb\\u009bc\n"d\\u009b\\u202e"\n\x1b\[2mcompleted · .*\n$`},
 		{"failure", nil, []string{"exec", "-e", `text("so far"); throw new TypeError("no")`}, 1,
 			`^so far\nquoin: failed: TypeError: no\n(.*\n)*\x1b\[2mfailed · internal_error · .*\n$`},
-		{"waiting", nil, []string{"exec", "-e", `await yield_control()`}, 3, `^quoin: waiting: yield, as run_[0-9a-f]+\n(.*\n)*\x1b\[2mwaiting · .*\n$`},
+		{"waiting", nil, []string{"exec", "-e", `await yield_control()`}, 3, `^quoin: waiting: yield, as run_[0-9a-f]+\n  bridge:yield:1\n\x1b\[2mwaiting · .*\ngo on with: quoin wait run_.*\n$`},
 		{"quiet", nil, []string{"exec", "-q", "-e", `text("x"); return "plain \x1b[2J"`}, 0, `^plain \\x1b\[2J\n$`},
 		{"json", nil, []string{"exec", "--json", "-e", `return 1`}, 0, `^\{\n  "status": "completed",\n  "value": 1,(.*\n)*\}\n$`},
 		{"calls", nil, []string{"exec", "-e", `for (const t of ["a", "b"]) await Issues.create({title: t}); return 2`}, 0,
