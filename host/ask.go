@@ -168,6 +168,47 @@ func (h *Host) Answer(ctx context.Context, s Session, runID, callID string, a To
 	}
 }
 
+// PendingInput returns the input of a call that the run's caller is to answer, such as
+// one that a waiting Result has left out because it is large. Only the session of the
+// run may ask. The error is an *Error.
+func (h *Host) PendingInput(ctx context.Context, s Session, runID, callID string) (json.RawMessage, error) {
+	calls, f := h.callsOf(ctx, s, runID)
+	if f != nil {
+		return nil, f.public()
+	}
+	for _, c := range calls {
+		if c.State == runstore.CallAsked && (&call{Call: c}).publicID() == callID {
+			return c.Input, nil
+		}
+	}
+	return nil, failf(CodeInvalidInput, ReasonRunUnavailable, PhaseInput,
+		"the run waits for no answer to %q. Ask for the input of a call in pendingToolCalls that has inputBytes.", safePrefix(callID, 64)).public()
+}
+
+// callsOf returns the calls of a run of the session that it waits for, from the store
+// if it is not here.
+func (h *Host) callsOf(ctx context.Context, s Session, id string) (calls []runstore.Call, _ *failure) {
+	h.mu.Lock()
+	r := h.runs[id]
+	h.mu.Unlock()
+	if r == nil {
+		rec, err := h.recordFor(ctx, s, id)
+		if err != nil {
+			return nil, ofStore(err)
+		}
+		return rec.Calls, nil
+	}
+	if f := mayResume(r.session.stored(), s.stored()); f != nil {
+		return nil, f
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.calls {
+		calls = append(calls, c.Call)
+	}
+	return calls, nil
+}
+
 // answerable returns a run of the session, from the store if it is not here.
 func (h *Host) answerable(ctx context.Context, s Session, id string) (*run, *failure) {
 	h.answering.Lock() // of several answers to one stored run, one loads it
@@ -218,7 +259,7 @@ func (r *run) give(callID string, answer ToolAnswer) (<-chan struct{}, *failure)
 		}
 	}
 	return nil, failf(CodeInvalidInput, "", PhaseInput,
-		"the run waits for no answer to %q. Answer the calls in pendingToolCalls that have an input.", safePrefix(callID, 64))
+		"the run waits for no answer to %q. Answer the calls in pendingToolCalls that have an input or inputBytes.", safePrefix(callID, 64))
 }
 
 // closed is a channel with nothing to wait for.

@@ -267,20 +267,26 @@ func (r *run) sortedCalls() []*call {
 func (r *run) pending() ([]PendingCall, Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return pendingOf(r.sortedCalls())
+	return pendingOf(r.sortedCalls(), r.settings.MaxOutput)
 }
 
 // pendingOf describes calls that are pending. The reason is yield only if every
 // one is a yield, and approval if a person has to decide about one, unless the
-// caller has to answer another.
-func pendingOf(calls []*call) ([]PendingCall, Reason) {
+// caller has to answer another. Inputs that the caller is to answer have room bytes
+// together; of others there is the size alone.
+func pendingOf(calls []*call, room int64) ([]PendingCall, Reason) {
 	reason, asked, approval := ReasonYield, false, false
 	out := []PendingCall{}
 	for _, c := range calls {
 		p := PendingCall{ID: c.publicID(), Method: c.Method, Tool: c.Tool}
 		switch c.State {
 		case runstore.CallAsked:
-			p.Input, asked = c.Input, true
+			asked = true
+			if size := int64(len(c.Input)); size <= room {
+				p.Input, room = c.Input, room-size
+			} else {
+				p.InputBytes = size
+			}
 		case runstore.CallApproval:
 			approval = true
 		}

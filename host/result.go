@@ -106,6 +106,9 @@ type PendingCall struct {
 	Tool   string `json:"tool,omitempty"`
 	// Input is set of calls that the run's caller is to answer: see Host.Answer.
 	Input json.RawMessage `json:"input,omitempty"`
+	// InputBytes is set in place of Input where the inputs of a result together are
+	// larger than Settings.MaxOutput: see Host.PendingInput.
+	InputBytes int64 `json:"inputBytes,omitempty"`
 }
 
 // Output is one item the program emitted since the previous result of its run.

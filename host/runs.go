@@ -119,7 +119,7 @@ func (r *run) info() (info RunInfo, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	info = RunInfo{ID: r.id, Session: r.session, Language: r.language, Status: RunRunning, Created: r.created, Origin: r.h.cfg.Origin}
-	info.PendingToolCalls, info.Reason = pendingOf(r.sortedCalls())
+	info.PendingToolCalls, info.Reason = pendingOf(r.sortedCalls(), r.settings.MaxOutput)
 	if r.active {
 		info.Reason = ""
 	} else {
@@ -139,6 +139,6 @@ func (h *Host) storedInfo(rec *runstore.Record) RunInfo {
 	for _, c := range rec.Calls {
 		calls = append(calls, &call{Call: c})
 	}
-	info.PendingToolCalls, info.Reason = pendingOf(calls)
+	info.PendingToolCalls, info.Reason = pendingOf(calls, outputSpan.def)
 	return info
 }

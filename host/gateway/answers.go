@@ -40,6 +40,22 @@ func (s *Server) answerCall(w http.ResponseWriter, r *http.Request, session Sess
 	return s.ok(w, Answered{"answered"})
 }
 
+// PendingInput is the answer to GET /v1/calls/{id}.
+type PendingInput struct {
+	ID    string          `json:"id"`
+	Input json.RawMessage `json:"input"`
+}
+
+// pendingInput tells the input of a call that the caller is to answer.
+func (s *Server) pendingInput(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	id := r.PathValue("id")
+	input, err := s.host.PendingInput(r.Context(), session, r.URL.Query().Get("run"), id)
+	if err != nil {
+		return refused(err)
+	}
+	return s.ok(w, PendingInput{id, input})
+}
+
 // refused is the problem of what the host refuses without a Result.
 func refused(err error) *Problem {
 	var e *host.Error

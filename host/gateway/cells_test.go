@@ -197,6 +197,36 @@ func TestClientTools(t *testing.T) {
 	}
 }
 
+// TestLargeInputsAreFetched: a waiting result has as much of inputs as of output; what
+// is left out is fetched by its id, by the session of the run alone.
+func TestLargeInputsAreFetched(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
+	a := c.post("/v1/exec", `{"code": "return (await Promise.all([tools.ask({q: 1}), tools.ask({q: 'x'.repeat(100000)}), tools.ask({q: 2})])).length",
+		"tools": [{"name": "ask", "description": "Asks."}]}`).wants(200, "status", `"waiting"`)
+	var pending []host.PendingCall
+	if err := json.Unmarshal(a.member("pendingToolCalls"), &pending); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.body) > 16<<10 || string(pending[0].Input) != `{"q":1}` || pending[1].Input != nil || pending[1].InputBytes != 100_008 || string(pending[2].Input) != `{"q":2}` {
+		t.Errorf("%d bytes: %.3000s", len(a.body), a.body)
+	}
+	id := a.text("runId")
+	path := "/v1/calls/" + pending[1].ID + "?run=" + id
+	if got := c.get(path).wants(200, "id", `"`+pending[1].ID+`"`).member("input"); len(got) != 100_008 {
+		t.Errorf("%d bytes: %.100s", len(got), got)
+	}
+	other := me
+	other.SessionID = "other"
+	c.as(other).get(path).problem(409, gateway.ProblemConflict)
+	c.get("/v1/calls/bridge:call:9?run="+id).problem(404, gateway.ProblemNotFound)
+	c.get("/v1/calls/bridge:call:1?run=run_1").problem(404, gateway.ProblemNotFound)
+	for _, p := range pending {
+		c.post("/v1/answers", map[string]any{"runId": id, "callId": p.ID, "value": 1}).wants(200)
+	}
+	c.get(path).problem(404, gateway.ProblemNotFound)
+	c.wait(id).wants(200, "value", "3")
+}
+
 // TestRules narrows what one run reaches.
 func TestRules(t *testing.T) {
 	c := serve(t, newHost(t, host.Config{Tools: []catalog.Tool{newGate().tool("a"), newGate().tool("b")}}), gateway.Options{}, nil)

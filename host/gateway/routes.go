@@ -33,6 +33,7 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/v1/wait", session: true, places: s.calls, handle: s.wait},
 		{method: "POST", path: "/v1/abort", session: true, handle: s.abort},
 		{method: "POST", path: "/v1/answers", session: true, handle: s.answerCall},
+		{method: "GET", path: "/v1/calls/{id}", session: true, query: []string{"run"}, handle: s.pendingInput},
 		{method: "GET", path: "/v1/approvals", scoped: true, query: []string{"run", "state"}, handle: s.approvals},
 		{method: "POST", path: "/v1/approvals", scoped: true, handle: s.decide},
 		{method: "GET", path: "/v1/grants", scoped: true, handle: s.grants},

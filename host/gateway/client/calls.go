@@ -93,6 +93,14 @@ func (c *Client) Answer(ctx context.Context, s host.Session, runID, callID strin
 	return c.post(ctx, s, "/v1/answers", answer{runID, callID, a.Value, a.Error}, nil)
 }
 
+// PendingInput returns the input of a call that the session is to answer, as
+// host.Host.PendingInput does.
+func (c *Client) PendingInput(ctx context.Context, s host.Session, runID, callID string) (json.RawMessage, error) {
+	var in gateway.PendingInput
+	err := c.get(ctx, s, "/v1/calls/"+url.PathEscape(callID)+"?"+url.Values{"run": {runID}}.Encode(), &in)
+	return in.Input, err
+}
+
 // Wait goes on with a suspended run, as host.Host.Wait does.
 func (c *Client) Wait(ctx context.Context, s host.Session, runID string) (*host.Result, error) {
 	return c.WaitFor(ctx, s, runID, 0)

@@ -125,6 +125,18 @@ func TestAClientSaysWhatAHostSays(t *testing.T) {
 	}
 }
 
+// TestALargeInputFromAfar is fetched by its id.
+func TestALargeInputFromAfar(t *testing.T) {
+	_, c := start(t, host.Config{})
+	r, err := c.Exec(ctx, me, host.ExecInput{Code: `return await tools.ask({q: "x".repeat(100000)})`, Tools: []catalog.Tool{{Name: "ask", Description: "Asks."}}})
+	if err != nil || r.Status != host.StatusWaiting || r.PendingToolCalls[0].InputBytes != 100_008 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if in, err := c.PendingInput(ctx, me, r.RunID, r.PendingToolCalls[0].ID); err != nil || len(in) != 100_008 {
+		t.Errorf("%d bytes, %v", len(in), err)
+	}
+}
+
 func TestRunsFromAfar(t *testing.T) {
 	_, c := start(t, host.Config{})
 	r, err := c.Exec(ctx, me, host.ExecInput{Code: `return await tools.ask({q: 1})`, Tools: []catalog.Tool{{Name: "ask", Description: "Asks."}}})
