@@ -109,8 +109,10 @@
 // ReadOnly or Idempotent is called again when its host was stopped during a call.
 // Any other error reaches the model as its text with the code "tool_error". A
 // panic fails the one call with an error that names plugin and tool; its stack
-// goes to the log. A mistake in registration panics at once, with a Safely twin
-// of each function for those who would rather have the error.
+// goes to the log. A mistake in registration ends the program at once, by a panic, or
+// under a host by one line that says where it was made; a Safely twin of each function
+// returns the error instead. In development a call that does not answer is logged with
+// the place where it stands.
 //
 // # Trust
 //

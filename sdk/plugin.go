@@ -10,7 +10,7 @@ import (
 )
 
 // Info is a plugin's identity. ID and Version must equal those in its
-// plugin.json.
+// plugin.json; [ManifestInfo] takes them from there.
 type Info struct {
 	// ID names the plugin: a lower-case letter, then up to 62 lower-case
 	// letters, digits and hyphens.
