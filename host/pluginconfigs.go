@@ -21,7 +21,7 @@ func (f *File) CheckPluginConfigs(pluginDir string) error {
 	for _, p := range found {
 		list, err := p.Manifest.CheckConfig(f.PluginConfig[p.ID()])
 		if err != nil {
-			continue // of a schema that is none its start says why
+			continue // the schema is wrong: the start of the plugin says so
 		}
 		for _, m := range list {
 			problems = append(problems, f.configProblem(p.ID(), m))

@@ -31,7 +31,7 @@ func TestCheckConfig(t *testing.T) {
 		}
 	}
 	if _, err := (Manifest{ConfigSchema: json.RawMessage(`{"type": 1}`)}).CheckConfig(nil); err == nil {
-		t.Error("a schema that is none was used")
+		t.Error("an invalid schema was used")
 	}
 	if list, err := (Manifest{}).CheckConfig(json.RawMessage(`[]`)); list != nil || err != nil {
 		t.Errorf("without a schema: %v, %v", list, err)

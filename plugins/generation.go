@@ -103,7 +103,7 @@ func (g *generation) run(live *Process) {
 		case g.life.Err() == nil:
 			level := slog.LevelError
 			if g.development && !again {
-				level = slog.LevelDebug // whoever develops it gets the error
+				level = slog.LevelDebug // the caller gets the error
 			}
 			g.of.options.Logger.Log(g.life, level, LogStartFailed, "plugin", g.of.id, "error", err)
 		}

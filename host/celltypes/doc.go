@@ -3,7 +3,7 @@
 //
 // [Declarations] asks a host for what its programs can call: the globals of every
 // guest, and the tools, namespaces and MCP servers of a session. [Write] puts that
-// into .quoin/types.d.ts of the author's folder, beside a tsconfig.json by which
+// into .quoin/types.d.ts of the author's folder, next to a tsconfig.json by which
 // editors take cells for what they are: modules of their own that know the globals
 // of a guest and nothing of a browser or of Node.js.
 //

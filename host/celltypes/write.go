@@ -46,7 +46,7 @@ func HasCells(dir string) bool {
 }
 
 // Write puts the declarations into the author's folder, and a configuration if there
-// is none. The folder .quoin is kept out of git by a file in it. Files that are as
+// is no other. The folder .quoin is kept out of git by a file in it. Files that are as
 // they should be are not touched. Notes say in lines what was written, and what is
 // left for the author to do.
 func Write(dir, declarations string) (notes []string, err error) {
