@@ -54,6 +54,18 @@ func (o *options) runs(waiting bool) func(*cobra.Command) ([]cobra.Completion, e
 	}
 }
 
+// names are the runs that have not ended.
+func (k *keeper) names(cmd *cobra.Command) (names []cobra.Completion, _ error) {
+	err := k.with(cmd, func(runs suspended) error {
+		list, err := runs.Runs(cmd.Context(), k.asker())
+		for _, r := range list {
+			names = append(names, cobra.CompletionWithDesc(r.ID, strings.TrimSpace(string(r.Status)+" "+string(r.Reason))))
+		}
+		return err
+	})
+	return names, err
+}
+
 // pending are the approvals that wait for a person.
 func (a *approver) pending(cmd *cobra.Command) ([]cobra.Completion, error) {
 	d, done, err := a.decisions(cmd)

@@ -219,6 +219,7 @@ func newRunsShow() *cobra.Command {
 			})
 		},
 	}
+	cmd.ValidArgsFunction = firstOf(k.names)
 	k.bind(cmd)
 	return cmd
 }
@@ -272,6 +273,7 @@ tools is in the result. Exit status: 0 aborted, 1 there is nothing to abort, 2 u
 			})
 		},
 	}
+	cmd.ValidArgsFunction = firstOf(k.names)
 	k.bind(cmd)
 	return cmd
 }
