@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/evanw/esbuild/pkg/api"
+
 	"github.com/quoinhq/quoin/guestrt/engine"
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
@@ -22,6 +24,7 @@ func prepare(c wire.Cell) (prepared, *wire.GuestError) {
 	if refusal != nil {
 		return prepared{}, refusal
 	}
+	c.Source = withoutHashbang(c.Source)
 	if strings.TrimSpace(c.Source) == "" {
 		return prepared{}, refuse("", "the code is empty; pass a JavaScript program that returns a value")
 	}
@@ -40,7 +43,7 @@ func prepare(c wire.Cell) (prepared, *wire.GuestError) {
 	}
 	if mentionsModules(program) {
 		if where, found := findModules(program); found {
-			if looksLikeShell(c.Source) {
+			if _, broken := bareProblem(c.Source, api.LoaderJS); broken && looksLikeShell(c.Source) {
 				return prepared{}, refuseShell()
 			}
 			return prepared{}, refuseModules(&p.at, where)
