@@ -122,6 +122,36 @@ func TestErrorsCarryPlacesOfTheSubmittedSource(t *testing.T) {
 	}
 }
 
+// TestTypeScriptNestsAsJavaScriptDoes: the same text completes in both languages,
+// and what fails deep inside is found.
+func TestTypeScriptNestsAsJavaScriptDoes(t *testing.T) {
+	p := newPool(t, Config{})
+	for name, source := range map[string]string{
+		"classes":   strings.Repeat("class A{m(){\n", 200) + strings.Repeat("}}", 200) + "\nreturn 1",
+		"functions": strings.Repeat("function f(){\n", 400) + strings.Repeat("}", 400) + "\nreturn 1",
+		"arrays":    "const x = " + strings.Repeat("[\n", 1000) + strings.Repeat("]", 1000) + "\nreturn 1",
+		"blocks":    strings.Repeat("{\n", 500) + strings.Repeat("}", 500) + "\nreturn 1",
+	} {
+		for _, cell := range []wire.Cell{js(source), ts(source)} {
+			w := acquire(t, p, "")
+			if r := start(t, w, cell, nil); r.Status != wire.StatusDone || string(r.Value) != "1" {
+				t.Errorf("%s in %s: %+v", name, cell.Language, r.Err)
+			}
+			p.Release(w)
+		}
+	}
+	const depth = 20
+	deep := strings.Repeat("(() => { 'é😀';\n", depth) + "  null.x" + strings.Repeat("})()", depth)
+	for _, cell := range []wire.Cell{js(deep), ts(strings.Replace(deep, "null", "(null as any)", 1))} {
+		w := acquire(t, p, "")
+		r := start(t, w, cell, nil)
+		if r.Err == nil || !strings.HasPrefix(strings.SplitAfter(places(r.Err.Stack), " ")[0], "cell."+cell.Language[:1]+"s:21:") {
+			t.Errorf("%s: %+v", cell.Language, r.Err)
+		}
+		p.Release(w)
+	}
+}
+
 // places returns the positions of a stack.
 func places(stack string) string {
 	var out []string

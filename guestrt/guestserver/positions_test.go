@@ -69,22 +69,37 @@ func TestTypeScriptErrorsSayWhere(t *testing.T) {
 }
 
 func TestLoweringHelpersStayOutOfTheGlobalScope(t *testing.T) {
-	p, refusal := prepare(wire.Cell{Language: "typescript", Source: "using a = f()\nreturn a", Limits: wire.Limits{}.Filled()})
+	const source = "using a = f()\nconst b = `\n`; return a"
+	p, refusal := prepare(wire.Cell{Language: "typescript", Source: source, Limits: wire.Limits{}.Filled()})
 	if refusal != nil {
 		t.Fatal(refusal.Message)
 	}
 	program := string(p.cell.Source)
-	if !strings.HasPrefix(program, "(()=>{") || !strings.HasSuffix(program, "})()") || !strings.Contains(program, "\nreturn (async () => {") {
+	if !strings.HasPrefix(program, "(()=>{") || !strings.HasSuffix(program, "})()") || !strings.Contains(program, ";return (async()=>{") {
 		t.Errorf("program is no single expression:\n%s", program)
 	}
-	line := 0
-	for i, text := range strings.Split(program, "\n") {
-		if strings.Contains(text, "return a") {
-			line = i + 1
-		}
+	wantOriginal(t, &p, "f()", 1, 11)
+	wantOriginal(t, &p, "const b", 2, 1)
+	wantOriginal(t, &p, "return a", 3, 4)
+}
+
+func TestWideCharactersMoveTheirOwnLineAlone(t *testing.T) {
+	const source = "using a = f()\nconst b = /😀/u\nreturn a"
+	p, refusal := prepare(wire.Cell{Language: "typescript", Source: source, Limits: wire.Limits{}.Filled()})
+	if refusal != nil {
+		t.Fatal(refusal.Message)
 	}
-	if l, _, ok := p.at.original(line, 5); !ok || l != 2 {
-		t.Errorf("engine line %d maps to line %d, %v, want 2", line, l, ok)
+	wantOriginal(t, &p, "return a", 3, 1)
+}
+
+// wantOriginal checks the place in the source of the last occurrence of a text in
+// the engine's program.
+func wantOriginal(t *testing.T, p *prepared, text string, line, col int) {
+	t.Helper()
+	program := string(p.cell.Source)
+	at := placeAt(program, strings.LastIndex(program, text))
+	if l, c, ok := p.at.original(at.line, at.col); !ok || l != line || c != col {
+		t.Errorf("%q at %d:%d maps to %d:%d, %v, want %d:%d in\n%s", text, at.line, at.col, l, c, ok, line, col, program)
 	}
 }
 

@@ -1,6 +1,8 @@
 package guestserver
 
 import (
+	"bytes"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -14,7 +16,7 @@ import (
 const maxTypeImports = 64
 
 // asyncHead is how the transform prints the beginning of the wrapper.
-const asyncHead = "(async () => {"
+var asyncHead = regexp.MustCompile(`\(async ?\(\) ?=> ?\{`)
 
 // transform turns TypeScript into the program the engine runs and its source
 // map. Types are erased without being checked, "import type" included.
@@ -22,9 +24,15 @@ func transform(source string) (program string, sourceMap []byte, refusal *wire.G
 	text := wrap(source)
 	unmapped := &positions{lang: typescript, unmapped: true}
 	for range maxTypeImports {
-		r := api.Transform(text, typeScriptOptions())
+		o := typeScriptOptions()
+		r := api.Transform(text, o)
 		if len(r.Errors) == 0 {
-			return hideHelpers(string(r.Code)), r.Map, nil
+			if hasWide(r.Code) {
+				o.MinifyWhitespace = false
+				r = api.Transform(text, o)
+			}
+			program, sourceMap = hideHelpers(string(r.Code), r.Map)
+			return program, sourceMap, nil
 		}
 		e := problemOf(r.Errors[0])
 		if looksLikeShell(source) {
@@ -46,31 +54,59 @@ func transform(source string) (program string, sourceMap []byte, refusal *wire.G
 	return "", nil, refuse(wire.ReasonTypeScriptFailed, "the code has too many import type statements; merge them")
 }
 
+// typeScriptOptions leaves white space out: the engine keeps the source of every
+// function, and the indentation of nested ones adds up to the cube of their depth.
 func typeScriptOptions() api.TransformOptions {
 	return api.TransformOptions{
-		Loader:         api.LoaderTS,
-		Target:         api.ES2024,
-		Sourcemap:      api.SourceMapExternal,
-		SourcesContent: api.SourcesContentExclude,
-		TreeShaking:    api.TreeShakingFalse,
-		LegalComments:  api.LegalCommentsNone,
-		LogLevel:       api.LogLevelSilent,
-		TsconfigRaw:    `{"compilerOptions":{"verbatimModuleSyntax":true}}`,
+		Loader:           api.LoaderTS,
+		Target:           api.ES2024,
+		MinifyWhitespace: true,
+		Sourcemap:        api.SourceMapExternal,
+		SourcesContent:   api.SourcesContentExclude,
+		TreeShaking:      api.TreeShakingFalse,
+		LegalComments:    api.LegalCommentsNone,
+		LogLevel:         api.LogLevelSilent,
+		TsconfigRaw:      `{"compilerOptions":{"verbatimModuleSyntax":true}}`,
 	}
 }
 
+// What hideHelpers writes before the wrapper.
+const (
+	helpersHead = "(()=>{"
+	helpersTail = "return "
+)
+
 // hideHelpers keeps the functions the transform puts before the program, which
-// lowered syntax such as "using" needs, out of the guest's global scope. No line
-// is added, so the source map stays valid.
-func hideHelpers(program string) string {
-	if strings.HasPrefix(program, asyncHead) {
-		return program
+// lowered syntax such as "using" needs, out of the guest's global scope, and moves
+// the columns of the source map by what it adds.
+func hideHelpers(program string, sourceMap []byte) (string, []byte) {
+	at := asyncHead.FindStringIndex(program)
+	if at == nil || at[0] == 0 {
+		return program, sourceMap
 	}
-	helpers, body, ok := strings.Cut(program, "\n"+asyncHead)
-	if !ok {
-		return program
+	helpers, body := program[:at[0]], strings.TrimRight(program[at[0]:], ";\n")
+	if !strings.Contains(helpers, "\n") {
+		sourceMap = shiftFirstLine(sourceMap)
 	}
-	return "(()=>{" + helpers + "\nreturn " + asyncHead + strings.TrimRight(body, ";\n") + "})()"
+	return helpersHead + helpers + helpersTail + body + "})()", sourceMap
+}
+
+// hasWide reports whether a program has characters that a source map counts as two
+// columns and the engine as one. They are rare, and such a program keeps its lines,
+// so that they move the columns of their own line alone.
+func hasWide(program []byte) bool {
+	return bytes.ContainsFunc(program, func(r rune) bool { return r > 0xffff })
+}
+
+// shiftFirstLine moves the places of a map's first line, whose columns count from
+// the segment before, right by what hideHelpers adds: a first segment without a
+// source says where they begin. Its one number is written in base 64, the lowest
+// bit of its digit for the sign, which leaves four bits for the value.
+func shiftFirstLine(sourceMap []byte) []byte {
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	const mappings = `"mappings": "`
+	shift := digits[2*len(helpersHead+helpersTail)]
+	return bytes.Replace(sourceMap, []byte(mappings), []byte(mappings+string(shift)+","), 1)
 }
 
 // problem is a complaint of the parser about a text.
