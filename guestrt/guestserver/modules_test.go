@@ -175,9 +175,25 @@ func TestTypeScriptModuleAccess(t *testing.T) {
 		`interface A { import(): void; require(x: string): void }`:             "",
 		"return `import('x')` as string":                                       "",
 		`enum require { A } return require.A`:                                  "",
+		`import { type A, type B as C } from "y"; return 1`:                    "",
+		"import { type A } from \"y\"; export type { A } from \"y\"":           "",
+		`export type { A } from "y"; return 1`:                                 "",
+		"type A = 1\nexport type { A, A as B }\nreturn 1":                      "",
+		`export type * from "y"; return 1`:                                     "",
+		`export type * as N from "y"; return 1`:                                "",
+		`export declare const a: number; return 1`:                             "",
+		`export  type A<T> = { a: T }; const a: A<1> = { a: 1 }; return a`:     "",
+		`import { type A, B } from "y"`:                                        wire.ReasonModuleAccess,
+		`import D, { type A } from "y"`:                                        wire.ReasonModuleAccess,
+		`import { type } from "y"`:                                             wire.ReasonModuleAccess,
+		`import {} from "y"`:                                                   wire.ReasonModuleAccess,
+		`import { /* type A */ } from "y"`:                                     wire.ReasonModuleAccess,
+		`export enum E { A }`:                                                  wire.ReasonModuleAccess,
+		`export abstract class A {}`:                                           wire.ReasonModuleAccess,
+		`export { type A }`:                                                    wire.ReasonModuleAccess,
 		`import type from "y"`:                                                 wire.ReasonModuleAccess,
 		`import type, { x } from "y"`:                                          wire.ReasonModuleAccess,
-		`import { type A } from "y"`:                                           wire.ReasonModuleAccess,
+		`import { type A } from "y"`:                                           "",
 		`import { A } from "y"`:                                                wire.ReasonModuleAccess,
 		`import A from "y"; let a: A`:                                          wire.ReasonModuleAccess,
 		`import "y"`:                                                           wire.ReasonModuleAccess,
@@ -187,8 +203,8 @@ func TestTypeScriptModuleAccess(t *testing.T) {
 		`import.meta.url as string`:                                            wire.ReasonModuleAccess,
 		`require("fs") as any`:                                                 wire.ReasonModuleAccess,
 		`declare function require(x: string): any; require("y")`:               wire.ReasonModuleAccess,
-		`export type A = 1`:                                                    wire.ReasonModuleAccess,
-		`export interface A {}`:                                                wire.ReasonModuleAccess,
+		`export type A = 1`:                                                    "",
+		`export interface A {}`:                                                "",
 		`export const a: number = 1`:                                           wire.ReasonModuleAccess,
 		"// import\nlet 5":                                                     wire.ReasonTypeScriptFailed,
 		`let x: = 1`:                                                           wire.ReasonTypeScriptFailed,
@@ -196,6 +212,14 @@ func TestTypeScriptModuleAccess(t *testing.T) {
 		if got := reasonOf(t, "typescript", source); got != want {
 			t.Errorf("%q: reason %q, want %q", source, got, want)
 		}
+	}
+}
+
+func TestErasedStatementsKeepThePlaces(t *testing.T) {
+	const source = "import { type A } from 'x'; export type B = 1; let y: = 1"
+	_, refusal := prepare(wire.Cell{Language: "typescript", Source: source, Limits: wire.Limits{}.Filled()})
+	if refusal == nil || refusal.Message != `Unexpected "=" (cell.ts:1:55)` {
+		t.Errorf("%+v", refusal)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt/wire"
 )
 
-// maxTypeImports bounds how many "import type" statements one cell may have:
+// maxTypeImports bounds how many imports and exports of types one cell may have:
 // each costs a pass over the source.
 const maxTypeImports = 64
 
@@ -19,7 +19,8 @@ const maxTypeImports = 64
 var asyncHead = regexp.MustCompile(`\(async ?\(\) ?=> ?\{`)
 
 // transform turns TypeScript into the program the engine runs and its source
-// map. Types are erased without being checked, "import type" included.
+// map. Types are erased without being checked, also those that are imported or
+// exported.
 func transform(source string) (program string, sourceMap []byte, refusal *wire.GuestError) {
 	text := wrap(source)
 	unmapped := &positions{lang: typescript, unmapped: true}
@@ -38,20 +39,19 @@ func transform(source string) (program string, sourceMap []byte, refusal *wire.G
 		if looksLikeShell(source) {
 			return "", nil, refuseShell()
 		}
-		if e.text == unexpectedExport {
-			return "", nil, refuseModules(unmapped, place{e.line, e.col})
+		start, end, ok := erasable(text, e)
+		if !ok {
+			if e.text == unexpectedExport {
+				return "", nil, refuseModules(unmapped, place{e.line, e.col})
+			}
+			if start < 0 {
+				return "", nil, typeScriptError(source, text, e)
+			}
+			return "", nil, refuseModules(unmapped, placeAt(text, start))
 		}
-		at, isImport := importAt(text, e, api.LoaderTS)
-		if !isImport {
-			return "", nil, typeScriptError(source, text, e)
-		}
-		end, typeOnly := typeImportEnd(text, at)
-		if !typeOnly {
-			return "", nil, refuseModules(unmapped, placeAt(text, at))
-		}
-		text = text[:at] + blank(text[at:end]) + text[end:]
+		text = text[:start] + blank(text[start:end]) + text[end:]
 	}
-	return "", nil, refuse(wire.ReasonTypeScriptFailed, "the code has too many import type statements; merge them")
+	return "", nil, refuse(wire.ReasonTypeScriptFailed, "the code has too many import and export statements of types; merge them")
 }
 
 // typeScriptOptions leaves white space out: the engine keeps the source of every

@@ -119,6 +119,7 @@ func TestModulesAreRefused(t *testing.T) {
 	e := openTest(t)
 	for _, src := range []string{
 		`import('std')`, `import('./x.js')`, `new Function("return import('os')")()`, `eval("import('fs')")`,
+		`(0, eval)("import('fs')")`, `(0, eval)("(() => import('fs'))()")`,
 	} {
 		r := run(t, e, engine.Options{}, `try { await `+src+`; return 'loaded' } catch (e) { return e.name + ': ' + e.message }`)
 		if got := mustValue(t, r); got != `"TypeError: code mode module access is disabled."` {

@@ -39,6 +39,10 @@ func hookErrorProperty(tls *libc.TLS, ctx uintptr, obj lib.TJSValue, prop lib.TJ
 	setExotic(obj, 0)
 	if prop != lib.EJS_ATOM_stack {
 		defer setExotic(obj, 1)
+		if refusal := refusalInPlaceOf(prop, val); isString(refusal) {
+			defer running.js.free(refusal)
+			val = refusal
+		}
 	} else if running != nil {
 		running.explain(obj, val)
 	}
@@ -81,6 +85,26 @@ func (v *vm) explain(obj, stack lib.TJSValue) {
 			lib.XJS_DefinePropertyValue(v.js.tls, v.js.ctx, obj, lib.EJS_ATOM_message, text, lib.MJS_PROP_WRITABLE|lib.MJS_PROP_CONFIGURABLE)
 		}
 	}
+}
+
+// importFromNowhere is what the engine says of import() in code that comes from no
+// file, as the code of an indirect eval does. It looks for no module then.
+const importFromNowhere = "no function filename for import()"
+
+// refusalInPlaceOf returns the message of every other refused module if a property
+// of a new error is that message; else undefined, or an exception without memory.
+func refusalInPlaceOf(prop lib.TJSAtom, val lib.TJSValue) lib.TJSValue {
+	if prop != lib.EJS_ATOM_message || running == nil || !isString(val) {
+		return undefined
+	}
+	text, ok := running.js.text(val, maxMistake)
+	if !ok {
+		running.js.dropException()
+	}
+	if text != importFromNowhere {
+		return undefined
+	}
+	return running.js.newString([]byte(refusedModule))
 }
 
 // expression reads the member expression before the place where the stack begins.

@@ -149,8 +149,10 @@ func hookModule(tls *libc.TLS, ctx, name, opaque uintptr) uintptr {
 	return 0
 }
 
+const refusedModule = "code mode module access is disabled."
+
 // moduleRefusal is a C string in static data.
 var moduleRefusal = func() (b [64]byte) {
-	copy(b[:len(b)-1], "code mode module access is disabled.")
+	copy(b[:len(b)-1], refusedModule)
 	return b
 }()
