@@ -22,6 +22,9 @@ func TestCellsRun(t *testing.T) {
 		{js("return typeof require + typeof process"), `"undefinedundefined"`},
 		{js("return \"import('x')\" + `require('y')`"), `"import('x')require('y')"`},
 		{ts("interface A { a: number }\nconst x: A = {a: 1}\nreturn x.a as number"), "1"},
+		{ts("const seen: string[] = []; { using a = { [Symbol.dispose]() { seen.push('a') } }; await using b = { async [Symbol.asyncDispose]() { seen.push('b') } } } return seen"), `["b","a"]`},
+		{js("return await Array.fromAsync((async function* () { yield* [1, 2] })())"), "[1,2]"},
+		{js("const a = performance.now(); return a >= 0 && a < 60000 && Math.abs(performance.timeOrigin - Date.now()) < 60000"), "true"},
 		{ts("import type { A } from 'y'\nenum E { X = 3 }\nreturn E.X"), "3"},
 	} {
 		w := acquire(t, p, "")
@@ -102,6 +105,7 @@ func TestErrorsCarryPlacesOfTheSubmittedSource(t *testing.T) {
 		{js("foo(\n"), "SyntaxError", `Unexpected end of file (cell.js:2:1)`, "syntax_error", ""},
 		{ts("type A = {\n  b: string\n}\nfunction f(a: A): void {\n  (null as any).x\n}\nf({b: ''})"), "TypeError", "cannot read property 'x' of null", "guest_exception", "cell.ts:5:4 cell.ts:7:1"},
 		{ts("let x: = 1"), "SyntaxError", `Unexpected "=" (cell.ts:1:8)`, "typescript_transform_failed", ""},
+		{js("const a = 1\nusing x = f()"), "SyntaxError", "expecting ';', using works in TypeScript alone: send the language typescript, or use try and finally (cell.js:2:7)", "syntax_error", ""},
 		{js("await 1\nimport 'fs'"), "Error", "", "module_access_denied", ""},
 		{js("git status"), "Error", "", "shell_command", ""},
 	} {

@@ -18,15 +18,15 @@ func TestToolFilesInPrograms(t *testing.T) {
 	})
 	program := `
 const utf8 = new TextEncoder();
-const files = API.list("tools").files;
+const files = (await API.list("tools")).files;
 for (const f of files) {
-  const read = API.read(f.path);
+  const read = await API.read(f.path);
   if (read.content.length === 0 || utf8.encode(read.content).length !== f.bytes) throw new Error(f.path);
 }
 let missing;
-try { API.read("tools/hidden.d.ts") } catch (e) { missing = e.message }
-return [files.map(f => f.path), API.read("tools/list_all.d.ts").content.includes("list_all(input?: "), missing.includes("tools/hidden.d.ts"),
-  API.read("tools/desk/shared.d.ts").content.includes('call(id: "quoin:desk:shared", input?: ')]`
+try { await API.read("tools/hidden.d.ts") } catch (e) { missing = e.message }
+return [files.map(f => f.path), (await API.read("tools/list_all.d.ts")).content.includes("list_all(input?: "), missing.includes("tools/hidden.d.ts"),
+  (await API.read("tools/desk/shared.d.ts")).content.includes('call(id: "quoin:desk:shared", input?: ')]`
 	r := h.Exec(context.Background(), me, host.ExecInput{Code: program, Tools: []catalog.Tool{picker("pick")}})
 	wantValue(t, r, `[["tools/core/shared.d.ts","tools/desk/shared.d.ts","tools/index.d.ts","tools/list_all.d.ts","tools/pick.d.ts"],true,true,true]`)
 	r = exec(h, program)
@@ -38,7 +38,7 @@ return [files.map(f => f.path), API.read("tools/list_all.d.ts").content.includes
 func TestReadingAFileIsUsingTheTool(t *testing.T) {
 	h := start(t, host.Config{Tools: []catalog.Tool{withSchema("turned", oneWord)}})
 	id := wantWaiting(t, exec(h, `
-const file = API.read("tools/turned.d.ts").content;
+const file = (await API.read("tools/turned.d.ts")).content;
 await yield_control();
 return [file.includes("word: string"), await tools.turned({word: "a"}).catch(e => e.code)]`), host.ReasonYield)
 	if err := h.Replace(withSchema("turned", number)); err != nil {

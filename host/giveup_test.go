@@ -118,12 +118,12 @@ func TestGuestReadsItsDeclarations(t *testing.T) {
 		Name: "echo", Owner: catalog.OwnerCore, Source: catalog.SourceQuoin, Description: "Echoes.",
 		Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) { return c.Input, nil },
 	}}})
-	r := exec(h, `const {files} = API.list()
+	r := exec(h, `const {files} = await API.list()
 		const wrong = files.filter((f) => {
-			const g = API.read(f.path)
+			const g = await API.read(f.path)
 			return g.description !== f.description || g.bytes !== f.bytes || new TextEncoder().encode(g.content).length !== f.bytes
 		})
-		return [wrong, files.some((f) => f.path === "guest.d.ts"), files.some((f) => f.path === "tools/echo.d.ts"), API.read("guest.d.ts").content.includes("interface Tools")]`)
+		return [wrong, files.some((f) => f.path === "guest.d.ts"), files.some((f) => f.path === "tools/echo.d.ts"), (await API.read("guest.d.ts")).content.includes("interface Tools")]`)
 	wantValue(t, r, `[[],true,true,true]`)
 }
 

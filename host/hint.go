@@ -81,13 +81,26 @@ func (v *view) hintTool(path []string) string {
 	}
 	const list = "Object.keys(tools) lists the names; await tools.search(\"words\") finds tools by what they do."
 	if ids := v.catalog.IDsOfSafeName(name); len(ids) > 0 {
-		return fmt.Sprintf("%s is no function, because the name is taken or several tools have it. Call the tool by its id: tools.call(%q, input).", written(path[:2]), ids[0])
+		return written(path[:2]) + " is no function, because " + callByID(ids)
 	}
 	offers := v.elsewhere(name)
 	for _, n := range catalog.Nearest(name, v.catalog.SafeNameList(), nearest) {
 		offers = append(offers, written([]string{"tools", n}))
 	}
 	return missing(path[:2], offers, list)
+}
+
+// callByID says how to call the tools of one safe name that is no function.
+func callByID(ids []string) string {
+	why := "the name is taken. Call the tool by its id: "
+	if len(ids) > 1 {
+		why = "several tools have the name. Call one by its id: "
+	}
+	var calls []string
+	for _, id := range ids[:min(len(ids), nearest)] {
+		calls = append(calls, fmt.Sprintf("tools.call(%q, input)", id))
+	}
+	return why + strings.Join(calls, " or ") + "."
 }
 
 // elsewhere returns the expressions for what has that very name, but is no tool of
@@ -166,10 +179,11 @@ func lists(reg *namespaces.Registration, object []string) string {
 
 // guestMembers are what the guest's own objects have, beside the tools.
 var guestMembers = map[string][]string{
-	"API":     {"list", "read"},
-	"tools":   {"call", "describe", "search"},
-	"results": {"delete", "load", "save"},
-	"console": {"assert", "debug", "dir", "error", "info", "log", "table", "trace", "warn"},
+	"API":         {"list", "read"},
+	"tools":       {"call", "describe", "search"},
+	"results":     {"delete", "load", "save"},
+	"performance": {"now", "timeOrigin"},
+	"console":     {"assert", "debug", "dir", "error", "info", "log", "table", "trace", "warn"},
 }
 
 func hintMember(path []string) string {

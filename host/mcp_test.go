@@ -220,7 +220,7 @@ func TestMCPDeclarations(t *testing.T) {
 			}
 		}
 	}
-	wantValue(t, exec(h, `return [API.list("mcp").files.map((f) => f.path), API.read("mcp/net.d.ts").content.length > 0]`),
+	wantValue(t, exec(h, `return [(await API.list("mcp")).files.map((f) => f.path), (await API.read("mcp/net.d.ts")).content.length > 0]`),
 		`[["mcp/gitHub.d.ts","mcp/index.d.ts","mcp/net.d.ts"],true]`)
 	res := exec(h, `return [(await MCP.gitHub.$api()).header, (await MCP.gitHub.$api("create-issue")).header]`)
 	var headers []string

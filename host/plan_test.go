@@ -121,8 +121,8 @@ func TestEndToEndPlan(t *testing.T) {
 		}
 	})
 	t.Run("9 the declarations describe the MCP tools", func(t *testing.T) {
-		g.want(t, `return API.list("mcp").files.map(f => f.path)`, `["mcp/index.d.ts","mcp/up.d.ts"]`)
-		g.want(t, `const d = API.read("mcp/up.d.ts").content; return [d.includes(" createIssue(input: {"), d.includes("title: string")]`, `[true,true]`)
+		g.want(t, `return (await API.list("mcp")).files.map(f => f.path)`, `["mcp/index.d.ts","mcp/up.d.ts"]`)
+		g.want(t, `const d = (await API.read("mcp/up.d.ts")).content; return [d.includes(" createIssue(input: {"), d.includes("title: string")]`, `[true,true]`)
 	})
 	t.Run("10 MCP tools are called through MCP alone", func(t *testing.T) {
 		g.want(t, `const r = await MCP.up.createIssue({ owner: "me", title: "x" }); return r.structuredContent.in`, `{"labels":["new"],"n":3,"owner":"me","title":"x"}`)

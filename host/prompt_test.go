@@ -217,7 +217,7 @@ func TestEverythingAdvertisedWorks(t *testing.T) {
 		t.Errorf("the description does not have the line %q: read what it names", line)
 	}
 	for _, path := range []string{`"guest.d.ts"`, `"tools/read.d.ts"`} {
-		if got := run("return API.read(" + path + ").content.length > 0 && API.list().files.some((f) => f.path === " + path + ")"); got != "true" {
+		if got := run("return (await API.read(" + path + ")).content.length > 0 && (await API.list()).files.some((f) => f.path === " + path + ")"); got != "true" {
 			t.Errorf("%s: %s", path, got)
 		}
 	}

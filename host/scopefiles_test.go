@@ -20,8 +20,8 @@ import (
 func scopeFiles(t *testing.T, h *host.Host) map[string]string {
 	t.Helper()
 	r := exec(h, `const utf8 = new TextEncoder(), files = {};
-for (const f of API.list("namespaces").files) {
-  const read = API.read(f.path);
+for (const f of (await API.list("namespaces")).files) {
+  const read = await API.read(f.path);
   if (read.bytes !== f.bytes || utf8.encode(read.content).length !== f.bytes || read.description !== f.description) throw new Error(f.path);
   files[f.path] = read.content;
 }
@@ -86,14 +86,14 @@ func TestScopeFiles(t *testing.T) {
 		name, code, want string
 		scopes           int32
 	}{
-		{"nobody looks", `return API.read("tools/notes_get.d.ts").bytes > 0`, `true`, 0},
-		{"list", `return API.list().files.map(f => f.path)`, `["guest.d.ts","namespaces/Notes.d.ts","tools/index.d.ts","tools/notes_get.d.ts"]`, 1},
-		{"description", `return API.list("namespaces/").files[0].description`, `"Short notes."`, 1},
-		{"read", `return API.read("namespaces/Notes.d.ts").content.includes('readonly who: "session";')`, `true`, 1},
-		{"everything", `await Notes.get(); API.list(); return [API.read("namespaces/Notes.d.ts").bytes === API.read("namespaces/Notes.d.ts").content.length, Notes.who]`, `[true,"session"]`, 1},
-		{"denied", `try { API.read("namespaces/Denied.d.ts") } catch (e) { return e.message }`, `"Unknown API file: namespaces/Denied.d.ts. API.list() names every file."`, 0},
-		{"no such file", `try { API.read("namespaces/notes.d.ts") } catch (e) { return e.message }`, `"Unknown API file: namespaces/notes.d.ts. Did you mean \"namespaces/Notes.d.ts\"? API.list() names every file."`, 0},
-		{"the entry is no file", `try { API.read("namespaces/Notes.d.ts.json") } catch (e) { return e.message }`, `"Unknown API file: namespaces/Notes.d.ts.json. Did you mean \"namespaces/Notes.d.ts\"? API.list() names every file."`, 1},
+		{"nobody looks", `return (await API.read("tools/notes_get.d.ts")).bytes > 0`, `true`, 0},
+		{"list", `return (await API.list()).files.map(f => f.path)`, `["guest.d.ts","namespaces/Notes.d.ts","tools/index.d.ts","tools/notes_get.d.ts"]`, 1},
+		{"description", `return (await API.list("namespaces/")).files[0].description`, `"Short notes."`, 1},
+		{"read", `return (await API.read("namespaces/Notes.d.ts")).content.includes('readonly who: "session";')`, `true`, 1},
+		{"everything", `await Notes.get(); await API.list(); return [(await API.read("namespaces/Notes.d.ts")).bytes === (await API.read("namespaces/Notes.d.ts")).content.length, Notes.who]`, `[true,"session"]`, 1},
+		{"denied", `try { await API.read("namespaces/Denied.d.ts") } catch (e) { return e.message }`, `"Unknown API file: namespaces/Denied.d.ts. API.list() names every file."`, 0},
+		{"no such file", `try { await API.read("namespaces/notes.d.ts") } catch (e) { return e.message }`, `"Unknown API file: namespaces/notes.d.ts. Did you mean \"namespaces/Notes.d.ts\"? API.list() names every file."`, 0},
+		{"the entry is no file", `try { await API.read("namespaces/Notes.d.ts.json") } catch (e) { return e.message }`, `"Unknown API file: namespaces/Notes.d.ts.json. Did you mean \"namespaces/Notes.d.ts\"? API.list() names every file."`, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			made.Store(0)
@@ -103,7 +103,7 @@ func TestScopeFiles(t *testing.T) {
 			}
 		})
 	}
-	r := h.Exec(context.Background(), host.Session{SessionID: "another"}, host.ExecInput{Code: `return API.read("namespaces/Notes.d.ts").content.includes('readonly who: "another";')`})
+	r := h.Exec(context.Background(), host.Session{SessionID: "another"}, host.ExecInput{Code: `return (await API.read("namespaces/Notes.d.ts")).content.includes('readonly who: "another";')`})
 	wantValue(t, r, `true`)
 }
 
@@ -131,8 +131,8 @@ func TestScopeFileOfAFailure(t *testing.T) {
 	}
 	files["guest.d.ts"] = prelude.Declarations
 	typescript.Check(t, files)
-	wantValue(t, exec(h, `const before = API.read("namespaces/Notes.d.ts").content.includes("unavailable"); await tools.mend();
-return [before, API.read("namespaces/Notes.d.ts").content.includes("readonly a: 1"), Notes.a]`), `[true,true,1]`)
+	wantValue(t, exec(h, `const before = (await API.read("namespaces/Notes.d.ts")).content.includes("unavailable"); await tools.mend();
+return [before, (await API.read("namespaces/Notes.d.ts")).content.includes("readonly a: 1"), Notes.a]`), `[true,true,1]`)
 }
 
 // TestReadingAScopeFileIsUsingItsTools: as with the file of a tool.
@@ -144,9 +144,9 @@ func TestReadingAScopeFileIsUsingItsTools(t *testing.T) {
 	}
 	h := start(t, host.Config{Tools: []catalog.Tool{turned(oneWord)}, Namespaces: []namespaces.Registration{notes("notes_get")}})
 	id := wantWaiting(t, exec(h, `
-const read = () => API.read("namespaces/Notes.d.ts").content, before = read();
+const read = async () => (await API.read("namespaces/Notes.d.ts")).content, before = await read();
 await yield_control();
-return [before.includes("word: string"), await Notes.get({word: "a"}).catch(e => e.code), read().includes("word: string")]`), host.ReasonYield)
+return [before.includes("word: string"), await Notes.get({word: "a"}).catch(e => e.code), (await read()).includes("word: string")]`), host.ReasonYield)
 	if err := h.Replace(turned(number)); err != nil {
 		t.Fatal(err)
 	}

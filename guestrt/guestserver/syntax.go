@@ -31,10 +31,27 @@ func (p *prepared) syntaxError(c wire.Cell, e *wire.GuestError) *wire.GuestError
 		}
 	}
 	out.Stack = ""
+	if p.at.lang == javascript && onlyUsing(c.Source) {
+		out.Message += usingHint
+	}
 	if ok {
 		out.Message += " (" + at(p.at.lang, line, col) + ")"
 	}
 	return &out
+}
+
+// usingHint answers the one declaration that the engine does not know, and the
+// transform of TypeScript does.
+const usingHint = ", using works in TypeScript alone: send the language typescript, or use try and finally"
+
+// onlyUsing reports whether a JavaScript source that the engine refused is right but
+// for its using declarations.
+func onlyUsing(source string) bool {
+	if nextWord(source, "using", 0) < 0 {
+		return false
+	}
+	_, broken := bareProblem(source, api.LoaderJS)
+	return !broken
 }
 
 var enginePlace = regexp.MustCompile(`(cell\.[jt]s):(\d+)(?::(\d+))?`)

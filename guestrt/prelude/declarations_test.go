@@ -26,7 +26,11 @@ await namespaces.Issues.list();
 signal.addEventListener("abort", (e) => text(e.type), { once: true });
 const name: string = results.save("n", [1]);
 results.load(results.save(1)); const gone: boolean = results.delete(name);
-const { content, bytes } = API.read(API.list("tools").files[0]!.path);
+const { content, bytes } = await API.read((await API.list("tools")).files[0]!.path);
+const listed: number[] = await Array.fromAsync([1, Promise.resolve(2)], async (n) => n + 1);
+class Lock implements Disposable { [Symbol.dispose]() {} }
+{ using lock = new Lock(); await using other = { async [Symbol.asyncDispose]() {} }; text([lock, other]); }
+const since: number = performance.timeOrigin + performance.now();
 const id: number = setTimeout((n: number) => text(n), 5, 1);
 clearTimeout(id); clearInterval(setInterval(() => {}, 1)); queueMicrotask(() => {});
 const copy: Map<string, number> = structuredClone(new Map([["a", 1]]));
@@ -35,7 +39,7 @@ const words: string = new TextDecoder("utf-8", { fatal: true }).decode(raw, { st
 const url = new URL("/x", new URL("http://a")); url.searchParams.set("a", "b");
 for (const [k, v] of new URLSearchParams({ a: "b" })) json({ [k]: v });
 crypto.getRandomValues(new Uint8Array(4)); const uuid: string = crypto.randomUUID();
-console.log(parameters, output, content, bytes, gone, copy, words, uuid, ALL_TOOLS.length);
+console.log(listed, since, parameters, output, content, bytes, gone, copy, words, uuid, ALL_TOOLS.length);
 try { signal.throwIfAborted(); } catch (e) { text((e as CallError).effectStatus); }
 await yield_control("reason");
 export {};
@@ -48,7 +52,7 @@ func TestDeclarationsCompile(t *testing.T) {
 func TestDeclarationsRefuseMistakes(t *testing.T) {
 	for _, mistake := range []string{
 		"text(1, 2)", "tools.call()", "tools = 1", "new AbortSignal()", "process.exit()", "require('fs')", "document", "fetch('x')",
-		"results.load(5)", "ALL_TOOLS[0].id = 'x'", "API.read('x').content = 'y'", "setTimeout('code', 1)", "crypto.subtle",
+		"results.load(5)", "ALL_TOOLS[0].id = 'x'", "(await API.read('x')).content = 'y'", "API.list().files", "performance.mark('x')", "Symbol.dispose = 1", "setTimeout('code', 1)", "crypto.subtle",
 	} {
 		if said := typescript.Complaints(t, map[string]string{"guest.d.ts": prelude.Declarations, "program.ts": mistake + "; export {}"}); said == "" {
 			t.Errorf("TypeScript accepts %s", mistake)

@@ -183,7 +183,7 @@ func TestStacksShowTheGuestOnly(t *testing.T) {
 		"a wrong call":        "return (await (function f() { return tools.call(5) })().catch((e) => e)).stack",
 		"a call that fails":   "return (await (function f() { return tools.call('fail') })().catch((e) => e)).stack",
 		"too much output":     "try { (function f() { for (;;) text('x') })() } catch (e) { return e.stack }",
-		"a missing namespace": "try { (function f() { Missing })() } catch (e) { return e.stack }",
+		"a missing namespace": "try { (function f() { Missing.x })() } catch (e) { return e.stack }",
 		"through apply":       "return (await (function f() { return Reflect.apply(tools.call, null, ['fail']) })().catch((e) => e)).stack",
 	} {
 		g := newReal(t, e, wire.Limits{})

@@ -3,7 +3,9 @@
 //
 // A program is the body of an async function: await and return work at its top
 // level, and its result is the value it returns, converted by the rules of
-// JSON.stringify. There are no modules, no files, no network and no processes.
+// JSON.stringify. A promise in it that was not awaited is only named; in the input
+// of a call it is refused. TypeScript is not checked: types are erased. "using" works
+// in TypeScript alone. There are no modules, no files, no network and no processes.
 //
 // tools/*.d.ts, namespaces/*.d.ts and mcp/*.d.ts declare what this run can call.
 
@@ -96,8 +98,8 @@ interface APIFile {
 
 /** The declaration files of this run, such as this one. */
 declare const API: {
-  readonly list: (prefix?: string | null) => { readonly files: readonly APIFile[] };
-  readonly read: (path: string) => APIFile & { readonly content: string };
+  readonly list: (prefix?: string | null) => Promise<{ readonly files: readonly APIFile[] }>;
+  readonly read: (path: string) => Promise<APIFile & { readonly content: string }>;
 };
 
 /** Emits text: strings as they are, other values in readable form. */
@@ -134,6 +136,36 @@ interface Console {
 
 /** Writes bounded lines into the output. */
 declare const console: Console;
+
+/** A clock in whole milliseconds that never runs backwards. Time in which the run is suspended counts. */
+declare const performance: {
+  /** Milliseconds since the run began. */
+  readonly now: () => number;
+  /** When the run began, in milliseconds since 1970. */
+  readonly timeOrigin: number;
+};
+
+interface SymbolConstructor {
+  readonly dispose: unique symbol;
+  readonly asyncDispose: unique symbol;
+}
+
+interface Disposable {
+  [Symbol.dispose](): void;
+}
+
+interface AsyncDisposable {
+  [Symbol.asyncDispose](): PromiseLike<void>;
+}
+
+interface ArrayConstructor {
+  fromAsync<T>(items: AsyncIterable<T> | Iterable<T | PromiseLike<T>> | ArrayLike<T | PromiseLike<T>>): Promise<T[]>;
+  fromAsync<T, U>(
+    items: AsyncIterable<T> | Iterable<T | PromiseLike<T>> | ArrayLike<T | PromiseLike<T>>,
+    map: (value: Awaited<T>, index: number) => U,
+    self?: any,
+  ): Promise<Awaited<U>[]>;
+}
 
 /** Timers do not keep a program running. */
 declare function setTimeout<T extends unknown[]>(callback: (...args: T) => void, delay?: number, ...args: T): number;

@@ -53,7 +53,7 @@ func Reserved() []string {
 	return []string{
 		"ALL_TOOLS", "API", "AbortController", "AbortSignal", "MCP", "TextDecoder", "TextEncoder", "URL",
 		"URLSearchParams", "atob", "btoa", "clearInterval", "clearTimeout", "console", "crypto", "json",
-		"namespaces", "queueMicrotask", "results", "setInterval", "setTimeout", "structuredClone", "text", "tools",
+		"namespaces", "performance", "queueMicrotask", "results", "setInterval", "setTimeout", "structuredClone", "text", "tools",
 		"yield_control",
 	}
 }

@@ -25,6 +25,9 @@ var unsafeForms = map[string]*regexp.Regexp{
 	"optional chaining":            regexp.MustCompile(`\?\.`),
 }
 
+// quotedText is said to people, and may say what the code may not do.
+var quotedText = regexp.MustCompile(`"[^"]*"`)
+
 func TestSourcesAvoidWhatGuestsCanReplace(t *testing.T) {
 	names, err := filepath.Glob("src/*.ts")
 	extras, errExtras := filepath.Glob("src/extra/*.ts")
@@ -44,8 +47,9 @@ func TestSourcesAvoidWhatGuestsCanReplace(t *testing.T) {
 			if code := strings.TrimSpace(line); strings.HasPrefix(code, "//") || strings.HasPrefix(code, "*") || strings.HasPrefix(code, "/*") {
 				continue
 			}
+			code := quotedText.ReplaceAllString(line, `""`)
 			for what, form := range unsafeForms {
-				if form.MatchString(line) {
+				if form.MatchString(code) {
 					t.Errorf("%s:%d: %s: %s", name, i+1, what, line)
 				}
 			}

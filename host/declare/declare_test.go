@@ -273,7 +273,7 @@ func TestIndexIsBounded(t *testing.T) {
 		tools = append(tools, declare.Named{Tool: &catalog.Tool{Name: name, Description: "Does something.\nAnd more."}, Function: name, Path: "tools/" + name + ".d.ts"})
 	}
 	text := string(declare.Index(tools))
-	if len(text) > 200<<10 || !strings.Contains(text, "more: see API.list") || strings.Contains(text, "And more") {
+	if len(text) > 200<<10 || !strings.Contains(text, "more: see await API.list") || strings.Contains(text, "And more") {
 		t.Errorf("index of %d bytes begins %.300s", len(text), text)
 	}
 	if !strings.Contains(text, "// tools/tool_0.d.ts  tools.tool_0  Does something.\n") {

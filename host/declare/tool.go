@@ -155,10 +155,10 @@ const maxIndex = 128 << 10
 // declared. It declares nothing itself.
 func Index(tools []Named) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "// %d tools. Read the declaration of one with API.read(path); find them by words with tools.search(query).\n", len(tools))
+	fmt.Fprintf(&b, "// %d tools. Read the declaration of one with await API.read(path); find them by words with tools.search(query).\n", len(tools))
 	for i, n := range tools {
 		if b.Len() > maxIndex {
-			fmt.Fprintf(&b, "// and %d more: see API.list(\"tools\")\n", len(tools)-i)
+			fmt.Fprintf(&b, "// and %d more: see await API.list(\"tools\")\n", len(tools)-i)
 			break
 		}
 		name := "tools." + n.Function

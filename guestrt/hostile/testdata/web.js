@@ -212,17 +212,17 @@ return ["__proto__", "constructor", "toString", "\0"].every((n) => results.load(
 //// API paths that lead elsewhere
 const r = []
 for (const p of ["../catalog.json", "..", ".", "a/../../b", "%2e%2e/x", "..%2fx", "\0", "guest.d.ts\0", "guest.d.ts/", "C:\\x", "//etc/passwd", "/../x", "guest.d.ts.json", "index.json", "x".repeat(100000), "\ud800"]) {
-  try { r.push(API.read(p).path) } catch (e) { if (e.message.length > 500) r.push("long") }
+  try { r.push((await API.read(p)).path) } catch (e) { if (e.message.length > 500) r.push("long") }
 }
 return r
 //=> completed []
 
 //// API paths that are objects
-try { API.read({ toString() { return "guest.d.ts" } }); return "read" } catch (e) { return "refused" }
+try { await API.read({ toString() { return "guest.d.ts" } }); return "read" } catch (e) { return "refused" }
 //=> completed "refused"
 
 //// API read without end
-for (const all = []; ; ) all.push(API.read("guest.d.ts"))
+for (const all = []; ; ) all.push(await API.read("guest.d.ts"))
 //=> memory_limit_exceeded | timeout
 
 //// globals that are taken away before they are built
@@ -230,5 +230,5 @@ for (const k of Reflect.ownKeys(Object.prototype)) if (k !== "constructor") dele
 for (const k of ["get", "set", "value", "0"]) Object.defineProperty(Object.prototype, k, { __proto__: null, get() { return 5 }, set() {}, configurable: true })
 Array.prototype[Symbol.iterator] = Function.prototype.call = Function.prototype.apply = Function.prototype.bind = () => 5
 JSON.parse = Map.prototype.get = String.prototype.slice = RegExp.prototype.exec = () => 5
-return [new URL("http://a/b?c=d").searchParams.get("c"), new TextDecoder().decode(new TextEncoder().encode("é")), atob(btoa("x")), structuredClone([1])[0], results.load(results.save(7)), API.read("guest.d.ts").path]
+return [new URL("http://a/b?c=d").searchParams.get("c"), new TextDecoder().decode(new TextEncoder().encode("é")), atob(btoa("x")), structuredClone([1])[0], results.load(results.save(7)), (await API.read("guest.d.ts")).path]
 //=> completed ["d","é","x",1,7,"guest.d.ts"]

@@ -108,7 +108,7 @@ export function rejected(reason: unknown): Promise<never> {
 
 /** A call's input, or its list of arguments, as JSON. */
 export function argumentsJSON(value: unknown): string {
-  return toJSONText(value, caps);
+  return toJSONText(value, caps, true);
 }
 
 /** A string as a request field. */

@@ -1,7 +1,7 @@
 // Conversion of the built-in classes: each is recognised by its internal slots,
 // so that an object with a borrowed prototype converts as the plain object it is.
 
-import { applyToJSON, bounded, emit, pieceLength, readProperty, restNote, scalarText, spend, writeItem, type Walk } from "./convert";
+import { applyToJSON, bounded, emit, pieceLength, readProperty, restNote, scalarText, spend, writeItem, writePromise, type Walk } from "./convert";
 import * as $ from "./intrinsics";
 import { Kind } from "./kind";
 import { quote } from "./strings";
@@ -15,6 +15,9 @@ export function writeBuiltin(walk: Walk, value: any): boolean {
       return false;
     case Kind.Error:
       writeError(walk, value);
+      return true;
+    case Kind.Promise:
+      writePromise(walk);
       return true;
     case Kind.TypedArray:
       if ($.typedArrayName(value) === undefined) return false;

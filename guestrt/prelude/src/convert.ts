@@ -33,6 +33,8 @@ export interface Caps {
 export interface Walk {
   caps: Caps;
   lenient: boolean;
+  /** Strict only: a promise throws, because what it stands for is missing. */
+  complete: boolean;
   /** The text so far, in pieces; count is their number, units their length. */
   parts: string[];
   count: number;
@@ -65,9 +67,13 @@ export function limitError(message: string): Error {
   return error;
 }
 
-/** Converts strictly: the text is complete or an error is thrown. */
-export function toJSONText(value: unknown, caps: Caps): string {
+/**
+ * Converts strictly: the text is complete or an error is thrown. A promise that was
+ * not awaited is named in a result; where a value is used, as complete says, it throws.
+ */
+export function toJSONText(value: unknown, caps: Caps, complete = false): string {
   const walk = newWalk(caps, false);
+  walk.complete = complete;
   writeItem(walk, applyToJSON(walk, value, ""));
   const text = $.joinParts(walk.parts, "");
   if (text.length * 3 > caps.bytes && utf8Size(text) > caps.bytes) throw tooLarge(walk);
@@ -90,6 +96,7 @@ function newWalk(caps: Caps, lenient: boolean): Walk {
     __proto__: null,
     caps,
     lenient,
+    complete: false,
     parts: $.newList(),
     count: 0,
     units: 0,
@@ -99,6 +106,19 @@ function newWalk(caps: Caps, lenient: boolean): Walk {
     names: $.createObject(null),
     known: 0,
   } as Walk;
+}
+
+/** Writes what stands for a promise. */
+export function writePromise(walk: Walk): void {
+  if (walk.complete) {
+    const error = newError(
+      "an argument holds a promise that was not awaited: put await before the call that made it, or use Promise.all",
+    );
+    $.define(error, "code", "invalid_input", true, true);
+    throw error;
+  }
+  const note = "[Unawaited Promise: use await or Promise.all]";
+  emit(walk, walk.lenient ? note : quote(note));
 }
 
 /** Appends text to what the walk has written. */

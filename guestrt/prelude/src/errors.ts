@@ -35,6 +35,13 @@ export function inputError(message: string, toolId?: string): Error {
 
 /** Turns the error made when a call was issued into the one it fails with. */
 export function fillError(error: Error, from: CallError): Error {
+  describeError(error, from);
+  $.weakSetAdd(callErrors, error);
+  return error;
+}
+
+/** Gives an error what the host says of a failure that is no call's. */
+export function describeError(error: Error, from: CallError): void {
   const message = $.ownValue(from, "message");
   $.define(error, "message", typeof message === "string" ? message : "the call failed", false, true);
   copyField(error, from, "code");
@@ -43,8 +50,6 @@ export function fillError(error: Error, from: CallError): Error {
   if ($.ownValue(from, "retryable") === true) $.define(error, "retryable", true, true, true);
   const details = $.ownValue(from, "details");
   if (details !== undefined) $.define(error, "details", details, true, true);
-  $.weakSetAdd(callErrors, error);
-  return error;
 }
 
 function copyField(error: Error, from: CallError, key: string): void {

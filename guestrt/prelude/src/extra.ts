@@ -15,7 +15,7 @@ import { namedError, rangeError, typeError } from "./raise";
 import { callbackThrew } from "./run";
 import { setSignals, takeSignal } from "./signals";
 import { clip, textOfCodes, utf8Size } from "./strings";
-import { afterDelay } from "./timers";
+import { afterDelay, isolate } from "./timers";
 
 /** What an extra is made of. */
 export type Core = ReturnType<typeof newCore>;
@@ -53,6 +53,13 @@ export function installExtras(native: Native, target: object): void {
       defineLazy(target, names[j]!, false, () => load(extra)[names[j]!]);
     }
   }
+  const methods = {
+    fromAsync(this: unknown, items: unknown, mapper?: unknown, self?: unknown): unknown {
+      return load("fromasync").fromAsync(this, items, mapper, self);
+    },
+  };
+  $.define(methods.fromAsync, "length", 1, false, false);
+  $.define($.ArrayConstructor, "fromAsync", methods.fromAsync, false, true);
 }
 
 /** Made when it is needed, so that guests that need no extra do not carry it. */
@@ -71,6 +78,7 @@ function newCore(native: Native, load: (extra: string) => Record<string, any>) {
     fail: callbackThrew,
     field,
     inputError,
+    isolate,
     maxResults,
     named,
     namedError,
@@ -106,6 +114,7 @@ function builtins() {
     arrayBufferDetached: $.arrayBufferDetached,
     arrayBufferSlice: $.arrayBufferSlice,
     arrayBufferTransfer: $.arrayBufferTransfer,
+    asyncIteratorSymbol: $.asyncIteratorSymbol,
     bytesOf: $.bytesOf,
     charCodeAt: $.charCodeAt,
     createObject: $.createObject,
@@ -115,6 +124,7 @@ function builtins() {
     define: $.define,
     errorTypes: $.errorTypes,
     freeze: $.freeze,
+    floor: $.floor,
     fromCharCode: $.fromCharCode,
     getOwnDescriptor: $.getOwnDescriptor,
     hasOwn: $.hasOwn,
@@ -135,6 +145,7 @@ function builtins() {
     newList: $.newList,
     objectPrototype: $.objectPrototype,
     ownValue: $.ownValue,
+    promiseThen: $.promiseThen,
     parseJSON: $.parseJSON,
     regExpFlags: $.regExpFlags,
     setAdd: $.setAdd,

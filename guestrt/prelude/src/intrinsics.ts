@@ -36,6 +36,7 @@ export const unescapeText = unescape;
 export const now = Date.now;
 export const floor = Math.floor;
 
+export const ArrayConstructor = Array;
 export const ErrorConstructor = Error;
 export const TypeErrorConstructor = TypeError;
 export const RangeErrorConstructor = RangeError;
@@ -49,12 +50,14 @@ export const DataViewConstructor = DataView;
 export const DateConstructor = Date;
 export const RegExpConstructor = RegExp;
 export const SetConstructor = Set;
+export const SymbolConstructor = Symbol;
 export const WeakMapConstructor = WeakMap;
 
 export const objectPrototype = Object.prototype;
 export const arrayPrototype = Array.prototype;
 export const iteratorPrototype = Iterator.prototype;
 export const iteratorSymbol: typeof Symbol.iterator = Symbol.iterator;
+export const asyncIteratorSymbol: typeof Symbol.asyncIterator = Symbol.asyncIterator;
 export const toStringTagSymbol: typeof Symbol.toStringTag = Symbol.toStringTag;
 const typedArrayPrototype = getPrototypeOf(Uint8Array.prototype);
 
@@ -123,7 +126,7 @@ kinds.set(String.prototype, Kind.Boxed);
 kinds.set(Boolean.prototype, Kind.Boxed);
 kinds.set(BigInt.prototype, Kind.Boxed);
 kinds.set(Symbol.prototype, Kind.Boxed);
-kinds.set(Promise.prototype, Kind.Resource);
+kinds.set(Promise.prototype, Kind.Promise);
 kinds.set(WeakMap.prototype, Kind.Resource);
 kinds.set(WeakSet.prototype, Kind.Resource);
 kinds.set(WeakRef.prototype, Kind.Resource);

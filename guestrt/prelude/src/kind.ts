@@ -12,6 +12,7 @@ export const enum Kind {
   ArrayBuffer,
   DataView,
   Boxed,
+  Promise,
   /** What stands for something else than data. */
   Resource,
 }

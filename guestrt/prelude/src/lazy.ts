@@ -10,15 +10,20 @@ import * as $ from "./intrinsics";
 export function defineLazy(target: object, key: string, enumerable: boolean, build: () => unknown): void {
   let value: unknown;
   let built = false;
+  defineGetter(target, key, enumerable, () => {
+    if (!built) {
+      value = build();
+      built = true;
+    }
+    return value;
+  });
+}
+
+/** Defines a property that is read by a function and that nothing can change any more. */
+export function defineGetter(target: object, key: string, enumerable: boolean, get: () => unknown): void {
   $.defineOwn(target, key, {
     __proto__: null,
-    get: () => {
-      if (!built) {
-        value = build();
-        built = true;
-      }
-      return value;
-    },
+    get,
     set: undefined,
     enumerable,
     configurable: false,
@@ -30,13 +35,7 @@ export function defineLazy(target: object, key: string, enumerable: boolean, bui
  * the engine lets a guest redefine constant data of the global object.
  */
 export function defineConstant(target: object, key: string, value: unknown): void {
-  $.defineOwn(target, key, {
-    __proto__: null,
-    get: () => value,
-    set: undefined,
-    enumerable: false,
-    configurable: false,
-  } as PropertyDescriptor);
+  defineGetter(target, key, false, () => value);
 }
 
 /** Freezes parsed JSON all the way down; bare takes the objects' prototype away. */

@@ -3,6 +3,7 @@
 
 import { field, request, settle } from "./bridge";
 import { buildEntries, buildTools } from "./catalog";
+import { newPerformance, startClock } from "./clock";
 import { inspect, newConsole } from "./console";
 import { installExtras } from "./extra";
 import * as $ from "./intrinsics";
@@ -33,6 +34,9 @@ function create(native: Native): Entry {
   addFunction("text", text);
   addFunction("json", json);
   add("console", newConsole());
+  add("performance", newPerformance());
+  addSymbol("dispose");
+  addSymbol("asyncDispose");
   add("tools", buildTools(native));
   defineLazy(target, "ALL_TOOLS", false, () => buildEntries(native));
   addFunction("yield_control", (reason?: unknown) =>
@@ -45,6 +49,7 @@ function create(native: Native): Entry {
     start: (configJSON: string, cell: () => Promise<unknown>) => {
       const config: Config = $.parseJSON(configJSON);
       if (config.limits) setLimits(config.limits);
+      startClock();
       installNamespaces(native, target, config.namespaces || []);
       runCell(cell);
     },
@@ -52,6 +57,12 @@ function create(native: Native): Entry {
     fire: () => !isOver() && fireOne(callbackThrew),
     drain: () => drain(native),
   } as unknown as Entry;
+}
+
+/** Adds a well-known symbol that the engine lacks. */
+function addSymbol(name: string): void {
+  if ($.hasOwn($.SymbolConstructor, name)) return;
+  $.define($.SymbolConstructor, name, $.SymbolConstructor("Symbol." + name), false, false);
 }
 
 prelude.create = create;

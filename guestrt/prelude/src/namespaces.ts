@@ -2,16 +2,17 @@
 // The guest holds paths; what a path means is decided in the host.
 
 import { argumentsJSON, field, rejected, request } from "./bridge";
-import { fillError } from "./errors";
+import { describeError, type CallError } from "./errors";
 import * as $ from "./intrinsics";
-import { deepFreeze, defineConstant, defineLazy } from "./lazy";
+import { deepFreeze, defineConstant, defineGetter } from "./lazy";
 import type { Native } from "./native";
 import { newError } from "./raise";
 import { takeSignal } from "./signals";
 
 /**
  * Defines one global per namespace, and the namespaces object that holds them
- * all. Each scope is fetched and built at its first touch, once.
+ * all. Each scope is fetched and built at its first touch, once. One that the host
+ * refuses is asked for again at the next touch.
  */
 export function installNamespaces(native: Native, target: object, list: [string, string][]): void {
   const all = $.createObject(null);
@@ -19,8 +20,8 @@ export function installNamespaces(native: Native, target: object, list: [string,
     const global = list[i]![0];
     if ($.hasOwn(target, global)) throw taken(global);
     const scope = once(() => buildScope(native, list[i]![1]));
-    defineLazy(all, global, true, scope);
-    defineLazy(target, global, false, scope);
+    defineGetter(all, global, true, scope);
+    defineGetter(target, global, false, scope);
   }
   defineConstant(target, "namespaces", $.freeze(all));
 }
@@ -29,24 +30,54 @@ function taken(global: string): Error {
   return newError("namespace global " + global + " is taken");
 }
 
-function once(build: () => unknown): () => unknown {
-  let value: unknown;
+/** Reads a scope until it is there, and the same one from then on. */
+function once(build: () => Scope): () => unknown {
+  let scope: unknown;
   let built = false;
   return () => {
-    if (!built) {
-      value = build();
-      built = true;
-    }
-    return value;
+    if (built) return scope;
+    const made = build();
+    built = made.failure === undefined;
+    scope = built ? made.value : unusable(made.failure);
+    return scope;
   };
 }
 
-function buildScope(native: Native, id: string): unknown {
+interface Scope {
+  value: unknown;
+  /** Why the host refuses the scope. */
+  failure: CallError | undefined;
+}
+
+function buildScope(native: Native, id: string): Scope {
   const file = native.file("namespaces/" + id + ".json");
   const root = file === undefined ? { error: { message: "namespace " + id + " is unavailable" } } : $.parseJSON(file);
   const failure = $.ownValue(root, "error");
-  if (failure !== undefined) throw fillError(newError(""), failure);
-  return buildNode(field(id), root, "", "");
+  const value = failure === undefined ? buildNode(field(id), root, "", "") : undefined;
+  return { __proto__: null, value, failure } as unknown as Scope;
+}
+
+/** Stands for a scope that is refused: typeof finds an object, everything else throws. */
+function unusable(failure: CallError | undefined): object {
+  const refuse = () => {
+    const error = newError("");
+    describeError(error, failure as CallError);
+    throw error;
+  };
+  return new $.ProxyConstructor($.createObject(null), {
+    __proto__: null,
+    get: refuse,
+    set: refuse,
+    has: refuse,
+    deleteProperty: refuse,
+    ownKeys: refuse,
+    getOwnPropertyDescriptor: refuse,
+    defineProperty: refuse,
+    getPrototypeOf: refuse,
+    setPrototypeOf: refuse,
+    isExtensible: refuse,
+    preventExtensions: refuse,
+  } as unknown as ProxyHandler<any>);
 }
 
 /** Builds one node of a scope; path is the JSON of its segments, without brackets. */

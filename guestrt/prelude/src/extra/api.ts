@@ -5,7 +5,7 @@ import type { Core, Extra } from "../extra";
 declare const prelude: { create: Extra };
 
 prelude.create = (core: Core) => {
-  const { $, clip, deepFreeze, field, inputError, named, native, typeName } = core;
+  const { $, clip, deepFreeze, field, inputError, named, native, rejected, typeName } = core;
 
   /** What the index says of one file. */
   interface File {
@@ -22,7 +22,7 @@ prelude.create = (core: Core) => {
     let known: File[] | undefined;
     const about = (path: string): File => deepFreeze($.parseJSON(native.file("api/" + path + ".json") || "{}"), false);
     const api = $.createObject(null);
-    add(api, "list", (prefix?: unknown) => {
+    addAsync(api, "list", (prefix?: unknown) => {
       const wanted = prefix === undefined || prefix === null || prefix === "" || prefix === "/" ? "" : cleanPath(prefix, true);
       if (known === undefined) known = readIndex(about(ownFile));
       const files: File[] = [];
@@ -32,7 +32,7 @@ prelude.create = (core: Core) => {
       }
       return $.freeze({ files: $.freeze(files) });
     });
-    add(api, "read", (path?: unknown) => {
+    addAsync(api, "read", (path?: unknown) => {
       const wanted = cleanPath(path, false);
       const content = wanted === "index.json" ? undefined : native.file("api/" + wanted);
       const file = content === undefined ? undefined : about(wanted);
@@ -62,8 +62,17 @@ prelude.create = (core: Core) => {
     return list;
   }
 
-  function add(target: object, name: string, body: Function): void {
-    $.define(target, name, named(name, body), true, false);
+  /** Adds a function whose answer, though it is there at once, is a promise. */
+  function addAsync(target: object, name: string, body: (argument?: unknown) => unknown): void {
+    const call = (argument?: unknown): Promise<unknown> => {
+      try {
+        const answer = body(argument);
+        return new $.PromiseConstructor<unknown>((resolve) => resolve(answer));
+      } catch (error) {
+        return rejected(error);
+      }
+    };
+    $.define(target, name, named(name, call), true, false);
   }
 
   /** A path without a leading slash. No segment may be empty, "." or "..". */

@@ -83,7 +83,7 @@ prelude.create = (core: Core) => {
       return copyProperties(value, copy, seen);
     }
     const kind = $.kindOf(value);
-    if (kind === Kind.Resource) throw refused("a " + resourceName(value) + " cannot be cloned");
+    if (kind === Kind.Resource || kind === Kind.Promise) throw refused("a " + resourceName(value) + " cannot be cloned");
     if (kind === Kind.Error) return cloneError(value, seen);
     const name = kind === Kind.TypedArray ? $.typedArrayName(value) : undefined;
     if (name !== undefined) return cloneView(value, $.typedArrays[name]!, $.typedArrayLength(value), seen);

@@ -95,10 +95,12 @@ prelude.create = (core: Core) => {
     };
   }
 
-  /** Whether a value is a plain object, or absent. */
+  /** Whether a value is a plain object, or absent. What is wrong with a promise is said when it is converted. */
   function isInput(value: unknown): boolean {
     if (value === undefined) return true;
-    return typeof value === "object" && value !== null && !$.isArray(value) && $.kindOf(value) === Kind.Plain;
+    if (typeof value !== "object" || value === null || $.isArray(value)) return false;
+    const kind = $.kindOf(value);
+    return kind === Kind.Plain || kind === Kind.Promise;
   }
 
   /** Serves $api from virtual files, without a bridge call. */

@@ -116,3 +116,9 @@ return r.map((x) => x.status === "fulfilled" ? x.value.length : x.reason.message
 const big = "x".repeat(9000)
 return [(await tools.call("echo", big)).length, (await tools.call("echo", big)).length]
 //=> [9000,9000]
+
+//// a promise that was not awaited is refused where its value is needed
+const seen = []
+for (const call of [() => tools.echo({a: tools.echo({})}), () => tools.echo(Promise.resolve({})), () => tools.call("echo", {a: [new Map([[1, Promise.resolve()]])]}), () => Issues.list(Promise.resolve(1)), () => MCP.gitHub.createIssue(Promise.resolve({})), () => MCP.gitHub.createIssue({a: Promise.resolve(1)})]) await call().then(() => seen.push("called"), (e) => seen.push(e.code + (e.message.startsWith("an argument holds a promise that was not awaited") ? "" : e.message)))
+return seen
+//=> ["invalid_input","invalid_input","invalid_input","invalid_input","invalid_input","invalid_input"]

@@ -37,7 +37,12 @@ new (class P { x = 1; #y = 2; get z() { return 3 } }) //=> {"x":1}
 ({get a() { return [1] }}) //=> {"a":[1]}
 (function () { return arguments })(1, 2) //=> {"0":1,"1":2}
 Promise.resolve(4) //=> 4
-({p: Promise.resolve(4)}) //=> {"p":{}}
+({p: Promise.resolve(4)}) //=> {"p":"[Unawaited Promise: use await or Promise.all]"}
+[tools.search("x"), (async () => 1)()] //=> ["[Unawaited Promise: use await or Promise.all]","[Unawaited Promise: use await or Promise.all]"]
+new Map([["k", Promise.resolve(1)]]) //=> [["k","[Unawaited Promise: use await or Promise.all]"]]
+new Set([Promise.resolve(1)]) //=> ["[Unawaited Promise: use await or Promise.all]"]
+[Object.assign(Promise.resolve(1), {toJSON: () => 7})] //=> [7]
+[{then: 1}] //=> [{"then":1}]
 new WeakMap() //=> {}
 ({"a\nb": 1, "é": 2, "": 3}) //=> {"a\nb":1,"é":2,"":3}
 

@@ -2,12 +2,12 @@
 
 //// core globals are constant
 "use strict"
-const names = ["ALL_TOOLS", "API", "AbortController", "AbortSignal", "MCP", "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "atob", "btoa", "clearInterval", "clearTimeout", "console", "crypto", "json", "namespaces", "queueMicrotask", "results", "setInterval", "setTimeout", "structuredClone", "text", "tools", "yield_control"]
+const names = ["ALL_TOOLS", "API", "AbortController", "AbortSignal", "MCP", "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "atob", "btoa", "clearInterval", "clearTimeout", "console", "crypto", "json", "namespaces", "performance", "queueMicrotask", "results", "setInterval", "setTimeout", "structuredClone", "text", "tools", "yield_control"]
 const refused = names.filter((n) => { try { globalThis[n] = 1 } catch { return true } }).length
 const kept = names.filter((n) => { try { delete globalThis[n] } catch { return true } }).length
 const fixed = names.filter((n) => { try { Object.defineProperty(globalThis, n, {get() {}}) } catch { return true } }).length
 return [refused, kept, fixed]
-//=> [25,25,25]
+//=> [26,26,26]
 
 //// core globals are not enumerable
 return Object.keys(globalThis)

@@ -42,11 +42,24 @@ return tries.filter((f) => { try { f() } catch { return true } }).length
 return [Object.keys(namespaces), Object.getPrototypeOf(namespaces), Object.isFrozen(namespaces), namespaces.Issues === Issues, typeof namespaces.Nope]
 //=> [["Issues","Ping","Broken","Missing"],null,true,true,"undefined"]
 
-//// a namespace that could not be made fails at every touch, with its reason
+//// a namespace that could not be made fails at every use, with its reason
 const seen = []
-for (const touch of [() => Broken, () => namespaces.Broken, () => Missing, () => Broken.x]) try { touch() } catch (e) { seen.push([e.constructor === Error, e.message, e.code ?? null]) }
+for (const use of [() => Broken.x, () => namespaces.Broken.list(), () => Missing.x, () => "x" in Broken, () => { Broken.x = 1 }, () => Object.keys(Broken)]) try { use() } catch (e) { seen.push([e.constructor === Error, e.message, e.code ?? null]) }
 return seen
-//=> [[true,"the plugin is gone","plugin_unavailable"],[true,"the plugin is gone","plugin_unavailable"],[true,"namespace missing is unavailable",null],[true,"the plugin is gone","plugin_unavailable"]]
+//=> [[true,"the plugin is gone","plugin_unavailable"],[true,"the plugin is gone","plugin_unavailable"],[true,"namespace missing is unavailable",null],[true,"the plugin is gone","plugin_unavailable"],[true,"the plugin is gone","plugin_unavailable"],[true,"the plugin is gone","plugin_unavailable"]]
+
+//// and typeof may ask for it
+return [typeof Broken, typeof Missing, Object.keys(namespaces)]
+//=> ["object","object",["Issues","Ping","Broken","Missing"]]
+
+//// its failure is the program's own, for nothing was called
+Broken.list()
+//! Error: the plugin is gone
+//kind exception
+
+//// nor is it a value
+return [Broken]
+//! Error: the plugin is gone
 
 //// a cell may shadow a namespace
 const Issues = 5

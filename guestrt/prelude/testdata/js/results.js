@@ -60,18 +60,18 @@ return results.load(results.save({a: 1}))
 //=> {"a":1}
 
 //// files are listed by prefix
-const {files} = API.list()
-return [files, API.list("tools").files.length, API.list("/tools/").files.length, API.list("mcp").files.map((f) => f.path), API.list("none").files, API.list("").files.length]
+const {files} = await API.list(), of = async (prefix) => (await API.list(prefix)).files
+return [files, (await of("tools")).length, (await of("/tools/")).length, (await of("mcp")).map((f) => f.path), await of("none"), (await of("")).length]
 //=> [[{"path":"guest.d.ts","description":"The globals of every program","bytes":18},{"path":"mcp/index.d.ts","description":"Servers","bytes":3},{"path":"tools/echo.d.ts","description":"Echoes","bytes":5}],1,1,["mcp/index.d.ts"],[],3]
 //: silent
 
 //// a file is read
-return [API.read("tools/echo.d.ts"), API.read("/guest.d.ts")]
+return Promise.all([API.read("tools/echo.d.ts"), API.read("/guest.d.ts")])
 //=> [{"path":"tools/echo.d.ts","content":"é 1\n","description":"Echoes","bytes":5},{"path":"guest.d.ts","content":"declare const a: 1","description":"The globals of every program","bytes":18}]
 
 //// what API returns is frozen
 "use strict"
-const l = API.list(), f = API.read("guest.d.ts"), refused = []
+const l = await API.list(), f = await API.read("guest.d.ts"), refused = []
 for (const t of [() => { l.files = [] }, () => l.files.push(1), () => { l.files[0].path = "x" }, () => { f.content = "x" }, () => { API.read = 1 }]) try { t() } catch (e) { refused.push(e.name) }
 return refused
 //=> ["TypeError","TypeError","TypeError","TypeError","TypeError"]
@@ -93,6 +93,16 @@ API.read("none") //! Error: Unknown API file: none. API.list() names every file.
 API.list("..") //! Error: invalid API file path
 API.list("tools/./") //! Error: invalid API file path
 API.list(5) //! Error: invalid API file path: expected a string, got number
+
+//// a wrong path rejects, also without await
+const seen = [API.read("none"), API.list(".."), API.read()].map((p) => p.catch((e) => [e.constructor === Error, e.code]))
+return [await Promise.all(seen), API.list("mcp").then((f) => f.files.length) instanceof Promise]
+//=> [[[true,"invalid_input"],[true,"invalid_input"],[true,"invalid_input"]],true]
+//: silent
+
+//// what was not awaited is not saved
+try { results.save({p: Promise.resolve(1)}) } catch (e) { return [e.code, e.message] }
+//=> ["invalid_input","an argument holds a promise that was not awaited: put await before the call that made it, or use Promise.all"]
 
 //// a list that nobody asked for is not read
 return typeof API.list

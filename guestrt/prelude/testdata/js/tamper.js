@@ -272,7 +272,7 @@ await new keep.Promise((r) => setTimeout(r, 1))
 return [await tools.echo({c: 1}), namespaces.Issues.version, ALL_TOOLS.length, code, await tools.search("é")]
 //=> [{"c":1},"1.2",2,"tool_error",{"options":{},"query":"é"}]
 //out ["json", {"a": [[[1, 2]]]}]
-//out ["text", "{\"b\":1} {}"]
+//out ["text", "{\"b\":1} [Unawaited Promise: use await or Promise.all]"]
 //out ["text", "timer"]
 
 //// a failure report runs no patched built-in
