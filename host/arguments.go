@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/host/jsontext"
 )
 
 // What to send, for the errors of ParseExec and ParseWait.
@@ -110,6 +112,9 @@ func (a *arguments) text(name string, dst *string) error {
 	}
 	if raw[0] != '"' || json.Unmarshal(raw, dst) != nil {
 		return a.wrong(fmt.Sprintf("%s is %s, not a string", name, jsonKind(raw)))
+	}
+	if jsontext.HasLoneSurrogate(raw) {
+		return a.wrong(name + " holds half of a surrogate pair, such as \\ud83d alone, which is no character; send the whole pair or leave it out")
 	}
 	return nil
 }

@@ -51,6 +51,7 @@ func TestParseExecRefusals(t *testing.T) {
 		{"null", `null`, "null, not an object"},
 		{"no JSON", `{code:"return 1"}`, "not JSON"},
 		{"two values", `{"code":"return 1"}{}`, "not JSON"},
+		{"half a pair", `{"code":"return '\ud83d'"}`, `code holds half of a surrogate pair, such as \ud83d alone`},
 		{"no UTF-8", "{\"code\":\"\xff\"}", "not UTF-8"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -293,6 +293,7 @@ func TestBodies(t *testing.T) {
 		"twice":         {`{"code": "1", "code": "2"}`, "code", "once"},
 		"unknown":       {`{"code": "1", "Code": "2"}`, "Code", "code, command"},
 		"number":        {`{"code": 1}`, "code", "a string"},
+		"half a pair":   {`{"code": "return '\ud83d'"}`, "code", "a string of whole characters"},
 		"object":        {`{"code": {}}`, "code", "a string"},
 		"language":      {`{"code": "1", "language": ["typescript"]}`, "language", "a string"},
 		"time text":     {`{"code": "1", "timeoutMs": "5s"}`, "timeoutMs", "from 1 to 86400000"},

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/quoinhq/quoin/host/jsontext"
 	"github.com/quoinhq/quoin/host/quota"
 )
 
@@ -184,6 +185,8 @@ func (f *fields) text(name string) string {
 	var s string
 	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &s) != nil {
 		f.fail(name, "it is "+kind(raw), "a string")
+	} else if jsontext.HasLoneSurrogate(raw) {
+		f.fail(name, "it holds half of a surrogate pair, such as \\ud83d alone, which is no character", "a string of whole characters")
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import { limitError, toJSONText } from "./convert";
 import { fillError, inputError } from "./errors";
 import * as $ from "./intrinsics";
 import { caps, maxPending } from "./limits";
+import { Purpose } from "./purpose";
 import { newError } from "./raise";
 import { isAborted, onAbort, reasonOf, type Signal } from "./signals";
 import { quote, utf8Size } from "./strings";
@@ -108,7 +109,7 @@ export function rejected(reason: unknown): Promise<never> {
 
 /** A call's input, or its list of arguments, as JSON. */
 export function argumentsJSON(value: unknown): string {
-  return toJSONText(value, caps, true);
+  return toJSONText(value, caps, Purpose.Input);
 }
 
 /** A string as a request field. */

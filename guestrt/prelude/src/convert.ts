@@ -12,6 +12,7 @@
 
 import { writeBuiltin } from "./builtins";
 import * as $ from "./intrinsics";
+import { Purpose } from "./purpose";
 import { newError } from "./raise";
 import { clip, quote, utf8Size } from "./strings";
 
@@ -33,8 +34,8 @@ export interface Caps {
 export interface Walk {
   caps: Caps;
   lenient: boolean;
-  /** Strict only: a promise throws, because what it stands for is missing. */
-  complete: boolean;
+  /** Strict only: what the text is for. */
+  purpose: Purpose;
   /** The text so far, in pieces; count is their number, units their length. */
   parts: string[];
   count: number;
@@ -67,13 +68,10 @@ export function limitError(message: string): Error {
   return error;
 }
 
-/**
- * Converts strictly: the text is complete or an error is thrown. A promise that was
- * not awaited is named in a result; where a value is used, as complete says, it throws.
- */
-export function toJSONText(value: unknown, caps: Caps, complete = false): string {
+/** Converts strictly: the text is complete or an error is thrown. */
+export function toJSONText(value: unknown, caps: Caps, purpose: Purpose): string {
   const walk = newWalk(caps, false);
-  walk.complete = complete;
+  walk.purpose = purpose;
   writeItem(walk, applyToJSON(walk, value, ""));
   const text = $.joinParts(walk.parts, "");
   if (text.length * 3 > caps.bytes && utf8Size(text) > caps.bytes) throw tooLarge(walk);
@@ -96,7 +94,7 @@ function newWalk(caps: Caps, lenient: boolean): Walk {
     __proto__: null,
     caps,
     lenient,
-    complete: false,
+    purpose: Purpose.Result,
     parts: $.newList(),
     count: 0,
     units: 0,
@@ -108,14 +106,28 @@ function newWalk(caps: Caps, lenient: boolean): Walk {
   } as Walk;
 }
 
+function invalidInput(message: string): Error {
+  const error = newError(message);
+  $.define(error, "code", "invalid_input", true, true);
+  return error;
+}
+
+/** A string as JSON. */
+function stringText(walk: Walk, text: string): string {
+  if (walk.purpose === Purpose.Input && $.wellFormed(text) !== text) {
+    throw invalidInput(
+      "an argument holds a string with half of a surrogate pair, which is no character: cut strings between characters, or use toWellFormed()",
+    );
+  }
+  return quote(text);
+}
+
 /** Writes what stands for a promise. */
 export function writePromise(walk: Walk): void {
-  if (walk.complete) {
-    const error = newError(
+  if (walk.purpose !== Purpose.Result) {
+    throw invalidInput(
       "an argument holds a promise that was not awaited: put await before the call that made it, or use Promise.all",
     );
-    $.define(error, "code", "invalid_input", true, true);
-    throw error;
   }
   const note = "[Unawaited Promise: use await or Promise.all]";
   emit(walk, walk.lenient ? note : quote(note));
@@ -173,7 +185,7 @@ export function scalarText(walk: Walk, value: any): string {
     case "string":
       if (walk.lenient) return quote(clip(value, walk.caps.chars));
       if (value.length > walk.caps.bytes) throw tooLarge(walk);
-      return quote(value);
+      return stringText(walk, value);
     case "number":
       return value - value === 0 ? "" + value : "null";
     case "boolean":
@@ -269,7 +281,7 @@ function writePlain(walk: Walk, value: any): void {
 function nameText(walk: Walk, key: string): string {
   const known = walk.names[key];
   if (known !== undefined) return known;
-  const text = quote(walk.lenient ? clip(key, walk.caps.chars) : key);
+  const text = stringText(walk, walk.lenient ? clip(key, walk.caps.chars) : key);
   if (walk.known < maxKnownNames) {
     walk.known++;
     walk.names[key] = text;

@@ -4,6 +4,7 @@ import { limitError, toJSONText } from "./convert";
 import { errorLine, isError } from "./errors";
 import * as $ from "./intrinsics";
 import { caps, maxOutputItems } from "./limits";
+import { Purpose } from "./purpose";
 import { quote, utf8Size } from "./strings";
 
 let items = "";
@@ -18,7 +19,7 @@ export const text = (value?: unknown): void => {
 
 /** Emits a structured value. */
 export const json = (value?: unknown): void => {
-  add('["json",' + toJSONText(value, caps) + "]");
+  add('["json",' + toJSONText(value, caps, Purpose.Result) + "]");
 };
 
 /** Emits a console line, or counts it as dropped when this turn's output is full. */
@@ -70,7 +71,7 @@ export function readable(value: any): string {
     case "function":
       return functionText(value);
     case "object":
-      if (value !== null) return isError(value) ? errorLine(value) : toJSONText(value, caps);
+      if (value !== null) return isError(value) ? errorLine(value) : toJSONText(value, caps, Purpose.Result);
   }
   return "" + value;
 }

@@ -7,6 +7,7 @@ import * as $ from "./intrinsics";
 import { caps } from "./limits";
 import type { Native } from "./native";
 import { takeOutput } from "./output";
+import { Purpose } from "./purpose";
 import { endFiring, isolate, untilNext } from "./timers";
 
 const unhandled = new $.MapConstructor<object, { reason: unknown }>();
@@ -29,7 +30,7 @@ export function runCell(cell: () => Promise<unknown>): void {
 
 function returned(result: unknown): void {
   try {
-    value = toJSONText(result, caps);
+    value = toJSONText(result, caps, Purpose.Result);
     settled = true;
   } catch (error) {
     threw(error);

@@ -2,11 +2,12 @@
 // kept as JSON text, detached from the program's own objects.
 
 import type { Core, Extra } from "../extra";
+import { Purpose } from "../purpose";
 
 declare const prelude: { create: Extra };
 
 prelude.create = (core: Core) => {
-  const { $, argumentsJSON, caps, clip, inputError, maxResults, named, typeName, utf8Size } = core;
+  const { $, caps, clip, inputError, maxResults, named, toJSONText, typeName, utf8Size } = core;
 
   const saved = new $.MapConstructor<string, string>();
   let bytes = 0;
@@ -17,7 +18,7 @@ prelude.create = (core: Core) => {
   const save = (nameOrValue?: unknown, ...rest: unknown[]): string => {
     const named = rest.length > 0;
     const name = named ? nameOf("results.save", nameOrValue) : freeName();
-    const text = argumentsJSON(named ? rest[0] : nameOrValue);
+    const text = toJSONText(named ? rest[0] : nameOrValue, caps, Purpose.Keep);
     const old: string | undefined = $.mapGet(saved, name);
     if (old === undefined && $.mapSize(saved) >= maxResults) {
       throw full("results are full: at most " + maxResults + " may be saved in one run; delete some with results.delete(name)");

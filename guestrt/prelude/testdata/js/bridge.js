@@ -122,3 +122,9 @@ const seen = []
 for (const call of [() => tools.echo({a: tools.echo({})}), () => tools.echo(Promise.resolve({})), () => tools.call("echo", {a: [new Map([[1, Promise.resolve()]])]}), () => Issues.list(Promise.resolve(1)), () => MCP.gitHub.createIssue(Promise.resolve({})), () => MCP.gitHub.createIssue({a: Promise.resolve(1)})]) await call().then(() => seen.push("called"), (e) => seen.push(e.code + (e.message.startsWith("an argument holds a promise that was not awaited") ? "" : e.message)))
 return seen
 //=> ["invalid_input","invalid_input","invalid_input","invalid_input","invalid_input","invalid_input"]
+
+//// half of a surrogate pair is refused, and whole ones cross
+const seen = []
+for (const input of [{a: "x\ud83d"}, {["\ude00"]: 1}, {a: ["\ude00\ud83d"]}]) await tools.echo(input).then(() => seen.push("called"), (e) => seen.push(e.code + ": " + e.message))
+return [seen, (await tools.echo({a: "😀\ud83d".toWellFormed()})) !== undefined]
+//=> [["invalid_input: an argument holds a string with half of a surrogate pair, which is no character: cut strings between characters, or use toWellFormed()","invalid_input: an argument holds a string with half of a surrogate pair, which is no character: cut strings between characters, or use toWellFormed()","invalid_input: an argument holds a string with half of a surrogate pair, which is no character: cut strings between characters, or use toWellFormed()"],true]
