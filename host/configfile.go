@@ -198,6 +198,7 @@ func (f *File) finish() {
 		f.Report.Amend("tools.codeMode.searchDefaultLimit", c.MaxSearchLimit,
 			fmt.Sprintf("is %d, more than maxSearchLimit; %d is used", c.SearchLimit, c.MaxSearchLimit))
 	}
+	f.leaveOn("", &f.tools.codeMode)
 	f.Settings = f.tools.codeMode.settings()
 	f.Hooks = f.hooks()
 	for _, text := range f.trustedKeys {
@@ -210,12 +211,32 @@ func (f *File) finish() {
 	f.Agents = make(map[string]Settings, len(f.agents))
 	f.Policy.Agents = make(map[string]policy.Rules, len(f.agents))
 	for id, a := range f.agents {
+		if f.tools.codeMode.enabled {
+			f.leaveOn("agents."+id+".", &a.codeMode)
+		}
 		f.Agents[id] = a.codeMode.settings()
 		f.Policy.Agents[id] = a.rules.rules()
 	}
 	f.Policy.Sessions = make(map[string]policy.Rules, len(f.sessions))
 	for key, r := range f.sessions {
 		f.Policy.Sessions[key] = r.rules()
+	}
+}
+
+// leaveOn turns code mode on where the file says nothing of it, as it is in a Config
+// that says nothing. at is the path to the tools, with a dot at its end.
+func (f *File) leaveOn(at string, c *codeModeFile) {
+	const enabled = "tools.codeMode.enabled"
+	for _, v := range f.Report.Values {
+		if v.Field == at+enabled && v.Origin.Kind != "default" || strings.HasPrefix(v.Field, at+"tools.codeMode.") && v.Origin.Kind == "file" {
+			return
+		}
+	}
+	c.enabled = true
+	for i := range f.Report.Values {
+		if f.Report.Values[i].Field == at+enabled {
+			f.Report.Values[i].Value = true
+		}
 	}
 }
 

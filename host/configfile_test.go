@@ -30,7 +30,8 @@ func TestLoadFile(t *testing.T) {
 		name, text string
 		want       func(*Settings)
 	}{
-		{"empty object", `{}`, func(s *Settings) { s.Disabled = true }},
+		{"empty object", `{}`, func(*Settings) {}},
+		{"nothing of code mode", `{tools:{deny:["x"]}}`, func(*Settings) {}},
 		{"shorthand", `{tools:{codeMode:true}}`, func(*Settings) {}},
 		{"shorthand off", `{tools:{codeMode:false}}`, func(s *Settings) { s.Disabled = true }},
 		{"not enabled", `{tools:{codeMode:{timeoutMs:500}}}`, func(s *Settings) { s.Disabled, s.Timeout = true, 500*time.Millisecond }},
@@ -146,6 +147,7 @@ func TestLoadFileRefusals(t *testing.T) {
 		{"no text", ``, "1:1: the text is not JSON5"},
 		{"a list", `[]`, "1:1: is a list, expected an object"},
 		{"unknown part", `{tool:{}}`, "1:2: tool is no such field; did you mean tools?"},
+		{"pasted servers", `{mcpServers:{fs:{command:"npx"}}}`, "1:2: mcpServers is no such field; put its servers into mcp.servers: {mcp: {servers: {NAME: {command: …}}}}"},
 		{"unknown field", `{tools:{codeMode:{timeout:1}}}`, "1:19: tools.codeMode.timeout is no such field; did you mean timeoutMs?"},
 		{"unlike any field", `{tools:{codeMode:{zzz:1}}}`, "the fields here are enabled, languages"},
 		{"text for a number", `{tools:{codeMode:{timeoutMs:"10s"}}}`, `1:29: tools.codeMode.timeoutMs is "10s", expected an integer from 100 to 60000`},

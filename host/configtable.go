@@ -79,7 +79,7 @@ func (f *File) toolFields() []config.Field {
 	c := &f.tools.codeMode
 	return append([]config.Field{
 		config.Object("codeMode", append(c.fields(), c.hostFields()...),
-			"Code mode shows the model `exec` and `wait` in place of the tools. Only `enabled: true` turns it on.").Switch("enabled").Env("CODE_MODE"),
+			"Code mode shows the model `exec` and `wait` in place of the tools. Where it is given, only `enabled: true` turns it on; a configuration that says nothing of it leaves it on.").Switch("enabled").Env("CODE_MODE"),
 	}, f.tools.rules.fields()...)
 }
 
@@ -149,7 +149,7 @@ func (c *codeModeFile) hostFields() []config.Field {
 // fields are those that an agent may have of its own.
 func (c *codeModeFile) fields() []config.Field {
 	return []config.Field{
-		config.Bool("enabled", &c.enabled, "Turns code mode on. Nothing else does."),
+		config.Bool("enabled", &c.enabled, "Turns code mode on. Nothing else does where `codeMode` is given."),
 		config.Texts("languages", &c.Languages, "Languages a program may be written in.").OneOf(allLanguages...),
 		config.Duration("timeoutMs", &c.Timeout, time.Millisecond, timeoutSpan.min, timeoutSpan.max, "Time of one `exec` or `wait`, in milliseconds."),
 		config.Duration("cpuBudgetMs", &c.CPUBudget, time.Millisecond, cpuSpan.min, cpuSpan.max, "Processor time of one run, all its waits together, in milliseconds."),

@@ -33,7 +33,7 @@ func TestHints(t *testing.T) {
 		{`tools["list labels"]()`, call + `tools["list labels"] does not exist. Did you mean tools.list_labels? ` + listTools},
 		{`tools.zzzzzz()`, call + "tools.zzzzzz does not exist. " + listTools},
 		{`tools.secret_tool()`, call + "tools.secret_tool does not exist. " + listTools},
-		{`tools.same_name()`, call + `tools.same_name is no function, because several tools have the name. Call one by its id: tools.call("quoin:core:same.name", input) or tools.call("quoin:core:same-name", input).`},
+		{`tools.same_name()`, call + `tools.same_name is no function, because several tools have the name. Call one by its id: tools.call("quoin:core:same.name", input) or tools.call("quoin:other:same name", input).`},
 		{`tools.delete()`, call + "tools.delete does not exist. Did you mean MCP.hub.delete2? " + listTools},
 		{`tools.notes()`, call + "tools.notes does not exist. Did you mean Notes, tools.notes_get? " + listTools},
 		{`tools.seach("x")`, call + "tools.seach does not exist. " + listTools},
@@ -74,7 +74,7 @@ func TestHints(t *testing.T) {
 			if r.Error != tc.want && !strings.HasPrefix(r.Error, tc.want+"\n") {
 				t.Errorf("%s: %s\n got %s\nwant %s", language, tc.code, r.Error, tc.want)
 			}
-			caught := exec(h, "try { "+tc.code+" } catch (e) { return e.name + ': ' + e.message }")
+			caught := exec(h, "try { await ("+tc.code+") } catch (e) { return e.name + ': ' + e.message }")
 			var text string
 			if err := json.Unmarshal(caught.Value, &text); err != nil || text != tc.want {
 				t.Errorf("caught: %s\n got %s, %v\nwant %s", tc.code, text, err, tc.want)

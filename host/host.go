@@ -349,7 +349,7 @@ func (h *Host) ReloadPlugin(ctx context.Context, id string) error {
 func (h *Host) Tools() []catalog.Entry { return h.ToolsOf(Session{}) }
 
 // ToolsOf is Tools for one session, which may have fewer.
-func (h *Host) ToolsOf(s Session) []catalog.Entry { return h.sessionView(s).catalog.Entries() }
+func (h *Host) ToolsOf(s Session) []catalog.Entry { return h.sessionView(s).entries() }
 
 // ToolOf describes a tool of ToolsOf by its exact id. Its error is a *catalog.Error.
 func (h *Host) ToolOf(s Session, id string) (*catalog.Description, error) {

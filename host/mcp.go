@@ -136,7 +136,12 @@ func mcpBlock(v *view) string {
 	}
 	var b strings.Builder
 	b.WriteString("\n\nMCP servers. Each tool takes one object, as in await MCP.server.tool({ ... }), and resolves to {content, structuredContent?, isError?}:")
+	room := maxMCPBlock - b.Len()
+	for _, line := range lines {
+		room -= len(line) + len("\n- ")
+	}
 	for i, line := range lines {
+		line += v.toolNames(i, room/len(lines))
 		if b.Len()+len(line) > maxMCPBlock {
 			fmt.Fprintf(&b, "\n- and %d more: API.list(\"mcp\")", len(lines)-i)
 			break
@@ -144,6 +149,32 @@ func mcpBlock(v *view) string {
 		b.WriteString("\n- " + line)
 	}
 	return b.String()
+}
+
+// toolNames lists the names that tools of a server have in programs, as far as there
+// is room for them.
+func (v *view) toolNames(server, room int) string {
+	text := ""
+	for _, t := range v.mcp()[server].tools {
+		if t.group != "" {
+			continue
+		}
+		next := ", " + t.method
+		if text == "" {
+			next = " Tools: " + t.method
+		}
+		if len(text)+len(next)+len(", ….") > room {
+			if text != "" {
+				text += ", …"
+			}
+			break
+		}
+		text += next
+	}
+	if text != "" {
+		text += "."
+	}
+	return text
 }
 
 // mcpServers describes the MCP servers of a view.

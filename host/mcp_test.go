@@ -130,6 +130,9 @@ func TestMCPCalls(t *testing.T) {
 	h := withMCP(t, host.Config{}, program(t, "git-hub"), network(t, "net"))
 	for _, c := range []struct{ code, want string }{
 		{`return [Object.keys(MCP), MCP.gitHub.$serverName, MCP.net.$serverName]`, `[["gitHub","net"],"git-hub","net"]`},
+		// The names that servers give work, too, and are not listed.
+		{`return [MCP["git-hub"] === MCP.gitHub, MCP.gitHub["create-issue"] === MCP.gitHub.createIssue, (await MCP.gitHub["create-issue"]({ owner: "me", title: "x" })).structuredContent.label]`, `[true,true,"git-hub"]`},
+		{`return [await Promise.resolve(MCP.gitHub) === MCP.gitHub, MCP.gitHub.then, "git-hub" in MCP]`, `[true,null,true]`},
 		// Tools in the order of their ids; operations are objects.
 		{`return Object.keys(MCP.gitHub)`, `["crash","createIssue","createIssue2","delete2","fail","grow","refuse","resources2","then2","wait","prompts","resources"]`},
 		{`return (await MCP.gitHub.createIssue({ owner: "me", title: "x", labels: [] })).structuredContent`, `{"in":{"labels":[],"n":3,"owner":"me","title":"x"},"label":"git-hub"}`},
@@ -138,7 +141,7 @@ func TestMCPCalls(t *testing.T) {
 		{`return (await MCP.gitHub.createIssue2()).structuredContent`, `{"in":{},"label":"git-hub"}`},
 		{`return (await MCP.gitHub.delete2(undefined)).structuredContent.label`, `"git-hub"`},
 		{`try { await MCP.gitHub.createIssue({}) } catch (e) { return [e.message, e.code, e.toolId] }`,
-			`["Missing required MCP namespace argument(s): owner, title","invalid_input","mcp:git-hub:create-issue"]`},
+			`["Missing required MCP namespace argument(s): owner, title. Expected { owner: string, title: string, labels?: string[], n?: integer }.","invalid_input","mcp:git-hub:create-issue"]`},
 		{`try { await MCP.gitHub.createIssue("x") } catch (e) { return [e.message, e.code] }`, `["MCP namespace tools accept one object argument.","invalid_input"]`},
 		{`try { await MCP.gitHub.createIssue({ owner: 1, title: "x" }) } catch (e) { return [e.code, e.message.includes("owner")] }`, `["invalid_input",true]`},
 		// isError resolves.
@@ -148,7 +151,7 @@ func TestMCPCalls(t *testing.T) {
 		{`return (await MCP.net.resources.read({ uri: "memo://one" })).contents[0].text`, `"the memo"`},
 		{`return (await MCP.gitHub.prompts.list({})).prompts[0].name`, `"brief"`},
 		{`return (await MCP.gitHub.prompts.get({ name: "brief", arguments: { topic: "bees" } })).messages[0].content.text`, `"On bees"`},
-		{`try { await MCP.gitHub.resources.read({}) } catch (e) { return e.message }`, `"Missing required MCP namespace argument(s): uri"`},
+		{`try { await MCP.gitHub.resources.read({}) } catch (e) { return e.message }`, `"Missing required MCP namespace argument(s): uri. Expected { uri: string }."`},
 		{`return (await Promise.all([MCP.gitHub.delete2({ a: 1 }), MCP.net.delete2({ a: 2 })])).map((r) => r.structuredContent.in.a)`, `[1,2]`},
 	} {
 		res := exec(h, c.code)
@@ -171,7 +174,26 @@ func sameResult(got, want string) bool {
 	return fmt.Sprint(a) == fmt.Sprint(b)
 }
 
-// TestMCPStaysOutOfTools: in the catalog for policy and audit, nowhere in tools.
+// TestMCPToolsAreFound: a search names them, with the call and its input; called they
+// are as before, through MCP.
+func TestMCPToolsAreFound(t *testing.T) {
+	h := withMCP(t, host.Config{Tools: []catalog.Tool{echo("echo")}}, program(t, "git-hub"))
+	wantValue(t, exec(h, `
+		const [found] = await tools.search("create-issue");
+		const read = (await tools.search("resources_read"))[0];
+		return [found.id, found.source, found.call, read.call, (await tools.search("echo"))[0].call ?? null]`),
+		`["mcp:git-hub:create-issue","mcp","MCP.gitHub.createIssue({ owner: string, title: string, labels?: string[], n?: integer })","MCP.gitHub.resources.read({ uri: string })",null]`)
+	calls := map[string]string{}
+	for _, e := range h.Tools() {
+		calls[e.ID] = e.Call
+	}
+	if calls["mcp:git-hub:create-issue"] != "MCP.gitHub.createIssue" || calls["quoin:core:echo"] != "tools.echo" {
+		t.Errorf("calls %q", calls)
+	}
+}
+
+// TestMCPStaysOutOfTools: in the catalog for policy and audit, and in what a search
+// finds, but not among what tools can call.
 func TestMCPStaysOutOfTools(t *testing.T) {
 	h := withMCP(t, host.Config{Tools: []catalog.Tool{echo("echo")}}, program(t, "up"))
 	ids := []string{}
@@ -184,12 +206,12 @@ func TestMCPStaysOutOfTools(t *testing.T) {
 		}
 	}
 	wantValue(t, exec(h, `
-		const seen = [ALL_TOOLS.map((t) => t.id), Object.keys(tools).includes("fail"), (await tools.search("issue")).length]
+		const seen = [ALL_TOOLS.map((t) => t.id), Object.keys(tools).includes("fail"), (await tools.search("issue")).every((t) => t.call.startsWith("MCP.up."))]
 		for (const id of ["mcp:up:fail", "fail"]) {
 			try { await tools.call(id) } catch (e) { seen.push(e.code) }
 			try { await tools.describe(id) } catch (e) { seen.push(e.code) }
 		}
-		return seen`), `[["quoin:core:echo"],false,0,"not_callable","not_callable","unknown_tool","unknown_tool"]`)
+		return seen`), `[["quoin:core:echo"],false,true,"not_callable","not_callable","unknown_tool","unknown_tool"]`)
 	res := exec(h, `await MCP.up.fail(); return 1`)
 	if res.Telemetry.Sources["mcp"] != len(ids)-1 || res.Telemetry.NamespaceCount != 1 || res.Telemetry.CallCount != 0 {
 		t.Errorf("telemetry %+v", res.Telemetry)

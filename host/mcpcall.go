@@ -103,7 +103,7 @@ func mcpInput(tool *catalog.Tool, args json.RawMessage) (json.RawMessage, *callE
 		}
 	}
 	if len(missing) > 0 {
-		return nil, rejectf(string(catalog.InvalidInput), "%s", boundError("Missing required MCP namespace argument(s): "+strings.Join(missing, ", ")))
+		return nil, rejectf(string(catalog.InvalidInput), "%s", boundError("Missing required MCP namespace argument(s): "+strings.Join(missing, ", ")+". Expected "+catalog.Shape(tool.Parameters)+"."))
 	}
 	return object, nil
 }

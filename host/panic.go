@@ -2,7 +2,9 @@ package host
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 // A panic on behalf of one run, be it a mistake of ours, of the embedder's store, or
@@ -15,7 +17,25 @@ import (
 // the deferred function that has called recover; args are further attributes of the log.
 func (h *Host) ReportPanic(during string, recovered any, args ...any) {
 	h.obs.metrics.Panicked(during)
-	h.log.Error("a panic was recovered from", append([]any{"during", during, "panic", fmt.Sprint(recovered), "stack", string(debug.Stack())}, args...)...)
+	h.log.Error("a panic was recovered from", append([]any{"during", during, "panic", fmt.Sprint(recovered), "at", panicPlace(), "stack", string(debug.Stack())}, args...)...)
+}
+
+// panicPlace is the function, file and line that panicked, for what a deferred function
+// calls that has recovered: the first frame above the panic that is not the runtime's.
+func panicPlace() string {
+	pc := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pc[:runtime.Callers(1, pc)])
+	for panicking := false; ; {
+		f, more := frames.Next()
+		own := strings.HasPrefix(f.Function, "runtime.")
+		if panicking && !own {
+			return fmt.Sprintf("%s %s:%d", f.Function, f.File, f.Line)
+		}
+		panicking = panicking || own
+		if !more {
+			return ""
+		}
+	}
 }
 
 // What a panic may happen during.

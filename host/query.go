@@ -3,9 +3,11 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/host/catalog"
 )
 
 // Queries are the calls that the catalog alone can answer: searches and
@@ -86,7 +88,7 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 		if err != nil {
 			return nil, ofCatalog(err)
 		}
-		v = cat.Search(c.Target, limit)
+		v = r.view().search(c.Target, limit)
 	default:
 		tool, rejection := r.resolve(c.Target)
 		if rejection != nil {
@@ -104,4 +106,45 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 		return nil, rejectf(codeNestedTool, "catalog: %v", err)
 	}
 	return b, nil
+}
+
+// search finds tools. Those of MCP servers say how they are called, since that is not
+// through tools.
+func (v *view) search(query string, limit int) []catalog.Entry {
+	found := v.catalog.Search(query, limit)
+	for i := range found {
+		if found[i].Source == catalog.SourceMCP {
+			found[i].Call = v.mcpSignature(found[i].ID)
+		}
+	}
+	return found
+}
+
+// maxSignature bounds what a search says of the input of one MCP tool, in bytes.
+const maxSignature = 400
+
+// mcpSignature is the call of an MCP tool with the shape of its input, in a line.
+func (v *view) mcpSignature(id string) string {
+	tool, ok := v.catalog.ByID(id)
+	if !ok {
+		return ""
+	}
+	input := strings.Join(strings.Fields(catalog.Shape(tool.Parameters)), " ")
+	if len(input) > maxSignature || input == "unknown" {
+		input = "{…}"
+	}
+	return v.mcpPath(tool) + "(" + input + ")"
+}
+
+// entries are those of all tools, each with how it is called.
+func (v *view) entries() []catalog.Entry {
+	list := v.catalog.Entries()
+	for i := range list {
+		if tool, ok := v.catalog.ByID(list[i].ID); ok && tool.Source == catalog.SourceMCP {
+			list[i].Call = v.mcpPath(tool)
+		} else if ok {
+			list[i].Call = v.catalog.Call(tool)
+		}
+	}
+	return list
 }

@@ -77,10 +77,42 @@ func (h *Host) checkOwn() error {
 		if t.Invoke == nil || t.Source == catalog.SourceClient {
 			return fmt.Errorf("tool %q of Config.Tools has no Invoke, or the source of a caller's tools: only tools in ExecInput may", t.Name)
 		}
+		if err := checkTool(t); err != nil {
+			return fmt.Errorf("Config.Tools: %w", err)
+		}
 		h.owners[t.Owner] = true
 	}
 	for _, r := range h.cfg.Namespaces {
+		if err := h.checkOwned(r); err != nil {
+			return err
+		}
 		h.owners[r.PluginID] = true
+	}
+	return nil
+}
+
+// checkTool refuses a tool of the embedder's that no program could find or call.
+func checkTool(t catalog.Tool) error {
+	if err := catalog.Check(t); err != nil {
+		return fmt.Errorf("tool %q: %w", t.Name, err)
+	}
+	if strings.TrimSpace(t.Description) == "" {
+		return fmt.Errorf("tool %q has no description: models choose tools by it", t.Name)
+	}
+	return nil
+}
+
+// checkOwned refuses a namespace of the embedder's that would never be there, since
+// a tool that it requires is not among those of its owner.
+func (h *Host) checkOwned(r namespaces.Registration) error {
+	for _, name := range r.RequiredTools {
+		owned := slices.ContainsFunc(h.cfg.Tools, func(t catalog.Tool) bool {
+			t = t.WithDefaults()
+			return t.Name == name && t.Owner == r.PluginID && t.Source == catalog.SourceQuoin
+		})
+		if !owned {
+			return fmt.Errorf("namespace %s requires the tool %q of the owner %q, and Config.Tools has none: the Owner of the tool must be the PluginID of the namespace", r.ID, name, r.PluginID)
+		}
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func TestSecretsInOtherForms(t *testing.T) {
 	if said := log.lastWords(); strings.Contains(said, "pä") {
 		t.Errorf("it said last: %s", said)
 	}
-	if contain.MaxLine <= tailBytes {
+	if contain.MaxLine <= contain.MaxWords {
 		t.Error("the last lines could be cut within a secret")
 	}
 }

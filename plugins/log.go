@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,8 +17,6 @@ import (
 const (
 	logBurst     = 500
 	logPerSecond = 100
-	tailLines    = 16 // kept to explain a crash
-	tailBytes    = 512
 )
 
 // pluginLog takes the lines a plugin writes and hands them to a slog.Logger,
@@ -32,7 +29,7 @@ type pluginLog struct {
 	mu       sync.Mutex
 	throttle *contain.Throttle
 	panicky  bool // a Go panic has begun: what follows explains it
-	tail     []string
+	words    contain.Words
 }
 
 func newPluginLog(l *slog.Logger, id string, c clock, secret *redactor) *pluginLog {
@@ -44,7 +41,7 @@ func (p *pluginLog) stderr(line []byte, cut bool) {
 	line = p.secret.line(line, cut)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.remember(line)
+	p.words.Add(line)
 	if !p.admit() {
 		return
 	}
@@ -68,7 +65,7 @@ func (p *pluginLog) stdout(line []byte, cut bool) {
 	line = p.secret.line(line, cut)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.remember(line)
+	p.words.Add(line)
 	if p.admit() {
 		p.print(slog.LevelInfo, strings.ToValidUTF8(string(line), "\uFFFD"), "stdout", cut)
 	}
@@ -82,14 +79,6 @@ func (p *pluginLog) print(level slog.Level, text, stream string, cut bool) {
 		text += "… (cut)"
 	}
 	p.logger.Log(context.Background(), level, text, "stream", stream)
-}
-
-// remember keeps the last lines.
-func (p *pluginLog) remember(line []byte) {
-	if len(p.tail) == tailLines {
-		p.tail = slices.Delete(p.tail, 0, 1)
-	}
-	p.tail = append(p.tail, strings.ToValidUTF8(string(line[:min(len(line), tailBytes)]), "\uFFFD"))
 }
 
 // admit takes a token. After a pause in which lines were dropped it says how
@@ -115,33 +104,12 @@ func (p *pluginLog) finish() {
 	p.reportDropped()
 }
 
-// uncaught is what Node.js prints of an error that ended it. Its version, which is
-// of no help, comes last.
-var uncaught = regexp.MustCompile(`^(Uncaught )?[A-Za-z_$][\w$.]*Error( \[\w+\])?: `)
-
 // lastWords is what the plugin said last: the panic or the uncaught error if there
 // was one, the last line otherwise.
 func (p *pluginLog) lastWords() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.tail {
-		if strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") {
-			return l
-		}
-	}
-	if n := len(p.tail); n > 0 && strings.HasPrefix(p.tail[n-1], "Node.js v") {
-		for _, l := range slices.Backward(p.tail) {
-			if uncaught.MatchString(l) {
-				return l
-			}
-		}
-	}
-	for _, l := range slices.Backward(p.tail) {
-		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "{") {
-			return l
-		}
-	}
-	return ""
+	return p.words.Last()
 }
 
 // record is one structured log line.

@@ -137,7 +137,7 @@ func TestDeclarationsAreAFile(t *testing.T) {
 	t.Cleanup(func() { hostFiles = files })
 	hostFiles = maps.Clone(files)
 	hostFiles["api/guest.d.ts"], hostFiles["api/guest.d.ts.json"] = string(data), string(about)
-	got := run(t, newPlain(t), `const f = API.read("guest.d.ts"); return [new TextEncoder().encode(f.content).length === f.bytes, API.list("guest").files.length]`, noConfig, false)
+	got := run(t, newPlain(t), `const f = await API.read("guest.d.ts"); return [new TextEncoder().encode(f.content).length === f.bytes, (await API.list("guest")).files.length]`, noConfig, false)
 	if !found || got.Value != "[true,1]" {
 		t.Errorf("%s, %+v", got.Value, got.Err)
 	}

@@ -17,6 +17,8 @@ interface ToolEntry {
   readonly description: string;
   readonly source: "quoin" | "mcp" | "client";
   readonly sourceName?: string;
+  /** Of a tool of an MCP server, in what search finds: how it is called. */
+  readonly call?: string;
 }
 
 /** One tool with its schemas. */
@@ -51,7 +53,7 @@ interface CallOptions {
 }
 
 interface Tools {
-  /** Finds tools; a blank query lists all. */
+  /** Finds tools, those of MCP servers too; a blank query lists all. */
   search(query?: string | null, options?: { limit?: number } | null): Promise<ToolEntry[]>;
   /** Describes a tool by its id or unique name. */
   describe(id: string): Promise<ToolDescription>;

@@ -122,7 +122,7 @@ func assemble(tools []*Tool, o Options) *Catalog {
 		}
 	}
 	c.lookup = sync.OnceValue(c.makeLookup)
-	c.index = sync.OnceValue(func() *index { return makeIndex(c.guest) })
+	c.index = sync.OnceValue(func() *index { return makeIndex(c.tools) })
 	c.entriesJSON = sync.OnceValue(func() []byte { return compactJSON(c.GuestEntries()) })
 	c.safe = sync.OnceValue(func() safeNames { return makeSafeNames(c.guest) })
 	c.quick = sync.OnceValue(c.makeQuickIndex)

@@ -18,7 +18,7 @@ func (c *Catalog) Filter(keep func(*Tool) bool) *Catalog {
 		}
 	}
 	d := assemble(kept, c.options)
-	d.index = sync.OnceValue(func() *index { return c.index().filter(d.guest) })
+	d.index = sync.OnceValue(func() *index { return c.index().filter(d.tools) })
 	return d
 }
 
@@ -32,8 +32,8 @@ func (c *Catalog) With(more []Tool) (*Catalog, error) {
 	}
 	tools := make([]*Tool, 0, len(c.tools)+len(added))
 	d, err := arrange(append(append(tools, c.tools...), added...), c.options)
-	if err == nil && len(d.guest) >= len(c.guest) && slices.Equal(d.guest[:len(c.guest)], c.guest) {
-		d.index = sync.OnceValue(func() *index { return c.index().extend(d.guest) })
+	if err == nil && len(d.tools) >= len(c.tools) && slices.Equal(d.tools[:len(c.tools)], c.tools) {
+		d.index = sync.OnceValue(func() *index { return c.index().extend(d.tools) })
 	}
 	return d, err
 }

@@ -25,8 +25,9 @@
 //
 // What a guest may name is less than what there is: MCP tools are in the
 // catalog for policy and audit, but guests reach them through another door.
-// Resolve, Describe, Search, SafeNames and the views named Guest leave them
-// out; ByID, ByOwner, Tools, Entries, Counts and Fingerprint do not.
+// Resolve, Describe, SafeNames and the views named Guest leave them out;
+// Search finds them, so that a guest learns of that door; so do ByID, ByOwner, Tools, Entries, Counts and
+// Fingerprint.
 //
 // # Lifecycle and cost
 //

@@ -87,6 +87,10 @@ func quickCall(t *Tool, names map[string]string) string {
 	return "tools.call(" + string(compactJSON(t.ID()))
 }
 
+// Call is the expression that a program calls a tool by, up to its input: the
+// function on the global tools, or tools.call with the id where it has none.
+func (c *Catalog) Call(t *Tool) string { return quickCall(t, c.safe().ids) }
+
 // enrich adds a detail to each line for which there is room, and returns what
 // room is left.
 func enrich(lines []quickLine, room int, detail func(*quickLine)) int {

@@ -41,8 +41,8 @@ func (c *Catalog) Limit(options json.RawMessage) (int, error) {
 	return int(min(limit, float64(c.options.MaxLimit))), nil
 }
 
-// Search returns the entries that fit a query best, best first, of the tools
-// a guest sees. Tools named outright, by id or name in any case, come first;
+// Search returns the entries that fit a query best, best first, those of MCP tools
+// included. Tools named outright, by id or name in any case, come first;
 // the others are ranked by BM25 over name, label, owner, description, and the
 // names and descriptions of parameters, English words by their stems. A word
 // no tool has is tried as the beginning of one. Equals stand in catalog order.
@@ -57,7 +57,7 @@ func (c *Catalog) Search(query string, limit int) []Entry {
 	limit = min(limit, c.options.MaxLimit)
 	query = strings.TrimSpace(query)
 	if query == "" {
-		return entries(c.guest[:min(limit, len(c.guest))])
+		return entries(c.tools[:min(limit, len(c.tools))])
 	}
 	ix := c.index()
 	found := ix.named(query)

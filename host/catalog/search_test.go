@@ -66,9 +66,9 @@ func TestSearchFinds(t *testing.T) {
 		if len(found) == 0 || found[0].Name != first {
 			t.Errorf("%q: %v; want %s", query, ids(found), first)
 		}
-		if i := slices.IndexFunc(found, func(e Entry) bool { return e.Source == SourceMCP }); i >= 0 {
-			t.Errorf("%q finds MCP tool %s", query, found[i].ID)
-		}
+	}
+	if found := c.Search("mcp:github:create_issue", 1); len(found) != 1 || found[0].Source != SourceMCP {
+		t.Errorf("the MCP tool is not found: %v", ids(found))
 	}
 	for _, query := range []string{"xylophone", "!!!", "zebra", "walrussian", strings.Repeat("x", 100_000), "\xff\xfe", "the"} {
 		if found := c.Search(query, 3); found == nil || len(found) != 0 {
@@ -240,8 +240,8 @@ func TestConcurrentFirstUse(t *testing.T) {
 	wg.Wait()
 }
 
-// FuzzSearch gives hostile queries: nothing panics, and the result is bounded,
-// without repetition and without MCP tools.
+// FuzzSearch gives hostile queries: nothing panics, and the result is bounded
+// and without repetition.
 func FuzzSearch(f *testing.F) {
 	for _, q := range []string{"list issues", "", "日本語 writeFile", "\xff", "HTTPServer'S", strings.Repeat("aB", 2000)} {
 		f.Add(q, 5)
@@ -251,7 +251,7 @@ func FuzzSearch(f *testing.F) {
 		found := c.Search(query, limit)
 		seen := map[string]bool{}
 		for _, e := range found {
-			if seen[e.ID] || e.Source == SourceMCP {
+			if seen[e.ID] {
 				t.Fatalf("%q: %v", query, ids(found))
 			}
 			seen[e.ID] = true

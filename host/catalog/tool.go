@@ -100,6 +100,9 @@ type Entry struct {
 	Source      Source `json:"source"`
 	// SourceName is the tool's owner; empty for the host's own tools.
 	SourceName string `json:"sourceName,omitempty"`
+	// Call is how a program calls the tool, with what it takes. A catalog leaves it
+	// empty; hosts set it for what is not reached through tools.
+	Call string `json:"call,omitempty"`
 }
 
 // Description is an Entry with all that is loaded on demand.

@@ -127,7 +127,16 @@ func names(fields []Field) []string {
 	return out
 }
 
+// elsewhere are fields of other programs' files, which users paste, and where their
+// content belongs here.
+var elsewhere = map[string]string{
+	"mcpServers": "is no such field; put its servers into mcp.servers: {mcp: {servers: {NAME: {command: …}}}}",
+}
+
 func unknown(name string, known []string) string {
+	if where, ok := elsewhere[name]; ok {
+		return where
+	}
 	if like := similar(name, known); like != "" {
 		return "is no such field; did you mean " + like + "?"
 	}

@@ -30,6 +30,13 @@ var badServers = map[string]func(*raw) error{
 			return r.say(`{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"%s"}]},"id":%s}`, strings.Repeat("x", 9<<20), q.ID)
 		})
 	},
+	"greeter": func(r *raw) error {
+		if err := r.say("hello, I am no server"); err != nil {
+			return err
+		}
+		_, err := r.in.ReadString(0) // to the end of the input
+		return err
+	},
 	"deep":   listOf(oneTool, `{"content":[],"structuredContent":`+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+`}`),
 	"nested": listOf(oneTool, `{"content":[],"structuredContent":`+strings.Repeat("[", 150)+strings.Repeat("]", 150)+`}`),
 	"many":   listOf(oneTool, `{"content":[],"structuredContent":[`+strings.Repeat("[],", 600_000)+`[]]}`),

@@ -263,7 +263,11 @@ func expand(value string) (string, error) {
 // environment is what the program of a server gets.
 func (s *Server) environment() ([]string, error) {
 	env := []string{} // not nil, which would mean the host's own
-	for _, name := range s.PassEnv {
+	pass := s.PassEnv
+	if _, given := s.Env["PATH"]; !given && !slices.Contains(pass, "PATH") {
+		pass = append([]string{"PATH"}, pass...)
+	}
+	for _, name := range pass {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}

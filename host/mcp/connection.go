@@ -26,6 +26,7 @@ type connection struct {
 
 	changed chan struct{} // capacity 1: look at the list again
 	waited  bool          // somebody waits for the end of the session
+	noise   func(string)  // told of output that is no message
 	ended   chan struct{} // closed once the session is over
 	err     error         // why; valid after ended
 }
@@ -52,7 +53,7 @@ func (r ready) Connect(context.Context) (sdk.Connection, error) { return r.conn,
 
 // dial begins a session. ctx bounds that alone.
 func (k *keeper) dial(ctx context.Context) (*connection, error) {
-	c := &connection{server: &k.server, log: k.log, changed: make(chan struct{}, 1), ended: make(chan struct{})}
+	c := &connection{server: &k.server, log: k.log, noise: k.noise, changed: make(chan struct{}, 1), ended: make(chan struct{})}
 	c.life, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c.cut = cut
@@ -86,7 +87,7 @@ func (k *keeper) dial(ctx context.Context) (*connection, error) {
 func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 	if c.server.Command != "" {
 		var err error
-		c.program, err = launch(ctx, c.server, newLineLog(c.log, time.Now), c.change)
+		c.program, err = launch(ctx, c.server, newLineLog(c.log, time.Now, c.noise), c.change)
 		if err != nil {
 			return nil, err
 		}

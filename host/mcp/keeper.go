@@ -153,11 +153,11 @@ func (k *keeper) up(c *connection, tools []Tool) {
 	if !fresh {
 		since = k.status.Since
 	}
-	k.status = k.statusOf(c, len(tools))
+	k.status = k.statusOf(c, countTools(tools))
 	k.status.Since = since
 	k.mu.Unlock()
 	if fresh {
-		k.log.Info("an MCP server is connected", "tools", len(tools))
+		k.log.Info("an MCP server is connected", "tools", countTools(tools))
 	}
 	if !same {
 		k.publish()
@@ -241,6 +241,26 @@ func (k *keeper) accept(tool *Tool, raw json.RawMessage) error {
 		return fail(CodeInvalidReply, "its content is not a list.")
 	}
 	return nil
+}
+
+// noise notes, while the server is being connected, that it writes something else
+// than messages: most likely a program that is no MCP server, or its greeting.
+func (k *keeper) noise(line string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.conn == nil {
+		k.status.Error = fmt.Errorf("its standard output is not MCP: %q", bounded(line, 100))
+	}
+}
+
+// countTools counts tools without the operations on resources and prompts.
+func countTools(tools []Tool) (n int) {
+	for i := range tools {
+		if tools[i].Operation == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // statusOf describes a live connection. The caller holds mu.

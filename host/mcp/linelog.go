@@ -24,11 +24,12 @@ type lineLog struct {
 
 	mu       sync.Mutex
 	throttle *contain.Throttle
-	words    string // the last line of standard error
+	words    contain.Words     // of standard error
+	noise    func(line string) // told of lines of standard output that are no messages
 }
 
-func newLineLog(l *slog.Logger, now func() time.Time) *lineLog {
-	return &lineLog{log: l, now: now, throttle: contain.NewThrottle(lineBurst, linesPerSec, now())}
+func newLineLog(l *slog.Logger, now func() time.Time, noise func(line string)) *lineLog {
+	return &lineLog{log: l, now: now, noise: noise, throttle: contain.NewThrottle(lineBurst, linesPerSec, now())}
 }
 
 // stderr takes a line of standard error, and keeps it to explain a crash.
@@ -36,9 +37,7 @@ func (l *lineLog) stderr(line []byte, _ bool) {
 	text := strings.TrimSpace(bounded(string(line), maxLoggedLine))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if text != "" {
-		l.words = bounded(text, 200)
-	}
+	l.words.Add([]byte(text))
 	l.print(text, "stderr")
 }
 
@@ -46,7 +45,11 @@ func (l *lineLog) stderr(line []byte, _ bool) {
 func (l *lineLog) stdout(line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.print(strings.TrimSpace(bounded(string(line), maxLoggedLine)), "stdout")
+	text := strings.TrimSpace(bounded(string(line), maxLoggedLine))
+	if l.noise != nil && text != "" {
+		l.noise(text)
+	}
+	l.print(text, "stdout")
 }
 
 // print logs a line if there is a token for it. The caller holds mu.
@@ -73,9 +76,9 @@ func (l *lineLog) finish() {
 	l.reportDropped()
 }
 
-// lastWords is the last line of standard error.
+// lastWords is the line of standard error that says most of how the program ended.
 func (l *lineLog) lastWords() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.words
+	return bounded(l.words.Last(), 200)
 }

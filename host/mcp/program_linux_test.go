@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -27,7 +28,7 @@ func TestToolsAndOperationsOfAProgram(t *testing.T) {
 	if echo.Title != "Echo!" || echo.ReadOnly || echo.Idempotent || !json.Valid(echo.Input) || echo.Server != "good" {
 		t.Errorf("echo is %+v; its hints are not to be trusted", echo)
 	}
-	if st := w.Status()[0]; st.State != StateConnected || st.ServerName != "good good" || st.ServerVersion != "1.2.3" || st.Tools != len(want) || st.Protocol == "" {
+	if st := w.Status()[0]; st.State != StateConnected || st.ServerName != "good good" || st.ServerVersion != "1.2.3" || st.Tools != len(want)-4 || st.Protocol == "" {
 		t.Errorf("status %+v", st)
 	}
 	for _, c := range []struct{ tool, input, want string }{
@@ -92,9 +93,40 @@ func TestAnEmptyAllowList(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentIsWhatIsConfigured: no variable of the host reaches a program
-// unless it is named.
+// TestAProgramThatIsNoServer: what it writes is the reason while it is being
+// connected, long before the time for that is over.
+func TestAProgramThatIsNoServer(t *testing.T) {
+	said := make(chan struct{}, 1)
+	log := slog.New(slog.NewTextHandler(writes(func(line []byte) {
+		if strings.Contains(string(line), "hello") {
+			said <- struct{}{}
+		}
+	}), nil))
+	servers, err := Connect([]Server{self(t, "greeter", "greeter")}, Options{Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-said
+	if st := servers.Status()[0]; st.State != StateConnecting || st.Error == nil || st.Error.Error() != `its standard output is not MCP: "hello, I am no server"` {
+		t.Errorf("status %+v", st)
+	}
+	if err := servers.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// writes calls a function with everything that is written.
+type writes func(b []byte)
+
+func (w writes) Write(b []byte) (int, error) {
+	w(b)
+	return len(b), nil
+}
+
+// TestTheEnvironmentIsWhatIsConfigured: no variable of the host but PATH reaches a
+// program unless it is named.
 func TestTheEnvironmentIsWhatIsConfigured(t *testing.T) {
+	t.Setenv("PATH", "/a/path")
 	t.Setenv("QUOIN_TEST_SECRET", "s3cret")
 	t.Setenv("QUOIN_TEST_PASSED", "passed")
 	s := self(t, "good", "good")
@@ -107,9 +139,26 @@ func TestTheEnvironmentIsWhatIsConfigured(t *testing.T) {
 		env = append(env, v.(string))
 	}
 	slices.Sort(env)
-	want := []string{"EXPANDED=<s3cret>", "QUOIN_TEST_MCP_LABEL=good", roleKey + "=good", "QUOIN_TEST_PASSED=passed"}
+	want := []string{"EXPANDED=<s3cret>", "PATH=/a/path", "QUOIN_TEST_MCP_LABEL=good", roleKey + "=good", "QUOIN_TEST_PASSED=passed"}
 	if !slices.Equal(env, want) {
 		t.Errorf("environment %q\nwant %q", env, want)
+	}
+}
+
+func TestPathIsPassedUnlessItIsSet(t *testing.T) {
+	t.Setenv("PATH", "/a/path")
+	for want, s := range map[string]Server{
+		"PATH=/a/path": {},
+		"PATH=/other":  {Env: map[string]string{"PATH": "/other"}},
+		"PATH=":        {Env: map[string]string{"PATH": ""}},
+	} {
+		if env, err := s.environment(); err != nil || !slices.Equal(env, []string{want}) {
+			t.Errorf("%v: %q, %v", s.Env, env, err)
+		}
+	}
+	s := Server{PassEnv: []string{"PATH"}}
+	if env, err := s.environment(); err != nil || !slices.Equal(env, []string{"PATH=/a/path"}) {
+		t.Errorf("it is passed twice: %q, %v", env, err)
 	}
 }
 

@@ -34,7 +34,8 @@ const (
 type Status struct {
 	Name  string
 	State State
-	Error error // nil unless down
+	// Error is why the server is down, or what is odd about one that is being connected.
+	Error error
 	Tools int
 	// Since is when the server came into its state, Retry when one that is down is
 	// tried again.

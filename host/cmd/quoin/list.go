@@ -96,11 +96,22 @@ func printTools(ctx context.Context, w io.Writer, b backend, s host.Session, asJ
 		return printJSON(w, entries)
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "ID\tDESCRIPTION")
+	fmt.Fprintln(tw, "ID\tCALL\tDESCRIPTION")
 	for _, e := range entries {
-		fmt.Fprintf(tw, "%s\t%s\n", e.ID, firstLine(e.Description))
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", e.ID, called(e.Call), firstLine(e.Description))
 	}
 	return tw.Flush()
+}
+
+// called closes a call that is cut off before its input.
+func called(call string) string {
+	switch {
+	case call == "":
+		return ""
+	case strings.HasPrefix(call, "tools.call("):
+		return escaped(call) + ", …)"
+	}
+	return escaped(call) + "(…)"
 }
 
 func printNamespaces(ctx context.Context, w io.Writer, b backend, s host.Session, asJSON bool) error {

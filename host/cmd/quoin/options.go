@@ -205,16 +205,12 @@ func (o *options) existingState(f *host.File) (string, error) {
 	return state, nil
 }
 
-// hostConfig is what the file says of a host. A command without a configuration
-// file runs cells without being told that it may.
+// hostConfig is what the file says of a host.
 func (o *options) hostConfig(f *host.File, log *slog.Logger) host.Config {
 	cfg := f.Config()
 	cfg.Logger = log
 	for _, w := range f.Report.Warnings {
 		log.Warn("configuration: " + w.String())
-	}
-	if (o.config == "" || o.config == noConfig) && !f.Given("tools.codeMode.enabled") {
-		cfg.Settings.Disabled = false
 	}
 	return cfg
 }

@@ -35,6 +35,10 @@ prelude.create = (core: Core) => {
       const { identifier, serverName } = servers[i];
       defineLazy(all, identifier, true, () => buildServer(identifier, serverName));
     }
+    for (let i = 0; i < servers.length; i++) {
+      const { identifier, serverName } = servers[i];
+      if (mayAlias(all, serverName)) defineLazy(all, serverName, false, () => all[identifier]);
+    }
     return $.freeze(all);
   }
 
@@ -68,7 +72,18 @@ prelude.create = (core: Core) => {
     for (let i = 0; i < names.length; i++) {
       $.define(server, names[i]!, $.freeze(groups[names[i]!]), true, false);
     }
+    for (let i = 0; i < tools.length; i++) {
+      const tool: Tool = tools[i];
+      if ($.ownValue(tool, "operation") === undefined && mayAlias(server, tool.name)) {
+        $.define(server, tool.name, server[tool.identifier], false, false);
+      }
+    }
     return $.freeze(server);
+  }
+
+  /** Whether an object may also have a name that another side has given, which it does not list. */
+  function mayAlias(target: object, name: string): boolean {
+    return !$.hasOwn(target, name) && name !== "then" && name !== "toJSON" && name !== "__proto__" && name !== "constructor";
   }
 
   type Body = (...args: any[]) => unknown;
