@@ -52,7 +52,7 @@
 // the caller of the run answers by a callback or through Answer. What rules deny
 // does not exist for the run, under no name and in no list. The view is resolved
 // when a run begins and again when it resumes. Programs read how its tools are
-// declared with API.read("tools/<name>.d.ts").
+// declared with await API.read("tools/<name>.d.ts").
 //
 // # Plugins
 //

@@ -143,7 +143,7 @@ func mcpBlock(v *view) string {
 	for i, line := range lines {
 		line += v.toolNames(i, room/len(lines))
 		if b.Len()+len(line) > maxMCPBlock {
-			fmt.Fprintf(&b, "\n- and %d more: API.list(\"mcp\")", len(lines)-i)
+			fmt.Fprintf(&b, "\n- and %d more: await API.list(\"mcp\")", len(lines)-i)
 			break
 		}
 		b.WriteString("\n- " + line)
