@@ -2,6 +2,13 @@
 // standard environment variables. It is for programs that have none of their own;
 // those that do give theirs to the host and do not link this package.
 //
+//	provider, err := tracing.FromEnvironment(ctx, tracing.Options{Version: version})
+//	if err != nil {
+//		return err
+//	}
+//	defer provider.Shutdown(ctx)
+//	h, err := host.New(ctx, host.Config{TracerProvider: provider.TracerProvider()})
+//
 // Unless the environment asks for traces there is no provider, and runs cost nothing:
 //
 //	OTEL_SDK_DISABLED=true                  no traces, whatever else is set
