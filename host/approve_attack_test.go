@@ -33,7 +33,7 @@ func (s *onJournal) PutCalls(ctx context.Context, id string, generation uint64, 
 func TestAnApprovedCallOfAnAbortedRunIsNotMade(t *testing.T) {
 	desk := newDesk()
 	var made atomic.Int32
-	tool := catalog.Tool{Name: "echo", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+	tool := catalog.Tool{Name: "echo", Description: "Counts.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		made.Add(1)
 		return nil, nil
 	}}

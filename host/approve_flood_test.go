@@ -79,7 +79,7 @@ func TestAFloodOfQuestionsHarmsNobodyElse(t *testing.T) {
 
 // answers is a tool that does something and returns null.
 func answers(name string, do func(context.Context)) catalog.Tool {
-	return catalog.Tool{Name: name, ReadOnly: true, Invoke: func(ctx context.Context, _ catalog.Invocation) (json.RawMessage, error) {
+	return catalog.Tool{Name: name, Description: "Answers.", ReadOnly: true, Invoke: func(ctx context.Context, _ catalog.Invocation) (json.RawMessage, error) {
 		do(ctx)
 		return nil, nil
 	}}

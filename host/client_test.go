@@ -172,7 +172,7 @@ const picked = tools.pick({title: "a"});
 await yield_control();
 const lost = await tools.shout({}).catch(e => [e.code, /callback/.test(e.message)]);
 return [await picked, lost, ALL_TOOLS.length, await tools.call("echo", {n: 1}).catch(e => e.code), await tools.pick({}).catch(e => e.code)]`
-	shout := catalog.Tool{Name: "shout", Invoke: echo("x").Invoke}
+	shout := catalog.Tool{Name: "shout", Description: "Shouts.", Invoke: echo("x").Invoke}
 	rules := policy.Rules{Deny: []string{"echo"}}
 	cfg := host.Config{Tools: []catalog.Tool{echo("echo")}, Store: store()}
 	first := start(t, cfg)
@@ -224,7 +224,7 @@ func TestALostAnswerIsAskedForAnew(t *testing.T) {
 // name ambiguous and takes no function away from anybody silently.
 func TestClientToolsShadowNothing(t *testing.T) {
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo"), echo("exec")}})
-	mine := catalog.Tool{Name: "echo", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+	mine := catalog.Tool{Name: "echo", Description: "Echoes.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		return json.RawMessage(`"mine"`), nil
 	}}
 	r := execWith(h, `

@@ -18,7 +18,7 @@ func endless(ended chan<- error) []catalog.Tool {
 	entered := make(chan struct{})
 	tool := func(name string, invoke func(context.Context) error) catalog.Tool {
 		return catalog.Tool{
-			Name: name, Owner: catalog.OwnerCore, Source: catalog.SourceQuoin,
+			Name: name, Description: "Ends as the test says.", Owner: catalog.OwnerCore, Source: catalog.SourceQuoin,
 			Invoke: func(ctx context.Context, _ catalog.Invocation) (json.RawMessage, error) { return nil, invoke(ctx) },
 		}
 	}
@@ -68,7 +68,7 @@ func TestAbortSignalEndsTheToolsContext(t *testing.T) {
 func TestAbortSignalReachesQueuedCalls(t *testing.T) {
 	ended := make(chan error, 1)
 	made := make(chan struct{}, 1)
-	late := catalog.Tool{Name: "late", Owner: catalog.OwnerCore, Source: catalog.SourceQuoin,
+	late := catalog.Tool{Name: "late", Description: "Comes too late.", Owner: catalog.OwnerCore, Source: catalog.SourceQuoin,
 		Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 			made <- struct{}{}
 			return nil, nil
@@ -119,10 +119,11 @@ func TestGuestReadsItsDeclarations(t *testing.T) {
 		Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) { return c.Input, nil },
 	}}})
 	r := exec(h, `const {files} = await API.list()
-		const wrong = files.filter((f) => {
+		const wrong = []
+		for (const f of files) {
 			const g = await API.read(f.path)
-			return g.description !== f.description || g.bytes !== f.bytes || new TextEncoder().encode(g.content).length !== f.bytes
-		})
+			if (g.description !== f.description || g.bytes !== f.bytes || new TextEncoder().encode(g.content).length !== f.bytes) wrong.push(f)
+		}
 		return [wrong, files.some((f) => f.path === "guest.d.ts"), files.some((f) => f.path === "tools/echo.d.ts"), (await API.read("guest.d.ts")).content.includes("interface Tools")]`)
 	wantValue(t, r, `[[],true,true,true]`)
 }
@@ -133,7 +134,7 @@ func TestACallGivenUpInTheQueueStaysSoAfterACrash(t *testing.T) {
 	dir, crashed := mkdir(t), mkdir(t)
 	slow := newGate()
 	paid := make(chan struct{}, 1)
-	pay := catalog.Tool{Name: "pay", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+	pay := catalog.Tool{Name: "pay", Description: "Pays.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		paid <- struct{}{}
 		return nil, nil
 	}}

@@ -141,7 +141,7 @@ func TestMCPCalls(t *testing.T) {
 		{`return (await MCP.gitHub.createIssue2()).structuredContent`, `{"in":{},"label":"git-hub"}`},
 		{`return (await MCP.gitHub.delete2(undefined)).structuredContent.label`, `"git-hub"`},
 		{`try { await MCP.gitHub.createIssue({}) } catch (e) { return [e.message, e.code, e.toolId] }`,
-			`["Missing required MCP namespace argument(s): owner, title. Expected { owner: string, title: string, labels?: string[], n?: integer }.","invalid_input","mcp:git-hub:create-issue"]`},
+			`["Missing required MCP namespace argument(s): owner, title. Expected { owner: string, title: string, labels: string[], n?: integer }.","invalid_input","mcp:git-hub:create-issue"]`},
 		{`try { await MCP.gitHub.createIssue("x") } catch (e) { return [e.message, e.code] }`, `["MCP namespace tools accept one object argument.","invalid_input"]`},
 		{`try { await MCP.gitHub.createIssue({ owner: 1, title: "x" }) } catch (e) { return [e.code, e.message.includes("owner")] }`, `["invalid_input",true]`},
 		// isError resolves.
@@ -182,7 +182,7 @@ func TestMCPToolsAreFound(t *testing.T) {
 		const [found] = await tools.search("create-issue");
 		const read = (await tools.search("resources_read"))[0];
 		return [found.id, found.source, found.call, read.call, (await tools.search("echo"))[0].call ?? null]`),
-		`["mcp:git-hub:create-issue","mcp","MCP.gitHub.createIssue({ owner: string, title: string, labels?: string[], n?: integer })","MCP.gitHub.resources.read({ uri: string })",null]`)
+		`["mcp:git-hub:create-issue","mcp","MCP.gitHub.createIssue({ owner: string, title: string, labels: string[], n?: integer })","MCP.gitHub.resources.read({ uri: string })",null]`)
 	calls := map[string]string{}
 	for _, e := range h.Tools() {
 		calls[e.ID] = e.Call

@@ -40,7 +40,7 @@ func TestNewChecksTools(t *testing.T) {
 			t.Parameters = json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)
 			t.Examples = []catalog.Example{{Input: json.RawMessage(`{"a":1}`)}}
 		})},
-		{"a namespace of another owner's tool", `namespace weather requires the tool "look" of the owner "weather"`, weather("elsewhere")},
+		{"a namespace of another owner's tool", `namespace weather of "weather" owns none of the tools that it requires, but there is quoin:elsewhere:look`, weather("elsewhere")},
 		{"a namespace of the core's tool", `the Owner of the tool must be the PluginID of the namespace`, weather("")},
 	} {
 		h, err := newHost(tc.cfg)

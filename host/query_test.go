@@ -16,7 +16,7 @@ import (
 // TestAFloodOfDescriptionsIsBounded: a guest can ask for thousands of descriptions
 // at once, whose answers together would not fit the host's memory.
 func TestAFloodOfDescriptionsIsBounded(t *testing.T) {
-	const size = 1 << 20
+	const size = 500 << 10
 	big := echo("big")
 	big.Parameters = json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", size) + `"}`)
 	h := start(t, host.Config{Tools: []catalog.Tool{big}, Settings: host.Settings{Timeout: time.Minute}})
@@ -24,7 +24,7 @@ func TestAFloodOfDescriptionsIsBounded(t *testing.T) {
 		const refused = all.filter((r) => r.status === "rejected").map((r) => r.reason)
 		const again = await tools.describe("big")
 		return [all.length - refused.length, [...new Set(refused.map((e) => e.code))], refused[0].message.includes("smaller batches"), again.name]`)
-	wantValue(t, r, fmt.Sprintf(`[%d,["reply_too_large"],true,"big"]`, 16<<20/size))
+	wantValue(t, r, fmt.Sprintf(`[%d,["reply_too_large"],true,"big"]`, 16<<20/size+1))
 }
 
 // abortFirst is a sink that aborts at the first answer of the catalog.

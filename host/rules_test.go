@@ -165,7 +165,7 @@ func TestRunsAreIsolated(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for round := range 4 {
-				mine := catalog.Tool{Name: fmt.Sprintf("mine_%d", i), Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) {
+				mine := catalog.Tool{Name: fmt.Sprintf("mine_%d", i), Description: "Mine.", Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) {
 					return json.RawMessage(fmt.Sprintf(`"%d of %s in round %d"`, i, c.Session.SessionKey, round)), nil
 				}}
 				s := host.Session{SessionKey: fmt.Sprintf("session-%d", i)}

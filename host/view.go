@@ -96,25 +96,31 @@ func checkTool(t catalog.Tool) error {
 	if err := catalog.Check(t); err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	if strings.TrimSpace(t.Description) == "" {
+	if strings.TrimSpace(t.Description) == "" && t.Source != catalog.SourceMCP {
 		return fmt.Errorf("tool %q has no description: models choose tools by it", t.Name)
 	}
 	return nil
 }
 
-// checkOwned refuses a namespace of the embedder's that would never be there, since
-// a tool that it requires is not among those of its owner.
+// checkOwned refuses a namespace of the embedder's whose tools are all another
+// owner's, since it would never be there. Those that are not in Config.Tools may come
+// with a request.
 func (h *Host) checkOwned(r namespaces.Registration) error {
-	for _, name := range r.RequiredTools {
-		owned := slices.ContainsFunc(h.cfg.Tools, func(t catalog.Tool) bool {
-			t = t.WithDefaults()
-			return t.Name == name && t.Owner == r.PluginID && t.Source == catalog.SourceQuoin
-		})
-		if !owned {
-			return fmt.Errorf("namespace %s requires the tool %q of the owner %q, and Config.Tools has none: the Owner of the tool must be the PluginID of the namespace", r.ID, name, r.PluginID)
+	other := ""
+	for _, t := range h.cfg.Tools {
+		t = t.WithDefaults()
+		switch {
+		case !slices.Contains(r.RequiredTools, t.Name) || t.Source != catalog.SourceQuoin:
+		case t.Owner == r.PluginID:
+			return nil
+		default:
+			other = t.ID()
 		}
 	}
-	return nil
+	if other == "" {
+		return nil
+	}
+	return fmt.Errorf("namespace %s of %q owns none of the tools that it requires, but there is %s: the Owner of the tools must be the PluginID of the namespace", r.ID, r.PluginID, other)
 }
 
 // refresh makes the view anew of the embedder's tools and the live plugins.

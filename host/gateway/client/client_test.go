@@ -159,7 +159,7 @@ func TestRunsFromAfar(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// What cannot travel is refused.
-	_, err = c.Exec(ctx, me, host.ExecInput{Code: `return 1`, Tools: []catalog.Tool{{Name: "f", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) { return nil, nil }}}})
+	_, err = c.Exec(ctx, me, host.ExecInput{Code: `return 1`, Tools: []catalog.Tool{{Name: "f", Description: "Does f.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) { return nil, nil }}}})
 	if err == nil || !strings.Contains(err.Error(), "Answer") {
 		t.Error(err)
 	}

@@ -83,7 +83,8 @@ prelude.create = (core: Core) => {
 
   /** Whether an object may also have a name that another side has given, which it does not list. */
   function mayAlias(target: object, name: string): boolean {
-    return !$.hasOwn(target, name) && name !== "then" && name !== "toJSON" && name !== "__proto__" && name !== "constructor";
+    if (name === "then" || name === "toJSON" || name === "__proto__" || name === "constructor") return false;
+    return name !== "resources" && name !== "prompts" && !$.hasOwn(target, name);
   }
 
   type Body = (...args: any[]) => unknown;
