@@ -41,7 +41,7 @@ func TestNewChecksTools(t *testing.T) {
 			t.Examples = []catalog.Example{{Input: json.RawMessage(`{"a":1}`)}}
 		})},
 		{"a namespace of another owner's tool", `namespace weather of "weather" owns none of the tools that it requires, but there is quoin:elsewhere:look`, weather("elsewhere")},
-		{"a namespace of the core's tool", `the Owner of the tool must be the PluginID of the namespace`, weather("")},
+		{"a namespace of the core's tool", `the Owner of the tools must be the PluginID of the namespace`, weather("")},
 	} {
 		h, err := newHost(tc.cfg)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {

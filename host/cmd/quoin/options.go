@@ -205,12 +205,16 @@ func (o *options) existingState(f *host.File) (string, error) {
 	return state, nil
 }
 
-// hostConfig is what the file says of a host.
+// hostConfig is what the file says of a host. A file that the command line does not
+// name sets limits, and does not keep the command from running cells unless it says so.
 func (o *options) hostConfig(f *host.File, log *slog.Logger) host.Config {
 	cfg := f.Config()
 	cfg.Logger = log
 	for _, w := range f.Report.Warnings {
 		log.Warn("configuration: " + w.String())
+	}
+	if (o.config == "" || o.config == noConfig) && !f.Given("tools.codeMode.enabled") {
+		cfg.Settings.Disabled = false
 	}
 	return cfg
 }
