@@ -141,8 +141,8 @@ func parseRecord(line []byte) (record, bool) {
 	for k, v := range fields {
 		switch {
 		case strings.HasPrefix(k, "@"):
-		case k == "plugin":
-			own["plugin_field"] = v // the host alone says which plugin it is
+		case slices.Contains(hostFields, k):
+			own[k+"_field"] = v // readers that take the last of two would take the plugin's
 		default:
 			own[k] = v
 		}
@@ -151,6 +151,9 @@ func parseRecord(line []byte) (record, bool) {
 	r.attrs = logFields(own, &left)
 	return r, true
 }
+
+// hostFields are the fields of a log line that the host alone writes.
+var hostFields = []string{"plugin", slog.TimeKey, slog.LevelKey, slog.MessageKey, slog.SourceKey}
 
 // maxLogFields bounds the fields of one line, those of groups included.
 const maxLogFields = 64

@@ -25,9 +25,22 @@ type runDir struct {
 // up to 66: /h-N/p-N/plugin-dirN/pluginN, with N of up to 10 digits.
 const maxRunRoot = 103 - 66
 
-// defaultRunRoot is the folder of this user in the temporary directory, or in
-// /tmp where that one has a path too long for sockets.
-func defaultRunRoot() string {
+// defaultRunRoot is the user's folder for such things, else one of the user in the
+// temporary directory, or in /tmp where that one has a path too long for sockets.
+// Where another user has put something in its place, it is a new folder.
+func defaultRunRoot() (string, error) {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && len(dir)+len("/quoin") <= maxRunRoot && checkPrivate(dir) == nil {
+		return filepath.Join(dir, "quoin"), nil
+	}
+	root := tempRunRoot()
+	switch _, err := os.Lstat(root); {
+	case errors.Is(err, os.ErrNotExist), err == nil && checkPrivate(root) == nil, os.PathSeparator != '/':
+		return root, nil
+	}
+	return os.MkdirTemp(filepath.Dir(root), "quoin-")
+}
+
+func tempRunRoot() string {
 	own := "quoin-" + strconv.Itoa(os.Getuid())
 	root := filepath.Join(os.TempDir(), own)
 	if len(root) > maxRunRoot && os.PathSeparator == '/' {
@@ -40,7 +53,9 @@ func defaultRunRoot() string {
 // removes what dead hosts have left there.
 func openRunDir(root string) (_ *runDir, err error) {
 	if root == "" {
-		root = defaultRunRoot()
+		if root, err = defaultRunRoot(); err != nil {
+			return nil, fmt.Errorf("run directory: %w", err)
+		}
 	}
 	if root, err = filepath.Abs(root); err != nil {
 		return nil, err

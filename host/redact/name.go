@@ -12,10 +12,10 @@ var words = set("password", "passwords", "passwd", "pwd", "passphrase", "passcod
 
 // pairs make a name secret when one word follows the other.
 var pairs = set("api key", "api keys", "access key", "private key", "secret key", "signing key", "encryption key", "master key",
-	"account key", "auth key", "ssh key", "host key", "connection string", "recovery code", "recovery codes", "backup codes", "card number")
+	"session id", "session key", "account key", "auth key", "ssh key", "host key", "connection string", "recovery code", "recovery codes", "backup codes", "card number")
 
 // wholes are names that are secret only when there is nothing else to them.
-var wholes = set("pass", "pin", "auth", "ssn", "dsn")
+var wholes = set("pass", "pin", "auth", "ssn", "dsn", "session", "dbpass")
 
 // joined are parts of names that are written without separators.
 var joined = []string{"password", "passwd", "apikey", "accesskey", "privatekey", "secretkey", "authtoken", "accesstoken",

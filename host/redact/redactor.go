@@ -116,6 +116,11 @@ func (r Redactor) walk(v any, s schemas, nested int) any {
 	case map[string]any:
 		return r.object(v, s, nested)
 	case []any:
+		if len(v) == 2 { // a pair of a name and a value, as lists of headers have it
+			if name, ok := v[0].(string); ok && v[1] != nil && r.secretName(name, v[1]) {
+				return []any{name, Mask}
+			}
+		}
 		for i, item := range v {
 			v[i] = r.walk(item, s.item(i), nested)
 		}

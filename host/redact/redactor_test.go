@@ -193,3 +193,24 @@ func FuzzJSON(f *testing.F) {
 		}
 	})
 }
+
+// TestShortNamesInPrograms: what programs and command lines call their secrets.
+func TestShortNamesInPrograms(t *testing.T) {
+	for _, text := range []string{
+		`const pwd = "hunter2"`, `secret_key: "hunter2"`, `auth = 'hunter2'`, `cookie="hunter2"`, `bearer: hunter2`, `credentials = hunter2`,
+		`pin=hunter2`, `otp: "hunter2"`, `DB_PASS=hunter2 run`, `session = "hunter2"`, `mysql -u root -phunter2 db`,
+		`aws_key = "hunter2hunter2hunter2hunter2hunter2abcde"`,
+	} {
+		if got := (redact.Redactor{}).Text(text); strings.Contains(got, "hunter2") || !strings.Contains(got, redact.Mask) {
+			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+	for doc, want := range map[string]string{
+		`[["password","x"],["title","y"]]`: `[["password","[redacted]"],["title","y"]]`,
+		`{"session":"x","sessionId":"y"}`:  `{"session":"[redacted]","sessionId":"[redacted]"}`,
+	} {
+		if got := string((redact.Redactor{}).JSON(json.RawMessage(doc), nil)); got != want {
+			t.Errorf("%s becomes %s, want %s", doc, got, want)
+		}
+	}
+}

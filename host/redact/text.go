@@ -18,6 +18,17 @@ var shapes = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)((?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|token)["'` + "`" + `]?\s{0,4}[=:]\s{0,4}["'` + "`" + `]?)[^\s"'` + "`" + `,;&(){}[\]]{3,}`),
 }
 
+// Short names of secrets in programs and command lines, also behind others, as in
+// DB_PASS=.
+func init() {
+	const name = `(?:secret[_-]?key|pwd|pass|auth|cookie|credentials?|bearer|pin|otp|session(?:[_-]?id)?)`
+	const end = "[\"'`]?\\s{0,4}[=:]\\s{0,4}[\"'`]?"
+	shapes = append(shapes,
+		regexp.MustCompile("(?i)(\\b(?:[a-z0-9]+[_-])*"+name+end+")[^\\s\"'`,;&(){}[\\]]{3,}"),
+		regexp.MustCompile(`(\bmysql(?:dump|admin)?\b[^\n|;]*?\s-p)[^\s"';|]+`),
+		regexp.MustCompile(`(?i)(\baws[^\n]{0,40}?["'\s=:])[A-Za-z0-9/+]{40}\b`))
+}
+
 // maskText hides the credentials it can recognise.
 func maskText(s string) string {
 	for _, re := range shapes {

@@ -23,6 +23,10 @@ const (
 	maxTrailer = 1 << 20
 	// maxEntryHead bounds what tar says of one entry, on average.
 	maxEntryHead = 4 << 10
+	// maxRatio is how many times the bytes of an archive may come out of it, beyond
+	// freeBytes. Programs come out as three times as much.
+	maxRatio  = 30
+	freeBytes = 16 << 20
 )
 
 // Unpacked says what Unpack has unpacked.
@@ -53,14 +57,29 @@ var errUnfolds = errors.New("it unfolds to more than a plugin may have")
 type bounded struct {
 	r    io.Reader
 	left int64
+	in   *counted // what it is unfolded from
+	out  int64
+}
+
+// counted counts what is read.
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
+	if b.left <= 0 || b.out > freeBytes+maxRatio*b.in.n {
 		return 0, errUnfolds
 	}
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
+	b.out += int64(n)
 	return n, err
 }
 
@@ -82,13 +101,14 @@ func unpack(r io.Reader, dir string, l limits) (_ *Unpacked, err error) {
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	u := &unpacking{dir: root, limits: l, written: map[string]string{}, folded: map[string]string{}, folders: map[string]bool{}, sealed: map[string][]byte{}}
-	in := bufio.NewReader(r) // gzip takes no more of it than is its own
+	packed := &counted{r: r}
+	in := bufio.NewReader(packed) // gzip takes no more of it than is its own
 	zr, err := gzip.NewReader(in)
 	if err != nil {
 		return nil, fmt.Errorf("not an archive of a plugin: %w; make one with: quoin plugin pack", err)
 	}
 	zr.Multistream(false)
-	plain := &bounded{zr, l.bytes + int64(l.files+2)*maxEntryHead + maxTrailer}
+	plain := &bounded{r: zr, left: l.bytes + int64(l.files+2)*maxEntryHead + maxTrailer, in: packed}
 	tr := tar.NewReader(plain)
 	for {
 		header, err := tr.Next()

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -311,5 +312,21 @@ func inert(s string) string {
 // escaped is inert text of any length.
 func escaped(s string) string {
 	q := strconv.QuoteToGraphic(s)
-	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+	return visible(strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`))
 }
+
+// visible writes letters that look like nothing as what they are.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune(blankLetters, r) || unicode.Is(unicode.Variation_Selector, r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// blankLetters are letters and symbols to Unicode, and blanks to the eye.
+const blankLetters = "\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
