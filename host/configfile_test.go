@@ -145,7 +145,7 @@ func TestLoadFileRefusals(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"broken text", `{`, "1:2: the text is not JSON5: the text ends here"},
 		{"no text", ``, "1:1: the text is not JSON5"},
-		{"a list", `[]`, "1:1: is a list, expected an object"},
+		{"a list", `[]`, "1:1: is an empty list, expected an object"},
 		{"unknown part", `{tool:{}}`, "1:2: tool is no such field; did you mean tools?"},
 		{"pasted servers", `{mcpServers:{fs:{command:"npx"}}}`, "1:2: mcpServers is no such field; put its servers into mcp.servers: {mcp: {servers: {NAME: {command: …}}}}"},
 		{"unknown field", `{tools:{codeMode:{timeout:1}}}`, "1:19: tools.codeMode.timeout is no such field; did you mean timeoutMs?"},

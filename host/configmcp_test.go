@@ -77,7 +77,7 @@ func TestMCPMistakesAreReportedTogetherAndPlaced(t *testing.T) {
 	for _, p := range ce.Problems {
 		got = append(got, fmt.Sprintf("%s:%d", p.Field, p.Line))
 	}
-	want := []string{"mcp.servers.a.command:0", "mcp.servers.b.command:3", "mcp.servers.c.url:4", "mcp.servers.d.command:5"}
+	want := []string{"mcp.servers.a.command:2", "mcp.servers.b.command:3", "mcp.servers.c.url:4", "mcp.servers.d.command:5"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
