@@ -342,6 +342,7 @@ func (r *run) runContext(pluginID string) namespaces.RunContext {
 		SessionKey: r.session.SessionKey,
 		SessionID:  r.session.SessionID,
 		RunID:      r.id,
+		TurnID:     r.session.RunID,
 		Config:     r.h.cfg.PluginConfig[pluginID],
 	}
 }

@@ -212,3 +212,20 @@ func TestMappingByFunction(t *testing.T) {
 	wantValue(t, exec(h, `return await Notes.get(5)`), `{"mapper":"m","by":"session","first":5}`)
 	wantValue(t, exec(h, `try { await Notes.get("bad") } catch (e) { return e.message }`), `"Notes.get: I do not map bad"`)
 }
+
+// TestAScopeKnowsRunAndTurn: runId is the run of code mode, turnId the agent's turn.
+func TestAScopeKnowsRunAndTurn(t *testing.T) {
+	got := make(chan namespaces.RunContext, 1)
+	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Namespaces: []namespaces.Registration{{
+		ID: "who", PluginID: "core", GlobalName: "Who", Description: "Who.", RequiredTools: []string{"echo"},
+		CreateScope: func(_ context.Context, rc namespaces.RunContext) (any, error) {
+			got <- rc
+			return namespaces.Serialize(map[string]any{"echo": namespaces.Call{Tool: "echo"}}, namespaces.Limits{})
+		},
+	}}})
+	r := exec(h, `await Who.echo({}); await yield_control()`)
+	id := wantWaiting(t, r, host.ReasonYield)
+	if rc := <-got; rc.RunID != id || rc.TurnID != me.RunID {
+		t.Errorf("got %+v, want the run %s and the turn %s", rc, id, me.RunID)
+	}
+}

@@ -11,11 +11,14 @@ import (
 // RunContext is who a scope is made for: the caller's identity and the
 // configuration its plugin may see. It carries no authority.
 type RunContext struct {
-	AgentID    string          `json:"agentId"`
-	SessionKey string          `json:"sessionKey"`
-	SessionID  string          `json:"sessionId"`
-	RunID      string          `json:"runId"`
-	Config     json.RawMessage `json:"config,omitempty"`
+	AgentID    string `json:"agentId"`
+	SessionKey string `json:"sessionKey"`
+	SessionID  string `json:"sessionId"`
+	// RunID is the run of code mode. TurnID is the agent's turn that it belongs to; empty
+	// if the gateway names none, or the host is older than the field.
+	RunID  string          `json:"runId"`
+	TurnID string          `json:"turnId,omitempty"`
+	Config json.RawMessage `json:"config,omitempty"`
 }
 
 // Registration is one namespace as its plugin offers it. The Registry keeps a

@@ -58,6 +58,7 @@ func runToWire(r RunContext) *protocolpb.RunContext {
 		SessionId:  validText(r.SessionID),
 		RunId:      validText(r.RunID),
 		Config:     r.Config,
+		TurnId:     validText(r.TurnID),
 	}
 }
 
@@ -68,6 +69,7 @@ func runFromWire(w *protocolpb.RunContext) RunContext {
 		SessionID:  w.GetSessionId(),
 		RunID:      w.GetRunId(),
 		Config:     nilIfEmpty(w.GetConfig()),
+		TurnID:     w.GetTurnId(),
 	}
 }
 

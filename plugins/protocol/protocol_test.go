@@ -76,7 +76,7 @@ func (e *echo) Health(context.Context) (HealthStatus, error) {
 }
 func (e *echo) Drain(context.Context) (int, error) { return 4, nil }
 
-var testRun = RunContext{AgentID: "a", SessionKey: "k", SessionID: "s", RunID: "r", Config: json.RawMessage(`{"x":1}`)}
+var testRun = RunContext{AgentID: "a", SessionKey: "k", SessionID: "s", RunID: "r", TurnID: "t", Config: json.RawMessage(`{"x":1}`)}
 
 func TestEverythingSurvivesTheWire(t *testing.T) {
 	e := &echo{result: json.RawMessage(`{"ok":true}`), desc: &Description{

@@ -7,11 +7,14 @@ import (
 
 // RunContext names the run a call belongs to.
 type RunContext struct {
-	AgentID    string          `json:"agentId"`
-	SessionKey string          `json:"sessionKey"`
-	SessionID  string          `json:"sessionId"`
-	RunID      string          `json:"runId"`
-	Config     json.RawMessage `json:"config,omitempty"`
+	AgentID    string `json:"agentId"`
+	SessionKey string `json:"sessionKey"`
+	SessionID  string `json:"sessionId"`
+	// RunID is the run of code mode. TurnID is the agent's turn that it belongs to; empty
+	// if the gateway names none, or the host is older than the field.
+	RunID  string          `json:"runId"`
+	TurnID string          `json:"turnId,omitempty"`
+	Config json.RawMessage `json:"config,omitempty"`
 }
 
 // Configuration is what the host gives a plugin before the first call.

@@ -97,7 +97,7 @@ func (h *Harness) tools() []catalog.Tool {
 					IdempotencyKey: c.IdempotencyKey,
 					Run: sdk.RunContext{
 						AgentID: c.Session.AgentID, SessionKey: c.Session.SessionKey,
-						SessionID: c.Session.SessionID, RunID: c.RunID,
+						SessionID: c.Session.SessionID, RunID: c.RunID, TurnID: c.Session.RunID,
 					},
 					Input: c.Input,
 				}, c.Progress)

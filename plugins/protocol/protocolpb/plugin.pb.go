@@ -786,7 +786,8 @@ type RunContext struct {
 	SessionKey    string                 `protobuf:"bytes,2,opt,name=session_key,json=sessionKey,proto3" json:"session_key,omitempty"`
 	SessionId     string                 `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	RunId         string                 `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Config        []byte                 `protobuf:"bytes,5,opt,name=config,proto3" json:"config,omitempty"` // JSON, may be empty
+	Config        []byte                 `protobuf:"bytes,5,opt,name=config,proto3" json:"config,omitempty"`               // JSON, may be empty
+	TurnId        string                 `protobuf:"bytes,6,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"` // the agent's turn that the run belongs to
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -854,6 +855,13 @@ func (x *RunContext) GetConfig() []byte {
 		return x.Config
 	}
 	return nil
+}
+
+func (x *RunContext) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
 }
 
 type CreateScopeRequest struct {
@@ -2537,7 +2545,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"A\n" +
 	"\x11ConfigureResponse\x12,\n" +
-	"\x05error\x18\x01 \x01(\v2\x16.quoin.plugin.v1.ErrorR\x05error\"\x96\x01\n" +
+	"\x05error\x18\x01 \x01(\v2\x16.quoin.plugin.v1.ErrorR\x05error\"\xaf\x01\n" +
 	"\n" +
 	"RunContext\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12\x1f\n" +
@@ -2546,7 +2554,8 @@ const file_plugin_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x15\n" +
 	"\x06run_id\x18\x04 \x01(\tR\x05runId\x12\x16\n" +
-	"\x06config\x18\x05 \x01(\fR\x06config\"f\n" +
+	"\x06config\x18\x05 \x01(\fR\x06config\x12\x17\n" +
+	"\aturn_id\x18\x06 \x01(\tR\x06turnId\"f\n" +
 	"\x12CreateScopeRequest\x12!\n" +
 	"\fnamespace_id\x18\x01 \x01(\tR\vnamespaceId\x12-\n" +
 	"\x03run\x18\x02 \x01(\v2\x1b.quoin.plugin.v1.RunContextR\x03run\"Y\n" +

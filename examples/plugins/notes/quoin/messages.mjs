@@ -14,7 +14,7 @@ export const Kind = { TOOL: 1, INPUT: 2, PLUGIN: 3, PROCESS: 4, PROTOCOL: 5, TIM
 export const Effect = { UNSPECIFIED: 0, NONE: 1, UNKNOWN: 2, DONE: 3 };
 
 export const RunContext = {
-  agentId: [1, "string"], sessionKey: [2, "string"], sessionId: [3, "string"], runId: [4, "string"], config: [5, "bytes"],
+  agentId: [1, "string"], sessionKey: [2, "string"], sessionId: [3, "string"], runId: [4, "string"], config: [5, "bytes"], turnId: [6, "string"],
 };
 
 export const Example = { description: [1, "string"], input: [2, "bytes"], output: [3, "bytes"] };
