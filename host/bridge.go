@@ -299,7 +299,7 @@ func pendingOf(calls []*call, room int64) ([]PendingCall, Reason) {
 		out = append(out, p)
 	}
 	if len(out) == 0 {
-		reason = ReasonPendingTools // a timer
+		reason = ReasonTimer
 	}
 	if approval && !asked {
 		reason = ReasonApproval

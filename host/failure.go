@@ -152,7 +152,7 @@ func ofStore(err error) *failure {
 	case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
 		return failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %s", withoutPaths(err))
 	default:
-		return failf(CodeInternal, ReasonRestoreFailed, PhaseHost, "store of suspended runs: %s", withoutPaths(err))
+		return failf(CodeInternal, ReasonStoreFailed, PhaseHost, "the store of suspended runs failed: %s.", withoutPaths(err))
 	}
 }
 

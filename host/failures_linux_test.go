@@ -113,6 +113,15 @@ var failureCases = []failureCase{
 		}
 		return start(t, host.Config{Store: openDir(t, dir)}).Wait(context.Background(), me, id)
 	}},
+	{"store that fails", host.CodeInternal, host.ReasonStoreFailed, host.PhaseHost, false, "The run is kept as it was", func(t *testing.T) *host.Result {
+		dir := mkdir(t)
+		h := start(t, host.Config{Store: openDir(t, dir)})
+		id := wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
+		if err := os.Rename(dir, dir+"-away"); err != nil {
+			t.Fatal(err)
+		}
+		return h.Wait(context.Background(), me, id)
+	}},
 	{"damaged record", host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost, false, "cannot be restored", damaged},
 	{"worker killed", host.CodeUnavailable, host.ReasonWorkerCrashed, host.PhaseHost, false, "killed by signal 9", struck},
 	{"forbidden system call", host.CodeInternal, host.ReasonSandboxViolation, host.PhaseHost, false, "sandbox forbids", badCall},
@@ -169,7 +178,7 @@ func declared(t *testing.T, types ...string) (values []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waiting := map[string]bool{"pending_tools": true, "yield": true, "approval": true}
+	waiting := map[string]bool{"pending_tools": true, "timer": true, "yield": true, "approval": true}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok || len(spec.Values) != 1 {

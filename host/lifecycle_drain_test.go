@@ -127,7 +127,7 @@ var suspendCases = []lifecycleCase{
 	}},
 	{name: "the deadline while only a timer is pending", do: func(w *world) {
 		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `await new Promise(d => setTimeout(d, 2000)); return 1`, Timeout: soon})
-		id := w.waiting(r, host.ReasonPendingTools)
+		id := w.waiting(r, host.ReasonTimer)
 		w.is(len(r.PendingToolCalls) == 0, "pending %+v", r.PendingToolCalls)
 		w.value(w.wait(id), `1`)
 	}},

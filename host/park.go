@@ -16,11 +16,29 @@ func (l *leg) suspend(fresh ...*call) *Result {
 		return r.failed(l.blame(err))
 	}
 	res, started, f := r.park(image, fresh)
-	if f != nil {
-		return r.failed(f)
+	switch {
+	case f == nil:
+		r.launch(started, nil)
+		return res
+	case f.Reason == ReasonStoreFailed && r.leave(f):
+		return r.failure(f.and(keptAsItWas))
 	}
-	r.launch(started, nil)
-	return res
+	return r.failed(f)
+}
+
+// leave lets go of a run whose newest state could not be stored and of which the store
+// has a true account: a later wait goes on from there, as after the end of a host. It
+// reports whether there is one.
+func (r *run) leave(cause error) bool {
+	r.storeMu.Lock()
+	kept := r.keeps() && !r.h.volatile()
+	r.storeMu.Unlock()
+	if kept {
+		r.release(cause)
+		r.dropClaim()
+		r.over()
+	}
+	return kept
 }
 
 // waiting is the result of a run that is about to be parked. Its telemetry is what the

@@ -22,7 +22,7 @@ func TestAStoreThatFailsTellsNoPaths(t *testing.T) {
 		"wait": h.Wait(context.Background(), me, id),
 		"exec": exec(h, `await yield_control()`),
 	} {
-		wantFailure(t, r, host.CodeInternal, host.ReasonRestoreFailed, host.PhaseHost)
+		wantFailure(t, r, host.CodeInternal, host.ReasonStoreFailed, host.PhaseHost)
 		if strings.Contains(r.Error, dir) || !strings.Contains(r.Error, "no such file") {
 			t.Errorf("%s: %s", name, r.Error)
 		}

@@ -53,6 +53,7 @@ const (
 	ReasonTooManySuspended    Reason = "too_many_suspended_runs"
 	ReasonTooManyPending      Reason = "too_many_pending_tool_calls"
 	ReasonRestoreFailed       Reason = "snapshot_restore_failed"
+	ReasonStoreFailed         Reason = "store_failed"
 	ReasonToolsMissing        Reason = "tools_missing" // the run is kept: another host can go on with it
 	ReasonNestedTool          Reason = "nested_tool_failed"
 	ReasonGuestException      Reason = "guest_exception"
@@ -64,6 +65,7 @@ const (
 // The reasons of waiting results.
 const (
 	ReasonPendingTools Reason = "pending_tools"
+	ReasonTimer        Reason = "timer" // the program waits for its own timers alone
 	ReasonYield        Reason = "yield"
 	ReasonApproval     Reason = "approval" // a person has to decide about a call
 )

@@ -49,6 +49,9 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 			return res
 		}
 	}
+	if f != nil && f.Reason == ReasonStoreFailed {
+		f = f.and(keptAsItWas)
+	}
 	if f != nil {
 		return h.refused(h.goneFor(f, s, runID))
 	}
@@ -61,6 +64,9 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 	defer stop()
 	return r.resume(ctx, rec, deadline)
 }
+
+// keptAsItWas is said of a run that a store that fails still has.
+const keptAsItWas = " The run is kept as it was: wait for it again once the store works."
 
 // checkRunID refuses what cannot be a runId, with a hint at what it may be.
 func (h *Host) checkRunID(s Session, id string) *failure {

@@ -1,0 +1,56 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// fullStore takes no new state of a run while it is full.
+type fullStore struct {
+	runstore.Store
+	full atomic.Bool
+}
+
+func (s *fullStore) Put(ctx context.Context, r *runstore.Record, max int) error {
+	if s.full.Load() {
+		return errors.New("no space left on device")
+	}
+	return s.Store.Put(ctx, r, max)
+}
+
+// TestARunThatCannotBeStoredAgainIsKept: a run that goes on and cannot be suspended
+// again does not end as failed and come back later: it is kept as it was, says so, and
+// completes once.
+func TestARunThatCannotBeStoredAgainIsKept(t *testing.T) {
+	store := &fullStore{Store: openDir(t, mkdir(t))}
+	h := start(t, host.Config{Store: store})
+	id := wantWaiting(t, exec(h, `await yield_control(); await yield_control(); return 7`), host.ReasonYield)
+	store.full.Store(true)
+	for range 2 {
+		got := h.Wait(context.Background(), me, id)
+		wantFailure(t, got, host.CodeInternal, host.ReasonStoreFailed, host.PhaseHost)
+		if !strings.Contains(got.Error, "no space left") || !strings.Contains(got.Error, "kept as it was") {
+			t.Errorf("got %s", show(got))
+		}
+	}
+	store.full.Store(false)
+	wantWaiting(t, h.Wait(context.Background(), me, id), host.ReasonYield)
+	wantValue(t, h.Wait(context.Background(), me, id), `7`)
+}
+
+// TestAProgramThatOnlySleepsSaysSo: no caller is told to wait for tools.
+func TestAProgramThatOnlySleepsSaysSo(t *testing.T) {
+	h := start(t, host.Config{})
+	r := h.Exec(context.Background(), me, host.ExecInput{Code: `await new Promise(d => setTimeout(d, 2000)); return 1`, Timeout: soon})
+	id := wantWaiting(t, r, host.ReasonTimer)
+	if len(r.PendingToolCalls) != 0 {
+		t.Errorf("got %s", show(r))
+	}
+	wantValue(t, h.Wait(context.Background(), me, id), `1`)
+}
