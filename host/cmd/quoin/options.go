@@ -172,6 +172,9 @@ func (o *options) keep(f *host.File, cfg *host.Config) error {
 	if err != nil {
 		return err
 	}
+	if err := checkState(state); err != nil {
+		return err
+	}
 	if cfg.Origin, err = o.origin(f, dir, state); err != nil {
 		return err
 	}
