@@ -203,7 +203,7 @@ func (o *options) existingState(f *host.File) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(filepath.Join(state, "runs")); errors.Is(err, fs.ErrNotExist) {
-		return "", usagef("%s is not a state directory: give that of the command that suspended the run or asks, with --state", state)
+		return "", fmt.Errorf("%s is not a state directory: give that of the command that suspended the run or asks, with --state", state)
 	}
 	return state, nil
 }
