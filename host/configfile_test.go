@@ -40,7 +40,7 @@ func TestLoadFile(t *testing.T) {
 		{"everything", everything, func(s *Settings) {
 			*s = Settings{
 				Languages: []string{"typescript"}, Timeout: 500 * time.Millisecond, CPUBudget: 700 * time.Millisecond, MemoryLimit: 2e6, MaxOutput: 2000,
-				Isolation: IsolationBestEffort, OnOutputLimit: OutputTruncate, MaxSnapshot: 3000, MaxPendingCalls: 3, SnapshotTTL: 4 * time.Second,
+				Isolation: IsolationBestEffort, OnOutputLimit: OutputTruncate, MaxSnapshot: 3000, MaxPendingCalls: 3, MaxApprovals: 100, SnapshotTTL: 4 * time.Second,
 				MaxSuspended: 5, SearchLimit: 6, MaxSearchLimit: 7, AutoMinTools: 8,
 				Models: map[string]Activation{"ollama/*": ActivationOff, "*": ActivationAuto},
 			}

@@ -177,7 +177,7 @@ func (r *run) maySuspend() *failure {
 	}
 	if d := r.h.meters.suspended.Take(r.session.Owner(), 1); d != nil {
 		r.h.ReportDenied(r.session, d)
-		return failf(CodeInvalidInput, ReasonTooManySuspended, PhaseHost, "too many suspended code mode runs: %v. Wait for those that there are, or abort them.", d)
+		return failf(CodeInvalidInput, ReasonTooManySuspended, PhaseHost, "too many suspended code mode runs. There is no place for one more: %v. Wait for those that there are, or abort them.", d)
 	}
 	r.suspended = true
 	return nil

@@ -85,7 +85,7 @@ func TestAPanicEndsItsRunAlone(t *testing.T) {
 			}
 		}}},
 		{name: "tool", code: `return await tools.panics({}).catch((e) => e.code)`, during: "tool", want: `"tool_panic"`},
-		{name: "scope", code: `try { return typeof Evil } catch (e) { return e.code }`, during: "background", want: `"tool_error"`},
+		{name: "scope", code: `try { return Evil.any } catch (e) { return e.code }`, during: "background", want: `"tool_error"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var log lines

@@ -152,7 +152,7 @@ func TestTooManySuspendedRuns(t *testing.T) {
 	wantWaiting(t, b, host.ReasonYield)
 	r := exec(h, `tools.slow(); await yield_control(); return 1`)
 	wantFailure(t, r, host.CodeInvalidInput, host.ReasonTooManySuspended, host.PhaseHost)
-	if r.Error != "too many suspended code mode runs." {
+	if !strings.HasPrefix(r.Error, "too many suspended code mode runs. ") || !strings.Contains(r.Error, "host's 2 suspended runs 2 are taken") || !strings.Contains(r.Error, "tools.codeMode.maxSuspendedRuns") {
 		t.Errorf("error %q", r.Error)
 	}
 	if len(g.entered) > 0 || r.Dispatched {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,6 +41,10 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
+// loneSurrogate finds half of a surrogate pair, which is all that the engine's JSON
+// escapes in this way.
+var loneSurrogate = regexp.MustCompile(`(^|[^\\])(\\\\)*\\ud[89a-f]`)
+
 func convertEverywhere(t *testing.T, e engine.Engine, source string, want maybe) {
 	t.Helper()
 	vm, err := e.New(options(wire.Limits{}))
@@ -56,6 +61,14 @@ func convertEverywhere(t *testing.T, e engine.Engine, source string, want maybe)
 	r, err := vm.Load(cell, time.Now().Add(patience))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if loneSurrogate.MatchString(want.json) {
+		// A value may have one, the input of a call may not.
+		if r.Err == nil || !strings.Contains(r.Err.Message, "half of a surrogate pair") || len(r.Requests) != 0 || len(r.Output) != 1 {
+			t.Fatalf("%s: %+v, %+v", source, r, r.Err)
+		}
+		same(t, source, "output", r.Output[0].JSON, want.json)
+		return
 	}
 	if r.Status != wire.StatusIdle || len(r.Requests) != 1 || len(r.Output) != 1 {
 		t.Fatalf("%s: %+v, %+v", source, r, r.Err)

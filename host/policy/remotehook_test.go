@@ -49,7 +49,7 @@ func TestAPluginSeesTheWholeCall(t *testing.T) {
 	want := protocol.ToolCall{
 		Kind: "tool", InputKind: "typescript", ToolID: "quoin:issues:issues_create", Source: "quoin", Owner: "issues", ToolName: "issues_create",
 		Via: "Issues.create", ReadOnly: true, Params: json.RawMessage(`{"n":1}`), CallID: "bridge:call:1",
-		Run: protocol.RunContext{AgentID: "a", SessionKey: "k", SessionID: "s", RunID: "run_1"},
+		Run: protocol.RunContext{AgentID: "a", SessionKey: "k", SessionID: "s", RunID: "run_1", TurnID: "t"},
 	}
 	p := &plugin{}
 	remote(t, bothHooks, p).Before(t.Context(), c, nil)

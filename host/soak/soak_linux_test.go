@@ -131,24 +131,25 @@ func memoryAfter(ctx context.Context, t *testing.T, d time.Duration) int64 {
 // that is over, and there is not one too many.
 func checkSlots(t *testing.T, h *host.Host) {
 	t.Helper()
-	s := host.Session{SessionID: "slots"}
-	suspend := func() *host.Result {
-		return h.Exec(context.Background(), s, host.ExecInput{Code: `await yield_control()`})
+	// One session may have half of the places.
+	sessions := []host.Session{{SessionID: "slots 1"}, {SessionID: "slots 2"}}
+	suspend := func(i int) *host.Result {
+		return h.Exec(context.Background(), sessions[i%2], host.ExecInput{Code: `await yield_control()`})
 	}
 	var ids []string
 	for i := range maxSuspended {
-		r := suspend()
+		r := suspend(i)
 		if r.Status != host.StatusWaiting {
 			t.Errorf("suspended run %d of %d: %s", i+1, maxSuspended, show(r))
 			break
 		}
 		ids = append(ids, r.RunID)
 	}
-	if r := suspend(); r.Reason != host.ReasonTooManySuspended {
+	if r := suspend(0); r.Reason != host.ReasonTooManySuspended {
 		t.Errorf("one suspended run too many: %s", show(r))
 	}
-	for _, id := range ids {
-		if r := h.Abort(context.Background(), s, id); r.Code != host.CodeAborted {
+	for i, id := range ids {
+		if r := h.Abort(context.Background(), sessions[i%2], id); r.Code != host.CodeAborted {
 			t.Errorf("a run that is no longer needed: %s", show(r))
 		}
 	}
