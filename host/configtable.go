@@ -57,7 +57,7 @@ func (f *File) table() config.Table {
 				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. `none` means no plugins. Without it the command looks for the user's, `$XDG_DATA_HOME/quoin/plugins` or `~/.local/share/quoin/plugins`, then for plugins beside its executable."),
 				config.Bool("development", &f.Development, "Whether `quoin serve` lets `quoin plugin dev --server`, from this machine, put a plugin in the place of an installed one."),
 				config.Bool("watch", &f.WatchPlugins, "Load, reload and remove plugins as the directory changes, without dropping a call. Unless it is given, `quoin serve` does and other commands do not."),
-				config.Texts("trustedKeys", &f.trustedKeys, "Public keys as `quoin plugin keys show` prints them. With any, only plugins start and are installed that one of them has signed.").Check(checkPublicKey),
+				config.Texts("trustedKeys", &f.trustedKeys, "Public keys as `quoin plugin keys show` prints them. With any, only plugins start and are installed that one of them has signed. Without, `quoin plugin install` takes an archive only with `--allow-unsigned`.").Check(checkPublicKey),
 				config.Map("config", "plugin id", f.pluginConfig, "Each plugin's own configuration, as its manifest's schema describes it."),
 				config.Map("secrets", "plugin id", f.pluginSecrets, "Where each plugin's secrets are, by their names: `\"env:NAME\"`, a variable of the host's environment, or `\"file:/path\"`, a file with nothing but the secret. "+
 					"They are read whenever the plugin is started. Programs, results, logs and records never have them."),
@@ -201,7 +201,7 @@ func (q *Quotas) fields() []config.Field {
 	return []config.Field{
 		config.Int("sessionPercent", &q.SessionPercent, percentSpan.min, percentSpan.max, "The share, in percent, that one session may have "+each+" Callers without an identity are one session."),
 		config.Int("agentPercent", &q.AgentPercent, agentSpan.min, agentSpan.max, "The share, in percent, that all sessions of one agent together may have "+each),
-		config.Int("heldBytes", &q.HeldBytes, heldSpan.min, heldSpan.max, "Bytes of arguments, answers, output, images and definitions of tools that all runs together may make the host hold in memory."),
+		config.Int("heldBytes", &q.HeldBytes, heldSpan.min, heldSpan.max, "Bytes of arguments, answers, output and images that all runs together may make the host hold in memory."),
 	}
 }
 

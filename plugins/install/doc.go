@@ -2,8 +2,9 @@
 // and keeps the directory's quoin.lock true to what it does.
 //
 // [Install] and [Upgrade] work on a copy beside the place where the plugin shall
-// be. There it is unpacked or copied, its list of contents and its signature are
-// verified, and it is started for real, in the way a host would start it, with its
+// be. There it is unpacked or copied, and its list of contents and its signature are
+// verified. An archive that no trusted key has signed is refused here, unless the
+// lock or the user vouches for it. Then it is started for real, in the way a host would start it, with its
 // configuration and a data directory that is thrown away. Only then the lock is
 // written and the copy moved into place, each in one step. Whatever fails before
 // leaves the directory as it was; a host that looks in between finds the plugin

@@ -19,8 +19,11 @@ type Options struct {
 	// Dir is the plugin directory. Install makes it if need be.
 	Dir string
 	// Trusted are the keys of which one must have signed a plugin. Defaults to none:
-	// signatures are verified but not required.
+	// then an archive takes AllowUnsigned, unless the lock vouches for it.
 	Trusted []plugins.PublicKey
+	// AllowUnsigned lets Install and Upgrade run an archive that is not signed, or
+	// signed by a key that is not known. It does not count where there are Trusted keys.
+	AllowUnsigned bool
 	// Configs are configurations by plugin id, with which a plugin is tried.
 	Configs map[string]json.RawMessage
 	// Secrets are the plugins' secrets by plugin id and name, as they get them when
@@ -73,13 +76,15 @@ func Install(ctx context.Context, source string, o Options) (*Outcome, error) {
 		}
 		id := s.found.ID()
 		if _, err := os.Lstat(d.folder(id)); err == nil {
-			return nil, fmt.Errorf("plugin %s is installed already, in %s; to replace it, run: quoin plugin upgrade %s", id, d.folder(id), source+o.Flags)
+			return nil, fmt.Errorf("plugin %s is installed already, in %s; to replace it, run: %s", id, d.folder(id), o.command("upgrade", source))
 		}
 		before, listed := d.lock[id]
 		if listed {
-			if err := sameAs(before, s, source, o.Flags); err != nil {
+			if err := sameAs(before, s, source, o); err != nil {
 				return nil, err
 			}
+		} else if err := d.vouched(s, "install", source); err != nil {
+			return nil, err
 		}
 		if err := d.try(ctx, s.found); err != nil {
 			return nil, err
@@ -93,14 +98,14 @@ func Install(ctx context.Context, source string, o Options) (*Outcome, error) {
 }
 
 // sameAs reports a plugin that is not the one a lock waits for.
-func sameAs(want plugins.LockEntry, s *staged, source, flags string) error {
+func sameAs(want plugins.LockEntry, s *staged, source string, o Options) error {
 	_, err := plugins.Lock{s.found.ID(): want}.Admit(s.found)
 	if err == nil {
 		err = want.Compare(s.found.ID(), s.entry)
 	}
 	var trust *plugins.TrustError
 	if errors.As(err, &trust) {
-		trust.Accept = "if you trust it, take the entry out of the lock with quoin plugin remove " + s.found.ID() + flags + ", and run: quoin plugin install " + source + flags
+		trust.Accept = "if you trust it, take the entry out of the lock with quoin plugin remove " + s.found.ID() + o.Flags + ", and run: " + o.command("install", source)
 	}
 	return err
 }
@@ -116,7 +121,7 @@ func Upgrade(ctx context.Context, source string, o Options) (*Outcome, error) {
 		}
 		id := s.found.ID()
 		if _, err := os.Lstat(d.folder(id)); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("plugin %s is not installed in %s; run: quoin plugin install %s", id, d.dir, source+o.Flags)
+			return nil, fmt.Errorf("plugin %s is not installed in %s; run: %s", id, d.dir, o.command("install", source))
 		} else if err != nil {
 			return nil, err
 		}
@@ -125,7 +130,7 @@ func Upgrade(ctx context.Context, source string, o Options) (*Outcome, error) {
 			out.Unchanged = true
 			return out, nil
 		}
-		if err := d.succeeds(out, source); err != nil {
+		if err := d.succeeds(out, s, source); err != nil {
 			return nil, err
 		}
 		if err := d.try(ctx, s.found); err != nil {
@@ -136,11 +141,16 @@ func Upgrade(ctx context.Context, source string, o Options) (*Outcome, error) {
 }
 
 // succeeds reports why what is offered may not follow what is there.
-func (d *directory) succeeds(out *Outcome, source string) error {
-	source += d.options.Flags
-	again := "run: quoin plugin upgrade --any-version " + source
-	if err := d.signedAlike(out, "if you trust it, run: quoin plugin upgrade --new-signer "+source); err != nil {
+func (d *directory) succeeds(out *Outcome, s *staged, source string) error {
+	again := "run: " + d.options.command("upgrade", source, "--any-version")
+	if err := d.signedAlike(out, "if you trust it, run: "+d.options.command("upgrade", source, "--new-signer")); err != nil {
 		return err
+	}
+	sameSigner := s.entry.Signer != (plugins.PublicKey{}) && s.entry.Signer == out.Before.Signer
+	if !sameSigner && !d.options.NewSigner {
+		if err := d.vouched(s, "upgrade", source); err != nil {
+			return err
+		}
 	}
 	from, to := out.Before.Version, out.Entry.Version
 	if d.options.AnyVersion || from == "" {

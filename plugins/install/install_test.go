@@ -134,7 +134,7 @@ func starts(t testing.TB, o Options, id string) {
 // startable.
 func TestInstall(t *testing.T) {
 	k := key(t)
-	o := Options{Dir: filepath.Join(t.TempDir(), "plugins")}
+	o := Options{Dir: filepath.Join(t.TempDir(), "plugins"), AllowUnsigned: true}
 	out := installed(t, source(t, "alpha", "1.0.0"), o)
 	if out.ID != "alpha" || out.Entry.Version != "1.0.0" || out.Before.Version != "" || out.Entry.Signer != (plugins.PublicKey{}) {
 		t.Errorf("%+v", out)
@@ -198,6 +198,12 @@ func TestInstallRefuses(t *testing.T) {
 		}, nil, []string{"is not installed", "version: no such file"}},
 		{"unsigned", func(t *testing.T) string { return packed(t, "new", "1.0.0", nil) }, func(o *Options) { o.Trusted = []plugins.PublicKey{good.Public()} },
 			[]string{"the signer of plugin new is missing", good.Public().String()}},
+		{"unsigned, and allowed, but there are trusted keys", func(t *testing.T) string { return packed(t, "new", "1.0.0", nil) },
+			func(o *Options) { o.Trusted, o.AllowUnsigned = []plugins.PublicKey{good.Public()}, true }, []string{"the signer of plugin new is missing"}},
+		{"unsigned without trusted keys", func(t *testing.T) string { return packed(t, "new", "1.0.0-picky", nil) }, nil,
+			[]string{"the signer of plugin new is missing", "nothing of the archive has been run", "run: quoin plugin install --allow-unsigned "}},
+		{"an unknown key without trusted keys", func(t *testing.T) string { return packed(t, "new", "1.0.0-picky", other) }, nil,
+			[]string{other.Public().String(), "add it to plugins.trustedKeys", "run: quoin plugin install --allow-unsigned "}},
 		{"another signer", func(t *testing.T) string { return packed(t, "new", "1.0.0", other) }, func(o *Options) { o.Trusted = []plugins.PublicKey{good.Public()} },
 			[]string{other.Public().String(), good.Public().String(), "plugins.trustedKeys"}},
 		{"changed after packing", func(t *testing.T) string {
@@ -214,8 +220,8 @@ func TestInstallRefuses(t *testing.T) {
 	}
 	dir := t.TempDir()
 	installed(t, source(t, "there", "1.0.0"), Options{Dir: dir})
-	waited := source(t, "waited-for", "1.0.0")
-	installed(t, waited, Options{Dir: dir})
+	waited := packed(t, "waited-for", "1.0.0", nil)
+	installed(t, waited, Options{Dir: dir, AllowUnsigned: true})
 	must(t, os.RemoveAll(filepath.Join(dir, "waited-for")))
 	before := snapshot(t, dir)
 	for _, tt := range tests {
@@ -231,7 +237,7 @@ func TestInstallRefuses(t *testing.T) {
 			}
 		})
 	}
-	// What is locked and missing can be had back.
+	// What is locked and missing can be had back: the lock vouches for the archive.
 	installed(t, waited, Options{Dir: dir})
 	starts(t, Options{Dir: dir}, "waited-for")
 }
@@ -274,7 +280,15 @@ func TestUpgrade(t *testing.T) {
 		{"same version, other files", unsigned("1.0.0"), rebuilt("1.0.0"), nil, []string{"version 1.0.0 already, with other files", "--any-version"}},
 		{"same version, other files, and wanted", unsigned("1.0.0"), rebuilt("1.0.0"), anyVersion, nil},
 		{"same signer", signed("1.0.0", good), signed("1.1.0", good), nil, nil},
-		{"newly signed", unsigned("1.0.0"), signed("1.1.0", good), nil, nil},
+		{"newly signed", unsigned("1.0.0"), signed("1.1.0", good), nil,
+			[]string{"the signer of plugin alpha is " + good.Public().String(), "plugins.trustedKeys says nothing", "quoin plugin upgrade --allow-unsigned "}},
+		{"newly signed, and wanted", unsigned("1.0.0"), signed("1.1.0", good), allowUnsigned, nil},
+		{"newly signed by a trusted key", unsigned("1.0.0"), signed("1.1.0", good), func(o *Options) { o.Trusted = []plugins.PublicKey{good.Public()} }, nil},
+		{"unsigned archive", unsigned("1.0.0"), signed("1.1.0", nil), nil,
+			[]string{"the signer of plugin alpha is missing", "nothing of the archive has been run", "quoin plugin upgrade --allow-unsigned "}},
+		{"older unsigned archive", unsigned("2.0.0"), signed("1.0.0", nil), allowUnsigned, []string{"run: quoin plugin upgrade --allow-unsigned --any-version "}},
+		{"the key of the former, allowed unsigned", signed("1.0.0", good), signed("1.1.0", other), allowUnsigned,
+			[]string{"quoin.lock says " + good.Public().String(), "quoin plugin upgrade --allow-unsigned --new-signer "}},
 		{"no longer signed", signed("1.0.0", good), unsigned("1.1.0"), nil,
 			[]string{"the signer of plugin alpha is missing", "quoin.lock says " + good.Public().String(), "quoin plugin upgrade --new-signer "}},
 		{"another signer", signed("1.0.0", good), signed("1.1.0", other), anyVersion,
@@ -285,8 +299,9 @@ func TestUpgrade(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o := Options{Dir: t.TempDir()}
+			o := Options{Dir: t.TempDir(), AllowUnsigned: true}
 			installed(t, tt.from(t), o)
+			o.AllowUnsigned = false
 			before := snapshot(t, o.Dir)
 			if tt.set != nil {
 				tt.set(&o)
@@ -312,6 +327,8 @@ func TestUpgrade(t *testing.T) {
 }
 
 func anyVersion(o *Options) { o.AnyVersion = true }
+
+func allowUnsigned(o *Options) { o.AllowUnsigned = true }
 
 func unsigned(version string) func(t *testing.T) string {
 	return func(t *testing.T) string { return source(t, "alpha", version) }
@@ -381,7 +398,7 @@ func TestFirstLock(t *testing.T) {
 // Pin accepts what is there, and only for what it was asked.
 func TestPin(t *testing.T) {
 	k := key(t)
-	o := Options{Dir: t.TempDir()}
+	o := Options{Dir: t.TempDir(), AllowUnsigned: true}
 	installed(t, packed(t, "alpha", "1.0.0", k), o)
 	installed(t, source(t, "beta", "1.0.0"), o)
 	for _, id := range []string{"alpha", "beta"} {

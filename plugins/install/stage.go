@@ -14,8 +14,9 @@ import (
 
 // staged is a plugin that lies beside the place where it shall be.
 type staged struct {
-	found plugins.Found // pinned to what it is
-	entry plugins.LockEntry
+	found  plugins.Found // pinned to what it is
+	entry  plugins.LockEntry
+	packed bool // it came as an archive
 }
 
 // stage brings a plugin into the staging folder and verifies what it says about
@@ -49,7 +50,7 @@ func (d *directory) stage(source string) (*staged, error) {
 		return nil, err
 	}
 	found, err = plugins.Lock{id: entry}.Admit(found)
-	return &staged{found, entry}, err
+	return &staged{found, entry, !info.IsDir()}, err
 }
 
 // checkSeal holds the files against what the plugin's own list says of them.

@@ -12,7 +12,7 @@ func newPlugin() *cobra.Command {
 		Example: `  quoin plugin new weather
   quoin plugin validate ./weather
   quoin plugin pack ./weather
-  quoin plugin install weather-1.0.0.tar.gz`,
+  quoin plugin install ./weather`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -28,6 +28,11 @@ func (i *installing) bind(cmd *cobra.Command) {
 	i.bindConfig(cmd)
 }
 
+// bindUnsigned is for the commands that run an archive.
+func (i *installing) bindUnsigned(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&i.AllowUnsigned, "allow-unsigned", false, "without trusted keys: also an archive that is not signed, or signed by an unknown key")
+}
+
 // where fills in what the configuration says. With mayMake, a directory that is not
 // there is no error. Plugins beside the executable came with it: they are used when
 // nothing else is there, and changed only by name.
@@ -67,10 +72,12 @@ func newPluginInstall() *cobra.Command {
 write it into the directory's quoin.lock. Before, its checksums and its signature
 are verified, and it is started for real with the configuration it has under
 plugins.config; one that does not come up is not installed. A command that is missing
-in a folder is built, as plugin dev does it.
+in a folder is built, as plugin dev does it. An archive runs only if a key of
+plugins.trustedKeys has signed it, or quoin.lock lists it as it is: without trusted
+keys, --allow-unsigned takes it all the same.
 A directory that has no lock yet gets one, with every plugin that is there.`,
 		Example: `  quoin plugin install ./weather
-  quoin plugin install weather-1.0.0.tar.gz --plugins /etc/quoin/plugins`,
+  quoin plugin install weather-1.0.0.tar.gz --config quoin.json5 --plugins /etc/quoin/plugins`,
 		Args: oneArg("SOURCE", sourceHint),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := i.where(cmd, true); err != nil {
@@ -87,6 +94,7 @@ A directory that has no lock yet gets one, with every plugin that is there.`,
 		},
 	}
 	i.bind(cmd)
+	i.bindUnsigned(cmd)
 	return cmd
 }
 
@@ -97,7 +105,8 @@ func newPluginUpgrade() *cobra.Command {
 		Short: "Replace an installed plugin",
 		Long: `Replace a plugin by the one in SOURCE, a folder or an archive, after the same
 checks as install. An older version, other files of the same version, and a
-plugin that the signer of the installed one has not signed are refused. A running
+plugin that the signer of the installed one has not signed are refused. An archive
+may be signed by that signer, too, or takes --allow-unsigned as in install. A running
 host that watches its plugins takes the new one over without dropping a call.`,
 		Example: `  quoin plugin upgrade weather-1.1.0.tar.gz
   quoin plugin upgrade ./weather --any-version`,
@@ -117,6 +126,7 @@ host that watches its plugins takes the new one over without dropping a call.`,
 		},
 	}
 	i.bind(cmd)
+	i.bindUnsigned(cmd)
 	cmd.Flags().BoolVar(&i.AnyVersion, "any-version", false, "also by an older version, or other files of the same")
 	cmd.Flags().BoolVar(&i.NewSigner, "new-signer", false, "also by what another key has signed, or none")
 	return cmd

@@ -23,7 +23,7 @@ func newPluginPack() *cobra.Command {
 manifest names, and what it names in files. A command that is missing is built for
 this platform, as plugin dev does it. Nothing else goes in, and the same plugin
 always makes the same bytes. With --key the archive is signed.
-quoin plugin install takes the archive.`,
+quoin plugin install takes the archive from those who trust that key.`,
 		Example: `  quoin plugin pack ./weather
   quoin plugin pack ./weather -o dist/weather.tar.gz --key ~/.quoin/key.pem`,
 		Args: oneArg("DIR", "the folder with plugin.json"),
