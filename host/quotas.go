@@ -19,7 +19,7 @@ type Quotas struct {
 	// Defaults to 100; 1 to 100.
 	AgentPercent int64
 	// HeldBytes bounds what all runs make the host hold in memory: arguments, answers,
-	// output, images and definitions of tools, in bytes. Defaults to 1 GiB; 16 MiB to
+	// output and images, in bytes. Defaults to 1 GiB; 16 MiB to
 	// 1 TiB. What is on its way from a guest worker, one message each, comes on top.
 	HeldBytes int64
 }
