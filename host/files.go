@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // The virtual files a guest reads on first use, so that a cell that does not look
@@ -58,7 +59,8 @@ func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
 }
 
 // scope returns the namespace's scope for this run, making it on first use. What
-// a plugin returns is checked in full before the guest sees any of it.
+// a plugin returns is checked in full before the guest sees any of it. A failure is
+// not kept: the next use asks again.
 func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespaces.Scope, error) {
 	r.mu.Lock()
 	scope := r.scopes[reg.ID]
@@ -127,8 +129,11 @@ func scopeError(reg *namespaces.Registration, err error) []byte {
 func unavailable(reg *namespaces.Registration, err error) *callError {
 	e := *ofNamespace(namespaces.In(reg.ID, err))
 	e.Message = boundError("Namespace " + reg.GlobalName + " of plugin " + reg.PluginID + " is unavailable: " + e.Message)
-	if e.Code == "" {
+	switch e.Code {
+	case "":
 		e.Code = codeScopeError
+	case protocol.CodeRestarting:
+		e.EffectStatus, e.Retryable = effectNone, true // the next touch asks again
 	}
 	return &e
 }

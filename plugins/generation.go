@@ -36,6 +36,7 @@ type generation struct {
 	found    Found // as last started, or tried to
 	restarts restarts
 	state    State
+	changed  chan struct{} // closed, and made again, when the state changes
 	reason   string
 	live     *Process              // set while StateRunning
 	desc     *protocol.Description // what is on offer; nil when disabled or stopped
@@ -51,6 +52,7 @@ func newGeneration(p *supervised, number int, source func() (Found, error), deve
 		restarts: restarts{policy: p.options.Restart},
 		stopped:  make(chan struct{}),
 		first:    make(chan struct{}),
+		changed:  make(chan struct{}),
 		idle:     make(chan struct{}),
 	}
 	g.life, g.stop = context.WithCancel(p.life)
@@ -233,6 +235,10 @@ func (g *generation) put(s State, reason string, live *Process, desc *protocol.D
 	defer g.mu.Unlock()
 	same := g.state == s && g.reason == reason && g.live == live && g.desc == desc
 	g.state, g.reason, g.live, g.desc = s, reason, live, desc
+	if !same {
+		close(g.changed)
+		g.changed = make(chan struct{})
+	}
 	return !same && !g.retired
 }
 

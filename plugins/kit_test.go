@@ -240,12 +240,17 @@ func (c *stillClock) advance(d time.Duration) {
 // fire waits for a timer of length d to be set and lets it fire.
 func (c *stillClock) fire(t testing.TB, d time.Duration) {
 	t.Helper()
+	c.take(t, d).c <- c.Now()
+}
+
+// take waits for a timer of length d to be set, and leaves out those before it.
+func (c *stillClock) take(t testing.TB, d time.Duration) timer {
+	t.Helper()
 	for {
 		select {
 		case timer := <-c.timers:
 			if timer.d == d {
-				timer.c <- c.Now()
-				return
+				return timer
 			}
 		case <-t.Context().Done():
 			t.Fatalf("no timer of %v was set", d)

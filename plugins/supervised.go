@@ -181,7 +181,7 @@ func (p *supervised) callTool(ctx context.Context, req CallRequest, progress fun
 // registration is a namespace whose functions call the generation on duty.
 func (p *supervised) registration(of *protocol.Description, n protocol.NamespaceInfo) namespaces.Registration {
 	create := func(ctx context.Context, rc namespaces.RunContext) (scope any, err error) {
-		err = p.do(ctx, func(l lease) error {
+		err = p.doRestarted(ctx, func(l lease) error {
 			if err := sameNamespace(p.id, n.ID, of, l.desc); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@
 package plugins
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"os"
@@ -131,9 +132,29 @@ func TestRegistrationsReachTheLiveProcess(t *testing.T) {
 	if len(down.Tools) == 0 || !strings.Contains(down.Reason, "exit status 3") {
 		t.Errorf("while restarting: %+v", down)
 	}
-	_, err := regs[0].CreateScope(t.Context(), testRun)
-	wantError(t, err, protocol.KindProcess, protocol.CodeRestarting, "plugin alpha", "exit status 3")
-	clock.fire(t, 100*time.Millisecond)
+	restart := clock.take(t, 100*time.Millisecond)
+	ended := make(chan error, 1)
+	create := func(ctx context.Context) {
+		_, err := regs[0].CreateScope(ctx, testRun)
+		ended <- err
+	}
+	refused := func(end func()) {
+		t.Helper()
+		end()
+		wantError(t, <-ended, protocol.KindProcess, protocol.CodeRestarting, "plugin alpha", "exit status 3")
+	}
+	go create(t.Context())
+	refused(func() { clock.fire(t, restartWait) })
+	ctx, cancel := context.WithCancel(t.Context())
+	go create(ctx)
+	clock.take(t, restartWait)
+	refused(cancel)
+	go create(t.Context())
+	clock.take(t, restartWait)
+	restart.c <- clock.Now()
+	if err := <-ended; err != nil {
+		t.Errorf("a scope asked for while the plugin restarts: %v", err)
+	}
 	second := ch.await(t, s, "alpha", StateRunning)
 	if second.PID == first.PID || second.Restarts != 1 {
 		t.Errorf("first %+v, second %+v", first, second)

@@ -1,0 +1,65 @@
+package host_test
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// killPlugin kills the process of the only plugin, and returns when the host knows.
+func killPlugin(t *testing.T, h *host.Host) {
+	t.Helper()
+	is := h.Plugins()[0].PID
+	pid, err := strconv.Atoi(is)
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for st := h.Plugins()[0]; st.State == plugins.StateRunning && st.PID == is; st = h.Plugins()[0] {
+		runtime.Gosched()
+	}
+}
+
+// TestARunThatStartsWhileItsPluginRestarts gets the namespace once the plugin is back.
+func TestARunThatStartsWhileItsPluginRestarts(t *testing.T) {
+	h := start(t, host.Config{PluginDir: pluginDir(t, "issues")})
+	for range 2 {
+		killPlugin(t, h)
+		wantValue(t, exec(h, `return Array.isArray((await Issues.list()).items)`), `true`)
+	}
+	killPlugin(t, h)
+	id := wantWaiting(t, exec(h, `await yield_control(); return Array.isArray((await Issues.list()).items)`), host.ReasonYield)
+	wantValue(t, h.Wait(context.Background(), me, id), `true`)
+}
+
+// TestAScopeThatWasNotReadyIsAskedForAgain: a program that met a plugin for too long
+// away may go on, and a later touch of the namespace finds it.
+func TestAScopeThatWasNotReadyIsAskedForAgain(t *testing.T) {
+	reg := notes("notes_get")
+	content := reg.CreateScope
+	var back atomic.Bool
+	reg.CreateScope = func(ctx context.Context, rc namespaces.RunContext) (any, error) {
+		if !back.Load() {
+			return nil, protocol.NewError(protocol.KindProcess, protocol.CodeRestarting, "plugin notes is being restarted: it died")
+		}
+		return content(ctx, rc)
+	}
+	h := start(t, host.Config{Tools: []catalog.Tool{owned("notes_get", "notes")}, Namespaces: []namespaces.Registration{reg}})
+	id := wantWaiting(t, exec(h, `
+let first; try { Notes.who } catch (e) { first = [e.code, e.effectStatus, e.retryable] }
+await yield_control();
+return [first, Notes.who, await Notes.get({id: 1})]`), host.ReasonYield)
+	back.Store(true)
+	wantValue(t, h.Wait(context.Background(), me, id), `[["plugin_restarting","none",true],"session",{"id":1}]`)
+}
