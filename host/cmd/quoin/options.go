@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -248,10 +249,19 @@ func (o *options) stateDir(f *host.File) (string, error) {
 }
 
 func printJSON(w io.Writer, v any) error {
+	if !isTerminal(w) {
+		return encodeJSON(w, v)
+	}
+	var b bytes.Buffer
+	if err := encodeJSON(&b, v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, jsonLines(bytes.TrimSpace(b.Bytes())))
+	return err
+}
+
+func encodeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	if isTerminal(w) {
-		enc.SetIndent("", "  ")
-	}
 	return enc.Encode(v)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +78,11 @@ func printValue(stdout, stderr io.Writer, res *host.Result) error {
 		_, err := fmt.Fprintln(stdout, text)
 		return err
 	}
-	_, err := fmt.Fprintf(stdout, "%s\n", res.Value)
+	doc := []byte(res.Value)
+	if isTerminal(stdout) {
+		doc = inertJSON(doc)
+	}
+	_, err := fmt.Fprintf(stdout, "%s\n", doc)
 	return err
 }
 
@@ -160,22 +166,40 @@ func dim(w io.Writer, line string) string {
 	return "\x1b[2m" + line + "\x1b[0m"
 }
 
-// jsonLines is JSON on lines of its own. A program made it: control characters beyond
-// those that JSON escapes are made visible.
+// jsonLines is JSON on lines of its own, as a terminal may have it.
 func jsonLines(doc json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, doc, "", "  ") != nil {
 		return printable(string(doc)) + "\n"
 	}
-	return printable(b.String()) + "\n"
+	return string(inertJSON(b.Bytes())) + "\n"
 }
+
+// inertJSON is the same JSON with escapes for what does something to a terminal, which
+// JSON itself does not ask for: bidirectional controls, DEL and the controls of C1.
+func inertJSON(doc []byte) []byte {
+	var out []byte
+	for _, r := range string(doc) {
+		if stands(r) {
+			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
+	}
+	return out
+}
+
+// stands reports whether a character is shown as it is.
+func stands(r rune) bool { return r == '\n' || r == '\t' || unicode.IsGraphic(r) }
 
 // printable is text whose lines and tabs stand, and whose other control characters do
 // nothing to a terminal.
 func printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+		if stands(r) {
 			b.WriteRune(r)
 			continue
 		}

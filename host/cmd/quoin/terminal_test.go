@@ -57,6 +57,9 @@ func onTerminal(t *testing.T, env []string, args ...string) (string, int) {
 // erased matches the end of what is rewritten.
 var erased = regexp.MustCompile(`\x1b\[\d+A\x1b\[J`)
 
+// bidi matches the escapes of characters that change the direction of text.
+const bidi = `\\u202a\\u202e\\u2066\\u2069\\u200e\\u200f\\u061c`
+
 // TestResultsForPeople: on a terminal a result is its output, its value, and one dim
 // line; calls are shown while they run and taken away.
 func TestResultsForPeople(t *testing.T) {
@@ -74,6 +77,11 @@ func TestResultsForPeople(t *testing.T) {
 		{"no colours", []string{"NO_COLOR=1"}, []string{"exec", "-e", `return 1`}, 0, `^1\ncompleted · [^\x1b]*\n$`},
 		{"control characters", nil, []string{"exec", "-e", `text("a\x1b[2Jb\u009bc"); return "d\u009b\u202e"`}, 0,
 			`^a\\x1b\[2Jb\\u009bc\n"d\\u009b\\u202e"\n\x1b\[2mcompleted · .*\n$`},
+		{"bidi controls", nil, []string{"exec", "-e", `const bidi = "\u202a\u202e\u2066\u2069\u200e\u200f\u061c"; text(bidi); return {[bidi]: bidi + "\x7f\u{e0001}"}`}, 0,
+			`^` + bidi + `\n\{\n  "` + bidi + `": "` + bidi + `\\u007f\\udb40\\udc01"\n\}\n\x1b\[2mcompleted · .*\n$`},
+		{"bidi controls, quiet", nil, []string{"exec", "-q", "-e", `return ["\u202e\x9b"]`}, 0, `^\["\\u202e\\u009b"\]\n$`},
+		{"bidi controls, json", nil, []string{"exec", "--json", "-e", `text("\u2067"); return "\u202e\x9b"`}, 0, `^\{\n(.*\n)*  "value": "\\u202e\\u009b",\n(.*\n)*.*"\\u2067"(.*\n)*\}\n$`},
+		{"bidi controls, failure", nil, []string{"exec", "-e", `throw new Error("\u202e\u2066")`}, 1, `^quoin: failed: Error: \\u202e\\u2066\n`},
 		{"failure", nil, []string{"exec", "-e", `text("so far"); throw new TypeError("no")`}, 1,
 			`^so far\nquoin: failed: TypeError: no\n(.*\n)*\x1b\[2mfailed · internal_error · .*\n$`},
 		{"waiting", nil, []string{"exec", "-e", `await yield_control()`}, 3, `^quoin: waiting: yield, as run_[0-9a-f]+\n  bridge:yield:1\n\x1b\[2mwaiting · .*\ngo on with: quoin wait run_.*\n$`},
