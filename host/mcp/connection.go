@@ -29,6 +29,7 @@ type connection struct {
 	noise   func(string)  // told of output that is no message
 	ended   chan struct{} // closed once the session is over
 	err     error         // why; valid after ended
+	gone    chan error    // capacity 1: the server on the network is not there any more
 }
 
 // recording remembers the connection that a transport makes, so that it can be
@@ -53,7 +54,7 @@ func (r ready) Connect(context.Context) (sdk.Connection, error) { return r.conn,
 
 // dial begins a session. ctx bounds that alone.
 func (k *keeper) dial(ctx context.Context) (*connection, error) {
-	c := &connection{server: &k.server, log: k.log, noise: k.noise, changed: make(chan struct{}, 1), ended: make(chan struct{})}
+	c := &connection{server: &k.server, log: k.log, noise: k.noise, changed: make(chan struct{}, 1), ended: make(chan struct{}), gone: make(chan error, 1)}
 	c.life, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c.cut = cut
@@ -97,7 +98,7 @@ func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, guard := newClient(wire, headers)
+	client, guard := newClient(wire, headers, c.lose)
 	c.guard = guard
 	return &recording{Transport: &sdk.StreamableClientTransport{
 		Endpoint:     c.server.URL,
@@ -142,6 +143,15 @@ func (c *connection) change() {
 	case c.changed <- struct{}{}:
 	default:
 	}
+}
+
+// lose ends the calls of a connection whose server is not there any more.
+func (c *connection) lose(err error) {
+	select {
+	case c.gone <- err:
+	default:
+	}
+	c.cancel(err)
 }
 
 // await waits for the end of the session.

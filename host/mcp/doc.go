@@ -30,7 +30,8 @@
 // is an answer and no error. Error.Unknown tells calls that may have taken effect
 // from those that cannot have. After a call that ran out of time the list of tools
 // is asked for; a server that does not answer that either is given up and
-// connected anew.
+// connected anew. So is a server on the network that ends a connection with a
+// request in flight and then refuses a fresh one.
 //
 // # Trust
 //

@@ -31,11 +31,14 @@ type guard struct {
 	base    *http.Transport
 	headers http.Header
 	life    context.Context
+	gone    func(error) // told once a connection was lost and the server takes no other
 	open    atomic.Int64
+	probing atomic.Bool
 }
 
-// newClient returns a client for one connection, whose requests end with life.
-func newClient(life context.Context, headers http.Header) (*http.Client, *guard) {
+// newClient returns a client for one connection, whose requests end with life. gone is
+// told that the server is not there any more; it must not block.
+func newClient(life context.Context, headers http.Header, gone func(error)) (*http.Client, *guard) {
 	base, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		base = &http.Transport{Proxy: http.ProxyFromEnvironment}
@@ -43,7 +46,7 @@ func newClient(life context.Context, headers http.Header) (*http.Client, *guard)
 	base = base.Clone()
 	base.MaxResponseHeaderBytes = maxHeaderSize
 	base.DisableCompression = true
-	g := &guard{base: base, headers: headers, life: life}
+	g := &guard{base: base, headers: headers, life: life, gone: gone}
 	return &http.Client{
 		Transport:     g,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
@@ -66,10 +69,12 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := g.base.RoundTrip(out)
 	if err != nil {
 		end()
+		g.watch(r, err)
 		return nil, err
 	}
 	resp.Body = &endingBody{resp.Body, end}
 	if err := g.bound(r, resp); err != nil {
+		g.watch(r, err)
 		return nil, errors.Join(err, resp.Body.Close())
 	}
 	return resp, nil
@@ -81,7 +86,8 @@ func (g *guard) bound(r *http.Request, resp *http.Response) error {
 	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
 	switch {
 	case err == nil && ok && kind == "text/event-stream":
-		resp.Body = &eventBody{body: resp.Body, left: maxStream, answer: captureOf(r.Context())}
+		events := &eventBody{body: resp.Body, left: maxStream, answer: captureOf(r.Context())}
+		resp.Body = &watchedBody{events, func(err error) { g.watch(r, err) }}
 	case err == nil && ok && kind == "application/json" && r.Method == http.MethodPost:
 		return boundJSON(r, resp)
 	default:
@@ -157,6 +163,20 @@ func failureOf(r *http.Request, refused error) ([]byte, error) {
 type endingBody struct {
 	io.ReadCloser
 	end func()
+}
+
+// watchedBody tells why there is no more to read.
+type watchedBody struct {
+	io.ReadCloser
+	done func(error)
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.done(err)
+	}
+	return n, err
 }
 
 func (b *endingBody) Close() error {

@@ -85,11 +85,21 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// badHTTP answers the handshake of a stateless server with JSON, and leaves calls
-// to the test.
+// badHTTP serves badHandler until the test ends.
 func badHTTP(t *testing.T, call func(w http.ResponseWriter, r *http.Request, q request)) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(badHandler(call))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}
+
+// badHandler answers the handshake of a stateless server with JSON, and leaves calls
+// to the test.
+func badHandler(call func(w http.ResponseWriter, r *http.Request, q request)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var q request
 		if err != nil || r.Method != http.MethodPost || json.Unmarshal(body, &q) != nil {
@@ -108,12 +118,7 @@ func badHTTP(t *testing.T, call func(w http.ResponseWriter, r *http.Request, q r
 		default:
 			w.WriteHeader(http.StatusAccepted)
 		}
-	}))
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	return server.URL
+	}
 }
 
 func answer(w http.ResponseWriter, q request, result string) {
@@ -152,7 +157,8 @@ func TestRepliesOverHTTP(t *testing.T) {
 		"deep event": {CodeInvalidReply, true, func(w http.ResponseWriter, _ *http.Request, q request) {
 			events(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":%s%s}}\n\n", q.ID, strings.Repeat("[", 500), strings.Repeat("]", 500))
 		}},
-		"no answer": {CodeClosed, true, func(w http.ResponseWriter, _ *http.Request, _ request) { events(w, ": nothing\n\n") }},
+		"hanging up": {CodeClosed, true, func(http.ResponseWriter, *http.Request, request) { panic(http.ErrAbortHandler) }},
+		"no answer":  {CodeClosed, true, func(w http.ResponseWriter, _ *http.Request, _ request) { events(w, ": nothing\n\n") }},
 		"refusal": {CodeRefused, true, func(w http.ResponseWriter, _ *http.Request, q request) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"wrong"}}`, q.ID)

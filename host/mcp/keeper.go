@@ -104,6 +104,8 @@ func (k *keeper) serve(ctx context.Context, first func()) (err error) {
 		select {
 		case <-c.ended:
 			return c.err
+		case err := <-c.gone:
+			return err
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-c.changed:
@@ -125,6 +127,8 @@ func (k *keeper) refresh(ctx context.Context, c *connection) error {
 		select {
 		case <-c.ended:
 			return c.err
+		case err := <-c.gone:
+			return err
 		default:
 		}
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
