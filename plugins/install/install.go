@@ -38,6 +38,9 @@ type Options struct {
 	// Flags are appended to the commands that errors propose, so that those mean this
 	// directory, too: " --plugins DIR". Defaults to none.
 	Flags string
+	// Quote writes a source into these commands as the user's shell reads it. Defaults
+	// to the source as it is.
+	Quote func(word string) string
 	// Logger receives what a plugin logs while it is tried. Defaults to nothing.
 	Logger *slog.Logger
 	// StartTimeout bounds the start of a plugin that is tried. Defaults to that of

@@ -36,5 +36,8 @@ func (o Options) command(verb, source string, flags ...string) string {
 		}
 	}
 	slices.Sort(flags)
+	if o.Quote != nil {
+		source = o.Quote(source)
+	}
 	return "quoin plugin " + verb + " " + strings.Join(append(slices.Compact(flags), source), " ") + o.Flags
 }

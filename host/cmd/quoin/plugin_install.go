@@ -44,9 +44,13 @@ func (i *installing) where(cmd *cobra.Command, mayMake bool) (*host.File, error)
 	i.Configs, i.Secrets, i.Trusted, i.Logger = f.PluginConfig, f.PluginSecrets, f.TrustedKeys, logger(f, cmd.ErrOrStderr(), slog.LevelWarn)
 	for _, name := range []string{"plugins", "config"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed {
-			i.Flags += " --" + name + " " + flag.Value.String()
+			i.Flags += " --" + name + " " + shellWord(flag.Value.String())
 		}
 	}
+	for _, field := range i.set {
+		i.Flags += " --set " + shellWord(field)
+	}
+	i.Quote = shellWord
 	if i.Dir = cmp.Or(i.plugins, f.PluginDir); i.Dir == noPlugins {
 		return nil, fmt.Errorf("the plugin directory is %q, which means that there are no plugins: give one with --plugins DIR", i.Dir)
 	}
