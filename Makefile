@@ -23,7 +23,7 @@ PROFILE := guestrt/cmd/quoin-guest/default.pgo
 
 .PHONY: help
 help: ## Show this help
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build quoin, its guest worker and the example plugins into bin/
@@ -46,14 +46,17 @@ plugin:
 demo: build ## Build everything and run a real cell against the example plugins
 	$(BIN)/demo
 
-.PHONY: test
-test: ## Run the tests; ends with how many ran, and what was left out and why
-	$(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg -- -pgo=off -timeout 20m ./...
-	@echo "Left out: above, each skipped test with its reason; targets of their own: test-types (builds the TypeScript compiler), race, soak, fuzz, bench."
+# gotestsum ends with how many tests ran, and each skipped one with its reason.
+TEST = $(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg -- -pgo=off -timeout 20m
 
-.PHONY: test-types
-test-types: ## Run the tests with the TypeScript compiler, which it builds first (minutes)
-	QUOIN_TSGO=build $(MAKE) --no-print-directory test
+.PHONY: test
+test: ## Run the tests but for the longest; says at the end what is left out, and why
+	$(TEST) -short ./...
+	@echo "test: left out are the skipped tests above, which make test-all runs, and make race, soak, fuzz and bench"
+
+.PHONY: test-all
+test-all: ## Run every test; builds the TypeScript compiler first (minutes)
+	QUOIN_TSGO=build $(TEST) ./...
 
 .PHONY: race
 race: ## Run every test under the race detector (needs a C compiler)

@@ -54,6 +54,9 @@ func resident(t *testing.T) int64 {
 // TestMemoryHolds: under attacks on the memory of the host, what it holds stays below
 // its budget. Run it with -v for figures.
 func TestMemoryHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("attacks on the memory of the host; make test-all runs it")
+	}
 	const mib = 1 << 20
 	const budget = 64 * mib
 	attack := func(t *testing.T, h *host.Host, do func()) {

@@ -52,6 +52,9 @@ return [await tools.slow(), ballast.length, await bell]`)
 // TestManyRunsInFlight: the number of cells that wait for slow tools is bounded by
 // memory, not by processes.
 func TestManyRunsInFlight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("2,000 runs at once; make test-all runs it")
+	}
 	const runs = 2000
 	g := &gate{entered: make(chan catalog.Invocation, runs), open: make(chan struct{}), ended: make(chan error, runs)}
 	h := start(t, host.Config{MaxWorkers: 4, Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})

@@ -15,10 +15,11 @@ import (
 // TestACallThatHangs: in development the log says where a call stands that does not
 // end, also one that works without a pause, and says so again after twice the time.
 func TestACallThatHangs(t *testing.T) {
-	release := make(chan struct{})
+	entered, release := make(chan struct{}), make(chan struct{})
 	tick, said := make(chan time.Time), make(chan string)
 	p := New(Info{ID: "demo", Version: "1"}, &Options{Logger: slog.New(slog.NewJSONHandler(lines(said), nil))})
 	AddTool(p, Tool{Name: "loops", Description: "Loops."}, func(context.Context, *Call, struct{}) (bool, error) {
+		close(entered)
 		for {
 			select {
 			case <-release:
@@ -33,6 +34,7 @@ func TestACallThatHangs(t *testing.T) {
 		_, err := s.CallTool(t.Context(), protocol.CallRequest{Tool: "loops", CallID: "c1"}, nil)
 		ended <- err
 	}()
+	<-entered
 	for _, elapsed := range []string{"3s", "6s", "12s"} {
 		tick <- time.Time{}
 		var line struct{ Msg, Stack string }

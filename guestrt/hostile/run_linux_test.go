@@ -129,6 +129,9 @@ func (v victims) attack(p hostile.Program, s host.Session) (*host.Result, time.D
 
 // TestCorpus runs every program, a few at a time, and a good one after each.
 func TestCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("all hostile programs, a minute of two processors; make test-all runs it")
+	}
 	programs, err := hostile.Programs()
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 // ErrNotBuilt is why a test is left out. Building the compiler takes minutes, which
 // a first run of all tests does not spend on it.
-var ErrNotBuilt = errors.New("the TypeScript compiler is not built: make test-types builds it and runs this test")
+var ErrNotBuilt = errors.New("the TypeScript compiler is not built: make test-all builds it and runs this test")
 
 // Find returns the path of the compiler: the one that the environment names, or the
 // one of the pinned version, which it builds only if it is told to. One that happens

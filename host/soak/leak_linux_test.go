@@ -23,6 +23,9 @@ import (
 // TestManyCells runs cells of many sessions; afterwards there are no more
 // processes than the host keeps ready, and after Close there are none.
 func TestManyCells(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of cells; make test-all runs it")
+	}
 	dir, guest := install(t)
 	before := settle(t, hosttest.Usage{})
 	h := start(t, dir, guest)
@@ -177,6 +180,9 @@ func beHost(dir string) {
 // TestKilledHost kills a host by force while its cells run: none of its workers
 // and plugins outlives it.
 func TestKilledHost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a host killed again and again; make test-all runs it")
+	}
 	dir, guest := install(t, "issues", "rude")
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), hostVariable+"="+dir, guestVariable+"="+guest)

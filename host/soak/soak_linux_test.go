@@ -30,6 +30,9 @@ type tally struct {
 
 // TestSoak attacks one host for a while and then looks for what is left.
 func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("load for 20 s; make test-all runs it")
+	}
 	dir, guest := install(t, "issues", "rude")
 	programs, err := hostile.Programs()
 	if err != nil {
