@@ -96,15 +96,15 @@ func (r *run) keepResult(res *Result) (kept bool) {
 // delivered returns the result of a run that has ended and was not delivered. Without
 // d, the result counts as delivered.
 func (h *Host) delivered(ctx context.Context, s Session, id string, d *Delivery) (*Result, *failure) {
-	e, err := h.ended(ctx, s, id)
-	if err != nil {
+	if _, err := h.ended(ctx, s, id); err != nil {
 		return nil, ofStore(err)
 	}
 	claim, err := h.store.Claim(ctx, id)
 	if err != nil {
 		return nil, ofStore(err)
 	}
-	if e, err = h.ended(ctx, s, id); err != nil { // it may have been delivered meanwhile
+	e, err := h.ended(ctx, s, id)
+	if err != nil { // it may have been delivered meanwhile
 		claim.Release()
 		return nil, ofStore(err)
 	}

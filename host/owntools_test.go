@@ -59,10 +59,8 @@ func TestNewChecksTools(t *testing.T) {
 func TestPanicOfAToolSaysWhere(t *testing.T) {
 	var log bytes.Buffer
 	tool := echo("boom")
-	tool.Invoke = func(context.Context, catalog.Invocation) (json.RawMessage, error) {
-		var none map[string]int
-		none["a"] = 1
-		return nil, nil
+	tool.Invoke = func(_ context.Context, in catalog.Invocation) (json.RawMessage, error) {
+		return nil, []error{}[len(in.Input)]
 	}
 	h, err := newHost(host.Config{Tools: []catalog.Tool{tool}, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
 	if err != nil {

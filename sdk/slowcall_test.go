@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"regexp"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,18 +16,15 @@ import (
 // TestACallThatHangs: in development the log says where a call stands that does not
 // end, also one that works without a pause, and says so again after twice the time.
 func TestACallThatHangs(t *testing.T) {
-	entered, release := make(chan struct{}), make(chan struct{})
+	entered := make(chan struct{})
+	var release atomic.Bool
 	tick, said := make(chan time.Time), make(chan string)
 	p := New(Info{ID: "demo", Version: "1"}, &Options{Logger: slog.New(slog.NewJSONHandler(lines(said), nil))})
 	AddTool(p, Tool{Name: "loops", Description: "Loops."}, func(context.Context, *Call, struct{}) (bool, error) {
 		close(entered)
-		for {
-			select {
-			case <-release:
-				return true, nil
-			default:
-			}
+		for !release.Load() {
 		}
+		return true, nil
 	})
 	s := &service{p: p, development: true, after: func(time.Duration) <-chan time.Time { return tick }}
 	ended := make(chan error)
@@ -48,7 +46,7 @@ func TestACallThatHangs(t *testing.T) {
 			t.Errorf("the stack is\n%s", line.Stack)
 		}
 	}
-	close(release)
+	release.Store(true)
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/guestrt/wire"
@@ -69,7 +70,10 @@ var modes = map[string]func(*worker){
 	"threads": func(w *worker) { makeThreads(w.number(0)); w.drain() },
 
 	// "memory N" touches N MiB and never returns.
-	"memory": func(w *worker) { b := touch(w.number(0) << 20); w.drain(); runtime.KeepAlive(b) },
+	"memory": func(w *worker) {
+		defer runtime.KeepAlive(touch(w.number(0) << 20))
+		w.drain()
+	},
 
 	// "pin N" reports N bytes of arguments and a few bytes of output in each turn.
 	"pin": (*worker).pin,
@@ -191,8 +195,11 @@ func (w *worker) cpuLie() {
 	}
 }
 
+// ended stays false.
+var ended atomic.Bool
+
 func spin() {
-	for {
+	for !ended.Load() {
 	}
 }
 
