@@ -32,7 +32,7 @@ func TestNoGuestAtAllNamesAllThreePlaces(t *testing.T) {
 }
 
 func TestAProgramOfGoRunLearnsWhatToDo(t *testing.T) {
-	for _, dir := range []string{"/tmp/go-build3141/b001/exe", "/root/.cache/go-build/59/59" + strings.Repeat("e", 62) + "-d"} {
+	for _, dir := range []string{"/tmp/go-build3141/b001/exe", "/home/me/.cache/go-build/59/59" + strings.Repeat("e", 62) + "-d"} {
 		err := notFound(dir + "/quoin-guest")
 		wantEnding(t, err, wire.CodeRuntimeUnavailable, "")
 		for _, words := range []string{"guest.path", "go run", "go build -o bin/", "ServeIfWorker"} {
