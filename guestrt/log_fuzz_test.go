@@ -61,3 +61,13 @@ func TestTheLastWordsAreThoseOfTheDeath(t *testing.T) {
 		}
 	}
 }
+
+// TestBlankLinesAreLines: a worker that writes nothing but line ends costs its host
+// as much as one that says something.
+func TestBlankLinesAreLines(t *testing.T) {
+	flooded := 0
+	copyLog(strings.NewReader(strings.Repeat("\n", tooManyLines+1)), slog.New(slog.DiscardHandler), func() { flooded++ })
+	if flooded != 1 {
+		t.Errorf("the flood was seen %d times", flooded)
+	}
+}

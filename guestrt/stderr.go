@@ -38,10 +38,12 @@ func copyLog(r io.Reader, logger *slog.Logger, flooded func()) string {
 		if words.Len() < maxLastWords {
 			words.Write(line)
 		}
-		if text := strings.TrimSpace(strings.ToValidUTF8(string(line), "?")); text != "" {
+		if len(line) > 0 { // blank lines count: reading them costs the host as much
 			switch lines++; {
 			case lines < maxLogLines:
-				logger.LogAttrs(context.Background(), slog.LevelWarn, "guest worker", slog.String("line", text))
+				if text := strings.TrimSpace(strings.ToValidUTF8(string(line), "?")); text != "" {
+					logger.LogAttrs(context.Background(), slog.LevelWarn, "guest worker", slog.String("line", text))
+				}
 			case lines == maxLogLines:
 				logger.LogAttrs(context.Background(), slog.LevelWarn, "guest worker writes too much; the rest is dropped")
 			case lines == tooManyLines:

@@ -14,6 +14,8 @@ const (
 	// idlePeriods is how many of these pass between two looks at one that waits
 	// for its session to come back.
 	idlePeriods = 10
+	// maxHidden is how many looks in a row may find a process that hides its memory.
+	maxHidden = 3
 )
 
 // watchUsage ends a process that has more memory or threads than any guest can
@@ -23,6 +25,7 @@ const (
 func (p *process) watchUsage() {
 	tick := time.NewTicker(usagePeriod)
 	defer tick.Stop()
+	hidden := 0 // how often in a row; a process that is ending hides its memory once
 	for n := 1; ; n++ {
 		select {
 		case <-p.gone:
@@ -34,7 +37,15 @@ func (p *process) watchUsage() {
 		}
 		u, err := sandbox.UsageOf(p.os.Pid)
 		if err != nil {
-			return // it is gone: its status was read before, when it was verified
+			continue // it is gone, which p.gone says next, or this host lacks descriptors
+		}
+		if hidden++; !u.Hidden {
+			hidden = 0
+		}
+		if hidden >= maxHidden {
+			p.kill(ending(wire.CodeInternal, wire.ReasonSandboxViolation, wire.PhaseHost,
+				"the guest worker ended its first thread, which hides its memory, and was killed"))
+			return
 		}
 		if end := excess(u, p.memory.Load()); end != nil {
 			p.kill(end)

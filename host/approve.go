@@ -62,7 +62,7 @@ func (r *run) question(ctx context.Context, c *call, pc policy.Call, asks []poli
 	}
 	c.asking = true
 	defer func() {
-		if err != nil {
+		if id == "" { // it failed or panicked
 			r.questionOver(c)
 		}
 	}()

@@ -127,6 +127,9 @@ func (h *Host) delivered(ctx context.Context, s Session, id string, d *Delivery)
 // ended returns a result of the session's.
 func (h *Host) ended(ctx context.Context, s Session, id string) (*runstore.Ended, error) {
 	e, err := h.store.Ended(ctx, id)
+	if errors.Is(err, runstore.ErrExpired) {
+		err = runstore.ErrNotFound // the run itself ended in time: this says nothing of its calls
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -213,3 +213,42 @@ func (s *agedStore) Get(ctx context.Context, id string) (*runstore.Record, error
 	}
 	return rec, err
 }
+
+// TestAnExpiredResultSaysNothingOfCalls: a result that was not fetched in time is
+// gone, and a repetition might double what its run did.
+func TestAnExpiredResultSaysNothingOfCalls(t *testing.T) {
+	dir := mkdir(t)
+	config := host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}, Settings: host.Settings{SnapshotTTL: time.Second}}
+	first := start(t, config)
+	id := wantWaiting(t, exec(first, `await yield_control(); return await tools.echo({})`), host.ReasonYield)
+	sent := first.Deliver(context.Background(), me, id, 0)
+	wantValue(t, sent.Result, `{}`)
+	sent.Release()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	config.Store = openDir(t, dir)
+	second := start(t, config)
+	<-time.After(2 * time.Second) // the clock alone ends a result's time
+	r := second.Wait(context.Background(), me, id)
+	if r.Status != host.StatusFailed || !r.Dispatched || strings.Contains(r.Error, "called no tool") {
+		t.Errorf("got %s", show(r))
+	}
+}
+
+// TestAParkedRunThatEndedElsewhereKeepsItsResult: the clock of the process that
+// parked a run is not the clock of the result that another process has stored.
+func TestAParkedRunThatEndedElsewhereKeepsItsResult(t *testing.T) {
+	dir := mkdir(t)
+	config := func(ttl time.Duration) host.Config {
+		return host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}, Settings: host.Settings{SnapshotTTL: ttl}}
+	}
+	first := start(t, config(time.Second))
+	id := wantWaiting(t, exec(first, `await yield_control(); return await tools.echo({})`), host.ReasonYield)
+	second := start(t, config(time.Minute))
+	sent := second.Deliver(context.Background(), me, id, 0)
+	wantValue(t, sent.Result, `{}`)
+	sent.Release()
+	<-time.After(2 * time.Second) // the clock alone ends the run's time in the first
+	wantValue(t, second.Wait(context.Background(), me, id), `{}`)
+}

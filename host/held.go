@@ -104,12 +104,20 @@ func (r *run) setImaged(calls []*call) {
 
 // chargeImage charges an image of n bytes in place of the one before.
 func (r *run) chargeImage(n int) *failure {
+	if d := r.takeImage(n); d != nil {
+		return heldTooMuch(d)
+	}
+	return nil
+}
+
+// takeImage is chargeImage for a run that is not ended by a refusal.
+func (r *run) takeImage(n int) *quota.Denied {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	more := int64(n) - r.chargedImage
 	if more > 0 {
 		if d := r.charge(more); d != nil {
-			return heldTooMuch(d)
+			return d
 		}
 	} else {
 		r.chargeAnyway(more)

@@ -3,7 +3,9 @@ package host
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -128,8 +130,9 @@ func (h *Host) poolState() metrics.Pool {
 
 func (h *Host) countRuns() (active, suspended int) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, r := range h.runs {
+	runs := slices.Collect(maps.Values(h.runs))
+	h.mu.Unlock()
+	for _, r := range runs { // a run that has its own lock may want the host's
 		r.mu.Lock()
 		if r.active {
 			active++

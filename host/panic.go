@@ -99,6 +99,7 @@ func (r *run) containCall(c *call) {
 		if p := recover(); p != nil {
 			r.h.ReportPanic(duringCall, p, "run", r.id, "call", c.publicID())
 			r.release(panicked())
+			r.dropClaim()
 			r.over()
 		}
 	}()

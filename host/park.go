@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"time"
 
 	"github.com/quoinhq/quoin/host/runstore"
@@ -162,5 +163,5 @@ func (r *run) expired() {
 // this process. The caller holds the claim.
 func (r *run) changedElsewhere() bool {
 	rec, err := r.h.store.Get(r.background(), r.id)
-	return err == nil && (rec.Generation != r.generation || rec.Live)
+	return errors.Is(err, runstore.ErrEnded) || err == nil && (rec.Generation != r.generation || rec.Live)
 }

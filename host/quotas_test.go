@@ -268,3 +268,31 @@ func TestAReplyThatIsRefusedSaysWhatBecameOfTheCall(t *testing.T) {
 		}
 	}
 }
+
+// TestARunThatFindsNoRoomIsKept: a run of the store whose image is more than its
+// session may hold waits on, and a host with more room finishes it.
+func TestARunThatFindsNoRoomIsKept(t *testing.T) {
+	dir := mkdir(t)
+	config := func(held int64) host.Config {
+		return host.Config{Store: openDir(t, dir), Quotas: host.Quotas{HeldBytes: held}}
+	}
+	first := start(t, config(0))
+	id := wantWaiting(t, exec(first, `const parts = [];
+for (let i = 0; i < 144; i++) parts.push(crypto.getRandomValues(new Uint8Array(65536)));
+await yield_control();
+return parts.length`), host.ReasonYield)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	small := start(t, config(16<<20))
+	for range 2 {
+		r := small.Wait(context.Background(), me, id)
+		if r.Reason != host.ReasonQuota || !strings.Contains(r.Error, "kept as it was") || strings.Contains(r.Error, "was ended") {
+			t.Fatalf("got %s", show(r))
+		}
+	}
+	if err := small.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, start(t, config(0)).Wait(context.Background(), me, id), `144`)
+}

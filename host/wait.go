@@ -146,11 +146,15 @@ func (r *run) reactivate(s Session) (claimed bool, _ *failure) {
 
 // stayParked undoes activate: the run waits on as it did.
 func (r *run) stayParked() {
-	r.mu.Lock()
-	r.active = false
-	r.expires = time.Now().Add(r.settings.SnapshotTTL)
-	r.expiry.Reset(r.settings.SnapshotTTL)
-	r.mu.Unlock()
+	r.locked(func() {
+		r.active = false
+		r.expires = time.Now().Add(r.settings.SnapshotTTL)
+		if r.expiry == nil { // it came from the store
+			r.expiry = time.AfterFunc(r.settings.SnapshotTTL, r.expire)
+		} else {
+			r.expiry.Reset(r.settings.SnapshotTTL)
+		}
+	})
 	r.dropIdleClaim()
 }
 
@@ -366,8 +370,8 @@ func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Ti
 		}
 	}
 	l.image, r.snapshot = rec.Image, len(rec.Image)
-	if f := r.chargeImage(len(rec.Image)); f != nil {
-		res := r.failure(f)
+	if d := r.takeImage(len(rec.Image)); d != nil {
+		res := r.failure(failf(CodeMemoryLimit, ReasonQuota, PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", d))
 		r.stayParked()
 		return res
 	}

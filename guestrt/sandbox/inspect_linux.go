@@ -52,6 +52,7 @@ func UsageOf(pid int) (Usage, error) {
 	}
 	var u Usage
 	_, err = fmt.Sscan(status["Threads"], &u.Threads)
+	u.Hidden = strings.HasPrefix(status["State"], "Z") && u.Threads > 1
 	for _, key := range []string{"RssAnon", "VmSwap"} {
 		var kib uint64
 		if _, e := fmt.Sscan(status[key], &kib); e == nil { // a process that has ended has none

@@ -100,6 +100,9 @@ const (
 type Usage struct {
 	Memory  uint64 // private memory in bytes that it has touched, swapped out or not
 	Threads int
+	// Hidden reports that the first thread has ended and others have not: the kernel
+	// then tells no memory. No worker does this that has not left its code.
+	Hidden bool
 }
 
 // MemoryFor returns how much private memory, in bytes, a worker can have touched

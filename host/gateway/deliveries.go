@@ -95,6 +95,10 @@ func (d *deliveries) claim(who waiter) *delivery {
 func (d *deliveries) arrive(one *delivery) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.all[one.waiter] != one { // dropped before it came: no client will ask here
+		one.result.Release()
+		return
+	}
 	d.giveBack(one)
 }
 

@@ -27,6 +27,10 @@ func TestSubjectsOfRules(t *testing.T) {
 		{"missing, and allow-always is named", "$.path", `{}`, []policy.Decision{policy.AllowOnce, policy.AllowAlways}, "", false},
 		{"no object", "$.path", `[1]`, nil, "", false},
 		{"too long", "$.path", `{"path":"` + strings.Repeat("x", long) + `"}`, nil, "", false},
+		{"another spelling that some tools take for it", "$.path", `{"path":"a","PATH":"b"}`, nil, "", false},
+		{"twice", "$.path", `{"path":"a","path":"b"}`, nil, "", false},
+		{"another spelling alone", "$.path", `{"Path":"a"}`, nil, "", false},
+		{"missing, and nothing else is allowed", "$.path", `{}`, []policy.Decision{policy.AllowAlways}, "", false},
 		{"never", "$.path", `{"path":"a"}`, []policy.Decision{policy.AllowOnce}, `$.path = "a"`, false},
 	} {
 		rule := policy.ApprovalRule{Tools: []string{"*"}, SubjectPath: c.path, ApprovalRequest: policy.ApprovalRequest{Allowed: c.allowed}}
@@ -86,7 +90,11 @@ func TestWhatAlwaysCovers(t *testing.T) {
 		"every call of quoin:issues:issues_create, whatever its input, in the session k of the agent a for 30 days": {
 			ask("one", policy.ApprovalRequest{Allowed: always})},
 		`calls of quoin:issues:issues_create with $.a = 1 in the session k of the agent a for 1h0m0s`: {
-			ask("one", policy.ApprovalRequest{Allowed: always, Subject: "$.a = 1", Remember: time.Hour}), ask("two", policy.ApprovalRequest{Allowed: always})},
+			ask("one", policy.ApprovalRequest{Allowed: always, Subject: "$.a = 1", Remember: time.Hour})},
+		`calls of quoin:issues:issues_create with $.a = 1 or $.b = 2 in the session k of the agent a for 2h0m0s`: {
+			ask("one", policy.ApprovalRequest{Allowed: always, Subject: "$.a = 1", Remember: time.Hour}), ask("two", policy.ApprovalRequest{Allowed: always, Subject: "$.b = 2", Remember: 2 * time.Hour})},
+		"every call of quoin:issues:issues_create, whatever its input, in the session k of the agent a for 2 days": {
+			ask("one", policy.ApprovalRequest{Allowed: always, Subject: "$.a = 1", Remember: time.Hour}), ask("two", policy.ApprovalRequest{Allowed: always, Remember: 48 * time.Hour})},
 		"": {ask("one", policy.ApprovalRequest{Allowed: []policy.Decision{policy.AllowOnce, policy.Deny}})},
 	} {
 		a, err := policy.NewApproval(call(`{}`), asks, epoch)

@@ -97,17 +97,18 @@ func (a *Approval) scope() string {
 	if !slices.Contains(a.Allowed, AllowAlways) {
 		return ""
 	}
-	subjects := []string{}
-	remember := a.Asked[0].remember()
-	for _, k := range a.Asked {
-		remember = min(remember, k.remember())
+	subjects, every := []string{}, false
+	var remember time.Duration
+	for _, k := range a.Asked { // each is granted by itself, and the widest is what people must see
+		remember = max(remember, k.remember())
+		every = every || k.Subject == ""
 		if k.Subject != "" && !slices.Contains(subjects, k.Subject) {
 			subjects = append(subjects, k.Subject)
 		}
 	}
 	what := "every call of " + a.ToolID + ", whatever its input,"
-	if len(subjects) > 0 {
-		what = "calls of " + a.ToolID + " with " + strings.Join(subjects, " and ")
+	if !every {
+		what = "calls of " + a.ToolID + " with " + strings.Join(subjects, " or ")
 	}
 	return fmt.Sprintf("%s in the session %s for %s", what, a.Session.grantName(), spelled(remember))
 }

@@ -56,5 +56,9 @@ func without(list []Decision, d Decision) []Decision {
 	if len(list) == 0 {
 		list = allDecisions
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(o Decision) bool { return o == d })
+	left := slices.DeleteFunc(slices.Clone(list), func(o Decision) bool { return o == d })
+	if len(left) == 0 {
+		return []Decision{Deny} // an empty list would stand for all
+	}
+	return left
 }

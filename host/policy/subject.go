@@ -35,15 +35,39 @@ func parseSubjectPath(text string) (subjectPath, error) {
 // of returns the part of an input with the path before it; empty if there is none.
 func (p subjectPath) of(input json.RawMessage) string {
 	for _, name := range p {
-		var object map[string]json.RawMessage
-		if json.Unmarshal(input, &object) != nil || object[name] == nil {
+		if input = member(input, name); input == nil {
 			return ""
 		}
-		input = object[name]
 	}
 	var b bytes.Buffer
 	if json.Compact(&b, input) != nil {
 		return ""
 	}
 	return "$." + strings.Join(p, ".") + " = " + b.String()
+}
+
+// member returns a property of an object. It returns nil if there is none, and if
+// a tool may take another property for it: Go's decoder takes names in any case,
+// and decoders differ on which of two equal names counts.
+func member(object json.RawMessage, name string) (found json.RawMessage) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return nil
+	}
+	for d.More() {
+		key, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return nil
+		}
+		text, _ := key.(string)
+		if !strings.EqualFold(text, name) {
+			continue
+		}
+		if text != name || found != nil {
+			return nil
+		}
+		found = value
+	}
+	return found
 }
