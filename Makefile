@@ -64,29 +64,29 @@ race: ## Run every test under the race detector (needs a C compiler)
 
 .PHONY: bench
 bench: build ## Measure the rows of the budget table
-	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/bench
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/internal/bench
 
 .PHONY: bench-peers
 bench-peers: ## Measure the guest engine beside quickjs-wasi (needs node and npm)
-	$(GO) test -run '^$$' -bench . -benchtime 1x ./guestrt/bench/peers
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./guestrt/internal/bench/peers
 
 .PHONY: profile
 profile: ## Measure anew what the guest is optimised for (needs node and npm)
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
-	$(GO) test -trimpath -run '^$$' -bench . -benchtime 1x -cpuprofile "$$dir/programs" -o "$$dir/programs.test" ./guestrt/bench/peers; \
-	$(GO) test -trimpath -run '^$$' -bench 'Cell|Turn|Snapshot|Restore' -benchtime 2s -cpuprofile "$$dir/turns" -o "$$dir/turns.test" ./guestrt/engine/quickjs; \
+	$(GO) test -trimpath -run '^$$' -bench . -benchtime 1x -cpuprofile "$$dir/programs" -o "$$dir/programs.test" ./guestrt/internal/bench/peers; \
+	$(GO) test -trimpath -run '^$$' -bench 'Cell|Turn|Snapshot|Restore' -benchtime 2s -cpuprofile "$$dir/turns" -o "$$dir/turns.test" ./guestrt/internal/engine/quickjs; \
 	(cd "$$dir" && $(GO) tool pprof -proto programs turns > merged); \
 	cp "$$dir/merged" $(PROFILE)
 
 .PHONY: soak
 soak: ## Attack a host for SOAKTIME, reload plugins, and look for what is left
-	$(GO) test -count=1 -v -tags soak -timeout 0 ./host/soak -soaktime $(SOAKTIME)
+	$(GO) test -count=1 -v -tags soak -timeout 0 ./host/internal/soak -soaktime $(SOAKTIME)
 	$(GO) test -count=1 -v -tags soak -timeout 0 -run 'Stream|LeaveNothing' ./plugins
 
 .PHONY: hostile
 hostile: ## Run the hostile corpus and measure how late its programs stop
-	$(GO) test -count=1 -run TestCorpus ./guestrt/hostile
-	$(GO) test -run '^$$' -bench Stops -benchtime 1x ./guestrt/hostile
+	$(GO) test -count=1 -run TestCorpus ./internal/hostile
+	$(GO) test -run '^$$' -bench Stops -benchtime 1x ./internal/hostile
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // BenchmarkCell is a trivial cell of a session that comes back.

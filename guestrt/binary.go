@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/quoinhq/quoin/guestrt/selfexec"
+	"github.com/quoinhq/quoin/internal/selfexec"
 )
 
 // guestName is the worker's executable beside the host's.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 func TestAMissingGuestIsExplained(t *testing.T) {

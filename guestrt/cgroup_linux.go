@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/quoinhq/quoin/guestrt/sandbox"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // groupPrefix begins the names of our control groups; the host's process id and

@@ -5,8 +5,8 @@ package guestrt
 import (
 	"runtime"
 
-	"github.com/quoinhq/quoin/guestrt/sandbox"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // groups and group stand for control groups, which this system has not.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // Ending says why a call did not come to a report. Code, Reason and Phase use

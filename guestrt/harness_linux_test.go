@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quoinhq/quoin/guestrt/guestserver"
-	"github.com/quoinhq/quoin/guestrt/hostile/hostileworker"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/hostile/hostileworker"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // guestPath is the worker the tests use; empty means the test binary itself.

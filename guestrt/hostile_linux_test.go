@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt/hostile/hostileworker"
-	"github.com/quoinhq/quoin/guestrt/sandbox"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/hostile/hostileworker"
+	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // hostileConfig starts workers that misbehave as mode says, or as each cell says

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // largeCell holds 60 MiB of its 64 while it waits.

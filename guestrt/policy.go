@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quoinhq/quoin/guestrt/sandbox"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // Isolation says what happens where the system cannot give a worker every layer

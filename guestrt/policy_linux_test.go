@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/quoinhq/quoin/guestrt/sandbox"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // denyVariable makes the test binary a host in an environment that forbids it

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 var (

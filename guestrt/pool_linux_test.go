@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 func TestACleanWorkerServesItsOwnSessionAgain(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // ended waits for the end of a process and returns it.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // TestStats follows one worker from the shelf to its end.

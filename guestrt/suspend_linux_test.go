@@ -5,7 +5,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // suspended returns the image of a cell that waits, made by a worker that is

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // Worker is a lease on one guest worker process, from Acquire to Release. Its

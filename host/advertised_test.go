@@ -5,15 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt/typescript"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/hosttest"
+	"github.com/quoinhq/quoin/internal/typescript"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -152,11 +151,7 @@ func checkFiles(t *testing.T, h *host.Host, functions []string, whole bool) {
 			use += fmt.Sprintf("  tools[%q],\n", f)
 		}
 	}
-	guest, err := os.ReadFile(filepath.Join("..", "guestrt", "prelude", "guest.d.ts"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files["guest.d.ts"] = string(guest)
+	files["guest.d.ts"] = hosttest.GuestDeclarations(t)
 	files["use.ts"] = use + "];"
 	typescript.Check(t, files)
 }

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/quota"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/plugins"
 )

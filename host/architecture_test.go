@@ -60,30 +60,33 @@ var mayImport = map[string][]string{
 	"plugins":                              {"namespaces"},
 	"plugins/pluginstest":                  {"plugins", "namespaces"},
 	"plugins/conformance":                  {"plugins", "namespaces"},
+	"internal":                             nil,
+	"internal/pluginstorage":               {"plugins/protocol"},
+	"internal/hostile":                     {"guestrt", "host"},
 	"host":                                 {"guestrt", "plugins", "namespaces"},
-	"host/catalog":                         {"!", "plugins/schemalimit"},
-	"host/config":                          {"host/json5"},
-	"host/json5":                           {"!"},
-	"host/mcp":                             {"plugins/contain"},
+	"host/catalog":                         {"!", "internal/schemalimit"},
+	"host/internal/config":                 {"host/internal/json5"},
+	"host/internal/json5":                  {"!"},
+	"host/mcp":                             {"internal/contain"},
 	"host/runstore":                        {"!"},
-	"host/declare":                         {"host/catalog", "namespaces"},
+	"host/internal/declare":                {"host/catalog", "namespaces"},
 	"host/policy":                          {"host/runstore", "plugins/protocol"},
-	"host/pluginlint":                      {"host/catalog", "plugins", "namespaces"},
-	"host/scaffold":                        {"host/catalog", "plugins/protocol", "namespaces"},
-	"host/celltest":                        {"host", "plugins", "namespaces"},
-	"host/debugrelay":                      {"plugins"},
-	"host/pluginbuild":                     {"host/config", "plugins"},
+	"host/cmd/quoin/internal/pluginlint":   {"host/catalog", "plugins", "namespaces"},
+	"host/cmd/quoin/internal/scaffold":     {"host/catalog", "plugins/protocol", "namespaces"},
+	"host/cmd/quoin/internal/celltest":     {"host", "plugins", "namespaces"},
+	"host/cmd/quoin/internal/debugrelay":   {"plugins"},
+	"host/cmd/quoin/internal/pluginbuild":  {"host/internal/config", "plugins"},
 	"host/trajectory":                      {"!"},
 	"host/trajectory/tracing":              {"!"},
 	"host/redact":                          {"!"},
-	"host/debuglog":                        {"host/redact"},
-	"host/metrics":                         {"!"},
+	"host/internal/debuglog":               {"host/redact"},
+	"host/internal/metrics":                {"!"},
 	"examples/plugins":                     {"sdk"},
 	"examples/plugins/rude":                {"sdk", "plugins/protocol"},
 	"examples/plugins/notes":               nil,
 	"examples/plugins/internal/plugintest": {"sdk", "plugins/pluginstest", "plugins/conformance"},
 	"examples/demo":                        {"host"},
-	"host/devloop":                         {"host", "plugins"},
+	"host/cmd/quoin/internal/devloop":      {"host", "plugins"},
 }
 
 // TestImportRules pins who may import whom: see docs/architecture.md.
@@ -97,7 +100,7 @@ func TestImportRules(t *testing.T) {
 		}
 		for _, imp := range p.Imports {
 			imp, ours := strings.CutPrefix(imp, module)
-			if !ours || within(imp, part) && !contains(allowed, "!") || permitted(imp, allowed) {
+			if !ours || within(imp, "internal") || within(imp, part) && !contains(allowed, "!") || permitted(imp, allowed) {
 				continue
 			}
 			t.Errorf("%s imports %s: %s may import only %v of ours", path, imp, part, allowed)
@@ -137,14 +140,14 @@ func contains(list []string, s string) bool {
 // tests that use them are workers of their own. So may the command that bundles a
 // plugin written in JavaScript, which is not part of it.
 func TestEngineStaysInTheWorker(t *testing.T) {
-	worker := []string{"examples/plugins/notes", "guestrt/engine/quickjs", "guestrt/guestserver", "guestrt/cmd", "guestrt/prelude"}
+	worker := []string{"examples/plugins/notes", "guestrt/internal/engine/quickjs", "guestrt/guestserver", "guestrt/cmd", "guestrt/internal/prelude"}
 	for _, p := range listPackages(t) {
 		path := strings.TrimPrefix(p.ImportPath, module)
 		if permitted(path, worker) || strings.HasSuffix(path, "test") {
 			continue
 		}
 		for _, d := range p.Deps {
-			if within(d, "modernc.org/libquickjs") || within(d, "modernc.org/quickjs") || within(d, "github.com/evanw/esbuild") && !within(path, "guestrt/prelude") {
+			if within(d, "modernc.org/libquickjs") || within(d, "modernc.org/quickjs") || within(d, "github.com/evanw/esbuild") && !within(path, "guestrt/internal/prelude") {
 				t.Errorf("%s links %s, which belongs to the worker alone", path, d)
 			}
 		}

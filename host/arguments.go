@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/quoinhq/quoin/host/jsontext"
+	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // What to send, for the errors of ParseExec and ParseWait.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // admit takes the requests of one turn: it answers what the catalog can answer,

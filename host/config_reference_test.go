@@ -10,7 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/quoinhq/quoin/host/json5"
+	"github.com/quoinhq/quoin/host/internal/json5"
 )
 
 var update = flag.Bool("update", false, "write the files that tests compare with")

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quoinhq/quoin/host/config"
+	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/host/policy"
 )
 

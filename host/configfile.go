@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quoinhq/quoin/host/config"
+	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/quoinhq/quoin/host/config"
+	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/plugins"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quoinhq/quoin/host/config"
+	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"

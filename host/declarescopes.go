@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/declare"
+	"github.com/quoinhq/quoin/host/internal/declare"
 	"github.com/quoinhq/quoin/namespaces"
 )
 

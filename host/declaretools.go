@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/declare"
+	"github.com/quoinhq/quoin/host/internal/declare"
 )
 
 // toolDeclarations names the files that declare what guests call through tools:

@@ -104,7 +104,7 @@
 // under which the model called them with WithToolCallID, and give them the context of
 // your own span. Nothing of it holds inputs or outputs unless Config.TrajectoryBodies
 // asks for them, redacted. QUOIN_DEBUG_CODE_MODE, QUOIN_DEBUG_MODEL_PAYLOAD and
-// QUOIN_DEBUG_SSE write to the log what package host/debuglog says.
+// QUOIN_DEBUG_SSE write to the log what package host/internal/debuglog says.
 //
 // # What it does not do
 //

@@ -8,8 +8,8 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/hosttest"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // pay is a tool that nobody should call unwatched.

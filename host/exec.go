@@ -6,9 +6,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // ExecInput is what a model gives to exec.

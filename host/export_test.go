@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/quota"
+	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // Replace gives the host other tools, as a change of plugins would.

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/guestrt"
-	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // maxErrorBytes bounds the error text of a result.

@@ -15,10 +15,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/quoinhq/quoin/guestrt/selfexec"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/internal/hosttest"
+	"github.com/quoinhq/quoin/internal/selfexec"
 )
 
 // failureCase is one way to fail, for real.
@@ -290,7 +290,7 @@ func struck(t *testing.T) *host.Result {
 // badCall runs a cell in a worker whose engine tries to open a socket.
 func badCall(t *testing.T) *host.Result {
 	bin := filepath.Join(mkdir(t), "badguest")
-	build := osexec.Command("go", "build", "-trimpath", "-buildmode=exe", "-o", bin, "./testdata/badguest")
+	build := osexec.Command("go", "build", "-trimpath", "-buildmode=exe", "-o", bin, "github.com/quoinhq/quoin/guestrt/testdata/badguest")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building a bad guest: %v\n%s", err, out)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // anotherGuest is the same guest in another build.

@@ -1,8 +1,8 @@
 package host
 
 import (
-	"github.com/quoinhq/quoin/guestrt/wire"
-	"github.com/quoinhq/quoin/host/quota"
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // What a run makes the host hold in memory is charged to its session: the arguments and

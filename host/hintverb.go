@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/wire"
 	"github.com/quoinhq/quoin/namespaces"
 )
 

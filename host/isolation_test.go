@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt/sandbox"
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/internal/hosttest"
+	"github.com/quoinhq/quoin/internal/sandbox"
 )
 
 // TestEveryResultStatesItsIsolation checks the telemetry of a host of each policy.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/hosttest"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // doomedKey makes the test binary a host that suspends runs in the directory it

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt"
-	"github.com/quoinhq/quoin/guestrt/wire"
-	"github.com/quoinhq/quoin/host/quota"
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // leg is one Exec or Wait of a run. Between two turns its guest is in a worker,

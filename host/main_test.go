@@ -14,10 +14,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
-	"github.com/quoinhq/quoin/guestrt/hostile/hostileworker"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/internal/hostile/hostileworker"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 func TestMain(m *testing.M) {

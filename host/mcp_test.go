@@ -18,15 +18,14 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/quoinhq/quoin/guestrt/prelude"
-	"github.com/quoinhq/quoin/guestrt/typescript"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/hosttest"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/internal/hosttest"
+	"github.com/quoinhq/quoin/internal/typescript"
 )
 
 // mcpServerKey makes the test binary an MCP server with the label that is its value.
@@ -278,7 +277,7 @@ func TestMCPDeclarations(t *testing.T) {
 			typescript.Check(t, map[string]string{path: text})
 		}
 	}
-	files["guest.d.ts"] = prelude.Declarations
+	files["guest.d.ts"] = hosttest.GuestDeclarations(t)
 	typescript.Check(t, files)
 	typescript.Check(t, map[string]string{"one.d.ts": one})
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/quoinhq/quoin/host/declare"
+	"github.com/quoinhq/quoin/host/internal/declare"
 )
 
 // The virtual files behind the global MCP.

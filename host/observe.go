@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/quoinhq/quoin/host/debuglog"
-	"github.com/quoinhq/quoin/host/metrics"
+	"github.com/quoinhq/quoin/host/internal/debuglog"
+	"github.com/quoinhq/quoin/host/internal/metrics"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/trajectory"
 )

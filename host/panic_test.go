@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/internal/wire"
 	"github.com/quoinhq/quoin/namespaces"
 )
 

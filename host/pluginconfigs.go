@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strconv"
 
-	"github.com/quoinhq/quoin/host/config"
-	"github.com/quoinhq/quoin/host/json5"
+	"github.com/quoinhq/quoin/host/internal/config"
+	"github.com/quoinhq/quoin/host/internal/json5"
 	"github.com/quoinhq/quoin/plugins"
 )
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // methodExec is the method of the call that stands for the program itself while a

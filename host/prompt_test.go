@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/namespaces"
 )
 

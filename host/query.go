@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // Queries are the calls that the catalog alone can answer: searches and

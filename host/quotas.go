@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/quota"
 )
 
 // Quotas bound what a host holds, and what one session or agent may have of it. The

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // Status says how an Exec or Wait ended.

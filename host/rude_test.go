@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/hosttest"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/plugins"
 )
 

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt"
-	"github.com/quoinhq/quoin/guestrt/sandbox"
-	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/wire"
 	"github.com/quoinhq/quoin/namespaces"
 )
 

@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt/prelude"
-	"github.com/quoinhq/quoin/guestrt/typescript"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/hosttest"
+	"github.com/quoinhq/quoin/internal/typescript"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -41,7 +41,7 @@ func TestExampleNamespacesAreDeclared(t *testing.T) {
 	if len(files) != 3 {
 		t.Fatalf("%d files", len(files))
 	}
-	files["guest.d.ts"] = prelude.Declarations
+	files["guest.d.ts"] = hosttest.GuestDeclarations(t)
 	use := `
 const made = await Issues.create({ title: "a" });
 await Issues.close(made.id, undefined);
@@ -129,7 +129,7 @@ func TestScopeFileOfAFailure(t *testing.T) {
 	if !strings.HasPrefix(text, "// ") || !strings.Contains(text, "no database") || !strings.Contains(text, "plugin notes") {
 		t.Errorf("the file says %q", text)
 	}
-	files["guest.d.ts"] = prelude.Declarations
+	files["guest.d.ts"] = hosttest.GuestDeclarations(t)
 	typescript.Check(t, files)
 	wantValue(t, exec(h, `const before = (await API.read("namespaces/Notes.d.ts")).content.includes("unavailable"); await tools.mend();
 return [before, (await API.read("namespaces/Notes.d.ts")).content.includes("readonly a: 1"), Notes.a]`), `[true,true,1]`)

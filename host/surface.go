@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // SurfaceOptions say more about the model request that a Surface is for. The zero

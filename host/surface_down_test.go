@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // TestSurfaceNeedsAWorker: a host whose guests stop starting shows no tools.

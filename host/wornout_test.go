@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/guestrt"
-	"github.com/quoinhq/quoin/guestrt/hostile/hostileworker"
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/internal/hostile/hostileworker"
 )
 
 // hostileConfig starts workers that misbehave as mode says, or as each program says

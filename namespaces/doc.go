@@ -72,5 +72,5 @@
 // # What it does not do
 //
 // It runs no tool, knows no catalog, and builds no JavaScript objects: see
-// packages host, host/catalog and guestrt/prelude.
+// packages host, host/catalog and guestrt/internal/prelude.
 package namespaces

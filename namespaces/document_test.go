@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // TestTheLimitsInTheDocument are those of this package.

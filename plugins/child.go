@@ -15,7 +15,7 @@ import (
 
 	"github.com/hashicorp/go-plugin/runner"
 
-	"github.com/quoinhq/quoin/plugins/contain"
+	"github.com/quoinhq/quoin/internal/contain"
 )
 
 // pipeGrace is how long output is still read after the process is gone, for a

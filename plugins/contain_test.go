@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/quoinhq/quoin/plugins/contain"
+	"github.com/quoinhq/quoin/internal/contain"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 

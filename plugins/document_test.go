@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/quoinhq/quoin/host/hosttest"
-	"github.com/quoinhq/quoin/plugins/contain"
+	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/plugins/protocol"
 
-	"github.com/quoinhq/quoin/plugins/contain"
+	"github.com/quoinhq/quoin/internal/contain"
 )
 
 func FuzzParseManifest(f *testing.F) {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quoinhq/quoin/plugins/contain"
+	"github.com/quoinhq/quoin/internal/contain"
 )
 
 // A plugin decides by itself when it dies and what it says of itself afterwards. It

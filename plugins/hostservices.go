@@ -5,8 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/plugins/protocol"
-	"github.com/quoinhq/quoin/plugins/storage"
 )
 
 // storageFolder is where a supervisor keeps the storages of its plugins, inside of

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/quoinhq/quoin/plugins/contain"
+	"github.com/quoinhq/quoin/internal/contain"
 )
 
 // How much of a plugin's log reaches the host's: a burst, then a steady rate.

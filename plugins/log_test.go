@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quoinhq/quoin/plugins/contain"
+	"github.com/quoinhq/quoin/internal/contain"
 )
 
 func TestLogFloodIsCapped(t *testing.T) {

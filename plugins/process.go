@@ -17,10 +17,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/namespaces"
-	"github.com/quoinhq/quoin/plugins/contain"
 	"github.com/quoinhq/quoin/plugins/protocol"
-	"github.com/quoinhq/quoin/plugins/storage"
 )
 
 // Process is one running plugin: started, identified, configured and healthy.

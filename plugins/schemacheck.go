@@ -8,7 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/quoinhq/quoin/plugins/schemalimit"
+	"github.com/quoinhq/quoin/internal/schemalimit"
 )
 
 // maxSchemaBytes bounds one JSON Schema.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/quoinhq/quoin/plugins/contain"
+	"github.com/quoinhq/quoin/internal/contain"
 )
 
 // How a watched directory settles. What is written in several steps is loaded

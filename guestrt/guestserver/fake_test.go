@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt/engine"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/guestrt/internal/engine"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // fakeEngine understands cells whose source contains one of a few words, so

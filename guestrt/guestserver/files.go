@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/quoinhq/quoin/guestrt/prelude"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/guestrt/internal/prelude"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // file fetches a virtual file, unless it is one of the prelude's own, from the

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/quoinhq/quoin/guestrt/engine"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/guestrt/internal/engine"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // An image is the engine's image behind what error positions need:

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // reasonOf prepares a source and returns why it was refused, or "".

@@ -1,8 +1,8 @@
 package guestserver
 
 import (
-	"github.com/quoinhq/quoin/guestrt/engine"
-	"github.com/quoinhq/quoin/guestrt/engine/quickjs"
+	"github.com/quoinhq/quoin/guestrt/internal/engine"
+	"github.com/quoinhq/quoin/guestrt/internal/engine/quickjs"
 )
 
 // openEngine builds the engine every worker runs.

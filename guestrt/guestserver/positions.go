@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-sourcemap/sourcemap"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // A cell is the body of an async function. The wrapper begins on the first line

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 func TestStackKeepsMappedCellFramesOnly(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 
-	"github.com/quoinhq/quoin/guestrt/engine"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/guestrt/internal/engine"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // prepared is a cell the engine can load.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quoinhq/quoin/guestrt/engine"
-	"github.com/quoinhq/quoin/guestrt/sandbox"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/guestrt/internal/engine"
+	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // talk is the host's end of a conversation with a server in this process.

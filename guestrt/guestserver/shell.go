@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quoinhq/quoin/guestrt/prelude"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/guestrt/internal/prelude"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // commands are programs a model may take exec for a shell to run.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // readTable returns the texts of a file of testdata/shell, which lines of dashes

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // shellTexts parse as JavaScript or not; the second list is only looked at once

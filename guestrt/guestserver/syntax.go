@@ -8,7 +8,7 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // syntaxError completes what the engine said about a JavaScript cell that does

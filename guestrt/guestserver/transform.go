@@ -8,7 +8,7 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // maxTypeImports bounds how many imports and exports of types one cell may have:

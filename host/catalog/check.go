@@ -8,7 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/quoinhq/quoin/plugins/schemalimit"
+	"github.com/quoinhq/quoin/internal/schemalimit"
 )
 
 // Check reports what is wrong with the definition of a tool, as strictly as for a

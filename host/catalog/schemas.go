@@ -9,7 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/quoinhq/quoin/plugins/schemalimit"
+	"github.com/quoinhq/quoin/internal/schemalimit"
 )
 
 // Schemas is a bounded cache of compiled schemas, safe for concurrent use. A

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quoinhq/quoin/host/debuglog"
+	"github.com/quoinhq/quoin/host/internal/debuglog"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 

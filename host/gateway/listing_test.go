@@ -11,8 +11,8 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/gateway"
-	"github.com/quoinhq/quoin/host/hosttest"
 	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 func TestListings(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/quoinhq/quoin/host/quota"
+	"github.com/quoinhq/quoin/host/internal/quota"
 )
 
 // ProblemCode classifies a request that was refused. The list is append-only.

@@ -14,8 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/quoinhq/quoin/host/jsontext"
-	"github.com/quoinhq/quoin/host/quota"
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // fields are the members of a request's body. Their readers note what is wrong

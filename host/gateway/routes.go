@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quoinhq/quoin/host/quota"
+	"github.com/quoinhq/quoin/host/internal/quota"
 )
 
 // route is one operation. The OpenAPI document has the same ones.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/quota"
+	"github.com/quoinhq/quoin/host/internal/quota"
 )
 
 // Server answers HTTP requests on behalf of a host. It is an http.Handler, safe

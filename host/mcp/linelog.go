@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quoinhq/quoin/plugins/contain"
+	"github.com/quoinhq/quoin/internal/contain"
 )
 
 // How many lines of a program's output reach the log: a burst, then a rate.

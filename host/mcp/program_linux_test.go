@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quoinhq/quoin/host/hosttest"
 	"github.com/quoinhq/quoin/host/redact"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }

@@ -44,5 +44,5 @@
 //
 // # What it does not do
 //
-// Traces are in package host/trajectory/tracing, metrics in package host/metrics.
+// Traces are in package host/trajectory/tracing, metrics in package host/internal/metrics.
 package trajectory

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/plugins/protocol"
-	"github.com/quoinhq/quoin/plugins/storage"
 )
 
 // counted is a plugin's storage that lasts as long as a part, and counts requests.

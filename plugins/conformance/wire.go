@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	"github.com/quoinhq/quoin/plugins/contain"
+	"github.com/quoinhq/quoin/internal/contain"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
 )

@@ -19,10 +19,10 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/protocol"
-	"github.com/quoinhq/quoin/plugins/storage"
 	"github.com/quoinhq/quoin/sdk"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/plugins/protocol"
-	"github.com/quoinhq/quoin/plugins/storage"
 	"github.com/quoinhq/quoin/sdk"
 	"github.com/quoinhq/quoin/sdk/sdktest"
 )

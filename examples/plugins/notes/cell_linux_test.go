@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/hosttest"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 func TestMain(m *testing.M) {

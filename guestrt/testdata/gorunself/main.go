@@ -9,7 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/guestrt/guestserver"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 func main() {

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/config"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/internal/config"
 )
 
 func newConfig() *cobra.Command {

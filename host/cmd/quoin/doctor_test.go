@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/guestrt"
-	"github.com/quoinhq/quoin/guestrt/sandbox"
-	"github.com/quoinhq/quoin/guestrt/wire"
+	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // TestADiagnosisNamesWhatIsMissing judges a worker without a system call filter.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/debuglog"
+	"github.com/quoinhq/quoin/host/internal/debuglog"
 )
 
 // choice is a flag that takes one of a few words. "" means that it is not given.

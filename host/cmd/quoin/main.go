@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/debugrelay"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/debugrelay"
 )
 
 func main() {

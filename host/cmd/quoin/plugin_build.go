@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/pluginbuild"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
 	"github.com/quoinhq/quoin/plugins"
 )
 

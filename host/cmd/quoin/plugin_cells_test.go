@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/quoinhq/quoin/host/pluginbuild"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
 	"github.com/quoinhq/quoin/plugins"
 )
 

@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/guestrt/typescript/tsgo"
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/celltest"
-	"github.com/quoinhq/quoin/host/celltypes"
-	"github.com/quoinhq/quoin/host/devloop"
-	"github.com/quoinhq/quoin/host/pluginbuild"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltest"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltypes"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/devloop"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
+	"github.com/quoinhq/quoin/internal/typescript/tsgo"
 )
 
 // checkTypes has the TypeScript compiler check the cells that are in TypeScript, and

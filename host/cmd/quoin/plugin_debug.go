@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/host/debugrelay"
-	"github.com/quoinhq/quoin/host/devloop"
-	"github.com/quoinhq/quoin/host/pluginbuild"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/debugrelay"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/devloop"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )

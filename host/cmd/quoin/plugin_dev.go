@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/devloop"
-	"github.com/quoinhq/quoin/host/pluginbuild"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/devloop"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
 )
 
 func newPluginDev() *cobra.Command {

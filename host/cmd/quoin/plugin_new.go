@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/host/scaffold"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/scaffold"
 )
 
 func newPluginNew() *cobra.Command {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/host/celltypes"
-	"github.com/quoinhq/quoin/host/devloop"
-	"github.com/quoinhq/quoin/host/pluginbuild"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltypes"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/devloop"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
 )
 
 func newPluginTypes() *cobra.Command {

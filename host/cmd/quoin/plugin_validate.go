@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/host/pluginlint"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginlint"
 )
 
 func newPluginValidate() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 var (

@@ -17,10 +17,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/quoinhq/quoin/guestrt/guestserver"
-	"github.com/quoinhq/quoin/guestrt/typescript"
-	"github.com/quoinhq/quoin/guestrt/typescript/tsgo"
-	"github.com/quoinhq/quoin/host/debugrelay"
-	"github.com/quoinhq/quoin/host/hosttest"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/debugrelay"
+	"github.com/quoinhq/quoin/internal/hosttest"
+	"github.com/quoinhq/quoin/internal/typescript"
+	"github.com/quoinhq/quoin/internal/typescript/tsgo"
 )
 
 func TestMain(m *testing.M) {

@@ -17,8 +17,8 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/gateway/client"
-	"github.com/quoinhq/quoin/host/hosttest"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // served is a quoin serve that a script has started.

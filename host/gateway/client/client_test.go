@@ -23,8 +23,8 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
-	"github.com/quoinhq/quoin/host/hosttest"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 func TestMain(m *testing.M) {

@@ -1,0 +1,328 @@
+//go:build linux && (amd64 || arm64)
+
+package quickjs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	lib "modernc.org/libquickjs"
+
+	"github.com/quoinhq/quoin/guestrt/internal/engine"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// ending says why a guest was stopped by the engine.
+type ending uint8
+
+const (
+	endNone     ending = iota
+	endDeadline        // interrupted at the deadline
+	endMemory          // a second crossing of the memory limit
+)
+
+// vm is the live guest. What must survive a snapshot is in the arena; here is
+// only what belongs to this process and this turn.
+type vm struct {
+	engine   *Engine
+	js       js
+	files    engine.Files
+	random   *rand.ChaCha8
+	deadline time.Time
+	end      ending
+
+	finished      bool             // the program has ended
+	dead          bool             // discarded
+	broken        bool             // the engine panicked
+	lostRejection bool             // no memory to note a rejection
+	jobErr        *wire.GuestError // the first exception that escaped a job
+
+	hints map[string]string // what the host said of mistakes, by virtual file
+}
+
+// guard runs f as a part of a turn. A panic or a memory fault in the engine
+// becomes an error and the end of the VM.
+func (v *vm) guard(f func() error) (err error) {
+	running = v
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		running = nil
+		if r := recover(); r != nil {
+			v.broken = true
+			err = fmt.Errorf("quickjs: %w: the engine failed: %v\n%s", causeOf(r), r, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// causeOf tells a panic for want of memory from a bug. The C library's own comes
+// as a text that ends in OOM.
+func causeOf(panicked any) error {
+	switch r := panicked.(type) {
+	case error:
+		if errors.Is(r, engine.ErrMemory) {
+			return engine.ErrMemory
+		}
+	case string:
+		if strings.HasSuffix(r, "OOM") {
+			return engine.ErrMemory
+		}
+	}
+	return engine.ErrDead
+}
+
+// usable fails unless a turn or a snapshot may begin.
+func (v *vm) usable() error {
+	if v.dead || v.broken || v.finished || v.end != endNone {
+		return engine.ErrDead
+	}
+	return nil
+}
+
+// Load compiles and starts the cell and runs it until it waits.
+func (v *vm) Load(c engine.Cell, deadline time.Time) (wire.Report, error) {
+	if err := v.usable(); err != nil {
+		return wire.Report{}, fmt.Errorf("quickjs: load: %w", err)
+	}
+	if ctl().loaded != 0 {
+		return wire.Report{}, fmt.Errorf("quickjs: load: the VM has a cell already")
+	}
+	if !json.Valid(c.Config) {
+		return wire.Report{}, fmt.Errorf("quickjs: load: the configuration is not JSON")
+	}
+	return v.turn("load", deadline, func() (*wire.GuestError, error) {
+		ctl().loaded = 1
+		return v.start(c), nil
+	})
+}
+
+// Turn delivers settlements and runs the guest until it waits again.
+func (v *vm) Turn(in []wire.Settlement, deadline time.Time) (wire.Report, error) {
+	if err := v.usable(); err != nil {
+		return wire.Report{}, fmt.Errorf("quickjs: turn: %w", err)
+	}
+	if ctl().loaded == 0 {
+		return wire.Report{}, fmt.Errorf("quickjs: turn: no cell was loaded")
+	}
+	return v.turn("turn", deadline, func() (*wire.GuestError, error) {
+		for _, s := range in {
+			if guest, err := v.settle(s); guest != nil || err != nil {
+				return guest, err
+			}
+		}
+		return nil, nil
+	})
+}
+
+// turn is what Load and Turn share: enter the guest, run it until it waits,
+// collect what it wants.
+func (v *vm) turn(op string, deadline time.Time, enter func() (*wire.GuestError, error)) (r wire.Report, err error) {
+	began := cpuTime()
+	v.deadline = deadline
+	err = v.guard(func() (err error) {
+		if r, err = v.advance(enter); err != nil {
+			return err
+		}
+		r.HeapBytes, r.HeapPeakBytes = ctl().heap.live, ctl().heap.peak
+		if r.Status == wire.StatusFailed && len(r.Output) == 0 {
+			r.Output = v.lastOutput()
+		}
+		return nil
+	})
+	if err != nil {
+		v.broken = true
+		return wire.Report{}, fmt.Errorf("quickjs: %s: %w", op, err)
+	}
+	v.finished = r.Status != wire.StatusIdle
+	r.CPUMicros = uint64((cpuTime() - began) / time.Microsecond)
+	return r, nil
+}
+
+// Grants for reading the output of a guest that was stopped.
+const (
+	graceTime   = 20 * time.Millisecond
+	graceMemory = 4 << 20
+)
+
+// lastOutput returns what a failed guest had emitted. The guest gets no more
+// of the turn: only the prelude's report runs, under a little time and memory
+// of its own. What cannot be read that way is given up.
+func (v *vm) lastOutput() []wire.Output {
+	c := ctl()
+	if !c.quiescent() {
+		return nil
+	}
+	defer func(end ending) { v.end = end }(v.end)
+	v.end, v.deadline = endNone, time.Now().Add(graceTime)
+	c.kill = 0
+	c.heap.limit = c.full + graceMemory
+	text := v.js.call(c.drain)
+	if isException(text) {
+		v.js.dropException()
+		return nil
+	}
+	defer v.js.free(text)
+	r, err := v.readDrain(text)
+	if err != nil {
+		return nil
+	}
+	return r.Output
+}
+
+func (v *vm) advance(enter func() (*wire.GuestError, error)) (wire.Report, error) {
+	guest, err := enter()
+	if err != nil {
+		return wire.Report{}, err
+	}
+	if guest != nil {
+		return v.failed(guest), nil
+	}
+	if err := v.settleDown(); err != nil {
+		return wire.Report{}, err
+	}
+	if v.end != endNone || v.jobErr != nil || v.lostRejection {
+		return v.failed(v.jobErr), nil
+	}
+	return v.collect()
+}
+
+// start evaluates the cell's expression and hands the function to the prelude.
+func (v *vm) start(c engine.Cell) *wire.GuestError {
+	j := v.js
+	code := j.compile(c.Source, c.FileName)
+	if isException(code) {
+		return inputError(v.thrown())
+	}
+	if j.escapes(c.Source) {
+		j.free(code)
+		return escapeError()
+	}
+	cell := j.evalCompiled(code)
+	if isException(cell) {
+		return v.thrown()
+	}
+	ctl().cell, ctl().cellColumn = cell, uint64(max(bytes.Index(c.Source, []byte("async")), 0))
+	if lib.XJS_IsFunction(j.tls, j.ctx, cell) == 0 {
+		return inputError(&wire.GuestError{Name: "SyntaxError", Message: "the cell is not the body of a function"})
+	}
+	config := j.newString(c.Config)
+	if isException(config) {
+		return v.thrown()
+	}
+	defer j.free(config)
+	r := j.call(ctl().start, config, cell)
+	if isException(r) {
+		return v.thrown()
+	}
+	j.free(r)
+	return nil
+}
+
+// settle delivers one settlement to the prelude.
+func (v *vm) settle(s wire.Settlement) (*wire.GuestError, error) {
+	if s.ID >= 1<<31 {
+		return nil, fmt.Errorf("%w: id %d", engine.ErrUnknownCall, s.ID)
+	}
+	if !json.Valid(s.JSON) {
+		return nil, fmt.Errorf("the settlement of call %d is not JSON", s.ID)
+	}
+	j := v.js
+	text := j.newString(s.JSON)
+	if isException(text) {
+		return v.thrown(), nil
+	}
+	defer j.free(text)
+	known := j.call(ctl().settle, intValue(int32(s.ID)), boolValue(s.OK), text)
+	if isException(known) {
+		return v.thrown(), nil
+	}
+	if int32(known.Ftag) != lib.EJS_TAG_BOOL || known.Fu.Fuint641 == 0 {
+		return nil, fmt.Errorf("%w: id %d", engine.ErrUnknownCall, s.ID)
+	}
+	return nil, nil
+}
+
+// settleDown runs jobs and due timers until neither is left or the guest must
+// stop.
+func (v *vm) settleDown() error {
+	for {
+		if err := v.runJobs(); err != nil || v.stopped() {
+			return err
+		}
+		fired := v.js.call(ctl().fire)
+		if isException(fired) {
+			if v.jobErr = v.thrown(); v.jobErr != nil {
+				return nil
+			}
+		}
+		if v.stopped() || int32(fired.Ftag) != lib.EJS_TAG_BOOL || fired.Fu.Fuint641 == 0 {
+			return nil
+		}
+	}
+}
+
+// stopped reports whether the guest may not go on.
+func (v *vm) stopped() bool { return v.over() || v.jobErr != nil || v.lostRejection }
+
+// runJobs executes pending jobs until none is left or the guest must stop.
+func (v *vm) runJobs() error {
+	for !v.stopped() {
+		r := lib.XJS_ExecutePendingJob(v.js.tls, v.js.rt, 0)
+		if r == 0 {
+			return nil
+		}
+		if r < 0 {
+			v.jobErr = v.thrown()
+		}
+	}
+	return nil
+}
+
+// collect asks the prelude for the state of the program and its requests.
+func (v *vm) collect() (wire.Report, error) {
+	text := v.js.call(ctl().drain)
+	if isException(text) {
+		return v.failed(v.thrown()), nil
+	}
+	defer v.js.free(text)
+	r, err := v.readDrain(text)
+	if err != nil {
+		return wire.Report{}, err
+	}
+	if v.end != endNone || r.Err != nil {
+		out := r.Output
+		r = v.failed(r.Err)
+		r.Output = out
+	}
+	return r, nil
+}
+
+func (v *vm) readDrain(text lib.TJSValue) (r wire.Report, err error) {
+	j := v.js
+	if !isString(text) {
+		return r, fmt.Errorf("the prelude drained no string")
+	}
+	bp := j.tls.Alloc(8)
+	defer j.tls.Free(8)
+	p := lib.XJS_ToCStringLen2(j.tls, j.ctx, bp, text, 0)
+	if p == 0 {
+		return v.failed(v.thrown()), nil
+	}
+	defer lib.XJS_FreeCString(j.tls, j.ctx, p)
+	return parseDrain(bytesAt(p, uintptr(*at[lib.Tsize_t](bp))))
+}
+
+// Discard gives the VM's memory back. It is idempotent.
+func (v *vm) Discard() error {
+	if v.dead {
+		return nil
+	}
+	v.dead = true
+	return v.engine.release(v)
+}

@@ -1,0 +1,63 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// Verify compares what a worker reported with what the kernel says about its
+// process, as far as the kernel tells others. Its error names the first layer
+// that is claimed and not in force.
+func Verify(pid int, layers []wire.Layer) error {
+	status, err := readStatus(pid)
+	if err != nil {
+		return err
+	}
+	facts := map[string]bool{
+		LayerUser:         !strings.HasPrefix(status["Uid"], "0\t"),
+		LayerNamespaces:   len(strings.Fields(status["NSpid"])) > 1,
+		LayerCapabilities: strings.Trim(status["CapEff"]+status["CapPrm"]+status["CapInh"]+status["CapAmb"], "0") == "",
+		LayerPrivileges:   status["NoNewPrivs"] == "1",
+		LayerSeccomp:      status["Seccomp"] == "2",
+	}
+	for _, l := range layers {
+		if holds, known := facts[l.Name]; known && !holds && l.State == wire.LayerOn {
+			return fmt.Errorf("the worker claims the layer %s, the kernel knows nothing of it", l.Name)
+		}
+	}
+	return nil
+}
+
+func readStatus(pid int) (map[string]string, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return nil, err
+	}
+	status := map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		key, value, _ := strings.Cut(line, ":")
+		status[key] = strings.TrimSpace(value)
+	}
+	return status, nil
+}
+
+// UsageOf asks the kernel what a process uses at this moment.
+func UsageOf(pid int) (Usage, error) {
+	status, err := readStatus(pid)
+	if err != nil {
+		return Usage{}, err
+	}
+	var u Usage
+	_, err = fmt.Sscan(status["Threads"], &u.Threads)
+	u.Hidden = strings.HasPrefix(status["State"], "Z") && u.Threads > 1
+	for _, key := range []string{"RssAnon", "VmSwap"} {
+		var kib uint64
+		if _, e := fmt.Sscan(status[key], &kib); e == nil { // a process that has ended has none
+			u.Memory += kib << 10
+		}
+	}
+	return u, err
+}

@@ -1,0 +1,203 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// firstExtra is the first descriptor a worker must not have: 0 and 1 are
+// /dev/null, 2 is the log pipe, 3 the connection to the host.
+const firstExtra = 4
+
+// errCgo is why a layer that every thread must take is missing in a worker
+// built with cgo: it may have threads the Go runtime does not know.
+var errCgo = errors.New("the worker was built with cgo")
+
+// offError is the reason for a layer to be off rather than failed.
+type offError struct{ reason string }
+
+func (e *offError) Error() string { return e.reason }
+
+// Seal confines the calling process for good and reports every layer. It must
+// run before the Go runtime's poller is started.
+func Seal(p Policy) []wire.Layer {
+	held, heldErr := privateMemory()
+	sealed.held = held
+	firstErr := killFirst() // while /proc is there
+	steps := []struct {
+		name  string
+		apply func() (detail string, err error)
+	}{
+		{LayerUser, checkUser},
+		{LayerEnvironment, checkEnvironment},
+		{LayerFiles, closeDescriptors},
+		{LayerNamespaces, checkNamespaces},
+		{LayerRoot, emptyRoot},
+		{LayerDumpable, forbidTracing},
+		{LayerLimits, func() (string, error) { return setLimits(p, held, heldErr, firstErr) }},
+		{LayerCapabilities, dropCapabilities},
+		{LayerPrivileges, forbidPrivileges},
+		{LayerLandlock, restrictPaths},
+		{LayerSeccomp, filterCalls},
+	}
+	layers := make([]wire.Layer, 0, len(steps))
+	for _, s := range steps {
+		detail, err := s.apply()
+		layers = append(layers, layer(s.name, detail, err))
+	}
+	return layers
+}
+
+func layer(name, detail string, err error) wire.Layer {
+	var off *offError
+	switch {
+	case err == nil:
+		return wire.Layer{Name: name, State: wire.LayerOn, Detail: detail}
+	case errors.As(err, &off):
+		return wire.Layer{Name: name, State: wire.LayerOff, Detail: off.reason}
+	default:
+		return wire.Layer{Name: name, State: wire.LayerFailed, Detail: err.Error()}
+	}
+}
+
+func checkUser() (string, error) {
+	uid := os.Getuid()
+	if uid == 0 || os.Geteuid() == 0 {
+		return "", errors.New("the worker runs as root")
+	}
+	return fmt.Sprintf("uid %d", uid), nil
+}
+
+func checkEnvironment() (string, error) {
+	env, want := os.Environ(), Env()
+	slices.Sort(env)
+	slices.Sort(want)
+	if !slices.Equal(env, want) {
+		return "", fmt.Errorf("the worker was started with %d variables instead of its own %d", len(env), len(want))
+	}
+	return "", nil
+}
+
+// closeDescriptors closes whatever was inherited beyond the four of a worker. A
+// program that serves as its own guest may have started the Go runtime's poller
+// while it was initialised; the runtime cannot go on without it.
+func closeDescriptors() (string, error) {
+	next := uint(firstExtra)
+	sealed.poller = pollerDescriptors()
+	for _, fd := range sealed.poller {
+		if fd > next {
+			if err := unix.CloseRange(next, fd-1, 0); err != nil {
+				return "", err
+			}
+		}
+		next = fd + 1
+	}
+	detail := ""
+	if len(sealed.poller) > 0 {
+		detail = fmt.Sprintf("and those of the Go runtime's poller, %d", sealed.poller)
+	}
+	return detail, unix.CloseRange(next, math.MaxUint32, 0)
+}
+
+// pollerDescriptors finds what the runtime's poller has open, in ascending order.
+// Inherited descriptors of the same kind are told apart by the close-on-exec
+// flag, with which they would not be here. Where /proc cannot be read there is
+// nothing to keep.
+func pollerDescriptors() []uint {
+	dir, err := unix.Open("/proc/self/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(dir)
+	var names []string
+	var buf [4096]byte
+	for {
+		n, err := unix.ReadDirent(dir, buf[:])
+		if err != nil || n <= 0 {
+			break
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+	var keep []uint
+	for _, name := range names {
+		fd, err := strconv.ParseUint(name, 10, 31)
+		if err == nil && fd >= firstExtra && isPoller(int(fd)) {
+			keep = append(keep, uint(fd))
+		}
+	}
+	slices.Sort(keep)
+	return keep
+}
+
+func isPoller(fd int) bool {
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	if err != nil || flags&unix.FD_CLOEXEC == 0 {
+		return false
+	}
+	var link [64]byte
+	n, err := unix.Readlink("/proc/self/fd/"+strconv.Itoa(fd), link[:])
+	if err != nil {
+		return false
+	}
+	what := string(link[:n])
+	return what == "anon_inode:[eventpoll]" || what == "anon_inode:[eventfd]"
+}
+
+func forbidTracing() (string, error) {
+	return "", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+}
+
+// dropCapabilities gives up what a new user namespace grants its first process
+// and makes sure that nothing is left.
+func dropCapabilities() (string, error) {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := everyThread(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0); err != nil && !errors.Is(err, errCgo) {
+		return "", err
+	}
+	err := everyThread(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
+	if err != nil && !errors.Is(err, errCgo) {
+		return "", err
+	}
+	var left [2]unix.CapUserData
+	if err := unix.Capget(&header, &left[0]); err != nil {
+		return "", os.NewSyscallError("capget", err)
+	}
+	if left != none {
+		return "", errors.New("capabilities are left")
+	}
+	return "", nil
+}
+
+// forbidPrivileges sets no_new_privs on every thread.
+func forbidPrivileges() (string, error) {
+	return "", everyThread(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
+}
+
+// everyThread makes a system call on every thread of the process.
+func everyThread(call, a, b, c uintptr) error {
+	_, _, errno := syscall.AllThreadsSyscall6(call, a, b, c, 0, 0, 0)
+	switch errno {
+	case 0:
+		return nil
+	case syscall.ENOTSUP:
+		return errCgo
+	default:
+		return errno
+	}
+}
+
+// threadsKnown reports whether everyThread works.
+func threadsKnown() bool {
+	return !errors.Is(everyThread(unix.SYS_PRCTL, unix.PR_GET_DUMPABLE, 0, 0), errCgo)
+}
