@@ -212,7 +212,7 @@ func TestAllowAlwaysIsRemembered(t *testing.T) {
 	}
 	run(me, `await tools.echo(); await tools.echo(); return true`, 1)
 	turn := me
-	turn.RunID, turn.SessionID = "next", "next"
+	turn.TurnID, turn.SessionID = "next", "next"
 	run(turn, `await tools.echo({n: 2}); return true`, 1)
 	run(me, `await tools.other(); return true`, 2)
 	foreign := me

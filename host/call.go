@@ -161,7 +161,7 @@ func (r *run) callTool(ctx context.Context, c *call, tool *catalog.Tool, input j
 		IdempotencyKey: c.IdempotencyKey,
 		Session: catalog.Session{
 			AgentID: r.session.AgentID, SessionKey: r.session.SessionKey,
-			SessionID: r.session.SessionID, RunID: r.session.RunID,
+			SessionID: r.session.SessionID, TurnID: r.session.TurnID,
 		},
 		Input:    input,
 		Progress: ev.progress(),
@@ -342,7 +342,7 @@ func (r *run) runContext(pluginID string) namespaces.RunContext {
 		SessionKey: r.session.SessionKey,
 		SessionID:  r.session.SessionID,
 		RunID:      r.id,
-		TurnID:     r.session.RunID,
+		TurnID:     r.session.TurnID,
 		Config:     r.h.cfg.PluginConfig[pluginID],
 	}
 }

@@ -123,7 +123,7 @@ func TestAnswerErrors(t *testing.T) {
 	other := me
 	other.SessionID = "another"
 	turn := me
-	turn.RunID = "another"
+	turn.TurnID = "another"
 	for _, tc := range []struct {
 		name          string
 		who           host.Session

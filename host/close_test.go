@@ -126,7 +126,7 @@ func TestRunsOfASession(t *testing.T) {
 	}
 	h := start(t, host.Config{Store: openDir(t, dir), Tools: tools})
 	other := me
-	other.RunID = "another turn"
+	other.TurnID = "another turn"
 	stranger := host.Session{SessionID: "stranger"}
 	parked := wantWaiting(t, h.Exec(context.Background(), other, host.ExecInput{Code: `tools.slow(); await yield_control()`}), host.ReasonPendingTools)
 	foreign := wantWaiting(t, h.Exec(context.Background(), stranger, host.ExecInput{Code: `await yield_control(); return 2`}), host.ReasonYield)
@@ -144,7 +144,7 @@ func TestRunsOfASession(t *testing.T) {
 		return runs
 	}
 	session := me
-	session.RunID = ""
+	session.TurnID = ""
 	all := list(session)
 	if len(all) != 3 || all[0].ID != stored || all[1].ID != parked {
 		t.Fatalf("got %+v, want the stored, the parked and the running one", all)

@@ -97,7 +97,7 @@ var failureCases = []failureCase{
 		func(t *testing.T) *host.Result {
 			h := start(t, host.Config{})
 			other := me
-			other.RunID = "another"
+			other.TurnID = "another"
 			return h.Wait(context.Background(), other, wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield))
 		}},
 	{"run that is being resumed", host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput, false, "code mode run is already being resumed.", busy},

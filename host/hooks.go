@@ -145,7 +145,7 @@ func (r *run) hookCall(c *call, tool *catalog.Tool, input json.RawMessage, via s
 }
 
 func ofPolicy(s Session) policy.Session {
-	return policy.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}
+	return policy.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
 }
 
 // before shows a call to the hooks, and to a person if they ask for one, and

@@ -273,7 +273,7 @@ var waitCases = []lifecycleCase{
 	{name: "another turn", do: func(w *world) {
 		id := w.exec(`await yield_control(); return 1`, host.ReasonYield)
 		other := me
-		other.RunID = "x"
+		other.TurnID = "x"
 		w.failed(w.h.Wait(context.Background(), other, id), host.CodeInvalidInput, host.ReasonWrongRun)
 		w.value(w.wait(id), `1`)
 	}},

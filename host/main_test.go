@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-var me = host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", RunID: "turn"}
+var me = host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", TurnID: "turn"}
 
 // start returns a host that is closed when the test ends.
 func start(t testing.TB, cfg host.Config) *host.Host {

@@ -225,7 +225,7 @@ func TestAScopeKnowsRunAndTurn(t *testing.T) {
 	}}})
 	r := exec(h, `await Who.echo({}); await yield_control()`)
 	id := wantWaiting(t, r, host.ReasonYield)
-	if rc := <-got; rc.RunID != id || rc.TurnID != me.RunID {
-		t.Errorf("got %+v, want the run %s and the turn %s", rc, id, me.RunID)
+	if rc := <-got; rc.RunID != id || rc.TurnID != me.TurnID {
+		t.Errorf("got %+v, want the run %s and the turn %s", rc, id, me.TurnID)
 	}
 }

@@ -40,7 +40,7 @@ func (r *run) event(k trajectory.Kind) trajectory.Event {
 }
 
 func ofSession(s runstore.Session) trajectory.Session {
-	return trajectory.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}
+	return trajectory.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
 }
 
 // tellStarted tells of a run that exec has begun.

@@ -112,5 +112,5 @@ func (h *Host) tellOrphan(a *policy.Approval) {
 }
 
 func storedSession(s policy.Session) runstore.Session {
-	return runstore.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}
+	return runstore.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
 }

@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	mallory = host.Session{AgentID: "agent", SessionKey: "m", SessionID: "mallory", RunID: "turn"}
-	alice   = host.Session{AgentID: "agent", SessionKey: "a", SessionID: "alice", RunID: "turn"}
+	mallory = host.Session{AgentID: "agent", SessionKey: "m", SessionID: "mallory", TurnID: "turn"}
+	alice   = host.Session{AgentID: "agent", SessionKey: "a", SessionID: "alice", TurnID: "turn"}
 )
 
 // heap is what the process holds once everything unused has been given back.

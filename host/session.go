@@ -12,7 +12,7 @@ type Session struct {
 	AgentID    string `json:"agentId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	SessionID  string `json:"sessionId,omitempty"`
-	RunID      string `json:"runId,omitempty"` // of the agent turn
+	TurnID      string `json:"runId,omitempty"` // of the agent turn
 }
 
 // affinity is the name under which workers are kept for this session. The agent
@@ -26,25 +26,25 @@ func (s Session) affinity() string {
 }
 
 func (s Session) stored() runstore.Session {
-	return runstore.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}
+	return runstore.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
 }
 
 func sessionOf(s runstore.Session) Session {
-	return Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}
+	return Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
 }
 
 // covers reports whether a run of owner belongs to s, of any turn if s names none.
 func (s Session) covers(owner runstore.Session) bool {
-	if s.RunID == "" {
-		owner.RunID = ""
+	if s.TurnID == "" {
+		owner.TurnID = ""
 	}
 	return s.stored() == owner
 }
 
 // mayResume says whether caller owns a run that belongs to owner.
 func mayResume(owner, caller runstore.Session) *failure {
-	turn := owner.RunID == caller.RunID
-	owner.RunID, caller.RunID = "", ""
+	turn := owner.TurnID == caller.TurnID
+	owner.TurnID, caller.TurnID = "", ""
 	if owner != caller {
 		return failf(CodeInvalidInput, ReasonWrongSession, PhaseInput, "code mode run belongs to a different session.")
 	}

@@ -233,7 +233,7 @@ func (h *Host) pluginTool(t plugins.OwnedTool) catalog.Tool {
 					SessionKey: c.Session.SessionKey,
 					SessionID:  c.Session.SessionID,
 					RunID:      c.RunID,
-					TurnID:     c.Session.RunID,
+					TurnID:     c.Session.TurnID,
 				},
 				Input: c.Input,
 				Known: &t,

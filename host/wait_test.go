@@ -113,11 +113,11 @@ func TestWaitRefusals(t *testing.T) {
 		{"a shell session", me, "brisk-otter", host.ReasonRunUnavailable, "call quoin:core:process inside exec."},
 		{"empty", me, " ", host.ReasonRunUnavailable, "empty"},
 		{"a path", me, "../../etc/passwd", host.ReasonRunUnavailable, "unavailable"},
-		{"other agent", host.Session{AgentID: "x", SessionKey: "key", SessionID: "session", RunID: "turn"}, id, host.ReasonWrongSession, "belongs to a different session."},
-		{"other key", host.Session{AgentID: "agent", SessionKey: "x", SessionID: "session", RunID: "turn"}, id, host.ReasonWrongSession, "belongs to a different session."},
-		{"other session", host.Session{AgentID: "agent", SessionKey: "key", SessionID: "x", RunID: "turn"}, id, host.ReasonWrongSession, "belongs to a different session."},
+		{"other agent", host.Session{AgentID: "x", SessionKey: "key", SessionID: "session", TurnID: "turn"}, id, host.ReasonWrongSession, "belongs to a different session."},
+		{"other key", host.Session{AgentID: "agent", SessionKey: "x", SessionID: "session", TurnID: "turn"}, id, host.ReasonWrongSession, "belongs to a different session."},
+		{"other session", host.Session{AgentID: "agent", SessionKey: "key", SessionID: "x", TurnID: "turn"}, id, host.ReasonWrongSession, "belongs to a different session."},
 		{"no session", host.Session{}, id, host.ReasonWrongSession, "belongs to a different session."},
-		{"other turn", host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", RunID: "x"}, id, host.ReasonWrongRun, "different agent run."},
+		{"other turn", host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", TurnID: "x"}, id, host.ReasonWrongRun, "different agent run."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := h.Wait(context.Background(), tc.s, tc.id)

@@ -39,7 +39,7 @@ func filterOf(s Session) policy.Filter {
 	if s == (Session{}) {
 		return policy.Filter{}
 	}
-	return policy.Filter{Session: &policy.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}}
+	return policy.Filter{Session: &policy.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}}
 }
 
 // decide enters a decision. Its client may go away: the decision counts.

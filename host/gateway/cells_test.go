@@ -41,8 +41,8 @@ func TestWait(t *testing.T) {
 	id := waiting.text("runId")
 
 	for name, other := range map[string]host.Session{
-		"agent":   {AgentID: "other", SessionKey: "key", SessionID: "session", RunID: "turn"},
-		"session": {AgentID: "agent", SessionKey: "key", SessionID: "other", RunID: "turn"},
+		"agent":   {AgentID: "other", SessionKey: "key", SessionID: "session", TurnID: "turn"},
+		"session": {AgentID: "agent", SessionKey: "key", SessionID: "other", TurnID: "turn"},
 		"none":    {},
 	} {
 		if got := c.as(other).wait(id).wants(200, "status", `"failed"`).text("reason"); got != "wrong_session" {
@@ -51,7 +51,7 @@ func TestWait(t *testing.T) {
 		c.as(other).post("/v1/abort", map[string]string{"runId": id}).wants(200, "reason", `"wrong_session"`)
 	}
 	turn := me
-	turn.RunID = "another turn"
+	turn.TurnID = "another turn"
 	c.as(turn).wait(id).wants(200, "reason", `"wrong_run"`)
 
 	c.wait(id).wants(200, "status", `"completed"`, "value", "42", "output", `[{"type":"text","text":"two"}]`)

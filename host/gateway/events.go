@@ -84,7 +84,7 @@ func (f filter) passes(e trajectory.Event) bool {
 		return true // of the stream itself
 	}
 	of, s := e.Session, f.session
-	of.RunID, s.RunID = "", "" // the turn does not count
+	of.TurnID, s.TurnID = "", "" // the turn does not count
 	return (!f.scoped || of == s) && (f.run == "" || e.RunID == f.run)
 }
 

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 var (
-	me    = host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", RunID: "turn"}
+	me    = host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", TurnID: "turn"}
 	quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 )
 

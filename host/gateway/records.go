@@ -28,7 +28,7 @@ type TrajectoryList struct {
 }
 
 func recorded(s Session) trajectory.Session {
-	return trajectory.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}
+	return trajectory.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
 }
 
 func (s *Server) trajectory(w http.ResponseWriter, r *http.Request, session Session) *Problem {

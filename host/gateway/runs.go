@@ -54,8 +54,8 @@ func (s *Server) runOf(ctx context.Context, session Session, id string) (host.Ru
 		return info, refused(err)
 	}
 	owner := info.Session
-	if session.RunID == "" {
-		owner.RunID = ""
+	if session.TurnID == "" {
+		owner.TurnID = ""
 	}
 	if session != (Session{}) && session != owner {
 		// One answer for both: whether another session has such a run is its own affair.

@@ -31,7 +31,7 @@ func parts(s *Session) map[string]*string {
 		HeaderAgentID:    &s.AgentID,
 		HeaderSessionKey: &s.SessionKey,
 		HeaderSessionID:  &s.SessionID,
-		HeaderRunID:      &s.RunID,
+		HeaderRunID:      &s.TurnID,
 	}
 }
 

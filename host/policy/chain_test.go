@@ -18,7 +18,7 @@ import (
 func call(params string) policy.Call {
 	return policy.Call{
 		Kind: policy.KindTool, ToolID: "quoin:issues:issues_create", Source: "quoin", ToolName: "issues_create", Owner: "issues",
-		Params: json.RawMessage(params), Session: policy.Session{AgentID: "a", SessionKey: "k", SessionID: "s", RunID: "t"},
+		Params: json.RawMessage(params), Session: policy.Session{AgentID: "a", SessionKey: "k", SessionID: "s", TurnID: "t"},
 		RunID: "run_1", CallID: "bridge:call:1",
 	}
 }

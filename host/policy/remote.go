@@ -37,7 +37,7 @@ func (c *Call) remote() protocol.ToolCall {
 	return protocol.ToolCall{
 		Kind: string(c.Kind), InputKind: string(c.InputKind),
 		ToolID: c.ToolID, Source: c.Source, Owner: c.Owner, ToolName: c.ToolName, Via: c.Via, ReadOnly: c.ReadOnly, Params: c.Params,
-		Run:    protocol.RunContext{AgentID: c.Session.AgentID, SessionKey: c.Session.SessionKey, SessionID: c.Session.SessionID, RunID: c.RunID, TurnID: c.Session.RunID},
+		Run:    protocol.RunContext{AgentID: c.Session.AgentID, SessionKey: c.Session.SessionKey, SessionID: c.Session.SessionID, RunID: c.RunID, TurnID: c.Session.TurnID},
 		CallID: c.CallID,
 	}
 }

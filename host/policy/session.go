@@ -5,12 +5,12 @@ type Session struct {
 	AgentID    string `json:"agentId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	SessionID  string `json:"sessionId,omitempty"`
-	RunID      string `json:"runId,omitempty"` // of the agent turn, not of the cell
+	TurnID      string `json:"runId,omitempty"` // of the agent turn, not of the cell
 }
 
 // Owns reports whether an approval of other may be seen by s: all but the agent
 // turn must be equal.
 func (s Session) Owns(other Session) bool {
-	s.RunID, other.RunID = "", ""
+	s.TurnID, other.TurnID = "", ""
 	return s == other
 }

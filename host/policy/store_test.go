@@ -231,7 +231,7 @@ func TestGrants(t *testing.T) {
 			want string
 		}{
 			{"the same", c, ask("guard", policy.ApprovalRequest{}), ""},
-			{"another turn and session id of the same key", with(func(c *policy.Call) { c.Session.RunID, c.Session.SessionID = "x", "y" }), ask("guard", policy.ApprovalRequest{}), ""},
+			{"another turn and session id of the same key", with(func(c *policy.Call) { c.Session.TurnID, c.Session.SessionID = "x", "y" }), ask("guard", policy.ApprovalRequest{}), ""},
 			{"less severe", c, ask("guard", policy.ApprovalRequest{Severity: policy.SeverityInfo}), ""},
 			{"the same subject", c, shell, ""},
 			{"more severe", c, ask("guard", policy.ApprovalRequest{Severity: policy.SeverityCritical}), "guard"},
@@ -289,7 +289,7 @@ func TestSelect(t *testing.T) {
 			t.Fatal(err)
 		}
 		turn := mine.Session
-		turn.RunID = "another"
+		turn.TurnID = "another"
 		for _, tc := range []struct {
 			f    policy.Filter
 			at   time.Duration

@@ -98,7 +98,7 @@ func TestWhomAGrantIsFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		for other, caller := range callers {
-			caller.RunID = "another turn"
+			caller.TurnID = "another turn"
 			left, err := policy.Unanswered(ctx, s, of(caller), asks, epoch)
 			if err != nil || (len(left) == 0) != (name == other) {
 				t.Errorf("%s was allowed for good; %s: %v, %d asks left", name, other, err, len(left))

@@ -39,7 +39,7 @@ func record(id string) *runstore.Record {
 		Format:     runstore.FormatVersion,
 		Generation: 1,
 		GuestBuild: "00ff",
-		Session:    runstore.Session{AgentID: "a", SessionKey: "k", SessionID: "s", RunID: "r"},
+		Session:    runstore.Session{AgentID: "a", SessionKey: "k", SessionID: "s", TurnID: "r"},
 		Language:   "javascript",
 		Created:    time.Now().UTC().Truncate(time.Millisecond),
 		Expires:    time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond),

@@ -55,7 +55,7 @@ func TestSessionsDoNotReadEachOther(t *testing.T) {
 		}
 	}
 	nextTurn := ada
-	nextTurn.RunID = "another turn"
+	nextTurn.TurnID = "another turn"
 	if _, err := d.Read(nextTurn, runID); err != nil {
 		t.Errorf("the next turn of the session: %v", err)
 	}

@@ -39,13 +39,13 @@ type Session struct {
 	AgentID    string `json:"agentId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	SessionID  string `json:"sessionId,omitempty"`
-	RunID      string `json:"runId,omitempty"` // of the agent turn
+	TurnID      string `json:"runId,omitempty"` // of the agent turn
 }
 
 // owns reports whether s may read what belongs to owner. The turn of an agent does
 // not count: the next one may look back.
 func (s Session) owns(owner Session) bool {
-	s.RunID, owner.RunID = "", ""
+	s.TurnID, owner.TurnID = "", ""
 	return s == owner
 }
 

@@ -13,7 +13,7 @@ import (
 const runID = "run_1"
 
 var (
-	ada   = trajectory.Session{AgentID: "agent", SessionID: "ada", RunID: "turn"}
+	ada   = trajectory.Session{AgentID: "agent", SessionID: "ada", TurnID: "turn"}
 	epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 )
 

@@ -45,7 +45,7 @@ func (h *Harness) exec(in host.ExecInput) *host.Result {
 // Session is who the cells of the harness belong to: the run of its calls.
 func (h *Harness) Session() host.Session {
 	rc := h.currentRun()
-	return host.Session{AgentID: rc.AgentID, SessionKey: rc.SessionKey, SessionID: rc.SessionID, RunID: rc.RunID}
+	return host.Session{AgentID: rc.AgentID, SessionKey: rc.SessionKey, SessionID: rc.SessionID, TurnID: rc.RunID}
 }
 
 // Host returns the host that runs the cells. It starts with the first use and
@@ -97,7 +97,7 @@ func (h *Harness) tools() []catalog.Tool {
 					IdempotencyKey: c.IdempotencyKey,
 					Run: sdk.RunContext{
 						AgentID: c.Session.AgentID, SessionKey: c.Session.SessionKey,
-						SessionID: c.Session.SessionID, RunID: c.RunID, TurnID: c.Session.RunID,
+						SessionID: c.Session.SessionID, RunID: c.RunID, TurnID: c.Session.TurnID,
 					},
 					Input: c.Input,
 				}, c.Progress)

@@ -203,7 +203,7 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 // printDecision says what was decided, and how to go on.
 func (a *approver) printDecision(cmd *cobra.Command, got *policy.Approval) error {
 	next := "the cell has not been suspended: it goes on by itself"
-	s := host.Session{AgentID: got.Session.AgentID, SessionKey: got.Session.SessionKey, SessionID: got.Session.SessionID, RunID: got.Session.RunID}
+	s := host.Session{AgentID: got.Session.AgentID, SessionKey: got.Session.SessionKey, SessionID: got.Session.SessionID, TurnID: got.Session.TurnID}
 	if far := a.remote.flags(); far != nil {
 		next = "go on with: " + waitLine(got.RunID, s, far)
 	} else if rec, err := a.runs.Get(cmd.Context(), got.RunID); err == nil {

@@ -72,7 +72,7 @@ func showApproval(w io.Writer, p *policy.Approval) error {
 	line("tool", escaped(p.ToolID))
 	line("called as", escaped(p.Via))
 	line("session", escaped(sessionName(p.Session)))
-	line("agent turn", escaped(p.Session.RunID))
+	line("agent turn", escaped(p.Session.TurnID))
 	line("run", escaped(p.RunID))
 	line("call", escaped(p.CallID))
 	for _, ask := range p.Asked {

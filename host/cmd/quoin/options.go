@@ -53,7 +53,7 @@ func (o *options) bindHost(cmd *cobra.Command, cells bool) {
 
 // asker is the session that the flags name.
 func (o *options) asker() host.Session {
-	return host.Session{AgentID: o.agent, SessionKey: o.sessionKey, SessionID: o.session, RunID: o.turn}
+	return host.Session{AgentID: o.agent, SessionKey: o.sessionKey, SessionID: o.session, TurnID: o.turn}
 }
 
 // bindAsker adds the flags that name the session beside its id.

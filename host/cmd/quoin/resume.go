@@ -79,7 +79,7 @@ func waitLine(runID string, s host.Session, where []string) string {
 	if s.SessionID != defaultSession {
 		words = append(words, "--session", s.SessionID)
 	}
-	for _, f := range []struct{ name, value string }{{"--agent", s.AgentID}, {"--session-key", s.SessionKey}, {"--turn", s.RunID}} {
+	for _, f := range []struct{ name, value string }{{"--agent", s.AgentID}, {"--session-key", s.SessionKey}, {"--turn", s.TurnID}} {
 		if f.value != "" {
 			words = append(words, f.name, f.value)
 		}

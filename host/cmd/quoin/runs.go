@@ -78,8 +78,8 @@ func (o ownRuns) Run(ctx context.Context, s host.Session, id string) (host.RunIn
 		return info, err
 	}
 	owner := info.Session
-	if s.RunID == "" {
-		owner.RunID = ""
+	if s.TurnID == "" {
+		owner.TurnID = ""
 	}
 	if s != owner {
 		return info, errors.New("the run belongs to a different session")
@@ -233,7 +233,7 @@ func (k *keeper) show(w io.Writer, r host.RunInfo) error {
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"id", r.ID}, {"status", string(r.Status)}, {"reason", string(r.Reason)}, {"language", r.Language},
-		{"session", inert(ownerName(r.Session))}, {"agent turn", inert(r.Session.RunID)},
+		{"session", inert(ownerName(r.Session))}, {"agent turn", inert(r.Session.TurnID)},
 		{"created", r.Created.UTC().Format(time.RFC3339)}, {"age", now.Sub(r.Created).Round(time.Second).String()},
 		{"expires", expiry(r, now)}, {"size", kibibytes(r.ImageBytes)}, {"guest build", build(r)},
 	} {

@@ -123,7 +123,7 @@ func (t farTrajectories) List(s trajectory.Session) ([]trajectory.Summary, error
 }
 
 func asking(s trajectory.Session) host.Session {
-	return host.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, RunID: s.RunID}
+	return host.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
 }
 
 // ownTrajectories opens the directory of trajectories, and makes none.

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 const token = "0123456789abcdef"
 
 var (
-	me  = host.Session{AgentID: "é", SessionKey: "agent:main", SessionID: "1", RunID: "turn"}
+	me  = host.Session{AgentID: "é", SessionKey: "agent:main", SessionID: "1", TurnID: "turn"}
 	ctx = context.Background()
 )
 

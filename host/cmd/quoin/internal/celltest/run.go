@@ -15,7 +15,7 @@ import (
 const maxWaits = 100
 
 // Session is whom cells run for.
-var Session = host.Session{AgentID: "test", SessionKey: "test", SessionID: "test", RunID: "test"}
+var Session = host.Session{AgentID: "test", SessionKey: "test", SessionID: "test", TurnID: "test"}
 
 // Outcome is what became of a cell.
 type Outcome struct {
