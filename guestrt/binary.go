@@ -62,7 +62,7 @@ func findBinary(c Config) (*binary, error) {
 
 // notFound names the three places and what puts a worker there. A program of go
 // run is alone in a directory that is not its author's.
-func notFound(beside string) *Ending {
+func notFound(beside string) *WorkerError {
 	if underGoRun(beside) {
 		return unavailable("no guest worker was found: guest.path is not set, and go run has put this program alone into a directory of its own; " +
 			"call guestserver.ServeIfWorker() first thing in main and run it with: CGO_ENABLED=0 go run YOUR_PACKAGE, " +

@@ -14,7 +14,7 @@ func TestBudget(t *testing.T) {
 		t.Errorf("after the deadline: %d, want the least there is", got)
 	}
 	for _, left := range []time.Duration{100 * time.Millisecond, time.Second, time.Minute} {
-		margin := min(courtesy, left/4)
+		margin := min(softDeadlineMargin, left/4)
 		got := time.Duration(budget(time.Now().Add(left))) * time.Microsecond
 		for got < left-margin-left/100 { // the machine took a break
 			got = time.Duration(budget(time.Now().Add(left))) * time.Microsecond

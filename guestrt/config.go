@@ -31,9 +31,9 @@ const (
 	defaultPrepared = 2
 	// startTimeout bounds the time from the start of a process to its Ready.
 	startTimeout = 10 * time.Second
-	// courtesy is how long before the deadline the guest is asked to stop, unless
+	// softDeadlineMargin is how long before the deadline the guest is asked to stop, unless
 	// that is more than a quarter of the time that is left.
-	courtesy = 50 * time.Millisecond
+	softDeadlineMargin = 50 * time.Millisecond
 )
 
 func (c Config) filled() Config {

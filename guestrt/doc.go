@@ -6,7 +6,7 @@
 //
 // A process is one sealed child that holds at most one guest. A Pool keeps some
 // of them warm. A Worker is a lease on a process: Acquire gives it out, Release
-// ends it. An Ending is the error of everything that did not come to a report,
+// ends it. An WorkerError is the error of everything that did not come to a report,
 // in the words of the result contract.
 //
 //	pool, err := guestrt.NewPool(ctx, guestrt.Config{})
@@ -19,7 +19,7 @@
 // # Lifecycle
 //
 // A process serves one session only. When its lease ends cleanly (no failed
-// report, no Ending) it forgets its guest and waits for the next lease of the
+// report, no WorkerError) it forgets its guest and waits for the next lease of the
 // same session, up to Config.Prepared processes in all; otherwise it is killed.
 // Warm processes are started in the background, Config.Prepared of them and more
 // while there is demand. Close ends every process and returns when all are reaped. Should the host
@@ -29,7 +29,7 @@
 //
 // The guest is asked to stop 50 ms before the deadline and usually answers with
 // a report whose error code is "timeout". At the deadline the process is killed
-// whatever it does, and the call returns an Ending of that code. A cancelled
+// whatever it does, and the call returns an WorkerError of that code. A cancelled
 // context kills at once.
 //
 // # Concurrency
@@ -41,15 +41,15 @@
 //
 // # Failure
 //
-// Start, Turn, Snapshot, Restore and Acquire fail with an *Ending only. What
+// Start, Turn, Snapshot, Restore and Acquire fail with an *WorkerError only. What
 // the guest did wrong is not an error but a report with status failed. After an
-// Ending the worker is gone and every further call returns the same Ending.
+// WorkerError the worker is gone and every further call returns the same WorkerError.
 //
 // # Isolation
 //
 // Every process is sealed by package sandbox before it reads a program. Unless
 // Config.Isolation says IsolationBestEffort, one that lacks a layer to rely on is
-// refused with an Ending of code runtime_unavailable that names the layer, the
+// refused with an WorkerError of code runtime_unavailable that names the layer, the
 // reason and the remedy. Inspect looks at one process for people.
 //
 // # Trust

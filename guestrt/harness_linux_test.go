@@ -141,7 +141,7 @@ func wantValue(t testing.TB, r *wire.Report, value string) {
 
 func wantEnding(t testing.TB, err error, code, reason string) {
 	t.Helper()
-	var e *Ending
+	var e *WorkerError
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v, want an ending %s/%s", err, code, reason)
 	}

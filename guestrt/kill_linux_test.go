@@ -92,7 +92,7 @@ func TestMemoryBombs(t *testing.T) {
 		r, err := w.Start(context.Background(), c, nil, in(5*time.Second))
 		p.Release(w)
 		var code string
-		var e *Ending
+		var e *WorkerError
 		switch {
 		case errors.As(err, &e):
 			code = e.Code
@@ -167,7 +167,7 @@ func TestAWorkerKilledFromOutside(t *testing.T) {
 
 func TestAWarmWorkerThatDiedIsNotLent(t *testing.T) {
 	p := newPool(t, Config{Prepared: 1})
-	warm := p.stock.ready[0].Load()
+	warm := p.warm.ready[0].Load()
 	if err := warm.os.Kill(); err != nil {
 		t.Fatal(err)
 	}

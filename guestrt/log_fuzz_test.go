@@ -41,7 +41,7 @@ func FuzzWorkerLog(f *testing.F) {
 		}
 		lines := 0
 		words := copyLog(bytes.NewReader(bytes.Repeat(b, int(times))), slog.New(bounds{t, &lines}), func() {})
-		if lines > maxLogLines || len(words) > maxLastWords+maxLogLine || len(firstLine(words)) > 400 {
+		if lines > maxLogLines || len(words) > maxLastOutput+maxLogLine || len(firstLine(words)) > 400 {
 			t.Errorf("%d lines, %d bytes of last words", lines, len(words))
 		}
 		outOfMemory(words)

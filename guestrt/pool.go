@@ -12,24 +12,26 @@ import (
 )
 
 var (
-	errReleased = ending(wire.CodeInternal, "", wire.PhaseHost, "the guest worker was already released")
+	errReleased = workerError(wire.CodeInternal, "", wire.PhaseHost, "the guest worker was already released")
 	errClosed   = aborted("the guest pool is closed")
 	errUnneeded = aborted("the guest worker is no longer needed")
 )
 
-type answerError struct{ got wire.Type }
+type unexpectedReplyError struct{ got wire.Type }
 
-// claimError is a report of more processor time than there was.
-type claimError struct {
+// cpuClaimError is a report of more processor time than there was.
+type cpuClaimError struct {
 	micros uint64
 	wall   time.Duration
 }
 
-func (e *claimError) Error() string {
+func (e *cpuClaimError) Error() string {
 	return fmt.Sprintf("%d microseconds of processor time in %v", e.micros, e.wall)
 }
 
-func (e *answerError) Error() string { return fmt.Sprintf("a %v answers something else", e.got) }
+func (e *unexpectedReplyError) Error() string {
+	return fmt.Sprintf("a %v answers something else", e.got)
+}
 
 // Pool keeps warm guest workers and lends them to sessions. It is safe for
 // concurrent use. Every process it starts has ended when Close returns.
@@ -39,39 +41,39 @@ type Pool struct {
 	spawn  *spawner
 	ctx    context.Context // of background starts: done when the pool closes
 	cancel context.CancelFunc
-	launch launch       // fixed when NewPool returns
+	launch launchConfig // fixed when NewPool returns
 	layers []wire.Layer // of the first worker; fixed, too
 
 	closed   atomic.Bool
 	closing  sync.Once
 	closeErr error
 
-	stock stock
-	kept  shelf[lodger] // used, each waits for its session
-	seats atomic.Uint64 // counts lodgers
-	// patrolled says that a look at kept is due in a while.
-	patrolled atomic.Bool
+	warm    warmPool
+	kept    slots[sessionWorker] // used, each waits for its session
+	lastSeq atomic.Uint64        // counts session workers
+	// checkScheduled says that a look at kept is due in a while.
+	checkScheduled atomic.Bool
 
-	endings endings // of processes, for Stats
+	counts lifecycleCounts // of processes, for Stats
 
 	mu       sync.Mutex            // guards what follows, and the setting of closed
 	live     map[*process]struct{} // every process that is not known to be reaped
 	starting sync.WaitGroup        // starts in flight, warm or on demand
 }
 
-// lodger is a process that waits for its session to come back. Its answer to
+// sessionWorker is a process that waits for its session to come back. Its answer to
 // the Reset it was sent is not read yet.
-type lodger struct {
+type sessionWorker struct {
 	session string
 	p       *process
-	seat    uint64 // ascends in the order of their coming
+	seq     uint64 // ascends in the order of their coming
 	since   time.Time
 	cpu     time.Duration // of the process when it was left alone
 }
 
 // NewPool finds the guest executable, proves that it works by starting one
 // worker, and returns a pool that starts the others in the background. ctx
-// bounds only this call. It fails with an *Ending of code runtime_unavailable,
+// bounds only this call. It fails with an *WorkerError of code runtime_unavailable,
 // whose message names the missing layers if isolation is required and cannot be
 // had.
 func NewPool(ctx context.Context, c Config) (*Pool, error) {
@@ -85,11 +87,11 @@ func NewPool(ctx context.Context, c Config) (*Pool, error) {
 	}
 	p := &Pool{
 		config: c, guest: b, spawn: newSpawner(),
-		stock: newStock(c.Prepared, c.MaxPrepared),
-		kept:  newShelf[lodger](c.Prepared),
-		live:  map[*process]struct{}{},
+		warm: newWarmPool(c.Prepared, c.MaxPrepared),
+		kept: newSlots[sessionWorker](c.Prepared),
+		live: map[*process]struct{}{},
 	}
-	p.launch = launch{isolation: c.Isolation, groups: findGroups()}
+	p.launch = launchConfig{isolation: c.Isolation, groups: findGroups()}
 	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	first, err := p.startFirst(ctx)
 	if err != nil {
@@ -99,7 +101,7 @@ func NewPool(ctx context.Context, c Config) (*Pool, error) {
 		return nil, err
 	}
 	p.layers = first.ready.Layers
-	p.giveBack(first)
+	p.returnUnused(first)
 	p.refill()
 	return p, nil
 }
@@ -127,7 +129,7 @@ func (p *Pool) Acquire(ctx context.Context, session string, l wire.Limits) (*Wor
 				return nil, err
 			}
 		}
-		if used && (child.memory.Load() < l.Filled().MemoryBytes || !child.settled(ctx)) || !child.alive() {
+		if used && (child.memory.Load() < l.Filled().MemoryBytes || !child.awaitReset(ctx)) || !child.alive() {
 			p.drop(child)
 			continue
 		}
@@ -165,7 +167,7 @@ func (p *Pool) take(session string) (child *process, used bool, err error) {
 		return nil, false, errClosed
 	}
 	if session != "" {
-		if l := p.kept.take(func(l *lodger) bool { return l.session == session }); l != nil {
+		if l := p.kept.take(func(l *sessionWorker) bool { return l.session == session }); l != nil {
 			if l.runaway() {
 				l.p.kill(errRunaway)
 			}
@@ -187,48 +189,48 @@ func (p *Pool) Release(w *Worker) {
 		w.mu.Lock()
 	}
 	defer w.mu.Unlock()
-	if w.over {
+	if w.released {
 		return
 	}
-	w.over = true
+	w.released = true
 	switch clean := !w.failed && w.p.alive(); {
 	case clean && !w.used:
-		p.giveBack(w.p)
+		p.returnUnused(w.p)
 	case clean && w.session != "" && w.p.grown():
 		w.p.kill(errGrown)
 	case clean && w.session != "" && w.p.conn.Send(&wire.Reset{}) == nil:
 		w.p.idle.Store(true)
-		p.keep(newLodger(w, p.seats.Add(1)))
+		p.keep(newSessionWorker(w, p.lastSeq.Add(1)))
 	default:
 		p.drop(w.p)
 	}
 }
 
-func newLodger(w *Worker, seat uint64) *lodger {
+func newSessionWorker(w *Worker, seat uint64) *sessionWorker {
 	cpu, _ := w.p.meter.cpu() // one that fails now fails when the worker is taken
-	return &lodger{session: w.session, p: w.p, seat: seat, since: time.Now(), cpu: cpu}
+	return &sessionWorker{session: w.session, p: w.p, seq: seat, since: time.Now(), cpu: cpu}
 }
 
 // keep lets a process wait for its session, in place of the one that has waited
 // longest if there are too many.
-func (p *Pool) keep(l *lodger) {
-	longer := func(a, b *lodger) bool { return a.seat < b.seat }
-	if evicted := p.kept.evict(l, longer); evicted != nil {
+func (p *Pool) keep(l *sessionWorker) {
+	longer := func(a, b *sessionWorker) bool { return a.seq < b.seq }
+	if evicted := p.kept.replace(l, longer); evicted != nil {
 		p.drop(evicted.p)
 	}
 	if p.closed.Load() {
 		p.clear()
 	}
-	p.watchKept()
+	p.scheduleCheck()
 }
 
 // clear ends every process that waits. A pool that closes calls it, and whoever
 // puts a process onto a shelf and then finds the pool closed.
 func (p *Pool) clear() {
-	for child := p.stock.ready.take(anyOf); child != nil; child = p.stock.ready.take(anyOf) {
+	for child := p.warm.ready.take(matchAny); child != nil; child = p.warm.ready.take(matchAny) {
 		p.drop(child)
 	}
-	for l := p.kept.take(anyOf); l != nil; l = p.kept.take(anyOf) {
+	for l := p.kept.take(matchAny); l != nil; l = p.kept.take(matchAny) {
 		p.drop(l.p)
 	}
 }
@@ -258,10 +260,10 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	p.live[child] = struct{}{}
 	closed := p.closed.Load()
 	p.mu.Unlock()
-	p.endings.begin()
+	p.counts.countStart()
 	go func() {
 		<-child.gone
-		p.endings.count(child.end)
+		p.counts.countExit(child.exit)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.live, child)

@@ -72,7 +72,7 @@ func TestAWorkerIsRetiredAfterAnyBadEnding(t *testing.T) {
 			t.Fatalf("%q: %+v", source, r)
 		}
 		p.Release(w)
-		if n := p.kept.filled(); n > 0 {
+		if n := p.kept.count(); n > 0 {
 			t.Fatalf("%q: the worker waits for another cell", source)
 		}
 		ended(t, w.p)
@@ -84,7 +84,7 @@ func TestAnEmptySessionGetsNoUsedWorker(t *testing.T) {
 	w := acquire(t, p, "")
 	start(t, w, js("return 1"), nil)
 	p.Release(w)
-	if n := p.kept.filled(); n > 0 {
+	if n := p.kept.count(); n > 0 {
 		t.Fatalf("%d used workers wait for no session", n)
 	}
 	ended(t, w.p)
@@ -94,9 +94,9 @@ func TestAnUnusedWorkerGoesBackToThePool(t *testing.T) {
 	p := newPool(t, Config{Prepared: 1})
 	w := acquire(t, p, "a")
 	// Room for one more, whatever the refill has done meanwhile.
-	p.stock.surge.Add(2)
+	p.warm.surge.Add(2)
 	p.Release(w)
-	if !w.p.alive() || p.stock.ready.take(func(c *process) bool { return c == w.p }) == nil {
+	if !w.p.alive() || p.warm.ready.take(func(c *process) bool { return c == w.p }) == nil {
 		t.Error("an unused worker is thrown away")
 	}
 }
@@ -258,10 +258,10 @@ func TestBuildIDNamesTheExecutable(t *testing.T) {
 
 func TestEndingsMatchByCode(t *testing.T) {
 	e := crashed("x")
-	if !errors.Is(e, &Ending{Code: wire.CodeRuntimeUnavailable}) || !errors.Is(e, &Ending{Code: wire.CodeRuntimeUnavailable, Reason: wire.ReasonWorkerCrashed}) {
+	if !errors.Is(e, &WorkerError{Code: wire.CodeRuntimeUnavailable}) || !errors.Is(e, &WorkerError{Code: wire.CodeRuntimeUnavailable, Reason: wire.ReasonWorkerCrashed}) {
 		t.Error("an ending does not match its own code")
 	}
-	if errors.Is(e, &Ending{Code: wire.CodeTimeout}) || errors.Is(e, &Ending{Code: wire.CodeRuntimeUnavailable, Reason: wire.ReasonSandboxViolation}) {
+	if errors.Is(e, &WorkerError{Code: wire.CodeTimeout}) || errors.Is(e, &WorkerError{Code: wire.CodeRuntimeUnavailable, Reason: wire.ReasonSandboxViolation}) {
 		t.Error("an ending matches another one")
 	}
 }

@@ -27,31 +27,31 @@ type process struct {
 
 	atReady uint64 // its private memory in bytes when it got ready
 
-	memory atomic.Uint64 // what it was limited to for its last guest, in bytes; 0 before the first
-	idle   atomic.Bool   // it waits for its session to come back
-	looked sync.Once     // watchUsage was started
+	memory       atomic.Uint64 // what it was limited to for its last guest, in bytes; 0 before the first
+	idle         atomic.Bool   // it waits for its session to come back
+	usageWatched sync.Once     // watchUsage was started
 
 	mu    sync.Mutex
-	cause *Ending // why this side killed it; the first wins
-	ended bool    // it has closed its log, so it is ending or gone
+	cause *WorkerError // why this side killed it; the first wins
+	ended bool         // it has closed its log, so it is ending or gone
 
 	gone chan struct{} // closed when the process is reaped
-	end  *Ending       // set before gone is closed
+	exit *WorkerError  // set before gone is closed
 }
 
 // startProcess starts a process as l says and waits until it is sealed.
-func startProcess(ctx context.Context, s *spawner, b *binary, l *launch, logger *slog.Logger) (*process, error) {
+func startProcess(ctx context.Context, s *spawner, b *binary, l *launchConfig, logger *slog.Logger) (*process, error) {
 	p := &process{gone: make(chan struct{})}
 	var err error
 	s.do(func() { err = p.startChild(b, l) })
 	if err != nil {
-		return nil, cannotStart(b.path, err)
+		return nil, startFailed(b.path, err)
 	}
 	p.conn = wire.NewConn(wire.Worker, p.socket)
 	var unmeasured error
 	p.meter, unmeasured = newMeter(p.os.Pid)
 	go p.watch(logger.With("worker", p.os.Pid))
-	err = p.greet(ctx, b.id, l)
+	err = p.handshake(ctx, b.id, l)
 	if err == nil && unmeasured != nil {
 		err = unavailable("the guest worker cannot be measured: %v", unmeasured)
 	}
@@ -64,8 +64,8 @@ func startProcess(ctx context.Context, s *spawner, b *binary, l *launch, logger 
 	return p, nil
 }
 
-// greet says Hello and takes the worker's Ready.
-func (p *process) greet(ctx context.Context, id [32]byte, l *launch) error {
+// handshake says Hello and takes the worker's Ready.
+func (p *process) handshake(ctx context.Context, id [32]byte, l *launchConfig) error {
 	hello := &wire.Hello{Version: wire.Version, BuildID: id, Required: l.isolation.required()}
 	m, end := p.exchange(ctx, hello, time.Now().Add(startTimeout), nil)
 	if end != nil {
@@ -89,7 +89,7 @@ func (p *process) greet(ctx context.Context, id [32]byte, l *launch) error {
 	if err := sandbox.Verify(p.os.Pid, ready.Layers); err != nil {
 		return unavailable("the guest worker's sandbox cannot be verified: %v", err)
 	}
-	if err := l.accept(ready, p.group); err != nil {
+	if err := l.checkReady(ready, p.group); err != nil {
 		return err
 	}
 	p.ready = ready
@@ -108,14 +108,14 @@ func (p *process) watch(logger *slog.Logger) {
 	}
 	state, err := p.os.Wait()
 	p.mu.Lock()
-	p.end = exitEnding(state, p.cause, words)
+	p.exit = exitError(state, p.cause, words)
 	killed := p.cause == nil
 	p.mu.Unlock()
 	if err != nil {
-		p.end = crashed("it cannot be waited for: %v", err)
+		p.exit = crashed("it cannot be waited for: %v", err)
 	}
 	if killed && p.group.outOfMemory() {
-		p.end = groupMemory()
+		p.exit = groupOutOfMemory()
 	}
 	if err := p.group.remove(); err != nil {
 		logger.Error("control group of a guest worker cannot be removed", "error", err)
@@ -128,7 +128,7 @@ func (p *process) watch(logger *slog.Logger) {
 
 // kill ends the process for the given cause, unless it has ended or is being
 // killed for another one.
-func (p *process) kill(cause *Ending) {
+func (p *process) kill(cause *WorkerError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cause != nil {
@@ -144,10 +144,10 @@ func (p *process) kill(cause *Ending) {
 	}
 }
 
-// dead waits for the end of a process that is dying and returns it.
-func (p *process) dead() *Ending {
+// awaitExit waits for the end of a process that is dying and returns it.
+func (p *process) awaitExit() *WorkerError {
 	<-p.gone
-	return p.end
+	return p.exit
 }
 
 // alive reports whether the process is not known to have ended or to be dying.
@@ -160,8 +160,8 @@ func (p *process) alive() bool {
 // exchange sends one message and returns its answer, serving virtual files in
 // between. At the deadline, and when ctx is done, the process is killed; an
 // answer that comes too late is not returned.
-func (p *process) exchange(ctx context.Context, m wire.Message, deadline time.Time, files FileFunc) (wire.Message, *Ending) {
-	return p.watched(ctx, deadline, func() (wire.Message, *Ending) {
+func (p *process) exchange(ctx context.Context, m wire.Message, deadline time.Time, files FileFunc) (wire.Message, *WorkerError) {
+	return p.withDeadline(ctx, deadline, func() (wire.Message, *WorkerError) {
 		if err := p.conn.Send(m); err != nil {
 			return nil, p.sendFailed(err)
 		}
@@ -169,12 +169,12 @@ func (p *process) exchange(ctx context.Context, m wire.Message, deadline time.Ti
 	})
 }
 
-// watched runs a part of the conversation under the eyes of ctx and the clock.
-func (p *process) watched(ctx context.Context, deadline time.Time, talk func() (wire.Message, *Ending)) (wire.Message, *Ending) {
+// withDeadline runs a part of the conversation under the eyes of ctx and the clock.
+func (p *process) withDeadline(ctx context.Context, deadline time.Time, talk func() (wire.Message, *WorkerError)) (wire.Message, *WorkerError) {
 	abort := func() { p.kill(aborted(context.Cause(ctx).Error())) }
 	if ctx.Err() != nil {
 		abort()
-		return nil, p.dead()
+		return nil, p.awaitExit()
 	}
 	unwatch := context.AfterFunc(ctx, abort)
 	if !deadline.IsZero() {
@@ -188,12 +188,12 @@ func (p *process) watched(ctx context.Context, deadline time.Time, talk func() (
 	answer, end := talk()
 	if !unwatch() && end == nil {
 		// The kill is under way, if it has not happened yet.
-		return nil, p.dead()
+		return nil, p.awaitExit()
 	}
 	return answer, end
 }
 
-func (p *process) answer(ctx context.Context, files FileFunc) (wire.Message, *Ending) {
+func (p *process) answer(ctx context.Context, files FileFunc) (wire.Message, *WorkerError) {
 	for {
 		m, err := p.conn.Receive()
 		if err != nil {
@@ -216,29 +216,29 @@ func (p *process) answer(ctx context.Context, files FileFunc) (wire.Message, *En
 // sendFailed accounts for a message that did not get out. One that is too large
 // is the caller's doing; the process is ended all the same, because it waits for
 // a message that will never come.
-func (p *process) sendFailed(err error) *Ending {
+func (p *process) sendFailed(err error) *WorkerError {
 	var large *wire.TooLargeError
 	if errors.As(err, &large) {
-		p.kill(ending(wire.CodeInvalidInput, "", wire.PhaseHost, "%v", large))
-		return p.dead()
+		p.kill(workerError(wire.CodeInvalidInput, "", wire.PhaseHost, "%v", large))
+		return p.awaitExit()
 	}
 	return p.receiveFailed(err)
 }
 
 // receiveFailed waits for the end behind a broken connection.
-func (p *process) receiveFailed(err error) *Ending {
+func (p *process) receiveFailed(err error) *WorkerError {
 	if errors.Is(err, wire.ErrMalformed) {
-		p.kill(brokeProtocol(err))
+		p.kill(protocolViolation(err))
 	} else {
-		p.hangUp(err)
+		p.connLost(err)
 	}
-	return p.dead()
+	return p.awaitExit()
 }
 
-// hangUp handles a connection that ended without nonsense: the process is
+// connLost handles a connection that ended without nonsense: the process is
 // usually dying by itself and its own end says more than our kill. It gets a
 // moment to do so.
-func (p *process) hangUp(err error) {
+func (p *process) connLost(err error) {
 	grace := time.NewTimer(time.Second)
 	defer grace.Stop()
 	select {
@@ -254,10 +254,10 @@ func (p *process) String() string { return fmt.Sprintf("guest worker %d", p.os.P
 // which takes it well under a millisecond. Then another takes its place.
 const resetTimeout = time.Second
 
-// settled takes the answer to the Reset a used process was sent, and reports
+// awaitReset takes the answer to the Reset a used process was sent, and reports
 // whether it is as good as new.
-func (p *process) settled(ctx context.Context) bool {
-	m, end := p.watched(ctx, time.Now().Add(resetTimeout), func() (wire.Message, *Ending) { return p.answer(ctx, nil) })
+func (p *process) awaitReset(ctx context.Context) bool {
+	m, end := p.withDeadline(ctx, time.Now().Add(resetTimeout), func() (wire.Message, *WorkerError) { return p.answer(ctx, nil) })
 	if end != nil {
 		return false
 	}

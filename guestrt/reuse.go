@@ -19,8 +19,8 @@ const (
 	idleCPU = 500 * time.Millisecond
 	// idleTime is how long a used worker waits for its session.
 	idleTime = time.Minute
-	// patrolTime is how long a used worker can misbehave before it is noticed.
-	patrolTime = time.Second
+	// checkInterval is how long a used worker can misbehave before it is noticed.
+	checkInterval = time.Second
 	// cpuSlack is what the clocks of both sides may differ by.
 	cpuSlack = time.Second
 )
@@ -40,7 +40,7 @@ func (p *process) grown() bool {
 
 // runaway reports whether the process has used more processor time since it was
 // left alone than a good one needs.
-func (l *lodger) runaway() bool {
+func (l *sessionWorker) runaway() bool {
 	now, ok := l.p.meter.cpu()
 	return !ok || now-l.cpu > idleCPU
 }
@@ -50,7 +50,7 @@ func (l *lodger) runaway() bool {
 // refused.
 func (w *Worker) charge(r *wire.Report, wall time.Duration) error {
 	if most := wall*sandbox.GroupThreads + cpuSlack; r.CPUMicros > uint64(most.Microseconds()) {
-		return &claimError{r.CPUMicros, wall}
+		return &cpuClaimError{r.CPUMicros, wall}
 	}
 	if now, ok := w.p.meter.cpu(); ok {
 		r.CPUMicros = max(r.CPUMicros, uint64((now - w.charged).Microseconds()))
@@ -59,11 +59,11 @@ func (w *Worker) charge(r *wire.Report, wall time.Duration) error {
 	return nil
 }
 
-// patrol ends the used workers that do not wait quietly, and those that have
+// checkKept ends the used workers that do not wait quietly, and those that have
 // waited long enough. It comes again while there are any.
-func (p *Pool) patrol() {
-	p.kept.each(func(l *lodger) {
-		cause := (*Ending)(nil)
+func (p *Pool) checkKept() {
+	p.kept.each(func(l *sessionWorker) {
+		cause := (*WorkerError)(nil)
 		switch {
 		case l.runaway():
 			cause = errRunaway
@@ -72,17 +72,17 @@ func (p *Pool) patrol() {
 		default:
 			return
 		}
-		if p.kept.take(func(held *lodger) bool { return held == l }) != nil {
+		if p.kept.take(func(held *sessionWorker) bool { return held == l }) != nil {
 			l.p.kill(cause)
 		}
 	})
-	p.patrolled.Store(false)
-	p.watchKept()
+	p.checkScheduled.Store(false)
+	p.scheduleCheck()
 }
 
-// watchKept sees to it that somebody looks at the used workers, if there are any.
-func (p *Pool) watchKept() {
-	if !p.closed.Load() && p.kept.filled() > 0 && p.patrolled.CompareAndSwap(false, true) {
-		time.AfterFunc(patrolTime, p.patrol)
+// scheduleCheck sees to it that somebody looks at the used workers, if there are any.
+func (p *Pool) scheduleCheck() {
+	if !p.closed.Load() && p.kept.count() > 0 && p.checkScheduled.CompareAndSwap(false, true) {
+		time.AfterFunc(checkInterval, p.checkKept)
 	}
 }

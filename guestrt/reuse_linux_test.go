@@ -11,11 +11,11 @@ import (
 )
 
 // ended waits for the end of a process and returns it.
-func ended(t *testing.T, p *process) *Ending {
+func ended(t *testing.T, p *process) *WorkerError {
 	t.Helper()
 	select {
 	case <-p.gone:
-		return p.end
+		return p.exit
 	case <-time.After(plenty):
 		t.Fatalf("%v lives on", p)
 		return nil
@@ -39,7 +39,7 @@ func TestLogOfAWorkerIsCapped(t *testing.T) {
 // TestAUsedWorkerThatFloodsItsLogIsKilled: also while it waits for its session.
 func TestAUsedWorkerThatFloodsItsLogIsKilled(t *testing.T) {
 	p := newPool(t, hostileConfig(t, ""))
-	p.patrolled.Store(true) // nobody else looks at it
+	p.checkScheduled.Store(true) // nobody else looks at it
 	w := acquire(t, p, "s")
 	wantValue(t, start(t, w, js("linger-loud"), nil), "1")
 	p.Release(w)
@@ -58,14 +58,14 @@ func TestAUsedWorkerThatIsBusyIsKilled(t *testing.T) {
 	if e := ended(t, w.p); e != errRunaway {
 		t.Errorf("it ended as %+v", e)
 	}
-	await(t, p, func(s Stats) bool { return s.Kept == 0 && s.Retired[endingRunaway] == 1 })
+	await(t, p, func(s Stats) bool { return s.Kept == 0 && s.Retired[exitRunaway] == 1 })
 }
 
 // TestABusyWorkerIsNotLentAgain: also when its session is back before anybody has
 // looked.
 func TestABusyWorkerIsNotLentAgain(t *testing.T) {
 	p := newPool(t, hostileConfig(t, ""))
-	p.patrolled.Store(true) // nobody looks
+	p.checkScheduled.Store(true) // nobody looks
 	w := acquire(t, p, "s")
 	wantValue(t, start(t, w, js("linger"), nil), "1")
 	p.Release(w)
@@ -96,16 +96,16 @@ func TestAWorkerThatDoesNotResetIsNotLentAgain(t *testing.T) {
 
 func TestUsedWorkersDoNotWaitForEver(t *testing.T) {
 	p := newPool(t, Config{})
-	p.patrolled.Store(true)
+	p.checkScheduled.Store(true)
 	w := acquire(t, p, "s")
 	wantValue(t, start(t, w, js("return 1"), nil), "1")
 	p.Release(w)
-	p.patrol()
+	p.checkKept()
 	if !w.p.alive() {
 		t.Fatal("a quiet worker is ended")
 	}
-	p.kept.each(func(l *lodger) { l.since = l.since.Add(-2 * idleTime) })
-	p.patrol()
+	p.kept.each(func(l *sessionWorker) { l.since = l.since.Add(-2 * idleTime) })
+	p.checkKept()
 	if e := ended(t, w.p); e != errUnneeded {
 		t.Errorf("it ended as %+v", e)
 	}
@@ -188,5 +188,5 @@ await yield_control(); return a.length`), nil)
 	if e := ended(t, w.p); e != errGrown {
 		t.Errorf("it ended as %+v", e)
 	}
-	await(t, p, func(s Stats) bool { return s.Retired[endingGrown] == 1 })
+	await(t, p, func(s Stats) bool { return s.Retired[exitGrown] == 1 })
 }

@@ -11,7 +11,7 @@ import (
 
 func TestDescriptorsOfAReadyWorker(t *testing.T) {
 	p := newPool(t, Config{Prepared: 1})
-	pid := p.stock.ready[0].Load().os.Pid
+	pid := p.warm.ready[0].Load().os.Pid
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	if errors.Is(err, os.ErrPermission) {
 		// The worker cannot be traced, and this user may not override that.

@@ -21,7 +21,7 @@ func (s *spawner) loop() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(s.done)
-	calmTimers()
+	relaxTimerSlack()
 	for job := range s.jobs {
 		job()
 	}

@@ -15,39 +15,39 @@ type Stats struct {
 	// Retired counts those that have ended since NewPool, by how: "released" when
 	// the pool had no more use for them, "grown" when their guest had left them too
 	// large for another one, "runaway" when they used processor time without a
-	// guest, else the code of their Ending, or its reason where it has one.
+	// guest, else the code of their WorkerError, or its reason where it has one.
 	Retired map[string]uint64
 }
 
 // The names under which Stats counts the workers that ended without having failed.
 const (
-	endingReleased = "released"
-	endingGrown    = "grown"
-	endingRunaway  = "runaway"
+	exitReleased = "released"
+	exitGrown    = "grown"
+	exitRunaway  = "runaway"
 )
 
-// endings counts the starts and ends of workers.
-type endings struct {
+// lifecycleCounts counts the starts and ends of workers.
+type lifecycleCounts struct {
 	mu      sync.Mutex
 	started uint64
 	by      map[string]uint64
 }
 
-func (e *endings) begin() {
+func (e *lifecycleCounts) countStart() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.started++
 }
 
-func (e *endings) count(end *Ending) {
+func (e *lifecycleCounts) countExit(end *WorkerError) {
 	name := cmp.Or(end.Reason, end.Code)
 	switch end {
 	case errUnneeded, errClosed:
-		name = endingReleased
+		name = exitReleased
 	case errGrown:
-		name = endingGrown
+		name = exitGrown
 	case errRunaway:
-		name = endingRunaway
+		name = exitRunaway
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -63,19 +63,19 @@ func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	live := len(p.live)
 	p.mu.Unlock()
-	s := Stats{Warm: p.stock.ready.filled(), Kept: p.kept.filled(), Retired: make(map[string]uint64)}
+	s := Stats{Warm: p.warm.ready.count(), Kept: p.kept.count(), Retired: make(map[string]uint64)}
 	s.InUse = max(0, live-s.Warm-s.Kept)
-	p.endings.mu.Lock()
-	defer p.endings.mu.Unlock()
-	s.Started = p.endings.started
-	for name, n := range p.endings.by {
+	p.counts.mu.Lock()
+	defer p.counts.mu.Unlock()
+	s.Started = p.counts.started
+	for name, n := range p.counts.by {
 		s.Retired[name] = n
 	}
 	return s
 }
 
-// filled counts the places that are taken.
-func (s shelf[T]) filled() int {
+// count counts the places that are taken.
+func (s slots[T]) count() int {
 	n := 0
 	for i := range s {
 		if s[i].Load() != nil {

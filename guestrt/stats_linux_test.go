@@ -29,7 +29,7 @@ func TestStats(t *testing.T) {
 	w = acquire(t, p, "b")
 	start(t, w, js("throw 1"), nil)
 	p.Release(w)
-	await(t, p, func(s Stats) bool { return s.Retired[endingReleased] == 1 && s.Started >= 3 })
+	await(t, p, func(s Stats) bool { return s.Retired[exitReleased] == 1 && s.Started >= 3 })
 }
 
 // await looks until the pool is as it should be.

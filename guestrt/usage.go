@@ -43,7 +43,7 @@ func (p *process) watchUsage() {
 			hidden = 0
 		}
 		if hidden >= maxHidden {
-			p.kill(ending(wire.CodeInternal, wire.ReasonSandboxViolation, wire.PhaseHost,
+			p.kill(workerError(wire.CodeInternal, wire.ReasonSandboxViolation, wire.PhaseHost,
 				"the guest worker ended its first thread, which hides its memory, and was killed"))
 			return
 		}
@@ -56,13 +56,13 @@ func (p *process) watchUsage() {
 
 // excess returns the ending of a process that uses more than it may for a guest
 // of memory bytes, or nil.
-func excess(u sandbox.Usage, memory uint64) *Ending {
+func excess(u sandbox.Usage, memory uint64) *WorkerError {
 	switch {
 	case u.Threads > sandbox.MaxThreads:
-		return ending(wire.CodeInternal, wire.ReasonSandboxViolation, wire.PhaseHost,
+		return workerError(wire.CodeInternal, wire.ReasonSandboxViolation, wire.PhaseHost,
 			"the guest worker had %d threads, more than the %d it may have, and was killed", u.Threads, sandbox.MaxThreads)
 	case u.Memory > sandbox.MemoryFor(memory):
-		return groupMemory()
+		return groupOutOfMemory()
 	}
 	return nil
 }

@@ -15,11 +15,11 @@ type Worker struct {
 	session string
 	p       *process
 
-	mu     sync.Mutex
-	used   bool // a guest was made
-	failed bool // a guest failed or a call ended badly
-	over   bool // released
-	files  FileFunc
+	mu       sync.Mutex
+	used     bool // a guest was made
+	failed   bool // a guest failed or a call ended badly
+	released bool // released
+	files    FileFunc
 	// charged is the processor time of the process that reports have accounted for.
 	charged time.Duration
 }
@@ -29,7 +29,7 @@ type Worker struct {
 func (w *Worker) Start(ctx context.Context, c wire.Cell, files FileFunc, deadline time.Time) (*wire.Report, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.begin(c.Limits, files)
+	w.beginGuest(c.Limits, files)
 	return w.report(ctx, &wire.Start{Cell: c, BudgetMicros: budget(deadline)}, deadline)
 }
 
@@ -42,7 +42,7 @@ func (w *Worker) Turn(ctx context.Context, in []wire.Settlement, deadline time.T
 
 // Snapshot returns an image of the waiting guest, at most maxBytes long, that
 // any worker of the same build can restore. The guest stays usable, also when its
-// image would be longer; that is an Ending of code snapshot_limit_exceeded. A
+// image would be longer; that is an WorkerError of code snapshot_limit_exceeded. A
 // maxBytes of 0 means wire.MaxImage.
 func (w *Worker) Snapshot(ctx context.Context, maxBytes int) ([]byte, error) {
 	w.mu.Lock()
@@ -51,13 +51,13 @@ func (w *Worker) Snapshot(ctx context.Context, maxBytes int) ([]byte, error) {
 		w.p.conn.Limit(wire.TypeImage, wire.ImageBytes(maxBytes))
 		defer w.p.conn.Limit(wire.TypeImage, 0)
 	}
-	m, err := w.ask(ctx, &wire.Snapshot{MaxBytes: uint64(max(maxBytes, 0))}, time.Now().Add(serviceTimeout), nil)
+	m, err := w.roundTrip(ctx, &wire.Snapshot{MaxBytes: uint64(max(maxBytes, 0))}, time.Now().Add(serviceTimeout), nil)
 	if err != nil {
 		return nil, err
 	}
 	image, ok := m.(*wire.Image)
 	if !ok {
-		return nil, w.nonsense(m)
+		return nil, w.unexpectedReply(m)
 	}
 	return image.Data, nil
 }
@@ -66,26 +66,26 @@ func (w *Worker) Snapshot(ctx context.Context, maxBytes int) ([]byte, error) {
 func (w *Worker) Restore(ctx context.Context, image []byte, l wire.Limits, files FileFunc) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.begin(l, files)
-	m, err := w.ask(ctx, &wire.Restore{Image: image, Limits: l}, time.Now().Add(serviceTimeout), files)
+	w.beginGuest(l, files)
+	m, err := w.roundTrip(ctx, &wire.Restore{Image: image, Limits: l}, time.Now().Add(serviceTimeout), files)
 	if err != nil {
 		return err
 	}
 	if _, ok := m.(*wire.Restored); !ok {
-		return w.nonsense(m)
+		return w.unexpectedReply(m)
 	}
 	return nil
 }
 
-// begin notes what the process is about to hold. A process that has limited its
+// beginGuest notes what the process is about to hold. A process that has limited its
 // memory for a guest cannot have more again.
-func (w *Worker) begin(l wire.Limits, files FileFunc) {
+func (w *Worker) beginGuest(l wire.Limits, files FileFunc) {
 	w.used, w.files = true, files
 	w.p.memory.Store(l.Filled().MemoryBytes)
-	w.p.looked.Do(func() { go w.p.watchUsage() })
+	w.p.usageWatched.Do(func() { go w.p.watchUsage() })
 }
 
-// Kill ends the process at once; a call in flight returns an Ending of code
+// Kill ends the process at once; a call in flight returns an WorkerError of code
 // aborted.
 func (w *Worker) Kill() { w.p.kill(aborted("the worker was killed")) }
 
@@ -101,16 +101,16 @@ const serviceTimeout = 30 * time.Second
 // report asks for a report and notes a failed one.
 func (w *Worker) report(ctx context.Context, m wire.Message, deadline time.Time) (*wire.Report, error) {
 	began := time.Now()
-	answer, err := w.ask(ctx, m, deadline, w.files)
+	answer, err := w.roundTrip(ctx, m, deadline, w.files)
 	if err != nil {
 		return nil, err
 	}
 	r, ok := answer.(*wire.Report)
 	if !ok {
-		return nil, w.nonsense(answer)
+		return nil, w.unexpectedReply(answer)
 	}
 	if err := w.charge(r, time.Since(began)); err != nil {
-		return nil, w.retire(brokeProtocol(err))
+		return nil, w.failWith(protocolViolation(err))
 	}
 	if r.Status == wire.StatusFailed {
 		w.failed = true
@@ -118,10 +118,10 @@ func (w *Worker) report(ctx context.Context, m wire.Message, deadline time.Time)
 	return r, nil
 }
 
-// ask exchanges one message. Whatever is not an answer ends the process, but for
+// roundTrip exchanges one message. Whatever is not an answer ends the process, but for
 // the refusal to make an image that is too large.
-func (w *Worker) ask(ctx context.Context, m wire.Message, deadline time.Time, files FileFunc) (wire.Message, error) {
-	if w.over {
+func (w *Worker) roundTrip(ctx context.Context, m wire.Message, deadline time.Time, files FileFunc) (wire.Message, error) {
+	if w.released {
 		return nil, errReleased
 	}
 	answer, end := w.p.exchange(ctx, m, deadline, files)
@@ -131,23 +131,23 @@ func (w *Worker) ask(ctx context.Context, m wire.Message, deadline time.Time, fi
 	}
 	if f, ok := answer.(*wire.Fault); ok {
 		if _, asked := m.(*wire.Snapshot); asked && f.Code == wire.CodeSnapshotLimit {
-			return nil, faultEnding(f) // the guest is as it was
+			return nil, faultError(f) // the guest is as it was
 		}
-		return nil, w.retire(faultEnding(f))
+		return nil, w.failWith(faultError(f))
 	}
 	return answer, nil
 }
 
-// nonsense ends a process that gave an answer of the wrong type.
-func (w *Worker) nonsense(m wire.Message) error {
-	return w.retire(brokeProtocol(&answerError{m.Type()}))
+// unexpectedReply ends a process that gave an answer of the wrong type.
+func (w *Worker) unexpectedReply(m wire.Message) error {
+	return w.failWith(protocolViolation(&unexpectedReplyError{m.Type()}))
 }
 
-// retire ends the process for a reason it can still be blamed for.
-func (w *Worker) retire(e *Ending) error {
+// failWith ends the process for a reason it can still be blamed for.
+func (w *Worker) failWith(e *WorkerError) error {
 	w.failed = true
 	w.p.kill(e)
-	return w.p.dead()
+	return w.p.awaitExit()
 }
 
 // budget is the time a guest is told it has: less than the host gives it, so
@@ -158,5 +158,5 @@ func budget(deadline time.Time) uint64 {
 		return 0
 	}
 	left := time.Until(deadline)
-	return uint64(max((left - min(courtesy, left/4)).Microseconds(), 1))
+	return uint64(max((left - min(softDeadlineMargin, left/4)).Microseconds(), 1))
 }

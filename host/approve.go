@@ -217,7 +217,7 @@ func (r *run) awaitDecision(ctx context.Context, id string) (*policy.Approval, e
 	}
 	r.mu.Unlock()
 	r.notify()
-	plugins.LetGo(ctx) // people take their time
+	plugins.ReleaseGenerations(ctx) // people take their time
 	defer func() {
 		r.mu.Lock()
 		if r.approving--; r.approving == 0 {

@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"host/catalog":                         {"!", "internal/schemalimit"},
 	"host/internal/config":                 {"host/internal/json5"},
 	"host/internal/json5":                  {"!"},
-	"host/mcp":                             {"internal/contain"},
+	"host/mcp":                             {"internal/childprocess"},
 	"host/runstore":                        {"!"},
 	"host/internal/declare":                {"host/catalog", "namespaces"},
 	"host/policy":                          {"host/runstore", "plugins/protocol"},

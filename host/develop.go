@@ -16,7 +16,7 @@ var ErrNoPlugins = errors.New("this host has no plugin directory")
 // it is: no lock and no checksum counts. Develop for an id that is being developed
 // already replaces that by a new generation, and the undo of the earlier one then
 // does nothing. See plugins.Supervisor.Override.
-func (h *Host) Develop(ctx context.Context, f plugins.Found) (undo func(context.Context) error, err error) {
+func (h *Host) Develop(ctx context.Context, f plugins.Candidate) (undo func(context.Context) error, err error) {
 	if h.plugins == nil {
 		return nil, ErrNoPlugins
 	}

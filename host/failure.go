@@ -118,7 +118,7 @@ func ofGuest(e *wire.GuestError) *failure {
 
 // ofWorker translates the end of a worker.
 func ofWorker(err error) *failure {
-	var e *guestrt.Ending
+	var e *guestrt.WorkerError
 	if !errors.As(err, &e) {
 		return failf(CodeInternal, "", PhaseHost, "guest worker: %v", err)
 	}

@@ -119,7 +119,7 @@ func (h *Host) holdPlugins(ctx context.Context) (held context.Context, done func
 	if h.plugins == nil {
 		return ctx, func() {}
 	}
-	return h.plugins.Hold(ctx)
+	return h.plugins.KeepGenerations(ctx)
 }
 
 // Codes of calls that hooks and people refuse. None of them has taken effect.

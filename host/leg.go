@@ -128,7 +128,7 @@ func (l *leg) rest() error {
 // be larger than Settings.MaxSnapshot, or than there is room for.
 func tooLarge(err error) bool {
 	var (
-		e *guestrt.Ending
+		e *guestrt.WorkerError
 		f *failure
 	)
 	return errors.As(err, &e) && Code(e.Code) == CodeSnapshotLimit || errors.As(err, &f) && f.Reason == ReasonQuota
@@ -210,7 +210,7 @@ func (l *leg) restore() error {
 // processFailed reports whether a guest has no worker although nothing is wrong
 // with its image, and there is time and use for another attempt.
 func (l *leg) processFailed(err error) bool {
-	var e *guestrt.Ending
+	var e *guestrt.WorkerError
 	return l.ctx.Err() == nil && (errors.Is(err, errStuck) || errors.As(err, &e) && Reason(e.Reason) != ReasonRestoreFailed)
 }
 

@@ -12,7 +12,7 @@ type Session struct {
 	AgentID    string `json:"agentId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	SessionID  string `json:"sessionId,omitempty"`
-	TurnID      string `json:"runId,omitempty"` // of the agent turn
+	TurnID     string `json:"runId,omitempty"` // of the agent turn
 }
 
 // affinity is the name under which workers are kept for this session. The agent

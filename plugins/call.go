@@ -10,9 +10,9 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// deathNotice is how long a lost connection may precede the end of the process
+// exitGrace is how long a lost connection may precede the end of the process
 // before the process is killed.
-const deathNotice = time.Second
+const exitGrace = time.Second
 
 // CallRequest asks for one tool call.
 type CallRequest struct {
@@ -65,7 +65,7 @@ func (p *Process) progress(f func(json.RawMessage)) func(json.RawMessage) {
 func (p *Process) CreateScope(ctx context.Context, namespace string, rc namespaces.RunContext) (*namespaces.Scope, error) {
 	what := "the scope of namespace " + namespace
 	if scope := p.scopes[namespace]; scope != nil {
-		if err := p.gone(what); err != nil {
+		if err := p.checkAlive(what); err != nil {
 			return nil, err
 		}
 		return scope, nil
@@ -84,7 +84,7 @@ func (p *Process) CreateScope(ctx context.Context, namespace string, rc namespac
 	}
 	if err != nil {
 		return nil, protocol.NewError(protocol.KindPlugin, protocol.CodeInvalidOutput,
-			"plugin %s made an unusable scope: %v", p.found.ID(), namespaces.In(namespace, err))
+			"plugin %s made an unusable scope: %v", p.candidate.ID(), namespaces.In(namespace, err))
 	}
 	return scope, nil
 }
@@ -134,7 +134,7 @@ func (p *Process) Drain(ctx context.Context) (int, error) {
 
 // do runs one request under the call deadline and explains its failure.
 func (p *Process) do(ctx context.Context, what string, request func(context.Context) error) error {
-	if err := p.gone(what); err != nil {
+	if err := p.checkAlive(what); err != nil {
 		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, p.options.CallTimeout)
@@ -145,7 +145,7 @@ func (p *Process) do(ctx context.Context, what string, request func(context.Cont
 	}
 	e := p.explain(what, err)
 	if e.Kind == protocol.KindTimeout && earlier(bounded, ctx) {
-		e.Message = "plugin " + p.found.ID() + " did not finish " + what + " within " + p.options.CallTimeout.String()
+		e.Message = "plugin " + p.candidate.ID() + " did not finish " + what + " within " + p.options.CallTimeout.String()
 	}
 	return e
 }
@@ -162,7 +162,7 @@ func (p *Process) doUntil(ctx context.Context, what string, request func(context
 	if _, ok := ctx.Deadline(); !ok {
 		return p.do(ctx, what, request)
 	}
-	if err := p.gone(what); err != nil {
+	if err := p.checkAlive(what); err != nil {
 		return err
 	}
 	if err := request(ctx); err != nil {
@@ -171,16 +171,16 @@ func (p *Process) doUntil(ctx context.Context, what string, request func(context
 	return nil
 }
 
-// gone is the error for a request to a plugin that cannot take it; nil if it
+// checkAlive is the error for a request to a plugin that cannot take it; nil if it
 // can.
-func (p *Process) gone(what string) error {
+func (p *Process) checkAlive(what string) error {
 	var e *protocol.Error
 	if p.stopping() {
-		e = protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s was stopped before %s", p.found.ID(), what)
+		e = protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s was stopped before %s", p.candidate.ID(), what)
 	} else {
 		select {
 		case <-p.child.done:
-			e = protocol.NewError(protocol.KindProcess, protocol.CodeCrashed, "plugin %s died before %s (%s)%s", p.found.ID(), what, p.exitText(), p.said())
+			e = protocol.NewError(protocol.KindProcess, protocol.CodeCrashed, "plugin %s died before %s (%s)%s", p.candidate.ID(), what, p.exitText(), p.lastOutput())
 		default:
 			return nil
 		}
@@ -193,11 +193,11 @@ func (p *Process) gone(what string) error {
 // was doing, and how the process ended.
 func (p *Process) explain(what string, err error) *protocol.Error {
 	e := *p.redact.error(protocol.AsError(err))
-	id := p.found.ID()
+	id := p.candidate.ID()
 	switch e.Kind {
 	case protocol.KindProcess:
 		if e.Code == protocol.CodeCrashed {
-			return p.obituary(what)
+			return p.crashError(what)
 		}
 	case protocol.KindTimeout:
 		e.Message = "plugin " + id + " did not finish " + what + " in time"
@@ -209,10 +209,10 @@ func (p *Process) explain(what string, err error) *protocol.Error {
 	return &e
 }
 
-// obituary is the error for a request whose connection was lost. The connection
+// crashError is the error for a request whose connection was lost. The connection
 // does not come back, so a process that still lives is killed.
-func (p *Process) obituary(what string) *protocol.Error {
-	late, stop := p.options.clock.After(deathNotice)
+func (p *Process) crashError(what string) *protocol.Error {
+	late, stop := p.options.clock.After(exitGrace)
 	defer stop()
 	select {
 	case <-p.child.done:
@@ -221,7 +221,7 @@ func (p *Process) obituary(what string) *protocol.Error {
 		<-p.child.done
 	}
 	if p.stopping() {
-		return protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s was stopped during %s", p.found.ID(), what)
+		return protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s was stopped during %s", p.candidate.ID(), what)
 	}
-	return protocol.NewError(protocol.KindProcess, protocol.CodeCrashed, "plugin %s died during %s (%s)%s", p.found.ID(), what, p.exitText(), p.said())
+	return protocol.NewError(protocol.KindProcess, protocol.CodeCrashed, "plugin %s died during %s (%s)%s", p.candidate.ID(), what, p.exitText(), p.lastOutput())
 }

@@ -35,7 +35,7 @@ func verifiedCopy(path, want, dir string) (string, error) {
 
 // startable returns the binary to start and the folder that it takes for its own.
 // What is pinned is copied into dir, and the copies are what is returned.
-func (f Found) startable(dir string) (binary, folder string, err error) {
+func (f Candidate) startable(dir string) (binary, folder string, err error) {
 	if f.Pin != nil {
 		if folder, err = pinnedCopy(f, filepath.Join(dir, "copy")); err != nil {
 			return "", "", err

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hashicorp/go-plugin/runner"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 )
 
 // pipeGrace is how long output is still read after the process is gone, for a
@@ -37,11 +37,11 @@ type child struct {
 	toGoPlugin     *io.PipeWriter
 	pumps          sync.WaitGroup
 
-	mu      sync.Mutex
-	process *contain.Process // nil until started
-	killed  bool
-	refused error  // why the handshake was not passed on
-	stray   string // what was first printed in place of the handshake
+	mu               sync.Mutex
+	process          *childprocess.Process // nil until started
+	killed           bool
+	refused          error  // why the handshake was not passed on
+	unexpectedStdout string // what was first printed in place of the handshake
 
 	done    chan struct{}
 	outcome error // valid after done: nil for exit status 0
@@ -61,7 +61,7 @@ func (c *child) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := contain.Start(ctx, c.cmd)
+	p, err := childprocess.Start(ctx, c.cmd)
 	if err != nil {
 		err = explainExec(c.cmd.Path, err)
 	}
@@ -69,14 +69,14 @@ func (c *child) Start(ctx context.Context) error {
 		err = errors.Join(err, f.Close())
 	}
 	if p != nil {
-		c.adopt(p)
+		c.setProcess(p)
 	}
 	if err != nil {
 		c.kill()
-		c.abandon(err)
+		c.cleanUpFailedStart(err)
 		return err
 	}
-	go c.await(p)
+	go c.pumpUntilExit(p)
 	return nil
 }
 
@@ -107,9 +107,9 @@ func (c *child) pipes() (theirs []*os.File, err error) {
 	return []*os.File{inR, outW, errW}, nil
 }
 
-// adopt records the started process, and kills it if that was asked for
+// setProcess records the started process, and kills it if that was asked for
 // meanwhile.
-func (c *child) adopt(p *contain.Process) {
+func (c *child) setProcess(p *childprocess.Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.process = p
@@ -130,15 +130,15 @@ func explainExec(path string, err error) error {
 	return err
 }
 
-// abandon closes what a failed start leaves behind.
-func (c *child) abandon(err error) {
+// cleanUpFailedStart closes what a failed start leaves behind.
+func (c *child) cleanUpFailedStart(err error) {
 	c.outcome = errors.Join(err, c.stdin.Close(), c.stdout.Close(), c.stderr.Close())
 	c.closeHandshake()
 	close(c.done)
 }
 
-// await pumps the output and waits for the end of the process and its group.
-func (c *child) await(p *contain.Process) {
+// pumpUntilExit pumps the output and waits for the end of the process and its group.
+func (c *child) pumpUntilExit(p *childprocess.Process) {
 	c.pumps.Go(func() { c.pump(c.stdout, c.scanStdout()) })
 	c.pumps.Go(func() { c.pump(c.stderr, c.log.stderr) })
 	c.outcome = p.Outcome()
@@ -153,7 +153,7 @@ func (c *child) await(p *contain.Process) {
 
 // pump reads one pipe to its end.
 func (c *child) pump(r io.Reader, each func([]byte, bool)) {
-	if err := contain.ReadLines(r, each); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err := childprocess.ReadLines(r, each); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.log.logger.Warn("reading the plugin's output", "error", err)
 	}
 }
@@ -169,7 +169,7 @@ func (c *child) scanStdout() func([]byte, bool) {
 		printed, handshake := findHandshake(strings.TrimRight(string(line), "\r"))
 		if printed != "" {
 			c.log.stdout([]byte(printed), cut)
-			c.strayed(printed)
+			c.noteUnexpectedStdout(printed)
 		}
 		if handshake == "" {
 			return
@@ -187,23 +187,23 @@ func (c *child) scanStdout() func([]byte, bool) {
 	}
 }
 
-// strayed keeps what was printed first, to explain a handshake that does not come.
-func (c *child) strayed(printed string) {
+// noteUnexpectedStdout keeps what was printed first, to explain a handshake that does not come.
+func (c *child) noteUnexpectedStdout(printed string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stray == "" {
-		c.stray = excerpt([]byte(c.log.secret.text(printed)))
+	if c.unexpectedStdout == "" {
+		c.unexpectedStdout = excerpt([]byte(c.log.secret.text(printed)))
 	}
 }
 
-// printed quotes what was printed in place of the handshake; empty for nothing.
-func (c *child) printed() string {
+// explainStdout quotes what was printed in place of the handshake; empty for nothing.
+func (c *child) explainStdout() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stray == "" {
+	if c.unexpectedStdout == "" {
 		return ""
 	}
-	return fmt.Sprintf("; it printed %q on standard output, where the handshake belongs: print to standard error", c.stray)
+	return fmt.Sprintf("; it printed %q on standard output, where the handshake belongs: print to standard error", c.unexpectedStdout)
 }
 
 func (c *child) closeHandshake() {

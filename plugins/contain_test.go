@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -338,7 +338,7 @@ func TestPinnedBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pin := func(sum string) Found {
+	pin := func(sum string) Candidate {
 		writeFile(t, filepath.Join(f.Dir, ManifestName), `{"id": "fix", "version": "1.0.0", "protocol": 2, "command": "./plugin",
 			"sha256": {"`+hostPlatform()+`": "`+sum+`"}}`)
 		return Find(f.Dir)
@@ -384,24 +384,24 @@ func TestConfigurationIsHeldAgainstTheManifest(t *testing.T) {
 }
 
 func TestReadLinesCutsAndKeepsReading(t *testing.T) {
-	long := strings.Repeat("x", 3*contain.MaxLine)
+	long := strings.Repeat("x", 3*childprocess.MaxLine)
 	var got []string
 	var cuts []bool
 	each := func(line []byte, cut bool) { got, cuts = append(got, string(line)), append(cuts, cut) }
-	if err := contain.ReadLines(strings.NewReader("a\n"+long+"\n\nlast"), each); err != nil {
+	if err := childprocess.ReadLines(strings.NewReader("a\n"+long+"\n\nlast"), each); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 4 || got[0] != "a" || got[1] != long[:contain.MaxLine] || got[2] != "" || got[3] != "last" || !cuts[1] || cuts[3] {
+	if len(got) != 4 || got[0] != "a" || got[1] != long[:childprocess.MaxLine] || got[2] != "" || got[3] != "last" || !cuts[1] || cuts[3] {
 		t.Errorf("%d lines, cut %v", len(got), cuts)
 	}
 	got, cuts = nil, nil
-	w := &contain.LineWriter{Each: each}
+	w := &childprocess.LineWriter{Each: each}
 	for part := range bytes.SplitAfterSeq([]byte("one\ntw"+long+"\nrest"), []byte("w")) {
 		if _, err := w.Write(part); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(got) != 2 || got[0] != "one" || len(got[1]) != contain.MaxLine || !cuts[1] {
+	if len(got) != 2 || got[0] != "one" || len(got[1]) != childprocess.MaxLine || !cuts[1] {
 		t.Errorf("%d lines, cut %v", len(got), cuts)
 	}
 }

@@ -23,7 +23,7 @@
 //
 // # Nouns
 //
-// A [Manifest] is what plugin.json says; a folder with one is [Found]. A
+// A [Manifest] is what plugin.json says; a folder with one is [Candidate]. A
 // [Process] is one running plugin. A [Supervisor] runs a directory of them and
 // leads calls to the process that is alive; a [Status] is what it knows about
 // one plugin, and an [Offer] what one generation of a plugin offers. What a plugin offers is a protocol.Description.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -83,7 +83,7 @@ func TestTheLimitsInTheDocument(t *testing.T) {
 		"patterns of hooks":    strconv.Itoa(maxHookTools),
 		"a pattern":            fmt.Sprintf("%d bytes", maxPattern),
 		"plugin.json":          fmt.Sprintf("%d MiB", maxManifestBytes>>20),
-		"a line of the log":    kib(contain.MaxLine),
+		"a line of the log":    kib(childprocess.MaxLine),
 		"lines of the log":     fmt.Sprintf("%d at once, then %d a second", logBurst, logPerSecond),
 	} {
 		if said[what] != limit {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/plugins/protocol"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 )
 
 func FuzzParseManifest(f *testing.F) {
@@ -37,7 +37,7 @@ func FuzzOutput(f *testing.F) {
 		var kept int
 		each := func(line []byte, _ bool) {
 			kept += len(line)
-			if len(line) > contain.MaxLine || bytes.ContainsRune(line, '\n') {
+			if len(line) > childprocess.MaxLine || bytes.ContainsRune(line, '\n') {
 				t.Errorf("a line of %d bytes", len(line))
 			}
 			parseRecord(line)
@@ -49,7 +49,7 @@ func FuzzOutput(f *testing.F) {
 				t.Errorf("the handshake %q", handshake)
 			}
 		}
-		if err := contain.ReadLines(bytes.NewReader(data), each); err != nil || kept > len(data) {
+		if err := childprocess.ReadLines(bytes.NewReader(data), each); err != nil || kept > len(data) {
 			t.Errorf("%d of %d bytes, %v", kept, len(data), err)
 		}
 	})

@@ -5,10 +5,10 @@ package plugins
 // set. The gate returns f, with the [Pin] that the files have to meet if it
 // demands one, or an error, which refuses the plugin. It is called from several
 // goroutines at a time and must not block.
-type Gate func(f Found) (Found, error)
+type Gate func(f Candidate) (Candidate, error)
 
 // admit asks the gate, if there is one, about a folder that can be loaded.
-func (g Gate) admit(f Found) Found {
+func (g Gate) admit(f Candidate) Candidate {
 	if g == nil || f.Err != nil {
 		return f
 	}

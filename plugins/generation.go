@@ -22,18 +22,18 @@ const LogStartFailed = "plugin does not start"
 type generation struct {
 	of          *supervised
 	number      int
-	source      func() (Found, error) // what to start, asked before every start
+	source      func() (Candidate, error) // what to start, asked before every start
 	development bool
 
-	life    context.Context // ends when the generation is to stop
-	stop    context.CancelFunc
-	stopped chan struct{} // closed when run has ended
-	first   chan struct{} // closed when the first start has succeeded or failed
-	decided func()        // closes first, once
-	helpers sync.WaitGroup
+	life           context.Context // ends when the generation is to stop
+	stop           context.CancelFunc
+	stopped        chan struct{} // closed when run has ended
+	firstStart     chan struct{} // closed when the first start has succeeded or failed
+	firstStartDone func()        // closes first, once
+	helpers        sync.WaitGroup
 
 	mu       sync.Mutex
-	found    Found // as last started, or tried to
+	found    Candidate // as last started, or tried to
 	restarts restarts
 	state    State
 	changed  chan struct{} // closed, and made again, when the state changes
@@ -46,22 +46,22 @@ type generation struct {
 	closeErr error
 }
 
-func newGeneration(p *supervised, number int, source func() (Found, error), development bool) *generation {
+func newGeneration(p *supervised, number int, source func() (Candidate, error), development bool) *generation {
 	g := &generation{
 		of: p, number: number, source: source, development: development,
-		restarts: restarts{policy: p.options.Restart},
-		stopped:  make(chan struct{}),
-		first:    make(chan struct{}),
-		changed:  make(chan struct{}),
-		idle:     make(chan struct{}),
+		restarts:   restarts{policy: p.options.Restart},
+		stopped:    make(chan struct{}),
+		firstStart: make(chan struct{}),
+		changed:    make(chan struct{}),
+		idle:       make(chan struct{}),
 	}
 	g.life, g.stop = context.WithCancel(p.life)
-	g.decided = sync.OnceFunc(func() { close(g.first) })
+	g.firstStartDone = sync.OnceFunc(func() { close(g.firstStart) })
 	return g
 }
 
-// start starts a process from what the source has now.
-func (g *generation) start() (*Process, error) {
+// startProcess starts a process from what the source has now.
+func (g *generation) startProcess() (*Process, error) {
 	found, err := g.source()
 	g.mu.Lock()
 	g.found = found
@@ -74,12 +74,12 @@ func (g *generation) start() (*Process, error) {
 	return start(g.life, found, options, g.of.runPath)
 }
 
-// begin starts the generation and returns when the first start is decided, or
+// start starts the generation and returns when the first start is decided, or
 // given up because ctx has ended.
-func (g *generation) begin(ctx context.Context) {
+func (g *generation) start(ctx context.Context) {
 	undo := context.AfterFunc(ctx, g.stop)
 	go g.run(nil)
-	<-g.first
+	<-g.firstStart
 	undo()
 }
 
@@ -87,20 +87,20 @@ func (g *generation) begin(ctx context.Context) {
 // live is the first process, if there is one already.
 func (g *generation) run(live *Process) {
 	defer close(g.stopped)
-	defer g.decided()
+	defer g.firstStartDone()
 	for again := false; ; again = true {
 		var err error
 		if live == nil {
-			live, err = g.start()
+			live, err = g.startProcess()
 		}
 		if err == nil && again {
-			err = g.reenter(live)
+			err = g.serveRestarted(live)
 		} else if err == nil {
-			g.set(StateRunning, "", live, live.Describe())
+			g.setStateAndNotify(StateRunning, "", live, live.Describe())
 		}
 		switch {
 		case err == nil:
-			g.decided()
+			g.firstStartDone()
 			err = g.serve(live)
 		case g.life.Err() == nil:
 			level := slog.LevelError
@@ -111,26 +111,26 @@ func (g *generation) run(live *Process) {
 		}
 		live = nil
 		if g.life.Err() != nil || g.isRetired() {
-			g.set(StateStopped, "stopped", nil, nil)
+			g.setStateAndNotify(StateStopped, "stopped", nil, nil)
 			return
 		}
-		if !g.comeBack(err) {
+		if !g.awaitRestart(err) {
 			return
 		}
 	}
 }
 
-// reenter puts a process into service that follows one that died. What it offers
+// serveRestarted puts a process into service that follows one that died. What it offers
 // may be something else than before, and a name that another plugin has by now
 // stays the other's: a plugin must not get by a crash what a reload would refuse.
-func (g *generation) reenter(live *Process) error {
+func (g *generation) serveRestarted(live *Process) error {
 	desc := live.Describe()
 	if !claimsMore(g.offered(), desc) {
-		g.set(StateRunning, "", live, desc)
+		g.setStateAndNotify(StateRunning, "", live, desc)
 		return nil
 	}
 	var news bool
-	err := g.of.accept(g.of, desc, func() { news = g.put(StateRunning, "", live, desc) })
+	err := g.of.accept(g.of, desc, func() { news = g.setState(StateRunning, "", live, desc) })
 	if err != nil {
 		g.noteClose(live.Close())
 		return &StartError{PluginID: g.of.id, Refused: true, Err: err}
@@ -160,12 +160,12 @@ func (g *generation) serve(live *Process) error {
 		err := live.Err()
 		o.Logger.Error("plugin died", "plugin", g.of.id, "error", err)
 		if g.isRetired() {
-			g.set(StateStopped, "stopped", nil, nil)
+			g.setStateAndNotify(StateStopped, "stopped", nil, nil)
 		}
 		g.noteClose(live.Close())
 		return err
 	case <-g.life.Done():
-		defer g.set(StateStopped, "stopped", nil, nil)
+		defer g.setStateAndNotify(StateStopped, "stopped", nil, nil)
 		if !g.isRetired() || g.of.life.Err() != nil {
 			g.drain(live) // otherwise its calls have had their time
 		}
@@ -183,14 +183,14 @@ func (g *generation) drain(live *Process) {
 	}
 }
 
-// comeBack decides after a death or a failed start. It returns when it is time
+// awaitRestart decides after a death or a failed start. It returns when it is time
 // for the next start, or false when there is none.
-func (g *generation) comeBack(err error) bool {
+func (g *generation) awaitRestart(err error) bool {
 	var start *StartError
 	if errors.As(err, &start) {
 		err = start.Err
 		if start.Refused {
-			g.set(StateDisabled, err.Error(), nil, nil)
+			g.setStateAndNotify(StateDisabled, err.Error(), nil, nil)
 			return false
 		}
 	}
@@ -199,18 +199,18 @@ func (g *generation) comeBack(err error) bool {
 		policy := g.of.options.Restart
 		reason := fmt.Sprintf("it died after %d restarts within %v; last: %v", policy.Budget, policy.Window, err)
 		g.of.options.Logger.Error("plugin disabled", "plugin", g.of.id, "reason", reason)
-		g.set(StateDisabled, reason, nil, nil)
+		g.setStateAndNotify(StateDisabled, reason, nil, nil)
 		return false
 	}
-	g.set(StateRestarting, err.Error(), nil, g.offered())
-	g.decided()
+	g.setStateAndNotify(StateRestarting, err.Error(), nil, g.offered())
+	g.firstStartDone()
 	due, cancel := g.of.options.clock.After(delay)
 	defer cancel()
 	select {
 	case <-due:
 		return true
 	case <-g.life.Done():
-		g.set(StateStopped, "stopped", nil, nil)
+		g.setStateAndNotify(StateStopped, "stopped", nil, nil)
 		return false
 	}
 }
@@ -221,16 +221,16 @@ func (g *generation) nextRestart() (time.Duration, bool) {
 	return g.restarts.next(g.of.options.clock.Now())
 }
 
-// set changes the state in one step and tells the supervisor's owner, unless
+// setStateAndNotify changes the state in one step and tells the supervisor's owner, unless
 // the generation is none of its business any more.
-func (g *generation) set(s State, reason string, live *Process, desc *protocol.Description) {
-	if g.put(s, reason, live, desc) {
+func (g *generation) setStateAndNotify(s State, reason string, live *Process, desc *protocol.Description) {
+	if g.setState(s, reason, live, desc) {
 		g.of.changed()
 	}
 }
 
-// put is set, and leaves the telling to the caller if there is something to tell.
-func (g *generation) put(s State, reason string, live *Process, desc *protocol.Description) (news bool) {
+// setState is set, and leaves the telling to the caller if there is something to tell.
+func (g *generation) setState(s State, reason string, live *Process, desc *protocol.Description) (news bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	same := g.state == s && g.reason == reason && g.live == live && g.desc == desc
@@ -242,9 +242,9 @@ func (g *generation) put(s State, reason string, live *Process, desc *protocol.D
 	return !same && !g.retired
 }
 
-// stillDisabled gives a disabled generation the newest reason. It reports false
+// updateDisabledReason gives a disabled generation the newest reason. It reports false
 // for one that is not disabled.
-func (g *generation) stillDisabled(reason string) bool {
+func (g *generation) updateDisabledReason(reason string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.state != StateDisabled {
@@ -265,7 +265,7 @@ func (g *generation) close() error {
 	g.stop()
 	<-g.stopped
 	g.helpers.Wait()
-	g.set(StateStopped, "stopped", nil, nil)
+	g.setStateAndNotify(StateStopped, "stopped", nil, nil)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.closeErr
@@ -292,20 +292,20 @@ type lease struct {
 	desc *protocol.Description
 }
 
-// enter takes a lease, or says why there is none. The lease keeps the generation
+// acquire takes a lease, or says why there is none. The lease keeps the generation
 // from being stopped, up to the time a retired one has.
-func (g *generation) enter() (lease, error) {
+func (g *generation) acquire() (lease, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.state != StateRunning {
-		return lease{}, g.absence()
+		return lease{}, g.unavailable()
 	}
 	g.users++
 	return lease{g, g.live, g.desc}, nil
 }
 
-// absence is why there is no live process. The caller holds mu.
-func (g *generation) absence() error {
+// unavailable is why there is no live process. The caller holds mu.
+func (g *generation) unavailable() error {
 	id := g.of.id
 	switch g.state {
 	case StateStarting:
@@ -318,15 +318,15 @@ func (g *generation) absence() error {
 	return protocol.NewError(protocol.KindProcess, protocol.CodeDisabled, "plugin %s is disabled: %s", id, g.reason)
 }
 
-// hold keeps the generation from being stopped, as a lease does.
-func (g *generation) hold() {
+// retain keeps the generation from being stopped, as a lease does.
+func (g *generation) retain() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.users++
 }
 
-// leave gives a lease or a hold back.
-func (g *generation) leave() {
+// release gives a lease or a hold back.
+func (g *generation) release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.users--
@@ -355,9 +355,9 @@ func (g *generation) isRetired() bool {
 	return g.retired
 }
 
-// examine looks after a plugin that let a call run out of time: if it does not
+// checkResponsive looks after a plugin that let a call run out of time: if it does not
 // answer a simple question either, it is killed, which restarts it.
-func (g *generation) examine(live *Process, err error) {
+func (g *generation) checkResponsive(live *Process, err error) {
 	if !errors.Is(err, &protocol.Error{Kind: protocol.KindTimeout, Code: protocol.CodeTimeout}) {
 		return
 	}

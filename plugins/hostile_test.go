@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 )
 
 // A plugin decides by itself when it dies and what it says of itself afterwards. It
@@ -148,10 +148,10 @@ func TestSecretsInOtherForms(t *testing.T) {
 			t.Errorf("logged: %s", line)
 		}
 	}
-	if said := log.lastWords(); strings.Contains(said, "pä") {
+	if said := log.lastOutput(); strings.Contains(said, "pä") {
 		t.Errorf("it said last: %s", said)
 	}
-	if contain.MaxLine <= contain.MaxWords {
+	if childprocess.MaxLine <= childprocess.MaxTailLine {
 		t.Error("the last lines could be cut within a secret")
 	}
 }
@@ -170,7 +170,7 @@ func TestSchemasDoNotEndTheHost(t *testing.T) {
 	}
 	for _, schema := range []string{`{"type":"object","properties":{"n":{"multipleOf":2}}}`, `{"type":"object","properties":{"n":{"minimum":2}}}`, `{"type":"object","properties":{"n":{"type":"integer"}}}`} {
 		for _, n := range []string{"1e-999999999", "1e999999999", "1e999999", strings.Repeat("9", 1<<20)} {
-			if err := Fits(json.RawMessage(schema), json.RawMessage(`{"n":`+n+`}`)); err == nil {
+			if err := ValidateJSON(json.RawMessage(schema), json.RawMessage(`{"n":`+n+`}`)); err == nil {
 				t.Errorf("%.40s fits %s", n, schema)
 			}
 		}

@@ -22,20 +22,20 @@ func DataPaths(dataDir, id string) []string {
 	return []string{filepath.Join(dataDir, id), filepath.Join(dataDir, storageFolder, storageFile(id))}
 }
 
-// serveHost answers what the plugin asks of its host, as long as the connection
+// startHostServices answers what the plugin asks of its host, as long as the connection
 // lives. A plugin of version 1 cannot ask.
-func (p *Process) serveHost() {
-	if p.found.Manifest.Protocol < 2 {
+func (p *Process) startHostServices() {
+	if p.candidate.Manifest.Protocol < 2 {
 		return
 	}
 	var kept protocol.Storage = noStorage{}
 	if dir := p.options.StorageDir; dir != "" {
-		p.storage = storage.Open(filepath.Join(dir, storageFile(p.found.ID())), func(err error) {
+		p.storage = storage.Open(filepath.Join(dir, storageFile(p.candidate.ID())), func(err error) {
 			p.log.logger.Error("the plugin's storage cannot be read or written", "error", err)
 		})
 		kept = p.storage
 	}
-	p.asked.Go(func() {
+	p.hostRequests.Go(func() {
 		err := p.rpc.ServeHost(context.Background(), kept)
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			p.log.logger.Error("the plugin's requests to its host are not answered any more", "error", err)
@@ -43,9 +43,9 @@ func (p *Process) serveHost() {
 	})
 }
 
-// endHost ends what serveHost began. The connection has been closed.
-func (p *Process) endHost() error {
-	p.asked.Wait()
+// stopHostServices ends what serveHost began. The connection has been closed.
+func (p *Process) stopHostServices() error {
+	p.hostRequests.Wait()
 	if p.storage == nil {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (p *Process) endHost() error {
 // configure hands the plugin its configuration.
 func (p *Process) configure(ctx context.Context) error {
 	return p.rpc.Configure(ctx, protocol.Configuration{
-		DataDir: p.options.DataDir, JSON: p.options.Config, Secrets: p.secrets, Protocol: p.found.Manifest.Protocol,
+		DataDir: p.options.DataDir, JSON: p.options.Config, Secrets: p.secrets, Protocol: p.candidate.Manifest.Protocol,
 	})
 }
 

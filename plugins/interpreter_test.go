@@ -11,7 +11,7 @@ import (
 )
 
 // script makes the folder of a plugin that is a script.
-func script(t *testing.T, text string) Found {
+func script(t *testing.T, text string) Candidate {
 	t.Helper()
 	dir := filepath.Join(shortDir(t), "script")
 	writeFile(t, filepath.Join(dir, ManifestName), `{"id": "script", "version": "1.0.0", "protocol": 2, "command": "./script.sh"}`)

@@ -21,7 +21,7 @@ import (
 )
 
 // install makes a plugin folder in dir in which the test binary plays a role.
-func install(t testing.TB, dir, id, role string) Found {
+func install(t testing.TB, dir, id, role string) Candidate {
 	t.Helper()
 	installed := filepath.Join(dir, id)
 	writeFile(t, filepath.Join(installed, ManifestName),
@@ -102,7 +102,7 @@ func startFails(t testing.TB, role string, o Options) *StartError {
 
 // notStarted is the error of a start that must fail. A plugin that comes up all the
 // same is ended: while it lives it keeps the package from ending.
-func notStarted(t testing.TB, f Found, o Options) error {
+func notStarted(t testing.TB, f Candidate, o Options) error {
 	t.Helper()
 	p, err := Start(t.Context(), f, o)
 	if err == nil {

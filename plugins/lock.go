@@ -73,7 +73,7 @@ func (e LockEntry) Extend(next LockEntry) LockEntry {
 
 // EntryOf is the entry of a plugin as it lies in its folder. Who signed it counts
 // only if it still is what was signed.
-func EntryOf(f Found) (LockEntry, error) {
+func EntryOf(f Candidate) (LockEntry, error) {
 	if f.Err != nil {
 		return LockEntry{}, f.Err
 	}
@@ -188,15 +188,15 @@ func (l Lock) check() error {
 		if !idPattern.MatchString(id) || !versionPattern.MatchString(l[id].Version) {
 			return fmt.Errorf("%s: plugin %q of version %q cannot be locked", LockName, id, l[id].Version)
 		}
-		if problem := l[id].incomplete(); problem != "" {
+		if problem := l[id].missingPart(); problem != "" {
 			return fmt.Errorf("%s: plugin %s %s", LockName, id, problem)
 		}
 	}
 	return nil
 }
 
-// incomplete says what an entry lacks.
-func (e LockEntry) incomplete() string {
+// missingPart says what an entry lacks.
+func (e LockEntry) missingPart() string {
 	switch {
 	case e.Manifest == "":
 		return "has no line for " + ManifestName

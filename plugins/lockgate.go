@@ -24,7 +24,7 @@ func LockGate(dir string, trusted []PublicKey) Gate {
 	if _, err := os.Lstat(filepath.Join(dir, LockName)); unknown == nil && err == nil {
 		seen.Store(true)
 	}
-	return func(f Found) (Found, error) {
+	return func(f Candidate) (Candidate, error) {
 		if unknown != nil {
 			return f, unknown
 		}
@@ -61,9 +61,9 @@ func LockGate(dir string, trusted []PublicKey) Gate {
 // Admit returns f with the [Pin] that the lock demands of it on this platform. A
 // plugin that is not listed, or not of the listed version or manifest, is a
 // *[TrustError]; its other files are compared when it starts.
-func (l Lock) Admit(f Found) (Found, error) {
+func (l Lock) Admit(f Candidate) (Candidate, error) {
 	id, accept := f.ID(), acceptByPin(filepath.Dir(f.Dir), f.ID())
-	refuse := func(what, want, got string) (Found, error) {
+	refuse := func(what, want, got string) (Candidate, error) {
 		return f, &TrustError{PluginID: id, What: what, By: LockName, Want: want, Got: got, Accept: accept}
 	}
 	e, listed := l[id]
@@ -85,7 +85,7 @@ func (l Lock) Admit(f Found) (Found, error) {
 }
 
 // signedPin is what a trusted signature says of a plugin on this platform.
-func signedPin(f Found, trusted []PublicKey) (*Pin, error) {
+func signedPin(f Candidate, trusted []PublicKey) (*Pin, error) {
 	seal, err := ReadSeal(f.Dir)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 
 // installCopy is install with a binary of the plugin's own, so that it can be
 // changed, and a manifest that names the role file.
-func installCopy(t testing.TB, dir, id, role string) Found {
+func installCopy(t testing.TB, dir, id, role string) Candidate {
 	t.Helper()
 	own := filepath.Join(dir, id)
 	writeFile(t, filepath.Join(own, ManifestName),
@@ -217,7 +217,7 @@ func TestPinnedCopyMeetsItsManifest(t *testing.T) {
 // without, and only as it was signed.
 func TestTrustedKeys(t *testing.T) {
 	mine, other := testKey(t), testKey(t)
-	seal := func(t *testing.T, f Found, k PrivateKey) {
+	seal := func(t *testing.T, f Candidate, k PrivateKey) {
 		c, err := ReadContents(f.Dir, f.Manifest)
 		if err != nil {
 			t.Fatal(err)
@@ -227,27 +227,30 @@ func TestTrustedKeys(t *testing.T) {
 	}
 	tests := []struct {
 		name  string
-		do    func(t *testing.T, f Found)
+		do    func(t *testing.T, f Candidate)
 		parts []string // none: it starts
 	}{
-		{"signed", func(t *testing.T, f Found) { seal(t, f, mine) }, nil},
-		{"signed and locked", func(t *testing.T, f Found) { seal(t, f, mine); lockAll(t, filepath.Dir(f.Dir)) }, nil},
-		{"unsigned", func(*testing.T, Found) {}, []string{"the signer of plugin fix is missing", "plugins.trustedKeys says " + mine.Public().String(), "signed by such a key"}},
-		{"unsigned but locked", func(t *testing.T, f Found) { lockAll(t, filepath.Dir(f.Dir)) }, []string{"the signer of plugin fix is missing"}},
-		{"another key", func(t *testing.T, f Found) { seal(t, f, other) },
+		{"signed", func(t *testing.T, f Candidate) { seal(t, f, mine) }, nil},
+		{"signed and locked", func(t *testing.T, f Candidate) { seal(t, f, mine); lockAll(t, filepath.Dir(f.Dir)) }, nil},
+		{"unsigned", func(*testing.T, Candidate) {}, []string{"the signer of plugin fix is missing", "plugins.trustedKeys says " + mine.Public().String(), "signed by such a key"}},
+		{"unsigned but locked", func(t *testing.T, f Candidate) { lockAll(t, filepath.Dir(f.Dir)) }, []string{"the signer of plugin fix is missing"}},
+		{"another key", func(t *testing.T, f Candidate) { seal(t, f, other) },
 			[]string{"the signer of plugin fix is " + other.Public().String(), "says " + mine.Public().String(), "add it to plugins.trustedKeys"}},
-		{"changed since", func(t *testing.T, f Found) { seal(t, f, mine); writeFile(t, filepath.Join(f.Dir, roleFile), "exit") },
+		{"changed since", func(t *testing.T, f Candidate) {
+			seal(t, f, mine)
+			writeFile(t, filepath.Join(f.Dir, roleFile), "exit")
+		},
 			[]string{"the other files", "the signed plugin.sum says sha256:", "install the plugin again"}},
-		{"changed and pinned", func(t *testing.T, f Found) {
+		{"changed and pinned", func(t *testing.T, f Candidate) {
 			seal(t, f, mine)
 			writeFile(t, filepath.Join(f.Dir, roleFile), "exit")
 			lockAll(t, filepath.Dir(f.Dir))
 		}, []string{"the other files", "the signed plugin.sum says"}},
-		{"list changed", func(t *testing.T, f Found) {
+		{"list changed", func(t *testing.T, f Candidate) {
 			seal(t, f, mine)
 			writeFile(t, filepath.Join(f.Dir, SumsName), sumA+"  plugin.json\n")
 		}, []string{"the signature in plugin.sig", "not of plugin.sum as it is"}},
-		{"signature of nothing", func(t *testing.T, f Found) {
+		{"signature of nothing", func(t *testing.T, f Candidate) {
 			seal(t, f, mine)
 			if err := os.Remove(filepath.Join(f.Dir, SumsName)); err != nil {
 				t.Fatal(err)

@@ -34,7 +34,7 @@ func ParseLock(text []byte) (Lock, error) {
 		return nil, p.fail("the line %q is missing", lockHeader)
 	}
 	for id, e := range p.lock {
-		if problem := e.incomplete(); problem != "" {
+		if problem := e.missingPart(); problem != "" {
 			return nil, p.fail("plugin %s %s", id, problem)
 		}
 	}

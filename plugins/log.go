@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 )
 
 // How much of a plugin's log reaches the host's: a burst, then a steady rate.
@@ -26,14 +26,14 @@ type pluginLog struct {
 	clock  clock
 	secret *redactor
 
-	mu       sync.Mutex
-	throttle *contain.Throttle
-	panicky  bool // a Go panic has begun: what follows explains it
-	words    contain.Words
+	mu        sync.Mutex
+	throttle  *childprocess.RateLimiter
+	panicking bool // a Go panic has begun: what follows explains it
+	tail      childprocess.OutputTail
 }
 
 func newPluginLog(l *slog.Logger, id string, c clock, secret *redactor) *pluginLog {
-	return &pluginLog{logger: l.With("plugin", id), clock: c, secret: secret, throttle: contain.NewThrottle(logBurst, logPerSecond, c.Now())}
+	return &pluginLog{logger: l.With("plugin", id), clock: c, secret: secret, throttle: childprocess.NewRateLimiter(logBurst, logPerSecond, c.Now())}
 }
 
 // stderr takes one line of standard error.
@@ -41,8 +41,8 @@ func (p *pluginLog) stderr(line []byte, cut bool) {
 	line = p.secret.line(line, cut)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.words.Add(line)
-	if !p.admit() {
+	p.tail.Add(line)
+	if !p.allow() {
 		return
 	}
 	if r, ok := parseRecord(line); ok && !cut {
@@ -52,9 +52,9 @@ func (p *pluginLog) stderr(line []byte, cut bool) {
 	text := strings.ToValidUTF8(string(line), "\uFFFD")
 	level := slog.LevelInfo
 	if strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ") {
-		p.panicky = true
+		p.panicking = true
 	}
-	if p.panicky {
+	if p.panicking {
 		level = slog.LevelError
 	}
 	p.print(level, text, "stderr", cut)
@@ -65,8 +65,8 @@ func (p *pluginLog) stdout(line []byte, cut bool) {
 	line = p.secret.line(line, cut)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.words.Add(line)
-	if p.admit() {
+	p.tail.Add(line)
+	if p.allow() {
 		p.print(slog.LevelInfo, strings.ToValidUTF8(string(line), "\uFFFD"), "stdout", cut)
 	}
 }
@@ -81,10 +81,10 @@ func (p *pluginLog) print(level slog.Level, text, stream string, cut bool) {
 	p.logger.Log(context.Background(), level, text, "stream", stream)
 }
 
-// admit takes a token. After a pause in which lines were dropped it says how
+// allow takes a token. After a pause in which lines were dropped it says how
 // many.
-func (p *pluginLog) admit() bool {
-	if !p.throttle.Admit(p.clock.Now()) {
+func (p *pluginLog) allow() bool {
+	if !p.throttle.Allow(p.clock.Now()) {
 		return false
 	}
 	p.reportDropped()
@@ -104,12 +104,12 @@ func (p *pluginLog) finish() {
 	p.reportDropped()
 }
 
-// lastWords is what the plugin said last: the panic or the uncaught error if there
+// lastOutput is what the plugin said last: the panic or the uncaught error if there
 // was one, the last line otherwise.
-func (p *pluginLog) lastWords() string {
+func (p *pluginLog) lastOutput() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.words.Last()
+	return p.tail.Last()
 }
 
 // record is one structured log line.

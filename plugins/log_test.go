@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 )
 
 func TestLogFloodIsCapped(t *testing.T) {
@@ -100,7 +100,7 @@ func TestLogLevels(t *testing.T) {
 	if got := strings.Join(rec.lines(), "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
-	if got := l.lastWords(); got != "panic: out of cheese" {
+	if got := l.lastOutput(); got != "panic: out of cheese" {
 		t.Errorf("last words: %q", got)
 	}
 }
@@ -113,7 +113,7 @@ func TestLastWordsOfNodeAreItsError(t *testing.T) {
 	} {
 		l.stderr([]byte(line), false)
 	}
-	if got, want := l.lastWords(), "TypeError [ERR_INVALID_ARG_TYPE]: The path must be a string"; got != want {
+	if got, want := l.lastOutput(), "TypeError [ERR_INVALID_ARG_TYPE]: The path must be a string"; got != want {
 		t.Errorf("last words: %q, want %q", got, want)
 	}
 }
@@ -128,7 +128,7 @@ func TestHostileLogLinesAreHarmless(t *testing.T) {
 	}
 	all := strings.Join(rec.lines(), "\n")
 	wantParts(t, all, `{"@message":5`, "INFO fine plugin_field=another plugin=fix", "(cut)")
-	if len(all) > 3*contain.MaxLine {
+	if len(all) > 3*childprocess.MaxLine {
 		t.Errorf("%d bytes were logged", len(all))
 	}
 }

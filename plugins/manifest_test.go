@@ -82,10 +82,10 @@ func TestPassedOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := PassedOver(dir); err != nil || !slices.Equal(got, []string{"leftover"}) {
+	if got, err := SkippedDirs(dir); err != nil || !slices.Equal(got, []string{"leftover"}) {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if _, err := PassedOver(filepath.Join(dir, "nowhere")); err == nil {
+	if _, err := SkippedDirs(filepath.Join(dir, "nowhere")); err == nil {
 		t.Error("a directory that is not there has folders")
 	}
 }

@@ -6,23 +6,23 @@ import (
 )
 
 // setOverride puts a development plugin in the place of the installed one.
-func (p *supervised) setOverride(ctx context.Context, f Found) (*generation, error) {
+func (p *supervised) setOverride(ctx context.Context, f Candidate) (*generation, error) {
 	if f.Err == nil && f.Manifest.ID != p.id {
 		return nil, &StartError{PluginID: p.id, Refused: true,
 			Err: fmt.Errorf("%s is plugin %q and cannot stand in for %q", f.Dir, f.Manifest.ID, p.id)}
 	}
 	f.Manifest.SHA256, f.Pin = nil, nil // whoever develops it vouches for it
-	if !p.begins() {
-		return nil, stopped(p.id)
+	if !p.startWork() {
+		return nil, stoppedError(p.id)
 	}
 	defer p.work.Done()
 	p.change.Lock()
 	defer p.change.Unlock()
 	alive, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	unbind := context.AfterFunc(p.life, func() { cancel(stopped(p.id)) })
+	unbind := context.AfterFunc(p.life, func() { cancel(stoppedError(p.id)) })
 	defer unbind()
-	g, err := p.replace(alive, func() (Found, error) { return f, f.Err }, true)
+	g, err := p.replace(alive, func() (Candidate, error) { return f, f.Err }, true)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (p *supervised) setOverride(ctx context.Context, f Found) (*generation, err
 // is closed when nothing is left of the development plugin. It changes nothing if
 // that was replaced by another.
 func (p *supervised) dropOverride(g *generation) (gone <-chan struct{}) {
-	if !p.begins() {
+	if !p.startWork() {
 		return g.stopped
 	}
 	defer p.work.Done()

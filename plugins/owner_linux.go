@@ -18,7 +18,7 @@ const maxSteps = 512
 // and every folder and link on the way to them. The error is an [*OwnerError]
 // where it is about owner or mode. On systems other than Linux nothing is checked,
 // and no plugin starts.
-func (f Found) CheckOwner() error {
+func (f Candidate) CheckOwner() error {
 	for _, path := range []string{f.Dir, filepath.Join(f.Dir, ManifestName), f.Executable()} {
 		if err := checkOwner(path); err != nil {
 			return err

@@ -3,4 +3,4 @@
 package plugins
 
 // CheckOwner checks nothing: no plugin starts on this system.
-func (f Found) CheckOwner() error { return nil }
+func (f Candidate) CheckOwner() error { return nil }

@@ -47,7 +47,7 @@ func (p Pin) compare(id string, got Pin) error {
 
 // pinnedCopy copies the plugin's files for this platform into dir/id, which it
 // makes, and reports whether the copy is what the plugin is pinned to.
-func pinnedCopy(f Found, dir string) (string, error) {
+func pinnedCopy(f Candidate, dir string) (string, error) {
 	names, err := contentsPaths(f.Dir, f.Manifest)
 	if err != nil {
 		return "", err

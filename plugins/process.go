@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -27,11 +27,11 @@ import (
 // It is safe for concurrent use. Whoever started it must Close it, also after
 // the process has died.
 type Process struct {
-	found   Found
-	options Options
-	log     *pluginLog
-	run     *runDir // set if this process owns it
-	dir     string  // this process's folder inside a run folder
+	candidate Candidate
+	options   Options
+	log       *pluginLog
+	run       *runDir // set if this process owns it
+	dir       string  // this process's folder inside a run folder
 
 	client *goplugin.Client
 	child  *child
@@ -41,10 +41,10 @@ type Process struct {
 	desc   *protocol.Description
 	scopes map[string]*namespaces.Scope // by namespace: those that are the same in every run
 
-	secrets map[string]string
-	redact  *redactor
-	asked   sync.WaitGroup // answers what the plugin asks of its host
-	storage *storage.File  // nil: it has none
+	secrets      map[string]string
+	redact       *redactor
+	hostRequests sync.WaitGroup // answers what the plugin asks of its host
+	storage      *storage.File  // nil: it has none
 
 	mu      sync.Mutex
 	closing bool
@@ -74,7 +74,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 // Start starts a plugin and takes it through Describe, Configure and Health.
 // The plugin outlives ctx, which bounds the start only. Every error is a
 // *[StartError]; nothing is left running or on disk after one.
-func Start(ctx context.Context, found Found, o Options) (*Process, error) {
+func Start(ctx context.Context, found Candidate, o Options) (*Process, error) {
 	run, err := openRunDir(o.RunDir)
 	if err != nil {
 		return nil, &StartError{PluginID: found.ID(), Err: err}
@@ -91,7 +91,7 @@ func Start(ctx context.Context, found Found, o Options) (*Process, error) {
 }
 
 // start is Start inside a run folder that the caller keeps.
-func start(ctx context.Context, found Found, o Options, runPath string) (*Process, error) {
+func start(ctx context.Context, found Candidate, o Options, runPath string) (*Process, error) {
 	o, err := o.withDefaults()
 	if err == nil {
 		err = found.Err
@@ -109,7 +109,7 @@ func start(ctx context.Context, found Found, o Options, runPath string) (*Proces
 	if err != nil {
 		return nil, &StartError{PluginID: found.ID(), Refused: true, Err: err}
 	}
-	p := &Process{found: found, options: o, secrets: secrets, redact: newRedactor(secrets)}
+	p := &Process{candidate: found, options: o, secrets: secrets, redact: newRedactor(secrets)}
 	p.log = newPluginLog(o.Logger, found.ID(), o.clock, p.redact)
 	refused, err := p.bringUp(ctx, runPath)
 	if err != nil {
@@ -153,7 +153,7 @@ func (p *Process) bringUp(ctx context.Context, runPath string) (refused bool, er
 		var version *VersionError
 		return errors.As(err, &version), err
 	}
-	return p.introduce(ctx)
+	return p.initialize(ctx)
 }
 
 // command makes the plugin's folders and the command that starts it.
@@ -166,7 +166,7 @@ func (p *Process) command(runPath string) (*exec.Cmd, error) {
 	if err := errors.Join(os.MkdirAll(p.options.DataDir, 0o700), os.Mkdir(tmp, 0o700)); err != nil {
 		return nil, err
 	}
-	binary, folder, err := p.found.startable(p.dir)
+	binary, folder, err := p.candidate.startable(p.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func environment(pluginDir, dataDir, tmp string) []string {
 func (p *Process) launch(ctx context.Context, cmd *exec.Cmd) error {
 	p.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  protocol.Handshake(),
-		VersionedPlugins: protocol.Spoken(p.found.Manifest.Protocol),
+		VersionedPlugins: protocol.Spoken(p.candidate.Manifest.Protocol),
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		AutoMTLS:         true,
 		SkipHostEnv:      true,
@@ -207,11 +207,11 @@ func (p *Process) launch(ctx context.Context, cmd *exec.Cmd) error {
 		GRPCDialOptions:  protocol.DialOptions(),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir},
 		Logger:           hclog.NewNullLogger(),
-		SyncStdout:       &contain.LineWriter{Each: p.log.stdout},
-		SyncStderr:       &contain.LineWriter{Each: p.log.stderr},
+		SyncStdout:       &childprocess.LineWriter{Each: p.log.stdout},
+		SyncStderr:       &childprocess.LineWriter{Each: p.log.stderr},
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, dir string) (runner.Runner, error) {
 			cmd.Env = append(cmd.Env, spec.Env...)
-			p.child = newChild(cmd, dir, p.log, p.found.Manifest.Protocol)
+			p.child = newChild(cmd, dir, p.log, p.candidate.Manifest.Protocol)
 			p.unbind = context.AfterFunc(ctx, p.child.kill)
 			return p.child, nil
 		},
@@ -254,25 +254,25 @@ func (p *Process) explainLaunch(ctx context.Context, err error) error {
 	case refusal != nil:
 		return refusal
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("no handshake within %v; main must end in sdk.Serve%s%s", p.options.StartTimeout, p.child.printed(), p.said())
+		return fmt.Errorf("no handshake within %v; main must end in sdk.Serve%s%s", p.options.StartTimeout, p.child.explainStdout(), p.lastOutput())
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("the process ended before the handshake (%s)%s%s", p.exitText(), p.child.printed(), p.said())
+	return fmt.Errorf("the process ended before the handshake (%s)%s%s", p.exitText(), p.child.explainStdout(), p.lastOutput())
 }
 
-// introduce takes a connected plugin through Describe, Configure and Health.
-func (p *Process) introduce(ctx context.Context) (refused bool, err error) {
+// initialize takes a connected plugin through Describe, Configure and Health.
+func (p *Process) initialize(ctx context.Context) (refused bool, err error) {
 	if p.desc, err = p.rpc.Describe(ctx); err != nil {
 		return false, p.explain("Describe", err)
 	}
-	if err := checkDescription(p.found.Manifest, p.desc); err != nil {
+	if err := checkDescription(p.candidate.Manifest, p.desc); err != nil {
 		return true, err
 	}
 	if p.scopes, err = fixedScopes(p.desc); err != nil {
 		return true, err
 	}
-	p.serveHost()
+	p.startHostServices()
 	if err := p.configure(ctx); err != nil {
 		e := p.explain("Configure", err)
 		return e.Kind == protocol.KindPlugin, e
@@ -291,9 +291,9 @@ func (p *Process) exitText() string {
 	return "exit status 0"
 }
 
-// said quotes the process's last output.
-func (p *Process) said() string {
-	words := p.log.lastWords()
+// lastOutput quotes the process's last output.
+func (p *Process) lastOutput() string {
+	words := p.log.lastOutput()
 	switch {
 	case words == "":
 		return ""
@@ -307,7 +307,7 @@ func (p *Process) said() string {
 func (p *Process) Describe() *protocol.Description { return p.desc }
 
 // Manifest returns the manifest the plugin was started from.
-func (p *Process) Manifest() Manifest { return p.found.Manifest }
+func (p *Process) Manifest() Manifest { return p.candidate.Manifest }
 
 // PID returns the operating system's number for the process.
 func (p *Process) PID() string { return p.child.ID() }
@@ -326,7 +326,7 @@ func (p *Process) Err() error {
 	if p.stopping() {
 		return nil
 	}
-	return fmt.Errorf("the process ended (%s)%s", p.exitText(), p.said())
+	return fmt.Errorf("the process ended (%s)%s", p.exitText(), p.lastOutput())
 }
 
 func (p *Process) stopping() bool {
@@ -359,7 +359,7 @@ func (p *Process) Close() error {
 			p.closing = true
 		}
 		p.mu.Unlock()
-		p.askToStop()
+		p.requestShutdown()
 		p.closeErr = p.discard()
 		if p.run != nil {
 			p.closeErr = errors.Join(p.closeErr, p.run.close())
@@ -368,8 +368,8 @@ func (p *Process) Close() error {
 	return p.closeErr
 }
 
-// askToStop tells the plugin to end, in both ways there are, and waits.
-func (p *Process) askToStop() {
+// requestShutdown tells the plugin to end, in both ways there are, and waits.
+func (p *Process) requestShutdown() {
 	ctx, cancel := context.WithCancel(context.Background())
 	told := make(chan struct{})
 	go func() {
@@ -378,7 +378,7 @@ func (p *Process) askToStop() {
 		_ = p.conn.Invoke(ctx, "/plugin.GRPCController/Shutdown", &emptypb.Empty{}, &emptypb.Empty{})
 	}()
 	if err := p.child.closeStdin(); err != nil {
-		p.options.Logger.Warn("closing a plugin's standard input", "plugin", p.found.ID(), "error", err)
+		p.options.Logger.Warn("closing a plugin's standard input", "plugin", p.candidate.ID(), "error", err)
 	}
 	late, stop := p.options.clock.After(p.options.CloseTimeout)
 	defer stop()
@@ -388,7 +388,7 @@ func (p *Process) askToStop() {
 		p.mu.Lock()
 		p.killed = true
 		p.mu.Unlock()
-		p.options.Logger.Warn("the plugin did not stop in time and is killed", "plugin", p.found.ID(), "timeout", p.options.CloseTimeout)
+		p.options.Logger.Warn("the plugin did not stop in time and is killed", "plugin", p.candidate.ID(), "timeout", p.options.CloseTimeout)
 	}
 	cancel()
 	<-told
@@ -405,7 +405,7 @@ func (p *Process) discard() error {
 	if p.client != nil {
 		p.client.Kill() // the process is gone: this only closes the connection
 	}
-	err := p.endHost()
+	err := p.stopHostServices()
 	if p.dir == "" {
 		return err
 	}

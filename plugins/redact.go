@@ -36,10 +36,10 @@ func newRedactor(secrets map[string]string) *redactor {
 	}
 	var forms []string
 	for _, s := range secrets {
-		forms = append(forms, disguises(s)...)
+		forms = append(forms, encodings(s)...)
 		for line := range strings.Lines(s) { // output comes line by line, a key in a file has many
 			if line = strings.TrimSpace(line); len(line) >= minSecretLine {
-				forms = append(forms, disguises(line)...)
+				forms = append(forms, encodings(line)...)
 			}
 		}
 	}
@@ -57,11 +57,11 @@ func newRedactor(secrets map[string]string) *redactor {
 	return r
 }
 
-// disguises are the forms in which a secret turns up: itself, and what it becomes in
+// encodings are the forms in which a secret turns up: itself, and what it becomes in
 // JSON, in addresses, in headers and in dumps. Base64 goes without the characters
 // at its ends that depend on what stands before and behind, such as the name of a
 // user; there are three ways in which what stands before can shift the rest.
-func disguises(s string) []string {
+func encodings(s string) []string {
 	forms := []string{s, url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString([]byte(s))}
 	for _, escapeHTML := range []bool{true, false} {
 		var b bytes.Buffer
@@ -107,13 +107,13 @@ func (r *redactor) line(b []byte, cut bool) []byte {
 		b = []byte(r.replacer.Replace(string(b)))
 	}
 	if cut {
-		b = b[:len(b)-r.begun(b)]
+		b = b[:len(b)-r.partialSuffix(b)]
 	}
 	return b
 }
 
-// begun is how many bytes at the end of b may be the beginning of a secret.
-func (r *redactor) begun(b []byte) (longest int) {
+// partialSuffix is how many bytes at the end of b may be the beginning of a secret.
+func (r *redactor) partialSuffix(b []byte) (longest int) {
 	for _, f := range r.forms {
 		for n := min(len(f)-1, len(b)); n > longest; n-- {
 			if bytes.HasSuffix(b, f[:n]) {

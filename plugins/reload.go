@@ -9,8 +9,8 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// turn is one reload, for everybody who asked for it before it began.
-type turn struct {
+// reloadRequest is one reload, for everybody who asked for it before it began.
+type reloadRequest struct {
 	done chan struct{} // closed when err is valid
 	err  error
 }
@@ -22,14 +22,14 @@ func (p *supervised) reload(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return stopped(p.id)
+		return stoppedError(p.id)
 	}
-	t := p.next
+	t := p.queuedReload
 	if t == nil {
-		t = &turn{done: make(chan struct{})}
-		p.next = t
-		p.turns++
-		p.work.Go(func() { p.take(t) })
+		t = &reloadRequest{done: make(chan struct{})}
+		p.queuedReload = t
+		p.pendingReloads++
+		p.work.Go(func() { p.runReload(t) })
 	}
 	p.mu.Unlock()
 	select {
@@ -40,33 +40,33 @@ func (p *supervised) reload(ctx context.Context) error {
 	}
 }
 
-func stopped(id string) error {
+func stoppedError(id string) error {
 	return protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s is stopped", id)
 }
 
-// take carries out one reload.
-func (p *supervised) take(t *turn) {
+// runReload carries out one reload.
+func (p *supervised) runReload(t *reloadRequest) {
 	defer close(t.done)
 	p.change.Lock()
 	defer p.change.Unlock()
 	p.mu.Lock()
-	p.next = nil
+	p.queuedReload = nil
 	p.mu.Unlock()
 	p.mu.Lock()
 	first := p.installed == nil
 	p.mu.Unlock()
 	_, t.err = p.replace(p.life, p.findInstalled, false)
 	if p.life.Err() == nil {
-		p.outcome(t.err, first)
+		p.reportReload(t.err, first)
 	}
 	p.mu.Lock()
-	p.turns--
+	p.pendingReloads--
 	p.mu.Unlock()
 }
 
-// outcome keeps and reports why a load failed; nil for one that did not. The first load
+// reportReload keeps and reports why a load failed; nil for one that did not. The first load
 // of a plugin is no reload.
-func (p *supervised) outcome(err error, first bool) {
+func (p *supervised) reportReload(err error, first bool) {
 	said := ""
 	if err != nil {
 		said = reasonOf(err)
@@ -81,7 +81,7 @@ func (p *supervised) outcome(err error, first bool) {
 		p.options.Logger.Info("plugin installed", "plugin", p.id)
 	case err == nil:
 		p.options.Logger.Info("plugin reloaded", "plugin", p.id)
-	case before == nil || before.stillDisabled(said):
+	case before == nil || before.updateDisabledReason(said):
 		p.options.Logger.Error(LogStartFailed, "plugin", p.id, "error", said)
 	default:
 		p.options.Logger.Error("plugin was not reloaded; the one before goes on", "plugin", p.id, "generation", before.number, "error", said)
@@ -103,8 +103,8 @@ func reasonOf(err error) string {
 // replace starts a generation, checks it and puts it in the place of the one
 // before, which retires. On an error nothing has changed. The caller holds
 // change. ctx bounds the start.
-func (p *supervised) replace(ctx context.Context, source func() (Found, error), development bool) (*generation, error) {
-	if err := p.awaitRoom(ctx); err != nil {
+func (p *supervised) replace(ctx context.Context, source func() (Candidate, error), development bool) (*generation, error) {
+	if err := p.awaitRetirements(ctx); err != nil {
 		return nil, err
 	}
 	g := p.prepare(source, development)
@@ -125,7 +125,7 @@ func (p *supervised) replace(ctx context.Context, source func() (Found, error), 
 func (p *supervised) install(ctx context.Context, g *generation) (old *generation, err error) {
 	unbind := context.AfterFunc(ctx, g.stop)
 	defer unbind()
-	live, err := g.start()
+	live, err := g.startProcess()
 	if err != nil {
 		return nil, err
 	}
@@ -133,17 +133,17 @@ func (p *supervised) install(ctx context.Context, g *generation) (old *generatio
 		return nil, errors.Join(context.Cause(ctx), live.Close())
 	}
 	g.state, g.live, g.desc = StateRunning, live, live.Describe()
-	err = p.accept(p, g.desc, func() { old = p.appoint(g) })
+	err = p.accept(p, g.desc, func() { old = p.swapCurrent(g) })
 	if err != nil {
 		return nil, errors.Join(&StartError{PluginID: p.id, Refused: true, Err: err}, live.Close())
 	}
-	g.decided()
+	g.firstStartDone()
 	go g.run(live)
 	return old, nil
 }
 
-// appoint is the one step in which a generation takes the place of another.
-func (p *supervised) appoint(g *generation) (old *generation) {
+// swapCurrent is the one step in which a generation takes the place of another.
+func (p *supervised) swapCurrent(g *generation) (old *generation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	place := &p.installed
@@ -189,8 +189,8 @@ func (p *supervised) awaitCalls(g *generation) {
 	}
 }
 
-// awaitRoom waits until fewer than maxRetired generations have calls to finish.
-func (p *supervised) awaitRoom(ctx context.Context) error {
+// awaitRetirements waits until fewer than maxRetired generations have calls to finish.
+func (p *supervised) awaitRetirements(ctx context.Context) error {
 	for {
 		p.mu.Lock()
 		p.retiring = slices.DeleteFunc(p.retiring, func(gone <-chan struct{}) bool {

@@ -33,7 +33,7 @@ type stream struct {
 
 // once makes one call.
 func (s *stream) once(t *testing.T, mapper string) error {
-	ctx, done := s.s.Hold(t.Context())
+	ctx, done := s.s.KeepGenerations(t.Context())
 	defer done()
 	input, err := s.reg.MapInput(ctx, testRun, mapper, nil)
 	if err != nil {

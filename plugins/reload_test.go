@@ -316,9 +316,9 @@ func TestReplacedGenerationsAreBounded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p.change.Lock()
-	_, err := p.replace(ctx, func() (Found, error) {
+	_, err := p.replace(ctx, func() (Candidate, error) {
 		t.Error("a reload went on without room")
-		return Found{}, ctx.Err()
+		return Candidate{}, ctx.Err()
 	}, false)
 	p.change.Unlock()
 	if !errors.Is(err, context.Canceled) {
@@ -340,7 +340,7 @@ func TestReplacedGenerationsAreBounded(t *testing.T) {
 func (p *supervised) awaitTurn() {
 	for {
 		p.mu.Lock()
-		waiting := p.next != nil
+		waiting := p.queuedReload != nil
 		p.mu.Unlock()
 		if waiting {
 			return
@@ -376,7 +376,7 @@ func TestOneCallOneGeneration(t *testing.T) {
 	s := supervise(t, dir, SupervisorOptions{})
 	pid := watch(t, statusOf(t, s, "alpha").PID)
 	reg := s.Registrations()[0]
-	ctx, done := s.Hold(t.Context())
+	ctx, done := s.KeepGenerations(t.Context())
 	mapped := func(ctx context.Context) string {
 		t.Helper()
 		scope, err := reg.CreateScope(ctx, testRun)
@@ -415,7 +415,7 @@ func TestAHoldOutlivesItsGeneration(t *testing.T) {
 	install(t, dir, "alpha", "gen 1")
 	s := supervise(t, dir, SupervisorOptions{})
 	pid := watch(t, statusOf(t, s, "alpha").PID)
-	ctx, done := s.Hold(t.Context())
+	ctx, done := s.KeepGenerations(t.Context())
 	defer done()
 	answer(t, ctx, s, "alpha")
 	become(t, dir, "alpha", "gen 2")
@@ -514,7 +514,7 @@ func TestCrashCareBelongsToAGeneration(t *testing.T) {
 }
 
 // develop makes the folder of a development plugin.
-func develop(t testing.TB, id, role string) Found {
+func develop(t testing.TB, id, role string) Candidate {
 	t.Helper()
 	return install(t, shortDir(t), id, role)
 }
@@ -522,7 +522,7 @@ func develop(t testing.TB, id, role string) Found {
 func TestADevelopmentPluginStandsInForTheInstalledOne(t *testing.T) {
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen installed")
-	s := supervise(t, dir, SupervisorOptions{Gate: func(f Found) (Found, error) {
+	s := supervise(t, dir, SupervisorOptions{Gate: func(f Candidate) (Candidate, error) {
 		if !strings.HasPrefix(f.Dir, dir) {
 			return f, fmt.Errorf("the gate was asked about %s", f.Dir)
 		}

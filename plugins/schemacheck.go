@@ -87,6 +87,6 @@ func validateAgainst(schema, value json.RawMessage) (err error) {
 	return s.Validate(v)
 }
 
-// Fits reports whether a JSON value is what a schema describes. The error says
+// ValidateJSON reports whether a JSON value is what a schema describes. The error says
 // where it is not, or why the schema is none.
-func Fits(schema, value json.RawMessage) error { return validateAgainst(schema, value) }
+func ValidateJSON(schema, value json.RawMessage) error { return validateAgainst(schema, value) }

@@ -32,17 +32,17 @@ type supervised struct {
 	change sync.Mutex     // held while a generation is being replaced
 	work   sync.WaitGroup // reloads, and generations that retire
 
-	mu        sync.Mutex
-	closed    bool
-	next      *turn // a reload that has not begun
-	turns     int   // reloads that have not ended
-	made      int   // number of the newest generation
-	installed *generation
-	override  *generation
-	retiring  []<-chan struct{} // closed when a replaced generation is gone; oldest first
-	mark      fingerprint       // of the folder, as last loaded or tried
-	lastError string
-	closeErr  error
+	mu             sync.Mutex
+	closed         bool
+	queuedReload   *reloadRequest // a reload that has not begun
+	pendingReloads int            // reloads that have not ended
+	lastNumber     int            // number of the newest generation
+	installed      *generation
+	override       *generation
+	retiring       []<-chan struct{} // closed when a replaced generation is gone; oldest first
+	fingerprint    fingerprint       // of the folder, as last loaded or tried
+	lastError      string
+	closeErr       error
 }
 
 func (s *Supervisor) newSupervised(id, dir string) *supervised {
@@ -54,28 +54,28 @@ func (s *Supervisor) newSupervised(id, dir string) *supervised {
 	return p
 }
 
-// begin starts the installed plugin and returns when the first start is decided.
-func (p *supervised) begin(ctx context.Context) {
+// load starts the installed plugin and returns when the first start is decided.
+func (p *supervised) load(ctx context.Context) {
 	g := p.prepare(p.findInstalled, false)
 	p.mu.Lock()
 	p.installed = g
 	p.mu.Unlock()
-	g.begin(ctx)
+	g.start(ctx)
 }
 
 // prepare makes a generation that nobody can see yet.
-func (p *supervised) prepare(source func() (Found, error), development bool) *generation {
+func (p *supervised) prepare(source func() (Candidate, error), development bool) *generation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.made++
-	return newGeneration(p, p.made, source, development)
+	p.lastNumber++
+	return newGeneration(p, p.lastNumber, source, development)
 }
 
 // findInstalled looks at the plugin's folder as it is now, and asks the gate.
-func (p *supervised) findInstalled() (Found, error) {
-	mark := look(p.dir).mark
+func (p *supervised) findInstalled() (Candidate, error) {
+	mark := inspectFolder(p.dir).fingerprint
 	p.mu.Lock()
-	p.mark = mark
+	p.fingerprint = mark
 	p.mu.Unlock()
 	found := p.options.Gate.admit(Find(p.dir))
 	return found, found.Err
@@ -86,7 +86,7 @@ func (p *supervised) findInstalled() (Found, error) {
 func (p *supervised) lastLoad() (mark fingerprint, failed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.mark, p.lastError != "" || p.installed != nil && p.installed.failed()
+	return p.fingerprint, p.lastError != "" || p.installed != nil && p.installed.failed()
 }
 
 // isInstalled reports whether something of the plugin directory is there, even if
@@ -97,9 +97,9 @@ func (p *supervised) isInstalled() bool {
 	return p.installed != nil || p.lastError != ""
 }
 
-// onDuty is the generation that calls go to; nil if there is none. The caller
+// current is the generation that calls go to; nil if there is none. The caller
 // holds mu.
-func (p *supervised) onDuty() *generation {
+func (p *supervised) current() *generation {
 	if p.override != nil {
 		return p.override
 	}
@@ -110,38 +110,38 @@ func (p *supervised) onDuty() *generation {
 func (p *supervised) offered() *protocol.Description {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if g := p.onDuty(); g != nil {
+	if g := p.current(); g != nil {
 		return g.offered()
 	}
 	return nil
 }
 
-// enter takes a lease on the generation on duty, or on the one that ctx is
+// acquire takes a lease on the generation on duty, or on the one that ctx is
 // pinned to.
-func (p *supervised) enter(ctx context.Context) (lease, error) {
-	if pins, ok := ctx.Value(pinsKey{}).(*pins); ok {
-		return pins.enter(p)
+func (p *supervised) acquire(ctx context.Context) (lease, error) {
+	if pins, ok := ctx.Value(keptGenerationsKey{}).(*keptGenerations); ok {
+		return pins.acquire(p)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.enterPresent()
+	return p.acquireCurrent()
 }
 
-// enterPresent takes a lease on the generation on duty. The caller holds mu.
-func (p *supervised) enterPresent() (lease, error) {
-	g := p.onDuty()
+// acquireCurrent takes a lease on the generation on duty. The caller holds mu.
+func (p *supervised) acquireCurrent() (lease, error) {
+	g := p.current()
 	switch {
 	case g != nil:
-		return g.enter()
+		return g.acquire()
 	case p.lastError != "":
 		return lease{}, protocol.NewError(protocol.KindProcess, protocol.CodeDisabled, "plugin %s is disabled: %s", p.id, p.lastError)
 	}
-	return lease{}, noPlugin(p.id)
+	return lease{}, unknownPluginError(p.id)
 }
 
-// begins reports whether work on the plugin may begin, which the caller ends with
+// startWork reports whether work on the plugin may begin, which the caller ends with
 // work.Done. A plugin that is closed takes none.
-func (p *supervised) begins() bool {
+func (p *supervised) startWork() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.closed {
@@ -150,20 +150,20 @@ func (p *supervised) begins() bool {
 	return !p.closed
 }
 
-// noPlugin is the error for an id that no plugin has.
-func noPlugin(id string) error {
+// unknownPluginError is the error for an id that no plugin has.
+func unknownPluginError(id string) error {
 	return protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "there is no plugin %q", id)
 }
 
 // do runs one request under a lease.
 func (p *supervised) do(ctx context.Context, request func(l lease) error) error {
-	l, err := p.enter(ctx)
+	l, err := p.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer l.g.leave()
+	defer l.g.release()
 	err = request(l)
-	l.g.examine(l.live, err)
+	l.g.checkResponsive(l.live, err)
 	return err
 }
 
@@ -211,11 +211,11 @@ func (p *supervised) status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := Status{ID: p.id, Dir: p.dir, State: StateStopped, Reason: "stopped", LastError: p.lastError}
-	switch g := p.onDuty(); {
+	switch g := p.current(); {
 	case g != nil:
 		g.describe(&s)
 	case p.lastError != "":
-		s.State, s.Reason, s.Generation = StateDisabled, p.lastError, p.made
+		s.State, s.Reason, s.Generation = StateDisabled, p.lastError, p.lastNumber
 	case !p.closed:
 		s.State, s.Reason = StateStarting, ""
 	}

@@ -125,7 +125,7 @@ func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Superviso
 	}
 	o.DrainTimeout = orDefault(o.DrainTimeout, 5*time.Second)
 	o.HealthTimeout = orDefault(o.HealthTimeout, 5*time.Second)
-	o.RetireTimeout = orDefault(o.RetireTimeout, orDefault(o.CallTimeout, defaultCallTimeout)+deathNotice)
+	o.RetireTimeout = orDefault(o.RetireTimeout, orDefault(o.CallTimeout, defaultCallTimeout)+exitGrace)
 	o.Restart = o.Restart.withDefaults()
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -147,7 +147,7 @@ func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Superviso
 	for _, f := range found {
 		p := s.newSupervised(f.ID(), f.Dir)
 		s.plugins = append(s.plugins, p)
-		loading.Go(func() { p.begin(ctx) })
+		loading.Go(func() { p.load(ctx) })
 	}
 	loading.Wait()
 	return s, nil
@@ -210,7 +210,7 @@ func (s *Supervisor) plugin(id string) (*supervised, error) {
 	present := s.present()
 	i, ok := slices.BinarySearchFunc(present, id, compareID)
 	if !ok {
-		return nil, noPlugin(id)
+		return nil, unknownPluginError(id)
 	}
 	return present[i], nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // installV1 builds the plugin of protocol version 1 into dir.
-func installV1(t *testing.T, dir string, manifest int) Found {
+func installV1(t *testing.T, dir string, manifest int) Candidate {
 	t.Helper()
 	own := filepath.Join(dir, "old")
 	writeFile(t, filepath.Join(own, ManifestName), fmt.Sprintf(`{"id": "old", "version": "1.0.0", "protocol": %d, "command": "./plugin"}`, manifest))

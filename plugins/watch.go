@@ -11,7 +11,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 )
 
 // How a watched directory settles. What is written in several steps is loaded
@@ -20,9 +20,9 @@ import (
 const (
 	settleDelay  = 30 * time.Millisecond
 	longestDelay = 2 * time.Second
-	// lookAgainDelay is how long to wait for what the system does not tell of: that
+	// rescanDelay is how long to wait for what the system does not tell of: that
 	// a binary is no longer open for writing, or anything where it tells nothing.
-	lookAgainDelay = time.Second
+	rescanDelay = time.Second
 )
 
 // watcher keeps the plugins in line with their directory. It belongs to one
@@ -59,7 +59,7 @@ func (s *Supervisor) newWatcher() *watcher {
 		return w
 	}
 	w.notify, w.events, w.errors = notify, notify.Events, notify.Errors
-	_, _ = w.follow() // run looks again, and says what is wrong
+	_, _ = w.scanAndWatch() // run looks again, and says what is wrong
 	return w
 }
 
@@ -73,27 +73,27 @@ func (w *watcher) run() {
 			}
 		}
 	}()
-	w.settle() // what has happened while the plugins were loaded
+	w.reconcile() // what has happened while the plugins were loaded
 	for {
 		select {
 		case e := <-w.events:
-			w.note(e)
+			w.handleEvent(e)
 		case err := <-w.errors:
-			w.lost(err)
+			w.handleError(err)
 		case id := <-w.busy:
 			w.touched[id] = true
 			delete(w.retries, id)
-			w.wake(lookAgainDelay)
+			w.schedule(rescanDelay)
 		case <-w.due:
-			w.settle()
+			w.reconcile()
 		case <-w.s.life.Done():
 			return
 		}
 	}
 }
 
-// note takes an event. Whatever it says, the folders are looked at.
-func (w *watcher) note(e fsnotify.Event) {
+// handleEvent takes an event. Whatever it says, the folders are looked at.
+func (w *watcher) handleEvent(e fsnotify.Event) {
 	for _, path := range []string{filepath.Dir(e.Name), e.Name} {
 		for _, id := range w.owners[path] {
 			w.touched[id] = true
@@ -104,23 +104,23 @@ func (w *watcher) note(e fsnotify.Event) {
 			w.touched[p.id] = true
 		}
 	}
-	w.wake(settleDelay)
+	w.schedule(settleDelay)
 }
 
-// lost handles an error of the system's: events may be missing.
-func (w *watcher) lost(err error) {
+// handleError handles an error of the system's: events may be missing.
+func (w *watcher) handleError(err error) {
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
 		w.s.options.Logger.Warn("watching plugins", "dir", w.dir, "error", err)
 	}
 	for _, p := range w.s.present() {
 		w.touched[p.id] = true
 	}
-	w.wake(settleDelay)
+	w.schedule(settleDelay)
 }
 
-// wake has the folders looked at after a delay, which begins anew with every
+// schedule has the folders looked at after a delay, which begins anew with every
 // event, but not for ever.
-func (w *watcher) wake(after time.Duration) {
+func (w *watcher) schedule(after time.Duration) {
 	now := w.clock.Now()
 	if w.due == nil {
 		w.since = now
@@ -129,12 +129,12 @@ func (w *watcher) wake(after time.Duration) {
 	w.due, w.cancel = w.clock.After(max(0, min(after, w.since.Add(longestDelay).Sub(now))))
 }
 
-// settle compares the directory with the plugins there are, and loads, reloads
+// reconcile compares the directory with the plugins there are, and loads, reloads
 // and removes what differs. It does not wait for that.
-func (w *watcher) settle() {
+func (w *watcher) reconcile() {
 	w.cancel()
 	w.due = nil
-	sights, err := w.follow()
+	sights, err := w.scanAndWatch()
 	if err != nil { // it may be about to be replaced as a whole
 		w.s.options.Logger.Error("the plugin directory cannot be read; its plugins stay as they are", "dir", w.dir, "error", err)
 		sights = nil
@@ -143,18 +143,18 @@ func (w *watcher) settle() {
 		now, there := sights[id]
 		p, unknown := w.s.plugin(id)
 		switch known := unknown == nil; {
-		case there && (!known || w.differs(p, now)), err == nil && known && !there && p.isInstalled():
+		case there && (!known || w.needsReload(p, now)), err == nil && known && !there && p.isInstalled():
 			w.reload(id)
 		}
 	}
 	clear(w.touched)
 	if w.notify == nil {
-		w.wake(lookAgainDelay)
+		w.schedule(rescanDelay)
 	}
 }
 
 // ids are the plugins of the directory and those of the supervisor, in order.
-func (w *watcher) ids(sights map[string]sight) []string {
+func (w *watcher) ids(sights map[string]folderState) []string {
 	ids := slices.Collect(maps.Keys(sights))
 	for _, p := range w.s.present() {
 		ids = append(ids, p.id)
@@ -163,12 +163,12 @@ func (w *watcher) ids(sights map[string]sight) []string {
 	return slices.Compact(ids)
 }
 
-// differs reports whether a load would find something else than the last one did.
+// needsReload reports whether a load would find something else than the last one did.
 // One that failed is worth another attempt too when something has happened there,
 // a few times.
-func (w *watcher) differs(p *supervised, now sight) bool {
+func (w *watcher) needsReload(p *supervised, now folderState) bool {
 	mark, failed := p.lastLoad()
-	if mark != now.mark {
+	if mark != now.fingerprint {
 		delete(w.retries, p.id)
 		return true
 	}
@@ -188,7 +188,7 @@ func (w *watcher) differs(p *supervised, now sight) bool {
 func (w *watcher) reload(id string) {
 	w.s.jobs.Go(func() {
 		err := w.s.Reload(w.s.life, id)
-		if !contain.Busy(err) {
+		if !childprocess.IsTextBusy(err) {
 			return
 		}
 		select {
@@ -198,21 +198,21 @@ func (w *watcher) reload(id string) {
 	})
 }
 
-// follow looks at every plugin folder, after it has made sure that the system
+// scanAndWatch looks at every plugin folder, after it has made sure that the system
 // tells of what happens there from then on.
-func (w *watcher) follow() (map[string]sight, error) {
+func (w *watcher) scanAndWatch() (map[string]folderState, error) {
 	for {
-		sights, owners, err := w.survey()
-		if !w.listen(owners) {
+		sights, owners, err := w.scan()
+		if !w.updateWatches(owners) {
 			w.owners = owners
 			return sights, err
 		}
 	}
 }
 
-// survey looks at the directory as it is.
-func (w *watcher) survey() (sights map[string]sight, owners map[string][]string, err error) {
-	sights = map[string]sight{}
+// scan looks at the directory as it is.
+func (w *watcher) scan() (sights map[string]folderState, owners map[string][]string, err error) {
+	sights = map[string]folderState{}
 	real, dirs := resolve(w.dir)
 	owners = map[string][]string{real: nil, filepath.Dir(real): nil}
 	for _, d := range dirs {
@@ -227,7 +227,7 @@ func (w *watcher) survey() (sights map[string]sight, owners map[string][]string,
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() || strings.HasPrefix(id, ".") {
 			continue
 		}
-		now := look(dir)
+		now := inspectFolder(dir)
 		if isPluginDir(dir) {
 			sights[id] = now
 		}
@@ -238,9 +238,9 @@ func (w *watcher) survey() (sights map[string]sight, owners map[string][]string,
 	return sights, owners, nil
 }
 
-// listen makes the system tell of the folders in owners and of no others. It
+// updateWatches makes the system tell of the folders in owners and of no others. It
 // reports whether there is a folder it did not tell of before.
-func (w *watcher) listen(owners map[string][]string) (news bool) {
+func (w *watcher) updateWatches(owners map[string][]string) (news bool) {
 	if w.notify == nil {
 		return false
 	}

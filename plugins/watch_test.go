@@ -351,22 +351,22 @@ func TestAFailedLoadIsTriedAgain(t *testing.T) {
 	o := SupervisorOptions{Restart: RestartPolicy{Budget: 2}.withDefaults(), clock: newStillClock()}
 	v := &watcher{s: &Supervisor{options: o}, clock: o.clock, touched: map[string]bool{"alpha": true}, retries: map[string]*restarts{}}
 	p := &supervised{id: "alpha", lastError: "no"}
-	now := sight{}
+	now := folderState{}
 	for i, want := range []bool{true, true, false} {
-		if v.differs(p, now) != want {
+		if v.needsReload(p, now) != want {
 			t.Errorf("attempt %d at an unchanged plugin: want %v", i+1, want)
 		}
 	}
-	now.mark[0]++
-	if !v.differs(p, now) {
+	now.fingerprint[0]++
+	if !v.needsReload(p, now) {
 		t.Error("a changed plugin is not tried")
 	}
-	p.mark = now.mark
-	if !v.differs(p, now) {
+	p.fingerprint = now.fingerprint
+	if !v.needsReload(p, now) {
 		t.Error("a plugin that was changed since has no fresh tries")
 	}
 	delete(v.touched, "alpha")
-	if v.differs(p, now) {
+	if v.needsReload(p, now) {
 		t.Error("a plugin that nothing has happened to is tried")
 	}
 }
@@ -378,7 +378,7 @@ func TestEventsThatBelongTogetherMakeOneReload(t *testing.T) {
 	w := &watcher{clock: clock, cancel: func() {}, touched: map[string]bool{}}
 	next := func() timer {
 		t.Helper()
-		w.note(fsnotify.Event{Name: "/plugins/alpha/plugin"})
+		w.handleEvent(fsnotify.Event{Name: "/plugins/alpha/plugin"})
 		return <-clock.timers
 	}
 	began := clock.Now()
@@ -438,7 +438,7 @@ func TestWithoutNotificationsPluginsAreLookedFor(t *testing.T) {
 		word := strconv.Itoa(i)
 		become(t, w.dir, "alpha", "gen "+word)
 		swapFile(t, w.path("alpha", ManifestName), manifest("alpha", 10+i))
-		clock.fire(t, lookAgainDelay)
+		clock.fire(t, rescanDelay)
 		w.ch.says(t, w.s, "alpha", word)
 	}
 }
@@ -479,7 +479,7 @@ func TestAPluginDirectoryThatIsGoneTakesNothingAway(t *testing.T) {
 func TestALockThatIsChangedIsReadAgain(t *testing.T) {
 	w := &watched{dir: shortDir(t), ch: newChanges()}
 	install(t, w.dir, "alpha", "gen one")
-	gate := func(f Found) (Found, error) {
+	gate := func(f Candidate) (Candidate, error) {
 		if _, err := os.Stat(w.path(LockName)); err != nil {
 			return f, fmt.Errorf("the lock says no")
 		}

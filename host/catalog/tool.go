@@ -70,7 +70,7 @@ type Session struct {
 	AgentID    string `json:"agentId"`
 	SessionKey string `json:"sessionKey"`
 	SessionID  string `json:"sessionId"`
-	TurnID      string `json:"runId"`
+	TurnID     string `json:"runId"`
 }
 
 // Invocation is one call of one tool.

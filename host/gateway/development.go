@@ -79,9 +79,9 @@ func passedOn(r *http.Request) bool {
 }
 
 // developed finds the plugin of a request.
-func developed(id, dir string) (plugins.Found, *Problem) {
+func developed(id, dir string) (plugins.Candidate, *Problem) {
 	if !filepath.IsAbs(dir) {
-		return plugins.Found{}, invalid("dir", "it is not absolute", "the absolute path of the plugin's folder")
+		return plugins.Candidate{}, invalid("dir", "it is not absolute", "the absolute path of the plugin's folder")
 	}
 	found := plugins.Find(dir)
 	switch {
@@ -97,7 +97,7 @@ func developed(id, dir string) (plugins.Found, *Problem) {
 }
 
 // beginDevelopment puts a plugin into service and ends the one before it.
-func (s *Server) beginDevelopment(ctx context.Context, found plugins.Found) (replaced chan struct{}, undo func(context.Context) error, _ *Problem) {
+func (s *Server) beginDevelopment(ctx context.Context, found plugins.Candidate) (replaced chan struct{}, undo func(context.Context) error, _ *Problem) {
 	d := &s.developing
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -4,4 +4,4 @@ import "github.com/quoinhq/quoin/plugins"
 
 // checkOwner refuses a plugin that other users of the machine may have put there,
 // or may change: any of them reaches a loopback address.
-func checkOwner(f plugins.Found) error { return f.CheckOwner() }
+func checkOwner(f plugins.Candidate) error { return f.CheckOwner() }

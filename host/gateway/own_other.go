@@ -9,6 +9,6 @@ import (
 )
 
 // checkOwner refuses everything where it cannot be told who may write to a file.
-func checkOwner(plugins.Found) error {
+func checkOwner(plugins.Candidate) error {
 	return errors.New("plugins in development are not taken on this system: who may write to a folder cannot be told")
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 )
 
 // How many lines of a program's output reach the log: a burst, then a rate.
@@ -23,13 +23,13 @@ type lineLog struct {
 	now func() time.Time
 
 	mu       sync.Mutex
-	throttle *contain.Throttle
-	words    contain.Words     // of standard error
-	noise    func(line string) // told of lines of standard output that are no messages
+	throttle *childprocess.RateLimiter
+	words    childprocess.OutputTail // of standard error
+	noise    func(line string)       // told of lines of standard output that are no messages
 }
 
 func newLineLog(l *slog.Logger, now func() time.Time, noise func(line string)) *lineLog {
-	return &lineLog{log: l, now: now, noise: noise, throttle: contain.NewThrottle(lineBurst, linesPerSec, now())}
+	return &lineLog{log: l, now: now, noise: noise, throttle: childprocess.NewRateLimiter(lineBurst, linesPerSec, now())}
 }
 
 // stderr takes a line of standard error, and keeps it to explain a crash.
@@ -54,7 +54,7 @@ func (l *lineLog) stdout(line []byte) {
 
 // print logs a line if there is a token for it. The caller holds mu.
 func (l *lineLog) print(text, stream string) {
-	if !l.throttle.Admit(l.now()) {
+	if !l.throttle.Allow(l.now()) {
 		return
 	}
 	l.reportDropped()

@@ -10,7 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 )
 
 // pipeGrace is how long output is still read after a program is gone, for a
@@ -19,7 +19,7 @@ const pipeGrace = 200 * time.Millisecond
 
 // program is the running program of one connection.
 type program struct {
-	process *contain.Process
+	process *childprocess.Process
 	conn    *lineConn
 	log     *lineLog
 	done    chan struct{} // closed when the program is gone and its output is read
@@ -44,7 +44,7 @@ func launch(ctx context.Context, s *Server, log *lineLog, changed func()) (*prog
 	if files.err != nil {
 		return nil, errors.Join(files.err, files.close())
 	}
-	process, err := contain.Start(ctx, &exec.Cmd{
+	process, err := childprocess.Start(ctx, &exec.Cmd{
 		Path: path, Args: append([]string{s.Command}, s.Args...), Env: env, Dir: s.Dir,
 		Stdin: inR, Stdout: outW, Stderr: errW,
 	})
@@ -63,7 +63,7 @@ func launch(ctx context.Context, s *Server, log *lineLog, changed func()) (*prog
 // watch logs standard error and waits for the end.
 func (p *program) watch(stderr *os.File) {
 	read := make(chan error, 1)
-	go func() { read <- contain.ReadLines(stderr, p.log.stderr) }()
+	go func() { read <- childprocess.ReadLines(stderr, p.log.stderr) }()
 	<-p.process.Done()
 	deadline := time.Now().Add(pipeGrace)
 	_ = p.conn.out.SetReadDeadline(deadline) // fails only if it is closed already

@@ -5,7 +5,7 @@ type Session struct {
 	AgentID    string `json:"agentId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	SessionID  string `json:"sessionId,omitempty"`
-	TurnID      string `json:"runId,omitempty"` // of the agent turn, not of the cell
+	TurnID     string `json:"runId,omitempty"` // of the agent turn, not of the cell
 }
 
 // Owns reports whether an approval of other may be seen by s: all but the agent

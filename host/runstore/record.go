@@ -28,7 +28,7 @@ type Session struct {
 	AgentID    string `json:"agentId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	SessionID  string `json:"sessionId,omitempty"`
-	TurnID      string `json:"runId,omitempty"` // of the agent turn, not of the cell
+	TurnID     string `json:"runId,omitempty"` // of the agent turn, not of the cell
 }
 
 // CallState is how far a journaled call had come.

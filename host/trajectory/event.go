@@ -39,7 +39,7 @@ type Session struct {
 	AgentID    string `json:"agentId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	SessionID  string `json:"sessionId,omitempty"`
-	TurnID      string `json:"runId,omitempty"` // of the agent turn
+	TurnID     string `json:"runId,omitempty"` // of the agent turn
 }
 
 // owns reports whether s may read what belongs to owner. The turn of an agent does

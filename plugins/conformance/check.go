@@ -121,7 +121,7 @@ func (s *setting) withProcess(part func(*exam)) error {
 // setting is where a part runs, and what it finds.
 type setting struct {
 	ctx      context.Context
-	found    plugins.Found
+	found    plugins.Candidate
 	declared Declaration
 	config   json.RawMessage
 	examples bool // may be called

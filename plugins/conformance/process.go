@@ -145,7 +145,7 @@ func (e *exam) example(t protocol.ToolInfo, n int, example protocol.Example) {
 	if t.Output == nil {
 		return
 	}
-	if err := plugins.Fits(t.Output, result); err != nil {
+	if err := plugins.ValidateJSON(t.Output, result); err != nil {
 		e.problem("the result of example %d of %s does not fit the output schema: %v", n, t.Name, err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
 )
@@ -29,7 +29,7 @@ const maxErrorLines = 1000
 // launched is a process of the plugin that this package has started, as
 // docs/plugin-protocol.md says that hosts do.
 type launched struct {
-	process *contain.Process
+	process *childprocess.Process
 	stdin   *os.File // write end
 	sockets string   // folder the plugin must listen in
 
@@ -111,7 +111,7 @@ func (l *launched) start(ctx context.Context, cmd *exec.Cmd) error {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
 	l.stdin = inW
-	l.process, err = contain.Start(ctx, cmd)
+	l.process, err = childprocess.Start(ctx, cmd)
 	err = errors.Join(err, inR.Close(), outW.Close(), errW.Close())
 	if l.process == nil {
 		return errors.Join(err, inW.Close(), outR.Close(), errR.Close())
@@ -139,7 +139,7 @@ func (l *launched) start(ctx context.Context, cmd *exec.Cmd) error {
 
 // read reads lines to the end. A pipe that cannot be read has ended.
 func (l *launched) read(r *os.File, each func(string)) {
-	_ = contain.ReadLines(r, func(line []byte, _ bool) { each(string(line)) })
+	_ = childprocess.ReadLines(r, func(line []byte, _ bool) { each(string(line)) })
 	_ = r.Close()
 }
 

@@ -100,7 +100,7 @@ func (d *directory) before(id string) plugins.LockEntry {
 }
 
 // try starts a plugin as a host would, and has it make the scopes of a run.
-func (d *directory) try(ctx context.Context, f plugins.Found) (err error) {
+func (d *directory) try(ctx context.Context, f plugins.Candidate) (err error) {
 	data, err := os.MkdirTemp("", "quoin-install-")
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 
 // staged is a plugin that lies beside the place where it shall be.
 type staged struct {
-	found  plugins.Found // pinned to what it is
+	found  plugins.Candidate // pinned to what it is
 	entry  plugins.LockEntry
 	packed bool // it came as an archive
 }
@@ -54,7 +54,7 @@ func (d *directory) stage(source string) (*staged, error) {
 }
 
 // checkSeal holds the files against what the plugin's own list says of them.
-func checkSeal(f plugins.Found, source string) error {
+func checkSeal(f plugins.Candidate, source string) error {
 	seal, err := plugins.ReadSeal(f.Dir)
 	if err != nil || seal.Contents == nil {
 		return err

@@ -243,7 +243,7 @@ func (h *Harness) checkOutput(tool string, result json.RawMessage) {
 	if !ok || info.Output == nil {
 		return
 	}
-	if err := plugins.Fits(info.Output, result); err != nil {
+	if err := plugins.ValidateJSON(info.Output, result); err != nil {
 		h.t.Errorf("sdktest: the result of %s does not fit its output schema: %v\n%s", tool, err, result)
 	}
 }

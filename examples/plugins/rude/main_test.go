@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 // install makes a plugin folder in which the test binary plays rude in a mode.
-func install(t *testing.T, mode string) plugins.Found {
+func install(t *testing.T, mode string) plugins.Candidate {
 	t.Helper()
 	dir := filepath.Join(shortDir(t), "rude")
 	manifest, err := os.ReadFile("plugin.json")

@@ -119,7 +119,7 @@ func (o *options) notStarted(cmd *cobra.Command, err error) error {
 func failedStart(err error) *host.Result {
 	res := &host.Result{Status: host.StatusFailed, Code: host.CodeUnavailable, Phase: host.PhaseHost, Error: err.Error()}
 	var config *host.ConfigError
-	var ending *guestrt.Ending
+	var ending *guestrt.WorkerError
 	var input inputError
 	switch {
 	case errors.As(err, &config):

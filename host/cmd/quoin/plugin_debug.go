@@ -47,17 +47,17 @@ Exit status: 0 after Ctrl-C, 1 failed, 2 usage.`,
 
 // attach is devloop.Run with relays to a running plugin in place of builds.
 func attach(ctx context.Context, o devloop.Options) error {
-	o.Generation = func(ctx context.Context, into string) (plugins.Found, error) {
+	o.Generation = func(ctx context.Context, into string) (plugins.Candidate, error) {
 		m, err := plugins.ReadManifest(o.Folder.Dir)
 		if err != nil {
-			return plugins.Found{}, err
+			return plugins.Candidate{}, err
 		}
 		socket, err := debugrelay.Await(ctx, m.ID, func() error {
 			return o.Screen.Block(fmt.Sprintf("waiting for %s: start it with %s=1, for example cd %s && %s=1 dlv debug\n",
 				m.ID, protocol.EnvDebug, o.Folder.Dir, protocol.EnvDebug))
 		})
 		if err != nil {
-			return plugins.Found{}, err
+			return plugins.Candidate{}, err
 		}
 		return debugrelay.Stage(into, m, socket)
 	}

@@ -66,7 +66,7 @@ func printPassedOver(w io.Writer, b backend) error {
 	if !ok || own.PluginDir() == "" {
 		return nil
 	}
-	names, err := plugins.PassedOver(own.PluginDir())
+	names, err := plugins.SkippedDirs(own.PluginDir())
 	if err != nil {
 		return err
 	}

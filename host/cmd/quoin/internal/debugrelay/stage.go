@@ -45,16 +45,16 @@ func Await(ctx context.Context, id string, waiting func() error) (socket string,
 
 // Stage makes, inside the directory into, the folder of a relay to the plugin of
 // that manifest at a socket.
-func Stage(into string, m plugins.Manifest, socket string) (plugins.Found, error) {
+func Stage(into string, m plugins.Manifest, socket string) (plugins.Candidate, error) {
 	dir := filepath.Join(into, m.ID)
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return plugins.Found{}, err
+		return plugins.Candidate{}, err
 	}
 	manifest, err := json.Marshal(map[string]any{
 		"id": m.ID, "version": m.Version, "protocol": m.Protocol, "description": m.Description, "command": "./relay",
 	})
 	if err != nil {
-		return plugins.Found{}, err
+		return plugins.Candidate{}, err
 	}
 	err = errors.Join(
 		os.WriteFile(filepath.Join(dir, plugins.ManifestName), manifest, 0o600),
@@ -62,7 +62,7 @@ func Stage(into string, m plugins.Manifest, socket string) (plugins.Found, error
 		copySelf(filepath.Join(dir, "relay")),
 	)
 	if err != nil {
-		return plugins.Found{}, err
+		return plugins.Candidate{}, err
 	}
 	f := plugins.Find(dir)
 	return f, f.Err

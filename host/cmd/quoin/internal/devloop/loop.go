@@ -33,7 +33,7 @@ type Options struct {
 	Screen *Screen
 	// Generation makes what goes into service, in a directory of its own. Defaults
 	// to building Folder.
-	Generation func(ctx context.Context, into string) (plugins.Found, error)
+	Generation func(ctx context.Context, into string) (plugins.Candidate, error)
 }
 
 // ErrLost is why a loop ends whose host is gone.

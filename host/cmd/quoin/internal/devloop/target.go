@@ -21,7 +21,7 @@ type Host interface {
 	Namespaces(context.Context, host.Session) ([]host.Namespace, error)
 	// Develop puts a generation into service, in the place of the one before. On
 	// an error that goes on; an *[UnfitError] ends the loop.
-	Develop(context.Context, plugins.Found) error
+	Develop(context.Context, plugins.Candidate) error
 	// Lost is closed when the host has taken the plugin out of service by itself,
 	// or has gone. Nil means never.
 	Lost() <-chan struct{}
@@ -67,7 +67,7 @@ func (l *Local) Namespaces(_ context.Context, s host.Session) ([]host.Namespace,
 }
 
 // Develop puts a generation into service.
-func (l *Local) Develop(ctx context.Context, f plugins.Found) error {
+func (l *Local) Develop(ctx context.Context, f plugins.Candidate) error {
 	undo, err := l.Host.Develop(ctx, f)
 	if err == nil {
 		l.undo = undo // that of the one before has nothing to undo any more
@@ -93,7 +93,7 @@ type Remote struct {
 }
 
 // Develop puts a generation into service.
-func (r *Remote) Develop(ctx context.Context, f plugins.Found) error {
+func (r *Remote) Develop(ctx context.Context, f plugins.Candidate) error {
 	next, err := r.Client.Develop(ctx, f.ID(), f.Dir)
 	if unfit(err) {
 		return &UnfitError{err}

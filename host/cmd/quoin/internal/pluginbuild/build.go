@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 	"github.com/quoinhq/quoin/plugins"
 )
 
@@ -43,15 +43,15 @@ func (e *Error) Unwrap() error { return e.Err }
 // exist and hold none yet, and says what a host finds there. A build that failed
 // is an *[Error]. What the build leaves for itself is inside into, too, so that
 // removing that removes all. When ctx ends, the build is killed.
-func (f *Folder) Build(ctx context.Context, into string) (plugins.Found, error) {
+func (f *Folder) Build(ctx context.Context, into string) (plugins.Candidate, error) {
 	now, err := Open(f.Dir) // the manifest may have been edited
 	if err != nil {
-		return plugins.Found{}, err
+		return plugins.Candidate{}, err
 	}
 	*f = *now
 	dir := filepath.Join(into, f.ID())
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return plugins.Found{}, err
+		return plugins.Candidate{}, err
 	}
 	command := filepath.FromSlash(f.Manifest.Command)
 	switch {
@@ -67,7 +67,7 @@ func (f *Folder) Build(ctx context.Context, into string) (plugins.Found, error) 
 		err = f.stage(dir)
 	}
 	if err != nil {
-		return plugins.Found{}, err
+		return plugins.Candidate{}, err
 	}
 	found := plugins.Find(dir)
 	return found, found.Err
@@ -94,7 +94,7 @@ func (f *Folder) run(ctx context.Context, into string, command []string) (err er
 	if _, given := os.LookupEnv("CGO_ENABLED"); !given {
 		cmd.Env = append(cmd.Env, "CGO_ENABLED=0")
 	}
-	p, err := contain.Start(ctx, cmd)
+	p, err := childprocess.Start(ctx, cmd)
 	if err != nil {
 		return &Error{command, "", err}
 	}

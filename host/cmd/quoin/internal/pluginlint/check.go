@@ -81,7 +81,7 @@ func (r *Report) secrets(sources map[string]plugins.SecretSource) map[string]plu
 // start starts the plugin from a copy of what its manifest names, as a locked
 // plugin is, or else in its folder, as others are. It returns no process for one
 // that does not come up.
-func (r *Report) start(ctx context.Context, f plugins.Found, o plugins.Options) (*plugins.Process, error) {
+func (r *Report) start(ctx context.Context, f plugins.Candidate, o plugins.Options) (*plugins.Process, error) {
 	entry, err := plugins.EntryOf(f)
 	if err != nil {
 		r.manifestErrors(err)

@@ -97,7 +97,7 @@ func (r *Report) tool(t protocol.ToolInfo) {
 		if e.Output == nil {
 			continue
 		}
-		if err := plugins.Fits(t.Output, e.Output); err != nil {
+		if err := plugins.ValidateJSON(t.Output, e.Output); err != nil {
 			r.add(Warning, "example-output", where, fmt.Sprintf("the output of example %d does not fit the output schema: %v", i+1, err), "correct one of the two")
 		}
 	}

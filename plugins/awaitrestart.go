@@ -54,7 +54,7 @@ func restarting(err error) bool {
 func (p *supervised) stateChange() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if g := p.onDuty(); g != nil {
+	if g := p.current(); g != nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return g.changed

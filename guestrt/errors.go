@@ -9,9 +9,9 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// Ending says why a call did not come to a report. Code, Reason and Phase use
+// WorkerError says why a call did not come to a report. Code, Reason and Phase use
 // the words of the result contract; Reason may be empty.
-type Ending struct {
+type WorkerError struct {
 	Code, Reason, Phase, Message string
 
 	cause error // what the system said, or nil
@@ -19,26 +19,26 @@ type Ending struct {
 }
 
 // Error returns the message, which is fit for a result.
-func (e *Ending) Error() string { return e.Message }
+func (e *WorkerError) Error() string { return e.Message }
 
-// Is reports whether target is an Ending of the same code and, if target names
+// Is reports whether target is an WorkerError of the same code and, if target names
 // one, the same reason.
-func (e *Ending) Is(target error) bool {
-	t, ok := target.(*Ending)
+func (e *WorkerError) Is(target error) bool {
+	t, ok := target.(*WorkerError)
 	return ok && t.Code == e.Code && (t.Reason == "" || t.Reason == e.Reason)
 }
 
-func ending(code, reason, phase, format string, args ...any) *Ending {
-	return &Ending{Code: code, Reason: reason, Phase: phase, Message: fmt.Sprintf(format, args...)}
+func workerError(code, reason, phase, format string, args ...any) *WorkerError {
+	return &WorkerError{Code: code, Reason: reason, Phase: phase, Message: fmt.Sprintf(format, args...)}
 }
 
-func unavailable(format string, args ...any) *Ending {
-	return ending(wire.CodeRuntimeUnavailable, "", wire.PhaseHost, format, args...)
+func unavailable(format string, args ...any) *WorkerError {
+	return workerError(wire.CodeRuntimeUnavailable, "", wire.PhaseHost, format, args...)
 }
 
-// cannotStart explains a process that the system did not start. What stops root
+// startFailed explains a process that the system did not start. What stops root
 // is usually a user namespace that has no other user.
-func cannotStart(path string, err error) *Ending {
+func startFailed(path string, err error) *WorkerError {
 	e := unavailable("the guest worker %s cannot be started: %v", path, err)
 	e.cause = err
 	if errors.Is(err, os.ErrPermission) && os.Geteuid() == 0 {
@@ -47,30 +47,30 @@ func cannotStart(path string, err error) *Ending {
 	return e
 }
 
-func timedOut() *Ending {
-	return ending(wire.CodeTimeout, "", wire.PhaseGuest, wire.TextTimeout)
+func timedOut() *WorkerError {
+	return workerError(wire.CodeTimeout, "", wire.PhaseGuest, wire.TextTimeout)
 }
 
-func aborted(why string) *Ending {
-	return ending(wire.CodeAborted, "", wire.PhaseHost, "code mode run was aborted: %s", why)
+func aborted(why string) *WorkerError {
+	return workerError(wire.CodeAborted, "", wire.PhaseHost, "code mode run was aborted: %s", why)
 }
 
-func crashed(format string, args ...any) *Ending {
-	return ending(wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed, wire.PhaseHost,
+func crashed(format string, args ...any) *WorkerError {
+	return workerError(wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed, wire.PhaseHost,
 		"the guest worker ended unexpectedly: "+format, args...)
 }
 
-// groupMemory is the end of a process that outgrew its control group.
-func groupMemory() *Ending {
-	return ending(wire.CodeMemoryLimit, "", wire.PhaseGuest,
+// groupOutOfMemory is the end of a process that outgrew its control group.
+func groupOutOfMemory() *WorkerError {
+	return workerError(wire.CodeMemoryLimit, "", wire.PhaseGuest,
 		"code mode memory limit exceeded: the guest worker used more memory than its process may have")
 }
 
-// brokeProtocol is the cause of death of a worker that spoke nonsense.
-func brokeProtocol(err error) *Ending { return crashed("it broke the protocol: %v", err) }
+// protocolViolation is the cause of death of a worker that spoke nonsense.
+func protocolViolation(err error) *WorkerError { return crashed("it broke the protocol: %v", err) }
 
-// faultEnding translates what a living worker could not do.
-func faultEnding(f *wire.Fault) *Ending {
+// faultError translates what a living worker could not do.
+func faultError(f *wire.Fault) *WorkerError {
 	phase := wire.PhaseHost
 	switch f.Code {
 	case wire.CodeInvalidInput:
@@ -78,21 +78,21 @@ func faultEnding(f *wire.Fault) *Ending {
 	case wire.CodeSnapshotLimit, wire.CodeMemoryLimit:
 		phase = wire.PhaseGuest
 	}
-	return ending(f.Code, f.Reason, phase, "%s", f.Message)
+	return workerError(f.Code, f.Reason, phase, "%s", f.Message)
 }
 
-// exitEnding classifies the end of a process. cause is what this side killed it
+// exitError classifies the end of a process. cause is what this side killed it
 // for, or nil; it holds only if the process did die of that kill.
-func exitEnding(state *os.ProcessState, cause *Ending, lastWords string) *Ending {
+func exitError(state *os.ProcessState, cause *WorkerError, lastWords string) *WorkerError {
 	code, signal := exitStatus(state)
 	switch {
 	case signal == signalKill && cause != nil:
 		return cause
 	case signal == signalBadCall:
-		return ending(wire.CodeInternal, wire.ReasonSandboxViolation, wire.PhaseHost,
+		return workerError(wire.CodeInternal, wire.ReasonSandboxViolation, wire.PhaseHost,
 			"the guest worker tried a system call its sandbox forbids and was killed")
 	case code == wire.ExitMemory, code == goFatal && outOfMemory(lastWords):
-		return ending(wire.CodeMemoryLimit, "", wire.PhaseGuest,
+		return workerError(wire.CodeMemoryLimit, "", wire.PhaseGuest,
 			"code mode memory limit exceeded: the program is too large or too deeply nested for the guest worker")
 	case signal != 0:
 		return crashed("it was killed by signal %d", signal)

@@ -1,4 +1,4 @@
-package contain
+package childprocess
 
 import (
 	"errors"
@@ -56,6 +56,6 @@ func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
 // is left.
 func terminateGroup(pid int) { _ = unix.Kill(-pid, unix.SIGTERM) }
 
-// Busy reports whether a start failed because the file is open for
+// IsTextBusy reports whether a start failed because the file is open for
 // writing somewhere.
-func Busy(err error) bool { return errors.Is(err, unix.ETXTBSY) }
+func IsTextBusy(err error) bool { return errors.Is(err, unix.ETXTBSY) }

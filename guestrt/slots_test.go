@@ -7,7 +7,7 @@ import (
 )
 
 func TestShelf(t *testing.T) {
-	s := newShelf[int](2)
+	s := newSlots[int](2)
 	a, b, c := 1, 2, 3
 	if !s.put(&a) || !s.put(&b) || s.put(&c) {
 		t.Fatal("a shelf of two places takes two values")
@@ -20,13 +20,13 @@ func TestShelf(t *testing.T) {
 		t.Errorf("took %d twice", *v)
 	}
 	less := func(a, b *int) bool { return *a < *b }
-	if v := s.evict(&c, less); v != nil {
+	if v := s.replace(&c, less); v != nil {
 		t.Errorf("evicted %d from a shelf with room", *v)
 	}
-	if v := s.evict(&b, less); v != &a {
+	if v := s.replace(&b, less); v != &a {
 		t.Errorf("evicted %v, not the least", v)
 	}
-	if v := s.evict(&a, less); v != &a {
+	if v := s.replace(&a, less); v != &a {
 		t.Errorf("evicted %v for a value that is less than all", v)
 	}
 }
@@ -34,7 +34,7 @@ func TestShelf(t *testing.T) {
 // TestShelfLosesNothing: whatever is put is taken exactly once.
 func TestShelfLosesNothing(t *testing.T) {
 	const each, takers = 2000, 4
-	s := newShelf[int](3)
+	s := newSlots[int](3)
 	var left atomic.Int32
 	left.Store(each * takers)
 	seen := make([]atomic.Int32, each*takers)
@@ -44,7 +44,7 @@ func TestShelfLosesNothing(t *testing.T) {
 			for i := range each {
 				v := n*each + i
 				for !s.put(&v) {
-					if w := s.take(anyOf); w != nil {
+					if w := s.take(matchAny); w != nil {
 						seen[*w].Add(1)
 						left.Add(-1)
 					}
@@ -53,7 +53,7 @@ func TestShelfLosesNothing(t *testing.T) {
 		})
 	}
 	group.Wait()
-	for v := s.take(anyOf); v != nil; v = s.take(anyOf) {
+	for v := s.take(matchAny); v != nil; v = s.take(matchAny) {
 		seen[*v].Add(1)
 		left.Add(-1)
 	}

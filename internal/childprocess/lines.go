@@ -1,4 +1,4 @@
-package contain
+package childprocess
 
 import (
 	"bufio"

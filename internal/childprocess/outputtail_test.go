@@ -1,4 +1,4 @@
-package contain
+package childprocess
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func TestLastWords(t *testing.T) {
 		{"Error: handled\ngoing on\n", "going on"},
 		{"\n", ""},
 	} {
-		var w Words
+		var w OutputTail
 		for line := range strings.Lines(tc.output) {
 			w.Add([]byte(strings.TrimSuffix(line, "\n")))
 		}
@@ -28,11 +28,11 @@ func TestLastWords(t *testing.T) {
 			t.Errorf("%q\n got %q\nwant %q", tc.output, got, tc.want)
 		}
 	}
-	var w Words
+	var w OutputTail
 	for i := range 1000 {
 		w.Add(fmt.Appendf(nil, "%d %s", i, strings.Repeat("x", 1000)))
 	}
-	if len(w.tail) != wordsLines || len(w.Last()) != MaxWords {
+	if len(w.tail) != tailLines || len(w.Last()) != MaxTailLine {
 		t.Errorf("%d lines, the last of %d bytes, are kept", len(w.tail), len(w.Last()))
 	}
 }

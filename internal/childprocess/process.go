@@ -1,4 +1,4 @@
-package contain
+package childprocess
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func Start(ctx context.Context, cmd *exec.Cmd) (*Process, error) {
 		err := p.start(ctx, cmd)
 		started <- err
 		if err == nil {
-			p.await()
+			p.awaitExit()
 		}
 	}()
 	if err := <-started; err != nil {
@@ -52,12 +52,12 @@ func (p *Process) start(ctx context.Context, command *exec.Cmd) error {
 		if err := prepare(cmd); err != nil {
 			return err
 		}
-		err := withCalmTimers(cmd.Start)
+		err := withRelaxedTimerSlack(cmd.Start)
 		if err == nil {
 			p.cmd, p.pid = cmd, cmd.Process.Pid
 			return nil
 		}
-		if !Busy(err) || i == attempts {
+		if !IsTextBusy(err) || i == attempts {
 			return err
 		}
 		select {
@@ -76,9 +76,9 @@ func copyCommand(c *exec.Cmd) *exec.Cmd {
 	}
 }
 
-// await waits for the end of the process, kills the rest of its group and
+// awaitExit waits for the end of the process, kills the rest of its group and
 // records the outcome.
-func (p *Process) await() {
+func (p *Process) awaitExit() {
 	waitExit(p.cmd.Process)
 	p.mu.Lock()
 	killGroup(p.pid) // before reaping, while the number cannot be another's

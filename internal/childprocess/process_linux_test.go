@@ -1,4 +1,4 @@
-package contain_test
+package childprocess_test
 
 import (
 	"bufio"
@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/quoinhq/quoin/internal/contain"
+	"github.com/quoinhq/quoin/internal/childprocess"
 )
 
 // TestTheGroupEndsWithItsLeader: a descendant that stayed behind in the group is
@@ -23,7 +23,7 @@ func TestTheGroupEndsWithItsLeader(t *testing.T) {
 	defer r.Close()
 	cmd := exec.Command("/bin/sh", "-c", "sleep 3600 & echo $!")
 	cmd.Stdout = w
-	p, err := contain.Start(t.Context(), cmd)
+	p, err := childprocess.Start(t.Context(), cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestNoDescriptorIsInherited(t *testing.T) {
 	cmd := exec.Command("/bin/sh", "-c", "test -e /proc/$$/fd/"+strconv.Itoa(leaked)+" && echo leaked; env | grep -vE '^(PWD|SHLVL|_|OLDPWD)='; true")
 	cmd.Env = []string{} // not nil, which would inherit
 	cmd.Stdout = w
-	p, err := contain.Start(t.Context(), cmd)
+	p, err := childprocess.Start(t.Context(), cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestNoDescriptorIsInherited(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines []string
-	if err := contain.ReadLines(r, func(line []byte, _ bool) { lines = append(lines, string(line)) }); err != nil {
+	if err := childprocess.ReadLines(r, func(line []byte, _ bool) { lines = append(lines, string(line)) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Outcome(); err != nil {
@@ -84,7 +84,7 @@ func TestNoDescriptorIsInherited(t *testing.T) {
 }
 
 func TestAProgramThatIsNotThere(t *testing.T) {
-	if p, err := contain.Start(t.Context(), exec.Command("/nowhere/at/all")); err == nil {
+	if p, err := childprocess.Start(t.Context(), exec.Command("/nowhere/at/all")); err == nil {
 		t.Errorf("started %d", p.PID())
 	}
 }

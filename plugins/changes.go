@@ -22,7 +22,7 @@ import (
 // ends, Reload returns, but the reload goes on.
 func (s *Supervisor) Reload(ctx context.Context, id string) error {
 	if id != filepath.Base(id) || strings.HasPrefix(id, ".") {
-		return noPlugin(id)
+		return unknownPluginError(id)
 	}
 	dir := filepath.Join(s.dir, id)
 	p, err := s.plugin(id)
@@ -40,19 +40,19 @@ func (s *Supervisor) Reload(ctx context.Context, id string) error {
 
 // add loads a plugin that was not there before.
 func (s *Supervisor) add(ctx context.Context, id, dir string) error {
-	p, err := s.adopt(id, dir)
+	p, err := s.getOrAdd(id, dir)
 	if err != nil {
 		return err
 	}
 	return p.reload(ctx)
 }
 
-// adopt returns the plugin of that id, which is new if there was none.
-func (s *Supervisor) adopt(id, dir string) (*supervised, error) {
+// getOrAdd returns the plugin of that id, which is new if there was none.
+func (s *Supervisor) getOrAdd(id, dir string) (*supervised, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.life.Err() != nil {
-		return nil, stopped(id)
+		return nil, stoppedError(id)
 	}
 	i, known := slices.BinarySearchFunc(s.plugins, id, compareID)
 	if known {
@@ -66,7 +66,7 @@ func (s *Supervisor) adopt(id, dir string) (*supervised, error) {
 // remove takes away what was installed. Running calls end as in a reload. A reload
 // that is under way ends first: what it started is removed, too.
 func (s *Supervisor) remove(p *supervised) {
-	if !p.begins() {
+	if !p.startWork() {
 		return
 	}
 	defer p.work.Done()
@@ -76,7 +76,7 @@ func (s *Supervisor) remove(p *supervised) {
 	old := p.installed
 	p.installed, p.lastError = nil, ""
 	p.mu.Unlock()
-	s.forget(p)
+	s.removeIfUnused(p)
 	p.options.Logger.Info("plugin removed", "plugin", p.id)
 	p.changed()
 	if old != nil {
@@ -84,15 +84,15 @@ func (s *Supervisor) remove(p *supervised) {
 	}
 }
 
-// forget takes a plugin off the list that is not installed, not overridden, about
+// removeIfUnused takes a plugin off the list that is not installed, not overridden, about
 // to be neither, and has nothing to say of why. It is closed once its calls have
 // ended.
-func (s *Supervisor) forget(p *supervised) {
+func (s *Supervisor) removeIfUnused(p *supervised) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.override != nil || p.installed != nil || p.lastError != "" || p.turns > 0 {
+	if p.override != nil || p.installed != nil || p.lastError != "" || p.pendingReloads > 0 {
 		return
 	}
 	i, known := slices.BinarySearchFunc(s.plugins, p.id, compareID)
@@ -119,22 +119,22 @@ func (s *Supervisor) forget(p *supervised) {
 //
 // undo returns when the development plugin has finished its calls and is gone, or
 // its context ends. On an error of Override nothing has changed.
-func (s *Supervisor) Override(ctx context.Context, id string, f Found) (undo func(context.Context) error, err error) {
+func (s *Supervisor) Override(ctx context.Context, id string, f Candidate) (undo func(context.Context) error, err error) {
 	if !idPattern.MatchString(id) {
 		return nil, &ManifestError{Field: "id", Problem: fmt.Sprintf("%q is not the id of a plugin", id)}
 	}
-	p, err := s.adopt(id, filepath.Join(s.dir, id))
+	p, err := s.getOrAdd(id, filepath.Join(s.dir, id))
 	if err != nil {
 		return nil, err
 	}
 	g, err := p.setOverride(ctx, f)
 	if err != nil {
-		s.forget(p)
+		s.removeIfUnused(p)
 		return nil, err
 	}
 	return func(ctx context.Context) error {
 		gone := p.dropOverride(g)
-		s.forget(p)
+		s.removeIfUnused(p)
 		select {
 		case <-gone:
 			return nil

@@ -2,14 +2,14 @@ package guestrt
 
 import "sync/atomic"
 
-// shelf has room for a fixed number of values, which any goroutine may put and
+// slots has room for a fixed number of values, which any goroutine may put and
 // take without a lock: each place is one atomic pointer.
-type shelf[T any] []atomic.Pointer[T]
+type slots[T any] []atomic.Pointer[T]
 
-func newShelf[T any](places int) shelf[T] { return make(shelf[T], places) }
+func newSlots[T any](places int) slots[T] { return make(slots[T], places) }
 
 // put finds a free place for v and reports whether there was one.
-func (s shelf[T]) put(v *T) bool {
+func (s slots[T]) put(v *T) bool {
 	for i := range s {
 		if s[i].CompareAndSwap(nil, v) {
 			return true
@@ -19,7 +19,7 @@ func (s shelf[T]) put(v *T) bool {
 }
 
 // take removes a value that fits and returns it; nil means there is none.
-func (s shelf[T]) take(fits func(*T) bool) *T {
+func (s slots[T]) take(fits func(*T) bool) *T {
 	for i := range s {
 		if v := s[i].Load(); v != nil && fits(v) && s[i].CompareAndSwap(v, nil) {
 			return v
@@ -28,9 +28,9 @@ func (s shelf[T]) take(fits func(*T) bool) *T {
 	return nil
 }
 
-// evict puts v in place of the value that comes first by less, and returns that;
+// replace puts v in place of the value that comes first by less, and returns that;
 // nil means that a place had become free.
-func (s shelf[T]) evict(v *T, less func(a, b *T) bool) *T {
+func (s slots[T]) replace(v *T, less func(a, b *T) bool) *T {
 	for {
 		if s.put(v) {
 			return nil
@@ -51,7 +51,7 @@ func (s shelf[T]) evict(v *T, less func(a, b *T) bool) *T {
 }
 
 // each calls f with every value there is.
-func (s shelf[T]) each(f func(*T)) {
+func (s slots[T]) each(f func(*T)) {
 	for i := range s {
 		if v := s[i].Load(); v != nil {
 			f(v)
@@ -59,5 +59,5 @@ func (s shelf[T]) each(f func(*T)) {
 	}
 }
 
-// anyOf fits every value.
-func anyOf[T any](*T) bool { return true }
+// matchAny fits every value.
+func matchAny[T any](*T) bool { return true }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Found is a folder that claims to be a plugin.
-type Found struct {
+// Candidate is a folder that claims to be a plugin.
+type Candidate struct {
 	// Dir is the folder's absolute path.
 	Dir string
 	// Manifest is valid if Err is nil.
@@ -26,10 +26,10 @@ type Found struct {
 
 // ID is the plugin's id: the name of its folder, which a valid manifest
 // repeats.
-func (f Found) ID() string { return filepath.Base(f.Dir) }
+func (f Candidate) ID() string { return filepath.Base(f.Dir) }
 
 // Executable is the absolute path of the plugin's binary.
-func (f Found) Executable() string {
+func (f Candidate) Executable() string {
 	return filepath.Join(f.Dir, filepath.FromSlash(f.Manifest.Command))
 }
 
@@ -37,7 +37,7 @@ func (f Found) Executable() string {
 // plugin.json and those whose name starts with a dot are passed over; one that
 // cannot be loaded is returned with its Err set and does not hide the others.
 // The error is about dir itself.
-func Discover(dir string) ([]Found, error) {
+func Discover(dir string) ([]Candidate, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func Discover(dir string) ([]Found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plugin directory: %w", err)
 	}
-	var found []Found
+	var found []Candidate
 	for _, e := range entries {
 		sub := filepath.Join(abs, e.Name())
 		if strings.HasPrefix(e.Name(), ".") || !isPluginDir(sub) {
@@ -57,10 +57,10 @@ func Discover(dir string) ([]Found, error) {
 	return found, nil
 }
 
-// PassedOver returns the folders in dir that Discover passes over because they have
+// SkippedDirs returns the folders in dir that Discover passes over because they have
 // no plugin.json, in order of name. Those whose name starts with a dot are not among
 // them.
-func PassedOver(dir string) (names []string, err error) {
+func SkippedDirs(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("plugin directory: %w", err)
@@ -80,12 +80,12 @@ func isPluginDir(dir string) bool {
 }
 
 // Find looks at one plugin's folder.
-func Find(dir string) Found {
+func Find(dir string) Candidate {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return Found{Dir: dir, Err: err}
+		return Candidate{Dir: dir, Err: err}
 	}
-	f := Found{Dir: abs}
+	f := Candidate{Dir: abs}
 	if f.Manifest, f.ManifestSum, f.Err = readManifest(abs); f.Err == nil {
 		f.Err = f.check()
 	}
@@ -93,7 +93,7 @@ func Find(dir string) Found {
 }
 
 // check compares the manifest with this host and with what is in the folder.
-func (f Found) check() error {
+func (f Candidate) check() error {
 	if name := filepath.Base(f.Dir); name != f.Manifest.ID {
 		return &ManifestError{Field: "id", Problem: fmt.Sprintf("%q stands in a folder named %q", f.Manifest.ID, name),
 			Fix: "name the folder after the plugin"}
@@ -133,7 +133,7 @@ func (m Manifest) checkPlatform() error {
 }
 
 // checkFiles reports files that the manifest names and the folder lacks.
-func (f Found) checkFiles() error {
+func (f Candidate) checkFiles() error {
 	for _, name := range f.Manifest.Files {
 		if _, err := os.Stat(filepath.Join(f.Dir, filepath.FromSlash(name))); err != nil {
 			return &ManifestError{Field: "files", Problem: err.Error(), Fix: "put it there, or take it off the list"}

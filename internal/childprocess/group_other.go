@@ -1,6 +1,6 @@
 //go:build !linux
 
-package contain
+package childprocess
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ func prepare(*exec.Cmd) error {
 	return errors.New("programs cannot be contained on " + runtime.GOOS + "; run the host on Linux")
 }
 
-func withCalmTimers(start func() error) error { return start() }
+func withRelaxedTimerSlack(start func() error) error { return start() }
 
 func waitExit(*os.Process) {}
 
@@ -22,6 +22,6 @@ func killGroup(int) {}
 
 func terminateGroup(int) {}
 
-// Busy reports whether a start failed because the file is open for writing
+// IsTextBusy reports whether a start failed because the file is open for writing
 // somewhere.
-func Busy(error) bool { return false }
+func IsTextBusy(error) bool { return false }

@@ -1,4 +1,4 @@
-package contain
+package childprocess
 
 import (
 	"regexp"
@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// wordsLines is how many lines of a program's output are kept to explain its end: the
+// tailLines is how many lines of a program's output are kept to explain its end: the
 // error of a Node.js program stands above a page of source and frames.
-const wordsLines = 32
+const tailLines = 32
 
-// MaxWords is how many bytes of a line Words keep.
-const MaxWords = 512
+// MaxTailLine is how many bytes of a line Words keep.
+const MaxTailLine = 512
 
-// Words keeps the last lines that a program has written. The zero value is ready for
+// OutputTail keeps the last lines that a program has written. The zero value is ready for
 // use. It is not safe for concurrent use.
-type Words struct{ tail []string }
+type OutputTail struct{ tail []string }
 
 // Add takes one line. Of a long one only the beginning is kept.
-func (w *Words) Add(line []byte) {
-	if len(w.tail) == wordsLines {
+func (w *OutputTail) Add(line []byte) {
+	if len(w.tail) == tailLines {
 		w.tail = slices.Delete(w.tail, 0, 1)
 	}
-	w.tail = append(w.tail, strings.ToValidUTF8(string(line[:min(len(line), MaxWords)]), "\uFFFD"))
+	w.tail = append(w.tail, strings.ToValidUTF8(string(line[:min(len(line), MaxTailLine)]), "\uFFFD"))
 }
 
 // uncaught is what Node.js prints of an error that ended it. Its version, which is
@@ -31,7 +31,7 @@ var uncaught = regexp.MustCompile(`^(?:Uncaught )?[A-Za-z_$][\w$.]*Error(?: \[\w
 
 // Last returns the line that says most of how the program ended: the panic or the
 // uncaught error if there was one, the last line otherwise.
-func (w *Words) Last() string {
+func (w *OutputTail) Last() string {
 	for _, l := range w.tail {
 		if strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") {
 			return l

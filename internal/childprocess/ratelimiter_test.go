@@ -1,4 +1,4 @@
-package contain
+package childprocess
 
 import (
 	"testing"
@@ -7,10 +7,10 @@ import (
 
 func TestThrottle(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	th := NewThrottle(3, 2, now)
+	th := NewRateLimiter(3, 2, now)
 	passed := func(n int) (passed int) {
 		for range n {
-			if th.Admit(now) {
+			if th.Allow(now) {
 				passed++
 			}
 		}

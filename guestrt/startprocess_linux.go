@@ -13,7 +13,7 @@ import (
 // startChild starts the guest executable with nothing but its three ends: the
 // connection, the log pipe and /dev/null, and in a control group of its own
 // where that works. It runs on the spawner's thread.
-func (p *process) startChild(b *binary, l *launch) (err error) {
+func (p *process) startChild(b *binary, l *launchConfig) (err error) {
 	namespaces := l.noNamespaces == nil
 	if p.group = l.groups.make(); p.group == nil {
 		p.os, p.socket, p.log, err = startIn(nil, b, namespaces)

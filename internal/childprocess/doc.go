@@ -1,4 +1,4 @@
-// Package contain starts programs that cannot outlive the host or act behind its
+// Package childprocess starts programs that cannot outlive the host or act behind its
 // back: plugins, and MCP servers that speak over their standard streams. It is
 // for the packages of this module that own such programs.
 //
@@ -10,4 +10,4 @@
 // reading at a deadline.
 //
 // Only Linux has what this needs; elsewhere [Start] refuses.
-package contain
+package childprocess

@@ -14,20 +14,20 @@ import (
 // that a load would find the same; other files of the folder do not count.
 type fingerprint [sha256.Size]byte
 
-// sight is what a plugin's folder looks like at one moment.
-type sight struct {
-	mark fingerprint
+// folderState is what a plugin's folder looks like at one moment.
+type folderState struct {
+	fingerprint fingerprint
 	// dirs are the folders in which a change may change the plugin: those that its
 	// files are in, and those in which a link on the way to them is. None is
 	// reached by a link.
 	dirs []string
 }
 
-// look looks at a plugin's folder: at the manifest and the files a start would
+// inspectFolder looks at a plugin's folder: at the manifest and the files a start would
 // use, wherever links lead. What is missing counts too.
-func look(dir string) sight {
+func inspectFolder(dir string) folderState {
 	h := sha256.New()
-	var s sight
+	var s folderState
 	s.add(h, filepath.Join(dir, ManifestName))
 	if m, err := ReadManifest(dir); err == nil {
 		s.add(h, filepath.Join(dir, filepath.FromSlash(m.Command)))
@@ -39,14 +39,14 @@ func look(dir string) sight {
 			s.add(h, filepath.Join(dir, filepath.FromSlash(name)))
 		}
 	}
-	s.mark = fingerprint(h.Sum(nil))
+	s.fingerprint = fingerprint(h.Sum(nil))
 	return s
 }
 
 // add adds a file to the sight.
-func (s *sight) add(h hash.Hash, path string) {
+func (s *folderState) add(h hash.Hash, path string) {
 	path, dirs := resolve(path)
-	s.follow(append(dirs, filepath.Dir(path))...)
+	s.addDirs(append(dirs, filepath.Dir(path))...)
 	h.Write([]byte(path + "\x00"))
 	info, err := os.Stat(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *sight) add(h hash.Hash, path string) {
 	h.Write(binary.BigEndian.AppendUint64(b, fileNumber(info)))
 }
 
-func (s *sight) follow(dirs ...string) {
+func (s *folderState) addDirs(dirs ...string) {
 	for _, dir := range dirs {
 		if !slices.Contains(s.dirs, dir) {
 			s.dirs = append(s.dirs, dir)

@@ -10,7 +10,7 @@ import (
 func TestThePoolGrowsWithTheLoad(t *testing.T) {
 	p := newPool(t, Config{Prepared: 1, MaxPrepared: 3})
 	var calm []func()
-	p.stock.later = func(d time.Duration, f func()) {
+	p.warm.later = func(d time.Duration, f func()) {
 		if d != surgeTime {
 			t.Errorf("a surge lasts %v", d)
 		}
@@ -34,24 +34,24 @@ func TestThePoolGrowsWithTheLoad(t *testing.T) {
 func TestWhatASurgeLeftIsEnded(t *testing.T) {
 	p := newPool(t, Config{Prepared: 1, MaxPrepared: 2})
 	var calm func()
-	p.stock.later = func(_ time.Duration, f func()) { calm = f }
+	p.warm.later = func(_ time.Duration, f func()) { calm = f }
 	p.wantMore()
 	child, err := p.start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.giveBack(child)
-	if n := p.stock.count.Load(); n != 2 {
+	p.returnUnused(child)
+	if n := p.warm.count.Load(); n != 2 {
 		t.Fatalf("%d workers are ready in a surge, want 2", n)
 	}
 	calm()
-	if n := p.stock.count.Load(); n != 1 {
+	if n := p.warm.count.Load(); n != 1 {
 		t.Errorf("%d workers are ready after it, want 1", n)
 	}
 	late, err := p.start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.giveBack(late)
+	p.returnUnused(late)
 	<-late.gone // there is enough
 }

@@ -44,8 +44,8 @@ func (i Isolation) check() error {
 
 func (i Isolation) required() bool { return i != IsolationBestEffort }
 
-// launch is how the processes of a pool are started.
-type launch struct {
+// launchConfig is how the processes of a pool are started.
+type launchConfig struct {
 	isolation Isolation
 	// noNamespaces is why workers get no namespaces of their own; nil means that
 	// they do.
@@ -53,8 +53,8 @@ type launch struct {
 	groups       *groups
 }
 
-// accept judges what a process reported, and adds what only this side knows.
-func (l *launch) accept(ready *wire.Ready, group *group) error {
+// checkReady judges what a process reported, and adds what only this side knows.
+func (l *launchConfig) checkReady(ready *wire.Ready, group *group) error {
 	if l.noNamespaces != nil {
 		i := slices.IndexFunc(ready.Layers, func(l wire.Layer) bool { return l.Name == sandbox.LayerNamespaces })
 		if i >= 0 && ready.Layers[i].State == wire.LayerOff {
@@ -69,7 +69,7 @@ func (l *launch) accept(ready *wire.Ready, group *group) error {
 }
 
 // missing returns the layers that the policy insists on and a worker lacks.
-func (l *launch) missing(layers []wire.Layer) []sandbox.Missing {
+func (l *launchConfig) missing(layers []wire.Layer) []sandbox.Missing {
 	switch l.isolation {
 	case IsolationBestEffort:
 		return nil
@@ -106,7 +106,7 @@ func (p *Pool) startFirst(ctx context.Context) (*process, error) {
 // rootCause is what the system said when it did not start a process, without
 // what we were doing; other errors are returned as they are.
 func rootCause(err error) error {
-	var e *Ending
+	var e *WorkerError
 	var path *os.PathError
 	if errors.As(err, &e) && errors.As(e.cause, &path) {
 		return path.Err
@@ -117,7 +117,7 @@ func rootCause(err error) error {
 // final reports whether a start failed for a reason that has nothing to do with
 // namespaces: the worker said itself what is wrong, or was too slow.
 func final(err error) bool {
-	var e *Ending
+	var e *WorkerError
 	return errors.As(err, &e) && e.final
 }
 
@@ -150,7 +150,7 @@ func Inspect(ctx context.Context, c Config) (*Inspection, error) {
 		in.Err, in.Layers = err, sandbox.Unsealed("no worker starts")
 		return in, nil
 	}
-	ready := p.stock.ready.take(anyOf).ready
+	ready := p.warm.ready.take(matchAny).ready
 	in.EngineID, in.Layers = ready.EngineID, ready.Layers
 	return in, p.Close()
 }

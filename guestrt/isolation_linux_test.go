@@ -120,7 +120,7 @@ func try(policy Isolation) outcome {
 	guest := os.Getenv(hostGuestVariable)
 	ctx := context.Background()
 	p, err := NewPool(ctx, Config{GuestPath: guest, Prepared: 1, Isolation: policy})
-	var e *Ending
+	var e *WorkerError
 	if errors.As(err, &e) {
 		return outcome{Code: e.Code, Error: e.Message}
 	}

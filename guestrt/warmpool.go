@@ -10,19 +10,19 @@ import (
 // found none.
 const surgeTime = time.Minute
 
-// stock is the pool's supply of workers that nobody has used. Workers are taken
+// warmPool is the pool's supply of workers that nobody has used. Workers are taken
 // without a lock; what is missing is started in the background.
-type stock struct {
-	ready   shelf[process]
+type warmPool struct {
+	ready   slots[process]
 	count   atomic.Int32 // ready, or being started for the shelf
 	surge   atomic.Int32 // how many more than Config.Prepared are wanted
 	maximum int32        // of surge
 	later   func(time.Duration, func())
 }
 
-func newStock(prepared, most int) stock {
-	return stock{
-		ready:   newShelf[process](most),
+func newWarmPool(prepared, most int) warmPool {
+	return warmPool{
+		ready:   newSlots[process](most),
 		maximum: int32(most - prepared),
 		later:   func(d time.Duration, f func()) { time.AfterFunc(d, f) },
 	}
@@ -31,9 +31,9 @@ func newStock(prepared, most int) stock {
 // takeWarm returns a worker that nobody has used; nil means there is none. Then
 // the pool keeps one more ready for a while.
 func (p *Pool) takeWarm() *process {
-	child := p.stock.ready.take(anyOf)
+	child := p.warm.ready.take(matchAny)
 	if child != nil {
-		p.stock.count.Add(-1)
+		p.warm.count.Add(-1)
 	} else {
 		p.wantMore()
 	}
@@ -43,7 +43,7 @@ func (p *Pool) takeWarm() *process {
 
 // wantMore raises the number of wanted workers by one for surgeTime.
 func (p *Pool) wantMore() {
-	s := &p.stock
+	s := &p.warm
 	if s.surge.Add(1) > s.maximum {
 		s.surge.Add(-1)
 		return
@@ -51,7 +51,7 @@ func (p *Pool) wantMore() {
 	s.later(surgeTime, func() {
 		s.surge.Add(-1)
 		if s.count.Load() > p.wanted() {
-			if child := s.ready.take(anyOf); child != nil {
+			if child := s.ready.take(matchAny); child != nil {
 				s.count.Add(-1)
 				p.drop(child)
 			}
@@ -60,18 +60,18 @@ func (p *Pool) wantMore() {
 }
 
 // wanted is how many workers should be ready now.
-func (p *Pool) wanted() int32 { return int32(p.config.Prepared) + p.stock.surge.Load() }
+func (p *Pool) wanted() int32 { return int32(p.config.Prepared) + p.warm.surge.Load() }
 
 // refill starts what is missing of the warm workers in the background. A start
 // that fails is not repeated before the next Acquire, which will then meet the
 // failure itself.
 func (p *Pool) refill() {
 	for !p.closed.Load() {
-		n := p.stock.count.Load()
+		n := p.warm.count.Load()
 		if n >= p.wanted() {
 			return
 		}
-		if p.stock.count.CompareAndSwap(n, n+1) {
+		if p.warm.count.CompareAndSwap(n, n+1) {
 			go p.startWarm()
 		}
 	}
@@ -82,19 +82,19 @@ func (p *Pool) startWarm() {
 	child, err := p.start(p.ctx)
 	switch {
 	case err == nil:
-		p.shelve(child)
+		p.addWarm(child)
 	case !errors.Is(err, errClosed):
 		p.config.Logger.Error("guest worker cannot be started", "error", err)
 		fallthrough
 	default:
-		p.stock.count.Add(-1)
+		p.warm.count.Add(-1)
 	}
 }
 
-// shelve makes a counted worker available. One too many is ended.
-func (p *Pool) shelve(child *process) {
-	if p.stock.count.Load() > p.wanted() || !p.stock.ready.put(child) {
-		p.stock.count.Add(-1)
+// addWarm makes a counted worker available. One too many is ended.
+func (p *Pool) addWarm(child *process) {
+	if p.warm.count.Load() > p.wanted() || !p.warm.ready.put(child) {
+		p.warm.count.Add(-1)
 		p.drop(child)
 		return
 	}
@@ -103,8 +103,8 @@ func (p *Pool) shelve(child *process) {
 	}
 }
 
-// giveBack returns a process that was never used.
-func (p *Pool) giveBack(child *process) {
-	p.stock.count.Add(1)
-	p.shelve(child)
+// returnUnused returns a process that was never used.
+func (p *Pool) returnUnused(child *process) {
+	p.warm.count.Add(1)
+	p.addWarm(child)
 }

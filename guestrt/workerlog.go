@@ -17,8 +17,8 @@ const (
 	// tooManyLines is more than a dying worker says. One that goes on keeps the
 	// host busy, and is killed.
 	tooManyLines = 10 * maxLogLines
-	// maxLastWords is how much of the log helps to classify an ending.
-	maxLastWords = 4 << 10
+	// maxLastOutput is how much of the log helps to classify an ending.
+	maxLastOutput = 4 << 10
 )
 
 // fatalError is how the Go runtime begins the last line of a program.
@@ -35,7 +35,7 @@ func copyLog(r io.Reader, logger *slog.Logger, flooded func()) string {
 		if bytes.HasPrefix(line, fatalError) {
 			words.Reset() // whatever it said before, this is what it dies of
 		}
-		if words.Len() < maxLastWords {
+		if words.Len() < maxLastOutput {
 			words.Write(line)
 		}
 		if len(line) > 0 { // blank lines count: reading them costs the host as much

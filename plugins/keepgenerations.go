@@ -1,0 +1,76 @@
+package plugins
+
+import (
+	"context"
+	"sync"
+)
+
+// keptGenerationsKey is where a context keeps its *pins.
+type keptGenerationsKey struct{}
+
+// keptGenerations are the generations that one piece of work has begun on.
+type keptGenerations struct {
+	mu    sync.Mutex
+	kept  []*generation // at most one of each plugin
+	ended bool
+}
+
+// KeepGenerations returns a context under which all requests to one plugin go to the same
+// generation of it: the one that serves the first of them. A reload meanwhile is
+// not seen, except that a generation that was replaced and has used up its time,
+// or that dies, gives way to the present one. done ends the hold, and must be
+// called; requests under the context then go to whatever is there.
+func (s *Supervisor) KeepGenerations(ctx context.Context) (held context.Context, done func()) {
+	p := &keptGenerations{}
+	return context.WithValue(ctx, keptGenerationsKey{}, p), func() { p.release(true) }
+}
+
+// ReleaseGenerations gives back what a hold has so far: work under ctx is about to wait for
+// something that takes its time. The next requests take what is there then. It
+// does nothing without a hold.
+func ReleaseGenerations(ctx context.Context) {
+	if p, ok := ctx.Value(keptGenerationsKey{}).(*keptGenerations); ok {
+		p.release(false)
+	}
+}
+
+// acquire takes a lease on the generation that is held, and begins to hold the one
+// on duty if that one is not there or is of no more use.
+func (h *keptGenerations) acquire(p *supervised) (lease, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at := -1
+	for i, g := range h.kept {
+		if g.of != p {
+			continue
+		}
+		if l, err := g.acquire(); err == nil || !g.isRetired() {
+			return l, err
+		}
+		at = i
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l, err := p.acquireCurrent()
+	if err != nil || h.ended {
+		return l, err
+	}
+	l.g.retain()
+	if at < 0 {
+		h.kept = append(h.kept, l.g)
+	} else {
+		h.kept[at].release()
+		h.kept[at] = l.g
+	}
+	return l, nil
+}
+
+// release gives every generation back, for good if so said.
+func (h *keptGenerations) release(ended bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range h.kept {
+		g.release()
+	}
+	h.kept, h.ended = nil, h.ended || ended
+}
