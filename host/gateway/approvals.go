@@ -15,9 +15,9 @@ type ApprovalList struct {
 	Approvals []*policy.Approval `json:"approvals"`
 }
 
-// approvals lists the calls that wait for a person: those of the session if one is
-// named, else everybody's.
-func (s *Server) approvals(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+// listApprovals lists the calls that wait for a person: those of the session if one
+// is named, else those of all sessions.
+func (h *handlers) listApprovals(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	f := filterOf(session)
 	f.RunID = r.URL.Query().Get("run")
 	switch state := r.URL.Query().Get("state"); state {
@@ -27,11 +27,11 @@ func (s *Server) approvals(w http.ResponseWriter, r *http.Request, session Sessi
 	default:
 		return invalid("state", "it is "+shown(state), "pending or all")
 	}
-	list, err := s.host.Approvals(r.Context(), f)
+	list, err := h.host.Approvals(r.Context(), f)
 	if err != nil {
 		return problem(http.StatusInternalServerError, ProblemInternal, "the store of approvals cannot be read: %v", err)
 	}
-	return s.ok(w, ApprovalList{some(list)})
+	return h.ok(w, ApprovalList{nonNil(list)})
 }
 
 // filterOf chooses the approvals that a caller may see.
@@ -42,9 +42,9 @@ func filterOf(s Session) policy.Filter {
 	return policy.Filter{Session: &policy.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}}
 }
 
-// decide enters a decision. Its client may go away: the decision counts.
-func (s *Server) decide(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := s.body(w, r)
+// decide enters a decision, even when the client goes away meanwhile.
+func (h *handlers) decide(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	f, p := h.bodies.fields(w, r)
 	if p != nil {
 		return p
 	}
@@ -55,13 +55,13 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request, session Session)
 		return p
 	}
 	ctx := context.WithoutCancel(r.Context())
-	if p := s.mayDecide(ctx, session, id); p != nil {
+	if p := h.checkMayDecide(ctx, session, id); p != nil {
 		return p
 	}
-	a, err := s.host.Decide(ctx, id, policy.Decision(decision), s.decider(claim))
+	a, err := h.host.Decide(ctx, id, policy.Decision(decision), h.decider(claim))
 	switch {
 	case err == nil:
-		return s.ok(w, a)
+		return h.ok(w, a)
 	case errors.Is(err, policy.ErrNotFound):
 		return noApproval(id)
 	case errors.Is(err, policy.ErrNotAllowed):
@@ -72,11 +72,11 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request, session Session)
 	return problem(http.StatusInternalServerError, ProblemInternal, "%v", err)
 }
 
-// decider says for the record who decides: how the caller has proven itself, and
-// what else it says, which nothing proves.
-func (s *Server) decider(claim string) string {
+// decider names who decides, for the record: what proves the caller's right, and
+// the name that the caller claims, which nothing proves.
+func (h *handlers) decider(claim string) string {
 	proven := "server: token"
-	if s.Token == "" {
+	if h.options.Token == "" {
 		proven = "server: no token"
 	}
 	if claim == "" {
@@ -85,14 +85,14 @@ func (s *Server) decider(claim string) string {
 	return fmt.Sprintf("%s (unverified: %q)", proven, claim)
 }
 
-// mayDecide lets a session that is named decide about its own calls alone.
-func (s *Server) mayDecide(ctx context.Context, session Session, id string) *Problem {
+// checkMayDecide lets a session that is named decide about its own calls only.
+func (h *handlers) checkMayDecide(ctx context.Context, session Session, id string) *Problem {
 	f := filterOf(session)
 	if f.Session == nil {
 		return nil
 	}
 	f.Resolved = true
-	list, err := s.host.Approvals(ctx, f)
+	list, err := h.host.Approvals(ctx, f)
 	if err != nil {
 		return problem(http.StatusInternalServerError, ProblemInternal, "the store of approvals cannot be read: %v", err)
 	}
@@ -102,6 +102,7 @@ func (s *Server) mayDecide(ctx context.Context, session Session, id string) *Pro
 	return nil
 }
 
+// noApproval makes the problem of an approval that the caller cannot see.
 func noApproval(id string) *Problem {
 	return problem(http.StatusNotFound, ProblemNotFound, "there is no approval %s; GET /v1/approvals lists them", shown(id))
 }
@@ -111,18 +112,19 @@ type GrantList struct {
 	Grants []*policy.Grant `json:"grants"`
 }
 
-// grants lists what was decided with allow-always: of the session if one is named,
-// else everybody's.
-func (s *Server) grants(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	list, p := s.grantsOf(r.Context(), session)
+// listGrants lists what was decided with allow-always: for the session if one is
+// named, else for all sessions.
+func (h *handlers) listGrants(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	list, p := h.grantsOf(r.Context(), session)
 	if p != nil {
 		return p
 	}
-	return s.ok(w, GrantList{some(list)})
+	return h.ok(w, GrantList{nonNil(list)})
 }
 
-func (s *Server) grantsOf(ctx context.Context, session Session) ([]*policy.Grant, *Problem) {
-	list, err := s.host.Grants(ctx)
+// grantsOf returns the grants that the caller may see.
+func (h *handlers) grantsOf(ctx context.Context, session Session) ([]*policy.Grant, *Problem) {
+	list, err := h.host.Grants(ctx)
 	if err != nil {
 		return nil, problem(http.StatusInternalServerError, ProblemInternal, "the store of approvals cannot be read: %v", err)
 	}
@@ -145,10 +147,10 @@ type Revoked struct {
 	Status string `json:"status"` // revoked
 }
 
-// revoke forgets a grant.
-func (s *Server) revoke(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+// revokeGrant removes a grant: its calls need an approval again.
+func (h *handlers) revokeGrant(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	id := r.PathValue("id")
-	list, p := s.grantsOf(r.Context(), session)
+	list, p := h.grantsOf(r.Context(), session)
 	if p != nil {
 		return p
 	}
@@ -156,11 +158,11 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request, session Session)
 	if !slices.ContainsFunc(list, func(g *policy.Grant) bool { return g.ID == id }) {
 		return missing
 	}
-	switch err := s.host.RevokeGrant(context.WithoutCancel(r.Context()), id); {
+	switch err := h.host.RevokeGrant(context.WithoutCancel(r.Context()), id); {
 	case errors.Is(err, policy.ErrNotFound):
 		return missing
 	case err != nil:
 		return problem(http.StatusInternalServerError, ProblemInternal, "%v", err)
 	}
-	return s.ok(w, Revoked{"revoked"})
+	return h.ok(w, Revoked{"revoked"})
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/quoinhq/quoin/host"
@@ -9,10 +10,10 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 )
 
-// exec runs a cell. A client that goes away aborts it: nobody else knows of the
-// run, so that nobody could go on with it.
-func (s *Server) exec(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := s.body(w, r)
+// exec runs a cell. A client that goes away aborts it: only that client would have
+// learned the id of the run, so that no other could go on with it.
+func (h *handlers) exec(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	f, p := h.bodies.fields(w, r)
 	if p != nil {
 		return p
 	}
@@ -20,9 +21,10 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, session Session) *
 	if p := f.problem(); p != nil {
 		return p
 	}
-	return s.ok(w, s.host.Exec(host.WithToolCallID(r.Context(), call), session, in))
+	return h.ok(w, h.host.Exec(host.WithToolCallID(r.Context(), call), session, in))
 }
 
+// execInput reads the members of a body of POST /v1/exec.
 func execInput(f *fields) host.ExecInput {
 	in := host.ExecInput{
 		Code:     f.text("code"),
@@ -36,8 +38,8 @@ func execInput(f *fields) host.ExecInput {
 	return in
 }
 
-// clientTool is a tool of the caller's, who answers its calls between exec and
-// wait.
+// clientTool reads a tool of the caller's. The caller answers its calls between
+// exec and wait.
 func clientTool(f *fields) catalog.Tool {
 	t := catalog.Tool{
 		Name:        f.required("name", "the tool's name"),
@@ -57,8 +59,8 @@ func clientTool(f *fields) catalog.Tool {
 
 // wait goes on with a run. A client that goes away does not harm the run: its
 // result is kept for the next wait of the session.
-func (s *Server) wait(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := s.body(w, r)
+func (h *handlers) wait(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	f, p := h.bodies.fields(w, r)
 	if p != nil {
 		return p
 	}
@@ -67,23 +69,23 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request, session Session) *
 	if p := f.problem(); p != nil {
 		return p
 	}
-	alone := s.waits.deliver(r.Context(), waiter{session, id}, func(ctx context.Context) *host.Delivery {
-		return s.host.Deliver(host.WithToolCallID(ctx, call), session, id, timeout)
+	free := h.waits.do(r.Context(), waitKey{session, id}, func(ctx context.Context) *host.Delivery {
+		return h.host.Deliver(host.WithToolCallID(ctx, call), session, id, timeout)
 	}, func(res *host.Result) bool {
-		return s.writeJSON(w, http.StatusOK, "application/json", res)
+		return h.writeJSON(w, http.StatusOK, "application/json", res)
 	})
-	if !alone {
-		return s.ok(w, s.host.Refused(errBusy))
+	if !free {
+		return h.ok(w, h.host.Refused(errRunBusy))
 	}
 	return nil
 }
 
-// errBusy is what the host, too, says of a second wait at once.
-var errBusy = &host.Error{Code: host.CodeInvalidInput, Reason: host.ReasonRunBusy, Phase: host.PhaseInput, Message: "code mode run is already being resumed."}
+// errRunBusy is the error of a second wait at the same time. The host has the same.
+var errRunBusy = &host.Error{Code: host.CodeInvalidInput, Reason: host.ReasonRunBusy, Phase: host.PhaseInput, Message: "code mode run is already being resumed."}
 
 // abort ends a run.
-func (s *Server) abort(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := s.body(w, r)
+func (h *handlers) abort(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	f, p := h.bodies.fields(w, r)
 	if p != nil {
 		return p
 	}
@@ -91,5 +93,54 @@ func (s *Server) abort(w http.ResponseWriter, r *http.Request, session Session) 
 	if p := f.problem(); p != nil {
 		return p
 	}
-	return s.ok(w, s.host.Abort(context.WithoutCancel(r.Context()), session, id))
+	return h.ok(w, h.host.Abort(context.WithoutCancel(r.Context()), session, id))
+}
+
+// Answered is the answer to POST /v1/answers.
+type Answered struct {
+	Status string `json:"status"` // answered
+}
+
+// answerCall enters the caller's answer to a call of one of its own tools.
+func (h *handlers) answerCall(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	f, p := h.bodies.fields(w, r)
+	if p != nil {
+		return p
+	}
+	run := f.required("runId", "the runId of a waiting result")
+	call := f.required("callId", "the id of a pending call that has an input")
+	a := host.ToolAnswer{Value: f.raw("value"), Error: f.text("error")}
+	if a.Value != nil && f.raw("error") != nil {
+		f.fail("error", "both it and value are given", "one of them")
+	}
+	if f.raw("error") != nil && a.Error == "" {
+		f.fail("error", "it is empty", "what went wrong")
+	}
+	if p := f.problem(); p != nil {
+		return p
+	}
+	if a.Value == nil {
+		a.Value = json.RawMessage("null")
+	}
+	if err := h.host.Answer(r.Context(), session, run, call, a); err != nil {
+		return problemFrom(err)
+	}
+	return h.ok(w, Answered{"answered"})
+}
+
+// PendingInput is the answer to GET /v1/calls/{id}.
+type PendingInput struct {
+	ID    string          `json:"id"`
+	Input json.RawMessage `json:"input"`
+}
+
+// pendingInput returns the whole input of a call that the caller is to answer. A
+// waiting result has short inputs only.
+func (h *handlers) pendingInput(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	id := r.PathValue("id")
+	input, err := h.host.PendingInput(r.Context(), session, r.URL.Query().Get("run"), id)
+	if err != nil {
+		return problemFrom(err)
+	}
+	return h.ok(w, PendingInput{id, input})
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/quoinhq/quoin/plugins"
 )
 
-// undoBound is how long the processes of a plugin in development may take to end
+// restoreTimeout is how long the processes of a plugin in development may take to end
 // their calls. The installed plugin is back before that.
-const undoBound = 10 * time.Second
+const restoreTimeout = 10 * time.Second
 
-// developments are the plugins in development, by id. They are begun one at a time.
+// developments are the plugins in development, by id. They start one at a time.
 type developments struct {
 	mu       sync.Mutex
 	replaced map[string]chan struct{} // closed when another takes the place
@@ -27,8 +27,8 @@ type developments struct {
 // that is installed, for as long as the request lasts. The answer is a stream of
 // server-sent events: live, with the plugin as in GET /v1/plugins, and ended, when
 // another request for the same plugin has taken over or the server shuts down.
-func (s *Server) develop(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
-	f, p := s.body(w, r)
+func (h *handlers) develop(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
+	f, p := h.bodies.fields(w, r)
 	if p != nil {
 		return p
 	}
@@ -36,50 +36,51 @@ func (s *Server) develop(w http.ResponseWriter, r *http.Request, _ Session) *Pro
 	if p := f.problem(); p != nil {
 		return p
 	}
-	if p := s.mayDevelop(r); p != nil {
+	if p := h.checkMayDevelop(r); p != nil {
 		return p
 	}
-	found, p := developed(id, dir)
+	found, p := findDeveloped(id, dir)
 	if p != nil {
 		return p
 	}
-	replaced, undo, p := s.beginDevelopment(r.Context(), found)
+	replaced, restore, p := h.startDevelopment(r.Context(), found)
 	if p != nil {
 		return p
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), undoBound)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), restoreTimeout)
 		defer cancel()
-		if err := undo(ctx); err != nil {
-			s.Logger.Warn("a plugin in development does not end", "plugin", id, "error", err)
+		if err := restore(ctx); err != nil {
+			h.options.Logger.Warn("a plugin in development does not end", "plugin", id, "error", err)
 		}
 	}()
-	s.streamDevelopment(w, r, id, replaced)
+	h.streamDevelopment(w, r, id, replaced)
 	return nil
 }
 
-// mayDevelop lets through what comes from this machine, if the operator allows it:
-// the server runs the program that is named.
-func (s *Server) mayDevelop(r *http.Request) *Problem {
+// checkMayDevelop refuses a request that does not come from this machine, and every
+// request unless the operator allows development: the server runs the program that
+// the request names.
+func (h *handlers) checkMayDevelop(r *http.Request) *Problem {
 	switch {
-	case !s.Development:
+	case !h.options.Development:
 		return problem(http.StatusForbidden, ProblemDevelopment, "this server takes no plugins in development: start it with --allow-dev-plugins, or set plugins.development")
-	case !onLoopback(r) || !loopbackName(canonicalHost(r.Host)) || passedOn(r):
+	case !onLoopback(r) || !isLoopbackName(canonicalHost(r.Host)) || forwarded(r):
 		return problem(http.StatusForbidden, ProblemDevelopment, "plugins in development are taken over loopback only, from the machine the server runs on")
 	}
 	return nil
 }
 
-// passedOn reports whether a proxy says that it did not make the request itself. One
-// on this machine comes over loopback, whoever asks it.
-func passedOn(r *http.Request) bool {
+// forwarded reports whether a proxy passed the request on. A proxy on this machine
+// connects over loopback, wherever its client is.
+func forwarded(r *http.Request) bool {
 	return slices.ContainsFunc([]string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}, func(name string) bool {
 		return len(r.Header.Values(name)) > 0
 	})
 }
 
-// developed finds the plugin of a request.
-func developed(id, dir string) (plugins.Candidate, *Problem) {
+// findDeveloped finds the plugin of a request.
+func findDeveloped(id, dir string) (plugins.Candidate, *Problem) {
 	if !filepath.IsAbs(dir) {
 		return plugins.Candidate{}, invalid("dir", "it is not absolute", "the absolute path of the plugin's folder")
 	}
@@ -96,12 +97,13 @@ func developed(id, dir string) (plugins.Candidate, *Problem) {
 	return found, nil
 }
 
-// beginDevelopment puts a plugin into service and ends the one before it.
-func (s *Server) beginDevelopment(ctx context.Context, found plugins.Candidate) (replaced chan struct{}, undo func(context.Context) error, _ *Problem) {
-	d := &s.developing
+// startDevelopment puts a plugin into service and ends the development that it
+// replaces. Call restore to bring the installed plugin back.
+func (h *handlers) startDevelopment(ctx context.Context, found plugins.Candidate) (replaced chan struct{}, restore func(context.Context) error, _ *Problem) {
+	d := &h.developing
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	giveBack, err := s.host.Develop(ctx, found)
+	uninstall, err := h.host.Develop(ctx, found)
 	if err != nil {
 		return nil, nil, problem(http.StatusConflict, ProblemConflict, "%v", err)
 	}
@@ -114,7 +116,7 @@ func (s *Server) beginDevelopment(ctx context.Context, found plugins.Candidate) 
 	replaced = make(chan struct{})
 	d.replaced[found.ID()] = replaced
 	return replaced, func(ctx context.Context) error {
-		err := giveBack(ctx) // which does not wait for the start of another
+		err := uninstall(ctx) // outside of mu: it does not hold up the next start
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.replaced[found.ID()] == replaced {
@@ -125,11 +127,9 @@ func (s *Server) beginDevelopment(ctx context.Context, found plugins.Candidate) 
 }
 
 // streamDevelopment answers for as long as the plugin is in service.
-func (s *Server) streamDevelopment(w http.ResponseWriter, r *http.Request, id string, replaced <-chan struct{}) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no")
-	out := &stream{w: w, timeout: s.WriteTimeout}
-	for _, status := range s.host.Plugins() {
+func (h *handlers) streamDevelopment(w http.ResponseWriter, r *http.Request, id string, replaced <-chan struct{}) {
+	out := newEventStream(w, h.options.WriteTimeout, nil)
+	for _, status := range h.host.Plugins() {
 		if status.ID != id {
 			continue
 		}
@@ -138,23 +138,23 @@ func (s *Server) streamDevelopment(w http.ResponseWriter, r *http.Request, id st
 			return
 		}
 	}
-	tick := time.NewTicker(keepAlive)
+	tick := time.NewTicker(keepAliveInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-r.Context().Done():
 			return
 		case <-tick.C:
-			if out.write([]byte(": alive\n\n")) != nil {
+			if out.keepAlive() != nil {
 				return
 			}
 			continue
 		case <-replaced:
-		case <-s.stopping:
+		case <-h.stopping:
 		}
-		out.hurry()
+		out.shortenDeadline()
 		if err := out.write([]byte("event: ended\ndata: {}\n\n")); err != nil {
-			s.Logger.Debug("a development ended", "plugin", id, "error", err)
+			h.options.Logger.Debug("a development ended", "plugin", id, "error", err)
 		}
 		return
 	}

@@ -1,47 +1,115 @@
 package gateway
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
 	"fmt"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
+
+// guard checks where a request comes from and who sends it.
+type guard struct {
+	hasToken bool
+	tokenSum [sha256.Size]byte
+	hosts    []string // the names of Options.Hosts, canonical
+	cross    *http.CrossOriginProtection
+	exposed  atomic.Bool // Serve listens beyond loopback
+}
+
+func newGuard(o Options) *guard {
+	return &guard{
+		hasToken: o.Token != "",
+		tokenSum: sha256.Sum256([]byte(o.Token)),
+		hosts:    o.Hosts,
+		cross:    http.NewCrossOriginProtection(),
+	}
+}
 
 // checkAddress decides where a request may come to and from. A connection to one
 // of this machine's loopback addresses must be addressed to a loopback name, or
-// to one of ours: a name of somebody else's that leads here is a web page's
-// attempt to be of our origin. Any other connection needs a token.
-func (s *Server) checkAddress(r *http.Request) *Problem {
+// to one of the server's own. Another name that leads here belongs to a web page
+// that tries to be of the server's origin. Any other connection needs a token.
+func (g *guard) checkAddress(r *http.Request) *Problem {
 	name := canonicalHost(r.Host)
 	local := onLoopback(r)
 	switch {
-	case !local && s.Token == "":
+	case !local && !g.hasToken:
 		return problem(http.StatusForbidden, ProblemForbiddenAddress, "this server has no token and answers loopback connections only")
-	case slices.Contains(s.Hosts, name), local && loopbackName(name), !local && len(s.Hosts) == 0:
+	case slices.Contains(g.hosts, name), local && isLoopbackName(name), !local && len(g.hosts) == 0:
 	default:
 		return problem(http.StatusForbidden, ProblemForbiddenHost,
 			"the request is addressed to host %q, which is not a name of this server: use a loopback address, or have the name listed in server.hosts", shown(name))
 	}
-	if err := s.crossOrigin(r); err != nil {
+	if err := g.checkOrigin(r); err != nil {
 		return problem(http.StatusForbidden, ProblemCrossOrigin, "the request comes from a web page of another origin")
 	}
 	return nil
 }
 
-// crossOrigin refuses what pages of other origins send. A page could not read the
-// answer to a GET, but it could hold the places that streams have.
-func (s *Server) crossOrigin(r *http.Request) error {
+// checkOrigin refuses what pages of other origins send. A page could not read the
+// answer to a GET, but it could use up the event streams that the server allows.
+func (g *guard) checkOrigin(r *http.Request) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		asPost := *r
-		asPost.Method = http.MethodPost // the check lets a GET pass unseen
+		asPost.Method = http.MethodPost // Check lets every GET pass
 		r = &asPost
 	}
-	return s.cross.Check(r)
+	return g.cross.Check(r)
+}
+
+// checkToken refuses a request without the token, if there is a token. It compares
+// in a time that tells nothing of the token, not even its length.
+func (g *guard) checkToken(r *http.Request) *Problem {
+	if !g.hasToken {
+		return nil
+	}
+	given := r.Header.Values("Authorization")
+	if len(given) == 1 {
+		scheme, token, _ := strings.Cut(given[0], " ")
+		sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+		if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.tokenSum[:]) == 1 {
+			return nil
+		}
+	}
+	return problem(http.StatusUnauthorized, ProblemUnauthorized, "the token is missing or wrong: send it as Authorization: Bearer TOKEN")
+}
+
+// session reads who asks. Beyond loopback, a request that needs a session must name
+// one.
+func (g *guard) session(r *http.Request, needed bool) (Session, *Problem) {
+	session, err := SessionOf(r.Header)
+	if err != nil {
+		return Session{}, problem(http.StatusBadRequest, ProblemInvalidRequest, "%v", err)
+	}
+	if needed && !named(session) && (g.exposed.Load() || !onLoopback(r)) {
+		return Session{}, invalid(HeaderSessionID, "it is missing", fmt.Sprintf("the session's id, or its key in %s", HeaderSessionKey))
+	}
+	return session, nil
+}
+
+// checkQuery refuses query parameters that the route does not have.
+func checkQuery(r *http.Request, known []string) *Problem {
+	for name, values := range r.URL.Query() {
+		switch {
+		case !slices.Contains(known, name):
+			expected := "no query parameters"
+			if len(known) > 0 {
+				expected = "one of " + strings.Join(known, ", ")
+			}
+			return invalid(shown(name), "there is no such query parameter", expected)
+		case len(values) > 1:
+			return invalid(name, "the query parameter is given twice", "it once")
+		}
+	}
+	return nil
 }
 
 // onLoopback reports whether the connection came to a loopback address or a Unix
-// socket. A request that does not say has come from afar.
+// socket. A request without a local address counts as one from another machine.
 func onLoopback(r *http.Request) bool {
 	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	return isLoopback(addr)
@@ -57,45 +125,17 @@ func isLoopback(addr net.Addr) bool {
 	return false
 }
 
-func loopbackName(name string) bool {
+func isLoopbackName(name string) bool {
 	ip := net.ParseIP(name)
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// checkToken lets nobody pass without the token, if there is one.
-func (s *Server) checkToken(r *http.Request) *Problem {
-	if s.Token == "" || s.authorized(r) {
-		return nil
+// canonicalHost returns a host in the form in which hosts are compared: without
+// port and brackets, in lower case, without a final dot.
+func canonicalHost(h string) string {
+	if name, _, err := net.SplitHostPort(h); err == nil {
+		h = name
 	}
-	return problem(http.StatusUnauthorized, ProblemUnauthorized, "the token is missing or wrong: send it as Authorization: Bearer TOKEN")
-}
-
-// session reads who asks, and insists on it beyond loopback where it counts.
-func (s *Server) session(r *http.Request, counts bool) (Session, *Problem) {
-	session, err := SessionOf(r.Header)
-	if err != nil {
-		p := problem(http.StatusBadRequest, ProblemInvalidRequest, "%v", err)
-		return Session{}, p
-	}
-	if counts && !named(session) && (s.exposed.Load() || !onLoopback(r)) {
-		return Session{}, invalid(HeaderSessionID, "it is missing", fmt.Sprintf("the session's id, or its key in %s", HeaderSessionKey))
-	}
-	return session, nil
-}
-
-// checkQuery refuses query parameters that mean nothing.
-func checkQuery(r *http.Request, known []string) *Problem {
-	for name, values := range r.URL.Query() {
-		switch {
-		case !slices.Contains(known, name):
-			expected := "no query parameters"
-			if len(known) > 0 {
-				expected = "one of " + strings.Join(known, ", ")
-			}
-			return invalid(shown(name), "there is no such query parameter", expected)
-		case len(values) > 1:
-			return invalid(name, "the query parameter is given twice", "it once")
-		}
-	}
-	return nil
+	h = strings.TrimSuffix(strings.TrimPrefix(h, "["), "]")
+	return strings.ToLower(strings.TrimSuffix(h, "."))
 }

@@ -445,15 +445,15 @@ func TestBusy(t *testing.T) {
 	c.exec(`return 1`).wants(200, "value", "1")
 }
 
-// TestFaces serves another protocol, behind the same checks.
-func TestFaces(t *testing.T) {
+// TestMounts serves another protocol, behind the same checks.
+func TestMounts(t *testing.T) {
 	h := newHost(t, host.Config{})
 	seen := make(chan gateway.Session, 1)
-	faces := map[string]gateway.Face{"/mcp": func(w http.ResponseWriter, r *http.Request, s gateway.Session) {
+	mounts := map[string]gateway.Mount{"/mcp": func(w http.ResponseWriter, r *http.Request, s gateway.Session) {
 		seen <- s
 		w.WriteHeader(http.StatusNoContent)
 	}}
-	c := serve(t, h, gateway.Options{Token: secret, Faces: faces}, nil)
+	c := serve(t, h, gateway.Options{Token: secret, Mounts: mounts}, nil)
 	for _, path := range []string{"/mcp", "/mcp/sse"} {
 		resp, err := c.client.Do(c.request(context.Background(), http.MethodPost, path, "anything"))
 		if err != nil {
@@ -480,8 +480,8 @@ func TestFaces(t *testing.T) {
 		t.Errorf("another host: %s, reached it: %d", resp.Status, len(seen))
 	}
 	for _, path := range []string{"mcp", "/", "/mcp/", "/v1/x", "/v1"} {
-		if _, err := gateway.New(h, gateway.Options{Faces: map[string]gateway.Face{path: nil}}); err == nil {
-			t.Errorf("face %q was taken", path)
+		if _, err := gateway.New(h, gateway.Options{Mounts: map[string]gateway.Mount{path: nil}}); err == nil {
+			t.Errorf("mount %q was taken", path)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -14,13 +13,14 @@ import (
 // Options say whom a Server answers and how long it waits. The zero value
 // answers requests that reach this machine's loopback addresses, and no others.
 type Options struct {
-	// Token is what callers prove themselves with, as "Authorization: Bearer
-	// TOKEN": 16 to 4096 visible ASCII characters. Empty means no proof, and
-	// then only loopback is answered. Whoever has it may act for any session.
+	// Token is what callers send as "Authorization: Bearer TOKEN": 16 to 4096
+	// visible ASCII characters. Without a token the server answers loopback
+	// connections only. A caller who has the token may act for every session,
+	// and see and end the runs of all sessions.
 	Token string
 	// Hosts are the names, without a port, that a request may be addressed to
-	// over loopback beside localhost and the loopback addresses: those of a
-	// proxy in front. Over other addresses any name will do when Hosts is empty.
+	// over loopback in addition to localhost and the loopback addresses: the
+	// names of a proxy in front. Over other addresses any name will do when Hosts is empty.
 	Hosts []string
 	// MaxBody bounds a request's body in bytes. Defaults to 8 MiB.
 	MaxBody int64
@@ -46,15 +46,15 @@ type Options struct {
 	// kept for its next wait. Defaults to 15 minutes.
 	KeepResult time.Duration
 	// Trajectory is where the trajectories of runs are read from, such as a
-	// *trajectory.Dir. Defaults to none: no run has one.
+	// *trajectory.Dir. Defaults to nil: no run has a trajectory.
 	Trajectory Trajectories
 	// Development lets callers on this machine put plugins of theirs into the place
 	// of installed ones: the server runs programs that they name, if these belong
 	// to its own user.
 	Development bool
-	// Faces are other ways to reach the same host, by the path they are served
-	// under, such as "/mcp". See Face.
-	Faces map[string]Face
+	// Mounts are other ways to reach the same host, by the path they are served
+	// under, such as "/mcp". See Mount.
+	Mounts map[string]Mount
 	// Logger takes what operators should know. Defaults to slog.Default.
 	Logger *slog.Logger
 	// AccessLog logs every request once it has been answered, at the level info:
@@ -63,9 +63,7 @@ type Options struct {
 	AccessLog bool
 }
 
-// keptResults bounds the results that are kept for clients that went away.
-const keptResults = 64
-
+// filled checks the options and returns them with their defaults.
 func (o Options) filled() (Options, error) {
 	if o.Token != "" {
 		if err := checkToken(o.Token); err != nil {
@@ -79,9 +77,9 @@ func (o Options) filled() (Options, error) {
 		}
 	}
 	o.Hosts = hosts
-	for path := range o.Faces {
+	for path := range o.Mounts {
 		if !strings.HasPrefix(path, "/") || path == "/" || strings.HasSuffix(path, "/") || strings.HasPrefix(path+"/", "/v1/") {
-			return o, fmt.Errorf("face %q: expected a path such as /mcp, outside of /v1", path)
+			return o, fmt.Errorf("mount %q: expected a path such as /mcp, outside of /v1", path)
 		}
 	}
 	def(&o.MaxBody, 8<<20)
@@ -105,23 +103,13 @@ func def[T int | int64 | time.Duration](v *T, to T) {
 	}
 }
 
-// canonicalHost is a host as it is compared: without port and brackets, in lower
-// case, without a final dot.
-func canonicalHost(h string) string {
-	if name, _, err := net.SplitHostPort(h); err == nil {
-		h = name
-	}
-	h = strings.TrimSuffix(strings.TrimPrefix(h, "["), "]")
-	return strings.ToLower(strings.TrimSuffix(h, "."))
-}
+// Mount is another way to reach the host, such as a protocol of its own or a user
+// interface. Its requests have passed the checks of /v1: address, Host, origin,
+// token and session. A mount bounds its own bodies and answers. The session is the
+// zero Session when the caller named no session and may do so.
+type Mount func(w http.ResponseWriter, r *http.Request, session Session)
 
-// Face is another way to reach the host, such as a protocol of its own. Requests
-// come to it after the checks that those of /v1 pass: address, Host, origin,
-// token and session. It bounds its own bodies and answers; session is the zero
-// Session when the caller has named none and may do so.
-type Face func(w http.ResponseWriter, r *http.Request, session Session)
-
-// Trajectories are recorded runs. Read fails with trajectory.ErrUnknownRun,
+// Trajectories reads recorded runs. Read fails with trajectory.ErrUnknownRun,
 // ErrWrongSession or ErrDamaged.
 type Trajectories interface {
 	Read(s trajectory.Session, runID string) (*trajectory.Run, error)

@@ -36,7 +36,7 @@ func (l *logBuffer) String() string {
 func TestAPanicFailsItsRequest(t *testing.T) {
 	var log logBuffer
 	h := newHost(t, host.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	c := serve(t, h, gateway.Options{Faces: map[string]gateway.Face{
+	c := serve(t, h, gateway.Options{Mounts: map[string]gateway.Mount{
 		"/early": func(http.ResponseWriter, *http.Request, gateway.Session) { panic("before the answer") },
 		"/late": func(w http.ResponseWriter, _ *http.Request, _ gateway.Session) {
 			if _, err := io.WriteString(w, "half an "); err != nil {

@@ -1,12 +1,12 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
-	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host"
 )
 
 // ProblemCode classifies a request that was refused. The list is append-only.
@@ -17,7 +17,7 @@ const (
 	ProblemInvalidRequest   ProblemCode = "invalid_request"        // 400: body, header, path or query
 	ProblemUnauthorized     ProblemCode = "unauthorized"           // 401: no token, or a wrong one
 	ProblemForbiddenAddress ProblemCode = "forbidden_address"      // 403: beyond loopback without a token
-	ProblemForbiddenHost    ProblemCode = "forbidden_host"         // 403: addressed to a name that is not ours
+	ProblemForbiddenHost    ProblemCode = "forbidden_host"         // 403: addressed to a name that is not the server's
 	ProblemCrossOrigin      ProblemCode = "cross_origin"           // 403: a web page of another origin
 	ProblemDevelopment      ProblemCode = "development_refused"    // 403: a plugin in development, not allowed or not from here
 	ProblemNotFound         ProblemCode = "not_found"              // 404: no such path, tool, run or approval
@@ -26,7 +26,7 @@ const (
 	ProblemConflict         ProblemCode = "conflict"               // 409: the thing is not in a state for it, or not the session's
 	ProblemBodyTooLarge     ProblemCode = "body_too_large"         // 413
 	ProblemMediaType        ProblemCode = "unsupported_media_type" // 415: bodies are application/json
-	ProblemInternal         ProblemCode = "internal_error"         // 500: ours
+	ProblemInternal         ProblemCode = "internal_error"         // 500: a fault of the server
 	ProblemBusy             ProblemCode = "busy"                   // 503: Retry-After says when
 	ProblemShuttingDown     ProblemCode = "shutting_down"          // 503: Retry-After says when
 )
@@ -34,8 +34,8 @@ const (
 // problemType is the namespace of Problem.Type.
 const problemType = "urn:quoin:problem:"
 
-// Problem is the body of every answer that is not a result: problem details as
-// in RFC 9457, application/problem+json.
+// Problem is the body of every answer that is not a result. It is a problem details
+// object as in RFC 9457, application/problem+json. The client returns it as an error.
 type Problem struct {
 	Type   string       `json:"type"` // names Code as a URI
 	Title  string       `json:"title"`
@@ -56,9 +56,10 @@ type FieldError struct {
 	Expected string `json:"expected"`
 }
 
+// Error implements error. It returns Detail.
 func (p *Problem) Error() string { return p.Detail }
 
-// problem makes a Problem.
+// problem makes a Problem with a detail in the form of fmt.Sprintf.
 func problem(status int, code ProblemCode, format string, args ...any) *Problem {
 	return &Problem{
 		Type:   problemType + string(code),
@@ -76,26 +77,32 @@ func invalid(field, detail, expected string) *Problem {
 	return p
 }
 
-// busy makes the problem of a request for which there is no place now.
-func (s *Server) busy(session Session, d *quota.Denied) *Problem {
-	s.host.ReportDenied(session, d)
-	p := problem(http.StatusServiceUnavailable, ProblemBusy, "%v: try again later", d)
-	p.retry = time.Second
+// shuttingDown makes the problem of a request that comes too late.
+func shuttingDown() *Problem {
+	p := problem(http.StatusServiceUnavailable, ProblemShuttingDown, "the server is shutting down")
+	p.retry = 5 * time.Second
 	return p
 }
 
-// write answers with the problem.
-func (p *Problem) write(s *Server, w http.ResponseWriter) {
-	h := w.Header()
-	switch {
-	case p.allow != "":
-		h.Set("Allow", p.allow)
-	case p.retry > 0:
-		h.Set("Retry-After", strconv.Itoa(int(p.retry/time.Second)))
-	case p.Status == http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", `Bearer realm="quoin"`)
-	case p.Status == http.StatusRequestTimeout:
-		h.Set("Connection", "close")
+// problemFrom makes the problem of an error of the host.
+func problemFrom(err error) *Problem {
+	var e *host.Error
+	if !errors.As(err, &e) {
+		return problem(http.StatusInternalServerError, ProblemInternal, "%v", err)
 	}
-	s.writeJSON(w, p.Status, "application/problem+json", p)
+	var p *Problem
+	switch {
+	case e.Code == host.CodeUnavailable:
+		p = shuttingDown()
+	case e.Reason == host.ReasonRunUnavailable, e.Reason == host.ReasonRunExpired:
+		p = problem(http.StatusNotFound, ProblemNotFound, "%s", e.Message)
+	case e.Reason == host.ReasonWrongSession, e.Reason == host.ReasonWrongRun, e.Reason == host.ReasonRunBusy, e.Reason == host.ReasonToolsMissing, e.Code == host.CodeAborted:
+		p = problem(http.StatusConflict, ProblemConflict, "%s", e.Message)
+	case e.Code == host.CodeInvalidInput:
+		p = problem(http.StatusBadRequest, ProblemInvalidRequest, "%s", e.Message)
+	default:
+		p = problem(http.StatusInternalServerError, ProblemInternal, "%s", e.Message)
+	}
+	p.Reason = string(e.Reason)
+	return p
 }

@@ -12,14 +12,14 @@ import (
 // route is one operation. The OpenAPI document has the same ones.
 type route struct {
 	method string
-	// path may have one segment in braces, which stands for any and is the
-	// request's path value of that name.
+	// path may have one segment in braces. It matches any segment, which becomes
+	// the request's path value of that name.
 	path    string
 	open    bool         // needs no token: it tells nothing of the host
 	session bool         // acts for a session, which must be named beyond loopback
 	scoped  bool         // acts for a session if one is named, else for all
-	query   []string     // parameters it takes
-	places  *quota.Meter // of which each request takes one
+	query   []string     // the query parameters it takes
+	meter   *quota.Meter // charged one unit while a request lasts; nil if free
 	handle  handler
 }
 
@@ -27,51 +27,49 @@ type route struct {
 // nothing.
 type handler func(w http.ResponseWriter, r *http.Request, session Session) *Problem
 
-func (s *Server) table() []route {
+// routesOf returns the table of all operations.
+func routesOf(h *handlers, l *limits) []route {
 	return []route{
-		{method: "POST", path: "/v1/exec", session: true, places: s.calls, handle: s.exec},
-		{method: "POST", path: "/v1/wait", session: true, places: s.calls, handle: s.wait},
-		{method: "POST", path: "/v1/abort", session: true, handle: s.abort},
-		{method: "POST", path: "/v1/answers", session: true, handle: s.answerCall},
-		{method: "GET", path: "/v1/calls/{id}", session: true, query: []string{"run"}, handle: s.pendingInput},
-		{method: "GET", path: "/v1/approvals", scoped: true, query: []string{"run", "state"}, handle: s.approvals},
-		{method: "POST", path: "/v1/approvals", scoped: true, handle: s.decide},
-		{method: "GET", path: "/v1/grants", scoped: true, handle: s.grants},
-		{method: "DELETE", path: "/v1/grants/{id}", scoped: true, handle: s.revoke},
-		{method: "GET", path: "/v1/catalog", session: true, handle: s.catalog},
-		{method: "GET", path: "/v1/catalog/{id}", session: true, handle: s.tool},
-		{method: "GET", path: "/v1/namespaces", session: true, handle: s.namespaces},
-		{method: "GET", path: "/v1/surface", session: true, query: []string{"provider", "model"}, handle: s.surface},
-		{method: "GET", path: "/v1/plugins", handle: s.plugins},
-		{method: "POST", path: "/v1/development", places: s.streams, handle: s.develop},
-		{method: "GET", path: "/v1/mcp-servers", handle: s.mcpServers},
-		{method: "GET", path: "/v1/runs", scoped: true, handle: s.runs},
-		{method: "GET", path: "/v1/runs/{run}", scoped: true, handle: s.run},
-		{method: "DELETE", path: "/v1/runs/{run}", scoped: true, handle: s.endRun},
-		{method: "GET", path: "/v1/trajectory", session: true, handle: s.trajectories},
-		{method: "GET", path: "/v1/trajectory/{run}", session: true, handle: s.trajectory},
-		{method: "GET", path: "/v1/events", scoped: true, query: []string{"run"}, places: s.streams, handle: s.events},
-		{method: "GET", path: "/metrics", handle: s.metrics},
-		{method: "GET", path: "/healthz", open: true, handle: s.health},
-		{method: "GET", path: "/openapi.json", open: true, handle: s.openAPI},
+		{method: "POST", path: "/v1/exec", session: true, meter: l.calls, handle: h.exec},
+		{method: "POST", path: "/v1/wait", session: true, meter: l.calls, handle: h.wait},
+		{method: "POST", path: "/v1/abort", session: true, handle: h.abort},
+		{method: "POST", path: "/v1/answers", session: true, handle: h.answerCall},
+		{method: "GET", path: "/v1/calls/{id}", session: true, query: []string{"run"}, handle: h.pendingInput},
+		{method: "GET", path: "/v1/approvals", scoped: true, query: []string{"run", "state"}, handle: h.listApprovals},
+		{method: "POST", path: "/v1/approvals", scoped: true, handle: h.decide},
+		{method: "GET", path: "/v1/grants", scoped: true, handle: h.listGrants},
+		{method: "DELETE", path: "/v1/grants/{id}", scoped: true, handle: h.revokeGrant},
+		{method: "GET", path: "/v1/catalog", session: true, handle: h.listTools},
+		{method: "GET", path: "/v1/catalog/{id}", session: true, handle: h.showTool},
+		{method: "GET", path: "/v1/namespaces", session: true, handle: h.listNamespaces},
+		{method: "GET", path: "/v1/surface", session: true, query: []string{"provider", "model"}, handle: h.modelTools},
+		{method: "GET", path: "/v1/plugins", handle: h.listPlugins},
+		{method: "POST", path: "/v1/development", meter: l.streams, handle: h.develop},
+		{method: "GET", path: "/v1/mcp-servers", handle: h.listMCPServers},
+		{method: "GET", path: "/v1/runs", scoped: true, handle: h.listRuns},
+		{method: "GET", path: "/v1/runs/{run}", scoped: true, handle: h.showRun},
+		{method: "DELETE", path: "/v1/runs/{run}", scoped: true, handle: h.endRun},
+		{method: "GET", path: "/v1/trajectory", session: true, handle: h.listTrajectories},
+		{method: "GET", path: "/v1/trajectory/{run}", session: true, handle: h.showTrajectory},
+		{method: "GET", path: "/v1/events", scoped: true, query: []string{"run"}, meter: l.streams, handle: h.events},
+		{method: "GET", path: "/metrics", handle: h.metrics},
+		{method: "GET", path: "/healthz", open: true, handle: h.health},
+		{method: "GET", path: "/openapi.json", open: true, handle: h.openAPI},
 	}
 }
 
-// match finds the route of a request. HEAD is GET without the body, which package
-// net/http leaves out.
-func (s *Server) match(r *http.Request) (*route, *Problem) {
+// match finds the route of a request and sets its path value. HEAD is GET without
+// the body, which package net/http leaves out.
+func match(routes []route, r *http.Request) (*route, *Problem) {
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	if face := s.face(r.URL.Path); face != nil {
-		return face, nil
-	}
 	path := r.URL.EscapedPath()
 	var allowed []string
-	for i := range s.routes {
-		rt := &s.routes[i]
-		name, value, ok := rt.fits(path)
+	for i := range routes {
+		rt := &routes[i]
+		name, value, ok := rt.matchPath(path)
 		if !ok {
 			continue
 		}
@@ -95,9 +93,9 @@ func (s *Server) match(r *http.Request) (*route, *Problem) {
 	return nil, p
 }
 
-// fits compares an escaped path with the route's, and returns the segment that
-// stands for the one in braces.
-func (rt *route) fits(path string) (name, value string, ok bool) {
+// matchPath compares an escaped path with the route's. It returns the name in
+// braces and the segment that stands for it.
+func (rt *route) matchPath(path string) (name, value string, ok bool) {
 	prefix, rest, wild := strings.Cut(rt.path, "{")
 	if !wild {
 		return "", "", path == rt.path
@@ -110,14 +108,14 @@ func (rt *route) fits(path string) (name, value string, ok bool) {
 	return strings.TrimSuffix(rest, "}"), value, err == nil
 }
 
-// face returns the route of a face at or below whose path the request is.
-func (s *Server) face(path string) *route {
-	for at, face := range s.Faces {
+// mounted returns the route of the mount at or above a path, or nil.
+func mounted(mounts map[string]Mount, path string) *route {
+	for at, mount := range mounts {
 		if path != at && !strings.HasPrefix(path, at+"/") {
 			continue
 		}
 		return &route{session: true, handle: func(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-			face(w, r, session)
+			mount(w, r, session)
 			return nil
 		}}
 	}

@@ -12,55 +12,56 @@ type RunList struct {
 	Runs []host.RunInfo `json:"runs"`
 }
 
-// runs lists what has not ended, of the session if one is named, else of all: with it,
-// a client that lost its runIds finds them again.
-func (s *Server) runs(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	list, err := s.host.AllRuns(r.Context())
+// listRuns lists the runs that have not ended: those of the session if one is
+// named, else those of all sessions. A client that lost a runId finds it here.
+func (h *handlers) listRuns(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	list, err := h.host.AllRuns(r.Context())
 	if session != (Session{}) {
-		list, err = s.host.Runs(r.Context(), session)
+		list, err = h.host.Runs(r.Context(), session)
 	}
 	if err != nil {
 		return problem(http.StatusInternalServerError, ProblemInternal, "the store of runs cannot be read: %v", err)
 	}
 	for i := range list {
-		list[i].PendingToolCalls = some(list[i].PendingToolCalls)
+		list[i].PendingToolCalls = nonNil(list[i].PendingToolCalls)
 	}
-	return s.ok(w, RunList{some(list)})
+	return h.ok(w, RunList{nonNil(list)})
 }
 
-// run describes one run.
-func (s *Server) run(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	info, p := s.runOf(r.Context(), session, r.PathValue("run"))
+// showRun describes one run.
+func (h *handlers) showRun(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	info, p := h.findRun(r.Context(), session, r.PathValue("run"))
 	if p != nil {
 		return p
 	}
-	return s.ok(w, info)
+	return h.ok(w, info)
 }
 
-// endRun aborts one run. Its client may go away: the run ends.
-func (s *Server) endRun(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+// endRun aborts one run, even when the client goes away meanwhile.
+func (h *handlers) endRun(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	ctx := context.WithoutCancel(r.Context())
-	info, p := s.runOf(ctx, session, r.PathValue("run"))
+	info, p := h.findRun(ctx, session, r.PathValue("run"))
 	if p != nil {
 		return p
 	}
-	return s.ok(w, s.host.Abort(ctx, info.Session, info.ID))
+	return h.ok(w, h.host.Abort(ctx, info.Session, info.ID))
 }
 
-// runOf returns a run that the caller may see: one of its session if it names one.
-func (s *Server) runOf(ctx context.Context, session Session, id string) (host.RunInfo, *Problem) {
-	info, err := s.host.Run(ctx, id)
+// findRun returns a run that the caller may see: one of its session if it names one,
+// else any.
+func (h *handlers) findRun(ctx context.Context, session Session, id string) (host.RunInfo, *Problem) {
+	info, err := h.host.Run(ctx, id)
 	if err != nil {
-		return info, refused(err)
+		return info, problemFrom(err)
 	}
 	owner := info.Session
 	if session.TurnID == "" {
 		owner.TurnID = ""
 	}
 	if session != (Session{}) && session != owner {
-		// One answer for both: whether another session has such a run is its own affair.
+		// A caller must not learn whether another session has such a run.
 		return info, problem(http.StatusNotFound, ProblemNotFound, "there is no run %s of this session; GET /v1/runs lists them", shown(id))
 	}
-	info.PendingToolCalls = some(info.PendingToolCalls)
+	info.PendingToolCalls = nonNil(info.PendingToolCalls)
 	return info, nil
 }

@@ -1,170 +1,140 @@
 package gateway
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/json"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/internal/quota"
 )
+
+// maxHeaderBytes bounds a request's header.
+const maxHeaderBytes = 64 << 10
+
+// ErrExposed says that a server without a token would be reachable from other
+// machines. Serve returns it.
+var ErrExposed = errors.New("it is reachable from other machines, and the server has no token: give it one, or listen on a loopback address")
 
 // Server answers HTTP requests on behalf of a host. It is an http.Handler, safe
 // for concurrent use.
 type Server struct {
-	Options  // as filled in by New
+	options  Options // as filled in by New
 	host     *host.Host
+	guard    *guard
+	limits   *limits
+	handlers *handlers
 	routes   []route
-	tokenSum [sha256.Size]byte
-	cross    *http.CrossOriginProtection
-	calls    *quota.Meter // exec and wait requests under way
-	streams  *quota.Meter // event streams
-	bodies   *quota.Meter // bytes of bodies
-	waits    deliveries
 
-	developing developments
-
-	exposed  atomic.Bool // Serve listens beyond loopback
 	stopping chan struct{}
 	stop     func() // closes stopping, once
 
 	mu     sync.Mutex
-	server *http.Server // of Serve
+	server *http.Server // set by Serve
 }
 
-// New makes a server of a host, which it borrows: only Shutdown ends it. It fails
-// when the options make no sense.
+// New returns a server of a host. The server borrows the host: only Shutdown ends
+// it. New fails when the options make no sense.
 func New(h *host.Host, o Options) (*Server, error) {
 	o, err := o.filled()
 	if err != nil {
 		return nil, err
 	}
+	stopping := make(chan struct{})
 	s := &Server{
-		Options:  o,
+		options:  o,
 		host:     h,
-		tokenSum: sha256.Sum256([]byte(o.Token)),
-		cross:    http.NewCrossOriginProtection(),
-		calls:    quota.NewMeter("calls", "exec and wait requests under way", "server.maxCalls", int64(o.MaxCalls), h.Quotas().Shares()),
-		streams:  quota.NewMeter("streams", "event streams", "server.maxStreams", int64(o.MaxStreams), h.Quotas().Shares()),
-		bodies:   quota.NewMeter("body_bytes", "bytes of request bodies", "server.maxBodyBytes, times 32", 32*o.MaxBody, h.Quotas().Shares()),
-		waits:    deliveries{keep: o.KeepResult, log: o.Logger},
-		stopping: make(chan struct{}),
+		guard:    newGuard(o),
+		limits:   newLimits(h, o),
+		stopping: stopping,
+		stop:     sync.OnceFunc(func() { close(stopping) }),
 	}
-	s.stop = sync.OnceFunc(func() { close(s.stopping) })
-	s.routes = s.table()
+	s.handlers = newHandlers(h, o, s.limits, stopping)
+	s.routes = routesOf(s.handlers, s.limits)
 	return s, nil
 }
 
-// ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.AccessLog {
-		s.accessed(w, r)
-		return
-	}
-	s.serve(w, r)
-}
-
-func (s *Server) serve(rw http.ResponseWriter, r *http.Request) {
-	w := &trackedWriter{ResponseWriter: rw}
-	defer s.contain(w, r)
-	if r.ContentLength != 0 {
-		// Also what nobody wants to read must arrive in time.
-		setReadDeadline(w, time.Now().Add(s.BodyTimeout))
-	}
-	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	if p := s.answer(w, r); p != nil {
-		if p.Status >= http.StatusInternalServerError && p.Code == ProblemInternal {
-			s.Logger.Error("a request failed on our side", "method", r.Method, "path", r.URL.Path, "error", p.Detail)
+// Serve answers the requests of a listener until Shutdown or Close, and closes the
+// listener. It refuses a listener beyond loopback unless the server has a token.
+// On such a listener every caller must name its session. Call Serve once.
+func (s *Server) Serve(l net.Listener) error {
+	if !isLoopback(l.Addr()) {
+		if s.options.Token == "" {
+			return errors.Join(fmt.Errorf("listening on %s: %w", l.Addr(), ErrExposed), l.Close())
 		}
-		p.write(s, w)
+		s.guard.exposed.Store(true)
 	}
+	server := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: s.options.HeaderTimeout,
+		IdleTimeout:       s.options.IdleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.options.Logger.Handler(), slog.LevelDebug),
+		// A preflight request gets the same refusal as any other request.
+		DisableGeneralOptionsHandler: true,
+	}
+	s.mu.Lock()
+	s.server = server
+	s.mu.Unlock()
+	if isClosed(s.stopping) {
+		return l.Close()
+	}
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
-// answer passes a request through the checks to its route.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request) *Problem {
-	if p := s.checkAddress(r); p != nil {
-		return p
+// Shutdown ends the server and its host. It accepts no more requests, has the host
+// park the cells that are running, and returns once their clients have the results
+// and the host has ended. When ctx ends first, Shutdown cuts off what is left.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stop()
+	defer s.handlers.waits.close()
+	ended := make(chan error, 1)
+	go func() { ended <- s.host.Shutdown(ctx) }()
+	server := s.httpServer()
+	if server == nil {
+		return <-ended
 	}
-	found, p := s.match(r)
-	if p == nil && found.open {
-		return found.handle(w, r, Session{})
+	err := server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, server.Close())
 	}
-	if p := s.checkToken(r); p != nil {
-		return p
-	}
-	if p != nil {
-		return p
-	}
-	session, p := s.session(r, found.session)
-	if p != nil {
-		return p
-	}
-	if p := checkQuery(r, found.query); p != nil {
-		return p
-	}
-	if found.places != nil {
-		// A body that comes slowly must not keep a place from others.
-		done, p := s.readBody(w, r, session)
-		defer done()
-		if p != nil {
-			return p
-		}
-		if d := found.places.Take(session.Owner(), 1); d != nil {
-			return s.busy(session, d)
-		}
-		defer found.places.Give(session.Owner(), 1)
-	}
-	if s.isStopping() && found.places != nil {
-		return shuttingDown()
-	}
-	return found.handle(w, r, session)
+	return errors.Join(err, <-ended)
 }
 
-func shuttingDown() *Problem {
-	p := problem(http.StatusServiceUnavailable, ProblemShuttingDown, "the server is shutting down")
-	p.retry = 5 * time.Second
-	return p
+// Close ends the server at once and leaves the host alone. Requests under way are
+// cut off.
+func (s *Server) Close() error {
+	s.stop()
+	defer s.handlers.waits.close()
+	if server := s.httpServer(); server != nil {
+		return server.Close()
+	}
+	return nil
 }
 
-func (s *Server) isStopping() bool {
+// httpServer returns the http.Server of Serve, or nil before Serve.
+func (s *Server) httpServer() *http.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.server
+}
+
+// Exposed reports whether other machines can reach a listener of that address, so
+// that Serve refuses it without a token.
+func Exposed(addr net.Addr) bool { return !isLoopback(addr) }
+
+// isClosed reports whether a channel that only ever closes is closed.
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-s.stopping:
+	case <-c:
 		return true
 	default:
 		return false
 	}
-}
-
-// writeJSON answers with one JSON document. It reports whether the client may
-// have got it.
-func (s *Server) writeJSON(w http.ResponseWriter, status int, contentType string, v any) bool {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		s.Logger.Error("an answer cannot be written as JSON", "error", err)
-		status, contentType = http.StatusInternalServerError, "application/problem+json"
-		b.Reset()
-		b.WriteString(`{"type":"urn:quoin:problem:internal_error","title":"Internal Server Error","status":500,"code":"internal_error","detail":"the answer cannot be written as JSON"}`)
-	}
-	w.Header().Set("Content-Type", contentType)
-	setWriteDeadline(w, time.Now().Add(s.WriteTimeout))
-	w.WriteHeader(status)
-	_, err := w.Write(b.Bytes())
-	if err == nil {
-		err = http.NewResponseController(w).Flush()
-	}
-	return err == nil
-}
-
-// ok is writeJSON of an answer to a good request.
-func (s *Server) ok(w http.ResponseWriter, v any) *Problem {
-	s.writeJSON(w, http.StatusOK, "application/json", v)
-	return nil
 }

@@ -23,10 +23,11 @@ const (
 	HeaderRunID      = "Quoin-Run-Id" // of the agent turn, not of a cell
 )
 
-const maxSessionPart = 512
+// maxHeaderValue bounds the decoded value of a session header in bytes.
+const maxHeaderValue = 512
 
-// parts are the headers beside the fields they fill.
-func parts(s *Session) map[string]*string {
+// headerFields maps each header to the field of s that it fills.
+func headerFields(s *Session) map[string]*string {
 	return map[string]*string{
 		HeaderAgentID:    &s.AgentID,
 		HeaderSessionKey: &s.SessionKey,
@@ -39,7 +40,7 @@ func parts(s *Session) map[string]*string {
 // too long, or not percent-encoded UTF-8.
 func SessionOf(h http.Header) (Session, error) {
 	var s Session
-	for name, field := range parts(&s) {
+	for name, field := range headerFields(&s) {
 		values := h.Values(name)
 		if len(values) > 1 {
 			return Session{}, fmt.Errorf("header %s is given %d times, expected once", name, len(values))
@@ -47,7 +48,7 @@ func SessionOf(h http.Header) (Session, error) {
 		if len(values) == 0 {
 			continue
 		}
-		v, err := decodePart(values[0])
+		v, err := decodeHeader(values[0])
 		if err != nil {
 			return Session{}, fmt.Errorf("header %s: %w", name, err)
 		}
@@ -56,7 +57,8 @@ func SessionOf(h http.Header) (Session, error) {
 	return s, nil
 }
 
-func decodePart(raw string) (string, error) {
+// decodeHeader decodes the value of a session header.
+func decodeHeader(raw string) (string, error) {
 	for i := range len(raw) {
 		if raw[i] < ' ' || raw[i] > '~' {
 			return "", fmt.Errorf("byte %#02x at offset %d is not visible ASCII; write it as %%%02X", raw[i], i, raw[i])
@@ -68,23 +70,24 @@ func decodePart(raw string) (string, error) {
 		return "", fmt.Errorf("%w; write %% itself as %%25", err)
 	case !utf8.ValidString(v):
 		return "", fmt.Errorf("it is not UTF-8 once decoded")
-	case len(v) > maxSessionPart:
-		return "", fmt.Errorf("it has %d bytes, expected at most %d", len(v), maxSessionPart)
+	case len(v) > maxHeaderValue:
+		return "", fmt.Errorf("it has %d bytes, expected at most %d", len(v), maxHeaderValue)
 	}
 	return v, nil
 }
 
 // SetSession writes the headers of a session; empty fields get none.
 func SetSession(h http.Header, s Session) {
-	for name, field := range parts(&s) {
+	for name, field := range headerFields(&s) {
 		h.Del(name)
 		if *field != "" {
-			h.Set(name, encodePart(*field))
+			h.Set(name, encodeHeader(*field))
 		}
 	}
 }
 
-func encodePart(v string) string {
+// encodeHeader is the inverse of decodeHeader.
+func encodeHeader(v string) string {
 	var b strings.Builder
 	for i := range len(v) {
 		if c := v[i]; c > ' ' && c <= '~' && c != '%' {

@@ -43,7 +43,7 @@ func TestSurface(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cl.Close()
-	found, err := cl.Surface(context.Background(), me, "", "")
+	found, err := cl.ModelTools(context.Background(), me, "", "")
 	if err != nil || !found.Active {
 		t.Fatalf("%+v, %v", found, err)
 	}

@@ -29,7 +29,7 @@ type backend interface {
 	Namespaces(context.Context, host.Session) ([]host.Namespace, error)
 	Plugins(context.Context) ([]gateway.Plugin, error)
 	MCPServers(context.Context) ([]gateway.MCPServer, error)
-	Surface(ctx context.Context, s host.Session, p host.Provider, model string) (*gateway.Surface, error)
+	ModelTools(ctx context.Context, s host.Session, p host.Provider, model string) (*gateway.ModelTools, error)
 }
 
 var (
@@ -88,8 +88,8 @@ func (p inProcess) Plugins(context.Context) ([]gateway.Plugin, error) {
 	return list, nil
 }
 
-func (p inProcess) Surface(_ context.Context, s host.Session, shape host.Provider, model string) (*gateway.Surface, error) {
-	return gateway.SurfaceOf(p.Host, s, shape, model)
+func (p inProcess) ModelTools(_ context.Context, s host.Session, shape host.Provider, model string) (*gateway.ModelTools, error) {
+	return gateway.ModelToolsOf(p.Host, s, shape, model)
 }
 
 func (p inProcess) MCPServers(context.Context) ([]gateway.MCPServer, error) {

@@ -66,7 +66,7 @@ With --server they are those of a quoin serve.`,
 func (p *prompting) print(cmd *cobra.Command, b backend) error {
 	// A server beyond loopback wants to know who asks.
 	s := host.Session{AgentID: p.agent, SessionKey: p.key, SessionID: "cli"}
-	found, err := b.Surface(cmd.Context(), s, host.Provider(p.provider.value), p.model)
+	found, err := b.ModelTools(cmd.Context(), s, host.Provider(p.provider.value), p.model)
 	switch {
 	case err != nil:
 		return err

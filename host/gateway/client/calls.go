@@ -15,20 +15,20 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
-// cell is the body of an exec request.
-type cell struct {
+// execBody is the body of POST /v1/exec.
+type execBody struct {
 	Code      string       `json:"code"`
 	Command   string       `json:"command,omitempty"`
 	Language  string       `json:"language,omitempty"`
 	Title     string       `json:"title,omitempty"`
-	Tools     []tool       `json:"tools,omitempty"`
+	Tools     []clientTool       `json:"tools,omitempty"`
 	Rules     policy.Rules `json:"rules,omitzero"`
 	TimeoutMS int64        `json:"timeoutMs,omitempty"`
 	CallID    string       `json:"toolCallId,omitempty"`
 }
 
-// tool is a tool of the caller's.
-type tool struct {
+// clientTool is a tool that the caller answers.
+type clientTool struct {
 	Name        string            `json:"name"`
 	Label       string            `json:"label,omitempty"`
 	Description string            `json:"description,omitempty"`
@@ -40,42 +40,44 @@ type tool struct {
 	Examples    []catalog.Example `json:"examples,omitempty"`
 }
 
-// answer is the body of an answer to a call.
-type answer struct {
+// answerBody is the body of POST /v1/answers.
+type answerBody struct {
 	RunID  string          `json:"runId"`
 	CallID string          `json:"callId"`
 	Value  json.RawMessage `json:"value,omitempty"`
 	Error  string          `json:"error,omitempty"`
 }
 
-// resumption is the body of requests about a run.
-type resumption struct {
+// runBody is the body of POST /v1/wait and POST /v1/abort.
+type runBody struct {
 	RunID     string `json:"runId"`
 	TimeoutMS int64  `json:"timeoutMs,omitempty"`
 	CallID    string `json:"toolCallId,omitempty"`
 }
 
-// decision is the body of a decision.
-type decision struct {
+// decisionBody is the body of POST /v1/approvals.
+type decisionBody struct {
 	ID       string          `json:"id"`
 	Decision policy.Decision `json:"decision"`
 	By       string          `json:"by,omitempty"`
 }
 
-// millis rounds up, so that a short time is not taken for none.
+// millis rounds up: zero would mean the server's default.
 func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// Exec runs a program, as host.Host.Exec does. Tools of the caller's must be
-// without Invoke, which cannot travel: their calls are answered with Answer.
+// Exec runs a program, as host.Host.Exec does. A cell that fails is a Result, not an
+// error. The caller's tools must have no Invoke, which cannot travel: answer their
+// calls with Answer. When ctx ends before the answer arrives, the server aborts the
+// run.
 func (c *Client) Exec(ctx context.Context, s host.Session, in host.ExecInput) (*host.Result, error) {
-	body := cell{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title, Rules: in.Rules, TimeoutMS: millis(in.Timeout), CallID: host.ToolCallID(ctx)}
+	body := execBody{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title, Rules: in.Rules, TimeoutMS: millis(in.Timeout), CallID: host.ToolCallID(ctx)}
 	for _, t := range in.Tools {
 		if t.Invoke != nil {
 			return nil, errors.New("tool " + t.Name + " has an Invoke, which a server cannot call: leave it out, and use Answer")
 		}
-		body.Tools = append(body.Tools, tool{t.Name, t.Label, t.Description, t.Owner, t.Parameters, t.Output, t.ReadOnly, t.Idempotent, t.Examples})
+		body.Tools = append(body.Tools, clientTool{t.Name, t.Label, t.Description, t.Owner, t.Parameters, t.Output, t.ReadOnly, t.Idempotent, t.Examples})
 	}
 	res := &host.Result{}
 	if err := c.post(ctx, s, "/v1/exec", body, res); err != nil {
@@ -85,12 +87,13 @@ func (c *Client) Exec(ctx context.Context, s host.Session, in host.ExecInput) (*
 }
 
 // Answer gives a run the result of a call of one of the caller's own tools, as
-// host.Host.Answer does.
+// host.Host.Answer does. An answer with an Error has no value. The run goes on with
+// the next Wait.
 func (c *Client) Answer(ctx context.Context, s host.Session, runID, callID string, a host.ToolAnswer) error {
 	if a.Error != "" {
 		a.Value = nil
 	}
-	return c.post(ctx, s, "/v1/answers", answer{runID, callID, a.Value, a.Error}, nil)
+	return c.post(ctx, s, "/v1/answers", answerBody{runID, callID, a.Value, a.Error}, nil)
 }
 
 // PendingInput returns the input of a call that the session is to answer, as
@@ -101,25 +104,27 @@ func (c *Client) PendingInput(ctx context.Context, s host.Session, runID, callID
 	return in.Input, err
 }
 
-// Wait goes on with a suspended run, as host.Host.Wait does.
+// Wait resumes a suspended run, as host.Host.Wait does. When ctx ends before the
+// answer arrives, the run goes on, and the next Wait gets its result.
 func (c *Client) Wait(ctx context.Context, s host.Session, runID string) (*host.Result, error) {
 	return c.WaitFor(ctx, s, runID, 0)
 }
 
-// WaitFor is Wait with a shorter time limit than the server's. Zero means no
-// change.
+// WaitFor is Wait with a shorter time limit than the server's. Zero means the
+// server's limit.
 func (c *Client) WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error) {
 	res := &host.Result{}
-	if err := c.post(ctx, s, "/v1/wait", resumption{runID, millis(timeout), host.ToolCallID(ctx)}, res); err != nil {
+	if err := c.post(ctx, s, "/v1/wait", runBody{runID, millis(timeout), host.ToolCallID(ctx)}, res); err != nil {
 		return nil, err
 	}
 	return res, nil
 }
 
-// Abort ends a run, as host.Host.Abort does.
+// Abort ends a run, as host.Host.Abort does. Aborting a run that has ended does no
+// harm: the result says that it is not available.
 func (c *Client) Abort(ctx context.Context, s host.Session, runID string) (*host.Result, error) {
 	res := &host.Result{}
-	if err := c.post(ctx, s, "/v1/abort", resumption{RunID: runID}, res); err != nil {
+	if err := c.post(ctx, s, "/v1/abort", runBody{RunID: runID}, res); err != nil {
 		return nil, err
 	}
 	return res, nil
@@ -144,12 +149,12 @@ func (c *Client) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Appr
 	return list.Approvals, err
 }
 
-// Decide enters a person's decision, as host.Host.Decide does. An approval that is
-// not there is policy.ErrNotFound, too.
+// Decide enters a person's decision, as host.Host.Decide does. An approval that
+// does not exist is policy.ErrNotFound, too.
 func (c *Client) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
 	a := &policy.Approval{}
-	if err := c.post(ctx, host.Session{}, "/v1/approvals", decision{id, d, by}, a); err != nil {
-		return nil, missing(err, policy.ErrNotFound)
+	if err := c.post(ctx, host.Session{}, "/v1/approvals", decisionBody{id, d, by}, a); err != nil {
+		return nil, notFoundAs(err, policy.ErrNotFound)
 	}
 	return a, nil
 }
@@ -161,30 +166,33 @@ func (c *Client) Grants(ctx context.Context) ([]*policy.Grant, error) {
 	return list.Grants, err
 }
 
-// RevokeGrant forgets an allow-always, as host.Host.RevokeGrant does. A grant that
-// is not there is policy.ErrNotFound, too.
+// RevokeGrant removes an allow-always, as host.Host.RevokeGrant does. A grant that
+// does not exist is policy.ErrNotFound, too.
 func (c *Client) RevokeGrant(ctx context.Context, id string) error {
 	err := c.do(ctx, host.Session{}, http.MethodDelete, "/v1/grants/"+url.PathEscape(id), nil, nil)
-	return missing(err, policy.ErrNotFound)
+	return notFoundAs(err, policy.ErrNotFound)
 }
 
-// missing gives a problem of the code not_found the meaning that it has in process.
-func missing(err, means error) error {
+// notFoundAs makes a problem of the code not_found the error that it is in process.
+func notFoundAs(err, means error) error {
 	var p *gateway.Problem
 	if errors.As(err, &p) && p.Code == gateway.ProblemNotFound {
-		return &absent{p, means}
+		return &notFoundError{p, means}
 	}
 	return err
 }
 
-// absent is a problem that is an error of package policy as well.
-type absent struct {
+// notFoundError is a problem that is an error of package policy as well.
+type notFoundError struct {
 	problem *gateway.Problem
 	means   error
 }
 
-func (a *absent) Error() string   { return a.means.Error() }
-func (a *absent) Unwrap() []error { return []error{a.means, a.problem} }
+// Error implements error.
+func (e *notFoundError) Error() string { return e.means.Error() }
+
+// Unwrap lets errors.Is and errors.As find both errors.
+func (e *notFoundError) Unwrap() []error { return []error{e.means, e.problem} }
 
 // Tools returns the entries of the session's catalog.
 func (c *Client) Tools(ctx context.Context, s host.Session) ([]catalog.Entry, error) {
@@ -193,7 +201,8 @@ func (c *Client) Tools(ctx context.Context, s host.Session) ([]catalog.Entry, er
 	return list.Tools, err
 }
 
-// Tool describes the tool with an exact id.
+// Tool describes the tool with an exact id, schemas included. A tool that the
+// session does not see is a Problem of the code not_found.
 func (c *Client) Tool(ctx context.Context, s host.Session, id string) (*catalog.Description, error) {
 	d := &catalog.Description{}
 	if err := c.get(ctx, s, "/v1/catalog/"+url.PathEscape(id), d); err != nil {
@@ -209,18 +218,18 @@ func (c *Client) Namespaces(ctx context.Context, s host.Session) ([]host.Namespa
 	return list.Namespaces, err
 }
 
-// Surface returns what a model of the session is to be shown in place of the server's
-// tools, in the shape of a provider if one is given. The model may be empty.
-func (c *Client) Surface(ctx context.Context, s host.Session, p host.Provider, model string) (*gateway.Surface, error) {
+// ModelTools returns the tools that a model of the session is shown in place of the
+// server's tools, in the shape of a provider if one is given. The model may be empty.
+func (c *Client) ModelTools(ctx context.Context, s host.Session, p host.Provider, model string) (*gateway.ModelTools, error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"provider": string(p), "model": model} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
-	found := &gateway.Surface{}
-	err := c.get(ctx, s, "/v1/surface?"+query.Encode(), found)
-	return found, err
+	tools := &gateway.ModelTools{}
+	err := c.get(ctx, s, "/v1/surface?"+query.Encode(), tools)
+	return tools, err
 }
 
 // Plugins returns every plugin of the server's plugin directory.
@@ -261,7 +270,8 @@ func (c *Client) EndRun(ctx context.Context, s host.Session, runID string) (*hos
 	return res, nil
 }
 
-// Trajectory returns what a run of the session did.
+// Trajectory returns the record of a run of the session. Its Torn says why the
+// events end early, if they do.
 func (c *Client) Trajectory(ctx context.Context, s host.Session, runID string) (*trajectory.Run, error) {
 	var t gateway.Trajectory
 	if err := c.get(ctx, s, "/v1/trajectory/"+url.PathEscape(runID), &t); err != nil {
@@ -274,14 +284,14 @@ func (c *Client) Trajectory(ctx context.Context, s host.Session, runID string) (
 	return run, nil
 }
 
-// Trajectories returns what the newest runs of the session came to.
+// Trajectories summarises the newest runs of the session, newest first.
 func (c *Client) Trajectories(ctx context.Context, s host.Session) ([]trajectory.Summary, error) {
 	var list gateway.TrajectoryList
 	err := c.get(ctx, s, "/v1/trajectory", &list)
 	return list.Runs, err
 }
 
-// Health fails unless the server takes requests.
+// Health returns nil if the server takes requests. It needs no token.
 func (c *Client) Health(ctx context.Context) error {
 	return c.get(ctx, host.Session{}, "/healthz", nil)
 }

@@ -23,21 +23,24 @@ const maxAnswer = 64 << 20
 
 // Options say how a Client reaches its server. The zero value has no token.
 type Options struct {
-	// Token is the server's. Defaults to none.
+	// Token is the server's. Defaults to "": requests carry no token.
 	Token string
-	// Transport carries the requests. Defaults to one of the Client's own, which
-	// Close ends.
+	// Transport carries the requests. Defaults to a transport of the Client's own,
+	// which follows the proxy settings of the environment. Close ends its idle
+	// connections.
 	Transport http.RoundTripper
 }
 
-// Client talks to one server.
+// Client talks to one server. It is safe for concurrent use. Make one with New and
+// keep it: it reuses connections.
 type Client struct {
 	base  string // without a slash at its end
 	token string
 	http  http.Client
 }
 
-// New makes a client of the server at an http or https URL. It does not connect.
+// New returns a client of the server at an http or https URL. It does not connect:
+// use Health to find out whether the server answers.
 func New(server string, o Options) (*Client, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -62,7 +65,7 @@ func New(server string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// Close ends idle connections.
+// Close ends idle connections. Requests under way go on.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // get fetches a document into out.
@@ -75,6 +78,7 @@ func (c *Client) post(ctx context.Context, s host.Session, path string, in, out 
 	return c.do(ctx, s, http.MethodPost, path, in, out)
 }
 
+// do sends a request and reads the answer into out, which may be nil.
 func (c *Client) do(ctx context.Context, s host.Session, method, path string, in, out any) error {
 	resp, err := c.send(ctx, s, method, path, in)
 	if err != nil {
@@ -122,17 +126,17 @@ func (c *Client) send(ctx context.Context, s host.Session, method, path string, 
 	gateway.SetSession(r.Header, s)
 	resp, err := c.http.Do(r)
 	if err != nil {
-		return nil, unanswered(c.base, err)
+		return nil, notReached(c.base, err)
 	}
 	if resp.StatusCode/100 == 2 {
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	return nil, refusal(resp)
+	return nil, problemOf(resp)
 }
 
-// refusal reads the problem of an answer that is not a good one.
-func refusal(resp *http.Response) error {
+// problemOf reads the problem of an answer whose status is not a success.
+func problemOf(resp *http.Response) error {
 	b, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
 		return fmt.Errorf("the server answered %s, and broke off: %w", resp.Status, err)
@@ -145,16 +149,17 @@ func refusal(resp *http.Response) error {
 	return p
 }
 
-// unanswered says of a request that could not be made where a server was looked for.
-func unanswered(base string, err error) error {
+// notReached adds the URL to the error of a request that did not reach a server.
+func notReached(base string, err error) error {
 	if Sent(err) {
 		return err
 	}
 	return fmt.Errorf("no server was reached at %s; start quoin serve there, or correct the URL: %w", base, err)
 }
 
-// Sent reports whether a request that failed with err may have reached the
-// server, so that it may have had an effect.
+// Sent reports whether a request that failed with err may have had an effect. It is
+// false when the server refused the request or no connection was made: then you may
+// repeat it safely.
 func Sent(err error) bool {
 	var refused *gateway.Problem
 	var op *net.OpError

@@ -1,11 +1,31 @@
 // Package client is for Go programs that use a host behind a gateway.Server.
 //
-// A Client has the methods of a host.Host that make sense from afar, with the
-// same words: a Result is what the host made, and the cell that failed is not an
-// error. Errors are a *gateway.Problem, when the server refused the request, or
-// say that it was not reached or made no sense; then a cell may or may not have
-// run. A Client is safe for concurrent use and holds nothing but idle connections.
+//	c, err := client.New("http://127.0.0.1:8787", client.Options{Token: token})
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close()
+//	r, err := c.Exec(ctx, session, host.ExecInput{Code: "return 6 * 7"})
 //
-// It trusts the server it was given the address of, with its token; over plain
-// http anybody on the way can read that.
+// # Methods
+//
+// A Client has the methods of a host.Host that make sense across a connection, with
+// the same names and types. Exec, Wait, Answer, PendingInput and Abort drive runs.
+// Runs, Run and EndRun list and end them. Approvals, Decide, Grants and RevokeGrant
+// are for the people who approve calls. Tools, Tool, Namespaces and ModelTools
+// describe what a model gets. Each method that acts for a session takes it as an
+// argument, so one Client serves all users of a program.
+//
+// # Failure
+//
+// A cell that fails is a Result and not an error. An error is a *gateway.Problem
+// when the server refused the request. Any other error says that the server was not
+// reached or that its answer makes no sense. Then a cell may or may not have run:
+// Sent tells you whether it may have.
+//
+// # Concurrency and trust
+//
+// A Client is safe for concurrent use and holds nothing but idle connections. It
+// sends the token to the server at its URL and follows no redirects. Over plain http
+// each machine on the way can read the token.
 package client

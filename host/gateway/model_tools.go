@@ -11,14 +11,14 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 )
 
-// Surface is the answer to GET /v1/surface: what a model is to be shown in place of
-// the host's tools.
-type Surface struct {
-	// Active says whether the model gets code mode. If it does not, there are no
-	// Tools, and exec is not to be offered to it.
+// ModelTools is the answer to GET /v1/surface: the tools that a model is shown in
+// place of the host's tools.
+type ModelTools struct {
+	// Active says whether the model gets code mode. If it does not, Tools is empty,
+	// and you must not offer exec to the model.
 	Active bool `json:"active"`
 	// Tools are exec and wait as a JSON list, in the shape of the provider that was
-	// asked for. Without one they are a list of Definition.
+	// asked for. Without a provider they are a list of Definition.
 	Tools json.RawMessage `json:"tools"`
 }
 
@@ -29,18 +29,20 @@ type Definition struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// SurfaceOf returns what a model of the session is to be shown of the host's tools.
-// Provider and model may be empty. It fails for an unknown provider.
-func SurfaceOf(h *host.Host, s Session, p host.Provider, model string) (*Surface, error) {
+// ModelToolsOf returns the tools that a model of the session is shown in place of
+// the host's tools. Provider and model may be empty. It fails for an unknown
+// provider.
+func ModelToolsOf(h *host.Host, s Session, p host.Provider, model string) (*ModelTools, error) {
 	if !h.Offered(s, model) {
-		return &Surface{Tools: json.RawMessage("[]")}, nil
+		return &ModelTools{Tools: json.RawMessage("[]")}, nil
 	}
 	// Tools that are direct-only are not among them: they cannot be called over HTTP.
 	exec, wait := h.Definitions(s)
 	tools, err := rendered(p, []catalog.Tool{exec, wait})
-	return &Surface{Active: true, Tools: tools}, err
+	return &ModelTools{Active: true, Tools: tools}, err
 }
 
+// rendered returns tools as JSON in the shape of a provider.
 func rendered(p host.Provider, tools []catalog.Tool) (json.RawMessage, error) {
 	if p != "" {
 		return host.RenderTools(p, tools)
@@ -59,7 +61,8 @@ func rendered(p host.Provider, tools []catalog.Tool) (json.RawMessage, error) {
 // maxModel bounds the id of a model in bytes.
 const maxModel = 256
 
-func (s *Server) surface(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+// modelTools answers with the tools that a model of the session is shown.
+func (h *handlers) modelTools(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	query := r.URL.Query()
 	provider, model := host.Provider(query.Get("provider")), query.Get("model")
 	switch {
@@ -68,9 +71,9 @@ func (s *Server) surface(w http.ResponseWriter, r *http.Request, session Session
 	case len(model) > maxModel:
 		return invalid("model", fmt.Sprintf("it has %d bytes", len(model)), fmt.Sprintf("the id of a model, at most %d bytes", maxModel))
 	}
-	found, err := SurfaceOf(s.host, session, provider, model)
+	found, err := ModelToolsOf(h.host, session, provider, model)
 	if err != nil {
 		return problem(http.StatusInternalServerError, ProblemInternal, "%v", err)
 	}
-	return s.ok(w, found)
+	return h.ok(w, found)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/quoinhq/quoin/plugins"
 )
 
-// checkOwner refuses everything where it cannot be told who may write to a file.
+// checkOwner refuses every plugin: this system does not tell who may write to a file.
 func checkOwner(plugins.Candidate) error {
 	return errors.New("plugins in development are not taken on this system: who may write to a folder cannot be told")
 }

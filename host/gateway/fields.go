@@ -6,112 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
-	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
-// fields are the members of a request's body. Their readers note what is wrong
-// and go on, so that a caller learns of everything at once.
+// fields are the members of a request's body. Each reader records what is wrong and
+// returns the zero value, so that a caller learns of all mistakes at once. Call
+// problem when you have read every member.
 type fields struct {
 	at      string // the path to the object, with a dot at its end; "" for the body
 	members map[string]json.RawMessage
-	known   []string
+	known   []string // the members that were read
 	wrong   []FieldError
 }
 
-// body reads the request's body, which must be one JSON object.
-func (s *Server) body(w http.ResponseWriter, r *http.Request) (*fields, *Problem) {
-	if p := checkMediaType(r.Header); p != nil {
-		return nil, p
-	}
-	b, p := s.wholeBody(w, r.Body)
-	if p != nil {
-		return nil, p
-	}
-	return decodeFields(b)
-}
-
-// readBody reads the body ahead of the route, so that it is whole when the route takes
-// a place. Its bytes are charged as they come to the session, until done is called.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request, session Session) (done func(), _ *Problem) {
-	charged := &chargedReader{of: r.Body, meter: s.bodies, owner: session.Owner()}
-	done = func() { s.bodies.Give(charged.owner, charged.n) }
-	if r.ContentLength == 0 {
-		return done, nil
-	}
-	if p := checkMediaType(r.Header); p != nil {
-		return done, p
-	}
-	b, p := s.wholeBody(w, charged)
-	if charged.denied != nil {
-		return done, s.busy(session, charged.denied)
-	}
-	r.Body = io.NopCloser(bytes.NewReader(b))
-	return done, p
-}
-
-// chargedReader charges what is read.
-type chargedReader struct {
-	of     io.ReadCloser
-	meter  *quota.Meter
-	owner  quota.Owner
-	n      int64
-	denied *quota.Denied
-}
-
-func (c *chargedReader) Read(b []byte) (int, error) {
-	n, err := c.of.Read(b)
-	if d := c.meter.Take(c.owner, int64(n)); d != nil {
-		c.denied = d
-		return 0, d
-	}
-	c.n += int64(n)
-	return n, err
-}
-
-func (c *chargedReader) Close() error { return c.of.Close() }
-
-// wholeBody reads a body to its end.
-func (s *Server) wholeBody(w http.ResponseWriter, body io.ReadCloser) ([]byte, *Problem) {
-	b, err := io.ReadAll(http.MaxBytesReader(w, body, s.MaxBody))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, problem(http.StatusRequestEntityTooLarge, ProblemBodyTooLarge, "the body is longer than the %d bytes this server takes", large.Limit)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, problem(http.StatusRequestTimeout, ProblemBodyTimeout, "the body did not arrive within %s", s.BodyTimeout)
-	case err != nil:
-		return nil, invalid("body", "it did not arrive whole: "+err.Error(), "a JSON object")
-	}
-	// From here on the request takes as long as it takes.
-	setReadDeadline(w, time.Time{})
-	return b, nil
-}
-
-// checkMediaType insists on JSON. A web page cannot send that to another origin
-// without asking first, and is told no.
-func checkMediaType(h http.Header) *Problem {
-	given := h.Get("Content-Type")
-	media, params, err := mime.ParseMediaType(given)
-	charset, hasCharset := params["charset"]
-	if err != nil || media != "application/json" || hasCharset && !strings.EqualFold(charset, "utf-8") {
-		return problem(http.StatusUnsupportedMediaType, ProblemMediaType, "the content type is %q, expected application/json", given)
-	}
-	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return problem(http.StatusUnsupportedMediaType, ProblemMediaType, "the content coding is %q, expected none", coding)
-	}
-	return nil
-}
-
-// decodeFields takes a body apart.
+// decodeFields takes a JSON object apart. It refuses a member that is given twice:
+// two readers of the same body could each see another value.
 func decodeFields(b []byte) (*fields, *Problem) {
 	if !utf8.Valid(b) {
 		return nil, invalid("body", "it is not UTF-8", "a JSON object in UTF-8")
@@ -146,6 +60,7 @@ func decodeFields(b []byte) (*fields, *Problem) {
 	return f, nil
 }
 
+// notJSON describes why a body is not JSON; otherwise says it when err is nil.
 func notJSON(err error, otherwise string) string {
 	var syntax *json.SyntaxError
 	switch {
@@ -159,7 +74,7 @@ func notJSON(err error, otherwise string) string {
 	return err.Error()
 }
 
-// shown makes a name of the caller's fit for a message.
+// shown cuts a text of the caller's to a length that fits a message.
 func shown(name string) string {
 	if len(name) > 64 {
 		name = strings.ToValidUTF8(name[:64], "") + "…"
@@ -167,6 +82,7 @@ func shown(name string) string {
 	return name
 }
 
+// fail records what is wrong with a member.
 func (f *fields) fail(name, detail, expected string) {
 	f.wrong = append(f.wrong, FieldError{f.at + name, detail, expected})
 }
@@ -180,7 +96,7 @@ func (f *fields) raw(name string) json.RawMessage {
 	return nil
 }
 
-// text returns a member that is a string; "" when it is left out.
+// text returns a member that is a string, or "" when it is left out.
 func (f *fields) text(name string) string {
 	var s string
 	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &s) != nil {
@@ -191,7 +107,7 @@ func (f *fields) text(name string) string {
 	return s
 }
 
-// required is text of a member that must not be left out or blank.
+// required returns the text of a member that must not be left out or blank.
 func (f *fields) required(name, expected string) string {
 	wrong := len(f.wrong)
 	s := strings.TrimSpace(f.text(name))
@@ -217,7 +133,7 @@ func (f *fields) millis(name string) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// flag returns a member that is true or false; false when it is left out.
+// flag returns a member that is true or false. It is false when left out.
 func (f *fields) flag(name string) bool {
 	var b bool
 	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &b) != nil {
@@ -235,14 +151,14 @@ func (f *fields) texts(name string) []string {
 	return list
 }
 
-// object reads a member that is an object, unless it is left out.
+// object calls read with a member that is an object, unless it is left out.
 func (f *fields) object(name string, read func(*fields)) {
 	if raw := f.raw(name); raw != nil {
 		f.inner(name, raw, read)
 	}
 }
 
-// objects reads a member that is a list of objects.
+// objects calls read with each object of a member that is a list.
 func (f *fields) objects(name string, read func(*fields)) {
 	var list []json.RawMessage
 	if raw := f.raw(name); raw != nil && json.Unmarshal(raw, &list) != nil {
@@ -253,6 +169,7 @@ func (f *fields) objects(name string, read func(*fields)) {
 	}
 }
 
+// inner reads an object within the body and takes over its mistakes.
 func (f *fields) inner(name string, raw json.RawMessage, read func(*fields)) {
 	if kind(raw) != "an object" {
 		f.fail(name, "it is "+kind(raw), "an object")
@@ -269,8 +186,8 @@ func (f *fields) inner(name string, raw json.RawMessage, read func(*fields)) {
 	f.wrong = append(f.wrong, in.wrong...)
 }
 
-// problem says what is wrong with the members that were read, and which are
-// unknown; nil when nothing is.
+// problem returns what is wrong with the members that were read and which members
+// are unknown, or nil if all is well.
 func (f *fields) problem() *Problem {
 	f.unknown()
 	if len(f.wrong) == 0 {
@@ -283,7 +200,7 @@ func (f *fields) problem() *Problem {
 	return p
 }
 
-// unknown notes the members that nobody has read.
+// unknown records the members that no reader asked for.
 func (f *fields) unknown() {
 	slices.Sort(f.known)
 	f.known = slices.Compact(f.known)
@@ -314,19 +231,4 @@ func kind(raw json.RawMessage) string {
 		return "null"
 	}
 	return "a number"
-}
-
-// setReadDeadline bounds reading of the request; a writer that cannot is one of
-// the embedder's, who then bounds it.
-func setReadDeadline(w http.ResponseWriter, t time.Time) {
-	if err := http.NewResponseController(w).SetReadDeadline(t); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		w.Header().Set("Connection", "close") // the connection is dead
-	}
-}
-
-// setWriteDeadline is setReadDeadline for the answer.
-func setWriteDeadline(w http.ResponseWriter, t time.Time) {
-	if err := http.NewResponseController(w).SetWriteDeadline(t); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		w.Header().Set("Connection", "close")
-	}
 }

@@ -1,0 +1,41 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+)
+
+// CatalogList is the answer to GET /v1/catalog.
+type CatalogList struct {
+	Tools []catalog.Entry `json:"tools"`
+}
+
+// NamespaceList is the answer to GET /v1/namespaces.
+type NamespaceList struct {
+	Namespaces []host.Namespace `json:"namespaces"`
+}
+
+// listTools lists the tools that the session's programs may call.
+func (h *handlers) listTools(w http.ResponseWriter, _ *http.Request, session Session) *Problem {
+	return h.ok(w, CatalogList{nonNil(h.host.ToolsOf(session))})
+}
+
+// showTool describes one tool with its schemas.
+func (h *handlers) showTool(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	d, err := h.host.ToolOf(session, r.PathValue("id"))
+	switch {
+	case errors.Is(err, catalog.UnknownTool):
+		return problem(http.StatusNotFound, ProblemNotFound, "there is no tool with the id %s; GET /v1/catalog lists them", shown(r.PathValue("id")))
+	case err != nil:
+		return problem(http.StatusInternalServerError, ProblemInternal, "%v", err)
+	}
+	return h.ok(w, d)
+}
+
+// listNamespaces lists the namespaces that the session's programs see.
+func (h *handlers) listNamespaces(w http.ResponseWriter, _ *http.Request, session Session) *Problem {
+	return h.ok(w, NamespaceList{nonNil(h.host.NamespacesOf(session))})
+}

@@ -1,0 +1,139 @@
+package gateway
+
+import (
+	"net/http"
+	"time"
+)
+
+// ServeHTTP answers one request. A panic fails this request alone.
+func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w := &trackedWriter{ResponseWriter: rw, status: http.StatusOK}
+	if s.options.AccessLog {
+		defer s.logAccess(w, r, time.Now())
+	}
+	defer s.recoverPanic(w, r)
+	if r.ContentLength != 0 {
+		// A body that no handler reads must arrive in time, too.
+		setReadDeadline(w, time.Now().Add(s.options.BodyTimeout))
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if p := s.dispatch(w, r); p != nil {
+		if p.Status >= http.StatusInternalServerError && p.Code == ProblemInternal {
+			s.options.Logger.Error("a request failed on our side", "method", r.Method, "path", r.URL.Path, "error", p.Detail)
+		}
+		s.handlers.writeProblem(w, p)
+	}
+}
+
+// dispatch passes a request through the checks to the handler of its route. The
+// order of the checks is a promise: see Trust in the package documentation.
+func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) *Problem {
+	if p := s.guard.checkAddress(r); p != nil {
+		return p
+	}
+	rt, p := s.route(r)
+	if p == nil && rt.open {
+		return rt.handle(w, r, Session{})
+	}
+	// Without the token a caller does not learn which paths there are.
+	if p := s.guard.checkToken(r); p != nil {
+		return p
+	}
+	if p != nil {
+		return p
+	}
+	session, p := s.guard.session(r, rt.session)
+	if p != nil {
+		return p
+	}
+	if p := checkQuery(r, rt.query); p != nil {
+		return p
+	}
+	if rt.meter == nil {
+		return rt.handle(w, r, session)
+	}
+	return s.dispatchMetered(rt, w, r, session)
+}
+
+// dispatchMetered charges the request to its session for as long as it lasts.
+func (s *Server) dispatchMetered(rt *route, w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	// The body is read first: one that comes slowly must not count against others.
+	release, p := s.handlers.bodies.readAhead(w, r, session)
+	defer release()
+	if p != nil {
+		return p
+	}
+	if d := rt.meter.Take(session.Owner(), 1); d != nil {
+		return s.limits.busy(session, d)
+	}
+	defer rt.meter.Give(session.Owner(), 1)
+	if isClosed(s.stopping) {
+		return shuttingDown()
+	}
+	return rt.handle(w, r, session)
+}
+
+// route finds the route of a request, mounted handlers included.
+func (s *Server) route(r *http.Request) (*route, *Problem) {
+	if rt := mounted(s.options.Mounts, r.URL.Path); rt != nil {
+		return rt, nil
+	}
+	return match(s.routes, r)
+}
+
+// recoverPanic is deferred around a request: a panic fails this request alone, is
+// logged and counted, and the server holds no lock over it.
+func (s *Server) recoverPanic(w *trackedWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler { // a handler wants the connection cut
+		panic(p)
+	}
+	s.host.ReportPanic("request", p, "method", r.Method, "path", r.URL.Path)
+	if w.started {
+		panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one
+	}
+	s.handlers.writeProblem(w, problem(http.StatusInternalServerError, ProblemInternal, "the server failed while it served this request; its log has the cause"))
+}
+
+// logAccess logs a request that has been answered: who asked for what, and what came
+// of it. The query, the bodies and all headers but those of the session stay out.
+func (s *Server) logAccess(w *trackedWriter, r *http.Request, start time.Time) {
+	args := []any{"method", r.Method, "path", shown(r.URL.Path), "status", w.status, "bytes", w.bytes,
+		"took", time.Since(start).Round(time.Microsecond), "remote", r.RemoteAddr}
+	if session, err := SessionOf(r.Header); err == nil && named(session) {
+		args = append(args, "agent", session.AgentID, "sessionKey", session.SessionKey, "session", session.SessionID)
+	}
+	s.options.Logger.Info("request", args...)
+}
+
+// trackedWriter records whether an answer has started, its status and its size.
+type trackedWriter struct {
+	http.ResponseWriter
+	started bool
+	status  int
+	bytes   int64
+}
+
+// Unwrap lets an http.ResponseController reach the connection.
+func (w *trackedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *trackedWriter) WriteHeader(status int) {
+	if !w.started {
+		w.started, w.status = true, status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *trackedWriter) Write(b []byte) (int, error) {
+	w.started = true
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	return n, err
+}

@@ -1,0 +1,60 @@
+package gateway
+
+import (
+	_ "embed"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Health is the answer to GET /healthz.
+type Health struct {
+	Status string `json:"status"` // ok
+}
+
+// health is for load balancers and supervisors. A server that is shutting down
+// refuses: it takes no more requests.
+func (h *handlers) health(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
+	if isClosed(h.stopping) {
+		return shuttingDown()
+	}
+	return h.ok(w, Health{"ok"})
+}
+
+// processMetrics returns the metrics of the Go runtime and of this process. They are
+// not in the host's: a process may have several hosts.
+var processMetrics = sync.OnceValue(func() prometheus.Gatherer {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+})
+
+// metrics answers in the text format of Prometheus.
+func (h *handlers) metrics(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
+	setWriteDeadline(w, time.Now().Add(h.options.WriteTimeout))
+	all := prometheus.Gatherers{h.host.Metrics(), processMetrics()}
+	promhttp.HandlerFor(all, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
+	return nil
+}
+
+// openAPI is the OpenAPI 3.1 description of every route.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+// OpenAPI returns the description of the interface: OpenAPI 3.1, as JSON.
+func OpenAPI() []byte { return append([]byte(nil), openAPI...) }
+
+// openAPI answers with the description of the interface.
+func (h *handlers) openAPI(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
+	w.Header().Set("Content-Type", "application/json")
+	setWriteDeadline(w, time.Now().Add(h.options.WriteTimeout))
+	if _, err := w.Write(openAPI); err != nil {
+		h.options.Logger.Debug("the description of the interface was not delivered", "error", err)
+	}
+	return nil
+}
