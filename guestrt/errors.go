@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -122,7 +123,7 @@ func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	const most = 300
 	if len(line) > most {
-		line = strings.ToValidUTF8(line[:most], "") + "..."
+		line = text.Cut(line, most) + "..."
 	}
 	return line
 }

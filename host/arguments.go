@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // What to send, for the errors of ParseExec and ParseWait.
@@ -131,7 +132,7 @@ func (a *arguments) wrong(what string) *Error {
 }
 
 // quoted is a name of somebody else's, bounded, for an error message.
-func quoted(name string) string { return fmt.Sprintf("%q", safePrefix(name, 64)) }
+func quoted(name string) string { return fmt.Sprintf("%q", text.Cut(name, 64)) }
 
 // jsonKind names the kind of a JSON value.
 func jsonKind(raw []byte) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -148,7 +149,7 @@ func (h *Host) Answer(ctx context.Context, s Session, runID, callID string, a To
 		a.Value = json.RawMessage("null")
 	}
 	if a.Error == "" && (!json.Valid(a.Value) || !utf8.Valid(a.Value)) {
-		return failf(CodeInvalidInput, "", PhaseInput, "the answer to %s is not JSON in UTF-8.", safePrefix(callID, 64)).public()
+		return failf(CodeInvalidInput, "", PhaseInput, "the answer to %s is not JSON in UTF-8.", text.Cut(callID, 64)).public()
 	}
 	r, f := h.answerable(ctx, s, runID)
 	if f != nil {
@@ -182,7 +183,7 @@ func (h *Host) PendingInput(ctx context.Context, s Session, runID, callID string
 		}
 	}
 	return nil, failf(CodeInvalidInput, ReasonRunUnavailable, PhaseInput,
-		"the run waits for no answer to %q. Ask for the input of a call in pendingToolCalls that has inputBytes.", safePrefix(callID, 64)).public()
+		"the run waits for no answer to %q. Ask for the input of a call in pendingToolCalls that has inputBytes.", text.Cut(callID, 64)).public()
 }
 
 // callsOf returns the calls of a run of the session that it waits for, from the store
@@ -259,7 +260,7 @@ func (r *run) give(callID string, answer ToolAnswer) (<-chan struct{}, *failure)
 		}
 	}
 	return nil, failf(CodeInvalidInput, "", PhaseInput,
-		"the run waits for no answer to %q. Answer the calls in pendingToolCalls that have an input or inputBytes.", safePrefix(callID, 64))
+		"the run waits for no answer to %q. Answer the calls in pendingToolCalls that have an input or inputBytes.", text.Cut(callID, 64))
 }
 
 // closed is a channel with nothing to wait for.

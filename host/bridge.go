@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -74,7 +75,7 @@ func (r *run) checkRequests(reqs []wire.Request) *failure {
 				return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker cancelled something that is no list of calls")
 			}
 		default:
-			return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker made a bridge call of the unknown method %q", safePrefix(string(q.Method), 64))
+			return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker made a bridge call of the unknown method %q", text.Cut(string(q.Method), 64))
 		}
 	}
 	limit := int(r.settings.MaxPendingCalls) + queuedCalls

@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -270,10 +271,10 @@ func (r *run) namespaceTarget(ctx context.Context, c *call, ev *telling) (*catal
 	scope := r.scopes[c.Target]
 	r.mu.Unlock()
 	if !known && scope != nil {
-		return nil, nil, rejectf(codeCatalogChanged, "Code mode namespace %s is no longer available: its plugin or its tools have changed since this run was suspended.", safePrefix(c.Target, 128))
+		return nil, nil, rejectf(codeCatalogChanged, "Code mode namespace %s is no longer available: its plugin or its tools have changed since this run was suspended.", text.Cut(c.Target, 128))
 	}
 	if scope == nil {
-		return nil, nil, rejectf(codeUnknownNamespace, "Unknown code mode namespace: %s", safePrefix(c.Target, 128))
+		return nil, nil, rejectf(codeUnknownNamespace, "Unknown code mode namespace: %s", text.Cut(c.Target, 128))
 	}
 	target, err := scope.Resolve(c.Path)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Bounds of what a caller may bring to one run.
@@ -101,7 +102,7 @@ func definitionBytes(t catalog.Tool) int {
 // checkClientTool checks one definition.
 func checkClientTool(t catalog.Tool) error {
 	if t.Source != "" && t.Source != catalog.SourceClient {
-		return fmt.Errorf("tool %q has the source %q; those of a caller have the source %q: leave it out", safePrefix(t.Name, 64), t.Source, catalog.SourceClient)
+		return fmt.Errorf("tool %q has the source %q; those of a caller have the source %q: leave it out", text.Cut(t.Name, 64), t.Source, catalog.SourceClient)
 	}
 	if catalog.IsControl(t.Name) {
 		return fmt.Errorf("%q is the name of a tool of discovery, which no program can call: rename it", t.Name)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // schemaObject is the JSON Schema of a tool's input, as plain as every provider
@@ -31,11 +32,11 @@ func (ps orderedSchemas) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		name, err := marshalPlain(p.name)
+		name, err := jsontext.Marshal(p.name)
 		if err != nil {
 			return nil, err
 		}
-		value, err := marshalPlain(p)
+		value, err := jsontext.Marshal(p)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +76,7 @@ func definitions(v *view, s Settings) (exec, wait catalog.Tool) {
 }
 
 func mustSchema(o schemaObject) json.RawMessage {
-	b, err := marshalPlain(o)
+	b, err := jsontext.Marshal(o)
 	if err != nil {
 		panic("host: strings cannot be encoded: " + err.Error()) // they always can
 	}

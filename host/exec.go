@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -64,7 +65,7 @@ func (in ExecInput) source(s Settings) (code, language string, _ *failure) {
 	}
 	if language != languageJavaScript && language != languageTypeScript {
 		return "", "", failf(CodeInvalidInput, ReasonUnsupportedLanguage, PhaseInput,
-			"language %q is not supported: use %q or %q.", safePrefix(language, 64), languageJavaScript, languageTypeScript)
+			"language %q is not supported: use %q or %q.", text.Cut(language, 64), languageJavaScript, languageTypeScript)
 	}
 	for _, l := range s.Languages {
 		if l == language {

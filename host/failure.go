@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -73,18 +73,7 @@ func boundError(s string) string {
 	if len(s) <= maxErrorBytes {
 		return s
 	}
-	return safePrefix(s, maxErrorBytes-len(errorCut)) + errorCut
-}
-
-// safePrefix returns at most n bytes of s, whole characters only.
-func safePrefix(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return text.Cut(s, maxErrorBytes-len(errorCut)) + errorCut
 }
 
 // ofGuest translates what the worker said of a failed program. The worker is

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -84,7 +85,7 @@ func (v *view) hintTool(path []string) string {
 		return written(path[:2]) + " is no function, because " + callByID(ids)
 	}
 	offers := v.elsewhere(name)
-	for _, n := range catalog.Nearest(name, v.catalog.SafeNameList(), nearest) {
+	for _, n := range text.Nearest(name, v.catalog.SafeNameList(), nearest) {
 		offers = append(offers, written([]string{"tools", n}))
 	}
 	return missing(path[:2], offers, list)
@@ -137,7 +138,7 @@ func (r *run) hintNamespace(kind string, whole, path []string) string {
 		for i := range v.namespaces {
 			globals = append(globals, v.namespaces[i].GlobalName)
 		}
-		offers := catalog.Nearest(path[0], globals, nearest)
+		offers := text.Nearest(path[0], globals, nearest)
 		return missing(whole[:2], offers, "Object.keys(namespaces) lists the namespaces.")
 	}
 	r.mu.Lock()
@@ -159,7 +160,7 @@ func (r *run) hintNamespace(kind string, whole, path []string) string {
 			return fmt.Sprintf("%s is a function: call it, and await what it returns, before using %s.", written(here), name)
 		}
 		var offers []string
-		for _, n := range catalog.Nearest(name, at.Keys(), nearest) {
+		for _, n := range text.Nearest(name, at.Keys(), nearest) {
 			offers = append(offers, written(append(slices.Clone(here), n)))
 		}
 		return missing(whole[:before+i+2], offers, lists(reg, here))
@@ -192,7 +193,7 @@ func hintMember(path []string) string {
 		return ""
 	}
 	var offers []string
-	for _, n := range catalog.Nearest(path[1], members, nearest) {
+	for _, n := range text.Nearest(path[1], members, nearest) {
 		offers = append(offers, path[0]+"."+n)
 	}
 	return missing(path[:2], offers, path[0]+" has "+strings.Join(members, ", ")+".")
@@ -204,7 +205,7 @@ func (v *view) hintFile(path string) string {
 	for i := range v.namespaces {
 		files = append(files, "namespaces/"+v.namespaces[i].GlobalName+".d.ts")
 	}
-	offers := catalog.Nearest(path, files, nearest)
+	offers := text.Nearest(path, files, nearest)
 	for i := range offers {
 		offers[i] = fmt.Sprintf("%q", offers[i])
 	}
@@ -227,7 +228,7 @@ func (v *view) hintVariable(name string) string {
 	for i := range v.namespaces {
 		known = append(known, v.namespaces[i].GlobalName)
 	}
-	for _, n := range catalog.Nearest(name, known, nearest) {
+	for _, n := range text.Nearest(name, known, nearest) {
 		if !slices.Contains(offers, n) {
 			offers = append(offers, n)
 		}
@@ -261,7 +262,7 @@ func written(path []string) string {
 		case namespaces.IsIdentifier(name):
 			b.WriteString("." + name)
 		default:
-			quoted, err := marshalPlain(safePrefix(name, 128))
+			quoted, err := jsontext.Marshal(text.Cut(name, 128))
 			if err != nil {
 				quoted = []byte(`"?"`)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // hintMCP explains an expression that begins with MCP.<server>.
@@ -41,7 +42,7 @@ func (r *run) hintMCP(kind string, path []string) string {
 		names = append(names, name)
 	}
 	var offers []string
-	for _, n := range catalog.Nearest(wanted, append(names, "$api"), nearest) {
+	for _, n := range text.Nearest(wanted, append(names, "$api"), nearest) {
 		offers = append(offers, "MCP."+s.identifier+"."+n)
 	}
 	return missing(path, offers, list)
@@ -58,7 +59,7 @@ func (v *view) hintNoServer(path []string) string {
 		names = append(names, s.identifier)
 	}
 	var offers []string
-	for _, n := range catalog.Nearest(path[1], names, nearest) {
+	for _, n := range text.Nearest(path[1], names, nearest) {
 		offers = append(offers, "MCP."+n)
 	}
 	return missing(path[:2], offers, "Object.keys(MCP) lists the servers.")

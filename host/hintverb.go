@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 	"github.com/quoinhq/quoin/namespaces"
 )
@@ -38,14 +39,14 @@ func parameters(m namespaces.Mapping, schema json.RawMessage) string {
 	}
 	var list []string
 	for _, name := range m.Positional {
-		shown := safePrefix(name, 64)
+		shown := text.Cut(name, 64)
 		if !slices.Contains(words.Required, name) {
 			shown += "?"
 		}
 		list = append(list, shown)
 	}
 	if m.Rest != "" {
-		list = append(list, "..."+safePrefix(m.Rest, 64))
+		list = append(list, "..."+text.Cut(m.Rest, 64))
 	}
 	return strings.Join(list, ", ")
 }

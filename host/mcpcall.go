@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // codeUnknownMCPTool rejects a call of an MCP tool that the run does not have.
@@ -22,7 +23,7 @@ const oneObject = "MCP namespace tools accept one object argument."
 func (r *run) mcpTarget(c *call, ev *telling) (*catalog.Tool, json.RawMessage, *callError) {
 	tool, ok := r.mcpTool(c)
 	if !ok {
-		e := rejectf(codeUnknownMCPTool, "MCP server %q has no tool %q that this run may call.", safePrefix(c.Target, 64), safePrefix(strings.Join(c.Path, "."), 256))
+		e := rejectf(codeUnknownMCPTool, "MCP server %q has no tool %q that this run may call.", text.Cut(c.Target, 64), text.Cut(strings.Join(c.Path, "."), 256))
 		if r.changed.Load() {
 			e.Code = codeCatalogChanged
 			e.Message = "The tools have changed since this run was suspended. " + e.Message

@@ -7,6 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/plugins"
 )
 
@@ -49,7 +50,7 @@ func (h *Host) checkComplete(r *run, rec *runstore.Record) *failure {
 	missing := h.missingOwners(v, rec.Owners)
 	for id := range rec.Scopes {
 		if _, known := v.namespace(id); !known {
-			missing = append(missing, "the namespace "+safePrefix(id, 128))
+			missing = append(missing, "the namespace "+text.Cut(id, 128))
 		}
 	}
 	for _, c := range rec.Calls {
@@ -58,7 +59,7 @@ func (h *Host) checkComplete(r *run, rec *runstore.Record) *failure {
 			continue
 		}
 		if _, there := v.catalog.ByID(c.Tool); !there {
-			missing = append(missing, "the tool "+safePrefix(c.Tool, 128))
+			missing = append(missing, "the tool "+text.Cut(c.Tool, 128))
 		}
 	}
 	if len(missing) == 0 {
@@ -76,7 +77,7 @@ func (h *Host) missingOwners(v *view, owners []string) (missing []string) {
 		if slices.Contains(there, name) || h.isDown(name) {
 			continue
 		}
-		name = safePrefix(name, 128)
+		name = text.Cut(name, 128)
 		if name == ofPlugins+catalog.OwnerCore {
 			missing = append(missing, "the tools that are built into its host")
 			continue

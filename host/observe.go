@@ -16,6 +16,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/metrics"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // observer tells whoever wants to know what runs and calls do: the sink, the
@@ -110,7 +111,7 @@ func (o *observer) decision(e trajectory.Event) {
 		{"outcome", string(e.Outcome)}, {"code", e.Code}, {"approval", e.ApprovalID}, {"decision", e.Decision},
 	} {
 		if a.value != "" {
-			args = append(args, a.key, safePrefix(a.value, 256))
+			args = append(args, a.key, text.Cut(a.value, 256))
 		}
 	}
 	if e.Duration > 0 {
@@ -186,7 +187,7 @@ const maxToolCallID = 256
 // and traces of the run's nested calls name the id of its exec as their parent,
 // whatever waits come after, in this process or in another.
 func WithToolCallID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, toolCallKey{}, safePrefix(id, maxToolCallID))
+	return context.WithValue(ctx, toolCallKey{}, text.Cut(id, maxToolCallID))
 }
 
 // ToolCallID returns the id of WithToolCallID, or "".

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/jsontext"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -44,7 +45,7 @@ func (r *run) judge(ctx context.Context, p program) (program, *failure) {
 		return p, nil
 	}
 	p.Command = p.Code
-	params, err := marshalPlain(p)
+	params, err := jsontext.Marshal(p)
 	if err != nil {
 		return p, failf(CodeInternal, "", PhaseHost, "the program cannot be shown to hooks: %v", err)
 	}
@@ -174,5 +175,5 @@ func (s Settings) rewritten(before, after json.RawMessage) (json.RawMessage, err
 	if _, _, f := (ExecInput{Code: p.Code, Language: p.Language}).source(s); f != nil {
 		return nil, f
 	}
-	return marshalPlain(p)
+	return jsontext.Marshal(p)
 }

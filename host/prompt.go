@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Bounds of what one namespace may say to the model, and all of them together.
@@ -160,11 +161,7 @@ func namespaceBlocks(v *view) string {
 	return "\n\nGlobals of namespaces:" + b.String()
 }
 
-// bounded cuts text of somebody else's to n bytes.
+// bounded returns at most n bytes of a text from a plugin, as valid UTF-8.
 func bounded(s string, n int) string {
-	s = strings.ToValidUTF8(s, string(utf8.RuneError))
-	if len(s) <= n {
-		return s
-	}
-	return safePrefix(s, n-len("…")) + "…"
+	return text.Shorten(strings.ToValidUTF8(s, string(utf8.RuneError)), n)
 }

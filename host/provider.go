@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Provider names the shape in which an API takes the definitions of tools.
@@ -39,7 +41,7 @@ func RenderTools(p Provider, tools []catalog.Tool) (json.RawMessage, error) {
 	for _, t := range tools {
 		d, err := render(p, t)
 		if err != nil {
-			return nil, fmt.Errorf("tool %q: %w", safePrefix(t.Name, 64), err)
+			return nil, fmt.Errorf("tool %q: %w", text.Cut(t.Name, 64), err)
 		}
 		list = append(list, d)
 	}
@@ -47,9 +49,9 @@ func RenderTools(p Provider, tools []catalog.Tool) (json.RawMessage, error) {
 		if len(list) == 0 {
 			return json.RawMessage("[]"), nil
 		}
-		return marshalPlain([]any{map[string]any{"functionDeclarations": list}})
+		return jsontext.Marshal([]any{map[string]any{"functionDeclarations": list}})
 	}
-	return marshalPlain(list)
+	return jsontext.Marshal(list)
 }
 
 // Shapes of one definition. Field order is that of the providers' documents.

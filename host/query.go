@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/jsontext"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -101,7 +102,7 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 		r.used.note(tool)
 		v = d
 	}
-	b, err := marshalPlain(v)
+	b, err := jsontext.Marshal(v)
 	if err != nil {
 		return nil, rejectf(codeNestedTool, "catalog: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Quotas bound what a host holds, and what one session or agent may have of it. The
@@ -89,5 +90,5 @@ func (h *Host) ReportDenied(s Session, d *quota.Denied) {
 	m.warned[key], m.skipped[key] = now, 0
 	m.mu.Unlock()
 	h.log.Warn("a quota is used up", "quota", d.Name, "of", string(d.Whose), "used", d.Used, "limit", d.Limit, "wanted", d.Wanted,
-		"agent", safePrefix(s.AgentID, 128), "sessionKey", safePrefix(s.SessionKey, 128), "sessionId", safePrefix(s.SessionID, 128), "sinceLast", skipped)
+		"agent", text.Cut(s.AgentID, 128), "sessionKey", text.Cut(s.SessionKey, 128), "sessionId", text.Cut(s.SessionID, 128), "sinceLast", skipped)
 }

@@ -1,10 +1,10 @@
 package host
 
 import (
-	"bytes"
 	"encoding/json"
 	"time"
 
+	"github.com/quoinhq/quoin/internal/jsontext"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -122,12 +122,12 @@ type Output struct {
 // MarshalJSON writes {"type":"text","text":…} or {"type":"json","value":…}.
 func (o Output) MarshalJSON() ([]byte, error) {
 	if o.Kind == wire.OutputText {
-		return marshalPlain(struct {
+		return jsontext.Marshal(struct {
 			Type string          `json:"type"`
 			Text json.RawMessage `json:"text"`
 		}{"text", o.Value})
 	}
-	return marshalPlain(struct {
+	return jsontext.Marshal(struct {
 		Type  string          `json:"type"`
 		Value json.RawMessage `json:"value"`
 	}{"json", o.Value})
@@ -189,7 +189,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	}
 	switch r.Status {
 	case StatusCompleted:
-		return marshalPlain(struct {
+		return jsontext.Marshal(struct {
 			Status    Status          `json:"status"`
 			Value     json.RawMessage `json:"value"`
 			Output    []Output        `json:"output"`
@@ -200,7 +200,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 		if pending == nil {
 			pending = []PendingCall{}
 		}
-		return marshalPlain(struct {
+		return jsontext.Marshal(struct {
 			Status    Status        `json:"status"`
 			RunID     string        `json:"runId"`
 			Reason    Reason        `json:"reason"`
@@ -209,7 +209,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 			Telemetry *Telemetry    `json:"telemetry"`
 		}{r.Status, r.RunID, r.Reason, pending, output, &r.Telemetry})
 	default:
-		return marshalPlain(struct {
+		return jsontext.Marshal(struct {
 			Status     Status     `json:"status"`
 			Error      string     `json:"error"`
 			Code       Code       `json:"code"`
@@ -223,15 +223,3 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-// marshalPlain is json.Marshal without its escapes for HTML, which would make
-// text longer and harder to read for a model.
-func marshalPlain(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -29,7 +31,7 @@ func (r *Result) UnmarshalJSON(b []byte) error {
 	switch in.Status {
 	case StatusCompleted, StatusWaiting, StatusFailed:
 	default:
-		return fmt.Errorf("status is %q, expected %s, %s or %s", safePrefix(string(in.Status), 64), StatusCompleted, StatusWaiting, StatusFailed)
+		return fmt.Errorf("status is %q, expected %s, %s or %s", text.Cut(string(in.Status), 64), StatusCompleted, StatusWaiting, StatusFailed)
 	}
 	*r = Result{
 		Status: in.Status, Value: in.Value, RunID: in.RunID, PendingToolCalls: in.Pending,
@@ -51,12 +53,12 @@ func (o *Output) UnmarshalJSON(b []byte) error {
 	}
 	switch {
 	case in.Type == wire.OutputText && in.Text != nil:
-		text, err := marshalPlain(*in.Text)
+		text, err := jsontext.Marshal(*in.Text)
 		*o = Output{Kind: wire.OutputText, Value: text}
 		return err
 	case in.Type == wire.OutputJSON && in.Value != nil:
 		*o = Output{Kind: wire.OutputJSON, Value: in.Value}
 		return nil
 	}
-	return fmt.Errorf("output of type %q is not %s with text, or %s with value", safePrefix(string(in.Type), 64), wire.OutputText, wire.OutputJSON)
+	return fmt.Errorf("output of type %q is not %s with text, or %s with value", text.Cut(string(in.Type), 64), wire.OutputText, wire.OutputJSON)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/jsontext"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -176,16 +177,16 @@ func (t *Surface) own(v *view, s Settings) []catalog.Tool {
 	exec.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		in, err := ParseExec(c.Input)
 		if err != nil {
-			return marshalPlain(t.host.Refused(err))
+			return jsontext.Marshal(t.host.Refused(err))
 		}
-		return marshalPlain(t.Exec(ctx, in))
+		return jsontext.Marshal(t.Exec(ctx, in))
 	}
 	wait.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		id, err := ParseWait(c.Input)
 		if err != nil {
-			return marshalPlain(t.host.Refused(err))
+			return jsontext.Marshal(t.host.Refused(err))
 		}
-		return marshalPlain(t.Wait(ctx, id))
+		return jsontext.Marshal(t.Wait(ctx, id))
 	}
 	return []catalog.Tool{exec, wait}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/quoinhq/quoin/internal/jsontext"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -56,7 +57,7 @@ func (b *outputBudget) within(limit int64) []Output {
 	for _, o := range b.items {
 		less.addItem(o)
 	}
-	text, err := marshalPlain(outputMarker{true, less.omitted + b.omitted, truncateGuidance})
+	text, err := jsontext.Marshal(outputMarker{true, less.omitted + b.omitted, truncateGuidance})
 	if err != nil {
 		return less.items
 	}
@@ -67,7 +68,7 @@ func (b *outputBudget) within(limit int64) []Output {
 // most room bytes.
 func markerOf(value json.RawMessage, room int) json.RawMessage {
 	n := cut(value, room-markerRoom, quotedBytes)
-	text, err := marshalPlain(marker{true, int64(len(value) - n), truncateGuidance, ""})
+	text, err := jsontext.Marshal(marker{true, int64(len(value) - n), truncateGuidance, ""})
 	if err != nil {
 		return fmt.Appendf(nil, `{"truncated":true,"omittedBytes":%d}`, len(value))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/plugins"
 )
 
@@ -178,16 +179,16 @@ func (inv *inventory) pattern(text string) (u Unmatched, ok bool) {
 }
 
 // nearest returns the pattern of a tool or an owner that may have been meant.
-func (inv *inventory) nearest(text string) string {
+func (inv *inventory) nearest(given string) string {
 	known := map[string]bool{}
 	add := func(pattern string) {
 		known[pattern] = true
-		if cut := strings.LastIndexAny(pattern, "_-.:"); strings.HasSuffix(text, "*") && cut > 0 {
+		if cut := strings.LastIndexAny(pattern, "_-.:"); strings.HasSuffix(given, "*") && cut > 0 {
 			known[pattern[:cut+1]+"*"] = true
 		}
 	}
 	for _, t := range inv.tools {
-		if strings.Contains(text, ":") {
+		if strings.Contains(given, ":") {
 			add(t.Source + ":" + t.Owner + ":" + t.Name)
 		} else {
 			add(t.Name)
@@ -197,7 +198,7 @@ func (inv *inventory) nearest(text string) string {
 		add("owner:" + t.Owner)
 		add(t.Source + ":" + t.Owner + ":*")
 	}
-	if found := catalog.Nearest(text, slices.Sorted(maps.Keys(known)), 1); len(found) > 0 {
+	if found := text.Nearest(given, slices.Sorted(maps.Keys(known)), 1); len(found) > 0 {
 		return found[0]
 	}
 	return ""
@@ -213,7 +214,7 @@ func (inv *inventory) unknownPlugins(c *Config) (out []Unmatched) {
 			return
 		}
 		u := Unmatched{Field: field + id, Value: id, Problem: "is no plugin of the plugin directory"}
-		if near := catalog.Nearest(id, inv.plugins, 1); len(near) > 0 {
+		if near := text.Nearest(id, inv.plugins, 1); len(near) > 0 {
 			u.Nearest = near[0]
 		}
 		out = append(out, u)

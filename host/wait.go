@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 	"github.com/quoinhq/quoin/namespaces"
 )
@@ -77,7 +78,7 @@ func (h *Host) checkRunID(s Session, id string) *failure {
 		return nil
 	}
 	f := ofStore(runstore.ErrNotFound)
-	f.Text += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", safePrefix(id, 64), runPrefix)
+	f.Text += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", text.Cut(id, 64), runPrefix)
 	if tool, err := h.sessionView(s).catalog.Resolve(processTool); err == nil {
 		f.Text += fmt.Sprintf(" To look after a process that a shell tool has started, call %s inside exec.", tool.ID())
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // maxNameBytes bounds ids, globals and tool names.
@@ -63,21 +65,11 @@ func isPlainID(id string) bool {
 // isToolName reports whether name can name a tool: 1 to 256 printable bytes
 // of valid UTF-8 with no space around them.
 func isToolName(name string) bool {
-	if name == "" || len(name) > 2*maxNameBytes || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
-		return false
-	}
-	return strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+	return name != "" && len(name) <= 2*maxNameBytes && strings.TrimSpace(name) == name && text.IsPrintable(name)
 }
 
 // quoteName quotes a name for a message and shortens what would flood it.
 func quoteName(name string) string {
 	const most = 80
-	if len(name) > most {
-		cut := most
-		for cut > 0 && !utf8.RuneStart(name[cut]) {
-			cut--
-		}
-		return strconv.Quote(name[:cut]) + "…"
-	}
-	return strconv.Quote(name)
+	return strconv.Quote(text.Shorten(name, most))
 }

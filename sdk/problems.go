@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // problems lists what is wrong with v, each as "field: expected …, got …". It
@@ -71,8 +73,8 @@ func numberProblems(s *jsonschema.Schema, f float64, path string) []string {
 	return found
 }
 
-func lengthProblems(s *jsonschema.Schema, text, path string) []string {
-	n := utf8.RuneCountInString(text)
+func lengthProblems(s *jsonschema.Schema, v, path string) []string {
+	n := utf8.RuneCountInString(v)
 	var found []string
 	if s.MinLength != nil && n < *s.MinLength {
 		found = append(found, fmt.Sprintf("%s: expected at least %d characters, got %d", fieldName(path), *s.MinLength, n))
@@ -160,41 +162,10 @@ func refusesAll(s *jsonschema.Schema) bool {
 
 // suggestion names the known field closest to an unknown one.
 func suggestion(name string, s *jsonschema.Schema) string {
-	best, bestDistance := "", 1+len(name)/3
-	for _, known := range slices.Sorted(maps.Keys(s.Properties)) {
-		if strings.EqualFold(known, name) {
-			return fmt.Sprintf(", did you mean %q?", known)
-		}
-		if d := editDistance(name, known); d <= bestDistance && (best == "" || d < bestDistance) {
-			best, bestDistance = known, d
-		}
+	for _, near := range text.Nearest(name, slices.Collect(maps.Keys(s.Properties)), 1) {
+		return fmt.Sprintf(", did you mean %q?", near)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(", did you mean %q?", best)
-}
-
-// editDistance is the Levenshtein distance in bytes, of names cut to 64 bytes.
-func editDistance(a, b string) int {
-	const longest = 64
-	a, b = a[:min(len(a), longest)], b[:min(len(b), longest)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return ""
 }
 
 func join(path, name string) string {
@@ -218,9 +189,5 @@ func shortJSON(v any) string {
 	if err != nil {
 		return jsonType(v)
 	}
-	text := strings.ToValidUTF8(string(b), "\uFFFD")
-	if utf8.RuneCountInString(text) > longest {
-		text = string([]rune(text)[:longest]) + "…"
-	}
-	return text
+	return text.Shorten(strings.ToValidUTF8(string(b), "\uFFFD"), longest)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -119,7 +120,7 @@ func refuseModules(p *positions, where place) *wire.GuestError {
 func quote(s string) string {
 	const most = 40
 	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "..."
+		s = text.Cut(s, most) + "..."
 	}
 	b, err := json.Marshal(s)
 	if err != nil {

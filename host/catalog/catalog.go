@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Options configure a Catalog. The zero value is ready to use.
@@ -165,10 +165,10 @@ func (t *Tool) normalize() error {
 }
 
 func usableName(name string) bool {
-	if name == "" || len(name) > 256 || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
+	if name == "" || len(name) > 256 || strings.TrimSpace(name) != name {
 		return false
 	}
-	return strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+	return text.IsPrintable(name)
 }
 
 // sources are the sources in catalog order; the host's own tools come before

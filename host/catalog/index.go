@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // textField is a part of a tool that is searched.
@@ -80,7 +82,7 @@ func exactKeys(t *Tool) []string {
 // add counts the words of one tool.
 func (in *indexer) add(tool int32, t *Tool) {
 	in.text(tool, nameField, t.Name)
-	if whole := strings.ToLower(letters(t.Name)); len(whole) <= maxWordBytes && whole != strings.ToLower(t.Name) {
+	if whole := strings.ToLower(text.Letters(t.Name)); len(whole) <= maxWordBytes && whole != strings.ToLower(t.Name) {
 		in.word(tool, nameField, whole)
 	}
 	in.text(tool, labelField, t.Label)

@@ -8,12 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // maxProblems is how many things wrong with an input one message lists.
@@ -156,7 +157,7 @@ func explain(k jsonschema.ErrorKind, known []string) string {
 		return "has a form that is not allowed"
 	}
 	const most = 200
-	return bounded(k.LocalizedString(message.NewPrinter(language.English)), most)
+	return text.Shorten(k.LocalizedString(message.NewPrinter(language.English)), most)
 }
 
 // unknownProperties names properties, each with the one that may have been meant.
@@ -167,7 +168,7 @@ func unknownProperties(names, known []string) string {
 		list[i] = quoted(name)
 		best := -1
 		for _, k := range known {
-			if d, ok := unlikeness(strings.ToLower(bounded(name, maxCompared)), strings.ToLower(k)); ok && (best < 0 || d < best) && d < len(k) {
+			if d, ok := text.Distance(strings.ToLower(text.Shorten(name, text.MaxCompared)), strings.ToLower(k)); ok && (best < 0 || d < best) && d < len(k) {
 				best = d
 				list[i] = quoted(name) + " (did you mean " + quoted(k) + "?)"
 			}
@@ -194,18 +195,7 @@ func literal(v any) string {
 	if err != nil {
 		return "?" // values come out of JSON
 	}
-	return bounded(string(data), most)
-}
-
-// bounded shortens a text to about so many bytes.
-func bounded(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
+	return text.Shorten(string(data), most)
 }
 
 // writtenPlace writes a place in an input as JavaScript would.
@@ -214,14 +204,14 @@ func writtenPlace(at []string) string {
 	for _, segment := range at {
 		switch _, err := strconv.Atoi(segment); {
 		case err == nil:
-			b.WriteString("[" + bounded(segment, maxCompared) + "]")
+			b.WriteString("[" + text.Shorten(segment, text.MaxCompared) + "]")
 		case isSafe(segment):
-			b.WriteString("." + bounded(segment, maxCompared))
+			b.WriteString("." + text.Shorten(segment, text.MaxCompared))
 		default:
 			b.WriteString("[" + quoted(segment) + "]")
 		}
 	}
-	return strings.TrimPrefix(bounded(b.String(), 2*maxCompared), ".")
+	return strings.TrimPrefix(text.Shorten(b.String(), 2*text.MaxCompared), ".")
 }
 
 // propertyNames returns the properties a schema names at its top, sorted.

@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // QuickIndexBytes is the most bytes, and so characters, a QuickIndex has.
@@ -128,14 +129,7 @@ func firstSentence(s string) string {
 	if i := strings.Index(s, ". "); i >= 0 {
 		s = s[:i+1]
 	}
-	if len(s) <= maxQuickText {
-		return s
-	}
-	n := maxQuickText - len("…")
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return text.Shorten(s, maxQuickText)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ") }

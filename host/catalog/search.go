@@ -6,7 +6,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Bounds of what a query may cost.
@@ -123,13 +124,7 @@ func (ix *index) rank(query string, except []int32, limit int) []int32 {
 // queryTerms returns the stems of a query's words, each once. Stop words are
 // left out unless there is nothing else.
 func queryTerms(query string) []string {
-	if len(query) > maxQueryBytes {
-		cut := maxQueryBytes
-		for !utf8.RuneStart(query[cut]) {
-			cut--
-		}
-		query = query[:cut]
-	}
+	query = text.Cut(query, maxQueryBytes)
 	var terms, stops []string
 	eachWord(query, func(word string) {
 		list := &terms

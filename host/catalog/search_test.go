@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // library is a catalog with something to find.
@@ -72,7 +74,7 @@ func TestSearchFinds(t *testing.T) {
 	}
 	for _, query := range []string{"xylophone", "!!!", "zebra", "walrussian", strings.Repeat("x", 100_000), "\xff\xfe", "the"} {
 		if found := c.Search(query, 3); found == nil || len(found) != 0 {
-			t.Errorf("%q finds %v", bounded(query, 20), ids(found))
+			t.Errorf("%q finds %v", text.Shorten(query, 20), ids(found))
 		}
 	}
 }
@@ -197,21 +199,6 @@ func TestEachWord(t *testing.T) {
 		eachWord(text, func(w string) { got = append(got, w) })
 		if joined := strings.Join(got, " "); joined != want {
 			t.Errorf("%q: %q, want %q", text, joined, want)
-		}
-	}
-}
-
-func TestEditDistance(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		most int
-		want int
-	}{
-		{"", "", 3, 0}, {"abc", "abc", 3, 0}, {"abc", "abd", 3, 1}, {"abc", "acb", 3, 1}, {"abc", "ab", 3, 1}, {"ab", "abc", 3, 1},
-		{"kitten", "sitting", 5, 3}, {"abc", "xyz", 1, 2}, {"a", "abcdef", 2, 3}, {"", "ab", 2, 2},
-	} {
-		if got := editDistance(test.a, test.b, test.most); got != test.want {
-			t.Errorf("%q, %q: %d, want %d", test.a, test.b, got, test.want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Bounds of a rendered shape, which stands in prompts and error messages.
@@ -79,7 +81,7 @@ func (s *shaper) schema(schema json.RawMessage, depth, refs int) {
 		}
 		s.WriteString("object")
 	case words["const"] != nil:
-		s.WriteString(bounded(compacted(words["const"]), 40))
+		s.WriteString(text.Shorten(compacted(words["const"]), 40))
 	case words["enum"] != nil:
 		s.enum(words["enum"])
 	case words.branches("anyOf") != nil:
@@ -118,7 +120,7 @@ func (s *shaper) types(words schemaWords, depth, refs int) {
 		case "":
 			s.WriteString("unknown")
 		default:
-			s.WriteString(bounded(t, 20))
+			s.WriteString(text.Shorten(t, 20))
 		}
 	}
 }
@@ -154,7 +156,7 @@ func (s *shaper) object(words schemaWords, depth, refs int) {
 			break
 		}
 		if isSafe(p.name) {
-			s.WriteString(bounded(p.name, maxCompared))
+			s.WriteString(text.Shorten(p.name, text.MaxCompared))
 		} else {
 			s.WriteString(quoted(p.name))
 		}
@@ -192,7 +194,7 @@ func (s *shaper) enum(values json.RawMessage) {
 		if i > 0 {
 			s.WriteByte('|')
 		}
-		s.WriteString(bounded(compacted(v), 40))
+		s.WriteString(text.Shorten(compacted(v), 40))
 	}
 	if len(list) > maxShapeUnion {
 		s.WriteString("|…")

@@ -9,8 +9,10 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/quoinhq/quoin/internal/schemalimit"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/quoinhq/quoin/internal/schemalimit"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // NormalInput returns {} for an input that is absent or null, as guests give
@@ -110,5 +112,5 @@ func schemaFault(err error) string {
 func (t *Tool) badSchema(why string, cause error) *Error {
 	const most = 400
 	return &Error{Code: InvalidSchema, ToolID: t.ID(), Err: cause,
-		Message: fmt.Sprintf("Tool %s declares an unusable schema: %s. Its owner must correct it.", shown(t.ID()), bounded(why, most))}
+		Message: fmt.Sprintf("Tool %s declares an unusable schema: %s. Its owner must correct it.", shown(t.ID()), text.Shorten(why, most))}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // validate checks an input against a schema as a tool's.
@@ -86,7 +88,7 @@ func TestValidationMessagesAreBounded(t *testing.T) {
 			strings.Repeat(`{"aaaaaaaaaaaaaaaaaaaa":`, 200)+"1"+strings.Repeat("}", 200)),
 	} {
 		if !errors.Is(err, InvalidInput) || len(err.Error()) > 2500 {
-			t.Errorf("%s: %d bytes: %s", name, len(fmt.Sprint(err)), bounded(fmt.Sprint(err), 300))
+			t.Errorf("%s: %d bytes: %s", name, len(fmt.Sprint(err)), text.Shorten(fmt.Sprint(err), 300))
 		}
 	}
 	err := validate(t, `{"items":{"type":"string"}}`, `[1,2,3,4,5,6,7,8]`)

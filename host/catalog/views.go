@@ -1,12 +1,13 @@
 package catalog
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+
+	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // entry returns the compact description of a tool.
@@ -97,11 +98,9 @@ func (c *Catalog) makeFingerprint() string {
 // compactJSON encodes strings and what is made of them, without the escapes
 // that only HTML needs.
 func compactJSON(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	b, err := jsontext.Marshal(v)
+	if err != nil {
 		panic("catalog: strings cannot be encoded: " + err.Error()) // strings always can
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return b
 }

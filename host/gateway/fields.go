@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // fields are the members of a request's body. Each reader records what is wrong and
@@ -74,13 +75,8 @@ func notJSON(err error, otherwise string) string {
 	return err.Error()
 }
 
-// shown cuts a text of the caller's to a length that fits a message.
-func shown(name string) string {
-	if len(name) > 64 {
-		name = strings.ToValidUTF8(name[:64], "") + "…"
-	}
-	return name
-}
+// shown makes a name of the caller's fit for a message.
+func shown(name string) string { return text.Shorten(name, 64) }
 
 // fail records what is wrong with a member.
 func (f *fields) fail(name, detail, expected string) {

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // ModelTools is the answer to GET /v1/surface: the tools that a model is shown in
@@ -51,11 +51,7 @@ func rendered(p host.Provider, tools []catalog.Tool) (json.RawMessage, error) {
 	for _, t := range tools {
 		list = append(list, Definition{t.Name, t.Description, t.Parameters})
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(list)
-	return bytes.TrimSpace(b.Bytes()), err
+	return jsontext.Marshal(list)
 }
 
 // maxModel bounds the id of a model in bytes.

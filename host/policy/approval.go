@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // State is how far an approval has come.
@@ -115,7 +117,7 @@ func NewApproval(c Call, asks []Ask, now time.Time) (*Approval, error) {
 	}
 	if len(c.Params) > maxShownInput {
 		a.InputCut = true
-		if a.Input, err = json.Marshal(cut(string(c.Params), maxShownInput)); err != nil {
+		if a.Input, err = json.Marshal(text.Cut(string(c.Params), maxShownInput)); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // DefaultHookTimeout bounds one call of a hook that has no timeout of its own.
@@ -105,7 +107,7 @@ func (c *Chain) Before(ctx context.Context, call Call, check func(before, after 
 		seen.Params = bytes.Clone(out.Params)
 		v, err := within(ctx, h.Timeout, func(ctx context.Context) (Verdict, error) { return h.Before(ctx, &seen) })
 		if err == nil && v.Block {
-			out.Block = &Block{Hook: h.Name, Reason: cut(plain(v.Reason), maxReason)}
+			out.Block = &Block{Hook: h.Name, Reason: text.Cut(plain(v.Reason), maxReason)}
 			return out
 		}
 		if err == nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // maxBy bounds the name of who decides, in bytes. More is cut.
@@ -17,7 +19,7 @@ const maxBy = 256
 // ErrCancelled and ErrNotAllowed say why else a decision does not count.
 func Decide(ctx context.Context, store Approvals, id string, d Decision, by string, now time.Time) (*Approval, error) {
 	if !slices.Contains(allDecisions, d) {
-		return nil, fmt.Errorf("%w: %q is none, expected allow-once, allow-always or deny", ErrNotAllowed, cut(d, 64))
+		return nil, fmt.Errorf("%w: %q is none, expected allow-once, allow-always or deny", ErrNotAllowed, text.Cut(d, 64))
 	}
 	a, err := store.Get(ctx, id)
 	if err != nil {
@@ -27,7 +29,7 @@ func Decide(ctx context.Context, store Approvals, id string, d Decision, by stri
 		return a, fmt.Errorf("%w: %s, expected %s", ErrNotAllowed, d, joined(a.Allowed))
 	}
 	if a.State == StatePending {
-		r := Resolution{State: StateAllowed, Decision: d, By: cut(plain(by), maxBy), At: now}
+		r := Resolution{State: StateAllowed, Decision: d, By: text.Cut(plain(by), maxBy), At: now}
 		switch {
 		case !now.Before(a.Expires):
 			r = Resolution{State: StateExpired, At: now}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 const (
@@ -182,7 +183,7 @@ func (d *DirApprovals) Get(_ context.Context, id string) (*Approval, error) {
 	case err != nil:
 		return nil, err
 	case !r.final():
-		return nil, fmt.Errorf("%w: %s resolved as %q", ErrCorrupt, id, cut(r.State, 64))
+		return nil, fmt.Errorf("%w: %s resolved as %q", ErrCorrupt, id, text.Cut(r.State, 64))
 	}
 	return r.apply(&a), nil
 }

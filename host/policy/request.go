@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Severity says how much depends on an approval.
@@ -86,7 +88,7 @@ func (r ApprovalRequest) resolved() (ApprovalRequest, error) {
 		r.Severity = SeverityWarning
 	}
 	if r.Severity.rank() < 0 {
-		return r, fmt.Errorf("the approval's severity is %q, expected info, warning or critical", cut(r.Severity, 64))
+		return r, fmt.Errorf("the approval's severity is %q, expected info, warning or critical", text.Cut(r.Severity, 64))
 	}
 	if r.Timeout < 0 {
 		return r, fmt.Errorf("the approval's timeout is %v, expected a positive time", r.Timeout)
@@ -103,7 +105,7 @@ func (r ApprovalRequest) resolved() (ApprovalRequest, error) {
 	}
 	for _, d := range r.Allowed {
 		if !slices.Contains(allDecisions, d) {
-			return r, fmt.Errorf("the approval allows the decision %q, expected allow-once, allow-always or deny", cut(d, 64))
+			return r, fmt.Errorf("the approval allows the decision %q, expected allow-once, allow-always or deny", text.Cut(d, 64))
 		}
 	}
 	if len(r.Subject) > maxSubject {
@@ -112,7 +114,7 @@ func (r ApprovalRequest) resolved() (ApprovalRequest, error) {
 	r.Allowed = slices.DeleteFunc(slices.Clone(allDecisions), func(d Decision) bool {
 		return d != Deny && !slices.Contains(r.Allowed, d)
 	})
-	r.Title, r.Description = cut(plain(r.Title), maxTitle), cut(plain(r.Description), maxDescription)
+	r.Title, r.Description = text.Cut(plain(r.Title), maxTitle), text.Cut(plain(r.Description), maxDescription)
 	r.Subject = strings.ToValidUTF8(r.Subject, "\uFFFD")
 	return r, nil
 }
@@ -137,7 +139,7 @@ func Merge(asks []Ask) (ApprovalRequest, error) {
 		out.Timeout = min(out.Timeout, a.Timeout)
 		out.Allowed = slices.DeleteFunc(slices.Clone(out.Allowed), func(d Decision) bool { return !slices.Contains(a.Allowed, d) })
 	}
-	out.Description = cut(out.Description, maxDescription)
+	out.Description = text.Cut(out.Description, maxDescription)
 	if len(out.Allowed) == 1 {
 		return out, errNoWayToAllow
 	}
@@ -156,15 +158,4 @@ func plain(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// cut returns at most n bytes of s, whole characters only.
-func cut[S ~string](s S, n int) string {
-	if len(s) <= n {
-		return string(s)
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return string(s[:n])
 }

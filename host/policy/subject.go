@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // subjectPath leads to a part of an input.
@@ -17,19 +19,19 @@ func CheckSubjectPath(path string) error {
 }
 
 // parseSubjectPath reads "$.a.b"; nothing is no path.
-func parseSubjectPath(text string) (subjectPath, error) {
-	if text == "" {
+func parseSubjectPath(path string) (subjectPath, error) {
+	if path == "" {
 		return nil, nil
 	}
-	rest, ok := strings.CutPrefix(text, "$.")
-	path := subjectPath(strings.Split(rest, "."))
-	for _, name := range path {
+	rest, ok := strings.CutPrefix(path, "$.")
+	names := subjectPath(strings.Split(rest, "."))
+	for _, name := range names {
 		ok = ok && name != "" && !strings.ContainsAny(name, "[]*?\"' ")
 	}
 	if !ok {
-		return nil, fmt.Errorf("the subject is %q, expected $ and names of properties, as in $.path or $.file.name", cut(text, 64))
+		return nil, fmt.Errorf("the subject is %q, expected $ and names of properties, as in $.path or $.file.name", text.Cut(path, 64))
 	}
-	return path, nil
+	return names, nil
 }
 
 // of returns the part of an input with the path before it; empty if there is none.

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Mask stands in the place of a secret.
@@ -53,9 +55,9 @@ func (r Redactor) JSON(doc, schema json.RawMessage) json.RawMessage {
 // it, whole characters only.
 func (r Redactor) Text(s string) string {
 	limit := r.limit()
-	unseen := len(s) - len(prefix(s, maxString))
+	unseen := len(s) - len(text.Cut(s, maxString))
 	s = maskText(strings.ToValidUTF8(s[:len(s)-unseen], "\uFFFD"))
-	kept := prefix(s, limit)
+	kept := text.Cut(s, limit)
 	if omitted := unseen + len(s) - len(kept); omitted > 0 {
 		return fmt.Sprintf("%s [%d bytes omitted]", kept, omitted)
 	}
@@ -77,7 +79,7 @@ func (r Redactor) capped(doc json.RawMessage) json.RawMessage {
 		return doc
 	}
 	for room := limit; room > 0; room /= 2 {
-		kept := prefix(string(doc), room)
+		kept := text.Cut(string(doc), room)
 		if m := marker(len(doc)-len(kept), kept); len(m) <= limit {
 			return m
 		}
@@ -91,16 +93,6 @@ func marker(omitted int, prefix string) json.RawMessage {
 		Omitted   int    `json:"omittedBytes"`
 		Prefix    string `json:"prefix,omitempty"`
 	}{true, omitted, prefix})
-}
-
-func prefix(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 // walk returns v without its secrets. nested counts how many strings of JSON v is
@@ -169,7 +161,7 @@ func (r Redactor) text(s string, nested int) string {
 			return string(encode(r.walk(v, schemas{}, nested+1)))
 		}
 	}
-	if kept := prefix(s, maxString); len(kept) < len(s) {
+	if kept := text.Cut(s, maxString); len(kept) < len(s) {
 		return fmt.Sprintf("%s [%d bytes omitted]", maskText(kept), len(s)-len(kept))
 	}
 	return maskText(s)
@@ -189,13 +181,11 @@ func decode(doc []byte) (v any, err error) {
 
 // encode is json.Marshal of what cannot fail, without escapes for HTML.
 func encode(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	b, err := jsontext.Marshal(v)
+	if err != nil {
 		return quoted("[not encodable]")
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return b
 }
 
 func quoted(s string) json.RawMessage { return json.RawMessage(`"` + s + `"`) }

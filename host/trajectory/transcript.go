@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // Shape is a way to write a conversation with tool calls.
@@ -68,7 +70,7 @@ func (r *Run) Transcript(shape Shape) ([]json.RawMessage, error) {
 	out := []json.RawMessage{}
 	for _, calls := range r.project() {
 		for _, message := range write(calls) {
-			b, err := encodePlain(message)
+			b, err := jsontext.Marshal(message)
 			if err != nil {
 				return nil, err
 			}
@@ -98,7 +100,7 @@ func (r *Run) project() [][]projection {
 			parent.id = fmt.Sprintf("%s_%s_%d", idOf(r.ID), l.Tool, i+1)
 		}
 		if l.Tool == "wait" {
-			if b, err := encodePlain(map[string]string{"runId": r.ID}); err == nil {
+			if b, err := jsontext.Marshal(map[string]string{"runId": r.ID}); err == nil {
 				parent.input = b
 			}
 		}
@@ -226,7 +228,7 @@ func object(input []byte) json.RawMessage {
 	case input[0] == '{' && json.Valid(input):
 		return input
 	}
-	b, err := encodePlain(map[string]string{"recorded": string(input)})
+	b, err := jsontext.Marshal(map[string]string{"recorded": string(input)})
 	if err != nil {
 		return json.RawMessage("{}")
 	}
@@ -254,14 +256,3 @@ func plain(c rune) rune {
 }
 
 func ms(micros int64) float64 { return float64(micros) / 1000 }
-
-// encodePlain is json.Marshal without escapes for HTML.
-func encodePlain(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}

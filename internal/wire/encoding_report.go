@@ -3,7 +3,8 @@ package wire
 import (
 	"math"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Type returns TypeReport.
@@ -178,15 +179,5 @@ func decodeOutput(d *decoder) []Output {
 
 // clip shortens a text to at most max bytes without cutting a rune.
 func clip(s string, max int) string {
-	if len(s) <= max && utf8.ValidString(s) {
-		return s
-	}
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= max {
-		return s
-	}
-	for max > 0 && !utf8.RuneStart(s[max]) {
-		max--
-	}
-	return s[:max]
+	return text.Cut(strings.ToValidUTF8(s, "\uFFFD"), max)
 }

@@ -25,7 +25,7 @@ func document(t *rapid.T, label string) []byte {
 	return b
 }
 
-func text(t *rapid.T) string { return rapid.StringN(-1, 30, 200).Draw(t, "text") }
+func drawText(t *rapid.T) string { return rapid.StringN(-1, 30, 200).Draw(t, "text") }
 
 func some(b []byte) []byte {
 	if len(b) == 0 {
@@ -56,8 +56,8 @@ func drawReport(t *rapid.T) *Report {
 			r := Request{
 				ID:     id,
 				Method: rapid.SampledFrom([]Method{MethodCall, MethodSearch, MethodDescribe, MethodNamespace, MethodYield, MethodMCP, MethodCancel}).Draw(t, "method"),
-				Target: text(t),
-				Path:   list(t, 4, func() string { return text(t) }),
+				Target: drawText(t),
+				Path:   list(t, 4, func() string { return drawText(t) }),
 			}
 			if rapid.Bool().Draw(t, "args") {
 				r.Args = document(t, "arguments")
@@ -66,7 +66,7 @@ func drawReport(t *rapid.T) *Report {
 		}),
 		Output: list(t, 5, func() Output {
 			if rapid.Bool().Draw(t, "is text") {
-				b, err := json.Marshal(text(t))
+				b, err := json.Marshal(drawText(t))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,7 +84,7 @@ func drawReport(t *rapid.T) *Report {
 	case StatusDone:
 		r.Value = document(t, "value")
 	case StatusFailed:
-		r.Err = &GuestError{Name: text(t), Message: text(t), Stack: text(t), Code: CodeInternal, Reason: ReasonGuestException, Phase: PhaseGuest}
+		r.Err = &GuestError{Name: drawText(t), Message: drawText(t), Stack: drawText(t), Code: CodeInternal, Reason: ReasonGuestException, Phase: PhaseGuest}
 	}
 	return r
 }
@@ -102,8 +102,8 @@ func drawMessage(t *rapid.T) (Side, Message) {
 	case TypeHello:
 		return Host, &Hello{Version, id, number%2 == 1}
 	case TypeStart:
-		refs := list(t, 4, func() NamespaceRef { return NamespaceRef{text(t), text(t)} })
-		return Host, &Start{Cell{text(t), text(t), refs, limits(t)}, number}
+		refs := list(t, 4, func() NamespaceRef { return NamespaceRef{drawText(t), drawText(t)} })
+		return Host, &Start{Cell{drawText(t), drawText(t), refs, limits(t)}, number}
 	case TypeTurn:
 		in := list(t, 5, func() Settlement {
 			return Settlement{rapid.Uint64().Draw(t, "id"), rapid.Bool().Draw(t, "ok"), document(t, "json")}
@@ -119,19 +119,19 @@ func drawMessage(t *rapid.T) (Side, Message) {
 		return Host, &Reset{}
 	case TypeReady:
 		layers := list(t, 4, func() Layer {
-			return Layer{text(t), rapid.SampledFrom([]string{LayerOn, LayerOff, LayerFailed}).Draw(t, "state"), text(t)}
+			return Layer{drawText(t), rapid.SampledFrom([]string{LayerOn, LayerOff, LayerFailed}).Draw(t, "state"), drawText(t)}
 		})
-		return Worker, &Ready{uint32(number), text(t), layers}
+		return Worker, &Ready{uint32(number), drawText(t), layers}
 	case TypeReport:
 		return Worker, drawReport(t)
 	case TypeNeedFile:
-		return Worker, &NeedFile{text(t)}
+		return Worker, &NeedFile{drawText(t)}
 	case TypeImage:
 		return Worker, &Image{blob}
 	case TypeRestored:
 		return Worker, &Restored{}
 	default:
-		return Worker, &Fault{CodeSnapshotLimit, ReasonSnapshotRestore, text(t)}
+		return Worker, &Fault{CodeSnapshotLimit, ReasonSnapshotRestore, drawText(t)}
 	}
 }
 

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // options are the flags that say which host to make.
@@ -249,19 +248,14 @@ func (o *options) stateDir(f *host.File) (string, error) {
 }
 
 func printJSON(w io.Writer, v any) error {
-	if !isTerminal(w) {
-		return encodeJSON(w, v)
-	}
-	var b bytes.Buffer
-	if err := encodeJSON(&b, v); err != nil {
+	b, err := jsontext.Marshal(v)
+	if err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, jsonLines(bytes.TrimSpace(b.Bytes())))
+	if isTerminal(w) {
+		_, err = io.WriteString(w, jsonLines(b))
+	} else {
+		_, err = fmt.Fprintf(w, "%s\n", b)
+	}
 	return err
-}
-
-func encodeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // maxAnswer bounds an answer in bytes.
@@ -105,13 +106,11 @@ func (c *Client) do(ctx context.Context, s host.Session, method, path string, in
 func (c *Client) send(ctx context.Context, s host.Session, method, path string, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(in); err != nil {
+		b, err := jsontext.Marshal(in)
+		if err != nil {
 			return nil, err
 		}
-		body = &b
+		body = bytes.NewReader(b)
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {

@@ -3,7 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Problem is one fault of a configuration, or a warning about it.
@@ -54,14 +55,7 @@ func (e *Error) Error() string {
 // cut bounds what is repeated of a value.
 func cut(s string) string {
 	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	n := most
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return text.Shorten(s, most)
 }
 
 func quotedList(words []string) string {

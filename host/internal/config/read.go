@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/internal/json5"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // source is where a value stands.
@@ -137,8 +138,8 @@ func unknown(name string, known []string) string {
 	if where, ok := elsewhere[name]; ok {
 		return where
 	}
-	if like := similar(name, known); like != "" {
-		return "is no such field; did you mean " + like + "?"
+	if like := text.Nearest(name, known, 1); len(like) > 0 {
+		return "is no such field; did you mean " + like[0] + "?"
 	}
 	return "is no such field; the fields here are " + strings.Join(known, ", ")
 }
@@ -213,25 +214,25 @@ func (r *reader) text(s source, path string, v *json5.Value, f *Field, want stri
 		r.expected(s, path, v, want)
 		return "", false
 	}
-	text := v.Text
-	if alias, ok := f.aliases[text]; ok {
-		text = alias
+	word := v.Text
+	if alias, ok := f.aliases[word]; ok {
+		word = alias
 	}
-	if len(f.choices) > 0 && !slices.Contains(f.choices, text) {
+	if len(f.choices) > 0 && !slices.Contains(f.choices, word) {
 		hint := ""
-		if like := similar(text, f.choices); like != "" {
-			hint = fmt.Sprintf("; did you mean %q?", like)
+		if like := text.Nearest(word, f.choices, 1); len(like) > 0 {
+			hint = fmt.Sprintf("; did you mean %q?", like[0])
 		}
 		r.expected(s, path, v, "one of "+quotedList(f.choices)+hint)
 		return "", false
 	}
 	if f.check != nil {
-		if err := f.check(text); err != nil {
+		if err := f.check(word); err != nil {
 			r.expected(s, path, v, err.Error())
 			return "", false
 		}
 	}
-	return text, true
+	return word, true
 }
 
 func (r *reader) texts(s source, path string, v *json5.Value, f *Field) {

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/quoinhq/quoin/host/internal/json5"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // leaf is a field that text can set.
@@ -65,13 +66,18 @@ func (r *reader) environ(environ []string, t Table) {
 		case i >= 0:
 			r.field(s, leaves[i].path, given(leaves[i].field, value), leaves[i].field)
 		case t.ours(name):
-			like := ""
-			if w := similar(name, names); w != "" {
-				like = "; did you mean " + w + "?"
-			}
-			r.report.Warnings = append(r.report.Warnings, r.problem(s, 0, "", nil, "this variable sets no field%s", like))
+			r.report.Warnings = append(r.report.Warnings, r.problem(s, 0, "", nil, "this variable sets no field%s", didYouMean(name, names)))
 		}
 	}
+}
+
+// didYouMean ends a message with the known name that is nearest to the given one,
+// and is empty if none is near.
+func didYouMean(given string, known []string) string {
+	if like := text.Nearest(given, known, 1); len(like) > 0 {
+		return "; did you mean " + like[0] + "?"
+	}
+	return ""
 }
 
 // ours reports whether a variable of that name can only be meant for the table.
@@ -96,11 +102,7 @@ func (r *reader) assignments(set []string, t Table) {
 		}
 		i := slices.Index(paths, path)
 		if i < 0 {
-			like := similar(path, paths)
-			if like != "" {
-				like = "; did you mean " + like + "?"
-			}
-			r.fail(s, 0, cut(path), nil, "is no field that can be set here%s", like)
+			r.fail(s, 0, cut(path), nil, "is no field that can be set here%s", didYouMean(path, paths))
 			continue
 		}
 		r.field(s, paths[i], given(leaves[i].field, value), leaves[i].field)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Bounds of one comment.
@@ -27,12 +29,12 @@ func harmless(line string) string {
 }
 
 // lines splits a text into harmless lines, blank ones at the ends left out.
-func lines(text string) []string {
+func lines(s string) []string {
 	const most = 16 << 10
-	text = cut(text, most)
+	s = text.Shorten(s, most)
 	var out []string
-	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
-		line = cut(harmless(line), maxLineBytes)
+	for line := range strings.SplitSeq(strings.ReplaceAll(s, "\r\n", "\n"), "\n") {
+		line = text.Shorten(harmless(line), maxLineBytes)
 		if line == "" && (len(out) == 0 || out[len(out)-1] == "") {
 			continue
 		}
@@ -46,18 +48,6 @@ func lines(text string) []string {
 		out = out[:len(out)-1]
 	}
 	return out
-}
-
-// cut shortens a text to about so many bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	// What is cut in the middle of an escaped end of a comment stays escaped.
-	return text[:most] + "…"
 }
 
 // comment writes a JSDoc comment above what follows, or nothing for no lines.
@@ -104,7 +94,7 @@ func facts(schema *node) string {
 	}
 	for _, f := range []struct{ key, word string }{{"format", "Format"}, {"pattern", "Pattern"}, {"contentEncoding", "Encoding"}} {
 		if v := schema.get(f.key).str(); v != "" {
-			say("%s: %s", f.word, cut(v, maxFactBytes))
+			say("%s: %s", f.word, text.Shorten(v, maxFactBytes))
 		}
 	}
 	for _, f := range []struct{ low, high, word string }{
@@ -116,13 +106,13 @@ func facts(schema *node) string {
 		}
 	}
 	if v := schema.get("multipleOf"); v.is(numberNode) {
-		say("Multiple of %s", cut(v.text, maxFactBytes))
+		say("Multiple of %s", text.Shorten(v.text, maxFactBytes))
 	}
 	if v := schema.get("uniqueItems"); v.is(boolNode) && v.truth {
 		say("No two items are equal")
 	}
 	if v := schema.get("default"); v != nil {
-		say("Default: %s", cut(compact(v, maxFactBytes), maxFactBytes))
+		say("Default: %s", text.Shorten(compact(v, maxFactBytes), maxFactBytes))
 	}
 	return strings.Join(out, " ")
 }
@@ -132,11 +122,11 @@ func span(low, high *node) string {
 	l, h := low.is(numberNode), high.is(numberNode)
 	switch {
 	case l && h:
-		return cut(low.text, maxFactBytes) + " to " + cut(high.text, maxFactBytes)
+		return text.Shorten(low.text, maxFactBytes) + " to " + text.Shorten(high.text, maxFactBytes)
 	case l:
-		return "at least " + cut(low.text, maxFactBytes)
+		return "at least " + text.Shorten(low.text, maxFactBytes)
 	case h:
-		return "at most " + cut(high.text, maxFactBytes)
+		return "at most " + text.Shorten(high.text, maxFactBytes)
 	}
 	return ""
 }
@@ -160,7 +150,7 @@ func writeCompact(b *strings.Builder, v *node, most int) {
 	case numberNode:
 		b.WriteString(v.text)
 	case stringNode:
-		b.WriteString(quote(cut(v.text, most)))
+		b.WriteString(quote(text.Shorten(v.text, most)))
 	case arrayNode:
 		b.WriteByte('[')
 		for i, item := range v.items {
@@ -176,7 +166,7 @@ func writeCompact(b *strings.Builder, v *node, most int) {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			b.WriteString(quote(cut(m.key, most)) + ":")
+			b.WriteString(quote(text.Shorten(m.key, most)) + ":")
 			writeCompact(b, m.value, most)
 		}
 		b.WriteByte('}')

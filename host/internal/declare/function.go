@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -156,13 +157,13 @@ func (s *signature) parameter(name string) string {
 	parameter := s.free(name)
 	var said []string
 	if parameter != name {
-		said = append(said, fmt.Sprintf("The property %s.", harmless(quote(cut(name, maxFactBytes)))))
+		said = append(said, fmt.Sprintf("The property %s.", harmless(quote(text.Shorten(name, maxFactBytes)))))
 	}
 	if s.document != nil {
 		said = append(said, about(s.propertyOf(s.root, name, 0))...)
 	}
 	if len(said) > 0 {
-		s.about = append(s.about, "@param "+parameter+" "+cut(sentences(said), maxLineBytes))
+		s.about = append(s.about, "@param "+parameter+" "+text.Shorten(sentences(said), maxLineBytes))
 	}
 	return parameter
 }

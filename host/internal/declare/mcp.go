@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Method is one function of an MCP server in the guest.
@@ -147,7 +148,7 @@ func aboutMethod(m Method) []string {
 		if len(out) > 0 && out[len(out)-1] != "" {
 			out = append(out, "")
 		}
-		out = append(out, "At the server: "+cut(harmless(m.Tool.Name), maxLineBytes))
+		out = append(out, "At the server: "+text.Shorten(harmless(m.Tool.Name), maxLineBytes))
 	}
 	return out
 }
@@ -175,7 +176,7 @@ func MCPIndex(about []string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// %d MCP servers. Call a tool as MCP.<server>.<tool>({ ... }) with one object, and {signal} after it if need be; the result is the server's own.\n", len(about))
 	for _, line := range about {
-		fmt.Fprintf(&b, "// %s\n", cut(harmless(line), maxLineBytes))
+		fmt.Fprintf(&b, "// %s\n", text.Shorten(harmless(line), maxLineBytes))
 	}
 	return []byte(b.String())
 }

@@ -3,13 +3,14 @@ package declare
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // modifiers are words that mean something else at the place of a member's name.
@@ -39,13 +40,11 @@ func letter(c byte) bool {
 
 // quote writes a string literal, which TypeScript reads as JSON does.
 func quote(text string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(text); err != nil {
+	literal, err := jsontext.Marshal(text)
+	if err != nil {
 		panic("declare: strings cannot be encoded: " + err.Error()) // they always can
 	}
-	return visible(strings.TrimSuffix(b.String(), "\n"))
+	return visible(string(literal))
 }
 
 // visible escapes the characters of a literal that show nothing, or that change

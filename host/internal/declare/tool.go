@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // MaxBytes is more than any file has.
@@ -110,7 +111,7 @@ func aboutTool(t *catalog.Tool, function string) []string {
 		if i == maxExamples {
 			break
 		}
-		out = append(out, strings.TrimSpace("@example "+cut(harmless(e.Description), maxLineBytes)), exampleCall(t, function, e))
+		out = append(out, strings.TrimSpace("@example "+text.Shorten(harmless(e.Description), maxLineBytes)), exampleCall(t, function, e))
 		if result := exampleText(e.Output); result != "" {
 			out = append(out, "// "+result)
 		}
@@ -137,7 +138,7 @@ func exampleText(value json.RawMessage) string {
 	if !ok {
 		return ""
 	}
-	return cut(harmless(compact(n, most)), most)
+	return text.Shorten(harmless(compact(n, most)), most)
 }
 
 // Named is a tool with the path of its file.
@@ -173,10 +174,10 @@ func Index(tools []Named) []byte {
 // Summary says in one short line what a tool is for.
 func Summary(t *catalog.Tool) string {
 	const most = 120
-	text := t.Description
-	if strings.TrimSpace(text) == "" {
-		text = t.Label
+	about := t.Description
+	if strings.TrimSpace(about) == "" {
+		about = t.Label
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return cut(harmless(first), most)
+	first, _, _ := strings.Cut(strings.TrimSpace(about), "\n")
+	return text.Shorten(harmless(first), most)
 }

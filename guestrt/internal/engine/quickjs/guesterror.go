@@ -3,6 +3,7 @@ package quickjs
 import (
 	"strings"
 
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -63,14 +64,5 @@ func isOutOfMemory(e *wire.GuestError) bool {
 
 // clip copies at most limit bytes of b, cut at a character, as valid UTF-8.
 func clip(b []byte, limit int) string {
-	if len(b) > limit {
-		b = b[:limit]
-		for len(b) > 0 && b[len(b)-1]&0xc0 == 0x80 {
-			b = b[:len(b)-1]
-		}
-		if n := len(b); n > 0 && b[n-1] >= 0xc0 {
-			b = b[:n-1]
-		}
-	}
-	return strings.ToValidUTF8(string(b), "\uFFFD")
+	return strings.ToValidUTF8(text.Cut(string(b[:min(len(b), limit+1)]), limit), "\uFFFD")
 }

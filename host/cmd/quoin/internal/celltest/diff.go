@@ -1,15 +1,15 @@
 package celltest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -136,24 +136,12 @@ func member(name string) string {
 }
 
 func encode(v any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b, err := jsontext.Marshal(v)
+	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return strings.TrimSpace(b.String())
+	return string(b)
 }
 
 // shown is a value as JSON, bounded.
-func shown(v any) string {
-	s := encode(v)
-	if len(s) <= maxShown {
-		return s
-	}
-	cut := maxShown
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func shown(v any) string { return text.Shorten(encode(v), maxShown) }

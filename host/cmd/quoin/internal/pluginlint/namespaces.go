@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -128,16 +128,16 @@ func (r *Report) verbs(where string, d *protocol.Description, n protocol.Namespa
 }
 
 // taught warns about calls in a text that do not exist in the scope.
-func (r *Report) taught(where, global, textName, text string, scope *namespaces.Scope, verbs []verb) {
+func (r *Report) taught(where, global, textName, taught string, scope *namespaces.Scope, verbs []verb) {
 	known := make([]string, len(verbs))
 	for i, v := range verbs {
 		known[i] = global + v.path
 	}
 	seen := map[string]bool{}
 	call := regexp.MustCompile(`(?i:(^|[^\w$.])(` + regexp.QuoteMeta(global) + `))((?:\.[A-Za-z_$][\w$]*|\[\d+\]|\["[^"]*"\])+)\s*\(`)
-	calls := call.FindAllStringSubmatch(text, -1)
+	calls := call.FindAllStringSubmatch(taught, -1)
 	if len(calls) == 0 {
-		r.otherGlobal(where, global, textName, text, scope)
+		r.otherGlobal(where, global, textName, taught, scope)
 	}
 	for _, m := range calls {
 		written, path := m[2]+m[3], m[3]
@@ -157,7 +157,7 @@ func (r *Report) taught(where, global, textName, text string, scope *namespaces.
 		fix := "the verbs are " + strings.Join(known[:min(len(known), 8)], ", ")
 		if callable(scope, path) {
 			fix = "write " + global + path
-		} else if near := catalog.Nearest(global+path, known, 1); len(near) > 0 {
+		} else if near := text.Nearest(global+path, known, 1); len(near) > 0 {
 			fix = "write " + near[0]
 		}
 		r.add(Warning, "unknown-verb", where, fmt.Sprintf("the %s teaches %s(…), but %s", textName, written, why), fix)

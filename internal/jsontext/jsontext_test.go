@@ -41,3 +41,13 @@ func FuzzHasLoneSurrogate(f *testing.F) {
 		}
 	})
 }
+
+func TestMarshal(t *testing.T) {
+	got, err := Marshal(map[string]any{"a": "<b> & c", "n": 1})
+	if want := `{"a":"<b> & c","n":1}`; err != nil || string(got) != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+	if _, err := Marshal(func() {}); err == nil {
+		t.Error("a function was encoded")
+	}
+}
