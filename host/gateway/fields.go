@@ -76,7 +76,7 @@ func notJSON(err error, otherwise string) string {
 }
 
 // shown makes a name of the caller's fit for a message.
-func shown(name string) string { return text.Shorten(name, 64) }
+func shown(name string) string { return text.Shorten(name, 64+len("…")) }
 
 // fail records what is wrong with a member.
 func (f *fields) fail(name, detail, expected string) {
