@@ -1,13 +1,13 @@
 package gateway
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // responder writes answers.
@@ -19,19 +19,16 @@ type responder struct {
 // writeJSON answers with one JSON document. It reports whether the client may
 // have got it.
 func (o responder) writeJSON(w http.ResponseWriter, status int, contentType string, v any) bool {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b, err := jsontext.Marshal(v)
+	if err != nil {
 		o.log.Error("an answer cannot be written as JSON", "error", err)
 		status, contentType = http.StatusInternalServerError, "application/problem+json"
-		b.Reset()
-		b.WriteString(`{"type":"urn:quoin:problem:internal_error","title":"Internal Server Error","status":500,"code":"internal_error","detail":"the answer cannot be written as JSON"}`)
+		b = []byte(`{"type":"urn:quoin:problem:internal_error","title":"Internal Server Error","status":500,"code":"internal_error","detail":"the answer cannot be written as JSON"}`)
 	}
 	w.Header().Set("Content-Type", contentType)
 	setWriteDeadline(w, time.Now().Add(o.timeout))
 	w.WriteHeader(status)
-	_, err := w.Write(b.Bytes())
+	_, err = w.Write(append(b, '\n'))
 	if err == nil {
 		err = http.NewResponseController(w).Flush()
 	}
