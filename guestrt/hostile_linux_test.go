@@ -96,7 +96,7 @@ func TestExcess(t *testing.T) {
 		}
 	}
 	if most := sandbox.MemoryFor(guest); most != 384<<20 {
-		t.Errorf("docs/security.md says 384 MiB, the limit is %d", most)
+		t.Errorf("docs/reference/security.md says 384 MiB, the limit is %d", most)
 	}
 }
 

@@ -220,7 +220,7 @@ func TestWhatAWorkerHas(t *testing.T) {
 }
 
 // TestLimitsOfALiveWorker holds what the kernel says about the limits of a worker
-// that serves a guest of 64 MiB against what docs/security.md promises.
+// that serves a guest of 64 MiB against what docs/reference/security.md promises.
 func TestLimitsOfALiveWorker(t *testing.T) {
 	p := newPool(t, Config{Prepared: 1})
 	w := acquire(t, p, "s")

@@ -12,7 +12,7 @@ const (
 	// maxGrowth is how much more private memory, in bytes, than when it got ready
 	// a process may hold after its guest and be used again. Memory that the Go
 	// runtime has mapped once counts against the data limit for good, and the next
-	// guest needs its share of it; see docs/security.md.
+	// guest needs its share of it; see docs/reference/security.md.
 	maxGrowth = 64 << 20
 	// idleCPU is the processor time a used worker may take to reset itself and to
 	// wait.

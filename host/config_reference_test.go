@@ -33,9 +33,9 @@ func golden(t *testing.T, name string, text []byte) {
 	}
 }
 
-// TestConfigurationPage pins the generated part of docs/configuration.md.
+// TestConfigurationPage pins the generated part of docs/reference/configuration.md.
 func TestConfigurationPage(t *testing.T) {
-	const page, begin, end = "../docs/configuration.md", "<!-- generated: fields -->\n", "<!-- end -->\n"
+	const page, begin, end = "../docs/reference/configuration.md", "<!-- generated: fields -->\n", "<!-- end -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

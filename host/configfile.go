@@ -17,7 +17,7 @@ import (
 )
 
 // File is a configuration as it is read from a JSON5 file, the environment and
-// the command line. docs/configuration.md lists its fields.
+// the command line. docs/reference/configuration.md lists its fields.
 //
 //	{
 //	  tools: { codeMode: { enabled: true, timeoutMs: 10000 }, deny: ["*_delete"] },

@@ -13,13 +13,13 @@ import (
 
 var (
 	programBlock = regexp.MustCompile("(?s)```go\n(package main.*?)```\n\n```text\n(.*?)```")
-	exampleNamed = regexp.MustCompile("`(Example\\w*)` in \\[[^\\]]*\\]\\(\\.\\./([^)]*)\\)")
+	exampleNamed = regexp.MustCompile("`(Example\\w*)` in \\[[^\\]]*\\]\\(\\.\\./\\.\\./([^)]*)\\)")
 )
 
-// TestEmbeddingPage builds every program of docs/embedding.md, runs it, and compares
+// TestEmbeddingPage builds every program of docs/guide/embedding.md, runs it, and compares
 // what it prints with the page. The examples that the page names exist.
 func TestEmbeddingPage(t *testing.T) {
-	page, err := os.ReadFile("../docs/embedding.md")
+	page, err := os.ReadFile("../docs/guide/embedding.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,13 +96,13 @@ func TestTheLogTellsTheStory(t *testing.T) {
 	if d := cmp.Diff(want, log.lines(t)); d != "" {
 		t.Errorf("log (-want +got):\n%s", d)
 	}
-	page, err := os.ReadFile("../docs/observability.md")
+	page, err := os.ReadFile("../docs/guide/observability.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range want {
 		if !strings.Contains(string(page), "`"+m["msg"].(string)+"`") {
-			t.Errorf("docs/observability.md does not name the message %q", m["msg"])
+			t.Errorf("docs/guide/observability.md does not name the message %q", m["msg"])
 		}
 	}
 	if strings.Contains(log.text(), secret) {

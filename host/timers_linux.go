@@ -17,7 +17,7 @@ const timerSlack = 1_000_000
 // makes hosts on virtual machines answer faster: a busy Go program has a
 // thread that sleeps 20 µs at a time, and setting a timer for each of these sleeps is dear
 // there. Five tool calls one after the other took a third less time (see
-// docs/performance.md). Deadlines of programs are kept as before.
+// docs/internals/performance.md). Deadlines of programs are kept as before.
 //
 // A process can do this for threads that it starts later alone, and that one is
 // there before main. So CalmTimers starts the executable anew in its place, by

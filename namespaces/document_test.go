@@ -10,7 +10,7 @@ import (
 
 // TestTheLimitsInTheDocument are those of this package.
 func TestTheLimitsInTheDocument(t *testing.T) {
-	rows, err := hosttest.Table("../docs/plugin-protocol.md", "what")
+	rows, err := hosttest.Table("../docs/reference/plugin-protocol.md", "what")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-const document = "../docs/plugin-protocol.md"
+const document = "../docs/reference/plugin-protocol.md"
 
 // TestTheEnvironmentInTheDocument is that of a running plugin.
 func TestTheEnvironmentInTheDocument(t *testing.T) {

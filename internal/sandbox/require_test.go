@@ -76,9 +76,9 @@ func TestLacking(t *testing.T) {
 	}
 }
 
-// TestTheDocumentationNamesEveryLayer keeps docs/security.md complete.
+// TestTheDocumentationNamesEveryLayer keeps docs/reference/security.md complete.
 func TestTheDocumentationNamesEveryLayer(t *testing.T) {
-	b, err := os.ReadFile("../../docs/security.md")
+	b, err := os.ReadFile("../../docs/reference/security.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,7 +116,7 @@ func MemoryFor(memoryBytes uint64) uint64 {
 // dataLimit returns the private memory, in bytes, that a worker may have for a
 // guest heap of memoryBytes, when it has held bytes with an empty one. The heap
 // itself lies in a mapping that is part of held. What is added must hold, one at a
-// time, twice an image of the heap, and twice a report: docs/security.md has the sum.
+// time, twice an image of the heap, and twice a report: docs/reference/security.md has the sum.
 func dataLimit(held, memoryBytes uint64) uint64 {
 	return held + dataBase + boundGuest(memoryBytes)*3/2
 }

@@ -1,6 +1,6 @@
 // Package conformance examines a built plugin, in whatever language it is
 // written, from outside: it starts the plugin from its folder as a host does, and
-// also as a host by the letter of docs/plugin-protocol.md, and holds what comes
+// also as a host by the letter of docs/reference/plugin-protocol.md, and holds what comes
 // back against the protocol.
 //
 //	report, err := conformance.Check(ctx, "build/plugins/notes", nil)

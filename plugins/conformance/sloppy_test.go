@@ -217,7 +217,7 @@ func TestADeclarationIsRead(t *testing.T) {
 
 // TestTheDocumentsDeclaration is one.
 func TestTheDocumentsDeclaration(t *testing.T) {
-	text, err := os.ReadFile("../../docs/plugin-protocol.md")
+	text, err := os.ReadFile("../../docs/reference/plugin-protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ import (
 const maxErrorLines = 1000
 
 // launched is a process of the plugin that this package has started, as
-// docs/plugin-protocol.md says that hosts do.
+// docs/reference/plugin-protocol.md says that hosts do.
 type launched struct {
 	process *childprocess.Process
 	stdin   *os.File // write end

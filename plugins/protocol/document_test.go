@@ -21,9 +21,9 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
 )
 
-const document = "../../docs/plugin-protocol.md"
+const document = "../../docs/reference/plugin-protocol.md"
 
-var update = flag.Bool("update", false, "write the tables of messages into docs/plugin-protocol.md")
+var update = flag.Bool("update", false, "write the tables of messages into docs/reference/plugin-protocol.md")
 
 // column returns what the document's table with that head says: the cells of one
 // column by the first.
@@ -40,7 +40,7 @@ func column(t *testing.T, head string, n int) map[string]string {
 	return said
 }
 
-// TestTheProtocolDocument holds the tables of docs/plugin-protocol.md to the code.
+// TestTheProtocolDocument holds the tables of docs/reference/plugin-protocol.md to the code.
 func TestTheProtocolDocument(t *testing.T) {
 	same := func(what string, said, is map[string]string) {
 		if d := cmp.Diff(is, said); d != "" {

@@ -14,7 +14,7 @@ import (
 // page reads one of the documents.
 func page(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/" + name)
+	text, err := os.ReadFile("../../../docs/" + name + ".md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,10 +31,10 @@ func codeBlock(t *testing.T, text, language string) string {
 	return m[1]
 }
 
-// TestOperatingUnit: the unit of docs/operating.md starts a server as it is, with a
+// TestOperatingUnit: the unit of docs/guide/operating.md starts a server as it is, with a
 // configuration that is usable, and gives it the time that it takes to end.
 func TestOperatingUnit(t *testing.T) {
-	text := page(t, "operating.md")
+	text := page(t, "guide/operating")
 	unit := map[string]string{}
 	for line := range strings.Lines(codeBlock(t, text, "ini")) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(key, "#") {
@@ -70,8 +70,8 @@ func TestOperatingUnit(t *testing.T) {
 
 // TestAlertsAreAboutMetrics: each metric of an alert is one that there is.
 func TestAlertsAreAboutMetrics(t *testing.T) {
-	known := page(t, "observability.md")
-	used := regexp.MustCompile(`quoin_\w+`).FindAllString(codeBlock(t, page(t, "operating.md"), "yaml"), -1)
+	known := page(t, "reference/metrics")
+	used := regexp.MustCompile(`quoin_\w+`).FindAllString(codeBlock(t, page(t, "guide/operating"), "yaml"), -1)
 	slices.Sort(used)
 	if used = slices.Compact(used); len(used) < 5 {
 		t.Errorf("only %q", used)

@@ -21,7 +21,7 @@ func newPluginConformance() *cobra.Command {
 		Long: `Start the plugin in DIR again and again, in data directories that are thrown
 away, and hold what it does against the plugin protocol. What only a tool that
 cooperates can show is declared in the file conformance.json of DIR, or in
---declaration; docs/plugin-protocol.md says how. Tools that are neither
+--declaration; docs/reference/plugin-protocol.md says how. Tools that are neither
 declared nor marked read-only are called with refused inputs only.
 Exit status: 0 no problems, 1 problems, 2 usage.`,
 		Example: `  quoin plugin conformance ./weather

@@ -12,9 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "write the files that tests compare with")
 
-// TestPluginsPageQuotes: what docs/plugins.md quotes of an example stands in it.
+// TestPluginsPageQuotes: what docs/guide/plugins.md quotes of an example stands in it.
 func TestPluginsPageQuotes(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/plugins.md")
+	page, err := os.ReadFile("../../../docs/guide/plugins.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,9 +30,9 @@ func TestPluginsPageQuotes(t *testing.T) {
 	}
 }
 
-// TestPluginsPage pins the reference of commands in docs/plugins.md.
-func TestPluginsPage(t *testing.T) {
-	const page, begin, end = "../../../docs/plugins.md", "<!-- generated: commands -->\n", "<!-- end -->\n"
+// TestPluginCommandsPage pins the reference of commands in docs/reference/plugin-commands.md.
+func TestPluginCommandsPage(t *testing.T) {
+	const page, begin, end = "../../../docs/reference/plugin-commands.md", "<!-- generated: commands -->\n", "<!-- end -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestPluginsPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&b, "### quoin plugin %s\n\n```usage\n%s\n\n%s```\n\n", name, cmd.Long, cmd.UsageString())
+		fmt.Fprintf(&b, "## quoin plugin %s\n\n```usage\n%s\n\n%s```\n\n", name, cmd.Long, cmd.UsageString())
 	}
 	want := before + begin + b.String() + end + after
 	if *update {

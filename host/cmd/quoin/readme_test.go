@@ -11,10 +11,7 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
-var (
-	word     = regexp.MustCompile(`'[^']*'|[^\s']+`)
-	pageLink = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
-)
+var word = regexp.MustCompile(`'[^']*'|[^\s']+`)
 
 // TestReadmeCommands: each command of the README is one that there is, with flags and
 // arguments that it takes.
@@ -75,25 +72,5 @@ func TestReadmeProgram(t *testing.T) {
 		strings.NewReader(""), &stdout, &stderr)
 	if code != 0 || stdout.String() != "[\"It rattles\"]\n" {
 		t.Errorf("exit code %d, %s%s", code, &stdout, &stderr)
-	}
-}
-
-// TestLinksLead: what a page of the project links to inside of it is there.
-func TestLinksLead(t *testing.T) {
-	const root = "../../.."
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range append(pages, filepath.Join(root, "README.md")) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range pageLink.FindAllStringSubmatch(string(text), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
-				t.Errorf("%s links to %s: %v", name, m[1], err)
-			}
-		}
 	}
 }

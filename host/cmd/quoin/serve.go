@@ -34,7 +34,7 @@ func newServe() *cobra.Command {
 		Use:   "serve",
 		Short: "Run a host that answers over HTTP",
 		Long: `Run a host until SIGINT or SIGTERM, and answer requests over HTTP: see
-docs/server.md, and /openapi.json of the server. exec, wait and the listing
+docs/guide/server.md, and /openapi.json of the server. exec, wait and the listing
 commands use it with --server.
 
 Over loopback no token is needed unless one is given. Beyond it one is required:

@@ -5,5 +5,5 @@
 // 99th percentile of one operation, and what it allocates in the host process.
 // These figures are for comparison within one run; they are never part of a
 // test's verdict. What they mean and what bounds them stands in
-// docs/performance.md.
+// docs/internals/performance.md.
 package bench

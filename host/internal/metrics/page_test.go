@@ -16,9 +16,9 @@ var update = flag.Bool("update", false, "write the files that tests compare with
 
 var description = regexp.MustCompile(`^Desc\{fqName: "([^"]+)", help: "((?:[^"\\]|\\.)*)", .*variableLabels: \{([^}]*)\}\}$`)
 
-// TestObservabilityPage pins the list of metrics in docs/observability.md.
-func TestObservabilityPage(t *testing.T) {
-	const page, begin, end = "../../../docs/observability.md", "<!-- generated: metrics -->\n", "<!-- end -->\n"
+// TestMetricsPage pins the list of metrics in docs/reference/metrics.md.
+func TestMetricsPage(t *testing.T) {
+	const page, begin, end = "../../../docs/reference/metrics.md", "<!-- generated: metrics -->\n", "<!-- end -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

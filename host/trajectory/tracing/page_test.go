@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestEveryVariableIsDocumented: docs/observability.md names what the environment may
+// TestEveryVariableIsDocumented: docs/guide/observability.md names what the environment may
 // say.
 func TestEveryVariableIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/observability.md")
+	page, err := os.ReadFile("../../../docs/guide/observability.md")
 	if err != nil {
 		t.Fatal(err)
 	}

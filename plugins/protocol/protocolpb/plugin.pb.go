@@ -3,7 +3,7 @@
 // This is protocol version 2. Version 1 is what it is without the messages and
 // fields marked "since 2": a plugin of version 1 neither gets nor sends them, and
 // a host serves both. The version is agreed on in the handshake, see
-// docs/plugin-protocol.md; the package keeps its name, so that both are one
+// docs/reference/plugin-protocol.md; the package keeps its name, so that both are one
 // service.
 //
 // Compatibility: within one protocol version fields are only ever added, and

@@ -1,5 +1,5 @@
 // What the engine does otherwise than the language says, so that a change shows.
-// docs/rationale.md says what a program should know of it.
+// docs/internals/rationale.md says what a program should know of it.
 
 //// leaving for await does not wait for the iterator
 const log = []
