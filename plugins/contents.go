@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 // Files that stand beside a manifest and are not part of the contents they speak
@@ -125,7 +126,7 @@ func ReadContents(dir string, m Manifest) (Contents, error) {
 	left := int64(MaxContentsBytes)
 	for _, name := range names {
 		h := sha256.New()
-		n, err := readFile(h, filepath.Join(dir, filepath.FromSlash(name)), left)
+		n, err := durable.Copy(h, filepath.Join(dir, filepath.FromSlash(name)), left)
 		if errors.Is(err, fs.ErrNotExist) && slices.Contains(m.commands(), name) {
 			return nil, fmt.Errorf("the manifest's command cannot be read: %w; build the plugin into its folder", err)
 		}
@@ -228,33 +229,4 @@ func (c Contents) filesSum(m Manifest) string {
 	}
 	sum := sha256.Sum256(others.Text())
 	return hex.EncodeToString(sum[:])
-}
-
-// What readFile may find.
-var (
-	errNotRegular = errors.New("it is not a regular file")
-	errTooLarge   = errors.New("it is too large")
-)
-
-// readFile copies a regular file of at most limit bytes to w. Its errors name the
-// file.
-func readFile(w io.Writer, name string, limit int64) (n int64, err error) {
-	// Opening a pipe would wait for a writer.
-	info, err := os.Stat(name)
-	if err != nil {
-		return 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("%s: %w", name, errNotRegular)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	n, err = io.Copy(w, io.LimitReader(f, limit+1))
-	if err == nil && n > limit {
-		err = fmt.Errorf("%s: %w", name, errTooLarge)
-	}
-	return n, err
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 
-	"github.com/quoinhq/quoin/internal/pluginstorage"
+	storage "github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 

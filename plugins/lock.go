@@ -3,13 +3,14 @@ package plugins
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 // LockName is the file in a plugin directory that says which plugins may start,
@@ -133,12 +134,11 @@ func ReadLock(dir string) (Lock, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &LockError{Path: name, Problem: "not a regular file"}
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fail(err)
+	text, err := durable.ReadFile(name, maxLockBytes)
+	if errors.Is(err, durable.ErrTooLarge) {
+		return nil, &LockError{Path: name, Problem: fmt.Sprintf("larger than %d bytes", maxLockBytes)}
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxLockBytes+1))
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err != nil {
 		return nil, fail(err)
 	}
 	lock, err := ParseLock(text)
@@ -155,31 +155,7 @@ func WriteLock(dir string, l Lock) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(dir, LockName), l.Text())
-}
-
-// replaceFile writes a file beside its place and moves it there.
-func replaceFile(name string, text []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return durable.Replace(filepath.Join(dir, LockName), l.Text(), durable.Options{Mode: 0o644})
 }
 
 // check reports entries that ParseLock would not read back.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 // sumA and sumB are checksums of nothing in particular.
@@ -144,4 +145,23 @@ func FuzzParseLock(f *testing.F) {
 			t.Errorf("%q became %q (%v)", lock.Text(), back.Text(), err)
 		}
 	})
+}
+
+// TestALockIsOnDisk: the folder is synced too, or a power failure could bring the
+// lock of before back.
+func TestALockIsOnDisk(t *testing.T) {
+	dir := t.TempDir()
+	was := durable.Sync
+	t.Cleanup(func() { durable.Sync = was })
+	var synced []string
+	durable.Sync = func(f *os.File) error {
+		synced = append(synced, f.Name())
+		return was(f)
+	}
+	if err := WriteLock(dir, Lock{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(synced) != 2 || synced[1] != dir {
+		t.Errorf("synced %q, want the file and then %s", synced, dir)
+	}
 }

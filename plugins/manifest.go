@@ -16,6 +16,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/quoinhq/quoin/internal/durable"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -108,11 +109,11 @@ func ReadManifest(dir string) (Manifest, error) {
 // readManifest is ReadManifest, and returns the SHA-256 of the text too, in hex.
 func readManifest(dir string) (m Manifest, sum string, err error) {
 	var text bytes.Buffer
-	_, err = readFile(&text, filepath.Join(dir, ManifestName), maxManifestBytes)
+	_, err = durable.Copy(&text, filepath.Join(dir, ManifestName), maxManifestBytes)
 	switch {
-	case errors.Is(err, errNotRegular):
+	case errors.Is(err, durable.ErrNotRegular):
 		return m, "", &ManifestError{Problem: "not a regular file", Fix: "put the manifest itself there"}
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, durable.ErrTooLarge):
 		return m, "", &ManifestError{Problem: fmt.Sprintf("larger than %d bytes", maxManifestBytes)}
 	case err != nil:
 		return m, "", err

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 // Pin is what the files of a plugin have to be at a start. A plugin with a Pin is
@@ -93,6 +95,6 @@ func hashingCopy(from, to string, mode os.FileMode, limit int64) (sum string, n 
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
 	h := sha256.New()
-	n, err = readFile(io.MultiWriter(out, h), from, limit)
+	n, err = durable.Copy(io.MultiWriter(out, h), from, limit)
 	return hex.EncodeToString(h.Sum(nil)), n, err
 }

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/quoinhq/quoin/internal/childprocess"
-	"github.com/quoinhq/quoin/internal/pluginstorage"
+	storage "github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )

@@ -1,12 +1,15 @@
 package plugins
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 // runPrefix begins the names of the folders that hosts make in a run root.
@@ -17,7 +20,7 @@ const runPrefix = "h-"
 // free is left over from a host that died, and is swept by the next one.
 type runDir struct {
 	path string
-	lock *os.File
+	lock *durable.FileLock
 }
 
 // maxRunRoot is the longest path of a run root, in bytes. The address of a socket
@@ -70,8 +73,8 @@ func openRunDir(root string) (_ *runDir, err error) {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
 	// Between making a folder and locking it another host must not sweep.
-	guard, err := lockFile(filepath.Join(root, ".lock"), true)
-	if err != nil {
+	guard := durable.NewLock(filepath.Join(root, ".lock"))
+	if err := guard.Lock(context.Background(), false); err != nil {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, guard.Close()) }()
@@ -82,8 +85,8 @@ func openRunDir(root string) (_ *runDir, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(path, "lock"), true)
-	if err != nil {
+	lock := durable.NewLock(filepath.Join(path, "lock"))
+	if err := lock.TryLock(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(path))
 	}
 	return &runDir{path: path, lock: lock}, nil
@@ -101,8 +104,9 @@ func sweep(root string) error {
 			continue
 		}
 		dir := filepath.Join(root, e.Name())
-		lock, err := lockFile(filepath.Join(dir, "lock"), false)
-		if err != nil {
+		lock := durable.NewLock(filepath.Join(dir, "lock"))
+		if err := lock.TryLock(); err != nil {
+			errs = append(errs, lock.Close())
 			continue // in use
 		}
 		errs = append(errs, os.RemoveAll(dir), lock.Close())

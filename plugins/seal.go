@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 // Seal is what a packed plugin says about itself: the list of its contents and,
@@ -62,7 +64,8 @@ func ParseSeal(sums, signature []byte) (Seal, error) {
 	return Seal{Contents: c, Signature: &sig}, nil
 }
 
-// readSmall reads a regular file of at most limit bytes.
+// readSmall reads a regular file of at most limit bytes. Links are refused: a packed
+// plugin has none.
 func readSmall(name string, limit int64) ([]byte, error) {
 	info, err := os.Lstat(name)
 	if err != nil {
@@ -71,5 +74,5 @@ func readSmall(name string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > limit {
 		return nil, fmt.Errorf("%s is not a regular file of at most %d bytes", name, limit)
 	}
-	return os.ReadFile(name)
+	return durable.ReadFile(name, limit)
 }

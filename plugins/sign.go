@@ -8,9 +8,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 // PublicKey is an ed25519 key that vouches for plugins. The zero value is no key.
@@ -57,12 +57,7 @@ func (k PrivateKey) WriteFile(name string) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}))
-	return errors.Join(err, f.Sync(), f.Close())
+	return durable.Create(name, pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}), durable.Options{})
 }
 
 // maxKeyBytes bounds a key file.
@@ -71,18 +66,14 @@ const maxKeyBytes = 16 << 10
 // ReadPrivateKey reads a key that WriteFile has written. A file that others can
 // read is refused.
 func ReadPrivateKey(name string) (PrivateKey, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return PrivateKey{}, err
-	}
-	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		return PrivateKey{}, fmt.Errorf("the private key %s can be read by others (mode %v); run: chmod 600 %s", name, info.Mode().Perm(), name)
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxKeyBytes {
+	text, err := durable.ReadPrivate(name, maxKeyBytes)
+	var open *durable.NotPrivateError
+	switch {
+	case errors.As(err, &open):
+		return PrivateKey{}, fmt.Errorf("the private key %w", err)
+	case errors.Is(err, durable.ErrNotRegular), errors.Is(err, durable.ErrTooLarge):
 		return PrivateKey{}, fmt.Errorf("%s is not a private key; make one with: quoin plugin keys new FILE", name)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
+	case err != nil:
 		return PrivateKey{}, err
 	}
 	block, _ := pem.Decode(text)

@@ -4,6 +4,7 @@ package plugins
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,15 @@ func TestKeyFiles(t *testing.T) {
 		}
 		if _, err := ReadPrivateKey(name); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("a key of mode %v: %v", mode, err)
+		}
+	}
+	if os.Geteuid() == 0 {
+		const another = 1234
+		if err := errors.Join(os.Chmod(name, 0o600), os.Chown(name, another, -1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadPrivateKey(name); err == nil || !strings.Contains(err.Error(), "belongs to user 1234") {
+			t.Errorf("a key of another user: %v", err)
 		}
 	}
 	for text, part := range map[string]string{

@@ -87,6 +87,14 @@ func TestReadToken(t *testing.T) {
 		bad[file("readable", secret, 0o640)] = "chmod 600"
 		bad[file("writable", secret, 0o602)] = "mode 0602"
 	}
+	if os.Geteuid() == 0 {
+		const another = 1234
+		path := file("another's", secret, 0o600)
+		if err := os.Chown(path, another, -1); err != nil {
+			t.Fatal(err)
+		}
+		bad[path] = "belongs to user 1234"
+	}
 	for path, want := range bad {
 		if got, err := gateway.ReadToken(path); err == nil || got != "" || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %q, %v; want an error with %q", path, got, err, want)

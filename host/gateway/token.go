@@ -3,9 +3,9 @@ package gateway
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 // The length of a token in characters.
@@ -14,27 +14,16 @@ const (
 	maxToken = 4096
 )
 
-// ReadToken reads a token from a file that only its owner may read: on Unix its
-// mode must not give anything to group or others. Space around it is dropped.
+// ReadToken reads a token from a file that only its owner may read. On Unix the file
+// must belong to the user of this process or to root, and its mode must not give
+// anything to group or others. Space around the token is dropped.
 func ReadToken(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("token file: %w", err)
-	}
-	defer f.Close()
-	// Check the open file, not the name: the name may lead elsewhere by now.
-	st, err := f.Stat()
-	if err != nil {
-		return "", fmt.Errorf("token file: %w", err)
-	}
-	if !st.Mode().IsRegular() {
-		return "", fmt.Errorf("token file %s is not a regular file", path)
-	}
-	if err := checkPrivate(path, st); err != nil {
-		return "", err
-	}
-	b, err := io.ReadAll(io.LimitReader(f, maxToken+64))
-	if err != nil {
+	b, err := durable.ReadPrivate(path, maxToken+64)
+	var open *durable.NotPrivateError
+	switch {
+	case errors.As(err, &open), errors.Is(err, durable.ErrNotRegular):
+		return "", fmt.Errorf("token file %w", err)
+	case err != nil:
 		return "", fmt.Errorf("token file: %w", err)
 	}
 	token := strings.TrimSpace(string(b))

@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 // A run file may hold this much that newer frames have superseded, and twice the
@@ -129,7 +131,7 @@ func (o *open) extend(name string, expires time.Time, frames ...frame) (err erro
 		err = os.Chtimes(name, expires, expires)
 	}
 	if err == nil {
-		err = fsync(f)
+		err = durable.Sync(f)
 		o.unsure = err != nil
 	}
 	if err = errors.Join(err, f.Close()); err != nil {

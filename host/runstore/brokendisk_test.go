@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 var errDisk = errors.New("input/output error")
@@ -16,14 +18,14 @@ var errDisk = errors.New("input/output error")
 // failSyncs makes the next n syncs fail.
 func failSyncs(t *testing.T, n int) {
 	t.Helper()
-	was := fsync
-	t.Cleanup(func() { fsync = was })
-	fsync = func(f *os.File) error {
+	was := durable.Sync
+	t.Cleanup(func() { durable.Sync = was })
+	durable.Sync = func(f *os.File) error {
 		if n > 0 {
 			n--
 			return errDisk
 		}
-		fsync = was
+		durable.Sync = was
 		return was(f)
 	}
 }
@@ -158,9 +160,9 @@ func TestAFailedSyncKeepsTheOlderRecord(t *testing.T) {
 // caller must not rely on it.
 func TestAFailedSyncOfTheDirectory(t *testing.T) {
 	d, _ := suspended(t)
-	n, was := 0, fsync
-	t.Cleanup(func() { fsync = was })
-	fsync = func(f *os.File) error {
+	n, was := 0, durable.Sync
+	t.Cleanup(func() { durable.Sync = was })
+	durable.Sync = func(f *os.File) error {
 		if n++; n == 2 {
 			return errDisk
 		}
@@ -169,7 +171,7 @@ func TestAFailedSyncOfTheDirectory(t *testing.T) {
 	if err := d.Put(context.Background(), generation(2), 0); !errors.Is(err, errDisk) {
 		t.Fatalf("got %v", err)
 	}
-	fsync = was
+	durable.Sync = was
 	if err := d.Put(context.Background(), generation(3), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 const (
 	recordExt = ".run"
 	endedExt  = ".end"
 	lockExt   = ".lock"
-	tempExt   = ".tmp"
+	tempExt   = durable.TempExt
 	keyName   = "key"
 )
 
@@ -193,17 +193,7 @@ func (d *Dir) renew(o *open, name string) error {
 // file's modification time is when the record expires: Sweep need not read the
 // others. It is a hint only; what counts is in the record.
 func (d *Dir) replace(name string, b []byte, expires time.Time) error {
-	tmp := asideOf(name)
-	if err := writeSynced(tmp, b); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	if err := os.Chtimes(tmp, expires, expires); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	if err := os.Rename(tmp, name); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	return syncDir(d.path)
+	return durable.Replace(name, b, durable.Options{ModTime: expires})
 }
 
 // Get implements Store.
@@ -254,7 +244,7 @@ func (d *Dir) List(ctx context.Context) ([]*Record, error) {
 }
 
 func (d *Dir) readFile(name string) (*log, error) {
-	b, err := readRegular(name)
+	b, err := readRegular(name, maxLog)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotFound
 	}
@@ -290,15 +280,15 @@ func (d *Dir) Claim(_ context.Context, id string) (Claim, error) {
 		return nil, err
 	}
 	for {
-		l := flock.New(name, flock.SetPermissions(0o600))
-		ok, err := l.TryLock()
+		l := durable.NewLock(name)
+		err := l.TryLock()
+		if errors.Is(err, durable.ErrLocked) {
+			return nil, ErrClaimed
+		}
 		if err != nil {
 			return nil, fmt.Errorf("lock of run %s: %w", id, err)
 		}
-		if !ok {
-			return nil, ErrClaimed
-		}
-		if sameFile(l, name) {
+		if l.Holds(name) {
 			return &fileClaim{d: d, id: id, lock: l}, nil
 		}
 		// Its last holder removed it between our open and our lock.
@@ -308,21 +298,11 @@ func (d *Dir) Claim(_ context.Context, id string) (Claim, error) {
 	}
 }
 
-// sameFile reports whether name still leads to the locked file.
-func sameFile(l *flock.Flock, name string) bool {
-	held, err := l.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(name)
-	return err == nil && os.SameFile(held, there)
-}
-
 type fileClaim struct {
 	once sync.Once
 	d    *Dir
 	id   string
-	lock *flock.Flock
+	lock *durable.FileLock
 }
 
 // Release also removes the lock file of a run that is gone. It does so while it

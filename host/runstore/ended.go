@@ -145,7 +145,7 @@ func (d *Dir) Ended(_ context.Context, id string) (*Ended, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := readRegular(name)
+	b, err := readRegular(name, maxLog)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotFound
 	}

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
+
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 // The file of a Sealer is
@@ -90,84 +90,52 @@ func sum(key []byte, parts ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// loadKey returns the key in path, making one of mode 0600 if there is none.
-// Two processes that start at once agree on one key: the loser of the link reads
-// the winner's.
+// loadKey returns the key in path and makes one of mode 0600 if there is none. Two
+// processes that start at the same time agree on one key: the one that comes second
+// reads the key of the first.
 func loadKey(path string) ([]byte, error) {
 	key, err := readKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
-	fresh := make([]byte, 32)
+	fresh := make([]byte, keyBytes)
 	if _, err := io.ReadFull(rand.Reader, fresh); err != nil {
 		return nil, err
 	}
-	tmp := asideOf(path)
-	err = writeSynced(tmp, fresh)
-	if err == nil {
-		err = os.Link(tmp, path)
-	}
-	if err := errors.Join(ignore(err, fs.ErrExist), ignore(os.Remove(tmp), fs.ErrNotExist)); err != nil {
+	if err := ignore(durable.Create(path, fresh, durable.Options{}), fs.ErrExist); err != nil {
 		return nil, fmt.Errorf("key file of the run store: %w", err)
-	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
-		return nil, err
 	}
 	return readKey(path)
 }
 
+// keyBytes is the length of a key.
+const keyBytes = 32
+
+// readKey refuses a key that others can read, or that another user put there: the
+// key is enough to forge a guest image.
 func readKey(path string) ([]byte, error) {
-	st, err := os.Stat(path)
+	key, err := durable.ReadPrivate(path, maxHeader)
+	var open *durable.NotPrivateError
+	if errors.As(err, &open) {
+		return nil, fmt.Errorf("key file %w", err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPrivate(path, st); err != nil {
-		return nil, err
-	}
-	key, err := readRegular(path)
-	if err != nil {
-		return nil, err
-	}
-	if len(key) != 32 {
-		return nil, fmt.Errorf("key file %s holds %d bytes, expected 32: remove it to start with a new key (runs suspended under the old one are lost)", path, len(key))
+	if len(key) != keyBytes {
+		return nil, fmt.Errorf("key file %s holds %d bytes, expected %d: remove it to start with a new key (runs suspended under the old one are lost)", path, len(key), keyBytes)
 	}
 	return key, nil
 }
 
-// readRegular reads a file that must be an ordinary one, of at most maxLog bytes:
-// opening a pipe in its place would wait for a writer.
-func readRegular(path string) ([]byte, error) {
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+// readRegular reads a file of the store.
+func readRegular(path string, limit int64) ([]byte, error) {
+	b, err := durable.ReadFile(path, limit)
+	if errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrTooLarge) {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is not a regular file", ErrCorrupt, filepath.Base(path))
-	}
-	if st.Size() > maxLog {
-		return nil, fmt.Errorf("%w: %s has %d bytes", ErrCorrupt, filepath.Base(path), st.Size())
-	}
-	return os.ReadFile(path)
+	return b, err
 }
-
-// asideOf is a name beside path that nobody else uses, also no process that shares
-// the directory and not the process ids.
-func asideOf(path string) string { return path + "." + rand.Text() + tempExt }
-
-// writeSynced writes a new file of mode 0600 and waits until it is on disk.
-func writeSynced(path string, b []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(b); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	return errors.Join(fsync(f), f.Close())
-}
-
-// fsync waits until what was written to a file is on disk. Tests make it fail.
-var fsync = (*os.File).Sync
 
 // ignore is err unless it is the one that may be.
 func ignore(err, expected error) error {

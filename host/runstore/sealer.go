@@ -1,11 +1,12 @@
 package runstore
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 // Sealer writes and reads the files of another store of the same installation.
@@ -26,53 +27,35 @@ func (d *Dir) Sealer(purpose string) *Sealer {
 // it returns. If the name is taken the error is fs.ErrExist and nothing changes:
 // of several that create one name, exactly one succeeds.
 func (s *Sealer) Create(path string, content []byte) error {
-	tmp, err := s.aside(path, content)
+	b, err := s.seal(path, content)
 	if err != nil {
 		return err
 	}
-	err = os.Link(tmp, path)
-	if err == nil {
-		err = syncDir(filepath.Dir(path))
-	}
-	return errors.Join(err, os.Remove(tmp))
+	return durable.Create(path, b, durable.Options{})
 }
 
 // Replace is Create for a name that may be taken.
 func (s *Sealer) Replace(path string, content []byte) error {
-	tmp, err := s.aside(path, content)
+	b, err := s.seal(path, content)
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, path); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	return syncDir(filepath.Dir(path))
+	return durable.Replace(path, b, durable.Options{})
 }
 
-// aside writes the file under a name of its own, with the extension .tmp.
-func (s *Sealer) aside(path string, content []byte) (string, error) {
+// seal returns the file, which is bound to its name.
+func (s *Sealer) seal(path string, content []byte) ([]byte, error) {
 	if len(content) > maxSealed-4<<10 {
-		return "", fmt.Errorf("%s would have %d bytes, at most %d fit", path, len(content), maxSealed-4<<10)
+		return nil, fmt.Errorf("%s would have %d bytes, at most %d fit", path, len(content), maxSealed-4<<10)
 	}
-	tmp := asideOf(path)
-	if err := writeSynced(tmp, seal(s.key, kindOther, []byte(filepath.Base(path)), content)); err != nil {
-		return "", errors.Join(err, os.Remove(tmp))
-	}
-	return tmp, nil
+	return seal(s.key, kindOther, []byte(filepath.Base(path)), content), nil
 }
 
 // Read returns the content of a file, which must have been written under its
 // present name. The error is ErrCorrupt if it does not verify, and of package fs
 // if it is not there.
 func (s *Sealer) Read(path string) ([]byte, error) {
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if st.Size() > maxSealed {
-		return nil, fmt.Errorf("%w: %s has %d bytes", ErrCorrupt, path, st.Size())
-	}
-	b, err := readRegular(path)
+	b, err := readRegular(path, maxSealed)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gofrs/flock"
-
+	"github.com/quoinhq/quoin/internal/durable"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
 )
@@ -49,14 +48,14 @@ func change[T any](o Options, do func(*directory) (T, error)) (_ T, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	guard := flock.New(filepath.Join(dir, guardName))
-	switch alone, err := guard.TryLock(); {
+	guard := durable.NewLock(filepath.Join(dir, guardName))
+	switch err := guard.TryLock(); {
+	case errors.Is(err, durable.ErrLocked):
+		return none, fmt.Errorf("%s: %w", dir, ErrBusy)
 	case err != nil:
 		return none, fmt.Errorf("plugin directory: %w", err)
-	case !alone:
-		return none, fmt.Errorf("%s: %w", dir, ErrBusy)
 	}
-	defer func() { err = errors.Join(err, guard.Unlock()) }()
+	defer func() { err = errors.Join(err, guard.Close()) }()
 	d := &directory{dir: dir, options: o}
 	if d.lock, err = plugins.ReadLock(dir); err != nil {
 		return none, err

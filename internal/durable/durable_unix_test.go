@@ -1,0 +1,80 @@
+//go:build unix
+
+package durable
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+func TestPrivateFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "secret")
+	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, link} {
+		if b, err := ReadPrivate(name, 100); err != nil || string(b) != "secret" {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+	for _, mode := range []os.FileMode{0o640, 0o604, 0o610, 0o602} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{path, link} {
+			var open *NotPrivateError
+			if b, err := ReadPrivate(name, 100); !errors.As(err, &open) || open.Mode != mode || b != nil {
+				t.Errorf("%s with mode %04o: %q, %v", name, mode, b, err)
+			}
+		}
+	}
+}
+
+// owned is what the system says of a file that another user owns.
+type owned struct {
+	os.FileInfo
+	uid uint32
+}
+
+func (o owned) Sys() any { return &syscall.Stat_t{Uid: o.uid} }
+
+// TestPrivateFilesOfOthers are refused although their mode is right.
+func TestPrivateFilesOfOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, uid := range []uint32{0, uint32(os.Geteuid())} {
+		if err := checkPrivate(path, owned{st, uid}); err != nil {
+			t.Errorf("a file of user %d: %v", uid, err)
+		}
+	}
+	another := uint32(os.Geteuid()) + 1
+	var open *NotPrivateError
+	if err := checkPrivate(path, owned{st, another}); !errors.As(err, &open) || open.Owner != int(another) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestAPipeIsNotWaitedFor: no writer ever opens it.
+func TestAPipeIsNotWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if _, err := ReadPrivate(path, 100); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("got %v", err)
+	}
+}

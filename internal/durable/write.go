@@ -1,0 +1,89 @@
+package durable
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// TempExt is the extension of the temporary files that [Replace] and [Create]
+// write. A store may remove those that are old.
+const TempExt = ".tmp"
+
+// Options say how a file is written. The zero value is good.
+type Options struct {
+	// Mode is the file's mode. Defaults to 0600.
+	Mode fs.FileMode
+	// ModTime is the modification time that the file has as soon as it is visible.
+	// Defaults to the time of the write.
+	ModTime time.Time
+}
+
+// Replace writes data to path, in place of the file that may be there.
+func Replace(path string, data []byte, o Options) error {
+	temp, err := writeTemp(path, data, o)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// Create writes data to path, which must not exist: the error is fs.ErrExist if it
+// does. If several callers create one path at the same time, exactly one succeeds.
+func Create(path string, data []byte, o Options) error {
+	temp, err := writeTemp(path, data, o)
+	if err != nil {
+		return err
+	}
+	err = os.Link(temp, path)
+	if removed := os.Remove(temp); removed != nil {
+		return errors.Join(err, removed)
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) { // the temporary name means nothing to the caller
+		return &fs.PathError{Op: "create", Path: path, Err: link.Err}
+	}
+	if err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// writeTemp writes and syncs a file next to path, under a name that no other
+// process uses.
+func writeTemp(path string, data []byte, o Options) (temp string, err error) {
+	if o.Mode == 0 {
+		o.Mode = 0o600
+	}
+	temp = path + "." + rand.Text() + TempExt
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, o.Mode)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temp))
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(o.Mode) // the umask does not count
+	}
+	if err == nil && !o.ModTime.IsZero() {
+		err = os.Chtimes(temp, o.ModTime, o.ModTime)
+	}
+	if err == nil {
+		err = Sync(f)
+	}
+	return temp, errors.Join(err, f.Close())
+}
+
+// Sync waits until what was written to f is on disk. Tests replace it to let a disk
+// fail.
+var Sync = (*os.File).Sync
