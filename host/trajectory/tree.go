@@ -7,7 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // WriteTree writes events as the branches of one exec: the way the guest called,
@@ -142,19 +143,8 @@ func state(status, reason, code string) string {
 
 func round(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }
 
-// maxShown bounds what is shown of one name, in characters.
+// maxShown bounds what is shown of one name, in bytes.
 const maxShown = 120
 
-// clean makes a name of somebody else's fit for a terminal and for a table.
-func clean(s string) string {
-	shown := 0
-	return strings.Map(func(c rune) rune {
-		if shown++; shown > maxShown {
-			return -1
-		}
-		if !unicode.IsPrint(c) {
-			return unicode.ReplacementChar
-		}
-		return c
-	}, s)
-}
+// clean makes one short line of a name or text from outside.
+func clean(s string) string { return text.Printable(text.Shorten(s, maxShown)) }

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 func newApprovals() *cobra.Command {
@@ -210,9 +210,9 @@ func (a *approver) printDecision(cmd *cobra.Command, got *policy.Approval) error
 		next = "go on with: " + waitLine(got.RunID, s, rec.Origin)
 	}
 	if got.Decision == policy.AllowAlways && got.AlwaysCovers != "" {
-		next = fmt.Sprintf("from now on nobody is asked about %s\nquoin approvals list --remembered shows it, quoin approvals revoke takes it back\n%s", escaped(got.AlwaysCovers), next)
+		next = fmt.Sprintf("from now on nobody is asked about %s\nquoin approvals list --remembered shows it, quoin approvals revoke takes it back\n%s", terminal.Line(got.AlwaysCovers), next)
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n%s\n", inert(got.Title), got.Decision, next)
+	_, err := terminal.Fprintf(cmd.OutOrStdout(), "%s: %s\n%s\n", terminal.Short(got.Title), got.Decision, next)
 	return err
 }
 
@@ -230,7 +230,7 @@ func (a *approver) decide(ctx context.Context, s decisions, id string, d policy.
 	}
 	got, err := s.Decide(ctx, id, d, decider())
 	if errors.Is(err, policy.ErrNotFound) {
-		return nil, fmt.Errorf("%w: %s. quoin approvals list shows those that wait", err, inert(id))
+		return nil, fmt.Errorf("%w: %s. quoin approvals list shows those that wait", err, terminal.Short(id))
 	}
 	return got, err
 }
@@ -258,7 +258,7 @@ func newRevoke() *cobra.Command {
 			defer done()
 			err = s.RevokeGrant(cmd.Context(), args[0])
 			if errors.Is(err, policy.ErrNotFound) {
-				return fmt.Errorf("there is no grant %s: quoin approvals list --remembered shows them", inert(args[0]))
+				return fmt.Errorf("there is no grant %s: quoin approvals list --remembered shows them", terminal.Short(args[0]))
 			}
 			return err
 		},
@@ -277,8 +277,8 @@ func (a *approver) print(w io.Writer, list []*policy.Approval) error {
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tSTATE\tSEVERITY\tTOOL\tSESSION\tTITLE\tALWAYS COVERS\tINPUT")
 	for _, p := range list {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.State, p.Severity, inert(p.ToolID), inert(sessionName(p.Session)), inert(p.Title),
-			cmp.Or(inert(p.AlwaysCovers), "-"), inputCell(p))
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.State, p.Severity, terminal.Short(p.ToolID), terminal.Short(sessionName(p.Session)), terminal.Short(p.Title),
+			cmp.Or(terminal.Short(p.AlwaysCovers), "-"), inputCell(p))
 	}
 	return tw.Flush()
 }
@@ -295,38 +295,8 @@ func (a *approver) printGrants(w io.Writer, list []*policy.Grant) error {
 	fmt.Fprintln(tw, "ID\tTOOL\tHOOK\tSUBJECT\tSEVERITY\tSESSION\tEXPIRES\tBY")
 	for _, g := range list {
 		s := policy.Session{AgentID: g.AgentID, SessionKey: g.SessionKey, SessionID: g.SessionID}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.ID, inert(g.ToolID), inert(g.Hook), inert(cmp.Or(g.Subject, "(any)")), g.Severity, inert(sessionName(s)),
-			g.Expires.Format(time.RFC3339), inert(g.By))
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.ID, terminal.Short(g.ToolID), terminal.Short(g.Hook), terminal.Short(cmp.Or(g.Subject, "(any)")), g.Severity, terminal.Short(sessionName(s)),
+			g.Expires.Format(time.RFC3339), terminal.Short(g.By))
 	}
 	return tw.Flush()
 }
-
-// inert is text as a terminal may see it: one line, nothing that it interprets.
-func inert(s string) string {
-	if r := []rune(s); len(r) > 200 {
-		s = string(r[:199]) + "…"
-	}
-	return escaped(s)
-}
-
-// escaped is inert text of any length.
-func escaped(s string) string {
-	q := strconv.QuoteToGraphic(s)
-	return visible(strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`))
-}
-
-// visible writes letters that look like nothing as what they are.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strings.ContainsRune(blankLetters, r) || unicode.Is(unicode.Variation_Selector, r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// blankLetters are letters and symbols to Unicode, and blanks to the eye.
-const blankLetters = "\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"

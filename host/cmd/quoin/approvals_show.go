@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 func newApprovalsShow() *cobra.Command {
@@ -43,7 +44,7 @@ func newApprovalsShow() *cobra.Command {
 					return showApproval(cmd.OutOrStdout(), p)
 				}
 			}
-			return fmt.Errorf("%w: %s. quoin approvals list --all shows those there are", policy.ErrNotFound, inert(args[0]))
+			return fmt.Errorf("%w: %s. quoin approvals list --all shows those there are", policy.ErrNotFound, terminal.Short(args[0]))
 		},
 	}
 	a.bind(cmd)
@@ -58,32 +59,32 @@ func showApproval(w io.Writer, p *policy.Approval) error {
 	tw := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(tw, "%s\t%s\n", name, value)
+			terminal.Fprintf(tw, "%s\t%s\n", name, value)
 		}
 	}
 	line("id", p.ID)
 	line("state", string(p.State))
 	if p.Decision != "" {
-		line("decision", fmt.Sprintf("%s by %s at %s", p.Decision, escaped(p.By), p.Decided.Format(time.RFC3339)))
+		line("decision", fmt.Sprintf("%s by %s at %s", p.Decision, terminal.Line(p.By), p.Decided.Format(time.RFC3339)))
 	}
 	line("severity", string(p.Severity))
-	line("title", escaped(p.Title))
-	line("description", escaped(p.Description))
-	line("tool", escaped(p.ToolID))
-	line("called as", escaped(p.Via))
-	line("session", escaped(sessionName(p.Session)))
-	line("agent turn", escaped(p.Session.TurnID))
-	line("run", escaped(p.RunID))
-	line("call", escaped(p.CallID))
+	line("title", terminal.Line(p.Title))
+	line("description", terminal.Line(p.Description))
+	line("tool", terminal.Line(p.ToolID))
+	line("called as", terminal.Line(p.Via))
+	line("session", terminal.Line(sessionName(p.Session)))
+	line("agent turn", terminal.Line(p.Session.TurnID))
+	line("run", terminal.Line(p.RunID))
+	line("call", terminal.Line(p.CallID))
 	for _, ask := range p.Asked {
-		line("asked by", strings.TrimSpace(fmt.Sprintf("%s (%s) %s", escaped(ask.Hook), ask.Severity, escaped(ask.Subject))))
+		line("asked by", strings.TrimSpace(fmt.Sprintf("%s (%s) %s", terminal.Line(ask.Hook), ask.Severity, terminal.Line(ask.Subject))))
 	}
 	var choices []string
 	for _, d := range p.Allowed {
 		choices = append(choices, string(d))
 	}
 	line("decisions", strings.Join(choices, ", "))
-	line("always covers", escaped(p.AlwaysCovers))
+	line("always covers", terminal.Line(p.AlwaysCovers))
 	line("created", p.Created.Format(time.RFC3339))
 	line("expires", p.Expires.Format(time.RFC3339))
 	line("input", fmt.Sprintf("%d bytes, SHA-256 %s", p.InputBytes, p.InputSHA256))
@@ -94,7 +95,7 @@ func showApproval(w io.Writer, p *policy.Approval) error {
 		fmt.Fprintf(&b, "ONLY THE BEGINNING of the input is kept, as a text: it has %d bytes.\n", p.InputBytes)
 	}
 	for text := range strings.Lines(indented(p.Input)) {
-		b.WriteString(escaped(strings.TrimSuffix(text, "\n")) + "\n")
+		b.WriteString(terminal.Line(strings.TrimSuffix(text, "\n")) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -115,7 +116,7 @@ const maxCell = 200
 // inputCell is an input in a list. Whoever decides by the list must see that it is
 // not all.
 func inputCell(p *policy.Approval) string {
-	text := escaped(string(p.Input))
+	text := terminal.Line(string(p.Input))
 	r := []rune(text)
 	if len(r) <= maxCell && !p.InputCut {
 		return text

@@ -9,6 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 )
 
@@ -77,7 +78,7 @@ func (a *approver) pending(cmd *cobra.Command) ([]cobra.Completion, error) {
 	var names []cobra.Completion
 	for _, one := range list {
 		if one.State == policy.StatePending {
-			names = append(names, cobra.CompletionWithDesc(one.ID, inert(one.ToolID)))
+			names = append(names, cobra.CompletionWithDesc(one.ID, terminal.Short(one.ToolID)))
 		}
 	}
 	return names, err
@@ -93,7 +94,7 @@ func (a *approver) remembered(cmd *cobra.Command) ([]cobra.Completion, error) {
 	list, err := d.Grants(cmd.Context())
 	var names []cobra.Completion
 	for _, one := range list {
-		names = append(names, cobra.CompletionWithDesc(one.ID, inert(one.ToolID)))
+		names = append(names, cobra.CompletionWithDesc(one.ID, terminal.Short(one.ToolID)))
 	}
 	return names, err
 }

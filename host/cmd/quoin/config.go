@@ -15,6 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/internal/config"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 func newConfig() *cobra.Command {
@@ -205,13 +206,13 @@ func (o *options) unmatched(f *host.File) ([]host.Unmatched, error) {
 // printChecked prints problems to stderr and values to stdout.
 func printChecked(stderr, stdout io.Writer, c *checked) error {
 	for _, p := range c.Errors {
-		fmt.Fprintf(stderr, "error: %s\n", p)
+		terminal.Fprintf(stderr, "error: %s\n", p)
 	}
 	for _, p := range c.Warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", p)
+		terminal.Fprintf(stderr, "warning: %s\n", p)
 	}
 	for _, u := range c.Unmatched {
-		fmt.Fprintf(stderr, "warning: %s\n", u)
+		terminal.Fprintf(stderr, "warning: %s\n", u)
 	}
 	if !c.OK {
 		return nil
@@ -223,7 +224,7 @@ func printChecked(stderr, stdout io.Writer, c *checked) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", v.Field, b, v.Origin)
+		terminal.Fprintf(tw, "%s\t%s\t%s\n", v.Field, b, v.Origin)
 	}
 	return tw.Flush()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -150,13 +151,13 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 		fmt.Fprintf(&b, "no guest worker starts: %s\n\n", d.Error)
 	}
 	tw := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(tw, "guest\t%s\nbuild\t%s\nengine\t%s\n", d.Guest.Path, d.Guest.BuildID, d.Guest.Engine)
-	fmt.Fprintf(tw, "system\t%s\n\n", strings.TrimSpace(fmt.Sprintf("%s/%s, user %d  %s", d.System.OS, d.System.Arch, d.System.UID, d.System.Kernel)))
+	terminal.Fprintf(tw, "guest\t%s\nbuild\t%s\nengine\t%s\n", d.Guest.Path, d.Guest.BuildID, d.Guest.Engine)
+	terminal.Fprintf(tw, "system\t%s\n\n", strings.TrimSpace(fmt.Sprintf("%s/%s, user %d  %s", d.System.OS, d.System.Arch, d.System.UID, d.System.Kernel)))
 	fmt.Fprintln(tw, "LAYER\tSTATE\tREQUIRED\tDETAIL")
 	for _, l := range d.Layers {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", l.Name, l.State, l.Required, l.Detail)
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\n", l.Name, l.State, l.Required, l.Detail)
 		if l.Needs != "" {
-			fmt.Fprintf(tw, "\t\t\tit needs %s\n", l.Needs)
+			terminal.Fprintf(tw, "\t\t\tit needs %s\n", l.Needs)
 		}
 	}
 	if err := tw.Flush(); err != nil {

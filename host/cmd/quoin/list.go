@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 func newTools() *cobra.Command {
@@ -98,7 +99,7 @@ func printTools(ctx context.Context, w io.Writer, b backend, s host.Session, asJ
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tCALL\tDESCRIPTION")
 	for _, e := range entries {
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", e.ID, called(e.Call), firstLine(e.Description))
+		terminal.Fprintf(tw, "%s\t%s\t%s\n", e.ID, called(e.Call), firstLine(e.Description))
 	}
 	return tw.Flush()
 }
@@ -109,9 +110,9 @@ func called(call string) string {
 	case call == "":
 		return ""
 	case strings.HasPrefix(call, "tools.call("):
-		return escaped(call) + ", …)"
+		return terminal.Line(call) + ", …)"
 	}
-	return escaped(call) + "(…)"
+	return terminal.Line(call) + "(…)"
 }
 
 func printNamespaces(ctx context.Context, w io.Writer, b backend, s host.Session, asJSON bool) error {
@@ -128,7 +129,7 @@ func printNamespaces(ctx context.Context, w io.Writer, b backend, s host.Session
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "GLOBAL\tPLUGIN\tDESCRIPTION")
 	for _, n := range list {
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", n.GlobalName, n.PluginID, firstLine(n.Description))
+		terminal.Fprintf(tw, "%s\t%s\t%s\n", n.GlobalName, n.PluginID, firstLine(n.Description))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -144,7 +145,7 @@ func printHidden(w io.Writer, b backend, s host.Session) error {
 		return nil
 	}
 	for _, n := range own.HiddenNamespacesOf(s) {
-		if _, err := fmt.Fprintf(w, "%s of plugin %s is not visible: %s\n", n.GlobalName, n.PluginID, n.Reason); err != nil {
+		if _, err := terminal.Fprintf(w, "%s of plugin %s is not visible: %s\n", n.GlobalName, n.PluginID, n.Reason); err != nil {
 			return err
 		}
 	}
@@ -158,5 +159,5 @@ func firstLine(s string) string {
 	if r := []rune(s); len(r) > 100 {
 		s = string(r[:99]) + "…"
 	}
-	return escaped(s)
+	return terminal.Line(s)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 const (
@@ -76,19 +77,19 @@ func (l *liveCalls) note(e trajectory.Event) bool {
 	i := slices.IndexFunc(l.calls, func(c *liveCall) bool { return c.id == e.CallID })
 	switch {
 	case e.Kind == trajectory.CallStarted && i < 0:
-		l.calls = append(l.calls, &liveCall{id: e.CallID, name: inert(cmp.Or(e.Via, e.ToolName)), began: e.Start})
+		l.calls = append(l.calls, &liveCall{id: e.CallID, name: terminal.Short(cmp.Or(e.Via, e.ToolName)), began: e.Start})
 	case i < 0:
 		return false
 	case e.Kind == trajectory.CallProgress:
 		l.calls[i].state = fmt.Sprintf("%.0f %%", e.Progress*100)
 	case e.Kind == trajectory.ApprovalRequested:
-		l.calls[i].state = "waits for approval: quoin approvals show " + e.ApprovalID
+		l.calls[i].state = "waits for approval: quoin approvals show " + terminal.Short(e.ApprovalID)
 	case e.Kind == trajectory.ApprovalDecided:
-		l.calls[i].state = e.Decision
+		l.calls[i].state = terminal.Short(e.Decision)
 	case e.Kind == trajectory.CallEnded:
 		l.calls[i].ended, l.calls[i].state = e.Time, string(e.Outcome)
 		if e.Code != "" {
-			l.calls[i].state = e.Code
+			l.calls[i].state = terminal.Short(e.Code)
 		}
 	}
 	return true

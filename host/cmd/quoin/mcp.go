@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 func newMCP() *cobra.Command {
@@ -29,15 +30,15 @@ func printMCP(ctx context.Context, w io.Writer, b backend, _ host.Session, asJSO
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "SERVER\tIN PROGRAMS\tSTATE\tSINCE\tTOOLS\tSERVED BY\tREASON")
 	for _, s := range list {
-		by := inert(s.ServerName)
+		by := terminal.Short(s.ServerName)
 		if s.ServerVersion != "" {
-			by += " " + inert(s.ServerVersion)
+			by += " " + terminal.Short(s.ServerVersion)
 		}
-		reason := inert(s.Reason)
+		reason := terminal.Short(s.Reason)
 		if !s.Retry.IsZero() {
 			reason += fmt.Sprintf(" (tried again at %s)", s.Retry.Local().Format(time.TimeOnly))
 		}
-		fmt.Fprintf(tw, "%s\tMCP.%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Identifier, s.State, s.Since.Local().Format(time.DateTime), s.Tools, by, reason)
+		terminal.Fprintf(tw, "%s\tMCP.%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Identifier, s.State, s.Since.Local().Format(time.DateTime), s.Tools, by, reason)
 	}
 	return tw.Flush()
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 // options are the flags that say which host to make.
@@ -99,7 +100,7 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 	o.hint(cmd, own.inProcess, res)
 	// The result is out; what is left is to let calls in flight reach the store.
 	if err := errors.Join(h.Close(), rec.close()); err != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "quoin: closing: %v\n", err)
+		terminal.Fprintf(cmd.ErrOrStderr(), "quoin: closing: %v\n", err)
 	}
 	return outcome
 }

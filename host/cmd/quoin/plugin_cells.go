@@ -17,6 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltest"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
+	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 )
 
@@ -128,7 +129,7 @@ func (t *cellTests) noCells(w io.Writer, id, dir string) error {
 	if t.only != "" {
 		which = fmt.Sprintf(" whose name matches %q", t.only)
 	}
-	if _, err := fmt.Fprintf(w, "?    %s  no cells in %s%s\n", id, dir, which); err != nil || t.only == "" {
+	if _, err := terminal.Fprintf(w, "?    %s  no cells in %s%s\n", id, dir, which); err != nil || t.only == "" {
 		return err
 	}
 	return exitError{exitFailed}
@@ -205,16 +206,16 @@ func (t *cellTests) report(w io.Writer, o *celltest.Outcome) error {
 			fmt.Fprintf(&b, "    output: %s\n", item.Value)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, terminal.Text(b.String()))
 	return err
 }
 
 func sumUp(w io.Writer, id string, all, failed int, elapsed time.Duration) error {
 	if failed == 0 {
-		_, err := fmt.Fprintf(w, "ok   %s  %s  %s\n", id, counted(all, "cell"), spent(elapsed))
+		_, err := terminal.Fprintf(w, "ok   %s  %s  %s\n", id, counted(all, "cell"), spent(elapsed))
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "FAIL %s  %d of %s failed  %s\n", id, failed, counted(all, "cell"), spent(elapsed)); err != nil {
+	if _, err := terminal.Fprintf(w, "FAIL %s  %d of %s failed  %s\n", id, failed, counted(all, "cell"), spent(elapsed)); err != nil {
 		return err
 	}
 	return exitError{exitFailed}

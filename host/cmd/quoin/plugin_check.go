@@ -18,6 +18,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltypes"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/devloop"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
+	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/internal/typescript/tsgo"
 )
 
@@ -58,7 +59,7 @@ func checkTypes(cmd *cobra.Command, folder *pluginbuild.Folder, cells []*celltes
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	for _, c := range said {
-		if _, err := fmt.Fprintln(cmd.OutOrStdout(), c); err != nil {
+		if _, err := terminal.Fprintln(cmd.OutOrStdout(), c); err != nil {
 			return false, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/conformance"
 )
@@ -106,6 +107,6 @@ func printPart(w io.Writer, r conformance.Result) error {
 	for _, m := range r.NotExercised {
 		text += "     not exercised: " + m + "\n"
 	}
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(w, terminal.Text(text))
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/install"
 )
@@ -230,7 +231,7 @@ func removed(w io.Writer, out *install.Outcome, paths []string, data bool) error
 		}
 		text += "  its data in " + path + " too\n"
 	}
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(w, terminal.Text(text))
 	return err
 }
 
@@ -258,6 +259,6 @@ func printOutcome(w io.Writer, verb string, out *install.Outcome) error {
 	if len(out.Left) > 0 {
 		fmt.Fprintf(&b, "  not locked, since they cannot be loaded: %s\n", strings.Join(out.Left, ", "))
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, terminal.Text(b.String()))
 	return err
 }

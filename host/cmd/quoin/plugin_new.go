@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/scaffold"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 func newPluginNew() *cobra.Command {
@@ -62,6 +63,6 @@ func printMade(w io.Writer, m *scaffold.Made) error {
 		fmt.Fprintln(&b, n)
 	}
 	fmt.Fprintf(&b, "\nnow: cd %s && quoin plugin dev .\n", filepath.ToSlash(m.Dir))
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, terminal.Text(b.String()))
 	return err
 }

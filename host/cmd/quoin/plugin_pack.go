@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/archive"
 )
@@ -80,7 +81,7 @@ func packPlugin(w io.Writer, dir, out string, key *plugins.PrivateKey) (err erro
 	if p.Signer != (plugins.PublicKey{}) {
 		signed = "signed by " + p.Signer.String()
 	}
-	_, err = fmt.Fprintf(w, "%s\n%s %s, %d files, %d bytes, sha256:%s, %s\n", out, p.Manifest.ID, p.Manifest.Version, len(p.Contents), p.Bytes, p.SHA256, signed)
+	_, err = terminal.Fprintf(w, "%s\n%s %s, %d files, %d bytes, sha256:%s, %s\n", out, p.Manifest.ID, p.Manifest.Version, len(p.Contents), p.Bytes, p.SHA256, signed)
 	return err
 }
 
@@ -97,7 +98,7 @@ is signed by it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	show := func(w io.Writer, key plugins.PublicKey) error {
-		_, err := fmt.Fprintln(w, key)
+		_, err := terminal.Fprintln(w, key)
 		return err
 	}
 	cmd.AddCommand(&cobra.Command{

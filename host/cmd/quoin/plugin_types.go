@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltypes"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/devloop"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 func newPluginTypes() *cobra.Command {
@@ -39,7 +39,7 @@ Exit status: 0 written, 1 failed, 2 usage.`,
 			return o.develop(cmd, folder, func(ctx context.Context, d devloop.Options) error {
 				notes, err := writeTypes(ctx, d)
 				for _, note := range notes {
-					_, printed := fmt.Fprintln(cmd.OutOrStdout(), note)
+					_, printed := terminal.Fprintln(cmd.OutOrStdout(), note)
 					err = errors.Join(err, printed)
 				}
 				return err

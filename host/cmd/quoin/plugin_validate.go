@@ -1,13 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginlint"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 func newPluginValidate() *cobra.Command {
@@ -59,7 +59,7 @@ Exit status: 0 no errors, 1 errors, 2 usage.`,
 // printReport prints a line for each problem, and one that sums up.
 func printReport(w io.Writer, r *pluginlint.Report) error {
 	for _, p := range r.Problems {
-		if _, err := fmt.Fprintln(w, p); err != nil {
+		if _, err := terminal.Fprintln(w, p); err != nil {
 			return err
 		}
 	}
@@ -69,6 +69,6 @@ func printReport(w io.Writer, r *pluginlint.Report) error {
 	} else {
 		name += " " + r.Version
 	}
-	_, err := fmt.Fprintf(w, "%s: %d tools, %d namespaces, %d errors, %d warnings\n", name, len(r.Tools), len(r.Namespaces), r.Errors(), r.Warnings())
+	_, err := terminal.Fprintf(w, "%s: %d tools, %d namespaces, %d errors, %d warnings\n", name, len(r.Tools), len(r.Namespaces), r.Errors(), r.Warnings())
 	return err
 }

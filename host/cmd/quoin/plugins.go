@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 )
 
@@ -35,7 +36,7 @@ func printPlugins(ctx context.Context, w io.Writer, b backend, _ host.Session, a
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "PLUGIN\tVERSION\tSTATE\tLOCK\tTOOLS\tNAMESPACES\tREASON")
 	for _, p := range list {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", p.ID, p.Version, stateOf(p), lockOf(p), len(p.Tools), len(p.Namespaces), firstLine(cmp.Or(p.Reason, notReloaded(p))))
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", p.ID, p.Version, stateOf(p), lockOf(p), len(p.Tools), len(p.Namespaces), firstLine(cmp.Or(p.Reason, notReloaded(p))))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -50,8 +51,8 @@ func printPlugins(ctx context.Context, w io.Writer, b backend, _ host.Session, a
 func printReasons(w io.Writer, list []gateway.Plugin) error {
 	for _, p := range list {
 		reason := cmp.Or(p.Reason, notReloaded(p))
-		if lines := strings.TrimSpace(printable(reason)); lines != firstLine(reason) {
-			if _, err := fmt.Fprintf(w, "\n%s: %s\n", p.ID, lines); err != nil {
+		if lines := strings.TrimSpace(terminal.Text(reason)); lines != firstLine(reason) {
+			if _, err := terminal.Fprintf(w, "\n%s: %s\n", p.ID, lines); err != nil {
 				return err
 			}
 		}
@@ -71,7 +72,7 @@ func printPassedOver(w io.Writer, b backend) error {
 		return err
 	}
 	for _, name := range names {
-		if _, err := fmt.Fprintf(w, "%s is passed over: the folder has no %s\n", inert(name), plugins.ManifestName); err != nil {
+		if _, err := terminal.Fprintf(w, "%s is passed over: the folder has no %s\n", terminal.Short(name), plugins.ManifestName); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 // shown is what prompt says, as JSON.
@@ -104,7 +105,11 @@ func printTexts(w io.Writer, tools []gateway.Definition) error {
 			fmt.Fprintln(w)
 		}
 		n := toolBytes(t)
-		if _, err := fmt.Fprintf(w, "== %s: %d bytes, about %d tokens\n\n%s\n\n%s\n", t.Name, n, n/bytesPerToken, t.Description, t.Parameters); err != nil {
+		texts := fmt.Sprintf("== %s: %d bytes, about %d tokens\n\n%s\n\n%s\n", t.Name, n, n/bytesPerToken, t.Description, t.Parameters)
+		if isTerminal(w) {
+			texts = terminal.Text(texts)
+		}
+		if _, err := io.WriteString(w, texts); err != nil {
 			return err
 		}
 	}

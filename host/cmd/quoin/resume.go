@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 // A hint at how to go on with a run is a whole command: it works in any directory, as
@@ -137,5 +137,5 @@ func (o *options) hint(cmd *cobra.Command, b backend, res *host.Result) {
 	default:
 		return
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "go on with: %s\n", line)
+	terminal.Fprintf(cmd.ErrOrStderr(), "go on with: %s\n", line)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 func newRuns() *cobra.Command {
@@ -166,13 +167,13 @@ func listSuspended(w io.Writer, list []host.RunInfo, now time.Time) error {
 		if r.Foreign {
 			foreign++
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Status, r.Reason, now.Sub(r.Created).Round(time.Second),
-			expiry(r, now), kibibytes(r.ImageBytes), build(r), inert(ownerName(r.Session)))
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Status, r.Reason, now.Sub(r.Created).Round(time.Second),
+			expiry(r, now), kibibytes(r.ImageBytes), build(r), terminal.Short(ownerName(r.Session)))
 	}
 	if err := tw.Flush(); err != nil || foreign == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d of %d belong to another build of the guest: name its quoin-guest in guest.previous to finish them, or abort them\n", foreign, len(list))
+	_, err := terminal.Fprintf(w, "%d of %d belong to another build of the guest: name its quoin-guest in guest.previous to finish them, or abort them\n", foreign, len(list))
 	return err
 }
 
@@ -210,7 +211,7 @@ func newRunsShow() *cobra.Command {
 			return k.with(cmd, func(s suspended) error {
 				r, err := s.Run(cmd.Context(), k.asker(), args[0])
 				if err != nil {
-					return fmt.Errorf("%w (run %s; quoin runs list shows those there are)", err, inert(args[0]))
+					return fmt.Errorf("%w (run %s; quoin runs list shows those there are)", err, terminal.Short(args[0]))
 				}
 				if k.json {
 					return printJSON(cmd.OutOrStdout(), r)
@@ -233,19 +234,19 @@ func (k *keeper) show(w io.Writer, r host.RunInfo) error {
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"id", r.ID}, {"status", string(r.Status)}, {"reason", string(r.Reason)}, {"language", r.Language},
-		{"session", inert(ownerName(r.Session))}, {"agent turn", inert(r.Session.TurnID)},
+		{"session", terminal.Short(ownerName(r.Session))}, {"agent turn", terminal.Short(r.Session.TurnID)},
 		{"created", r.Created.UTC().Format(time.RFC3339)}, {"age", now.Sub(r.Created).Round(time.Second).String()},
 		{"expires", expiry(r, now)}, {"size", kibibytes(r.ImageBytes)}, {"guest build", build(r)},
 	} {
 		if line[1] != "" {
-			fmt.Fprintf(tw, "%s\t%s\n", line[0], line[1])
+			terminal.Fprintf(tw, "%s\t%s\n", line[0], line[1])
 		}
 	}
 	for _, c := range r.PendingToolCalls {
-		fmt.Fprintf(tw, "pending\t%s %s\n", c.ID, inert(c.Tool))
+		terminal.Fprintf(tw, "pending\t%s %s\n", c.ID, terminal.Short(c.Tool))
 	}
 	if r.Status == host.RunWaiting && !r.Foreign {
-		fmt.Fprintf(tw, "go on with\t%s\n", waitLine(r.ID, r.Session, where))
+		terminal.Fprintf(tw, "go on with\t%s\n", waitLine(r.ID, r.Session, where))
 	}
 	return tw.Flush()
 }
@@ -264,7 +265,7 @@ tools is in the result. Exit status: 0 aborted, 1 there is nothing to abort, 2 u
 			return k.with(cmd, func(s suspended) error {
 				res, err := s.EndRun(cmd.Context(), k.asker(), args[0])
 				if err != nil {
-					return fmt.Errorf("%w (run %s; quoin runs list shows those there are)", err, inert(args[0]))
+					return fmt.Errorf("%w (run %s; quoin runs list shows those there are)", err, terminal.Short(args[0]))
 				}
 				if err := printAborted(cmd.OutOrStdout(), res, k.json); err != nil || res.Code == host.CodeAborted {
 					return err
@@ -286,6 +287,6 @@ func printAborted(w io.Writer, res *host.Result, asJSON bool) error {
 	if res.Code == host.CodeAborted && res.Dispatched {
 		text += " It had called tools."
 	}
-	_, err := fmt.Fprintln(w, text)
+	_, err := terminal.Fprintln(w, text)
 	return err
 }

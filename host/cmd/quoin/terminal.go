@@ -8,13 +8,11 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 // presentation says how a result is printed: as one JSON document, unless a person
@@ -67,20 +65,20 @@ func exitOf(res *host.Result) error {
 // printValue prints the value alone, and to stderr why there is none.
 func printValue(stdout, stderr io.Writer, res *host.Result) error {
 	if res.Status != host.StatusCompleted {
-		_, err := fmt.Fprintln(stderr, outcome(res))
+		_, err := terminal.Fprintln(stderr, outcome(res))
 		return err
 	}
 	var text string
 	if json.Unmarshal(res.Value, &text) == nil && !bytes.Equal(res.Value, []byte("null")) {
 		if isTerminal(stdout) {
-			text = printable(text)
+			text = terminal.Text(text)
 		}
 		_, err := fmt.Fprintln(stdout, text)
 		return err
 	}
 	doc := []byte(res.Value)
 	if isTerminal(stdout) {
-		doc = inertJSON(doc)
+		doc = terminal.JSON(doc)
 	}
 	_, err := fmt.Fprintf(stdout, "%s\n", doc)
 	return err
@@ -96,7 +94,7 @@ func printForPeople(stdout, stderr io.Writer, res *host.Result) error {
 			b.WriteString(jsonLines(o.Value))
 			continue
 		}
-		b.WriteString(strings.TrimSuffix(printable(text), "\n") + "\n")
+		b.WriteString(strings.TrimSuffix(terminal.Text(text), "\n") + "\n")
 	}
 	if res.Status == host.StatusCompleted && string(res.Value) != "null" {
 		b.WriteString(jsonLines(res.Value))
@@ -105,7 +103,7 @@ func printForPeople(stdout, stderr io.Writer, res *host.Result) error {
 		return err
 	}
 	if res.Status != host.StatusCompleted {
-		if _, err := fmt.Fprintln(stderr, outcome(res)); err != nil {
+		if _, err := terminal.Fprintln(stderr, outcome(res)); err != nil {
 			return err
 		}
 	}
@@ -116,11 +114,11 @@ func printForPeople(stdout, stderr io.Writer, res *host.Result) error {
 // outcome says why a result has no value.
 func outcome(res *host.Result) string {
 	if res.Status == host.StatusFailed {
-		return "quoin: failed: " + printable(res.Error)
+		return "quoin: failed: " + terminal.Text(res.Error)
 	}
 	s := fmt.Sprintf("quoin: waiting: %s, as %s", res.Reason, res.RunID)
 	for _, c := range res.PendingToolCalls {
-		s += strings.TrimRight(fmt.Sprintf("\n  %s %s", c.ID, inert(c.Tool)), " ")
+		s += strings.TrimRight(fmt.Sprintf("\n  %s %s", c.ID, terminal.Short(c.Tool)), " ")
 	}
 	return s
 }
@@ -170,40 +168,7 @@ func dim(w io.Writer, line string) string {
 func jsonLines(doc json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, doc, "", "  ") != nil {
-		return printable(string(doc)) + "\n"
+		return terminal.Text(string(doc)) + "\n"
 	}
-	return string(inertJSON(b.Bytes())) + "\n"
-}
-
-// inertJSON is the same JSON with escapes for what does something to a terminal, which
-// JSON itself does not ask for: bidirectional controls, DEL and the controls of C1.
-func inertJSON(doc []byte) []byte {
-	var out []byte
-	for _, r := range string(doc) {
-		if stands(r) {
-			out = utf8.AppendRune(out, r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			out = fmt.Appendf(out, `\u%04x`, unit)
-		}
-	}
-	return out
-}
-
-// stands reports whether a character is shown as it is.
-func stands(r rune) bool { return r == '\n' || r == '\t' || unicode.IsGraphic(r) }
-
-// printable is text whose lines and tabs stand, and whose other control characters do
-// nothing to a terminal.
-func printable(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if stands(r) {
-			b.WriteRune(r)
-			continue
-		}
-		b.WriteString(escaped(string(r)))
-	}
-	return b.String()
+	return string(terminal.JSON(b.Bytes())) + "\n"
 }

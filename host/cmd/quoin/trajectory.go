@@ -17,6 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 // newestRun stands for the run of the session that began last.
@@ -180,7 +181,7 @@ func showRun(cmd *cobra.Command, r *trajectory.Run, shape trajectory.Shape, asJS
 		return explainFailure(out, r)
 	}
 	if r.Torn != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "quoin: %v; what comes after it is not shown\n", r.Torn)
+		terminal.Fprintf(cmd.ErrOrStderr(), "quoin: %v; what comes after it is not shown\n", r.Torn)
 	}
 	if asJSON {
 		return printJSON(out, r.Events)
@@ -198,7 +199,7 @@ func explainFailure(w io.Writer, r *trajectory.Run) error {
 	if len(legs) == 0 || legs[len(legs)-1].Message == "" {
 		return nil
 	}
-	text := "\n" + printable(legs[len(legs)-1].Message) + "\n"
+	text := "\n" + terminal.Text(legs[len(legs)-1].Message) + "\n"
 	if legs[0].Input == nil {
 		text += "The program was not recorded: quoin exec --record-bodies, or trajectory.recordBodies of the configuration, records programs, inputs and outputs.\n"
 	}
@@ -224,7 +225,7 @@ func listRuns(w io.Writer, d gateway.Trajectories, s trajectory.Session, asJSON 
 		if r.Code != "" {
 			status += " (" + firstLine(r.Code) + ")"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\n", r.RunID, r.Start.UTC().Format(time.RFC3339), r.Duration.Round(10*time.Microsecond), status, r.Calls, r.Failed)
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\n", r.RunID, r.Start.UTC().Format(time.RFC3339), r.Duration.Round(10*time.Microsecond), status, r.Calls, r.Failed)
 	}
 	return tw.Flush()
 }

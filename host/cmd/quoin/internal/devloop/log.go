@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 // Levels are those from which on a [Logger] prints.
@@ -70,7 +71,7 @@ func (h *authorLog) Handle(ctx context.Context, r slog.Record) error {
 // lines prints what the plugin says, in one call.
 func (h *authorLog) lines(lines []string) error {
 	prefix := h.id + " | "
-	_, err := io.WriteString(h.w, prefix+strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n"+prefix)+"\n")
+	_, err := io.WriteString(h.w, prefix+strings.ReplaceAll(terminal.Text(strings.Join(lines, "\n")), "\n", "\n"+prefix)+"\n")
 	return err
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltypes"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
 	"github.com/quoinhq/quoin/host/internal/config"
+	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 )
 
@@ -288,7 +289,7 @@ const maxLines = 60
 // introduce writes what a model sees, schemas in the words of declarations.
 func introduce(b *strings.Builder, v View) {
 	for _, c := range (View{}).Changes(v) {
-		fmt.Fprintf(b, "  %s\n", c.What)
+		terminal.Fprintf(b, "  %s\n", c.What)
 		if strings.HasPrefix(c.What, "tool ") {
 			c.Lines = slices.DeleteFunc(c.Lines, schemaLine())
 		}
@@ -310,7 +311,7 @@ func report(b *strings.Builder, changes []Change) {
 		b.WriteString("  a model sees what it saw before\n")
 	}
 	for _, c := range changes {
-		fmt.Fprintf(b, "%c %s\n", c.Kind, c.What)
+		terminal.Fprintf(b, "%c %s\n", c.Kind, c.What)
 		writeLines(b, c.Lines, "    ")
 	}
 }
@@ -321,6 +322,6 @@ func writeLines(b *strings.Builder, lines []string, indent string) {
 			fmt.Fprintf(b, "%s… and %d lines more\n", indent, len(lines)-i)
 			return
 		}
-		fmt.Fprintf(b, "%s%s\n", indent, line)
+		terminal.Fprintf(b, "%s%s\n", indent, line)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 // scratches are the names that the scratch cell may have, and their languages.
@@ -155,6 +156,7 @@ func pretty(v json.RawMessage) string {
 }
 
 func indented(text, by string) string {
+	text = terminal.Text(text)
 	return by + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+by) + "\n"
 }
 
