@@ -28,10 +28,10 @@ func openTrajectory(t *testing.T, dir string) *trajectory.Dir {
 	return d
 }
 
-// outline is a run without its times: legs, and calls under them.
+// outline is a run without its times: segments, and calls under them.
 func outline(r *trajectory.Run) []string {
 	var out []string
-	for _, l := range r.Legs() {
+	for _, l := range r.Segments() {
 		out = append(out, strings.TrimSpace(strings.Join([]string{l.Tool, l.CallID, l.Status, l.Reason}, " ")))
 		for _, c := range l.Calls {
 			outcome := string(c.Outcome)

@@ -189,9 +189,9 @@ func (g *gateway) wantNested(t *testing.T, runID string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	legs := run.Legs()
-	if len(legs) != 2 || legs[0].Tool != "exec" || legs[1].Tool != "wait" || len(legs[0].Calls) != 1 || legs[0].Calls[0].ToolID != "quoin:core:slow" || !legs[0].Calls[0].Ended {
-		t.Errorf("legs %+v", legs)
+	segments := run.Segments()
+	if len(segments) != 2 || segments[0].Tool != "exec" || segments[1].Tool != "wait" || len(segments[0].Calls) != 1 || segments[0].Calls[0].ToolID != "quoin:core:slow" || !segments[0].Calls[0].Ended {
+		t.Errorf("segments %+v", segments)
 	}
 	var tree bytes.Buffer
 	if err := run.WriteTree(&tree); err != nil || !strings.Contains(tree.String(), "quoin:core:slow") {

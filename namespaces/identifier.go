@@ -46,7 +46,7 @@ func identifierPart(r rune) bool {
 }
 
 // isPlainID reports whether id is made of ASCII letters, digits, '.', '_' and
-// '-', begins with a letter or digit, and is at most 128 bytes long: it names
+// '-', starts with a letter or digit, and is at most 128 bytes long: it names
 // a file in the guest's virtual tree and stands in logs.
 func isPlainID(id string) bool {
 	if id == "" || len(id) > maxNameBytes {

@@ -16,7 +16,7 @@ type MappingKind uint8
 
 // The mapping kinds. The list is append-only.
 const (
-	// MapDefault passes the first argument on, or {} when there is none.
+	// MapDefault passes the first argument on, or {} for a call without arguments.
 	MapDefault MappingKind = iota
 	// MapPositional gives each argument a field by its position.
 	MapPositional
@@ -67,7 +67,7 @@ type Mapping struct {
 	// Positional names the field of each argument in turn (MapPositional).
 	Positional []string `json:"positional,omitempty"`
 	// Rest, if set, names the field that receives the arguments beyond
-	// Positional as an array, empty when there are none (MapPositional).
+	// Positional as an array, which may be empty (MapPositional).
 	Rest string `json:"rest,omitempty"`
 	// Fixed are fields with values the guest cannot choose: they replace what
 	// it gave under the same name (MapDefault, MapPositional).

@@ -61,7 +61,7 @@ func (reg *Registration) validate() error {
 		return reg.refuse(InvalidPluginID, "plugin id %s is not usable; it must be a printable name without ':'", quoteName(reg.PluginID))
 	}
 	if !isPlainID(reg.ID) {
-		return reg.refuse(InvalidID, "the id must begin with a letter or digit and hold only letters, digits, '.', '_' and '-', at most %d bytes", maxNameBytes)
+		return reg.refuse(InvalidID, "the id must start with a letter or digit and hold only letters, digits, '.', '_' and '-', at most %d bytes", maxNameBytes)
 	}
 	if len(reg.GlobalName) > maxNameBytes || !IsIdentifier(reg.GlobalName) {
 		return reg.refuse(NotIdentifier, "globalName %s must be a JavaScript identifier of at most %d bytes", quoteName(reg.GlobalName), maxNameBytes)

@@ -2,7 +2,7 @@ package namespaces
 
 import "strings"
 
-// reservedPrefix begins the names Quoin keeps for itself inside a guest.
+// reservedPrefix starts the names that Quoin keeps for itself inside a guest.
 const reservedPrefix = "__quoin"
 
 // Reasons why a global name is not for plugins, as they read after the name.
@@ -52,7 +52,7 @@ var reservedNames = func() map[string]string {
 
 // IsReserved reports whether a global name is kept from plugins: the guest's
 // own globals, every standard one, reserved words, names that other runtimes
-// give a meaning, and whatever begins with "__quoin".
+// give a meaning, and whatever starts with "__quoin".
 func IsReserved(global string) bool {
 	return reservedBecause(global) != ""
 }

@@ -38,9 +38,9 @@ type Steps struct {
 
 // Progress tells the host how far the call is: [Steps], or any value with a JSON
 // form. It is for those who watch the run; programs and models do not get it. Values
-// arrive in order and before the result. Of many in a short time a host shows some.
-// An error means that nobody listens any more or that v has no JSON form; a tool may
-// ignore it. Safe for concurrent use.
+// arrive in order and before the result. If many come in a short time, a host shows
+// some of them. An error means that the host no longer listens or that v has no JSON
+// form; a tool may ignore it. Progress is safe for concurrent use.
 func (c *Call) Progress(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -15,11 +15,11 @@ type calls struct {
 	mu      sync.Mutex
 	running int
 	closed  bool
-	idle    chan struct{} // closed when running reaches 0 after a drain began
+	idle    chan struct{} // closed when running reaches 0 after a drain has started
 }
 
-// begin counts a call in, unless a drain has begun.
-func (c *calls) begin() bool {
+// start counts a call in, unless a drain has started.
+func (c *calls) start() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {

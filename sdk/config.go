@@ -16,8 +16,8 @@ type Config struct {
 	// DataDir is a folder of the plugin's own that outlives the process. It
 	// exists, is writable, and is also the working directory.
 	DataDir string
-	// JSON is the plugin's section of the host's configuration; nil when
-	// there is none.
+	// JSON is the plugin's section of the host's configuration. It is nil if
+	// the configuration has no such section.
 	JSON json.RawMessage
 
 	plugin   string
@@ -52,7 +52,7 @@ func (c Config) Decode(v any) error {
 }
 
 // ConfigureFunc prepares a plugin, for instance by opening its database. Its
-// error refuses the load and is shown to whoever runs the host.
+// error refuses the load and is shown to the operator of the host.
 type ConfigureFunc func(ctx context.Context, c Config) error
 
 // OnConfigure adds a function to run once, before the first call. Functions

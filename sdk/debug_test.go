@@ -12,8 +12,8 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// TestOneDebuggerAtATime: a socket that nobody listens at any more is replaced, one
-// that somebody does is not.
+// TestOneDebuggerAtATime: a socket without a listener is replaced, one with a
+// listener is not.
 func TestOneDebuggerAtATime(t *testing.T) {
 	dir, err := os.MkdirTemp("", "dbg-") // the path of a socket has to be short
 	if err != nil {

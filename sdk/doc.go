@@ -34,7 +34,7 @@
 //		sdk.Serve(p)
 //	}
 //
-// Beside the binary stands plugin.json:
+// The file plugin.json stands next to the binary:
 //
 //	{"id": "notes", "version": "1.0.0", "protocol": 2, "command": "./notes"}
 //
@@ -99,7 +99,7 @@
 // functions and mapping functions run concurrently with each other and
 // themselves. The context of a call ends when the host cancels the call, stops
 // waiting for it or goes away. A handler that ignores its context keeps
-// running, but nobody waits for it.
+// running, but the host no longer waits for it.
 //
 // # Failure
 //

@@ -10,8 +10,8 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// ToolCall is a tool call as hooks see it. It may be one of another plugin's tool:
-// what it holds is somebody else's.
+// ToolCall is a tool call as hooks see it. It may be a call of another plugin's tool,
+// and what it holds then belongs to that plugin.
 type ToolCall = protocol.ToolCall
 
 // CallOutcome is how a tool call ended.
@@ -46,9 +46,9 @@ type Approval struct {
 }
 
 // BeforeFunc judges a call before it is made. The input's keys are as the program
-// wrote them: where the verdict hangs on one, decode into a
-// map[string]json.RawMessage, for into a struct encoding/json takes "CMD" for "cmd". An error, a panic or no answer in
-// time blocks the call.
+// wrote them. If the verdict depends on one, decode into a
+// map[string]json.RawMessage: into a struct, encoding/json takes "CMD" for "cmd".
+// An error, a panic, or no answer in time blocks the call.
 type BeforeFunc func(ctx context.Context, c *ToolCall) (Verdict, error)
 
 // AfterFunc sees how a call ended. It returns nil, or the value to use in place of

@@ -22,7 +22,7 @@ func misuse(err error) {
 	panic(text)
 }
 
-// ownFunctions is how the names of this package's functions begin.
+// ownFunctions is the prefix of the names of this package's functions.
 const ownFunctions = "github.com/quoinhq/quoin/sdk."
 
 // callSite is where the plugin has called this package, as "main.go:20: "; "" if that

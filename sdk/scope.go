@@ -31,7 +31,7 @@ type VerbRef struct {
 }
 
 // Verb makes a place in a scope callable: a call there becomes a call of t.
-// Without further ado its first argument is the input, or {} if there is none.
+// By default the first argument is the input. A call without arguments passes {}.
 func Verb(t *ToolRef) *VerbRef { return &VerbRef{tool: t} }
 
 // Positional gives the arguments names: the first argument becomes the input's

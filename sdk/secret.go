@@ -20,7 +20,7 @@ type Secret struct {
 // NewSecret returns a Secret of text.
 func NewSecret(text string) Secret { return Secret{reveal: func() string { return text }} }
 
-// Reveal returns the text. Hand it to whom it is for, and to nobody else.
+// Reveal returns the text. Pass it only to the service that it is for.
 func (s Secret) Reveal() string {
 	if s.reveal == nil {
 		return ""

@@ -87,7 +87,7 @@ func (s *service) namespace(id string) (*registeredNamespace, error) {
 }
 
 func (s *service) CallTool(ctx context.Context, req protocol.CallRequest, progress func(json.RawMessage) error) (result json.RawMessage, err error) {
-	if !s.p.calls.begin() {
+	if !s.p.calls.start() {
 		return nil, protocol.NewError(protocol.KindProcess, protocol.CodeDraining, "plugin %s is stopping and takes no new calls", s.p.info.ID)
 	}
 	defer s.p.calls.end()

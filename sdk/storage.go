@@ -10,9 +10,9 @@ import (
 )
 
 // Storage is what the host keeps for a plugin: values by key. It outlives the
-// process, its version and the host; every process of the plugin sees the same, so
-// two do while one takes over from the other. Nobody else sees it, neither other
-// plugins nor programs, but the host's operator does: it is no place for secrets.
+// process, its version and the host; every process of the plugin sees the same
+// values, also while a new process takes over from an old one. Other plugins and
+// programs do not see them. The operator of the host does: do not store secrets.
 //
 // A key is text of 1 to 512 bytes, a value up to 1 MiB. A plugin has at most 10,000
 // keys and 16 MiB in total. Whatever is beyond fails with [ErrStorageFull]. It is
@@ -69,7 +69,7 @@ func (s *Storage) Delete(ctx context.Context, key string) error {
 	return storageError(l.Delete(ctx, key, nil))
 }
 
-// List returns the keys that begin with prefix, in order of their bytes.
+// List returns the keys that start with prefix, in order of their bytes.
 func (s *Storage) List(ctx context.Context, prefix string) ([]string, error) {
 	l, err := s.host.link(ctx)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *Storage) replace(ctx context.Context, key string, value []byte, revisio
 	return storageError(err)
 }
 
-// GetJSON decodes the value of a key into v. It returns false, and leaves v as it
-// is, if there is none.
+// GetJSON decodes the value of a key into v. If the key has no value, it returns
+// false and leaves v as it is.
 func (s *Storage) GetJSON(ctx context.Context, key string, v any) (bool, error) {
 	b, found, err := s.Get(ctx, key)
 	if err != nil || !found {

@@ -33,17 +33,17 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 // DirOptions bounds a Dir. The zero value of each field means its default.
 type DirOptions struct {
 	// MaxFileBytes bounds the file of one run. Beyond it events of calls are
-	// counted in place of being written. Defaults to 8 MiB.
+	// counted instead of being written. Defaults to 8 MiB.
 	MaxFileBytes int64
-	// MaxTotalBytes and MaxRuns bound the directory: the runs that have been silent
-	// for longest go first. They default to 256 MiB and 10,000.
+	// MaxTotalBytes and MaxRuns bound the directory: the runs whose last event is
+	// oldest go first. They default to 256 MiB and 10,000.
 	MaxTotalBytes int64
 	MaxRuns       int
 	// MaxAge is how long a run is kept after its last event. Defaults to 7 days.
 	MaxAge time.Duration
 }
 
-func (o DirOptions) filled() DirOptions {
+func (o DirOptions) withDefaults() DirOptions {
 	if o.MaxFileBytes <= 0 {
 		o.MaxFileBytes = 8 << 20
 	}
@@ -72,7 +72,7 @@ type Dir struct {
 
 	mu         sync.Mutex
 	files      map[string]*file // kept open
-	missed     map[string]int   // events of full files that no line tells of yet
+	missed     map[string]int   // events of full files that no line counts yet
 	created    int              // files since the last sweep
 	swept      time.Time
 	sweeping   bool
@@ -92,7 +92,7 @@ func OpenDir(path string, o DirOptions) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("directory of trajectories: %w", err)
 	}
-	return &Dir{path: path, opt: o.filled(), files: make(map[string]*file), missed: make(map[string]int)}, nil
+	return &Dir{path: path, opt: o.withDefaults(), files: make(map[string]*file), missed: make(map[string]int)}, nil
 }
 
 // Close closes the files and waits for a sweep in progress. Events that come later
@@ -111,7 +111,7 @@ func (d *Dir) Close() error {
 
 func (d *Dir) name(id string) (string, error) {
 	if !idPattern.MatchString(id) {
-		return "", fmt.Errorf("%w: run id %q, expected letters, digits, '_' and '-'", ErrUnknownRun, clean(id))
+		return "", fmt.Errorf("%w: run id %q, expected letters, digits, '_' and '-'", ErrUnknownRun, printable(id))
 	}
 	return filepath.Join(d.path, id+fileExt), nil
 }
@@ -128,7 +128,7 @@ func (d *Dir) Record(e Event) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.write(f, e, line), d.rest(f, e))
+	return errors.Join(d.write(f, e, line), d.keepOrClose(f, e))
 }
 
 // line is an event as it is written.
@@ -164,7 +164,7 @@ func (d *Dir) open(e Event) (*file, error) {
 		return nil, err
 	}
 	f := &file{File: opened}
-	if err := errors.Join(share(opened), f.mend(e)); err != nil {
+	if err := errors.Join(lockShared(opened), f.repairEnd(e)); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
 	if f.size == 0 {
@@ -197,29 +197,28 @@ func openRegular(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// mend cuts a torn line off the end and says that it is missing.
-func (f *file) mend(e Event) error {
-	torn, err := f.tear()
+// repairEnd cuts a torn line off the end and says that it is missing.
+func (f *file) repairEnd(e Event) error {
+	torn, err := f.tornAt()
 	if err != nil || torn < 0 {
 		return err
 	}
-	// What looks torn may be a line that somebody is writing.
-	mended, err := alone(f.File, func() error {
-		if torn, err = f.tear(); err != nil || torn < 0 {
+	// What looks torn may be a line that another process is writing.
+	repaired, err := withExclusiveLock(f.File, func() error {
+		if torn, err = f.tornAt(); err != nil || torn < 0 {
 			return err
 		}
 		f.size = torn
 		return f.Truncate(torn)
 	})
-	if err != nil || !mended || torn < 0 {
+	if err != nil || !repaired || torn < 0 {
 		return err
 	}
-	return f.gap(e, 1)
+	return f.recordGap(e, 1)
 }
 
-// tear returns where a torn line at the end of the file begins, -1 if there is
-// none.
-func (f *file) tear() (int64, error) {
+// tornAt returns where a torn line at the end of the file starts, or -1.
+func (f *file) tornAt() (int64, error) {
 	st, err := f.Stat()
 	if err != nil || st.Size() == 0 {
 		return -1, err
@@ -236,13 +235,13 @@ func (f *file) tear() (int64, error) {
 	}
 	end := bytes.LastIndexByte(tail, '\n') + 1
 	if end == 0 && from > 0 {
-		return -1, fmt.Errorf("%w: %s ends in a line that is none", ErrDamaged, f.Name())
+		return -1, fmt.Errorf("%w: %s ends in something that is not a line", ErrDamaged, f.Name())
 	}
 	return from + int64(end), nil
 }
 
-// gap says that events are missing at this place.
-func (f *file) gap(e Event, missed int) error {
+// recordGap says that events are missing at this place.
+func (f *file) recordGap(e Event, missed int) error {
 	b, err := encodeLine(Event{Kind: Gap, Time: e.Time, RunID: e.RunID, Session: e.Session, ParentCallID: e.ParentCallID, Missed: missed})
 	if err != nil {
 		return err
@@ -250,7 +249,7 @@ func (f *file) gap(e Event, missed int) error {
 	return f.append(b)
 }
 
-// append writes whole lines. Of those that do not fit on the disk nothing stays.
+// append writes whole lines. A line that does not fit on the disk is removed again.
 func (f *file) append(b []byte) error {
 	n, err := f.Write(b)
 	if err != nil && n > 0 {
@@ -261,19 +260,19 @@ func (f *file) append(b []byte) error {
 }
 
 // write appends an event if there is room for it, and otherwise counts it. The
-// first that is missing is told of at once, since nobody may come to tell of it
-// later; the others before the next event of the run itself.
+// first missing event is recorded at once, because the run may write no further
+// event. The others are recorded before the next event of the run itself.
 func (d *Dir) write(f *file, e Event, line []byte) error {
 	limit := d.opt.MaxFileBytes
-	if ofRun(e.Kind) {
+	if isRunEvent(e.Kind) {
 		limit += reserve
 	}
 	missed, full := d.missed[e.RunID]
 	switch {
 	case f.size+int64(len(line)) <= limit:
-		if missed > 0 && ofRun(e.Kind) {
+		if missed > 0 && isRunEvent(e.Kind) {
 			d.missed[e.RunID] = 0
-			if err := f.gap(e, missed); err != nil {
+			if err := f.recordGap(e, missed); err != nil {
 				return err
 			}
 		}
@@ -283,17 +282,17 @@ func (d *Dir) write(f *file, e Event, line []byte) error {
 		return nil
 	default:
 		d.missed[e.RunID] = 0
-		return f.gap(e, 1)
+		return f.recordGap(e, 1)
 	}
 }
 
-func ofRun(k Kind) bool {
+func isRunEvent(k Kind) bool {
 	return k == RunStarted || k == RunSuspended || k == RunResumed || k == RunEnded
 }
 
-// rest keeps the file open while the run is driven, and closes it otherwise: a
-// suspended run, of which there may be many, holds none.
-func (d *Dir) rest(f *file, e Event) error {
+// keepOrClose keeps the file open while the run executes, and closes it otherwise:
+// there may be many suspended runs, and they hold no open file.
+func (d *Dir) keepOrClose(f *file, e Event) error {
 	_, kept := d.files[e.RunID]
 	switch e.Kind {
 	case RunStarted, RunResumed:

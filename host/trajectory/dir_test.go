@@ -42,7 +42,7 @@ func TestDirKeepsEveryEvent(t *testing.T) {
 	}
 }
 
-// TestSessionsDoNotReadEachOther asks for a run as somebody else.
+// TestSessionsDoNotReadEachOther asks for a run as another session.
 func TestSessionsDoNotReadEachOther(t *testing.T) {
 	d, _ := openDir(t, trajectory.DirOptions{})
 	record(t, d, story()...)

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Kind says what an Event tells of. The list is append-only.
+// Kind says what an Event is about. The list is append-only.
 type Kind string
 
-// The kinds of events. Those of a run tell of the model's own tool calls, exec and
-// wait; those of a call tell of what the program called in between.
+// The kinds of events. Events of a run are about the model's own tool calls, exec and
+// wait. Events of a call are about the calls that the program made.
 const (
-	RunStarted        Kind = "run_started"        // exec began it
+	RunStarted        Kind = "run_started"        // exec started it
 	RunSuspended      Kind = "run_suspended"      // exec or wait returned waiting; Reason says why
-	RunResumed        Kind = "run_resumed"        // wait took it up
+	RunResumed        Kind = "run_resumed"        // wait continued it
 	RunEnded          Kind = "run_ended"          // completed or failed
 	CallStarted       Kind = "call_started"       // the tool is known and about to be called
-	CallProgress      Kind = "call_progress"      // the tool says how far it is; some are left out if it says so too often
+	CallProgress      Kind = "call_progress"      // the tool reported progress; a host leaves out some of many
 	CallEnded         Kind = "call_ended"         // it has settled, whether or not a tool was reached
-	CallParked        Kind = "call_parked"        // its host stops while it waits for a person or the caller; another host goes on with it
+	CallParked        Kind = "call_parked"        // its host stops while it waits for a person or the caller; another host continues it
 	ApprovalRequested Kind = "approval_requested" // the call waits for a decision
 	ApprovalDecided   Kind = "approval_decided"   // Decision and By say which and whose
 	Gap               Kind = "gap"                // Missed events are not here
@@ -43,15 +43,15 @@ type Session struct {
 }
 
 // owns reports whether s may read what belongs to owner. The turn of an agent does
-// not count: the next one may look back.
+// not count: a later turn may read what an earlier one did.
 func (s Session) owns(owner Session) bool {
 	s.TurnID, owner.TurnID = "", ""
 	return s == owner
 }
 
 // Event is one thing that happened in a run. Which fields are set depends on Kind.
-// It holds sizes in place of inputs and outputs, unless the embedder has asked for
-// bodies, which are then redacted and capped.
+// It holds the sizes of inputs and outputs. It also holds the bodies, redacted and
+// capped, if the embedder has asked for them.
 type Event struct {
 	Kind Kind `json:"kind"`
 	// Seq counts the events of a host process, of all runs, from 1.
@@ -60,22 +60,22 @@ type Event struct {
 
 	RunID   string  `json:"runId"`
 	Session Session `json:"session,omitzero"`
-	// ParentCallID is the id under which the model called the exec of this run, as
-	// far as the embedder has told (host.WithToolCallID). It stays the same over
+	// ParentCallID is the id under which the model called the exec of this run, if the
+	// embedder has passed it (host.WithToolCallID). It stays the same over
 	// every wait.
 	ParentCallID string `json:"parentCallId,omitempty"`
-	// CallID is, of run events, the id of the model's own call of exec or wait, and
-	// otherwise the id of the nested call, unique within its run.
+	// CallID is the id of the nested call, unique within its run. In a run event it
+	// is the id of the model's own call of exec or wait.
 	CallID string `json:"callId,omitempty"`
 
-	// Of runs.
+	// Fields of run events.
 	Language      string  `json:"language,omitempty"`
 	Status        string  `json:"status,omitempty"`        // completed, waiting or failed
 	Reason        string  `json:"reason,omitempty"`        // of the suspension or the failure
 	GuestCPUMs    float64 `json:"guestCpuMs,omitempty"`    // so far
 	SnapshotBytes int     `json:"snapshotBytes,omitempty"` // of the suspended guest
 
-	// Of calls and approvals.
+	// Fields of call and approval events.
 	Method       string  `json:"method,omitempty"` // call, namespace, mcp, search or describe
 	Via          string  `json:"via,omitempty"`    // the namespace path the guest used, as in Issues.list
 	ToolID       string  `json:"toolId,omitempty"`
@@ -86,22 +86,21 @@ type Event struct {
 	EffectStatus string  `json:"effectStatus,omitempty"` // "unknown": it may have taken effect
 	ApprovalID   string  `json:"approvalId,omitempty"`
 	Decision     string  `json:"decision,omitempty"`
-	// Rewritten says that hooks have changed the input: that of run_started and
-	// call_ended is then what was run, and what was sent.
+	// Rewritten says that hooks have changed the input. The input of run_started and
+	// of call_ended is the changed one.
 	Rewritten bool   `json:"rewritten,omitempty"`
 	By        string `json:"by,omitempty"` // who decided
 	// Progress is how far a call is, from 0 to 1, if its tool counts steps.
 	Progress float64 `json:"progress,omitempty"`
 
-	// Of whatever took time: when it began and how long it took. Of run events that
-	// is the one exec or wait.
+	// Start is when the call, exec or wait started, and Duration how long it took.
 	Start    time.Time     `json:"start,omitzero"`
 	Duration time.Duration `json:"durationNs,omitempty"`
 	// Code is that of the failure: of a call's error or of the run's result.
 	Code string `json:"code,omitempty"`
 
-	// Message is what a run that has failed said, of run_ended: without the credentials
-	// that are recognised, and its beginning alone.
+	// Message is the error of a failed run, in run_ended: without recognised
+	// credentials, and cut to its first characters.
 	Message string `json:"message,omitempty"`
 
 	InputBytes  int `json:"inputBytes,omitempty"`  // of run_started: of the program

@@ -24,14 +24,14 @@ func at(ms int, e trajectory.Event) trajectory.Event {
 	return e
 }
 
-// took gives an ended event its beginning.
+// took gives an ended event its start.
 func took(ms int, e trajectory.Event) trajectory.Event {
 	e.Duration = time.Duration(ms) * time.Millisecond
 	e.Start = e.Time.Add(-e.Duration)
 	return e
 }
 
-// story is a run with an exec and a wait, calls that end in the leg after their own,
+// story is a run with an exec and a wait, calls that end in the segment after their own,
 // fail, never end, and wait for a decision.
 func story() []trajectory.Event {
 	list := trajectory.Event{CallID: "bridge:namespace:1", Method: "namespace", Via: "Issues.list", ToolID: "quoin:issues:issues_list", ToolName: "issues_list", Source: "quoin", Owner: "issues", InputBytes: 16}

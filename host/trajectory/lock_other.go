@@ -6,6 +6,6 @@ import "os"
 
 // Processes that write the same run are kept apart by the claim on the run alone.
 
-func share(*os.File) error { return nil }
+func lockShared(*os.File) error { return nil }
 
-func alone(_ *os.File, do func() error) (bool, error) { return true, do() }
+func withExclusiveLock(_ *os.File, do func() error) (bool, error) { return true, do() }

@@ -28,7 +28,7 @@ const (
 )
 
 // Read returns the trajectory of a run of that session. The turn of the agent does
-// not count: what a session did it may look at later.
+// not count: a session may read what it did in earlier turns.
 func (d *Dir) Read(s Session, runID string) (*Run, error) {
 	r, err := d.Find(runID)
 	if err != nil {
@@ -40,7 +40,7 @@ func (d *Dir) Read(s Session, runID string) (*Run, error) {
 	return r, nil
 }
 
-// Find is Read for who may look at the runs of every session.
+// Find is Read without a check of the session, for callers that may see all runs.
 func (d *Dir) Find(runID string) (*Run, error) {
 	name, err := d.name(runID)
 	if err != nil {
@@ -57,14 +57,14 @@ func (d *Dir) Find(runID string) (*Run, error) {
 	return Decode(f, runID)
 }
 
-// List returns what the newest runs of a session came to, the newest first, at
+// List returns summaries of the newest runs of a session, the newest first, at
 // most 100. Files that cannot be read are left out.
 func (d *Dir) List(s Session) ([]Summary, error) {
-	found, err := d.found()
+	found, err := d.runFiles()
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(found, func(a, b kept) int { return b.last.Compare(a.last) })
+	slices.SortFunc(found, func(a, b runFile) int { return b.last.Compare(a.last) })
 	var out []Summary
 	for _, k := range found {
 		if r, err := d.Read(s, k.id); err == nil {
@@ -78,9 +78,9 @@ func (d *Dir) List(s Session) ([]Summary, error) {
 	return out, nil
 }
 
-// Decode reads the JSON lines of one run, from whatever wrote them. Everything is
-// checked: a first line that is not an event of that run is ErrDamaged, and reading
-// ends at the first later one, which Run.Torn tells of.
+// Decode reads the JSON lines of one run. It trusts none of them: if the first line is
+// not an event of that run, Decode returns ErrDamaged. At a later wrong line it stops,
+// and Run.Torn says why.
 func Decode(r io.Reader, runID string) (*Run, error) {
 	in := bufio.NewReaderSize(io.LimitReader(r, maxRead+1), maxLine)
 	run := &Run{ID: runID}
@@ -104,16 +104,16 @@ func Decode(r io.Reader, runID string) (*Run, error) {
 		case err == nil:
 			run.Events = append(run.Events, e)
 		case len(run.Events) == 0:
-			return nil, fmt.Errorf("%w: line 1: %w", ErrDamaged, ended(err))
+			return nil, fmt.Errorf("%w: line 1: %w", ErrDamaged, lineError(err))
 		default:
-			run.Torn = fmt.Errorf("%w: line %d: %w", ErrDamaged, len(run.Events)+1, ended(err))
+			run.Torn = fmt.Errorf("%w: line %d: %w", ErrDamaged, len(run.Events)+1, lineError(err))
 			return run, nil
 		}
 	}
 }
 
-// ended names what is wrong with a line that did not come whole.
-func ended(err error) error {
+// lineError says why a line could not be read whole.
+func lineError(err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
 		return errors.New("it ends in the middle of a line")

@@ -14,12 +14,12 @@ type Run struct {
 	Torn error
 }
 
-// Leg is one exec or wait of a run and the calls that began in it.
-type Leg struct {
+// Segment is one exec or wait of a run and the calls that started in it.
+type Segment struct {
 	Tool      string // exec or wait
-	CallID    string // the model's, as far as it was told
+	CallID    string // the model's, if the embedder passed it
 	Start     time.Time
-	Duration  time.Duration // 0: its end was not recorded
+	Duration  time.Duration // 0 if its end was not recorded
 	Status    string        // completed, waiting, failed; "": its end was not recorded
 	Reason    string
 	Code      string
@@ -32,8 +32,8 @@ type Leg struct {
 	Calls         []Call
 }
 
-// Call is one nested call. Of a call that was made anew after a restart it is the
-// first beginning and the last end.
+// Call is one nested call. A call that was made again after a restart has its first
+// start and its last end.
 type Call struct {
 	Event          // the last of it
 	Ended     bool // its end was recorded
@@ -42,7 +42,7 @@ type Call struct {
 	Approvals []Event
 }
 
-// Summary says in short what became of a run.
+// Summary is the outcome of a run in short.
 type Summary struct {
 	RunID    string        `json:"runId"`
 	Start    time.Time     `json:"start"`
@@ -55,11 +55,11 @@ type Summary struct {
 	Missed   int           `json:"missedEvents,omitempty"`
 }
 
-// Summary says in short what became of the run.
+// Summary returns the outcome of the run in short.
 func (r *Run) Summary() Summary {
 	s := Summary{RunID: r.ID, Status: "running"}
-	legs := r.Legs()
-	for _, l := range legs {
+	segments := r.Segments()
+	for _, l := range segments {
 		s.Calls += len(l.Calls)
 		for _, c := range l.Calls {
 			if c.Ended && c.Outcome != OutcomeOK {
@@ -67,10 +67,10 @@ func (r *Run) Summary() Summary {
 			}
 		}
 	}
-	if n := len(legs); n > 0 {
-		s.Start, s.Reason, s.Code = legs[0].Start, legs[n-1].Reason, legs[n-1].Code
-		if legs[n-1].Status != "" {
-			s.Status = legs[n-1].Status
+	if n := len(segments); n > 0 {
+		s.Start, s.Reason, s.Code = segments[0].Start, segments[n-1].Reason, segments[n-1].Code
+		if segments[n-1].Status != "" {
+			s.Status = segments[n-1].Status
 		}
 	}
 	for _, e := range r.Events {
@@ -80,54 +80,54 @@ func (r *Run) Summary() Summary {
 	return s
 }
 
-// Legs groups the events by the exec and waits they belong to. A call belongs to
-// the leg in which the program made it: one that starts or is made anew between two
-// legs belongs to the first of them.
-func (r *Run) Legs() []Leg {
-	b := legBuilder{calls: make(map[string]place)}
+// Segments groups the events by the exec and waits they belong to. A call belongs to
+// the segment in which the program made it: one that starts or is made again between two
+// segments belongs to the first of them.
+func (r *Run) Segments() []Segment {
+	b := segmentBuilder{calls: make(map[string]place)}
 	for _, e := range r.Events {
 		b.add(e)
 	}
-	for i := range b.legs {
-		slices.SortStableFunc(b.legs[i].Calls, func(a, c Call) int { return a.Start.Compare(c.Start) })
+	for i := range b.segments {
+		slices.SortStableFunc(b.segments[i].Calls, func(a, c Call) int { return a.Start.Compare(c.Start) })
 	}
-	return b.legs
+	return b.segments
 }
 
-type place struct{ leg, call int }
+type place struct{ segment, call int }
 
-type legBuilder struct {
-	legs  []Leg
-	over  bool // the last leg has ended
-	calls map[string]place
+type segmentBuilder struct {
+	segments []Segment
+	over     bool // the last segment has ended
+	calls    map[string]place
 }
 
-func (b *legBuilder) add(e Event) {
+func (b *segmentBuilder) add(e Event) {
 	switch e.Kind {
 	case RunStarted, RunResumed:
 		tool := "exec"
 		if e.Kind == RunResumed {
 			tool = "wait"
 		}
-		b.legs = append(b.legs, Leg{Tool: tool, CallID: e.CallID, Start: startOf(e), InputBytes: e.InputBytes, Input: e.Input, Rewritten: e.Rewritten})
+		b.segments = append(b.segments, Segment{Tool: tool, CallID: e.CallID, Start: startOf(e), InputBytes: e.InputBytes, Input: e.Input, Rewritten: e.Rewritten})
 		b.over = false
 	case RunSuspended, RunEnded:
 		b.end(e)
 	case CallStarted, CallProgress, CallEnded, CallParked, ApprovalRequested, ApprovalDecided:
-		if len(b.legs) == 0 {
-			b.legs = append(b.legs, Leg{Tool: "exec", Start: startOf(e)}) // its own event is missing
+		if len(b.segments) == 0 {
+			b.segments = append(b.segments, Segment{Tool: "exec", Start: startOf(e)}) // its own event is missing
 		}
 		b.call(e)
 	}
 }
 
-// end notes how the leg ended. A run may also end while nobody drives it: then it
-// is the last leg that it ends.
-func (b *legBuilder) end(e Event) {
-	if len(b.legs) == 0 {
-		b.legs = append(b.legs, Leg{Tool: "exec", CallID: e.CallID, Start: startOf(e)})
+// end notes how the segment ended. A run may also end while it is suspended: then its
+// last segment ends.
+func (b *segmentBuilder) end(e Event) {
+	if len(b.segments) == 0 {
+		b.segments = append(b.segments, Segment{Tool: "exec", CallID: e.CallID, Start: startOf(e)})
 	}
-	l := &b.legs[len(b.legs)-1]
+	l := &b.segments[len(b.segments)-1]
 	if !b.over {
 		l.Duration = e.Duration
 	}
@@ -136,16 +136,16 @@ func (b *legBuilder) end(e Event) {
 	b.over = true
 }
 
-func (b *legBuilder) call(e Event) {
+func (b *segmentBuilder) call(e Event) {
 	at, known := b.calls[e.CallID]
 	if !known {
-		leg := len(b.legs) - 1
-		at = place{leg, len(b.legs[leg].Calls)}
+		segment := len(b.segments) - 1
+		at = place{segment, len(b.segments[segment].Calls)}
 		b.calls[e.CallID] = at
-		b.legs[leg].Calls = append(b.legs[leg].Calls, Call{Event: e})
-		b.legs[leg].Calls[at.call].Start = startOf(e)
+		b.segments[segment].Calls = append(b.segments[segment].Calls, Call{Event: e})
+		b.segments[segment].Calls[at.call].Start = startOf(e)
 	}
-	c := &b.legs[at.leg].Calls[at.call]
+	c := &b.segments[at.segment].Calls[at.call]
 	c.Waiting = e.Kind == CallParked || e.Kind == ApprovalRequested || c.Waiting && e.Kind == CallStarted
 	switch e.Kind {
 	case CallProgress:
@@ -157,11 +157,11 @@ func (b *legBuilder) call(e Event) {
 		c.Ended = true
 	case CallStarted:
 		c.merge(e)
-		c.Ended = false // made anew after a restart
+		c.Ended = false // made again after a restart
 	}
 }
 
-// merge takes over what a later event knows of the call.
+// merge updates the call with a later event.
 func (c *Call) merge(e Event) {
 	start, input, via := c.Start, c.Input, c.Via
 	if e.Kind == CallEnded && !e.Start.IsZero() && e.Start.After(start) {

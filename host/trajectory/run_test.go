@@ -19,7 +19,7 @@ func storyRun() *trajectory.Run {
 }
 
 // TestRunTree shows a whole run: each nested call under the exec or wait in which
-// it began.
+// it started.
 func TestRunTree(t *testing.T) {
 	var b strings.Builder
 	if err := storyRun().WriteTree(&b); err != nil {
@@ -75,8 +75,8 @@ func TestATerminalIsSafe(t *testing.T) {
 	}
 }
 
-// TestARedrivenCall is one call: a wait has made it anew before it told of itself. So
-// has it with one that had been waiting in the queue.
+// TestARedrivenCall is one call: a wait has made it again before it wrote an event, also
+// if it had been waiting in the queue.
 func TestARedrivenCall(t *testing.T) {
 	all := story()
 	r := storyRun()
@@ -85,11 +85,11 @@ func TestARedrivenCall(t *testing.T) {
 	fresh := again
 	fresh.CallID = "bridge:call:9"
 	r.Events = append(append(append([]trajectory.Event{}, all[:8]...), again, fresh), all[9:]...)
-	legs := r.Legs()
-	if len(legs) != 2 || len(legs[0].Calls) != 5 || len(legs[1].Calls) != 0 || legs[0].Calls[4].CallID != "bridge:call:9" || legs[0].Calls[4].Ended {
-		t.Fatalf("legs %+v", legs)
+	segments := r.Segments()
+	if len(segments) != 2 || len(segments[0].Calls) != 5 || len(segments[1].Calls) != 0 || segments[0].Calls[4].CallID != "bridge:call:9" || segments[0].Calls[4].Ended {
+		t.Fatalf("segments %+v", segments)
 	}
-	if c := legs[0].Calls[1]; c.CallID != "bridge:call:2" || c.Duration != 600e6 || !c.Start.Equal(epoch.Add(2e6)) || !c.Ended {
+	if c := segments[0].Calls[1]; c.CallID != "bridge:call:2" || c.Duration != 600e6 || !c.Start.Equal(epoch.Add(2e6)) || !c.Ended {
 		t.Errorf("call %+v", c)
 	}
 }

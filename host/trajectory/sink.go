@@ -2,10 +2,10 @@ package trajectory
 
 // Sink takes the events of a host.
 //
-// Record is called from many goroutines and, for the events of one call, in their
-// order. It is called where the run waits for it, so that it must be quick, and it
-// must not call the host. An error is logged and counted and changes nothing for
-// the run: a full disk must not stop tools. The Event's bodies must not be changed.
+// The host calls Record from many goroutines, and for the events of one call in
+// order. The run waits for Record, so it must be quick, and it must not call the host.
+// The host logs and counts an error, and the run continues: a full disk must not stop
+// tools. Record must not change the Event's bodies.
 type Sink interface {
 	Record(Event) error
 }

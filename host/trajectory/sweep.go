@@ -23,7 +23,7 @@ func (d *Dir) maybeSweep() {
 	}
 	d.sweeping, d.created = true, 0
 	d.background.Go(func() {
-		// What cannot be swept now is met again by the next sweep.
+		// The next sweep tries again what this one cannot remove.
 		_ = d.Sweep(time.Now())
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -31,8 +31,8 @@ func (d *Dir) maybeSweep() {
 	})
 }
 
-// kept is a file that a sweep has found.
-type kept struct {
+// runFile is a file that a sweep has found.
+type runFile struct {
 	id   string
 	size int64
 	last time.Time
@@ -41,11 +41,11 @@ type kept struct {
 // Sweep removes the runs beyond the directory's bounds, which a Dir also does by
 // itself from time to time.
 func (d *Dir) Sweep(now time.Time) error {
-	found, err := d.found()
+	found, err := d.runFiles()
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(found, func(a, b kept) int { return b.last.Compare(a.last) }) // newest first
+	slices.SortFunc(found, func(a, b runFile) int { return b.last.Compare(a.last) }) // newest first
 	var total int64
 	var errs []error
 	for i, k := range found {
@@ -58,13 +58,13 @@ func (d *Dir) Sweep(now time.Time) error {
 	return errors.Join(errs...)
 }
 
-// found lists the files of runs. Others are none of a Dir's business.
-func (d *Dir) found() ([]kept, error) {
+// runFiles lists the files of runs. A Dir leaves other files alone.
+func (d *Dir) runFiles() ([]runFile, error) {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return nil, err
 	}
-	var out []kept
+	var out []runFile
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), fileExt)
 		if !ok || !idPattern.MatchString(id) || !e.Type().IsRegular() {
@@ -77,7 +77,7 @@ func (d *Dir) found() ([]kept, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, kept{id, info.Size(), info.ModTime()})
+		out = append(out, runFile{id, info.Size(), info.ModTime()})
 	}
 	return out, nil
 }

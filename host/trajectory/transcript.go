@@ -24,9 +24,9 @@ const (
 type Projected struct {
 	RunID string `json:"runId"`
 	// ParentCallID is, of a nested call, the id in this transcript of the exec or
-	// wait in which it began.
+	// wait in which it started.
 	ParentCallID string `json:"parentCallId,omitempty"`
-	// ExecCallID is the id in this transcript of the exec that began the run.
+	// ExecCallID is the id in this transcript of the exec that started the run.
 	ExecCallID   string  `json:"execCallId,omitempty"`
 	CallID       string  `json:"callId,omitempty"` // of a nested call, within its run
 	ToolID       string  `json:"toolId,omitempty"`
@@ -52,7 +52,7 @@ type projection struct {
 }
 
 // Transcript renders the run as messages of a conversation: for each exec and wait
-// one of the assistant with that call and, as ordinary tool calls beside it, those
+// one of the assistant with that call and, as ordinary tool calls next to it, those
 // that its program made, and then their results. Inputs and results that were not
 // recorded are an empty object and a note of their size.
 //
@@ -65,7 +65,7 @@ func (r *Run) Transcript(shape Shape) ([]json.RawMessage, error) {
 	case ShapeAnthropic:
 		write = anthropic
 	default:
-		return nil, fmt.Errorf("transcript shape %q: expected %q or %q", clean(string(shape)), ShapeOpenAI, ShapeAnthropic)
+		return nil, fmt.Errorf("transcript shape %q: expected %q or %q", printable(string(shape)), ShapeOpenAI, ShapeAnthropic)
 	}
 	out := []json.RawMessage{}
 	for _, calls := range r.project() {
@@ -84,9 +84,9 @@ func (r *Run) Transcript(shape Shape) ([]json.RawMessage, error) {
 func (r *Run) project() [][]projection {
 	var out [][]projection
 	exec := ""
-	legs := r.Legs()
-	for i, l := range legs {
-		start := legs[0].Start
+	segments := r.Segments()
+	for i, l := range segments {
+		start := segments[0].Start
 		parent := projection{
 			id: l.CallID, name: l.Tool, failed: l.Status == "failed",
 			input:   object(l.Input),

@@ -21,28 +21,28 @@ func WriteTree(w io.Writer, title string, start time.Time, total time.Duration, 
 			rows = append(rows, callRow(Call{Event: e, Ended: true}, start))
 		}
 	}
-	if _, err := fmt.Fprintf(w, "%s  %s\n", clean(title), round(total)); err != nil {
+	if _, err := fmt.Fprintf(w, "%s  %s\n", printable(title), round(total)); err != nil {
 		return err
 	}
 	return writeRows(w, rows)
 }
 
 // WriteTree writes the run as a tree: its exec and waits, and under each the calls
-// that began in it, with offsets from the start of the run, durations and outcomes.
+// that started in it, with offsets from the start of the run, durations and outcomes.
 func (r *Run) WriteTree(w io.Writer) error {
 	s := r.Summary()
-	if _, err := fmt.Fprintf(w, "%s  %s  %s  %s\n", clean(r.ID), state(s.Status, s.Reason, s.Code), s.Start.UTC().Format(time.RFC3339), round(s.Duration)); err != nil {
+	if _, err := fmt.Fprintf(w, "%s  %s  %s  %s\n", printable(r.ID), state(s.Status, s.Reason, s.Code), s.Start.UTC().Format(time.RFC3339), round(s.Duration)); err != nil {
 		return err
 	}
 	var rows []row
-	for _, l := range r.Legs() {
-		rows = append(rows, legRow(l, s.Start))
+	for _, l := range r.Segments() {
+		rows = append(rows, segmentRow(l, s.Start))
 	}
 	if s.Missed > 0 {
 		rows = append(rows, row{cells: []string{fmt.Sprintf("%d events are missing here", s.Missed)}})
 	}
 	if r.Torn != nil {
-		rows = append(rows, row{cells: []string{clean(r.Torn.Error())}})
+		rows = append(rows, row{cells: []string{printable(r.Torn.Error())}})
 	}
 	return writeRows(w, rows)
 }
@@ -77,18 +77,18 @@ func writeBranches(w io.Writer, indent string, rows []row) error {
 	return nil
 }
 
-func legRow(l Leg, start time.Time) row {
+func segmentRow(l Segment, start time.Time) row {
 	took := "-"
 	if l.Duration > 0 {
 		took = round(l.Duration)
 	}
-	r := row{cells: []string{l.Tool, clean(l.CallID), "+" + round(l.Start.Sub(start)), took, state(cmp.Or(l.Status, "running"), l.Reason, l.Code)}}
+	r := row{cells: []string{l.Tool, printable(l.CallID), "+" + round(l.Start.Sub(start)), took, state(cmp.Or(l.Status, "running"), l.Reason, l.Code)}}
 	if l.Rewritten {
 		r.cells[len(r.cells)-1] += ", input rewritten"
 	}
 	if l.Message != "" {
 		first, _, _ := strings.Cut(l.Message, "\n")
-		r.cells[len(r.cells)-1] += ": " + clean(first)
+		r.cells[len(r.cells)-1] += ": " + printable(first)
 	}
 	for _, c := range l.Calls {
 		r.children = append(r.children, callRow(c, start))
@@ -101,7 +101,7 @@ func callRow(c Call, start time.Time) row {
 	if c.Ended {
 		took, outcome = round(c.Duration), string(c.Outcome)
 		if c.Code != "" {
-			outcome += " (" + clean(c.Code) + ")"
+			outcome += " (" + printable(c.Code) + ")"
 		}
 	} else if c.Waiting {
 		outcome = "waiting"
@@ -109,7 +109,7 @@ func callRow(c Call, start time.Time) row {
 	if c.Rewritten {
 		outcome += ", input rewritten"
 	}
-	r := row{cells: []string{clean(cmp.Or(c.Via, c.Method)), clean(c.ToolID), "+" + round(c.Start.Sub(start)), took, outcome}}
+	r := row{cells: []string{printable(cmp.Or(c.Via, c.Method)), printable(c.ToolID), "+" + round(c.Start.Sub(start)), took, outcome}}
 	for _, a := range c.Approvals {
 		r.children = append(r.children, approvalRow(a, start))
 	}
@@ -119,12 +119,12 @@ func callRow(c Call, start time.Time) row {
 func approvalRow(e Event, start time.Time) row {
 	what, by := "asked", ""
 	if e.Kind == ApprovalDecided {
-		what = clean(e.Decision)
+		what = printable(e.Decision)
 		if e.By != "" {
-			by = "by " + clean(e.By)
+			by = "by " + printable(e.By)
 		}
 	}
-	return row{cells: []string{"approval", clean(e.ApprovalID), "+" + round(e.Time.Sub(start)), "", strings.TrimSpace(what + " " + by)}}
+	return row{cells: []string{"approval", printable(e.ApprovalID), "+" + round(e.Time.Sub(start)), "", strings.TrimSpace(what + " " + by)}}
 }
 
 // state is a status with what refines it.
@@ -132,13 +132,13 @@ func state(status, reason, code string) string {
 	var more []string
 	for _, s := range []string{code, reason} {
 		if s != "" {
-			more = append(more, clean(s))
+			more = append(more, printable(s))
 		}
 	}
 	if len(more) == 0 {
-		return clean(status)
+		return printable(status)
 	}
-	return clean(status) + " (" + strings.Join(more, ", ") + ")"
+	return printable(status) + " (" + strings.Join(more, ", ") + ")"
 }
 
 func round(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }
@@ -146,5 +146,5 @@ func round(d time.Duration) string { return d.Round(10 * time.Microsecond).Strin
 // maxShown bounds what is shown of one name, in bytes.
 const maxShown = 120
 
-// clean makes one short line of a name or text from outside.
-func clean(s string) string { return text.Printable(text.Shorten(s, maxShown)) }
+// printable makes one short line of a name or text from outside.
+func printable(s string) string { return text.Printable(text.Shorten(s, maxShown)) }

@@ -59,8 +59,9 @@ func (p passage) faults(rules []phrase) []string {
 	var all []string
 	text := quoted.ReplaceAllString(p.text, "`x`")
 	for _, r := range rules {
-		for _, hit := range r.re.FindAllString(text, -1) {
-			all = append(all, fmt.Sprintf("%s:%d: %s: avoid %q: write %s", p.file, p.line, p.kind, strings.Trim(hit, " .,:;()\n"), r.instead))
+		for _, at := range r.re.FindAllStringIndex(text, -1) {
+			line, hit := p.line+strings.Count(text[:at[0]+1], "\n"), strings.Trim(text[at[0]:at[1]], " .,:;()\n")
+			all = append(all, fmt.Sprintf("%s:%d: %s: avoid %q: write %s", p.file, line, p.kind, hit, r.instead))
 		}
 	}
 	return all

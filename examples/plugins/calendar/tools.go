@@ -79,7 +79,7 @@ func (d *desk) addUpdate(p *sdk.Plugin) *sdk.ToolRef {
 		Idempotent:  true,
 		Examples: []sdk.Example{
 			{Description: "move one stand-up to the afternoon", Input: updateInput{ID: 7, Patch: agenda.Patch{Occurrence: "2026-03-04T09:00:00", Start: new("2026-03-04T16:00")}}},
-			{Description: "rename, unless somebody else was faster", Input: updateInput{ID: 7, Patch: agenda.Patch{Version: 2, Title: new("Daily")}}},
+			{Description: "rename, unless another edit came first", Input: updateInput{ID: 7, Patch: agenda.Patch{Version: 2, Title: new("Daily")}}},
 		},
 	}, func(ctx context.Context, c *sdk.Call, in updateInput) (agenda.Event, error) {
 		return explain(d.store.Update(ctx, c.IdempotencyKey, in.ID, in.Patch))

@@ -1,7 +1,7 @@
 // Command fictions is the production desk of a small fiction publisher as a
 // plugin. It teaches scopes:
 //
-//   - a scope is made for each run (CreateScope) and may hold plain data beside
+//   - a scope is made for each run (CreateScope) and may hold plain data next to
 //     verbs: Fictions.statuses is an array and Fictions.desk an object that the
 //     guest reads without any call;
 //   - the data may come from the plugin's configuration and from the run: the

@@ -7,7 +7,7 @@
 // and it starts it with an empty environment, so that the file names its
 // interpreter by its whole path. This command therefore bundles the modules into
 // notes.mjs, under a first line that names the node of this machine, and puts the
-// manifest beside it.
+// manifest next to it.
 package main
 
 import (

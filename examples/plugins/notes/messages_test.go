@@ -101,7 +101,7 @@ func labelOf(f protoreflect.FieldDescriptor) string {
 	return ""
 }
 
-// TestTheCodecAgreesWithAnother on messages, and on what is none.
+// TestTheCodecAgreesWithAnother on messages, and on what is not a message.
 func TestTheCodecAgreesWithAnother(t *testing.T) {
 	messages := []proto.Message{
 		&protocolpb.DescribeResponse{},

@@ -9,7 +9,7 @@
 //
 // A mode makes the process misbehave outside of calls: before the handshake,
 // in what it claims to be, in its scope. The mode stands in the file rude.mode
-// beside plugin.json or, for what happens from Configure on, in the
+// next to plugin.json or, for what happens from Configure on, in the
 // configuration as {"mode": "…"}. modes.go lists the modes.
 //
 // For what the SDK rightly makes impossible, rude answers the protocol itself;
@@ -32,11 +32,11 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// modeFile is where the mode stands, beside plugin.json.
+// modeFile is where the mode stands, next to plugin.json.
 const modeFile = "rude.mode"
 
 // How long a rude process lives at most, whatever it was told to do: a plugin,
-// and a grandchild, which nobody else may end.
+// and a grandchild, which no test may be able to end.
 const (
 	lifetime           = 10 * time.Minute
 	grandchildLifetime = 20 * time.Second

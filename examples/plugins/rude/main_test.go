@@ -213,7 +213,7 @@ func TestCallsThatFail(t *testing.T) {
 		t.Errorf("flood %s, %v", out, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	hanging := func(json.RawMessage) { cancel() } // it has begun: give up
+	hanging := func(json.RawMessage) { cancel() } // it runs: cancel it
 	if _, err := p.CallTool(ctx, plugins.CallRequest{Tool: "rude_hang", CallID: "h", Input: json.RawMessage(`{}`)}, hanging); err == nil {
 		t.Error("hanging came to an end")
 	}

@@ -13,7 +13,7 @@ type attempt struct {
 
 // once hangs at the first attempt at a call, and answers every further one. Attempts
 // are counted in the plugin's storage, so it knows them again after a crash of
-// whomever.
+// the plugin or the host.
 func once(ctx context.Context, c *sdk.Call, _ none) (attempt, error) {
 	var n int
 	key := "attempts/" + c.IdempotencyKey

@@ -195,12 +195,12 @@ func showRun(cmd *cobra.Command, r *trajectory.Run, shape trajectory.Shape, asJS
 
 // explainFailure prints all that was recorded of what a failed run said.
 func explainFailure(w io.Writer, r *trajectory.Run) error {
-	legs := r.Legs()
-	if len(legs) == 0 || legs[len(legs)-1].Message == "" {
+	segments := r.Segments()
+	if len(segments) == 0 || segments[len(segments)-1].Message == "" {
 		return nil
 	}
-	text := "\n" + terminal.Text(legs[len(legs)-1].Message) + "\n"
-	if legs[0].Input == nil {
+	text := "\n" + terminal.Text(segments[len(segments)-1].Message) + "\n"
+	if segments[0].Input == nil {
 		text += "The program was not recorded: quoin exec --record-bodies, or trajectory.recordBodies of the configuration, records programs, inputs and outputs.\n"
 	}
 	_, err := io.WriteString(w, text)

@@ -103,7 +103,7 @@ func TestSpansReachACollector(t *testing.T) {
 	}
 }
 
-// TestALostCollectorIsLogged has nobody listen.
+// TestALostCollectorIsLogged exports to an address where nothing listens.
 func TestALostCollectorIsLogged(t *testing.T) {
 	unset(t)
 	srv := httptest.NewServer(http.NotFoundHandler()) // which is no reason to try again

@@ -45,7 +45,7 @@ func (s *Store) Create(ctx context.Context, key string, d Draft) (Event, error) 
 }
 
 // checkFree refuses a single event whose time is taken. It runs where the
-// event is saved, so nobody can book in between.
+// event is saved, so no other booking can come in between.
 func (s *Store) checkFree(ctx context.Context, tx *sql.Tx, r *record) error {
 	w := r.span.in(r.zoneSeenFrom(s.zone))
 	events, err := candidates(ctx, tx, w)

@@ -192,7 +192,7 @@ func intervals(windows []Window, loc *time.Location) []Interval {
 }
 
 // blocks reports whether an occurrence takes time from any of who. Events
-// without attendees are for everybody, and an empty who means anybody.
+// without attendees are for everyone, and an empty who means everyone.
 func blocks(o Occurrence, who []string) bool {
 	if o.Transparent {
 		return false

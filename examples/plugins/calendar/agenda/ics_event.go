@@ -246,7 +246,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return total, nil
 }
 
-// text returns the value of a property, "" when there is none.
+// text returns the value of a property, or "" if the event has no such property.
 func text(e *ics.VEvent, name ics.ComponentProperty) string {
 	if p := e.GetProperty(name); p != nil {
 		return p.Value

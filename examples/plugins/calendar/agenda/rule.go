@@ -131,7 +131,7 @@ func (r Rule) before(w Wall) Rule {
 	return r.canonical()
 }
 
-// walls returns the members of the series that begins at start, from included,
+// walls returns the members of the series that starts at start, from included,
 // to not. The zero Rule has the start alone.
 func (r Rule) walls(start, from, to Wall) ([]Wall, error) {
 	if !r.Repeats() {

@@ -157,7 +157,7 @@ func find(ctx context.Context, tx *sql.Tx, id int64) (*record, error) {
 }
 
 // candidates reads the events that may share time with w: all series that have
-// begun, and single events near enough. Local times differ from UTC by less
+// started, and single events near enough. Local times differ from UTC by less
 // than the slack.
 func candidates(ctx context.Context, tx *sql.Tx, w Window) ([]*record, error) {
 	from := w.From.UTC().Add(-clockSlack - maxDuration).Format(wallLayout)

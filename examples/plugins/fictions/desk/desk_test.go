@@ -30,7 +30,7 @@ func TestRiskAudit(t *testing.T) {
 		{ID: "F-101", Title: "The Lighthouse Ledger", Status: "proof", Due: "2026-02-20", Level: "high", Reasons: []string{"publication was due 2026-02-20", "overdue invoices: 1"}},
 		{ID: "F-107", Title: "Letters to a Ferryman", Status: "published", Due: "2026-01-15", Level: "medium", Reasons: []string{"overdue invoices: 1"}},
 		{ID: "F-103", Title: "A Clockmaker's Debt", Status: "draft", Due: "2026-03-10", Level: "medium", Reasons: []string{"due 2026-03-10 with 2400 of 6000 words"}},
-		{ID: "F-102", Title: "Salt and Static", Status: "edit", Due: "2026-03-20", Level: "medium", Reasons: []string{"nobody edits it"}},
+		{ID: "F-102", Title: "Salt and Static", Status: "edit", Due: "2026-03-20", Level: "medium", Reasons: []string{"it has no editor"}},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("audit (-want +got):\n%s", diff)
@@ -49,7 +49,7 @@ func TestPromoteIfReady(t *testing.T) {
 		{"F-105", "edit", desk.Promotion{Status: "edit", Blockers: []string{}}},
 		{"F-105", "pitch", desk.Promotion{Status: "edit", Blockers: []string{"it is past pitch already, at edit"}}},
 		{"F-103", "edit", desk.Promotion{Status: "draft", Blockers: []string{"2400 of 6000 words are written"}}},
-		{"F-102", "proof", desk.Promotion{Status: "edit", Blockers: []string{"nobody edits it"}}},
+		{"F-102", "proof", desk.Promotion{Status: "edit", Blockers: []string{"it has no editor"}}},
 		{"F-101", "published", desk.Promotion{Status: "proof", Blockers: []string{"overdue invoices: 1"}}},
 		{"F-104", "published", desk.Promotion{Promoted: true, Status: "published", Blockers: []string{}}},
 		{"F-106", "draft", desk.Promotion{Promoted: true, Status: "draft", Blockers: []string{}}},

@@ -64,7 +64,7 @@ func (s story) blockers(target int) []string {
 		out = append(out, fmt.Sprintf("%d of %d words are written", s.words, s.target))
 	}
 	if target > 0 && Statuses[target] != "draft" && s.editor == "" {
-		out = append(out, "nobody edits it")
+		out = append(out, "it has no editor")
 	}
 	if Statuses[target] == "published" && s.overdue > 0 {
 		out = append(out, fmt.Sprintf("overdue invoices: %d", s.overdue))

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// soonDays is how near a date of publication is when it begins to press.
+// soonDays is how near a date of publication is when it counts as near.
 const soonDays = 21
 
-// Risk is a story that needs somebody's attention.
+// Risk is a story that needs attention.
 type Risk struct {
 	ID      string   `json:"id" jsonschema:"story id such as F-101"`
 	Title   string   `json:"title"`
@@ -69,7 +69,7 @@ func (s story) risks(today string) (level string, reasons []string) {
 		reasons = append(reasons, fmt.Sprintf("due %s with %d of %d words", s.due, s.words, s.target))
 	}
 	if s.editor == "" && (s.status == "edit" || s.status == "proof") {
-		reasons = append(reasons, "nobody edits it")
+		reasons = append(reasons, "it has no editor")
 	}
 	if s.overdue > 0 {
 		reasons = append(reasons, fmt.Sprintf("overdue invoices: %d", s.overdue))

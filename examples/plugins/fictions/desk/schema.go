@@ -7,7 +7,7 @@ create table stories (
 	id     text    primary key,
 	title  text    not null,
 	author text    not null,
-	editor text    not null, -- empty: nobody
+	editor text    not null, -- empty: no editor
 	status text    not null check (status in ('pitch', 'draft', 'edit', 'proof', 'published')),
 	due    text    not null, -- date of publication
 	words  integer not null,

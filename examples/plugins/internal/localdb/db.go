@@ -86,7 +86,7 @@ func (db *DB) Write(ctx context.Context, f func(tx *sql.Tx) error) error {
 func within(ctx context.Context, pool *sql.DB, f func(tx *sql.Tx) error) (err error) {
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return fmt.Errorf("start the transaction: %w", err)
 	}
 	committed := false
 	defer func() {

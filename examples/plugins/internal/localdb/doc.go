@@ -5,10 +5,10 @@
 // remembers in user_version how many have been applied. A receipt is the
 // remembered result of one call, found again by its idempotency key.
 //
-// Concurrency. Any number of [DB.Read] calls run side by side, each on its own
+// Concurrency. Any number of [DB.Read] calls run at once, each on its own
 // snapshot. [DB.Write] calls run one at a time: the file has a single writing
-// connection, and every write transaction takes the write lock when it begins,
-// so it never fails halfway because somebody else wrote first. Another process
+// connection, and every write transaction takes the write lock when it starts,
+// so it never fails halfway because another process wrote first. Another process
 // that holds the lock is waited for up to five seconds.
 //
 // Failure. A function given to Read or Write that returns an error, or panics,

@@ -41,7 +41,7 @@ func Once[T any](ctx context.Context, tx *sql.Tx, key string, f func() (T, error
 	return out, keep(ctx, tx, key, out)
 }
 
-// keep writes the receipt and forgets the ones nobody will ask for again.
+// keep writes the receipt and forgets those that are too old to be asked for.
 func keep(ctx context.Context, tx *sql.Tx, key string, out any) error {
 	result, err := json.Marshal(out)
 	if err != nil {

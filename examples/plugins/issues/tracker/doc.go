@@ -7,9 +7,9 @@
 // edit, a [Filter] selects issues and a [Page] is one answer to it. An [Act]
 // says who does something and under which idempotency key.
 //
-// Versions. An edit names the version it has read. If somebody edited the issue
-// in between, the edit fails with code conflict and tells the current version;
-// nothing is overwritten unseen. Comments do not change the version: two people
+// Versions. An edit names the version it has read. If the issue changed in
+// between, the edit fails with code conflict and names the current version; nothing
+// is overwritten unseen. Comments do not change the version: two people
 // may comment at the same time.
 //
 // Paging. A cursor remembers the place after the last item, not a number of
