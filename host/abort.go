@@ -20,14 +20,12 @@ var ErrSessionEnded = errors.New("the session has ended")
 // forgotten. The result is that of a Wait whose run has been aborted, or says
 // why there is nothing to abort. It comes once the run is gone, or when ctx ends.
 func (h *Host) Abort(ctx context.Context, s Session, runID string) *Result {
-	h.mu.Lock()
-	r := h.runs[runID]
-	h.mu.Unlock()
+	r := h.runByID(runID)
 	aborted := failf(CodeAborted, "", PhaseHost, "code mode run was aborted.")
 	if r == nil {
 		rec, f := h.abortStored(ctx, s, runID)
 		if f != nil {
-			return h.refused(h.goneFor(f, s, runID))
+			return h.refused(h.explainMissing(f, s, runID))
 		}
 		return h.refused(aborted.of(rec))
 	}
@@ -78,15 +76,14 @@ func (r *run) abort(ctx context.Context, cause error) *failure {
 		switch {
 		case f == nil:
 			// With the claim, nobody takes the run from the store before it is gone.
-			if f := r.ensureClaim(); f != nil {
-				r.stayParked()
-				return f
+			if err := r.record.ensureClaim(r.background()); err != nil {
+				return r.stayParked(ofStore(err))
 			}
 			r.finish(cause)
 			return nil
 		case f.Reason != ReasonRunBusy:
 			return f
-		case r.abortIfActive(cause):
+		case r.cancelIfActive(cause):
 			select {
 			case <-r.gone:
 			case <-ctx.Done():
@@ -112,6 +109,6 @@ func (h *Host) abortStored(ctx context.Context, s Session, id string) (*runstore
 		return nil, ofStore(err)
 	}
 	h.cancelApprovals(ctx, rec.Calls)
-	h.tellBuried(rec, ofCause(ErrAborted))
+	h.tellDiscarded(rec, ofCause(ErrAborted))
 	return rec, nil
 }

@@ -70,7 +70,7 @@ func (r *run) question(ctx context.Context, c *call, pc policy.Call, asks []poli
 	if err != nil {
 		return "", err
 	}
-	if err := r.mayAsk(time.Now()); err != nil {
+	if err := r.calls.mayAsk(time.Now(), r.settings.MaxApprovals); err != nil {
 		return "", err
 	}
 	a.Store = r.h.storeID()
@@ -79,24 +79,15 @@ func (r *run) question(ctx context.Context, c *call, pc policy.Call, asks []poli
 	}
 	// The journal has it first: a question that belongs to no call would stay. It
 	// counts from then on, so that a record has the call and the count, or neither.
-	r.mu.Lock()
-	r.counters.Approvals++
-	r.markLocked(c, runstore.CallApproval, a.ID, pc.Params)
-	r.mu.Unlock()
-	if err := r.journal(); err != nil {
+	r.calls.questionAsked(c, a.ID, pc.Params)
+	if err := r.record.journal(r.background()); err != nil {
 		return "", err
 	}
 	if err := r.h.approvals.Add(r.background(), a); err != nil {
-		r.mu.Lock()
-		r.counters.Approvals--
-		r.markLocked(c, runstore.CallInFlight, "", nil)
-		r.mu.Unlock()
+		r.calls.questionNotAsked(c)
 		return "", err
 	}
-	r.mu.Lock()
-	finished := r.finished
-	r.mu.Unlock()
-	if finished {
+	if r.hasEnded() {
 		r.h.cancelApproval(r.background(), a.ID)
 	}
 	r.approvalRequested(c, a.ID)
@@ -104,18 +95,34 @@ func (r *run) question(ctx context.Context, c *call, pc policy.Call, asks []poli
 	return a.ID, nil
 }
 
-// mark notes how far a call has come with its approval.
-func (r *run) mark(c *call, state runstore.CallState, approval string, input []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.markLocked(c, state, approval, input)
+// questionAsked notes that a person is asked about a call. It counts from now on, so
+// that a record has the call and the count, or neither.
+func (t *callTable) questionAsked(c *call, approval string, input []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counters.Approvals++
+	t.setApproval(c, runstore.CallApproval, approval, input)
 }
 
-// markLocked is mark for a caller that holds mu.
-func (r *run) markLocked(c *call, state runstore.CallState, approval string, input []byte) {
+// questionNotAsked undoes questionAsked.
+func (t *callTable) questionNotAsked(c *call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counters.Approvals--
+	t.setApproval(c, runstore.CallInFlight, "", nil)
+}
+
+// approved notes how the approval of a call came out.
+func (t *callTable) approved(c *call, approval string, input []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.setApproval(c, runstore.CallInFlight, approval, input)
+}
+
+func (t *callTable) setApproval(c *call, state runstore.CallState, approval string, input []byte) {
 	c.State, c.Approval, c.Input = state, approval, input
-	r.reweigh(c)
-	r.touch(c)
+	t.reweigh(c)
+	t.touch(c)
 }
 
 // announce tells the embedder of a new approval.
@@ -156,14 +163,12 @@ func (r *run) notAsked(pc policy.Call, err error) *callError {
 // askedBefore returns the approval that a call waited for when its run was last
 // stored. A host that died before the question was out asked nobody.
 func (r *run) askedBefore(c *call) string {
-	r.mu.Lock()
-	id := c.Approval
-	r.mu.Unlock()
+	id := c.Approval // only the goroutine that performs the call changes it
 	if id == "" {
 		return ""
 	}
 	if _, err := r.h.approvals.Get(r.ctx, id); errors.Is(err, policy.ErrNotFound) {
-		r.mark(c, runstore.CallInFlight, "", nil)
+		r.calls.approved(c, "", nil)
 		return ""
 	}
 	return id
@@ -178,7 +183,7 @@ func (r *run) decided(ctx context.Context, c *call, pc policy.Call, id string) *
 	case errors.Is(err, errLostApproval):
 		return notMade(rejectf(codeDenied, "The call of %q was denied: %v.", pc.ToolName, err), pc)
 	case err != nil:
-		if errors.Is(err, errGivenUp) {
+		if errors.Is(err, errCallCancelled) {
 			r.h.cancelApproval(r.background(), id)
 		}
 		return notMade(rejectf(codeAborted, "The call of %q was given up before it was made.", pc.ToolName), pc)
@@ -187,8 +192,8 @@ func (r *run) decided(ctx context.Context, c *call, pc policy.Call, id string) *
 	if a.State != policy.StateAllowed || !a.Covers(pc.RunID, pc.CallID, pc.ToolID, pc.Params) {
 		return notMade(rejectf(codeDenied, "The call of %q was denied: %s.", pc.ToolName, whyDenied(a)), pc)
 	}
-	r.mark(c, runstore.CallInFlight, id, pc.Params)
-	if err := r.journal(); err != nil { // a host that dies now must not be taken for one that has not called
+	r.calls.approved(c, id, pc.Params)
+	if err := r.record.journal(r.background()); err != nil { // a host that dies now must not be taken for one that has not called
 		return notMade(rejectf(codeInterrupted, "The call of %q was not made: its run could not be recorded (%v).", pc.ToolName, err), pc)
 	}
 	return nil
@@ -210,55 +215,43 @@ func whyDenied(a *policy.Approval) string {
 // goes on in this process, so that a host that closes does not wait for it, and
 // the deadline of the run pauses.
 func (r *run) awaitDecision(ctx context.Context, id string) (*policy.Approval, error) {
-	r.h.calls.rest()
-	r.mu.Lock()
-	if r.approving++; r.approving == 1 {
-		r.personally = time.Now()
-	}
-	r.mu.Unlock()
+	r.h.calls.pause()
+	r.calls.approvalStarts(time.Now())
 	r.notify()
 	plugins.ReleaseGenerations(ctx) // people take their time
 	defer func() {
-		r.mu.Lock()
-		if r.approving--; r.approving == 0 {
-			r.counters.ApprovalMicros += time.Since(r.personally).Microseconds()
-		}
-		r.mu.Unlock()
-		r.h.calls.rise()
+		r.calls.approvalEnds(time.Now())
+		r.h.calls.resume()
 		r.notify()
 	}()
-	return r.h.desk.wait(ctx, id)
+	return r.h.approvalWatcher.wait(ctx, id)
 }
 
-// peopleAsked reports whether the run waits for a decision.
-func (r *run) peopleAsked() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.approving > 0
+// approvalStarts notes that one more call waits for a person.
+func (t *callTable) approvalStarts(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.onApproval++; t.onApproval == 1 {
+		t.approvalSince = now
+	}
 }
 
-// approvalWait is how long people have been waited for until then. The caller holds
-// mu.
-func (r *run) approvalWait(now time.Time) time.Duration {
-	d := time.Duration(r.counters.ApprovalMicros) * time.Microsecond
-	if r.approving > 0 {
-		d += now.Sub(r.personally)
+// approvalEnds notes that one call less waits for a person.
+func (t *callTable) approvalEnds(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.onApproval--; t.onApproval == 0 {
+		t.counters.ApprovalMicros += now.Sub(t.approvalSince).Microseconds()
+	}
+}
+
+// approvalWait is how long the run has waited for people until now. The caller holds mu.
+func (t *callTable) approvalWait(now time.Time) time.Duration {
+	d := time.Duration(t.counters.ApprovalMicros) * time.Microsecond
+	if t.onApproval > 0 {
+		d += now.Sub(t.approvalSince)
 	}
 	return d
-}
-
-// lastQuestions returns the calls whose questions have to be cancelled when the
-// run ends. Those put later cancel themselves.
-func (r *run) lastQuestions() (calls []runstore.Call) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.finished = true
-	for _, c := range r.calls {
-		if c.State == runstore.CallApproval {
-			calls = append(calls, c.Call)
-		}
-	}
-	return calls
 }
 
 // cancelApprovals ends the questions that calls wait for.

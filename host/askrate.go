@@ -26,21 +26,21 @@ func (e *askedTooOften) Error() string {
 }
 
 // mayAsk accounts for one more question of the run.
-func (r *run) mayAsk(now time.Time) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if limit := r.settings.MaxApprovals; int64(r.counters.Approvals) >= limit {
+func (t *callTable) mayAsk(now time.Time, limit int64) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if int64(t.counters.Approvals) >= limit {
 		return &askedTooOften{limit: limit}
 	}
-	recent := r.questions[:0]
-	for _, at := range r.questions {
+	recent := t.questions[:0]
+	for _, at := range t.questions {
 		if now.Sub(at) < questionSpan {
 			recent = append(recent, at)
 		}
 	}
-	if r.questions = recent; len(recent) >= questionsASpan {
+	if t.questions = recent; len(recent) >= questionsASpan {
 		return &askedTooOften{limit: questionsASpan, span: questionSpan}
 	}
-	r.questions = append(recent, now)
+	t.questions = append(recent, now)
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -22,30 +21,6 @@ import (
 // maxReplyBytes bounds what a tool may hand to the guest in one reply. A larger
 // reply rejects; it is never cut silently.
 const maxReplyBytes = 8 << 20
-
-// call is one bridge call between its request and its delivery. The fields are
-// guarded by the run's mu.
-type call struct {
-	runstore.Call
-	changed uint64 // run.changes when something has become of it last
-	charged int64  // bytes, to its session
-	imaged  bool   // the newest image waits for it
-	asking  bool   // it is one of the session's questions to people
-}
-
-// publicID names the call in results and events.
-func (c *call) publicID() string {
-	return "bridge:" + c.Method + ":" + strconv.FormatUint(c.ID, 10)
-}
-
-// isTool reports whether the call runs a tool.
-func (c *call) isTool() bool {
-	switch wire.Method(c.Method) {
-	case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
-		return true
-	}
-	return false
-}
 
 // callError rejects a bridge call in the guest.
 type callError struct {
@@ -85,7 +60,7 @@ func (r *run) perform(c *call) {
 		return
 	}
 	ev := r.tell(c)
-	ctx, done := r.callContext(c)
+	ctx, done := r.calls.begin(r.ctx, c)
 	defer done()
 	value, err := r.guarded(ctx, c, ev)
 	if r.leaves(c, err) {
@@ -98,12 +73,49 @@ func (r *run) perform(c *call) {
 }
 
 // leaves reports whether a call has not ended but its host does: it waits for a
-// person or for the run's caller, and another host goes on with that.
+// person or for the run's client, and another host goes on with that.
 func (r *run) leaves(c *call, err *callError) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	waits := c.State == runstore.CallApproval || c.State == runstore.CallAsked
-	return waits && err != nil && err.Code == codeAborted && r.ended && !r.active && !r.finished && !r.h.volatile()
+	if err == nil || err.Code != codeAborted || r.record.volatile {
+		return false
+	}
+	if s := r.now(); s != stateLeaving && s != stateLeft {
+		return false
+	}
+	r.calls.mu.Lock()
+	defer r.calls.mu.Unlock()
+	return c.State == runstore.CallApproval || c.State == runstore.CallAsked
+}
+
+// settle records the outcome of a tool call, frees its slot and wakes the driver.
+func (r *run) settle(c *call, value json.RawMessage, err *callError) {
+	started, lost := r.record.settle(r.background(), c, value, err)
+	r.dropIdleClaim()
+	r.notify()
+	r.launch(started, lost)
+}
+
+// launch performs calls that have a slot, unless the store could not be told of
+// them: a run that is found after a crash must not take a call for one never made.
+func (r *run) launch(started []*call, lost error) {
+	for _, c := range started {
+		if lost != nil {
+			go r.rejectUnrecorded(c, lost)
+			continue
+		}
+		r.h.callWorkers.perform(callJob{r, c})
+	}
+}
+
+// rejectUnrecorded rejects a call that has a slot and was not made.
+func (r *run) rejectUnrecorded(c *call, why error) {
+	defer r.h.calls.leave()
+	defer r.containCall(c)
+	r.settle(c, nil, rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(why)))
+}
+
+// notDispatched rejects a call that was cancelled before its tool was called.
+func notDispatched() *callError {
+	return rejectf(codeAborted, "The call was given up before it was made.")
 }
 
 // guarded is dispatch with a panic of an embedder's tool turned into a rejection.
@@ -130,9 +142,8 @@ func (r *run) dispatch(ctx context.Context, c *call, ev *telling) (json.RawMessa
 		return nil, rejection
 	}
 	id := tool.ID()
-	r.mu.Lock()
-	c.Tool = id
-	r.mu.Unlock()
+	c.tool = tool
+	r.calls.resolved(c, id)
 	ev.found(tool, id, input)
 	if rejection := r.checkInput(tool, input); rejection != nil {
 		return nil, r.withSignature(c, tool, ev.Via, rejection)
@@ -152,9 +163,7 @@ func (r *run) dispatch(ctx context.Context, c *call, ev *telling) (json.RawMessa
 
 // callTool runs the tool, which may take effect from here on.
 func (r *run) callTool(ctx context.Context, c *call, tool *catalog.Tool, input json.RawMessage, ev *telling) (json.RawMessage, *callError) {
-	r.mu.Lock()
-	r.dispatched, c.Dispatched = true, true
-	r.mu.Unlock()
+	r.calls.markDispatched(c)
 	value, err := r.invoke(ev.context(ctx), c, tool, catalog.Invocation{
 		ID:             ev.CallID,
 		RunID:          r.id,
@@ -267,9 +276,7 @@ func answered(tool *catalog.Tool, e *callError, again string) *callError {
 // the tool one that the namespace's own plugin owns.
 func (r *run) namespaceTarget(ctx context.Context, c *call, ev *telling) (*catalog.Tool, json.RawMessage, *callError) {
 	reg, known := r.view().namespace(c.Target)
-	r.mu.Lock()
-	scope := r.scopes[c.Target]
-	r.mu.Unlock()
+	scope := r.scopes.get(c.Target)
 	if !known && scope != nil {
 		return nil, nil, rejectf(codeCatalogChanged, "Code mode namespace %s is no longer available: its plugin or its tools have changed since this run was suspended.", text.Cut(c.Target, 128))
 	}
@@ -337,20 +344,9 @@ func viaPath(global string, path []string) string {
 	return global
 }
 
-func (r *run) runContext(pluginID string) namespaces.RunContext {
-	return namespaces.RunContext{
-		AgentID:    r.session.AgentID,
-		SessionKey: r.session.SessionKey,
-		SessionID:  r.session.SessionID,
-		RunID:      r.id,
-		TurnID:     r.session.TurnID,
-		Config:     r.h.cfg.PluginConfig[pluginID],
-	}
-}
-
 // identify notes which tool a call means. That is done before the store hears of
 // the call: whether making it again is harmless depends on the tool. A call that
-// means none is refused once its turn comes. The caller holds mu.
+// means no tool is refused once its turn comes. The caller holds calls.mu.
 func (r *run) identify(c *call) {
 	if c.Tool != "" || !c.isTool() {
 		return
@@ -368,7 +364,7 @@ func (r *run) identify(c *call) {
 		return
 	}
 	reg, known := r.view().namespace(c.Target)
-	scope := r.scopes[c.Target]
+	scope := r.scopes.get(c.Target)
 	if !known || scope == nil {
 		return
 	}
@@ -385,7 +381,3 @@ func interrupted(c *call) *callError {
 	e.ToolID, e.EffectStatus, e.unknown = c.Tool, effectUnknown, true
 	return e
 }
-
-// background is what a call's bookkeeping runs under: it goes on when the run
-// has been cancelled.
-func (r *run) background() context.Context { return context.WithoutCancel(r.ctx) }

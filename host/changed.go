@@ -18,10 +18,10 @@ const codeCatalogChanged = "catalog_changed"
 // maxUsed bounds the tools of which a run remembers what they looked like.
 const maxUsed = 256
 
-// lookAgain resolves the view of a run that resumes.
-func (r *run) lookAgain() {
+// refreshView resolves the view of a run that resumes.
+func (r *run) refreshView() {
 	before := r.view()
-	if err := r.h.look(r.reach); err != nil {
+	if err := r.h.resolveView(r.access); err != nil {
 		r.h.log.Error("the tools of a resumed run were not brought up to date", "run", r.id, "error", err)
 		return
 	}

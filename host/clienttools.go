@@ -142,7 +142,7 @@ func loadClientTools(record json.RawMessage) (*clientTools, error) {
 	}
 	var stored []clientTool
 	if err := json.Unmarshal(record, &stored); err != nil {
-		return nil, errStoredReach
+		return nil, errStoredAccess
 	}
 	c := &clientTools{record: record, lost: make(map[string]bool)}
 	for _, t := range stored {

@@ -56,7 +56,7 @@ func (h *Host) close() error {
 	}
 	h.mu.Unlock()
 	for _, r := range runs {
-		r.abortIfActive(ErrClosed)
+		r.cancelIfActive(ErrClosed)
 	}
 	// Their drivers delete their records, and keep the claims until then.
 	if n := within(driverGrace, h.callers.wait); n > 0 {
@@ -69,14 +69,15 @@ func (h *Host) close() error {
 		h.log.Info("suspended runs are kept for the next host of this store", "runs", n)
 	}
 	for _, r := range runs {
-		r.release(ErrClosed)
+		r.stop(stateLeaving, ErrClosed)
 	}
 	// Cancelled calls end at once, unless a tool does not listen to its context.
 	if n := within(h.cfg.DrainTimeout, h.calls.wait); n > 0 {
 		h.log.Error("tool calls do not end although they are cancelled", "calls", n)
 	}
 	for _, r := range runs {
-		r.dropClaim()
+		r.record.dropClaim()
+		r.finishMove()
 	}
 	return h.stop()
 }
@@ -84,11 +85,9 @@ func (h *Host) close() error {
 // suspended counts the runs that wait for a later Wait.
 func suspended(runs []*run) (n int) {
 	for _, r := range runs {
-		r.mu.Lock()
-		if !r.active && !r.ended {
+		if r.now() == stateParked {
 			n++
 		}
-		r.mu.Unlock()
 	}
 	return n
 }

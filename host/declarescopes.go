@@ -75,7 +75,7 @@ func (r *run) scopeFile(ctx context.Context, v *view, name string) (data []byte,
 // the tools have changed. If there was no scope the last time, it asks for one
 // anew if again says so.
 func (r *run) declareScope(ctx context.Context, v *view, reg *namespaces.Registration, again bool) *scopeDeclaration {
-	if d := r.declared[reg.ID]; d != nil && d.of == v && !(d.failed && again) {
+	if d := r.scopes.declared[reg.ID]; d != nil && d.of == v && !(d.failed && again) {
 		return d
 	}
 	d := &scopeDeclaration{of: v}
@@ -90,10 +90,10 @@ func (r *run) declareScope(ctx context.Context, v *view, reg *namespaces.Registr
 		Description: bounded(strings.Join(strings.Fields(reg.Description), " "), maxNamespaceText),
 		Bytes:       len(d.text),
 	}
-	if r.declared == nil {
-		r.declared = make(map[string]*scopeDeclaration)
+	if r.scopes.declared == nil {
+		r.scopes.declared = make(map[string]*scopeDeclaration)
 	}
-	r.declared[reg.ID] = d
+	r.scopes.declared[reg.ID] = d
 	return d
 }
 

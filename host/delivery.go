@@ -70,14 +70,16 @@ func (d *Delivery) dropClaim() {
 }
 
 // keepResult stores the result of a run of the store that has ended, if it is to be
-// delivered, and hands the run's claim to the delivery. The caller holds storeMu.
+// delivered, and hands the run's claim to the delivery. The caller runs it
+// in record.exclusive.
 func (r *run) keepResult(res *Result) (kept bool) {
-	if r.delivery == nil || !r.stored || res == nil {
+	if r.driver.delivery == nil || !r.record.stored || res == nil {
 		return false
 	}
+	var claim runstore.Claim
 	b, err := res.MarshalJSON()
 	if err == nil {
-		err = r.h.store.End(r.background(), &runstore.Ended{
+		claim, err = r.record.end(r.background(), &runstore.Ended{
 			ID: r.id, Session: r.session.stored(), Expires: time.Now().Add(r.settings.SnapshotTTL), Result: b,
 		})
 	}
@@ -85,11 +87,8 @@ func (r *run) keepResult(res *Result) (kept bool) {
 		r.h.log.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)
 		return false
 	}
-	r.stored = false
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.delivery.runID, r.delivery.stored, r.delivery.claim = r.id, true, r.claim
-	r.claim = nil
+	d := r.driver.delivery
+	d.runID, d.stored, d.claim = r.id, true, claim
 	return true
 }
 

@@ -99,9 +99,9 @@ func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) (res *
 	if f == nil && settings.Disabled {
 		f = failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "code mode is disabled: set tools.codeMode.enabled to true.")
 	}
-	var to *reach
+	var to *access
 	if f == nil {
-		to, f = h.reachOf(s, in)
+		to, f = h.accessFor(s, in)
 	}
 	if f == nil {
 		f = h.enter()
@@ -128,29 +128,34 @@ func (r *run) start(ctx context.Context, in ExecInput, asked program) (res *Resu
 	defer stop()
 	timeout := r.settings.timeout(in.Timeout)
 	p, f := r.judge(ctx, asked)
-	r.mu.Lock()
-	r.language, in.Title = p.Language, p.Title
-	r.mu.Unlock()
+	in.Title = p.Title
+	r.setLanguage(p.Language)
 	r.tellStarted(in, p.Code, p.Code != asked.Code)
 	if f != nil {
-		return r.failed(f)
+		return r.driver.failed(f)
 	}
-	l := r.leg(ctx, time.Now().Add(timeout))
-	if r.held != nil {
-		return l.goOn()
+	r.driver.limit(ctx, time.Now().Add(timeout))
+	if r.driver.held != nil {
+		return r.driver.goOn()
 	}
-	return l.first(p, timeout)
+	return r.driver.first(p, timeout)
+}
+
+func (r *run) setLanguage(language string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.language = language
 }
 
 // first starts the program in a worker and drives it.
-func (l *leg) first(p program, timeout time.Duration) (res *Result) {
-	defer l.contain(&res)
-	if err := l.lease(); err != nil {
-		return l.run.failed(l.blame(err))
+func (d *driver) first(p program, timeout time.Duration) (res *Result) {
+	defer d.contain(&res)
+	if err := d.lease(); err != nil {
+		return d.failed(d.failureFrom(err))
 	}
 	// The time a cell waits for a worker is not the cell's.
-	l.until(time.Now().Add(timeout))
-	return l.drive(l.worker.Start(l.ctx, l.run.cell(p.Code, p.Language), l.run.file, l.turnDeadline()))
+	d.setDeadline(time.Now().Add(timeout))
+	return d.drive(d.worker.Start(d.ctx, d.run.cell(p.Code, p.Language), d.run.file, d.turnDeadline()))
 }
 
 // refused is the result of a call that made no run.
@@ -191,46 +196,3 @@ func (r *run) joined(ctx context.Context) (context.Context, func()) {
 	stop := context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })
 	return ctx, func() { stop(); cancel(nil) }
 }
-
-// maxTurnCPU is more processor time than any turn takes. A worker that reports more
-// lies, and its run has used up its budget.
-const maxTurnCPU = 2 * time.Hour
-
-// account adds what a turn has cost. The worker's word is bounded: nothing here may
-// overflow or count backwards.
-func (r *run) account(rep *wire.Report) {
-	cpu := min(rep.CPUMicros, uint64(maxTurnCPU/time.Microsecond))
-	r.h.obs.metrics.GuestRan(time.Duration(cpu) * time.Microsecond)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.counters.CPUMicros += cpu
-	r.counters.PeakBytes = max(r.counters.PeakBytes, min(rep.HeapPeakBytes, uint64(r.settings.MemoryLimit)))
-}
-
-// absorb takes the account of one turn into the run.
-func (r *run) absorb(rep *wire.Report) *failure {
-	r.account(rep)
-	r.timerDue = time.Time{}
-	if rep.TimerMillis >= 0 {
-		r.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)
-	}
-	if rep.Status == wire.StatusDone && !validJSON(rep.Value) || rep.Status == wire.StatusFailed && rep.Err == nil {
-		return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker sent a result that is not one")
-	}
-	if f := r.output.add(rep.Output); f != nil {
-		return f
-	}
-	if f := r.chargeOutput(); f != nil {
-		return f
-	}
-	if r.output.omitted > 0 && r.settings.OnOutputLimit == OutputFail {
-		if rep.Status == wire.StatusDone {
-			r.output.addValue(rep.Value)
-		}
-		return r.output.over()
-	}
-	return nil
-}
-
-// maxTimerMillis is the longest timer a guest can set, about 24.8 days.
-const maxTimerMillis = 1<<31 - 1

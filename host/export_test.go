@@ -51,9 +51,7 @@ func (h *Host) SameView(a, b Session, base bool) bool {
 
 // Expire ends a suspended run as if its time were over, and returns once it has.
 func (h *Host) Expire(id string) {
-	h.mu.Lock()
-	r := h.runs[id]
-	h.mu.Unlock()
+	r := h.runByID(id)
 	if r != nil {
 		r.expire()
 	}
@@ -61,9 +59,7 @@ func (h *Host) Expire(id string) {
 
 // Aborted returns once a run of this process is being ended.
 func (h *Host) Aborted(id string) {
-	h.mu.Lock()
-	r := h.runs[id]
-	h.mu.Unlock()
+	r := h.runByID(id)
 	if r != nil {
 		<-r.ctx.Done()
 	}
@@ -84,23 +80,17 @@ func (h *Host) QueryFor(d time.Duration) { h.maxQueryTime = d }
 // LeftToRun is what is left of a run's processor time, and what of it went to the
 // catalog.
 func (h *Host) LeftToRun(id string) (left, queries time.Duration) {
-	h.mu.Lock()
-	r := h.runs[id]
-	h.mu.Unlock()
-	left = r.cpuLeft()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return left, time.Duration(r.counters.QueryMicros) * time.Microsecond
+	r := h.runByID(id)
+	r.calls.locked(func() {
+		left, queries = r.driver.cpuLeft(), time.Duration(r.calls.counters.QueryMicros)*time.Microsecond
+	})
+	return left, queries
 }
 
 // Settled counts the calls of a run that have settled and were not delivered.
 func (h *Host) Settled(id string) (n int) {
-	h.mu.Lock()
-	r := h.runs[id]
-	h.mu.Unlock()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, c := range r.calls {
+	r := h.runByID(id)
+	for _, c := range r.calls.list() {
 		if c.State == runstore.CallSettled {
 			n++
 		}
@@ -126,7 +116,7 @@ func (h *Host) Taken() map[string]int64 {
 // TakeReport handles a report as if a worker had sent it for a new run of the session,
 // and ends the run. A panic is not contained.
 func TakeReport(h *Host, s Session, rep *wire.Report) Telemetry {
-	to, f := h.reachOf(s, ExecInput{})
+	to, f := h.accessFor(s, ExecInput{})
 	if f != nil {
 		panic(f)
 	}
@@ -138,10 +128,10 @@ func TakeReport(h *Host, s Session, rep *wire.Report) Telemetry {
 		panic(f)
 	}
 	r.begin(time.Now())
-	l := r.leg(r.ctx, time.Now().Add(time.Minute))
-	res := l.take(rep)
+	r.driver.limit(r.ctx, time.Now().Add(time.Minute))
+	res := r.driver.handleReport(rep)
 	if res == nil {
-		res = r.failed(failf(CodeAborted, "", PhaseHost, "the test is over"))
+		res = r.driver.failed(failf(CodeAborted, "", PhaseHost, "the test is over"))
 	}
 	return res.Telemetry
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -61,10 +62,9 @@ func wentOut(c runstore.Call) bool {
 
 // ofRun marks a refusal with what is known of a run of this process.
 func (f *failure) ofRun(r *run) *failure {
-	t := r.telemetry()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	f.Dispatched, f.Telemetry = r.dispatched, &t
+	c, dispatched := r.calls.countedAt(r.driver.started, time.Now())
+	t := r.driver.telemetryOf(c)
+	f.Dispatched, f.Telemetry = dispatched, &t
 	return f
 }
 

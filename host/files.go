@@ -62,15 +62,13 @@ func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
 // a plugin returns is checked in full before the guest sees any of it. A failure is
 // not kept: the next use asks again.
 func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespaces.Scope, error) {
-	r.mu.Lock()
-	scope := r.scopes[reg.ID]
-	r.mu.Unlock()
+	scope := r.scopes.get(reg.ID)
 	if scope != nil {
 		return scope, nil
 	}
 	// The guest waits in the middle of a turn: a plugin that does not answer must
 	// not use up the time in which the guest could still handle that.
-	ctx, cancel := context.WithDeadline(ctx, time.Now().Add(time.Until(r.deadline)/2))
+	ctx, cancel := context.WithDeadline(ctx, time.Now().Add(time.Until(r.driver.deadline)/2))
 	defer cancel()
 	v, err := r.createScope(ctx, reg)
 	if err != nil {
@@ -85,9 +83,7 @@ func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespa
 	if err := scope.CheckTargets(reg.RequiredTools); err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	r.scopes[reg.ID] = scope
-	r.mu.Unlock()
+	r.scopes.put(reg.ID, scope)
 	return scope, nil
 }
 

@@ -141,9 +141,7 @@ func (r *run) hintNamespace(kind string, whole, path []string) string {
 		offers := text.Nearest(path[0], globals, nearest)
 		return missing(whole[:2], offers, "Object.keys(namespaces) lists the namespaces.")
 	}
-	r.mu.Lock()
-	scope := r.scopes[reg.ID]
-	r.mu.Unlock()
+	scope := r.scopes.get(reg.ID)
 	if scope == nil {
 		return "" // the guest cannot have looked into it
 	}

@@ -70,7 +70,7 @@ func (v *view) hintNoServer(path []string) string {
 // terms: an error may name the operator's paths and addresses.
 func (r *run) hintDown(identifier string) string {
 	for _, st := range r.h.MCPStatus() {
-		if r.h.MCPIdentifier(st.Name) != identifier || !r.reach.layers.Allows(policy.Tool{Source: string(catalog.SourceMCP), Owner: st.Name, Name: "tool"}) {
+		if r.h.MCPIdentifier(st.Name) != identifier || !r.access.layers.Allows(policy.Tool{Source: string(catalog.SourceMCP), Owner: st.Name, Name: "tool"}) {
 			continue
 		}
 		name := "MCP." + identifier

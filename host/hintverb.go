@@ -18,9 +18,7 @@ func (r *run) withSignature(c *call, tool *catalog.Tool, via string, refusal *ca
 	if wire.Method(c.Method) != wire.MethodNamespace {
 		return refusal
 	}
-	r.mu.Lock()
-	scope := r.scopes[c.Target]
-	r.mu.Unlock()
+	scope := r.scopes.get(c.Target)
 	target, err := scope.Resolve(c.Path)
 	if err != nil || target.Mapping.Kind != namespaces.MapPositional {
 		return refusal

@@ -140,12 +140,8 @@ func (r *run) hookCall(c *call, tool *catalog.Tool, input json.RawMessage, via s
 	return policy.Call{
 		Kind: policy.KindTool, ToolID: tool.ID(), Source: string(tool.Source), Owner: tool.Owner, ToolName: tool.Name,
 		Via: via, ReadOnly: tool.ReadOnly, Params: input,
-		Session: ofPolicy(r.session), RunID: r.id, CallID: c.publicID(),
+		Session: asPolicySession(r.session), RunID: r.id, CallID: c.publicID(),
 	}
-}
-
-func ofPolicy(s Session) policy.Session {
-	return policy.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
 }
 
 // before shows a call to the hooks, and to a person if they ask for one, and

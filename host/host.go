@@ -156,11 +156,11 @@ type Host struct {
 	maxDelivered int           // see the constant
 	maxQueryTime time.Duration // see the constant
 
-	approvals  policy.Approvals
-	desk       desk
-	ownHooks   *policy.Chain
-	hooks      atomic.Pointer[policy.Chain] // the embedder's and those of plugins
-	hookGrants map[string]policy.Patterns   // Config.PluginHooks
+	approvals       policy.Approvals
+	approvalWatcher approvalWatcher
+	ownHooks        *policy.Chain
+	hooks           atomic.Pointer[policy.Chain] // the embedder's and those of plugins
+	hookGrants      map[string]policy.Patterns   // Config.PluginHooks
 
 	tempDir string
 	owners  map[string]bool // names that no plugin may have
@@ -172,7 +172,7 @@ type Host struct {
 	closing bool            // nothing new is let in
 	closed  bool            // Close has begun
 	runs    map[string]*run // active and suspended, by run id
-	past    pastRuns
+	recent  recentRuns
 	callers inFlight      // Execs and Waits
 	calls   inFlight      // tool calls, of any run
 	parking chan struct{} // closed when runs are to be parked as soon as they can
@@ -184,9 +184,9 @@ type Host struct {
 	closeOnce sync.Once
 	closeErr  error
 
-	background sync.WaitGroup     // index builds and the sweeper
-	end        context.CancelFunc // ends the sweeper and the crew
-	crew       *crew
+	background  sync.WaitGroup     // index builds and the sweeper
+	end         context.CancelFunc // ends the sweeper and the call workers
+	callWorkers *callWorkers
 }
 
 // ErrClosed is the cause of what a closed host refuses.
@@ -220,7 +220,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if h.store == nil {
 		h.store = &runstore.Memory{}
 	}
-	h.approvals, h.desk.h = cfg.Approvals, h
+	h.approvals, h.approvalWatcher.h = cfg.Approvals, h
 	if h.approvals == nil {
 		h.approvals = &policy.MemoryApprovals{}
 	}
@@ -234,7 +234,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	h.end = end
-	h.crew = newCrew(life.Done())
+	h.callWorkers = newCallWorkers(life.Done())
 	if err := h.start(ctx); err != nil {
 		return nil, errors.Join(err, h.stop())
 	}

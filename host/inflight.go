@@ -8,29 +8,29 @@ import (
 // inFlight counts what is under way, such as the tool calls of all runs. Unlike a
 // sync.WaitGroup it may be entered while somebody waits for it to empty.
 //
-// A call rests while all it does is to wait for somebody outside of this process
+// A call is paused while all it does is to wait for somebody outside of this process
 // who may come back to another one: a caller with an answer, a person with a
 // decision.
 type inFlight struct {
-	mu      sync.Mutex
-	n       int
-	resting int
-	fewer   chan struct{} // closed when a call leaves or rests; nil unless somebody waits
+	mu     sync.Mutex
+	n      int
+	paused int
+	fewer  chan struct{} // closed when a call leaves or pauses; nil unless somebody waits
 }
 
 func (f *inFlight) enter() { f.count(1, 0) }
 func (f *inFlight) leave() { f.count(-1, 0) }
 
-// rest says that a call that has entered rests until rise.
-func (f *inFlight) rest() { f.count(0, 1) }
-func (f *inFlight) rise() { f.count(0, -1) }
+// pause says that a call that has entered pauses until resume.
+func (f *inFlight) pause()  { f.count(0, 1) }
+func (f *inFlight) resume() { f.count(0, -1) }
 
-func (f *inFlight) count(n, resting int) {
+func (f *inFlight) count(n, paused int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.n += n
-	f.resting += resting
-	if f.fewer != nil && (n < 0 || resting > 0) {
+	f.paused += paused
+	if f.fewer != nil && (n < 0 || paused > 0) {
 		close(f.fewer)
 		f.fewer = nil
 	}
@@ -45,9 +45,9 @@ func (f *inFlight) wait(ctx context.Context) int {
 	return f.until(ctx, func() int { return f.n })
 }
 
-// waitBusy is wait for what does not rest.
+// waitBusy is wait for what is not paused.
 func (f *inFlight) waitBusy(ctx context.Context) int {
-	return f.until(ctx, func() int { return f.n - f.resting })
+	return f.until(ctx, func() int { return f.n - f.paused })
 }
 
 func (f *inFlight) until(ctx context.Context, left func() int) int {

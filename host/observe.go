@@ -133,14 +133,12 @@ func (h *Host) countRuns() (active, suspended int) {
 	h.mu.Lock()
 	runs := slices.Collect(maps.Values(h.runs))
 	h.mu.Unlock()
-	for _, r := range runs { // a run that has its own lock may want the host's
-		r.mu.Lock()
-		if r.active {
-			active++
-		} else {
+	for _, r := range runs {
+		if r.now() == stateParked {
 			suspended++
+		} else {
+			active++
 		}
-		r.mu.Unlock()
 	}
 	return active, suspended
 }

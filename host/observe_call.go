@@ -180,9 +180,7 @@ func (r *run) tellApproval(k trajectory.Kind, c *call, id, decision, by string) 
 		return
 	}
 	e := r.event(k)
-	r.mu.Lock()
-	e.ToolID = c.Tool
-	r.mu.Unlock()
+	e.ToolID = r.calls.toolOf(c)
 	e.CallID, e.Method, e.ApprovalID, e.Decision, e.By = c.publicID(), c.Method, id, decision, by
 	r.h.obs.emit(e)
 }

@@ -51,7 +51,7 @@ func (r *run) tellStarted(in ExecInput, code string, rewritten bool) {
 		return
 	}
 	e := r.event(trajectory.RunStarted)
-	e.CallID, e.Language, e.InputBytes, e.Start = r.told.parent, r.language, len(code), r.started.Round(0)
+	e.CallID, e.Language, e.InputBytes, e.Start = r.told.parent, r.language, len(code), r.driver.started.Round(0)
 	e.Rewritten = rewritten
 	e.Input = o.body(map[string]string{"code": code, "language": r.language, "title": in.Title})
 	o.emit(e)
@@ -63,7 +63,7 @@ func (r *run) tellResumed(ctx context.Context) {
 	o.metrics.RunResumed()
 	if o.wanted() {
 		e := r.event(trajectory.RunResumed)
-		e.CallID, e.Start = toolCallID(ctx), r.started.Round(0)
+		e.CallID, e.Start = toolCallID(ctx), r.driver.started.Round(0)
 		o.emit(e)
 	}
 }
@@ -72,10 +72,10 @@ func (r *run) tellResumed(ctx context.Context) {
 // have it.
 func (r *run) tellSuspended(reason Reason) {
 	o := r.h.obs
-	o.metrics.RunSuspended(string(reason), r.snapshot)
+	o.metrics.RunSuspended(string(reason), r.driver.imageSize)
 	if o.wanted() {
 		e := r.legEvent(trajectory.RunSuspended)
-		e.Status, e.Reason, e.SnapshotBytes = string(StatusWaiting), string(reason), r.snapshot
+		e.Status, e.Reason, e.SnapshotBytes = string(StatusWaiting), string(reason), r.driver.imageSize
 		o.emit(e)
 	}
 }
@@ -116,18 +116,17 @@ func (r *run) legEvent(k trajectory.Kind) trajectory.Event {
 	r.told.mu.Lock()
 	e.CallID = r.told.callID
 	r.told.mu.Unlock()
-	r.mu.Lock()
-	e.GuestCPUMs = float64(r.counters.CPUMicros) / 1000
-	r.mu.Unlock()
-	e.OutputBytes = int(r.output.used)
-	e.Start = r.started.Round(0)
-	e.Duration = time.Since(r.started)
+	c, _ := r.calls.countedAt(r.driver.started, time.Now())
+	e.GuestCPUMs = float64(c.CPUMicros) / 1000
+	e.OutputBytes = int(r.driver.output.used)
+	e.Start = r.driver.started.Round(0)
+	e.Duration = time.Since(r.driver.started)
 	return e
 }
 
-// tellBuried tells of the end of a run that this process knows from its record
+// tellDiscarded tells of the end of a run that this process knows from its record
 // alone.
-func (h *Host) tellBuried(rec *runstore.Record, f *failure) {
+func (h *Host) tellDiscarded(rec *runstore.Record, f *failure) {
 	h.obs.metrics.RunEnded(string(f.Code))
 	h.obs.log.runFailed(rec.ID, rec.Session, f)
 	if h.obs.wanted() {

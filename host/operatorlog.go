@@ -114,10 +114,7 @@ func (l *operatorLog) limitHit(run, limit string) {
 
 // approval logs a call that begins to wait for a decision, or its decision.
 func (l *operatorLog) approval(message string, r *run, c *call, id string, more ...any) {
-	r.mu.Lock()
-	tool := c.Tool
-	r.mu.Unlock()
-	args := []any{"approval", id, "run", r.id, "tool", tool}
+	args := []any{"approval", id, "run", r.id, "tool", r.calls.toolOf(c)}
 	args = logSession(args, r.session.AgentID, r.session.SessionKey, r.session.SessionID)
 	l.line(message, append(args, more...)...)
 }

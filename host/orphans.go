@@ -25,22 +25,18 @@ func (h *Host) storeID() string {
 }
 
 // claimToAsk takes the claim of a run that is about to ask a person.
-func (r *run) claimToAsk() error {
+func (r *run) claimToAsk() (err error) {
 	if r.h.storeID() == "" {
 		return nil
 	}
-	r.storeMu.Lock()
-	defer r.storeMu.Unlock()
-	r.mu.Lock()
-	ended := r.ended
-	r.mu.Unlock()
-	if ended {
-		return context.Cause(r.ctx)
-	}
-	if f := r.ensureClaim(); f != nil {
-		return f
-	}
-	return nil
+	r.record.exclusive(func() {
+		if r.isOver() {
+			err = context.Cause(r.ctx)
+		} else if err = r.record.ensureClaim(r.background()); err != nil {
+			err = ofStore(err)
+		}
+	})
+	return err
 }
 
 // endOrphans cancels the questions of runs that nobody can go on with.
@@ -68,10 +64,7 @@ func (h *Host) endOrphans(ctx context.Context) error {
 
 // endOrphan cancels the questions of one run, unless somebody has it or can.
 func (h *Host) endOrphan(ctx context.Context, id string, questions []*policy.Approval) error {
-	h.mu.Lock()
-	own := h.runs[id] != nil
-	h.mu.Unlock()
-	if own {
+	if h.runByID(id) != nil {
 		return nil
 	}
 	claim, err := h.store.Claim(ctx, id)
@@ -96,7 +89,7 @@ func (h *Host) endOrphan(ctx context.Context, id string, questions []*policy.App
 	}
 	h.log.Warn("the approvals of a run were cancelled, because its host has ended with it", "run", id, "approvals", len(questions))
 	a := questions[0]
-	h.tellBuried(&runstore.Record{ID: id, Session: storedSession(a.Session)}, ofCause(ErrAborted))
+	h.tellDiscarded(&runstore.Record{ID: id, Session: storedSession(a.Session)}, ofCause(ErrAborted))
 	return nil
 }
 

@@ -66,26 +66,43 @@ func (r *run) endAfterPanic() (res *Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.h.ReportPanic(duringRun, p, "run", r.id)
-			r.release(f)
-			r.dropClaim()
-			r.over()
-			res = r.failure(f)
+			r.letGo(f)
+			res = r.driver.failure(f)
 		}
 	}()
-	return r.failed(f)
+	return r.driver.failed(f)
 }
 
-// contain is deferred by the leg that leases a worker. A worker whose report may have
-// caused the panic serves no other run.
-func (l *leg) contain(res **Result) {
+// containReopen is deferred by a function that makes a suspended run active: a panic of
+// the store ends the run, which no Wait could take up otherwise.
+func (r *run) containReopen(f **failure) {
 	if p := recover(); p != nil {
-		l.run.h.ReportPanic(duringRun, p, "run", l.run.id)
-		if l.worker != nil {
-			l.worker.Kill()
-		}
-		*res = l.run.endAfterPanic()
+		r.h.ReportPanic(duringRun, p, "run", r.id)
+		r.endAfterPanic()
+		*f = panicked()
 	}
-	l.release()
+}
+
+// containExpiry is deferred by the timer of a parked run: after a panic of the store
+// this process lets go of the run.
+func (r *run) containExpiry() {
+	if p := recover(); p != nil {
+		r.h.ReportPanic(duringBackground, p, "run", r.id)
+		r.letGo(panicked())
+	}
+}
+
+// contain is deferred by the function that leases a worker. A worker whose report may have
+// caused the panic serves no other run.
+func (d *driver) contain(res **Result) {
+	if p := recover(); p != nil {
+		d.run.h.ReportPanic(duringRun, p, "run", d.run.id)
+		if d.worker != nil {
+			d.worker.Kill()
+		}
+		*res = d.run.endAfterPanic()
+	}
+	d.release()
 }
 
 // containCall is deferred by whoever performs a call: a panic ends the call's run.
@@ -98,9 +115,7 @@ func (r *run) containCall(c *call) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.h.ReportPanic(duringCall, p, "run", r.id, "call", c.publicID())
-			r.release(panicked())
-			r.dropClaim()
-			r.over()
+			r.letGo(panicked())
 		}
 	}()
 	if f := r.abort(r.background(), panicked()); f != nil {

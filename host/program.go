@@ -33,12 +33,12 @@ func (r *run) programCall(params json.RawMessage, kind policy.InputKind) policy.
 	t := policy.ExecTool
 	return policy.Call{
 		Kind: policy.KindExec, InputKind: kind, ToolID: t.ID(), Source: t.Source, Owner: t.Owner, ToolName: t.Name,
-		Params: params, Session: ofPolicy(r.session), RunID: r.id, CallID: (&call{Call: runstore.Call{Method: methodExec}}).publicID(),
+		Params: params, Session: asPolicySession(r.session), RunID: r.id, CallID: (&call{Call: runstore.Call{Method: methodExec}}).publicID(),
 	}
 }
 
 // judge shows the program to the hooks and returns it as it is to be run. If they
-// ask for a person, r.held is the program and the run waits for call 0.
+// ask for a person, driver.held is the program and the run waits for call 0.
 func (r *run) judge(ctx context.Context, p program) (program, *failure) {
 	chain := r.h.hooks.Load()
 	if chain.Len() == 0 {
@@ -66,51 +66,46 @@ func (r *run) judge(ctx context.Context, p program) (program, *failure) {
 
 // hold makes the run wait for a person before the program starts.
 func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *failure {
-	c := &call{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}}
-	r.mu.Lock()
-	r.calls[0] = c
-	r.mu.Unlock()
+	c := &call{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}, program: &p}
+	r.calls.locked(func() { r.calls.pending[0] = c })
 	id, err := r.question(ctx, c, pc, asks)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	var started []*call
+	r.calls.locked(func() {
+		if id == "" {
+			r.calls.remove(c)
+		} else {
+			started = r.calls.enqueue([]*call{c})
+		}
+	})
 	switch {
 	case err != nil:
-		r.drop(c)
 		return failf(CodeInvalidInput, "", PhaseHost, "%s", r.notAsked(pc, err).Message)
 	case id == "":
-		r.drop(c)
 		return nil
 	}
-	r.held = &p
-	r.launch(r.enqueue([]*call{c}), nil)
+	r.driver.held = &p
+	r.launch(started, nil)
 	return nil
 }
 
 // performHeld waits until a person has decided about the program.
 func (r *run) performHeld(c *call) {
-	r.mu.Lock()
-	id, params, held := c.Approval, c.Args, *r.held
-	r.mu.Unlock()
-	e := r.decided(r.ctx, c, r.programCall(json.RawMessage(params), policy.InputKind(held.Language)), id)
+	e := r.decided(r.ctx, c, r.programCall(json.RawMessage(c.Args), policy.InputKind(c.program.Language)), c.Approval)
 	r.settle(c, json.RawMessage("null"), e)
 }
 
-// begin starts a program that was held, if it may start.
-func (l *leg) begin() (*wire.Report, error) {
-	r := l.run
+// startHeld starts a program that was held, if it may start.
+func (d *driver) startHeld() (*wire.Report, error) {
+	r := d.run
 	asked := time.Now()
-	if err := l.lease(); err != nil {
+	if err := d.lease(); err != nil {
 		return nil, err
 	}
 	// The time a cell waits for a worker is not the cell's.
-	l.until(l.deadline.Add(time.Since(asked)))
-	r.mu.Lock()
-	c, p := r.calls[0], r.held
-	r.drop(c)
-	r.inbox = slices.DeleteFunc(r.inbox, func(i *call) bool { return i == c })
-	r.held = nil
-	r.mu.Unlock()
-	l.image = nil // a record without an image has an empty one
+	d.setDeadline(d.deadline.Add(time.Since(asked)))
+	c, p := r.calls.takeHeld(), d.held
+	d.held = nil
+	d.image = nil // a record without an image has an empty one
 	if !c.OK {
 		var denied wire.CallError
 		if err := json.Unmarshal(c.Answer, &denied); err != nil {
@@ -118,19 +113,26 @@ func (l *leg) begin() (*wire.Report, error) {
 		}
 		return nil, failf(CodeInvalidInput, "", PhaseHost, "%s", denied.Message)
 	}
-	return l.worker.Start(l.ctx, r.cell(p.Code, p.Language), r.file, l.turnDeadline())
+	return d.worker.Start(d.ctx, r.cell(p.Code, p.Language), r.file, d.turnDeadline())
+}
+
+// takeHeld removes the call that stands for the held program, which has settled.
+func (t *callTable) takeHeld() *call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.pending[0]
+	t.remove(c)
+	t.inbox = slices.DeleteFunc(t.inbox, func(i *call) bool { return i == c })
+	return c
 }
 
 // reviveHeld reads the program of a run that was stored before it started.
 func (r *run) reviveHeld(c *call) error {
-	if c.ID != 0 || c.Method != methodExec {
-		return nil
-	}
 	var p program
 	if err := json.Unmarshal(c.Args, &p); err != nil {
 		return fmt.Errorf("its program: %w", err)
 	}
-	r.held, r.language = &p, p.Language
+	c.program, r.driver.held, r.language = &p, &p, p.Language
 	return nil
 }
 

@@ -20,25 +20,26 @@ import (
 const maxQueryBytes = maxTurnBytes
 
 // answerAll answers queries while there is time, and room for their answers. The
-// others reject. The run's mu is free meanwhile, so that the run can be ended. At
+// others reject. At
 // most half of the time that is left goes to the catalog: the program needs the
 // rest to take the answers, and would be blamed for the time otherwise.
-func (r *run) answerAll(ctx context.Context, queries []*call) {
-	room := maxQueryBytes - r.waitingBytes()
+func (d *driver) answerAll(queries []*call) {
+	if len(queries) == 0 {
+		return
+	}
+	r := d.run
+	room := maxQueryBytes - r.calls.waitingBytes()
 	began := time.Now()
-	until := halfway(began, r.deadline)
+	until := halfway(began, d.deadline)
 	if most := began.Add(r.h.maxQueryTime); most.Before(until) {
 		until = most
 	}
-	defer func() { r.spent(time.Since(began)) }()
+	defer func() { r.calls.countQueries(time.Since(began)) }()
 	for _, c := range queries {
 		start := time.Now()
-		value, err := r.answerWithin(ctx, c, until, room)
+		value, err := r.answerWithin(d.ctx, c, until, room)
 		room -= len(value)
-		r.locked(func() {
-			r.settleLocked(c, value, err)
-			r.inbox = append(r.inbox, c)
-		})
+		r.calls.settleQuery(c, value, err)
 		r.tellQueried(c, start, value, err)
 	}
 }
@@ -46,25 +47,8 @@ func (r *run) answerAll(ctx context.Context, queries []*call) {
 // maxQueryTime bounds what the catalog may take for one turn of a guest.
 const maxQueryTime = time.Second
 
-// spent counts what the host did for the run as processor time of the run.
-func (r *run) spent(d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.counters.QueryMicros += max(d.Microseconds(), 0)
-}
-
 // halfway is the time between two.
 func halfway(now, deadline time.Time) time.Time { return now.Add(deadline.Sub(now) / 2) }
-
-// waitingBytes is how much waits for the guest.
-func (r *run) waitingBytes() (n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, c := range r.inbox {
-		n += len(c.Answer)
-	}
-	return n
-}
 
 // answerWithin answers one query, unless that must not cost any more.
 func (r *run) answerWithin(ctx context.Context, c *call, until time.Time, room int) (json.RawMessage, *callError) {

@@ -85,10 +85,7 @@ func (h *Host) list(ctx context.Context, wanted func(runstore.Session) bool) ([]
 // Run describes a run of any session that has not ended; RunInfo.Session says whose
 // it is. The error of one that is not there is an *Error.
 func (h *Host) Run(ctx context.Context, runID string) (RunInfo, error) {
-	h.mu.Lock()
-	r := h.runs[runID]
-	h.mu.Unlock()
-	if r != nil {
+	if r := h.runByID(runID); r != nil {
 		if info, ok := r.info(); ok {
 			return info, nil
 		}
@@ -119,14 +116,15 @@ func (r *run) info() (info RunInfo, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	info = RunInfo{ID: r.id, Session: r.session, Language: r.language, Status: RunRunning, Created: r.created, Origin: r.h.cfg.Origin}
-	info.PendingToolCalls, info.Reason = pendingOf(r.sortedCalls(), r.settings.MaxOutput)
-	if r.active {
+	info.PendingToolCalls, info.Reason = r.calls.describe(r.settings.MaxOutput)
+	state := r.now()
+	if state != stateParked {
 		info.Reason = ""
 	} else {
 		id := r.pool.BuildID()
 		info.Status, info.Expires, info.ImageBytes, info.GuestBuild = RunWaiting, r.expires, r.imageBytes, hex.EncodeToString(id[:])
 	}
-	return info, !r.ended
+	return info, state < stateEnding
 }
 
 func (h *Host) storedInfo(rec *runstore.Record) RunInfo {
@@ -139,6 +137,6 @@ func (h *Host) storedInfo(rec *runstore.Record) RunInfo {
 	for _, c := range rec.Calls {
 		calls = append(calls, &call{Call: c})
 	}
-	info.PendingToolCalls, info.Reason = pendingOf(calls, outputSpan.def)
+	info.PendingToolCalls, info.Reason = describeCalls(calls, outputSpan.def)
 	return info
 }

@@ -87,7 +87,7 @@ func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o S
 	if f != nil {
 		return nil, f.public()
 	}
-	to, f := h.makeReach(s, o.Rules, client)
+	to, f := h.newAccess(s, o.Rules, client)
 	if f != nil {
 		return nil, f.public()
 	}

@@ -29,16 +29,16 @@ func TestRequestsOfATakenOverWorker(t *testing.T) {
 		"a cancellation below zero":    {wire.Request{ID: 7, Method: wire.MethodCancel, Args: []byte(`[-1]`)}, "no list of calls"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &run{lastID: 5, calls: map[uint64]*call{}}
-			fresh, queries, yielded, f := r.sort([]wire.Request{good, tc.request})
+			table := &callTable{lastID: 5, pending: map[uint64]*call{}}
+			fresh, queries, yielded, f := table.admit([]wire.Request{good, tc.request})
 			if f == nil || f.Code != CodeUnavailable || f.Reason != ReasonWorkerCrashed || f.Phase != PhaseHost || !strings.Contains(f.Text, tc.want) {
 				t.Fatalf("got %+v, want %q", f, tc.want)
 			}
 			if len(f.Text) > 200 {
 				t.Errorf("the worker made the message %d bytes long", len(f.Text))
 			}
-			if fresh != nil || queries != nil || yielded || len(r.calls) != 0 || r.lastID != 5 || r.counters.Call != 0 {
-				t.Errorf("some of the burst counted: %d calls, last number %d", len(r.calls), r.lastID)
+			if fresh != nil || queries != nil || yielded || len(table.pending) != 0 || table.lastID != 5 || table.counters.Call != 0 {
+				t.Errorf("some of the burst counted: %d calls, last number %d", len(table.pending), table.lastID)
 			}
 		})
 	}

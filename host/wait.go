@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
-	"github.com/quoinhq/quoin/internal/wire"
-	"github.com/quoinhq/quoin/namespaces"
 )
 
 // claimRetry is how often Wait looks whether another process has let go of a run
@@ -43,7 +40,7 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 	if f := h.checkRunID(s, runID); f != nil {
 		return h.refused(f)
 	}
-	r, rec, f := h.take(ctx, s, runID, deadline, turn)
+	r, rec, f := h.resumable(ctx, s, runID, deadline, turn)
 	if f != nil && f.Ended {
 		var res *Result
 		if res, f = h.delivered(ctx, s, runID, d); f == nil {
@@ -54,16 +51,15 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 		f = f.and(keptAsItWas)
 	}
 	if f != nil {
-		return h.refused(h.goneFor(f, s, runID))
+		return h.refused(h.explainMissing(f, s, runID))
 	}
 	defer r.contain(&res)
-	r.delivery = d
-	r.begin(a.start)
+	r.begin(a.start).delivery = d
 	ctx = a.drives(ctx, r)
 	r.tellResumed(ctx)
 	ctx, stop := r.joined(ctx)
 	defer stop()
-	return r.resume(ctx, rec, deadline)
+	return r.driver.resume(ctx, rec, deadline)
 }
 
 // keptAsItWas is said of a run that a store that fails still has.
@@ -89,130 +85,6 @@ func (h *Host) checkRunID(s Session, id string) *failure {
 // started. Models confuse the ids of the two.
 const processTool = "process"
 
-// take makes a suspended run active for the caller. The record is nil when only
-// this process can have changed the run since it was stored.
-func (h *Host) take(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (*run, *runstore.Record, *failure) {
-	h.mu.Lock()
-	r := h.runs[id]
-	h.mu.Unlock()
-	if r == nil {
-		return h.load(ctx, s, id, deadline, turn)
-	}
-	claimed, f := r.reactivate(s)
-	if f != nil {
-		return nil, nil, f
-	}
-	if claimed {
-		return r, nil, nil
-	}
-	rec, err := h.store.Get(ctx, id)
-	switch {
-	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired):
-		r.finish(err)
-		return nil, nil, ofStore(err).ofRun(r)
-	case errors.Is(err, runstore.ErrEnded): // in another process
-		r.release(err)
-		r.dropClaim()
-		return nil, nil, ofStore(err)
-	case err != nil: // what cannot be read now may be read later
-		r.stayParked()
-		return nil, nil, ofStore(err)
-	case rec.Generation == r.generation && !rec.Live:
-		return r, rec, nil
-	}
-	// Another process has resumed and parked the run in the meantime.
-	r.release(runstore.ErrClaimed)
-	r.dropClaim()
-	return h.load(ctx, s, id, deadline, turn)
-}
-
-// reactivate takes a run that this process has parked, and reports whether it
-// had kept the claim all along.
-func (r *run) reactivate(s Session) (claimed bool, _ *failure) {
-	if f := mayResume(r.session.stored(), s.stored()); f != nil {
-		return false, f
-	}
-	if f := r.activate(); f != nil {
-		return false, f
-	}
-	r.mu.Lock()
-	claimed = r.claim != nil
-	r.mu.Unlock()
-	if f := r.ensureClaim(); f != nil {
-		r.stayParked()
-		return false, f
-	}
-	return claimed, nil
-}
-
-// stayParked undoes activate: the run waits on as it did.
-func (r *run) stayParked() {
-	r.locked(func() {
-		r.active = false
-		r.expires = time.Now().Add(r.settings.SnapshotTTL)
-		if r.expiry == nil { // it came from the store
-			r.expiry = time.AfterFunc(r.settings.SnapshotTTL, r.expire)
-		} else {
-			r.expiry.Reset(r.settings.SnapshotTTL)
-		}
-	})
-	r.dropIdleClaim()
-}
-
-// activate makes the caller the run's driver, once the run is parked.
-func (r *run) activate() *failure {
-	r.storeMu.Lock() // a park in progress ends first
-	defer r.storeMu.Unlock()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.ended:
-		return ofStore(runstore.ErrNotFound)
-	case r.active:
-		return ofStore(runstore.ErrClaimed)
-	}
-	r.active = true
-	r.expiry.Stop()
-	return nil
-}
-
-// load takes a run that another process, or this one in an earlier life, has
-// parked in the store.
-func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (*run, *runstore.Record, *failure) {
-	rec, err := h.recordFor(ctx, s, id)
-	if err != nil {
-		return nil, nil, ofStore(err)
-	}
-	claim, err := h.claim(ctx, rec, deadline)
-	if err != nil {
-		return nil, nil, ofStore(err)
-	}
-	// Whoever held the claim may have changed or finished the run.
-	rec, err = h.recordFor(ctx, s, id)
-	if err != nil {
-		claim.Release()
-		return nil, nil, ofStore(err)
-	}
-	if rec.Live {
-		return nil, nil, h.bury(ctx, rec, claim)
-	}
-	r, f := h.revive(ctx, s, rec, turn)
-	if f == nil {
-		f = h.checkComplete(r, rec)
-	}
-	if f == nil {
-		r.claim = claim
-		f = h.add(r)
-	}
-	if f != nil {
-		claim.Release()
-		return nil, nil, f.of(rec)
-	}
-	r.locked(r.chargeRevived)
-	r.redrive()
-	return r, rec, nil
-}
-
 // recordFor returns the record of a run of the session. What is known of one that has
 // expired is in the error.
 func (h *Host) recordFor(ctx context.Context, s Session, id string) (*runstore.Record, error) {
@@ -228,169 +100,120 @@ func (h *Host) recordFor(ctx context.Context, s Session, id string) (*runstore.R
 	return rec, nil
 }
 
-// bury forgets a run whose host died while the run went on, and says what is
-// known of it. Nobody is driving it: its claim was free.
-func (h *Host) bury(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
-	defer claim.Release()
-	if err := h.store.Delete(ctx, rec.ID); err != nil {
-		return ofStore(err).of(rec)
+// resumable makes a suspended run active for the caller. The record is nil when only
+// this process can have changed the run since it was stored.
+func (h *Host) resumable(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (*run, *runstore.Record, *failure) {
+	r := h.runByID(id)
+	if r == nil {
+		return h.load(ctx, s, id, deadline, turn)
 	}
-	var unknown []string
-	for _, c := range rec.Calls {
-		if c.State == runstore.CallInFlight && c.Tool != "" {
-			unknown = append(unknown, c.Tool)
+	rec, elsewhere, f := r.reopen(ctx, s)
+	if elsewhere { // another process has resumed and parked the run in the meantime
+		return h.load(ctx, s, id, deadline, turn)
+	}
+	return r, rec, f
+}
+
+// runByID returns the run of this process with that id, or nil.
+func (h *Host) runByID(id string) *run {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.runs[id]
+}
+
+// reopen makes a run that this process has parked active. It returns no record if this
+// process has kept the claim all along. If another process has a later state of the
+// run, elsewhere is true and this process has let go of the run.
+func (r *run) reopen(ctx context.Context, s Session) (rec *runstore.Record, elsewhere bool, f *failure) {
+	if f := mayResume(r.session.stored(), s.stored()); f != nil {
+		return nil, false, f
+	}
+	if f := r.activate(); f != nil {
+		return nil, false, f
+	}
+	defer r.containReopen(&f)
+	if r.record.claimed() {
+		return nil, false, nil
+	}
+	if err := r.record.ensureClaim(r.background()); err != nil {
+		return nil, false, r.stayParked(ofStore(err))
+	}
+	rec, err := r.h.store.Get(ctx, r.id)
+	switch {
+	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired):
+		r.finish(err)
+		return nil, false, ofStore(err).ofRun(r)
+	case errors.Is(err, runstore.ErrEnded): // in another process
+		r.letGo(err)
+		return nil, false, ofStore(err)
+	case err != nil: // what cannot be read now may be read later
+		return nil, false, r.stayParked(ofStore(err))
+	case r.record.isCurrent(rec):
+		return rec, false, nil
+	}
+	r.letGo(runstore.ErrClaimed)
+	return nil, true, nil
+}
+
+// activate makes the caller the run's driver, once the run is parked.
+func (r *run) activate() (f *failure) {
+	r.record.exclusive(func() { // a park in progress ends first
+		switch {
+		case r.moveTo(stateActive):
+		case r.isOver():
+			f = ofStore(runstore.ErrNotFound)
+		default:
+			f = ofStore(runstore.ErrClaimed)
 		}
-	}
-	text := "code mode run is unavailable: its host stopped while the program was running. Tools had been called and may have taken effect; check before you start it again."
-	if len(unknown) > 0 {
-		text += " Without an answer: " + strings.Join(unknown, ", ") + "."
-	}
-	h.cancelApprovals(ctx, rec.Calls)
-	f := failf(CodeInvalidInput, ReasonRunUnavailable, PhaseHost, "%s", text).of(rec)
-	h.tellBuried(rec, f)
+	})
 	return f
 }
 
-// claim waits for a process that is finishing calls of the run, and for no other.
-func (h *Host) claim(ctx context.Context, rec *runstore.Record, deadline time.Time) (runstore.Claim, error) {
-	tick := time.NewTicker(claimRetry)
-	defer tick.Stop()
-	for {
-		claim, err := h.store.Claim(ctx, rec.ID)
-		if !errors.Is(err, runstore.ErrClaimed) || !unfinished(rec.Calls) || time.Now().After(deadline) {
-			return claim, err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil, runstore.ErrClaimed
-		}
+// stayParked undoes activate because of f: the run waits on as it did. A run that was
+// aborted meanwhile ends instead.
+func (r *run) stayParked(f *failure) *failure {
+	if r.markParked(time.Now().Add(r.settings.SnapshotTTL), r.imageBytes) {
+		return f
 	}
-}
-
-func unfinished(calls []runstore.Call) bool {
-	for _, c := range calls {
-		if c.State == runstore.CallInFlight {
-			return true
-		}
+	aborted := r.aborted()
+	if err := r.record.ensureClaim(r.background()); err != nil {
+		r.letGo(aborted)
+	} else {
+		r.finish(context.Cause(r.ctx))
 	}
-	return false
-}
-
-// revive makes an active run of a record.
-func (h *Host) revive(ctx context.Context, s Session, rec *runstore.Record, turn *clientTools) (*run, *failure) {
-	pool, f := h.poolOf(ctx, rec)
-	if f != nil {
-		return nil, f
-	}
-	to, err := h.restoreReach(s, rec, turn)
-	if err != nil {
-		return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %v", err)
-	}
-	r := h.makeRun(rec.ID, s, rec.Language, to)
-	r.pool = pool
-	r.used.digests = rec.Tools
-	r.changed.Store(rec.Fingerprint != r.view().catalog.Fingerprint())
-	r.created, r.timerDue = rec.Created, rec.TimerDue
-	r.told.parent, r.told.trace = rec.ToolCallID, rec.Trace
-	r.dispatched, r.counters = rec.Dispatched, rec.Counters
-	r.generation, r.stored = rec.Generation, true
-	r.carried = carriedOutput(rec)
-	for name, state := range rec.Layers {
-		r.layers = append(r.layers, wire.Layer{Name: name, State: state})
-	}
-	for id, b := range rec.Scopes {
-		scope, err := namespaces.Decode(b, namespaces.Limits{})
-		if err != nil {
-			return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: namespace %s: %v", id, err)
-		}
-		r.scopes[id] = scope
-	}
-	for _, stored := range rec.Calls {
-		c := &call{Call: stored}
-		r.calls[c.ID] = c
-		r.lastID = max(r.lastID, c.ID)
-		if err := r.reviveHeld(c); err != nil {
-			return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: %v", err)
-		}
-		r.dispatched = r.dispatched || wentOut(stored)
-	}
-	r.answered = slices.DeleteFunc(slices.Clone(rec.Answered), r.unsettled)
-	r.locked(func() { r.setImaged(r.sortedCalls()) })
-	return r, nil
-}
-
-// redrive brings the calls of a revived run to where the host that stopped left
-// them. What was in flight is made again if that is harmless, else it rejects:
-// nothing is silently repeated or lost.
-func (r *run) redrive() {
-	var started, lost []*call
-	r.locked(func() { started, lost = r.redriveLocked() })
-	r.tellInterrupted(lost)
-	r.launch(started, r.journal())
-}
-
-func (r *run) redriveLocked() (started, lost []*call) {
-	for _, c := range r.sortedCalls() {
-		switch c.State {
-		case runstore.CallSettled:
-			r.inbox = append(r.inbox, c)
-		case runstore.CallQueued, runstore.CallAsked, runstore.CallApproval:
-			if c.isTool() || c.Method == methodExec {
-				r.queue = append(r.queue, c)
-			}
-		case runstore.CallInFlight:
-			if c.Method == methodExec {
-				r.queue = append(r.queue, c) // approved; the program has not started
-				continue
-			}
-			if tool, ok := r.view().catalog.ByID(c.Tool); ok && (tool.ReadOnly || tool.Idempotent || r.reach.client.asks(c.Tool)) {
-				r.queue = append(r.queue, c)
-			} else {
-				r.settleLocked(c, nil, interrupted(c))
-				r.inbox = append(r.inbox, c)
-				lost = append(lost, c)
-			}
-		}
-	}
-	return r.pump(), lost
+	return aborted
 }
 
 // resume delivers what has settled into a worker with the run's guest and drives
 // it on. Without anything to deliver by the deadline the run stays as it is.
-func (r *run) resume(ctx context.Context, rec *runstore.Record, deadline time.Time) *Result {
-	l := r.leg(ctx, deadline)
-	r.lookAgain()
-	r.settleYields()
+func (d *driver) resume(ctx context.Context, rec *runstore.Record, deadline time.Time) *Result {
+	r := d.run
+	d.limit(ctx, deadline)
+	r.refreshView()
+	r.calls.settleYields()
 	if rec == nil {
 		var err error
 		if rec, err = r.h.store.Get(ctx, r.id); err != nil {
-			res := r.failure(ofStore(err))
-			r.stayParked()
-			return res
+			return d.postponed(ofStore(err))
 		}
 	}
-	l.image, r.snapshot = rec.Image, len(rec.Image)
-	if d := r.takeImage(len(rec.Image)); d != nil {
-		res := r.failure(failf(CodeMemoryLimit, ReasonQuota, PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", d))
-		r.stayParked()
-		return res
+	d.image, d.imageSize = rec.Image, len(rec.Image)
+	if denied := r.calls.chargeImage(len(rec.Image)); denied != nil {
+		return d.postponed(failf(CodeMemoryLimit, ReasonQuota, PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", denied))
 	}
-	return l.goOn()
+	return d.goOn()
+}
+
+// postponed is the result of a Wait that leaves the run as it was.
+func (d *driver) postponed(f *failure) *Result {
+	return d.failure(d.run.stayParked(f))
 }
 
 // goOn waits until there is something to deliver to the guest, and drives it on.
-func (l *leg) goOn() (res *Result) {
-	defer l.contain(&res)
-	if res := l.ready(); res != nil {
+func (d *driver) goOn() (res *Result) {
+	defer d.contain(&res)
+	if res := d.ready(); res != nil {
 		return res
 	}
-	return l.drive(l.turn())
-}
-
-// unsettled reports whether a call of a revived run still waits. An answer that was
-// given and is not in the journal was lost with its host, so it is asked for anew.
-func (r *run) unsettled(id uint64) bool {
-	c := r.calls[id]
-	return c != nil && c.State != runstore.CallSettled
+	return d.drive(d.turn())
 }

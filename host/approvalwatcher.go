@@ -10,26 +10,26 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 )
 
-// desk waits for decisions about approvals, for all calls of a host. While nobody
+// approvalWatcher waits for decisions about approvals, for all calls of a host. While nobody
 // waits it has no goroutine and watches nothing.
-type desk struct {
+type approvalWatcher struct {
 	h *Host
 
 	mu      sync.Mutex
-	waiting map[string]waiter  // by approval id
-	stop    context.CancelFunc // ends the watch; nil: none is on
-	more    chan struct{}      // capacity 1: there is a new waiter
+	waiting map[string]approvalWaiter // by approval id
+	stop    context.CancelFunc        // ends the watch; nil: none is on
+	more    chan struct{}             // capacity 1: there is a new approvalWaiter
 }
 
 // waiter is a call that waits: where the resolved approval is put, or nil if it
 // is lost. It has the capacity 1.
-type waiter chan *policy.Approval
+type approvalWaiter chan *policy.Approval
 
 // wait returns the approval once it is resolved, or when its time is over, which
 // resolves it. An approval that the store has lost or cannot verify is
 // errLostApproval; otherwise the error is the cause of ctx.
-func (d *desk) wait(ctx context.Context, id string) (*policy.Approval, error) {
-	w := make(waiter, 1)
+func (d *approvalWatcher) wait(ctx context.Context, id string) (*policy.Approval, error) {
+	w := make(approvalWaiter, 1)
 	d.add(id, w)
 	defer d.remove(id)
 	select {
@@ -48,11 +48,11 @@ var errLostApproval = errors.New("its approval is gone from the store, or damage
 
 // add puts a waiter on the list. The one goroutine that watches for all of them
 // starts with the first.
-func (d *desk) add(id string, w waiter) {
+func (d *approvalWatcher) add(id string, w approvalWaiter) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.waiting == nil {
-		d.waiting = make(map[string]waiter)
+		d.waiting = make(map[string]approvalWaiter)
 	}
 	d.waiting[id] = w
 	if d.stop == nil {
@@ -68,7 +68,7 @@ func (d *desk) add(id string, w waiter) {
 }
 
 // remove takes a waiter off the list, and ends the watch with the last one.
-func (d *desk) remove(id string) {
+func (d *approvalWatcher) remove(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.waiting, id)
@@ -79,7 +79,7 @@ func (d *desk) remove(id string) {
 }
 
 // watch looks at what is waited for whenever something may have changed.
-func (d *desk) watch(ctx context.Context, changed, more <-chan struct{}) {
+func (d *approvalWatcher) watch(ctx context.Context, changed, more <-chan struct{}) {
 	due := time.NewTimer(0)
 	defer due.Stop()
 	for {
@@ -90,18 +90,18 @@ func (d *desk) watch(ctx context.Context, changed, more <-chan struct{}) {
 		case <-more:
 		case <-due.C:
 		}
-		next := lookAgain
-		d.h.guard(func() { next = d.look(ctx) })
+		next := retryAfter
+		d.h.guard(func() { next = d.checkAll(ctx) })
 		due.Reset(next)
 	}
 }
 
-// lookAgain is how soon the desk looks again after the store has failed.
-const lookAgain = time.Second
+// retryAfter is how soon the approvalWatcher looks again after the store has failed.
+const retryAfter = time.Second
 
-// look answers the waiters whose approvals are resolved, resolves those whose time
+// checkAll answers the waiters whose approvals are resolved, resolves those whose time
 // is over, and returns when that of the next one will be.
-func (d *desk) look(ctx context.Context) time.Duration {
+func (d *approvalWatcher) checkAll(ctx context.Context) time.Duration {
 	d.mu.Lock()
 	list := maps.Clone(d.waiting)
 	d.mu.Unlock()
@@ -113,21 +113,21 @@ func (d *desk) look(ctx context.Context) time.Duration {
 			return next
 		case errors.Is(err, policy.ErrNotFound), errors.Is(err, policy.ErrCorrupt):
 			d.h.log.Error("an approval cannot be read, so its call is denied", "approval", id, "error", err)
-			w.tell(nil)
+			w.deliver(nil)
 		case err != nil:
 			d.h.log.Error("an approval cannot be read now", "approval", id, "error", err)
-			next = min(next, lookAgain)
+			next = min(next, retryAfter)
 		case a.State == policy.StatePending:
 			next = min(next, max(time.Until(a.Expires), 0))
 		default:
-			w.tell(a)
+			w.deliver(a)
 		}
 	}
 	return next
 }
 
 // resolved returns the approval, which is resolved if its time is over.
-func (d *desk) resolved(ctx context.Context, id string) (*policy.Approval, error) {
+func (d *approvalWatcher) resolved(ctx context.Context, id string) (*policy.Approval, error) {
 	a, err := d.h.approvals.Get(ctx, id)
 	if now := time.Now(); err == nil && a.State == policy.StatePending && !now.Before(a.Expires) {
 		return d.h.approvals.Resolve(ctx, id, policy.Resolution{State: policy.StateExpired, At: now})
@@ -135,7 +135,7 @@ func (d *desk) resolved(ctx context.Context, id string) (*policy.Approval, error
 	return a, err
 }
 
-func (w waiter) tell(a *policy.Approval) {
+func (w approvalWaiter) deliver(a *policy.Approval) {
 	select {
 	case w <- a:
 	default: // it has been told

@@ -23,8 +23,8 @@ type ToolAnswer struct {
 	Error string
 }
 
-// asking is a call that its run's caller is to answer.
-type asking struct {
+// clientCall is a call that the run's client is to answer.
+type clientCall struct {
 	answer  chan ToolAnswer // capacity 1
 	settled chan struct{}   // closed once the answer is in the run, and in the store of a stored one
 }
@@ -36,7 +36,7 @@ const methodOfAsked = string(wire.MethodCall)
 // invoke runs a tool with a checked input. ctx is the run's, with the span of the
 // call.
 func (r *run) invoke(ctx context.Context, c *call, tool *catalog.Tool, inv catalog.Invocation) (json.RawMessage, error) {
-	client := r.reach.client
+	client := r.access.client
 	if client != nil && client.callbacks[tool.ID()] != nil {
 		return client.callbacks[tool.ID()](ctx, inv)
 	}
@@ -59,38 +59,23 @@ func lost(tool *catalog.Tool) *callError {
 // ask waits until the run's caller has answered a call. Meanwhile nothing of it
 // goes on in this process, so a host that closes does not wait for it.
 func (r *run) ask(ctx context.Context, c *call, input json.RawMessage) (json.RawMessage, error) {
-	var (
-		a *asking
-		d *quota.Denied
-	)
-	r.locked(func() {
-		if d = r.charge(int64(len(input))); d != nil {
-			return
-		}
-		a = r.askingLocked(c.ID)
-		c.State, c.Input = runstore.CallAsked, input
-		c.charged += int64(len(input))
-		r.asked++
-		r.touch(c)
-	})
+	answer, d := r.calls.askClient(c, input)
 	if d != nil {
 		e := rejectf(codeQuota, "The call was not made: %v.", d)
 		e.ToolID, e.EffectStatus = c.Tool, effectNone
 		return nil, e
 	}
-	r.h.calls.rest()
+	r.h.calls.pause()
 	defer func() {
-		r.h.calls.rise()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.asked--
+		r.h.calls.resume()
+		r.calls.clientAnswered()
 	}()
-	if err := r.journal(); err != nil {
+	if err := r.record.journal(r.background()); err != nil {
 		return nil, err
 	}
 	r.notify()
 	select {
-	case answer := <-a.answer:
+	case answer := <-answer:
 		if answer.Error != "" {
 			return nil, errors.New(answer.Error)
 		}
@@ -100,40 +85,42 @@ func (r *run) ask(ctx context.Context, c *call, input json.RawMessage) (json.Raw
 	}
 }
 
-// askingLocked returns the place where the answer of a call is put, which may be
-// made before the call gets there. The caller holds mu.
-func (r *run) askingLocked(id uint64) *asking {
-	a := r.askings[id]
+// askClient makes a call wait for the client and returns where the answer will be.
+func (t *callTable) askClient(c *call, input json.RawMessage) (<-chan ToolAnswer, *quota.Denied) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	more := int64(len(input) - len(c.Input)) // an approved call, or one of another host, has it already
+	if more <= 0 {
+		t.account.force(more)
+	} else if d := t.account.charge(more); d != nil {
+		return nil, d
+	}
+	c.State, c.Input = runstore.CallAsked, input
+	c.charged += more
+	t.onClient++
+	t.touch(c)
+	return t.clientCall(c.ID).answer, nil
+}
+
+// clientAnswered notes that a call no longer waits for the client.
+func (t *callTable) clientAnswered() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.onClient--
+}
+
+// clientCall returns the place for the client's answer to a call, which may come before
+// the call waits for it. The caller holds mu.
+func (t *callTable) clientCall(id uint64) *clientCall {
+	a := t.clientCalls[id]
 	if a == nil {
-		a = &asking{answer: make(chan ToolAnswer, 1), settled: make(chan struct{})}
-		if r.askings == nil {
-			r.askings = make(map[uint64]*asking)
+		a = &clientCall{answer: make(chan ToolAnswer, 1), settled: make(chan struct{})}
+		if t.clientCalls == nil {
+			t.clientCalls = make(map[uint64]*clientCall)
 		}
-		r.askings[id] = a
+		t.clientCalls[id] = a
 	}
 	return a
-}
-
-// answeredCall tells who waits for it that a call has been settled.
-func (r *run) answeredCall(c *call) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if a := r.askings[c.ID]; a != nil {
-		delete(r.askings, c.ID)
-		close(a.settled)
-	}
-}
-
-// callersTurn reports whether the run goes on only when its caller has answered:
-// every call in flight is asked, or waits for a person, so that queued ones do not
-// start either.
-func (r *run) callersTurn() bool {
-	if !r.timerDue.IsZero() && !time.Now().Before(r.timerDue) {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.asked > 0 && r.unwritten == 0 && len(r.inbox) == 0 && r.asked+r.approving == r.inFlight
 }
 
 // Answer gives a run the result of a call of a tool that its caller brought
@@ -155,7 +142,7 @@ func (h *Host) Answer(ctx context.Context, s Session, runID, callID string, a To
 	if f != nil {
 		return f.public()
 	}
-	settled, f := r.give(callID, a)
+	settled, f := r.calls.giveAnswer(callID, a, r.asksClient)
 	if f != nil {
 		return f.public()
 	}
@@ -189,9 +176,7 @@ func (h *Host) PendingInput(ctx context.Context, s Session, runID, callID string
 // callsOf returns the calls of a run of the session that it waits for, from the store
 // if it is not here.
 func (h *Host) callsOf(ctx context.Context, s Session, id string) (calls []runstore.Call, _ *failure) {
-	h.mu.Lock()
-	r := h.runs[id]
-	h.mu.Unlock()
+	r := h.runByID(id)
 	if r == nil {
 		rec, err := h.recordFor(ctx, s, id)
 		if err != nil {
@@ -202,12 +187,7 @@ func (h *Host) callsOf(ctx context.Context, s Session, id string) (calls []runst
 	if f := mayResume(r.session.stored(), s.stored()); f != nil {
 		return nil, f
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, c := range r.calls {
-		calls = append(calls, c.Call)
-	}
-	return calls, nil
+	return r.calls.list(), nil
 }
 
 // answerable returns a run of the session, from the store if it is not here.
@@ -227,34 +207,33 @@ func (h *Host) answerable(ctx context.Context, s Session, id string) (*run, *fai
 	if f != nil {
 		return nil, f
 	}
-	r.mu.Lock()
-	r.active = false
-	r.expires, r.imageBytes = rec.Expires, len(rec.Image)
-	r.expiry = time.AfterFunc(time.Until(rec.Expires), r.expire)
-	r.mu.Unlock()
+	if !r.markParked(rec.Expires, len(rec.Image)) {
+		r.finish(context.Cause(r.ctx))
+		return nil, r.aborted()
+	}
 	return r, nil
 }
 
-// give hands an answer to its call and returns what is closed once it is taken.
-func (r *run) give(callID string, answer ToolAnswer) (<-chan struct{}, *failure) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, id := range r.answered {
+// giveAnswer hands an answer to its call and returns what is closed once it is taken.
+func (t *callTable) giveAnswer(callID string, answer ToolAnswer, asksClient func(*call) bool) (<-chan struct{}, *failure) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range t.answered {
 		if (&call{Call: runstore.Call{ID: id, Method: methodOfAsked}}).publicID() != callID {
 			continue
 		}
-		if a := r.askings[id]; a != nil {
+		if a := t.clientCalls[id]; a != nil {
 			return a.settled, nil
 		}
 		return closed, nil
 	}
-	for _, c := range r.calls {
-		if c.publicID() == callID && r.asksLocked(c) {
+	for _, c := range t.pending {
+		if c.publicID() == callID && asksClient(c) {
 			if c.State == runstore.CallSettled { // in an earlier process
 				return closed, nil
 			}
-			a := r.askingLocked(c.ID)
-			r.answered = append(r.answered, c.ID)
+			a := t.clientCall(c.ID)
+			t.answered = append(t.answered, c.ID)
 			a.answer <- answer
 			return a.settled, nil
 		}
@@ -270,15 +249,15 @@ var closed = func() chan struct{} {
 	return c
 }()
 
-// asksLocked reports whether a call is one of a tool that the caller answers. The
-// caller holds mu.
-func (r *run) asksLocked(c *call) bool {
+// asksClient reports whether a call is one of a tool that the client answers. The
+// caller holds calls.mu.
+func (r *run) asksClient(c *call) bool {
 	if c.Method != methodOfAsked {
 		return false
 	}
 	if c.Tool != "" {
-		return r.reach.client.asks(c.Tool)
+		return r.access.client.asks(c.Tool)
 	}
 	tool, err := r.view().catalog.Resolve(c.Target)
-	return err == nil && r.reach.client.asks(tool.ID())
+	return err == nil && r.access.client.asks(tool.ID())
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// reach is what one run may reach beside what there is for everybody: the rules
+// access is what one run may reach beside what there is for everybody: the rules
 // that narrow it and the tools its caller brought. Both stay the same for the
 // whole run. What they come to depends on the plugins of the moment: the view is
 // resolved when a run begins and whenever it resumes.
-type reach struct {
+type access struct {
 	rules  policy.Rules // of this run, beside its session's
 	layers policy.Layers
 	client *clientTools // nil: none
 	view   atomic.Pointer[view]
 }
 
-// reachOf checks what a caller gave to Exec and resolves the first view.
-func (h *Host) reachOf(s Session, in ExecInput) (*reach, *failure) {
+// accessFor checks what a caller gave to Exec and resolves the first view.
+func (h *Host) accessFor(s Session, in ExecInput) (*access, *failure) {
 	client := in.turn
 	if client == nil {
 		var f *failure
@@ -32,27 +32,27 @@ func (h *Host) reachOf(s Session, in ExecInput) (*reach, *failure) {
 	if n := len(in.Rules.Allow) + len(in.Rules.Deny); n > maxRunPatterns {
 		return nil, failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "the rules of this run have %d patterns, at most %d are taken: use * in patterns, or owner:NAME for all tools of an owner.", n, maxRunPatterns)
 	}
-	return h.makeReach(s, in.Rules, client)
+	return h.newAccess(s, in.Rules, client)
 }
 
 // maxRunPatterns bounds the patterns that a caller gives for one run: each is compared
 // with every tool.
 const maxRunPatterns = 256
 
-func (h *Host) makeReach(s Session, rules policy.Rules, client *clientTools) (*reach, *failure) {
+func (h *Host) newAccess(s Session, rules policy.Rules, client *clientTools) (*access, *failure) {
 	layer, err := rules.Compile()
 	if err != nil {
 		return nil, failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "the rules of this run are not usable: %v", err)
 	}
-	to := &reach{rules: rules, layers: h.policy.For(s.AgentID, s.SessionKey).With(layer), client: client}
-	if err := h.look(to); err != nil {
+	to := &access{rules: rules, layers: h.policy.For(s.AgentID, s.SessionKey).With(layer), client: client}
+	if err := h.resolveView(to); err != nil {
 		return nil, failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "the caller's tools are not usable: %v", err)
 	}
 	return to, nil
 }
 
-// look resolves the view anew.
-func (h *Host) look(to *reach) error {
+// resolveView resolves the view.
+func (h *Host) resolveView(to *access) error {
 	v, err := h.deriveView(to.layers, to.client)
 	if err == nil {
 		to.view.Store(v)
@@ -61,10 +61,10 @@ func (h *Host) look(to *reach) error {
 }
 
 // view is what the run reaches now.
-func (r *run) view() *view { return r.reach.view.Load() }
+func (r *run) view() *view { return r.access.view.Load() }
 
 // storedRules is what a record keeps of the rules.
-func (to *reach) storedRules() json.RawMessage {
+func (to *access) storedRules() json.RawMessage {
 	if to.rules.Empty() {
 		return nil
 	}
@@ -75,15 +75,15 @@ func (to *reach) storedRules() json.RawMessage {
 	return b
 }
 
-// errStoredReach means that a record names rules or tools that are none.
-var errStoredReach = errors.New("its rules or tools are damaged")
+// errStoredAccess means that a record names rules or tools that are none.
+var errStoredAccess = errors.New("its rules or tools are damaged")
 
-// restoreReach makes the reach of a record's run. A run that began with the tools
+// restoreAccess makes the access of a record's run. A run that began with the tools
 // of a model request gets those of the request that resumes it.
-func (h *Host) restoreReach(s Session, rec *runstore.Record, turn *clientTools) (*reach, error) {
+func (h *Host) restoreAccess(s Session, rec *runstore.Record, turn *clientTools) (*access, error) {
 	var rules policy.Rules
 	if len(rec.Rules) > 0 && json.Unmarshal(rec.Rules, &rules) != nil {
-		return nil, errStoredReach
+		return nil, errStoredAccess
 	}
 	client, err := loadClientTools(rec.ClientTools)
 	if err != nil {
@@ -92,7 +92,7 @@ func (h *Host) restoreReach(s Session, rec *runstore.Record, turn *clientTools) 
 	if client == nil {
 		client = turn
 	}
-	to, f := h.makeReach(s, rules, client)
+	to, f := h.newAccess(s, rules, client)
 	if f != nil {
 		return nil, f
 	}

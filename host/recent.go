@@ -8,53 +8,53 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// maxPast bounds the ended runs that a host remembers.
-const maxPast = 1024
+// maxRecent bounds the ended runs that a host remembers.
+const maxRecent = 1024
 
-// pastRuns are the newest runs that have ended in this process, so that a model
+// recentRuns are the newest runs that have ended in this process, so that a model
 // that waits for one again learns what became of it. The zero value is ready. It is
 // safe for concurrent use.
-type pastRuns struct {
+type recentRuns struct {
 	mu    sync.Mutex
-	runs  map[string]pastRun
+	runs  map[string]recentRun
 	order []string // oldest first, a ring once it is full
 	next  int
 }
 
-// pastRun is what is remembered of a run.
-type pastRun struct {
+// recentRun is what is remembered of a run.
+type recentRun struct {
 	owner Session
-	gone  *failure // what a wait for it is told
+	why   *failure // what a wait for it is told
 }
 
-// note remembers a run that has ended, and why: nil means that its program returned.
-func (p *pastRuns) note(r *run, cause error) {
-	gone := goneBy(cause)
-	gone.ofRun(r)
-	if gone.Reason != ReasonRunExpired { // its last result had it
-		gone.Telemetry = nil
+// add remembers a run that has ended, and why: nil means that its program returned.
+func (p *recentRuns) add(r *run, cause error) {
+	why := recentFailure(cause)
+	why.ofRun(r)
+	if why.Reason != ReasonRunExpired { // its last result had it
+		why.Telemetry = nil
 	}
-	entry := pastRun{r.session, gone}
+	entry := recentRun{r.session, why}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.runs == nil {
-		p.runs = map[string]pastRun{}
+		p.runs = map[string]recentRun{}
 	}
 	if _, known := p.runs[r.id]; known {
 		return
 	}
-	if len(p.order) < maxPast {
+	if len(p.order) < maxRecent {
 		p.order = append(p.order, r.id)
 	} else {
 		delete(p.runs, p.order[p.next])
 		p.order[p.next] = r.id
-		p.next = (p.next + 1) % maxPast
+		p.next = (p.next + 1) % maxRecent
 	}
 	p.runs[r.id] = entry
 }
 
-// goneBy is what a wait for a run is told that has ended for that cause.
-func goneBy(cause error) *failure {
+// recentFailure is what a wait for a run is told that has ended for that cause.
+func recentFailure(cause error) *failure {
 	f := ofStore(runstore.ErrNotFound)
 	switch {
 	case errors.Is(cause, runstore.ErrExpired):
@@ -69,27 +69,27 @@ func goneBy(cause error) *failure {
 
 // find returns what a caller is told of a run that has ended and that it could have
 // waited for, or nil.
-func (p *pastRuns) find(id string, caller Session) *failure {
+func (p *recentRuns) find(id string, caller Session) *failure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.runs[id]
 	if !ok || mayResume(known.owner.stored(), caller.stored()) != nil {
 		return nil
 	}
-	return known.gone
+	return known.why
 }
 
-// goneFor says more of a run that is not there any more. It advises to start a program
+// explainMissing says more of a run that is not there any more. It advises to start a program
 // again only if it is known to have called no tool.
-func (h *Host) goneFor(f *failure, s Session, id string) *failure {
+func (h *Host) explainMissing(f *failure, s Session, id string) *failure {
 	if f.Reason == ReasonRunUnavailable && f.Phase == PhaseInput {
-		past := h.past.find(id, s)
-		if past == nil {
+		recent := h.recent.find(id, s)
+		if recent == nil {
 			f = f.and(" A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again.")
 			f.Dispatched = true // for all that is known
 			return f
 		}
-		f = past
+		f = recent
 	}
 	if f.Reason != ReasonRunExpired {
 		return f

@@ -1,0 +1,207 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// maxTimerMillis is the longest timer that a guest can set, about 24.8 days.
+const maxTimerMillis = 1<<31 - 1
+
+// absorb takes over what a turn has cost, what it has emitted, and when the guest's
+// next timer is due.
+func (d *driver) absorb(rep *wire.Report) *failure {
+	r := d.run
+	r.h.obs.metrics.GuestRan(r.calls.countTurn(rep, r.settings.MemoryLimit))
+	d.timerDue = time.Time{}
+	if rep.TimerMillis >= 0 {
+		d.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)
+	}
+	if rep.Status == wire.StatusDone && !validJSON(rep.Value) || rep.Status == wire.StatusFailed && rep.Err == nil {
+		return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker sent a result that is not one")
+	}
+	if f := d.output.add(rep.Output); f != nil {
+		return f
+	}
+	if d.output.used != d.chargedOutput {
+		if denied := r.calls.chargeOutput(d.output.used); denied != nil {
+			return heldTooMuch(denied)
+		}
+		d.chargedOutput = d.output.used
+	}
+	if d.output.omitted > 0 && r.settings.OnOutputLimit == OutputFail {
+		if rep.Status == wire.StatusDone {
+			d.output.addValue(rep.Value)
+		}
+		return d.output.over()
+	}
+	return nil
+}
+
+// completed is the result of a run whose program returned.
+func (d *driver) completed(value []byte) *Result {
+	res := &Result{Status: StatusCompleted}
+	if !d.output.fits(value) {
+		if d.run.settings.OnOutputLimit == OutputFail {
+			d.output.addValue(value)
+			return d.failed(d.output.over())
+		}
+		d.run.limitPassed(limitOutput)
+	}
+	res.Value, res.Output = d.output.truncated(value)
+	res.Value = bytes.Clone(res.Value) // a part of the report would keep the whole report
+	d.run.told.value = res.Value
+	return d.run.finishWith(nil, func() *Result {
+		res.Telemetry = d.telemetry()
+		return res
+	})
+}
+
+// failed ends the run and is its result.
+func (d *driver) failed(f *failure) *Result {
+	f = d.withLimit(f)
+	return d.run.finishWith(f, func() *Result { return d.failure(f) })
+}
+
+// failure is a failed result that leaves the run as it is.
+func (d *driver) failure(f *failure) *Result {
+	c, dispatched := d.run.calls.countedAt(d.started, time.Now())
+	return &Result{
+		Status:     StatusFailed,
+		Error:      boundError(f.Text),
+		Code:       f.Code,
+		Reason:     f.Reason,
+		Phase:      f.Phase,
+		Dispatched: dispatched,
+		Output:     d.emitted(),
+		Telemetry:  d.telemetryOf(c),
+	}
+}
+
+// waiting is the result of a run that is about to be parked. Its telemetry is what the
+// store has: the next result goes on from there.
+func (d *driver) waiting(c runstore.Counters) *Result {
+	calls, reason := d.run.calls.describe(d.run.settings.MaxOutput)
+	d.run.tellSuspended(reason)
+	return &Result{
+		Status:           StatusWaiting,
+		RunID:            d.run.id,
+		Reason:           reason,
+		PendingToolCalls: calls,
+		Output:           d.emitted(),
+		Telemetry:        d.telemetryOf(c),
+	}
+}
+
+// emitted is the output of a result without a value.
+func (d *driver) emitted() []Output {
+	if d.run.settings.OnOutputLimit == OutputTruncate {
+		return d.output.within(d.output.limit)
+	}
+	return d.output.items
+}
+
+// telemetry counts what the run did so far.
+func (d *driver) telemetry() Telemetry {
+	c, _ := d.run.calls.countedAt(d.started, time.Now())
+	return d.telemetryOf(c)
+}
+
+func (d *driver) telemetryOf(c runstore.Counters) Telemetry {
+	t := baseTelemetry(d.run.view())
+	if client := d.run.access.client; client != nil && client.turn != nil {
+		t.VisibleTools = client.turn.visible
+	}
+	t.count(c)
+	t.SnapshotBytes = d.imageSize
+	t.Isolation = isolation(d.layers)
+	return t
+}
+
+// count takes over what the counters of a run say.
+func (t *Telemetry) count(c runstore.Counters) {
+	micros := func(n int64) float64 { return millis(time.Duration(n) * time.Microsecond) }
+	t.ApprovalCount, t.ApprovalWaitMillis = c.Approvals, micros(c.ApprovalMicros)
+	t.SearchCount, t.DescribeCount, t.CallCount, t.NamespaceCount = c.Search, c.Describe, c.Call, c.Namespace
+	t.GuestCPUMillis = float64(c.CPUMicros) / 1000
+	t.WallMillis = micros(c.WallMicros)
+	t.PeakHeapBytes = c.PeakBytes
+}
+
+// baseTelemetry is that of a run that has done nothing. Without a view there is no
+// run, and it says nothing of tools.
+func baseTelemetry(v *view) Telemetry {
+	t := Telemetry{Sources: map[string]int{}, VisibleTools: []string{"exec", "wait"}, Isolation: isolation(nil)}
+	if v != nil {
+		t.CatalogSize, t.Sources = v.catalog.Len(), maps.Clone(v.sources)
+	}
+	return t
+}
+
+// isolation reports the layers of the worker that ran the guest last.
+func isolation(layers []wire.Layer) Isolation {
+	out := Isolation{Tier: "none", Layers: map[string]string{}}
+	for _, l := range layers {
+		out.Layers[l.Name] = l.State
+	}
+	if len(layers) > 0 {
+		out.Tier = sandbox.Tier(layers)
+	}
+	return out
+}
+
+// storedIsolation is what a record says of it.
+func storedIsolation(states map[string]string) Isolation { return isolation(storedLayers(states)) }
+
+func storedLayers(states map[string]string) []wire.Layer {
+	layers := make([]wire.Layer, 0, len(states))
+	for name, state := range states {
+		layers = append(layers, wire.Layer{Name: name, State: state})
+	}
+	return layers
+}
+
+// withLimit adds to a failure by a limit what the limit is and which setting it
+// comes from, so that the model can stay within it and the operator change it.
+func (d *driver) withLimit(f *failure) *failure {
+	var text string
+	s := &d.run.settings
+	switch {
+	case f.Reason != "" || f.Phase != PhaseGuest:
+		return f
+	case f.Code == CodeTimeout && d.cpuLeft() == 0: // it names its limit
+		return f
+	case f.Code == CodeTimeout && d.allowed < s.Timeout:
+		text = fmt.Sprintf(" This exec or wait was given %s; the setting tools.codeMode.timeoutMs allows %s.", d.allowed, s.Timeout)
+	case f.Code == CodeTimeout:
+		text = fmt.Sprintf(" An exec or wait may take %s (tools.codeMode.timeoutMs).", s.Timeout)
+	case f.Code == CodeMemoryLimit:
+		text = fmt.Sprintf(" A program may use %s of memory (tools.codeMode.memoryLimitBytes).", byteSize(s.MemoryLimit))
+	default:
+		return f
+	}
+	with := *f
+	if n := len(with.Text); n > 0 && with.Text[n-1] != '.' {
+		with.Text += "."
+	}
+	with.Text += text
+	return &with
+}
+
+// byteSize writes a number of bytes in the largest unit that it is whole in.
+func byteSize(n int64) string {
+	switch {
+	case n%(1<<20) == 0:
+		return strconv.FormatInt(n>>20, 10) + " MiB"
+	case n%(1<<10) == 0:
+		return strconv.FormatInt(n>>10, 10) + " KiB"
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}

@@ -1,0 +1,195 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/namespaces"
+)
+
+// load takes a run that another process, or this one in an earlier life, has
+// parked in the store.
+func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (r *run, rec *runstore.Record, f *failure) {
+	rec, err := h.recordFor(ctx, s, id)
+	if err != nil {
+		return nil, nil, ofStore(err)
+	}
+	claim, err := h.claim(ctx, rec, deadline)
+	if err != nil {
+		return nil, nil, ofStore(err)
+	}
+	// The process that held the claim may have changed or finished the run.
+	rec, err = h.recordFor(ctx, s, id)
+	if err != nil {
+		claim.Release()
+		return nil, nil, ofStore(err)
+	}
+	if rec.Live {
+		return nil, nil, h.discardDeadRun(ctx, rec, claim)
+	}
+	r, f = h.revive(ctx, s, rec, turn)
+	if f == nil {
+		f = h.checkComplete(r, rec)
+	}
+	if f == nil {
+		r.record.setClaim(claim)
+		f = h.add(r)
+	}
+	if f != nil {
+		claim.Release()
+		return nil, nil, f.of(rec)
+	}
+	defer r.containReopen(&f)
+	r.calls.chargeRevived()
+	r.redrive()
+	return r, rec, nil
+}
+
+// claim waits for a process that is finishing calls of the run, and for no other.
+func (h *Host) claim(ctx context.Context, rec *runstore.Record, deadline time.Time) (runstore.Claim, error) {
+	tick := time.NewTicker(claimRetry)
+	defer tick.Stop()
+	for {
+		claim, err := h.store.Claim(ctx, rec.ID)
+		if !errors.Is(err, runstore.ErrClaimed) || !unfinished(rec.Calls) || time.Now().After(deadline) {
+			return claim, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, runstore.ErrClaimed
+		}
+	}
+}
+
+func unfinished(calls []runstore.Call) bool {
+	for _, c := range calls {
+		if c.State == runstore.CallInFlight {
+			return true
+		}
+	}
+	return false
+}
+
+// discardDeadRun forgets a run whose host was killed while the run went on, and says
+// what is known of it. No process drives it: its claim was free.
+func (h *Host) discardDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
+	defer claim.Release()
+	if err := h.store.Delete(ctx, rec.ID); err != nil {
+		return ofStore(err).of(rec)
+	}
+	var unknown []string
+	for _, c := range rec.Calls {
+		if c.State == runstore.CallInFlight && c.Tool != "" {
+			unknown = append(unknown, c.Tool)
+		}
+	}
+	text := "code mode run is unavailable: its host stopped while the program was running. Tools had been called and may have taken effect; check before you start it again."
+	if len(unknown) > 0 {
+		text += " Without an answer: " + strings.Join(unknown, ", ") + "."
+	}
+	h.cancelApprovals(ctx, rec.Calls)
+	f := failf(CodeInvalidInput, ReasonRunUnavailable, PhaseHost, "%s", text).of(rec)
+	h.tellDiscarded(rec, f)
+	return f
+}
+
+// revive makes an active run of a record.
+func (h *Host) revive(ctx context.Context, s Session, rec *runstore.Record, turn *clientTools) (*run, *failure) {
+	pool, f := h.poolOf(ctx, rec)
+	if f != nil {
+		return nil, f
+	}
+	to, err := h.restoreAccess(s, rec, turn)
+	if err != nil {
+		return nil, notRestored("%v", err)
+	}
+	r := h.makeRun(rec.ID, s, rec.Language, to)
+	r.pool, r.created = pool, rec.Created
+	r.used.digests = rec.Tools
+	r.changed.Store(rec.Fingerprint != r.view().catalog.Fingerprint())
+	r.told.parent, r.told.trace = rec.ToolCallID, rec.Trace
+	r.record.generation, r.record.stored = rec.Generation, true
+	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, carriedOutput(rec), storedLayers(rec.Layers)
+	for id, b := range rec.Scopes {
+		scope, err := namespaces.Decode(b, namespaces.Limits{})
+		if err != nil {
+			return nil, notRestored("namespace %s: %v", id, err)
+		}
+		r.scopes.put(id, scope)
+	}
+	r.calls.revive(rec)
+	if c := r.calls.pending[0]; c != nil && c.Method == methodExec {
+		if err := r.reviveHeld(c); err != nil {
+			return nil, notRestored("%v", err)
+		}
+	}
+	return r, nil
+}
+
+func notRestored(format string, args ...any) *failure {
+	return failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: "+format, args...)
+}
+
+// revive adds the calls of a record.
+func (t *callTable) revive(rec *runstore.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dispatched, t.counters = rec.Dispatched, rec.Counters
+	for _, stored := range rec.Calls {
+		t.pending[stored.ID] = &call{Call: stored}
+		t.lastID = max(t.lastID, stored.ID)
+		t.dispatched = t.dispatched || wentOut(stored)
+	}
+	// An answer that was given and is not in the journal was lost with its host, so the
+	// client is asked for it again.
+	t.answered = slices.DeleteFunc(slices.Clone(rec.Answered), func(id uint64) bool {
+		c := t.pending[id]
+		return c != nil && c.State != runstore.CallSettled
+	})
+	t.setImaged(t.sorted())
+}
+
+// redrive brings the calls of a revived run to where the host that stopped left
+// them. What was in flight is made again if that is harmless, else it rejects:
+// nothing is silently repeated or lost.
+func (r *run) redrive() {
+	started, lost := r.calls.redrive(r.mayRepeat)
+	r.tellInterrupted(lost)
+	r.launch(started, r.record.journal(r.background()))
+}
+
+// mayRepeat reports whether it is harmless to make a call again that was in flight when
+// its host stopped.
+func (r *run) mayRepeat(c *call) bool {
+	if c.Method == methodExec { // approved; the program has not started
+		return true
+	}
+	tool, ok := r.view().catalog.ByID(c.Tool)
+	return ok && (tool.ReadOnly || tool.Idempotent || r.access.client.asks(c.Tool))
+}
+
+// redrive queues the calls that can go on, and rejects the others in flight. It returns
+// the calls that have got slots, and the rejected ones.
+func (t *callTable) redrive(mayRepeat func(*call) bool) (started, lost []*call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.sorted() {
+		switch {
+		case c.State == runstore.CallSettled:
+			t.inbox = append(t.inbox, c)
+		case !c.isTool() && c.Method != methodExec:
+		case c.State != runstore.CallInFlight || mayRepeat(c):
+			t.queue = append(t.queue, c)
+		default:
+			t.setAnswer(c, nil, interrupted(c))
+			t.inbox = append(t.inbox, c)
+			lost = append(lost, c)
+		}
+	}
+	return t.fillSlots(), lost
+}

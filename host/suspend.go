@@ -1,0 +1,139 @@
+package host
+
+import (
+	"encoding/hex"
+	"time"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// suspend parks the run with its guest. The calls of its last turn start once the store
+// knows them. All calls go on; their answers wait in the inbox and, for a store that
+// outlives the host, in the journal.
+func (d *driver) suspend(fresh ...*call) (res *Result) {
+	r := d.run
+	image, err := d.snapshot()
+	if err != nil {
+		return d.failed(d.failureFrom(err))
+	}
+	var (
+		started []*call
+		f       *failure
+	)
+	r.record.exclusive(func() { res, started, f = d.park(image, fresh) })
+	switch {
+	case f == nil:
+		r.launch(started, nil)
+		return res
+	case f.Reason == ReasonStoreFailed && r.leave(f):
+		return d.failure(f.and(keptAsItWas))
+	}
+	return d.failed(f)
+}
+
+// leave lets go of a run whose newest state could not be stored and of which the store
+// has a true account: a later Wait goes on from there, as after the end of a host. It
+// reports whether the store has one.
+func (r *run) leave(cause error) (kept bool) {
+	r.record.exclusive(func() { kept = r.record.valid() && !r.record.volatile })
+	if kept {
+		r.letGo(cause)
+	}
+	return kept
+}
+
+// park stores the run with its guest's image and parks it. It returns the result for
+// the caller of Exec or Wait, made while no other goroutine can have the run, and the
+// calls to launch. The caller runs it in record.exclusive.
+func (d *driver) park(image []byte, fresh []*call) (res *Result, started []*call, _ *failure) {
+	r := d.run
+	if err := r.record.ensureClaim(r.background()); err != nil {
+		return nil, nil, ofStore(err)
+	}
+	isClosing := r.h.isClosing()
+	if f := r.calls.mayBeSuspended(isClosing); f != nil {
+		return nil, nil, f
+	}
+	d.imageSize = len(image)
+	if r.ctx.Err() != nil { // aborted, and it is this driver that ends the run
+		return nil, nil, r.aborted()
+	}
+	limit, expires := int(r.h.settings.MaxSuspended), time.Now().Add(r.settings.SnapshotTTL)
+	if isClosing {
+		limit = 0
+	}
+	stored, started, err := r.record.suspend(r.background(), image, fresh, limit, func(rec *runstore.Record) {
+		rec.Counters, rec.Expires = d.lap(), expires
+	})
+	if err != nil {
+		r.h.calls.leaveN(len(started))
+		return nil, nil, r.notStored(err)
+	}
+	if !r.record.volatile { // the image is on disk
+		_ = r.calls.chargeImage(0) // less is never refused
+	}
+	res = d.waiting(stored.Counters)
+	if !r.markParked(expires, len(image)) { // aborted meanwhile
+		r.h.calls.leaveN(len(started))
+		return nil, nil, r.aborted()
+	}
+	return res, started, nil
+}
+
+// markParked makes the run parked, unless it has been cancelled: then its driver ends
+// it.
+func (r *run) markParked(expires time.Time, imageBytes int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx.Err() != nil || !r.move(stateParked) {
+		return false
+	}
+	r.expires, r.imageBytes = expires, imageBytes
+	if left := time.Until(expires); r.expiry == nil {
+		r.expiry = time.AfterFunc(left, r.expire)
+	} else {
+		r.expiry.Reset(left)
+	}
+	if r.calls.idle() {
+		r.record.dropClaim()
+	}
+	return true
+}
+
+// notStored is the failure of a run that the store did not take.
+func (r *run) notStored(err error) *failure {
+	f := ofStore(err)
+	if f.Reason == ReasonTooManySuspended {
+		return f.and(" All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.h.settings.MaxSuspended)
+	}
+	return f
+}
+
+// describe fills in what the run is.
+func (r *run) describe(rec *runstore.Record) {
+	build := r.pool.BuildID()
+	rec.GuestBuild = hex.EncodeToString(build[:])
+	rec.Session, rec.Language, rec.Created = r.session.stored(), r.language, r.created
+	rec.Fingerprint, rec.Owners = r.view().catalog.Fingerprint(), r.view().owners()
+	rec.TimerDue, rec.Layers = r.driver.timerDue, isolation(r.driver.layers).Layers
+	rec.ToolCallID, rec.Trace = r.told.parent, r.told.trace
+	rec.ClientTools, rec.Rules = r.access.client.stored(), r.access.storedRules()
+	rec.Tools, rec.Origin = r.used.stored(), r.h.cfg.Origin
+	rec.Scopes = r.scopes.encoded(func(id string, err error) {
+		r.h.log.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
+	})
+}
+
+// expire ends a parked run that was not waited for in time. Another process that shares
+// the store may have resumed it: then this process only forgets it.
+func (r *run) expire() {
+	if !r.moveTo(stateActive) {
+		return
+	}
+	defer r.containExpiry()
+	if err := r.record.ensureClaim(r.background()); err != nil || r.record.changedElsewhere(r.background()) {
+		r.letGo(runstore.ErrExpired)
+		return
+	}
+	r.finish(runstore.ErrExpired)
+}
