@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -66,34 +65,6 @@ type callTable struct {
 	account    account
 }
 
-// call is one bridge call between its request and its delivery.
-type call struct {
-	// These fields are guarded by the table's mu.
-	runstore.Call
-	changed uint64 // callTable.changes when the call last changed
-	charged int64  // bytes
-	imaged  bool   // the newest image waits for it
-	cancel  context.CancelCauseFunc
-
-	tool    *catalog.Tool // once the goroutine that performs the call knows it
-	asking  bool          // it is one of the session's questions to people
-	program *program      // of the call that stands for a held program
-}
-
-// publicID names the call in results and events.
-func (c *call) publicID() string {
-	return "bridge:" + c.Method + ":" + strconv.FormatUint(c.ID, 10)
-}
-
-// isTool reports whether the call runs a tool.
-func (c *call) isTool() bool {
-	switch wire.Method(c.Method) {
-	case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
-		return true
-	}
-	return false
-}
-
 // locked runs a step with mu held. A panic in the step releases mu too.
 func (t *callTable) locked(step func()) {
 	t.mu.Lock()
@@ -101,17 +72,25 @@ func (t *callTable) locked(step func()) {
 	step()
 }
 
-// admit adds the requests of one turn. It returns the calls of tools and the queries
-// of the catalog; no call has started. It refuses a burst that is larger than the
-// queue before any request counts.
-func (t *callTable) admit(reqs []wire.Request) (fresh, queries []*call, yielded bool, _ *failure) {
+// burst is what a guest has asked for in one turn.
+type burst struct {
+	fresh   []*call // calls of tools, not started
+	started []*call // calls of tools that have got a slot
+	queries []*call // of the catalog
+	yielded bool
+}
+
+// admit adds the requests of one turn. If start says so, calls of tools start at once,
+// unless the catalog has to answer first or the program yields. It refuses a burst that
+// is larger than the queue before any request counts.
+func (t *callTable) admit(reqs []wire.Request, start bool) (b burst, _ *failure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.checkRequests(reqs); f != nil {
-		return nil, nil, false, f
+		return b, f
 	}
 	if d := t.account.charge(requestBytes(reqs)); d != nil {
-		return nil, nil, false, heldTooMuch(d)
+		return b, heldTooMuch(d)
 	}
 	for _, q := range reqs {
 		if q.Method == wire.MethodCancel {
@@ -123,14 +102,17 @@ func (t *callTable) admit(reqs []wire.Request) (fresh, queries []*call, yielded 
 		c := t.add(q)
 		switch q.Method {
 		case wire.MethodYield:
-			yielded = true
+			b.yielded = true
 		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
-			fresh = append(fresh, c)
+			b.fresh = append(b.fresh, c)
 		default:
-			queries = append(queries, c)
+			b.queries = append(b.queries, c)
 		}
 	}
-	return fresh, queries, yielded, nil
+	if start && !b.yielded && len(b.queries) == 0 {
+		b.started, b.fresh = t.enqueue(b.fresh), nil
+	}
+	return b, nil
 }
 
 // checkRequests checks a whole burst before any request counts. The worker is not

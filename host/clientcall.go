@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
@@ -33,33 +32,10 @@ type clientCall struct {
 // only tools of plugins.
 const methodOfAsked = string(wire.MethodCall)
 
-// invoke runs a tool with a checked input. ctx is the run's, with the span of the
-// call.
-func (r *run) invoke(ctx context.Context, c *call, tool *catalog.Tool, inv catalog.Invocation) (json.RawMessage, error) {
-	client := r.access.client
-	if client != nil && client.callbacks[tool.ID()] != nil {
-		return client.callbacks[tool.ID()](ctx, inv)
-	}
-	if tool.Source != catalog.SourceClient {
-		return tool.Invoke(ctx, inv)
-	}
-	if client.lost[tool.ID()] {
-		return nil, lost(tool)
-	}
-	return r.ask(ctx, c, inv.Input)
-}
-
-// lost rejects a call of a tool whose callback is gone.
-func lost(tool *catalog.Tool) *callError {
-	e := rejectf(codeCatalogChanged, "Tool %s was answered by a callback of the process that started this run, which is gone.", tool.ID())
-	e.ToolID = tool.ID()
-	return e
-}
-
 // ask waits until the run's caller has answered a call. Meanwhile nothing of it
 // goes on in this process, so a host that closes does not wait for it.
-func (r *run) ask(ctx context.Context, c *call, input json.RawMessage) (json.RawMessage, error) {
-	answer, d := r.calls.askClient(c, input)
+func (r *run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
+	answer, d := r.calls.askClient(c, c.input)
 	if d != nil {
 		e := rejectf(codeQuota, "The call was not made: %v.", d)
 		e.ToolID, e.EffectStatus = c.Tool, effectNone

@@ -388,15 +388,16 @@ func (d *driver) handleReport(rep *wire.Report) *Result {
 	if f := d.overBudget(nil); f != nil {
 		return d.failed(f)
 	}
-	fresh, queries, yielded, f := r.calls.admit(rep.Requests)
+	b, f := r.record.admit(rep.Requests)
 	if f != nil {
 		return d.failed(f)
 	}
-	d.answerAll(queries)
-	if yielded {
-		return d.suspend(fresh...)
+	r.launch(b.started, nil)
+	d.answerAll(b.queries)
+	if b.yielded {
+		return d.suspend(b.fresh...)
 	}
-	if err := d.checkpoint(fresh); err != nil {
+	if err := d.checkpoint(b.fresh); err != nil {
 		return d.failed(d.failureFrom(err))
 	}
 	return nil

@@ -135,3 +135,14 @@ func TakeReport(h *Host, s Session, rep *wire.Report) Telemetry {
 	}
 	return res.Telemetry
 }
+
+// LocksTaken counts how often the locks of a run were taken.
+func (h *Host) LocksTaken(id string) (n uint64) {
+	r := h.runByID(id)
+	for _, m := range []*countedMutex{&r.mu, &r.calls.mu, &r.record.mu, &r.record.claimMu, &r.scopes.mu, &r.used.mu} {
+		m.Mutex.Lock()
+		n += m.taken
+		m.Mutex.Unlock()
+	}
+	return n
+}

@@ -7,37 +7,10 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/mcp"
-	"github.com/quoinhq/quoin/internal/text"
 )
-
-// codeUnknownMCPTool rejects a call of an MCP tool that the run does not have.
-const codeUnknownMCPTool = "unknown_mcp_tool"
 
 // oneObject refuses arguments that are not one object, in the words of the guest.
 const oneObject = "MCP namespace tools accept one object argument."
-
-// mcpTarget finds the tool and input of a call through MCP: the tool must be one
-// that the run's catalog has of that server, under the name by which the host
-// listed it.
-func (r *run) mcpTarget(c *call, ev *telling) (*catalog.Tool, json.RawMessage, *callError) {
-	tool, ok := r.mcpTool(c)
-	if !ok {
-		e := rejectf(codeUnknownMCPTool, "MCP server %q has no tool %q that this run may call.", text.Cut(c.Target, 64), text.Cut(strings.Join(c.Path, "."), 256))
-		if r.changed.Load() {
-			e.Code = codeCatalogChanged
-			e.Message = "The tools have changed since this run was suspended. " + e.Message
-		}
-		return nil, nil, e
-	}
-	ev.Via = r.view().mcpPath(tool)
-	input, rejection := mcpInput(tool, c.Args)
-	if rejection != nil {
-		rejection.ToolID = tool.ID()
-		return nil, nil, rejection
-	}
-	return tool, input, nil
-}
 
 // mcpTool finds the tool that a call through MCP means. A tool has a path of one
 // segment, an operation one of two.
@@ -175,14 +148,4 @@ func withDefaults(object json.RawMessage, given map[string]json.RawMessage, prop
 	}
 	b.WriteByte('}')
 	return b.Bytes()
-}
-
-// ofMCP translates why a call has no answer from its server.
-func ofMCP(tool *catalog.Tool, e *mcp.Error) *callError {
-	out := rejectf(string(e.Code), "%s", boundError(e.Message))
-	out.ToolID = tool.ID()
-	if out.unknown = e.Unknown; out.unknown {
-		out.EffectStatus = effectUnknown
-	}
-	return out
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -23,15 +25,98 @@ type telling struct {
 	span   trace.Span      // nil: no traces
 	output json.RawMessage // the schema of the tool's result
 	pace   pace            // of progress events
-	reply  reply
 }
 
-// tell begins to tell of a call.
-func (r *run) tell(c *call) *telling {
+// watchCall starts to observe a call.
+func (r *run) watchCall(c *call) *telling {
 	t := &telling{run: r, start: time.Now(), wanted: r.h.obs.wanted()}
 	t.Event = r.event(trajectory.CallEnded)
 	t.CallID, t.Method, t.Start = c.publicID(), c.Method, t.start.Round(0)
 	return t
+}
+
+// before and after make callWatch of telling.
+func (t *telling) before(ctx context.Context, stage string, c *call) context.Context {
+	switch stage {
+	case "invoke":
+		t.sends(c.tool, c.input, c.given)
+		c.progress = t.progress()
+		ctx, t.span = t.run.h.obs.startCall(ctx, t)
+	case stageRecord:
+		if t.run.leaves(c) {
+			t.park()
+		} else {
+			t.end(c.value, c.rejection)
+		}
+	}
+	return ctx
+}
+
+func (t *telling) after(stage string, c *call) {
+	switch stage {
+	case "resolve":
+		t.Via = c.via
+		if c.rejection == nil {
+			t.found(c.tool, c.tool.ID(), c.input)
+		}
+	case "authorise":
+		t.run.tellQuestion(c)
+	case "approve":
+		t.run.tellDecision(c)
+	case stageRecord:
+		c.checkDeclared()
+	}
+}
+
+// programWatch observes the call that stands for a held program.
+type programWatch struct{}
+
+func (programWatch) before(ctx context.Context, _ string, _ *call) context.Context { return ctx }
+
+func (programWatch) after(stage string, c *call) {
+	if stage == "approve" {
+		c.run.tellDecision(c)
+	}
+}
+
+// queryWatch observes a search or a description.
+type queryWatch struct{ start time.Time }
+
+func (queryWatch) before(ctx context.Context, _ string, _ *call) context.Context { return ctx }
+
+func (w queryWatch) after(stage string, c *call) {
+	if stage == stageRecord {
+		c.run.tellQueried(c, w.start, c.value, c.rejection)
+	}
+}
+
+// tellQuestion tells of a question that was just put to people.
+func (r *run) tellQuestion(c *call) {
+	if c.question != nil {
+		r.approvalRequested(c, c.question.ID)
+		r.h.announce(c.question)
+	}
+}
+
+// tellDecision tells what people have just decided.
+func (r *run) tellDecision(c *call) {
+	if a := c.decision; a != nil {
+		r.approvalDecided(c, a.ID, cmp.Or(string(a.Decision), string(a.State)), a.By)
+	}
+}
+
+// leaves reports whether a call has not ended but its host does: it waits for a
+// person or for the run's client, and another host goes on with that.
+func (r *run) leaves(c *call) bool {
+	if c.rejection == nil || c.rejection.Code != codeAborted || r.record.volatile {
+		return false
+	}
+	if s := r.now(); s != stateLeaving && s != stateLeft {
+		return false
+	}
+	r.calls.mu.Lock()
+	defer r.calls.mu.Unlock()
+	return c.State == runstore.CallApproval || c.State == runstore.CallAsked
 }
 
 // found notes which tool the call is for.
@@ -56,13 +141,6 @@ func (t *telling) sends(tool *catalog.Tool, input, asked json.RawMessage) {
 	if t.wanted {
 		t.Input = t.run.h.obs.jsonBody(input, tool.Parameters)
 	}
-}
-
-// context returns the context for the tool: in it the tool finds the span of its
-// call.
-func (t *telling) context(ctx context.Context) context.Context {
-	ctx, t.span = t.run.h.obs.startCall(ctx, t)
-	return ctx
 }
 
 // progress returns what takes the interim results of the tool; nil if nobody wants

@@ -66,12 +66,13 @@ func (r *run) judge(ctx context.Context, p program) (program, *failure) {
 
 // hold makes the run wait for a person before the program starts.
 func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *failure {
-	c := &call{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}, program: &p}
+	c := &call{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}, program: &p, run: r, subject: pc}
 	r.calls.locked(func() { r.calls.pending[0] = c })
-	id, err := r.question(ctx, c, pc, asks)
+	err := c.ask(ctx, asks)
+	r.tellQuestion(c)
 	var started []*call
 	r.calls.locked(func() {
-		if id == "" {
+		if c.question == nil {
 			r.calls.remove(c)
 		} else {
 			started = r.calls.enqueue([]*call{c})
@@ -79,19 +80,13 @@ func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy
 	})
 	switch {
 	case err != nil:
-		return failf(CodeInvalidInput, "", PhaseHost, "%s", r.notAsked(pc, err).Message)
-	case id == "":
+		return failf(CodeInvalidInput, "", PhaseHost, "%s", c.notAsked(err).Message)
+	case c.question == nil:
 		return nil
 	}
 	r.driver.held = &p
 	r.launch(started, nil)
 	return nil
-}
-
-// performHeld waits until a person has decided about the program.
-func (r *run) performHeld(c *call) {
-	e := r.decided(r.ctx, c, r.programCall(json.RawMessage(c.Args), policy.InputKind(c.program.Language)), c.Approval)
-	r.settle(c, json.RawMessage("null"), e)
 }
 
 // startHeld starts a program that was held, if it may start.

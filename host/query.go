@@ -20,9 +20,8 @@ import (
 const maxQueryBytes = maxTurnBytes
 
 // answerAll answers queries while there is time, and room for their answers. The
-// others reject. At
-// most half of the time that is left goes to the catalog: the program needs the
-// rest to take the answers, and would be blamed for the time otherwise.
+// others reject. At most half of the time that is left goes to the catalog: the program
+// needs the rest to take the answers, and would be blamed for the time otherwise.
 func (d *driver) answerAll(queries []*call) {
 	if len(queries) == 0 {
 		return
@@ -36,12 +35,19 @@ func (d *driver) answerAll(queries []*call) {
 	}
 	defer func() { r.calls.countQueries(time.Since(began)) }()
 	for _, c := range queries {
-		start := time.Now()
-		value, err := r.answerWithin(d.ctx, c, until, room)
-		room -= len(value)
-		r.calls.settleQuery(c, value, err)
-		r.tellQueried(c, start, value, err)
+		c.run, c.budget = r, queryBudget{until, room}
+		watch := queryWatch{time.Now()}
+		for i := range queryStages {
+			queryStages[i].step(d.ctx, c, watch)
+		}
+		room -= len(c.value)
 	}
+}
+
+// queryBudget is what the answer to one query may cost.
+type queryBudget struct {
+	until time.Time
+	room  int // bytes
 }
 
 // maxQueryTime bounds what the catalog may take for one turn of a guest.
@@ -50,17 +56,19 @@ const maxQueryTime = time.Second
 // halfway is the time between two.
 func halfway(now, deadline time.Time) time.Time { return now.Add(deadline.Sub(now) / 2) }
 
-// answerWithin answers one query, unless that must not cost any more.
-func (r *run) answerWithin(ctx context.Context, c *call, until time.Time, room int) (json.RawMessage, *callError) {
+// invokeQuery answers one query from the catalog, unless the budget is used up.
+func invokeQuery(ctx context.Context, c *call) *callError {
 	switch {
 	case ctx.Err() != nil:
-		return nil, rejectf(codeAborted, "The run was aborted before the catalog was asked.")
-	case !time.Now().Before(until):
-		return nil, rejectf(string(CodeTimeout), "The searches and descriptions asked for at once took too long, at most %s and half of the time that was left, and this one was not answered. Await them in smaller batches.", r.h.maxQueryTime)
-	case room <= 0:
-		return nil, rejectf(codeReplyTooLarge, "The answers of the catalog that wait have %d bytes or more. Await searches and descriptions in smaller batches.", maxQueryBytes)
+		return rejectf(codeAborted, "The run was aborted before the catalog was asked.")
+	case !time.Now().Before(c.budget.until):
+		return rejectf(string(CodeTimeout), "The searches and descriptions asked for at once took too long, at most %s and half of the time that was left, and this one was not answered. Await them in smaller batches.", c.run.h.maxQueryTime)
+	case c.budget.room <= 0:
+		return rejectf(codeReplyTooLarge, "The answers of the catalog that wait have %d bytes or more. Await searches and descriptions in smaller batches.", maxQueryBytes)
 	}
-	return r.answer(c)
+	value, rejection := c.run.answer(c)
+	c.value = value
+	return rejection
 }
 
 // answer serves the calls that the catalog alone can answer.
@@ -75,7 +83,7 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 		}
 		v = r.view().search(c.Target, limit)
 	default:
-		tool, rejection := r.resolve(c.Target)
+		tool, rejection := r.findTool(c.Target)
 		if rejection != nil {
 			return nil, rejection
 		}

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"sync"
 
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // record is what the store has of one run: an image of its guest and the journal of the
@@ -29,7 +29,7 @@ type record struct {
 	describe     func(*runstore.Record) // fills in what the run is
 	identify     func(*call)            // notes which tool a call means
 
-	claimMu sync.Mutex
+	claimMu countedMutex
 	claim   runstore.Claim // nil: another process may go on with the run
 
 	mu         countedMutex // orders writes; taken before calls.mu
@@ -57,6 +57,11 @@ func (rec *record) valid() bool { return rec.stored && !rec.live }
 // journaling reports whether rec takes answers before they are delivered. Only the
 // driver calls it, which alone makes that change.
 func (rec *record) journaling() bool { return rec.stored && !rec.live && !rec.volatile }
+
+// admit adds the requests of one turn. Calls of a run that has a record do not start yet.
+func (rec *record) admit(reqs []wire.Request) (burst, *failure) {
+	return rec.calls.admit(reqs, !rec.journaling())
+}
 
 // checkpoint puts fresh calls of the guest's last turn into the queue once the store
 // knows them. It returns the calls that have got a slot. If lost is not nil, the store

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -207,7 +206,7 @@ func asPolicySession(s Session) policy.Session {
 
 // scopes are the scopes of the namespaces that a run has used. The zero value is ready.
 type scopes struct {
-	mu   sync.Mutex
+	mu   countedMutex
 	byID map[string]*namespaces.Scope
 
 	declared map[string]*scopeDeclaration // files of namespaces; the driver's own

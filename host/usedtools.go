@@ -3,17 +3,11 @@ package host
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
-	"sync"
 
 	"github.com/quoinhq/quoin/host/catalog"
 )
-
-// codeCatalogChanged rejects a call that fails because the tools changed while
-// its run was suspended.
-const codeCatalogChanged = "catalog_changed"
 
 // maxUsed bounds the tools of which a run remembers what they looked like.
 const maxUsed = 256
@@ -32,22 +26,7 @@ func (r *run) refreshView() {
 	r.changed.Store(true)
 }
 
-// resolve finds the tool that a guest means. In a run whose tools have changed it
-// says so when there is none.
-func (r *run) resolve(idOrName string) (*catalog.Tool, *callError) {
-	tool, err := r.view().catalog.Resolve(idOrName)
-	if err == nil {
-		return tool, nil
-	}
-	e := ofCatalog(err)
-	if r.changed.Load() && (errors.Is(err, catalog.UnknownTool) || errors.Is(err, catalog.AmbiguousTool)) {
-		e.Code = codeCatalogChanged
-		e.Message = "The tools have changed since this run was suspended. " + e.Message
-	}
-	return nil, e
-}
-
-// checkInput checks a call's input. A tool whose schemas changed since the run
+// checkInput checks an input of a tool. A tool whose schemas changed since the run
 // first used it is compatible as long as it takes the input.
 func (r *run) checkInput(tool *catalog.Tool, input []byte) *callError {
 	if now, ok := r.view().catalog.ByID(tool.ID()); ok {
@@ -69,7 +48,7 @@ func (r *run) checkInput(tool *catalog.Tool, input []byte) *callError {
 // usedTools are digests of the schemas of the tools that a run has described or
 // called, by id.
 type usedTools struct {
-	mu      sync.Mutex
+	mu      countedMutex
 	digests map[string]string
 	last    map[string]*catalog.Tool // what was last found to be as it was
 }

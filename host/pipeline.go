@@ -1,0 +1,152 @@
+package host
+
+import (
+	"context"
+)
+
+// A bridge call passes the stages of a pipeline, in order. Each stage has a file of its
+// name. Kinds of calls differ in how they are resolved and invoked, and in nothing else.
+// A stage reads and changes the call and calls no other stage; what observers see of a
+// call is not the stages' business either: a callWatch sits around them.
+
+// stage is one step of a call.
+type stage struct {
+	name string
+	when condition
+	// do returns the rejection of the call, or nil if the call goes on.
+	do func(context.Context, *call) *callError
+}
+
+// condition says for which calls a stage counts.
+type condition int
+
+const (
+	whileAccepted condition = iota // no stage has rejected the call
+	onceInvoked                    // its tool may have taken effect
+	always
+)
+
+// callStages are the stages of a call of a tool.
+var callStages = []stage{
+	{"resolve", whileAccepted, resolve},
+	{"validate", whileAccepted, validate},
+	{"authorise", whileAccepted, authorise},
+	{"approve", whileAccepted, approve},
+	{"revalidate", whileAccepted, revalidate},
+	{"invoke", whileAccepted, invoke},
+	{"check reply", onceInvoked, checkReply},
+	{stageRecord, always, recordCall},
+}
+
+// queryStages are the stages of a search or a description. The catalog alone answers it.
+var queryStages = []stage{
+	{"invoke", whileAccepted, invokeQuery},
+	{stageRecord, always, recordQuery},
+}
+
+// programStages are the stages of the call that stands for a held program.
+var programStages = []stage{
+	{"resolve", whileAccepted, resolveProgram},
+	{"approve", whileAccepted, approve},
+	{stageRecord, always, recordCall},
+}
+
+// stageRecord is the last stage of every pipeline. A panic of the stages before it
+// rejects the call; a panic in it ends the run.
+const stageRecord = "record"
+
+// callWatch observes a call from outside of its stages.
+type callWatch interface {
+	// before returns the context for the stage.
+	before(ctx context.Context, stage string, c *call) context.Context
+	after(stage string, c *call)
+}
+
+// counts reports whether the stage counts for the call as it is now.
+func (s *stage) counts(c *call) bool {
+	switch s.when {
+	case whileAccepted:
+		return c.rejection == nil
+	case onceInvoked:
+		return c.invoked
+	}
+	return true
+}
+
+// step has a call pass the stage.
+func (s *stage) step(ctx context.Context, c *call, watch callWatch) {
+	if !s.counts(c) {
+		return
+	}
+	ctx = watch.before(ctx, s.name, c)
+	if rejection := s.do(ctx, c); rejection != nil {
+		c.value, c.rejection = nil, rejection
+	}
+	watch.after(s.name, c)
+}
+
+// perform has one call pass its stages. It runs on its own goroutine, with a slot of the
+// run taken.
+func (r *run) perform(c *call) {
+	defer r.h.calls.leave()
+	defer r.containCall(c)
+	c.run = r
+	ctx, done := r.calls.begin(r.ctx, c)
+	defer done()
+	stages, watch := callStages, callWatch(r.watchCall(c))
+	if c.Method == methodExec {
+		stages, watch = programStages, programWatch{}
+	}
+	last := len(stages) - 1
+	r.guarded(ctx, c, stages[:last], watch)
+	stages[last].step(ctx, c, watch)
+	r.launch(c.next, c.lost)
+}
+
+// guarded has a call pass stages. A panic, which is that of an embedder's tool or hook,
+// rejects the call. The call has to do with one generation of each plugin only: the
+// hooks, the mapping of arguments and the tool itself.
+func (r *run) guarded(ctx context.Context, c *call, stages []stage, watch callWatch) {
+	ctx, release := r.h.holdPlugins(ctx)
+	defer release()
+	defer func() {
+		if p := recover(); p != nil {
+			c.rejectPanic(p)
+		}
+	}()
+	for i := range stages {
+		stages[i].step(ctx, c, watch)
+	}
+}
+
+// rejectPanic rejects a call whose stages have panicked.
+func (c *call) rejectPanic(p any) {
+	id := ""
+	if c.tool != nil {
+		id = c.tool.ID()
+	}
+	c.run.h.ReportPanic(duringTool, p, "run", c.run.id, "tool", id)
+	c.value, c.rejection = nil, rejectf(codePanic, "The tool failed: it panicked.")
+	c.rejection.ToolID, c.rejection.EffectStatus, c.rejection.unknown = id, effectUnknown, true
+}
+
+// launch performs calls that have a slot, unless the store could not be told of
+// them: a run that is found after a crash must not take a call for one never made.
+func (r *run) launch(started []*call, lost error) {
+	for _, c := range started {
+		if lost != nil {
+			go r.rejectUnrecorded(c, lost)
+			continue
+		}
+		r.h.callWorkers.perform(callJob{r, c})
+	}
+}
+
+// rejectUnrecorded rejects a call that has a slot and was not made.
+func (r *run) rejectUnrecorded(c *call, why error) {
+	defer r.h.calls.leave()
+	defer r.containCall(c)
+	c.run, c.rejection = r, rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(why))
+	recordCall(r.ctx, c)
+	r.launch(c.next, c.lost)
+}
