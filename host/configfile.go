@@ -14,6 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // File is a configuration as it is read from a JSON5 file, the environment and
@@ -49,7 +50,7 @@ type File struct {
 	WatchPlugins bool
 	// TrustedKeys are the keys of which one must have signed a plugin; none means
 	// that plugins need no signature.
-	TrustedKeys []plugins.PublicKey
+	TrustedKeys []trust.PublicKey
 	// PluginConfig is each plugin's own configuration, by plugin id.
 	PluginConfig map[string]json.RawMessage
 	// PluginSecrets says where each plugin's secrets are, by plugin id and name.
@@ -204,7 +205,7 @@ func (f *File) finish() {
 	for _, text := range f.trustedKeys {
 		// One that is no key was refused when it was read; the zero key would trust
 		// nothing.
-		key, _ := plugins.ParsePublicKey(text)
+		key, _ := trust.ParsePublicKey(text)
 		f.TrustedKeys = append(f.TrustedKeys, key)
 	}
 	f.Policy.Rules = f.tools.rules.rules()

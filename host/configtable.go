@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // newFile returns a File of defaults.
@@ -103,7 +104,7 @@ func (f *File) session(key string) config.Field {
 
 // checkPublicKey says what a trusted key looks like.
 func checkPublicKey(text string) error {
-	if _, err := plugins.ParsePublicKey(text); err != nil {
+	if _, err := trust.ParsePublicKey(text); err != nil {
 		return errors.New(`"ed25519:" and 44 characters of base64`)
 	}
 	return nil

@@ -23,6 +23,7 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // Config says what a Host is made of. The zero value is a host without tools,
@@ -60,7 +61,7 @@ type Config struct {
 	// TrustedKeys are the keys of which one must have signed a plugin for it to
 	// start. Defaults to none: plugins need no signature. Whatever it says, the
 	// directory's quoin.lock counts too, see plugins.LockGate.
-	TrustedKeys []plugins.PublicKey
+	TrustedKeys []trust.PublicKey
 	// PluginConfig is each plugin's configuration, by plugin id.
 	PluginConfig map[string]json.RawMessage
 	// PluginSecrets says where each plugin's secrets are, by plugin id and name. They

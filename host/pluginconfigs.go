@@ -7,6 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/host/internal/json5"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // CheckPluginConfigs holds the configurations of plugins against the configSchemas of
@@ -35,7 +36,7 @@ func (f *File) CheckPluginConfigs(pluginDir string) error {
 
 // configProblem finds where a mismatch stands. One that stands nowhere, because
 // something is missing, has the place of what it is missing in.
-func (f *File) configProblem(id string, m plugins.ConfigMismatch) config.Problem {
+func (f *File) configProblem(id string, m manifest.ConfigMismatch) config.Problem {
 	p := config.Problem{Source: cmp.Or(f.path, "the configuration"), Field: m.Field(id), Message: m.Text}
 	for _, v := range f.Report.Values {
 		if v.Field == "plugins.config."+id {

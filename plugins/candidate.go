@@ -1,12 +1,14 @@
 package plugins
 
 import (
+	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/quoinhq/quoin/plugins/manifest"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // Candidate is a folder that claims to be a plugin.
@@ -14,12 +16,12 @@ type Candidate struct {
 	// Dir is the folder's absolute path.
 	Dir string
 	// Manifest is valid if Err is nil.
-	Manifest Manifest
+	Manifest manifest.Manifest
 	// ManifestSum is the SHA-256 of the text that Manifest was read from, in hex.
 	ManifestSum string
 	// Pin is what the files must be when the plugin starts; nil if only the
 	// manifest's own checksums count. A [Gate] sets it.
-	Pin *Pin
+	Pin *trust.Pin
 	// Err says why the folder cannot be loaded.
 	Err error
 }
@@ -75,7 +77,7 @@ func SkippedDirs(dir string) (names []string, err error) {
 }
 
 func isPluginDir(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, ManifestName))
+	_, err := os.Lstat(filepath.Join(dir, manifest.Name))
 	return err == nil
 }
 
@@ -86,7 +88,7 @@ func Find(dir string) Candidate {
 		return Candidate{Dir: dir, Err: err}
 	}
 	f := Candidate{Dir: abs}
-	if f.Manifest, f.ManifestSum, f.Err = readManifest(abs); f.Err == nil {
+	if f.Manifest, f.ManifestSum, f.Err = manifest.ReadWithSum(abs); f.Err == nil {
 		f.Err = f.check()
 	}
 	return f
@@ -95,49 +97,55 @@ func Find(dir string) Candidate {
 // check compares the manifest with this host and with what is in the folder.
 func (f Candidate) check() error {
 	if name := filepath.Base(f.Dir); name != f.Manifest.ID {
-		return &ManifestError{Field: "id", Problem: fmt.Sprintf("%q stands in a folder named %q", f.Manifest.ID, name),
+		return &manifest.Error{Field: "id", Problem: fmt.Sprintf("%q stands in a folder named %q", f.Manifest.ID, name),
 			Fix: "name the folder after the plugin"}
 	}
-	if err := f.Manifest.checkPlatform(); err != nil {
+	if err := f.Manifest.CheckPlatform(); err != nil {
 		return err
 	}
 	info, err := os.Stat(f.Executable())
 	switch {
 	case os.IsNotExist(err):
-		return &ManifestError{Field: "command", Problem: f.Executable() + " does not exist", Fix: "build the plugin into its folder"}
+		return &manifest.Error{Field: "command", Problem: f.Executable() + " does not exist", Fix: "build the plugin into its folder"}
 	case err != nil:
-		return &ManifestError{Field: "command", Problem: err.Error()}
+		return &manifest.Error{Field: "command", Problem: err.Error()}
 	case !info.Mode().IsRegular():
-		return &ManifestError{Field: "command", Problem: f.Executable() + " is not a file", Fix: "name the plugin's binary"}
+		return &manifest.Error{Field: "command", Problem: f.Executable() + " is not a file", Fix: "name the plugin's binary"}
 	case !executable(info):
-		return &ManifestError{Field: "command", Problem: f.Executable() + " is not executable", Fix: "run chmod +x on it"}
+		return &manifest.Error{Field: "command", Problem: f.Executable() + " is not executable", Fix: "run chmod +x on it"}
 	}
 	return f.checkFiles()
-}
-
-// checkPlatform reports whether the manifest has what this process's platform
-// needs.
-func (m Manifest) checkPlatform() error {
-	host := hostPlatform()
-	switch {
-	case m.Command == "":
-		return &ManifestError{Field: "command", Problem: "no entry for this host's platform " + host,
-			Fix: "add the binary for " + host + ", or install the plugin on one of " + strings.Join(slices.Sorted(maps.Keys(m.Commands)), ", ")}
-	case !filepath.IsLocal(filepath.FromSlash(m.Command)):
-		return &ManifestError{Field: "command", Problem: fmt.Sprintf("%q leads out of the plugin's folder on %s", m.Command, host), Fix: "choose another name"}
-	case m.SHA256 != nil && m.SHA256[host] == "":
-		return &ManifestError{Field: "sha256", Problem: "no entry for this host's platform " + host,
-			Fix: "add the checksum of the binary for " + host + ", or remove the field"}
-	}
-	return nil
 }
 
 // checkFiles reports files that the manifest names and the folder lacks.
 func (f Candidate) checkFiles() error {
 	for _, name := range f.Manifest.Files {
 		if _, err := os.Stat(filepath.Join(f.Dir, filepath.FromSlash(name))); err != nil {
-			return &ManifestError{Field: "files", Problem: err.Error(), Fix: "put it there, or take it off the list"}
+			return &manifest.Error{Field: "files", Problem: err.Error(), Fix: "put it there, or take it off the list"}
 		}
 	}
 	return nil
+}
+
+// startable returns the binary to start and the folder that it takes for its own.
+// What is pinned is copied into dir, and the copies are what is returned.
+func (f Candidate) startable(dir string) (binary, folder string, err error) {
+	if f.Pin != nil {
+		if folder, err = f.Pin.CopyPinned(f.Dir, f.Manifest, filepath.Join(dir, "copy")); err != nil {
+			return "", "", err
+		}
+		return filepath.Join(folder, filepath.FromSlash(f.Manifest.Command)), folder, nil
+	}
+	binary = f.Executable()
+	if want := f.Manifest.SHA256[manifest.HostPlatform()]; want != "" {
+		binary, err = trust.CopyVerified(binary, want, dir)
+	}
+	return binary, f.Dir, err
+}
+
+// untrusted reports whether an error says that a plugin is not what it has to be.
+func untrusted(err error) bool {
+	var sum *trust.ChecksumError
+	var trust *trust.Error
+	return errors.As(err, &sum) || errors.As(err, &trust)
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // Reload brings a plugin in line with its folder as it is now. A new generation
@@ -120,8 +122,8 @@ func (s *Supervisor) removeIfUnused(p *supervised) {
 // undo returns when the development plugin has finished its calls and is gone, or
 // its context ends. On an error of Override nothing has changed.
 func (s *Supervisor) Override(ctx context.Context, id string, f Candidate) (undo func(context.Context) error, err error) {
-	if !idPattern.MatchString(id) {
-		return nil, &ManifestError{Field: "id", Problem: fmt.Sprintf("%q is not the id of a plugin", id)}
+	if !manifest.IsID(id) {
+		return nil, &manifest.Error{Field: "id", Problem: fmt.Sprintf("%q is not the id of a plugin", id)}
 	}
 	p, err := s.getOrAdd(id, filepath.Join(s.dir, id))
 	if err != nil {

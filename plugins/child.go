@@ -16,6 +16,8 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 
 	"github.com/quoinhq/quoin/internal/childprocess"
+	"github.com/quoinhq/quoin/internal/text"
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // pipeGrace is how long output is still read after the process is gone, for a
@@ -122,7 +124,7 @@ func (c *child) setProcess(p *childprocess.Process) {
 func explainExec(path string, err error) error {
 	text := err.Error()
 	if strings.Contains(text, "exec format error") {
-		return fmt.Errorf("%s is not a program for %s: %w", path, hostPlatform(), err)
+		return fmt.Errorf("%s is not a program for %s: %w", path, manifest.HostPlatform(), err)
 	}
 	if interpreter := missingInterpreter(path, err); interpreter != "" {
 		return fmt.Errorf("%s needs %s, which is not on this machine; install it, or name the one that is in the first line: %w", path, interpreter, err)
@@ -192,9 +194,12 @@ func (c *child) noteUnexpectedStdout(printed string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.unexpectedStdout == "" {
-		c.unexpectedStdout = excerpt([]byte(c.log.secret.text(printed)))
+		c.unexpectedStdout = text.Shorten(strings.ToValidUTF8(c.log.secret.text(printed), "\uFFFD"), maxPrinted)
 	}
 }
+
+// maxPrinted is how many bytes of unexpected output a message quotes.
+const maxPrinted = 63
 
 // explainStdout quotes what was printed in place of the handshake; empty for nothing.
 func (c *child) explainStdout() string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -31,7 +32,7 @@ func (r *CallRequest) compatible(pluginID string, now *protocol.Description) err
 	if len(input) == 0 {
 		input = []byte("{}")
 	}
-	if err := validateAgainst(tool.Parameters, input); err != nil {
+	if err := manifest.ValidateJSON(tool.Parameters, input); err != nil {
 		return protocol.NewError(protocol.KindInput, protocol.CodeChanged,
 			"plugin %s was reloaded and its tool %q now takes another input, which this one does not fit; programs that begin now find it described", pluginID, r.Tool)
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/quoinhq/quoin/internal/childprocess"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -339,8 +340,8 @@ func TestPinnedBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	pin := func(sum string) Candidate {
-		writeFile(t, filepath.Join(f.Dir, ManifestName), `{"id": "fix", "version": "1.0.0", "protocol": 2, "command": "./plugin",
-			"sha256": {"`+hostPlatform()+`": "`+sum+`"}}`)
+		writeFile(t, filepath.Join(f.Dir, manifest.Name), `{"id": "fix", "version": "1.0.0", "protocol": 2, "command": "./plugin",
+			"sha256": {"`+manifest.HostPlatform()+`": "`+sum+`"}}`)
 		return Find(f.Dir)
 	}
 	o := testOptions(t)
@@ -364,7 +365,7 @@ func TestPinnedBinary(t *testing.T) {
 
 func TestConfigurationIsHeldAgainstTheManifest(t *testing.T) {
 	f := install(t, shortDir(t), "fix", "good")
-	writeFile(t, filepath.Join(f.Dir, ManifestName), `{"id": "fix", "version": "1.0.0", "protocol": 2, "command": "./plugin",
+	writeFile(t, filepath.Join(f.Dir, manifest.Name), `{"id": "fix", "version": "1.0.0", "protocol": 2, "command": "./plugin",
 		"configSchema": {"type": "object", "required": ["token"], "properties": {"token": {"type": "string"}}}}`)
 	f = Find(f.Dir)
 	for _, config := range []string{"", `{}`, `{"token": 5}`} {

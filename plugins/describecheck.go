@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -33,7 +34,7 @@ var reservedTools = []string{"tool_search_code", "tool_search", "tool_describe",
 
 // checkDescription reports everything about d that refuses the load. Messages
 // say what the plugin's author has to change.
-func checkDescription(m Manifest, d *protocol.Description) error {
+func checkDescription(m manifest.Manifest, d *protocol.Description) error {
 	if err := checkIdentity(m, d); err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func checkDescription(m Manifest, d *protocol.Description) error {
 }
 
 // checkIdentity holds the process to its manifest.
-func checkIdentity(m Manifest, d *protocol.Description) error {
+func checkIdentity(m manifest.Manifest, d *protocol.Description) error {
 	if d.ID != m.ID {
 		return fmt.Errorf("the process says it is plugin %q, but its manifest says %q; a plugin can only be itself: correct one of the two", d.ID, m.ID)
 	}
@@ -85,11 +86,11 @@ func checkTool(t *protocol.ToolInfo) error {
 	case t.Parameters == nil:
 		return fail("it has no input schema; write at least {\"type\": \"object\"}")
 	}
-	if err := checkSchema(t.Parameters, true); err != nil {
+	if err := manifest.CheckSchema(t.Parameters, true); err != nil {
 		return fail("input: %w", err)
 	}
 	if t.Output != nil {
-		if err := checkSchema(t.Output, false); err != nil {
+		if err := manifest.CheckSchema(t.Output, false); err != nil {
 			return fail("output: %w", err)
 		}
 	}
@@ -97,7 +98,7 @@ func checkTool(t *protocol.ToolInfo) error {
 		if e.Input == nil {
 			return fail("example %d has no input", i+1)
 		}
-		if err := validateAgainst(t.Parameters, e.Input); err != nil {
+		if err := manifest.ValidateJSON(t.Parameters, e.Input); err != nil {
 			return fail("example %d does not fit the input schema: %w", i+1, err)
 		}
 	}

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // FuzzCheckDescription checks descriptions that a plugin could have sent: what is
 // accepted keeps every rule that the host relies on, its scopes included.
 func FuzzCheckDescription(f *testing.F) {
-	m := Manifest{ID: "p", Version: "1"}
+	m := manifest.Manifest{ID: "p", Version: "1"}
 	for _, s := range []string{
 		`{"ID":"p","Version":"1","Tools":[{"Name":"t","Description":"d","Parameters":{"type":"object","properties":{"a":{"type":"string"}}},"Examples":[{"Input":{"a":"b"}}]}],
 			"Namespaces":[{"ID":"n","GlobalName":"N","Description":"d","RequiredTools":["t"],"Scope":{"kind":"object","entries":{"go":{"kind":"call","tool":"t","mapping":{"kind":"positional","positional":["a"]}}}}}]}`,

@@ -103,7 +103,7 @@
 // the plugin (a bug there), the process (it died, with its last words, or is
 // not there), the protocol, time, or the caller who gave up. After the last
 // five it is unknown whether a call took effect. A start fails with a
-// *[StartError], a manifest with one *[ManifestError] per mistake.
+// *[StartError], a manifest with one *[manifest.Error] per mistake.
 //
 // # Trust
 //

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/internal/childprocess"
 	"github.com/quoinhq/quoin/internal/hosttest"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -79,10 +80,10 @@ func TestTheLimitsInTheDocument(t *testing.T) {
 		"a tool's description": kib(maxDescription),
 		"a tool's label":       fmt.Sprintf("%d bytes", maxLabel),
 		"examples of a tool":   strconv.Itoa(maxExamples),
-		"a JSON Schema":        kib(maxSchemaBytes),
+		"a JSON Schema":        kib(manifest.MaxSchemaBytes),
 		"patterns of hooks":    strconv.Itoa(maxHookTools),
 		"a pattern":            fmt.Sprintf("%d bytes", maxPattern),
-		"plugin.json":          fmt.Sprintf("%d MiB", maxManifestBytes>>20),
+		"plugin.json":          fmt.Sprintf("%d MiB", manifest.MaxBytes>>20),
 		"a line of the log":    kib(childprocess.MaxLine),
 		"lines of the log":     fmt.Sprintf("%d at once, then %d a second", logBurst, logPerSecond),
 	} {

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/quoinhq/quoin/plugins/manifest"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // fingerprint tells whether what a plugin consists of has changed. Equal ones mean
@@ -28,10 +31,10 @@ type folderState struct {
 func inspectFolder(dir string) folderState {
 	h := sha256.New()
 	var s folderState
-	s.add(h, filepath.Join(dir, ManifestName))
-	if m, err := ReadManifest(dir); err == nil {
+	s.add(h, filepath.Join(dir, manifest.Name))
+	if m, err := manifest.Read(dir); err == nil {
 		s.add(h, filepath.Join(dir, filepath.FromSlash(m.Command)))
-		names, err := contentsPaths(dir, m)
+		names, err := trust.ContentsPaths(dir, m)
 		if err != nil {
 			h.Write([]byte(err.Error()))
 		}

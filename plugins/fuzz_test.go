@@ -4,31 +4,11 @@ package plugins
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/quoinhq/quoin/plugins/protocol"
-
 	"github.com/quoinhq/quoin/internal/childprocess"
 )
-
-func FuzzParseManifest(f *testing.F) {
-	f.Add([]byte(`{"id": "issues", "version": "1.0.0", "protocol": 1, "command": "./issues"}`))
-	f.Add([]byte(`{"sha256": {"linux/amd64": "00"}, "configSchema": {"$ref": "#"}}`))
-	for field, values := range manifestFieldValues {
-		for _, v := range values {
-			f.Add([]byte(manifestOf(fmt.Sprintf("%q: %s", field, v))))
-		}
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := ParseManifest(data)
-		if err == nil && (!idPattern.MatchString(m.ID) || m.Command == "" && m.Commands == nil || protocol.CheckVersion(m.Protocol) != nil) {
-			t.Errorf("accepted %+v", m)
-		}
-		sameVerdict(t, data)
-	})
-}
 
 func FuzzOutput(f *testing.F) {
 	f.Add([]byte("1|1|unix|/tmp/x|grpc|abc\n"))

@@ -2,7 +2,7 @@ package plugins
 
 // Gate decides, before every start of an installed plugin, whether that plugin
 // may start as it is. f is the folder as it was just found, possibly with its Err
-// set. The gate returns f, with the [Pin] that the files have to meet if it
+// set. The gate returns f, with the [trust.Pin] that the files have to meet if it
 // demands one, or an error, which refuses the plugin. It is called from several
 // goroutines at a time and must not block.
 type Gate func(f Candidate) (Candidate, error)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -34,17 +35,17 @@ func (e *VersionError) Error() string {
 		return fmt.Sprintf("the manifest says protocol version %d, but %v", e.Manifest, err)
 	}
 	return fmt.Sprintf("the binary speaks protocol version %d, but its manifest says %d; write \"protocol\": %d into %s, or rebuild the plugin",
-		e.Binary, e.Manifest, e.Binary, ManifestName)
+		e.Binary, e.Manifest, e.Binary, manifest.Name)
 }
 
 // checkHandshakeVersion holds a handshake to the manifest.
-func checkHandshakeVersion(handshake string, manifest int) error {
+func checkHandshakeVersion(handshake string, declared int) error {
 	version, err := strconv.Atoi(handshakeLine.FindStringSubmatch(handshake)[1])
 	if err != nil {
 		return fmt.Errorf("the protocol version in %q is not a number", handshake)
 	}
-	if version != manifest {
-		return &VersionError{Manifest: manifest, Binary: version}
+	if version != declared {
+		return &VersionError{Manifest: declared, Binary: version}
 	}
 	return nil
 }

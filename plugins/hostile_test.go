@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/internal/childprocess"
+	"github.com/quoinhq/quoin/plugins/manifest"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // A plugin decides by itself when it dies and what it says of itself afterwards. It
@@ -73,16 +75,16 @@ func TestAReloadStaysInThePluginDirectory(t *testing.T) {
 func TestASignatureIsOfTheManifestThatCounts(t *testing.T) {
 	dir, key := shortDir(t), testKey(t)
 	f := installCopy(t, dir, "fix", "good")
-	c, err := ReadContents(f.Dir, f.Manifest)
+	c, err := trust.ReadContents(f.Dir, f.Manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(f.Dir, SumsName), string(c.Text()))
-	writeFile(t, filepath.Join(f.Dir, SignatureName), string(key.Sign(c.Text()).Text()))
+	writeFile(t, filepath.Join(f.Dir, trust.SumsName), string(c.Text()))
+	writeFile(t, filepath.Join(f.Dir, trust.SignatureName), string(key.Sign(c.Text()).Text()))
 	if err := os.Chmod(filepath.Join(f.Dir, roleFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(f.Dir, ManifestName)
+	name := filepath.Join(f.Dir, manifest.Name)
 	signed, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -93,9 +95,9 @@ func TestASignatureIsOfTheManifestThatCounts(t *testing.T) {
 	if found.Err != nil {
 		t.Fatal(found.Err)
 	}
-	admitted, err := LockGate(dir, []PublicKey{key.Public()})(found)
-	var trust *TrustError
-	if !errors.As(err, &trust) || trust.What != ManifestName {
+	admitted, err := LockGate(dir, []trust.PublicKey{key.Public()})(found)
+	var trust *trust.Error
+	if !errors.As(err, &trust) || trust.What != manifest.Name {
 		binary, _, started := admitted.startable(shortDir(t))
 		t.Fatalf("%v, and then %s is started, %v", err, binary, started)
 	}
@@ -160,17 +162,17 @@ func TestSecretsInOtherForms(t *testing.T) {
 // manifest, a plugin's description, or the input of a program.
 func TestSchemasDoNotEndTheHost(t *testing.T) {
 	hostile := json.RawMessage(`{"type":"object","properties":{"n":{"multipleOf":1e-999999999}}}`)
-	if _, err := ParseManifest(fmt.Appendf(nil, `{"id":"a","version":"1","protocol":2,"command":"./a","configSchema":%s}`, hostile)); err == nil {
+	if _, err := manifest.Parse(fmt.Appendf(nil, `{"id":"a","version":"1","protocol":2,"command":"./a","configSchema":%s}`, hostile)); err == nil {
 		t.Error("the manifest is accepted")
 	}
 	d := newRaw("fix", rawTool("a")).desc
 	d.Tools[0].Parameters = hostile
-	if err := checkDescription(Manifest{ID: d.ID, Version: d.Version}, &d); err == nil {
+	if err := checkDescription(manifest.Manifest{ID: d.ID, Version: d.Version}, &d); err == nil {
 		t.Error("the description is accepted")
 	}
 	for _, schema := range []string{`{"type":"object","properties":{"n":{"multipleOf":2}}}`, `{"type":"object","properties":{"n":{"minimum":2}}}`, `{"type":"object","properties":{"n":{"type":"integer"}}}`} {
 		for _, n := range []string{"1e-999999999", "1e999999999", "1e999999", strings.Repeat("9", 1<<20)} {
-			if err := ValidateJSON(json.RawMessage(schema), json.RawMessage(`{"n":`+n+`}`)); err == nil {
+			if err := manifest.ValidateJSON(json.RawMessage(schema), json.RawMessage(`{"n":`+n+`}`)); err == nil {
 				t.Errorf("%.40s fits %s", n, schema)
 			}
 		}
@@ -184,14 +186,14 @@ func TestALockIsNotForgotten(t *testing.T) {
 	f := installCopy(t, dir, "fix", "good")
 	gone := func(gate Gate, when string) {
 		t.Helper()
-		if err := os.Remove(filepath.Join(dir, LockName)); err != nil {
+		if err := os.Remove(filepath.Join(dir, trust.LockName)); err != nil {
 			t.Fatal(err)
 		}
-		var wrong *LockError
+		var wrong *trust.LockError
 		if _, err := gate(f); !errors.As(err, &wrong) {
 			t.Errorf("a lock that was there %s is gone: %v", when, err)
 		} else {
-			wantParts(t, err.Error(), LockName, "gone", "restored")
+			wantParts(t, err.Error(), trust.LockName, "gone", "restored")
 		}
 	}
 	gate := LockGate(dir, nil)
@@ -209,13 +211,13 @@ func TestALockIsNotForgotten(t *testing.T) {
 	}
 	gone(LockGate(dir, nil), "from the beginning")
 
-	if err := WriteLock(dir, Lock{}); err != nil {
+	if err := trust.WriteLock(dir, trust.Lock{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(filepath.Dir(dir))
 	gate = LockGate(filepath.Base(dir), nil)
 	t.Chdir(t.TempDir())
-	var trust *TrustError
+	var trust *trust.Error
 	if _, err := gate(f); !errors.As(err, &trust) {
 		t.Errorf("in another working directory: %v", err)
 	}

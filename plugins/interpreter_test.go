@@ -8,13 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // script makes the folder of a plugin that is a script.
 func script(t *testing.T, text string) Candidate {
 	t.Helper()
 	dir := filepath.Join(shortDir(t), "script")
-	writeFile(t, filepath.Join(dir, ManifestName), `{"id": "script", "version": "1.0.0", "protocol": 2, "command": "./script.sh"}`)
+	writeFile(t, filepath.Join(dir, manifest.Name), `{"id": "script", "version": "1.0.0", "protocol": 2, "command": "./script.sh"}`)
 	writeFile(t, filepath.Join(dir, "script.sh"), text)
 	if err := os.Chmod(filepath.Join(dir, "script.sh"), 0o700); err != nil {
 		t.Fatal(err)

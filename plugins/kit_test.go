@@ -17,14 +17,16 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // install makes a plugin folder in dir in which the test binary plays a role.
 func install(t testing.TB, dir, id, role string) Candidate {
 	t.Helper()
 	installed := filepath.Join(dir, id)
-	writeFile(t, filepath.Join(installed, ManifestName),
+	writeFile(t, filepath.Join(installed, manifest.Name),
 		fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 2, "command": "./plugin"}`, id))
 	writeFile(t, filepath.Join(installed, roleFile), role)
 	self, err := os.Executable()
@@ -261,4 +263,16 @@ func (c *stillClock) take(t testing.TB, d time.Duration) timer {
 func hexSum(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
+}
+
+// sumA is a checksum of nothing in particular.
+var sumA = strings.Repeat("a", 64)
+
+func testKey(t testing.TB) trust.PrivateKey {
+	t.Helper()
+	k, err := trust.NewPrivateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }

@@ -3,9 +3,9 @@ package plugins
 import (
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync/atomic"
+
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // LockGate returns the gate of a plugin directory: what its quoin.lock does not
@@ -18,28 +18,28 @@ import (
 //
 // With trusted keys, a plugin starts only if one of them has signed it, whatever
 // the lock says, and the signature is of what starts.
-func LockGate(dir string, trusted []PublicKey) Gate {
+func LockGate(dir string, trusted []trust.PublicKey) Gate {
 	dir, unknown := filepath.Abs(dir) // the working directory may change
 	var seen atomic.Bool
-	if _, err := os.Lstat(filepath.Join(dir, LockName)); unknown == nil && err == nil {
+	if _, err := os.Lstat(filepath.Join(dir, trust.LockName)); unknown == nil && err == nil {
 		seen.Store(true)
 	}
 	return func(f Candidate) (Candidate, error) {
 		if unknown != nil {
 			return f, unknown
 		}
-		lock, err := ReadLock(dir)
+		lock, err := trust.ReadLock(dir)
 		switch {
 		case err != nil:
 			return f, err
 		case lock != nil:
 			seen.Store(true)
 		case seen.Load():
-			return f, &LockError{Path: filepath.Join(dir, LockName), Problem: "it is gone; to do without it, start the host again"}
+			return f, &trust.LockError{Path: filepath.Join(dir, trust.LockName), Problem: "it is gone; to do without it, start the host again"}
 		}
-		var signed *Pin
+		var signed *trust.Pin
 		if len(trusted) > 0 {
-			if signed, err = signedPin(f, trusted); err != nil {
+			if signed, err = trust.SignedPin(f.Dir, f.Manifest, f.ManifestSum, trusted); err != nil {
 				return f, err
 			}
 		}
@@ -47,83 +47,32 @@ func LockGate(dir string, trusted []PublicKey) Gate {
 			f.Pin = signed
 			return f, nil
 		}
-		if f, err = lock.Admit(f); err != nil {
+		if f, err = f.PinTo(lock); err != nil {
 			return f, err
 		}
 		if signed != nil {
 			// The lock counts at the start; here it has to agree with the signature.
-			err = signed.compare(f.ID(), *f.Pin)
+			err = signed.Compare(f.ID(), *f.Pin)
 		}
 		return f, err
 	}
 }
 
-// Admit returns f with the [Pin] that the lock demands of it on this platform. A
+// PinTo returns f with the [trust.Pin] that a lock demands of it on this platform. A
 // plugin that is not listed, or not of the listed version or manifest, is a
-// *[TrustError]; its other files are compared when it starts.
-func (l Lock) Admit(f Candidate) (Candidate, error) {
-	id, accept := f.ID(), acceptByPin(filepath.Dir(f.Dir), f.ID())
-	refuse := func(what, want, got string) (Candidate, error) {
-		return f, &TrustError{PluginID: id, What: what, By: LockName, Want: want, Got: got, Accept: accept}
+// *[trust.Error]; its other files are compared when it starts.
+func (f Candidate) PinTo(l trust.Lock) (Candidate, error) {
+	pin, err := l.Pin(f.Dir, f.Manifest, f.ManifestSum)
+	if err == nil {
+		f.Pin = pin
 	}
-	e, listed := l[id]
-	if !listed || e.Binaries[hostPlatform()] == "" {
-		c, err := ReadContents(f.Dir, f.Manifest)
-		if err != nil {
-			return f, err
-		}
-		return refuse("the binary for "+hostPlatform(), "", sha256Text(pinOf(f.Manifest, c).Binary))
-	}
-	if e.Version != f.Manifest.Version {
-		return refuse("the version", e.Version, f.Manifest.Version)
-	}
-	if e.Manifest != f.ManifestSum {
-		return refuse(ManifestName, sha256Text(e.Manifest), sha256Text(f.ManifestSum))
-	}
-	f.Pin = &Pin{Manifest: e.Manifest, Binary: e.Binaries[hostPlatform()], Files: e.Files, Signer: e.Signer, By: LockName, Accept: accept}
-	return f, nil
+	return f, err
 }
 
-// signedPin is what a trusted signature says of a plugin on this platform.
-func signedPin(f Candidate, trusted []PublicKey) (*Pin, error) {
-	seal, err := ReadSeal(f.Dir)
-	if err != nil {
-		return nil, err
+// LockEntry returns what a lock has to say to admit the plugin as its files are now.
+func (f Candidate) LockEntry() (trust.LockEntry, error) {
+	if f.Err != nil {
+		return trust.LockEntry{}, f.Err
 	}
-	if err := CheckSigner(f.ID(), seal.Signer(), trusted); err != nil {
-		return nil, err
-	}
-	p := pinOf(f.Manifest, seal.Contents)
-	p.Signer = seal.Signer()
-	p.By, p.Accept = "the signed "+SumsName, "install the plugin again, from an archive that is signed"
-	if f.ManifestSum != p.Manifest {
-		// The files are compared when it starts; what says which of them is the
-		// binary, and how it is to be run, was read before.
-		return nil, &TrustError{PluginID: f.ID(), What: ManifestName, By: p.By, Want: sha256Text(p.Manifest), Got: sha256Text(f.ManifestSum), Accept: p.Accept}
-	}
-	return &p, nil
-}
-
-// CheckSigner reports a plugin that none of the trusted keys has signed, as a
-// *[TrustError]. signer is zero for a plugin that is not signed. With no trusted
-// keys, all are.
-func CheckSigner(id string, signer PublicKey, trusted []PublicKey) error {
-	if len(trusted) == 0 || signer != (PublicKey{}) && slices.Contains(trusted, signer) {
-		return nil
-	}
-	e := &TrustError{PluginID: id, What: "the signer", By: "plugins.trustedKeys", Want: keyList(trusted),
-		Accept: "install a build signed by such a key"}
-	if signer != (PublicKey{}) {
-		e.Got = signer.String()
-		e.Accept = "if you trust that key, add it to plugins.trustedKeys in the configuration"
-	}
-	return e
-}
-
-func keyList(keys []PublicKey) string {
-	var texts []string
-	for _, k := range keys {
-		texts = append(texts, k.String())
-	}
-	return strings.Join(texts, " or ")
+	return trust.EntryOf(f.Dir, f.Manifest)
 }

@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // installCopy is install with a binary of the plugin's own, so that it can be
@@ -20,7 +22,7 @@ import (
 func installCopy(t testing.TB, dir, id, role string) Candidate {
 	t.Helper()
 	own := filepath.Join(dir, id)
-	writeFile(t, filepath.Join(own, ManifestName),
+	writeFile(t, filepath.Join(own, manifest.Name),
 		fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": %d, "command": "./plugin", "files": [%q]}`, id, protocol.Version, roleFile))
 	writeFile(t, filepath.Join(own, roleFile), role)
 	self, err := os.Executable()
@@ -34,19 +36,19 @@ func installCopy(t testing.TB, dir, id, role string) Candidate {
 }
 
 // lockAll writes a lock with every plugin of a directory as it is.
-func lockAll(t testing.TB, dir string) Lock {
+func lockAll(t testing.TB, dir string) trust.Lock {
 	t.Helper()
 	found, err := Discover(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock := Lock{}
+	lock := trust.Lock{}
 	for _, f := range found {
-		if lock[f.ID()], err = EntryOf(f); err != nil {
+		if lock[f.ID()], err = f.LockEntry(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := WriteLock(dir, lock); err != nil {
+	if err := trust.WriteLock(dir, lock); err != nil {
 		t.Fatal(err)
 	}
 	return lock
@@ -88,21 +90,21 @@ func TestLockedPluginRuns(t *testing.T) {
 // names both sides and the command that accepts it.
 func TestLockRefuses(t *testing.T) {
 	sum := func(text string) string { return "sha256:" + hexSum([]byte(text)) }
-	manifest := func(version string) string {
+	withVersion := func(version string) string {
 		return fmt.Sprintf(`{"id": "fix", "version": %q, "protocol": %d, "command": "./plugin", "files": ["role"]}`, version, protocol.Version)
 	}
 	tests := []struct {
 		name   string
-		change func(t *testing.T, dir string, lock Lock)
+		change func(t *testing.T, dir string, lock trust.Lock)
 		parts  []string
 	}{
-		{"manifest", func(t *testing.T, dir string, _ Lock) {
-			writeFile(t, filepath.Join(dir, "fix", ManifestName), manifest("1.0.0")+" ")
-		}, []string{"plugin.json of plugin fix is " + sum(manifest("1.0.0")+" "), "quoin.lock says " + sum(manifest("1.0.0")), "quoin plugin pin fix"}},
-		{"version", func(t *testing.T, dir string, _ Lock) {
-			writeFile(t, filepath.Join(dir, "fix", ManifestName), manifest("2.0.0"))
+		{"manifest", func(t *testing.T, dir string, _ trust.Lock) {
+			writeFile(t, filepath.Join(dir, "fix", manifest.Name), withVersion("1.0.0")+" ")
+		}, []string{"plugin.json of plugin fix is " + sum(withVersion("1.0.0")+" "), "quoin.lock says " + sum(withVersion("1.0.0")), "quoin plugin pin fix"}},
+		{"version", func(t *testing.T, dir string, _ trust.Lock) {
+			writeFile(t, filepath.Join(dir, "fix", manifest.Name), withVersion("2.0.0"))
 		}, []string{"the version of plugin fix is 2.0.0", "quoin.lock says 1.0.0", "quoin plugin pin fix"}},
-		{"binary", func(t *testing.T, dir string, lock Lock) {
+		{"binary", func(t *testing.T, dir string, lock trust.Lock) {
 			binary := filepath.Join(dir, "fix", "plugin")
 			if err := os.Remove(binary); err != nil {
 				t.Fatal(err)
@@ -110,26 +112,26 @@ func TestLockRefuses(t *testing.T) {
 			if err := os.WriteFile(binary, []byte("#!/bin/sh\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"the binary for " + hostPlatform() + " of plugin fix is " + sum("#!/bin/sh\n"), "quoin.lock says sha256:", "quoin plugin pin fix"}},
-		{"another file", func(t *testing.T, dir string, _ Lock) {
+		}, []string{"the binary for " + manifest.HostPlatform() + " of plugin fix is " + sum("#!/bin/sh\n"), "quoin.lock says sha256:", "quoin plugin pin fix"}},
+		{"another file", func(t *testing.T, dir string, _ trust.Lock) {
 			writeFile(t, filepath.Join(dir, "fix", roleFile), "exit")
 		}, []string{"the other files", "quoin plugin pin fix", "quoin.lock says sha256:"}},
-		{"unlisted", func(t *testing.T, dir string, lock Lock) {
+		{"unlisted", func(t *testing.T, dir string, lock trust.Lock) {
 			delete(lock, "fix")
-			if err := WriteLock(dir, lock); err != nil {
+			if err := trust.WriteLock(dir, lock); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"the binary for " + hostPlatform() + " of plugin fix is sha256:", "quoin.lock says nothing of it", "quoin plugin pin fix"}},
-		{"another platform", func(t *testing.T, dir string, lock Lock) {
+		}, []string{"the binary for " + manifest.HostPlatform() + " of plugin fix is sha256:", "quoin.lock says nothing of it", "quoin plugin pin fix"}},
+		{"another platform", func(t *testing.T, dir string, lock trust.Lock) {
 			e := lock["fix"]
 			e.Binaries = map[string]string{"plan9/mips": sumA}
 			lock["fix"] = e
-			if err := WriteLock(dir, lock); err != nil {
+			if err := trust.WriteLock(dir, lock); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"quoin.lock says nothing of it", hostPlatform()}},
-		{"unreadable lock", func(t *testing.T, dir string, _ Lock) {
-			writeFile(t, filepath.Join(dir, LockName), "<<<<<<< HEAD\n")
+		}, []string{"quoin.lock says nothing of it", manifest.HostPlatform()}},
+		{"unreadable lock", func(t *testing.T, dir string, _ trust.Lock) {
+			writeFile(t, filepath.Join(dir, trust.LockName), "<<<<<<< HEAD\n")
 		}, []string{"quoin.lock line 1", "<<<<<<< HEAD", "no plugin starts", "quoin plugin pin --all"}},
 	}
 	for _, tt := range tests {
@@ -155,7 +157,7 @@ func TestLockIsReadAtEveryStart(t *testing.T) {
 	c := newChanges()
 	s := supervise(t, dir, SupervisorOptions{OnChange: c.note, Restart: RestartPolicy{FirstDelay: time.Millisecond}})
 	delete(lock, "fix")
-	if err := WriteLock(dir, lock); err != nil {
+	if err := trust.WriteLock(dir, lock); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.CallTool(t.Context(), "fix", call("exit", none{}), nil); err == nil {
@@ -174,20 +176,20 @@ func TestPinnedCopyIsWhatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := shortDir(t)
-	copied, err := pinnedCopy(f, to)
+	copied, err := f.Pin.CopyPinned(f.Dir, f.Manifest, to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := ReadContents(copied, f.Manifest)
+	got, err := trust.EntryOf(copied, f.Manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := pinOf(f.Manifest, c); got.Manifest != lock["fix"].Manifest || got.Binary != lock["fix"].Binaries[hostPlatform()] || got.Files != lock["fix"].Files {
-		t.Errorf("the copy is %+v, the lock says %+v", got, lock["fix"])
+	if err := lock["fix"].Compare("fix", got); err != nil {
+		t.Errorf("the copy is not what the lock says: %v", err)
 	}
 	writeFile(t, filepath.Join(dir, "fix", roleFile), "exit")
-	var refused *TrustError
-	if _, err := pinnedCopy(f, shortDir(t)); !errors.As(err, &refused) || refused.Want == refused.Got {
+	var refused *trust.Error
+	if _, err := f.Pin.CopyPinned(f.Dir, f.Manifest, shortDir(t)); !errors.As(err, &refused) || refused.Want == refused.Got {
 		t.Errorf("a file that changed after the gate: %v", err)
 	}
 }
@@ -202,13 +204,13 @@ func TestPinnedCopyMeetsItsManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Manifest.SHA256 = map[string]string{hostPlatform(): f.Pin.Binary}
-	if _, err := pinnedCopy(f, shortDir(t)); err != nil {
+	f.Manifest.SHA256 = map[string]string{manifest.HostPlatform(): f.Pin.Binary}
+	if _, err := f.Pin.CopyPinned(f.Dir, f.Manifest, shortDir(t)); err != nil {
 		t.Errorf("with the sum of its binary: %v", err)
 	}
-	f.Manifest.SHA256[hostPlatform()] = strings.Repeat("0", 64)
-	var wrong *ChecksumError
-	if _, err := pinnedCopy(f, shortDir(t)); !errors.As(err, &wrong) || wrong.Got != f.Pin.Binary {
+	f.Manifest.SHA256[manifest.HostPlatform()] = strings.Repeat("0", 64)
+	var wrong *trust.ChecksumError
+	if _, err := f.Pin.CopyPinned(f.Dir, f.Manifest, shortDir(t)); !errors.As(err, &wrong) || wrong.Got != f.Pin.Binary {
 		t.Errorf("with another sum: %v", err)
 	}
 }
@@ -217,13 +219,13 @@ func TestPinnedCopyMeetsItsManifest(t *testing.T) {
 // without, and only as it was signed.
 func TestTrustedKeys(t *testing.T) {
 	mine, other := testKey(t), testKey(t)
-	seal := func(t *testing.T, f Candidate, k PrivateKey) {
-		c, err := ReadContents(f.Dir, f.Manifest)
+	seal := func(t *testing.T, f Candidate, k trust.PrivateKey) {
+		c, err := trust.ReadContents(f.Dir, f.Manifest)
 		if err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, filepath.Join(f.Dir, SumsName), string(c.Text()))
-		writeFile(t, filepath.Join(f.Dir, SignatureName), string(k.Sign(c.Text()).Text()))
+		writeFile(t, filepath.Join(f.Dir, trust.SumsName), string(c.Text()))
+		writeFile(t, filepath.Join(f.Dir, trust.SignatureName), string(k.Sign(c.Text()).Text()))
 	}
 	tests := []struct {
 		name  string
@@ -248,11 +250,11 @@ func TestTrustedKeys(t *testing.T) {
 		}, []string{"the other files", "the signed plugin.sum says"}},
 		{"list changed", func(t *testing.T, f Candidate) {
 			seal(t, f, mine)
-			writeFile(t, filepath.Join(f.Dir, SumsName), sumA+"  plugin.json\n")
+			writeFile(t, filepath.Join(f.Dir, trust.SumsName), sumA+"  plugin.json\n")
 		}, []string{"the signature in plugin.sig", "not of plugin.sum as it is"}},
 		{"signature of nothing", func(t *testing.T, f Candidate) {
 			seal(t, f, mine)
-			if err := os.Remove(filepath.Join(f.Dir, SumsName)); err != nil {
+			if err := os.Remove(filepath.Join(f.Dir, trust.SumsName)); err != nil {
 				t.Fatal(err)
 			}
 		}, []string{"no plugin.sum"}},
@@ -261,7 +263,7 @@ func TestTrustedKeys(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := shortDir(t)
 			tt.do(t, installCopy(t, dir, "fix", "good"))
-			s := supervise(t, dir, SupervisorOptions{Gate: LockGate(dir, []PublicKey{mine.Public()})})
+			s := supervise(t, dir, SupervisorOptions{Gate: LockGate(dir, []trust.PublicKey{mine.Public()})})
 			st := s.Plugins()[0]
 			if want := map[bool]State{true: StateRunning, false: StateDisabled}[tt.parts == nil]; st.State != want {
 				t.Fatalf("%v, want %v: %s", st.State, want, st.Reason)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // maxSteps bounds the names on the way to a file, those in links included.
@@ -19,7 +21,7 @@ const maxSteps = 512
 // where it is about owner or mode. On systems other than Linux nothing is checked,
 // and no plugin starts.
 func (f Candidate) CheckOwner() error {
-	for _, path := range []string{f.Dir, filepath.Join(f.Dir, ManifestName), f.Executable()} {
+	for _, path := range []string{f.Dir, filepath.Join(f.Dir, manifest.Name), f.Executable()} {
 		if err := checkOwner(path); err != nil {
 			return err
 		}

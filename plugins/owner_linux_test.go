@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // ownedPlugin makes a plugin of this user in a folder whose name needs quotes.
@@ -16,7 +18,7 @@ func ownedPlugin(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "plug ins", "own")
 	for name, text := range map[string]string{
-		ManifestName:      `{"id": "own", "version": "1", "protocol": 2, "command": "./own", "files": ["templates", "help.txt"]}`,
+		manifest.Name:     `{"id": "own", "version": "1", "protocol": 2, "command": "./own", "files": ["templates", "help.txt"]}`,
 		"own":             "#!/bin/sh\nexit 1\n",
 		"help.txt":        "help",
 		"templates/a.txt": "a",
@@ -55,7 +57,7 @@ func ofAnother(t *testing.T, path string) {
 // TestPluginsOfOthersDoNotStart changes one path after another, of which the start
 // is then refused, and repairs it with the command that the refusal names.
 func TestPluginsOfOthersDoNotStart(t *testing.T) {
-	for _, where := range []string{"..", ".", ManifestName, "own", "help.txt", "templates", "templates/a.txt"} {
+	for _, where := range []string{"..", ".", manifest.Name, "own", "help.txt", "templates", "templates/a.txt"} {
 		for what, do := range map[string]change{"writable": writable, "of another": ofAnother} {
 			t.Run(where+" "+what, func(t *testing.T) {
 				dir := ownedPlugin(t)

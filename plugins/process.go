@@ -20,6 +20,7 @@ import (
 	"github.com/quoinhq/quoin/internal/childprocess"
 	storage "github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -122,7 +123,7 @@ func start(ctx context.Context, found Candidate, o Options, runPath string) (*Pr
 }
 
 // checkConfig holds the configuration against the manifest's schema.
-func checkConfig(m Manifest, o Options) error {
+func checkConfig(m manifest.Manifest, o Options) error {
 	list, err := m.CheckConfig(o.Config)
 	if err != nil {
 		return fmt.Errorf("the configuration cannot be held against the manifest's configSchema: %w", err)
@@ -307,7 +308,7 @@ func (p *Process) lastOutput() string {
 func (p *Process) Describe() *protocol.Description { return p.desc }
 
 // Manifest returns the manifest the plugin was started from.
-func (p *Process) Manifest() Manifest { return p.candidate.Manifest }
+func (p *Process) Manifest() manifest.Manifest { return p.candidate.Manifest }
 
 // PID returns the operating system's number for the process.
 func (p *Process) PID() string { return p.child.ID() }

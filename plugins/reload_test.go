@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -530,7 +531,7 @@ func TestADevelopmentPluginStandsInForTheInstalledOne(t *testing.T) {
 	}})
 	installed := statusOf(t, s, "alpha")
 	f := develop(t, "alpha", "gen dev1")
-	f.Manifest.SHA256 = map[string]string{hostPlatform(): hexSum(nil)} // of what was built before
+	f.Manifest.SHA256 = map[string]string{manifest.HostPlatform(): hexSum(nil)} // of what was built before
 	undo, err := s.Override(t.Context(), "alpha", f)
 	if err != nil {
 		t.Fatal(err)

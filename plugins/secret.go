@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // Limits of secrets. A shorter one could not be kept out of messages: it would be
@@ -83,12 +85,12 @@ func CheckSecretName(name string) error {
 
 // readSecrets asks for the secrets of a plugin. Its error names every one that
 // cannot be had, and none of them.
-func readSecrets(sources map[string]SecretSource, m Manifest) (map[string]string, error) {
+func readSecrets(sources map[string]SecretSource, m manifest.Manifest) (map[string]string, error) {
 	switch {
 	case len(sources) == 0:
 		return nil, nil
 	case m.Protocol < 2:
-		return nil, fmt.Errorf("secrets are configured for it, but it is run with protocol version %d, which has none; rebuild it with a current sdk and write \"protocol\": 2 into its %s", m.Protocol, ManifestName)
+		return nil, fmt.Errorf("secrets are configured for it, but it is run with protocol version %d, which has none; rebuild it with a current sdk and write \"protocol\": 2 into its %s", m.Protocol, manifest.Name)
 	case len(sources) > maxSecrets:
 		return nil, fmt.Errorf("%d secrets are configured for it; the limit is %d", len(sources), maxSecrets)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -44,11 +45,11 @@ func TestSourcesOfSecrets(t *testing.T) {
 }
 
 func TestSecretsThatCannotBeHad(t *testing.T) {
-	m := Manifest{Protocol: 2}
+	m := manifest.Manifest{Protocol: 2}
 	for _, tt := range []struct {
 		name    string
 		sources map[string]SecretSource
-		m       Manifest
+		m       manifest.Manifest
 		parts   []string
 	}{
 		{"no variable", map[string]SecretSource{"token": EnvSecret("QUOIN_TEST_ABSENT")}, m, []string{`"token"`, "QUOIN_TEST_ABSENT", "not set"}},
@@ -59,7 +60,7 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 		{"not text", map[string]SecretSource{"token": given("abc\xff")}, m, []string{`"token"`, "UTF-8"}},
 		{"a name", map[string]SecretSource{"a b": given("hunter2")}, m, []string{`"a b"`, "a letter"}},
 		{"several", map[string]SecretSource{"one": given(""), "two": given("")}, m, []string{`"one"`, `"two"`}},
-		{"version 1", map[string]SecretSource{"token": given("hunter2")}, Manifest{Protocol: 1}, []string{"version 1", `"protocol": 2`}},
+		{"version 1", map[string]SecretSource{"token": given("hunter2")}, manifest.Manifest{Protocol: 1}, []string{"version 1", `"protocol": 2`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := readSecrets(tt.sources, tt.m)

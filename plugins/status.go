@@ -1,5 +1,7 @@
 package plugins
 
+import "github.com/quoinhq/quoin/plugins/trust"
+
 // State is where a plugin is in its life.
 type State uint8
 
@@ -51,7 +53,7 @@ type Status struct {
 	// Pinned: the plugin starts only as what quoin.lock or a trusted signature says.
 	Pinned bool
 	// Signer is the key that has signed a pinned plugin; zero if none has.
-	Signer PublicKey
+	Signer trust.PublicKey
 	// Restarts counts the processes of this generation started after the first.
 	Restarts int
 	// PID is the live process's number; empty without one.

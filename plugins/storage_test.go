@@ -68,8 +68,8 @@ func addStore(p *sdk.Plugin) {
 	})
 }
 
-// text is a call of a tool whose answer is a text.
-func text(t testing.TB, p *Process, tool string, in textIn) string {
+// callText is a call of a tool whose answer is a text.
+func callText(t testing.TB, p *Process, tool string, in textIn) string {
 	t.Helper()
 	out, err := p.CallTool(t.Context(), call(tool, in), nil)
 	if err != nil {
@@ -98,7 +98,7 @@ func running(t testing.TB, dir, id string) *Process {
 func TestStorageOutlivesTheProcess(t *testing.T) {
 	dir := shortDir(t)
 	p := running(t, dir, "a")
-	if got := text(t, p, "store", textIn{Text: "first"}); got != `{"text":""}` {
+	if got := callText(t, p, "store", textIn{Text: "first"}); got != `{"text":""}` {
 		t.Errorf("a new storage held %s", got)
 	}
 	_, err := p.CallTool(t.Context(), call("store-and-die", textIn{Text: "second"}), nil)
@@ -107,7 +107,7 @@ func TestStorageOutlivesTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = running(t, dir, "a")
-	if got := text(t, p, "store", textIn{Text: "third"}); got != `{"text":"second"}` {
+	if got := callText(t, p, "store", textIn{Text: "third"}); got != `{"text":"second"}` {
 		t.Errorf("after a crash it held %s", got)
 	}
 }
@@ -115,11 +115,11 @@ func TestStorageOutlivesTheProcess(t *testing.T) {
 func TestStorageIsOfOnePlugin(t *testing.T) {
 	dir := shortDir(t)
 	a, b := running(t, dir, "a"), running(t, dir, "b")
-	text(t, a, "store", textIn{Text: "of a"})
-	if got := text(t, b, "store", textIn{Text: "of b"}); got != `{"text":""}` {
+	callText(t, a, "store", textIn{Text: "of a"})
+	if got := callText(t, b, "store", textIn{Text: "of b"}); got != `{"text":""}` {
 		t.Errorf("b found %s", got)
 	}
-	if got := text(t, a, "store", textIn{}); got != `{"text":"of a"}` {
+	if got := callText(t, a, "store", textIn{}); got != `{"text":"of a"}` {
 		t.Errorf("a found %s", got)
 	}
 }
@@ -131,10 +131,10 @@ func TestTwoGenerationsShareAStorage(t *testing.T) {
 	const each = 25
 	var both sync.WaitGroup
 	for _, p := range []*Process{old, young} {
-		both.Go(func() { text(t, p, "count", textIn{N: each}) })
+		both.Go(func() { callText(t, p, "count", textIn{N: each}) })
 	}
 	both.Wait()
-	if got, want := text(t, young, "count", textIn{}), `{"text":"`+strings.Repeat("|", 2*each)+`"}`; got != want {
+	if got, want := callText(t, young, "count", textIn{}), `{"text":"`+strings.Repeat("|", 2*each)+`"}`; got != want {
 		t.Errorf("got %s, want %d strokes", got, 2*each)
 	}
 }
@@ -153,9 +153,9 @@ func TestAFloodOfRequestsHurtsNobodyElse(t *testing.T) {
 	}()
 	<-flooding
 	for i := range 20 {
-		text(t, polite, "store", textIn{Text: fmt.Sprint(i)})
+		callText(t, polite, "store", textIn{Text: fmt.Sprint(i)})
 	}
-	if got := text(t, rude, "echo", textIn{Text: "still here"}); got != `{"text":"still here"}` {
+	if got := callText(t, rude, "echo", textIn{Text: "still here"}); got != `{"text":"still here"}` {
 		t.Errorf("echo: %s", got)
 	}
 	stop()

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -71,7 +72,7 @@ func TestOneBadPluginDoesNotHideTheOthers(t *testing.T) {
 	install(t, dir, "alpha", "good")
 	install(t, dir, "beta", "other alpha")
 	install(t, dir, "gamma", "raw example")
-	writeFile(t, filepath.Join(dir, "delta", ManifestName), `{`)
+	writeFile(t, filepath.Join(dir, "delta", manifest.Name), `{`)
 	rec := &recorder{}
 	s := supervise(t, dir, SupervisorOptions{Logger: slog.New(rec)})
 

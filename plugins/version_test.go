@@ -13,14 +13,15 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // installV1 builds the plugin of protocol version 1 into dir.
-func installV1(t *testing.T, dir string, manifest int) Candidate {
+func installV1(t *testing.T, dir string, protocolVersion int) Candidate {
 	t.Helper()
 	own := filepath.Join(dir, "old")
-	writeFile(t, filepath.Join(own, ManifestName), fmt.Sprintf(`{"id": "old", "version": "1.0.0", "protocol": %d, "command": "./plugin"}`, manifest))
+	writeFile(t, filepath.Join(own, manifest.Name), fmt.Sprintf(`{"id": "old", "version": "1.0.0", "protocol": %d, "command": "./plugin"}`, protocolVersion))
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(own, "plugin"), "./testdata/v1plugin")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -91,12 +92,12 @@ func TestVersionsThatDoNotMeetAreExplained(t *testing.T) {
 // TestAPluginOfThisBuildSpeaksVersion1 if its manifest says so.
 func TestAPluginOfThisBuildSpeaksVersion1(t *testing.T) {
 	found := install(t, shortDir(t), "fix", "good")
-	manifest := filepath.Join(found.Dir, ManifestName)
-	b, err := os.ReadFile(manifest)
+	path := filepath.Join(found.Dir, manifest.Name)
+	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, manifest, strings.Replace(string(b), `"protocol": 2`, `"protocol": 1`, 1))
+	writeFile(t, path, strings.Replace(string(b), `"protocol": 2`, `"protocol": 1`, 1))
 	p, err := Start(t.Context(), Find(found.Dir), testOptions(t))
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/quoinhq/quoin/internal/childprocess"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // How a watched directory settles. What is written in several steps is loaded
@@ -99,7 +100,7 @@ func (w *watcher) handleEvent(e fsnotify.Event) {
 			w.touched[id] = true
 		}
 	}
-	if filepath.Base(e.Name) == LockName {
+	if filepath.Base(e.Name) == trust.LockName {
 		for _, p := range w.s.present() {
 			w.touched[p.id] = true
 		}

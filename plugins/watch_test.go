@@ -15,7 +15,9 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // until waits until ok, looking after every change.
@@ -52,8 +54,8 @@ func (c *changes) fails(t testing.TB, s *Supervisor, id string, parts ...string)
 	})
 }
 
-// manifest is a manifest whose text differs from that of another revision.
-func manifest(id string, revision int) string {
+// manifestText is a manifest whose text differs from that of another revision.
+func manifestText(id string, revision int) string {
 	return fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 1, "command": "./plugin", "description": "Revision %d."}`, id, revision)
 }
 
@@ -130,22 +132,22 @@ func TestAWatchedDirectory(t *testing.T) {
 	}{
 		{"a manifest is written in place", nil, func(t *testing.T, w *watched) {
 			become(t, w.dir, "alpha", "gen two")
-			writeFile(t, w.path("alpha", ManifestName), manifest("alpha", 2))
+			writeFile(t, w.path("alpha", manifest.Name), manifestText("alpha", 2))
 		}},
 		{"a manifest is replaced", nil, func(t *testing.T, w *watched) {
 			become(t, w.dir, "alpha", "gen two")
-			swapFile(t, w.path("alpha", ManifestName), manifest("alpha", 2))
+			swapFile(t, w.path("alpha", manifest.Name), manifestText("alpha", 2))
 		}},
 		{"an editor saves", nil, func(t *testing.T, w *watched) {
 			become(t, w.dir, "alpha", "gen two")
-			name := w.path("alpha", ManifestName)
-			writeFile(t, w.path("alpha", "."+ManifestName+".swp"), "b0VIM")
+			name := w.path("alpha", manifest.Name)
+			writeFile(t, w.path("alpha", "."+manifest.Name+".swp"), "b0VIM")
 			writeFile(t, w.path("alpha", "4913"), "")
 			if err := os.Remove(w.path("alpha", "4913")); err != nil {
 				t.Fatal(err)
 			}
 			rename(t, name, name+"~")
-			writeFile(t, name, manifest("alpha", 2))
+			writeFile(t, name, manifestText("alpha", 2))
 			if err := os.Remove(name + "~"); err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +209,7 @@ func TestAWatchedDirectory(t *testing.T) {
 		}},
 		{"a file that the manifest names", func(t *testing.T, w *watched) {
 			writeFile(t, w.path("alpha", "more", "words.txt"), "one")
-			writeFile(t, w.path("alpha", ManifestName),
+			writeFile(t, w.path("alpha", manifest.Name),
 				`{"id": "alpha", "version": "1.0.0", "protocol": 1, "command": "./plugin", "files": ["more"]}`)
 		}, func(t *testing.T, w *watched) {
 			become(t, w.dir, "alpha", "gen two")
@@ -252,7 +254,7 @@ func TestPluginsThatAppearAreLoadedAndThoseThatGoAreRemoved(t *testing.T) {
 	}
 	relink(t, self, w.path("beta", "plugin"))
 	writeFile(t, w.path("beta", roleFile), "gen b")
-	writeFile(t, w.path("beta", ManifestName), manifest("beta", 1))
+	writeFile(t, w.path("beta", manifest.Name), manifestText("beta", 1))
 	w.ch.says(t, w.s, "beta", "b")
 	other := shortDir(t)
 	install(t, other, "gamma", "gen c")
@@ -323,9 +325,9 @@ func TestABinaryAndItsChecksum(t *testing.T) {
 	w := watchedAlpha(t, SupervisorOptions{})
 	become(t, w.dir, "alpha", "gen two")
 	pinned := func(sum string) string {
-		return fmt.Sprintf(`{"id": "alpha", "version": "1.0.0", "protocol": 1, "command": "./plugin", "sha256": {%q: %q}}`, hostPlatform(), sum)
+		return fmt.Sprintf(`{"id": "alpha", "version": "1.0.0", "protocol": 1, "command": "./plugin", "sha256": {%q: %q}}`, manifest.HostPlatform(), sum)
 	}
-	swapFile(t, w.path("alpha", ManifestName), pinned(hexSum([]byte("another"))))
+	swapFile(t, w.path("alpha", manifest.Name), pinned(hexSum([]byte("another"))))
 	w.ch.fails(t, w.s, "alpha", "checksum", hexSum([]byte("another")))
 	if got := answer(t, t.Context(), w.s, "alpha"); got != "one" {
 		t.Errorf("it says %q", got)
@@ -334,7 +336,7 @@ func TestABinaryAndItsChecksum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	swapFile(t, w.path("alpha", ManifestName), pinned(hexSum(whole)))
+	swapFile(t, w.path("alpha", manifest.Name), pinned(hexSum(whole)))
 	w.ch.says(t, w.s, "alpha", "two")
 }
 
@@ -343,7 +345,7 @@ func TestABinaryAndItsChecksum(t *testing.T) {
 func TestAFailedLoadIsTriedAgain(t *testing.T) {
 	w := watchedAlpha(t, SupervisorOptions{})
 	become(t, w.dir, "alpha", "exit")
-	swapFile(t, w.path("alpha", ManifestName), manifest("alpha", 2))
+	swapFile(t, w.path("alpha", manifest.Name), manifestText("alpha", 2))
 	w.ch.fails(t, w.s, "alpha", "cannot find my keys")
 	become(t, w.dir, "alpha", "gen two") // no part of the plugin as the manifest has it
 	w.ch.says(t, w.s, "alpha", "two")
@@ -417,7 +419,7 @@ func TestLostEventsAreMadeUpFor(t *testing.T) {
 	lost := make(chan error)
 	w := unwatched(t, nil, func(v *watcher) { v.events, v.errors = nil, lost })
 	become(t, w.dir, "alpha", "gen two")
-	swapFile(t, w.path("alpha", ManifestName), manifest("alpha", 2))
+	swapFile(t, w.path("alpha", manifest.Name), manifestText("alpha", 2))
 	install(t, w.dir, "beta", "gen b")
 	lost <- fsnotify.ErrEventOverflow
 	w.ch.says(t, w.s, "alpha", "two")
@@ -437,7 +439,7 @@ func TestWithoutNotificationsPluginsAreLookedFor(t *testing.T) {
 	for i := range 3 {
 		word := strconv.Itoa(i)
 		become(t, w.dir, "alpha", "gen "+word)
-		swapFile(t, w.path("alpha", ManifestName), manifest("alpha", 10+i))
+		swapFile(t, w.path("alpha", manifest.Name), manifestText("alpha", 10+i))
 		clock.fire(t, rescanDelay)
 		w.ch.says(t, w.s, "alpha", word)
 	}
@@ -480,7 +482,7 @@ func TestALockThatIsChangedIsReadAgain(t *testing.T) {
 	w := &watched{dir: shortDir(t), ch: newChanges()}
 	install(t, w.dir, "alpha", "gen one")
 	gate := func(f Candidate) (Candidate, error) {
-		if _, err := os.Stat(w.path(LockName)); err != nil {
+		if _, err := os.Stat(w.path(trust.LockName)); err != nil {
 			return f, fmt.Errorf("the lock says no")
 		}
 		return f, nil
@@ -489,6 +491,6 @@ func TestALockThatIsChangedIsReadAgain(t *testing.T) {
 	if st := statusOf(t, w.s, "alpha"); st.State != StateDisabled {
 		t.Fatalf("%+v", st)
 	}
-	writeFile(t, w.path(LockName), "yes")
+	writeFile(t, w.path(trust.LockName), "yes")
 	w.ch.says(t, w.s, "alpha", "one")
 }

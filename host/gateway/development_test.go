@@ -15,6 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // install puts an example plugin into a new directory, whose path has no links.
@@ -276,7 +277,7 @@ func TestWaysOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := filepath.Join(install(t, "fictions"), "fictions")
-	m, err := plugins.ReadManifest(binary)
+	m, err := manifest.Read(binary)
 	if err != nil {
 		t.Fatal(err)
 	}

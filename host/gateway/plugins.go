@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // PluginList is the answer to GET /v1/plugins.
@@ -44,7 +45,7 @@ type Plugin struct {
 // PluginOf is the public part of a plugin's status: no paths, no processes.
 func PluginOf(s plugins.Status) Plugin {
 	signer := ""
-	if s.Signer != (plugins.PublicKey{}) {
+	if s.Signer != (trust.PublicKey{}) {
 		signer = s.Signer.String()
 	}
 	return Plugin{

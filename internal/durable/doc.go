@@ -5,8 +5,8 @@
 //
 // # Writing
 //
-// [Replace] puts a whole file in the place of another, [Create] puts one where
-// there is none. Both write a temporary file next to the target, sync it, move it
+// [Replace] puts a whole file in the place of another, [Create] makes a new
+// one. Both write a temporary file next to the target, sync it, move it
 // into place and sync the directory. A reader sees the old file or the new one,
 // also after a power failure. When either returns without an error, the file is on
 // disk. A process that dies in between leaves a file with the extension [TempExt].

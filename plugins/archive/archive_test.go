@@ -18,7 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 func writeTree(t testing.TB, dir string, files map[string]string) {
@@ -34,7 +35,7 @@ func writeTree(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-const manifest = `{"id": "weather", "version": "1.2.0", "protocol": 1, "command": {"linux/amd64": "./bin/linux", "windows/amd64": "bin/windows.exe"}, "files": ["data"]}`
+const weatherManifest = `{"id": "weather", "version": "1.2.0", "protocol": 1, "command": {"linux/amd64": "./bin/linux", "windows/amd64": "bin/windows.exe"}, "files": ["data"]}`
 
 // weather makes a plugin's folder for two platforms, with files that are not the
 // plugin's.
@@ -42,13 +43,13 @@ func weather(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	writeTree(t, dir, map[string]string{
-		"plugin.json": manifest, "bin/linux": "ELF", "bin/windows.exe": "MZ", "data/a.txt": "a",
+		"plugin.json": weatherManifest, "bin/linux": "ELF", "bin/windows.exe": "MZ", "data/a.txt": "a",
 		"data/" + strings.Repeat("long-", 30) + "é": "b", "main.go": "package main", ".git/HEAD": "ref",
 	})
 	return dir
 }
 
-func pack(t testing.TB, dir string, key *plugins.PrivateKey) ([]byte, *Packed) {
+func pack(t testing.TB, dir string, key *trust.PrivateKey) ([]byte, *Packed) {
 	t.Helper()
 	var b bytes.Buffer
 	p, err := Pack(&b, dir, key)
@@ -58,9 +59,9 @@ func pack(t testing.TB, dir string, key *plugins.PrivateKey) ([]byte, *Packed) {
 	return b.Bytes(), p
 }
 
-func newKey(t testing.TB) *plugins.PrivateKey {
+func newKey(t testing.TB) *trust.PrivateKey {
 	t.Helper()
-	k, err := plugins.NewPrivateKey()
+	k, err := trust.NewPrivateKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestPackIsReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeTree(t, other, map[string]string{"notes": "not the plugin's"})
-	for _, k := range []*plugins.PrivateKey{nil, key} {
+	for _, k := range []*trust.PrivateKey{nil, key} {
 		a, p := pack(t, one, k)
 		b, _ := pack(t, other, k)
 		if !bytes.Equal(a, b) {
@@ -121,11 +122,11 @@ func TestPackAndUnpack(t *testing.T) {
 		t.Errorf("%q signed by %v", u.ID, u.Seal.Signer())
 	}
 	own := filepath.Join(dir, "weather")
-	m, err := plugins.ReadManifest(own)
+	m, err := manifest.Read(own)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := plugins.ReadContents(own, m)
+	got, err := trust.ReadContents(own, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestPackAndUnpack(t *testing.T) {
 	if text := strings.Join(names, " "); strings.Contains(text, "main.go") || strings.Contains(text, ".git") || len(names) != 5 {
 		t.Errorf("packed %s", text)
 	}
-	seal, err := plugins.ReadSeal(own)
+	seal, err := trust.ReadSums(own)
 	if err != nil || seal.Signer() != key.Public() {
 		t.Errorf("%v, %v", seal, err)
 	}
@@ -162,7 +163,7 @@ func TestPackRefuses(t *testing.T) {
 		"no binary":    {func(dir string) { must(t, os.Remove(filepath.Join(dir, "bin", "windows.exe"))) }, "windows.exe"},
 		"no files":     {func(dir string) { must(t, os.RemoveAll(filepath.Join(dir, "data"))) }, "data"},
 		"another sum": {func(dir string) {
-			writeTree(t, dir, map[string]string{"plugin.json": strings.Replace(manifest, `"files"`, `"sha256": {"linux/amd64": "`+strings.Repeat("a", 64)+`"}, "files"`, 1)})
+			writeTree(t, dir, map[string]string{"plugin.json": strings.Replace(weatherManifest, `"files"`, `"sha256": {"linux/amd64": "`+strings.Repeat("a", 64)+`"}, "files"`, 1)})
 		}, "bin/linux has the checksum"},
 	} {
 		dir := weather(t)

@@ -13,15 +13,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // Packed says what Pack has packed.
 type Packed struct {
-	Manifest plugins.Manifest
-	Contents plugins.Contents
+	Manifest manifest.Manifest
+	Contents trust.Contents
 	// Signer is the key that signed them; zero if none did.
-	Signer plugins.PublicKey
+	Signer trust.PublicKey
 	// SHA256 is that of the archive, in hex.
 	SHA256 string
 	// Bytes is the archive's size.
@@ -32,7 +33,7 @@ type Packed struct {
 func (p *Packed) Name() string { return FileName(p.Manifest) }
 
 // FileName is what an archive of a plugin is usually called.
-func FileName(m plugins.Manifest) string { return m.ID + "-" + m.Version + Extension }
+func FileName(m manifest.Manifest) string { return m.ID + "-" + m.Version + Extension }
 
 // Extension ends the names of archives.
 const Extension = ".tar.gz"
@@ -40,12 +41,12 @@ const Extension = ".tar.gz"
 // Pack writes the plugin in dir to w, signed if key is not nil. Every platform's
 // binary has to be there, and be what the manifest's sha256 says; that the plugin
 // works is for others to find out. It may be packed on any platform.
-func Pack(w io.Writer, dir string, key *plugins.PrivateKey) (*Packed, error) {
-	m, err := plugins.ReadManifest(dir)
+func Pack(w io.Writer, dir string, key *trust.PrivateKey) (*Packed, error) {
+	m, err := manifest.Read(dir)
 	if err != nil {
 		return nil, err
 	}
-	contents, err := plugins.ReadContents(dir, m)
+	contents, err := trust.ReadContents(dir, m)
 	if err != nil {
 		return nil, err
 	}
@@ -54,10 +55,10 @@ func Pack(w io.Writer, dir string, key *plugins.PrivateKey) (*Packed, error) {
 	}
 	p := &Packed{Manifest: m, Contents: contents}
 	sums := contents.Text()
-	sealed := map[string][]byte{plugins.SumsName: sums}
+	sealed := map[string][]byte{trust.SumsName: sums}
 	if key != nil {
 		p.Signer = key.Public()
-		sealed[plugins.SignatureName] = key.Sign(sums).Text()
+		sealed[trust.SignatureName] = key.Sign(sums).Text()
 	}
 	sum := sha256.New()
 	counted := &counter{w: io.MultiWriter(w, sum)}
@@ -69,10 +70,10 @@ func Pack(w io.Writer, dir string, key *plugins.PrivateKey) (*Packed, error) {
 }
 
 // checkSums holds the binaries against the manifest's own checksums.
-func checkSums(m plugins.Manifest, c plugins.Contents) error {
+func checkSums(m manifest.Manifest, c trust.Contents) error {
 	for platform, binary := range m.Binaries() {
 		if want, got := m.SHA256[platform], c.Sum(binary); want != "" && want != got {
-			return &plugins.ManifestError{Field: "sha256", Problem: fmt.Sprintf("%s has the checksum %s, not %s as it says for %s", binary, got, want, platform),
+			return &manifest.Error{Field: "sha256", Problem: fmt.Sprintf("%s has the checksum %s, not %s as it says for %s", binary, got, want, platform),
 				Fix: "correct it, or build the binary again"}
 		}
 	}
@@ -84,7 +85,7 @@ func checkSums(m plugins.Manifest, c plugins.Contents) error {
 func write(w io.Writer, dir string, p *Packed, sealed map[string][]byte) error {
 	zw := gzip.NewWriter(w)
 	tw := tar.NewWriter(zw)
-	for _, name := range []string{plugins.SumsName, plugins.SignatureName} {
+	for _, name := range []string{trust.SumsName, trust.SignatureName} {
 		text, ok := sealed[name]
 		if !ok {
 			continue
@@ -102,7 +103,7 @@ func write(w io.Writer, dir string, p *Packed, sealed map[string][]byte) error {
 }
 
 // writeFile writes one file of the plugin, which must still be what was hashed.
-func writeFile(tw *tar.Writer, dir string, m plugins.Manifest, f plugins.FileSum) (err error) {
+func writeFile(tw *tar.Writer, dir string, m manifest.Manifest, f trust.FileSum) (err error) {
 	in, err := os.Open(filepath.Join(dir, filepath.FromSlash(f.Path)))
 	if err != nil {
 		return err

@@ -15,7 +15,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 const (
@@ -33,7 +34,7 @@ const (
 type Unpacked struct {
 	// ID is the plugin's, and the name of the folder.
 	ID   string
-	Seal plugins.Seal
+	Seal trust.Sums
 }
 
 // Unpack reads an archive and writes the plugin to a new folder in dir, named by
@@ -41,7 +42,7 @@ type Unpacked struct {
 // signature, if it has one, is good; whose signature it is, the caller judges. On
 // an error the folder may be there in part.
 func Unpack(r io.Reader, dir string) (*Unpacked, error) {
-	return unpack(r, dir, limits{files: plugins.MaxContentsFiles, bytes: plugins.MaxContentsBytes})
+	return unpack(r, dir, limits{files: trust.MaxContentsFiles, bytes: trust.MaxContentsBytes})
 }
 
 // limits bound an archive by what comes out of it.
@@ -153,7 +154,7 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 		return fmt.Errorf("the archive holds %.200q, which is not a regular file; make it with: quoin plugin pack", h.Name)
 	}
 	id, name, _ := strings.Cut(h.Name, "/")
-	if err := plugins.CheckContentsPath(name); err != nil {
+	if err := trust.CheckContentsPath(name); err != nil {
 		return fmt.Errorf("the archive holds %.200q: %w", h.Name, err)
 	}
 	if err := u.folder(id); err != nil {
@@ -169,7 +170,7 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 		return fmt.Errorf("what the archive holds is larger than allowed: %.200q alone has %d bytes, %d are left", h.Name, h.Size, u.limits.bytes)
 	}
 	u.limits.bytes -= h.Size
-	if name == plugins.SumsName || name == plugins.SignatureName {
+	if name == trust.SumsName || name == trust.SignatureName {
 		return u.keep(name, content)
 	}
 	return u.write(name, h.FileInfo().Mode().Perm()&0o100 != 0, content)
@@ -193,7 +194,7 @@ func (u *unpacking) folder(id string) error {
 	if u.id != "" {
 		return fmt.Errorf("the archive holds the folders %q and %.80q; an archive is of one plugin", u.id, id)
 	}
-	if !plugins.IsID(id) {
+	if !manifest.IsID(id) {
 		return fmt.Errorf("the archive holds the folder %.80q, which is not named like a plugin; make it with: quoin plugin pack", id)
 	}
 	u.id = id
@@ -259,38 +260,38 @@ func (u *unpacking) create(name string, mode os.FileMode, content io.Reader) (er
 }
 
 // check compares what was unpacked with plugin.sum, and that with its signature.
-func (u *unpacking) check() (plugins.Seal, error) {
+func (u *unpacking) check() (trust.Sums, error) {
 	if u.id == "" {
-		return plugins.Seal{}, errors.New("the archive is empty; make one with: quoin plugin pack")
+		return trust.Sums{}, errors.New("the archive is empty; make one with: quoin plugin pack")
 	}
-	if u.sealed[plugins.SumsName] == nil {
-		return plugins.Seal{}, fmt.Errorf("the archive has no %s; make it with: quoin plugin pack", plugins.SumsName)
+	if u.sealed[trust.SumsName] == nil {
+		return trust.Sums{}, fmt.Errorf("the archive has no %s; make it with: quoin plugin pack", trust.SumsName)
 	}
-	seal, err := plugins.ParseSeal(u.sealed[plugins.SumsName], u.sealed[plugins.SignatureName])
+	seal, err := trust.ParseSums(u.sealed[trust.SumsName], u.sealed[trust.SignatureName])
 	if err != nil {
-		return plugins.Seal{}, err
+		return trust.Sums{}, err
 	}
-	var got plugins.Contents
+	var got trust.Contents
 	for name, sum := range u.written {
-		got = append(got, plugins.FileSum{Path: name, SHA256: sum})
+		got = append(got, trust.FileSum{Path: name, SHA256: sum})
 	}
-	slices.SortFunc(got, func(a, b plugins.FileSum) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(got, func(a, b trust.FileSum) int { return strings.Compare(a.Path, b.Path) })
 	return seal, differ(seal.Contents, got)
 }
 
 // differ reports the first file that is not as it is listed.
-func differ(listed, got plugins.Contents) error {
+func differ(listed, got trust.Contents) error {
 	for _, f := range listed {
 		switch sum := got.Sum(f.Path); {
 		case sum == "":
-			return fmt.Errorf("the archive lacks %s, which %s lists with sha256:%s; get it again", f.Path, plugins.SumsName, f.SHA256)
+			return fmt.Errorf("the archive lacks %s, which %s lists with sha256:%s; get it again", f.Path, trust.SumsName, f.SHA256)
 		case sum != f.SHA256:
-			return fmt.Errorf("%s in the archive is sha256:%s, but %s says sha256:%s; get it again", f.Path, sum, plugins.SumsName, f.SHA256)
+			return fmt.Errorf("%s in the archive is sha256:%s, but %s says sha256:%s; get it again", f.Path, sum, trust.SumsName, f.SHA256)
 		}
 	}
 	for _, f := range got {
 		if listed.Sum(f.Path) == "" {
-			return fmt.Errorf("the archive holds %s, which %s does not list; make it with: quoin plugin pack", f.Path, plugins.SumsName)
+			return fmt.Errorf("the archive holds %s, which %s does not list; make it with: quoin plugin pack", f.Path, trust.SumsName)
 		}
 	}
 	return nil

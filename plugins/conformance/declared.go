@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -73,7 +74,7 @@ func (e *exam) declaredResult(c *Call, field string) json.RawMessage {
 		return nil
 	}
 	if t, ok := e.process.Describe().Tool(c.Tool); ok && t.Output != nil {
-		if err := plugins.ValidateJSON(t.Output, result); err != nil {
+		if err := manifest.ValidateJSON(t.Output, result); err != nil {
 			e.problem("the result of the declared call %s of %s does not fit its output schema: %v", field, c.Tool, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -145,7 +146,7 @@ func (e *exam) example(t protocol.ToolInfo, n int, example protocol.Example) {
 	if t.Output == nil {
 		return
 	}
-	if err := plugins.ValidateJSON(t.Output, result); err != nil {
+	if err := manifest.ValidateJSON(t.Output, result); err != nil {
 		e.problem("the result of example %d of %s does not fit the output schema: %v", n, t.Name, err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/quoinhq/quoin/internal/durable"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // Names in a plugin directory that no host looks at.
@@ -30,7 +32,7 @@ var ErrBusy = errors.New("another command is changing this plugin directory; try
 type directory struct {
 	dir     string
 	options Options
-	lock    plugins.Lock
+	lock    trust.Lock
 	locked  bool // there was a lock before
 	staging string
 }
@@ -57,7 +59,7 @@ func change[T any](o Options, do func(*directory) (T, error)) (_ T, err error) {
 	}
 	defer func() { err = errors.Join(err, guard.Close()) }()
 	d := &directory{dir: dir, options: o}
-	if d.lock, err = plugins.ReadLock(dir); err != nil {
+	if d.lock, err = trust.ReadLock(dir); err != nil {
 		return none, err
 	}
 	d.locked = d.lock != nil
@@ -87,13 +89,13 @@ func (d *directory) folder(id string) string { return filepath.Join(d.dir, id) }
 
 // before is what vouches for a plugin now: its entry or, before there is a lock,
 // what lies there; the zero entry if that cannot be read.
-func (d *directory) before(id string) plugins.LockEntry {
+func (d *directory) before(id string) trust.LockEntry {
 	if d.locked {
 		return d.lock[id]
 	}
-	there, err := plugins.EntryOf(plugins.Find(d.folder(id)))
+	there, err := plugins.Find(d.folder(id)).LockEntry()
 	if err != nil {
-		return plugins.LockEntry{}
+		return trust.LockEntry{}
 	}
 	return there
 }
@@ -129,7 +131,7 @@ func (d *directory) settle(out *Outcome, move func() error) error {
 	former := maps.Clone(d.lock)
 	d.adopt(out)
 	d.lock[out.ID] = out.Entry
-	if err := plugins.WriteLock(d.dir, d.lock); err != nil {
+	if err := trust.WriteLock(d.dir, d.lock); err != nil {
 		return err
 	}
 	if err := move(); err != nil {
@@ -139,11 +141,11 @@ func (d *directory) settle(out *Outcome, move func() error) error {
 }
 
 // restore brings the former lock back, or its absence.
-func (d *directory) restore(former plugins.Lock) error {
+func (d *directory) restore(former trust.Lock) error {
 	if d.locked {
-		return plugins.WriteLock(d.dir, former)
+		return trust.WriteLock(d.dir, former)
 	}
-	return os.Remove(filepath.Join(d.dir, plugins.LockName))
+	return os.Remove(filepath.Join(d.dir, trust.LockName))
 }
 
 // adopt makes the first lock of a directory, with all others that are there.
@@ -151,7 +153,7 @@ func (d *directory) adopt(out *Outcome) {
 	if d.locked {
 		return
 	}
-	d.lock, out.Left = plugins.Lock{}, nil
+	d.lock, out.Left = trust.Lock{}, nil
 	found, err := plugins.Discover(d.dir)
 	if err != nil {
 		return // the directory was readable a moment ago; an empty lock starts nothing
@@ -160,9 +162,9 @@ func (d *directory) adopt(out *Outcome) {
 		if f.ID() == out.ID {
 			continue
 		}
-		entry, err := plugins.EntryOf(f)
+		entry, err := f.LockEntry()
 		if err == nil {
-			err = plugins.CheckSigner(f.ID(), entry.Signer, d.options.Trusted)
+			err = trust.CheckSigner(f.ID(), entry.Signer, d.options.Trusted)
 		}
 		if err != nil {
 			out.Left = append(out.Left, f.ID())
@@ -202,7 +204,7 @@ func Pin(ids []string, o Options) ([]*Outcome, error) {
 			d.lock[out.ID] = out.Entry
 			first.Adopted = slices.DeleteFunc(first.Adopted, func(id string) bool { return id == out.ID })
 		}
-		return outs, plugins.WriteLock(d.dir, d.lock)
+		return outs, trust.WriteLock(d.dir, d.lock)
 	})
 }
 
@@ -225,11 +227,11 @@ func (d *directory) pin(id string) (*Outcome, error) {
 	if err := d.known(id); err != nil {
 		return nil, err
 	}
-	entry, err := plugins.EntryOf(plugins.Find(d.folder(id)))
+	entry, err := plugins.Find(d.folder(id)).LockEntry()
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s cannot be pinned: %w", id, err)
 	}
-	if err := plugins.CheckSigner(id, entry.Signer, d.options.Trusted); err != nil {
+	if err := trust.CheckSigner(id, entry.Signer, d.options.Trusted); err != nil {
 		return nil, err
 	}
 	out := &Outcome{ID: id, Dir: d.folder(id), Entry: entry, Before: d.lock[id]}
@@ -243,8 +245,8 @@ func (d *directory) pin(id string) (*Outcome, error) {
 
 // known reports an id of which there is no folder.
 func (d *directory) known(id string) error {
-	_, err := os.Lstat(filepath.Join(d.folder(id), plugins.ManifestName))
-	if plugins.IsID(id) && err == nil {
+	_, err := os.Lstat(filepath.Join(d.folder(id), manifest.Name))
+	if manifest.IsID(id) && err == nil {
 		return nil
 	}
 	var there []string
@@ -279,7 +281,7 @@ func Remove(id string, o Options) (*Outcome, error) {
 			return out, nil
 		}
 		delete(d.lock, id)
-		err := plugins.WriteLock(d.dir, d.lock)
+		err := trust.WriteLock(d.dir, d.lock)
 		if err != nil && there == nil {
 			err = errors.Join(err, os.Rename(aside, d.folder(id)))
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // Options say where plugins are installed and what is accepted. Only Dir is
@@ -20,7 +21,7 @@ type Options struct {
 	Dir string
 	// Trusted are the keys of which one must have signed a plugin. Defaults to none:
 	// then an archive takes AllowUnsigned, unless the lock vouches for it.
-	Trusted []plugins.PublicKey
+	Trusted []trust.PublicKey
 	// AllowUnsigned lets Install and Upgrade run an archive that is not signed, or
 	// signed by a key that is not known. It does not count where there are Trusted keys.
 	AllowUnsigned bool
@@ -54,9 +55,9 @@ type Outcome struct {
 	// Dir is the plugin's folder.
 	Dir string
 	// Entry is what the lock says of it now.
-	Entry plugins.LockEntry
+	Entry trust.LockEntry
 	// Before is what it said before; its Version is empty if it said nothing.
-	Before plugins.LockEntry
+	Before trust.LockEntry
 	// Unchanged: all was as it had to be, and nothing was done.
 	Unchanged bool
 	// Adopted are further plugins that the lock has taken in because it is new.
@@ -101,12 +102,12 @@ func Install(ctx context.Context, source string, o Options) (*Outcome, error) {
 }
 
 // sameAs reports a plugin that is not the one a lock waits for.
-func sameAs(want plugins.LockEntry, s *staged, source string, o Options) error {
-	_, err := plugins.Lock{s.found.ID(): want}.Admit(s.found)
+func sameAs(want trust.LockEntry, s *staged, source string, o Options) error {
+	_, err := s.found.PinTo(trust.Lock{s.found.ID(): want})
 	if err == nil {
 		err = want.Compare(s.found.ID(), s.entry)
 	}
-	var trust *plugins.TrustError
+	var trust *trust.Error
 	if errors.As(err, &trust) {
 		trust.Accept = "if you trust it, take the entry out of the lock with quoin plugin remove " + s.found.ID() + o.Flags + ", and run: " + o.command("install", source)
 	}
@@ -129,7 +130,7 @@ func Upgrade(ctx context.Context, source string, o Options) (*Outcome, error) {
 			return nil, err
 		}
 		out := &Outcome{ID: id, Dir: d.folder(id), Entry: s.entry, Before: d.before(id)}
-		if there, err := plugins.EntryOf(plugins.Find(out.Dir)); err == nil && there.Equal(s.entry) && out.Before.Equal(s.entry) && d.locked {
+		if there, err := plugins.Find(out.Dir).LockEntry(); err == nil && there.Equal(s.entry) && out.Before.Equal(s.entry) && d.locked {
 			out.Unchanged = true
 			return out, nil
 		}
@@ -149,7 +150,7 @@ func (d *directory) succeeds(out *Outcome, s *staged, source string) error {
 	if err := d.signedAlike(out, "if you trust it, run: "+d.options.command("upgrade", source, "--new-signer")); err != nil {
 		return err
 	}
-	sameSigner := s.entry.Signer != (plugins.PublicKey{}) && s.entry.Signer == out.Before.Signer
+	sameSigner := s.entry.Signer != (trust.PublicKey{}) && s.entry.Signer == out.Before.Signer
 	if !sameSigner && !d.options.NewSigner {
 		if err := d.vouched(s, "upgrade", source); err != nil {
 			return err
@@ -173,11 +174,11 @@ func (d *directory) succeeds(out *Outcome, s *staged, source string) error {
 // signedAlike reports a plugin that the key of its predecessor has not signed.
 func (d *directory) signedAlike(out *Outcome, accept string) error {
 	was, is := out.Before.Signer, out.Entry.Signer
-	if was == (plugins.PublicKey{}) || was == is || d.options.NewSigner {
+	if was == (trust.PublicKey{}) || was == is || d.options.NewSigner {
 		return nil
 	}
-	e := &plugins.TrustError{PluginID: out.ID, What: "the signer", By: plugins.LockName, Want: was.String(), Accept: accept}
-	if is != (plugins.PublicKey{}) {
+	e := &trust.Error{PluginID: out.ID, What: "the signer", By: trust.LockName, Want: was.String(), Accept: accept}
+	if is != (trust.PublicKey{}) {
 		e.Got = is.String()
 	}
 	return e

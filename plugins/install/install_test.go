@@ -17,7 +17,9 @@ import (
 
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/archive"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
+	"github.com/quoinhq/quoin/plugins/trust"
 	"github.com/quoinhq/quoin/sdk"
 )
 
@@ -53,7 +55,7 @@ func servePlugin() {
 func source(t testing.TB, id, version string) string {
 	t.Helper()
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, plugins.ManifestName),
+	write(t, filepath.Join(dir, manifest.Name),
 		fmt.Sprintf(`{"id": %q, "version": %q, "protocol": 2, "command": "./plugin", "files": ["version"]}`, id, version))
 	write(t, filepath.Join(dir, "version"), version)
 	write(t, filepath.Join(dir, "main.go"), "package main")
@@ -65,7 +67,7 @@ func source(t testing.TB, id, version string) string {
 }
 
 // packed makes an archive of such a plugin.
-func packed(t testing.TB, id, version string, key *plugins.PrivateKey) string {
+func packed(t testing.TB, id, version string, key *trust.PrivateKey) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), id+archive.Extension)
 	f, err := os.Create(name)
@@ -87,9 +89,9 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func key(t testing.TB) *plugins.PrivateKey {
+func key(t testing.TB) *trust.PrivateKey {
 	t.Helper()
-	k, err := plugins.NewPrivateKey()
+	k, err := trust.NewPrivateKey()
 	must(t, err)
 	return &k
 }
@@ -136,7 +138,7 @@ func TestInstall(t *testing.T) {
 	k := key(t)
 	o := Options{Dir: filepath.Join(t.TempDir(), "plugins"), AllowUnsigned: true}
 	out := installed(t, source(t, "alpha", "1.0.0"), o)
-	if out.ID != "alpha" || out.Entry.Version != "1.0.0" || out.Before.Version != "" || out.Entry.Signer != (plugins.PublicKey{}) {
+	if out.ID != "alpha" || out.Entry.Version != "1.0.0" || out.Before.Version != "" || out.Entry.Signer != (trust.PublicKey{}) {
 		t.Errorf("%+v", out)
 	}
 	if out = installed(t, packed(t, "beta", "2.0.0", k), o); out.Entry.Signer != k.Public() {
@@ -153,7 +155,7 @@ func TestInstall(t *testing.T) {
 	if diff := cmp.Diff(sorted(want), sorted(names)); diff != "" {
 		t.Error(diff)
 	}
-	lock, err := plugins.ReadLock(o.Dir)
+	lock, err := trust.ReadLock(o.Dir)
 	must(t, err)
 	if len(lock) != 2 || !lock["beta"].Equal(out.Entry) {
 		t.Errorf("%+v", lock)
@@ -193,18 +195,18 @@ func TestInstallRefuses(t *testing.T) {
 		{"does not configure", func(t *testing.T) string { return source(t, "new", "1.0.0-picky") }, nil, []string{"is not installed", "the token is missing"}},
 		{"a file it needs is not named", func(t *testing.T) string {
 			dir := source(t, "new", "1.0.0")
-			write(t, filepath.Join(dir, plugins.ManifestName), `{"id": "new", "version": "1.0.0", "protocol": 2, "command": "./plugin"}`)
+			write(t, filepath.Join(dir, manifest.Name), `{"id": "new", "version": "1.0.0", "protocol": 2, "command": "./plugin"}`)
 			return dir
 		}, nil, []string{"is not installed", "version: no such file"}},
-		{"unsigned", func(t *testing.T) string { return packed(t, "new", "1.0.0", nil) }, func(o *Options) { o.Trusted = []plugins.PublicKey{good.Public()} },
+		{"unsigned", func(t *testing.T) string { return packed(t, "new", "1.0.0", nil) }, func(o *Options) { o.Trusted = []trust.PublicKey{good.Public()} },
 			[]string{"the signer of plugin new is missing", good.Public().String()}},
 		{"unsigned, and allowed, but there are trusted keys", func(t *testing.T) string { return packed(t, "new", "1.0.0", nil) },
-			func(o *Options) { o.Trusted, o.AllowUnsigned = []plugins.PublicKey{good.Public()}, true }, []string{"the signer of plugin new is missing"}},
+			func(o *Options) { o.Trusted, o.AllowUnsigned = []trust.PublicKey{good.Public()}, true }, []string{"the signer of plugin new is missing"}},
 		{"unsigned without trusted keys", func(t *testing.T) string { return packed(t, "new", "1.0.0-picky", nil) }, nil,
 			[]string{"the signer of plugin new is missing", "nothing of the archive has been run", "run: quoin plugin install --allow-unsigned "}},
 		{"an unknown key without trusted keys", func(t *testing.T) string { return packed(t, "new", "1.0.0-picky", other) }, nil,
 			[]string{other.Public().String(), "add it to plugins.trustedKeys", "run: quoin plugin install --allow-unsigned "}},
-		{"another signer", func(t *testing.T) string { return packed(t, "new", "1.0.0", other) }, func(o *Options) { o.Trusted = []plugins.PublicKey{good.Public()} },
+		{"another signer", func(t *testing.T) string { return packed(t, "new", "1.0.0", other) }, func(o *Options) { o.Trusted = []trust.PublicKey{good.Public()} },
 			[]string{other.Public().String(), good.Public().String(), "plugins.trustedKeys"}},
 		{"changed after packing", func(t *testing.T) string {
 			in := t.TempDir()
@@ -283,7 +285,7 @@ func TestUpgrade(t *testing.T) {
 		{"newly signed", unsigned("1.0.0"), signed("1.1.0", good), nil,
 			[]string{"the signer of plugin alpha is " + good.Public().String(), "plugins.trustedKeys says nothing", "quoin plugin upgrade --allow-unsigned "}},
 		{"newly signed, and wanted", unsigned("1.0.0"), signed("1.1.0", good), allowUnsigned, nil},
-		{"newly signed by a trusted key", unsigned("1.0.0"), signed("1.1.0", good), func(o *Options) { o.Trusted = []plugins.PublicKey{good.Public()} }, nil},
+		{"newly signed by a trusted key", unsigned("1.0.0"), signed("1.1.0", good), func(o *Options) { o.Trusted = []trust.PublicKey{good.Public()} }, nil},
 		{"unsigned archive", unsigned("1.0.0"), signed("1.1.0", nil), nil,
 			[]string{"the signer of plugin alpha is missing", "nothing of the archive has been run", "quoin plugin upgrade --allow-unsigned "}},
 		{"older unsigned archive", unsigned("2.0.0"), signed("1.0.0", nil), allowUnsigned, []string{"run: quoin plugin upgrade --allow-unsigned --any-version "}},
@@ -316,10 +318,10 @@ func TestUpgrade(t *testing.T) {
 			}
 			must(t, err)
 			starts(t, o, "alpha")
-			if lock, err := plugins.ReadLock(o.Dir); err != nil || !lock["alpha"].Equal(out.Entry) || out.Before.Version == "" || out.Unchanged {
+			if lock, err := trust.ReadLock(o.Dir); err != nil || !lock["alpha"].Equal(out.Entry) || out.Before.Version == "" || out.Unchanged {
 				t.Errorf("%+v, %v, %+v", lock, err, out)
 			}
-			if m, err := plugins.ReadManifest(out.Dir); err != nil || m.Version != out.Entry.Version {
+			if m, err := manifest.Read(out.Dir); err != nil || m.Version != out.Entry.Version {
 				t.Errorf("in place is %q, %v", m.Version, err)
 			}
 		})
@@ -334,7 +336,7 @@ func unsigned(version string) func(t *testing.T) string {
 	return func(t *testing.T) string { return source(t, "alpha", version) }
 }
 
-func signed(version string, k *plugins.PrivateKey) func(t *testing.T) string {
+func signed(version string, k *trust.PrivateKey) func(t *testing.T) string {
 	return func(t *testing.T) string { return packed(t, "alpha", version, k) }
 }
 
@@ -342,7 +344,7 @@ func signed(version string, k *plugins.PrivateKey) func(t *testing.T) string {
 func rebuilt(version string) func(t *testing.T) string {
 	return func(t *testing.T) string {
 		dir := source(t, "alpha", version)
-		write(t, filepath.Join(dir, plugins.ManifestName),
+		write(t, filepath.Join(dir, manifest.Name),
 			fmt.Sprintf(`{"id": "alpha", "version": %q, "protocol": 2, "command": "./plugin", "files": ["version"], "description": "new"}`, version))
 		return dir
 	}
@@ -372,7 +374,7 @@ func TestFirstLock(t *testing.T) {
 				must(t, os.Rename(source(t, id, "1.0.0"), filepath.Join(o.Dir, id)))
 			}
 			must(t, os.Mkdir(filepath.Join(o.Dir, "broken"), 0o700))
-			write(t, filepath.Join(o.Dir, "broken", plugins.ManifestName), "{")
+			write(t, filepath.Join(o.Dir, "broken", manifest.Name), "{")
 			var out *Outcome
 			switch way {
 			case "install":
@@ -403,7 +405,7 @@ func TestPin(t *testing.T) {
 	installed(t, source(t, "beta", "1.0.0"), o)
 	for _, id := range []string{"alpha", "beta"} {
 		write(t, filepath.Join(o.Dir, id, "stray"), "does not matter")
-		write(t, filepath.Join(o.Dir, id, plugins.ManifestName),
+		write(t, filepath.Join(o.Dir, id, manifest.Name),
 			fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 2, "command": "./plugin", "files": ["version"], "description": "mine"}`, id))
 		if _, err := plugins.LockGate(o.Dir, nil)(plugins.Find(filepath.Join(o.Dir, id))); err == nil {
 			t.Fatalf("a changed %s is started", id)
@@ -433,10 +435,10 @@ func TestPin(t *testing.T) {
 func TestPinKeepsOtherPlatforms(t *testing.T) {
 	o := Options{Dir: t.TempDir()}
 	installed(t, source(t, "alpha", "1.0.0"), o)
-	lock, err := plugins.ReadLock(o.Dir)
+	lock, err := trust.ReadLock(o.Dir)
 	must(t, err)
 	lock["alpha"].Binaries["plan9/mips"] = strings.Repeat("a", 64)
-	must(t, plugins.WriteLock(o.Dir, lock))
+	must(t, trust.WriteLock(o.Dir, lock))
 	outs, err := Pin([]string{"alpha"}, o)
 	must(t, err)
 	if !outs[0].Unchanged || len(outs[0].Entry.Binaries) != 2 {
@@ -460,7 +462,7 @@ func TestRemove(t *testing.T) {
 		_, err = Remove(id, o)
 		wantError(t, err, "no plugin", "gamma")
 	}
-	lock, err := plugins.ReadLock(o.Dir)
+	lock, err := trust.ReadLock(o.Dir)
 	must(t, err)
 	if _, err := os.Stat(filepath.Join(o.Dir, "alpha")); len(lock) != 1 || !os.IsNotExist(err) {
 		t.Errorf("%v, %v", lock, err)
@@ -489,7 +491,7 @@ func TestBusyDirectory(t *testing.T) {
 func TestUnreadableLockStops(t *testing.T) {
 	o := Options{Dir: t.TempDir()}
 	installed(t, source(t, "alpha", "1.0.0"), o)
-	write(t, filepath.Join(o.Dir, plugins.LockName), "<<<<<<<\n")
+	write(t, filepath.Join(o.Dir, trust.LockName), "<<<<<<<\n")
 	before := snapshot(t, o.Dir)
 	for name, do := range map[string]func() error{
 		"install": func() error { _, err := Install(t.Context(), source(t, "beta", "1.0.0"), o); return err },
@@ -498,7 +500,7 @@ func TestUnreadableLockStops(t *testing.T) {
 		"remove":  func() error { _, err := Remove("alpha", o); return err },
 	} {
 		err := do()
-		var wrong *plugins.LockError
+		var wrong *trust.LockError
 		if !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", name, err)
 		}

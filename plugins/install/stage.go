@@ -10,12 +10,14 @@ import (
 
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/archive"
+	"github.com/quoinhq/quoin/plugins/manifest"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // staged is a plugin that lies beside the place where it shall be.
 type staged struct {
 	found  plugins.Candidate // pinned to what it is
-	entry  plugins.LockEntry
+	entry  trust.LockEntry
 	packed bool // it came as an archive
 }
 
@@ -42,34 +44,34 @@ func (d *directory) stage(source string) (*staged, error) {
 	if err := checkSeal(found, source); err != nil {
 		return nil, err
 	}
-	entry, err := plugins.EntryOf(found)
+	entry, err := found.LockEntry()
 	if err != nil {
 		return nil, err
 	}
-	if err := plugins.CheckSigner(id, entry.Signer, d.options.Trusted); err != nil {
+	if err := trust.CheckSigner(id, entry.Signer, d.options.Trusted); err != nil {
 		return nil, err
 	}
-	found, err = plugins.Lock{id: entry}.Admit(found)
+	found, err = found.PinTo(trust.Lock{id: entry})
 	return &staged{found, entry, !info.IsDir()}, err
 }
 
 // checkSeal holds the files against what the plugin's own list says of them.
 func checkSeal(f plugins.Candidate, source string) error {
-	seal, err := plugins.ReadSeal(f.Dir)
+	seal, err := trust.ReadSums(f.Dir)
 	if err != nil || seal.Contents == nil {
 		return err
 	}
-	got, err := plugins.ReadContents(f.Dir, f.Manifest)
+	got, err := trust.ReadContents(f.Dir, f.Manifest)
 	if err != nil || slices.Equal(got, seal.Contents) {
 		return err
 	}
 	for _, c := range got {
 		if want := seal.Contents.Sum(c.Path); want != c.SHA256 {
 			return fmt.Errorf("%s of %s is sha256:%s, but its %s says %q; pack it again, or remove %s and %s if it is your own",
-				c.Path, source, c.SHA256, plugins.SumsName, want, plugins.SumsName, plugins.SignatureName)
+				c.Path, source, c.SHA256, trust.SumsName, want, trust.SumsName, trust.SignatureName)
 		}
 	}
-	return fmt.Errorf("%s of %s lists files that the manifest does not name; pack it again", plugins.SumsName, source)
+	return fmt.Errorf("%s of %s lists files that the manifest does not name; pack it again", trust.SumsName, source)
 }
 
 func (d *directory) unpack(source string) (id string, err error) {
@@ -88,11 +90,11 @@ func (d *directory) unpack(source string) (id string, err error) {
 // copyFolder copies what belongs to the plugin in a folder, under its id: the
 // folder's own name does not matter.
 func (d *directory) copyFolder(source string) (id string, err error) {
-	m, err := plugins.ReadManifest(source)
+	m, err := manifest.Read(source)
 	if err != nil {
 		return "", err
 	}
-	contents, err := plugins.ReadContents(source, m)
+	contents, err := trust.ReadContents(source, m)
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +108,7 @@ func (d *directory) copyFolder(source string) (id string, err error) {
 			return "", err
 		}
 	}
-	for _, name := range []string{plugins.SumsName, plugins.SignatureName} {
+	for _, name := range []string{trust.SumsName, trust.SignatureName} {
 		if _, err := os.Lstat(filepath.Join(source, name)); err != nil {
 			continue // a folder need not be packed
 		}

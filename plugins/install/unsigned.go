@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // vouched reports an archive that nothing but itself vouches for: its author can
@@ -15,9 +15,9 @@ func (d *directory) vouched(s *staged, verb, source string) error {
 	if !s.packed || len(o.Trusted) > 0 || o.AllowUnsigned {
 		return nil
 	}
-	e := &plugins.TrustError{PluginID: s.found.ID(), What: "the signer", By: "plugins.trustedKeys",
+	e := &trust.Error{PluginID: s.found.ID(), What: "the signer", By: "plugins.trustedKeys",
 		Accept: "nothing of the archive has been run; if you trust it, run: " + o.command(verb, source, "--allow-unsigned")}
-	if key := s.entry.Signer; key != (plugins.PublicKey{}) {
+	if key := s.entry.Signer; key != (trust.PublicKey{}) {
 		e.Got = key.String()
 		e.Accept = "if you trust that key, add it to plugins.trustedKeys in the configuration; " + e.Accept
 	}

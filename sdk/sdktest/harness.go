@@ -19,9 +19,9 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/internal/pluginstorage"
+	storage "github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/namespaces"
-	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/sdk"
 )
@@ -243,7 +243,7 @@ func (h *Harness) checkOutput(tool string, result json.RawMessage) {
 	if !ok || info.Output == nil {
 		return
 	}
-	if err := plugins.ValidateJSON(info.Output, result); err != nil {
+	if err := manifest.ValidateJSON(info.Output, result); err != nil {
 		h.t.Errorf("sdktest: the result of %s does not fit its output schema: %v\n%s", tool, err, result)
 	}
 }

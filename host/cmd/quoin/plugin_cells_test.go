@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
-	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // TestDevelopmentKeepsOtherConfigurations: what dev.json5 says of one plugin takes
@@ -29,7 +29,7 @@ func TestDevelopmentKeepsOtherConfigurations(t *testing.T) {
 		"weather": {"issues": `{"a":1}`, "given": `{"a":2}`, "weather": `{"b":3}`},
 		"given":   {"issues": `{"a":1}`, "given": `{"a":2}`},
 	} {
-		folder := &pluginbuild.Folder{Manifest: plugins.Manifest{ID: id}, Config: json.RawMessage(`{"b":3}`)}
+		folder := &pluginbuild.Folder{Manifest: manifest.Manifest{ID: id}, Config: json.RawMessage(`{"b":3}`)}
 		got := map[string]string{}
 		for id, config := range o.hostOf(f, folder, t.TempDir(), io.Discard).PluginConfig {
 			got[id] = string(config)

@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/devloop"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -48,7 +49,7 @@ Exit status: 0 after Ctrl-C, 1 failed, 2 usage.`,
 // attach is devloop.Run with relays to a running plugin in place of builds.
 func attach(ctx context.Context, o devloop.Options) error {
 	o.Generation = func(ctx context.Context, into string) (plugins.Candidate, error) {
-		m, err := plugins.ReadManifest(o.Folder.Dir)
+		m, err := manifest.Read(o.Folder.Dir)
 		if err != nil {
 			return plugins.Candidate{}, err
 		}

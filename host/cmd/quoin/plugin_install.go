@@ -16,6 +16,7 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/install"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // installing are the flags of the commands that change a plugin directory.
@@ -248,13 +249,13 @@ func printOutcome(w io.Writer, verb string, out *install.Outcome) error {
 		fmt.Fprintf(&b, "%s %s\n", verb, what)
 	}
 	fmt.Fprintf(&b, "  in %s\n", out.Dir)
-	if out.Entry.Signer != (plugins.PublicKey{}) {
+	if out.Entry.Signer != (trust.PublicKey{}) {
 		fmt.Fprintf(&b, "  signed by %s\n", out.Entry.Signer)
 	} else {
 		b.WriteString("  not signed\n")
 	}
 	if len(out.Adopted) > 0 {
-		fmt.Fprintf(&b, "  %s is new here; it also has, as they are: %s\n", plugins.LockName, strings.Join(out.Adopted, ", "))
+		fmt.Fprintf(&b, "  %s is new here; it also has, as they are: %s\n", trust.LockName, strings.Join(out.Adopted, ", "))
 	}
 	if len(out.Left) > 0 {
 		fmt.Fprintf(&b, "  not locked, since they cannot be loaded: %s\n", strings.Join(out.Left, ", "))

@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/internal/terminal"
-	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/archive"
+	"github.com/quoinhq/quoin/plugins/manifest"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 func newPluginPack() *cobra.Command {
@@ -29,9 +30,9 @@ quoin plugin install takes the archive from those who trust that key.`,
   quoin plugin pack ./weather -o dist/weather.tar.gz --key ~/.quoin/key.pem`,
 		Args: oneArg("DIR", "the folder with plugin.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var signer *plugins.PrivateKey
+			var signer *trust.PrivateKey
 			if key != "" {
-				k, err := plugins.ReadPrivateKey(key)
+				k, err := trust.ReadPrivateKey(key)
 				if err != nil {
 					return err
 				}
@@ -49,10 +50,10 @@ quoin plugin install takes the archive from those who trust that key.`,
 }
 
 // packPlugin packs into a file that is there in full or not at all.
-func packPlugin(w io.Writer, dir, out string, key *plugins.PrivateKey) (err error) {
-	m, err := plugins.ReadManifest(dir)
+func packPlugin(w io.Writer, dir, out string, key *trust.PrivateKey) (err error) {
+	m, err := manifest.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not the folder of a plugin: it has no %s", dir, plugins.ManifestName)
+		return fmt.Errorf("%s is not the folder of a plugin: it has no %s", dir, manifest.Name)
 	}
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func packPlugin(w io.Writer, dir, out string, key *plugins.PrivateKey) (err erro
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	signed := "not signed"
-	if p.Signer != (plugins.PublicKey{}) {
+	if p.Signer != (trust.PublicKey{}) {
 		signed = "signed by " + p.Signer.String()
 	}
 	_, err = terminal.Fprintf(w, "%s\n%s %s, %d files, %d bytes, sha256:%s, %s\n", out, p.Manifest.ID, p.Manifest.Version, len(p.Contents), p.Bytes, p.SHA256, signed)
@@ -97,7 +98,7 @@ is signed by it.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	show := func(w io.Writer, key plugins.PublicKey) error {
+	show := func(w io.Writer, key trust.PublicKey) error {
 		_, err := terminal.Fprintln(w, key)
 		return err
 	}
@@ -107,7 +108,7 @@ is signed by it.`,
 		Example: `  quoin plugin keys new key.pem`,
 		Args:    oneArg("FILE", "the file to make"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := plugins.NewPrivateKey()
+			key, err := trust.NewPrivateKey()
 			if err != nil {
 				return err
 			}
@@ -126,7 +127,7 @@ is signed by it.`,
 		Example: `  quoin plugin keys show key.pem`,
 		Args:    oneArg("FILE", "a file of quoin plugin keys new"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := plugins.ReadPrivateKey(args[0])
+			key, err := trust.ReadPrivateKey(args[0])
 			if err != nil {
 				return err
 			}

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 func newPluginSchema() *cobra.Command {
@@ -13,7 +13,7 @@ func newPluginSchema() *cobra.Command {
 		Example: `  quoin plugin schema > plugin.schema.json`,
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			schema, err := plugins.ManifestSchema()
+			schema, err := manifest.JSONSchema()
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 func newPlugins() *cobra.Command {
@@ -72,7 +73,7 @@ func printPassedOver(w io.Writer, b backend) error {
 		return err
 	}
 	for _, name := range names {
-		if _, err := terminal.Fprintf(w, "%s is passed over: the folder has no %s\n", terminal.Short(name), plugins.ManifestName); err != nil {
+		if _, err := terminal.Fprintf(w, "%s is passed over: the folder has no %s\n", terminal.Short(name), manifest.Name); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -45,19 +46,19 @@ func Await(ctx context.Context, id string, waiting func() error) (socket string,
 
 // Stage makes, inside the directory into, the folder of a relay to the plugin of
 // that manifest at a socket.
-func Stage(into string, m plugins.Manifest, socket string) (plugins.Candidate, error) {
+func Stage(into string, m manifest.Manifest, socket string) (plugins.Candidate, error) {
 	dir := filepath.Join(into, m.ID)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return plugins.Candidate{}, err
 	}
-	manifest, err := json.Marshal(map[string]any{
+	text, err := json.Marshal(map[string]any{
 		"id": m.ID, "version": m.Version, "protocol": m.Protocol, "description": m.Description, "command": "./relay",
 	})
 	if err != nil {
 		return plugins.Candidate{}, err
 	}
 	err = errors.Join(
-		os.WriteFile(filepath.Join(dir, plugins.ManifestName), manifest, 0o600),
+		os.WriteFile(filepath.Join(dir, manifest.Name), text, 0o600),
 		os.WriteFile(filepath.Join(dir, socketName), []byte(socket), 0o600),
 		copySelf(filepath.Join(dir, "relay")),
 	)

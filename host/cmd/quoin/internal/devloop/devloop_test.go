@@ -15,7 +15,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
-	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 func TestLineDiff(t *testing.T) {
@@ -146,7 +146,7 @@ func TestAbove(t *testing.T) {
 // plugin's log than of the host's.
 func TestLogger(t *testing.T) {
 	var out strings.Builder
-	log := Logger(&out, &pluginbuild.Folder{Dir: "/home/ada/weather", Manifest: plugins.Manifest{ID: "weather"}}, Levels{Host: slog.LevelWarn, Plugin: slog.LevelInfo})
+	log := Logger(&out, &pluginbuild.Folder{Dir: "/home/ada/weather", Manifest: manifest.Manifest{ID: "weather"}}, Levels{Host: slog.LevelWarn, Plugin: slog.LevelInfo})
 	mine, other := log.With("plugin", "weather"), log.With("plugin", "issues")
 	mine.Error("panic: no \"sun\"", "stream", "stderr")
 	mine.Info("looked", "stream", "stdout")
@@ -234,7 +234,7 @@ func check(t *testing.T, err error) {
 
 // TestIgnored: what is no part of the plugin makes no new build.
 func TestIgnored(t *testing.T) {
-	l := &loop{Options: Options{Folder: &pluginbuild.Folder{Go: true, Ignore: []string{"dist", "./gen"}, Manifest: plugins.Manifest{Command: "./bin/demo"}}}}
+	l := &loop{Options: Options{Folder: &pluginbuild.Folder{Go: true, Ignore: []string{"dist", "./gen"}, Manifest: manifest.Manifest{Command: "./bin/demo"}}}}
 	for p, want := range map[string]bool{
 		"bin/demo": true, "dist": true, "gen": true, "testdata": true, "main_test.go": true, "sub/a_test.go": true, "README.md": true,
 		"main.go": false, "words.txt": false, "plugin.json": false, "dev.ts": false, "bin/other": false, "dev.json5": false,

@@ -18,6 +18,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // Options say what a loop works on. All but Generation are required.
@@ -229,11 +230,11 @@ func (l *loop) writeTypes(ctx context.Context) error {
 
 // notBuilt heads the reason for which there is no new build.
 func notBuilt(err error) string {
-	var manifest *plugins.ManifestError
+	var refused *manifest.Error
 	var settings *config.Error
 	switch {
-	case errors.As(err, &manifest):
-		return plugins.ManifestName + " is refused"
+	case errors.As(err, &refused):
+		return manifest.Name + " is refused"
 	case errors.As(err, &settings):
 		return pluginbuild.SettingsName + " is refused"
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-const manifest = `{"id": "demo", "version": "1", "protocol": 1, "command": "./demo"}`
+const demoManifest = `{"id": "demo", "version": "1", "protocol": 1, "command": "./demo"}`
 
 // folder makes a plugin's folder of the files that are given; one named by
 // anything else than the id, as checkouts are.
@@ -39,7 +39,7 @@ func open(t *testing.T, files map[string]string) *Folder {
 }
 
 var goFiles = map[string]string{
-	"plugin.json": manifest,
+	"plugin.json": demoManifest,
 	"go.mod":      "module example.com/demo\n\ngo 1.26\n",
 	"main.go":     "package main\n\nfunc main() {}\n",
 	"words.txt":   "one",
@@ -84,7 +84,7 @@ func TestAGeneration(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	replace(t, f.Dir, "plugin.json", strings.Replace(manifest, `"1"`, `"2"`, 1))
+	replace(t, f.Dir, "plugin.json", strings.Replace(demoManifest, `"1"`, `"2"`, 1))
 	replace(t, f.Dir, "main.go", "package main\n\nfunc main() { println(2) }\n")
 	again, err := f.Build(context.Background(), t.TempDir())
 	if err != nil || again.Manifest.Version != "2" || f.Manifest.Version != "2" {
@@ -137,7 +137,7 @@ func TestABuildCommand(t *testing.T) {
 
 // TestNothingToBuild: a folder in another language is loaded as it is.
 func TestNothingToBuild(t *testing.T) {
-	f := open(t, map[string]string{"plugin.json": strings.Replace(manifest, "./demo", "bin/demo.sh", 1), "bin/demo.sh": "#!/bin/sh\n"})
+	f := open(t, map[string]string{"plugin.json": strings.Replace(demoManifest, "./demo", "bin/demo.sh", 1), "bin/demo.sh": "#!/bin/sh\n"})
 	if f.Builds() {
 		t.Error("there is something to build")
 	}
@@ -149,7 +149,7 @@ func TestNothingToBuild(t *testing.T) {
 // TestChecksumsOfABuild: they are of another binary than the one that was built,
 // and hold for one that was not.
 func TestChecksumsOfABuild(t *testing.T) {
-	pinned := strings.Replace(manifest, `"command"`, `"sha256": {"`+runtime.GOOS+"/"+runtime.GOARCH+`": "`+strings.Repeat("0", 64)+`"}, "command"`, 1)
+	pinned := strings.Replace(demoManifest, `"command"`, `"sha256": {"`+runtime.GOOS+"/"+runtime.GOARCH+`": "`+strings.Repeat("0", 64)+`"}, "command"`, 1)
 	found, err := open(t, with(goFiles, "plugin.json", pinned)).Build(context.Background(), t.TempDir())
 	if err != nil || found.Manifest.SHA256 != nil {
 		t.Errorf("built: %v, %v", found.Manifest.SHA256, err)
@@ -169,7 +169,7 @@ func TestFailures(t *testing.T) {
 		"compiler":          {with(goFiles, "main.go", "package main\n\nfunc main() { nope() }\n"), "main.go:3:15: undefined: nope", ""},
 		"command fails":     {with(goFiles, "dev.json5", `{ build: ["go", "no-such-command"] }`), "unknown command", ""},
 		"no such command":   {with(goFiles, "dev.json5", `{ build: ["./no-such-program"] }`), "no-such-program", ""},
-		"nothing was built": {map[string]string{"plugin.json": manifest, "dev.json5": `{ build: ["go", "version"] }`}, "", "does not exist"},
+		"nothing was built": {map[string]string{"plugin.json": demoManifest, "dev.json5": `{ build: ["go", "version"] }`}, "", "does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := open(t, tc.files).Build(context.Background(), t.TempDir())
@@ -199,9 +199,9 @@ func TestOpen(t *testing.T) {
 	}{
 		"no manifest":  {map[string]string{"main.go": ""}, "quoin plugin new NAME makes one"},
 		"bad manifest": {map[string]string{"plugin.json": "{"}, "not JSON"},
-		"bad settings": {map[string]string{"plugin.json": manifest, "dev.json5": "{ build: 1 }"}, "build"},
-		"unknown":      {map[string]string{"plugin.json": manifest, "dev.json5": "{ bild: [] }"}, "bild"},
-		"long":         {map[string]string{"plugin.json": manifest, "dev.json5": strings.Repeat(" ", maxSettings+1)}, "longer than"},
+		"bad settings": {map[string]string{"plugin.json": demoManifest, "dev.json5": "{ build: 1 }"}, "build"},
+		"unknown":      {map[string]string{"plugin.json": demoManifest, "dev.json5": "{ bild: [] }"}, "bild"},
+		"long":         {map[string]string{"plugin.json": demoManifest, "dev.json5": strings.Repeat(" ", maxSettings+1)}, "longer than"},
 	} {
 		if _, err := Open(folder(t, tc.files)); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v; want %q", name, err, tc.says)
@@ -211,7 +211,7 @@ func TestOpen(t *testing.T) {
 
 // TestAFileIsNoFolder: the manifest's own path is taken for what it is.
 func TestAFileIsNoFolder(t *testing.T) {
-	dir := folder(t, map[string]string{"plugin.json": manifest})
+	dir := folder(t, map[string]string{"plugin.json": demoManifest})
 	if _, err := Open(filepath.Join(dir, "plugin.json")); err == nil || !strings.Contains(err.Error(), "name the folder of the plugin, such as "+dir) {
 		t.Errorf("%v", err)
 	}
@@ -239,7 +239,7 @@ func TestBuildMissing(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(f.Dir, "demo")); err != nil || info.Mode().Perm()&0o111 == 0 {
 		t.Errorf("the command is not there: %v, %v", info, err)
 	}
-	f = open(t, map[string]string{"plugin.json": manifest})
+	f = open(t, map[string]string{"plugin.json": demoManifest})
 	if built, err := f.BuildMissing(t.Context()); built || err != nil {
 		t.Errorf("nothing can be built, but: %v, %v", built, err)
 	}
@@ -253,12 +253,12 @@ func TestBuildMissing(t *testing.T) {
 // TestSecretsInDevelopment: dev.json5 says where secrets are, and what is wrong with
 // that is reported by its place, without the text.
 func TestSecretsInDevelopment(t *testing.T) {
-	f := open(t, map[string]string{"plugin.json": manifest, "dev.json5": `{ secrets: { token: "env:DEMO_TOKEN" } }`})
+	f := open(t, map[string]string{"plugin.json": demoManifest, "dev.json5": `{ secrets: { token: "env:DEMO_TOKEN" } }`})
 	t.Setenv("DEMO_TOKEN", "sesame")
 	if got, err := f.Secrets["token"](); got != "sesame" || err != nil || len(f.Secrets) != 1 {
 		t.Errorf("%q, %v", got, err)
 	}
-	_, err := Open(folder(t, map[string]string{"plugin.json": manifest, "dev.json5": "{\n  secrets: { token: \"hunter2\" } }"}))
+	_, err := Open(folder(t, map[string]string{"plugin.json": demoManifest, "dev.json5": "{\n  secrets: { token: \"hunter2\" } }"}))
 	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "dev.json5:2:") || !strings.Contains(err.Error(), "env:NAME") {
 		t.Errorf("%v", err)
 	}

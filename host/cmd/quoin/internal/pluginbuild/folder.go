@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // SettingsName is the file with what the author's tools have to be told.
@@ -24,7 +25,7 @@ type Folder struct {
 	// Dir is its absolute path.
 	Dir string
 	// Manifest is what plugin.json said when the folder was opened.
-	Manifest plugins.Manifest
+	Manifest manifest.Manifest
 	// Command is the build command of dev.json5; empty where there is none.
 	Command []string
 	// Ignore are paths below the folder whose changes do not matter, such as what
@@ -49,8 +50,8 @@ func Open(dir string) (*Folder, error) {
 		return nil, fmt.Errorf("%s is a file: name the folder of the plugin, such as %s", dir, filepath.Dir(dir))
 	}
 	f := &Folder{Dir: abs}
-	if f.Manifest, err = plugins.ReadManifest(abs); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not the folder of a plugin: it has no %s; quoin plugin new NAME makes one", dir, plugins.ManifestName)
+	if f.Manifest, err = manifest.Read(abs); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not the folder of a plugin: it has no %s; quoin plugin new NAME makes one", dir, manifest.Name)
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // stage puts everything that is not there yet into a generation's folder.
@@ -39,7 +39,7 @@ func (f *Folder) stage(dir string) error {
 
 // stageManifest copies the manifest, without checksums of another binary.
 func (f *Folder) stageManifest(dir string) error {
-	b, err := os.ReadFile(filepath.Join(f.Dir, plugins.ManifestName))
+	b, err := os.ReadFile(filepath.Join(f.Dir, manifest.Name))
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (f *Folder) stageManifest(dir string) error {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(dir, plugins.ManifestName), b, 0o600)
+	return os.WriteFile(filepath.Join(dir, manifest.Name), b, 0o600)
 }
 
 // stageCommand copies what a build command has made, because the next build would

@@ -12,6 +12,8 @@ import (
 
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
+	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // Options say how a plugin is looked at. The zero value means the defaults.
@@ -82,12 +84,12 @@ func (r *Report) secrets(sources map[string]plugins.SecretSource) map[string]plu
 // plugin is, or else in its folder, as others are. It returns no process for one
 // that does not come up.
 func (r *Report) start(ctx context.Context, f plugins.Candidate, o plugins.Options) (*plugins.Process, error) {
-	entry, err := plugins.EntryOf(f)
+	entry, err := f.LockEntry()
 	if err != nil {
 		r.manifestErrors(err)
 		return nil, nil
 	}
-	pinned, err := plugins.Lock{f.ID(): entry}.Admit(f)
+	pinned, err := f.PinTo(trust.Lock{f.ID(): entry})
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +113,9 @@ func (r *Report) start(ctx context.Context, f plugins.Candidate, o plugins.Optio
 // manifestErrors adds one problem per mistake in the manifest.
 func (r *Report) manifestErrors(err error) {
 	for _, e := range parts(err) {
-		var m *plugins.ManifestError
+		var m *manifest.Error
 		if !errors.As(e, &m) {
-			r.add(Error, "manifest", plugins.ManifestName, e.Error(), "")
+			r.add(Error, "manifest", manifest.Name, e.Error(), "")
 			continue
 		}
 		r.add(Error, "manifest", manifestField(m.Field), m.Problem, m.Fix)
@@ -123,9 +125,9 @@ func (r *Report) manifestErrors(err error) {
 // manifestField is where a problem of a manifest is.
 func manifestField(field string) string {
 	if field == "" {
-		return plugins.ManifestName
+		return manifest.Name
 	}
-	return plugins.ManifestName + " field " + field
+	return manifest.Name + " field " + field
 }
 
 // startErrors adds one problem per reason for which the plugin did not come up.

@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 
-	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/sdk"
 )
@@ -262,7 +262,7 @@ func must(t *testing.T, err error) {
 
 // platform is the key of this platform in manifests.
 func platform() string {
-	for p := range (plugins.Manifest{Command: "x"}).Binaries() {
+	for p := range (manifest.Manifest{Command: "x"}).Binaries() {
 		return p
 	}
 	return ""
@@ -273,11 +273,11 @@ func folder(t *testing.T, s seed) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "weather")
 	must(t, os.Mkdir(dir, 0o700))
-	manifest := goodManifest
+	text := goodManifest
 	if s.manifest != "" {
-		manifest = s.manifest
+		text = s.manifest
 	}
-	must(t, os.WriteFile(filepath.Join(dir, plugins.ManifestName), []byte(manifest), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(text), 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, roleFile), []byte(s.name), 0o600))
 	self, err := os.Executable()
 	must(t, err)

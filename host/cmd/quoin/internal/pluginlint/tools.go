@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -23,7 +23,7 @@ const (
 )
 
 // manifest warns about what a manifest leaves out.
-func (r *Report) manifest(m plugins.Manifest) {
+func (r *Report) manifest(m manifest.Manifest) {
 	if strings.TrimSpace(m.Description) == "" {
 		r.add(Warning, "manifest-description", manifestField("description"), "missing", "write one line for those who install the plugin")
 	}
@@ -97,7 +97,7 @@ func (r *Report) tool(t protocol.ToolInfo) {
 		if e.Output == nil {
 			continue
 		}
-		if err := plugins.ValidateJSON(t.Output, e.Output); err != nil {
+		if err := manifest.ValidateJSON(t.Output, e.Output); err != nil {
 			r.add(Warning, "example-output", where, fmt.Sprintf("the output of example %d does not fit the output schema: %v", i+1, err), "correct one of the two")
 		}
 	}

@@ -1,4 +1,4 @@
-package plugins
+package manifest
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -17,14 +18,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/internal/durable"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// ManifestName is the file that makes a folder a plugin.
-const ManifestName = "plugin.json"
+// Name is the file that makes a folder a plugin.
+const Name = "plugin.json"
 
 // maxManifestBytes bounds a manifest file.
-const maxManifestBytes = 1 << 20
+const MaxBytes = 1 << 20
 
 // Manifest is what plugin.json says. The zero value is not valid.
 type Manifest struct {
@@ -73,13 +75,26 @@ const (
 )
 
 // spokenVersions are the protocol versions of plugins that this host runs.
-var spokenVersions = versions(protocol.MinVersion, protocol.Version)
+var supportedVersions = versions(protocol.MinVersion, protocol.Version)
 
-// IsID reports whether a text can be the id of a plugin.
-func IsID(text string) bool { return idPattern.MatchString(text) }
+// IsID reports whether s can be the id of a plugin.
+func IsID(s string) bool { return idPattern.MatchString(s) }
 
-// ManifestError says what is wrong with one field of a manifest.
-type ManifestError struct {
+// IsVersion reports whether s can be the version of a plugin.
+func IsVersion(s string) bool { return versionPattern.MatchString(s) }
+
+// IsPlatform reports whether s has the form of a platform, such as linux/amd64.
+func IsPlatform(s string) bool { return platformPattern.MatchString(s) }
+
+// IsSHA256 reports whether s is a SHA-256 in lower-case hex.
+func IsSHA256(s string) bool { return hexPattern.MatchString(s) }
+
+// IsPath reports whether s is a path in a plugin's folder: names with / between them,
+// without "..".
+func IsPath(s string) bool { return pathPattern.MatchString(s) }
+
+// Error says what is wrong with one field of a manifest.
+type Error struct {
 	// Field is the JSON name; empty if the file as a whole is meant.
 	Field string
 	// Problem is what was found and what was expected.
@@ -89,8 +104,8 @@ type ManifestError struct {
 }
 
 // Error returns field, problem and fix in one line.
-func (e *ManifestError) Error() string {
-	where := ManifestName
+func (e *Error) Error() string {
+	where := Name
 	if e.Field != "" {
 		where += ": field \"" + e.Field + "\""
 	}
@@ -100,26 +115,26 @@ func (e *ManifestError) Error() string {
 	return where + ": " + e.Problem + "; " + e.Fix
 }
 
-// ReadManifest reads and checks the manifest in dir.
-func ReadManifest(dir string) (Manifest, error) {
-	m, _, err := readManifest(dir)
+// Read reads and checks the manifest in dir.
+func Read(dir string) (Manifest, error) {
+	m, _, err := ReadWithSum(dir)
 	return m, err
 }
 
-// readManifest is ReadManifest, and returns the SHA-256 of the text too, in hex.
-func readManifest(dir string) (m Manifest, sum string, err error) {
+// ReadWithSum is Read, and returns the SHA-256 of the text too, in hex.
+func ReadWithSum(dir string) (m Manifest, sum string, err error) {
 	var text bytes.Buffer
-	_, err = durable.Copy(&text, filepath.Join(dir, ManifestName), maxManifestBytes)
+	_, err = durable.Copy(&text, filepath.Join(dir, Name), MaxBytes)
 	switch {
 	case errors.Is(err, durable.ErrNotRegular):
-		return m, "", &ManifestError{Problem: "not a regular file", Fix: "put the manifest itself there"}
+		return m, "", &Error{Problem: "not a regular file", Fix: "put the manifest itself there"}
 	case errors.Is(err, durable.ErrTooLarge):
-		return m, "", &ManifestError{Problem: fmt.Sprintf("larger than %d bytes", maxManifestBytes)}
+		return m, "", &Error{Problem: fmt.Sprintf("larger than %d bytes", MaxBytes)}
 	case err != nil:
 		return m, "", err
 	}
 	hash := sha256.Sum256(text.Bytes())
-	m, err = ParseManifest(text.Bytes())
+	m, err = Parse(text.Bytes())
 	return m, hex.EncodeToString(hash[:]), err
 }
 
@@ -149,7 +164,7 @@ var manifestFields = []field{
 	{"files", false, readFiles},
 	{"sha256", false, readChecksums},
 	{"configSchema", false, func(m *Manifest, raw json.RawMessage) (string, string) {
-		if err := checkSchema(raw, true); err != nil {
+		if err := CheckSchema(raw, true); err != nil {
 			return err.Error(), `write a JSON Schema with "type": "object", or remove the field`
 		}
 		m.ConfigSchema = raw
@@ -157,15 +172,15 @@ var manifestFields = []field{
 	}},
 }
 
-// ParseManifest reads and checks the text of a manifest. Every problem is
-// reported, each as a *[ManifestError].
-func ParseManifest(data []byte) (Manifest, error) {
+// Parse reads and checks the text of a manifest. Every problem is
+// reported, each as a *[Error].
+func Parse(data []byte) (Manifest, error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return Manifest{}, notAnObject(data, err)
 	}
 	if raw == nil {
-		return Manifest{}, &ManifestError{Problem: "null instead of an object", Fix: `write {"id": …}`}
+		return Manifest{}, &Error{Problem: "null instead of an object", Fix: `write {"id": …}`}
 	}
 	var m Manifest
 	var errs []error
@@ -175,17 +190,17 @@ func ParseManifest(data []byte) (Manifest, error) {
 		value, present := raw[f.name]
 		if !present {
 			if f.required {
-				errs = append(errs, &ManifestError{Field: f.name, Problem: "missing", Fix: "add it"})
+				errs = append(errs, &Error{Field: f.name, Problem: "missing", Fix: "add it"})
 			}
 			continue
 		}
 		if problem, fix := f.read(&m, value); problem != "" {
-			errs = append(errs, &ManifestError{Field: f.name, Problem: problem, Fix: fix})
+			errs = append(errs, &Error{Field: f.name, Problem: problem, Fix: fix})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		if !slices.Contains(known, name) {
-			errs = append(errs, &ManifestError{Field: name, Problem: "unknown", Fix: "remove it; the fields are " + strings.Join(known, ", ")})
+			errs = append(errs, &Error{Field: name, Problem: "unknown", Fix: "remove it; the fields are " + strings.Join(known, ", ")})
 		}
 	}
 	if len(errs) > 0 {
@@ -200,9 +215,9 @@ func notAnObject(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		line := 1 + bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n"))
-		return &ManifestError{Problem: fmt.Sprintf("line %d is not JSON: %v", line, err)}
+		return &Error{Problem: fmt.Sprintf("line %d is not JSON: %v", line, err)}
 	}
-	return &ManifestError{Problem: "not an object", Fix: `write {"id": …}`}
+	return &Error{Problem: "not an object", Fix: `write {"id": …}`}
 }
 
 // readText reads a string that matches pattern, which may be nil.
@@ -260,7 +275,7 @@ func readCommand(m *Manifest, raw json.RawMessage) (string, string) {
 		}
 		m.Commands[platform] = path
 	}
-	m.Command = m.Commands[hostPlatform()]
+	m.Command = m.Commands[HostPlatform()]
 	return "", ""
 }
 
@@ -328,15 +343,54 @@ func readChecksums(m *Manifest, raw json.RawMessage) (string, string) {
 	return "", ""
 }
 
-// hostPlatform is how manifests name the platform of this process.
-func hostPlatform() string { return runtime.GOOS + "/" + runtime.GOARCH }
+// HostPlatform is how manifests name the platform of this process.
+func HostPlatform() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
-// excerpt is the beginning of some JSON, for messages.
+// excerpt is the start of some JSON, for messages.
 func excerpt(raw []byte) string {
-	const longest = 60
-	text := strings.ToValidUTF8(string(raw[:min(len(raw), longest)]), "\uFFFD")
-	if len(raw) > longest {
-		text += "…"
+	const longest = 63
+	return text.Shorten(strings.ToValidUTF8(string(raw), "\uFFFD"), longest)
+}
+
+// commands are the binaries of every platform, as clean paths, sorted.
+func (m Manifest) CommandPaths() []string {
+	if m.Commands == nil {
+		return []string{path.Clean(m.Command)}
 	}
-	return text
+	var out []string
+	for _, c := range m.Commands {
+		out = append(out, path.Clean(c))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Binaries returns the paths of the binaries, clean, by platform. A command that
+// serves every platform stands for this one.
+func (m Manifest) Binaries() map[string]string {
+	if m.Commands == nil {
+		return map[string]string{HostPlatform(): path.Clean(m.Command)}
+	}
+	out := map[string]string{}
+	for platform, c := range m.Commands {
+		out[platform] = path.Clean(c)
+	}
+	return out
+}
+
+// CheckPlatform reports whether the manifest has what this process's platform
+// needs.
+func (m Manifest) CheckPlatform() error {
+	host := HostPlatform()
+	switch {
+	case m.Command == "":
+		return &Error{Field: "command", Problem: "no entry for this host's platform " + host,
+			Fix: "add the binary for " + host + ", or install the plugin on one of " + strings.Join(slices.Sorted(maps.Keys(m.Commands)), ", ")}
+	case !filepath.IsLocal(filepath.FromSlash(m.Command)):
+		return &Error{Field: "command", Problem: fmt.Sprintf("%q leads out of the plugin's folder on %s", m.Command, host), Fix: "choose another name"}
+	case m.SHA256 != nil && m.SHA256[host] == "":
+		return &Error{Field: "sha256", Problem: "no entry for this host's platform " + host,
+			Fix: "add the checksum of the binary for " + host + ", or remove the field"}
+	}
+	return nil
 }

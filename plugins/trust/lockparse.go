@@ -1,12 +1,14 @@
-package plugins
+package trust
 
 import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
-// ParseLock reads the text of a lock file. Comments begin with #, and the order of
+// ParseLock reads the text of a lock file. Comments start with #, and the order of
 // plugins and of their lines is free; anything else that [Lock.Text] would not
 // write is refused. The error is a *[LockError].
 func ParseLock(text []byte) (Lock, error) {
@@ -65,7 +67,7 @@ func (p *lockParser) take(line string) error {
 		return p.takeValue(strings.Fields(line))
 	}
 	words := strings.Fields(line)
-	if len(words) != 3 || words[0] != "plugin" || !idPattern.MatchString(words[1]) || !versionPattern.MatchString(words[2]) {
+	if len(words) != 3 || words[0] != "plugin" || !manifest.IsID(words[1]) || !manifest.IsVersion(words[2]) {
 		return p.fail(`expected "plugin ID VERSION", got %.60q`, line)
 	}
 	p.id = words[1]
@@ -88,7 +90,7 @@ func (p *lockParser) takeValue(words []string) error {
 	e := p.lock[p.id]
 	var err error
 	switch {
-	case name == ManifestName:
+	case name == manifest.Name:
 		err = p.takeSum(name, value, &e.Manifest)
 	case name == lockFiles:
 		err = p.takeSum(name, value, &e.Files)
@@ -99,12 +101,12 @@ func (p *lockParser) takeValue(words []string) error {
 		if e.Signer, err = ParsePublicKey(value); err != nil {
 			return p.fail("%v", err)
 		}
-	case platformPattern.MatchString(name):
+	case manifest.IsPlatform(name):
 		sum := e.Binaries[name]
 		err = p.takeSum(name, value, &sum)
 		e.Binaries[name] = sum
 	default:
-		return p.fail("expected %s, %s, %s or a platform such as linux/amd64, got %.60q", ManifestName, lockFiles, lockSigner, name)
+		return p.fail("expected %s, %s, %s or a platform such as linux/amd64, got %.60q", manifest.Name, lockFiles, lockSigner, name)
 	}
 	p.lock[p.id] = e
 	return err
@@ -113,7 +115,7 @@ func (p *lockParser) takeValue(words []string) error {
 // takeSum reads a checksum into an empty place.
 func (p *lockParser) takeSum(name, value string, into *string) error {
 	sum, ok := strings.CutPrefix(value, "sha256:")
-	if !ok || !hexPattern.MatchString(sum) {
+	if !ok || !manifest.IsSHA256(sum) {
 		return p.fail(`%s: expected "sha256:" and 64 lower-case hex digits, got %.80q`, name, value)
 	}
 	if *into != "" {

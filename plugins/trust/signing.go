@@ -1,4 +1,4 @@
-package plugins
+package trust
 
 import (
 	"crypto/ed25519"
@@ -16,7 +16,7 @@ import (
 // PublicKey is an ed25519 key that vouches for plugins. The zero value is no key.
 type PublicKey [ed25519.PublicKeySize]byte
 
-// keyPrefix begins every key in text.
+// keyPrefix starts every key in text.
 const keyPrefix = "ed25519:"
 
 // String returns the key as "ed25519:" and base64.

@@ -1,4 +1,4 @@
-package plugins
+package trust
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"github.com/quoinhq/quoin/internal/durable"
 )
 
-// Seal is what a packed plugin says about itself: the list of its contents and,
+// Sums is what a packed plugin says about itself: the list of its contents and,
 // perhaps, who vouches for it.
-type Seal struct {
+type Sums struct {
 	// Contents is nil if the plugin was not packed.
 	Contents Contents
 	// Signature is nil if the contents are not signed. It has been verified.
@@ -20,48 +20,48 @@ type Seal struct {
 }
 
 // Signer returns the key that vouches for the contents; zero if none does.
-func (s Seal) Signer() PublicKey {
+func (s Sums) Signer() PublicKey {
 	if s.Signature == nil {
 		return PublicKey{}
 	}
 	return s.Signature.Key
 }
 
-// ReadSeal reads the list of contents and the signature in a plugin's folder. A
+// ReadSums reads the list of contents and the signature in a plugin's folder. A
 // signature that is not of that list is an error. The list is not compared with
 // the files.
-func ReadSeal(dir string) (Seal, error) {
+func ReadSums(dir string) (Sums, error) {
 	sums, err := readSmall(filepath.Join(dir, SumsName), maxSumsBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(filepath.Join(dir, SignatureName)); err == nil {
-			return Seal{}, fmt.Errorf("%s has a %s, but no %s that it could be of; install the plugin again", dir, SignatureName, SumsName)
+			return Sums{}, fmt.Errorf("%s has a %s, but no %s that it could be of; install the plugin again", dir, SignatureName, SumsName)
 		}
-		return Seal{}, nil
+		return Sums{}, nil
 	}
 	if err != nil {
-		return Seal{}, err
+		return Sums{}, err
 	}
 	text, err := readSmall(filepath.Join(dir, SignatureName), maxSignatureBytes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Seal{}, err
+		return Sums{}, err
 	}
-	return ParseSeal(sums, text)
+	return ParseSums(sums, text)
 }
 
-// ParseSeal is ReadSeal for texts. signature is nil for a list that is not signed.
-func ParseSeal(sums, signature []byte) (Seal, error) {
+// ParseSums is ReadSums for texts. signature is nil for a list that is not signed.
+func ParseSums(sums, signature []byte) (Sums, error) {
 	c, err := ParseContents(sums)
 	if err != nil || signature == nil {
-		return Seal{Contents: c}, err
+		return Sums{Contents: c}, err
 	}
 	sig, err := ParseSignature(signature)
 	if err != nil {
-		return Seal{}, err
+		return Sums{}, err
 	}
 	if !sig.Verify(sums) {
-		return Seal{}, fmt.Errorf("the signature in %s by %s is not of %s as it is; get the plugin from its author again", SignatureName, sig.Key, SumsName)
+		return Sums{}, fmt.Errorf("the signature in %s by %s is not of %s as it is; get the plugin from its author again", SignatureName, sig.Key, SumsName)
 	}
-	return Seal{Contents: c, Signature: &sig}, nil
+	return Sums{Contents: c, Signature: &sig}, nil
 }
 
 // readSmall reads a regular file of at most limit bytes. Links are refused: a packed

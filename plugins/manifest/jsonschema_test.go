@@ -1,6 +1,6 @@
 //go:build linux
 
-package plugins
+package manifest
 
 import (
 	"encoding/json"
@@ -75,12 +75,12 @@ func TestManifestSchemaIsTheParser(t *testing.T) {
 // know better.
 func sameVerdict(t *testing.T, text []byte) int {
 	t.Helper()
-	schema, err := ManifestSchema()
+	schema, err := JSONSchema()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, parsed := ParseManifest(text)
-	checked := validateAgainst(schema, text)
+	_, parsed := Parse(text)
+	checked := ValidateJSON(schema, text)
 	switch {
 	case parsed == nil && checked == nil:
 		return 1
@@ -98,7 +98,7 @@ func onlyConfigSchema(err error) bool {
 		list = joined.Unwrap()
 	}
 	for _, e := range list {
-		var m *ManifestError
+		var m *Error
 		if !errors.As(e, &m) || m.Field != "configSchema" {
 			return false
 		}
@@ -108,7 +108,7 @@ func onlyConfigSchema(err error) bool {
 
 // Every field that the parser reads is described, and no other.
 func TestManifestSchemaHasTheFields(t *testing.T) {
-	text, err := ManifestSchema()
+	text, err := JSONSchema()
 	if err != nil {
 		t.Fatal(err)
 	}

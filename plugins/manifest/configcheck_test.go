@@ -1,4 +1,4 @@
-package plugins
+package manifest
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package plugins
+package manifest
 
 import (
 	"encoding/json"
@@ -31,8 +31,9 @@ func (c ConfigMismatch) Field(pluginID string) string {
 	return field
 }
 
-// CheckConfig holds a configuration, of which nil is an empty one, against the
-// manifest's configSchema, if it has one. The error is about the schema.
+// CheckConfig validates a configuration against the manifest's configSchema, if it has
+// one, and returns every mismatch, sorted by path. A nil config is an empty object. The
+// error is about the schema itself.
 func (m Manifest) CheckConfig(config json.RawMessage) ([]ConfigMismatch, error) {
 	if m.ConfigSchema == nil {
 		return nil, nil
@@ -40,7 +41,7 @@ func (m Manifest) CheckConfig(config json.RawMessage) ([]ConfigMismatch, error) 
 	if len(config) == 0 {
 		config = []byte("{}")
 	}
-	err := validateAgainst(m.ConfigSchema, config)
+	err := ValidateJSON(m.ConfigSchema, config)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return nil, err

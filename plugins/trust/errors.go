@@ -1,10 +1,14 @@
-package plugins
+package trust
 
-import "fmt"
+import (
+	"fmt"
 
-// TrustError: a plugin is not what its lock or its signature says, or there is
+	"github.com/quoinhq/quoin/plugins/manifest"
+)
+
+// Error: a plugin is not what its lock or its signature says, or there is
 // nothing that vouches for it. It refuses the plugin.
-type TrustError struct {
+type Error struct {
 	PluginID string
 	// What is the thing in question: "plugin.json", "the binary for linux/amd64".
 	What string
@@ -19,7 +23,7 @@ type TrustError struct {
 }
 
 // Error names what was expected, what was found, and how to accept it.
-func (e *TrustError) Error() string {
+func (e *Error) Error() string {
 	got, want := e.Got, e.Want
 	if got == "" {
 		got = "missing"
@@ -28,6 +32,18 @@ func (e *TrustError) Error() string {
 		want = "nothing of it"
 	}
 	return fmt.Sprintf("%s of plugin %s is %s, but %s says %s; %s", e.What, e.PluginID, got, e.By, want, e.Accept)
+}
+
+// ChecksumError: a plugin's binary is not the one its manifest pins.
+type ChecksumError struct {
+	Path      string
+	Want, Got string // SHA-256 in hex
+}
+
+// Error names both checksums and the way out.
+func (e *ChecksumError) Error() string {
+	return fmt.Sprintf("%s has the checksum %s, but %s pins %s for %s; reinstall the plugin, or pin the new checksum if you trust this binary",
+		e.Path, e.Got, manifest.Name, e.Want, manifest.HostPlatform())
 }
 
 // acceptByPin is how to accept the files of a plugin as they are. dir is its plugin

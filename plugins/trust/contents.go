@@ -1,4 +1,4 @@
-package plugins
+package trust
 
 import (
 	"cmp"
@@ -15,10 +15,10 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/internal/durable"
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
-// Files that stand beside a manifest and are not part of the contents they speak
-// of.
+// Files next to a manifest that describe the contents and are not part of them.
 const (
 	// SumsName is the file that lists the contents of a packed plugin.
 	SumsName = "plugin.sum"
@@ -51,7 +51,7 @@ type FileSum struct {
 // lies in the folder is not part of the plugin.
 type Contents []FileSum
 
-// Sum returns the SHA-256 of a file, empty if there is none of that path.
+// Sum returns the SHA-256 of the file with that path; empty if the path is not listed.
 func (c Contents) Sum(path string) string {
 	i, ok := slices.BinarySearchFunc(c, path, func(f FileSum, path string) int { return cmp.Compare(f.Path, path) })
 	if !ok {
@@ -87,7 +87,7 @@ func ParseContents(text []byte) (Contents, error) {
 		line, ended := strings.CutSuffix(line, "\n")
 		sum, name, spaced := strings.Cut(line, "  ")
 		switch {
-		case !ended || !spaced || !hexPattern.MatchString(sum):
+		case !ended || !spaced || !manifest.IsSHA256(sum):
 			return nil, bad("expected a checksum of 64 lower-case hex digits, two spaces and a path")
 		case CheckContentsPath(name) != nil:
 			return nil, bad(CheckContentsPath(name).Error())
@@ -109,7 +109,7 @@ func CheckContentsPath(path string) error {
 	switch {
 	case len(path) > maxContentsPath:
 		return fmt.Errorf("the path %.40q… has %d bytes; the limit is %d", path, len(path), maxContentsPath)
-	case !pathPattern.MatchString(path) || strings.HasPrefix(path, "./") || !filepath.IsLocal(filepath.FromSlash(path)):
+	case !manifest.IsPath(path) || strings.HasPrefix(path, "./") || !filepath.IsLocal(filepath.FromSlash(path)):
 		return fmt.Errorf("%.200q is not a path inside the plugin's folder", path)
 	}
 	return nil
@@ -117,8 +117,8 @@ func CheckContentsPath(path string) error {
 
 // ReadContents lists and hashes the files of the plugin in dir, whose manifest is
 // m. Links are followed to files, and refused if they lead to folders.
-func ReadContents(dir string, m Manifest) (Contents, error) {
-	names, err := contentsPaths(dir, m)
+func ReadContents(dir string, m manifest.Manifest) (Contents, error) {
+	names, err := ContentsPaths(dir, m)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func ReadContents(dir string, m Manifest) (Contents, error) {
 	for _, name := range names {
 		h := sha256.New()
 		n, err := durable.Copy(h, filepath.Join(dir, filepath.FromSlash(name)), left)
-		if errors.Is(err, fs.ErrNotExist) && slices.Contains(m.commands(), name) {
+		if errors.Is(err, fs.ErrNotExist) && slices.Contains(m.CommandPaths(), name) {
 			return nil, fmt.Errorf("the manifest's command cannot be read: %w; build the plugin into its folder", err)
 		}
 		if err != nil {
@@ -139,20 +139,20 @@ func ReadContents(dir string, m Manifest) (Contents, error) {
 	return c, nil
 }
 
-// contentsPaths are the paths of a plugin's files, sorted.
-func contentsPaths(dir string, m Manifest) ([]string, error) {
-	seen := map[string]bool{ManifestName: true}
-	for _, command := range m.commands() {
+// ContentsPaths are the paths of a plugin's files, sorted.
+func ContentsPaths(dir string, m manifest.Manifest) ([]string, error) {
+	seen := map[string]bool{manifest.Name: true}
+	for _, command := range m.CommandPaths() {
 		seen[command] = true
 	}
 	for _, named := range m.Files {
 		if err := addPaths(seen, dir, path.Clean(named)); err != nil {
-			return nil, &ManifestError{Field: "files", Problem: err.Error()}
+			return nil, &manifest.Error{Field: "files", Problem: err.Error()}
 		}
 	}
 	for _, own := range []string{SumsName, SignatureName, LockName} {
 		if seen[own] {
-			return nil, &ManifestError{Field: "files", Problem: fmt.Sprintf("%q is not for plugins to name", own), Fix: "take it off the list"}
+			return nil, &manifest.Error{Field: "files", Problem: fmt.Sprintf("%q is not for plugins to name", own), Fix: "take it off the list"}
 		}
 	}
 	return slices.Sorted(maps.Keys(seen)), nil
@@ -188,39 +188,13 @@ func addPaths(seen map[string]bool, dir, named string) error {
 	})
 }
 
-// commands are the binaries of every platform, as clean paths, sorted.
-func (m Manifest) commands() []string {
-	if m.Commands == nil {
-		return []string{path.Clean(m.Command)}
-	}
-	var out []string
-	for _, c := range m.Commands {
-		out = append(out, path.Clean(c))
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// Binaries returns the paths of the binaries, clean, by platform. A command that
-// serves every platform stands for this one.
-func (m Manifest) Binaries() map[string]string {
-	if m.Commands == nil {
-		return map[string]string{hostPlatform(): path.Clean(m.Command)}
-	}
-	out := map[string]string{}
-	for platform, c := range m.Commands {
-		out[platform] = path.Clean(c)
-	}
-	return out
-}
-
 // filesSum is the SHA-256 of the list of what is neither the manifest nor a
 // binary; empty if there is nothing else.
-func (c Contents) filesSum(m Manifest) string {
+func (c Contents) filesSum(m manifest.Manifest) string {
 	var others Contents
-	binaries := m.commands()
+	binaries := m.CommandPaths()
 	for _, f := range c {
-		if f.Path != ManifestName && !slices.Contains(binaries, f.Path) {
+		if f.Path != manifest.Name && !slices.Contains(binaries, f.Path) {
 			others = append(others, f)
 		}
 	}

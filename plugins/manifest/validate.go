@@ -1,4 +1,4 @@
-package plugins
+package manifest
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 )
 
 // maxSchemaBytes bounds one JSON Schema.
-const maxSchemaBytes = 256 << 10
+const MaxSchemaBytes = 256 << 10
 
 // refusedLoader keeps schemas from reading files or the network of the host.
 type refusedLoader struct{}
@@ -21,11 +21,11 @@ func (refusedLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("reference to %s: a schema must be self-contained", url)
 }
 
-// compileSchema reads a JSON Schema. It must be self-contained. A panic would be the
-// compiler's bug, but the schema is somebody else's, and the process is not.
+// compileSchema compiles a self-contained JSON Schema. A panic of the compiler becomes an
+// error: the schema is of unknown origin, and the process is the host's.
 func compileSchema(raw json.RawMessage) (_ *schemalimit.Schema, doc any, err error) {
-	if len(raw) > maxSchemaBytes {
-		return nil, nil, fmt.Errorf("the schema has %d bytes; the limit is %d", len(raw), maxSchemaBytes)
+	if len(raw) > MaxSchemaBytes {
+		return nil, nil, fmt.Errorf("the schema has %d bytes; the limit is %d", len(raw), MaxSchemaBytes)
 	}
 	if n := schemalimit.WildNumber(raw); n != "" {
 		return nil, nil, fmt.Errorf("the schema has the number %s…, which is too long or has too large an exponent", n)
@@ -52,8 +52,8 @@ func compileSchema(raw json.RawMessage) (_ *schemalimit.Schema, doc any, err err
 	return schemalimit.New(s), doc, nil
 }
 
-// checkSchema reports whether raw is a usable schema, of type object if asked.
-func checkSchema(raw json.RawMessage, object bool) error {
+// CheckSchema reports whether raw is a usable schema, of type object if asked.
+func CheckSchema(raw json.RawMessage, object bool) error {
 	_, doc, err := compileSchema(raw)
 	if err != nil || !object {
 		return err
@@ -65,9 +65,11 @@ func checkSchema(raw json.RawMessage, object bool) error {
 	return nil
 }
 
-// validateAgainst checks a JSON value against a schema that compiles. The value may
-// be a program's: it must not be able to make the validator panic.
-func validateAgainst(schema, value json.RawMessage) (err error) {
+// ValidateJSON validates a JSON value against a JSON Schema. The error is a
+// *jsonschema.ValidationError if the value does not match, and otherwise says what is
+// wrong with the schema or the value. Neither can make ValidateJSON panic or run for
+// long: both may come from a plugin or a program.
+func ValidateJSON(schema, value json.RawMessage) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the schema cannot be applied to the value: %v", p)
@@ -86,7 +88,3 @@ func validateAgainst(schema, value json.RawMessage) (err error) {
 	}
 	return s.Validate(v)
 }
-
-// ValidateJSON reports whether a JSON value is what a schema describes. The error says
-// where it is not, or why the schema is none.
-func ValidateJSON(schema, value json.RawMessage) error { return validateAgainst(schema, value) }

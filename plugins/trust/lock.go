@@ -1,4 +1,4 @@
-package plugins
+package trust
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/internal/durable"
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // LockName is the file in a plugin directory that says which plugins may start,
@@ -51,13 +52,13 @@ func (e LockEntry) Equal(other LockEntry) bool {
 	return e.Version == other.Version && e.Manifest == other.Manifest && e.Files == other.Files && e.Signer == other.Signer && maps.Equal(e.Binaries, other.Binaries)
 }
 
-// Compare returns a *[TrustError] for the first thing on this platform that got is
+// Compare returns a *[Error] for the first thing on this platform that got is
 // and e is not, with e as what the lock says.
 func (e LockEntry) Compare(id string, got LockEntry) error {
 	pin := func(e LockEntry) Pin {
-		return Pin{Manifest: e.Manifest, Binary: e.Binaries[hostPlatform()], Files: e.Files, By: LockName, Accept: acceptByPin("", id)}
+		return Pin{Manifest: e.Manifest, Binary: e.Binaries[manifest.HostPlatform()], Files: e.Files, By: LockName, Accept: acceptByPin("", id)}
 	}
-	return pin(e).compare(id, pin(got))
+	return pin(e).Compare(id, pin(got))
 }
 
 // Extend returns next with the binaries for further platforms that e has of the
@@ -72,23 +73,20 @@ func (e LockEntry) Extend(next LockEntry) LockEntry {
 	return next
 }
 
-// EntryOf is the entry of a plugin as it lies in its folder. Who signed it counts
-// only if it still is what was signed.
-func EntryOf(f Candidate) (LockEntry, error) {
-	if f.Err != nil {
-		return LockEntry{}, f.Err
-	}
-	c, err := ReadContents(f.Dir, f.Manifest)
+// EntryOf returns the entry of the plugin in dir, whose manifest is m, as its files are
+// now. It has a signer only if the files are still what was signed.
+func EntryOf(dir string, m manifest.Manifest) (LockEntry, error) {
+	c, err := ReadContents(dir, m)
 	if err != nil {
 		return LockEntry{}, err
 	}
-	e := LockEntry{Version: f.Manifest.Version, Manifest: c.Sum(ManifestName), Files: c.filesSum(f.Manifest), Binaries: map[string]string{}}
-	for platform, binary := range f.Manifest.Binaries() {
+	e := LockEntry{Version: m.Version, Manifest: c.Sum(manifest.Name), Files: c.filesSum(m), Binaries: map[string]string{}}
+	for platform, binary := range m.Binaries() {
 		e.Binaries[platform] = c.Sum(binary)
 	}
-	seal, err := ReadSeal(f.Dir)
-	if err == nil && slices.Equal(seal.Contents, c) {
-		e.Signer = seal.Signer()
+	sums, err := ReadSums(dir)
+	if err == nil && slices.Equal(sums.Contents, c) {
+		e.Signer = sums.Signer()
 	}
 	return e, err
 }
@@ -111,7 +109,7 @@ func (e *LockError) Error() string {
 	if e.Line > 0 {
 		where += fmt.Sprintf(" line %d", e.Line)
 	}
-	return where + ": " + e.Problem + "; no plugin starts until the file is restored, or removed and made anew by: quoin plugin pin --all --plugins " + filepath.Dir(e.Path)
+	return where + ": " + e.Problem + "; no plugin starts until the file is restored, or removed and written again by: quoin plugin pin --all --plugins " + filepath.Dir(e.Path)
 }
 
 // Unwrap returns the error of the system.
@@ -149,8 +147,9 @@ func ReadLock(dir string) (Lock, error) {
 	return lock, err
 }
 
-// WriteLock replaces the lock of a plugin directory in one step: whoever reads it
-// meanwhile finds the old one or the new one, also after a power failure.
+// WriteLock replaces the lock of a plugin directory in one step: a reader finds the old
+// one or the new one, also after a power failure. It refuses entries that [ParseLock]
+// would not read back.
 func WriteLock(dir string, l Lock) error {
 	if err := l.check(); err != nil {
 		return err
@@ -161,7 +160,7 @@ func WriteLock(dir string, l Lock) error {
 // check reports entries that ParseLock would not read back.
 func (l Lock) check() error {
 	for _, id := range slices.Sorted(maps.Keys(l)) {
-		if !idPattern.MatchString(id) || !versionPattern.MatchString(l[id].Version) {
+		if !manifest.IsID(id) || !manifest.IsVersion(l[id].Version) {
 			return fmt.Errorf("%s: plugin %q of version %q cannot be locked", LockName, id, l[id].Version)
 		}
 		if problem := l[id].missingPart(); problem != "" {
@@ -175,14 +174,14 @@ func (l Lock) check() error {
 func (e LockEntry) missingPart() string {
 	switch {
 	case e.Manifest == "":
-		return "has no line for " + ManifestName
+		return "has no line for " + manifest.Name
 	case len(e.Binaries) == 0:
 		return "has no line for a platform, such as linux/amd64"
 	}
 	return ""
 }
 
-// The first words of the lines of an entry, beside platforms.
+// The first words of the lines of an entry, besides platforms.
 const (
 	lockFiles  = "files"
 	lockSigner = "signer"
@@ -201,7 +200,7 @@ func (l Lock) Text() []byte {
 			}
 		}
 		b.WriteString("\nplugin " + id + " " + e.Version + "\n")
-		line(ManifestName, sha256Text(e.Manifest))
+		line(manifest.Name, sha256Text(e.Manifest))
 		line(lockFiles, sha256Text(e.Files))
 		for _, platform := range slices.Sorted(maps.Keys(e.Binaries)) {
 			line(platform, sha256Text(e.Binaries[platform]))

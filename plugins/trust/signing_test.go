@@ -1,6 +1,6 @@
 //go:build linux
 
-package plugins
+package trust
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 func TestKeyFiles(t *testing.T) {
@@ -110,9 +112,11 @@ func TestContentsMistakes(t *testing.T) {
 
 // A link to a folder, a pipe, and names that are this package's are not contents.
 func TestContentsOfOddFolders(t *testing.T) {
-	manifest := func(file string) Manifest { return Manifest{ID: "x", Command: "./x", Files: []string{file}} }
+	withFile := func(file string) manifest.Manifest {
+		return manifest.Manifest{ID: "x", Command: "./x", Files: []string{file}}
+	}
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, ManifestName), "{}")
+	writeFile(t, filepath.Join(dir, manifest.Name), "{}")
 	writeFile(t, filepath.Join(dir, "x"), "")
 	writeFile(t, filepath.Join(dir, "sub", "a"), "")
 	writeFile(t, filepath.Join(dir, SumsName), "")
@@ -120,11 +124,11 @@ func TestContentsOfOddFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, part := range map[string]string{"link": "link to a folder", SumsName: "not for plugins", "nowhere": "no such file"} {
-		if _, err := ReadContents(dir, manifest(file)); err == nil || !strings.Contains(err.Error(), part) {
+		if _, err := ReadContents(dir, withFile(file)); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	c, err := ReadContents(dir, manifest("./sub"))
+	c, err := ReadContents(dir, withFile("./sub"))
 	if err != nil || len(c) != 3 || c[1].Path != "sub/a" {
 		t.Errorf("%v, %v", c, err)
 	}

@@ -1,4 +1,4 @@
-package plugins
+package manifest
 
 import (
 	"encoding/json"
@@ -7,14 +7,14 @@ import (
 
 type object = map[string]any
 
-// ManifestSchema returns the JSON Schema of plugin.json, indented. It accepts the
-// texts that [ParseManifest] accepts, with one exception: that configSchema is a
+// JSONSchema returns the JSON Schema of plugin.json, indented. It accepts the
+// texts that [Parse] accepts, with one exception: that configSchema is a
 // JSON Schema is for the parser to say. Whether a folder holds what its manifest
 // names is another question, which [Find] answers.
-func ManifestSchema() ([]byte, error) {
+func JSONSchema() ([]byte, error) {
 	schema := object{
 		"$schema":              "https://json-schema.org/draft/2020-12/schema",
-		"title":                ManifestName,
+		"title":                Name,
 		"description":          "What a Quoin plugin is and how it is started.",
 		"type":                 "object",
 		"properties":           object{},
@@ -47,7 +47,7 @@ var manifestProperties = map[string]object{
 	"version": {"description": "The plugin's version. The process must say the same.",
 		"type": "string", "pattern": versionPattern.String()},
 	"protocol": {"description": "The version of the protocol in which the host speaks to the plugin; the binary must know it.",
-		"type": "integer", "enum": spokenVersions},
+		"type": "integer", "enum": supportedVersions},
 	"description": {"description": "One line for people.", "type": "string"},
 	"command": {"description": "The binary, relative to this file; an object has one for each platform.",
 		"anyOf": []object{

@@ -1,6 +1,6 @@
 //go:build linux
 
-package plugins
+package trust
 
 import (
 	"bytes"
@@ -163,5 +163,22 @@ func TestALockIsOnDisk(t *testing.T) {
 	}
 	if len(synced) != 2 || synced[1] != dir {
 		t.Errorf("synced %q, want the file and then %s", synced, dir)
+	}
+}
+
+// wantParts checks that a text has every part.
+func wantParts(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s\nlacks %q", text, part)
+		}
+	}
+}
+
+func writeFile(t testing.TB, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
 	}
 }
