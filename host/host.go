@@ -235,7 +235,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	h.end = end
-	h.callWorkers = newCallWorkers(life.Done())
+	h.callWorkers = newCallWorkers(life.Done(), func(j callJob) { j.run.perform(j.call) })
 	if err := h.start(ctx); err != nil {
 		return nil, errors.Join(err, h.stop())
 	}
