@@ -171,3 +171,13 @@ func (d *detachedWaits) close() {
 		}
 	}
 }
+
+// isClosed reports whether a channel that only ever closes is closed.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/quoinhq/quoin/plugins"
@@ -16,12 +15,6 @@ import (
 // restoreTimeout is how long the processes of a plugin in development may take to end
 // their calls. The installed plugin is back before that.
 const restoreTimeout = 10 * time.Second
-
-// developments are the plugins in development, by id. They start one at a time.
-type developments struct {
-	mu       sync.Mutex
-	replaced map[string]chan struct{} // closed when another takes the place
-}
 
 // develop puts a plugin from a folder of this machine into the place of the one
 // that is installed, for as long as the request lasts. The answer is a stream of
@@ -43,7 +36,7 @@ func (h *handlers) develop(w http.ResponseWriter, r *http.Request, _ Session) *P
 	if p != nil {
 		return p
 	}
-	replaced, restore, p := h.startDevelopment(r.Context(), found)
+	replaced, restore, p := h.developing.start(r.Context(), h.host, found)
 	if p != nil {
 		return p
 	}
@@ -95,35 +88,6 @@ func findDeveloped(id, dir string) (plugins.Candidate, *Problem) {
 		return found, problem(http.StatusForbidden, ProblemDevelopment, "%v", err)
 	}
 	return found, nil
-}
-
-// startDevelopment puts a plugin into service and ends the development that it
-// replaces. Call restore to bring the installed plugin back.
-func (h *handlers) startDevelopment(ctx context.Context, found plugins.Candidate) (replaced chan struct{}, restore func(context.Context) error, _ *Problem) {
-	d := &h.developing
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	uninstall, err := h.host.Develop(ctx, found)
-	if err != nil {
-		return nil, nil, problem(http.StatusConflict, ProblemConflict, "%v", err)
-	}
-	if before := d.replaced[found.ID()]; before != nil {
-		close(before)
-	}
-	if d.replaced == nil {
-		d.replaced = make(map[string]chan struct{})
-	}
-	replaced = make(chan struct{})
-	d.replaced[found.ID()] = replaced
-	return replaced, func(ctx context.Context) error {
-		err := uninstall(ctx) // outside of mu: it does not hold up the next start
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.replaced[found.ID()] == replaced {
-			delete(d.replaced, found.ID())
-		}
-		return err
-	}, nil
 }
 
 // streamDevelopment answers for as long as the plugin is in service.

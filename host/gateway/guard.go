@@ -129,13 +129,3 @@ func isLoopbackName(name string) bool {
 	ip := net.ParseIP(name)
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
-
-// canonicalHost returns a host in the form in which hosts are compared: without
-// port and brackets, in lower case, without a final dot.
-func canonicalHost(h string) string {
-	if name, _, err := net.SplitHostPort(h); err == nil {
-		h = name
-	}
-	h = strings.TrimSuffix(strings.TrimPrefix(h, "["), "]")
-	return strings.ToLower(strings.TrimSuffix(h, "."))
-}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -101,6 +102,16 @@ func def[T int | int64 | time.Duration](v *T, to T) {
 	if *v <= 0 {
 		*v = to
 	}
+}
+
+// canonicalHost returns a host in the form in which hosts are compared: without
+// port and brackets, in lower case, without a final dot.
+func canonicalHost(h string) string {
+	if name, _, err := net.SplitHostPort(h); err == nil {
+		h = name
+	}
+	h = strings.TrimSuffix(strings.TrimPrefix(h, "["), "]")
+	return strings.ToLower(strings.TrimSuffix(h, "."))
 }
 
 // Mount is another way to reach the host, such as a protocol of its own or a user

@@ -128,13 +128,3 @@ func (s *Server) httpServer() *http.Server {
 // Exposed reports whether other machines can reach a listener of that address, so
 // that Serve refuses it without a token.
 func Exposed(addr net.Addr) bool { return !isLoopback(addr) }
-
-// isClosed reports whether a channel that only ever closes is closed.
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
