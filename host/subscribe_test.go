@@ -204,7 +204,7 @@ quoin_runs_ended_total{code="output_limit_exceeded"} 1
 # HELP quoin_runs_resumed_total Times a suspended run was taken up by wait.
 # TYPE quoin_runs_resumed_total counter
 quoin_runs_resumed_total 1
-# HELP quoin_runs_started_total Cells that exec has begun to run.
+# HELP quoin_runs_started_total Cells that exec has started to run.
 # TYPE quoin_runs_started_total counter
 quoin_runs_started_total 5
 # HELP quoin_runs_suspended_total Times a run was suspended, by reason.

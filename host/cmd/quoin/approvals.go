@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -37,7 +39,7 @@ a denial.`,
   quoin approvals allow --always apr_0123456789abcdef0123456789abcdef
   quoin approvals deny apr_0123456789abcdef0123456789abcdef
   quoin approvals revoke grt_0123456789abcdef0123456789abcdef`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newApprovalsList(), newApprovalsShow(), newDecision("allow", policy.AllowOnce), newDecision("deny", policy.Deny), newRevoke())
@@ -136,7 +138,7 @@ func newApprovalsList() *cobra.Command {
   quoin approvals list --json --state ./state
   quoin approvals list --remembered
   quoin approvals list --server http://127.0.0.1:8787`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, done, err := a.decisions(cmd)
 			if err != nil {
@@ -172,7 +174,7 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 		Use:     verb + " ID",
 		Short:   map[string]string{"allow": "Let a call happen", "deny": "Keep a call from happening"}[verb],
 		Example: fmt.Sprintf("  quoin approvals %s apr_0123456789abcdef0123456789abcdef --state ./state", verb),
-		Args:    oneArg("ID", "which quoin approvals list shows"),
+		Args:    cli.OneArg("ID", "which quoin approvals list shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if always {
 				d = policy.AllowAlways
@@ -187,13 +189,13 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 				return err
 			}
 			if a.json {
-				return printJSON(cmd.OutOrStdout(), got)
+				return output.PrintJSON(cmd.OutOrStdout(), got)
 			}
 			return a.printDecision(cmd, got)
 		},
 	}
 	a.bind(cmd)
-	cmd.ValidArgsFunction = firstOf(a.pending)
+	cmd.ValidArgsFunction = cli.CompleteFirst(a.pending)
 	if d != policy.Deny {
 		cmd.Flags().BoolVar(&always, "always", false, "do not ask again for what quoin approvals show says that it covers")
 	}
@@ -210,7 +212,7 @@ func (a *approver) printDecision(cmd *cobra.Command, got *policy.Approval) error
 		next = "go on with: " + waitLine(got.RunID, s, rec.Origin)
 	}
 	if got.Decision == policy.AllowAlways && got.AlwaysCovers != "" {
-		next = fmt.Sprintf("from now on nobody is asked about %s\nquoin approvals list --remembered shows it, quoin approvals revoke takes it back\n%s", terminal.Line(got.AlwaysCovers), next)
+		next = fmt.Sprintf("from now on there are no questions about %s\nquoin approvals list --remembered shows it, quoin approvals revoke takes it back\n%s", terminal.Line(got.AlwaysCovers), next)
 	}
 	_, err := terminal.Fprintf(cmd.OutOrStdout(), "%s: %s\n%s\n", terminal.Short(got.Title), got.Decision, next)
 	return err
@@ -249,7 +251,7 @@ func newRevoke() *cobra.Command {
 		Use:     "revoke GRANT_ID",
 		Short:   "Take back an allow --always",
 		Example: `  quoin approvals revoke grt_0123456789abcdef0123456789abcdef`,
-		Args:    oneArg("GRANT_ID", "which quoin approvals list --remembered shows"),
+		Args:    cli.OneArg("GRANT_ID", "which quoin approvals list --remembered shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, done, err := a.decisions(cmd)
 			if err != nil {
@@ -264,15 +266,15 @@ func newRevoke() *cobra.Command {
 		},
 	}
 	a.bind(cmd)
-	cmd.ValidArgsFunction = firstOf(a.remembered)
+	cmd.ValidArgsFunction = cli.CompleteFirst(a.remembered)
 	return cmd
 }
 
 // print shows approvals. What models and plugins have written is kept from being
-// taken for something else by a terminal.
+// taken for something else by a output.
 func (a *approver) print(w io.Writer, list []*policy.Approval) error {
 	if a.json {
-		return printJSON(w, list)
+		return output.PrintJSON(w, list)
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tSTATE\tSEVERITY\tTOOL\tSESSION\tTITLE\tALWAYS COVERS\tINPUT")
@@ -289,7 +291,7 @@ func sessionName(s policy.Session) string {
 
 func (a *approver) printGrants(w io.Writer, list []*policy.Grant) error {
 	if a.json {
-		return printJSON(w, list)
+		return output.PrintJSON(w, list)
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tTOOL\tHOOK\tSUBJECT\tSEVERITY\tSESSION\tEXPIRES\tBY")
@@ -299,4 +301,36 @@ func (a *approver) printGrants(w io.Writer, list []*policy.Grant) error {
 			g.Expires.Format(time.RFC3339), terminal.Short(g.By))
 	}
 	return tw.Flush()
+}
+
+// pending are the approvals that wait for a person.
+func (a *approver) pending(cmd *cobra.Command) ([]cobra.Completion, error) {
+	d, done, err := a.decisions(cmd)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	list, err := d.Approvals(cmd.Context(), a.filter())
+	var names []cobra.Completion
+	for _, one := range list {
+		if one.State == policy.StatePending {
+			names = append(names, cobra.CompletionWithDesc(one.ID, terminal.Short(one.ToolID)))
+		}
+	}
+	return names, err
+}
+
+// remembered are the approvals that were given for always.
+func (a *approver) remembered(cmd *cobra.Command) ([]cobra.Completion, error) {
+	d, done, err := a.decisions(cmd)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	list, err := d.Grants(cmd.Context())
+	var names []cobra.Completion
+	for _, one := range list {
+		names = append(names, cobra.CompletionWithDesc(one.ID, terminal.Short(one.ToolID)))
+	}
+	return names, err
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
@@ -22,7 +24,7 @@ func newApprovalsShow() *cobra.Command {
 		Short: "Show everything that is known of one call that waits, its whole input included",
 		Example: `  quoin approvals show apr_0123456789abcdef0123456789abcdef
   quoin approvals show apr_0123456789abcdef0123456789abcdef --server http://127.0.0.1:8787`,
-		Args: oneArg("ID", "which quoin approvals list shows"),
+		Args: cli.OneArg("ID", "which quoin approvals list shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, done, err := a.decisions(cmd)
 			if err != nil {
@@ -39,7 +41,7 @@ func newApprovalsShow() *cobra.Command {
 				switch {
 				case p.ID != args[0]:
 				case a.json:
-					return printJSON(cmd.OutOrStdout(), p)
+					return output.PrintJSON(cmd.OutOrStdout(), p)
 				default:
 					return showApproval(cmd.OutOrStdout(), p)
 				}
@@ -48,12 +50,12 @@ func newApprovalsShow() *cobra.Command {
 		},
 	}
 	a.bind(cmd)
-	cmd.ValidArgsFunction = firstOf(a.pending)
+	cmd.ValidArgsFunction = cli.CompleteFirst(a.pending)
 	return cmd
 }
 
 // showApproval writes all of an approval. Texts are cut nowhere, and are kept from
-// being taken for something else by a terminal.
+// being taken for something else by a output.
 func showApproval(w io.Writer, p *policy.Approval) error {
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
@@ -92,16 +94,16 @@ func showApproval(w io.Writer, p *policy.Approval) error {
 		return err
 	}
 	if p.InputCut {
-		fmt.Fprintf(&b, "ONLY THE BEGINNING of the input is kept, as a text: it has %d bytes.\n", p.InputBytes)
+		fmt.Fprintf(&b, "ONLY THE START of the input is kept, as a text: it has %d bytes.\n", p.InputBytes)
 	}
 	for text := range strings.Lines(indented(p.Input)) {
 		b.WriteString(terminal.Line(strings.TrimSuffix(text, "\n")) + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, terminal.Text(b.String()))
 	return err
 }
 
-// indented is JSON over several lines, or what it is if it is none.
+// indented returns JSON on several lines, or the bytes as they are if they are not JSON.
 func indented(doc json.RawMessage) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, doc, "", "  "); err != nil {
@@ -113,7 +115,7 @@ func indented(doc json.RawMessage) string {
 // maxCell is how many characters of an input a list shows.
 const maxCell = 200
 
-// inputCell is an input in a list. Whoever decides by the list must see that it is
+// inputCell returns an input for a list. A person who decides by the list must see that it is
 // not all.
 func inputCell(p *policy.Approval) string {
 	text := terminal.Line(string(p.Input))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
 )
@@ -62,7 +63,7 @@ func (d *delivering) WaitFor(ctx context.Context, s host.Session, runID string, 
 
 // printed says what became of the printing of the result.
 func (d *delivering) printed(outcome error) {
-	var exit exitError
+	var exit cli.ExitError
 	switch {
 	case d.result == nil:
 	case outcome == nil, errors.As(outcome, &exit):
@@ -118,13 +119,13 @@ func (r *remote) client(cmd *cobra.Command) (*client.Client, error) {
 	}
 	if server == "" {
 		if r.tokenFile != "" {
-			return nil, usagef("--token-file is for a server: give its URL with --server or %s", envServer)
+			return nil, cli.Usagef("--token-file is for a server: give its URL with --server or %s", envServer)
 		}
 		return nil, nil
 	}
 	for _, name := range local {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
-			return nil, usagef("--%s is the server's own affair: leave it out, or leave out --server and %s", name, envServer)
+			return nil, cli.Usagef("--%s is the server's own affair: leave it out, or leave out --server and %s", name, envServer)
 		}
 	}
 	token, err := readToken(r.tokenFile)
@@ -133,7 +134,7 @@ func (r *remote) client(cmd *cobra.Command) (*client.Client, error) {
 	}
 	c, err := client.New(server, client.Options{Token: token})
 	if err != nil {
-		return nil, usageError{err}
+		return nil, cli.AsUsage(err)
 	}
 	return c, nil
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/internal/terminal"
@@ -26,7 +29,7 @@ func newConfig() *cobra.Command {
 		Example: `  quoin config check quoin.json5
   quoin config path
   quoin config schema > quoin.schema.json`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newConfigCheck(), newConfigPath(), newConfigSchema())
@@ -38,7 +41,7 @@ func newConfigSchema() *cobra.Command {
 		Use:     "schema",
 		Short:   "Print the JSON Schema of configuration files",
 		Example: `  quoin config schema > quoin.schema.json`,
-		Args:    usageArgs(cobra.NoArgs),
+		Args:    cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			schema, err := host.ConfigSchema()
 			if err != nil {
@@ -55,7 +58,7 @@ type checked struct {
 	OK       bool             `json:"ok"`
 	Errors   []config.Problem `json:"errors"`
 	Warnings []config.Problem `json:"warnings"`
-	// Unmatched are what names a plugin or an MCP server that there is none of.
+	// Unmatched are the settings that name a plugin or an MCP server that does not exist.
 	Unmatched []host.Unmatched `json:"unmatched"`
 	Values    []config.Value   `json:"values"`
 }
@@ -78,11 +81,11 @@ Exit status: 0 usable, 1 not, 2 usage.`,
   quoin config check quoin.json5 --set tools.codeMode.timeoutMs=5000
   quoin config check quoin.json5 --online
   quoin config check --json`,
-		Args: usageArgs(cobra.MaximumNArgs(1)),
+		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				if o.config != "" {
-					return usagef("both FILE and --config are given: choose one")
+					return cli.Usagef("both FILE and --config are given: choose one")
 				}
 				o.config = args[0]
 			}
@@ -95,16 +98,16 @@ Exit status: 0 usable, 1 not, 2 usage.`,
 			}
 			print := printChecked
 			if asJSON {
-				print = func(_, out io.Writer, c *checked) error { return printJSON(out, c) }
+				print = func(_, out io.Writer, c *checked) error { return output.PrintJSON(out, c) }
 			}
 			if err := print(cmd.ErrOrStderr(), cmd.OutOrStdout(), c); err != nil || c.OK {
 				return err
 			}
-			return exitError{exitFailed}
+			return cli.ExitError{Code: cli.ExitFailed}
 		},
 	}
 	o.bindConfig(cmd)
-	cmd.ValidArgsFunction = extensions("json5", "json")
+	cmd.ValidArgsFunction = cli.CompleteFiles("json5", "json")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&online, "online", false, "also start plugins and MCP servers, and look at what they offer")
 	cmd.Flags().StringVar(&o.plugins, "plugins", "", "directory of plugins (default: plugins.dir, as for other commands)")
@@ -114,7 +117,7 @@ Exit status: 0 usable, 1 not, 2 usage.`,
 // checkOnline makes a host of the configuration, and adds what is only known then:
 // patterns that match no tool, plugins that do not run, MCP servers that are down.
 func (o *options) checkOnline(cmd *cobra.Command, c *checked) error {
-	return o.look(cmd, io.Discard, func(h *host.Host) error {
+	return o.inspect(cmd, io.Discard, func(h *host.Host) error {
 		c.Unmatched = h.Unmatched()
 		for _, p := range h.Plugins() {
 			if reason := cmp.Or(p.Reason, p.LastError); reason != "" {
@@ -132,26 +135,26 @@ func (o *options) checkOnline(cmd *cobra.Command, c *checked) error {
 
 // bindConfig adds the flags that say where a configuration comes from.
 func (o *options) bindConfig(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.config, "config", "", configUsage)
+	cmd.Flags().StringVar(&o.config, "config", "", paths.ConfigUsage)
 	cmd.Flags().StringArrayVar(&o.set, "set", nil, "set a field of the configuration: FIELD=VALUE; may be repeated")
 }
 
 // load reads the configuration that flags, environment and file amount to.
 func (o *options) load() (*host.File, error) {
 	set := slices.Clone(o.set)
-	for _, flag := range []struct{ field, value string }{{"log.level", o.logLevel.value}, {"log.format", o.logFormat.value}} {
+	for _, flag := range []struct{ field, value string }{{"log.level", o.logLevel.Value}, {"log.format", o.logFormat.Value}} {
 		if flag.value != "" {
 			set = append(set, flag.field+"="+flag.value)
 		}
 	}
-	path, err := o.configPath()
+	path, err := paths.Config(o.config)
 	if err != nil {
-		return nil, inputError{err, host.ReasonInvalidConfig}
+		return nil, cli.AsInput(err, host.ReasonInvalidConfig)
 	}
 	f, err := host.Load(host.Sources{Path: path, Environ: os.Environ(), Set: set})
 	var wrong *host.ConfigError
 	if err != nil && !errors.As(err, &wrong) {
-		return nil, inputError{err, host.ReasonInvalidConfig}
+		return nil, cli.AsInput(err, host.ReasonInvalidConfig)
 	}
 	return f, err
 }
@@ -172,7 +175,7 @@ func (o *options) check() (*checked, error) {
 		c.OK = len(c.Errors) == 0
 		c.Warnings = append(c.Warnings, f.Report.Warnings...)
 		c.Values = f.Report.Values
-		if c.Unmatched, err = o.unmatched(f); err != nil {
+		if c.Unmatched, err = o.unusedSettings(f); err != nil {
 			return nil, err
 		}
 	}
@@ -193,8 +196,8 @@ func (o *options) misconfigured(f *host.File) ([]config.Problem, error) {
 	return []config.Problem{}, err
 }
 
-// unmatched compares a configuration with the plugins that are installed.
-func (o *options) unmatched(f *host.File) ([]host.Unmatched, error) {
+// unusedSettings compares a configuration with the plugins that are installed.
+func (o *options) unusedSettings(f *host.File) ([]host.Unmatched, error) {
 	dir, missing := o.pluginDir(f)
 	list, err := f.Unmatched(dir)
 	if missing != nil { // what it would be compared with may be on another machine
@@ -227,4 +230,32 @@ func printChecked(stderr, stdout io.Writer, c *checked) error {
 		terminal.Fprintf(tw, "%s\t%s\t%s\n", v.Field, b, v.Origin)
 	}
 	return tw.Flush()
+}
+
+func newConfigPath() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "path",
+		Short: "Print the configuration file that is in force",
+		Long: `Print the configuration file that commands read: that of --config, else of
+QUOIN_CONFIG, else quoin/quoin.json5 in $XDG_CONFIG_HOME or ~/.config, if it is
+there. "none" in place of a file means none.
+Exit status: 0 there is one, 1 there is none, 2 usage.`,
+		Example: `  quoin config path
+  quoin config check "$(quoin config path)"`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path, err := paths.Config(o.config)
+			if err != nil {
+				return err
+			}
+			if path == "" {
+				return fmt.Errorf("no configuration file is in force: %s is read if it is there and neither --config nor %s names another one", paths.UserConfig(), paths.ConfigEnv)
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&o.config, "config", "", paths.ConfigUsage)
+	return cmd
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -36,8 +38,7 @@ type diagnosis struct {
 	Required holds       `json:"required"`
 	Layers   []diagnosed `json:"layers"`
 	Error    string      `json:"error,omitempty"` // why no worker starts
-	// Unmatched is what the configuration says of plugins and MCP servers that there
-	// are none of.
+	// Unmatched are the settings about plugins and MCP servers that do not exist.
 	Unmatched []host.Unmatched `json:"unmatched"`
 }
 
@@ -69,7 +70,7 @@ Exit status: 0 it would start, 1 it would not, 2 usage.`,
 		Example: `  quoin doctor
   quoin doctor --json
   quoin doctor --config quoin.json5`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := diagnose(cmd, &o)
 			if err != nil {
@@ -77,12 +78,12 @@ Exit status: 0 it would start, 1 it would not, 2 usage.`,
 			}
 			print := printDiagnosis
 			if asJSON {
-				print = func(w io.Writer, d *diagnosis) error { return printJSON(w, d) }
+				print = func(w io.Writer, d *diagnosis) error { return output.PrintJSON(w, d) }
 			}
 			if err := print(cmd.OutOrStdout(), d); err != nil || d.Required.Holds {
 				return err
 			}
-			return exitError{exitFailed}
+			return cli.ExitError{Code: cli.ExitFailed}
 		},
 	}
 	o.bindConfig(cmd)
@@ -102,7 +103,7 @@ func diagnose(cmd *cobra.Command, o *options) (*diagnosis, error) {
 		return nil, err
 	}
 	d := judge(found)
-	if d.Unmatched, err = o.unmatched(f); err != nil {
+	if d.Unmatched, err = o.unusedSettings(f); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -172,6 +173,6 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 	for _, u := range d.Unmatched {
 		fmt.Fprintf(&b, "configuration: %s\n", u)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, terminal.Text(b.String()))
 	return err
 }

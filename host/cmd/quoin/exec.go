@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 )
 
 // maxSource bounds a program read from a file or standard input, in bytes.
@@ -39,11 +40,11 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
   echo 'return await Issues.list({state: "open"})' | quoin exec -
   quoin exec -e 'await yield_control(); return 42' --state ./state
   quoin exec -e 'return 6 * 7' --server http://127.0.0.1:8787`,
-		Args: usageArgs(cobra.MaximumNArgs(1)),
+		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := readProgram(cmd, args, code, lang)
 			if err != nil {
-				return o.notStarted(cmd, err)
+				return o.printNotStarted(cmd, err)
 			}
 			if in.Timeout, err = givenTimeout(cmd, timeout); err != nil {
 				return err
@@ -54,12 +55,12 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 		},
 	}
 	o.bind(cmd, true)
-	o.show.bind(cmd)
-	cmd.ValidArgsFunction = extensions("js", "mjs", "cjs", "ts", "mts", "cts")
-	o.bindAsker(cmd)
+	o.show.Bind(cmd)
+	cmd.ValidArgsFunction = cli.CompleteFiles("js", "mjs", "cjs", "ts", "mts", "cts")
+	o.bindCaller(cmd)
 	cmd.Flags().StringVarP(&code, "eval", "e", "", "the program itself")
 	cmd.Flags().StringVar(&lang, "lang", "", "js or ts (default: from the file name, else js)")
-	complete(cmd, "lang", cobra.FixedCompletions([]cobra.Completion{"js", "ts"}, noFiles))
+	cli.CompleteFlag(cmd, "lang", cobra.FixedCompletions([]cobra.Completion{"js", "ts"}, cli.NoFiles))
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
 	return cmd
 }
@@ -78,7 +79,7 @@ and kept.
 Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 		Example: `  quoin wait run_0123456789abcdef0123456789abcdef --state ./state
   quoin wait run_0123456789abcdef0123456789abcdef --server http://127.0.0.1:8787`,
-		Args: oneArg("RUN_ID", "the runId of a result whose status is waiting"),
+		Args: cli.OneArg("RUN_ID", "the runId of a result whose status is waiting"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			timeout, err := givenTimeout(cmd, timeout)
 			if err != nil {
@@ -90,9 +91,9 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 		},
 	}
 	o.bind(cmd, true)
-	o.show.bind(cmd)
-	cmd.ValidArgsFunction = firstOf(o.runs(true))
-	o.bindAsker(cmd)
+	o.show.Bind(cmd)
+	cmd.ValidArgsFunction = cli.CompleteFirst(o.runs(true))
+	o.bindCaller(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
 	return cmd
 }
@@ -100,7 +101,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 // givenTimeout checks --timeout, which may be left out.
 func givenTimeout(cmd *cobra.Command, d time.Duration) (time.Duration, error) {
 	if cmd.Flags().Changed("timeout") && d <= 0 {
-		return 0, usagef("--timeout is %s, expected a time above zero such as 2s", d)
+		return 0, cli.Usagef("--timeout is %s, expected a time above zero such as 2s", d)
 	}
 	return d, nil
 }
@@ -111,9 +112,9 @@ func readProgram(cmd *cobra.Command, args []string, code, lang string) (host.Exe
 	var name string
 	switch {
 	case given && len(args) > 0:
-		return host.ExecInput{}, usagef("both -e and a file are given: choose one")
+		return host.ExecInput{}, cli.Usagef("both -e and a file are given: choose one")
 	case !given && len(args) == 0:
-		return host.ExecInput{}, usagef("no program: give FILE, - for standard input, or -e CODE")
+		return host.ExecInput{}, cli.Usagef("no program: give FILE, - for standard input, or -e CODE")
 	case len(args) > 0:
 		name = args[0]
 	}
@@ -136,17 +137,17 @@ func readSource(cmd *cobra.Command, name string) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, inputError{error: err}
+			return nil, cli.AsInput(err, "")
 		}
 		defer f.Close()
 		src = f
 	}
 	b, err := io.ReadAll(io.LimitReader(src, maxSource+1))
 	if err != nil {
-		return nil, inputError{error: err}
+		return nil, cli.AsInput(err, "")
 	}
 	if len(b) > maxSource {
-		return nil, inputError{error: fmt.Errorf("%s is longer than the %d bytes a program may have", name, maxSource)}
+		return nil, cli.AsInput(fmt.Errorf("%s is longer than the %d bytes a program may have", name, maxSource), "")
 	}
 	return b, nil
 }
@@ -160,7 +161,7 @@ func languageOf(lang, file string) (string, error) {
 		case ".js", ".mjs", ".cjs", ".jsx", "", ".txt":
 			lang = "js"
 		default:
-			return "", usagef("%s ends in %s, and cells are JavaScript or TypeScript (.js, .mjs, .cjs, .ts, .mts, .cts); if it is one of them, say so with --lang js or --lang ts", file, ext)
+			return "", cli.Usagef("%s ends in %s, and cells are JavaScript or TypeScript (.js, .mjs, .cjs, .ts, .mts, .cts); if it is one of them, say so with --lang js or --lang ts", file, ext)
 		}
 	}
 	switch lang {
@@ -169,5 +170,5 @@ func languageOf(lang, file string) (string, error) {
 	case "ts", "typescript":
 		return "typescript", nil
 	}
-	return "", usagef("--lang is %q, expected js or ts", lang)
+	return "", cli.Usagef("--lang is %q, expected js or ts", lang)
 }

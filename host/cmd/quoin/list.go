@@ -7,11 +7,14 @@ import (
 	"log/slog"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -36,10 +39,10 @@ func newList(name, short, example string, print printer) *cobra.Command {
 		Use:     name,
 		Short:   short,
 		Example: example,
-		Args:    usageArgs(cobra.NoArgs),
+		Args:    cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.list(cmd, func(b backend) error {
-				return print(cmd.Context(), cmd.OutOrStdout(), b, o.asker(), asJSON)
+				return print(cmd.Context(), cmd.OutOrStdout(), b, o.caller(), asJSON)
 			})
 		},
 	}
@@ -59,11 +62,11 @@ func (o *options) list(cmd *cobra.Command, print func(backend) error) error {
 		defer c.Close()
 		return print(c)
 	}
-	return o.look(cmd, cmd.ErrOrStderr(), func(h *host.Host) error { return print(inProcess{h}) })
+	return o.inspect(cmd, cmd.ErrOrStderr(), func(h *host.Host) error { return print(inProcess{h}) })
 }
 
-// look makes a host that is only looked at.
-func (o *options) look(cmd *cobra.Command, stderr io.Writer, print func(*host.Host) error) error {
+// inspect makes a host that is only looked at.
+func (o *options) inspect(cmd *cobra.Command, stderr io.Writer, print func(*host.Host) error) error {
 	f, err := o.load()
 	if err != nil {
 		return err
@@ -94,12 +97,12 @@ func printTools(ctx context.Context, w io.Writer, b backend, s host.Session, asJ
 		if entries == nil {
 			entries = []catalog.Entry{}
 		}
-		return printJSON(w, entries)
+		return output.PrintJSON(w, entries)
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tCALL\tDESCRIPTION")
 	for _, e := range entries {
-		terminal.Fprintf(tw, "%s\t%s\t%s\n", e.ID, called(e.Call), firstLine(e.Description))
+		terminal.Fprintf(tw, "%s\t%s\t%s\n", e.ID, called(e.Call), output.FirstLine(e.Description))
 	}
 	return tw.Flush()
 }
@@ -124,12 +127,12 @@ func printNamespaces(ctx context.Context, w io.Writer, b backend, s host.Session
 		if list == nil {
 			list = []host.Namespace{}
 		}
-		return printJSON(w, list)
+		return output.PrintJSON(w, list)
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "GLOBAL\tPLUGIN\tDESCRIPTION")
 	for _, n := range list {
-		terminal.Fprintf(tw, "%s\t%s\t%s\n", n.GlobalName, n.PluginID, firstLine(n.Description))
+		terminal.Fprintf(tw, "%s\t%s\t%s\n", n.GlobalName, n.PluginID, output.FirstLine(n.Description))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -152,12 +155,32 @@ func printHidden(w io.Writer, b backend, s host.Session) error {
 	return nil
 }
 
-// firstLine returns the first line of s, at most 100 characters of it, so that a
-// terminal shows it and does nothing else: plugins and servers have written it.
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	if r := []rune(s); len(r) > 100 {
-		s = string(r[:99]) + "…"
+func newMCP() *cobra.Command {
+	return newList("mcp", "Say how each upstream MCP server fares, and why one is down", `  quoin mcp --config quoin.json5
+  quoin mcp --config quoin.json5 --json
+  quoin mcp --server http://127.0.0.1:8787`, printMCP)
+}
+
+func printMCP(ctx context.Context, w io.Writer, b backend, _ host.Session, asJSON bool) error {
+	list, err := b.MCPServers(ctx)
+	if err != nil {
+		return err
 	}
-	return terminal.Line(s)
+	if asJSON {
+		return output.PrintJSON(w, list)
+	}
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "SERVER\tIN PROGRAMS\tSTATE\tSINCE\tTOOLS\tSERVED BY\tREASON")
+	for _, s := range list {
+		by := terminal.Short(s.ServerName)
+		if s.ServerVersion != "" {
+			by += " " + terminal.Short(s.ServerVersion)
+		}
+		reason := terminal.Short(s.Reason)
+		if !s.Retry.IsZero() {
+			reason += fmt.Sprintf(" (tried again at %s)", s.Retry.Local().Format(time.TimeOnly))
+		}
+		terminal.Fprintf(tw, "%s\tMCP.%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Identifier, s.State, s.Since.Local().Format(time.DateTime), s.Tools, by, reason)
+	}
+	return tw.Flush()
 }

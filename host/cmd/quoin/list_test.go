@@ -29,7 +29,7 @@ func (stranger) Plugins(context.Context) ([]gateway.Plugin, error) {
 }
 
 // What plugins say of themselves, or why they do not come up, is shown and does
-// nothing to the terminal.
+// nothing to the output.
 func TestListsAreInert(t *testing.T) {
 	for name, print := range map[string]printer{"tools": printTools, "namespaces": printNamespaces, "plugins": printPlugins} {
 		var b bytes.Buffer

@@ -4,51 +4,19 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/internal/debuglog"
 )
 
-// choice is a flag that takes one of a few words. "" means that it is not given.
-type choice struct {
-	value string
-	words []string
-}
-
-func (c *choice) String() string { return c.value }
-func (c *choice) Type() string   { return strings.Join(c.words, "|") }
-
-func (c *choice) Set(s string) error {
-	if !slices.Contains(c.words, s) {
-		return usagef("expected one of %s", strings.Join(c.words, ", "))
-	}
-	c.value = s
-	return nil
-}
-
-// bindChoice adds such a flag, with completion.
-func bindChoice(cmd *cobra.Command, c *choice, name, usage string, words ...string) {
-	c.words = words
-	cmd.Flags().Var(c, name, usage)
-	complete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// complete registers what a flag of the command can be.
-func complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil {
-		panic(err) // the flag is not there, or has it already
-	}
-}
-
 // bindLog adds the flags of the log.
 func (o *options) bindLog(cmd *cobra.Command) {
-	bindChoice(cmd, &o.logLevel, "log-level", "least level of the log's lines (default: log.level)",
+	cli.BindChoice(cmd, &o.logLevel, "log-level", "least level of the log's lines (default: log.level)",
 		string(host.LogDebug), string(host.LogInfo), string(host.LogWarn), string(host.LogError))
-	bindChoice(cmd, &o.logFormat, "log-format", "how a line of the log is written (default: log.format)",
+	cli.BindChoice(cmd, &o.logFormat, "log-format", "how a line of the log is written (default: log.format)",
 		string(host.LogText), string(host.LogJSON))
 }
 

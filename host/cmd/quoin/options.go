@@ -9,26 +9,27 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/internal/jsontext"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 // options are the flags that say which host to make.
 type options struct {
 	plugins, config, state, session string
-	agent, sessionKey, turn         string   // of the session, beside its id
+	agent, sessionKey, turn         string   // of the session, in addition to its id
 	set                             []string // of --set
-	logLevel, logFormat             choice
+	logLevel, logFormat             cli.Choice
 	bodies                          bool // trajectories hold inputs and outputs
-	show                            presentation
+	show                            output.ResultPrinter
 	remote                          remote
 }
 
@@ -51,13 +52,13 @@ func (o *options) bindHost(cmd *cobra.Command, cells bool) {
 	}
 }
 
-// asker is the session that the flags name.
-func (o *options) asker() host.Session {
+// caller is the session that the flags name.
+func (o *options) caller() host.Session {
 	return host.Session{AgentID: o.agent, SessionKey: o.sessionKey, SessionID: o.session, TurnID: o.turn}
 }
 
-// bindAsker adds the flags that name the session beside its id.
-func (o *options) bindAsker(cmd *cobra.Command) {
+// bindCaller adds the flags that name the session in addition to its id.
+func (o *options) bindCaller(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.agent, "agent", "", "agent of the session that asks")
 	f.StringVar(&o.sessionKey, "session-key", "", "session key of the session that asks")
@@ -69,33 +70,33 @@ func (o *options) bindAsker(cmd *cobra.Command) {
 func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend, host.Session) (*host.Result, error)) error {
 	c, err := o.remote.client(cmd)
 	if err != nil {
-		return o.notStarted(cmd, err)
+		return o.printNotStarted(cmd, err)
 	}
 	if c != nil {
 		defer c.Close()
-		res, err := cell(cmd.Context(), c, o.asker())
+		res, err := cell(cmd.Context(), c, o.caller())
 		if err != nil {
 			res = failedServer(err)
 		}
-		outcome := o.show.print(cmd, res)
+		outcome := o.show.Print(cmd, res)
 		o.hint(cmd, c, res)
 		return outcome
 	}
-	h, rec, err := o.open(cmd.Context(), cmd.ErrOrStderr())
+	h, rec, err := o.openHost(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
-		return o.notStarted(cmd, err)
+		return o.printNotStarted(cmd, err)
 	}
 	done := func() {}
-	if o.show.forPeople(cmd) {
-		done = follow(h, cmd.ErrOrStderr())
+	if o.show.ForPeople(cmd) {
+		done = output.FollowCalls(h, cmd.ErrOrStderr())
 	}
 	own := &delivering{inProcess: inProcess{h}}
-	res, err := cell(cmd.Context(), own, o.asker())
+	res, err := cell(cmd.Context(), own, o.caller())
 	done()
 	if err != nil {
 		return errors.Join(err, h.Close(), rec.close())
 	}
-	outcome := o.show.print(cmd, res)
+	outcome := o.show.Print(cmd, res)
 	own.printed(outcome)
 	o.hint(cmd, own.inProcess, res)
 	// The result is out; what is left is to let calls in flight reach the store.
@@ -105,14 +106,14 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 	return outcome
 }
 
-// notStarted prints the result of a cell that could not begin, unless it is the
+// printNotStarted prints the result of a cell that could not start, unless it is the
 // command line that makes no sense.
-func (o *options) notStarted(cmd *cobra.Command, err error) error {
-	var usage usageError
+func (o *options) printNotStarted(cmd *cobra.Command, err error) error {
+	var usage cli.UsageError
 	if errors.As(err, &usage) {
 		return err
 	}
-	return o.show.print(cmd, failedStart(err))
+	return o.show.Print(cmd, failedStart(err))
 }
 
 // failedStart is the result of a host that did not come up.
@@ -120,12 +121,12 @@ func failedStart(err error) *host.Result {
 	res := &host.Result{Status: host.StatusFailed, Code: host.CodeUnavailable, Phase: host.PhaseHost, Error: err.Error()}
 	var config *host.ConfigError
 	var ending *guestrt.WorkerError
-	var input inputError
+	var input cli.InputError
 	switch {
 	case errors.As(err, &config):
 		res.Code, res.Reason, res.Phase = host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput
 	case errors.As(err, &input):
-		res.Code, res.Reason, res.Phase = host.CodeInvalidInput, input.reason, host.PhaseInput
+		res.Code, res.Reason, res.Phase = host.CodeInvalidInput, input.Reason, host.PhaseInput
 	case errors.As(err, &ending):
 		res.Error = ending.Message
 	}
@@ -135,24 +136,24 @@ func failedStart(err error) *host.Result {
 	return res
 }
 
-// open makes the host that the flags ask for, and what records its runs.
-func (o *options) open(ctx context.Context, stderr io.Writer) (*host.Host, *recorders, error) {
+// openHost makes the host that the flags ask for, and what records its runs.
+func (o *options) openHost(ctx context.Context, stderr io.Writer) (*host.Host, *recorders, error) {
 	f, err := o.load()
 	if err != nil {
 		return nil, nil, err
 	}
 	cfg := o.hostConfig(f, logger(f, stderr, slog.LevelWarn))
 	if !f.Given("tools.codeMode.isolation") {
-		// Whoever runs one cell chose it; the result says how it was isolated.
+		// The user chose this one cell; the result says how it was isolated.
 		cfg.Settings.Isolation = host.IsolationBestEffort
 	}
 	if !f.Given("guest.preparedWorkers") {
 		cfg.PreparedWorkers = 1
 	}
-	if err := o.keep(f, &cfg); err != nil {
+	if err := o.addDirectories(f, &cfg); err != nil {
 		return nil, nil, err
 	}
-	rec, err := o.record(ctx, f, &cfg)
+	rec, err := o.openRecorders(ctx, f, &cfg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,8 +164,8 @@ func (o *options) open(ctx context.Context, stderr io.Writer) (*host.Host, *reco
 	return h, rec, nil
 }
 
-// keep adds where the plugins are and what outlives the process.
-func (o *options) keep(f *host.File, cfg *host.Config) error {
+// addDirectories adds where the plugins are and what outlives the process.
+func (o *options) addDirectories(f *host.File, cfg *host.Config) error {
 	dir, err := o.pluginDir(f)
 	if err != nil {
 		return err
@@ -173,18 +174,18 @@ func (o *options) keep(f *host.File, cfg *host.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := checkState(state); err != nil {
+	if err := paths.CheckState(state); err != nil {
 		return err
 	}
 	if cfg.Origin, err = o.origin(f, dir, state); err != nil {
 		return err
 	}
 	cfg.PluginDir, cfg.PluginDataDir = dir, filepath.Join(state, "plugins")
-	return keepState(state, cfg)
+	return openState(state, cfg)
 }
 
-// keepState adds the suspended runs and the approvals of a state directory.
-func keepState(state string, cfg *host.Config) error {
+// openState adds the suspended runs and the approvals of a state directory.
+func openState(state string, cfg *host.Config) error {
 	store, err := runstore.OpenDir(filepath.Join(state, "runs"))
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
@@ -217,46 +218,20 @@ func (o *options) hostConfig(f *host.File, log *slog.Logger) host.Config {
 	for _, w := range f.Report.Warnings {
 		log.Warn("configuration: " + w.String())
 	}
-	if (o.config == "" || o.config == noConfig) && !f.Given("tools.codeMode.enabled") {
+	if (o.config == "" || o.config == paths.None) && !f.Given("tools.codeMode.enabled") {
 		cfg.Settings.Disabled = false
 	}
 	return cfg
 }
 
-// stateDir is the directory given, or quoin's in the user's state home.
-func (o *options) stateDir(f *host.File) (string, error) {
-	if o.state != "" {
-		return o.state, nil
-	}
-	if f.StateDir != "" {
-		return f.StateDir, nil
-	}
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "quoin"), nil
-	}
-	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
-		dir, err := os.UserConfigDir()
-		if err != nil {
-			return "", fmt.Errorf("no state directory: %w; give one with --state", err)
-		}
-		return filepath.Join(dir, "quoin"), nil
-	}
-	home, err := os.UserHomeDir()
+// pluginDir returns the plugin directory in force, or "".
+func (o *options) pluginDir(f *host.File) (string, error) {
+	dir, err := paths.Plugins(o.plugins, f.PluginDir)
 	if err != nil {
-		return "", fmt.Errorf("no state directory: %w; give one with --state", err)
+		return "", cli.AsInput(err, host.ReasonInvalidConfig)
 	}
-	return filepath.Join(home, ".local", "state", "quoin"), nil
+	return dir, nil
 }
 
-func printJSON(w io.Writer, v any) error {
-	b, err := jsontext.Marshal(v)
-	if err != nil {
-		return err
-	}
-	if isTerminal(w) {
-		_, err = io.WriteString(w, jsonLines(b))
-	} else {
-		_, err = fmt.Fprintf(w, "%s\n", b)
-	}
-	return err
-}
+// stateDir returns the state directory in force.
+func (o *options) stateDir(f *host.File) (string, error) { return paths.State(o.state, f.StateDir) }

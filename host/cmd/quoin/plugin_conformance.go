@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/conformance"
@@ -27,7 +29,7 @@ declared nor marked read-only are called with refused inputs only.
 Exit status: 0 no problems, 1 problems, 2 usage.`,
 		Example: `  quoin plugin conformance ./weather
   quoin plugin conformance ./weather --declaration testdata/conformance.json`,
-		Args: oneArg("DIR", "the folder with plugin.json"),
+		Args: cli.OneArg("DIR", "the folder with plugin.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := o.load()
 			if err != nil {
@@ -46,7 +48,7 @@ Exit status: 0 no problems, 1 problems, 2 usage.`,
 			}
 			print := printPart
 			if asJSON {
-				print = func(w io.Writer, r conformance.Result) error { return printJSON(w, r) }
+				print = func(w io.Writer, r conformance.Result) error { return output.PrintJSON(w, r) }
 			}
 			return examine(cmd.Context(), cmd.OutOrStdout(), args[0], options, print)
 		},
@@ -71,7 +73,7 @@ func examine(ctx context.Context, w io.Writer, dir string, o *conformance.Option
 		problems += len(r.Problems)
 	}
 	if problems > 0 {
-		return exitError{exitFailed}
+		return cli.ExitError{Code: cli.ExitFailed}
 	}
 	return nil
 }

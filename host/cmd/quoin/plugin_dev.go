@@ -3,16 +3,27 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltypes"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/debugrelay"
+	"github.com/quoinhq/quoin/internal/terminal"
+	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/manifest"
+	"github.com/quoinhq/quoin/plugins/protocol"
+
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/devloop"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
 )
 
 func newPluginDev() *cobra.Command {
@@ -38,7 +49,7 @@ Exit status: 0 after Ctrl-C, 1 failed, 2 usage.`,
 		Example: `  quoin plugin dev
   quoin plugin dev ./weather --plugins ./plugins.d
   quoin plugin dev ./weather --server http://127.0.0.1:8787`,
-		Args: usageArgs(cobra.MaximumNArgs(1)),
+		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := pluginbuild.Open(dirOf(args))
 			if err != nil {
@@ -55,7 +66,7 @@ Exit status: 0 after Ctrl-C, 1 failed, 2 usage.`,
 // develop calls run with a host for the plugin in folder: that of a server, or one
 // of this process. All that is made for it is gone in the end.
 func (o *options) develop(cmd *cobra.Command, folder *pluginbuild.Folder, run func(context.Context, devloop.Options) error) (err error) {
-	ctx, _, release := signals(cmd.Context())
+	ctx, _, release := process.Signals(cmd.Context())
 	defer release()
 	c, err := o.remote.client(cmd)
 	if err != nil {
@@ -70,8 +81,8 @@ func (o *options) develop(cmd *cobra.Command, folder *pluginbuild.Folder, run fu
 		return err
 	}
 	d := devloop.Options{
-		Folder: folder, Session: o.asker(), Work: filepath.Join(work, "built"),
-		Screen: &devloop.Screen{Out: cmd.OutOrStdout(), Width: widthOf(cmd.OutOrStdout())},
+		Folder: folder, Session: o.caller(), Work: filepath.Join(work, "built"),
+		Screen: &devloop.Screen{Out: cmd.OutOrStdout(), Width: output.Width(cmd.OutOrStdout())},
 	}
 	if err := os.Mkdir(d.Work, 0o700); err != nil {
 		return err
@@ -110,4 +121,116 @@ func (o *options) developmentHost(ctx context.Context, stderr io.Writer, folder 
 	cfg.Logger = devloop.Logger(stderr, folder, devloop.Levels{Host: logLevel(f, slog.LevelWarn), Plugin: logLevel(f, slog.LevelInfo)})
 	cfg.PluginDataDir = filepath.Join(work, "data")
 	return host.New(ctx, cfg)
+}
+
+func newPluginDebug() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "debug [DIR]",
+		Short: "Attach a host to a plugin that runs under a debugger",
+		Long: `Wait until the plugin in DIR runs with ` + protocol.EnvDebug + ` set, mostly under a
+debugger, and put that process into a host. What a model sees of it is printed, and
+the scratch cell dev.ts (or dev.js) runs, now and whenever it is saved. Ends with
+Ctrl-C, which detaches: the plugin goes on, and can be attached to again.
+
+The plugin is reached over a unix socket in a folder of this user's own. Nothing on
+it is encrypted or proven: every process of this user can call the plugin. It is for
+debugging alone. The host is one of this process, or with --server that of a quoin
+serve --allow-dev-plugins on this machine.
+Exit status: 0 after Ctrl-C, 1 failed, 2 usage.`,
+		Example: `  cd weather && ` + protocol.EnvDebug + `=1 dlv debug
+  quoin plugin debug ./weather
+  quoin plugin debug ./weather --set tools.codeMode.timeoutMs=60000`,
+		Args: cli.Args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := pluginbuild.Open(dirOf(args))
+			if err != nil {
+				return err
+			}
+			return o.develop(cmd, folder, attach)
+		},
+	}
+	o.bind(cmd, false)
+	cmd.Flags().Lookup("plugins").Usage = "directory of plugins that are to be there, too (default: none)"
+	return cmd
+}
+
+// attach is devloop.Run with relays to a running plugin in place of builds.
+func attach(ctx context.Context, o devloop.Options) error {
+	o.Generation = func(ctx context.Context, into string) (plugins.Candidate, error) {
+		m, err := manifest.Read(o.Folder.Dir)
+		if err != nil {
+			return plugins.Candidate{}, err
+		}
+		socket, err := debugrelay.Await(ctx, m.ID, func() error {
+			return o.Screen.Block(fmt.Sprintf("waiting for %s: start it with %s=1, for example cd %s && %s=1 dlv debug\n",
+				m.ID, protocol.EnvDebug, o.Folder.Dir, protocol.EnvDebug))
+		})
+		if err != nil {
+			return plugins.Candidate{}, err
+		}
+		return debugrelay.Stage(into, m, socket)
+	}
+	return devloop.Run(ctx, o)
+}
+
+func newPluginTypes() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "types [DIR]",
+		Short: "Write the types by which an editor knows what cells can call",
+		Long: `Build the plugin in DIR, ask a host what programs can call, and write that to
+.quoin/types.d.ts of the folder: the globals of every program, the plugin's tools
+and its namespaces. A tsconfig.json is written, too, unless there is one. With both,
+an editor completes and checks dev.ts and testdata/*.ts. quoin plugin dev keeps the
+types fresh, and quoin plugin test --check holds the cells against them.
+
+An editor objects to a return at the top level of a .ts file (TS1108), and no option
+of TypeScript changes that; --check does not. In .js files editors do not object.
+Exit status: 0 written, 1 failed, 2 usage.`,
+		Example: `  quoin plugin types
+  quoin plugin types ./weather`,
+		Args: cli.Args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := pluginbuild.Open(dirOf(args))
+			if err != nil {
+				return err
+			}
+			return o.develop(cmd, folder, func(ctx context.Context, d devloop.Options) error {
+				notes, err := writeTypes(ctx, d)
+				for _, note := range notes {
+					_, printed := terminal.Fprintln(cmd.OutOrStdout(), note)
+					err = errors.Join(err, printed)
+				}
+				return err
+			})
+		},
+	}
+	o.bind(cmd, false)
+	cmd.Flags().Lookup("plugins").Usage = "directory of plugins that are to be there, too (default: none)"
+	return cmd
+}
+
+// writeTypes puts the plugin into the host for as long as it takes to ask for its types.
+func writeTypes(ctx context.Context, d devloop.Options) (notes []string, err error) {
+	into := filepath.Join(d.Work, "types")
+	if err := os.Mkdir(into, 0o700); err != nil {
+		return nil, err
+	}
+	found, err := d.Folder.Build(ctx, into)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Host.Develop(ctx, found); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Host.Undo(context.WithoutCancel(ctx))) }()
+	text, err := celltypes.Declarations(ctx, d.Host, d.Session)
+	if err != nil {
+		return nil, err
+	}
+	if notes, err = celltypes.Write(d.Folder.Dir, text); len(notes) == 0 && err == nil {
+		notes = []string{celltypes.TypesName + " is as it should be"}
+	}
+	return notes, err
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/install"
@@ -46,22 +49,22 @@ func (i *installing) where(cmd *cobra.Command, mayMake bool) (*host.File, error)
 	i.Configs, i.Secrets, i.Trusted, i.Logger = f.PluginConfig, f.PluginSecrets, f.TrustedKeys, logger(f, cmd.ErrOrStderr(), slog.LevelWarn)
 	for _, name := range []string{"plugins", "config"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed {
-			i.Flags += " --" + name + " " + shellWord(flag.Value.String())
+			i.Flags += " --" + name + " " + output.ShellWord(flag.Value.String())
 		}
 	}
 	for _, field := range i.set {
-		i.Flags += " --set " + shellWord(field)
+		i.Flags += " --set " + output.ShellWord(field)
 	}
-	i.Quote = shellWord
-	if i.Dir = cmp.Or(i.plugins, f.PluginDir); i.Dir == noPlugins {
+	i.Quote = output.ShellWord
+	if i.Dir = cmp.Or(i.plugins, f.PluginDir); i.Dir == paths.None {
 		return nil, fmt.Errorf("the plugin directory is %q, which means that there are no plugins: give one with --plugins DIR", i.Dir)
 	}
 	if i.Dir == "" {
-		if i.Dir, err = userPlugins(); err != nil {
+		if i.Dir, err = paths.UserPlugins(); err != nil {
 			return nil, fmt.Errorf("there is no plugin directory of the user: %v; give one with --plugins DIR", err)
 		}
 	}
-	if !mayMake && !isDir(i.Dir) {
+	if !mayMake && !paths.IsDir(i.Dir) {
 		return nil, fmt.Errorf("there is no plugin directory %s: give one with --plugins DIR", i.Dir)
 	}
 	return f, nil
@@ -84,7 +87,7 @@ keys, --allow-unsigned takes it all the same.
 A directory that has no lock yet gets one, with every plugin that is there.`,
 		Example: `  quoin plugin install ./weather
   quoin plugin install weather-1.0.0.tar.gz --config quoin.json5 --plugins /etc/quoin/plugins`,
-		Args: oneArg("SOURCE", sourceHint),
+		Args: cli.OneArg("SOURCE", sourceHint),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := i.where(cmd, true); err != nil {
 				return err
@@ -116,7 +119,7 @@ may be signed by that signer, too, or takes --allow-unsigned as in install. A ru
 host that watches its plugins takes the new one over without dropping a call.`,
 		Example: `  quoin plugin upgrade weather-1.1.0.tar.gz
   quoin plugin upgrade ./weather --any-version`,
-		Args: oneArg("SOURCE", sourceHint),
+		Args: cli.OneArg("SOURCE", sourceHint),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := i.where(cmd, false); err != nil {
 				return err
@@ -152,7 +155,7 @@ finds.`,
   quoin plugin pin --all`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return usagef("expected ID..., folders of the plugin directory, or --all")
+				return cli.Usagef("expected ID..., folders of the plugin directory, or --all")
 			}
 			return nil
 		},
@@ -173,7 +176,7 @@ finds.`,
 		},
 	}
 	i.bind(cmd)
-	cmd.ValidArgsFunction = firstOf(i.installed)
+	cmd.ValidArgsFunction = cli.CompleteFirst(i.installed)
 	cmd.Flags().BoolVar(&all, "all", false, "every plugin that is there")
 	cmd.Flags().BoolVar(&i.NewSigner, "new-signer", false, "also where another key has signed, or none")
 	return cmd
@@ -189,7 +192,7 @@ func newPluginRemove() *cobra.Command {
 in its data directory stays, unless --data is given.`,
 		Example: `  quoin plugin remove weather
   quoin plugin remove weather --data`,
-		Args: oneArg("ID", "which quoin plugins shows"),
+		Args: cli.OneArg("ID", "which quoin plugins shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := i.where(cmd, false)
 			if err != nil {
@@ -207,7 +210,7 @@ in its data directory stays, unless --data is given.`,
 		},
 	}
 	i.bind(cmd)
-	cmd.ValidArgsFunction = firstOf(i.installed)
+	cmd.ValidArgsFunction = cli.CompleteFirst(i.installed)
 	cmd.Flags().StringVar(&i.state, "state", "", "directory of plugin data (default: in the user's state home)")
 	cmd.Flags().BoolVar(&data, "data", false, "remove the plugin's data too")
 	return cmd
@@ -262,4 +265,17 @@ func printOutcome(w io.Writer, verb string, out *install.Outcome) error {
 	}
 	_, err := io.WriteString(w, terminal.Text(b.String()))
 	return err
+}
+
+// installed are the plugins of the plugin directory.
+func (i *installing) installed(cmd *cobra.Command) ([]cobra.Completion, error) {
+	if _, err := i.where(cmd, false); err != nil {
+		return nil, err
+	}
+	found, err := plugins.Discover(i.Dir)
+	var names []cobra.Completion
+	for _, f := range found {
+		names = append(names, f.ID())
+	}
+	return names, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins/archive"
 	"github.com/quoinhq/quoin/plugins/manifest"
@@ -28,7 +29,7 @@ always makes the same bytes. With --key the archive is signed.
 quoin plugin install takes the archive from those who trust that key.`,
 		Example: `  quoin plugin pack ./weather
   quoin plugin pack ./weather -o dist/weather.tar.gz --key ~/.quoin/key.pem`,
-		Args: oneArg("DIR", "the folder with plugin.json"),
+		Args: cli.OneArg("DIR", "the folder with plugin.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var signer *trust.PrivateKey
 			if key != "" {
@@ -90,12 +91,12 @@ func newPluginKeys() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Make keys to sign plugins with, and show them",
-		Long: `Make ed25519 keys that sign plugins. The private key stays with whoever packs;
+		Long: `Make ed25519 keys that sign plugins. The private key stays with the author;
 the public key goes into plugins.trustedKeys of hosts that shall take only what
 is signed by it.`,
 		Example: `  quoin plugin keys new key.pem
   quoin plugin keys show key.pem`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	show := func(w io.Writer, key trust.PublicKey) error {
@@ -106,7 +107,7 @@ is signed by it.`,
 		Use:     "new FILE",
 		Short:   "Make a private key and print its public key",
 		Example: `  quoin plugin keys new key.pem`,
-		Args:    oneArg("FILE", "the file to make"),
+		Args:    cli.OneArg("FILE", "the file to make"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, err := trust.NewPrivateKey()
 			if err != nil {
@@ -125,7 +126,7 @@ is signed by it.`,
 		Use:     "show FILE",
 		Short:   "Print the public key of a private key",
 		Example: `  quoin plugin keys show key.pem`,
-		Args:    oneArg("FILE", "a file of quoin plugin keys new"),
+		Args:    cli.OneArg("FILE", "a file of quoin plugin keys new"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, err := trust.ReadPrivateKey(args[0])
 			if err != nil {

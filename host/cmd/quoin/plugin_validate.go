@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginlint"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
@@ -26,7 +28,7 @@ Exit status: 0 no errors, 1 errors, 2 usage.`,
 		Example: `  quoin plugin validate ./weather
   quoin plugin validate ./weather --json
   quoin plugin validate ./weather --config quoin.json5`,
-		Args: oneArg("DIR", "the folder with plugin.json"),
+		Args: cli.OneArg("DIR", "the folder with plugin.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := o.load()
 			if err != nil {
@@ -43,12 +45,12 @@ Exit status: 0 no errors, 1 errors, 2 usage.`,
 			}
 			print := printReport
 			if asJSON {
-				print = func(w io.Writer, r *pluginlint.Report) error { return printJSON(w, r) }
+				print = func(w io.Writer, r *pluginlint.Report) error { return output.PrintJSON(w, r) }
 			}
 			if err := print(cmd.OutOrStdout(), r); err != nil || r.Errors() == 0 {
 				return err
 			}
-			return exitError{exitFailed}
+			return cli.ExitError{Code: cli.ExitFailed}
 		},
 	}
 	o.bindConfig(cmd)

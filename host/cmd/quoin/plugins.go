@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
@@ -32,12 +33,12 @@ func printPlugins(ctx context.Context, w io.Writer, b backend, _ host.Session, a
 		if list == nil {
 			list = []gateway.Plugin{}
 		}
-		return printJSON(w, list)
+		return output.PrintJSON(w, list)
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "PLUGIN\tVERSION\tSTATE\tLOCK\tTOOLS\tNAMESPACES\tREASON")
 	for _, p := range list {
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", p.ID, p.Version, stateOf(p), lockOf(p), len(p.Tools), len(p.Namespaces), firstLine(cmp.Or(p.Reason, notReloaded(p))))
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", p.ID, p.Version, stateOf(p), lockOf(p), len(p.Tools), len(p.Namespaces), output.FirstLine(cmp.Or(p.Reason, notReloaded(p))))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -52,7 +53,7 @@ func printPlugins(ctx context.Context, w io.Writer, b backend, _ host.Session, a
 func printReasons(w io.Writer, list []gateway.Plugin) error {
 	for _, p := range list {
 		reason := cmp.Or(p.Reason, notReloaded(p))
-		if lines := strings.TrimSpace(terminal.Text(reason)); lines != firstLine(reason) {
+		if lines := strings.TrimSpace(terminal.Text(reason)); lines != output.FirstLine(reason) {
 			if _, err := terminal.Fprintf(w, "\n%s: %s\n", p.ID, lines); err != nil {
 				return err
 			}

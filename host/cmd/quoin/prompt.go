@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
@@ -22,7 +24,7 @@ type shown struct {
 // prompting are the flags of prompt.
 type prompting struct {
 	options
-	provider          choice
+	provider          cli.Choice
 	agent, key, model string
 	json              bool
 }
@@ -41,10 +43,10 @@ With --server they are those of a quoin serve.`,
   quoin prompt --provider anthropic
   quoin prompt --provider openai --server http://127.0.0.1:8787
   quoin prompt --json --config quoin.json5`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if p.provider.value != "" && p.json {
-				return usagef("both --provider and --json are given: the first prints JSON already")
+			if p.provider.Value != "" && p.json {
+				return cli.Usagef("both --provider and --json are given: the first prints JSON already")
 			}
 			return p.list(cmd, func(b backend) error { return p.print(cmd, b) })
 		},
@@ -58,7 +60,7 @@ With --server they are those of a quoin serve.`,
 	for _, name := range host.Providers() {
 		providers = append(providers, string(name))
 	}
-	bindChoice(cmd, &p.provider, "provider", "print the request's tools for this API", providers...)
+	cli.BindChoice(cmd, &p.provider, "provider", "print the request's tools for this API", providers...)
 	cmd.Flags().BoolVar(&p.json, "json", false, "print JSON")
 	return cmd
 }
@@ -67,21 +69,21 @@ With --server they are those of a quoin serve.`,
 func (p *prompting) print(cmd *cobra.Command, b backend) error {
 	// A server beyond loopback wants to know who asks.
 	s := host.Session{AgentID: p.agent, SessionKey: p.key, SessionID: "cli"}
-	found, err := b.ModelTools(cmd.Context(), s, host.Provider(p.provider.value), p.model)
+	found, err := b.ModelTools(cmd.Context(), s, host.Provider(p.provider.Value), p.model)
 	switch {
 	case err != nil:
 		return err
 	case !found.Active:
 		return errors.New("there is no code mode here: tools.codeMode of the configuration turns it off, for all models or for this one")
-	case p.provider.value != "":
-		return printJSON(cmd.OutOrStdout(), found.Tools)
+	case p.provider.Value != "":
+		return output.PrintJSON(cmd.OutOrStdout(), found.Tools)
 	}
 	var tools []gateway.Definition
 	if err := json.Unmarshal(found.Tools, &tools); err != nil {
 		return err
 	}
 	if p.json {
-		return printJSON(cmd.OutOrStdout(), describeTools(tools))
+		return output.PrintJSON(cmd.OutOrStdout(), describeTools(tools))
 	}
 	return printTexts(cmd.OutOrStdout(), tools)
 }
@@ -106,7 +108,7 @@ func printTexts(w io.Writer, tools []gateway.Definition) error {
 		}
 		n := toolBytes(t)
 		texts := fmt.Sprintf("== %s: %d bytes, about %d tokens\n\n%s\n\n%s\n", t.Name, n, n/bytesPerToken, t.Description, t.Parameters)
-		if isTerminal(w) {
+		if output.IsTerminal(w) {
 			texts = terminal.Text(texts)
 		}
 		if _, err := io.WriteString(w, texts); err != nil {

@@ -5,39 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/internal/terminal"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/internal/terminal"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 )
-
-// The exit codes. They are part of the command's interface.
-const (
-	exitCompleted = 0
-	exitFailed    = 1
-	exitUsage     = 2
-	exitWaiting   = 3
-)
-
-// usageError is a command line that makes no sense.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// inputError is something that the command line names and that cannot be used, such
-// as a file that is not there. The command line makes sense all the same.
-type inputError struct {
-	error
-	reason host.Reason // of the result of a cell
-}
-
-func (e inputError) Unwrap() error { return e.error }
-
-// exitError carries an exit code for a command that has said all there is.
-type exitError struct{ code int }
-
-func (e exitError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 
 // run is the whole command, for main and for tests.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -47,19 +25,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	var exit exitError
-	var usage usageError
+	var exit cli.ExitError
+	var usage cli.UsageError
 	switch {
 	case err == nil:
-		return exitCompleted
+		return cli.ExitCompleted
 	case errors.As(err, &exit):
-		return exit.code
+		return exit.Code
 	case errors.As(err, &usage):
 		terminal.Fprintf(stderr, "quoin: %v\nRun '%s --help' for usage.\n", err, cmd.CommandPath())
-		return exitUsage
+		return cli.ExitUsage
 	default:
 		terminal.Fprintf(stderr, "quoin: %v\n", forPeople(err))
-		return exitFailed
+		return cli.ExitFailed
 	}
 }
 
@@ -76,32 +54,61 @@ that plugins own.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args:              usageArgs(cobra.NoArgs),
+		Args:              cli.Args(cobra.NoArgs),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
 	root.AddCommand(newExec(), newWait(), newTools(), newNamespaces(), newPlugins(), newPlugin(), newMCP(), newRuns(), newApprovals(), newPrompt(), newServe(), newTrajectory(), newConfig(), newDoctor(),
 		newVersion())
 	completePaths(root)
 	return root
 }
 
-// oneArg wants one argument, what the usage calls name; hint says where to find it.
-func oneArg(name, hint string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usagef("%d arguments, expected one: %s, %s", len(args), name, hint)
-		}
-		return nil
-	}
+// version is what is known of the build of this command.
+type version struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"` // of the checkout it was built from
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
 }
 
-// usageArgs makes a wrong number of arguments a usage error.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{err}
-		}
-		return nil
+func newVersion() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Long: `Print the version, and with --json also the commit that the command was built from,
+as far as the build has recorded it, and what it was built with.`,
+		Example: `  quoin version
+  quoin version --json`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return output.PrintJSON(cmd.OutOrStdout(), thisVersion())
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "quoin "+host.Version)
+			return err
+		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func thisVersion() version {
+	v := version{Version: host.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	build, _ := debug.ReadBuildInfo()
+	if build == nil {
+		return v
+	}
+	for _, s := range build.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Commit = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
 }

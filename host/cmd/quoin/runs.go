@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
@@ -28,7 +30,7 @@ by a server as it is, and by the state directory as it was last stored.`,
   quoin runs show run_0123456789abcdef0123456789abcdef
   quoin runs abort run_0123456789abcdef0123456789abcdef
   quoin runs list --json --server http://127.0.0.1:8787`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newRunsList(), newRunsShow(), newRunsAbort())
@@ -47,7 +49,7 @@ func (k *keeper) bind(cmd *cobra.Command) {
 	f.StringVar(&k.state, "state", "", "state directory of the command that suspended the runs (default: in the user's state home)")
 	f.StringVar(&k.session, "session", "", "only runs of this session (default: of all)")
 	f.BoolVar(&k.json, "json", false, "print JSON")
-	k.bindAsker(cmd)
+	k.bindCaller(cmd)
 	k.remote.bind(cmd)
 }
 
@@ -118,10 +120,10 @@ func (k *keeper) with(cmd *cobra.Command, do func(suspended) error) error {
 	if err != nil {
 		return err
 	}
-	if err := keepState(state, &cfg); err != nil {
+	if err := openState(state, &cfg); err != nil {
 		return err
 	}
-	rec, err := k.record(cmd.Context(), f, &cfg)
+	rec, err := k.openRecorders(cmd.Context(), f, &cfg)
 	if err != nil {
 		return err
 	}
@@ -140,15 +142,15 @@ func newRunsList() *cobra.Command {
 		Example: `  quoin runs list
   quoin runs list --session alice --json
   quoin runs list --server http://127.0.0.1:8787`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return k.with(cmd, func(s suspended) error {
-				list, err := s.Runs(cmd.Context(), k.asker())
+				list, err := s.Runs(cmd.Context(), k.caller())
 				if err != nil {
 					return err
 				}
 				if k.json {
-					return printJSON(cmd.OutOrStdout(), list)
+					return output.PrintJSON(cmd.OutOrStdout(), list)
 				}
 				return listSuspended(cmd.OutOrStdout(), list, time.Now())
 			})
@@ -186,7 +188,7 @@ func expiry(r host.RunInfo, now time.Time) string {
 
 func kibibytes(n int) string { return fmt.Sprintf("%d KiB", (n+1023)/1024) }
 
-// build is the beginning of a build id.
+// build is the start of a build id.
 func build(r host.RunInfo) string {
 	short := r.GuestBuild[:min(len(r.GuestBuild), 12)]
 	if r.Foreign {
@@ -206,21 +208,21 @@ func newRunsShow() *cobra.Command {
 		Short: "Show what a run waits for, and the command that goes on with it",
 		Example: `  quoin runs show run_0123456789abcdef0123456789abcdef
   quoin runs show run_0123456789abcdef0123456789abcdef --json`,
-		Args: oneArg("RUN_ID", "which quoin runs list shows"),
+		Args: cli.OneArg("RUN_ID", "which quoin runs list shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return k.with(cmd, func(s suspended) error {
-				r, err := s.Run(cmd.Context(), k.asker(), args[0])
+				r, err := s.Run(cmd.Context(), k.caller(), args[0])
 				if err != nil {
 					return fmt.Errorf("%w (run %s; quoin runs list shows those there are)", err, terminal.Short(args[0]))
 				}
 				if k.json {
-					return printJSON(cmd.OutOrStdout(), r)
+					return output.PrintJSON(cmd.OutOrStdout(), r)
 				}
 				return k.show(cmd.OutOrStdout(), r)
 			})
 		},
 	}
-	cmd.ValidArgsFunction = firstOf(k.names)
+	cmd.ValidArgsFunction = cli.CompleteFirst(k.names)
 	k.bind(cmd)
 	return cmd
 }
@@ -260,28 +262,28 @@ func newRunsAbort() *cobra.Command {
 tools is in the result. Exit status: 0 aborted, 1 there is nothing to abort, 2 usage.`,
 		Example: `  quoin runs abort run_0123456789abcdef0123456789abcdef
   quoin runs abort run_0123456789abcdef0123456789abcdef --server http://127.0.0.1:8787`,
-		Args: oneArg("RUN_ID", "which quoin runs list shows"),
+		Args: cli.OneArg("RUN_ID", "which quoin runs list shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return k.with(cmd, func(s suspended) error {
-				res, err := s.EndRun(cmd.Context(), k.asker(), args[0])
+				res, err := s.EndRun(cmd.Context(), k.caller(), args[0])
 				if err != nil {
 					return fmt.Errorf("%w (run %s; quoin runs list shows those there are)", err, terminal.Short(args[0]))
 				}
 				if err := printAborted(cmd.OutOrStdout(), res, k.json); err != nil || res.Code == host.CodeAborted {
 					return err
 				}
-				return exitError{exitFailed}
+				return cli.ExitError{Code: cli.ExitFailed}
 			})
 		},
 	}
-	cmd.ValidArgsFunction = firstOf(k.names)
+	cmd.ValidArgsFunction = cli.CompleteFirst(k.names)
 	k.bind(cmd)
 	return cmd
 }
 
 func printAborted(w io.Writer, res *host.Result, asJSON bool) error {
 	if asJSON {
-		return printJSON(w, res)
+		return output.PrintJSON(w, res)
 	}
 	text := res.Error
 	if res.Code == host.CodeAborted && res.Dispatched {
@@ -289,4 +291,16 @@ func printAborted(w io.Writer, res *host.Result, asJSON bool) error {
 	}
 	_, err := terminal.Fprintln(w, text)
 	return err
+}
+
+// names are the runs that have not ended.
+func (k *keeper) names(cmd *cobra.Command) (names []cobra.Completion, _ error) {
+	err := k.with(cmd, func(runs suspended) error {
+		list, err := runs.Runs(cmd.Context(), k.caller())
+		for _, r := range list {
+			names = append(names, cobra.CompletionWithDesc(r.ID, strings.TrimSpace(string(r.Status)+" "+string(r.Reason))))
+		}
+		return err
+	})
+	return names, err
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
 	"github.com/quoinhq/quoin/host/gateway"
 )
 
@@ -51,7 +53,7 @@ Exit status: 0 after a signal, 1 failed, 2 usage.`,
 		Example: `  quoin serve
   quoin serve --listen 127.0.0.1:0 --address-file address
   quoin serve --listen 0.0.0.0:8787 --token-file token --state /var/lib/quoin`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
 	}
 	v.bindHost(cmd, true)
@@ -64,20 +66,20 @@ Exit status: 0 after a signal, 1 failed, 2 usage.`,
 }
 
 func (v *serving) run(cmd *cobra.Command) error {
-	soon, now, release := signals(cmd.Context())
+	soon, now, release := process.Signals(cmd.Context())
 	defer release()
 	f, err := v.load()
 	if err != nil {
 		return err
 	}
 	log := logger(f, cmd.ErrOrStderr(), slog.LevelInfo)
-	defer hearHangups(log)()
+	defer process.LogHangups(log)()
 	cfg := v.hostConfig(f, log)
 	cfg.WatchPlugins = f.WatchPlugins || !f.Given("plugins.watch")
-	if err := v.keep(f, &cfg); err != nil {
+	if err := v.addDirectories(f, &cfg); err != nil {
 		return err
 	}
-	rec, err := v.record(soon, f, &cfg)
+	rec, err := v.openRecorders(soon, f, &cfg)
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.F
 	if err := v.announce(cmd.OutOrStdout(), l.Addr()); err != nil {
 		return errors.Join(err, s.Shutdown(now), h.Close())
 	}
-	if err := notifyManager("READY=1"); err != nil {
+	if err := process.NotifyManager("READY=1"); err != nil {
 		log.Warn("the service manager was not told that the server is ready", "error", err)
 	}
 	select {
@@ -124,7 +126,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.F
 		return errors.Join(err, h.Close())
 	case <-soon.Done():
 	}
-	if err := notifyManager("STOPPING=1"); err != nil {
+	if err := process.NotifyManager("STOPPING=1"); err != nil {
 		log.Warn("the service manager was not told that the server ends", "error", err)
 	}
 	log.Info("shutting down; a second signal ends at once")
@@ -134,7 +136,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.F
 // listen takes an address, which must have a port.
 func listen(address string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, usageError{err}
+		return nil, cli.AsUsage(err)
 	}
 	return net.Listen("tcp", address)
 }
@@ -153,11 +155,12 @@ func shutdown(ctx context.Context, log *slog.Logger, s *gateway.Server, h *host.
 		return err
 	case <-ctx.Done():
 		log.Warn("ended at once")
-		return exitError{exitFailed}
+		return cli.ExitError{Code: cli.ExitFailed}
 	}
 }
 
-// announce tells scripts where the server is. Whoever reads the line finds the file.
+// announce tells scripts where the server is. The file is complete before the line is
+// printed.
 func (v *serving) announce(stdout io.Writer, addr net.Addr) error {
 	url := "http://" + addr.String()
 	if v.addressFile != "" {
@@ -169,7 +172,7 @@ func (v *serving) announce(stdout io.Writer, addr net.Addr) error {
 	return err
 }
 
-// writeAddress writes a file so that whoever finds it finds all of it.
+// writeAddress writes the file with the URL in one step: a reader never sees half of it.
 func writeAddress(name, url string) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".address-")
 	if err != nil {

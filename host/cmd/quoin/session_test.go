@@ -15,6 +15,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -155,7 +156,7 @@ func cmdEnds(ts *testscript.TestScript, neg bool, args []string) {
 		<-s.exited
 	case !neg && len(args) == 2 && args[0] == "failing":
 		var exit *osexec.ExitError
-		if err := <-s.exited; !errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(ts.ReadFile(s.output), args[1]) {
+		if err := <-s.exited; !errors.As(err, &exit) || exit.ExitCode() != cli.ExitFailed || !strings.Contains(ts.ReadFile(s.output), args[1]) {
 			ts.Fatalf("the session ended with %v\n%s", err, ts.ReadFile(s.output))
 		}
 	default:

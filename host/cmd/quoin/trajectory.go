@@ -8,19 +8,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-// newestRun stands for the run of the session that began last.
+// newestRun stands for the run of the session that started last.
 const newestRun = "last"
 
 func newTrajectory() *cobra.Command {
@@ -43,16 +46,16 @@ to there. Exit status: 0 shown, 1 there is nothing to show, 2 usage.`,
   quoin trajectory run_0123456789abcdef0123456789abcdef --json
   quoin trajectory last --transcript anthropic --session alice
   quoin trajectory last --server http://127.0.0.1:8787`,
-		Args: usageArgs(cobra.MaximumNArgs(1)),
+		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			shape := trajectory.Shape(transcript)
 			switch {
 			case asJSON && transcript != "":
-				return usagef("both --json and --transcript are given: choose one")
+				return cli.Usagef("both --json and --transcript are given: choose one")
 			case transcript != "" && len(args) == 0:
-				return usagef("--transcript needs a run: give its id, or last")
+				return cli.Usagef("--transcript needs a run: give its id, or last")
 			case transcript != "" && shape != trajectory.ShapeOpenAI && shape != trajectory.ShapeAnthropic:
-				return usagef("--transcript is %q, expected %s or %s", transcript, trajectory.ShapeOpenAI, trajectory.ShapeAnthropic)
+				return cli.Usagef("--transcript is %q, expected %s or %s", transcript, trajectory.ShapeOpenAI, trajectory.ShapeAnthropic)
 			}
 			d, done, err := o.trajectories(cmd)
 			if err != nil {
@@ -71,14 +74,14 @@ to there. Exit status: 0 shown, 1 there is nothing to show, 2 usage.`,
 		},
 	}
 	f := cmd.Flags()
-	cmd.ValidArgsFunction = firstOf(o.runs(false))
+	cmd.ValidArgsFunction = cli.CompleteFirst(o.runs(false))
 	o.bindConfig(cmd)
 	f.StringVar(&o.state, "state", "", "directory of suspended runs and plugin data (default: in the user's state home)")
 	f.StringVar(&o.session, "session", "cli", "session the run belongs to; of runs that are listed, and of last")
 	o.remote.bind(cmd)
 	f.BoolVar(&asJSON, "json", false, "print JSON: the events of the run, or the list of runs")
 	f.StringVar(&transcript, "transcript", "", "print the run as messages of a conversation: openai or anthropic")
-	complete(cmd, "transcript", cobra.FixedCompletions([]cobra.Completion{string(trajectory.ShapeOpenAI), string(trajectory.ShapeAnthropic)}, noFiles))
+	cli.CompleteFlag(cmd, "transcript", cobra.FixedCompletions([]cobra.Completion{string(trajectory.ShapeOpenAI), string(trajectory.ShapeAnthropic)}, cli.NoFiles))
 	return cmd
 }
 
@@ -101,7 +104,7 @@ func (o *options) trajectories(cmd *cobra.Command) (_ gateway.Trajectories, done
 	return d, func() {}, nil
 }
 
-// everySession finds a run by its id alone: whoever can read the state directory
+// everySession finds a run by its id alone: a user who can read the state directory
 // may look at all of them.
 type everySession struct{ *trajectory.Dir }
 
@@ -184,13 +187,13 @@ func showRun(cmd *cobra.Command, r *trajectory.Run, shape trajectory.Shape, asJS
 		terminal.Fprintf(cmd.ErrOrStderr(), "quoin: %v; what comes after it is not shown\n", r.Torn)
 	}
 	if asJSON {
-		return printJSON(out, r.Events)
+		return output.PrintJSON(out, r.Events)
 	}
 	messages, err := r.Transcript(shape)
 	if err != nil {
 		return err
 	}
-	return printJSON(out, messages)
+	return output.PrintJSON(out, messages)
 }
 
 // explainFailure prints all that was recorded of what a failed run said.
@@ -199,11 +202,11 @@ func explainFailure(w io.Writer, r *trajectory.Run) error {
 	if len(segments) == 0 || segments[len(segments)-1].Message == "" {
 		return nil
 	}
-	text := "\n" + terminal.Text(segments[len(segments)-1].Message) + "\n"
+	text := "\n" + segments[len(segments)-1].Message + "\n"
 	if segments[0].Input == nil {
 		text += "The program was not recorded: quoin exec --record-bodies, or trajectory.recordBodies of the configuration, records programs, inputs and outputs.\n"
 	}
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(w, terminal.Text(text))
 	return err
 }
 
@@ -216,16 +219,35 @@ func listRuns(w io.Writer, d gateway.Trajectories, s trajectory.Session, asJSON 
 		if list == nil {
 			list = []trajectory.Summary{}
 		}
-		return printJSON(w, list)
+		return output.PrintJSON(w, list)
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "RUN\tSTARTED\tTOOK\tSTATUS\tCALLS\tFAILED")
 	for _, r := range list {
 		status := r.Status
 		if r.Code != "" {
-			status += " (" + firstLine(r.Code) + ")"
+			status += " (" + output.FirstLine(r.Code) + ")"
 		}
 		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\n", r.RunID, r.Start.UTC().Format(time.RFC3339), r.Duration.Round(10*time.Microsecond), status, r.Calls, r.Failed)
 	}
 	return tw.Flush()
+}
+
+// runs are recorded runs of the session, the newest first: all, or those that wait.
+func (o *options) runs(waiting bool) func(*cobra.Command) ([]cobra.Completion, error) {
+	return func(cmd *cobra.Command) ([]cobra.Completion, error) {
+		d, done, err := o.trajectories(cmd)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		list, err := d.List(trajectory.Session{SessionID: o.session})
+		var names []cobra.Completion
+		for _, r := range list {
+			if status := strings.TrimSpace(r.Status + " " + r.Reason); !waiting || r.Status == string(host.StatusWaiting) {
+				names = append(names, cobra.CompletionWithDesc(r.RunID, status))
+			}
+		}
+		return names, err
+	}
 }

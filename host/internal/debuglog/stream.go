@@ -18,7 +18,7 @@ type Stream struct {
 	n    atomic.Int64
 }
 
-// Stream begins a stream, which the log calls by that name.
+// Stream starts a stream, which the log calls by that name.
 func (l *Log) Stream(name string) *Stream {
 	if l == nil || l.sse == "" {
 		return nil

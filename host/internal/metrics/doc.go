@@ -1,8 +1,8 @@
 // Package metrics holds the Prometheus metrics of a host. Embedders read them
-// through Host.Metrics; nobody else needs this package.
+// through Host.Metrics; no other package needs this one.
 //
 // A Metrics has a registry of its own: several hosts in one process do not meet.
-// Register its gatherer beside others with prometheus.Gatherers, or serve it with
+// Register its gatherer together with others in prometheus.Gatherers, or serve it with
 // promhttp.HandlerFor.
 //
 // The values of labels are bounded. Codes, reasons, endings and limits are words of

@@ -35,7 +35,7 @@ type Metrics struct {
 	denied         *prometheus.CounterVec // quota, of
 }
 
-// New makes the metrics of one host. The state is read whenever somebody gathers.
+// New makes the metrics of one host. Each gathering reads the state.
 func New(s State) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.makeRuns()
@@ -48,7 +48,7 @@ func New(s State) *Metrics {
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 func (m *Metrics) makeRuns() {
-	m.runsStarted = m.counter("runs_started_total", "Cells that exec has begun to run.")
+	m.runsStarted = m.counter("runs_started_total", "Cells that exec has started to run.")
 	m.runsEnded = m.counters("runs_ended_total", "Runs that have ended, by the code of their result, which is completed or that of the failure.", "code")
 	m.runsSuspended = m.counters("runs_suspended_total", "Times a run was suspended, by reason.", "reason")
 	m.runsResumed = m.counter("runs_resumed_total", "Times a suspended run was taken up by wait.")

@@ -76,7 +76,7 @@ quoin_calls_total{outcome="ok",owner="issues",source="quoin"} 1
 # HELP quoin_guest_cpu_seconds_total Processor time of guests.
 # TYPE quoin_guest_cpu_seconds_total counter
 quoin_guest_cpu_seconds_total 1.5
-# HELP quoin_pool_workers Guest workers: warm ones nobody has used, kept ones that wait for their session, and those in use.
+# HELP quoin_pool_workers Guest workers: warm ones that are unused, kept ones that wait for their session, and those in use.
 # TYPE quoin_pool_workers gauge
 quoin_pool_workers{state="in_use"} 3
 quoin_pool_workers{state="kept"} 1

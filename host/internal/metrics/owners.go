@@ -19,8 +19,8 @@ type owners struct {
 	count atomic.Int64
 }
 
-// name returns the value of the label for an owner. The owner of client tools is
-// up to whoever starts a run, so that all of them are one.
+// name returns the value of the label for an owner. The caller of a run
+// chooses the owner of client tools, so that all of them get one value.
 func (o *owners) name(source, owner string) string {
 	if source == sourceClient {
 		return sourceClient

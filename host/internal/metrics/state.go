@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// State reads what a host holds now. Every function is called whenever somebody
+// State reads what a host holds now. Every function is called whenever a client
 // gathers, and none may be nil.
 type State struct {
 	Pool    func() Pool
@@ -21,7 +21,7 @@ type Pool struct {
 }
 
 var (
-	poolWorkers = desc("pool_workers", "Guest workers: warm ones nobody has used, kept ones that wait for their session, and those in use.", "state")
+	poolWorkers = desc("pool_workers", "Guest workers: warm ones that are unused, kept ones that wait for their session, and those in use.", "state")
 	poolStarted = desc("pool_workers_started_total", "Guest workers that got ready.")
 	poolRetired = desc("pool_workers_retired_total", "Guest workers that have ended, by ending: released, or the code or reason of the failure.", "ending")
 	runsHeld    = desc("runs", "Runs that this host holds: active ones inside an exec or wait, and suspended ones.", "state")

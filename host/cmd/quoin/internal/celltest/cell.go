@@ -25,7 +25,7 @@ type Cell struct {
 	// Language is "javascript" or "typescript".
 	Language string
 
-	want    *directive // want or want-error; nil if there is none
+	want    *directive // want or want-error; nil if there is no such line
 	outputs []directive
 }
 

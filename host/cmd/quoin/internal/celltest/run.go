@@ -22,7 +22,7 @@ type Outcome struct {
 	// Cell is the cell.
 	Cell *Cell
 	// Problems are what was not as expected, with the line of the expectation,
-	// from 1, or 0 where there is none. None means that the cell has passed.
+	// from 1, or 0 without a line. A cell without problems has passed.
 	Problems []Problem
 	// Elapsed is how long the cell ran, without the start of its plugin.
 	Elapsed time.Duration
@@ -51,7 +51,7 @@ func (c *Cell) Run(ctx context.Context, cfg host.Config) (o *Outcome, err error)
 	if err := Running(h); err != nil {
 		return nil, err
 	}
-	begun := time.Now()
+	start := time.Now()
 	r := h.Exec(ctx, Session, host.ExecInput{Code: c.Code, Language: c.Language})
 	var output []host.Output
 	for i := 0; ; i++ {
@@ -65,7 +65,7 @@ func (c *Cell) Run(ctx context.Context, cfg host.Config) (o *Outcome, err error)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &Outcome{Cell: c, Problems: c.check(r), Elapsed: time.Since(begun), Result: r}, nil
+	return &Outcome{Cell: c, Problems: c.check(r), Elapsed: time.Since(start), Result: r}, nil
 }
 
 // Running says why a plugin of the host does not run; nil if all do.

@@ -74,7 +74,7 @@ func errorText(err error) string {
 	return "(" + err.Error() + ")"
 }
 
-// complaint is how the compiler begins one: path(line,column): error TSn: text.
+// complaint matches the first line of one: path(line,column): error TSn: text.
 var complaint = regexp.MustCompile(`^(.+)\((\d+),(\d+)\): (error TS\d+: .*)$`)
 
 // complaints reads what the compiler says. rest is what is about none of the cells.

@@ -1,4 +1,4 @@
-// Package debugrelay lets a host use a plugin that somebody else has started, such
+// Package debugrelay lets a host use a plugin that another program has started, such
 // as a debugger.
 //
 // A host starts its plugins itself, proves who is at the other end by mutual TLS,

@@ -67,7 +67,7 @@ func serve(socket string) error {
 	return conn.Close()
 }
 
-// nothing registers nothing: calls of services that nobody has registered are
+// nothing registers nothing: calls of services without a registration are
 // what a relay passes on.
 type nothing struct {
 	goplugin.NetRPCUnsupportedPlugin
@@ -134,7 +134,7 @@ func upstream(in grpc.ServerStream, out grpc.ClientStream) error {
 	}
 }
 
-// frame is a message that nobody looks into.
+// frame is a message that the relay does not decode.
 type frame []byte
 
 // codec passes frames as they are; what go-plugin itself says is protobuf.

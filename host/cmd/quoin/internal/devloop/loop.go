@@ -146,8 +146,8 @@ func (l *loop) await(ctx context.Context, w *watcher, cancel context.CancelFunc,
 	return saves, nil
 }
 
-// step makes saves live. An error of it ends the loop; what is wrong with the
-// plugin is none.
+// step makes saves live. Its error ends the loop. A mistake in the plugin is
+// shown and is not an error.
 func (l *loop) step(ctx context.Context, saves []string) error {
 	others := slices.ContainsFunc(saves, func(p string) bool { return !isScratch(p) })
 	if others || l.failed {
@@ -173,7 +173,7 @@ func unlessOver(ctx context.Context, err error) error {
 
 // swap builds the plugin and puts it into service. It reports whether it is there.
 func (l *loop) swap(ctx context.Context) (bool, error) {
-	begun := time.Now()
+	start := time.Now()
 	if err := l.Screen.Status("building …\n"); err != nil {
 		return false, err
 	}
@@ -198,7 +198,7 @@ func (l *loop) swap(ctx context.Context) (bool, error) {
 	if err := l.keep(into); err != nil {
 		return false, err
 	}
-	if err := l.show(ctx, built.Sub(begun), swapped.Sub(built)); err != nil {
+	if err := l.show(ctx, built.Sub(start), swapped.Sub(built)); err != nil {
 		return true, err
 	}
 	return true, l.writeTypes(ctx)

@@ -42,12 +42,12 @@ func (l *loop) scratch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		begun := time.Now()
+		start := time.Now()
 		r, output, err := l.runScratch(ctx, host.ExecInput{Code: string(code), Language: known[1], Title: known[0]})
 		if err != nil {
 			return err
 		}
-		head, rest, _ := strings.Cut(describe(known[0], r, output, time.Since(begun)), "\n")
+		head, rest, _ := strings.Cut(describe(known[0], r, output, time.Since(start)), "\n")
 		if r.Status == host.StatusFailed {
 			head = l.Screen.styled(red, head)
 		}
@@ -59,14 +59,14 @@ func (l *loop) scratch(ctx context.Context) error {
 // runScratch runs a cell to its end, if it has one without a person's help. For tools
 // that do not answer it waits as long as ctx allows, and says which they are.
 func (l *loop) runScratch(ctx context.Context, in host.ExecInput) (*host.Result, []host.Output, error) {
-	begun := time.Now()
+	start := time.Now()
 	r, err := l.Host.Exec(ctx, l.Session, in)
 	var output []host.Output
 	for yields := 0; err == nil; {
 		output = append(output, r.Output...)
 		switch {
 		case r.Status == host.StatusWaiting && r.Reason == host.ReasonPendingTools:
-			err = l.Screen.Block(in.Title + " is " + waitsFor(r.PendingToolCalls, time.Since(begun)) + "\n")
+			err = l.Screen.Block(in.Title + " is " + waitsFor(r.PendingToolCalls, time.Since(start)) + "\n")
 		case r.Status == host.StatusWaiting && r.Reason == host.ReasonYield && yields < maxWaits:
 			yields++
 		default:

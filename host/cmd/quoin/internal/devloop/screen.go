@@ -89,7 +89,7 @@ func (s *Screen) Status(text string) error {
 // Clear removes the block that could be replaced.
 func (s *Screen) Clear() error { return s.Print("") }
 
-// The styles of text on a terminal.
+// The styles of text on a output.
 const (
 	dim = "2"
 	red = "31"
@@ -103,7 +103,7 @@ func (s *Screen) styled(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// stamp is the time of day before what a save came to, on a terminal.
+// stamp is the time of day before what a save came to, on a output.
 func (s *Screen) stamp(now time.Time) string {
 	if s.width() == 0 {
 		return ""
@@ -121,7 +121,7 @@ func (s *Screen) width() int {
 	return s.Width()
 }
 
-// erase moves to where the block begins and clears what follows.
+// erase moves to the start of the block and clears what follows.
 func (s *Screen) erase() string {
 	if s.rows == 0 {
 		return ""

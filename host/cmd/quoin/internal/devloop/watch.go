@@ -29,7 +29,7 @@ type watcher struct {
 	saves  chan []string
 }
 
-// watch begins to watch, until ctx ends. Each list that comes has the paths below
+// watch watches until ctx ends. Each list that comes has the paths below
 // root, with slashes, of files whose content has changed, or that are new or gone.
 func watch(ctx context.Context, root string, ignore func(string) bool) (*watcher, error) {
 	n, err := fsnotify.NewWatcher()

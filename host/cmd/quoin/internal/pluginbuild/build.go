@@ -110,7 +110,7 @@ func (f *Folder) run(ctx context.Context, into string, command []string) (err er
 	return nil
 }
 
-// readOutput is the beginning of what a command printed.
+// readOutput returns the start of what a command printed.
 func readOutput(name string) string {
 	f, err := os.Open(name)
 	if err != nil {

@@ -10,7 +10,7 @@
 //
 // # dev.json5
 //
-// A file of that name beside the manifest says what cannot be guessed. It is for
+// A file of that name next to the manifest says what cannot be guessed. It is for
 // the author's tools alone, and no host reads it:
 //
 //	{

@@ -26,7 +26,7 @@ type Folder struct {
 	Dir string
 	// Manifest is what plugin.json said when the folder was opened.
 	Manifest manifest.Manifest
-	// Command is the build command of dev.json5; empty where there is none.
+	// Command is the build command of dev.json5; empty without one.
 	Command []string
 	// Ignore are paths below the folder whose changes do not matter, such as what
 	// the build command leaves behind.

@@ -57,8 +57,8 @@ func (f *Folder) stageManifest(dir string) error {
 }
 
 // stageCommand copies what a build command has made, because the next build would
-// write over it. One that is not at the top of the folder may need what is beside
-// it and is linked to.
+// write over it. A command that is not at the top of the folder may need the
+// files next to it. Its directory is linked to.
 func (f *Folder) stageCommand(dir string) (err error) {
 	name := filepath.Clean(filepath.FromSlash(f.Manifest.Command))
 	if filepath.Base(name) != name {

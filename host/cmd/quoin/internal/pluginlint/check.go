@@ -30,7 +30,7 @@ type Options struct {
 	StartTimeout time.Duration
 }
 
-// probe is the run for which scopes are made. It belongs to nobody.
+// probe is the run for which scopes are made. No session owns it.
 var probe = namespaces.RunContext{AgentID: "validate", SessionKey: "validate", SessionID: "validate", RunID: "run_validate"}
 
 // Check looks at the plugin in dir. The error is about the looking, not about

@@ -3,8 +3,8 @@
 //
 // [Check] reads the manifest, starts the plugin for real in a data directory that
 // is thrown away, asks it to describe itself, and makes the scope of each of its
-// namespaces for a run that does not exist. Nothing of it is seen by anybody
-// else, and nothing is left behind.
+// namespaces for a run that does not exist. No other user sees any of
+// it, and it leaves nothing behind.
 //
 // A [Report] holds one [Problem] per mistake, each with the place, what is wrong
 // there, and what to do. An error is what a host refuses; a warning is what it

@@ -10,7 +10,7 @@
 //
 // A plugin in Go needs the module of Quoin. A released quoin command knows its
 // version, which the new module then requires like any other. One that was built
-// from a checkout has no version that anybody could fetch; the new module then
+// from a checkout has no version that another module could fetch; the new module then
 // has a replace line that leads to the checkout, and the checkout's own choice of
 // dependencies and their checksums, so that nothing has to be fetched that
 // building the command had not fetched already. [FindSource] says which it is.

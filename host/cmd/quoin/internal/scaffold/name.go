@@ -15,7 +15,7 @@ var idPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 type Names struct {
 	// ID is the plugin's id, its folder and its binary, such as "road-works".
 	ID string
-	// Tool begins the names of its tools, such as "road_works".
+	// Tool is the prefix of the names of its tools, such as "road_works".
 	Tool string
 	// Global is the name of its namespace in cells, such as "RoadWorks".
 	Global string

@@ -54,8 +54,8 @@ var release = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
 
 var pseudo = regexp.MustCompile(`[0-9]{14}-[0-9a-f]{12}$`)
 
-// released is the version of the module the command was built of, or "". What
-// was built in a checkout is none, whatever tag the checkout is at.
+// released is the version of the module the command was built of, or "". A
+// build from a checkout has no version, whatever tag the checkout is at.
 func released(info *debug.BuildInfo) string {
 	m := &info.Main
 	if m.Path != Module || !release.MatchString(m.Version) || pseudo.MatchString(m.Version) {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package output
 
 import (
 	"io"
@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// widthOf returns what tells the columns of a terminal; zero when w is none.
-func widthOf(w io.Writer) func() int {
+// Width returns a function that returns the columns of a terminal, zero if w is not a
+// terminal. It returns nil if w is not a file.
+func Width(w io.Writer) func() int {
 	f, ok := w.(*os.File)
 	if !ok {
 		return nil
@@ -24,8 +25,8 @@ func widthOf(w io.Writer) func() int {
 	}
 }
 
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false

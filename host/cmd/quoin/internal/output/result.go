@@ -1,48 +1,52 @@
-package main
+// Package output prints what the quoin command has to say. Where standard output is a
+// terminal, a person reads it: results get a short form, the calls of a run are shown
+// while it runs, and text of models, plugins and servers can do nothing to the
+// terminal. Elsewhere a program reads it, and gets JSON.
+package output
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-// presentation says how a result is printed: as one JSON document, unless a person
-// reads it on a terminal or wants the value alone.
-type presentation struct {
+// ResultPrinter prints results: as one JSON document, unless a person reads it on a
+// terminal or wants the value alone.
+type ResultPrinter struct {
 	json, quiet bool
 }
 
-func (p *presentation) bind(cmd *cobra.Command) {
+// Bind adds its flags to a command.
+func (p *ResultPrinter) Bind(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.json, "json", false, "print the whole result as JSON, as where standard output is no terminal")
 	cmd.Flags().BoolVarP(&p.quiet, "quiet", "q", false, "print the value alone: a text as it is, anything else as JSON")
 	cmd.MarkFlagsMutuallyExclusive("json", "quiet")
 }
 
-// forPeople reports whether results go to a person.
-func (p *presentation) forPeople(cmd *cobra.Command) bool {
-	return !p.json && !p.quiet && isTerminal(cmd.OutOrStdout())
+// ForPeople reports whether results go to a person.
+func (p *ResultPrinter) ForPeople(cmd *cobra.Command) bool {
+	return !p.json && !p.quiet && IsTerminal(cmd.OutOrStdout())
 }
 
-// print prints a result and turns its status into the exit code.
-func (p *presentation) print(cmd *cobra.Command, res *host.Result) error {
+// Print prints a result and turns its status into the exit code.
+func (p *ResultPrinter) Print(cmd *cobra.Command, res *host.Result) error {
 	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	var err error
 	switch {
 	case p.quiet:
 		err = printValue(stdout, stderr, res)
-	case p.forPeople(cmd):
+	case p.ForPeople(cmd):
 		err = printForPeople(stdout, stderr, res)
 	default:
-		err = printJSON(stdout, res)
+		err = PrintJSON(stdout, res)
 	}
 	if err != nil {
 		return err
@@ -50,19 +54,19 @@ func (p *presentation) print(cmd *cobra.Command, res *host.Result) error {
 	return exitOf(res)
 }
 
-// exitOf is the exit code of a result's status.
+// exitOf returns the exit code of a result's status.
 func exitOf(res *host.Result) error {
 	switch res.Status {
 	case host.StatusCompleted:
 		return nil
 	case host.StatusWaiting:
-		return exitError{exitWaiting}
+		return cli.ExitError{Code: cli.ExitWaiting}
 	default:
-		return exitError{exitFailed}
+		return cli.ExitError{Code: cli.ExitFailed}
 	}
 }
 
-// printValue prints the value alone, and to stderr why there is none.
+// printValue prints the value alone, or to stderr why the result has no value.
 func printValue(stdout, stderr io.Writer, res *host.Result) error {
 	if res.Status != host.StatusCompleted {
 		_, err := terminal.Fprintln(stderr, outcome(res))
@@ -70,14 +74,14 @@ func printValue(stdout, stderr io.Writer, res *host.Result) error {
 	}
 	var text string
 	if json.Unmarshal(res.Value, &text) == nil && !bytes.Equal(res.Value, []byte("null")) {
-		if isTerminal(stdout) {
+		if IsTerminal(stdout) {
 			text = terminal.Text(text)
 		}
 		_, err := fmt.Fprintln(stdout, text)
 		return err
 	}
 	doc := []byte(res.Value)
-	if isTerminal(stdout) {
+	if IsTerminal(stdout) {
 		doc = terminal.JSON(doc)
 	}
 	_, err := fmt.Fprintf(stdout, "%s\n", doc)
@@ -123,7 +127,7 @@ func outcome(res *host.Result) string {
 	return s
 }
 
-// summary is what a run took, in one line.
+// summary says in one line what a run took.
 func summary(res *host.Result) string {
 	t := &res.Telemetry
 	parts := []string{string(res.Status)}
@@ -132,43 +136,10 @@ func summary(res *host.Result) string {
 	}
 	parts = append(parts, millis(t.WallMillis))
 	if n := t.CallCount + t.NamespaceCount; n > 0 {
-		parts = append(parts, count(n, "call"))
+		parts = append(parts, Count(n, "call"))
 	}
 	if t.ApprovalCount > 0 {
-		parts = append(parts, count(t.ApprovalCount, "approval"))
+		parts = append(parts, Count(t.ApprovalCount, "approval"))
 	}
 	return strings.Join(append(parts, "guest "+millis(t.GuestCPUMillis), "isolation "+t.Isolation.Tier), " · ")
-}
-
-// millis is a time in milliseconds as people write it.
-func millis(ms float64) string {
-	d := time.Duration(ms * float64(time.Millisecond))
-	if d >= time.Second {
-		return d.Round(10 * time.Millisecond).String()
-	}
-	return d.Round(100 * time.Microsecond).String()
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// dim is a line in the background, where w is a terminal that may have colours.
-func dim(w io.Writer, line string) string {
-	if !isTerminal(w) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return line
-	}
-	return "\x1b[2m" + line + "\x1b[0m"
-}
-
-// jsonLines is JSON on lines of its own, as a terminal may have it.
-func jsonLines(doc json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Indent(&b, doc, "", "  ") != nil {
-		return terminal.Text(string(doc)) + "\n"
-	}
-	return string(terminal.JSON(b.Bytes())) + "\n"
 }

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"cmp"
@@ -23,27 +23,27 @@ const (
 // liveCall is one nested call on the screen.
 type liveCall struct {
 	id, name, state string
-	began, ended    time.Time
+	start, end      time.Time
 }
 
-// liveCalls shows the calls of a run while it runs, one line each. The lines are
-// rewritten in place, and taken away in the end.
+// liveCalls shows the calls of a run while it runs, one line each. It rewrites the
+// lines in place and erases them at the end.
 type liveCalls struct {
 	w       io.Writer
 	columns func() int
 	calls   []*liveCall
-	drawn   int // lines that stand on the screen
+	drawn   int // lines on the screen
 }
 
-// follow shows the calls of a host's runs on a terminal. The function that it returns
-// takes them away and must be called before anything else is written.
-func follow(h *host.Host, w io.Writer) (done func()) {
-	if !isTerminal(w) || os.Getenv("TERM") == "dumb" {
+// FollowCalls shows the calls of a host's runs on a terminal. Call done before
+// you write anything else: it erases them.
+func FollowCalls(h *host.Host, w io.Writer) (done func()) {
+	if !IsTerminal(w) || os.Getenv("TERM") == "dumb" {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	events := h.Subscribe(ctx)
-	l := &liveCalls{w: w, columns: widthOf(w)}
+	l := &liveCalls{w: w, columns: Width(w)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -72,12 +72,12 @@ func follow(h *host.Host, w io.Writer) (done func()) {
 	}
 }
 
-// note takes one event, and reports whether the screen has to change.
+// note records an event. It reports whether the screen has to change.
 func (l *liveCalls) note(e trajectory.Event) bool {
 	i := slices.IndexFunc(l.calls, func(c *liveCall) bool { return c.id == e.CallID })
 	switch {
 	case e.Kind == trajectory.CallStarted && i < 0:
-		l.calls = append(l.calls, &liveCall{id: e.CallID, name: terminal.Short(cmp.Or(e.Via, e.ToolName)), began: e.Start})
+		l.calls = append(l.calls, &liveCall{id: e.CallID, name: terminal.Short(cmp.Or(e.Via, e.ToolName)), start: e.Start})
 	case i < 0:
 		return false
 	case e.Kind == trajectory.CallProgress:
@@ -87,7 +87,7 @@ func (l *liveCalls) note(e trajectory.Event) bool {
 	case e.Kind == trajectory.ApprovalDecided:
 		l.calls[i].state = terminal.Short(e.Decision)
 	case e.Kind == trajectory.CallEnded:
-		l.calls[i].ended, l.calls[i].state = e.Time, string(e.Outcome)
+		l.calls[i].end, l.calls[i].state = e.Time, string(e.Outcome)
 		if e.Code != "" {
 			l.calls[i].state = terminal.Short(e.Code)
 		}
@@ -97,10 +97,10 @@ func (l *liveCalls) note(e trajectory.Event) bool {
 
 // running reports whether a call has not ended.
 func (l *liveCalls) running() bool {
-	return slices.ContainsFunc(l.calls, func(c *liveCall) bool { return c.ended.IsZero() })
+	return slices.ContainsFunc(l.calls, func(c *liveCall) bool { return c.end.IsZero() })
 }
 
-// draw writes the newest calls over those that stand there.
+// draw writes the newest calls over the lines on the screen.
 func (l *liveCalls) draw(now time.Time) {
 	var b strings.Builder
 	b.WriteString(l.up())
@@ -108,20 +108,20 @@ func (l *liveCalls) draw(now time.Time) {
 	l.drawn = 0
 	if n := len(shown) - liveLines; n > 0 {
 		shown = shown[n:]
-		l.line(&b, fmt.Sprintf("  … %s before", count(n, "call")))
+		l.line(&b, fmt.Sprintf("  … %s before", Count(n, "call")))
 	}
 	for _, c := range shown {
 		mark, end := "…", now
-		if !c.ended.IsZero() {
-			mark, end = "✓", c.ended
+		if !c.end.IsZero() {
+			mark, end = "✓", c.end
 			if c.state != string(trajectory.OutcomeOK) {
 				mark = "✗"
 			}
 		}
-		took := max(end.Sub(c.began), 0)
+		took := max(end.Sub(c.start), 0)
 		l.line(&b, strings.TrimRight(fmt.Sprintf("  %s %s  %s  %s", mark, c.name, millis(float64(took)/float64(time.Millisecond)), c.state), " "))
 	}
-	_, _ = io.WriteString(l.w, b.String()) // a terminal that is gone gets no picture
+	_, _ = io.WriteString(l.w, b.String()) // a terminal that is gone shows nothing
 }
 
 // line adds a line that does not wrap.
@@ -133,13 +133,13 @@ func (l *liveCalls) line(b *strings.Builder, text string) {
 	l.drawn++
 }
 
-// erase takes the lines away.
+// erase removes the lines from the screen.
 func (l *liveCalls) erase() {
 	_, _ = io.WriteString(l.w, l.up())
 	l.drawn = 0
 }
 
-// up goes to the first line that stands there and clears all from it on.
+// up returns the escapes that move to the first line and clear the rest of the screen.
 func (l *liveCalls) up() string {
 	if l.drawn == 0 {
 		return ""

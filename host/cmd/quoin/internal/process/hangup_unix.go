@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package process
 
 import (
 	"log/slog"
@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// hearHangups says at each SIGHUP, until it is released, that there is nothing to
+// LogHangups says at each SIGHUP, until it is released, that there is nothing to
 // reload: without that the signal would end the server.
-func hearHangups(log *slog.Logger) (release func()) {
+func LogHangups(log *slog.Logger) (release func()) {
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, syscall.SIGHUP)
 	done := make(chan struct{})

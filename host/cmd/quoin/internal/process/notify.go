@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// notifyManager tells the service manager of the state of a server, such as READY=1, if
+// NotifyManager tells the service manager of the state of a server, such as READY=1, if
 // one wants to know: see sd_notify(3).
-func notifyManager(state string) error {
+func NotifyManager(state string) error {
 	name := os.Getenv("NOTIFY_SOCKET")
 	if name == "" {
 		return nil

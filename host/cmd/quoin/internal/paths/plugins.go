@@ -1,4 +1,4 @@
-package main
+package paths
 
 import (
 	"errors"
@@ -6,50 +6,46 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-
-	"github.com/quoinhq/quoin/host"
 )
 
-// noPlugins in place of a plugin directory means that there are no plugins. A
-// directory of that name is ./none.
-const noPlugins = "none"
-
-// pluginDir is the directory given, or the first default that exists, or "". The
-// working directory is no default: a program that lies in it is not run unasked.
-func (o *options) pluginDir(f *host.File) (string, error) {
-	for _, given := range []struct{ by, dir string }{{"--plugins", o.plugins}, {"plugins.dir", f.PluginDir}} {
+// Plugins returns the plugin directory: that of the flag, else the configured one, else
+// the first default that exists, or "". The working directory is no default: a program
+// in it must not run unasked.
+func Plugins(flag, configured string) (string, error) {
+	for _, given := range []struct{ by, dir string }{{"--plugins", flag}, {"plugins.dir", configured}} {
 		switch {
 		case given.dir == "":
 			continue
-		case given.dir == noPlugins:
+		case given.dir == None:
 			return "", nil
-		case !isDir(given.dir):
-			return "", inputError{fmt.Errorf("%s %s is not a directory", given.by, given.dir), host.ReasonInvalidConfig}
+		case !IsDir(given.dir):
+			return "", fmt.Errorf("%s %s is not a directory", given.by, given.dir)
 		}
 		return given.dir, nil
 	}
 	var candidates []string
-	if dir, err := userPlugins(); err == nil {
+	if dir, err := UserPlugins(); err == nil {
 		candidates = append(candidates, dir)
 	}
 	if exe, err := os.Executable(); err == nil {
 		candidates = append(candidates, filepath.Join(filepath.Dir(exe), "plugins"))
 	}
 	for _, dir := range candidates {
-		if isDir(dir) {
+		if IsDir(dir) {
 			return dir, nil
 		}
 	}
 	return "", nil
 }
 
-func isDir(path string) bool {
+// IsDir reports whether the path is a directory.
+func IsDir(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.IsDir()
 }
 
-// userPlugins is the plugin directory of the user, whether it is there or not.
-func userPlugins() (string, error) {
+// UserPlugins returns the plugin directory of the user, whether it exists or not.
+func UserPlugins() (string, error) {
 	data, err := userData()
 	if err != nil {
 		return "", err
@@ -57,7 +53,7 @@ func userPlugins() (string, error) {
 	return filepath.Join(data, "quoin", "plugins"), nil
 }
 
-// userData is where programs keep what the user has installed.
+// userData returns the directory where programs keep what the user has installed.
 func userData() (string, error) {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return dir, nil

@@ -22,9 +22,9 @@ type recorders struct {
 	traces *tracing.Provider
 }
 
-// record opens the directory of trajectories, and traces if the environment asks for
+// openRecorders opens the directory of trajectories, and traces if the environment asks for
 // them, and puts both into cfg.
-func (o *options) record(ctx context.Context, f *host.File, cfg *host.Config) (*recorders, error) {
+func (o *options) openRecorders(ctx context.Context, f *host.File, cfg *host.Config) (*recorders, error) {
 	state, err := o.stateDir(f)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,5 @@
-package main
+// Package process deals with signals to the quoin command and with its service manager.
+package process
 
 import (
 	"context"
@@ -7,10 +8,10 @@ import (
 	"syscall"
 )
 
-// signals returns a context that the first SIGINT or SIGTERM ends, and one that
+// Signals returns a context that the first SIGINT or SIGTERM ends, and one that
 // the second does. That of main ends with the first, which is too early for work
 // that is to be finished: neither is derived from its cancellation.
-func signals(ctx context.Context) (soon, now context.Context, release func()) {
+func Signals(ctx context.Context) (soon, now context.Context, release func()) {
 	ctx = context.WithoutCancel(ctx)
 	now, cancelNow := context.WithCancel(ctx)
 	soon, cancelSoon := context.WithCancel(now)

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -23,7 +25,7 @@ const defaultSession = "cli"
 // origin are the flags with which another process makes the host that o asks for,
 // whose directories have been found.
 func (o *options) origin(f *host.File, plugins, state string) ([]string, error) {
-	config, err := o.configPath()
+	config, err := paths.Config(o.config)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +33,7 @@ func (o *options) origin(f *host.File, plugins, state string) ([]string, error) 
 	for _, known := range []struct{ name, path string }{{"--config", config}, {"--plugins", plugins}, {"--state", state}} {
 		if known.path == "" {
 			if known.name == "--config" { // there may be one of the user's own by then
-				flags = append(flags, known.name, noConfig)
+				flags = append(flags, known.name, paths.None)
 			}
 			continue
 		}
@@ -85,7 +87,7 @@ func waitLine(runID string, s host.Session, where []string) string {
 		}
 	}
 	for i, w := range words {
-		words[i] = shellWord(w)
+		words[i] = output.ShellWord(w)
 	}
 	return strings.Join(words, " ")
 }
@@ -108,22 +110,13 @@ func program() string {
 	return "quoin"
 }
 
-// shellWord writes a word so that a POSIX shell reads it as it is.
-func shellWord(w string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+"
-	if w != "" && strings.Trim(w, plain) == "" {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-}
-
 // hint says how to go on with the run of a result that waits, or that this host
 // refuses and keeps.
 func (o *options) hint(cmd *cobra.Command, b backend, res *host.Result) {
 	var line string
 	switch far := o.remote.flags(); {
 	case res.Status == host.StatusWaiting && far != nil:
-		line = waitLine(res.RunID, o.asker(), far)
+		line = waitLine(res.RunID, o.caller(), far)
 	case res.Status == host.StatusWaiting, res.Reason == host.ReasonToolsMissing:
 		own, ok := b.(inProcess)
 		if !ok {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package paths
 
 import (
 	"os"
@@ -21,19 +21,19 @@ func TestStateDirectoriesOfOthers(t *testing.T) {
 				t.Skip("only root can give directories away")
 			}
 			dir := t.TempDir() + "/st ate"
-			if err := checkState(dir); err != nil {
+			if err := CheckState(dir); err != nil {
 				t.Fatalf("it is not there yet: %v", err)
 			}
 			if err := os.Mkdir(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := checkState(dir); err != nil {
+			if err := CheckState(dir); err != nil {
 				t.Fatal(err)
 			}
 			if err := change(dir); err != nil {
 				t.Fatal(err)
 			}
-			err := checkState(dir)
+			err := CheckState(dir)
 			if err == nil {
 				t.Fatal("it is taken")
 			}
@@ -41,7 +41,7 @@ func TestStateDirectoriesOfOthers(t *testing.T) {
 			if out, err := exec.Command("sh", "-c", command).CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v %s", command, err, out)
 			}
-			if err := checkState(dir); err != nil {
+			if err := CheckState(dir); err != nil {
 				t.Errorf("repaired: %v", err)
 			}
 		})

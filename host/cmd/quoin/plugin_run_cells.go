@@ -16,6 +16,8 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltest"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
@@ -55,7 +57,7 @@ Exit status: 0 all passed, 1 failed, 2 usage.`,
   quoin plugin test ./weather -v --run forecast
   quoin plugin test ./weather --check
   quoin plugin test ./weather --update`,
-		Args: usageArgs(cobra.MaximumNArgs(1)),
+		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return t.run(cmd, dirOf(args)) },
 	}
 	t.bindConfig(cmd)
@@ -82,13 +84,13 @@ func (t *cellTests) run(cmd *cobra.Command, dir string) (err error) {
 	}
 	match, err := regexp.Compile(t.only)
 	if err != nil {
-		return usagef("--run: %v", err)
+		return cli.Usagef("--run: %v", err)
 	}
 	cells, err := celltest.Load(filepath.Join(dir, "testdata"), match)
 	if err != nil {
 		return err
 	}
-	begun := time.Now()
+	start := time.Now()
 	if len(cells) == 0 {
 		return t.noCells(cmd.OutOrStdout(), folder.ID(), filepath.Join(dir, "testdata"))
 	}
@@ -112,14 +114,14 @@ func (t *cellTests) run(cmd *cobra.Command, dir string) (err error) {
 			return err
 		}
 		if !ok {
-			return exitError{exitFailed}
+			return cli.ExitError{Code: cli.ExitFailed}
 		}
 	}
 	failed, err := t.cells(cmd.Context(), cmd.OutOrStdout(), cells, cfg)
 	if err != nil {
 		return err
 	}
-	return sumUp(cmd.OutOrStdout(), folder.ID(), len(cells), failed, time.Since(begun))
+	return sumUp(cmd.OutOrStdout(), folder.ID(), len(cells), failed, time.Since(start))
 }
 
 // noCells says that there is nothing to run, which is a failure if something was
@@ -132,7 +134,7 @@ func (t *cellTests) noCells(w io.Writer, id, dir string) error {
 	if _, err := terminal.Fprintf(w, "?    %s  no cells in %s%s\n", id, dir, which); err != nil || t.only == "" {
 		return err
 	}
-	return exitError{exitFailed}
+	return cli.ExitError{Code: cli.ExitFailed}
 }
 
 // hostOf configures a host for the plugins in dir, and for the one in development.
@@ -212,21 +214,13 @@ func (t *cellTests) report(w io.Writer, o *celltest.Outcome) error {
 
 func sumUp(w io.Writer, id string, all, failed int, elapsed time.Duration) error {
 	if failed == 0 {
-		_, err := terminal.Fprintf(w, "ok   %s  %s  %s\n", id, counted(all, "cell"), spent(elapsed))
+		_, err := terminal.Fprintf(w, "ok   %s  %s  %s\n", id, output.Count(all, "cell"), spent(elapsed))
 		return err
 	}
-	if _, err := terminal.Fprintf(w, "FAIL %s  %d of %s failed  %s\n", id, failed, counted(all, "cell"), spent(elapsed)); err != nil {
+	if _, err := terminal.Fprintf(w, "FAIL %s  %d of %s failed  %s\n", id, failed, output.Count(all, "cell"), spent(elapsed)); err != nil {
 		return err
 	}
-	return exitError{exitFailed}
-}
-
-// counted writes a number of things.
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
+	return cli.ExitError{Code: cli.ExitFailed}
 }
 
 // spent writes a time for people.
