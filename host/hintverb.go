@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/jsonschema"
 	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 	"github.com/quoinhq/quoin/namespaces"
@@ -29,16 +30,15 @@ func (r *run) withSignature(c *call, tool *catalog.Tool, via string, refusal *ca
 
 // parameters writes those of a verb, by the fields they become.
 func parameters(m namespaces.Mapping, schema json.RawMessage) string {
-	var words struct {
-		Required []string `json:"required"`
-	}
-	if json.Unmarshal(schema, &words) != nil {
-		words.Required = m.Positional // the schema says it otherwise: nothing is known to be optional
+	doc := jsonschema.Parse(schema)
+	required := doc.Root().Get("required").Words()
+	if doc == nil {
+		required = m.Positional // nothing is known to be optional
 	}
 	var list []string
 	for _, name := range m.Positional {
 		shown := text.Cut(name, 64)
-		if !slices.Contains(words.Required, name) {
+		if !slices.Contains(required, name) {
 			shown += "?"
 		}
 		list = append(list, shown)

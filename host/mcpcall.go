@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/jsonschema"
 )
 
 // oneObject refuses arguments that are not one object, in the words of the guest.
@@ -68,11 +69,11 @@ func mcpInput(tool *catalog.Tool, args json.RawMessage) (json.RawMessage, *callE
 	if err := json.Unmarshal(object, &given); err != nil {
 		return nil, rejectf(string(catalog.InvalidInput), oneObject)
 	}
-	properties, required := schemaFields(tool.Parameters)
-	object = withDefaults(object, given, properties)
+	schema := jsonschema.Parse(tool.Parameters).Root() // of one that cannot be read, validation tells
+	object = withDefaults(object, given, schema.Get("properties").Fields())
 	var missing []string
-	for _, name := range required {
-		if _, ok := given[name]; !ok && !slices.Contains(missing, name) {
+	for _, name := range schema.Get("required").Words() {
+		if _, ok := given[name]; !ok {
 			missing = append(missing, name)
 		}
 	}
@@ -82,58 +83,18 @@ func mcpInput(tool *catalog.Tool, args json.RawMessage) (json.RawMessage, *callE
 	return object, nil
 }
 
-// property is a property of a schema, as far as calls need it.
-type property struct {
-	name string
-	def  json.RawMessage // nil: none
-}
-
-// schemaFields returns the properties of a schema, in its order, and the names it
-// requires. Of one that it cannot read it returns nothing: validation tells.
-func schemaFields(schema json.RawMessage) (properties []property, required []string) {
-	var s struct {
-		Properties json.RawMessage `json:"properties"`
-		Required   json.RawMessage `json:"required"`
-	}
-	if json.Unmarshal(schema, &s) != nil {
-		return nil, nil
-	}
-	if json.Unmarshal(s.Required, &required) != nil {
-		required = nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(s.Properties))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, required
-	}
-	for dec.More() {
-		name, err := dec.Token()
-		var p json.RawMessage
-		if err != nil || dec.Decode(&p) != nil {
-			break
-		}
-		var d struct {
-			Default json.RawMessage `json:"default"`
-		}
-		if json.Unmarshal(p, &d) == nil && d.Default != nil {
-			if text, ok := name.(string); ok {
-				properties = append(properties, property{text, d.Default})
-			}
-		}
-	}
-	return properties, required
-}
-
 // withDefaults appends the defaults of the names that are absent, and notes them
 // as given.
-func withDefaults(object json.RawMessage, given map[string]json.RawMessage, properties []property) json.RawMessage {
+func withDefaults(object json.RawMessage, given map[string]json.RawMessage, properties []jsonschema.Member) json.RawMessage {
 	var b bytes.Buffer
 	b.Write(bytes.TrimSuffix(object, []byte("}")))
 	first := len(given) == 0
 	for _, p := range properties {
-		if _, ok := given[p.name]; ok {
+		def := p.Value.Get("default")
+		if _, ok := given[p.Key]; ok || def == nil {
 			continue
 		}
-		name, err := json.Marshal(p.name)
+		name, err := json.Marshal(p.Key)
 		if err != nil {
 			continue // strings always can be encoded
 		}
@@ -143,8 +104,8 @@ func withDefaults(object json.RawMessage, given map[string]json.RawMessage, prop
 		first = false
 		b.Write(name)
 		b.WriteByte(':')
-		b.Write(p.def)
-		given[p.name] = p.def
+		b.Write(def.Raw)
+		given[p.Key] = def.Raw
 	}
 	b.WriteByte('}')
 	return b.Bytes()

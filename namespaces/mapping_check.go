@@ -4,8 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/jsonschema"
 )
 
 // Check reports whether the mapping can produce inputs for a tool with the
@@ -24,12 +28,15 @@ func (m Mapping) Check(schema json.RawMessage) error {
 	if m.Kind == MapFunction || len(schema) == 0 {
 		return nil
 	}
-	var root any
-	if err := json.Unmarshal(schema, &root); err != nil {
-		return &Error{Code: MappingMismatch, Message: "the tool's input schema is not valid JSON", Err: err}
+	doc := jsonschema.Parse(schema)
+	switch {
+	case doc == nil && json.Valid(schema):
+		return nil // too large to read: nothing is known
+	case doc == nil:
+		return mismatch("the tool's input schema is not valid JSON")
 	}
-	in := inputs{root: root, properties: map[string]any{}}
-	in.read(root, true, 0)
+	in := inputs{doc: doc, properties: map[string]*jsonschema.Node{}}
+	in.read(doc.Root(), true, 0)
 	for _, name := range m.Positional {
 		if !in.knows(name) {
 			return in.unknown("positional", name)
@@ -79,8 +86,8 @@ func (m Mapping) checkRequired(in *inputs) error {
 
 // inputs are what the top level of an input schema says about properties.
 type inputs struct {
-	root       any
-	properties map[string]any
+	doc        *jsonschema.Document
+	properties map[string]*jsonschema.Node
 	required   []string
 	open       bool // other properties are allowed in so many words
 }
@@ -90,51 +97,28 @@ const maxSchemaHops = 16
 
 // read gathers the properties of a schema. What is required counts only where
 // it holds for every input.
-func (in *inputs) read(schema any, always bool, hops int) {
-	object, ok := schema.(map[string]any)
-	if !ok || hops > maxSchemaHops {
+func (in *inputs) read(schema *jsonschema.Node, always bool, hops int) {
+	if !schema.Is(jsonschema.Object) || hops > maxSchemaHops {
 		return
 	}
-	if properties, ok := object["properties"].(map[string]any); ok {
-		maps.Copy(in.properties, properties)
+	for _, p := range schema.Get("properties").Fields() {
+		in.properties[p.Key] = p.Value
 	}
-	if required, ok := object["required"].([]any); ok && always {
-		for _, name := range required {
-			if name, ok := name.(string); ok {
-				in.required = append(in.required, name)
-			}
-		}
+	if always {
+		in.required = append(in.required, schema.Get("required").Words()...)
 	}
-	if more, given := object["additionalProperties"]; given && more != false {
-		in.open = true
-	}
-	if patterns, ok := object["patternProperties"].(map[string]any); ok && len(patterns) > 0 {
-		in.open = true
-	}
-	if ref, ok := object["$ref"].(string); ok {
-		in.read(in.target(ref), always, hops+1)
+	more := schema.Get("additionalProperties")
+	in.open = in.open || more != nil && !more.IsFalse() || len(schema.Get("patternProperties").Fields()) > 0
+	if ref := schema.Get("$ref").Str(); ref != "" {
+		target := in.doc.Target(ref)
+		in.open = in.open || target == nil && !strings.HasPrefix(ref, "#") // elsewhere: nothing is known
+		in.read(target, always, hops+1)
 	}
 	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
-		branches, _ := object[keyword].([]any)
-		for _, branch := range branches {
+		for _, branch := range schema.Get(keyword).List() {
 			in.read(branch, always && keyword == "allOf", hops+1)
 		}
 	}
-}
-
-// target follows a reference inside the document: "#" or "#/$defs/Name".
-func (in *inputs) target(ref string) any {
-	pointer, local := strings.CutPrefix(ref, "#")
-	if !local {
-		in.open = true // elsewhere: nothing is known
-		return nil
-	}
-	at := in.root
-	for _, token := range strings.Split(pointer, "/")[1:] {
-		object, _ := at.(map[string]any)
-		at = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
-	}
-	return at
 }
 
 // knows reports whether inputs may have the property.
@@ -144,22 +128,7 @@ func (in *inputs) knows(name string) bool {
 }
 
 // types returns the types a property allows, nil if it does not say.
-func (in *inputs) types(name string) []string {
-	property, _ := in.properties[name].(map[string]any)
-	switch t := property["type"].(type) {
-	case string:
-		return []string{t}
-	case []any:
-		var types []string
-		for _, name := range t {
-			if name, ok := name.(string); ok {
-				types = append(types, name)
-			}
-		}
-		return types
-	}
-	return nil
-}
+func (in *inputs) types(name string) []string { return in.properties[name].Get("type").Words() }
 
 // unknown makes the error of a field the schema does not have.
 func (in *inputs) unknown(kind, name string) error {
@@ -173,21 +142,21 @@ func mismatch(format string, args ...any) error {
 
 // jsonType names the schema type of a JSON value.
 func jsonType(value json.RawMessage) string {
-	var v any
-	if json.Unmarshal(value, &v) != nil {
+	n := jsonschema.Parse(value).Root()
+	if n == nil {
 		return "unknown"
 	}
-	switch v := v.(type) {
-	case nil:
+	switch n.Kind {
+	case jsonschema.Null:
 		return "null"
-	case bool:
+	case jsonschema.Bool:
 		return "boolean"
-	case string:
+	case jsonschema.String:
 		return "string"
-	case []any:
+	case jsonschema.Array:
 		return "array"
-	case float64:
-		if v == float64(int64(v)) {
+	case jsonschema.Number:
+		if v, err := strconv.ParseFloat(n.Text, 64); err == nil && v == math.Trunc(v) {
 			return "integer"
 		}
 		return "number"

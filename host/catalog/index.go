@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quoinhq/quoin/internal/jsonschema"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
@@ -126,44 +127,28 @@ func (in *indexer) word(tool int32, f textField, word string) {
 // maxIndexedSchema is the size in bytes from which a schema is not searched.
 const maxIndexedSchema = 64 << 10
 
-// schemaText is what is searched of a schema.
-type schemaText struct {
-	Description string                `json:"description"`
-	Properties  map[string]schemaText `json:"properties"`
-	Items       *schemaText           `json:"items"`
-	AnyOf       []schemaText          `json:"anyOf"`
-	OneOf       []schemaText          `json:"oneOf"`
-	AllOf       []schemaText          `json:"allOf"`
-}
-
-// parameters counts the names and descriptions of the parameters.
+// parameters counts the names and descriptions of the parameters. What is no schema
+// is not searched; it is reported when the tool is described or called.
 func (in *indexer) parameters(tool int32, schema json.RawMessage) {
-	if len(schema) > maxIndexedSchema {
-		return
+	if len(schema) <= maxIndexedSchema {
+		in.schema(tool, jsonschema.Parse(schema).Root(), 0)
 	}
-	var s schemaText
-	// Whatever of the schema can be read is searched; that the rest is no
-	// schema is reported when the tool is described or called.
-	_ = json.Unmarshal(schema, &s)
-	in.schema(tool, &s, 0)
 }
 
-func (in *indexer) schema(tool int32, s *schemaText, depth int) {
+func (in *indexer) schema(tool int32, s *jsonschema.Node, depth int) {
 	const deepest = 4
 	if depth > deepest {
 		return
 	}
-	in.text(tool, paramTextField, s.Description)
-	for name, property := range s.Properties {
-		in.text(tool, paramNameField, name)
-		in.schema(tool, &property, depth+1)
+	in.text(tool, paramTextField, s.Get("description").Str())
+	for _, p := range s.Get("properties").Fields() {
+		in.text(tool, paramNameField, p.Key)
+		in.schema(tool, p.Value, depth+1)
 	}
-	if s.Items != nil {
-		in.schema(tool, s.Items, depth+1)
-	}
-	for _, branches := range [][]schemaText{s.AnyOf, s.OneOf, s.AllOf} {
-		for i := range branches {
-			in.schema(tool, &branches[i], depth+1)
+	in.schema(tool, s.Get("items"), depth+1)
+	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
+		for _, branch := range s.Get(keyword).List() {
+			in.schema(tool, branch, depth+1)
 		}
 	}
 }

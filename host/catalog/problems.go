@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	schematree "github.com/quoinhq/quoin/internal/jsonschema"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
@@ -216,11 +216,10 @@ func writtenPlace(at []string) string {
 
 // propertyNames returns the properties a schema names at its top, sorted.
 func propertyNames(schema json.RawMessage) []string {
-	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
+	var names []string
+	for _, p := range schematree.Parse(schema).Root().Get("properties").Fields() {
+		names = append(names, p.Key)
 	}
-	if json.Unmarshal(schema, &s) != nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(s.Properties))
+	slices.Sort(names)
+	return names
 }

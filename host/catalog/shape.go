@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quoinhq/quoin/internal/jsonschema"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
@@ -28,81 +29,71 @@ func Shape(schema json.RawMessage) string {
 	if len(bytes.TrimSpace(schema)) == 0 {
 		return "{}"
 	}
-	if len(schema) > maxShapeSchema || !json.Valid(schema) {
+	if len(schema) > maxShapeSchema {
 		return "unknown"
 	}
-	s := shaper{root: schema, steps: new(int)}
-	s.schema(schema, 0, 0)
+	s := shaper{doc: jsonschema.Parse(schema), steps: new(int)}
+	s.schema(s.doc.Root(), 0, 0)
 	return s.String()
 }
 
 // shaper writes one shape.
 type shaper struct {
 	strings.Builder
-	root  json.RawMessage
+	doc   *jsonschema.Document
 	steps *int // shared by all shapers of one shape
 }
 
 // inner returns a shaper for a part that is written apart first.
-func (s *shaper) inner() *shaper { return &shaper{root: s.root, steps: s.steps} }
-
-// schemaWords are the keywords a shape shows. All are raw, because a schema of
-// somebody else's may have anything in them.
-type schemaWords map[string]json.RawMessage
-
-func wordsOf(schema json.RawMessage) (schemaWords, bool) {
-	var words schemaWords
-	return words, json.Unmarshal(schema, &words) == nil && words != nil
-}
+func (s *shaper) inner() *shaper { return &shaper{doc: s.doc, steps: s.steps} }
 
 // full reports whether there is no room for more.
 func (s *shaper) full() bool { return s.Len() > maxShapeBytes }
 
 // schema writes the type of one schema.
-func (s *shaper) schema(schema json.RawMessage, depth, refs int) {
+func (s *shaper) schema(n *jsonschema.Node, depth, refs int) {
 	if *s.steps++; *s.steps > maxShapeSteps {
 		s.WriteString("…")
 		return
 	}
-	words, ok := wordsOf(schema)
-	if s.full() || !ok {
-		if string(bytes.TrimSpace(schema)) == "false" {
-			s.WriteString("never")
-		} else {
-			s.WriteString("unknown")
-		}
+	if n.IsFalse() {
+		s.WriteString("never")
+		return
+	}
+	if s.full() || !n.Is(jsonschema.Object) {
+		s.WriteString("unknown")
 		return
 	}
 	switch {
-	case words["$ref"] != nil:
-		if target := s.target(words["$ref"]); target != nil && refs < maxShapeRefs && depth < maxShapeDepth {
+	case n.Get("$ref") != nil:
+		if target := s.doc.Ref(n); target != nil && refs < maxShapeRefs && depth < maxShapeDepth {
 			s.schema(target, depth, refs+1)
 			return
 		}
 		s.WriteString("object")
-	case words["const"] != nil:
-		s.WriteString(text.Shorten(compacted(words["const"]), 40))
-	case words["enum"] != nil:
-		s.enum(words["enum"])
-	case words.branches("anyOf") != nil:
-		s.union(words.branches("anyOf"), "|", depth, refs)
-	case words.branches("oneOf") != nil:
-		s.union(words.branches("oneOf"), "|", depth, refs)
-	case words.branches("allOf") != nil && words["properties"] == nil:
-		s.union(words.branches("allOf"), " & ", depth, refs)
+	case n.Get("const") != nil:
+		s.WriteString(shortLiteral(n.Get("const")))
+	case n.Get("enum") != nil:
+		s.enum(n.Get("enum").List())
+	case len(n.Get("anyOf").List()) > 0:
+		s.union(n.Get("anyOf").List(), "|", depth, refs)
+	case len(n.Get("oneOf").List()) > 0:
+		s.union(n.Get("oneOf").List(), "|", depth, refs)
+	case len(n.Get("allOf").List()) > 0 && n.Get("properties") == nil:
+		s.union(n.Get("allOf").List(), " & ", depth, refs)
 	default:
-		s.types(words, depth, refs)
+		s.types(n, depth, refs)
 	}
 }
 
 // types writes a schema by its type keyword, or by what its other keywords imply.
-func (s *shaper) types(words schemaWords, depth, refs int) {
-	types := stringsOf(words["type"])
+func (s *shaper) types(n *jsonschema.Node, depth, refs int) {
+	types := n.Get("type").Words()
 	if len(types) == 0 {
 		switch {
-		case words["properties"] != nil:
+		case n.Get("properties") != nil:
 			types = []string{"object"}
-		case words["items"] != nil:
+		case n.Get("items") != nil:
 			types = []string{"array"}
 		default:
 			types = []string{"unknown"}
@@ -114,9 +105,9 @@ func (s *shaper) types(words schemaWords, depth, refs int) {
 		}
 		switch t {
 		case "object":
-			s.object(words, depth, refs)
+			s.object(n, depth, refs)
 		case "array":
-			s.array(words["items"], depth, refs)
+			s.array(n.Get("items"), depth, refs)
 		case "":
 			s.WriteString("unknown")
 		default:
@@ -125,27 +116,26 @@ func (s *shaper) types(words schemaWords, depth, refs int) {
 	}
 }
 
-func (s *shaper) object(words schemaWords, depth, refs int) {
-	properties := members(words["properties"])
+func (s *shaper) object(n *jsonschema.Node, depth, refs int) {
+	properties := n.Get("properties").Fields()
 	if depth >= maxShapeDepth && len(properties) > 0 {
 		s.WriteString("{ … }")
 		return
 	}
 	if len(properties) == 0 {
-		if _, typed := wordsOf(words["additionalProperties"]); typed && depth < maxShapeDepth {
+		switch additional := n.Get("additionalProperties"); {
+		case additional.Is(jsonschema.Object) && depth < maxShapeDepth:
 			s.WriteString("{ [key]: ")
-			s.schema(words["additionalProperties"], depth+1, refs)
+			s.schema(additional, depth+1, refs)
 			s.WriteString(" }")
-			return
-		}
-		if string(words["additionalProperties"]) == "false" {
+		case additional.IsFalse():
 			s.WriteString("{}")
-			return
+		default:
+			s.WriteString("object")
 		}
-		s.WriteString("object")
 		return
 	}
-	required := stringsOf(words["required"])
+	required := n.Get("required").Words()
 	s.WriteString("{ ")
 	for i, p := range properties {
 		if i > 0 {
@@ -155,38 +145,37 @@ func (s *shaper) object(words schemaWords, depth, refs int) {
 			s.WriteString("…")
 			break
 		}
-		if isSafe(p.name) {
-			s.WriteString(text.Shorten(p.name, text.MaxCompared))
+		if isSafe(p.Key) {
+			s.WriteString(text.Shorten(p.Key, text.MaxCompared))
 		} else {
-			s.WriteString(quoted(p.name))
+			s.WriteString(quoted(p.Key))
 		}
-		if !slices.Contains(required, p.name) {
+		if !slices.Contains(required, p.Key) {
 			s.WriteByte('?')
 		}
 		s.WriteString(": ")
-		s.schema(p.value, depth+1, refs)
+		s.schema(p.Value, depth+1, refs)
 	}
 	s.WriteString(" }")
 }
 
-func (s *shaper) array(items json.RawMessage, depth, refs int) {
-	if _, ok := wordsOf(items); !ok || depth >= maxShapeDepth {
+func (s *shaper) array(items *jsonschema.Node, depth, refs int) {
+	if !items.Is(jsonschema.Object) || depth >= maxShapeDepth {
 		s.WriteString("array")
 		return
 	}
 	inner := s.inner()
 	inner.schema(items, depth+1, refs)
-	text := inner.String()
-	if strings.ContainsAny(text, "|&") && !strings.HasPrefix(text, "{") {
-		text = "(" + text + ")"
+	item := inner.String()
+	if strings.ContainsAny(item, "|&") && !strings.HasPrefix(item, "{") {
+		item = "(" + item + ")"
 	}
-	s.WriteString(text + "[]")
+	s.WriteString(item + "[]")
 }
 
 // enum writes the values of an enumeration.
-func (s *shaper) enum(values json.RawMessage) {
-	var list []json.RawMessage
-	if json.Unmarshal(values, &list) != nil || len(list) == 0 {
+func (s *shaper) enum(list []*jsonschema.Node) {
+	if len(list) == 0 {
 		s.WriteString("unknown")
 		return
 	}
@@ -194,7 +183,7 @@ func (s *shaper) enum(values json.RawMessage) {
 		if i > 0 {
 			s.WriteByte('|')
 		}
-		s.WriteString(text.Shorten(compacted(v), 40))
+		s.WriteString(shortLiteral(v))
 	}
 	if len(list) > maxShapeUnion {
 		s.WriteString("|…")
@@ -202,7 +191,7 @@ func (s *shaper) enum(values json.RawMessage) {
 }
 
 // union writes alternatives, equal ones once.
-func (s *shaper) union(branches []json.RawMessage, between string, depth, refs int) {
+func (s *shaper) union(branches []*jsonschema.Node, between string, depth, refs int) {
 	var texts []string
 	for _, branch := range branches[:min(len(branches), maxShapeUnion)] {
 		inner := s.inner()
@@ -222,79 +211,11 @@ func (s *shaper) union(branches []json.RawMessage, between string, depth, refs i
 	s.WriteString(strings.Join(texts, between))
 }
 
-// branches returns the schemas of a combining keyword, nil if there are none.
-func (w schemaWords) branches(keyword string) []json.RawMessage {
-	var list []json.RawMessage
-	if json.Unmarshal(w[keyword], &list) != nil || len(list) == 0 {
-		return nil
-	}
-	return list
-}
-
-// target follows a reference within the schema.
-func (s *shaper) target(ref json.RawMessage) json.RawMessage {
-	var pointer string
-	if json.Unmarshal(ref, &pointer) != nil || !strings.HasPrefix(pointer, "#") {
-		return nil
-	}
-	at := s.root
-	for _, token := range strings.Split(strings.TrimPrefix(pointer, "#"), "/")[1:] {
-		words, ok := wordsOf(at)
-		if !ok {
-			return nil
-		}
-		at = words[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
-	}
-	return at
-}
-
-// member is one member of a JSON object.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// members returns the members of a JSON object in order.
-func members(object json.RawMessage) []member {
-	if words, ok := wordsOf(object); !ok || len(words) == 0 {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(object))
-	if _, err := d.Token(); err != nil { // the opening brace
-		return nil
-	}
-	var list []member
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return list
-		}
-		m := member{name: name.(string)}
-		if err := d.Decode(&m.value); err != nil {
-			return list
-		}
-		list = append(list, m)
-	}
-	return list
-}
-
-// stringsOf reads a string or a list of strings.
-func stringsOf(value json.RawMessage) []string {
-	var one string
-	if json.Unmarshal(value, &one) == nil {
-		return []string{one}
-	}
-	var list []string
-	if json.Unmarshal(value, &list) != nil {
-		return nil
-	}
-	return list
-}
-
-func compacted(value json.RawMessage) string {
+// shortLiteral writes a value as it stands in the schema, shortened.
+func shortLiteral(n *jsonschema.Node) string {
 	var b bytes.Buffer
-	if json.Compact(&b, value) != nil {
+	if json.Compact(&b, n.Raw) != nil {
 		return "?"
 	}
-	return b.String()
+	return text.Shorten(b.String(), 40)
 }

@@ -3,7 +3,8 @@ package redact
 import (
 	"encoding/json"
 	"regexp"
-	"strings"
+
+	"github.com/quoinhq/quoin/internal/jsonschema"
 )
 
 // maxSchemas bounds the schemas that apply to one value, and the steps taken to
@@ -13,31 +14,28 @@ const maxSchemas = 64
 // schemas are those that apply to one value: its own, and what that refers to or
 // combines.
 type schemas struct {
-	root    map[string]any // where references start
-	list    []map[string]any
+	doc     *jsonschema.Document
+	list    []*jsonschema.Node
 	tangled bool // too many to follow
 }
 
+// rootOf reads a schema. One that is too large to read hides everything.
 func rootOf(schema json.RawMessage) schemas {
-	if len(schema) == 0 {
-		return schemas{}
+	doc := jsonschema.Parse(schema)
+	if doc == nil {
+		return schemas{tangled: json.Valid(schema)}
 	}
-	v, err := decode(schema)
-	root, ok := v.(map[string]any)
-	if err != nil || !ok {
-		return schemas{}
-	}
-	return schemas{root: root}.of(root)
+	return schemas{doc: doc}.of(doc.Root())
 }
 
 // of returns the schemas that apply to a value with the given ones.
-func (s schemas) of(first ...any) schemas {
-	out := schemas{root: s.root}
+func (s schemas) of(first ...*jsonschema.Node) schemas {
+	out := schemas{doc: s.doc}
 	steps := 0
 	for len(first) > 0 {
-		next, ok := first[0].(map[string]any)
+		next := first[0]
 		first = first[1:]
-		if !ok {
+		if !next.Is(jsonschema.Object) {
 			continue // true, false, or no schema
 		}
 		if steps++; steps > maxSchemas {
@@ -45,46 +43,19 @@ func (s schemas) of(first ...any) schemas {
 			return out
 		}
 		out.list = append(out.list, next)
-		if ref, ok := next["$ref"].(string); ok {
-			first = append(first, s.resolve(ref))
-		}
+		first = append(first, s.doc.Ref(next))
 		for _, k := range []string{"allOf", "anyOf", "oneOf"} {
-			if more, ok := next[k].([]any); ok {
-				first = append(first, more...)
-			}
+			first = append(first, next.Get(k).List()...)
 		}
-		for _, k := range []string{"if", "then", "else"} {
-			first = append(first, next[k])
-		}
+		first = append(first, next.Get("if"), next.Get("then"), next.Get("else"))
 	}
 	return out
-}
-
-// resolve follows a reference inside the document. Any other leads nowhere.
-func (s schemas) resolve(ref string) any {
-	path, ok := strings.CutPrefix(ref, "#")
-	if !ok {
-		return nil
-	}
-	var at any = s.root
-	for _, step := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
-		if step == "" {
-			continue
-		}
-		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
-		m, ok := at.(map[string]any)
-		if !ok {
-			return nil
-		}
-		at = m[step]
-	}
-	return at
 }
 
 // secret reports whether any of the schemas says so.
 func (s schemas) secret() bool {
 	for _, m := range s.list {
-		if m["format"] == "password" || m["writeOnly"] == true {
+		if m.Get("format").Str() == "password" || m.Get("writeOnly").IsTrue() {
 			return true
 		}
 	}
@@ -93,24 +64,20 @@ func (s schemas) secret() bool {
 
 // property returns the schemas of a property.
 func (s schemas) property(name string) schemas {
-	var found []any
+	var found []*jsonschema.Node
 	for _, m := range s.list {
 		known := false
-		if p, ok := m["properties"].(map[string]any); ok {
-			if sub, ok := p[name]; ok {
-				found, known = append(found, sub), true
-			}
+		if p := m.Get("properties").Get(name); p != nil {
+			found, known = append(found, p), true
 		}
-		if p, ok := m["patternProperties"].(map[string]any); ok {
-			for pattern, sub := range p {
-				// A pattern that Go cannot read may be meant for this name.
-				if re, err := regexp.Compile(pattern); err != nil || re.MatchString(name) {
-					found, known = append(found, sub), true
-				}
+		for _, p := range m.Get("patternProperties").Fields() {
+			// A pattern that Go cannot read may be meant for this name.
+			if re, err := regexp.Compile(p.Key); err != nil || re.MatchString(name) {
+				found, known = append(found, p.Value), true
 			}
 		}
 		if !known {
-			found = append(found, m["additionalProperties"], m["unevaluatedProperties"])
+			found = append(found, m.Get("additionalProperties"), m.Get("unevaluatedProperties"))
 		}
 	}
 	return s.of(found...)
@@ -118,17 +85,17 @@ func (s schemas) property(name string) schemas {
 
 // item returns the schemas of an element of an array.
 func (s schemas) item(i int) schemas {
-	var found []any
+	var found []*jsonschema.Node
 	for _, m := range s.list {
-		prefix, ok := m["prefixItems"].([]any)
-		if !ok {
-			prefix, ok = m["items"].([]any) // as it was before 2020-12
+		prefix := m.Get("prefixItems")
+		if !prefix.Is(jsonschema.Array) {
+			prefix = m.Get("items") // as it was before 2020-12
 		}
-		if ok && i < len(prefix) {
-			found = append(found, prefix[i])
+		if list := prefix.List(); i < len(list) {
+			found = append(found, list[i])
 			continue
 		}
-		found = append(found, m["items"], m["additionalItems"], m["unevaluatedItems"], m["contains"])
+		found = append(found, m.Get("items"), m.Get("additionalItems"), m.Get("unevaluatedItems"), m.Get("contains"))
 	}
 	return s.of(found...)
 }

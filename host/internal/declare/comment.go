@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/quoinhq/quoin/internal/jsonschema"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
@@ -68,32 +69,32 @@ func comment(text []string, indent string) string {
 }
 
 // about returns what is to be said of a schema beside its type.
-func about(schema *node) []string {
-	text := schema.get("description").str()
+func about(schema *jsonschema.Node) []string {
+	text := schema.Get("description").Str()
 	if text == "" {
-		text = schema.get("title").str()
+		text = schema.Get("title").Str()
 	}
 	out := lines(text)
 	if f := facts(schema); f != "" {
 		out = append(out, f)
 	}
-	if d := schema.get("deprecated"); d.is(boolNode) && d.truth {
+	if d := schema.Get("deprecated"); d.IsTrue() {
 		out = append(out, "@deprecated")
 	}
 	return out
 }
 
 // facts puts the rules that no type expresses into one line.
-func facts(schema *node) string {
+func facts(schema *jsonschema.Node) string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, harmless(fmt.Sprintf(format, args...))+".") }
-	for _, t := range schema.get("type").words() {
+	for _, t := range schema.Get("type").Words() {
 		if t == "integer" {
 			say("Integer")
 		}
 	}
 	for _, f := range []struct{ key, word string }{{"format", "Format"}, {"pattern", "Pattern"}, {"contentEncoding", "Encoding"}} {
-		if v := schema.get(f.key).str(); v != "" {
+		if v := schema.Get(f.key).Str(); v != "" {
 			say("%s: %s", f.word, text.Shorten(v, maxFactBytes))
 		}
 	}
@@ -101,73 +102,73 @@ func facts(schema *node) string {
 		{"minimum", "maximum", "Range"}, {"exclusiveMinimum", "exclusiveMaximum", "Range, ends excluded"},
 		{"minLength", "maxLength", "Length"}, {"minItems", "maxItems", "Items"}, {"minProperties", "maxProperties", "Properties"},
 	} {
-		if s := span(schema.get(f.low), schema.get(f.high)); s != "" {
+		if s := span(schema.Get(f.low), schema.Get(f.high)); s != "" {
 			say("%s: %s", f.word, s)
 		}
 	}
-	if v := schema.get("multipleOf"); v.is(numberNode) {
-		say("Multiple of %s", text.Shorten(v.text, maxFactBytes))
+	if v := schema.Get("multipleOf"); v.Is(jsonschema.Number) {
+		say("Multiple of %s", text.Shorten(v.Text, maxFactBytes))
 	}
-	if v := schema.get("uniqueItems"); v.is(boolNode) && v.truth {
+	if v := schema.Get("uniqueItems"); v.IsTrue() {
 		say("No two items are equal")
 	}
-	if v := schema.get("default"); v != nil {
+	if v := schema.Get("default"); v != nil {
 		say("Default: %s", text.Shorten(compact(v, maxFactBytes), maxFactBytes))
 	}
 	return strings.Join(out, " ")
 }
 
 // span writes a range.
-func span(low, high *node) string {
-	l, h := low.is(numberNode), high.is(numberNode)
+func span(low, high *jsonschema.Node) string {
+	l, h := low.Is(jsonschema.Number), high.Is(jsonschema.Number)
 	switch {
 	case l && h:
-		return text.Shorten(low.text, maxFactBytes) + " to " + text.Shorten(high.text, maxFactBytes)
+		return text.Shorten(low.Text, maxFactBytes) + " to " + text.Shorten(high.Text, maxFactBytes)
 	case l:
-		return "at least " + text.Shorten(low.text, maxFactBytes)
+		return "at least " + text.Shorten(low.Text, maxFactBytes)
 	case h:
-		return "at most " + text.Shorten(high.text, maxFactBytes)
+		return "at most " + text.Shorten(high.Text, maxFactBytes)
 	}
 	return ""
 }
 
 // compact writes a value as JSON, about so many bytes of it.
-func compact(v *node, most int) string {
+func compact(v *jsonschema.Node, most int) string {
 	var b strings.Builder
 	writeCompact(&b, v, most)
 	return b.String()
 }
 
-func writeCompact(b *strings.Builder, v *node, most int) {
+func writeCompact(b *strings.Builder, v *jsonschema.Node, most int) {
 	if b.Len() > most {
 		return
 	}
-	switch v.kind {
-	case nullNode:
+	switch v.Kind {
+	case jsonschema.Null:
 		b.WriteString("null")
-	case boolNode:
-		fmt.Fprint(b, v.truth)
-	case numberNode:
-		b.WriteString(v.text)
-	case stringNode:
-		b.WriteString(quote(text.Shorten(v.text, most)))
-	case arrayNode:
+	case jsonschema.Bool:
+		fmt.Fprint(b, v.Truth)
+	case jsonschema.Number:
+		b.WriteString(v.Text)
+	case jsonschema.String:
+		b.WriteString(quote(text.Shorten(v.Text, most)))
+	case jsonschema.Array:
 		b.WriteByte('[')
-		for i, item := range v.items {
+		for i, item := range v.Items {
 			if i > 0 {
 				b.WriteByte(',')
 			}
 			writeCompact(b, item, most)
 		}
 		b.WriteByte(']')
-	case objectNode:
+	case jsonschema.Object:
 		b.WriteByte('{')
-		for i, m := range v.members {
+		for i, m := range v.Members {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			b.WriteString(quote(text.Shorten(m.key, most)) + ":")
-			writeCompact(b, m.value, most)
+			b.WriteString(quote(text.Shorten(m.Key, most)) + ":")
+			writeCompact(b, m.Value, most)
 		}
 		b.WriteByte('}')
 	}

@@ -89,7 +89,7 @@ func (s *signature) input(free bool) string {
 		}
 		return "input?: " + of + ", " + optionsAfterInput
 	}
-	of := s.without(s.root, slices.Sorted(maps.Keys(s.mapping.Fixed)), 0)
+	of := s.without(s.doc.Root(), slices.Sorted(maps.Keys(s.mapping.Fixed)), 0)
 	text := s.part(of, s.indent)
 	if text == unknown {
 		text = anyObject
@@ -106,7 +106,7 @@ func (s *signature) fields() string {
 	names := s.mapping.Positional
 	last := -1 // of those that must be given
 	for i, name := range names {
-		if s.document != nil && s.requires(s.root, name, 0) {
+		if s.document != nil && s.requires(s.doc.Root(), name, 0) {
 			last = i
 		}
 	}
@@ -129,7 +129,7 @@ func (s *signature) field(name string) string {
 	if s.document == nil {
 		return unknown
 	}
-	p := s.propertyOf(s.root, name, 0)
+	p := s.propertyOf(s.doc.Root(), name, 0)
 	if p == nil {
 		return unknown
 	}
@@ -141,7 +141,7 @@ func (s *signature) rest() string {
 	if s.document == nil {
 		return unknown + "[]"
 	}
-	item := s.itemOf(s.propertyOf(s.root, s.mapping.Rest, 0), 0)
+	item := s.itemOf(s.propertyOf(s.doc.Root(), s.mapping.Rest, 0), 0)
 	if item == nil {
 		return unknown + "[]"
 	}
@@ -160,7 +160,7 @@ func (s *signature) parameter(name string) string {
 		said = append(said, fmt.Sprintf("The property %s.", harmless(quote(text.Shorten(name, maxFactBytes)))))
 	}
 	if s.document != nil {
-		said = append(said, about(s.propertyOf(s.root, name, 0))...)
+		said = append(said, about(s.propertyOf(s.doc.Root(), name, 0))...)
 	}
 	if len(said) > 0 {
 		s.about = append(s.about, "@param "+parameter+" "+text.Shorten(sentences(said), maxLineBytes))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/jsonschema"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -178,8 +179,8 @@ func (w *scopeWriter) array(p namespaces.Node, indent int) bool {
 // kindOf is the type of a plain value without its value, any of all others.
 func kindOf(p namespaces.Node) string {
 	v, _ := p.Value()
-	n, ok := parse(v)
-	if !ok || n.kind == arrayNode || n.kind == objectNode {
+	n := jsonschema.Parse(v).Root()
+	if n == nil || n.Kind == jsonschema.Array || n.Kind == jsonschema.Object {
 		return "any"
 	}
 	return kindName(n)
@@ -187,11 +188,11 @@ func kindOf(p namespaces.Node) string {
 
 // valueType is the type of one plain value.
 func valueType(v json.RawMessage) string {
-	n, ok := parse(v)
+	n := jsonschema.Parse(v).Root()
 	switch {
-	case !ok:
+	case n == nil:
 		return unknown
-	case n.kind == stringNode && len(n.text) > maxScopeString:
+	case n.Kind == jsonschema.String && len(n.Text) > maxScopeString:
 		return "string"
 	}
 	d := &document{Types: NewTypes("")}

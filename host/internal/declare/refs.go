@@ -1,80 +1,21 @@
 package declare
 
-import (
-	"net/url"
-	"strconv"
-	"strings"
-)
-
-// target returns the schema that a reference means, nil if it is not in the same
-// document.
-func (d *document) target(ref string) *node {
-	if id := strings.TrimSuffix(d.root.get("$id").str(), "#"); id != "" {
-		ref = strings.TrimPrefix(ref, id)
-	}
-	pointer, local := strings.CutPrefix(ref, "#")
-	if !local {
-		return nil
-	}
-	if pointer != "" && pointer[0] != '/' {
-		return d.anchor(pointer)
-	}
-	if text, err := url.PathUnescape(pointer); err == nil {
-		pointer = text
-	}
-	n := d.root
-	for _, token := range strings.Split(pointer, "/")[1:] {
-		token = unescape(token)
-		if list := n.list(); list != nil {
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(list) {
-				return nil
-			}
-			n = list[i]
-			continue
-		}
-		if n = n.get(token); n == nil {
-			return nil
-		}
-	}
-	return n
-}
-
-// unescape reads one token of a JSON pointer.
-func unescape(token string) string {
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-}
-
-// anchor returns the definition that has a name of its own.
-func (d *document) anchor(name string) *node {
-	for _, keyword := range []string{"$defs", "definitions"} {
-		for _, m := range d.root.get(keyword).memberList() {
-			if m.value.get("$anchor").str() == name {
-				return m.value
-			}
-		}
-	}
-	return nil
-}
+import "github.com/quoinhq/quoin/internal/jsonschema"
 
 // refer writes a reference. One that an alias would have to be resolved for
 // before it is known itself says nothing.
-func (d *document) refer(target *node, ref string, a at) expr {
+func (d *document) refer(target *jsonschema.Node, ref string, a at) expr {
 	switch {
 	case target == nil:
 		return d.word(unknown)
-	case !target.is(objectNode): // true or false
+	case !target.Is(jsonschema.Object): // true or false
 		return d.typeOf(target, a.deeper())
 	case a.alias != nil && d.leads(target, a.alias, a.crossed):
 		return d.word(unknown)
 	}
 	wish := d.name
-	if target != d.root {
-		wish = ref[strings.LastIndexAny(ref, "/#")+1:]
-		if text, err := url.PathUnescape(wish); err == nil {
-			wish = text
-		}
-		wish = unescape(wish)
+	if target != d.doc.Root() {
+		wish = jsonschema.RefName(ref)
 	}
 	return d.word(d.nameOf(target, wish))
 }
@@ -97,9 +38,9 @@ func (d *document) tired() bool {
 // a way of references, combinations and arrays that may have to be intersected,
 // past no object, goes from one to the other. Beyond the bound it says yes, which
 // is always safe.
-func (d *document) leads(from, to *node, crossed bool) bool {
+func (d *document) leads(from, to *jsonschema.Node, crossed bool) bool {
 	type visit struct {
-		n       *node
+		n       *jsonschema.Node
 		crossed bool
 	}
 	seen := map[visit]bool{}
@@ -115,16 +56,16 @@ func (d *document) leads(from, to *node, crossed bool) bool {
 		}
 		seen[v] = true
 		v.crossed = v.crossed || crosses(v.n)
-		if ref := v.n.get("$ref"); ref.is(stringNode) {
-			todo = append(todo, visit{d.target(ref.text), v.crossed})
+		if ref := v.n.Get("$ref"); ref.Is(jsonschema.String) {
+			todo = append(todo, visit{d.doc.Target(ref.Text), v.crossed})
 		}
 		keywords := []string{"anyOf", "oneOf", "allOf"}
-		if v.crossed || !flat(v.n.get("items"), 0) {
+		if v.crossed || !flat(v.n.Get("items"), 0) {
 			keywords = append(keywords, "items", "prefixItems")
-			todo = append(todo, visit{v.n.get("items"), true}, visit{v.n.get("additionalItems"), true})
+			todo = append(todo, visit{v.n.Get("items"), true}, visit{v.n.Get("additionalItems"), true})
 		}
 		for _, keyword := range keywords {
-			for _, branch := range v.n.get(keyword).list() {
+			for _, branch := range v.n.Get(keyword).List() {
 				todo = append(todo, visit{branch, v.crossed})
 			}
 		}
@@ -133,16 +74,16 @@ func (d *document) leads(from, to *node, crossed bool) bool {
 }
 
 // refersToRoot reports whether something in a schema refers to all of it.
-func (d *document) refersToRoot(n *node) bool {
-	if ref := n.get("$ref"); ref.is(stringNode) && d.target(ref.text) == d.root {
+func (d *document) refersToRoot(n *jsonschema.Node) bool {
+	if ref := n.Get("$ref"); ref.Is(jsonschema.String) && d.doc.Target(ref.Text) == d.doc.Root() {
 		return true
 	}
-	for _, m := range n.members {
-		if d.refersToRoot(m.value) {
+	for _, m := range n.Members {
+		if d.refersToRoot(m.Value) {
 			return true
 		}
 	}
-	for _, item := range n.items {
+	for _, item := range n.Items {
 		if d.refersToRoot(item) {
 			return true
 		}
@@ -153,9 +94,9 @@ func (d *document) refersToRoot(n *node) bool {
 // width counts the alternatives of a schema's type, at most some more than
 // maxWidth. An intersection has the product of the widths of its parts, which the
 // compiler works out.
-func (d *document) width(s *node, depth int) int {
+func (d *document) width(s *jsonschema.Node, depth int) int {
 	const deepest = 20
-	if !s.is(objectNode) {
+	if !s.Is(jsonschema.Object) {
 		return 1
 	}
 	if depth > deepest || d.tired() {
@@ -163,21 +104,21 @@ func (d *document) width(s *node, depth int) int {
 	}
 	product := 1
 	multiply := func(by int) { product = min(product*max(by, 1), maxWidth+1) }
-	if ref := s.get("$ref"); ref.is(stringNode) {
-		multiply(d.width(d.target(ref.text), depth+1))
+	if ref := s.Get("$ref"); ref.Is(jsonschema.String) {
+		multiply(d.width(d.doc.Target(ref.Text), depth+1))
 	}
-	multiply(d.widthOf(s.get("anyOf").list(), depth))
-	multiply(d.widthOf(s.get("oneOf").list(), depth))
-	for _, part := range s.get("allOf").list() {
+	multiply(d.widthOf(s.Get("anyOf").List(), depth))
+	multiply(d.widthOf(s.Get("oneOf").List(), depth))
+	for _, part := range s.Get("allOf").List() {
 		multiply(d.width(part, depth+1))
 	}
-	multiply(len(s.get("enum").list()))
-	multiply(len(s.get("type").words()))
+	multiply(len(s.Get("enum").List()))
+	multiply(len(s.Get("type").Words()))
 	return product
 }
 
 // widthOf is the width of a union.
-func (d *document) widthOf(branches []*node, depth int) int {
+func (d *document) widthOf(branches []*jsonschema.Node, depth int) int {
 	sum := 0
 	for _, b := range branches {
 		if sum = sum + d.width(b, depth+1); sum > maxWidth {

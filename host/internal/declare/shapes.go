@@ -5,22 +5,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/jsonschema"
 )
 
-// memberList returns the members of an object, nil of anything else.
-func (n *node) memberList() []member {
-	if n.is(objectNode) {
-		return n.members
-	}
-	return nil
-}
-
 // object writes the members of an object.
-func (d *document) object(s *node, a at) expr {
-	properties, required := s.get("properties").memberList(), s.get("required").words()
+func (d *document) object(s *jsonschema.Node, a at) expr {
+	properties, required := s.Get("properties").Fields(), s.Get("required").Words()
 	for _, name := range required {
-		if s.get("properties").get(name) == nil {
-			properties = append(slices.Clip(properties), member{name, &node{kind: boolNode, truth: true}})
+		if s.Get("properties").Get(name) == nil {
+			properties = append(slices.Clip(properties), jsonschema.Member{Key: name, Value: &jsonschema.Node{Kind: jsonschema.Bool, Truth: true}})
 		}
 	}
 	pad := strings.Repeat(" ", a.indent+2)
@@ -32,7 +26,7 @@ func (d *document) object(s *node, a at) expr {
 			b.WriteString(pad[2:] + "}")
 			return expr{text: b.String()}
 		}
-		b.WriteString(d.property(p, slices.Contains(required, p.key), a, pad))
+		b.WriteString(d.property(p, slices.Contains(required, p.Key), a, pad))
 	}
 	b.WriteString(d.others(s, len(properties) > 0, a, pad))
 	if b.Len() == len("{\n") {
@@ -43,27 +37,27 @@ func (d *document) object(s *node, a at) expr {
 }
 
 // property writes one member with what is to be said about it.
-func (d *document) property(p member, required bool, a at, pad string) string {
-	text := d.say(comment(about(p.value), pad)) + pad + d.word(Key(p.key)).text
+func (d *document) property(p jsonschema.Member, required bool, a at, pad string) string {
+	text := d.say(comment(about(p.Value), pad)) + pad + d.word(Key(p.Key)).text
 	if !required {
 		text += "?"
 	}
-	return text + ": " + d.typeOf(p.value, a.member()).text + ";\n"
+	return text + ": " + d.typeOf(p.Value, a.member()).text + ";\n"
 }
 
 // others writes what an object may have beside its properties. A type for keys
 // that are not known would have to fit those that are, so it is unknown there.
-func (d *document) others(s *node, known bool, a at, pad string) string {
-	additional, patterns := s.get("additionalProperties"), s.get("patternProperties").memberList()
+func (d *document) others(s *jsonschema.Node, known bool, a at, pad string) string {
+	additional, patterns := s.Get("additionalProperties"), s.Get("patternProperties").Fields()
 	index := func(of string) string { return pad + "[key: string]: " + of + ";\n" }
 	switch {
-	case known && (len(patterns) > 0 || additional.is(objectNode) || additional.is(boolNode) && additional.truth):
+	case known && (len(patterns) > 0 || additional.Is(jsonschema.Object) || additional.IsTrue()):
 		return index(unknown)
 	case known:
 		return ""
 	case len(patterns) > 0:
 		return index(unknown)
-	case additional.is(boolNode) && !additional.truth:
+	case additional.IsFalse():
 		return index("never")
 	case additional != nil:
 		return d.say(comment(about(additional), pad)) + index(d.typeOf(additional, a.member()).text)
@@ -72,10 +66,10 @@ func (d *document) others(s *node, known bool, a at, pad string) string {
 }
 
 // array writes a list or a tuple.
-func (d *document) array(s *node, a at) expr {
-	first, rest := s.get("prefixItems").list(), s.get("items")
-	if rest.is(arrayNode) { // as older drafts write tuples
-		first, rest = rest.items, s.get("additionalItems")
+func (d *document) array(s *jsonschema.Node, a at) expr {
+	first, rest := s.Get("prefixItems").List(), s.Get("items")
+	if rest.Is(jsonschema.Array) { // as older drafts write tuples
+		first, rest = rest.Items, s.Get("additionalItems")
 	}
 	if len(first) == 0 {
 		if rest == nil {
@@ -83,7 +77,7 @@ func (d *document) array(s *node, a at) expr {
 		}
 		return expr{text: d.typeOf(rest, a.item(rest)).within(0) + "[]"}
 	}
-	least := s.get("minItems").count()
+	least := s.Get("minItems").Count()
 	var parts []string
 	for i, item := range first {
 		if i == maxUnion || d.spent() {
@@ -96,7 +90,7 @@ func (d *document) array(s *node, a at) expr {
 		}
 		parts = append(parts, text)
 	}
-	if !rest.is(boolNode) || rest.truth {
+	if !rest.Is(jsonschema.Bool) || rest.Truth {
 		of := unknown
 		if rest != nil {
 			of = d.typeOf(rest, a.item(rest)).within(0)
@@ -107,7 +101,7 @@ func (d *document) array(s *node, a at) expr {
 }
 
 // enum writes a list of values. What is beyond the bound is written by its type.
-func (d *document) enum(values []*node) expr {
+func (d *document) enum(values []*jsonschema.Node) expr {
 	if len(values) == 0 {
 		return d.word("never")
 	}
@@ -126,15 +120,15 @@ func (d *document) enum(values []*node) expr {
 	return e
 }
 
-func kindName(v *node) string {
-	switch v.kind {
-	case stringNode:
+func kindName(v *jsonschema.Node) string {
+	switch v.Kind {
+	case jsonschema.String:
 		return "string"
-	case numberNode:
+	case jsonschema.Number:
 		return "number"
-	case boolNode:
+	case jsonschema.Bool:
 		return "boolean"
-	case nullNode:
+	case jsonschema.Null:
 		return "null"
 	}
 	return unknown
@@ -144,36 +138,36 @@ func kindName(v *node) string {
 var exact = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,6})?$`)
 
 // literal writes the type of one value.
-func (d *document) literal(v *node, depth int) expr {
+func (d *document) literal(v *jsonschema.Node, depth int) expr {
 	const maxLiteral, maxParts, deepest = 1000, 50, 4
-	if depth > deepest || len(v.items)+len(v.members) > maxParts {
+	if depth > deepest || len(v.Items)+len(v.Members) > maxParts {
 		return d.word(unknown)
 	}
-	switch v.kind {
-	case stringNode:
-		if len(v.text) > maxLiteral {
+	switch v.Kind {
+	case jsonschema.String:
+		if len(v.Text) > maxLiteral {
 			return d.word("string")
 		}
-		return d.word(quote(v.text))
-	case numberNode:
-		if !exact.MatchString(v.text) {
+		return d.word(quote(v.Text))
+	case jsonschema.Number:
+		if !exact.MatchString(v.Text) {
 			return d.word("number")
 		}
-		return d.word(v.text)
-	case boolNode:
-		return d.word(fmt.Sprint(v.truth))
-	case nullNode:
+		return d.word(v.Text)
+	case jsonschema.Bool:
+		return d.word(fmt.Sprint(v.Truth))
+	case jsonschema.Null:
 		return d.word("null")
-	case arrayNode:
-		parts := make([]string, len(v.items))
-		for i, item := range v.items {
+	case jsonschema.Array:
+		parts := make([]string, len(v.Items))
+		for i, item := range v.Items {
 			parts[i] = d.literal(item, depth+1).text
 		}
 		return expr{text: "[" + strings.Join(parts, ", ") + "]"}
 	}
-	parts := make([]string, len(v.members))
-	for i, m := range v.members {
-		parts[i] = d.word(Key(m.key)).text + ": " + d.literal(m.value, depth+1).text
+	parts := make([]string, len(v.Members))
+	for i, m := range v.Members {
+		parts[i] = d.word(Key(m.Key)).text + ": " + d.literal(m.Value, depth+1).text
 	}
 	return expr{text: "{ " + strings.Join(parts, "; ") + " }"}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/jsonschema"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
@@ -54,33 +55,29 @@ const signalDeclaration = "interface AbortSignal {}\n"
 // needsInput reports whether a call without an input fails. The host gives a tool
 // an empty object then.
 func needsInput(schema json.RawMessage) bool {
-	root, ok := parse(schema)
-	if !ok {
-		return false
-	}
-	d := &document{root: root}
-	return d.needs(root, 0)
+	d := &document{doc: jsonschema.Parse(schema)}
+	return d.needs(d.doc.Root(), 0)
 }
 
 // needs reports whether an object without properties does not fit a schema, as
 // far as it says so plainly.
-func (d *document) needs(s *node, depth int) bool {
+func (d *document) needs(s *jsonschema.Node, depth int) bool {
 	const deepest = 8
 	if s == nil || depth > deepest || d.tired() {
 		return false
 	}
-	if len(s.get("required").list()) > 0 {
+	if len(s.Get("required").List()) > 0 {
 		return true
 	}
-	if ref := s.get("$ref"); ref.is(stringNode) && d.needs(d.target(ref.text), depth+1) {
+	if ref := s.Get("$ref"); ref.Is(jsonschema.String) && d.needs(d.doc.Target(ref.Text), depth+1) {
 		return true
 	}
-	needs := func(branch *node) bool { return d.needs(branch, depth+1) }
-	if slices.ContainsFunc(s.get("allOf").list(), needs) {
+	needs := func(branch *jsonschema.Node) bool { return d.needs(branch, depth+1) }
+	if slices.ContainsFunc(s.Get("allOf").List(), needs) {
 		return true
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
-		if branches := s.get(keyword).list(); len(branches) > 0 && !slices.ContainsFunc(branches, func(b *node) bool { return !needs(b) }) {
+		if branches := s.Get(keyword).List(); len(branches) > 0 && !slices.ContainsFunc(branches, func(b *jsonschema.Node) bool { return !needs(b) }) {
 			return true
 		}
 	}
@@ -134,8 +131,8 @@ func exampleCall(t *catalog.Tool, function string, e catalog.Example) string {
 // exampleText writes a value of an example in one line; "" without one.
 func exampleText(value json.RawMessage) string {
 	const most = 1000
-	n, ok := parse(value)
-	if !ok {
+	n := jsonschema.Parse(value).Root()
+	if n == nil {
 		return ""
 	}
 	return text.Shorten(harmless(compact(n, most)), most)

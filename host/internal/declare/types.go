@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/jsonschema"
 )
 
 // Bounds of what is written of the schemas of one file.
@@ -52,23 +54,22 @@ func (d *document) whole(indent int) string {
 	if d == nil {
 		return unknown
 	}
-	return d.part(d.root, indent)
+	return d.part(d.doc.Root(), indent)
 }
 
 // source is a schema that has been read.
 type source struct {
-	root *node
+	doc  *jsonschema.Document
 	self bool // something in it refers to all of it
 }
 
 // readSource reads a schema, nil if it is none.
 func readSource(schema json.RawMessage) *source {
-	root, ok := parse(schema)
-	if !ok {
+	doc := jsonschema.Parse(schema)
+	if doc == nil {
 		return nil
 	}
-	d := document{root: root}
-	return &source{root, d.refersToRoot(root)}
+	return &source{doc, (&document{doc: doc}).refersToRoot(doc.Root())}
 }
 
 // open begins to write a schema, nil if there is none. Name is as for Of.
@@ -76,15 +77,15 @@ func (t *Types) open(s *source, name string) *document {
 	if s == nil {
 		return nil
 	}
-	d := &document{Types: t, root: s.root, name: name, names: map[*node]string{}}
+	d := &document{Types: t, doc: s.doc, name: name, names: map[*jsonschema.Node]string{}}
 	if s.self {
-		d.nameOf(s.root, name)
+		d.nameOf(s.doc.Root(), name)
 	}
 	return d
 }
 
 // part writes the type of a part of the schema, or of all, as Of does.
-func (d *document) part(n *node, indent int) string {
+func (d *document) part(n *jsonschema.Node, indent int) string {
 	text := d.reference(n)
 	if text == "" {
 		text = d.typeOf(n, at{indent: indent}).text
@@ -96,11 +97,11 @@ func (d *document) part(n *node, indent int) string {
 // document is one schema on its way.
 type document struct {
 	*Types
-	root    *node
+	doc     *jsonschema.Document
 	name    string
-	names   map[*node]string // of definitions that have one
-	pending []*node          // named and not yet declared
-	walked  int              // steps along references
+	names   map[*jsonschema.Node]string // of definitions that have one
+	pending []*jsonschema.Node          // named and not yet declared
+	walked  int                         // steps along references
 }
 
 // at is a place in the output.
@@ -110,7 +111,7 @@ type at struct {
 	// alias is the definition whose type is being written, as long as nothing is
 	// around the place that puts its resolution off, as an object does, and an
 	// array does with nothing but names, objects, arrays and unions in it.
-	alias   *node
+	alias   *jsonschema.Node
 	crossed bool // a tuple or an intersection is around the place
 }
 
@@ -118,7 +119,7 @@ type at struct {
 func (a at) member() at { return at{indent: a.indent + 2, depth: a.depth + 1} }
 
 // item is the place of a part of an array.
-func (a at) item(items *node) at {
+func (a at) item(items *jsonschema.Node) at {
 	if !a.crossed && flat(items, 0) {
 		a.alias = nil
 	}
@@ -176,7 +177,7 @@ func (d *document) declare() {
 }
 
 // nameOf gives a definition a name.
-func (d *document) nameOf(n *node, wish string) string {
+func (d *document) nameOf(n *jsonschema.Node, wish string) string {
 	name, ok := d.names[n]
 	if !ok {
 		name = d.typeName(wish)
@@ -187,15 +188,15 @@ func (d *document) nameOf(n *node, wish string) string {
 }
 
 // reference returns the name of a definition that has one.
-func (d *document) reference(n *node) string { return d.names[n] }
+func (d *document) reference(n *jsonschema.Node) string { return d.names[n] }
 
 // typeOf writes the type of one schema: everything it says holds together.
-func (d *document) typeOf(s *node, a at) expr {
+func (d *document) typeOf(s *jsonschema.Node, a at) expr {
 	d.schemas--
 	switch {
-	case s.is(boolNode) && !s.truth:
+	case s.IsFalse():
 		return d.word("never")
-	case !s.is(objectNode) || a.depth > maxDepth || d.spent():
+	case !s.Is(jsonschema.Object) || a.depth > maxDepth || d.spent():
 		return d.word(unknown)
 	}
 	a.crossed = a.crossed || crosses(s)
@@ -210,54 +211,54 @@ func (d *document) typeOf(s *node, a at) expr {
 			parts = append(parts, e)
 		}
 	}
-	if ref := s.get("$ref"); ref.is(stringNode) {
-		target := d.target(ref.text)
-		add(d.width(target, 0), func() expr { return d.refer(target, ref.text, a) })
+	if ref := s.Get("$ref"); ref.Is(jsonschema.String) {
+		target := d.doc.Target(ref.Text)
+		add(d.width(target, 0), func() expr { return d.refer(target, ref.Text, a) })
 	}
-	for _, union := range [][]*node{s.get("anyOf").list(), s.get("oneOf").list()} {
+	for _, union := range [][]*jsonschema.Node{s.Get("anyOf").List(), s.Get("oneOf").List()} {
 		if len(union) > 0 {
 			add(d.widthOf(union, 0), func() expr { return d.union(union, a) })
 		}
 	}
-	for _, part := range s.get("allOf").list() {
+	for _, part := range s.Get("allOf").List() {
 		add(d.width(part, 0), func() expr { return d.typeOf(part, a.deeper()) })
 	}
 	if own, bare := d.own(s, a, len(parts) > 0); !bare || len(parts) == 0 {
 		add(1, func() expr { return own })
 	}
 	e := joined(parts, '&')
-	if n := s.get("nullable"); n.is(boolNode) && n.truth && e.text != unknown {
+	if n := s.Get("nullable"); n.IsTrue() && e.text != unknown {
 		e = joined([]expr{e, {text: "null"}}, '|')
 	}
 	return e
 }
 
 // crosses reports whether the type of a schema may be a tuple or an intersection.
-func crosses(s *node) bool {
-	if s.get("prefixItems").is(arrayNode) || s.get("items").is(arrayNode) {
+func crosses(s *jsonschema.Node) bool {
+	if s.Get("prefixItems").Is(jsonschema.Array) || s.Get("items").Is(jsonschema.Array) {
 		return true
 	}
-	parts := len(s.get("allOf").list())
+	parts := len(s.Get("allOf").List())
 	for _, keyword := range []string{"$ref", "anyOf", "oneOf"} {
-		if s.get(keyword) != nil {
+		if s.Get(keyword) != nil {
 			parts++
 		}
 	}
 	if parts > 1 {
 		return true
 	}
-	return parts == 1 && (s.get("type") != nil || s.get("const") != nil || s.get("enum") != nil || len(implied(s)) > 0)
+	return parts == 1 && (s.Get("type") != nil || s.Get("const") != nil || s.Get("enum") != nil || len(implied(s)) > 0)
 }
 
 // flat reports whether the type of a schema has neither tuples nor intersections
 // in it, as far as its first objects and names.
-func flat(s *node, depth int) bool {
+func flat(s *jsonschema.Node, depth int) bool {
 	if depth > maxDepth || crosses(s) {
 		return false
 	}
-	ragged := func(n *node) bool { return !flat(n, depth+1) }
-	return !slices.ContainsFunc(s.get("anyOf").list(), ragged) && !slices.ContainsFunc(s.get("oneOf").list(), ragged) &&
-		!slices.ContainsFunc(s.get("allOf").list(), ragged) && (s.get("items") == nil || flat(s.get("items"), depth+1))
+	ragged := func(n *jsonschema.Node) bool { return !flat(n, depth+1) }
+	return !slices.ContainsFunc(s.Get("anyOf").List(), ragged) && !slices.ContainsFunc(s.Get("oneOf").List(), ragged) &&
+		!slices.ContainsFunc(s.Get("allOf").List(), ragged) && (s.Get("items") == nil || flat(s.Get("items"), depth+1))
 }
 
 // joined joins parts, equal ones once. No parts say nothing.
@@ -284,7 +285,7 @@ func joined(parts []expr, join byte) expr {
 }
 
 // union writes alternatives.
-func (d *document) union(branches []*node, a at) expr {
+func (d *document) union(branches []*jsonschema.Node, a at) expr {
 	var parts []expr
 	for i, b := range branches {
 		if i == maxUnion || d.spent() {
@@ -302,14 +303,14 @@ func (d *document) union(branches []*node, a at) expr {
 // own writes what a schema says by itself: its values, or its types. It is bare
 // if that is no more than that values are objects; narrowed says that something
 // else is known of them.
-func (d *document) own(s *node, a at, narrowed bool) (e expr, bare bool) {
-	if c := s.get("const"); c != nil {
+func (d *document) own(s *jsonschema.Node, a at, narrowed bool) (e expr, bare bool) {
+	if c := s.Get("const"); c != nil {
 		return d.literal(c, 0), false
 	}
-	if values := s.get("enum"); values.is(arrayNode) {
-		return d.enum(values.items), false
+	if values := s.Get("enum"); values.Is(jsonschema.Array) {
+		return d.enum(values.Items), false
 	}
-	types := s.get("type").words()
+	types := s.Get("type").Words()
 	if len(types) == 0 {
 		types = implied(s)
 	}
@@ -335,16 +336,16 @@ func (d *document) own(s *node, a at, narrowed bool) (e expr, bare bool) {
 }
 
 // shaped reports whether a schema says what an object has.
-func shaped(s *node) bool {
-	return len(s.get("properties").memberList()) > 0 || len(s.get("required").list()) > 0 || s.get("additionalProperties") != nil
+func shaped(s *jsonschema.Node) bool {
+	return len(s.Get("properties").Fields()) > 0 || len(s.Get("required").List()) > 0 || s.Get("additionalProperties") != nil
 }
 
 // implied returns the types that keywords speak of where none is named.
-func implied(s *node) []string {
+func implied(s *jsonschema.Node) []string {
 	switch {
-	case shaped(s) || s.get("patternProperties") != nil:
+	case shaped(s) || s.Get("patternProperties") != nil:
 		return []string{"object"}
-	case s.get("items") != nil || s.get("prefixItems") != nil:
+	case s.Get("items") != nil || s.Get("prefixItems") != nil:
 		return []string{"array"}
 	}
 	return nil

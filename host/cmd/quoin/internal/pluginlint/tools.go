@@ -3,11 +3,11 @@ package pluginlint
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/jsonschema"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -103,48 +103,26 @@ func (r *Report) tool(t protocol.ToolInfo) {
 	}
 }
 
-// shape is what is looked at in a schema of an object.
-type shape struct {
-	Properties map[string]json.RawMessage `json:"properties"`
-	Required   []string                   `json:"required"`
-	Ref        string                     `json:"$ref"`
-	AllOf      []any                      `json:"allOf"`
-	AnyOf      []any                      `json:"anyOf"`
-	OneOf      []any                      `json:"oneOf"`
-}
-
-// readShape returns the zero shape for a schema that says it in another way.
-func readShape(schema json.RawMessage) shape {
-	var s shape
-	if json.Unmarshal(schema, &s) != nil {
-		return shape{}
-	}
-	return s
-}
-
 // undescribed are the properties at the top of a schema that say nothing about
 // themselves, in order. One that refers to something else may say it there.
 func undescribed(schema json.RawMessage) []string {
 	var out []string
-	properties := readShape(schema).Properties
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		var p struct {
-			Description, Title string
-			Ref                string `json:"$ref"`
-			Const              any
-		}
-		if json.Unmarshal(properties[name], &p) == nil && p.Description == "" && p.Title == "" && p.Ref == "" && p.Const == nil {
-			out = append(out, name)
+	for _, p := range jsonschema.Parse(schema).Root().Get("properties").Fields() {
+		if v := p.Value; v.Is(jsonschema.Object) && v.Get("description").Str() == "" && v.Get("title").Str() == "" && v.Get("$ref") == nil && v.Get("const") == nil {
+			out = append(out, p.Key)
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 
 // unknownRequired are the required names that the schema does not know.
 func unknownRequired(schema json.RawMessage) []string {
-	s := readShape(schema)
-	if s.Ref != "" || len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) > 0 {
-		return nil
+	s := jsonschema.Parse(schema).Root()
+	for _, keyword := range []string{"$ref", "allOf", "anyOf", "oneOf"} {
+		if s.Get(keyword) != nil {
+			return nil
+		}
 	}
-	return slices.DeleteFunc(s.Required, func(name string) bool { _, ok := s.Properties[name]; return ok })
+	return slices.DeleteFunc(s.Get("required").Words(), func(name string) bool { return s.Get("properties").Get(name) != nil })
 }
