@@ -210,7 +210,6 @@ var stillToClean = []string{
 	"host/redact",
 	"host/runstore",
 	"internal/childprocess",
-	"internal/durable",
 	"internal/hostile",
 	"internal/hosttest",
 	"internal/jsontext",

@@ -42,10 +42,10 @@ func (h *Harness) exec(in host.ExecInput) *host.Result {
 	return h.Host().Exec(h.t.Context(), h.Session(), in)
 }
 
-// Session is who the cells of the harness belong to: the run of its calls.
+// Session returns the session of the harness's programs: that of the run of its calls.
 func (h *Harness) Session() host.Session {
 	rc := h.currentRun()
-	return host.Session{AgentID: rc.AgentID, SessionKey: rc.SessionKey, SessionID: rc.SessionID, TurnID: rc.RunID}
+	return host.Session{AgentID: rc.AgentID, SessionKey: rc.SessionKey, SessionID: rc.SessionID, TurnID: rc.TurnID}
 }
 
 // Host returns the host that runs the cells. It starts with the first use and
