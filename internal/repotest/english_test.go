@@ -212,6 +212,7 @@ var stillToClean = []string{
 	"internal/childprocess",
 	"internal/hostile",
 	"internal/hosttest",
+	"internal/jsonschema",
 	"internal/jsontext",
 	"internal/pluginstorage",
 	"internal/sandbox",
