@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quoinhq/quoin/plugins"
-	"github.com/quoinhq/quoin/plugins/archive"
+
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/plugins/trust"
@@ -69,10 +69,10 @@ func source(t testing.TB, id, version string) string {
 // packed makes an archive of such a plugin.
 func packed(t testing.TB, id, version string, key *trust.PrivateKey) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), id+archive.Extension)
+	name := filepath.Join(t.TempDir(), id+ArchiveExtension)
 	f, err := os.Create(name)
 	must(t, err)
-	_, err = archive.Pack(f, source(t, id, version), key)
+	_, err = Pack(f, source(t, id, version), key)
 	must(t, errors.Join(err, f.Close()))
 	return name
 }
@@ -212,7 +212,7 @@ func TestInstallRefuses(t *testing.T) {
 			in := t.TempDir()
 			f, err := os.Open(packed(t, "new", "1.0.0", good))
 			must(t, err)
-			_, err = archive.Unpack(f, in)
+			_, err = unpack(f, in)
 			must(t, errors.Join(err, f.Close()))
 			write(t, filepath.Join(in, "new", "version"), "1.0.0 ")
 			return filepath.Join(in, "new")

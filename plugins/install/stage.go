@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/quoinhq/quoin/plugins"
-	"github.com/quoinhq/quoin/plugins/archive"
+
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/trust"
 )
@@ -41,7 +41,7 @@ func (d *directory) stage(source string) (*staged, error) {
 	if found.Err != nil {
 		return nil, found.Err
 	}
-	if err := checkSeal(found, source); err != nil {
+	if err := checkListed(found, source); err != nil {
 		return nil, err
 	}
 	entry, err := found.LockEntry()
@@ -55,8 +55,8 @@ func (d *directory) stage(source string) (*staged, error) {
 	return &staged{found, entry, !info.IsDir()}, err
 }
 
-// checkSeal holds the files against what the plugin's own list says of them.
-func checkSeal(f plugins.Candidate, source string) error {
+// checkListed holds the files against what the plugin's own list says of them.
+func checkListed(f plugins.Candidate, source string) error {
 	seal, err := trust.ReadSums(f.Dir)
 	if err != nil || seal.Contents == nil {
 		return err
@@ -80,7 +80,7 @@ func (d *directory) unpack(source string) (id string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	u, err := archive.Unpack(f, d.staging)
+	u, err := unpack(f, d.staging)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", source, err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/internal/terminal"
-	"github.com/quoinhq/quoin/plugins/archive"
+	"github.com/quoinhq/quoin/plugins/install"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/trust"
 )
@@ -60,7 +60,7 @@ func packPlugin(w io.Writer, dir, out string, key *trust.PrivateKey) (err error)
 		return err
 	}
 	if out == "" {
-		out = archive.FileName(m)
+		out = install.ArchiveName(m)
 	}
 	f, err := os.CreateTemp(filepath.Dir(out), ".packing-")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +69,7 @@ func packPlugin(w io.Writer, dir, out string, key *trust.PrivateKey) (err error)
 	if err != nil {
 		return err
 	}
-	p, err := archive.Pack(f, dir, key)
+	p, err := install.Pack(f, dir, key)
 	if err == nil {
 		err = f.Chmod(0o644)
 	}

@@ -1,4 +1,4 @@
-package archive
+package install
 
 import (
 	"archive/tar"
@@ -114,12 +114,12 @@ func TestPackAndUnpack(t *testing.T) {
 	key := newKey(t)
 	packed, p := pack(t, weather(t), key)
 	dir := t.TempDir()
-	u, err := Unpack(bytes.NewReader(packed), dir)
+	u, err := unpack(bytes.NewReader(packed), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u.ID != "weather" || u.Seal.Signer() != key.Public() {
-		t.Errorf("%q signed by %v", u.ID, u.Seal.Signer())
+	if u.ID != "weather" || u.Sums.Signer() != key.Public() {
+		t.Errorf("%q signed by %v", u.ID, u.Sums.Signer())
 	}
 	own := filepath.Join(dir, "weather")
 	m, err := manifest.Read(own)
@@ -171,13 +171,6 @@ func TestPackRefuses(t *testing.T) {
 		if _, err := Pack(io.Discard, dir, nil); err == nil || !strings.Contains(err.Error(), tt.part) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -331,7 +324,7 @@ func TestUnpackRefuses(t *testing.T) {
 			outer := t.TempDir()
 			dir := filepath.Join(outer, "in")
 			must(t, os.Mkdir(dir, 0o700))
-			_, err := unpack(bytes.NewReader(tt.archive), dir, small)
+			_, err := unpackWithin(bytes.NewReader(tt.archive), dir, small)
 			if err == nil || !strings.Contains(err.Error(), tt.part) {
 				t.Errorf("got %v, want something of %q", err, tt.part)
 			}
@@ -339,7 +332,7 @@ func TestUnpackRefuses(t *testing.T) {
 		})
 	}
 	dir := t.TempDir()
-	if u, err := unpack(bytes.NewReader(archiveOf(t, sums("a", "1"), file("x/a", "1"))), dir, small); err != nil || u.ID != "x" {
+	if u, err := unpackWithin(bytes.NewReader(archiveOf(t, sums("a", "1"), file("x/a", "1"))), dir, small); err != nil || u.ID != "x" {
 		t.Errorf("the archive that the others are made of: %v, %v", u, err)
 	}
 }
@@ -371,7 +364,7 @@ func TestUnpackStopsABomb(t *testing.T) {
 	must(t, err)
 	must(t, zw.Close())
 	dir := t.TempDir()
-	if _, err := Unpack(&b, dir); err == nil || !strings.Contains(err.Error(), "larger than allowed") {
+	if _, err := unpack(&b, dir); err == nil || !strings.Contains(err.Error(), "larger than allowed") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "x", "a")); !os.IsNotExist(err) {
@@ -415,12 +408,12 @@ func FuzzUnpack(f *testing.F) {
 		outer := t.TempDir()
 		dir := filepath.Join(outer, "in")
 		must(t, os.Mkdir(dir, 0o700))
-		u, err := unpack(bytes.NewReader(data), dir, limits{files: 8, bytes: 1 << 16})
+		u, err := unpackWithin(bytes.NewReader(data), dir, limits{files: 8, bytes: 1 << 16})
 		onlyInside(t, outer)
 		if err != nil {
 			return
 		}
-		for _, listed := range u.Seal.Contents {
+		for _, listed := range u.Sums.Contents {
 			b, err := os.ReadFile(filepath.Join(dir, u.ID, filepath.FromSlash(listed.Path)))
 			if sum := sha256.Sum256(b); err != nil || hex.EncodeToString(sum[:]) != listed.SHA256 {
 				t.Errorf("%s is not what is listed: %v", listed.Path, err)

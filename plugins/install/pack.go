@@ -1,4 +1,4 @@
-package archive
+package install
 
 import (
 	"archive/tar"
@@ -30,13 +30,13 @@ type Packed struct {
 }
 
 // Name is what an archive of the plugin is usually called.
-func (p *Packed) Name() string { return FileName(p.Manifest) }
+func (p *Packed) Name() string { return ArchiveName(p.Manifest) }
 
-// FileName is what an archive of a plugin is usually called.
-func FileName(m manifest.Manifest) string { return m.ID + "-" + m.Version + Extension }
+// ArchiveName is what an archive of a plugin is usually called.
+func ArchiveName(m manifest.Manifest) string { return m.ID + "-" + m.Version + ArchiveExtension }
 
-// Extension ends the names of archives.
-const Extension = ".tar.gz"
+// ArchiveExtension ends the names of archives.
+const ArchiveExtension = ".tar.gz"
 
 // Pack writes the plugin in dir to w, signed if key is not nil. Every platform's
 // binary has to be there, and be what the manifest's sha256 says; that the plugin
@@ -80,9 +80,9 @@ func checkSums(m manifest.Manifest, c trust.Contents) error {
 	return nil
 }
 
-// write writes the archive: what is sealed first, so that it is known before the
+// writeArchive writes the archive: what is sealed first, so that it is known before the
 // rest is read.
-func write(w io.Writer, dir string, p *Packed, sealed map[string][]byte) error {
+func writeArchive(w io.Writer, dir string, p *Packed, sealed map[string][]byte) error {
 	zw := gzip.NewWriter(w)
 	tw := tar.NewWriter(zw)
 	for _, name := range []string{trust.SumsName, trust.SignatureName} {

@@ -1,4 +1,4 @@
-package archive
+package install
 
 import (
 	"archive/tar"
@@ -28,7 +28,7 @@ func TestAnArchiveThatUnfoldsTooFar(t *testing.T) {
 	}
 	most := int64(freeBytes + maxRatio*packed.Len() + 1<<20)
 	dir := t.TempDir()
-	if _, err := Unpack(&packed, dir); !errors.Is(err, errUnfolds) {
+	if _, err := unpack(&packed, dir); !errors.Is(err, errUnfolds) {
 		t.Errorf("%v", err)
 	}
 	var written int64

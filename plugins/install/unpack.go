@@ -1,4 +1,4 @@
-package archive
+package install
 
 import (
 	"archive/tar"
@@ -30,19 +30,19 @@ const (
 	freeBytes = 16 << 20
 )
 
-// Unpacked says what Unpack has unpacked.
-type Unpacked struct {
+// unpackedPlugin says what was unpacked.
+type unpackedPlugin struct {
 	// ID is the plugin's, and the name of the folder.
 	ID   string
-	Seal trust.Sums
+	Sums trust.Sums
 }
 
-// Unpack reads an archive and writes the plugin to a new folder in dir, named by
+// unpack reads an archive and writes the plugin to a new folder in dir, named by
 // its id. What stands in that folder then is what its plugin.sum lists, and its
 // signature, if it has one, is good; whose signature it is, the caller judges. On
 // an error the folder may be there in part.
-func Unpack(r io.Reader, dir string) (*Unpacked, error) {
-	return unpack(r, dir, limits{files: trust.MaxContentsFiles, bytes: trust.MaxContentsBytes})
+func unpack(r io.Reader, dir string) (*unpackedPlugin, error) {
+	return unpackWithin(r, dir, limits{files: trust.MaxContentsFiles, bytes: trust.MaxContentsBytes})
 }
 
 // limits bound an archive by what comes out of it.
@@ -95,7 +95,7 @@ type unpacking struct {
 	sealed  map[string][]byte
 }
 
-func unpack(r io.Reader, dir string, l limits) (_ *Unpacked, err error) {
+func unpackWithin(r io.Reader, dir string, l limits) (_ *unpackedPlugin, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -126,11 +126,11 @@ func unpack(r io.Reader, dir string, l limits) (_ *Unpacked, err error) {
 	if err := checkEnd(plain, in); err != nil {
 		return nil, err
 	}
-	seal, err := u.check()
+	sums, err := u.check()
 	if err != nil {
 		return nil, err
 	}
-	return &Unpacked{ID: u.id, Seal: seal}, nil
+	return &unpackedPlugin{ID: u.id, Sums: sums}, nil
 }
 
 // checkEnd reads the padding to the end, which also checks the checksum of gzip.
@@ -267,7 +267,7 @@ func (u *unpacking) check() (trust.Sums, error) {
 	if u.sealed[trust.SumsName] == nil {
 		return trust.Sums{}, fmt.Errorf("the archive has no %s; make it with: quoin plugin pack", trust.SumsName)
 	}
-	seal, err := trust.ParseSums(u.sealed[trust.SumsName], u.sealed[trust.SignatureName])
+	sums, err := trust.ParseSums(u.sealed[trust.SumsName], u.sealed[trust.SignatureName])
 	if err != nil {
 		return trust.Sums{}, err
 	}
@@ -276,7 +276,7 @@ func (u *unpacking) check() (trust.Sums, error) {
 		got = append(got, trust.FileSum{Path: name, SHA256: sum})
 	}
 	slices.SortFunc(got, func(a, b trust.FileSum) int { return strings.Compare(a.Path, b.Path) })
-	return seal, differ(seal.Contents, got)
+	return sums, differ(sums.Contents, got)
 }
 
 // differ reports the first file that is not as it is listed.
