@@ -62,7 +62,7 @@ func Pack(w io.Writer, dir string, key *trust.PrivateKey) (*Packed, error) {
 	}
 	sum := sha256.New()
 	counted := &counter{w: io.MultiWriter(w, sum)}
-	if err := write(counted, dir, p, sealed); err != nil {
+	if err := writeArchive(counted, dir, p, sealed); err != nil {
 		return nil, err
 	}
 	p.SHA256, p.Bytes = hex.EncodeToString(sum.Sum(nil)), counted.n
