@@ -28,7 +28,7 @@ type Node struct {
 	Text string
 	// Truth is the value of a boolean.
 	Truth bool
-	// Members are those of an object, in order. Of two with one name, the first
+	// Members are those of an object, in order. When a name stands twice, the first
 	// place and the last value count.
 	Members []Member
 	// Items are those of an array.
