@@ -27,16 +27,16 @@ func (h *Host) Abort(ctx context.Context, s Session, runID string) *Result {
 		if f != nil {
 			return h.refused(h.explainMissing(f, s, runID))
 		}
-		return h.refused(aborted.of(rec))
+		return h.refused(withRecord(aborted, rec))
 	}
-	f := mayResume(r.session.stored(), s.stored())
+	f := mayResume(r.session, s)
 	if f == nil {
 		f = r.abort(ctx, ErrAborted)
 	}
 	if f != nil {
 		return h.refused(f)
 	}
-	return h.refused(aborted.ofRun(r))
+	return h.refused(withRun(aborted, r))
 }
 
 // EndSession ends every run of a session, in this process and in the store, as
@@ -61,8 +61,8 @@ func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error)
 		return ended, errors.Join(append(errs, err)...)
 	}
 	for _, rec := range records {
-		if s.covers(rec.Session) {
-			_, f := h.abortStored(ctx, sessionOf(rec.Session), rec.ID)
+		if s.Covers(rec.Session) {
+			_, f := h.abortStored(ctx, rec.Session, rec.ID)
 			count(rec.ID, f)
 		}
 	}

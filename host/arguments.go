@@ -44,7 +44,7 @@ func ParseExec(arguments []byte) (ExecInput, error) {
 		return ExecInput{}, err
 	}
 	if _, f := in.program(); f != nil {
-		return ExecInput{}, f.public()
+		return ExecInput{}, f
 	}
 	return in, nil
 }

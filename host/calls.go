@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -139,11 +140,11 @@ func (t *callTable) checkRequests(reqs []wire.Request) *failure {
 			return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker made a bridge call of the unknown method %q", text.Cut(string(q.Method), 64))
 		}
 	}
-	limit := t.slots + queuedCalls
+	limit := t.slots + codemode.MaxQueuedCalls
 	if n := t.inFlight + len(t.queue) + tools; tools > 0 && n > limit {
 		return failf(CodeInvalidInput, ReasonTooManyPending, PhaseBridge,
 			"too many pending tool calls: %d at once, at most %d run and %d queue. None of the last %d was started; await them in smaller batches.",
-			n, t.slots, queuedCalls, tools)
+			n, t.slots, codemode.MaxQueuedCalls, tools)
 	}
 	t.lastID = last
 	return nil

@@ -112,21 +112,21 @@ func (h *Host) Answer(ctx context.Context, s Session, runID, callID string, a To
 		a.Value = json.RawMessage("null")
 	}
 	if a.Error == "" && (!json.Valid(a.Value) || !utf8.Valid(a.Value)) {
-		return failf(CodeInvalidInput, "", PhaseInput, "the answer to %s is not JSON in UTF-8.", text.Cut(callID, 64)).public()
+		return failf(CodeInvalidInput, "", PhaseInput, "the answer to %s is not JSON in UTF-8.", text.Cut(callID, 64))
 	}
 	r, f := h.answerable(ctx, s, runID)
 	if f != nil {
-		return f.public()
+		return f
 	}
 	settled, f := r.calls.giveAnswer(callID, a, r.asksClient)
 	if f != nil {
-		return f.public()
+		return f
 	}
 	select {
 	case <-settled:
 		return nil
 	case <-r.ctx.Done():
-		return failf(CodeAborted, "", PhaseHost, "code mode run has ended: %v", context.Cause(r.ctx)).public()
+		return failf(CodeAborted, "", PhaseHost, "code mode run has ended: %v", context.Cause(r.ctx))
 	case <-ctx.Done():
 		return fmt.Errorf("the answer was taken but may not be stored yet: %w", context.Cause(ctx))
 	}
@@ -138,7 +138,7 @@ func (h *Host) Answer(ctx context.Context, s Session, runID, callID string, a To
 func (h *Host) PendingInput(ctx context.Context, s Session, runID, callID string) (json.RawMessage, error) {
 	calls, f := h.callsOf(ctx, s, runID)
 	if f != nil {
-		return nil, f.public()
+		return nil, f
 	}
 	for _, c := range calls {
 		if c.State == runstore.CallAsked && (&call{Call: c}).publicID() == callID {
@@ -146,7 +146,7 @@ func (h *Host) PendingInput(ctx context.Context, s Session, runID, callID string
 		}
 	}
 	return nil, failf(CodeInvalidInput, ReasonRunUnavailable, PhaseInput,
-		"the run waits for no answer to %q. Ask for the input of a call in pendingToolCalls that has inputBytes.", text.Cut(callID, 64)).public()
+		"the run waits for no answer to %q. Ask for the input of a call in pendingToolCalls that has inputBytes.", text.Cut(callID, 64))
 }
 
 // callsOf returns the calls of a run of the session that it waits for, from the store
@@ -160,7 +160,7 @@ func (h *Host) callsOf(ctx context.Context, s Session, id string) (calls []runst
 		}
 		return rec.Calls, nil
 	}
-	if f := mayResume(r.session.stored(), s.stored()); f != nil {
+	if f := mayResume(r.session, s); f != nil {
 		return nil, f
 	}
 	return r.calls.list(), nil
@@ -177,7 +177,7 @@ func (h *Host) answerable(ctx context.Context, s Session, id string) (*run, *fai
 	case closed:
 		return nil, failf(CodeUnavailable, "", PhaseHost, "code mode is shutting down.")
 	case r != nil:
-		return r, mayResume(r.session.stored(), s.stored())
+		return r, mayResume(r.session, s)
 	}
 	r, rec, f := h.load(ctx, s, id, time.Now(), nil)
 	if f != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
@@ -52,7 +53,7 @@ func newClientTools(tools []catalog.Tool) (*clientTools, *failure) {
 		return nil, nil
 	}
 	bad := func(format string, args ...any) *failure {
-		return failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "%s", boundError(fmt.Sprintf(format, args...)))
+		return failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "%s", codemode.BoundMessage(fmt.Sprintf(format, args...)))
 	}
 	if len(tools) > maxClientTools {
 		return nil, bad("the caller brings %d tools; at most %d are allowed", len(tools), maxClientTools)

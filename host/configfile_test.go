@@ -53,7 +53,7 @@ func TestLoadFile(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			want := Settings{Isolation: IsolationRequired}.resolved()
+			want := Settings{Isolation: IsolationRequired}.WithDefaults()
 			tc.want(&want)
 			got, err := LoadFile(write(t, tc.text))
 			if err != nil {
@@ -84,7 +84,7 @@ func TestAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := Settings{Isolation: IsolationRequired, Timeout: 300 * time.Millisecond, MaxOutput: 5000, Models: map[string]Activation{"b": ActivationOn}}.resolved()
+	base := Settings{Isolation: IsolationRequired, Timeout: 300 * time.Millisecond, MaxOutput: 5000, Models: map[string]Activation{"b": ActivationOn}}.WithDefaults()
 	scout, off := base, base
 	scout.Timeout, scout.Models = 200*time.Millisecond, map[string]Activation{"a": ActivationOff}
 	off.Disabled = true
@@ -277,7 +277,7 @@ func FuzzLoadFile(f *testing.F) {
 			checkConfigError(t, err, name)
 			return
 		}
-		if d := cmp.Diff(c.Settings, c.Settings.resolved()); d != "" {
+		if d := cmp.Diff(c.Settings, c.Settings.WithDefaults()); d != "" {
 			t.Errorf("settings out of range: %s", d)
 		}
 		if _, err := c.Policy.Compile(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
@@ -19,7 +20,7 @@ import (
 // newFile returns a File of defaults.
 func newFile() *File {
 	return &File{
-		tools:           toolsFile{codeMode: codeModeFile{runtime: "quickjs", mode: "only", Settings: Settings{Isolation: IsolationRequired}.resolved()}},
+		tools:           toolsFile{codeMode: codeModeFile{runtime: "quickjs", mode: "only", Settings: Settings{Isolation: IsolationRequired}.WithDefaults()}},
 		agents:          map[string]*toolsFile{},
 		sessions:        map[string]*rulesFile{},
 		PluginConfig:    map[string]json.RawMessage{},
@@ -29,7 +30,7 @@ func newFile() *File {
 		PluginHooks:     map[string][]string{},
 		PreparedWorkers: defaultPrepared,
 		MaxWorkers:      defaultMaxWorkers,
-		Quotas:          Quotas{}.resolved(),
+		Quotas:          Quotas{}.WithDefaults(),
 		Server:          ServerFile{Listen: "127.0.0.1:8787", MaxBodyBytes: 8 << 20, MaxCalls: 256, MaxStreams: 32},
 		Log:             LogFile{Level: LogInfo, Format: LogText},
 		Trajectory:      TrajectoryFile{DirOptions: trajectory.DirOptions{MaxFileBytes: 8 << 20, MaxTotalBytes: 256 << 20, MaxRuns: 10_000, MaxAge: 7 * 24 * time.Hour}},
@@ -53,7 +54,7 @@ func (f *File) table() config.Table {
 				config.Int("preparedWorkers", &f.PreparedWorkers, 1, 256, "Guest workers that are kept ready."),
 				config.Int("maxWorkers", &f.MaxWorkers, 1, 4096, "Guest workers that run cells at one moment; further cells wait."),
 			}, "The processes that programs run in."),
-			config.Object("quotas", f.Quotas.fields(), "What runs may make the host hold, and the share of one session. A message of a refusal names the limit, its setting and how much is taken."),
+			config.Object("quotas", quotaFields(&f.Quotas), "What runs may make the host hold, and the share of one session. A message of a refusal names the limit, its setting and how much is taken."),
 			config.Object("plugins", []config.Field{
 				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. `none` means no plugins. Without it the command looks for the user's, `$XDG_DATA_HOME/quoin/plugins` or `~/.local/share/quoin/plugins`, then for plugins beside its executable."),
 				config.Bool("development", &f.Development, "Whether `quoin serve` lets `quoin plugin dev --server`, from this machine, put a plugin in the place of an installed one."),
@@ -131,7 +132,7 @@ type codeModeFile struct {
 
 func (c *codeModeFile) settings() Settings {
 	c.Disabled = !c.enabled
-	return c.resolved()
+	return c.WithDefaults()
 }
 
 // hostFields are those that hold for a host as a whole.
@@ -141,9 +142,9 @@ func (c *codeModeFile) hostFields() []config.Field {
 		config.Choice("mode", &c.mode, []string{"only"}, "How the model sees other tools: not at all."),
 		config.Choice("isolation", &c.Isolation, []IsolationPolicy{IsolationRequired, IsolationStrict, IsolationBestEffort},
 			"Whether a host starts where the system lacks layers of the guest's sandbox. Unless it is given, `quoin exec` takes what there is."),
-		config.Int("maxSuspendedRuns", &c.MaxSuspended, suspendedSpan.min, suspendedSpan.max, "Suspended runs of one host."),
-		config.Int("searchDefaultLimit", &c.SearchLimit, searchSpan.min, searchSpan.max, "Results of a `tools.search` that names no limit; never more than `maxSearchLimit`."),
-		config.Int("maxSearchLimit", &c.MaxSearchLimit, maxSearchSpan.min, maxSearchSpan.max, "Results of one `tools.search` at the most."),
+		config.Int("maxSuspendedRuns", &c.MaxSuspended, codemode.Ranges().MaxSuspended.Min, codemode.Ranges().MaxSuspended.Max, "Suspended runs of one host."),
+		config.Int("searchDefaultLimit", &c.SearchLimit, codemode.Ranges().SearchLimit.Min, codemode.Ranges().SearchLimit.Max, "Results of a `tools.search` that names no limit; never more than `maxSearchLimit`."),
+		config.Int("maxSearchLimit", &c.MaxSearchLimit, codemode.Ranges().MaxSearchLimit.Min, codemode.Ranges().MaxSearchLimit.Max, "Results of one `tools.search` at the most."),
 	}
 }
 
@@ -151,20 +152,20 @@ func (c *codeModeFile) hostFields() []config.Field {
 func (c *codeModeFile) fields() []config.Field {
 	return []config.Field{
 		config.Bool("enabled", &c.enabled, "Turns code mode on. Nothing else does where `codeMode` is given."),
-		config.Texts("languages", &c.Languages, "Languages a program may be written in.").OneOf(allLanguages...),
-		config.Duration("timeoutMs", &c.Timeout, time.Millisecond, timeoutSpan.min, timeoutSpan.max, "Time of one `exec` or `wait`, in milliseconds."),
-		config.Duration("cpuBudgetMs", &c.CPUBudget, time.Millisecond, cpuSpan.min, cpuSpan.max, "Processor time of one run, all its waits together, in milliseconds."),
-		config.Int("memoryLimitBytes", &c.MemoryLimit, memorySpan.min, memorySpan.max, "Memory of one guest."),
-		config.Int("maxOutputBytes", &c.MaxOutput, outputSpan.min, outputSpan.max, "Output and value of one result together, as compact JSON."),
+		config.Texts("languages", &c.Languages, "Languages a program may be written in.").OneOf(codemode.Languages()...),
+		config.Duration("timeoutMs", &c.Timeout, time.Millisecond, codemode.Ranges().Timeout.Min, codemode.Ranges().Timeout.Max, "Time of one `exec` or `wait`, in milliseconds."),
+		config.Duration("cpuBudgetMs", &c.CPUBudget, time.Millisecond, codemode.Ranges().CPUBudget.Min, codemode.Ranges().CPUBudget.Max, "Processor time of one run, all its waits together, in milliseconds."),
+		config.Int("memoryLimitBytes", &c.MemoryLimit, codemode.Ranges().MemoryLimit.Min, codemode.Ranges().MemoryLimit.Max, "Memory of one guest."),
+		config.Int("maxOutputBytes", &c.MaxOutput, codemode.Ranges().MaxOutput.Min, codemode.Ranges().MaxOutput.Max, "Output and value of one result together, as compact JSON."),
 		config.Choice("onOutputLimit", &c.OnOutputLimit, []OutputPolicy{OutputFail, OutputTruncate},
 			"What happens beyond `maxOutputBytes`: the run fails, or it completes with a marker that says how much is missing."),
-		config.Int("maxSnapshotBytes", &c.MaxSnapshot, snapshotSpan.min, snapshotSpan.max, "Stored size of one suspended run."),
-		config.Int("maxPendingToolCalls", &c.MaxPendingCalls, pendingSpan.min, pendingSpan.max, "Tool calls of one run in flight; 128 more wait in a queue."),
-		config.Int("maxApprovals", &c.MaxApprovals, approvalSpan.min, approvalSpan.max, "How often one run may ask people for an approval; more calls that need one are not made."),
-		config.Duration("snapshotTtlSeconds", &c.SnapshotTTL, time.Second, ttlSpan.min, ttlSpan.max, "How long a suspended run is kept after its last use, in seconds."),
+		config.Int("maxSnapshotBytes", &c.MaxSnapshot, codemode.Ranges().MaxSnapshot.Min, codemode.Ranges().MaxSnapshot.Max, "Stored size of one suspended run."),
+		config.Int("maxPendingToolCalls", &c.MaxPendingCalls, codemode.Ranges().MaxPendingCalls.Min, codemode.Ranges().MaxPendingCalls.Max, "Tool calls of one run in flight; 128 more wait in a queue."),
+		config.Int("maxApprovals", &c.MaxApprovals, codemode.Ranges().MaxApprovals.Min, codemode.Ranges().MaxApprovals.Max, "How often one run may ask people for an approval; more calls that need one are not made."),
+		config.Duration("snapshotTtlSeconds", &c.SnapshotTTL, time.Second, codemode.Ranges().SnapshotTTL.Min, codemode.Ranges().SnapshotTTL.Max, "How long a suspended run is kept after its last use, in seconds."),
 		config.Map("models", "model id", c.model, "Which models get code mode: `on`, `off`, or `auto` (from `autoMinTools` tools on). `*` in a model id stands for any characters; "+
 			"of several entries that match, the most exact counts. A model without one gets it.").Begin(func() { c.Models = map[string]Activation{} }),
-		config.Int("autoMinTools", &c.AutoMinTools, autoSpan.min, autoSpan.max, "Tools there must be for code mode with models that are set to `auto`."),
+		config.Int("autoMinTools", &c.AutoMinTools, codemode.Ranges().AutoMinTools.Min, codemode.Ranges().AutoMinTools.Max, "Tools there must be for code mode with models that are set to `auto`."),
 	}
 }
 
@@ -197,12 +198,12 @@ func checkPattern(pattern string) error {
 	return err
 }
 
-func (q *Quotas) fields() []config.Field {
+func quotaFields(q *Quotas) []config.Field {
 	const each = "of each of these: suspended runs, guest workers, pending approvals, held bytes, and of the server's requests under way, streams and bodies."
 	return []config.Field{
-		config.Int("sessionPercent", &q.SessionPercent, percentSpan.min, percentSpan.max, "The share, in percent, that one session may have "+each+" Callers without an identity are one session."),
-		config.Int("agentPercent", &q.AgentPercent, agentSpan.min, agentSpan.max, "The share, in percent, that all sessions of one agent together may have "+each),
-		config.Int("heldBytes", &q.HeldBytes, heldSpan.min, heldSpan.max, "Bytes of arguments, answers, output and images that all runs together may make the host hold in memory."),
+		config.Int("sessionPercent", &q.SessionPercent, codemode.Ranges().QuotaSessionPercent.Min, codemode.Ranges().QuotaSessionPercent.Max, "The share, in percent, that one session may have "+each+" Callers without an identity are one session."),
+		config.Int("agentPercent", &q.AgentPercent, codemode.Ranges().QuotaAgentPercent.Min, codemode.Ranges().QuotaAgentPercent.Max, "The share, in percent, that all sessions of one agent together may have "+each),
+		config.Int("heldBytes", &q.HeldBytes, codemode.Ranges().QuotaHeldBytes.Min, codemode.Ranges().QuotaHeldBytes.Max, "Bytes of arguments, answers, output and images that all runs together may make the host hold in memory."),
 	}
 }
 

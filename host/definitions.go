@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
@@ -50,7 +51,7 @@ func execSchema(s Settings) schemaObject {
 	o := schemaObject{Type: "object", Required: []string{"code"}, Additional: new(bool), Properties: orderedSchemas{
 		{name: "code", Type: "string", Description: "The program: the body of an async function that returns the result."},
 	}}
-	if len(s.Languages) > 1 || s.Languages[0] != languageJavaScript {
+	if len(s.Languages) > 1 || s.Languages[0] != codemode.LanguageJavaScript {
 		description := "Defaults to javascript."
 		if len(s.Languages) == 1 {
 			description = "The only language there is."
@@ -96,5 +97,5 @@ func (h *Host) Definitions(s Session) (exec, wait catalog.Tool) {
 func (h *Host) Offered(s Session, model string) bool {
 	// A request may bring the tools that the host has none of.
 	tools := max(h.sessionView(s).catalog.Len(), 1)
-	return h.settingsOf(s).active(model, tools)
+	return h.settingsOf(s).ActiveFor(model, tools)
 }

@@ -80,7 +80,7 @@ func (r *run) keepResult(res *Result) (kept bool) {
 	b, err := res.MarshalJSON()
 	if err == nil {
 		claim, err = r.record.end(r.background(), &runstore.Ended{
-			ID: r.id, Session: r.session.stored(), Expires: time.Now().Add(r.settings.SnapshotTTL), Result: b,
+			ID: r.id, Session: r.session, Expires: time.Now().Add(r.settings.SnapshotTTL), Result: b,
 		})
 	}
 	if err != nil {
@@ -132,7 +132,7 @@ func (h *Host) ended(ctx context.Context, s Session, id string) (*runstore.Ended
 	if err != nil {
 		return nil, err
 	}
-	if f := mayResume(e.Session, s.stored()); f != nil {
+	if f := mayResume(e.Session, s); f != nil {
 		return nil, f
 	}
 	return e, nil

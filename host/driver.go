@@ -93,9 +93,9 @@ func (d *driver) lease() error {
 	if err := d.awaitSlot(); err != nil {
 		return err
 	}
-	w, err := d.run.pool.Acquire(d.ctx, d.run.session.affinity(), d.run.limits())
+	w, err := d.run.pool.Acquire(d.ctx, d.run.session.Identity(), d.run.limits())
 	if err != nil {
-		h.meters.workers.Give(d.run.session.Owner(), 1)
+		h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
 		return err
 	}
 	d.worker, d.layers = w, w.Layers()
@@ -105,7 +105,7 @@ func (d *driver) lease() error {
 // awaitSlot waits for a worker slot, which sessions get in turns.
 func (d *driver) awaitSlot() (err error) {
 	h := d.run.h
-	ticket := h.meters.workers.Queue(d.run.session.Owner())
+	ticket := h.meters.workers.Queue(quota.OwnerOf(d.run.session))
 	select {
 	case <-ticket.Ready():
 		return nil
@@ -125,7 +125,7 @@ func (d *driver) awaitSlot() (err error) {
 	}
 	canceled, why := ticket.Cancel()
 	if !canceled { // it came at the last moment
-		h.meters.workers.Give(d.run.session.Owner(), 1)
+		h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
 	}
 	if why != nil && err == errBusy {
 		h.ReportDenied(d.run.session, why)
@@ -141,7 +141,7 @@ func (d *driver) release() {
 	}
 	d.run.pool.Release(d.worker)
 	d.worker = nil
-	d.run.h.meters.workers.Give(d.run.session.Owner(), 1)
+	d.run.h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
 }
 
 // evict takes the guest out of its worker. A guest that is too large stays.
@@ -253,9 +253,9 @@ func (d *driver) replaceWorker() error {
 	h := d.run.h
 	d.run.pool.Release(d.worker)
 	d.worker = nil
-	w, err := d.run.pool.AcquireFresh(d.ctx, d.run.session.affinity(), d.run.limits())
+	w, err := d.run.pool.AcquireFresh(d.ctx, d.run.session.Identity(), d.run.limits())
 	if err != nil {
-		h.meters.workers.Give(d.run.session.Owner(), 1)
+		h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
 		return err
 	}
 	d.worker, d.layers = w, w.Layers()

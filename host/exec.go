@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -61,11 +62,11 @@ func (in ExecInput) source(s Settings) (code, language string, _ *failure) {
 	}
 	language = in.Language
 	if language == "" {
-		language = languageJavaScript
+		language = codemode.LanguageJavaScript
 	}
-	if language != languageJavaScript && language != languageTypeScript {
+	if language != codemode.LanguageJavaScript && language != codemode.LanguageTypeScript {
 		return "", "", failf(CodeInvalidInput, ReasonUnsupportedLanguage, PhaseInput,
-			"language %q is not supported: use %q or %q.", text.Cut(language, 64), languageJavaScript, languageTypeScript)
+			"language %q is not supported: use %q or %q.", text.Cut(language, 64), codemode.LanguageJavaScript, codemode.LanguageTypeScript)
 	}
 	for _, l := range s.Languages {
 		if l == language {
@@ -76,12 +77,12 @@ func (in ExecInput) source(s Settings) (code, language string, _ *failure) {
 		"code mode %s input is disabled: use %s.", language, strings.Join(s.Languages, " or "))
 }
 
-// timeout returns the time one Exec or Wait may take. A caller can shorten it.
-func (s Settings) timeout(want time.Duration) time.Duration {
-	if want <= 0 {
-		return s.Timeout
+// settingsOf returns the settings that hold for runs of a session.
+func (h *Host) settingsOf(s Session) Settings {
+	if own, ok := h.agents[s.AgentID]; ok {
+		return own
 	}
-	return min(max(want, timeoutSpan.duration(timeoutSpan.min)), s.Timeout)
+	return h.settings
 }
 
 // Exec runs a program until it returns, fails, yields, or is still waiting for
@@ -126,7 +127,7 @@ func (r *run) start(ctx context.Context, in ExecInput, asked program) (res *Resu
 	defer r.contain(&res)
 	ctx, stop := r.joined(ctx)
 	defer stop()
-	timeout := r.settings.timeout(in.Timeout)
+	timeout := r.settings.CallTimeout(in.Timeout)
 	p, f := r.judge(ctx, asked)
 	in.Title = p.Title
 	r.setLanguage(p.Language)
@@ -159,21 +160,11 @@ func (d *driver) first(p program, timeout time.Duration) (res *Result) {
 }
 
 // refused is the result of a call that made no run.
-func (h *Host) refused(f *failure) *Result {
-	t := baseTelemetry(nil)
-	if f.Telemetry != nil {
-		t = *f.Telemetry
-	}
-	return &Result{
-		Status:     StatusFailed,
-		Error:      boundError(f.Text),
-		Code:       f.Code,
-		Reason:     f.Reason,
-		Phase:      f.Phase,
-		Dispatched: f.Dispatched,
-		Telemetry:  t,
-	}
-}
+func (h *Host) refused(f *failure) *Result { return f.Result() }
+
+// Refused returns the Result that tells a model of err, such as one of ParseExec.
+// An error that is no *Error becomes internal_error.
+func (h *Host) Refused(err error) *Result { return codemode.Failed(err) }
 
 // cell is what the worker needs to start the program.
 func (r *run) cell(code, language string) wire.Cell {

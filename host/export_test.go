@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -120,7 +121,7 @@ func TakeReport(h *Host, s Session, rep *wire.Report) Telemetry {
 	if f != nil {
 		panic(f)
 	}
-	r, err := h.newRun(s, languageJavaScript, to)
+	r, err := h.newRun(s, codemode.LanguageJavaScript, to)
 	if err != nil {
 		panic(err)
 	}

@@ -9,38 +9,20 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// maxErrorBytes bounds the error text of a result.
-const maxErrorBytes = 8 << 10
-
-const errorCut = " [error truncated]"
-
 // failure is why a run ends without a value.
-type failure struct {
-	Code   Code
-	Reason Reason
-	Phase  Phase
-	Text   string
-	// Dispatched and Telemetry are what is known of a run that is refused rather than
-	// driven. Without Telemetry nothing is.
-	Dispatched bool
-	Telemetry  *Telemetry
-	// Ended: the store has the result of the run.
-	Ended bool
-}
-
-func (f *failure) Error() string { return f.Text }
+type failure = codemode.Error
 
 func failf(code Code, reason Reason, phase Phase, format string, args ...any) *failure {
-	return &failure{Code: code, Reason: reason, Phase: phase, Text: fmt.Sprintf(format, args...)}
+	return codemode.Errorf(code, reason, phase, format, args...)
 }
 
-// of marks a refusal with what the record of the run says.
-func (f *failure) of(rec *runstore.Record) *failure {
+// withRecord marks a refusal with what the record of the run says.
+func withRecord(f *failure, rec *runstore.Record) *failure {
 	if rec == nil {
 		return f
 	}
@@ -49,7 +31,7 @@ func (f *failure) of(rec *runstore.Record) *failure {
 		f.Dispatched = f.Dispatched || wentOut(c)
 	}
 	t := baseTelemetry(nil)
-	t.count(rec.Counters)
+	count(&t, rec.Counters)
 	t.SnapshotBytes, t.Isolation = len(rec.Image), storedIsolation(rec.Layers)
 	f.Telemetry = &t
 	return f
@@ -60,20 +42,30 @@ func wentOut(c runstore.Call) bool {
 	return c.Dispatched || (&call{Call: c}).isTool() && c.State == runstore.CallInFlight
 }
 
-// ofRun marks a refusal with what is known of a run of this process.
-func (f *failure) ofRun(r *run) *failure {
+// withRun marks a refusal with what is known of a run of this process.
+func withRun(f *failure, r *run) *failure {
 	c, dispatched := r.calls.countedAt(r.driver.started, time.Now())
 	t := r.driver.telemetryOf(c)
 	f.Dispatched, f.Telemetry = dispatched, &t
 	return f
 }
 
-// boundError cuts s to maxErrorBytes without splitting a character.
-func boundError(s string) string {
-	if len(s) <= maxErrorBytes {
-		return s
+// and returns a copy of f with a sentence added.
+func and(f *failure, format string, args ...any) *failure {
+	more := *f
+	more.Message += fmt.Sprintf(format, args...)
+	return &more
+}
+
+// mayResume says whether caller owns a run that belongs to owner.
+func mayResume(owner, caller Session) *failure {
+	switch {
+	case !caller.Owns(owner):
+		return failf(CodeInvalidInput, ReasonWrongSession, PhaseInput, "code mode run belongs to a different session.")
+	case caller.TurnID != owner.TurnID:
+		return failf(CodeInvalidInput, ReasonWrongRun, PhaseInput, "code mode run belongs to a different agent run.")
 	}
-	return text.Cut(s, maxErrorBytes-len(errorCut)) + errorCut
+	return nil
 }
 
 // ofGuest translates what the worker said of a failed program. The worker is
@@ -86,7 +78,7 @@ func ofGuest(e *wire.GuestError) *failure {
 	if e.Stack != "" {
 		text += "\n" + e.Stack
 	}
-	f := &failure{Code: Code(e.Code), Reason: Reason(e.Reason), Phase: Phase(e.Phase), Text: text}
+	f := &failure{Code: Code(e.Code), Reason: Reason(e.Reason), Phase: Phase(e.Phase), Message: text}
 	switch f.Code {
 	case CodeInvalidInput, CodeTimeout, CodeMemoryLimit, CodeInternal, CodeOutputLimit:
 	default:
@@ -111,7 +103,7 @@ func ofWorker(err error) *failure {
 	if !errors.As(err, &e) {
 		return failf(CodeInternal, "", PhaseHost, "guest worker: %v", err)
 	}
-	f := &failure{Code: Code(e.Code), Reason: Reason(e.Reason), Phase: Phase(e.Phase), Text: e.Message}
+	f := &failure{Code: Code(e.Code), Reason: Reason(e.Reason), Phase: Phase(e.Phase), Message: e.Message}
 	if f.Phase == "" {
 		f.Phase = PhaseHost
 	}
@@ -126,7 +118,7 @@ func ofStore(err error) *failure {
 		return own
 	case errors.Is(err, runstore.ErrEnded):
 		f := ofStore(runstore.ErrNotFound)
-		f.Ended = true
+		f.Err = err // the store has the result of the run
 		return f
 	case errors.Is(err, runstore.ErrNotFound):
 		return failf(CodeInvalidInput, ReasonRunUnavailable, PhaseInput, "code mode run is unavailable or expired.")

@@ -177,7 +177,7 @@ func TestEveryFailure(t *testing.T) {
 // types, the reasons of waiting results aside.
 func declared(t *testing.T, types ...string) (values []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "result.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "codemode/error.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -124,7 +125,7 @@ func scopeError(reg *namespaces.Registration, err error) []byte {
 // unavailable says that a scope could not be made, and why.
 func unavailable(reg *namespaces.Registration, err error) *callError {
 	e := *ofNamespace(namespaces.In(reg.ID, err))
-	e.Message = boundError("Namespace " + reg.GlobalName + " of plugin " + reg.PluginID + " is unavailable: " + e.Message)
+	e.Message = codemode.BoundMessage("Namespace " + reg.GlobalName + " of plugin " + reg.PluginID + " is unavailable: " + e.Message)
 	switch e.Code {
 	case "":
 		e.Code = codeScopeError

@@ -51,13 +51,13 @@ func (h *Host) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool,
 	}
 	g := h.previous[rec.GuestBuild]
 	if g == nil {
-		return nil, failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost,
+		return nil, withRecord(failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost,
 			"code mode run cannot be restored: another build of the guest suspended it (%.12s). It is kept until %s: a host that has this build, as its guest or among guest.previous, can go on with it.",
-			rec.GuestBuild, rec.Expires.UTC().Format(timeOfRuns)).of(rec)
+			rec.GuestBuild, rec.Expires.UTC().Format(timeOfRuns)), rec)
 	}
 	pool, err := g.start(ctx, h)
 	if err != nil {
-		return nil, failf(CodeUnavailable, "", PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err).of(rec)
+		return nil, withRecord(failf(CodeUnavailable, "", PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err), rec)
 	}
 	return pool, nil
 }
@@ -69,7 +69,7 @@ func (g *previousGuest) start(ctx context.Context, h *Host) (*guestrt.Pool, erro
 		return g.pool, nil
 	}
 	pool, err := guestrt.NewPool(context.WithoutCancel(ctx), guestrt.Config{
-		GuestPath: g.path, Prepared: 1, Isolation: h.settings.Isolation, Logger: h.log,
+		GuestPath: g.path, Prepared: 1, Isolation: guestrt.Isolation(h.settings.Isolation), Logger: h.log,
 	})
 	if err == nil {
 		g.pool = pool

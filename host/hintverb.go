@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/jsonschema"
 	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -24,7 +25,7 @@ func (r *run) withSignature(c *call, tool *catalog.Tool, via string, refusal *ca
 	if err != nil || target.Mapping.Kind != namespaces.MapPositional {
 		return refusal
 	}
-	refusal.Message = boundError(refusal.Message + ". Call it as " + via + "(" + parameters(target.Mapping, tool.Parameters) + ").")
+	refusal.Message = codemode.BoundMessage(refusal.Message + ". Call it as " + via + "(" + parameters(target.Mapping, tool.Parameters) + ").")
 	return refusal
 }
 

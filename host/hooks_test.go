@@ -42,7 +42,7 @@ func TestHooksSeeNestedCallsAndThePrograms(t *testing.T) {
 	if len(seen) != 2 {
 		t.Fatalf("%d calls were seen, want the program and its call", len(seen))
 	}
-	session := policy.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", TurnID: "turn"}
+	session := host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", TurnID: "turn"}
 	want := []policy.Call{
 		{
 			Kind: policy.KindExec, InputKind: policy.InputTypeScript, ToolID: "quoin:code_mode:exec", Source: "quoin", Owner: "code_mode", ToolName: "exec",

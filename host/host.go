@@ -200,7 +200,7 @@ var ErrClosed = errors.New("host is closed")
 func New(ctx context.Context, cfg Config) (*Host, error) {
 	h := &Host{
 		cfg:      cfg,
-		settings: cfg.Settings.resolved(),
+		settings: cfg.Settings.WithDefaults(),
 		agents:   make(map[string]Settings, len(cfg.Agents)),
 		log:      cfg.Logger,
 		schemas:  catalog.NewSchemas(0),
@@ -212,7 +212,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 		maxQueryTime: maxQueryTime,
 	}
 	for id, s := range cfg.Agents {
-		h.agents[id] = s.resolved()
+		h.agents[id] = s.WithDefaults()
 	}
 	if h.log == nil {
 		h.log = slog.Default()
@@ -228,7 +228,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if h.cfg.MaxWorkers <= 0 {
 		h.cfg.MaxWorkers = defaultMaxWorkers
 	}
-	h.cfg.Quotas = h.cfg.Quotas.resolved()
+	h.cfg.Quotas = h.cfg.Quotas.WithDefaults()
 	h.meters = newMeters(&h.cfg, h.settings)
 	if h.cfg.DrainTimeout == 0 {
 		h.cfg.DrainTimeout = 5 * time.Second
@@ -254,7 +254,7 @@ func (h *Host) start(ctx context.Context) (err error) {
 	h.pool, err = guestrt.NewPool(ctx, guestrt.Config{
 		GuestPath: h.cfg.GuestPath,
 		Prepared:  h.cfg.PreparedWorkers,
-		Isolation: h.settings.Isolation,
+		Isolation: guestrt.Isolation(h.settings.Isolation),
 		Logger:    h.log,
 	})
 	if err != nil {

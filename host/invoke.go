@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -25,7 +26,7 @@ func invoke(ctx context.Context, c *call) *callError {
 		RunID:          r.id,
 		ToolID:         c.tool.ID(),
 		IdempotencyKey: c.IdempotencyKey,
-		Session: catalog.Session{
+		Session: Session{
 			AgentID: r.session.AgentID, SessionKey: r.session.SessionKey,
 			SessionID: r.session.SessionID, TurnID: r.session.TurnID,
 		},
@@ -85,13 +86,13 @@ func ofTool(ctx context.Context, tool *catalog.Tool, err error) *callError {
 	if out.unknown {
 		out.EffectStatus = effectUnknown
 	}
-	out.Message = boundError(out.Message)
+	out.Message = codemode.BoundMessage(out.Message)
 	return out
 }
 
 // ofMCP translates why a call has no answer from its server.
 func ofMCP(tool *catalog.Tool, e *mcp.Error) *callError {
-	out := rejectf(string(e.Code), "%s", boundError(e.Message))
+	out := rejectf(string(e.Code), "%s", codemode.BoundMessage(e.Message))
 	out.ToolID = tool.ID()
 	if out.unknown = e.Unknown; out.unknown {
 		out.EffectStatus = effectUnknown

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/jsonschema"
 )
 
@@ -78,7 +79,7 @@ func mcpInput(tool *catalog.Tool, args json.RawMessage) (json.RawMessage, *callE
 		}
 	}
 	if len(missing) > 0 {
-		return nil, rejectf(string(catalog.InvalidInput), "%s", boundError("Missing required MCP namespace argument(s): "+strings.Join(missing, ", ")+". Expected "+catalog.Shape(tool.Parameters)+"."))
+		return nil, rejectf(string(catalog.InvalidInput), "%s", codemode.BoundMessage("Missing required MCP namespace argument(s): "+strings.Join(missing, ", ")+". Expected "+catalog.Shape(tool.Parameters)+"."))
 	}
 	return object, nil
 }

@@ -108,7 +108,7 @@ const maxMissing = 8
 func toolsMissing(missing []string, rec *runstore.Record) *failure {
 	const format = "code mode run cannot go on here: it was suspended with %s, which this host does not have or does not allow. " +
 		"Nothing is lost: the run, its calls and its approvals are kept until %s. Go on with it on a host that has the same plugins, MCP servers and rules, or abort it."
-	return failf(CodeInvalidInput, ReasonToolsMissing, PhaseHost, format, listed(missing), rec.Expires.UTC().Format(timeOfRuns)).of(rec)
+	return withRecord(failf(CodeInvalidInput, ReasonToolsMissing, PhaseHost, format, listed(missing), rec.Expires.UTC().Format(timeOfRuns)), rec)
 }
 
 // timeOfRuns is how messages write a time.

@@ -46,7 +46,7 @@ func outline(r *trajectory.Run) []string {
 
 func readTrajectory(t *testing.T, d *trajectory.Dir, id string) *trajectory.Run {
 	t.Helper()
-	r, err := d.Read(trajectory.Session{AgentID: me.AgentID, SessionKey: me.SessionKey, SessionID: me.SessionID}, id)
+	r, err := d.Read(host.Session{AgentID: me.AgentID, SessionKey: me.SessionKey, SessionID: me.SessionID}, id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,11 +36,7 @@ type told struct {
 
 // event begins an event of the run.
 func (r *run) event(k trajectory.Kind) trajectory.Event {
-	return trajectory.Event{Kind: k, RunID: r.id, Session: ofSession(r.session.stored()), ParentCallID: r.told.parent}
-}
-
-func ofSession(s runstore.Session) trajectory.Session {
-	return trajectory.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
+	return trajectory.Event{Kind: k, RunID: r.id, Session: r.session, ParentCallID: r.told.parent}
 }
 
 // tellStarted tells of a run that exec has begun.
@@ -92,7 +88,7 @@ func (r *run) tellEnded(cause error) {
 	if f != nil {
 		code = string(f.Code)
 		o.limitHit(f)
-		o.log.runFailed(r.id, r.session.stored(), f)
+		o.log.runFailed(r.id, r.session, f)
 	}
 	o.metrics.RunEnded(code)
 	if !o.wanted() {
@@ -131,7 +127,7 @@ func (h *Host) tellDiscarded(rec *runstore.Record, f *failure) {
 	h.obs.log.runFailed(rec.ID, rec.Session, f)
 	if h.obs.wanted() {
 		h.obs.emit(trajectory.Event{
-			Kind: trajectory.RunEnded, RunID: rec.ID, Session: ofSession(rec.Session), ParentCallID: rec.ToolCallID,
+			Kind: trajectory.RunEnded, RunID: rec.ID, Session: rec.Session, ParentCallID: rec.ToolCallID,
 			Status: string(StatusFailed), Code: string(f.Code), Reason: string(f.Reason), Message: messageOf(f),
 		})
 	}
@@ -141,7 +137,7 @@ func (h *Host) tellDiscarded(rec *runstore.Record, f *failure) {
 const maxMessage = 1 << 10
 
 // messageOf is what is recorded of a failure, also where bodies are not.
-func messageOf(f *failure) string { return redact.Redactor{MaxBytes: maxMessage}.Text(f.Text) }
+func messageOf(f *failure) string { return redact.Redactor{MaxBytes: maxMessage}.Text(f.Message) }
 
 // ofCause says what a run that ended with a cause has failed of.
 func ofCause(cause error) *failure {

@@ -90,7 +90,7 @@ func TestEventsOfARun(t *testing.T) {
 		t.Fatalf("events (-want +got):\n%s", d)
 	}
 	for i, e := range got {
-		if e.RunID != id || e.Session != (trajectory.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", TurnID: "turn"}) {
+		if e.RunID != id || e.Session != (host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", TurnID: "turn"}) {
 			t.Errorf("event %d belongs to run %s of %+v", i, e.RunID, e.Session)
 		}
 		if e.Seq != uint64(i+1) || e.Time.IsZero() || e.Input != nil || e.Output != nil {

@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // How many lines of one message the log takes: a burst, then a steady rate.
@@ -74,7 +72,7 @@ func (l *operatorLog) admit(message string, now time.Time) (omitted int, ok bool
 }
 
 // runFailed logs the end of a run that did not complete.
-func (l *operatorLog) runFailed(id string, s runstore.Session, f *failure) {
+func (l *operatorLog) runFailed(id string, s Session, f *failure) {
 	args := append(logSession([]any{"run", id}, s.AgentID, s.SessionKey, s.SessionID), "code", f.Code, "phase", f.Phase)
 	if f.Reason != "" {
 		args = append(args, "reason", f.Reason)

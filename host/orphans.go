@@ -89,7 +89,7 @@ func (h *Host) endOrphan(ctx context.Context, id string, questions []*policy.App
 	}
 	h.log.Warn("the approvals of a run were cancelled, because its host has ended with it", "run", id, "approvals", len(questions))
 	a := questions[0]
-	h.tellDiscarded(&runstore.Record{ID: id, Session: storedSession(a.Session)}, ofCause(ErrAborted))
+	h.tellDiscarded(&runstore.Record{ID: id, Session: a.Session}, ofCause(ErrAborted))
 	return nil
 }
 
@@ -98,12 +98,8 @@ func (h *Host) tellOrphan(a *policy.Approval) {
 	h.obs.metrics.ApprovalDecided(string(a.State))
 	if h.obs.wanted() {
 		h.obs.emit(trajectory.Event{
-			Kind: trajectory.ApprovalDecided, RunID: a.RunID, Session: ofSession(storedSession(a.Session)),
+			Kind: trajectory.ApprovalDecided, RunID: a.RunID, Session: a.Session,
 			CallID: a.CallID, ToolID: a.ToolID, ApprovalID: a.ID, Decision: string(a.State),
 		})
 	}
-}
-
-func storedSession(s policy.Session) runstore.Session {
-	return runstore.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
 }

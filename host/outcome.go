@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -73,16 +74,9 @@ func (d *driver) failed(f *failure) *Result {
 // failure is a failed result that leaves the run as it is.
 func (d *driver) failure(f *failure) *Result {
 	c, dispatched := d.run.calls.countedAt(d.started, time.Now())
-	return &Result{
-		Status:     StatusFailed,
-		Error:      boundError(f.Text),
-		Code:       f.Code,
-		Reason:     f.Reason,
-		Phase:      f.Phase,
-		Dispatched: dispatched,
-		Output:     d.emitted(),
-		Telemetry:  d.telemetryOf(c),
-	}
+	res := f.Result()
+	res.Dispatched, res.Output, res.Telemetry = dispatched, d.emitted(), d.telemetryOf(c)
+	return res
 }
 
 // waiting is the result of a run that is about to be parked. Its telemetry is what the
@@ -119,15 +113,15 @@ func (d *driver) telemetryOf(c runstore.Counters) Telemetry {
 	if client := d.run.access.client; client != nil && client.turn != nil {
 		t.VisibleTools = client.turn.visible
 	}
-	t.count(c)
+	count(&t, c)
 	t.SnapshotBytes = d.imageSize
 	t.Isolation = isolation(d.layers)
 	return t
 }
 
-// count takes over what the counters of a run say.
-func (t *Telemetry) count(c runstore.Counters) {
-	micros := func(n int64) float64 { return millis(time.Duration(n) * time.Microsecond) }
+// count writes what the counters of a run say.
+func count(t *Telemetry, c runstore.Counters) {
+	micros := func(n int64) float64 { return float64(n) / 1000 }
 	t.ApprovalCount, t.ApprovalWaitMillis = c.Approvals, micros(c.ApprovalMicros)
 	t.SearchCount, t.DescribeCount, t.CallCount, t.NamespaceCount = c.Search, c.Describe, c.Call, c.Namespace
 	t.GuestCPUMillis = float64(c.CPUMicros) / 1000
@@ -138,7 +132,7 @@ func (t *Telemetry) count(c runstore.Counters) {
 // baseTelemetry is that of a run that has done nothing. Without a view there is no
 // run, and it says nothing of tools.
 func baseTelemetry(v *view) Telemetry {
-	t := Telemetry{Sources: map[string]int{}, VisibleTools: []string{"exec", "wait"}, Isolation: isolation(nil)}
+	t := codemode.NewTelemetry()
 	if v != nil {
 		t.CatalogSize, t.Sources = v.catalog.Len(), maps.Clone(v.sources)
 	}
@@ -188,10 +182,10 @@ func (d *driver) withLimit(f *failure) *failure {
 		return f
 	}
 	with := *f
-	if n := len(with.Text); n > 0 && with.Text[n-1] != '.' {
-		with.Text += "."
+	if n := len(with.Message); n > 0 && with.Message[n-1] != '.' {
+		with.Message += "."
 	}
-	with.Text += text
+	with.Message += text
 	return &with
 }
 

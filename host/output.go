@@ -33,7 +33,7 @@ func carriedOutput(rec *runstore.Record) *outputBudget {
 	}
 	b := &outputBudget{omitted: rec.Omitted}
 	for _, o := range rec.Output {
-		b.items = append(b.items, Output{Kind: wire.OutputKind(o.Kind), Value: o.Value})
+		b.items = append(b.items, Output{Kind: OutputKind(o.Kind), Value: o.Value})
 	}
 	return b
 }
@@ -44,7 +44,7 @@ func (b *outputBudget) add(items []wire.Output) *failure {
 		if !json.Valid(it.JSON) || it.Kind == wire.OutputText && it.JSON[0] != '"' {
 			return failf(CodeUnavailable, ReasonWorkerCrashed, PhaseHost, "guest worker sent output that is not JSON")
 		}
-		b.addItem(Output{Kind: it.Kind, Value: it.JSON})
+		b.addItem(Output{Kind: OutputKind(it.Kind), Value: it.JSON})
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func (b *outputBudget) addItem(o Output) {
 		b.keep(o)
 	case b.omitted > 0:
 		b.omitted += size
-	case o.Kind == wire.OutputText:
+	case o.Kind == OutputText:
 		inner := o.Value[1 : len(o.Value)-1]
 		n := cut(inner, b.room(), tokenBytes)
 		b.omitted = b.keepText(inner[:n], size, len(inner)-n)
@@ -89,7 +89,7 @@ func (b *outputBudget) keepText(inner []byte, whole int64, omitted int) int64 {
 		return whole
 	}
 	literal := append(append([]byte{'"'}, inner...), '"')
-	b.keep(Output{Kind: wire.OutputText, Value: literal})
+	b.keep(Output{Kind: OutputText, Value: literal})
 	return int64(omitted)
 }
 
@@ -102,13 +102,13 @@ func (b *outputBudget) keep(o Output) {
 // room is how long a text can be that is still kept, in bytes of a JSON string
 // without its quotes.
 func (b *outputBudget) room() int {
-	return int(b.limit - b.used - itemBytes(Output{Kind: wire.OutputText, Value: json.RawMessage(`""`)}))
+	return int(b.limit - b.used - itemBytes(Output{Kind: OutputText, Value: json.RawMessage(`""`)}))
 }
 
 // itemBytes is the size of an item in the result.
 func itemBytes(o Output) int64 {
 	const wrapper = `{"type":"text","text":}`
-	if o.Kind == wire.OutputText {
+	if o.Kind == OutputText {
 		return int64(len(wrapper) + len(o.Value))
 	}
 	return int64(len(`{"type":"json","value":}`) + len(o.Value))

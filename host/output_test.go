@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -25,7 +26,7 @@ func TestOutputBudget(t *testing.T) {
 				t.Fatal(err)
 			}
 			it := wire.Output{Kind: wire.OutputText, JSON: q}
-			total += itemBytes(Output{Kind: it.Kind, Value: it.JSON})
+			total += itemBytes(Output{Kind: OutputKind(it.Kind), Value: it.JSON})
 			if f := b.add([]wire.Output{it}); f != nil {
 				t.Fatal(f)
 			}
@@ -112,7 +113,7 @@ func TestTruncatedSharesTheBudget(t *testing.T) {
 		var emitted int64
 		for _, s := range rapid.SliceOfN(texts(60), 0, 6).Draw(t, "items") {
 			kind := rapid.SampledFrom([]wire.OutputKind{wire.OutputText, wire.OutputJSON}).Draw(t, "kind")
-			emitted += itemBytes(Output{Kind: kind, Value: json.RawMessage(s)})
+			emitted += itemBytes(Output{Kind: OutputKind(kind), Value: json.RawMessage(s)})
 			if f := b.add([]wire.Output{{Kind: kind, JSON: []byte(s)}}); f != nil {
 				t.Fatal(f)
 			}
@@ -162,11 +163,11 @@ func TestWorkerOutputIsChecked(t *testing.T) {
 
 func TestErrorTextIsBounded(t *testing.T) {
 	for _, s := range []string{"short", strings.Repeat("é", 3000), strings.Repeat("é", 9000), strings.Repeat("\U0001F600", 4000)} {
-		got := boundError(s)
-		if len(got) > maxErrorBytes || !utf8.ValidString(got) {
+		got := codemode.BoundMessage(s)
+		if len(got) > 8<<10 || !utf8.ValidString(got) {
 			t.Errorf("%d bytes of error from %d, valid %v", len(got), len(s), utf8.ValidString(got))
 		}
-		if len(s) <= maxErrorBytes && got != s {
+		if len(s) <= 8<<10 && got != s {
 			t.Errorf("an error of %d bytes was changed", len(s))
 		}
 	}

@@ -28,7 +28,7 @@ type panickyStore struct {
 	at string
 }
 
-func (s *panickyStore) trip(at string, owner runstore.Session) {
+func (s *panickyStore) trip(at string, owner host.Session) {
 	if s.at == at && owner.SessionID == "mallory" {
 		panic("the store panics at " + at)
 	}

@@ -185,7 +185,7 @@ func (g *gateway) leaveNothing(t *testing.T) {
 
 func (g *gateway) wantNested(t *testing.T, runID string) {
 	t.Helper()
-	run, err := g.told.Read(trajectory.Session{AgentID: me.AgentID, SessionKey: me.SessionKey, SessionID: me.SessionID, TurnID: me.TurnID}, runID)
+	run, err := g.told.Read(host.Session{AgentID: me.AgentID, SessionKey: me.SessionKey, SessionID: me.SessionID, TurnID: me.TurnID}, runID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,9 @@ func (r *run) judge(ctx context.Context, p program) (program, *failure) {
 		return p, failf(CodeInternal, "", PhaseHost, "the program cannot be shown to hooks: %v", err)
 	}
 	pc := r.programCall(params, policy.InputKind(p.Language))
-	ruling := chain.Before(ctx, pc, r.settings.rewritten)
+	ruling := chain.Before(ctx, pc, func(before, after json.RawMessage) (json.RawMessage, error) {
+		return rewrittenProgram(r.settings, before, after)
+	})
 	if b := ruling.Block; b != nil {
 		return p, r.programBlocked(ctx, b)
 	}
@@ -148,7 +150,7 @@ func (r *run) programBlocked(ctx context.Context, b *policy.Block) *failure {
 // rewritten reads a program that a hook has rewritten. Code and command are one
 // thing with two names: a change of one is taken over into the other, and two
 // different changes are none.
-func (s Settings) rewritten(before, after json.RawMessage) (json.RawMessage, error) {
+func rewrittenProgram(s Settings, before, after json.RawMessage) (json.RawMessage, error) {
 	var old program
 	if err := json.Unmarshal(before, &old); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
@@ -92,7 +93,7 @@ func waitDescription(s Settings) string {
 func languageNames(s Settings) string {
 	names := make([]string, len(s.Languages))
 	for i, l := range s.Languages {
-		names[i] = map[string]string{languageJavaScript: "JavaScript", languageTypeScript: "TypeScript"}[l]
+		names[i] = map[string]string{codemode.LanguageJavaScript: "JavaScript", codemode.LanguageTypeScript: "TypeScript"}[l]
 	}
 	return strings.Join(names, " or ")
 }
@@ -115,7 +116,7 @@ func limitsText(s Settings) string {
 	}
 	return fmt.Sprintf("Limits: %s per call of exec or wait; %s of memory; %d bytes of output and value together (%s); %d tool calls at once, %d more queue. "+
 		"A result with the status \"waiting\" is not the end: call wait with its runId.",
-		duration(s.Timeout), size(s.MemoryLimit), s.MaxOutput, over, s.MaxPendingCalls, queuedCalls)
+		duration(s.Timeout), size(s.MemoryLimit), s.MaxOutput, over, s.MaxPendingCalls, codemode.MaxQueuedCalls)
 }
 
 // duration writes a time in the largest unit that it is a whole number of.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/namespaces"
 )
@@ -45,9 +46,9 @@ var promptTools = []catalog.Tool{
 // TestExecDescription: what a model is told, to the letter.
 func TestExecDescription(t *testing.T) {
 	v := prompted(t, promptTools)
-	golden(t, filepath.Join("testdata", "prompt", "exec.txt"), []byte(execDescription(v, Settings{}.resolved())+"\n"))
-	golden(t, filepath.Join("testdata", "prompt", "wait.txt"), []byte(waitDescription(Settings{}.resolved())+"\n"))
-	empty := execDescription(prompted(t, nil), Settings{}.resolved())
+	golden(t, filepath.Join("testdata", "prompt", "exec.txt"), []byte(execDescription(v, Settings{}.WithDefaults())+"\n"))
+	golden(t, filepath.Join("testdata", "prompt", "wait.txt"), []byte(waitDescription(Settings{}.WithDefaults())+"\n"))
+	empty := execDescription(prompted(t, nil), Settings{}.WithDefaults())
 	for _, absent := range []string{"tools.NAME", "ALL_TOOLS", "Issues", "MCP", "tools/", "namespaces/"} {
 		if strings.Contains(empty, absent) {
 			t.Errorf("without tools the description has %q:\n%s", absent, empty)
@@ -66,7 +67,7 @@ func TestDescriptionNamesFilesThatExist(t *testing.T) {
 		{promptTools[1:], "declarations: guest.d.ts, tools/NAME.d.ts\n"},
 		{promptTools, "declarations: guest.d.ts, tools/NAME.d.ts, namespaces/NAME.d.ts\n"},
 	} {
-		if text := execDescription(prompted(t, tc.tools), Settings{}.resolved()); !strings.Contains(text, tc.want) {
+		if text := execDescription(prompted(t, tc.tools), Settings{}.WithDefaults()); !strings.Contains(text, tc.want) {
 			t.Errorf("want %q in\n%s", tc.want, text)
 		}
 	}
@@ -74,7 +75,7 @@ func TestDescriptionNamesFilesThatExist(t *testing.T) {
 
 // TestDescriptionHasTheLimitsInForce, and the languages.
 func TestDescriptionHasTheLimitsInForce(t *testing.T) {
-	s := Settings{Timeout: 2500e6, MemoryLimit: 32 << 20, MaxOutput: 2048, MaxPendingCalls: 3, SnapshotTTL: 90e9, OnOutputLimit: OutputTruncate, Languages: []string{languageTypeScript}}.resolved()
+	s := Settings{Timeout: 2500e6, MemoryLimit: 32 << 20, MaxOutput: 2048, MaxPendingCalls: 3, SnapshotTTL: 90e9, OnOutputLimit: OutputTruncate, Languages: []string{codemode.LanguageTypeScript}}.WithDefaults()
 	exec, wait := definitions(prompted(t, promptTools), s)
 	for _, want := range []string{"2500 ms", "32 MiB", "2048 bytes", "the rest is cut off", "3 tool calls at once", "128 more queue", "Runs a TypeScript program"} {
 		if !strings.Contains(exec.Description, want) {
@@ -87,7 +88,7 @@ func TestDescriptionHasTheLimitsInForce(t *testing.T) {
 	if want := `"language":{"type":"string","enum":["typescript"]`; !strings.Contains(string(exec.Parameters), want) || !strings.Contains(string(exec.Parameters), `"required":["code","language"]`) {
 		t.Errorf("the schema lacks %s: %s", want, exec.Parameters)
 	}
-	js, _ := definitions(prompted(t, nil), Settings{Languages: []string{languageJavaScript}}.resolved())
+	js, _ := definitions(prompted(t, nil), Settings{Languages: []string{codemode.LanguageJavaScript}}.WithDefaults())
 	if strings.Contains(string(js.Parameters), "language") {
 		t.Errorf("the only language is asked for: %s", js.Parameters)
 	}
@@ -96,7 +97,7 @@ func TestDescriptionHasTheLimitsInForce(t *testing.T) {
 // TestNamespaceBlocks: a block for each visible namespace, and no word of others.
 func TestNamespaceBlocks(t *testing.T) {
 	both := append([]catalog.Tool{{Name: "calendar_list", Owner: "calendar"}}, promptTools...)
-	text := execDescription(prompted(t, both), Settings{}.resolved())
+	text := execDescription(prompted(t, both), Settings{}.WithDefaults())
 	for _, want := range []string{"Issues: All about issues.\nawait Issues.list() returns them.", "Calendar: All about calendar."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the description lacks %q:\n%s", want, text)
@@ -106,7 +107,7 @@ func TestNamespaceBlocks(t *testing.T) {
 		"tool absent":   promptTools,
 		"another owner": append([]catalog.Tool{{Name: "calendar_list", Owner: "impostor"}}, promptTools...),
 	} {
-		if text := execDescription(prompted(t, tools), Settings{}.resolved()); strings.Contains(text, "Calendar") {
+		if text := execDescription(prompted(t, tools), Settings{}.WithDefaults()); strings.Contains(text, "Calendar") {
 			t.Errorf("%s: the description has a namespace that is not visible:\n%s", name, text)
 		}
 	}
@@ -126,7 +127,7 @@ func TestDescriptionIsBounded(t *testing.T) {
 	for i := range tools {
 		tools[i] = catalog.Tool{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("word ", 100)}
 	}
-	with, without := execDescription(prompted(t, tools), Settings{}.resolved()), execDescription(prompted(t, nil), Settings{}.resolved())
+	with, without := execDescription(prompted(t, tools), Settings{}.WithDefaults()), execDescription(prompted(t, nil), Settings{}.WithDefaults())
 	if n := len(with) - len(without); n > catalog.QuickIndexBytes+600 {
 		t.Errorf("5000 tools add %d bytes to the description", n)
 	}
@@ -137,7 +138,7 @@ func TestDescriptionIsBounded(t *testing.T) {
 
 // TestProviderShapes pins the definitions as each provider gets them.
 func TestProviderShapes(t *testing.T) {
-	exec, wait := definitions(prompted(t, promptTools), Settings{}.resolved())
+	exec, wait := definitions(prompted(t, promptTools), Settings{}.WithDefaults())
 	tools := []catalog.Tool{exec, wait, {Name: "screenshot", Label: "Take a picture", Description: "Takes a picture.", Parameters: json.RawMessage(`{"type":"object","properties":{"of":{"type":"string"}}}`)}, {Name: "bare"}}
 	for _, p := range Providers() {
 		got, err := RenderTools(p, tools)

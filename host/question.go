@@ -19,7 +19,7 @@ func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 	if err != nil || len(asks) == 0 {
 		return err
 	}
-	if d := r.h.meters.approvals.Take(r.session.Owner(), 1); d != nil {
+	if d := r.h.meters.approvals.Take(quota.OwnerOf(r.session), 1); d != nil {
 		r.h.ReportDenied(r.session, d)
 		return d
 	}
@@ -75,7 +75,7 @@ func (c *call) notAsked(err error) *callError {
 func (c *call) questionOver() {
 	if c.asking {
 		c.asking = false
-		c.run.h.meters.approvals.Give(c.run.session.Owner(), 1)
+		c.run.h.meters.approvals.Give(quota.OwnerOf(c.run.session), 1)
 	}
 }
 

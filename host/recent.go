@@ -2,7 +2,6 @@ package host
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/quoinhq/quoin/host/runstore"
@@ -30,7 +29,7 @@ type recentRun struct {
 // add remembers a run that has ended, and why: nil means that its program returned.
 func (p *recentRuns) add(r *run, cause error) {
 	why := recentFailure(cause)
-	why.ofRun(r)
+	withRun(why, r)
 	if why.Reason != ReasonRunExpired { // its last result had it
 		why.Telemetry = nil
 	}
@@ -60,11 +59,11 @@ func recentFailure(cause error) *failure {
 	case errors.Is(cause, runstore.ErrExpired):
 		return ofStore(cause)
 	case errors.Is(cause, ErrAborted):
-		return f.and(" It was aborted; there is nothing to wait for any more.")
+		return and(f, " It was aborted; there is nothing to wait for any more.")
 	case errors.Is(cause, ErrSessionEnded):
-		return f.and(" It ended with its session; there is nothing to wait for any more.")
+		return and(f, " It ended with its session; there is nothing to wait for any more.")
 	}
-	return f.and(" It has ended, and its last result was the final one; there is nothing to wait for any more.")
+	return and(f, " It has ended, and its last result was the final one; there is nothing to wait for any more.")
 }
 
 // find returns what a caller is told of a run that has ended and that it could have
@@ -73,7 +72,7 @@ func (p *recentRuns) find(id string, caller Session) *failure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.runs[id]
-	if !ok || mayResume(known.owner.stored(), caller.stored()) != nil {
+	if !ok || mayResume(known.owner, caller) != nil {
 		return nil
 	}
 	return known.why
@@ -85,7 +84,7 @@ func (h *Host) explainMissing(f *failure, s Session, id string) *failure {
 	if f.Reason == ReasonRunUnavailable && f.Phase == PhaseInput {
 		recent := h.recent.find(id, s)
 		if recent == nil {
-			f = f.and(" A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again.")
+			f = and(f, " A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again.")
 			f.Dispatched = true // for all that is known
 			return f
 		}
@@ -98,12 +97,5 @@ func (h *Host) explainMissing(f *failure, s Session, id string) *failure {
 	if f.Dispatched {
 		advice = "It had called tools: find out what they did before you start the program again."
 	}
-	return f.and(" It was not waited for in time: a suspended run is kept for %s after its last use (tools.codeMode.snapshotTtlSeconds). %s", h.settingsOf(s).SnapshotTTL, advice)
-}
-
-// and is a copy of f with a sentence added.
-func (f *failure) and(format string, args ...any) *failure {
-	more := *f
-	more.Text += fmt.Sprintf(format, args...)
-	return &more
+	return and(f, " It was not waited for in time: a suspended run is kept for %s after its last use (tools.codeMode.snapshotTtlSeconds). %s", h.settingsOf(s).SnapshotTTL, advice)
 }

@@ -41,7 +41,7 @@ func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Tim
 	}
 	if f != nil {
 		claim.Release()
-		return nil, nil, f.of(rec)
+		return nil, nil, withRecord(f, rec)
 	}
 	defer r.containReopen(&f)
 	r.calls.chargeRevived()
@@ -80,7 +80,7 @@ func unfinished(calls []runstore.Call) bool {
 func (h *Host) discardDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
 	defer claim.Release()
 	if err := h.store.Delete(ctx, rec.ID); err != nil {
-		return ofStore(err).of(rec)
+		return withRecord(ofStore(err), rec)
 	}
 	var unknown []string
 	for _, c := range rec.Calls {
@@ -93,7 +93,7 @@ func (h *Host) discardDeadRun(ctx context.Context, rec *runstore.Record, claim r
 		text += " Without an answer: " + strings.Join(unknown, ", ") + "."
 	}
 	h.cancelApprovals(ctx, rec.Calls)
-	f := failf(CodeInvalidInput, ReasonRunUnavailable, PhaseHost, "%s", text).of(rec)
+	f := withRecord(failf(CodeInvalidInput, ReasonRunUnavailable, PhaseHost, "%s", text), rec)
 	h.tellDiscarded(rec, f)
 	return f
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/internal/quota"
-	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
 )
@@ -90,7 +89,7 @@ func (h *Host) makeRun(id string, s Session, language string, to *access) *run {
 	r.calls = &callTable{
 		runID: id, slots: int(r.settings.MaxPendingCalls), busy: &h.calls, pending: make(map[uint64]*call),
 		account: account{
-			held: h.meters.held, suspended: h.meters.suspended, owner: s.Owner(),
+			held: h.meters.held, suspended: h.meters.suspended, owner: quota.OwnerOf(s),
 			denied: func(d *quota.Denied) { h.ReportDenied(s, d) },
 		},
 	}
@@ -200,8 +199,8 @@ func (r *run) runContext(pluginID string) namespaces.RunContext {
 }
 
 // asPolicySession is the session as hooks see it.
-func asPolicySession(s Session) policy.Session {
-	return policy.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
+func asPolicySession(s Session) Session {
+	return Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
 }
 
 // scopes are the scopes of the namespaces that a run has used. The zero value is ready.

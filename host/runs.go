@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -47,15 +48,15 @@ type RunInfo struct {
 // of every turn. A run that another process drives is listed as the store knows
 // it.
 func (h *Host) Runs(ctx context.Context, s Session) ([]RunInfo, error) {
-	return h.list(ctx, s.covers)
+	return h.list(ctx, s.Covers)
 }
 
 // AllRuns is Runs of every session.
 func (h *Host) AllRuns(ctx context.Context) ([]RunInfo, error) {
-	return h.list(ctx, func(runstore.Session) bool { return true })
+	return h.list(ctx, func(Session) bool { return true })
 }
 
-func (h *Host) list(ctx context.Context, wanted func(runstore.Session) bool) ([]RunInfo, error) {
+func (h *Host) list(ctx context.Context, wanted func(Session) bool) ([]RunInfo, error) {
 	seen := make(map[string]bool)
 	out := []RunInfo{}
 	for _, r := range h.runsOwnedBy(wanted) {
@@ -92,19 +93,19 @@ func (h *Host) Run(ctx context.Context, runID string) (RunInfo, error) {
 	}
 	rec, err := h.store.Get(ctx, runID)
 	if err != nil {
-		return RunInfo{}, ofStore(err).public()
+		return RunInfo{}, ofStore(err)
 	}
 	return h.storedInfo(rec), nil
 }
 
 // runsOf returns the runs of the session that this process has.
-func (h *Host) runsOf(s Session) (out []*run) { return h.runsOwnedBy(s.covers) }
+func (h *Host) runsOf(s Session) (out []*run) { return h.runsOwnedBy(s.Covers) }
 
-func (h *Host) runsOwnedBy(wanted func(runstore.Session) bool) (out []*run) {
+func (h *Host) runsOwnedBy(wanted func(Session) bool) (out []*run) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range h.runs {
-		if wanted(r.session.stored()) {
+		if wanted(r.session) {
 			out = append(out, r)
 		}
 	}
@@ -129,7 +130,7 @@ func (r *run) info() (info RunInfo, ok bool) {
 
 func (h *Host) storedInfo(rec *runstore.Record) RunInfo {
 	info := RunInfo{
-		ID: rec.ID, Session: sessionOf(rec.Session), Language: rec.Language,
+		ID: rec.ID, Session: rec.Session, Language: rec.Language,
 		Status: RunWaiting, Created: rec.Created, Expires: rec.Expires, Origin: rec.Origin,
 		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, Foreign: !h.canRestore(rec.GuestBuild),
 	}
@@ -137,6 +138,6 @@ func (h *Host) storedInfo(rec *runstore.Record) RunInfo {
 	for _, c := range rec.Calls {
 		calls = append(calls, &call{Call: c})
 	}
-	info.PendingToolCalls, info.Reason = describeCalls(calls, outputSpan.def)
+	info.PendingToolCalls, info.Reason = describeCalls(calls, codemode.Ranges().MaxOutput.Default)
 	return info
 }

@@ -72,7 +72,7 @@ type Surface struct {
 // the request must not be sent with the tools it would have had.
 func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o SurfaceOptions) (*Surface, error) {
 	if h == nil || h.isClosing() {
-		return nil, failf(CodeUnavailable, "", PhaseHost, "code mode is not running.").public()
+		return nil, failf(CodeUnavailable, "", PhaseHost, "code mode is not running.")
 	}
 	settings := h.settingsOf(s)
 	unchanged := &Surface{Visible: tools, host: h, session: s}
@@ -81,31 +81,31 @@ func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o S
 	}
 	moved, direct, f := h.split(s, tools, o.Rules)
 	if f != nil {
-		return nil, f.public()
+		return nil, f
 	}
 	client, f := h.newTurn(moved)
 	if f != nil {
-		return nil, f.public()
+		return nil, f
 	}
 	to, f := h.newAccess(s, o.Rules, client)
 	if f != nil {
-		return nil, f.public()
+		return nil, f
 	}
 	v := to.view.Load()
 	count := v.catalog.Len() + len(direct)
-	active := settings.active(o.Model, count)
+	active := settings.ActiveFor(o.Model, count)
 	h.Debug().Decision("surface", "active", active, "model", o.Model, "agent", s.AgentID, "tools", count)
 	if !active {
 		return unchanged, nil
 	}
 	if f := h.ready(ctx); f != nil {
-		return nil, f.public()
+		return nil, f
 	}
 	turn := &Surface{Active: true, host: h, session: s, rules: o.Rules, tools: client}
 	turn.Visible = append(turn.own(v, settings), direct...)
 	client.turn.visible = turn.Names()
 	if f := distinct(client.turn.visible); f != nil {
-		return nil, f.public()
+		return nil, f
 	}
 	return turn, nil
 }
@@ -246,7 +246,7 @@ func (t *Surface) VerifyPayload(names []string) error { return t.verify(names, n
 func (t *Surface) VerifyRequest(p Provider, body []byte) error {
 	names, err := requestTools(p, body)
 	if err != nil {
-		return failf(CodeInternal, "", PhaseHost, "the request to the model cannot be checked: %v", err).public()
+		return failf(CodeInternal, "", PhaseHost, "the request to the model cannot be checked: %v", err)
 	}
 	return t.verify(names, body)
 }
@@ -261,7 +261,7 @@ func (t *Surface) verify(names []string, body []byte) error {
 		return nil
 	}
 	return failf(CodeInternal, "", PhaseHost, "code mode is active, but the request to the model has the tools %s, expected %s. It must not be sent.",
-		list(got), list(want)).public()
+		list(got), list(want))
 }
 
 // list shows names in a message, the first few of many.

@@ -26,7 +26,7 @@ func (d *driver) suspend(fresh ...*call) (res *Result) {
 		r.launch(started, nil)
 		return res
 	case f.Reason == ReasonStoreFailed && r.leave(f):
-		return d.failure(f.and(keptAsItWas))
+		return d.failure(and(f, keptAsItWas))
 	}
 	return d.failed(f)
 }
@@ -104,7 +104,7 @@ func (r *run) markParked(expires time.Time, imageBytes int) bool {
 func (r *run) notStored(err error) *failure {
 	f := ofStore(err)
 	if f.Reason == ReasonTooManySuspended {
-		return f.and(" All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.h.settings.MaxSuspended)
+		return and(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.h.settings.MaxSuspended)
 	}
 	return f
 }
@@ -113,7 +113,7 @@ func (r *run) notStored(err error) *failure {
 func (r *run) describe(rec *runstore.Record) {
 	build := r.pool.BuildID()
 	rec.GuestBuild = hex.EncodeToString(build[:])
-	rec.Session, rec.Language, rec.Created = r.session.stored(), r.language, r.created
+	rec.Session, rec.Language, rec.Created = r.session, r.language, r.created
 	rec.Fingerprint, rec.Owners = r.view().catalog.Fingerprint(), r.view().owners()
 	rec.TimerDue, rec.Layers = r.driver.timerDue, isolation(r.driver.layers).Layers
 	rec.ToolCallID, rec.Trace = r.told.parent, r.told.trace

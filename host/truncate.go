@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/internal/jsontext"
-	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // marker stands for a value that OutputTruncate left out. Prefix is the beginning
@@ -61,7 +60,7 @@ func (b *outputBudget) within(limit int64) []Output {
 	if err != nil {
 		return less.items
 	}
-	return append(less.items, Output{Kind: wire.OutputJSON, Value: text})
+	return append(less.items, Output{Kind: OutputJSON, Value: text})
 }
 
 // markerOf returns the marker for a value, with as long a prefix as makes it at

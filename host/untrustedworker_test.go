@@ -31,11 +31,11 @@ func TestRequestsOfATakenOverWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			table := &callTable{lastID: 5, pending: map[uint64]*call{}}
 			b, f := table.admit([]wire.Request{good, tc.request}, true)
-			if f == nil || f.Code != CodeUnavailable || f.Reason != ReasonWorkerCrashed || f.Phase != PhaseHost || !strings.Contains(f.Text, tc.want) {
+			if f == nil || f.Code != CodeUnavailable || f.Reason != ReasonWorkerCrashed || f.Phase != PhaseHost || !strings.Contains(f.Message, tc.want) {
 				t.Fatalf("got %+v, want %q", f, tc.want)
 			}
-			if len(f.Text) > 200 {
-				t.Errorf("the worker made the message %d bytes long", len(f.Text))
+			if len(f.Message) > 200 {
+				t.Errorf("the worker made the message %d bytes long", len(f.Message))
 			}
 			if b.fresh != nil || b.started != nil || b.queries != nil || b.yielded || len(table.pending) != 0 || table.lastID != 5 || table.counters.Call != 0 {
 				t.Errorf("some of the burst counted: %d calls, last number %d", len(table.pending), table.lastID)

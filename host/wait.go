@@ -31,7 +31,7 @@ func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout tim
 
 func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeout time.Duration, turn *clientTools, d *Delivery) (res *Result) {
 	defer h.containRefusal(&res)
-	deadline := a.start.Add(h.settingsOf(s).timeout(timeout))
+	deadline := a.start.Add(h.settingsOf(s).CallTimeout(timeout))
 	if f := h.enter(); f != nil {
 		return h.refused(f)
 	}
@@ -41,14 +41,14 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 		return h.refused(f)
 	}
 	r, rec, f := h.resumable(ctx, s, runID, deadline, turn)
-	if f != nil && f.Ended {
+	if f != nil && errors.Is(f, runstore.ErrEnded) {
 		var res *Result
 		if res, f = h.delivered(ctx, s, runID, d); f == nil {
 			return res
 		}
 	}
 	if f != nil && f.Reason == ReasonStoreFailed {
-		f = f.and(keptAsItWas)
+		f = and(f, keptAsItWas)
 	}
 	if f != nil {
 		return h.refused(h.explainMissing(f, s, runID))
@@ -74,9 +74,9 @@ func (h *Host) checkRunID(s Session, id string) *failure {
 		return nil
 	}
 	f := ofStore(runstore.ErrNotFound)
-	f.Text += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", text.Cut(id, 64), runPrefix)
+	f.Message += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", text.Cut(id, 64), runPrefix)
 	if tool, err := h.sessionView(s).catalog.Resolve(processTool); err == nil {
-		f.Text += fmt.Sprintf(" To look after a process that a shell tool has started, call %s inside exec.", tool.ID())
+		f.Message += fmt.Sprintf(" To look after a process that a shell tool has started, call %s inside exec.", tool.ID())
 	}
 	return f
 }
@@ -90,12 +90,12 @@ const processTool = "process"
 func (h *Host) recordFor(ctx context.Context, s Session, id string) (*runstore.Record, error) {
 	rec, err := h.store.Get(ctx, id)
 	if rec != nil {
-		if f := mayResume(rec.Session, s.stored()); f != nil {
+		if f := mayResume(rec.Session, s); f != nil {
 			return nil, f
 		}
 	}
 	if err != nil {
-		return nil, ofStore(err).of(rec)
+		return nil, withRecord(ofStore(err), rec)
 	}
 	return rec, nil
 }
@@ -125,7 +125,7 @@ func (h *Host) runByID(id string) *run {
 // process has kept the claim all along. If another process has a later state of the
 // run, elsewhere is true and this process has let go of the run.
 func (r *run) reopen(ctx context.Context, s Session) (rec *runstore.Record, elsewhere bool, f *failure) {
-	if f := mayResume(r.session.stored(), s.stored()); f != nil {
+	if f := mayResume(r.session, s); f != nil {
 		return nil, false, f
 	}
 	if f := r.activate(); f != nil {
@@ -142,7 +142,7 @@ func (r *run) reopen(ctx context.Context, s Session) (rec *runstore.Record, else
 	switch {
 	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired):
 		r.finish(err)
-		return nil, false, ofStore(err).ofRun(r)
+		return nil, false, withRun(ofStore(err), r)
 	case errors.Is(err, runstore.ErrEnded): // in another process
 		r.letGo(err)
 		return nil, false, ofStore(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/internal/hostile/hostileworker"
 )
@@ -17,7 +16,7 @@ func hostileConfig(t *testing.T, mode string) host.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return host.Config{GuestPath: path, Settings: host.Settings{Isolation: guestrt.IsolationBestEffort}}
+	return host.Config{GuestPath: path, Settings: host.Settings{Isolation: host.IsolationBestEffort}}
 }
 
 // TestARunOutlivesAProcessThatCannotTakeIt: the worker that its session has kept

@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // Source tells where a tool comes from.
@@ -65,14 +67,6 @@ type Example struct {
 	Output      json.RawMessage `json:"output,omitempty"`
 }
 
-// Session is the caller's identity of an agent turn.
-type Session struct {
-	AgentID    string `json:"agentId"`
-	SessionKey string `json:"sessionKey"`
-	SessionID  string `json:"sessionId"`
-	TurnID     string `json:"runId"`
-}
-
 // Invocation is one call of one tool.
 type Invocation struct {
 	// ID is unique within the run and names the call in logs.
@@ -84,7 +78,7 @@ type Invocation struct {
 	// IdempotencyKey stays the same when the call is driven again.
 	IdempotencyKey string
 	// Session is who the run belongs to.
-	Session Session
+	Session codemode.Session
 	// Input is the input object as JSON.
 	Input json.RawMessage
 	// Progress, if not nil, receives interim results as JSON.

@@ -39,7 +39,7 @@ func filterOf(s Session) policy.Filter {
 	if s == (Session{}) {
 		return policy.Filter{}
 	}
-	return policy.Filter{Session: &policy.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}}
+	return policy.Filter{Session: &s}
 }
 
 // decide enters a decision, even when the client goes away meanwhile.

@@ -35,7 +35,7 @@ func (b bodyReader) fields(w http.ResponseWriter, r *http.Request) (*fields, *Pr
 // readAhead reads the body before the request is charged for a call or a stream.
 // Its bytes are charged to the session as they arrive, until release is called.
 func (b bodyReader) readAhead(w http.ResponseWriter, r *http.Request, session Session) (release func(), _ *Problem) {
-	charged := &chargedReader{of: r.Body, meter: b.limits.bodies, owner: session.Owner()}
+	charged := &chargedReader{of: r.Body, meter: b.limits.bodies, owner: quota.OwnerOf(session)}
 	release = func() { charged.meter.Give(charged.owner, charged.n) }
 	if r.ContentLength == 0 {
 		return release, nil

@@ -3,6 +3,8 @@ package gateway
 import (
 	"net/http"
 	"time"
+
+	"github.com/quoinhq/quoin/host/internal/quota"
 )
 
 // ServeHTTP answers one request. A panic fails this request alone.
@@ -65,10 +67,10 @@ func (s *Server) dispatchMetered(rt *route, w http.ResponseWriter, r *http.Reque
 	if p != nil {
 		return p
 	}
-	if d := rt.meter.Take(session.Owner(), 1); d != nil {
+	if d := rt.meter.Take(quota.OwnerOf(session), 1); d != nil {
 		return s.limits.busy(session, d)
 	}
-	defer rt.meter.Give(session.Owner(), 1)
+	defer rt.meter.Give(quota.OwnerOf(session), 1)
 	if isClosed(s.stopping) {
 		return shuttingDown()
 	}

@@ -31,7 +31,7 @@ func (h *handlers) events(w http.ResponseWriter, r *http.Request, session Sessio
 		case <-ctx.Done():
 		}
 	})
-	filter := eventFilter{named(session) || session.AgentID != "", recorded(session), r.URL.Query().Get("run")}
+	filter := eventFilter{named(session) || session.AgentID != "", session, r.URL.Query().Get("run")}
 	if err := filter.copy(ctx, out, feed); err != nil {
 		h.options.Logger.Debug("an event stream ended", "error", err)
 	}
@@ -41,7 +41,7 @@ func (h *handlers) events(w http.ResponseWriter, r *http.Request, session Sessio
 // eventFilter chooses the events of a stream.
 type eventFilter struct {
 	scoped  bool // to the session
-	session trajectory.Session
+	session Session
 	run     string // "" for all runs
 }
 
@@ -75,7 +75,5 @@ func (f eventFilter) matches(e trajectory.Event) bool {
 	if e.Kind == trajectory.Gap && e.RunID == "" {
 		return true // a gap of the stream itself
 	}
-	got, want := e.Session, f.session
-	got.TurnID, want.TurnID = "", "" // the agent's turn does not count
-	return (!f.scoped || got == want) && (f.run == "" || e.RunID == f.run)
+	return (!f.scoped || f.session.Owns(e.Session)) && (f.run == "" || e.RunID == f.run)
 }

@@ -18,7 +18,7 @@ type limits struct {
 }
 
 func newLimits(h *host.Host, o Options) *limits {
-	shares := h.Quotas().Shares()
+	shares := quota.SharesOf(h.Quotas())
 	return &limits{
 		calls:   quota.NewMeter("calls", "exec and wait requests under way", "server.maxCalls", int64(o.MaxCalls), shares),
 		streams: quota.NewMeter("streams", "event streams", "server.maxStreams", int64(o.MaxStreams), shares),

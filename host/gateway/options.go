@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -123,6 +124,6 @@ type Mount func(w http.ResponseWriter, r *http.Request, session Session)
 // Trajectories reads recorded runs. Read fails with trajectory.ErrUnknownRun,
 // ErrWrongSession or ErrDamaged.
 type Trajectories interface {
-	Read(s trajectory.Session, runID string) (*trajectory.Run, error)
-	List(s trajectory.Session) ([]trajectory.Summary, error)
+	Read(s codemode.Session, runID string) (*trajectory.Run, error)
+	List(s codemode.Session) ([]trajectory.Summary, error)
 }

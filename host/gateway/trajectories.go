@@ -10,7 +10,7 @@ import (
 // Trajectory is the answer to GET /v1/trajectory/{run}.
 type Trajectory struct {
 	RunID   string             `json:"runId"`
-	Session trajectory.Session `json:"session"`
+	Session Session            `json:"session"`
 	Events  []trajectory.Event `json:"events"`
 	// Torn says why the events end before the record does.
 	Torn string `json:"torn,omitempty"`
@@ -21,18 +21,13 @@ type TrajectoryList struct {
 	Runs []trajectory.Summary `json:"runs"`
 }
 
-// recorded returns a session as trajectories have it.
-func recorded(s Session) trajectory.Session {
-	return trajectory.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
-}
-
 // showTrajectory returns the record of one run of the session.
 func (h *handlers) showTrajectory(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	id := r.PathValue("run")
 	if h.options.Trajectory == nil {
 		return problem(http.StatusNotFound, ProblemNotFound, "this server records no trajectories")
 	}
-	run, err := h.options.Trajectory.Read(recorded(session), id)
+	run, err := h.options.Trajectory.Read(session, id)
 	switch {
 	case errors.Is(err, trajectory.ErrUnknownRun), errors.Is(err, trajectory.ErrWrongSession):
 		// A caller must not learn whether another session has such a run.
@@ -52,7 +47,7 @@ func (h *handlers) listTrajectories(w http.ResponseWriter, _ *http.Request, sess
 	if h.options.Trajectory == nil {
 		return h.ok(w, TrajectoryList{[]trajectory.Summary{}})
 	}
-	list, err := h.options.Trajectory.List(recorded(session))
+	list, err := h.options.Trajectory.List(session)
 	if err != nil {
 		return problem(http.StatusInternalServerError, ProblemInternal, "trajectories cannot be read: %v", err)
 	}

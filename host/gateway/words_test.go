@@ -19,9 +19,9 @@ func TestDocumentHasTheWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ dir, typ, schema, property string }{
-		{"..", "Code", "Failed", "code"},
-		{"..", "Reason", "Failed Waiting", "reason"},
-		{"..", "Phase", "Failed", "phase"},
+		{"../codemode", "Code", "Failed", "code"},
+		{"../codemode", "Reason", "Failed Waiting", "reason"},
+		{"../codemode", "Phase", "Failed", "phase"},
 		{"..", "RunStatus", "Run", "status"},
 		{".", "ProblemCode", "Problem", "code"},
 		{"../trajectory", "Kind", "Event", "kind"},

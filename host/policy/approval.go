@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
@@ -50,9 +51,9 @@ type Approval struct {
 	// this input and no other.
 	InputSHA256 string `json:"inputSha256"`
 	// Session is who the run belongs to; RunID and CallID name the call.
-	Session Session `json:"session"`
-	RunID   string  `json:"runId"`
-	CallID  string  `json:"callId"`
+	Session codemode.Session `json:"session"`
+	RunID   string           `json:"runId"`
+	CallID  string           `json:"callId"`
 	// Store says which store of runs the run belongs to, if that is known: a host on
 	// the same store finds out whether anybody can go on with it.
 	Store string `json:"store,omitempty"`
@@ -94,7 +95,7 @@ func NewApproval(c Call, asks []Ask, now time.Time) (*Approval, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Session.grantScope() == "" {
+	if grantScope(c.Session) == "" {
 		req.Allowed = slices.DeleteFunc(req.Allowed, func(d Decision) bool { return d == AllowAlways })
 		if len(req.Allowed) == 1 {
 			return nil, errNoWayToAllow

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // The reasons for which an approval is not returned or not decided. Match with
@@ -63,7 +65,7 @@ type Approvals interface {
 // Filter chooses approvals. The zero value chooses the pending ones of everybody.
 type Filter struct {
 	// Session chooses those of one session; the agent turn does not count.
-	Session *Session
+	Session *codemode.Session
 	// RunID chooses those of one run.
 	RunID string
 	// Resolved also chooses those that are not pending any more.

@@ -12,13 +12,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
 func call(params string) policy.Call {
 	return policy.Call{
 		Kind: policy.KindTool, ToolID: "quoin:issues:issues_create", Source: "quoin", ToolName: "issues_create", Owner: "issues",
-		Params: json.RawMessage(params), Session: policy.Session{AgentID: "a", SessionKey: "k", SessionID: "s", TurnID: "t"},
+		Params: json.RawMessage(params), Session: codemode.Session{AgentID: "a", SessionKey: "k", SessionID: "s", TurnID: "t"},
 		RunID: "run_1", CallID: "bridge:call:1",
 	}
 }

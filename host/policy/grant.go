@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // Grant is a remembered allow-always.
@@ -53,7 +55,7 @@ func LiveGrants(ctx context.Context, store Approvals, now time.Time) ([]*Grant, 
 
 // grantScope is what grants of the session are filed under; empty if the session
 // has no identity.
-func (s Session) grantScope() string {
+func grantScope(s codemode.Session) string {
 	switch {
 	case s.SessionKey != "":
 		return fmt.Sprintf("%q key %q", s.AgentID, s.SessionKey)
@@ -66,8 +68,8 @@ func (s Session) grantScope() string {
 }
 
 // grantID is where the grant for these requests is, or would be.
-func grantID(s Session, toolID, hook, subject string) string {
-	return "grt_" + digest(fmt.Appendf(nil, "%s %q %q %q", s.grantScope(), toolID, hook, subject))[:32]
+func grantID(s codemode.Session, toolID, hook, subject string) string {
+	return "grt_" + digest(fmt.Appendf(nil, "%s %q %q %q", grantScope(s), toolID, hook, subject))[:32]
 }
 
 // grants are what an allow-always about a leaves behind.
@@ -110,11 +112,11 @@ func (a *Approval) scope() string {
 	if !every {
 		what = "calls of " + a.ToolID + " with " + strings.Join(subjects, " or ")
 	}
-	return fmt.Sprintf("%s in the session %s for %s", what, a.Session.grantName(), spelled(remember))
+	return fmt.Sprintf("%s in the session %s for %s", what, grantName(a.Session), spelled(remember))
 }
 
 // grantName names for people what grants of the session are filed under.
-func (s Session) grantName() string {
+func grantName(s codemode.Session) string {
 	own := cmp.Or(s.SessionKey, s.SessionID, "(any)")
 	if s.AgentID != "" {
 		own += " of the agent " + s.AgentID
@@ -134,7 +136,7 @@ func spelled(d time.Duration) string {
 // Unanswered returns the requests that no grant in the store answers at a time. It
 // fails when a grant cannot be read.
 func Unanswered(ctx context.Context, store Approvals, c Call, asks []Ask, now time.Time) ([]Ask, error) {
-	if c.Session.grantScope() == "" {
+	if grantScope(c.Session) == "" {
 		return asks, nil
 	}
 	var out []Ask

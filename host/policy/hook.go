@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // ToolKind tells the outer exec call from the calls its program makes.
@@ -52,7 +54,7 @@ type Call struct {
 	// and command, which are equal, language and, if given, title.
 	Params json.RawMessage
 	// Session is who the run belongs to.
-	Session Session
+	Session codemode.Session
 	// RunID is the run the call is made by, CallID names the call within it.
 	RunID, CallID string
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -240,7 +241,7 @@ func TestGrants(t *testing.T) {
 			{"another tool", with(func(c *policy.Call) { c.ToolID = "quoin:issues:issues_edit" }), ask("guard", policy.ApprovalRequest{}), "guard"},
 			{"another agent", with(func(c *policy.Call) { c.Session.AgentID = "b" }), ask("guard", policy.ApprovalRequest{}), "guard"},
 			{"another key", with(func(c *policy.Call) { c.Session.SessionKey = "x" }), ask("guard", policy.ApprovalRequest{}), "guard"},
-			{"no identity", with(func(c *policy.Call) { c.Session = policy.Session{} }), ask("guard", policy.ApprovalRequest{}), "guard"},
+			{"no identity", with(func(c *policy.Call) { c.Session = codemode.Session{} }), ask("guard", policy.ApprovalRequest{}), "guard"},
 			{"asks each time", c, ask("guard", policy.ApprovalRequest{Allowed: []policy.Decision{policy.AllowOnce, policy.Deny}}), "guard"},
 		} {
 			if got := unanswered(tc.c, tc.ask); got != tc.want {
@@ -270,7 +271,7 @@ func TestGrants(t *testing.T) {
 
 func TestCallersWithoutIdentityAreNotRemembered(t *testing.T) {
 	c := call(`{}`)
-	c.Session = policy.Session{}
+	c.Session = codemode.Session{}
 	a, err := policy.NewApproval(c, []policy.Ask{ask("guard", policy.ApprovalRequest{})}, epoch)
 	if err != nil || len(a.Allowed) != 2 {
 		t.Errorf("%v, allowed %v", err, a.Allowed)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -76,7 +77,7 @@ func TestAnOlderGrantDoesNotAnswerARewrittenCall(t *testing.T) {
 // turn counts, and only callers that have the same one share a grant.
 func TestWhomAGrantIsFor(t *testing.T) {
 	ctx := context.Background()
-	callers := map[string]policy.Session{
+	callers := map[string]codemode.Session{
 		"a key":               {AgentID: "a", SessionKey: "x"},
 		"a session":           {AgentID: "a", SessionID: "x"},
 		"an agent":            {AgentID: "a"},
@@ -86,7 +87,7 @@ func TestWhomAGrantIsFor(t *testing.T) {
 		"another agent":       {AgentID: "x"},
 	}
 	asks := []policy.Ask{ask("guard", policy.ApprovalRequest{})}
-	of := func(s policy.Session) policy.Call {
+	of := func(s codemode.Session) policy.Call {
 		c := call(`{}`)
 		c.Session = s
 		return c

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // Bounds of the results that a store keeps. The oldest make room.
@@ -22,10 +24,10 @@ const (
 
 // Ended is a run that has ended and whose result has not been delivered.
 type Ended struct {
-	ID      string          `json:"id"`
-	Session Session         `json:"session"`
-	Expires time.Time       `json:"expires"`
-	Result  json.RawMessage `json:"-"`
+	ID      string           `json:"id"`
+	Session codemode.Session `json:"session"`
+	Expires time.Time        `json:"expires"`
+	Result  json.RawMessage  `json:"-"`
 }
 
 // room returns how many of the results, oldest first, have to go before another of

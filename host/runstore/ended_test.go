@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
 func ended(id string, result string) *runstore.Ended {
-	return &runstore.Ended{ID: id, Session: runstore.Session{SessionID: "s"}, Expires: time.Now().Add(time.Hour), Result: []byte(result)}
+	return &runstore.Ended{ID: id, Session: codemode.Session{SessionID: "s"}, Expires: time.Now().Add(time.Hour), Result: []byte(result)}
 }
 
 // TestEnded: a result takes the place of its run, is there until it is forgotten or

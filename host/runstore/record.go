@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // FormatVersion is the version of Record as Dir writes it. It changes when an
@@ -22,14 +24,6 @@ var (
 	ErrFull     = errors.New("too many suspended runs")
 	ErrTooLarge = errors.New("suspended run is too large to be stored")
 )
-
-// Session is the identity a run belongs to. All fields take part in equality.
-type Session struct {
-	AgentID    string `json:"agentId,omitempty"`
-	SessionKey string `json:"sessionKey,omitempty"`
-	SessionID  string `json:"sessionId,omitempty"`
-	TurnID     string `json:"runId,omitempty"` // of the agent turn, not of the cell
-}
 
 // CallState is how far a journaled call had come.
 type CallState string
@@ -86,16 +80,16 @@ type Output struct {
 
 // Record is one suspended run. A store neither reads nor changes Image.
 type Record struct {
-	ID          string    `json:"id"`
-	Format      int       `json:"format"`
-	Generation  uint64    `json:"generation"` // counts the images of the run; binds a journal to its image
-	GuestBuild  string    `json:"guestBuild"` // hex of the guest build id the image belongs to
-	Session     Session   `json:"session"`
-	Language    string    `json:"language"`
-	Created     time.Time `json:"created"`
-	Expires     time.Time `json:"expires"`
-	Fingerprint string    `json:"catalogFingerprint"`
-	Dispatched  bool      `json:"dispatched"`
+	ID          string           `json:"id"`
+	Format      int              `json:"format"`
+	Generation  uint64           `json:"generation"` // counts the images of the run; binds a journal to its image
+	GuestBuild  string           `json:"guestBuild"` // hex of the guest build id the image belongs to
+	Session     codemode.Session `json:"session"`
+	Language    string           `json:"language"`
+	Created     time.Time        `json:"created"`
+	Expires     time.Time        `json:"expires"`
+	Fingerprint string           `json:"catalogFingerprint"`
+	Dispatched  bool             `json:"dispatched"`
 	// Live marks a run that goes on and whose guest is too large for an image.
 	// If its process dies, this is all that is known.
 	Live     bool                       `json:"live,omitempty"`

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -39,7 +40,7 @@ func record(id string) *runstore.Record {
 		Format:     runstore.FormatVersion,
 		Generation: 1,
 		GuestBuild: "00ff",
-		Session:    runstore.Session{AgentID: "a", SessionKey: "k", SessionID: "s", TurnID: "r"},
+		Session:    codemode.Session{AgentID: "a", SessionKey: "k", SessionID: "s", TurnID: "r"},
 		Language:   "javascript",
 		Created:    time.Now().UTC().Truncate(time.Millisecond),
 		Expires:    time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond),

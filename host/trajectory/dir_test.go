@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -46,7 +47,7 @@ func TestDirKeepsEveryEvent(t *testing.T) {
 func TestSessionsDoNotReadEachOther(t *testing.T) {
 	d, _ := openDir(t, trajectory.DirOptions{})
 	record(t, d, story()...)
-	for _, s := range []trajectory.Session{{}, {AgentID: "agent", SessionID: "bob"}, {SessionID: "ada"}} {
+	for _, s := range []codemode.Session{{}, {AgentID: "agent", SessionID: "bob"}, {SessionID: "ada"}} {
 		if _, err := d.Read(s, runID); !errors.Is(err, trajectory.ErrWrongSession) {
 			t.Errorf("%+v: %v", s, err)
 		}

@@ -3,6 +3,8 @@ package trajectory
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // Kind says what an Event is about. The list is append-only.
@@ -34,21 +36,6 @@ const (
 	OutcomeUnknown Outcome = "unknown" // it was cut off: it may have taken effect
 )
 
-// Session is who a run belongs to.
-type Session struct {
-	AgentID    string `json:"agentId,omitempty"`
-	SessionKey string `json:"sessionKey,omitempty"`
-	SessionID  string `json:"sessionId,omitempty"`
-	TurnID     string `json:"runId,omitempty"` // of the agent turn
-}
-
-// owns reports whether s may read what belongs to owner. The turn of an agent does
-// not count: a later turn may read what an earlier one did.
-func (s Session) owns(owner Session) bool {
-	s.TurnID, owner.TurnID = "", ""
-	return s == owner
-}
-
 // Event is one thing that happened in a run. Which fields are set depends on Kind.
 // It holds the sizes of inputs and outputs. It also holds the bodies, redacted and
 // capped, if the embedder has asked for them.
@@ -58,8 +45,8 @@ type Event struct {
 	Seq  uint64    `json:"seq,omitempty"`
 	Time time.Time `json:"time"`
 
-	RunID   string  `json:"runId"`
-	Session Session `json:"session,omitzero"`
+	RunID   string           `json:"runId"`
+	Session codemode.Session `json:"session,omitzero"`
 	// ParentCallID is the id under which the model called the exec of this run, if the
 	// embedder has passed it (host.WithToolCallID). It stays the same over
 	// every wait.

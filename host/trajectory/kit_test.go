@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 const runID = "run_1"
 
 var (
-	ada   = trajectory.Session{AgentID: "agent", SessionID: "ada", TurnID: "turn"}
+	ada   = codemode.Session{AgentID: "agent", SessionID: "ada", TurnID: "turn"}
 	epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 )
 

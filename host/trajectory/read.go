@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // The reasons for which a trajectory is not returned. Match with errors.Is.
@@ -29,12 +31,12 @@ const (
 
 // Read returns the trajectory of a run of that session. The turn of the agent does
 // not count: a session may read what it did in earlier turns.
-func (d *Dir) Read(s Session, runID string) (*Run, error) {
+func (d *Dir) Read(s codemode.Session, runID string) (*Run, error) {
 	r, err := d.Find(runID)
 	if err != nil {
 		return nil, err
 	}
-	if !s.owns(r.Session) {
+	if !s.Owns(r.Session) {
 		return nil, ErrWrongSession
 	}
 	return r, nil
@@ -59,7 +61,7 @@ func (d *Dir) Find(runID string) (*Run, error) {
 
 // List returns summaries of the newest runs of a session, the newest first, at
 // most 100. Files that cannot be read are left out.
-func (d *Dir) List(s Session) ([]Summary, error) {
+func (d *Dir) List(s codemode.Session) ([]Summary, error) {
 	found, err := d.runFiles()
 	if err != nil {
 		return nil, err
@@ -145,7 +147,7 @@ func (r *Run) accept(e Event) error {
 	switch {
 	case e.RunID != r.ID:
 		return errors.New("it tells of another run")
-	case !e.Session.owns(r.Session):
+	case !e.Session.Owns(r.Session):
 		return errors.New("it tells of another session")
 	case e.Kind == "" || e.Time.IsZero():
 		return errors.New("it does not say what happened when")

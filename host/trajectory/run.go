@@ -3,12 +3,14 @@ package trajectory
 import (
 	"slices"
 	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // Run is the trajectory of one run, as far as it was recorded.
 type Run struct {
 	ID      string
-	Session Session
+	Session codemode.Session
 	Events  []Event // in the order in which they were recorded
 	// Torn says why the events end before the file does, nil if they do not.
 	Torn error

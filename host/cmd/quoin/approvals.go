@@ -19,6 +19,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -125,7 +126,7 @@ func (a *approver) filter() policy.Filter {
 	if a.session == "" {
 		return policy.Filter{}
 	}
-	return policy.Filter{Session: &policy.Session{SessionID: a.session}}
+	return policy.Filter{Session: &codemode.Session{SessionID: a.session}}
 }
 
 func newApprovalsList() *cobra.Command {
@@ -285,7 +286,7 @@ func (a *approver) print(w io.Writer, list []*policy.Approval) error {
 	return tw.Flush()
 }
 
-func sessionName(s policy.Session) string {
+func sessionName(s codemode.Session) string {
 	return strings.Trim(strings.Join([]string{s.AgentID, s.SessionKey, s.SessionID}, "/"), "/")
 }
 
@@ -296,7 +297,7 @@ func (a *approver) printGrants(w io.Writer, list []*policy.Grant) error {
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tTOOL\tHOOK\tSUBJECT\tSEVERITY\tSESSION\tEXPIRES\tBY")
 	for _, g := range list {
-		s := policy.Session{AgentID: g.AgentID, SessionKey: g.SessionKey, SessionID: g.SessionID}
+		s := codemode.Session{AgentID: g.AgentID, SessionKey: g.SessionKey, SessionID: g.SessionID}
 		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.ID, terminal.Short(g.ToolID), terminal.Short(g.Hook), terminal.Short(cmp.Or(g.Subject, "(any)")), g.Severity, terminal.Short(sessionName(s)),
 			g.Expires.Format(time.RFC3339), terminal.Short(g.By))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -62,7 +63,7 @@ to there. Exit status: 0 shown, 1 there is nothing to show, 2 usage.`,
 				return err
 			}
 			defer done()
-			s := trajectory.Session{SessionID: o.session}
+			s := codemode.Session{SessionID: o.session}
 			if len(args) == 0 {
 				return listRuns(cmd.OutOrStdout(), d, s, asJSON)
 			}
@@ -108,7 +109,7 @@ func (o *options) trajectories(cmd *cobra.Command) (_ gateway.Trajectories, done
 // may look at all of them.
 type everySession struct{ *trajectory.Dir }
 
-func (d everySession) Read(_ trajectory.Session, runID string) (*trajectory.Run, error) {
+func (d everySession) Read(_ codemode.Session, runID string) (*trajectory.Run, error) {
 	return d.Find(runID)
 }
 
@@ -118,15 +119,15 @@ type farTrajectories struct {
 	c   *client.Client
 }
 
-func (t farTrajectories) Read(s trajectory.Session, runID string) (*trajectory.Run, error) {
+func (t farTrajectories) Read(s codemode.Session, runID string) (*trajectory.Run, error) {
 	return t.c.Trajectory(t.ctx, asking(s), runID)
 }
 
-func (t farTrajectories) List(s trajectory.Session) ([]trajectory.Summary, error) {
+func (t farTrajectories) List(s codemode.Session) ([]trajectory.Summary, error) {
 	return t.c.Trajectories(t.ctx, asking(s))
 }
 
-func asking(s trajectory.Session) host.Session {
+func asking(s codemode.Session) host.Session {
 	return host.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
 }
 
@@ -153,7 +154,7 @@ func (o *options) ownTrajectories() (*trajectory.Dir, error) {
 func trajectoryDir(state string) string { return filepath.Join(state, "trajectory") }
 
 // readRun reads a run by its id, or the newest of the session.
-func readRun(d gateway.Trajectories, s trajectory.Session, id string) (*trajectory.Run, error) {
+func readRun(d gateway.Trajectories, s codemode.Session, id string) (*trajectory.Run, error) {
 	if id == newestRun {
 		list, err := d.List(s)
 		if err != nil {
@@ -210,7 +211,7 @@ func explainFailure(w io.Writer, r *trajectory.Run) error {
 	return err
 }
 
-func listRuns(w io.Writer, d gateway.Trajectories, s trajectory.Session, asJSON bool) error {
+func listRuns(w io.Writer, d gateway.Trajectories, s codemode.Session, asJSON bool) error {
 	list, err := d.List(s)
 	if err != nil {
 		return err
@@ -241,7 +242,7 @@ func (o *options) runs(waiting bool) func(*cobra.Command) ([]cobra.Completion, e
 			return nil, err
 		}
 		defer done()
-		list, err := d.List(trajectory.Session{SessionID: o.session})
+		list, err := d.List(codemode.Session{SessionID: o.session})
 		var names []cobra.Completion
 		for _, r := range list {
 			if status := strings.TrimSpace(r.Status + " " + r.Reason); !waiting || r.Status == string(host.StatusWaiting) {

@@ -142,7 +142,7 @@ func (c *Client) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Appr
 	}
 	var s host.Session
 	if f.Session != nil {
-		s = host.Session{AgentID: f.Session.AgentID, SessionKey: f.Session.SessionKey, SessionID: f.Session.SessionID, TurnID: f.Session.TurnID}
+		s = *f.Session
 	}
 	var list gateway.ApprovalList
 	err := c.get(ctx, s, "/v1/approvals?"+query.Encode(), &list)

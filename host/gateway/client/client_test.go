@@ -21,6 +21,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/policy"
@@ -182,7 +183,7 @@ func TestRecordsFromAfar(t *testing.T) {
 	if err != nil || len(runs) != 1 || runs[0].ID != r.RunID {
 		t.Errorf("%+v, %v", runs, err)
 	}
-	mine := &policy.Session{AgentID: me.AgentID, SessionKey: me.SessionKey, SessionID: me.SessionID}
+	mine := &codemode.Session{AgentID: me.AgentID, SessionKey: me.SessionKey, SessionID: me.SessionID}
 	for _, f := range []policy.Filter{{}, {Session: mine}, {RunID: r.RunID}, {Session: mine, Resolved: true}} {
 		list, err := c.Approvals(ctx, f)
 		if err != nil || len(list) != 1 {

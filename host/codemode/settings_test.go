@@ -1,4 +1,4 @@
-package host
+package codemode
 
 import (
 	"testing"
@@ -49,12 +49,12 @@ func TestSettingsDefaultsAndClamps(t *testing.T) {
 		{"above", all(1000*time.Hour, 1<<40), high},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if d := cmp.Diff(tc.want, tc.in.resolved()); d != "" {
+			if d := cmp.Diff(tc.want, tc.in.WithDefaults()); d != "" {
 				t.Errorf("resolved (-want +got):\n%s", d)
 			}
 		})
 	}
-	if got := (Settings{SearchLimit: 40, MaxSearchLimit: 20}).resolved().SearchLimit; got != 20 {
+	if got := (Settings{SearchLimit: 40, MaxSearchLimit: 20}).WithDefaults().SearchLimit; got != 20 {
 		t.Errorf("search limit %d, want it clamped to the 20 of the maximum", got)
 	}
 }

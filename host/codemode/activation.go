@@ -1,4 +1,4 @@
-package host
+package codemode
 
 import (
 	"cmp"
@@ -38,9 +38,9 @@ func (s Settings) activation(model string) Activation {
 	})]
 }
 
-// active reports whether code mode is on for a model that would otherwise see so
-// many tools.
-func (s Settings) active(model string, tools int) bool {
+// ActiveFor reports whether a model gets code mode if it would otherwise see so many
+// tools.
+func (s Settings) ActiveFor(model string, tools int) bool {
 	if s.Disabled || tools == 0 {
 		return false
 	}
@@ -48,7 +48,7 @@ func (s Settings) active(model string, tools int) bool {
 	case ActivationOff:
 		return false
 	case ActivationAuto:
-		return int64(tools) >= s.resolved().AutoMinTools
+		return int64(tools) >= s.WithDefaults().AutoMinTools
 	default:
 		return true
 	}
