@@ -5,7 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 
-	storage "github.com/quoinhq/quoin/internal/pluginstorage"
+	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -30,7 +30,7 @@ func (p *Process) startHostServices() {
 	}
 	var kept protocol.Storage = noStorage{}
 	if dir := p.options.StorageDir; dir != "" {
-		p.storage = storage.Open(filepath.Join(dir, storageFile(p.candidate.ID())), func(err error) {
+		p.storage = pluginstorage.Open(filepath.Join(dir, storageFile(p.candidate.ID())), func(err error) {
 			p.log.logger.Error("the plugin's storage cannot be read or written", "error", err)
 		})
 		kept = p.storage

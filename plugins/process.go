@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/quoinhq/quoin/internal/childprocess"
-	storage "github.com/quoinhq/quoin/internal/pluginstorage"
+	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -44,8 +44,8 @@ type Process struct {
 
 	secrets      map[string]string
 	redact       *redactor
-	hostRequests sync.WaitGroup // answers what the plugin asks of its host
-	storage      *storage.File  // nil: it has none
+	hostRequests sync.WaitGroup      // answers what the plugin asks of its host
+	storage      *pluginstorage.File // nil: it has none
 
 	mu      sync.Mutex
 	closing bool

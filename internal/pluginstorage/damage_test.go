@@ -1,4 +1,4 @@
-package storage
+package pluginstorage
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ func fileSize(t testing.TB, path string) int64 {
 	return st.Size()
 }
 
-// written is a file with a few changes, and where its last record begins.
+// written is a file with a few changes, and where its last record starts.
 func written(t testing.TB) (b []byte, last int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.kv")

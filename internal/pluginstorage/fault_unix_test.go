@@ -1,6 +1,6 @@
 //go:build unix
 
-package storage
+package pluginstorage
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/quoinhq/quoin/internal/durable"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -93,6 +94,9 @@ func TestAFullDiskDuringARewrite(t *testing.T) {
 	for _, key := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"} {
 		set(t, f, key, large)
 	}
+	if err := os.WriteFile(path+".left"+durable.TempExt, nil, 0o600); err != nil { // by a process that died
+		t.Fatal(err)
+	}
 	free := fillDisk(t, fileSize(t, path)/2)
 	err := f.rewrite()
 	free()
@@ -143,7 +147,7 @@ func TestPathsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// grown makes a file of zeros, which begins like a storage if there is room.
+// grown makes a file of zeros, which starts like a storage if there is room.
 func grown(path string, size int64) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

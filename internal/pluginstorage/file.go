@@ -1,4 +1,4 @@
-package storage
+package pluginstorage
 
 import (
 	"bufio"
@@ -9,42 +9,35 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
-	"github.com/gofrs/flock"
-
+	"github.com/quoinhq/quoin/internal/durable"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-const (
-	// lockRetry is how often a lock that another process holds is tried. It is held
-	// for one change.
-	lockRetry = 2 * time.Millisecond
-	// maxFileBytes bounds a file that is read: many times what one can hold.
-	maxFileBytes = 8 * protocol.MaxStorageBytes
-)
+// maxFileBytes bounds a file that is read: many times what one can hold.
+const maxFileBytes = 8 * protocol.MaxStorageBytes
 
 // File is a storage in a file. It is opened with its first use, and is good until
 // Close.
 type File struct {
 	path string
-	lock *flock.Flock
+	lock *durable.FileLock
 	fail func(error)
 
 	mu   sync.Mutex
 	file *os.File // nil: not opened
 	t    table
-	read int64 // how much of the file is in t
-	dead int64 // how much of that counts no more
+	read int64 // bytes of the file that are in t
+	dead int64 // bytes of those that later records have superseded
 }
 
 var _ protocol.Storage = (*File)(nil)
 
 // Open returns the storage in the file of that path, whose folder is made when
-// something is stored. fail is told why the file cannot be read or written, with
-// names of files, which the errors of the methods do not have.
+// something is stored. It calls fail with the reason when the file cannot be read or
+// written: that error names files of the host, and those of the methods do not.
 func Open(path string, fail func(error)) *File {
-	return &File{path: path, lock: flock.New(path+".lock", flock.SetPermissions(0o600)), fail: fail}
+	return &File{path: path, lock: durable.NewLock(path + ".lock"), fail: fail}
 }
 
 // Get implements protocol.Storage.
@@ -52,13 +45,13 @@ func (f *File) Get(ctx context.Context, key string) (e protocol.StorageEntry, er
 	if err := protocol.CheckStorageKey(key); err != nil {
 		return e, err
 	}
-	err = f.look(ctx, func() { e = f.t.entries[key] })
+	err = f.view(ctx, func() { e = f.t.entries[key] })
 	return e, err
 }
 
 // List implements protocol.Storage.
 func (f *File) List(ctx context.Context, prefix, after string, limit int) (keys []string, more bool, err error) {
-	err = f.look(ctx, func() { keys, more = f.t.list(prefix, after, limit) })
+	err = f.view(ctx, func() { keys, more = f.t.list(prefix, after, limit) })
 	return keys, more, err
 }
 
@@ -73,15 +66,15 @@ func (f *File) Delete(ctx context.Context, key string, expect *uint64) error {
 	return err
 }
 
-// Close gives the file back. The storage may be used again.
+// Close closes the file. The storage may be used again.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return errors.Join(f.lock.Close(), f.forget())
+	return errors.Join(f.lock.Close(), f.closeFile())
 }
 
-// forget closes the file and empties the memory of it.
-func (f *File) forget() (err error) {
+// closeFile closes the file and empties the memory of it.
+func (f *File) closeFile() (err error) {
 	if f.file != nil {
 		err = f.file.Close()
 	}
@@ -89,16 +82,16 @@ func (f *File) forget() (err error) {
 	return err
 }
 
-// look runs do on what is stored now.
-func (f *File) look(ctx context.Context, do func()) error {
+// view runs do on what is stored now.
+func (f *File) view(ctx context.Context, do func()) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, err := os.Stat(f.path); errors.Is(err, os.ErrNotExist) {
-		err := f.forget()
+		err := f.closeFile()
 		do()
 		return f.failed(err)
 	}
-	return f.locked(ctx, f.lock.TryRLockContext, func() error {
+	return f.locked(ctx, true, func() error {
 		err := f.catchUp()
 		if err == nil || errors.Is(err, errTorn) { // the torn end is the next writer's
 			do()
@@ -115,7 +108,7 @@ func (f *File) change(ctx context.Context, key string, value []byte, expect *uin
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return 0, f.failed(err)
 	}
-	err = f.locked(ctx, f.lock.TryLockContext, func() error {
+	err = f.locked(ctx, false, func() error {
 		if err := f.prepare(); err != nil {
 			return err
 		}
@@ -129,9 +122,9 @@ func (f *File) change(ctx context.Context, key string, value []byte, expect *uin
 	return revision, err
 }
 
-// locked runs do under the lock beside the file. The caller holds mu.
-func (f *File) locked(ctx context.Context, lock func(context.Context, time.Duration) (bool, error), do func() error) error {
-	if _, err := lock(ctx, lockRetry); ctx.Err() != nil {
+// locked runs do under the lock file. The caller holds mu.
+func (f *File) locked(ctx context.Context, shared bool, do func() error) error {
+	if err := f.lock.Lock(ctx, shared); ctx.Err() != nil {
 		return protocol.NewError(protocol.KindCancelled, protocol.CodeCancelled, "the request was cancelled")
 	} else if err != nil {
 		return f.failed(err)
@@ -143,7 +136,7 @@ func (f *File) locked(ctx context.Context, lock func(context.Context, time.Durat
 	return f.failed(err)
 }
 
-// failed is err for the plugin: what it is not to know is said to the host.
+// failed returns err for the plugin, and tells the host what the plugin must not know.
 func (f *File) failed(err error) error {
 	var own *protocol.Error
 	if err == nil || errors.As(err, &own) {
@@ -153,7 +146,8 @@ func (f *File) failed(err error) error {
 	return protocol.NewError(protocol.KindProcess, protocol.CodeStorageFailed, "the host cannot read or write the plugin's storage; its log says why")
 }
 
-// prepare makes the file ready to be appended to. The caller holds the lock alone.
+// prepare makes the file ready to be appended to. The caller holds the lock
+// exclusively.
 func (f *File) prepare() error {
 	switch err := f.catchUp(); {
 	case errors.Is(err, errTorn):
@@ -161,7 +155,7 @@ func (f *File) prepare() error {
 			return err
 		}
 	case errors.Is(err, os.ErrNotExist):
-		return errors.Join(f.forget(), f.rewrite())
+		return errors.Join(f.closeFile(), f.rewrite())
 	case err != nil:
 		return err
 	}
@@ -180,17 +174,17 @@ func (f *File) append(c change) error {
 	record := appendRecord(nil, kind, c)
 	_, err := f.file.WriteAt(record, f.read)
 	if err == nil {
-		err = f.file.Sync()
+		err = durable.Sync(f.file)
 	}
 	if err != nil { // it must not count later, after it was said to have failed
 		return errors.Join(err, f.file.Truncate(f.read))
 	}
-	f.take(c, int64(len(record)))
+	f.applied(c, int64(len(record)))
 	return nil
 }
 
-// take applies a change that n bytes of the file hold.
-func (f *File) take(c change, n int64) {
+// applied applies a change that n bytes of the file hold.
+func (f *File) applied(c change, n int64) {
 	if f.t.counted(c.key) > 0 {
 		f.dead += headerBytes + int64(f.t.counted(c.key))
 	}
@@ -201,8 +195,8 @@ func (f *File) take(c change, n int64) {
 	f.read += n
 }
 
-// catchUp reads what the file has beyond what was read. It returns errTorn after
-// the last whole record.
+// catchUp reads the records that were appended since the last time. It returns errTorn
+// if the file ends within a record.
 func (f *File) catchUp() error {
 	size, err := f.reopen()
 	if err != nil {
@@ -222,15 +216,14 @@ func (f *File) catchUp() error {
 		case err != nil:
 			return fmt.Errorf("damaged at byte %d: %v", f.read, err) // not one of the plugin's errors
 		}
-		f.take(c, n)
+		f.applied(c, n)
 		if len(f.t.entries) > protocol.MaxStorageKeys || f.t.bytes > protocol.MaxStorageBytes {
 			return fmt.Errorf("it holds %d keys and %d bytes, more than any may", len(f.t.entries), f.t.bytes)
 		}
 	}
 }
 
-// reopen opens the file if it is not open, or another one by now, and returns its
-// size.
+// reopen opens the file if it is not open or was replaced, and returns its size.
 func (f *File) reopen() (int64, error) {
 	there, err := os.Stat(f.path)
 	if err != nil {
@@ -244,7 +237,7 @@ func (f *File) reopen() (int64, error) {
 		if os.SameFile(st, there) && st.Size() >= f.read {
 			return st.Size(), nil
 		}
-		if err := f.forget(); err != nil {
+		if err := f.closeFile(); err != nil {
 			return 0, err
 		}
 	}
@@ -264,8 +257,8 @@ func (f *File) reopen() (int64, error) {
 	return st.Size(), nil
 }
 
-// rewrite writes the file anew, with nothing that counts no more. The caller holds
-// the lock alone.
+// rewrite replaces the file by one without superseded records. The caller holds the
+// lock exclusively.
 func (f *File) rewrite() error {
 	b := appendRecord([]byte(magic), kindBase, change{revision: f.t.revision})
 	keys, _ := f.t.list("", "", 0)
@@ -276,25 +269,24 @@ func (f *File) rewrite() error {
 			after = key
 		}
 	}
-	fresh := f.path + ".new"
-	if err := writeDurably(fresh, b); err != nil {
-		return errors.Join(err, os.Remove(fresh))
+	// A process that died while it rewrote the file has left a temporary one. Some
+	// systems do not replace a file that is open.
+	err := errors.Join(f.removeTemps(), f.closeFile())
+	if err == nil {
+		err = durable.Replace(f.path, b, durable.Options{})
 	}
-	// Some systems do not replace what is open.
-	if err := errors.Join(f.forget(), os.Rename(fresh, f.path), syncDir(filepath.Dir(f.path))); err != nil {
+	if err != nil {
 		return err
 	}
 	return f.catchUp()
 }
 
-func writeDurably(path string, b []byte) error {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
+// removeTemps removes what is left of rewrites that did not end. The caller holds the
+// lock exclusively, so that no rewrite is in progress.
+func (f *File) removeTemps() error {
+	left, err := filepath.Glob(f.path + ".*" + durable.TempExt)
+	for _, name := range left {
+		err = errors.Join(err, os.Remove(name))
 	}
-	_, err = file.Write(b)
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
+	return err
 }

@@ -1,4 +1,4 @@
-package storage
+package pluginstorage
 
 import (
 	"bufio"
@@ -24,7 +24,7 @@ const (
 const (
 	kindSet    = 1
 	kindDelete = 2
-	kindBase   = 3 // without key and value: the newest revision of a file that was written anew
+	kindBase   = 3 // without key and value: the newest revision of a file that was rewritten
 )
 
 var checksums = crc32.MakeTable(crc32.Castagnoli)
@@ -46,7 +46,7 @@ func appendRecord(b []byte, kind byte, c change) []byte {
 }
 
 // readRecord reads one record of left bytes that remain, and says how long it was.
-// It returns io.EOF where there is none, errTorn for a torn end, and another error
+// It returns io.EOF at the end of the file, errTorn for a torn end, and another error
 // for damage.
 func readRecord(r *bufio.Reader, left int64) (c change, n int64, err error) {
 	if left == 0 {

@@ -1,4 +1,4 @@
-package storage
+package pluginstorage
 
 import (
 	"slices"
@@ -24,7 +24,7 @@ type change struct {
 // size is what a key and its value count for.
 func size(key string, value []byte) int { return len(key) + len(value) }
 
-// plan returns the change that a request means, or why there is none.
+// plan returns the change that a request means, or why it is refused.
 func (t *table) plan(key string, value []byte, expect *uint64) (change, error) {
 	if err := protocol.CheckStorageEntry(key, value); err != nil {
 		return change{}, err

@@ -14,7 +14,7 @@ import (
 
 // counted is a plugin's storage that lasts as long as a part, and counts requests.
 type counted struct {
-	storage.Memory
+	pluginstorage.Memory
 	asked atomic.Int64
 }
 

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/quoinhq/quoin/host"
-	storage "github.com/quoinhq/quoin/internal/pluginstorage"
+	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -87,7 +87,7 @@ func start(t testing.TB, p *sdk.Plugin, o *Options) (*Harness, error) {
 	}
 	h := &Harness{t: t, run: defaultRun(o.Run), prefix: rand.Text() + "-", storage: o.Storage}
 	if h.storage == nil {
-		h.storage = &storage.Memory{}
+		h.storage = &pluginstorage.Memory{}
 	}
 	h.connect(p)
 	ctx, cancel := context.WithTimeout(t.Context(), callTimeout)

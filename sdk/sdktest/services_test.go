@@ -69,7 +69,7 @@ func TestStorageOfAPlugin(t *testing.T) {
 	words(p, "full", func(ctx context.Context, c *sdk.Call, _ string) (any, error) {
 		return nil, c.Storage().Set(ctx, "large", make([]byte, protocol.MaxStorageValue+1))
 	})
-	kept := &storage.Memory{}
+	kept := &pluginstorage.Memory{}
 	h := sdktest.Start(t, p, &sdktest.Options{Storage: kept})
 	call := func(tool, w string) string {
 		t.Helper()
