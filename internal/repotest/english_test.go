@@ -212,7 +212,6 @@ var stillToClean = []string{
 	"internal/childprocess",
 	"internal/hostile",
 	"internal/hosttest",
-	"internal/jsonschema",
 	"internal/jsontext",
 	"internal/pluginstorage",
 	"internal/sandbox",
