@@ -213,7 +213,6 @@ var stillToClean = []string{
 	"internal/hostile",
 	"internal/hosttest",
 	"internal/jsontext",
-	"internal/pluginstorage",
 	"internal/sandbox",
 	"internal/schemalimit",
 	"internal/typescript/tsgo",
