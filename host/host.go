@@ -239,7 +239,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if err := h.start(ctx); err != nil {
 		return nil, errors.Join(err, h.stop())
 	}
-	h.warnUnmatched()
+	h.warnUnusedSettings()
 	h.background.Go(func() { h.sweep(life) })
 	return h, nil
 }

@@ -59,7 +59,7 @@ type checked struct {
 	Errors   []config.Problem `json:"errors"`
 	Warnings []config.Problem `json:"warnings"`
 	// Unmatched are the settings that name a plugin or an MCP server that does not exist.
-	Unmatched []host.Unmatched `json:"unmatched"`
+	Unmatched []host.UnusedSetting `json:"unmatched"`
 	Values    []config.Value   `json:"values"`
 }
 
@@ -118,15 +118,15 @@ Exit status: 0 usable, 1 not, 2 usage.`,
 // patterns that match no tool, plugins that do not run, MCP servers that are down.
 func (o *options) checkOnline(cmd *cobra.Command, c *checked) error {
 	return o.inspect(cmd, io.Discard, func(h *host.Host) error {
-		c.Unmatched = h.Unmatched()
+		c.Unmatched = h.UnusedSettings()
 		for _, p := range h.Plugins() {
 			if reason := cmp.Or(p.Reason, p.LastError); reason != "" {
-				c.Unmatched = append(c.Unmatched, host.Unmatched{Field: "plugins", Value: p.ID, Problem: "is " + p.State.String() + ": " + reason})
+				c.Unmatched = append(c.Unmatched, host.UnusedSetting{Field: "plugins", Value: p.ID, Problem: "is " + p.State.String() + ": " + reason})
 			}
 		}
 		for _, s := range gateway.MCPServersOf(h) {
 			if s.Reason != "" {
-				c.Unmatched = append(c.Unmatched, host.Unmatched{Field: "mcp.servers", Value: s.Name, Problem: "is " + s.State + ": " + s.Reason})
+				c.Unmatched = append(c.Unmatched, host.UnusedSetting{Field: "mcp.servers", Value: s.Name, Problem: "is " + s.State + ": " + s.Reason})
 			}
 		}
 		return nil
@@ -160,7 +160,7 @@ func (o *options) load() (*host.File, error) {
 }
 
 func (o *options) check() (*checked, error) {
-	c := &checked{Errors: []config.Problem{}, Warnings: []config.Problem{}, Unmatched: []host.Unmatched{}, Values: []config.Value{}}
+	c := &checked{Errors: []config.Problem{}, Warnings: []config.Problem{}, Unmatched: []host.UnusedSetting{}, Values: []config.Value{}}
 	f, err := o.load()
 	var wrong *host.ConfigError
 	switch {
@@ -197,11 +197,11 @@ func (o *options) misconfigured(f *host.File) ([]config.Problem, error) {
 }
 
 // unusedSettings compares a configuration with the plugins that are installed.
-func (o *options) unusedSettings(f *host.File) ([]host.Unmatched, error) {
+func (o *options) unusedSettings(f *host.File) ([]host.UnusedSetting, error) {
 	dir, missing := o.pluginDir(f)
-	list, err := f.Unmatched(dir)
+	list, err := f.UnusedSettings(dir)
 	if missing != nil { // what it would be compared with may be on another machine
-		list = append(list, host.Unmatched{Field: "plugins.dir", Value: f.PluginDir, Problem: "is not a directory here"})
+		list = append(list, host.UnusedSetting{Field: "plugins.dir", Value: f.PluginDir, Problem: "is not a directory here"})
 	}
 	return list, err
 }

@@ -39,7 +39,7 @@ type diagnosis struct {
 	Layers   []diagnosed `json:"layers"`
 	Error    string      `json:"error,omitempty"` // why no worker starts
 	// Unmatched are the settings about plugins and MCP servers that do not exist.
-	Unmatched []host.Unmatched `json:"unmatched"`
+	Unmatched []host.UnusedSetting `json:"unmatched"`
 }
 
 // holds says whether isolation "required" would let a host start.

@@ -21,7 +21,7 @@ type execBody struct {
 	Command   string       `json:"command,omitempty"`
 	Language  string       `json:"language,omitempty"`
 	Title     string       `json:"title,omitempty"`
-	Tools     []clientTool       `json:"tools,omitempty"`
+	Tools     []clientTool `json:"tools,omitempty"`
 	Rules     policy.Rules `json:"rules,omitzero"`
 	TimeoutMS int64        `json:"timeoutMs,omitempty"`
 	CallID    string       `json:"toolCallId,omitempty"`

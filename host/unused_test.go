@@ -17,9 +17,9 @@ import (
 	"github.com/quoinhq/quoin/namespaces"
 )
 
-// TestUnmatched: what a configuration says of tools and plugins that are not there
+// TestUnusedSettings: what a configuration says of tools and plugins that are not there
 // is told, with what may have been meant, and goes into the log of a host that starts.
-func TestUnmatched(t *testing.T) {
+func TestUnusedSettings(t *testing.T) {
 	var log bytes.Buffer
 	ask, err := policy.ApprovalRule{Tools: []string{"quoin:code_mode:exec", "list_isues"}}.Hook("ask")
 	if err != nil {
@@ -39,10 +39,10 @@ func TestUnmatched(t *testing.T) {
 		},
 	})
 	var got []string
-	for _, u := range h.Unmatched() {
+	for _, u := range h.UnusedSettings() {
 		got = append(got, u.String())
 	}
-	const absent, noOwner = " matches no tool that there is now (1 plugins or MCP servers are not running)", " is about an owner of tools that there is none of"
+	const absent, noOwner = " matches no tool that there is now (1 plugins or MCP servers are not running)", " names an owner of tools that does not exist here"
 	want := []string{
 		`tools.deny[0]: "lst_*"` + absent + `; did you mean "list_*"?`,
 		`tools.deny[3]: "mcp:gne:*"` + noOwner + `; did you mean "mcp:gone:*"?`,
@@ -56,16 +56,16 @@ func TestUnmatched(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if n := strings.Count(log.String(), "is about nothing there is"); n != len(want) {
+	if n := strings.Count(log.String(), "names something that does not exist"); n != len(want) {
 		t.Errorf("the log has %d of %d warnings:\n%s", n, len(want), log.String())
 	}
 }
 
-// TestUnmatchedKnowsNoToolsOfCallers: a host without tools of its own says nothing
+// TestUnusedSettingsKnowNoToolsOfCallers: a host without tools of its own says nothing
 // of names, which callers may bring.
-func TestUnmatchedKnowsNoToolsOfCallers(t *testing.T) {
+func TestUnusedSettingsKnowNoToolsOfCallers(t *testing.T) {
 	h := start(t, host.Config{Rules: policy.Scopes{Rules: policy.Rules{Deny: []string{"write_*"}}}})
-	if got := h.Unmatched(); len(got) != 0 {
+	if got := h.UnusedSettings(); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 }
