@@ -25,8 +25,19 @@ type binary struct {
 	id   [sha256.Size]byte
 }
 
-// findBinary looks for the guest executable in the three places a Config names.
+// findBinary opens the guest executable, which must be of the build that the Config
+// names.
 func findBinary(c Config) (*binary, error) {
+	b, err := searchBinary(c)
+	if err != nil || c.BuildID == [sha256.Size]byte{} || b.id == c.BuildID {
+		return b, err
+	}
+	return nil, errors.Join(unavailable("the guest worker %s has the build %.12x, expected %.12x: the file was replaced; "+
+		"put back the one that was there, or start the host again", b.path, b.id, c.BuildID), b.file.Close())
+}
+
+// searchBinary looks for the guest executable in the three places a Config names.
+func searchBinary(c Config) (*binary, error) {
 	if c.GuestPath != "" {
 		b, err := openBinary(c.GuestPath)
 		if err != nil {

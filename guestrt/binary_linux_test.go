@@ -64,6 +64,32 @@ func TestUnsuitableGuestsAreRefused(t *testing.T) {
 	}
 }
 
+// TestAnotherBuildIsRefused: a file that was replaced since its build was taken does not
+// serve snapshots of that build.
+func TestAnotherBuildIsRefused(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := BuildOf(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := findBinary(Config{GuestPath: self, BuildID: id})
+	if err != nil {
+		t.Fatalf("the expected build: %v", err)
+	}
+	if err := b.file.Close(); err != nil {
+		t.Error(err)
+	}
+	id[0]++
+	_, err = NewPool(t.Context(), Config{GuestPath: self, BuildID: id})
+	wantEnding(t, err, wire.CodeRuntimeUnavailable, "")
+	if !strings.Contains(err.Error(), self) || !strings.Contains(err.Error(), "was replaced") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestPositionIndependentGuestsAreRefused(t *testing.T) {
 	// An ELF header of a position independent amd64 program without sections.
 	header := make([]byte, 64)

@@ -12,6 +12,9 @@ type Config struct {
 	// beside the running executable, then to the running executable itself if
 	// it called guestserver.ServeIfWorker.
 	GuestPath string
+	// BuildID is the build that the executable must be, as [BuildOf] returns it:
+	// NewPool refuses another one. Defaults to any build.
+	BuildID [32]byte
 	// Prepared is how many warm processes wait for a session, and how many
 	// used ones wait for theirs to come back. Defaults to 2.
 	Prepared int

@@ -16,7 +16,8 @@ import (
 
 // previousGuest is an older build. Its workers start when one is needed.
 type previousGuest struct {
-	path string
+	path  string
+	build [32]byte // of the file when the host started
 
 	mu   sync.Mutex
 	pool *guestrt.Pool // nil: not started
@@ -30,7 +31,7 @@ func (h *Host) startPrevious() error {
 		if err != nil {
 			return fmt.Errorf("guest.previous[%d]: %w: name the quoin-guest of an earlier installation, or leave it out", i, err)
 		}
-		h.previous[hex.EncodeToString(id[:])] = &previousGuest{path: path}
+		h.previous[hex.EncodeToString(id[:])] = &previousGuest{path: path, build: id}
 	}
 	return nil
 }
@@ -69,7 +70,7 @@ func (g *previousGuest) start(ctx context.Context, h *Host) (*guestrt.Pool, erro
 		return g.pool, nil
 	}
 	pool, err := guestrt.NewPool(context.WithoutCancel(ctx), guestrt.Config{
-		GuestPath: g.path, Prepared: 1, Isolation: guestrt.Isolation(h.settings.Isolation), Logger: h.log,
+		GuestPath: g.path, BuildID: g.build, Prepared: 1, Isolation: guestrt.Isolation(h.settings.Isolation), Logger: h.log,
 	})
 	if err == nil {
 		g.pool = pool
