@@ -164,7 +164,7 @@ func (c *codeModeFile) fields() []config.Field {
 		config.Int("maxApprovals", &c.MaxApprovals, codemode.Ranges().MaxApprovals.Min, codemode.Ranges().MaxApprovals.Max, "How often one run may ask people for an approval; more calls that need one are not made."),
 		config.Duration("snapshotTtlSeconds", &c.SnapshotTTL, time.Second, codemode.Ranges().SnapshotTTL.Min, codemode.Ranges().SnapshotTTL.Max, "How long a suspended run is kept after its last use, in seconds."),
 		config.Map("models", "model id", c.model, "Which models get code mode: `on`, `off`, or `auto` (from `autoMinTools` tools on). `*` in a model id stands for any characters; "+
-			"of several entries that match, the most exact counts. A model without one gets it.").Begin(func() { c.Models = map[string]Activation{} }),
+			"of several entries that match, the most exact counts. A model without one gets it.").OnFirst(func() { c.Models = map[string]Activation{} }),
 		config.Int("autoMinTools", &c.AutoMinTools, codemode.Ranges().AutoMinTools.Min, codemode.Ranges().AutoMinTools.Max, "Tools there must be for code mode with models that are set to `auto`."),
 	}
 }

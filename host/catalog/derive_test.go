@@ -97,7 +97,7 @@ func sameCatalog(t *testing.T, got, want *Catalog) {
 // TestFilteredToolsShowNowhere: not in what a word is completed to, nor in ranks.
 func TestFilteredToolsShowNowhere(t *testing.T) {
 	var tools []Tool
-	for i := range 40 { // all that begins like the query is hidden, more of it than is tried
+	for i := range 40 { // all that starts like the query is hidden, more of it than is tried
 		tools = append(tools, Tool{Name: fmt.Sprintf("secretplan%02d", i), Owner: "hidden"})
 	}
 	tools = append(tools, Tool{Name: "secretsanta"})

@@ -84,7 +84,7 @@ func (ix *index) filter(kept []*Tool) *index {
 	return newIndex(kept, parts)
 }
 
-// extend returns the index of tools, of which those of ix are the first.
+// extend returns the index of tools, whose first ones are those of ix.
 func (ix *index) extend(tools []*Tool) *index {
 	more := part{segment: makeSegment(tools[len(ix.tools):]), first: int32(len(ix.tools))}
 	return newIndex(tools, append(slices.Clip(ix.parts), more))
@@ -122,7 +122,7 @@ func (ix *index) having(term string) int {
 	return count
 }
 
-// completions returns terms that begin like a word, in order, at most so many.
+// completions returns up to most terms that start with a word, in order.
 func (ix *index) completions(word string, most int) []string {
 	var found []string
 	for _, p := range ix.parts {

@@ -88,9 +88,9 @@ func gather(e *jsonschema.ValidationError, known []string) []problem {
 	return found
 }
 
-// nearestBranch explains alternatives of which none fits: by the types they
-// want if the type alone is wrong, else by the one that got furthest into the
-// value or the only one that wants its type, else by saying that none fits.
+// nearestBranch explains why no alternative fits. If only the type is wrong, it
+// names the types they want. Otherwise it takes the alternative that got furthest
+// into the value, or the only one that wants its type.
 func nearestBranch(e *jsonschema.ValidationError, known []string) []problem {
 	var types kind.Type
 	var nearest, ofType []problem

@@ -25,9 +25,9 @@ const (
 //	tools.issues_list({ state?: "open"|"closed" }) => { id: integer, title: string }[]  Lists issues.
 //
 // It is at most QuickIndexBytes long. Room goes first to the names of all tools,
-// then to descriptions, inputs and outputs, each time in catalog order; tools for
-// whose names there is none are counted in the last line. Equal catalogs have
-// equal indexes. It is empty if a guest sees no tool.
+// then to descriptions, inputs and outputs, each time in catalog order. The last
+// line counts the tools whose names do not fit. Equal catalogs have equal indexes.
+// It is empty if a guest sees no tool.
 func (c *Catalog) QuickIndex() string { return c.quick() }
 
 // quickLine is one tool's line.
@@ -123,7 +123,7 @@ func outputLine(l *quickLine) {
 	}
 }
 
-// firstSentence returns the beginning of a text, one line of it.
+// firstSentence returns the first sentence of a text in one line, bounded.
 func firstSentence(s string) string {
 	s = oneLine(s)
 	if i := strings.Index(s, ". "); i >= 0 {

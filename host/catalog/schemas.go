@@ -72,7 +72,7 @@ func compile(source string) (_ *schemalimit.Schema, err error) {
 		return nil, fmt.Errorf("it has the number %s…, which is too long or has too large an exponent", n)
 	}
 	defer func() {
-		if p := recover(); p != nil { // the compiler's bug, on a schema of somebody else's
+		if p := recover(); p != nil { // a bug of the compiler must not end the host
 			err = fmt.Errorf("it cannot be compiled: %v", p)
 		}
 	}()

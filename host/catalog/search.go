@@ -17,7 +17,7 @@ const (
 	maxExpansions = 16      // words tried for one that is given in part
 )
 
-// expansionWeight is how much a word counts that only begins as the query's.
+// expansionWeight is how much a word counts that the query gives only in part.
 const expansionWeight = 0.5
 
 // Limit reads the limit from a guest's search options, a JSON object or null:
@@ -46,7 +46,7 @@ func (c *Catalog) Limit(options json.RawMessage) (int, error) {
 // included. Tools named outright, by id or name in any case, come first;
 // the others are ranked by BM25 over name, label, owner, description, and the
 // names and descriptions of parameters, English words by their stems. A word
-// no tool has is tried as the beginning of one. Equals stand in catalog order.
+// no tool has is tried as the start of one. Equals stand in catalog order.
 // A blank query finds all tools, in catalog order.
 //
 // A limit that is not positive means Options.DefaultLimit; none exceeds
@@ -141,7 +141,7 @@ func queryTerms(query string) []string {
 	return terms
 }
 
-// score adds what a term is worth, or what the terms are that begin like it.
+// score adds the weight of a term, or of the terms that start with it.
 func (ix *index) score(term string, scores []float64, touched []int32) []int32 {
 	if ix.having(term) > 0 {
 		return ix.add(term, 1, scores, touched)

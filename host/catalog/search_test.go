@@ -23,8 +23,8 @@ func library(t testing.TB) *Catalog {
 		Tool{Name: "writeFile", Description: "Stores text on disk"},
 		Tool{Name: "web_search", Description: "Looks things up on the internet"},
 		Tool{Name: "send_mail", Owner: "post", Label: "Email", Description: "Sends a message", Parameters: json.RawMessage(
-			`{"properties":{"recipient":{"description":"address of whoever should get it"},"attachments":{"items":{"properties":{"checksum":{"description":"digest of the blob"}}}}}}`)},
-		Tool{Name: "create_event", Owner: "calendar", Description: "Adds an appointment to somebody's diary"},
+			`{"properties":{"recipient":{"description":"address of the person who gets it"},"attachments":{"items":{"properties":{"checksum":{"description":"digest of the blob"}}}}}}`)},
+		Tool{Name: "create_event", Owner: "calendar", Description: "Adds an appointment to a diary"},
 		Tool{Name: "translate", Description: "翻訳する: テキストを日本語に"},
 		Tool{Name: "who_is", Description: "Names the owner of a domain"},
 		Tool{Name: "listHTTPRoutes", Description: "Shows the server's paths"},

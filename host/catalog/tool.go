@@ -46,7 +46,7 @@ type Tool struct {
 	ReadOnly, Idempotent bool
 	// DirectOnly says that programs cannot call the tool, because its results, such
 	// as images, do not fit into JSON. A Catalog leaves it out; a model that has
-	// code mode is shown it beside exec and wait.
+	// code mode sees it next to exec and wait.
 	DirectOnly bool
 	// Examples are calls that work, for the model.
 	Examples []Example

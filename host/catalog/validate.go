@@ -60,9 +60,9 @@ func (c *Catalog) ValidateInput(id string, input json.RawMessage) error {
 	})
 }
 
-// validate checks a value; what is wrong with it becomes the error that bad
-// makes. A panic would be the validator's bug, but the
-// schema is somebody else's and must not take the host down.
+// validate checks a value and turns what is wrong with it into the error that bad
+// makes. The schema comes from outside, so a panic of the validator must not end
+// the host.
 func (t *Tool) validate(schema *schemalimit.Schema, value any, bad func(*jsonschema.ValidationError) *Error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -51,7 +51,7 @@ func eachPart(run string, part func(string)) {
 		case starts:
 			part(run[start:i])
 			start = i
-		case ends: // the last capital begins the next part
+		case ends: // the last capital starts the next part
 			part(run[start:at])
 			start = at
 		}

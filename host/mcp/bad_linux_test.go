@@ -44,7 +44,7 @@ func TestAnOversizeReplyLeavesTheConnection(t *testing.T) {
 	w.call(t, "bad", "t", `{}`)
 }
 
-// TestAnOversizeReplyWithoutAnID: nobody knows whose answer it was, so all calls
+// TestAnOversizeReplyWithoutAnID: no one knows whose answer it was, so all calls
 // of the connection end, and the next connection is as good as new.
 func TestAnOversizeReplyWithoutAnID(t *testing.T) {
 	w := connect(t, Options{}, self(t, "bad", "oversize-anonymous"))
@@ -147,7 +147,7 @@ func TestAServerThatAsksWithoutEnd(t *testing.T) {
 }
 
 // TestSilence: a server that answers neither a call nor the question for its list
-// is given up and started anew.
+// is ended and started again.
 func TestSilence(t *testing.T) {
 	for _, role := range []string{"mute", "deaf"} {
 		t.Run(role, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // host's environment, so that secrets need not be written down.
 type Server struct {
 	// Name owns the server's tools: 1 to 64 of letters, digits, '-', '_' and '.',
-	// beginning with a letter or digit.
+	// starting with a letter or digit.
 	Name string `json:"name"`
 
 	// Command is a program, looked up in the host's PATH, and Args its arguments.
@@ -57,7 +57,7 @@ type Server struct {
 	Disabled bool `json:"disabled,omitempty"`
 }
 
-// Options are what Connect takes beside the servers. The zero value is ready.
+// Options configure Connect. The zero value is ready to use.
 type Options struct {
 	// Logger takes what operators should know, and what servers log. Defaults to
 	// slog.Default.
@@ -146,7 +146,7 @@ func Check(servers []Server) error {
 	names := map[string]bool{}
 	for i, s := range servers {
 		if !namePattern.MatchString(s.Name) {
-			return &ConfigError{fmt.Sprintf("number %d", i+1), "name", fmt.Sprintf("is %.80q; expected 1 to 64 letters, digits, '-', '_' or '.', beginning with a letter or digit", s.Name)}
+			return &ConfigError{fmt.Sprintf("number %d", i+1), "name", fmt.Sprintf("is %.80q; expected 1 to 64 letters, digits, '-', '_' or '.', starting with a letter or digit", s.Name)}
 		}
 		if names[s.Name] {
 			return &ConfigError{s.Name, "name", "is taken by another server; rename one of them"}

@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// connection is one session with one server, from its beginning to its end.
+// connection is one session with one server, from start to end.
 type connection struct {
 	server  *Server
 	log     *slog.Logger
@@ -25,7 +25,7 @@ type connection struct {
 	cut    context.CancelFunc // ends every request of a guard
 
 	changed chan struct{} // capacity 1: look at the list again
-	waited  bool          // somebody waits for the end of the session
+	waited  bool          // await runs
 	noise   func(string)  // told of output that is no message
 	ended   chan struct{} // closed once the session is over
 	err     error         // why; valid after ended
@@ -33,7 +33,7 @@ type connection struct {
 }
 
 // recording remembers the connection that a transport makes, so that it can be
-// closed when the session is never begun.
+// closed when the session never starts.
 type recording struct {
 	sdk.Transport
 	conn sdk.Connection
@@ -52,7 +52,7 @@ type ready struct{ conn sdk.Connection }
 // Connect returns the connection.
 func (r ready) Connect(context.Context) (sdk.Connection, error) { return r.conn, nil }
 
-// dial begins a session. ctx bounds that alone.
+// dial starts a session. ctx bounds the start alone.
 func (k *keeper) dial(ctx context.Context) (*connection, error) {
 	c := &connection{server: &k.server, log: k.log, noise: k.noise, changed: make(chan struct{}, 1), ended: make(chan struct{}), gone: make(chan error, 1)}
 	c.life, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -107,7 +107,7 @@ func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 	}}, nil
 }
 
-// connectError explains a failed beginning.
+// connectError explains why a session did not start.
 func (c *connection) connectError(ctx context.Context, err error) error {
 	if ctx.Err() == nil && c.programEnds() {
 		return c.program.ending()

@@ -29,8 +29,8 @@
 // Every error of Call is an *[Error] with a [Code]. An answer whose isError is set
 // is an answer and no error. Error.Unknown tells calls that may have taken effect
 // from those that cannot have. After a call that ran out of time the list of tools
-// is asked for; a server that does not answer that either is given up and
-// connected anew. So is a server on the network that ends a connection with a
+// is asked for; a server that does not answer that either is disconnected and
+// connected again. So is a server on the network that ends a connection with a
 // request in flight and then refuses a fresh one.
 //
 // # Trust

@@ -18,7 +18,7 @@ import (
 // The bounds of what a server on the network may have us hold.
 const (
 	maxRequests   = 256      // open at once
-	maxStream     = 64 << 20 // bytes of one event stream; it is then opened anew
+	maxStream     = 64 << 20 // bytes of one event stream; it is then opened again
 	maxOtherBody  = 64 << 10 // bytes of answers that are neither JSON nor events
 	maxHeaderSize = 64 << 10
 )

@@ -206,7 +206,7 @@ func TestResultsOverHTTPAreRaw(t *testing.T) {
 	}
 }
 
-// TestCancellationOverHTTP: a server that never answers holds nobody up.
+// TestCancellationOverHTTP: a server that never answers delays no other call.
 func TestCancellationOverHTTP(t *testing.T) {
 	entered := make(chan struct{})
 	url := badHTTP(t, func(_ http.ResponseWriter, r *http.Request, _ request) {
@@ -224,7 +224,7 @@ func TestCancellationOverHTTP(t *testing.T) {
 	}
 }
 
-// TestAServerThatForgetsItsSessions is connected anew.
+// TestAServerThatForgetsItsSessions is connected again.
 func TestAServerThatForgetsItsSessions(t *testing.T) {
 	var forget atomic.Bool
 	url := serveHTTP(t, legacy(goodServer("net")), func(next http.Handler) http.Handler {

@@ -11,7 +11,7 @@ import (
 )
 
 // keeper keeps one server connected. One goroutine connects, lists, waits for the
-// end, and begins again; calls use the connection that is current.
+// end, and starts again; calls use the connection that is current.
 type keeper struct {
 	name    string
 	server  Server
@@ -22,7 +22,7 @@ type keeper struct {
 	delay   time.Duration // before the next attempt; the goroutine's own
 
 	mu     sync.Mutex
-	conn   *connection // nil while there is none
+	conn   *connection // nil while disconnected
 	tools  []Tool
 	byName map[string]*Tool
 	status Status
@@ -91,7 +91,7 @@ func (k *keeper) serve(ctx context.Context, first func()) (err error) {
 		return err
 	}
 	defer func() {
-		k.down(err) // before the connection ends: no call may begin in between
+		k.down(err) // before the connection ends: no call may start in between
 		if cerr := c.close(k.options.StopTimeout); cerr != nil {
 			k.log.Warn("closing the connection to an MCP server", "error", cerr)
 		}

@@ -99,7 +99,7 @@ func (c *connection) page(ctx context.Context, cursor string) (json.RawMessage, 
 	return json.Marshal(res) // from the session's own store of answers
 }
 
-// page takes the tools of one page, and returns where the next one begins.
+// page takes the tools of one page, and returns where the next one starts.
 func (l *listing) page(raw json.RawMessage) (next string, err error) {
 	var page struct {
 		Tools      []json.RawMessage `json:"tools"`
@@ -166,7 +166,7 @@ func (l *listing) add(raw json.RawMessage) {
 	l.tools = append(l.tools, t)
 }
 
-// hints takes what the server says of its tool beside its schema.
+// hints takes the annotations of a tool.
 func (l *listing) hints(t *Tool, raw json.RawMessage) {
 	var a struct {
 		Title           json.RawMessage `json:"title"`

@@ -52,7 +52,7 @@ func TestToolsAndOperationsOfAProgram(t *testing.T) {
 	if e := w.refuse(t, t.Context(), "good", "nope", `{}`); e.Code != CodeUnavailable || e.Unknown {
 		t.Errorf("a tool that is not there: %+v", e)
 	}
-	if e := w.refuse(t, t.Context(), "nobody", "echo", `{}`); e.Code != CodeUnavailable {
+	if e := w.refuse(t, t.Context(), "absent", "echo", `{}`); e.Code != CodeUnavailable {
 		t.Errorf("a server that is not there: %+v", e)
 	}
 }

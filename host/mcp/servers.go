@@ -11,7 +11,7 @@ import (
 )
 
 // Servers keeps a connection to each of some servers. It is safe for concurrent
-// use. Whoever made it must Close it.
+// use. Close it when you no longer need it.
 type Servers struct {
 	keepers []*keeper // by name
 	cancel  context.CancelFunc
@@ -45,8 +45,8 @@ type Status struct {
 	Protocol, ServerName, ServerVersion string
 }
 
-// Connect begins to keep the servers connected and returns at once. It fails,
-// with a *[ConfigError], only for a configuration that can never work.
+// Connect starts to keep the servers connected and returns at once. It fails with
+// a *[ConfigError], and only for a configuration that can never work.
 func Connect(servers []Server, o Options) (*Servers, error) {
 	if err := Check(servers); err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ type lineConn struct {
 	log     *lineLog
 	changed func() // the list of tools has changed
 
-	writing chan struct{} // holds a token while somebody writes
+	writing chan struct{} // holds a token during a write
 
 	mu       sync.Mutex
 	captures map[jsonrpc.ID]*capture
@@ -81,8 +81,8 @@ func (c *lineConn) Read(context.Context) (jsonrpc.Message, error) {
 // maxPrefix is how much of a line is searched for the call that it answers.
 const maxPrefix = 4 << 10
 
-// line reads one line. Of one that is too long only the beginning is kept, and
-// whole is false.
+// line reads one line. If it is too long, line returns its first bytes and whole is
+// false.
 func (c *lineConn) line() (line []byte, whole bool, err error) {
 	whole = true
 	for {
@@ -104,7 +104,7 @@ func (c *lineConn) line() (line []byte, whole bool, err error) {
 }
 
 // oversize turns a line that is too long into the failure of the call that it
-// answers, if it says at its beginning which one that is.
+// answers, if it says at its start which one that is.
 func (c *lineConn) oversize(prefix []byte) (jsonrpc.Message, error) {
 	id, ok := leadingID(prefix)
 	if !ok {
@@ -113,7 +113,7 @@ func (c *lineConn) oversize(prefix []byte) (jsonrpc.Message, error) {
 	return c.fail(id, errTooLarge), nil
 }
 
-// leadingID returns the id of a message of which only the beginning is there.
+// leadingID returns the id of a message from its first bytes.
 func leadingID(prefix []byte) (jsonrpc.ID, bool) {
 	dec := json.NewDecoder(bytes.NewReader(prefix))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -217,8 +217,7 @@ func (c *lineConn) answer(m *jsonrpc.Response) jsonrpc.Message {
 	return &jsonrpc.Response{ID: m.ID, Result: json.RawMessage("{}")}
 }
 
-// fail is the answer to a call whose real answer was refused; nil if nobody waits
-// for one.
+// fail returns the answer to a call whose real answer was refused.
 func (c *lineConn) fail(id jsonrpc.ID, err error) jsonrpc.Message {
 	c.mu.Lock()
 	capture := c.captures[id]

@@ -25,7 +25,7 @@ type Tool struct {
 	ReadOnly, Idempotent bool
 }
 
-// Operation names what cells can do with a server beside calling its tools.
+// Operation names what cells can do with a server besides calling its tools.
 type Operation string
 
 // The operations. Each is a tool of that name in the catalog.

@@ -23,7 +23,7 @@ const (
 	StatePending   State = "pending"
 	StateAllowed   State = "allowed"
 	StateDenied    State = "denied"
-	StateExpired   State = "expired"   // nobody decided in time: denied
+	StateExpired   State = "expired"   // no one decided in time: denied
 	StateCancelled State = "cancelled" // the run ended first: denied
 )
 
@@ -43,7 +43,7 @@ type Approval struct {
 	Owner    string   `json:"owner,omitempty"`
 	Via      string   `json:"via,omitempty"`
 	// Input is what the call would be made with. An input of more than 64 KiB is
-	// a JSON string that holds its beginning, and InputCut is set.
+	// a JSON string that holds its start, and InputCut is set.
 	Input      json.RawMessage `json:"input"`
 	InputBytes int             `json:"inputBytes"`
 	InputCut   bool            `json:"inputCut,omitempty"`
@@ -55,7 +55,7 @@ type Approval struct {
 	RunID   string           `json:"runId"`
 	CallID  string           `json:"callId"`
 	// Store says which store of runs the run belongs to, if that is known: a host on
-	// the same store finds out whether anybody can go on with it.
+	// the same store finds out whether the run can still continue.
 	Store string `json:"store,omitempty"`
 	// Asked are the hooks that ask, and what an allow-always is remembered for.
 	Asked []Asked `json:"asked"`
@@ -67,7 +67,7 @@ type Approval struct {
 	Created      time.Time `json:"created"`
 	Expires      time.Time `json:"expires"`
 	// Decision, By and Decided are set in the final states: what was decided
-	// (empty if nobody did), who says to have decided, and when.
+	// (empty without a decision), who claims to have decided, and when.
 	Decision Decision  `json:"decision,omitempty"`
 	By       string    `json:"by,omitempty"`
 	Decided  time.Time `json:"decided,omitzero"`

@@ -17,7 +17,7 @@ var (
 	ErrCorrupt    = errors.New("approval is damaged or was not written by this installation")
 	ErrFull       = errors.New("too many approvals are pending")
 	ErrDecided    = errors.New("approval has been decided otherwise")
-	ErrExpired    = errors.New("approval has expired: nobody decided in time, so the call was denied")
+	ErrExpired    = errors.New("approval has expired: no one decided in time, so the call was denied")
 	ErrCancelled  = errors.New("approval was cancelled: its run has ended")
 	ErrNotAllowed = errors.New("decision is not one that the approval allows")
 )
@@ -25,14 +25,14 @@ var (
 // Limits of a store whose own are 0.
 const (
 	DefaultMaxPending = 1000
-	// retention is how long a decided approval is kept: who decides twice is
-	// told so, and a run that was suspended meanwhile finds the answer.
+	// retention is how long a decided approval is kept. A second decision then
+	// gets ErrDecided, and a run that was suspended meanwhile finds the answer.
 	retention = 24 * time.Hour
 )
 
 // Approvals is a store of approvals and grants. All methods are safe for
-// concurrent use. What is returned belongs to the caller. Decide, not Resolve, is
-// how a person's decision gets in.
+// concurrent use. What is returned belongs to the caller. Pass a person's
+// decision to Decide, not to Resolve.
 type Approvals interface {
 	// Add stores a pending approval. It answers ErrFull when too many are.
 	Add(ctx context.Context, a *Approval) error
@@ -41,12 +41,12 @@ type Approvals interface {
 	// List returns every approval, oldest first, and leaves out what it cannot
 	// read.
 	List(ctx context.Context) ([]*Approval, error)
-	// Resolve ends the waiting of an approval. Of several resolutions the first
-	// one counts: the approval returned is as that one left it.
+	// Resolve ends the waiting of an approval. The first resolution counts: the
+	// approval returned is as that one left it.
 	Resolve(ctx context.Context, id string, r Resolution) (*Approval, error)
 	// Watch returns a channel that receives after approvals may have been
-	// resolved, by whomever, until ctx ends. Receives are not counted: one may
-	// stand for several resolutions, or for none.
+	// resolved, by any process, until ctx ends. Receives are not counted: one may
+	// stand for several resolutions or for no resolution.
 	Watch(ctx context.Context) <-chan struct{}
 	// Remember stores a grant, replacing an equal one.
 	Remember(ctx context.Context, g Grant) error
@@ -57,12 +57,12 @@ type Approvals interface {
 	// Forget removes a grant, or answers ErrNotFound.
 	Forget(ctx context.Context, id string) error
 	// Sweep expires pending approvals whose time is over, and forgets resolved
-	// ones after a day. A store forgets them sooner, those that nobody decided
-	// first, when it would otherwise hold too many.
+	// ones after a day. A store that would hold too many forgets them sooner,
+	// and first those without a decision.
 	Sweep(ctx context.Context, now time.Time) error
 }
 
-// Filter chooses approvals. The zero value chooses the pending ones of everybody.
+// Filter chooses approvals. The zero value chooses the pending ones of all sessions.
 type Filter struct {
 	// Session chooses those of one session; the agent turn does not count.
 	Session *codemode.Session

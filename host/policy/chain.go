@@ -121,7 +121,7 @@ func (c *Chain) Before(ctx context.Context, call Call, check func(before, after 
 	return out
 }
 
-// take adds a verdict that does not block, or says why it is none.
+// take adds a verdict that does not block, or says why it is not valid.
 func (r *Ruling) take(name string, v Verdict, check func(before, after json.RawMessage) (json.RawMessage, error)) error {
 	if v.Reason != "" {
 		return errors.New("it gave a reason to block, but did not block")
@@ -222,7 +222,7 @@ var errHookTimeout = errors.New("it did not answer in time")
 var errNoAnswer = errors.New("it ended without an answer")
 
 // within runs f and returns when it does, or when its time is over: a hook that
-// does not listen to its context runs on, and nobody waits for it.
+// does not listen to its context keeps running, and its result is dropped.
 func within[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%v)", errHookTimeout, limit))
 	defer cancel()

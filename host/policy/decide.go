@@ -19,7 +19,7 @@ const maxBy = 256
 // ErrCancelled and ErrNotAllowed say why else a decision does not count.
 func Decide(ctx context.Context, store Approvals, id string, d Decision, by string, now time.Time) (*Approval, error) {
 	if !slices.Contains(allDecisions, d) {
-		return nil, fmt.Errorf("%w: %q is none, expected allow-once, allow-always or deny", ErrNotAllowed, text.Cut(d, 64))
+		return nil, fmt.Errorf("%w: %q is not a decision, expected allow-once, allow-always or deny", ErrNotAllowed, text.Cut(d, 64))
 	}
 	a, err := store.Get(ctx, id)
 	if err != nil {
@@ -43,8 +43,8 @@ func Decide(ctx context.Context, store Approvals, id string, d Decision, by stri
 	if err := a.contradicts(d); err != nil || d != AllowAlways {
 		return a, err
 	}
-	// Also when this is not the first time: whoever decided may have died before
-	// it was remembered.
+	// Remember the grant again on a repeated decision: the process that decided
+	// first may have died before it did.
 	for _, g := range a.grants() {
 		if err := store.Remember(ctx, g); err != nil {
 			return a, fmt.Errorf("the call is allowed, but not remembered: %w", err)

@@ -18,7 +18,7 @@ import (
 
 const (
 	askExt   = ".ask"   // the approval as it was asked; never changed
-	doneExt  = ".done"  // its resolution: whoever creates the file has decided
+	doneExt  = ".done"  // its resolution: the process that creates the file has decided
 	grantExt = ".grant" // a grant
 	tempExt  = ".tmp"   // a file that is being written
 )
@@ -98,7 +98,7 @@ func (d *DirApprovals) Add(ctx context.Context, a *Approval) error {
 	return d.sealer.Create(name, b)
 }
 
-// checkRoom counts, and makes room if there is none.
+// checkRoom counts the files, and makes room if there is too little.
 func (d *DirApprovals) checkRoom(ctx context.Context) error {
 	limit := orDefault(d.MaxPending)
 	for try := 0; ; try++ {

@@ -44,14 +44,14 @@
 // the severity it was given for. It answers later requests of the same hook that
 // allow allow-always themselves, and no others. Callers without any identity are
 // never remembered. A request with a subject neither allows nor uses it once a
-// later hook has rewritten the parameters, of which the subject then says nothing.
+// later hook has rewritten the parameters: the subject may not describe them.
 //
 // # Failure
 //
 // Everything fails closed. A hook that returns an error, panics, takes longer
 // than its time or answers with something that is not a verdict blocks the call.
-// An after-hook that fails withholds the result. An approval that nobody decides
-// in time, that is cancelled, or whose record cannot be read, is denied.
+// An after-hook that fails withholds the result. An approval without a decision
+// in time, a cancelled one, and one whose record cannot be read, are denied.
 //
 // # Concurrency
 //

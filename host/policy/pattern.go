@@ -33,7 +33,7 @@ func parse(text string) (p pattern, want string) {
 	case !utf8.ValidString(text) || strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0:
 		return p, "a pattern must be printable text"
 	case strings.TrimSpace(text) != text:
-		return p, "a pattern must not begin or end with spaces"
+		return p, "a pattern must not start or end with spaces"
 	}
 	head, rest, divided := strings.Cut(text, ":")
 	switch {

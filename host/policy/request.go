@@ -24,7 +24,7 @@ const (
 
 var severities = []Severity{SeverityInfo, SeverityWarning, SeverityCritical}
 
-// rank orders severities; -1 for what is none.
+// rank orders severities. It is -1 for an unknown one.
 func (s Severity) rank() int { return slices.Index(severities, s) }
 
 // Decision is a person's answer.
@@ -122,8 +122,8 @@ func (r ApprovalRequest) resolved() (ApprovalRequest, error) {
 // errNoWayToAllow means that the requests for one call allow no common decision.
 var errNoWayToAllow = errors.New("the hooks that ask for approval leave no decision but deny")
 
-// Merge makes one request of those of several hooks. It fails when nobody could
-// allow the call.
+// Merge makes one request from those of several hooks. It fails if no common
+// decision could allow the call.
 func Merge(asks []Ask) (ApprovalRequest, error) {
 	out := asks[0].ApprovalRequest
 	for _, a := range asks[1:] {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Programs can ask, give up and ask again as fast as they run. What is kept of
-// approvals that are over must therefore be bounded by more than its age: else one
-// program would fill the store, and nobody else's calls could be asked about.
+// Programs can ask, cancel and ask again as fast as they run. Approvals that are
+// over must therefore be bounded by number as well as by age. Otherwise one program
+// would fill the store, and no other could ask.
 
 // Bounds of all approvals, decided ones included, as multiples of the pending
 // ones. An approval holds up to 64 KiB of input.
@@ -23,7 +23,7 @@ type over struct {
 }
 
 // surplus returns the ids of those to forget so that there is room for some time:
-// first what nobody decided, then the oldest. A run that still waits for one of
+// first those without a decision, then the oldest. A run that still waits for one of
 // them asks again.
 func surplus(list []over, limit int) []string {
 	decided := func(o over) int { return min(len(o.r.Decision), 1) }

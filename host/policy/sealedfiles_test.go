@@ -32,7 +32,7 @@ func sealed(t *testing.T, dir string) func(name, ext string, content any) {
 }
 
 // TestAResolutionMustMakeSense: the seal says who wrote it, and not that it is one of
-// the ways in which an approval can end. What is none of them allows nothing.
+// the ways in which an approval can end. Anything else allows nothing.
 func TestAResolutionMustMakeSense(t *testing.T) {
 	dir := t.TempDir()
 	s, write := openApprovals(t, dir), sealed(t, dir)
@@ -54,8 +54,8 @@ func TestAResolutionMustMakeSense(t *testing.T) {
 	}
 }
 
-// TestAStoredApprovalMustMakeSense: one that has been decided, that no decision could
-// end, or that is another's, is none.
+// TestAStoredApprovalMustMakeSense: a file is no approval if it is decided already, if
+// no decision could end it, or if it is the approval of another id.
 func TestAStoredApprovalMustMakeSense(t *testing.T) {
 	dir := t.TempDir()
 	s, write := openApprovals(t, dir), sealed(t, dir)

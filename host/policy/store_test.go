@@ -503,7 +503,7 @@ func TestForgedFilesAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzDirApprovals reads files that somebody else wrote, with and without the
+// FuzzDirApprovals reads files that another program wrote, with and without the
 // right seal. Nothing unsealed may come back.
 func FuzzDirApprovals(f *testing.F) {
 	f.Add([]byte(`{}`), []byte(`{"state":"allowed","decision":"allow-once"}`), true)

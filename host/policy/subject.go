@@ -34,7 +34,7 @@ func parseSubjectPath(path string) (subjectPath, error) {
 	return names, nil
 }
 
-// of returns the part of an input with the path before it; empty if there is none.
+// of returns the part of an input with the path before it, "" without such a part.
 func (p subjectPath) of(input json.RawMessage) string {
 	for _, name := range p {
 		if input = member(input, name); input == nil {
@@ -48,8 +48,8 @@ func (p subjectPath) of(input json.RawMessage) string {
 	return "$." + strings.Join(p, ".") + " = " + b.String()
 }
 
-// member returns a property of an object. It returns nil if there is none, and if
-// a tool may take another property for it: Go's decoder takes names in any case,
+// member returns a property of an object. It returns nil without one, and if a
+// tool may take another property for it: Go's decoder takes names in any case,
 // and decoders differ on which of two equal names counts.
 func member(object json.RawMessage, name string) (found json.RawMessage) {
 	d := json.NewDecoder(bytes.NewReader(object))

@@ -26,8 +26,8 @@ const (
 
 // Redactor says what is hidden and how much is kept. The zero value is ready.
 type Redactor struct {
-	// Keys are more names of properties that hold secrets, beside the built-in
-	// ones. Case and separators do not count: "vaultPin" is "vault_pin".
+	// Keys are more names of properties that hold secrets, in addition to the
+	// built-in ones. Case and separators do not count: "vaultPin" is "vault_pin".
 	Keys []string
 	// MaxBytes bounds each body that is kept, in bytes. Defaults to 4 KiB. What is
 	// longer becomes {"truncated": true, "omittedBytes": n, "prefix": "…"}.

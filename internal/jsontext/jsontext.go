@@ -34,7 +34,7 @@ func HasLoneSurrogate(text []byte) bool {
 	}
 }
 
-// unitAt reads the escape \uXXXX that text begins with.
+// unitAt reads the escape \uXXXX at the start of text.
 func unitAt(text []byte) (unit uint64, ok bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false

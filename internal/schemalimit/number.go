@@ -13,8 +13,8 @@ const (
 	maxExponent   = 3   // digits
 )
 
-// WildNumber returns the beginning of the first number in JSON that is beyond those
-// limits; "" if there is none.
+// WildNumber returns the start of the first number in JSON that exceeds those
+// limits. It returns "" without such a number.
 func WildNumber(b []byte) string {
 	for i := 0; i < len(b); i++ {
 		switch {

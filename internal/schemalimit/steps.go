@@ -31,7 +31,7 @@ type Schema struct {
 	steps  *int       // nil: they are not
 }
 
-// New bounds a compiled schema, which nobody else may use afterwards.
+// New bounds a compiled schema. Do not use the schema itself afterwards.
 func New(s *jsonschema.Schema) *Schema {
 	out := &Schema{schema: s}
 	if left := plainSchemas; plain(s, &left) {

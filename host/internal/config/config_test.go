@@ -24,7 +24,7 @@ type limits struct {
 	Entries map[string]*limits
 	List    []string
 	Raw     json.RawMessage
-	began   int
+	started int
 }
 
 func (l *limits) table() config.Table {
@@ -46,7 +46,7 @@ func (l *limits) table() config.Table {
 			e := &limits{Size: l.Size}
 			l.Entries[id] = e
 			return config.Object(id, []config.Field{config.Int("size", &e.Size, 1, 10, "Sizes.")}, "One entry.").Inherited()
-		}, "Maps.").Begin(func() { l.began++; l.Entries = map[string]*limits{} }).CheckKey(func(k string) error {
+		}, "Maps.").OnFirst(func() { l.started++; l.Entries = map[string]*limits{} }).CheckKey(func(k string) error {
 			if k == "bad" {
 				return errors.New("another key")
 			}
@@ -74,7 +74,7 @@ func TestEveryKind(t *testing.T) {
 	}
 	want := limits{
 		On: true, Size: 7, Wait: 10 * time.Millisecond, Name: "y=z", Word: "one", Words: []string{"c"}, List: []string{"p", ""},
-		Entries: map[string]*limits{"a": {Size: 2}, "b": {Size: 7}}, Raw: json.RawMessage(`{"z":[1],"y":16}`), began: 1,
+		Entries: map[string]*limits{"a": {Size: 2}, "b": {Size: 7}}, Raw: json.RawMessage(`{"z":[1],"y":16}`), started: 1,
 	}
 	if d := cmp.Diff(want, l, cmp.AllowUnexported(limits{})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

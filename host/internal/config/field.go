@@ -33,12 +33,12 @@ type Field struct {
 
 	fields    []Field                // kindObject
 	switchOf  string                 // kindObject: the field that true or false alone stands for
-	env       string                 // kindObject: what begins environment names instead of the path
+	env       string                 // kindObject: replaces the path in environment names
 	entry     func(key string) Field // kindMap; also what kindList has, by index
 	item      func(i int) Field      // kindList
 	keyName   string                 // kindMap: what the names of entries are
 	checkKey  func(string) error     // kindMap
-	begin     func()                 // kindMap, kindList: called before the first entry
+	onFirst   func()                 // kindMap, kindList: called before the first entry
 	inherited bool                   // no default of its own
 
 	get func() any
@@ -155,10 +155,10 @@ func (f Field) Then(then func()) Field {
 	return f
 }
 
-// Begin has a function called once before the first entry of a map or list that is
-// given, be it an empty one.
-func (f Field) Begin(begin func()) Field {
-	f.begin = begin
+// OnFirst calls a function once, before the first entry of a map or list that is
+// given, even of an empty one.
+func (f Field) OnFirst(call func()) Field {
+	f.onFirst = call
 	return f
 }
 
@@ -169,8 +169,8 @@ func (f Field) Switch(field string) Field {
 	return f
 }
 
-// Env is how the names of the environment variables of an object's fields begin,
-// after the table's prefix, in place of the object's path.
+// Env replaces the path of an object in the names of its fields' environment
+// variables, after the table's prefix.
 func (f Field) Env(name string) Field {
 	f.env = name
 	return f
@@ -229,9 +229,9 @@ func (f *Field) want() string {
 // Table is a whole configuration.
 type Table struct {
 	Fields []Field
-	// EnvPrefix begins the names of environment variables, as in "QUOIN_".
+	// EnvPrefix starts the names of environment variables, as in "QUOIN_".
 	EnvPrefix string
-	// Strict are further beginnings, after EnvPrefix, of variables that are
-	// nobody else's: an unknown one is warned about.
+	// Strict are prefixes, after EnvPrefix, of variables that only this table
+	// uses: Read warns of an unknown one.
 	Strict []string
 }

@@ -294,8 +294,8 @@ func (r *reader) entries(s source, path string, v *json5.Value, f *Field) {
 }
 
 func (f *Field) started() {
-	if f.begin != nil {
-		f.begin()
+	if f.onFirst != nil {
+		f.onFirst()
 	}
 }
 

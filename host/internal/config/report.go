@@ -56,10 +56,10 @@ type Report struct {
 	// Warnings are clamped numbers and unknown environment variables.
 	Warnings []Problem
 
-	objects map[string]Origin // where they begin, by path
+	objects map[string]Origin // where they start, by path
 }
 
-// Object says where an object of a file, or what stands in its place, begins.
+// Object returns where an object of a file starts, or what stands in its place.
 func (r *Report) Object(path string) (Origin, bool) {
 	o, ok := r.objects[path]
 	return o, ok

@@ -68,7 +68,7 @@ func comment(text []string, indent string) string {
 	return b.String()
 }
 
-// about returns what is to be said of a schema beside its type.
+// about returns what a comment says of a schema in addition to its type.
 func about(schema *jsonschema.Node) []string {
 	text := schema.Get("description").Str()
 	if text == "" {

@@ -144,7 +144,7 @@ var shapes = []struct{ name, schema, want string }{
 	{"oneOf with anything", `{"oneOf":[{"type":"string"},{}]}`, `unknown`},
 	{"allOf", `{"allOf":[{"properties":{"a":{"type":"string"}}},{"anyOf":[{"properties":{"b":{"type":"number"}}},{"type":"null"}]}]}`,
 		"{\n  a?: string;\n} & ({\n  b?: number;\n} | null)"},
-	{"type beside anyOf", `{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`, "{\n  a: unknown;\n} | {\n  b: unknown;\n}"},
+	{"type with anyOf", `{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`, "{\n  a: unknown;\n} | {\n  b: unknown;\n}"},
 	{"reference", `{"$ref":"#/$defs/a~1b%20c","$defs":{"a/b c":{"type":"string"}}}`, `T_A_b_c`},
 	{"anchor", `{"$ref":"#x","$defs":{"q":{"$anchor":"x","type":"string"}}}`, `T_X`},
 	{"id", `{"$id":"https://x.test/s","$ref":"https://x.test/s#/$defs/q","$defs":{"q":{"type":"string"}}}`, `T_Q`},
@@ -170,7 +170,7 @@ func TestShapes(t *testing.T) {
 	files := map[string]string{}
 	for i, tc := range shapes {
 		types := declare.NewTypes("T")
-		got := types.Of(json.RawMessage(tc.schema), "Whole", 0)
+		got := types.Expression(json.RawMessage(tc.schema), "Whole", 0)
 		if got != tc.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tc.name, got, tc.want)
 		}
@@ -239,7 +239,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 	typescript.Check(t, files)
 	for name, text := range files {
-		// An id is also a literal, in which the end of a comment is none.
+		// An id is also a literal, and there the end of a comment ends nothing.
 		if strings.Contains(text, "*/ }") && name != "tools/byid.d.ts" || strings.ContainsAny(text, "\r\u2028\u2029\x00\x1b\u202e") {
 			t.Errorf("%s lets text out of its comment:\n%q", name, text)
 		}
@@ -274,9 +274,9 @@ func TestIndexIsBounded(t *testing.T) {
 	}
 	text := string(declare.Index(tools))
 	if len(text) > 200<<10 || !strings.Contains(text, "more: see await API.list") || strings.Contains(text, "And more") {
-		t.Errorf("index of %d bytes begins %.300s", len(text), text)
+		t.Errorf("index of %d bytes starts %.300s", len(text), text)
 	}
 	if !strings.Contains(text, "// tools/tool_0.d.ts  tools.tool_0  Does something.\n") {
-		t.Errorf("index begins %.300s", text)
+		t.Errorf("index starts %.300s", text)
 	}
 }

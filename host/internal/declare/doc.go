@@ -7,12 +7,12 @@
 //
 // [Tool] makes the file of one tool, [Index] the list of all, [MCP] the file of a
 // server and [Namespace] that of a namespace. [Types] turns JSON Schemas into type
-// expressions, for whoever declares something else.
+// expressions, for other declarations.
 //
 // # What files look like
 //
-// A tool is a method of the global interface Tools, which the guest's own
-// declarations begin and every file goes on with, so that any selection of files
+// A tool is a method of the global interface Tools. The guest's own declarations
+// start that interface and every file continues it, so that any selection of files
 // makes one program:
 //
 //	interface Tools {
@@ -20,7 +20,7 @@
 //	  list_issues(input?: { state?: "open" | "closed" }): Promise<{ items: list_issues_Issue[] }>;
 //	}
 //
-// A tool without a function of its own is an overload of the method call, told by
+// A tool without a function of its own is an overload of the method call that takes
 // its id. Definitions that a schema refers to become types with the tool's name
 // before theirs.
 //

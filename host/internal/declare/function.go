@@ -63,7 +63,7 @@ func aboutFunction(tool *catalog.Tool) []string {
 
 // signature makes the parameters of one function.
 type signature struct {
-	*document // of the input, nil if there is none
+	*document // of the input, nil without one
 	mapping   namespaces.Mapping
 	indent    int
 	about     []string // of the parameters

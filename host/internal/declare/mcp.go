@@ -49,7 +49,7 @@ interface @Resource {
 }
 `
 
-// mcpOwn is what every server has beside its tools.
+// mcpOwn are the members that every server has in addition to its tools.
 const mcpOwn = `    readonly $serverName: string;
     /** Describes one tool, by its name here or at the server, or all; with schema: true, with JSON Schemas. */
     $api(tool?: string | null, options?: { schema?: boolean } | null): Promise<{
@@ -76,8 +76,8 @@ const maxMethods = MaxBytes * 3 / 4
 
 // MCP returns the declaration of an MCP server, an identifier in ASCII, with some
 // of its functions, or all. The server is a member of the global interface
-// MCPServers, so that any selection of files makes one program. Of a server too
-// large for one file the last functions are named in a comment.
+// MCPServers, so that any selection of files makes one program. If a server is too
+// large for one file, a comment names its last functions.
 func MCP(identifier, serverName string, methods []Method) []byte {
 	prefix := "MCP_" + identifier + "_"
 	var b, types strings.Builder
@@ -124,12 +124,12 @@ func mcpMethod(b *strings.Builder, prefix string, m Method) (declarations string
 	if !needsInput(m.Tool.Parameters) {
 		optional = "?"
 	}
-	input := types.Of(m.Tool.Parameters, "Input", 4)
+	input := types.Expression(m.Tool.Parameters, "Input", 4)
 	if input == unknown {
 		input = "{ [key: string]: unknown }"
 	}
 	result := prefix + "Result"
-	if output := types.Of(m.Tool.Output, "Output", 4); output != unknown {
+	if output := types.Expression(m.Tool.Output, "Output", 4); output != unknown {
 		result += "<" + output + ">"
 	}
 	b.WriteString(comment(aboutMethod(m), "    "))

@@ -66,8 +66,8 @@ func visible(literal string) string {
 	return b.String()
 }
 
-// Identifier makes an identifier of any name, equal only for equal names: names
-// that are none get a digest.
+// Identifier makes an identifier from any name. Different names have different
+// identifiers: a name that is not an identifier gets a digest.
 func Identifier(name string) string {
 	if plain(name) {
 		return name

@@ -96,7 +96,7 @@ type Namespaces_Issues_edit_Output = {
 	}
 }
 
-// places are what may stand in a scope, and its type. Those of functions begin at
+// places are what may stand in a scope, and its type. Those of functions start at
 // the parenthesis.
 var places = []struct {
 	name    string

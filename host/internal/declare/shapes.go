@@ -45,8 +45,8 @@ func (d *document) property(p jsonschema.Member, required bool, a at, pad string
 	return text + ": " + d.typeOf(p.Value, a.member()).text + ";\n"
 }
 
-// others writes what an object may have beside its properties. A type for keys
-// that are not known would have to fit those that are, so it is unknown there.
+// others writes what an object may have besides its properties. A type for unknown
+// keys would have to fit the known ones too, so it is unknown there.
 func (d *document) others(s *jsonschema.Node, known bool, a at, pad string) string {
 	additional, patterns := s.Get("additionalProperties"), s.Get("patternProperties").Fields()
 	index := func(of string) string { return pad + "[key: string]: " + of + ";\n" }

@@ -29,9 +29,9 @@ func Tool(t *catalog.Tool, function string) []byte {
 	}
 	input := "{ [key: string]: unknown }"
 	if len(bytes.TrimSpace(t.Parameters)) > 0 {
-		input = types.Of(t.Parameters, "Input", 2)
+		input = types.Expression(t.Parameters, "Input", 2)
 	}
-	output := types.Of(t.Output, "Output", 2)
+	output := types.Expression(t.Output, "Output", 2)
 	head := Key(function) + "("
 	if function == "" {
 		head = "call(id: " + quote(t.ID()) + ", "

@@ -31,8 +31,8 @@ type Types struct {
 	declared strings.Builder
 }
 
-// NewTypes begins a file whose named types have names that begin with prefix, an
-// identifier, and "_".
+// NewTypes starts a file. The names of its named types start with prefix, which is
+// an identifier, and "_".
 func NewTypes(prefix string) *Types {
 	return &Types{prefix: prefix, taken: map[string]bool{}, schemas: maxSchemas, text: maxText}
 }
@@ -41,11 +41,11 @@ func NewTypes(prefix string) *Types {
 // statement at the top of the file.
 func (t *Types) Declarations() string { return t.declared.String() }
 
-// Of returns the type of values that fit a schema, written for a line that is
+// Expression returns the type of values that fit a schema, written for a line that is
 // indented by so many spaces. Name is what the whole is called where the schema
-// refers to itself, such as Input. Of an absent schema, and of what is none, the
-// type is unknown.
-func (t *Types) Of(schema json.RawMessage, name string, indent int) string {
+// refers to itself, such as Input. The type is unknown if the schema is absent or
+// cannot be read.
+func (t *Types) Expression(schema json.RawMessage, name string, indent int) string {
 	return t.open(readSource(schema), name).whole(indent)
 }
 
@@ -63,7 +63,7 @@ type source struct {
 	self bool // something in it refers to all of it
 }
 
-// readSource reads a schema, nil if it is none.
+// readSource reads a schema. It returns nil if that is not possible.
 func readSource(schema json.RawMessage) *source {
 	doc := jsonschema.Parse(schema)
 	if doc == nil {
@@ -72,7 +72,7 @@ func readSource(schema json.RawMessage) *source {
 	return &source{doc, (&document{doc: doc}).refersToRoot(doc.Root())}
 }
 
-// open begins to write a schema, nil if there is none. Name is as for Of.
+// open prepares to write a schema. It returns nil without one. Name is as for Expression.
 func (t *Types) open(s *source, name string) *document {
 	if s == nil {
 		return nil
@@ -84,7 +84,7 @@ func (t *Types) open(s *source, name string) *document {
 	return d
 }
 
-// part writes the type of a part of the schema, or of all, as Of does.
+// part writes the type of a part of the schema, or of all, as Expression does.
 func (d *document) part(n *jsonschema.Node, indent int) string {
 	text := d.reference(n)
 	if text == "" {

@@ -143,7 +143,7 @@ func (p *parser) comment() *fault {
 				return nil
 			}
 		}
-		return p.fail(start, "the comment that begins here does not end; close it with */")
+		return p.fail(start, "the comment that starts here does not end; close it with */")
 	}
 	return p.unexpected("a value or a comment, // or /* */")
 }
@@ -279,5 +279,5 @@ func (p *parser) separator(closing byte, opened int, what string) (done bool, _ 
 		p.at++
 		return true, nil
 	}
-	return false, p.unexpected(fmt.Sprintf("a comma or %c: the %s began at %s", closing, what, At(p.text, opened)))
+	return false, p.unexpected(fmt.Sprintf("a comma or %c: the %s starts at %s", closing, what, At(p.text, opened)))
 }

@@ -26,13 +26,13 @@ func (p *parser) quoted() (string, *fault) {
 				return "", err
 			}
 		case r == '\n' || r == '\r':
-			return "", p.fail(start, "the string that begins here does not end on its line; close it with %c, or go on with \\ at the end of the line", quote)
+			return "", p.fail(start, "the string that starts here does not end on its line; close it with %c, or go on with \\ at the end of the line", quote)
 		default:
 			b.WriteRune(r)
 			p.at += size
 		}
 	}
-	return "", p.fail(start, "the string that begins here does not end; close it with %c", quote)
+	return "", p.fail(start, "the string that starts here does not end; close it with %c", quote)
 }
 
 // escapes are the characters that stand for others after a backslash.
@@ -63,7 +63,7 @@ func (p *parser) escape(b *strings.Builder) *fault {
 	case r == '0' && !isDigit(p.peek()):
 		b.WriteByte(0)
 	case '0' <= r && r <= '9':
-		return p.fail(start, "an escape must not begin with a digit; write \\x or \\u and hexadecimal digits")
+		return p.fail(start, "an escape must not start with a digit; write \\x or \\u and hexadecimal digits")
 	case escapes[r] != 0:
 		b.WriteRune(escapes[r])
 	default:
@@ -230,7 +230,7 @@ func (p *parser) decimal() (float64, *fault) {
 	start := p.at
 	whole := p.digits()
 	if whole > 1 && p.text[start] == '0' {
-		return 0, p.fail(start, "a number must not begin with 0; for an octal one write it as decimal or hexadecimal")
+		return 0, p.fail(start, "a number must not start with 0; for an octal one write it as decimal or hexadecimal")
 	}
 	fraction := 0
 	if p.peek() == '.' {

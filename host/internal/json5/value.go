@@ -46,8 +46,8 @@ type Member struct {
 	Value  *Value
 }
 
-// AppendJSON appends v as compact JSON. Of members with one name the last counts,
-// as in JSON. It fails for numbers that JSON cannot hold.
+// AppendJSON appends v as compact JSON. When a name stands twice, the last member
+// counts, as in JSON. It fails for numbers that JSON cannot hold.
 func (v *Value) AppendJSON(b []byte) ([]byte, error) {
 	switch v.Kind {
 	case Null:

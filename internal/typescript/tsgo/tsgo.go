@@ -1,5 +1,5 @@
-// Package tsgo finds Microsoft's TypeScript compiler on this machine, and builds the
-// one that is written in Go where there is none.
+// Package tsgo finds Microsoft's TypeScript compiler on this machine. Without one, it
+// builds the compiler that is written in Go.
 //
 // It is no requirement of the module: the go command fetches and builds it in the
 // version that this package names, into the user's cache directory, which takes the
@@ -33,8 +33,8 @@ const (
 )
 
 // Installed returns the compiler that the user has chosen or installed: that of
-// [Setting], else tsgo or tsc of dir's node_modules, else of PATH. It returns "" if
-// there is none.
+// [Setting], else tsgo or tsc of dir's node_modules, else of PATH. It returns ""
+// without one.
 func Installed(dir string) string {
 	switch how := os.Getenv(Setting); how {
 	case "":
@@ -71,15 +71,16 @@ func folder() (string, error) {
 }
 
 // Build is Built, and builds the compiler where that has not been done. Processes that
-// want it at once build it once. Before it builds, it calls begins.
-func Build(ctx context.Context, begins func(command string)) (path string, err error) {
-	if path, err = build(ctx, begins); err != nil {
+// want it at once build it once. Before it builds, it calls
+// onStart.
+func Build(ctx context.Context, onStart func(command string)) (path string, err error) {
+	if path, err = build(ctx, onStart); err != nil {
 		return "", fmt.Errorf("no TypeScript compiler: %w\nIt needs the go command and the network once, to build it with\n\tgo install %s@%s\nor a compiler named by %s", err, command, version, Setting)
 	}
 	return path, nil
 }
 
-func build(ctx context.Context, begins func(string)) (path string, err error) {
+func build(ctx context.Context, onStart func(string)) (path string, err error) {
 	dir, err := folder()
 	if err != nil {
 		return "", err
@@ -99,7 +100,7 @@ func build(ctx context.Context, begins func(string)) (path string, err error) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return path, err
 	}
-	begins("go install " + command + "@" + version)
+	onStart("go install " + command + "@" + version)
 	// go install renames its result into place.
 	cmd := exec.CommandContext(ctx, "go", "install", command+"@"+version)
 	cmd.Dir = dir
