@@ -1,0 +1,118 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/internal/hosttest"
+)
+
+// serveExample serves a host, and returns a client of it and a function that ends both.
+// In production the server is quoin serve, or a gateway.Server of your own.
+func serveExample() (*client.Client, func()) {
+	guest, err := hosttest.Guest()
+	if err != nil {
+		log.Fatal(err)
+	}
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	h, err := host.New(ctx, host.Config{GuestPath: guest, Logger: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	s, err := gateway.New(h, gateway.Options{Token: token, Logger: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	c, err := client.New("http://"+l.Addr().String(), client.Options{Token: token})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return c, func() {
+		c.Close()
+		if err := errors.Join(s.Shutdown(context.Background()), <-ended, h.Close()); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+// Run a program on a server. A program that fails is a result, not an error.
+func ExampleClient_Exec() {
+	c, end := serveExample()
+	defer end()
+	r, err := c.Exec(ctx, host.Session{SessionID: "42"}, host.ExecInput{Code: `return 6 * 7`})
+	if err != nil {
+		log.Fatal(err) // the server was not reached, or refused the request
+	}
+	fmt.Println(r.Status, string(r.Value))
+	// Output: completed 42
+}
+
+// A tool of the caller's is answered between Exec and Wait.
+func ExampleClient_Answer() {
+	c, end := serveExample()
+	defer end()
+	session := host.Session{SessionID: "42"}
+	r, err := c.Exec(ctx, session, host.ExecInput{
+		Code:  `return "hello " + await tools.ask_name()`,
+		Tools: []catalog.Tool{{Name: "ask_name", Description: "Asks the user for a name."}},
+	})
+	for err == nil && r.Status == host.StatusWaiting {
+		for _, call := range r.PendingToolCalls {
+			err = errors.Join(err, c.Answer(ctx, session, r.RunID, call.ID, host.ToolAnswer{Value: json.RawMessage(`"Ada"`)}))
+		}
+		if err == nil {
+			r, err = c.Wait(ctx, session, r.RunID)
+		}
+	}
+	fmt.Println(string(r.Value), err)
+	// Output: "hello Ada" <nil>
+}
+
+// With the server's token a caller sees and ends the runs of all sessions.
+func ExampleClient_EndRun() {
+	c, end := serveExample()
+	defer end()
+	if _, err := c.Exec(ctx, host.Session{SessionID: "42"}, host.ExecInput{Code: `await yield_control()`}); err != nil {
+		log.Fatal(err)
+	}
+	runs, err := c.Runs(ctx, host.Session{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, run := range runs {
+		ended, err := c.EndRun(ctx, host.Session{}, run.ID)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(run.Session.SessionID, run.Status, ended.Code)
+	}
+	// Output: 42 waiting aborted
+}
+
+// A request that the server refuses is a *gateway.Problem.
+func ExampleClient_Tool() {
+	c, end := serveExample()
+	defer end()
+	_, err := c.Tool(ctx, host.Session{SessionID: "42"}, "quoin:core:missing")
+	var p *gateway.Problem
+	if errors.As(err, &p) {
+		fmt.Println(p.Status, p.Code)
+	}
+	// Output: 404 not_found
+}
