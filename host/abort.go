@@ -109,6 +109,6 @@ func (h *Host) abortStored(ctx context.Context, s Session, id string) (*runstore
 		return nil, ofStore(err)
 	}
 	h.cancelApprovals(ctx, rec.Calls)
-	h.tellDiscarded(rec, ofCause(ErrAborted))
+	h.observeDiscarded(rec, ofCause(ErrAborted))
 	return rec, nil
 }

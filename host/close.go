@@ -106,7 +106,7 @@ func within(d time.Duration, wait func(context.Context) int) int {
 func (h *Host) stop() error {
 	var errs []error
 	h.end()
-	defer h.obs.feed.close()
+	defer h.obs.Close()
 	if h.plugins != nil {
 		errs = append(errs, h.plugins.Close())
 	}

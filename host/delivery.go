@@ -26,9 +26,9 @@ type Delivery struct {
 // process or another, gets it again. It keeps it for Settings.SnapshotTTL at most, and
 // no more than runstore.MaxEnded results of runstore.MaxEndedBytes.
 func (h *Host) Deliver(ctx context.Context, s Session, runID string, timeout time.Duration) *Delivery {
-	a := h.obs.act(ctx, toolWait, s)
+	a := h.obs.Enter(ctx, toolWait, s)
 	d := &Delivery{h: h}
-	d.Result = a.end(h.wait(ctx, a, s, runID, timeout, nil, d))
+	d.Result = a.End(h.wait(ctx, a, s, runID, timeout, nil, d))
 	return d
 }
 

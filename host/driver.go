@@ -154,7 +154,7 @@ func (d *driver) evict() error {
 		return err
 	}
 	d.release()
-	d.run.h.obs.debug.Decision("guest left its worker while it waits", "run", d.run.id)
+	d.run.h.obs.Debug.Decision("guest left its worker while it waits", "run", d.run.id)
 	return nil
 }
 
@@ -219,7 +219,7 @@ func (d *driver) restore() error {
 	}
 	err := d.lease()
 	if err == nil {
-		d.run.h.obs.metrics.GuestRestored()
+		d.run.h.obs.Metrics.GuestRestored()
 		if err = d.tryRestore(); d.processFailed(err) {
 			d.run.h.log.Warn("a guest worker could not take a suspended program; another one tries", "run", d.run.id, "error", err)
 			if err = d.replaceWorker(); err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -89,11 +90,11 @@ func (h *Host) settingsOf(s Session) Settings {
 // tools at its deadline. It always returns a Result. When ctx ends, the program
 // stops and the result has the code aborted.
 func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
-	a := h.obs.act(ctx, toolExec, s)
-	return a.end(h.exec(ctx, a, s, in))
+	a := h.obs.Enter(ctx, toolExec, s)
+	return a.End(h.exec(ctx, a, s, in))
 }
 
-func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) (res *Result) {
+func (h *Host) exec(ctx context.Context, a *observe.Entry, s Session, in ExecInput) (res *Result) {
 	defer h.containRefusal(&res)
 	settings := h.settingsOf(s)
 	code, language, f := in.source(settings)
@@ -115,11 +116,11 @@ func (h *Host) exec(ctx context.Context, a *act, s Session, in ExecInput) (res *
 	if err != nil {
 		return h.refused(failf(CodeInternal, "", PhaseHost, "random numbers are not available: %v", err))
 	}
-	r.begin(a.start)
+	r.begin(a.Start)
 	if f := h.add(r); f != nil {
 		return h.refused(f)
 	}
-	return r.start(a.drives(ctx, r), in, program{Code: code, Language: language, Title: in.Title})
+	return r.start(a.Drive(ctx, r.observed), in, program{Code: code, Language: language, Title: in.Title})
 }
 
 // start runs the program to its first result.
@@ -131,7 +132,7 @@ func (r *run) start(ctx context.Context, in ExecInput, asked program) (res *Resu
 	p, f := r.judge(ctx, asked)
 	in.Title = p.Title
 	r.setLanguage(p.Language)
-	r.tellStarted(in, p.Code, p.Code != asked.Code)
+	r.observed.Started(p.Code, r.language, in.Title, p.Code != asked.Code, r.driver.started)
 	if f != nil {
 		return r.driver.failed(f)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/redact"
@@ -142,7 +143,7 @@ type Host struct {
 	settings Settings
 	agents   map[string]Settings
 	log      *slog.Logger
-	obs      *observer
+	obs      *observe.Observer
 	pool     *guestrt.Pool
 	previous map[string]*previousGuest // by build
 	foreign  atomic.Int64              // suspended runs of builds that are not here

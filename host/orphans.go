@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 // A run that was never suspended is in no store. If its host is killed while a
@@ -84,22 +84,13 @@ func (h *Host) endOrphan(ctx context.Context, id string, questions []*policy.App
 			return err
 		}
 		if got.State == policy.StateCancelled {
-			h.tellOrphan(got)
+			h.obs.Run(got.RunID, got.Session).ApprovalCancelled(observe.Approval{
+				ID: got.ID, CallID: got.CallID, ToolID: got.ToolID, Decision: string(got.State),
+			})
 		}
 	}
 	h.log.Warn("the approvals of a run were cancelled, because its host has ended with it", "run", id, "approvals", len(questions))
 	a := questions[0]
-	h.tellDiscarded(&runstore.Record{ID: id, Session: a.Session}, ofCause(ErrAborted))
+	h.observeDiscarded(&runstore.Record{ID: id, Session: a.Session}, ofCause(ErrAborted))
 	return nil
-}
-
-// tellOrphan tells of a question that nobody waits for any more.
-func (h *Host) tellOrphan(a *policy.Approval) {
-	h.obs.metrics.ApprovalDecided(string(a.State))
-	if h.obs.wanted() {
-		h.obs.emit(trajectory.Event{
-			Kind: trajectory.ApprovalDecided, RunID: a.RunID, Session: a.Session,
-			CallID: a.CallID, ToolID: a.ToolID, ApprovalID: a.ID, Decision: string(a.State),
-		})
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -20,7 +21,7 @@ const maxTimerMillis = 1<<31 - 1
 // next timer is due.
 func (d *driver) absorb(rep *wire.Report) *failure {
 	r := d.run
-	r.h.obs.metrics.GuestRan(r.calls.countTurn(rep, r.settings.MemoryLimit))
+	r.h.obs.Metrics.GuestRan(r.calls.countTurn(rep, r.settings.MemoryLimit))
 	d.timerDue = time.Time{}
 	if rep.TimerMillis >= 0 {
 		d.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)
@@ -54,11 +55,11 @@ func (d *driver) completed(value []byte) *Result {
 			d.output.addValue(value)
 			return d.failed(d.output.over())
 		}
-		d.run.limitPassed(limitOutput)
+		d.run.observed.LimitPassed(observe.LimitOutput)
 	}
 	res.Value, res.Output = d.output.truncated(value)
 	res.Value = bytes.Clone(res.Value) // a part of the report would keep the whole report
-	d.run.told.value = res.Value
+	d.run.observed.Value = res.Value
 	return d.run.finishWith(nil, func() *Result {
 		res.Telemetry = d.telemetry()
 		return res
@@ -83,7 +84,7 @@ func (d *driver) failure(f *failure) *Result {
 // store has: the next result goes on from there.
 func (d *driver) waiting(c runstore.Counters) *Result {
 	calls, reason := d.run.calls.describe(d.run.settings.MaxOutput)
-	d.run.tellSuspended(reason)
+	d.run.observed.Suspended(reason, d.run.usage())
 	return &Result{
 		Status:           StatusWaiting,
 		RunID:            d.run.id,

@@ -16,7 +16,7 @@ import (
 // one of a few words for what was going on. Call it with what recover has returned, in
 // the deferred function that has called recover; args are further attributes of the log.
 func (h *Host) ReportPanic(during string, recovered any, args ...any) {
-	h.obs.metrics.Panicked(during)
+	h.obs.Metrics.Panicked(during)
 	h.log.Error("a panic was recovered from", append([]any{"during", during, "panic", fmt.Sprint(recovered), "at", panicPlace(), "stack", string(debug.Stack())}, args...)...)
 }
 

@@ -93,7 +93,7 @@ func (r *run) perform(c *call) {
 	c.run = r
 	ctx, done := r.calls.begin(r.ctx, c)
 	defer done()
-	stages, watch := callStages, callWatch(r.watchCall(c))
+	stages, watch := callStages, callWatch(r.observeCall(c))
 	if c.Method == methodExec {
 		stages, watch = programStages, programWatch{}
 	}

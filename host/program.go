@@ -71,7 +71,7 @@ func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy
 	c := &call{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}, program: &p, run: r, subject: pc}
 	r.calls.locked(func() { r.calls.pending[0] = c })
 	err := c.ask(ctx, asks)
-	r.tellQuestion(c)
+	r.observeQuestion(c)
 	var started []*call
 	r.calls.locked(func() {
 		if c.question == nil {

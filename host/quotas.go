@@ -38,7 +38,7 @@ const denialPause = time.Second
 // ReportDenied counts that a session was not given something, and warns of it in the
 // log.
 func (h *Host) ReportDenied(s Session, d *quota.Denied) {
-	h.obs.metrics.Denied(d.Name, string(d.Whose))
+	h.obs.Metrics.Denied(d.Name, string(d.Whose))
 	m, key := h.meters, d.Name+" "+string(d.Whose)
 	m.mu.Lock()
 	now := time.Now()

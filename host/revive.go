@@ -94,7 +94,7 @@ func (h *Host) discardDeadRun(ctx context.Context, rec *runstore.Record, claim r
 	}
 	h.cancelApprovals(ctx, rec.Calls)
 	f := withRecord(failf(CodeInvalidInput, ReasonRunUnavailable, PhaseHost, "%s", text), rec)
-	h.tellDiscarded(rec, f)
+	h.observeDiscarded(rec, f)
 	return f
 }
 
@@ -112,7 +112,7 @@ func (h *Host) revive(ctx context.Context, s Session, rec *runstore.Record, turn
 	r.pool, r.created = pool, rec.Created
 	r.used.digests = rec.Tools
 	r.changed.Store(rec.Fingerprint != r.view().catalog.Fingerprint())
-	r.told.parent, r.told.trace = rec.ToolCallID, rec.Trace
+	r.observed.Parent, r.observed.Trace = rec.ToolCallID, rec.Trace
 	r.record.generation, r.record.stored = rec.Generation, true
 	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, carriedOutput(rec), storedLayers(rec.Layers)
 	for id, b := range rec.Scopes {
@@ -159,7 +159,7 @@ func (t *callTable) revive(rec *runstore.Record) {
 // nothing is silently repeated or lost.
 func (r *run) redrive() {
 	started, lost := r.calls.redrive(r.mayRepeat)
-	r.tellInterrupted(lost)
+	r.observeInterrupted(lost)
 	r.launch(started, r.record.journal(r.background()))
 }
 

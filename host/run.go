@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
@@ -27,7 +28,7 @@ import (
 // Its tool calls run on goroutines of their own in every state.
 type run struct {
 	h        *Host
-	told     told
+	observed *observe.Run
 	id       string
 	session  Session
 	language string   // guarded by lifecycle.mu
@@ -76,6 +77,7 @@ func (h *Host) makeRun(id string, s Session, language string, to *access) *run {
 		h:         h,
 		id:        id,
 		session:   s,
+		observed:  h.obs.Run(id, s),
 		language:  language,
 		settings:  h.settingsOf(s),
 		access:    to,
@@ -116,7 +118,7 @@ func (r *run) finish(cause error) { r.finishWith(cause, func() *Result { return 
 func (r *run) finishWith(cause error, result func() *Result) *Result {
 	defer r.finishMove()
 	questions := r.stop(stateEnding, cause)
-	r.tellEnded(cause)
+	r.observed.Ended(ofCause(cause), r.usage)
 	res := result()
 	r.h.recent.add(r, cause)
 	r.record.exclusive(func() {

@@ -209,8 +209,8 @@ func (t *Surface) Wait(ctx context.Context, runID string) *Result {
 	if f := t.checkActive(); f != nil {
 		return t.host.refused(f)
 	}
-	a := t.host.obs.act(ctx, toolWait, t.session)
-	return a.end(t.host.wait(ctx, a, t.session, runID, 0, t.tools, nil))
+	a := t.host.obs.Enter(ctx, toolWait, t.session)
+	return a.End(t.host.wait(ctx, a, t.session, runID, 0, t.tools, nil))
 }
 
 // checkActive refuses a call of a tool that the model was not shown.

@@ -116,7 +116,7 @@ func (r *run) describe(rec *runstore.Record) {
 	rec.Session, rec.Language, rec.Created = r.session, r.language, r.created
 	rec.Fingerprint, rec.Owners = r.view().catalog.Fingerprint(), r.view().owners()
 	rec.TimerDue, rec.Layers = r.driver.timerDue, isolation(r.driver.layers).Layers
-	rec.ToolCallID, rec.Trace = r.told.parent, r.told.trace
+	rec.ToolCallID, rec.Trace = r.observed.Parent, r.observed.Trace
 	rec.ClientTools, rec.Rules = r.access.client.stored(), r.access.storedRules()
 	rec.Tools, rec.Origin = r.used.stored(), r.h.cfg.Origin
 	rec.Scopes = r.scopes.encoded(func(id string, err error) {

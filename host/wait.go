@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
 )
@@ -25,13 +26,13 @@ func (h *Host) Wait(ctx context.Context, s Session, runID string) *Result {
 // WaitFor is Wait with a shorter time limit than Settings.Timeout. Zero means no
 // change.
 func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout time.Duration) *Result {
-	a := h.obs.act(ctx, toolWait, s)
-	return a.end(h.wait(ctx, a, s, runID, timeout, nil, nil))
+	a := h.obs.Enter(ctx, toolWait, s)
+	return a.End(h.wait(ctx, a, s, runID, timeout, nil, nil))
 }
 
-func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeout time.Duration, turn *clientTools, d *Delivery) (res *Result) {
+func (h *Host) wait(ctx context.Context, a *observe.Entry, s Session, runID string, timeout time.Duration, turn *clientTools, d *Delivery) (res *Result) {
 	defer h.containRefusal(&res)
-	deadline := a.start.Add(h.settingsOf(s).CallTimeout(timeout))
+	deadline := a.Start.Add(h.settingsOf(s).CallTimeout(timeout))
 	if f := h.enter(); f != nil {
 		return h.refused(f)
 	}
@@ -54,9 +55,9 @@ func (h *Host) wait(ctx context.Context, a *act, s Session, runID string, timeou
 		return h.refused(h.explainMissing(f, s, runID))
 	}
 	defer r.contain(&res)
-	r.begin(a.start).delivery = d
-	ctx = a.drives(ctx, r)
-	r.tellResumed(ctx)
+	r.begin(a.Start).delivery = d
+	ctx = a.Drive(ctx, r.observed)
+	r.observed.Resumed(ctx, r.driver.started)
 	ctx, stop := r.joined(ctx)
 	defer stop()
 	return r.driver.resume(ctx, rec, deadline)

@@ -1,4 +1,4 @@
-package host
+package observe
 
 import (
 	"context"
@@ -14,7 +14,7 @@ const maxBacklog = 1024
 
 // feed hands events to subscribers. Publishing never blocks.
 type feed struct {
-	missed func() // counts an event that somebody was too slow for
+	missed func() // counts an event that a subscriber was too slow for
 	n      atomic.Int32
 
 	mu     sync.Mutex

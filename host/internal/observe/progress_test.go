@@ -1,4 +1,4 @@
-package host
+package observe
 
 import (
 	"encoding/json"
@@ -7,16 +7,16 @@ import (
 )
 
 func TestProgressIsPaced(t *testing.T) {
-	var p pace
+	var p progressLimiter
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	count := func(n int, step time.Duration) (told int) {
+	count := func(n int, step time.Duration) (admitted int) {
 		for range n {
 			if p.admit(now) {
-				told++
+				admitted++
 			}
 			now = now.Add(step)
 		}
-		return told
+		return admitted
 	}
 	if got := count(500, 0); got != progressBurst {
 		t.Errorf("%d of 500 at once, want the burst of %d", got, progressBurst)
@@ -34,7 +34,7 @@ func TestProgressIsPaced(t *testing.T) {
 	}
 }
 
-func TestShare(t *testing.T) {
+func TestFraction(t *testing.T) {
 	for progress, want := range map[string]float64{
 		`{"done":1,"total":4,"message":"x"}`: 0.25,
 		`{"done":5,"total":4}`:               1,
@@ -46,7 +46,7 @@ func TestShare(t *testing.T) {
 		`[1,2]`:                              0,
 		``:                                   0,
 	} {
-		if got := share(json.RawMessage(progress)); got != want {
+		if got := fraction(json.RawMessage(progress)); got != want {
 			t.Errorf("%s: %v, want %v", progress, got, want)
 		}
 	}

@@ -1,10 +1,12 @@
-package host
+package observe
 
 import (
 	"context"
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // How many lines of one message the log takes: a burst, then a steady rate.
@@ -13,12 +15,12 @@ const (
 	logPerSecond = 10
 )
 
-// operatorLog writes at the level info what an operator wants to follow: runs that
-// fail, calls that fail, limits, approvals. It names ids and codes. Programs, inputs,
-// outputs and messages of failures never get there: they are the trajectory's.
+// operatorLog writes what an operator follows at the level info: runs and calls that
+// fail, limits, approvals. It names ids and codes. It never has programs, inputs,
+// outputs or messages of failures, which belong to the trajectory.
 //
 // Programs decide how often they fail, so each message has a rate of its own. The
-// first line after a gap has the number of those that were left out.
+// first line after a gap says how many were omitted.
 type operatorLog struct {
 	log *slog.Logger
 
@@ -47,8 +49,8 @@ func (l *operatorLog) line(message string, args ...any) {
 	l.log.Info(message, args...)
 }
 
-// admit reports whether the message may be logged at that time, and how many like it
-// have not been since the last that was.
+// admit reports whether the message may be logged at that time, and how many lines of
+// the same message were omitted before it.
 func (l *operatorLog) admit(message string, now time.Time) (omitted int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +74,7 @@ func (l *operatorLog) admit(message string, now time.Time) (omitted int, ok bool
 }
 
 // runFailed logs the end of a run that did not complete.
-func (l *operatorLog) runFailed(id string, s Session, f *failure) {
+func (l *operatorLog) runFailed(id string, s codemode.Session, f *codemode.Error) {
 	args := append(logSession([]any{"run", id}, s.AgentID, s.SessionKey, s.SessionID), "code", f.Code, "phase", f.Phase)
 	if f.Reason != "" {
 		args = append(args, "reason", f.Reason)
@@ -83,8 +85,8 @@ func (l *operatorLog) runFailed(id string, s Session, f *failure) {
 	l.line("run failed", args...)
 }
 
-// refused logs an exec or wait that made or took up no run.
-func (l *operatorLog) refused(tool string, s Session, res *Result) {
+// refused logs an exec or wait that neither made nor resumed a run.
+func (l *operatorLog) refused(tool string, s codemode.Session, res *codemode.Result) {
 	args := append(logSession([]any{"tool", tool}, s.AgentID, s.SessionKey, s.SessionID), "code", res.Code)
 	if res.Reason != "" {
 		args = append(args, "reason", res.Reason)
@@ -92,9 +94,8 @@ func (l *operatorLog) refused(tool string, s Session, res *Result) {
 	l.line("call of a model refused", args...)
 }
 
-// callFailed logs a nested call that was rejected. What a program asked for that
-// does not exist has no tool.
-func (l *operatorLog) callFailed(t *telling) {
+// callFailed logs a nested call that was rejected, unless its tool does not exist.
+func (l *operatorLog) callFailed(t *Call) {
 	if t.ToolID == "" {
 		return
 	}
@@ -110,14 +111,14 @@ func (l *operatorLog) limitHit(run, limit string) {
 	l.line("limit hit", "run", run, "limit", limit)
 }
 
-// approval logs a call that begins to wait for a decision, or its decision.
-func (l *operatorLog) approval(message string, r *run, c *call, id string, more ...any) {
-	args := []any{"approval", id, "run", r.id, "tool", r.calls.toolOf(c)}
+// approval logs a call that starts to wait for a decision, or its decision.
+func (l *operatorLog) approval(message string, r *Run, a Approval, more ...any) {
+	args := []any{"approval", a.ID, "run", r.id, "tool", a.ToolID}
 	args = logSession(args, r.session.AgentID, r.session.SessionKey, r.session.SessionID)
 	l.line(message, append(args, more...)...)
 }
 
-// logSession adds the caller, as far as it is named.
+// logSession adds the parts of the caller that are known.
 func logSession(args []any, agent, key, id string) []any {
 	for _, a := range []struct{ key, value string }{{"agent", agent}, {"sessionKey", key}, {"session", id}} {
 		if a.value != "" {
