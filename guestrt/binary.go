@@ -15,7 +15,7 @@ import (
 	"github.com/quoinhq/quoin/internal/selfexec"
 )
 
-// guestName is the worker's executable beside the host's.
+// guestName is the worker's executable next to the host's.
 const guestName = "quoin-guest"
 
 // binary is the opened and hashed guest executable.

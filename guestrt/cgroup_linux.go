@@ -16,7 +16,7 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// groupPrefix begins the names of our control groups; the host's process id and
+// groupPrefix starts the names of our control groups; the host's process id and
 // a number follow.
 const groupPrefix = "quoin-"
 

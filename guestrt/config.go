@@ -18,7 +18,7 @@ type Config struct {
 	// Prepared is how many warm processes wait for a session, and how many
 	// used ones wait for theirs to come back. Defaults to 2.
 	Prepared int
-	// MaxPrepared bounds the warm processes under load: whenever somebody finds
+	// MaxPrepared bounds the warm processes under load: whenever someone finds
 	// none, the pool keeps one more ready for a minute. Defaults to four times
 	// Prepared.
 	MaxPrepared int

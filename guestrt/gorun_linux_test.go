@@ -31,7 +31,7 @@ func TestGoRunTwiceSaysTheSame(t *testing.T) {
 	}
 }
 
-// TestAProgramOfGoRunIsItsOwnWorker: what README.md begins an embedding with.
+// TestAProgramOfGoRunIsItsOwnWorker: what README.md starts an embedding with.
 func TestAProgramOfGoRunIsItsOwnWorker(t *testing.T) {
 	for range 2 {
 		if got := goRun(t, "gorunself"); got != "42" {

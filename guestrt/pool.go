@@ -150,7 +150,7 @@ func (p *Pool) AcquireFresh(ctx context.Context, session string, l wire.Limits) 
 }
 
 // startAgain starts a process, and another one if the first dies before it is
-// ready: somebody may have killed it, and no guest has run in it yet.
+// ready: someone may have killed it, and no guest has run in it yet.
 func (p *Pool) startAgain(ctx context.Context) (*process, error) {
 	child, err := p.start(ctx)
 	if err == nil || ctx.Err() != nil || errors.Is(err, errClosed) {

@@ -7,7 +7,7 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// What a worker may use beside what its guest does.
+// What a worker may use next to what its guest does.
 const (
 	// maxGrowth is how much more private memory, in bytes, than when it got ready
 	// a process may hold after its guest and be used again. Memory that the Go
@@ -80,7 +80,7 @@ func (p *Pool) checkKept() {
 	p.scheduleCheck()
 }
 
-// scheduleCheck sees to it that somebody looks at the used workers, if there are any.
+// scheduleCheck sees to it that someone looks at the used workers, if there are any.
 func (p *Pool) scheduleCheck() {
 	if !p.closed.Load() && p.kept.count() > 0 && p.checkScheduled.CompareAndSwap(false, true) {
 		time.AfterFunc(checkInterval, p.checkKept)

@@ -39,7 +39,7 @@ func TestLogOfAWorkerIsCapped(t *testing.T) {
 // TestAUsedWorkerThatFloodsItsLogIsKilled: also while it waits for its session.
 func TestAUsedWorkerThatFloodsItsLogIsKilled(t *testing.T) {
 	p := newPool(t, hostileConfig(t, ""))
-	p.checkScheduled.Store(true) // nobody else looks at it
+	p.checkScheduled.Store(true) // no one else looks at it
 	w := acquire(t, p, "s")
 	wantValue(t, start(t, w, js("linger-loud"), nil), "1")
 	p.Release(w)
@@ -61,7 +61,7 @@ func TestAUsedWorkerThatIsBusyIsKilled(t *testing.T) {
 	await(t, p, func(s Stats) bool { return s.Kept == 0 && s.Retired[exitRunaway] == 1 })
 }
 
-// TestABusyWorkerIsNotLentAgain: also when its session is back before anybody has
+// TestABusyWorkerIsNotLentAgain: also when its session is back before anyone has
 // looked.
 func TestABusyWorkerIsNotLentAgain(t *testing.T) {
 	p := newPool(t, hostileConfig(t, ""))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// surgeTime is how long the pool keeps one more worker ready after somebody
+// surgeTime is how long the pool keeps one more worker ready after someone
 // found none.
 const surgeTime = time.Minute
 

@@ -21,7 +21,7 @@ const (
 	maxLastOutput = 4 << 10
 )
 
-// fatalError is how the Go runtime begins the last line of a program.
+// fatalError is how the Go runtime starts the last line of a program.
 var fatalError = []byte("fatal error: ")
 
 // copyLog logs what a worker writes until the pipe ends, and returns the words it

@@ -13,11 +13,11 @@ import (
 // Reload brings a plugin in line with its folder as it is now. A new generation
 // is started, taken through everything a first start goes through, and put in the
 // place of the one before in one step: tools and namespaces together. Calls that
-// are running end on the generation they began on, which is stopped afterwards.
+// are running end on the generation they started on, which is stopped afterwards.
 // On an error the one before goes on serving, and Status.LastError says why. A
 // plugin whose folder is new is loaded, one whose folder is gone is removed.
 //
-// An id that is not the name of a folder in the plugin directory, or begins with a
+// An id that is not the name of a folder in the plugin directory, or starts with a
 // dot, is that of no plugin, wherever it may lead.
 //
 // A Reload during another of the same plugin does one more after it. When ctx

@@ -68,7 +68,7 @@
 // together. On any failure before that step the one before goes on, and
 // Status.LastError says why.
 //
-//   - A request ends on the generation on which it began. Under a [Supervisor.Hold] all
+//   - A request ends on the generation on which it started. Under a [Supervisor.Hold] all
 //     requests to a plugin do, as the mapping of arguments and the call that it is for.
 //   - A generation that was replaced takes nothing new, is stopped when its calls have
 //     ended, at the latest after RetireTimeout, and is not brought back if it dies.

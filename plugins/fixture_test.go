@@ -198,7 +198,7 @@ func generationFixture(id, name string) *sdk.Plugin {
 		}
 		opened := make(chan error, 1)
 		go func() {
-			_, err := os.ReadFile(in.Text) // a pipe: until somebody writes
+			_, err := os.ReadFile(in.Text) // a pipe: until someone writes
 			opened <- err
 		}()
 		select {

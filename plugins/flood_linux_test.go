@@ -71,7 +71,7 @@ func (f *flood) intercept(srv any, s grpc.ServerStream, info *grpc.StreamServerI
 	return nil
 }
 
-// TestAPluginCannotFloodItsHost: the host never begins the broker's stream, so that
+// TestAPluginCannotFloodItsHost: the host never starts the broker's stream, so that
 // what a plugin would announce there costs it nothing.
 func TestAPluginCannotFloodItsHost(t *testing.T) {
 	var before, after runtime.MemStats

@@ -18,7 +18,7 @@ const LogStartFailed = "plugin does not start"
 
 // generation is one load of a plugin's folder over the lives of its processes.
 // One goroutine, run, changes the state; everything else reads it. Whoever makes
-// one must close it, unless it never was begun.
+// one must close it, unless it never was started.
 type generation struct {
 	of          *supervised
 	number      int

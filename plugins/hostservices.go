@@ -10,7 +10,7 @@ import (
 )
 
 // storageFolder is where a supervisor keeps the storages of its plugins, inside of
-// its data directory. No plugin has an id that begins with a dot.
+// its data directory. No plugin has an id that starts with a dot.
 const storageFolder = ".storage"
 
 // storageFile is the name of a plugin's storage.
@@ -43,7 +43,7 @@ func (p *Process) startHostServices() {
 	})
 }
 
-// stopHostServices ends what serveHost began. The connection has been closed.
+// stopHostServices ends what serveHost started. The connection has been closed.
 func (p *Process) stopHostServices() error {
 	p.hostRequests.Wait()
 	if p.storage == nil {

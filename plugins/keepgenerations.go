@@ -8,7 +8,7 @@ import (
 // keptGenerationsKey is where a context keeps its *pins.
 type keptGenerationsKey struct{}
 
-// keptGenerations are the generations that one piece of work has begun on.
+// keptGenerations are the generations that one piece of work has started on.
 type keptGenerations struct {
 	mu    sync.Mutex
 	kept  []*generation // at most one of each plugin
@@ -34,7 +34,7 @@ func ReleaseGenerations(ctx context.Context) {
 	}
 }
 
-// acquire takes a lease on the generation that is held, and begins to hold the one
+// acquire takes a lease on the generation that is held, and starts to hold the one
 // on duty if that one is not there or is of no more use.
 func (h *keptGenerations) acquire(p *supervised) (lease, error) {
 	h.mu.Lock()

@@ -194,7 +194,7 @@ func TestPinnedCopyIsWhatRuns(t *testing.T) {
 	}
 }
 
-// What the manifest says of its binary counts beside the lock: a plugin that was
+// What the manifest says of its binary counts next to the lock: a plugin that was
 // locked as it was found still has to be whole.
 func TestPinnedCopyMeetsItsManifest(t *testing.T) {
 	dir := shortDir(t)

@@ -28,7 +28,7 @@ type pluginLog struct {
 
 	mu        sync.Mutex
 	throttle  *childprocess.RateLimiter
-	panicking bool // a Go panic has begun: what follows explains it
+	panicking bool // a Go panic has started: what follows explains it
 	tail      childprocess.OutputTail
 }
 

@@ -69,7 +69,7 @@ func (s *Supervisor) Registrations() []namespaces.Registration {
 }
 
 // accept refuses a generation that claims a namespace or a global of another
-// plugin's. Otherwise the generation enters service before anybody else can
+// plugin's. Otherwise the generation enters service before anyone else can
 // claim the same.
 func (s *Supervisor) accept(p *supervised, d *protocol.Description, enter func()) error {
 	s.names.Lock()

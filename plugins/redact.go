@@ -96,7 +96,7 @@ func (r *redactor) text(s string) string {
 }
 
 // line returns a line of output without secrets. Of a line that was cut off, what
-// may be the beginning of one goes too.
+// may be the start of one goes too.
 func (r *redactor) line(b []byte, cut bool) []byte {
 	switch {
 	case r == nil:
@@ -112,7 +112,7 @@ func (r *redactor) line(b []byte, cut bool) []byte {
 	return b
 }
 
-// partialSuffix is how many bytes at the end of b may be the beginning of a secret.
+// partialSuffix is how many bytes at the end of b may be the start of a secret.
 func (r *redactor) partialSuffix(b []byte) (longest int) {
 	for _, f := range r.forms {
 		for n := min(len(f)-1, len(b)); n > longest; n-- {

@@ -9,14 +9,14 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// reloadRequest is one reload, for everybody who asked for it before it began.
+// reloadRequest is one reload, for everybody who asked for it before it started.
 type reloadRequest struct {
 	done chan struct{} // closed when err is valid
 	err  error
 }
 
 // reload replaces the installed generation by one of the folder as it is now.
-// Who asks while a reload is under way gets one that begins after it. When ctx
+// Who asks while a reload is under way gets one that starts after it. When ctx
 // ends, the reload goes on without a witness.
 func (p *supervised) reload(ctx context.Context) error {
 	p.mu.Lock()

@@ -210,7 +210,7 @@ type held struct {
 	done   chan struct{}
 }
 
-// hold begins a call that ends when the returned function is called.
+// hold starts a call that ends when the returned function is called.
 func hold(t testing.TB, s *Supervisor, id string) (h *held, release func()) {
 	t.Helper()
 	gate := filepath.Join(shortDir(t), "gate")

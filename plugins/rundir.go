@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/internal/durable"
 )
 
-// runPrefix begins the names of the folders that hosts make in a run root.
+// runPrefix starts the names of the folders that hosts make in a run root.
 const runPrefix = "h-"
 
 // runDir is a host's private folder for the sockets and temporary files of its

@@ -34,7 +34,7 @@ type supervised struct {
 
 	mu             sync.Mutex
 	closed         bool
-	queuedReload   *reloadRequest // a reload that has not begun
+	queuedReload   *reloadRequest // a reload that has not started
 	pendingReloads int            // reloads that have not ended
 	lastNumber     int            // number of the newest generation
 	installed      *generation
@@ -139,7 +139,7 @@ func (p *supervised) acquireCurrent() (lease, error) {
 	return lease{}, unknownPluginError(p.id)
 }
 
-// startWork reports whether work on the plugin may begin, which the caller ends with
+// startWork reports whether work on the plugin may start, which the caller ends with
 // work.Done. A plugin that is closed takes none.
 func (p *supervised) startWork() bool {
 	p.mu.Lock()

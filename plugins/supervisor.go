@@ -90,10 +90,10 @@ type Supervisor struct {
 	options SupervisorOptions
 	run     *runDir
 	dir     string
-	life    context.Context // ends when Close begins
+	life    context.Context // ends when Close starts
 	stop    context.CancelFunc
 	watch   sync.WaitGroup // the watcher
-	jobs    sync.WaitGroup // reloads that the watcher has begun
+	jobs    sync.WaitGroup // reloads that the watcher has started
 	leaving sync.WaitGroup // plugins that were removed
 
 	notify sync.Mutex // held while OnChange runs

@@ -47,7 +47,7 @@ type watcher struct {
 	since  time.Time // of the first event that has not settled
 }
 
-// newWatcher begins to listen, so that nothing is missed from here on.
+// newWatcher starts to listen, so that nothing is missed from here on.
 func (s *Supervisor) newWatcher() *watcher {
 	w := &watcher{
 		s: s, dir: s.dir, clock: s.options.clock, cancel: func() {},
@@ -119,7 +119,7 @@ func (w *watcher) handleError(err error) {
 	w.schedule(settleDelay)
 }
 
-// schedule has the folders looked at after a delay, which begins anew with every
+// schedule has the folders looked at after a delay, which starts again with every
 // event, but not for ever.
 func (w *watcher) schedule(after time.Duration) {
 	now := w.clock.Now()
@@ -185,7 +185,7 @@ func (w *watcher) needsReload(p *supervised, now folderState) bool {
 	return ok
 }
 
-// reload begins a reload. Its failure is the plugin's to report.
+// reload starts a reload. Its failure is the plugin's to report.
 func (w *watcher) reload(id string) {
 	w.s.jobs.Go(func() {
 		err := w.s.Reload(w.s.life, id)

@@ -123,7 +123,7 @@ func (w *watched) path(names ...string) string {
 }
 
 // TestAWatchedDirectory: whatever way a plugin is changed, the change is in service
-// without anybody asking, and once.
+// without anyone asking, and once.
 func TestAWatchedDirectory(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -373,7 +373,7 @@ func TestAFailedLoadIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestEventsThatBelongTogetherMakeOneReload: the delay begins anew with each, up to
+// TestEventsThatBelongTogetherMakeOneReload: the delay starts again with each, up to
 // a limit.
 func TestEventsThatBelongTogetherMakeOneReload(t *testing.T) {
 	clock := newStillClock()

@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// A cell is the body of an async function. The wrapper begins on the first line
+// A cell is the body of an async function. The wrapper starts on the first line
 // of the source, so that lines keep their numbers, and ends on a line of its
 // own, so that a comment at the end of the source does not swallow it.
 const (
@@ -134,7 +134,7 @@ func fold(frames []string) []string {
 	return out
 }
 
-// cycle returns how many frames at the beginning of a stack repeat, and how often
+// cycle returns how many frames at the start of a stack repeat, and how often
 // they are there; 1, 1 if they do not.
 func cycle(frames []string) (n, times int) {
 	const enough = 3

@@ -58,7 +58,7 @@ func prepare(c wire.Cell) (prepared, *wire.GuestError) {
 	return p, nil
 }
 
-// fence is what Markdown puts around code. Models copy it, and at the beginning of
+// fence is what Markdown puts around code. Models copy it, and at the start of
 // a program it is two tagged templates, which no program means to call.
 const fence = "```"
 

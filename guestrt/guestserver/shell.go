@@ -23,7 +23,7 @@ var guestNames = wordSet(strings.Join(prelude.Reserved(), " ") + `
 	globalThis undefined NaN Infinity
 	Array BigInt Boolean Date Error JSON Map Math Number Object Promise RegExp Set String Symbol`)
 
-// keywords begin JavaScript statements that a minus may follow.
+// keywords start JavaScript statements that a minus may follow.
 var keywords = wordSet(`await break case class const continue delete do else for function if import in let new of return switch
 	throw try typeof var void while with yield`)
 
@@ -59,7 +59,7 @@ var hashbang = regexp.MustCompile(`^\s*#!.*`)
 var javaScriptHashbang = regexp.MustCompile(`^\s*#!.*\b(?:node|deno|bun|qjs|ts-node|tsx|zx)\b`)
 
 // withoutHashbang turns a first line such as "#!/usr/bin/env node", which is
-// JavaScript at the beginning of a file only, into a comment of the same length.
+// JavaScript at the start of a file only, into a comment of the same length.
 func withoutHashbang(source string) string {
 	if javaScriptHashbang.MatchString(hashbang.FindString(source)) {
 		return strings.Replace(source, "#!", "//", 1)
@@ -104,7 +104,7 @@ func looksLikeShell(source string) bool {
 	return startsCommand(line) && !hasJavaScript(source)
 }
 
-// startsCommand reports whether a line begins as a shell command.
+// startsCommand reports whether a line starts as a shell command.
 func startsCommand(line string) bool {
 	if m := assignments.FindStringSubmatch(line); m != nil {
 		return !keywords[m[1]]

@@ -15,7 +15,7 @@ import (
 // each costs a pass over the source.
 const maxTypeImports = 64
 
-// asyncHead is how the transform prints the beginning of the wrapper.
+// asyncHead is how the transform prints the start of the wrapper.
 var asyncHead = regexp.MustCompile(`\(async ?\(\) ?=> ?\{`)
 
 // transform turns TypeScript into the program the engine runs and its source
@@ -100,7 +100,7 @@ func hasWide(program []byte) bool {
 
 // shiftFirstLine moves the places of a map's first line, whose columns count from
 // the segment before, right by what hideHelpers adds: a first segment without a
-// source says where they begin. Its one number is written in base 64, the lowest
+// source says where they start. Its one number is written in base 64, the lowest
 // bit of its digit for the sign, which leaves four bits for the value.
 func shiftFirstLine(sourceMap []byte) []byte {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

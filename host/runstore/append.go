@@ -11,7 +11,7 @@ import (
 )
 
 // A run file may hold this much that newer frames have superseded, and twice the
-// newest record, before it is written anew.
+// newest record, before it is written again.
 const maxSuperseded = 256 << 10
 
 // open is what this process knows of a run file that it writes to. Whoever has the

@@ -180,7 +180,7 @@ func (d *Dir) PutCalls(_ context.Context, id string, generation uint64, calls []
 	return o.extend(name, o.expires, frames...)
 }
 
-// renew writes a file anew of which nobody knows how much is on disk.
+// renew writes a file again of which nobody knows how much is on disk.
 func (d *Dir) renew(o *open, name string) error {
 	l, err := d.readFile(name)
 	if err != nil {
@@ -357,7 +357,7 @@ func (d *Dir) sweepRecord(ctx context.Context, id string, e fs.DirEntry, now tim
 	return !now.Before(l.record.Expires) && d.removeExpired(ctx, id, now)
 }
 
-// removeExpired deletes an expired run unless somebody is resuming it, and reports
+// removeExpired deletes an expired run unless someone is resuming it, and reports
 // whether it is gone. Until the claim is here, others may have used the run.
 func (d *Dir) removeExpired(ctx context.Context, id string, now time.Time) bool {
 	c, err := d.Claim(ctx, id)
@@ -391,7 +391,7 @@ func (d *Dir) sweepOrphan(ctx context.Context, e fs.DirEntry, now time.Time) {
 func (d *Dir) sweepTemp(e fs.DirEntry, now time.Time) {
 	if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > time.Hour {
 		if err := os.Remove(filepath.Join(d.path, e.Name())); err != nil {
-			return // somebody else was faster, or the next sweep meets it again
+			return // someone else was faster, or the next sweep meets it again
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 // Both seals are HMAC-SHA256. The first covers the lengths and the last seal of the
 // frame before, the second the first and what follows it: no frame can be altered,
 // left out, moved, or taken from another file. A file whose last frame is not
-// complete is what a crash leaves, and reads as if that frame had never begun. The
+// complete is what a crash leaves, and reads as if that frame had never started. The
 // first frame is always complete: the file was renamed into its place with it.
 const logMagic = "QUOINLEG"
 
@@ -44,7 +44,7 @@ type chain struct {
 	last []byte // the last seal of the newest frame
 }
 
-// newChain begins a file.
+// newChain starts a file.
 func newChain(key []byte) *chain { return &chain{key: key, last: sum(key, []byte(logMagic))} }
 
 // add appends a frame to b.
@@ -72,7 +72,7 @@ func (c *chain) sealFrame(head, header, body []byte) []byte {
 }
 
 // next verifies the first frame of b. Without an error and without a frame, b is
-// the beginning of one.
+// the start of one.
 func (c *chain) next(b []byte) (f *frame, rest []byte, err error) {
 	if len(b) < headBytes || allZero(b[headBytes-sealBytes:]) {
 		return nil, b, nil // the file had grown, and what follows was not written

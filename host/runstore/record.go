@@ -140,14 +140,14 @@ type Store interface {
 	// expired; max <= 0 means no limit.
 	Put(ctx context.Context, r *Record, max int) error
 	// Checkpoint is Put, without a limit, for a run that goes on. Whoever calls it
-	// or PutCalls has the claim of the run, if anybody has.
+	// or PutCalls has the claim of the run, if anyone has.
 	Checkpoint(ctx context.Context, r *Record) error
 	// PutCalls notes what has become of calls of a stored run: each takes the place
 	// of the one with its id, whose method, target, path, arguments and key stay.
 	// It answers ErrNotFound when the run is gone or has another generation.
 	PutCalls(ctx context.Context, id string, generation uint64, calls []Call) error
 	// Get returns the record and its journal; the caller owns both. It returns the
-	// record beside ErrExpired, too, until a sweep deletes it. Of a run with a result
+	// record next to ErrExpired, too, until a sweep deletes it. Of a run with a result
 	// it returns ErrEnded alone.
 	Get(ctx context.Context, id string) (*Record, error)
 	// List returns every record that has not expired, with its journal and

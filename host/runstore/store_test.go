@@ -256,7 +256,7 @@ func TestClaimIsExclusive(t *testing.T) {
 }
 
 // TestClaimOutlivesTheRecord: whoever holds a claim keeps it when the record is
-// deleted and stored anew, and lets nobody else in.
+// deleted and stored again, and lets no one else in.
 func TestClaimOutlivesTheRecord(t *testing.T) {
 	eachStore(t, func(t *testing.T, s runstore.Store) {
 		ctx := context.Background()

@@ -93,7 +93,7 @@ func TestTornTail(t *testing.T) {
 
 // TestUnwrittenTail: the machine stopped when the file had grown and not all of its
 // content was on disk, so that the file ends with zeros. That is no damage, wherever
-// they begin, except inside a seal: what a seal begins with says nothing, and must
+// they start, except inside a seal: what a seal starts with says nothing, and must
 // not, or a forger could find it out byte by byte.
 func TestUnwrittenTail(t *testing.T) {
 	l := newLeg(t)

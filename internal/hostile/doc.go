@@ -7,7 +7,7 @@
 // the worker does not die by itself or for a forbidden system call, and the host
 // runs the next program as if nothing had happened.
 //
-// The programs are in testdata, one file for each class. A line "//// name" begins
+// The programs are in testdata, one file for each class. A line "//// name" starts
 // one; a line "//=> ending | ending" ends it, an ending being a code of the result
 // contract, "waiting", "completed", or "completed" with the value. In between,
 // "//memory N MiB" sets the limit of its heap, "//typescript" its language, and

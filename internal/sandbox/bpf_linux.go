@@ -68,7 +68,7 @@ func oneOf(action, n uint32, values ...uint32) []unix.SockFilter {
 	return append(body, answer(action), answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// without is the beginning of a rule that kills if the n-th argument has a bit of
+// without is the start of a rule that kills if the n-th argument has a bit of
 // mask.
 func without(n, mask uint32) []unix.SockFilter {
 	return []unix.SockFilter{loadArg(n), jump(unix.BPF_JSET, mask, 0, 1), answer(unix.SECCOMP_RET_KILL_PROCESS)}

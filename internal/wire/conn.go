@@ -116,7 +116,7 @@ func (c *Conn) Receive() (Message, error) {
 }
 
 // header reads one frame header. A clean end of the stream is io.EOF only where
-// a message may begin.
+// a message may start.
 func (c *Conn) header(first bool) (t Type, n int, more bool, err error) {
 	var h [headerBytes]byte
 	if _, err := io.ReadFull(c.r, h[:]); err != nil {

@@ -9,7 +9,7 @@ func (m *Hello) encode(e *encoder) {
 	e.bool(m.Required)
 }
 
-// decode reads of another version's Hello only what every version begins with,
+// decode reads of another version's Hello only what every version starts with,
 // so that the worker can say whom it does not understand.
 func (m *Hello) decode(d *decoder) {
 	if m.Version = d.u32("version"); m.Version != Version {

@@ -120,7 +120,7 @@ func (e *exam) declaredOnce(c Call) {
 	}
 }
 
-// concurrent makes calls at the same time, some beside ones that do not end.
+// concurrent makes calls at the same time, some next to ones that do not end.
 func concurrent(e *exam) {
 	e.setup()
 	ctx, cancel := context.WithCancel(e.ctx)

@@ -8,7 +8,7 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// cancelled cancels calls before they begin and while they run.
+// cancelled cancels calls before they start and while they run.
 func cancelled(e *exam) {
 	gone, cancel := context.WithCancel(e.ctx)
 	cancel()

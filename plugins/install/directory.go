@@ -28,7 +28,7 @@ const (
 // plugin takes a while; waiting for it would be waiting for a stranger.
 var ErrBusy = errors.New("another command is changing this plugin directory; try again when it has ended")
 
-// directory is a plugin directory that nobody else changes meanwhile.
+// directory is a plugin directory that no one else changes meanwhile.
 type directory struct {
 	dir     string
 	options Options

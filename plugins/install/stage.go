@@ -14,7 +14,7 @@ import (
 	"github.com/quoinhq/quoin/plugins/trust"
 )
 
-// staged is a plugin that lies beside the place where it shall be.
+// staged is a plugin that lies next to the place where it shall be.
 type staged struct {
 	found  plugins.Candidate // pinned to what it is
 	entry  trust.LockEntry

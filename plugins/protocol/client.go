@@ -26,7 +26,7 @@ func NewClient(cc grpc.ClientConnInterface) *Client {
 	return &Client{rpc: rpc, streams: callStreams{rpc: rpc}}
 }
 
-// brokerMethod begins every method of go-plugin's broker, by which the two sides
+// brokerMethod starts every method of go-plugin's broker, by which the two sides
 // announce further connections to each other.
 const brokerMethod = "/plugin.GRPCBroker/"
 
@@ -47,7 +47,7 @@ func DialOptions() []grpc.DialOption {
 	}
 }
 
-// withoutBroker begins every stream but those of the broker.
+// withoutBroker starts every stream but those of the broker.
 func withoutBroker(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, begin grpc.Streamer, o ...grpc.CallOption) (grpc.ClientStream, error) {
 	if strings.HasPrefix(method, brokerMethod) {
 		return nil, errBroker

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestDebugSocket: the socket is in a folder that nobody else can use.
+// TestDebugSocket: the socket is in a folder that no one else can use.
 func TestDebugSocket(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

@@ -8,7 +8,7 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
 )
 
-// Capabilities are what a plugin does beside its tools and namespaces.
+// Capabilities are what a plugin does next to its tools and namespaces.
 type Capabilities struct {
 	// BeforeToolCall and AfterToolCall say which hooks the plugin has.
 	BeforeToolCall, AfterToolCall bool
@@ -65,7 +65,7 @@ type CallOutcome struct {
 	Duration      time.Duration
 }
 
-// HookService is what a [Service] with hooks implements beside it.
+// HookService is what a [Service] with hooks implements next to it.
 type HookService interface {
 	// BeforeToolCall judges a call before it is made. An error blocks it.
 	BeforeToolCall(ctx context.Context, c ToolCall) (HookVerdict, error)

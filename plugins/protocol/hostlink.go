@@ -14,7 +14,7 @@ import (
 // maxHostRequests bounds the requests of a plugin that wait for its host.
 const maxHostRequests = 32
 
-// HostUser is what a [Service] implements beside it to get hold of its host.
+// HostUser is what a [Service] implements next to it to get hold of its host.
 type HostUser interface {
 	// UseHost is called when the host offers its services, at most once at a time.
 	// The link is good until its Done is closed.

@@ -24,7 +24,7 @@ var (
 	ErrUnsupported = errors.New("the engine is not supported here")
 	// ErrBusy: a VM of this engine is alive already.
 	ErrBusy = errors.New("the engine has a live VM")
-	// ErrMemory: the process has no memory left for what the engine needs beside
+	// ErrMemory: the process has no memory left for what the engine needs next to
 	// the guest's heap.
 	ErrMemory = errors.New("the process is out of memory")
 	// ErrDead: the VM was discarded, has ended or has failed.

@@ -13,7 +13,7 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// A file of cells is a list of chunks. Each begins with a line "//// name",
+// A file of cells is a list of chunks. Each starts with a line "//// name",
 // then come the cell and what is expected of it, in comments at line starts:
 //
 //	//=> json            the cell returns this value

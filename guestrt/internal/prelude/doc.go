@@ -1,7 +1,7 @@
 // Package prelude holds the part of the guest that is written in the guest's own
 // language: the globals a cell sees, the bridge that carries its calls to the
 // host, and the conversion of its values to JSON. It is for the engine, which
-// evaluates [JS] before any guest code runs; nobody else needs it.
+// evaluates [JS] before any guest code runs; no one else needs it.
 //
 // # Model
 //

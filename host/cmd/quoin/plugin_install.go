@@ -39,7 +39,7 @@ func (i *installing) bindUnsigned(cmd *cobra.Command) {
 }
 
 // where fills in what the configuration says. With mayMake, a directory that is not
-// there is no error. Plugins beside the executable came with it: they are used when
+// there is no error. Plugins next to the executable came with it: they are used when
 // nothing else is there, and changed only by name.
 func (i *installing) where(cmd *cobra.Command, mayMake bool) (*host.File, error) {
 	f, err := i.load()

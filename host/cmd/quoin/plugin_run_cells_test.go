@@ -14,7 +14,7 @@ import (
 )
 
 // TestDevelopmentKeepsOtherConfigurations: what dev.json5 says of one plugin takes
-// nothing from those that stand beside it, nor from what --config says of it.
+// nothing from those that stand next to it, nor from what --config says of it.
 func TestDevelopmentKeepsOtherConfigurations(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "quoin.json5")
 	if err := os.WriteFile(name, []byte(`{plugins: {config: {issues: {a: 1}, given: {a: 2}}}}`), 0o600); err != nil {

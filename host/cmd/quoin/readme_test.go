@@ -50,7 +50,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// TestReadmeProgram runs the program that the README begins with.
+// TestReadmeProgram runs the program that the README starts with.
 func TestReadmeProgram(t *testing.T) {
 	text, err := os.ReadFile("../../../README.md")
 	if err != nil {

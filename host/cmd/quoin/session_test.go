@@ -21,12 +21,12 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// session is a quoin plugin dev that runs beside a script.
+// session is a quoin plugin dev that runs next to a script.
 type session struct {
 	ts     *testscript.TestScript
 	cmd    *osexec.Cmd
 	output string // file with what it prints
-	read   int    // bytes of it that somebody has waited for
+	read   int    // bytes of it that someone has waited for
 	exited chan error
 }
 
@@ -97,7 +97,7 @@ func (s *session) interrupt() {
 	}
 }
 
-// theSession is the last that the script has begun.
+// theSession is the last that the script has started.
 func theSession(ts *testscript.TestScript) *session {
 	s := *ts.Value(sessionKey{}).(**session)
 	if s == nil {

@@ -18,7 +18,7 @@ var block = regexp.MustCompile("(?ms)^```(\\w+)(?: (\\S+))?\n(.*?)^```$")
 // tutorial does what a document tells its reader to do. Commands in blocks of sh
 // run in one directory, which they may change, and print what a block of text
 // right after them says. A block with a file's name is saved as that file. A block
-// of console that begins with "$ " is a session of quoin plugin dev: it prints what
+// of console that starts with "$ " is a session of quoin plugin dev: it prints what
 // the block says, and goes on printing what later blocks of console say.
 type tutorial struct {
 	ts      *testscript.TestScript
@@ -104,7 +104,7 @@ func pattern(want string) *regexp.Regexp {
 	return regexp.MustCompile(b.String())
 }
 
-// console begins a session, or waits until it has printed more.
+// console starts a session, or waits until it has printed more.
 func (t *tutorial) console(text string) {
 	if command, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(command, "$ quoin ") {
 		t.session = beginSession(t.ts, t.dir, strings.Fields(command)[2:])

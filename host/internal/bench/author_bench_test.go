@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// BenchmarkAuthor is the stopwatch beside the author of a plugin: from nothing to
+// BenchmarkAuthor is the stopwatch next to the author of a plugin: from nothing to
 // the first answer of a namespace that was not there before, and from a save to
 // the answer of the plugin that was saved, with everything between: the compiler,
 // the swap, the look at what a model sees, and the scratch cell. The commands are

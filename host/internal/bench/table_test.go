@@ -64,7 +64,7 @@ type samples struct {
 	start runtime.MemStats
 }
 
-// newSamples begins a case. Whatever follows counts.
+// newSamples starts a case. Whatever follows counts.
 func newSamples(r row) *samples {
 	s := &samples{row: r}
 	runtime.ReadMemStats(&s.start)

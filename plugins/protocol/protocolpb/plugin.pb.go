@@ -359,7 +359,7 @@ func (x *DescribeResponse) GetCapabilities() *Capabilities {
 	return nil
 }
 
-// Capabilities are what a plugin does beside its tools and namespaces.
+// Capabilities are what a plugin does next to its tools and namespaces.
 type Capabilities struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	BeforeToolCall bool                   `protobuf:"varint,1,opt,name=before_tool_call,json=beforeToolCall,proto3" json:"before_tool_call,omitempty"`

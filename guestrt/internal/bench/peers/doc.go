@@ -1,4 +1,4 @@
-// Package peers measures the guest engine beside quickjs-wasi, the engine that
+// Package peers measures the guest engine next to quickjs-wasi, the engine that
 // comparable hosts for Node.js use: QuickJS in WebAssembly, with snapshots.
 //
 // Run it with make bench-peers. It needs node and npm, and the npm registry: the

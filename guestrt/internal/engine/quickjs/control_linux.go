@@ -34,7 +34,7 @@ type control struct {
 	start, settle, fire, drain, rejections lib.TJSValue
 
 	// cell is the cell's function, cellColumn how far into the first line of the
-	// program it begins.
+	// program it starts.
 	cell       lib.TJSValue
 	cellColumn uint64
 }

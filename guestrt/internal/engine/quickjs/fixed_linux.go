@@ -63,7 +63,7 @@ func checkFixedAddresses() error {
 
 // loadedWhereLinked reports whether an executable whose program headers are at
 // addr was loaded at the addresses in them. Not every linker lists the headers
-// themselves; the segment that begins with the ELF header tells as well.
+// themselves; the segment that starts with the ELF header tells as well.
 func loadedWhereLinked(headers []programHeader, addr uint64) bool {
 	for _, h := range headers {
 		if h.kind == kindPhdr && h.vaddr == addr || h.kind == kindLoad && h.offset == 0 && h.vaddr+elfHeader == addr {

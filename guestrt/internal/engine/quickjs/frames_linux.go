@@ -26,7 +26,7 @@ func hide(code lib.TJSValue) {
 	}
 }
 
-// hookError is native.error(message, constructor): an error whose stack begins
+// hookError is native.error(message, constructor): an error whose stack starts
 // with the guest function that called the prelude.
 func hookError(tls *libc.TLS, ctx uintptr, this lib.TJSValue, argc int32, argv uintptr) lib.TJSValue {
 	rt := ctl().runtime()
@@ -50,7 +50,7 @@ func guestFrame(sf uintptr) uintptr {
 	return sf
 }
 
-// deepFrame returns the frame at which a stack that begins at sf is long
+// deepFrame returns the frame at which a stack that starts at sf is long
 // enough, unless it ends before.
 func deepFrame(sf uintptr) *lib.TJSStackFrame {
 	for range maxOwnFrames {

@@ -107,7 +107,7 @@ func refusalInPlaceOf(prop lib.TJSAtom, val lib.TJSValue) lib.TJSValue {
 	return running.js.newString([]byte(refusedModule))
 }
 
-// expression reads the member expression before the place where the stack begins.
+// expression reads the member expression before the place where the stack starts.
 func (v *vm) expression(kind mistake, message string, stack lib.TJSValue) ([]string, bool) {
 	if kind == mistakeName {
 		return []string{message[1 : len(message)-len(notDefined)]}, true

@@ -66,7 +66,7 @@ type origin struct {
 }
 
 // image is an image whose envelope is verified. Its pages are unpacked one at a
-// time: what a heap needs must not be needed a second time beside it.
+// time: what a heap needs must not be needed a second time next to it.
 type image struct {
 	limits wire.Limits
 	used   uint64    // bytes of the arena in use, a multiple of the page size

@@ -7,7 +7,7 @@ import (
 
 // The heap is a two-level segregated fit allocator (TLSF). Its whole state
 // lies in the arena: the control block at the start, then blocks without gaps
-// up to brk. Each block begins with a 16-byte header that holds its size and
+// up to brk. Each block starts with a 16-byte header that holds its size and
 // the address of its physical predecessor, so that freeing merges with both
 // neighbours in constant time. Free blocks keep their list links in their
 // payload. The last block is never free: its space goes back to the wilderness
@@ -35,7 +35,7 @@ const (
 // block is the header in front of each payload.
 type block struct {
 	sizeFlags uint64  // payload bytes, a multiple of 16, and freeBit
-	prev      uintptr // the block that ends where this one begins, or 0
+	prev      uintptr // the block that ends where this one starts, or 0
 }
 
 // links is the start of a free block's payload.

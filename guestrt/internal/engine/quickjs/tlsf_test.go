@@ -109,7 +109,7 @@ func size() *rapid.Generator[int] {
 	return rapid.OneOf(rapid.IntRange(0, 64), rapid.IntRange(0, 5000), rapid.IntRange(0, 200_000))
 }
 
-// TestHeapAgainstModel drives the heap with random requests beside a model of
+// TestHeapAgainstModel drives the heap with random requests next to a model of
 // what each payload must hold.
 func TestHeapAgainstModel(t *testing.T) {
 	h := newHeap(t, 4<<20, 0)

@@ -77,7 +77,7 @@ func causeOf(panicked any) error {
 	return engine.ErrDead
 }
 
-// usable fails unless a turn or a snapshot may begin.
+// usable fails unless a turn or a snapshot may start.
 func (v *vm) usable() error {
 	if v.dead || v.broken || v.finished || v.end != endNone {
 		return engine.ErrDead

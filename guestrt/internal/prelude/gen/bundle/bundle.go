@@ -61,7 +61,7 @@ func describe(m api.Message) string {
 	return fmt.Sprintf("%s:%d:%d: %s", m.Location.File, m.Location.Line, m.Location.Column+1, m.Text)
 }
 
-// Main is the entry of the script that every guest begins with.
+// Main is the entry of the script that every guest starts with.
 const Main = "main.ts"
 
 // Extras returns the names of the extras, whose entries are extra/<name>.ts.

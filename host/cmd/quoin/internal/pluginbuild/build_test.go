@@ -58,7 +58,7 @@ func with(files map[string]string, more ...string) map[string]string {
 }
 
 // TestAGeneration: what was built is in a folder of its own, which later builds do
-// not change, with what stands beside the sources; the author's is as it was.
+// not change, with what stands next to the sources; the author's is as it was.
 func TestAGeneration(t *testing.T) {
 	f := open(t, goFiles)
 	before := names(t, f.Dir)
@@ -120,7 +120,7 @@ func names(t *testing.T, dir string) string {
 }
 
 // TestABuildCommand: the author's own command makes the binary, also where there
-// are Go files, and is configured beside it.
+// are Go files, and is configured next to it.
 func TestABuildCommand(t *testing.T) {
 	f := open(t, with(goFiles, "dev.json5", `{ build: ["go", "build", "-o", "demo", "."], config: { units: "metric" } }`))
 	if !f.Builds() || string(f.Config) != `{"units":"metric"}` {
