@@ -201,7 +201,6 @@ var stillToClean = []string{
 	"internal/childprocess",
 	"internal/hosttest",
 	"internal/sandbox",
-	"internal/wire",
 	"plugins",
 	"plugins/conformance",
 	"plugins/install",
