@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quoinhq/quoin/internal/ownership"
 	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
@@ -84,30 +85,6 @@ func TestPluginsOfOthersDoNotStart(t *testing.T) {
 	}
 }
 
-func TestPrivateGroups(t *testing.T) {
-	const users = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nbob:x:1001:1001::/:/bin/sh\ncy:x:1002:1001::/:/bin/sh\ndee:x:1003:1003::/:/bin/sh\n"
-	const groups = "root:x:0:\nann:x:1000:\nbob:x:1001:\nstaff:x:50:\ndee:x:1003:ann\n"
-	for _, c := range []struct {
-		user, group string
-		want        bool
-	}{
-		{"1000", "1000", true},
-		{"0", "0", true},
-		{"1001", "1001", false}, // the group of another, too
-		{"1000", "50", false},   // nobody's own
-		{"1003", "1003", false}, // with another member
-		{"1000", "1001", false},
-		{"1000", "9999", false},
-	} {
-		if got := privateGroupIn(users, groups, c.user, c.group); got != c.want {
-			t.Errorf("user %s, group %s: %v", c.user, c.group, got)
-		}
-	}
-	if privateGroupIn("", "", "1000", "1000") {
-		t.Error("a group that is in no file is private")
-	}
-}
-
 // TestGroupsThatMayWrite: a umask of 002 is usual where users have private groups.
 func TestGroupsThatMayWrite(t *testing.T) {
 	dir := ownedPlugin(t)
@@ -115,9 +92,9 @@ func TestGroupsThatMayWrite(t *testing.T) {
 	if err := os.Chmod(path, 0o775); err != nil {
 		t.Fatal(err)
 	}
-	own := privateGroup(os.Geteuid(), uint32(os.Getegid()))
-	if err := Find(dir).CheckOwner(); (err == nil) != own {
-		t.Errorf("the group is private: %v; refused: %v", own, err)
+	private := ownership.PrivateGroup(os.Geteuid(), uint32(os.Getegid()))
+	if err := Find(dir).CheckOwner(); (err == nil) != private {
+		t.Errorf("the group is private: %v; refused: %v", private, err)
 	}
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files to other groups")

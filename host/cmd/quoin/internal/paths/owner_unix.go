@@ -7,37 +7,48 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"syscall"
+	"path/filepath"
+
+	"github.com/quoinhq/quoin/internal/ownership"
 )
 
-// CheckState refuses a state directory that another user owns or may write to: that
-// user could put other runs and approvals in the place of this user's.
+// CheckState returns an error if another user could put other runs and approvals in the
+// place of this user's: if one owns the state directory or a directory on the way to it,
+// or may write there. A directory of root with a group that the system does not know is
+// accepted: managers of containers give volumes to such a group.
 func CheckState(dir string) error {
-	st, err := os.Stat(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	sys, ok := st.Sys().(*syscall.Stat_t)
-	switch {
-	case ok && int64(sys.Uid) != int64(os.Geteuid()) && sys.Uid != 0:
-		return fmt.Errorf("the state directory %q belongs to user %d, this is user %d; if you trust what is there, run: chown -R %d %q", dir, sys.Uid, os.Geteuid(), os.Geteuid(), dir)
-	case st.Mode().Perm()&0o002 != 0 && st.Mode()&os.ModeSticky == 0:
-		return fmt.Errorf("the state directory %q has mode %04o, so that others can write to it; if you trust what is there, run: chmod o-w %q", dir, st.Mode().Perm(), dir)
+	if err := ownership.CheckExcept(existing(dir), isVolume); err != nil {
+		return fmt.Errorf("state directory: %w", err)
 	}
 	return nil
 }
 
-// checkOwn refuses a configuration file that another user could have written.
+func isVolume(e *ownership.Error) bool {
+	return e.Owner == 0 && e.Mode&0o002 == 0 && !ownership.KnownGroup(e.Group)
+}
+
+// existing returns dir, or the nearest directory above that exists.
+func existing(dir string) string {
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// checkOwn returns an error if another user could have written a configuration file, or
+// could put one in its place.
 func checkOwn(path string, st fs.FileInfo) error {
 	if mode := st.Mode().Perm(); mode&0o022 != 0 {
 		return fmt.Errorf("configuration file %s has mode %04o, so that others can write it: run chmod go-w %s", path, mode, path)
 	}
-	owner, ok := st.Sys().(*syscall.Stat_t)
-	if ok && int(owner.Uid) != os.Geteuid() && owner.Uid != 0 {
-		return fmt.Errorf("configuration file %s belongs to another user (uid %d): run chown %d %s as root, or name it with --config", path, owner.Uid, os.Geteuid(), path)
+	if err := ownership.CheckExcept(path, isVolume); err != nil {
+		return fmt.Errorf("configuration file: %w; or name the file with --config", err)
 	}
 	return nil
 }

@@ -3,10 +3,14 @@
 package paths
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quoinhq/quoin/internal/ownership"
 )
 
 // TestStateDirectoriesOfOthers are refused, with the command that repairs them.
@@ -14,10 +18,14 @@ func TestStateDirectoriesOfOthers(t *testing.T) {
 	const another = 1234
 	for name, change := range map[string]func(dir string) error{
 		"open":       func(dir string) error { return os.Chmod(dir, 0o777) },
+		"on the way": func(dir string) error { return os.Chmod(filepath.Dir(dir), 0o777) },
+		"of a group": func(dir string) error {
+			return errors.Join(os.Chown(dir, -1, sharedGroup(t)), os.Chmod(dir, 0o775))
+		},
 		"of another": func(dir string) error { return os.Chown(dir, another, -1) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "of another" && os.Geteuid() != 0 {
+			if strings.HasPrefix(name, "of a") && os.Geteuid() != 0 {
 				t.Skip("only root can give directories away")
 			}
 			dir := t.TempDir() + "/st ate"
@@ -45,5 +53,32 @@ func TestStateDirectoriesOfOthers(t *testing.T) {
 				t.Errorf("repaired: %v", err)
 			}
 		})
+	}
+}
+
+// sharedGroup is a group of the system that is not the user's own.
+func sharedGroup(t *testing.T) int {
+	t.Helper()
+	for group := 1; group < 1000; group++ {
+		if ownership.KnownGroup(uint32(group)) {
+			return group
+		}
+	}
+	t.Fatal("the system has no groups")
+	return 0
+}
+
+// TestVolumesOfContainers: a manager gives a volume of root to a group that no file of the
+// system names.
+func TestVolumesOfContainers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give directories away")
+	}
+	dir := t.TempDir()
+	if err := errors.Join(os.Chown(dir, 0, 777_777), os.Chmod(dir, 0o2775)); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckState(filepath.Join(dir, "state")); err != nil {
+		t.Error(err)
 	}
 }

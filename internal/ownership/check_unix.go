@@ -1,4 +1,6 @@
-package plugins
+//go:build unix
+
+package ownership
 
 import (
 	"fmt"
@@ -8,54 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
 // maxSteps bounds the names on the way to a file, those in links included.
 const maxSteps = 512
 
-// CheckOwner refuses a plugin that others than this process's user or root may
-// have put there, or may change: its folder, its manifest, its binary, its files,
-// and every folder and link on the way to them. The error is an [*OwnerError]
-// where it is about owner or mode. On systems other than Linux nothing is checked,
-// and no plugin starts.
-func (f Candidate) CheckOwner() error {
-	for _, path := range []string{f.Dir, filepath.Join(f.Dir, manifest.Name), f.Executable()} {
-		if err := checkOwner(path); err != nil {
-			return err
-		}
-	}
-	for _, name := range f.Manifest.Files {
-		if err := checkOwnerBelow(filepath.Join(f.Dir, filepath.FromSlash(name))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// OwnerError is about something that another user owns or may write to.
-type OwnerError struct {
-	Path  string      // absolute
-	Owner uint32      // the user id of its owner
-	Mode  fs.FileMode // its permission bits
-	// Command repairs it, if the user agrees that what is there may run.
-	Command string
-}
-
-// Error names the path, its owner and mode, and the command.
-func (e *OwnerError) Error() string {
-	problem := "so that others can write to it"
-	if strings.Contains(e.Command, "chown") {
-		problem = fmt.Sprintf("and programs of other users are not run; this is user %d", os.Geteuid())
-	}
-	return fmt.Sprintf("%s belongs to user %d and has mode %04o, %s; if you trust what is there, run: %s",
-		e.Path, e.Owner, e.Mode, problem, e.Command)
-}
-
-// checkOwnerBelow checks a file, or a folder with all that is in it.
-func checkOwnerBelow(path string) error {
-	if err := checkOwner(path); err != nil {
+// CheckTree checks an absolute path as [Check] does, and everything below it.
+func CheckTree(path string) error {
+	if err := Check(path); err != nil {
 		return err
 	}
 	return filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
@@ -63,7 +25,7 @@ func checkOwnerBelow(path string) error {
 			return err
 		}
 		if e.Type() == fs.ModeSymlink {
-			return checkOwner(path)
+			return Check(path)
 		}
 		st, err := e.Info()
 		if err != nil {
@@ -73,10 +35,14 @@ func checkOwnerBelow(path string) error {
 	})
 }
 
-// checkOwner checks an absolute path: every folder and link on the way belongs to
-// this process's user or to root, and no other user can write to any of them. Of
-// a folder with the sticky bit others cannot take away what is not theirs.
-func checkOwner(path string) error {
+// Check returns an *[Error] if another user could change what an absolute path leads to:
+// every directory and link on the way must belong to the user of this process or to
+// root, and no other user may have write permission. In a directory with the sticky bit
+// other users cannot replace what is not theirs.
+func Check(path string) error { return CheckExcept(path, nil) }
+
+// CheckExcept is [Check] without the errors that accept returns true for.
+func CheckExcept(path string, accept func(*Error) bool) error {
 	done, left := string(filepath.Separator), path
 	for range maxSteps {
 		name, rest, _ := strings.Cut(left, "/")
@@ -90,7 +56,8 @@ func checkOwner(path string) error {
 			if err != nil {
 				return err
 			}
-			if err := checkStep(next, st, strings.Trim(rest, "/.") == ""); err != nil {
+			err = checkStep(next, st, strings.Trim(rest, "/.") == "")
+			if e, ok := err.(*Error); err != nil && !(ok && accept != nil && accept(e)) {
 				return err
 			}
 			if st.Mode().Type() != fs.ModeSymlink {
@@ -123,13 +90,13 @@ func checkStep(path string, st fs.FileInfo, end bool) error {
 	link := st.Mode().Type() == fs.ModeSymlink
 	switch {
 	case sys.Uid != 0 && int64(sys.Uid) != int64(user):
-		return &OwnerError{path, sys.Uid, mode, chown(user, path)}
+		return &Error{path, sys.Uid, sys.Gid, mode, chown(user, path)}
 	case link, mode&0o022 == 0, !end && st.Mode()&fs.ModeSticky != 0:
 		return nil
-	case mode&0o002 == 0 && privateGroup(user, sys.Gid):
+	case mode&0o002 == 0 && PrivateGroup(user, sys.Gid):
 		return nil
 	}
-	return &OwnerError{path, sys.Uid, mode, "chmod go-w " + shellWord(path)}
+	return &Error{path, sys.Uid, sys.Gid, mode, "chmod go-w " + shellWord(path)}
 }
 
 // chown is the command that gives a path to the user. Only root may run it.
@@ -152,9 +119,9 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// privateGroup reports whether a group has no other member than the user: many
-// systems give every user such a group, and a umask that lets it write.
-func privateGroup(user int, group uint32) bool {
+// PrivateGroup reports whether a group has no other member than the user. Many systems
+// give every user such a group, and a umask that lets it write.
+func PrivateGroup(user int, group uint32) bool {
 	users, err := os.ReadFile("/etc/passwd")
 	if err != nil {
 		return false
@@ -188,6 +155,24 @@ func privateGroupIn(users, groups, user, group string) bool {
 		const membersField = 3
 		if len(fields) > membersField && fields[idField] == group {
 			return fields[membersField] == "" || fields[membersField] == name
+		}
+	}
+	return false
+}
+
+// KnownGroup reports whether the system's files name a group or give it to a user. The
+// manager of a container may give its volumes to a group that they do not know.
+func KnownGroup(group uint32) bool {
+	id := strconv.FormatUint(uint64(group), 10)
+	for file, field := range map[string]int{"/etc/passwd": 3, "/etc/group": 2} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if fields := strings.Split(strings.TrimSpace(line), ":"); len(fields) > field && fields[field] == id {
+				return true
+			}
 		}
 	}
 	return false
