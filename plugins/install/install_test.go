@@ -82,13 +82,6 @@ func write(t testing.TB, name, text string) {
 	must(t, os.WriteFile(name, []byte(text), 0o600))
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func key(t testing.TB) *trust.PrivateKey {
 	t.Helper()
 	k, err := trust.NewPrivateKey()
