@@ -15,35 +15,29 @@ var ErrAborted = errors.New("the run was aborted")
 // has ended.
 var ErrSessionEnded = errors.New("the session has ended")
 
-// Abort ends a run of the session: an Exec or Wait that is driving it returns
-// with the code aborted, its tool calls are cancelled, and a suspended one is
-// forgotten. The result is that of a Wait whose run has been aborted, or says
-// why there is nothing to abort. It comes once the run is gone, or when ctx ends.
-func (h *Host) Abort(ctx context.Context, s Session, runID string) *Result {
-	r := h.runByID(runID)
+// Abort is Host.Abort.
+func (e *engine) Abort(ctx context.Context, s Session, runID string) *Result {
+	r := e.runByID(runID)
 	aborted := failf(CodeAborted, "", PhaseHost, "code mode run was aborted.")
 	if r == nil {
-		rec, f := h.abortStored(ctx, s, runID)
+		rec, f := e.abortStored(ctx, s, runID)
 		if f != nil {
-			return h.refused(h.explainMissing(f, s, runID))
+			return refused(e.explainMissing(f, s, runID))
 		}
-		return h.refused(withRecord(aborted, rec))
+		return refused(withRecord(aborted, rec))
 	}
 	f := mayResume(r.session, s)
 	if f == nil {
 		f = r.abort(ctx, ErrAborted)
 	}
 	if f != nil {
-		return h.refused(f)
+		return refused(f)
 	}
-	return h.refused(withRun(aborted, r))
+	return refused(withRun(aborted, r))
 }
 
-// EndSession ends every run of a session, in this process and in the store, as
-// Abort does, and returns how many there were. If s names no agent turn, those of
-// every turn end. It returns once they are gone, or when ctx ends. An error says
-// which could not be ended, such as one that another process is driving.
-func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error) {
+// EndSession is Host.EndSession.
+func (e *engine) EndSession(ctx context.Context, s Session) (ended int, err error) {
 	var errs []error
 	count := func(id string, f *failure) {
 		switch {
@@ -53,16 +47,16 @@ func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error)
 			errs = append(errs, fmt.Errorf("run %s: %w", id, f))
 		}
 	}
-	for _, r := range h.runsOf(s) {
+	for _, r := range e.runsOf(s) {
 		count(r.id, r.abort(ctx, ErrSessionEnded))
 	}
-	records, err := h.store.List(ctx)
+	records, err := e.store.List(ctx)
 	if err != nil {
 		return ended, errors.Join(append(errs, err)...)
 	}
 	for _, rec := range records {
 		if s.Covers(rec.Session) {
-			_, f := h.abortStored(ctx, rec.Session, rec.ID)
+			_, f := e.abortStored(ctx, rec.Session, rec.ID)
 			count(rec.ID, f)
 		}
 	}
@@ -95,20 +89,20 @@ func (r *run) abort(ctx context.Context, cause error) *failure {
 }
 
 // abortStored forgets a run that only the store knows, and returns its last record.
-func (h *Host) abortStored(ctx context.Context, s Session, id string) (*runstore.Record, *failure) {
-	rec, err := h.recordFor(ctx, s, id)
+func (e *engine) abortStored(ctx context.Context, s Session, id string) (*runstore.Record, *failure) {
+	rec, err := e.recordFor(ctx, s, id)
 	if err != nil {
 		return nil, ofStore(err)
 	}
-	claim, err := h.store.Claim(ctx, id)
+	claim, err := e.store.Claim(ctx, id)
 	if err != nil {
 		return nil, ofStore(err)
 	}
 	defer claim.Release()
-	if err := h.store.Delete(ctx, id); err != nil && !errors.Is(err, runstore.ErrNotFound) {
+	if err := e.store.Delete(ctx, id); err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		return nil, ofStore(err)
 	}
-	h.cancelApprovals(ctx, rec.Calls)
-	h.observeDiscarded(rec, ofCause(ErrAborted))
+	e.cancelApprovals(ctx, rec.Calls)
+	e.observeDiscarded(rec, ofCause(ErrAborted))
 	return rec, nil
 }

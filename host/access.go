@@ -3,10 +3,14 @@ package host
 import (
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"sync/atomic"
 
+	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/plugins"
 )
 
 // access is what one run may reach beside what there is for everybody: the rules
@@ -97,4 +101,14 @@ func (h *Host) restoreAccess(s Session, rec *runstore.Record, turn *clientTools)
 		return nil, f
 	}
 	return to, nil
+}
+
+// isDown reports whether this host has the plugin or the MCP server, without its
+// tools.
+func (h *Host) isDown(owner string) bool {
+	if server, ok := strings.CutPrefix(owner, ofServers); ok {
+		return slices.ContainsFunc(h.MCPStatus(), func(s mcp.Status) bool { return s.Name == server && s.State != mcp.StateConnected })
+	}
+	plugin := strings.TrimPrefix(owner, ofPlugins)
+	return slices.ContainsFunc(h.Plugins(), func(s plugins.Status) bool { return s.ID == plugin && s.State != plugins.StateRunning })
 }

@@ -13,7 +13,7 @@ import (
 // approvalWatcher waits for decisions about approvals, for all calls of a host. While nobody
 // waits it has no goroutine and watches nothing.
 type approvalWatcher struct {
-	h *Host
+	engine *engine
 
 	mu      sync.Mutex
 	waiting map[string]approvalWaiter // by approval id
@@ -59,7 +59,7 @@ func (d *approvalWatcher) add(id string, w approvalWaiter) {
 		var ctx context.Context
 		ctx, d.stop = context.WithCancel(context.Background())
 		d.more = make(chan struct{}, 1)
-		go d.watch(ctx, d.h.approvals.Watch(ctx), d.more)
+		go d.watch(ctx, d.engine.approvals.Watch(ctx), d.more)
 	}
 	select {
 	case d.more <- struct{}{}:
@@ -91,7 +91,7 @@ func (d *approvalWatcher) watch(ctx context.Context, changed, more <-chan struct
 		case <-due.C:
 		}
 		next := retryAfter
-		d.h.guard(func() { next = d.checkAll(ctx) })
+		d.engine.guard(func() { next = d.checkAll(ctx) })
 		due.Reset(next)
 	}
 }
@@ -112,10 +112,10 @@ func (d *approvalWatcher) checkAll(ctx context.Context) time.Duration {
 		case ctx.Err() != nil:
 			return next
 		case errors.Is(err, policy.ErrNotFound), errors.Is(err, policy.ErrCorrupt):
-			d.h.log.Error("an approval cannot be read, so its call is denied", "approval", id, "error", err)
+			d.engine.log.Error("an approval cannot be read, so its call is denied", "approval", id, "error", err)
 			w.deliver(nil)
 		case err != nil:
-			d.h.log.Error("an approval cannot be read now", "approval", id, "error", err)
+			d.engine.log.Error("an approval cannot be read now", "approval", id, "error", err)
 			next = min(next, retryAfter)
 		case a.State == policy.StatePending:
 			next = min(next, max(time.Until(a.Expires), 0))
@@ -128,9 +128,9 @@ func (d *approvalWatcher) checkAll(ctx context.Context) time.Duration {
 
 // resolved returns the approval, which is resolved if its time is over.
 func (d *approvalWatcher) resolved(ctx context.Context, id string) (*policy.Approval, error) {
-	a, err := d.h.approvals.Get(ctx, id)
+	a, err := d.engine.approvals.Get(ctx, id)
 	if now := time.Now(); err == nil && a.State == policy.StatePending && !now.Before(a.Expires) {
-		return d.h.approvals.Resolve(ctx, id, policy.Resolution{State: policy.StateExpired, At: now})
+		return d.engine.approvals.Resolve(ctx, id, policy.Resolution{State: policy.StateExpired, At: now})
 	}
 	return a, err
 }

@@ -24,7 +24,7 @@ func approve(ctx context.Context, c *call) *callError {
 		return c.notMade(rejectf(codeDenied, "The call of %q was denied: %v.", c.subject.ToolName, err))
 	case err != nil:
 		if errors.Is(err, errCallCancelled) {
-			r.h.cancelApproval(r.background(), id)
+			r.engine.cancelApproval(r.background(), id)
 		}
 		return c.notMade(rejectf(codeAborted, "The call of %q was given up before it was made.", c.subject.ToolName))
 	}
@@ -55,14 +55,14 @@ func whyDenied(a *policy.Approval) string {
 // goes on in this process, so that a host that closes does not wait for it, and
 // the deadline of the run pauses.
 func (r *run) awaitDecision(ctx context.Context, id string) (*policy.Approval, error) {
-	r.h.calls.pause()
+	r.engine.performing.pause()
 	r.calls.approvalStarts(time.Now())
 	r.notify()
 	plugins.ReleaseGenerations(ctx) // people take their time
 	defer func() {
 		r.calls.approvalEnds(time.Now())
-		r.h.calls.resume()
+		r.engine.performing.resume()
 		r.notify()
 	}()
-	return r.h.approvalWatcher.wait(ctx, id)
+	return r.engine.approvalWatcher.wait(ctx, id)
 }

@@ -17,7 +17,7 @@ func authorise(ctx context.Context, c *call) *callError {
 		c.input, c.subject.Params = c.Input, c.Input
 		return nil
 	}
-	chain := r.h.hooks.Load()
+	chain := r.engine.hooks()
 	if chain.Len() == 0 {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (c *call) askedBefore() bool {
 	if c.Approval == "" {
 		return false
 	}
-	if _, err := c.run.h.approvals.Get(c.run.ctx, c.Approval); errors.Is(err, policy.ErrNotFound) {
+	if _, err := c.run.engine.approvals.Get(c.run.ctx, c.Approval); errors.Is(err, policy.ErrNotFound) {
 		c.run.calls.approved(c, "", nil)
 		return false
 	}
@@ -60,7 +60,7 @@ func (c *call) blocked(ctx context.Context, b *policy.Block) *callError {
 	case b.Err != nil && ctx.Err() != nil:
 		e = rejectf(codeAborted, "The call of %q was given up before it was made.", c.subject.ToolName)
 	case b.Err != nil:
-		c.run.h.log.Error("a hook failed, so its call is blocked", "hook", b.Hook, "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", b.Err)
+		c.run.engine.log.Error("a hook failed, so its call is blocked", "hook", b.Hook, "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", b.Err)
 		e = rejectf(codeHookFailed, "The call of %q was blocked before execution, because the hook %q failed.", c.subject.ToolName, b.Hook)
 	case b.Reason == "":
 		e = rejectf(codeBlocked, "The call of %q was blocked before execution by the hook %q.", c.subject.ToolName, b.Hook)

@@ -25,7 +25,7 @@ func checkReply(ctx context.Context, c *call) *callError {
 			c.reply = c.value
 		}
 	}
-	chain := c.run.h.hooks.Load()
+	chain := c.run.engine.hooks()
 	if chain.Len() == 0 {
 		return nil
 	}
@@ -76,7 +76,7 @@ func acceptReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *c
 // withheld rejects a call whose result an after-hook did not let pass. The tool has
 // been called.
 func (c *call) withheld(err error) *callError {
-	c.run.h.log.Error("a hook failed, so the result of its call is withheld", "run", c.run.id, "tool", c.tool.ID(), "error", err)
+	c.run.engine.log.Error("a hook failed, so the result of its call is withheld", "run", c.run.id, "tool", c.tool.ID(), "error", err)
 	name := ""
 	var failed *policy.HookError
 	if errors.As(err, &failed) {
@@ -105,7 +105,7 @@ func (c *call) checkDeclared() {
 	if err == nil {
 		return
 	}
-	if _, told := c.run.h.badOutputs.LoadOrStore(id+" "+schemaDigest(c.tool), true); !told {
-		c.run.h.log.Warn("a tool returns what it does not declare; programs get it all the same", "tool", id, "error", err)
+	if _, told := c.run.engine.badOutputs.LoadOrStore(id+" "+schemaDigest(c.tool), true); !told {
+		c.run.engine.log.Warn("a tool returns what it does not declare; programs get it all the same", "tool", id, "error", err)
 	}
 }

@@ -41,9 +41,9 @@ func (r *run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
 		e.ToolID, e.EffectStatus = c.Tool, effectNone
 		return nil, e
 	}
-	r.h.calls.pause()
+	r.engine.performing.pause()
 	defer func() {
-		r.h.calls.resume()
+		r.engine.performing.resume()
 		r.calls.clientAnswered()
 	}()
 	if err := r.record.journal(r.background()); err != nil {
@@ -99,22 +99,15 @@ func (t *callTable) clientCall(id uint64) *clientCall {
 	return a
 }
 
-// Answer gives a run the result of a call of a tool that its caller brought
-// without Invoke. Such calls are in PendingToolCalls of a waiting Result, with
-// their inputs; Wait goes on with the run once one of them is answered. Only the
-// session of the run may answer.
-//
-// The first answer to a call counts. Answering again changes nothing and is no
-// error as long as the run exists. A run that survived its host can be answered
-// in the next one. What is wrong with an answer is an *Error.
-func (h *Host) Answer(ctx context.Context, s Session, runID, callID string, a ToolAnswer) error {
+// Answer is Host.Answer.
+func (e *engine) Answer(ctx context.Context, s Session, runID, callID string, a ToolAnswer) error {
 	if len(a.Value) == 0 {
 		a.Value = json.RawMessage("null")
 	}
 	if a.Error == "" && (!json.Valid(a.Value) || !utf8.Valid(a.Value)) {
 		return failf(CodeInvalidInput, "", PhaseInput, "the answer to %s is not JSON in UTF-8.", text.Cut(callID, 64))
 	}
-	r, f := h.answerable(ctx, s, runID)
+	r, f := e.answerable(ctx, s, runID)
 	if f != nil {
 		return f
 	}
@@ -132,11 +125,9 @@ func (h *Host) Answer(ctx context.Context, s Session, runID, callID string, a To
 	}
 }
 
-// PendingInput returns the input of a call that the run's caller is to answer, such as
-// one that a waiting Result has left out because it is large. Only the session of the
-// run may ask. The error is an *Error.
-func (h *Host) PendingInput(ctx context.Context, s Session, runID, callID string) (json.RawMessage, error) {
-	calls, f := h.callsOf(ctx, s, runID)
+// PendingInput is Host.PendingInput.
+func (e *engine) PendingInput(ctx context.Context, s Session, runID, callID string) (json.RawMessage, error) {
+	calls, f := e.callsOf(ctx, s, runID)
 	if f != nil {
 		return nil, f
 	}
@@ -151,10 +142,10 @@ func (h *Host) PendingInput(ctx context.Context, s Session, runID, callID string
 
 // callsOf returns the calls of a run of the session that it waits for, from the store
 // if it is not here.
-func (h *Host) callsOf(ctx context.Context, s Session, id string) (calls []runstore.Call, _ *failure) {
-	r := h.runByID(id)
+func (e *engine) callsOf(ctx context.Context, s Session, id string) (calls []runstore.Call, _ *failure) {
+	r := e.runByID(id)
 	if r == nil {
-		rec, err := h.recordFor(ctx, s, id)
+		rec, err := e.recordFor(ctx, s, id)
 		if err != nil {
 			return nil, ofStore(err)
 		}
@@ -167,19 +158,19 @@ func (h *Host) callsOf(ctx context.Context, s Session, id string) (calls []runst
 }
 
 // answerable returns a run of the session, from the store if it is not here.
-func (h *Host) answerable(ctx context.Context, s Session, id string) (*run, *failure) {
-	h.answering.Lock() // of several answers to one stored run, one loads it
-	defer h.answering.Unlock()
-	h.mu.Lock()
-	r, closed := h.runs[id], h.closed
-	h.mu.Unlock()
+func (e *engine) answerable(ctx context.Context, s Session, id string) (*run, *failure) {
+	e.answering.Lock() // of several answers to one stored run, one loads it
+	defer e.answering.Unlock()
+	e.mu.Lock()
+	r, closed := e.runs[id], e.closed
+	e.mu.Unlock()
 	switch {
 	case closed:
 		return nil, failf(CodeUnavailable, "", PhaseHost, "code mode is shutting down.")
 	case r != nil:
 		return r, mayResume(r.session, s)
 	}
-	r, rec, f := h.load(ctx, s, id, time.Now(), nil)
+	r, rec, f := e.load(ctx, s, id, time.Now(), nil)
 	if f != nil {
 		return nil, f
 	}

@@ -14,21 +14,18 @@ import (
 type Delivery struct {
 	Result *Result
 
-	h      *Host
+	engine *engine
 	runID  string
 	mu     sync.Mutex
 	claim  runstore.Claim // while nobody else may deliver the result
 	stored bool           // the store keeps the result
 }
 
-// Deliver is WaitFor for a caller who may fail to pass the Result on, such as a server.
-// The store keeps the result of a run that has ended until Done: a later wait, of this
-// process or another, gets it again. It keeps it for Settings.SnapshotTTL at most, and
-// no more than runstore.MaxEnded results of runstore.MaxEndedBytes.
-func (h *Host) Deliver(ctx context.Context, s Session, runID string, timeout time.Duration) *Delivery {
-	a := h.obs.Enter(ctx, toolWait, s)
-	d := &Delivery{h: h}
-	d.Result = a.End(h.wait(ctx, a, s, runID, timeout, nil, d))
+// Deliver is Host.Deliver.
+func (e *engine) Deliver(ctx context.Context, s Session, runID string, timeout time.Duration) *Delivery {
+	a := e.obs.Enter(ctx, toolWait, s)
+	d := &Delivery{engine: e}
+	d.Result = a.End(e.wait(ctx, a, s, runID, timeout, nil, d))
 	return d
 }
 
@@ -41,14 +38,14 @@ func (d *Delivery) Done() {
 	}
 	d.stored = false
 	if d.claim == nil {
-		claim, err := d.h.store.Claim(context.Background(), d.runID)
+		claim, err := d.engine.store.Claim(context.Background(), d.runID)
 		if errors.Is(err, runstore.ErrClaimed) {
 			return // another process delivers it too, and forgets it
 		}
 		d.claim = claim
 	}
-	if err := d.h.store.Delete(context.Background(), d.runID); err != nil {
-		d.h.log.Error("a result that has been delivered was not deleted", "run", d.runID, "error", err)
+	if err := d.engine.store.Delete(context.Background(), d.runID); err != nil {
+		d.engine.log.Error("a result that has been delivered was not deleted", "run", d.runID, "error", err)
 	}
 	d.dropClaim()
 }
@@ -84,7 +81,7 @@ func (r *run) keepResult(res *Result) (kept bool) {
 		})
 	}
 	if err != nil {
-		r.h.log.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)
+		r.engine.log.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)
 		return false
 	}
 	d := r.driver.delivery
@@ -94,25 +91,25 @@ func (r *run) keepResult(res *Result) (kept bool) {
 
 // delivered returns the result of a run that has ended and was not delivered. Without
 // d, the result counts as delivered.
-func (h *Host) delivered(ctx context.Context, s Session, id string, d *Delivery) (*Result, *failure) {
-	if _, err := h.ended(ctx, s, id); err != nil {
+func (e *engine) delivered(ctx context.Context, s Session, id string, d *Delivery) (*Result, *failure) {
+	if _, err := e.ended(ctx, s, id); err != nil {
 		return nil, ofStore(err)
 	}
-	claim, err := h.store.Claim(ctx, id)
+	claim, err := e.store.Claim(ctx, id)
 	if err != nil {
 		return nil, ofStore(err)
 	}
-	e, err := h.ended(ctx, s, id)
+	stored, err := e.ended(ctx, s, id)
 	if err != nil { // it may have been delivered meanwhile
 		claim.Release()
 		return nil, ofStore(err)
 	}
 	res := &Result{}
-	if err := res.UnmarshalJSON(e.Result); err != nil {
+	if err := res.UnmarshalJSON(stored.Result); err != nil {
 		claim.Release()
 		return nil, failf(CodeInternal, ReasonRestoreFailed, PhaseHost, "the result of a run cannot be read: %v", err)
 	}
-	own := &Delivery{h: h}
+	own := &Delivery{engine: e}
 	if d == nil {
 		d = own
 	}
@@ -124,16 +121,16 @@ func (h *Host) delivered(ctx context.Context, s Session, id string, d *Delivery)
 }
 
 // ended returns a result of the session's.
-func (h *Host) ended(ctx context.Context, s Session, id string) (*runstore.Ended, error) {
-	e, err := h.store.Ended(ctx, id)
+func (e *engine) ended(ctx context.Context, s Session, id string) (*runstore.Ended, error) {
+	stored, err := e.store.Ended(ctx, id)
 	if errors.Is(err, runstore.ErrExpired) {
 		err = runstore.ErrNotFound // the run itself ended in time: this says nothing of its calls
 	}
 	if err != nil {
 		return nil, err
 	}
-	if f := mayResume(e.Session, s); f != nil {
+	if f := mayResume(stored.Session, s); f != nil {
 		return nil, f
 	}
-	return e, nil
+	return stored, nil
 }

@@ -89,7 +89,7 @@ const turnMargin = 60 * time.Millisecond
 
 // lease takes one of the host's worker slots and a worker.
 func (d *driver) lease() error {
-	h := d.run.h
+	h := d.run.engine
 	if err := d.awaitSlot(); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (d *driver) lease() error {
 
 // awaitSlot waits for a worker slot, which sessions get in turns.
 func (d *driver) awaitSlot() (err error) {
-	h := d.run.h
+	h := d.run.engine
 	ticket := h.meters.workers.Queue(quota.OwnerOf(d.run.session))
 	select {
 	case <-ticket.Ready():
@@ -141,7 +141,7 @@ func (d *driver) release() {
 	}
 	d.run.pool.Release(d.worker)
 	d.worker = nil
-	d.run.h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
+	d.run.engine.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
 }
 
 // evict takes the guest out of its worker. A guest that is too large stays.
@@ -154,7 +154,7 @@ func (d *driver) evict() error {
 		return err
 	}
 	d.release()
-	d.run.h.obs.Debug.Decision("guest left its worker while it waits", "run", d.run.id)
+	d.run.engine.obs.Debug.Decision("guest left its worker while it waits", "run", d.run.id)
 	return nil
 }
 
@@ -219,9 +219,9 @@ func (d *driver) restore() error {
 	}
 	err := d.lease()
 	if err == nil {
-		d.run.h.obs.Metrics.GuestRestored()
+		d.run.engine.obs.Metrics.GuestRestored()
 		if err = d.tryRestore(); d.processFailed(err) {
-			d.run.h.log.Warn("a guest worker could not take a suspended program; another one tries", "run", d.run.id, "error", err)
+			d.run.engine.log.Warn("a guest worker could not take a suspended program; another one tries", "run", d.run.id, "error", err)
 			if err = d.replaceWorker(); err == nil {
 				err = d.tryRestore()
 			}
@@ -230,7 +230,7 @@ func (d *driver) restore() error {
 	if !d.processFailed(err) {
 		return err
 	}
-	d.run.h.log.Error("no guest worker could take a suspended program; it waits on", "run", d.run.id, "error", err)
+	d.run.engine.log.Error("no guest worker could take a suspended program; it waits on", "run", d.run.id, "error", err)
 	d.release()
 	return errUnrestored
 }
@@ -250,7 +250,7 @@ func (d *driver) processFailed(err error) bool {
 
 // replaceWorker takes a worker that has run nothing yet in place of the present one.
 func (d *driver) replaceWorker() error {
-	h := d.run.h
+	h := d.run.engine
 	d.run.pool.Release(d.worker)
 	d.worker = nil
 	w, err := d.run.pool.AcquireFresh(d.ctx, d.run.session.Identity(), d.run.limits())
@@ -448,7 +448,7 @@ func (d *driver) await() (woke, error) {
 	defer stop()
 	evict, stay := d.evictTimer()
 	defer stay()
-	closing := r.h.parking
+	closing := r.engine.parking
 	if d.large {
 		closing = nil
 	}

@@ -86,39 +86,37 @@ func (h *Host) settingsOf(s Session) Settings {
 	return h.settings
 }
 
-// Exec runs a program until it returns, fails, yields, or is still waiting for
-// tools at its deadline. It always returns a Result. When ctx ends, the program
-// stops and the result has the code aborted.
-func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
-	a := h.obs.Enter(ctx, toolExec, s)
-	return a.End(h.exec(ctx, a, s, in))
+// Exec is Host.Exec.
+func (e *engine) Exec(ctx context.Context, s Session, in ExecInput) *Result {
+	a := e.obs.Enter(ctx, toolExec, s)
+	return a.End(e.exec(ctx, a, s, in))
 }
 
-func (h *Host) exec(ctx context.Context, a *observe.Entry, s Session, in ExecInput) (res *Result) {
-	defer h.containRefusal(&res)
-	settings := h.settingsOf(s)
+func (e *engine) exec(ctx context.Context, a *observe.Entry, s Session, in ExecInput) (res *Result) {
+	defer e.containRefusal(&res)
+	settings := e.settingsOf(s)
 	code, language, f := in.source(settings)
 	if f == nil && settings.Disabled {
 		f = failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "code mode is disabled: set tools.codeMode.enabled to true.")
 	}
 	var to *access
 	if f == nil {
-		to, f = h.accessFor(s, in)
+		to, f = e.views.accessFor(s, in)
 	}
 	if f == nil {
-		f = h.enter()
+		f = e.enter()
 	}
 	if f != nil {
-		return h.refused(f)
+		return refused(f)
 	}
-	defer h.callers.leave()
-	r, err := h.newRun(s, language, to)
+	defer e.driving.leave()
+	r, err := e.newRun(s, language, to)
 	if err != nil {
-		return h.refused(failf(CodeInternal, "", PhaseHost, "random numbers are not available: %v", err))
+		return refused(failf(CodeInternal, "", PhaseHost, "random numbers are not available: %v", err))
 	}
 	r.begin(a.Start)
-	if f := h.add(r); f != nil {
-		return h.refused(f)
+	if f := e.add(r); f != nil {
+		return refused(f)
 	}
 	return r.start(a.Drive(ctx, r.observed), in, program{Code: code, Language: language, Title: in.Title})
 }
@@ -161,7 +159,7 @@ func (d *driver) first(p program, timeout time.Duration) (res *Result) {
 }
 
 // refused is the result of a call that made no run.
-func (h *Host) refused(f *failure) *Result { return f.Result() }
+func refused(f *failure) *Result { return f.Result() }
 
 // Refused returns the Result that tells a model of err, such as one of ParseExec.
 // An error that is no *Error becomes internal_error.

@@ -52,7 +52,7 @@ func (h *Host) SameView(a, b Session, base bool) bool {
 
 // Expire ends a suspended run as if its time were over, and returns once it has.
 func (h *Host) Expire(id string) {
-	r := h.runByID(id)
+	r := h.engine.runByID(id)
 	if r != nil {
 		r.expire()
 	}
@@ -60,7 +60,7 @@ func (h *Host) Expire(id string) {
 
 // Aborted returns once a run of this process is being ended.
 func (h *Host) Aborted(id string) {
-	r := h.runByID(id)
+	r := h.engine.runByID(id)
 	if r != nil {
 		<-r.ctx.Done()
 	}
@@ -68,20 +68,20 @@ func (h *Host) Aborted(id string) {
 
 // Quiet returns once no tool call of the host is in flight, or ctx ends, and reports
 // how many are left.
-func (h *Host) Quiet(ctx context.Context) int { return h.calls.wait(ctx) }
+func (h *Host) Quiet(ctx context.Context) int { return h.engine.performing.wait(ctx) }
 
 // CompactAfter makes the journals of resumed runs shorter than a real host's. Call it
 // before the first run.
-func (h *Host) CompactAfter(bytes int) { h.maxDelivered = bytes }
+func (h *Host) CompactAfter(bytes int) { h.engine.maxDelivered = bytes }
 
 // QueryFor makes what the catalog may take for one turn shorter than a real host's. Call
 // it before the first run.
-func (h *Host) QueryFor(d time.Duration) { h.maxQueryTime = d }
+func (h *Host) QueryFor(d time.Duration) { h.engine.maxQueryTime = d }
 
 // LeftToRun is what is left of a run's processor time, and what of it went to the
 // catalog.
 func (h *Host) LeftToRun(id string) (left, queries time.Duration) {
-	r := h.runByID(id)
+	r := h.engine.runByID(id)
 	r.calls.locked(func() {
 		left, queries = r.driver.cpuLeft(), time.Duration(r.calls.counters.QueryMicros)*time.Microsecond
 	})
@@ -90,7 +90,7 @@ func (h *Host) LeftToRun(id string) (left, queries time.Duration) {
 
 // Settled counts the calls of a run that have settled and were not delivered.
 func (h *Host) Settled(id string) (n int) {
-	r := h.runByID(id)
+	r := h.engine.runByID(id)
 	for _, c := range r.calls.list() {
 		if c.State == runstore.CallSettled {
 			n++
@@ -100,12 +100,12 @@ func (h *Host) Settled(id string) (n int) {
 }
 
 // EndOrphans is what a host does now and then.
-func (h *Host) EndOrphans(ctx context.Context) error { return h.endOrphans(ctx) }
+func (h *Host) EndOrphans(ctx context.Context) error { return h.engine.endOrphans(ctx) }
 
 // Taken is what is left of each quota that somebody has, by its name.
 func (h *Host) Taken() map[string]int64 {
 	out := map[string]int64{}
-	m := h.meters
+	m := h.engine.meters
 	for name, meter := range map[string]*quota.Meter{"bytes": m.held, "workers": m.workers, "suspended": m.suspended, "approvals": m.approvals} {
 		if n := meter.Used(); n != 0 {
 			out[name] = n
@@ -121,11 +121,11 @@ func TakeReport(h *Host, s Session, rep *wire.Report) Telemetry {
 	if f != nil {
 		panic(f)
 	}
-	r, err := h.newRun(s, codemode.LanguageJavaScript, to)
+	r, err := h.engine.newRun(s, codemode.LanguageJavaScript, to)
 	if err != nil {
 		panic(err)
 	}
-	if f := h.add(r); f != nil {
+	if f := h.engine.add(r); f != nil {
 		panic(f)
 	}
 	r.begin(time.Now())
@@ -139,7 +139,7 @@ func TakeReport(h *Host, s Session, rep *wire.Report) Telemetry {
 
 // LocksTaken counts how often the locks of a run were taken.
 func (h *Host) LocksTaken(id string) (n uint64) {
-	r := h.runByID(id)
+	r := h.engine.runByID(id)
 	for _, m := range []*countedMutex{&r.mu, &r.calls.mu, &r.record.mu, &r.record.claimMu, &r.scopes.mu, &r.used.mu} {
 		m.Mutex.Lock()
 		n += m.taken

@@ -98,7 +98,7 @@ func (r *run) createScope(ctx context.Context, reg *namespaces.Registration) (an
 	answered := make(chan answer, 1)
 	go func() {
 		a := answer{err: errScopePanicked}
-		r.h.guard(func() { a.v, a.err = reg.CreateScope(ctx, r.runContext(reg.PluginID)) })
+		r.engine.guard(func() { a.v, a.err = reg.CreateScope(ctx, r.runContext(reg.PluginID)) })
 		answered <- a
 	}()
 	select {

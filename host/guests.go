@@ -24,53 +24,53 @@ type previousGuest struct {
 }
 
 // startPrevious finds the builds of Config.PreviousGuests.
-func (h *Host) startPrevious() error {
-	h.previous = map[string]*previousGuest{}
-	for i, path := range h.cfg.PreviousGuests {
+func (e *engine) startPrevious() error {
+	e.previous = map[string]*previousGuest{}
+	for i, path := range e.previousGuests {
 		id, err := guestrt.BuildOf(path)
 		if err != nil {
 			return fmt.Errorf("guest.previous[%d]: %w: name the quoin-guest of an earlier installation, or leave it out", i, err)
 		}
-		h.previous[hex.EncodeToString(id[:])] = &previousGuest{path: path, build: id}
+		e.previous[hex.EncodeToString(id[:])] = &previousGuest{path: path, build: id}
 	}
 	return nil
 }
 
 // build is that of the guest that new runs use.
-func (h *Host) build() string {
-	id := h.pool.BuildID()
+func (e *engine) build() string {
+	id := e.pool.BuildID()
 	return hex.EncodeToString(id[:])
 }
 
 // canRestore reports whether this host has the build.
-func (h *Host) canRestore(build string) bool { return build == h.build() || h.previous[build] != nil }
+func (e *engine) canRestore(build string) bool { return build == e.build() || e.previous[build] != nil }
 
 // poolOf returns the workers of the build that a run was suspended with.
-func (h *Host) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *failure) {
-	if rec.GuestBuild == h.build() {
-		return h.pool, nil
+func (e *engine) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *failure) {
+	if rec.GuestBuild == e.build() {
+		return e.pool, nil
 	}
-	g := h.previous[rec.GuestBuild]
+	g := e.previous[rec.GuestBuild]
 	if g == nil {
 		return nil, withRecord(failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost,
 			"code mode run cannot be restored: another build of the guest suspended it (%.12s). It is kept until %s: a host that has this build, as its guest or among guest.previous, can go on with it.",
 			rec.GuestBuild, rec.Expires.UTC().Format(timeOfRuns)), rec)
 	}
-	pool, err := g.start(ctx, h)
+	pool, err := g.start(ctx, e)
 	if err != nil {
 		return nil, withRecord(failf(CodeUnavailable, "", PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err), rec)
 	}
 	return pool, nil
 }
 
-func (g *previousGuest) start(ctx context.Context, h *Host) (*guestrt.Pool, error) {
+func (g *previousGuest) start(ctx context.Context, e *engine) (*guestrt.Pool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.pool != nil {
 		return g.pool, nil
 	}
 	pool, err := guestrt.NewPool(context.WithoutCancel(ctx), guestrt.Config{
-		GuestPath: g.path, BuildID: g.build, Prepared: 1, Isolation: guestrt.Isolation(h.settings.Isolation), Logger: h.log,
+		GuestPath: g.path, BuildID: g.build, Prepared: 1, Isolation: guestrt.Isolation(e.settings.Isolation), Logger: e.log,
 	})
 	if err == nil {
 		g.pool = pool
@@ -90,24 +90,24 @@ func (g *previousGuest) close() error {
 
 // countForeign counts the suspended runs that no guest of this host can go on with, for
 // the metrics, and warns of them once.
-func (h *Host) countForeign(ctx context.Context) {
-	records, err := h.store.List(ctx)
+func (e *engine) countForeign(ctx context.Context) {
+	records, err := e.store.List(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			h.log.Error("suspended runs of other guest builds were not counted", "error", err)
+			e.log.Error("suspended runs of other guest builds were not counted", "error", err)
 		}
 		return
 	}
 	n, last := 0, time.Time{}
 	for _, rec := range records {
-		if !h.canRestore(rec.GuestBuild) {
+		if !e.canRestore(rec.GuestBuild) {
 			n++
 			if rec.Expires.After(last) {
 				last = rec.Expires
 			}
 		}
 	}
-	if h.foreign.Swap(int64(n)) == 0 && n > 0 {
-		h.log.Warn("suspended runs belong to another build of the guest: name its quoin-guest in guest.previous to finish them", "runs", n, "lastExpires", last.UTC())
+	if e.foreign.Swap(int64(n)) == 0 && n > 0 {
+		e.log.Warn("suspended runs belong to another build of the guest: name its quoin-guest in guest.previous to finish them", "runs", n, "lastExpires", last.UTC())
 	}
 }

@@ -69,8 +69,8 @@ func (v *view) hintNoServer(path []string) string {
 // identifier, or if the run may not use it. What went wrong is told in general
 // terms: an error may name the operator's paths and addresses.
 func (r *run) hintDown(identifier string) string {
-	for _, st := range r.h.MCPStatus() {
-		if r.h.MCPIdentifier(st.Name) != identifier || !r.access.layers.Allows(policy.Tool{Source: string(catalog.SourceMCP), Owner: st.Name, Name: "tool"}) {
+	for _, st := range r.engine.views.MCPStatus() {
+		if r.engine.views.MCPIdentifier(st.Name) != identifier || !r.access.layers.Allows(policy.Tool{Source: string(catalog.SourceMCP), Owner: st.Name, Name: "tool"}) {
 			continue
 		}
 		name := "MCP." + identifier

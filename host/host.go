@@ -14,7 +14,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/mcp"
@@ -144,25 +143,16 @@ type Host struct {
 	agents   map[string]Settings
 	log      *slog.Logger
 	obs      *observe.Observer
-	pool     *guestrt.Pool
-	previous map[string]*previousGuest // by build
-	foreign  atomic.Int64              // suspended runs of builds that are not here
-	meters   *meters
+	engine   *engine
 	plugins  *plugins.Supervisor // nil without a plugin directory
 	mcp      *mcp.Servers
 	mcpNames map[string]string // identifiers of MCP servers in programs, by name
 	schemas  *catalog.Schemas
-	store    runstore.Store
 	policy   *policy.Policy
 
-	maxDelivered int           // see the constant
-	maxQueryTime time.Duration // see the constant
-
-	approvals       policy.Approvals
-	approvalWatcher approvalWatcher
-	ownHooks        *policy.Chain
-	hooks           atomic.Pointer[policy.Chain] // the embedder's and those of plugins
-	hookGrants      map[string]policy.Patterns   // Config.PluginHooks
+	ownHooks   *policy.Chain
+	hooks      atomic.Pointer[policy.Chain] // the embedder's and those of plugins
+	hookGrants map[string]policy.Patterns   // Config.PluginHooks
 
 	tempDir string
 	owners  map[string]bool // names that no plugin may have
@@ -170,25 +160,10 @@ type Host struct {
 	viewMu sync.Mutex // orders changes of view; guards plugins and mcp while they start
 	view   atomic.Pointer[view]
 
-	mu      sync.Mutex
-	closing bool            // nothing new is let in
-	closed  bool            // Close has begun
-	runs    map[string]*run // active and suspended, by run id
-	recent  recentRuns
-	callers inFlight      // Execs and Waits
-	calls   inFlight      // tool calls, of any run
-	parking chan struct{} // closed when runs are to be parked as soon as they can
-
-	badOutputs sync.Map // tools that were reported, by id and schemas
-
-	answering sync.Mutex // orders answers that have to load their run
-
 	closeOnce sync.Once
 	closeErr  error
 
-	background  sync.WaitGroup     // index builds and the sweeper
-	end         context.CancelFunc // ends the sweeper and the call workers
-	callWorkers *callWorkers
+	background sync.WaitGroup // index builds and the sweeper
 }
 
 // ErrClosed is the cause of what a closed host refuses.
@@ -205,12 +180,6 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 		agents:   make(map[string]Settings, len(cfg.Agents)),
 		log:      cfg.Logger,
 		schemas:  catalog.NewSchemas(0),
-		store:    cfg.Store,
-		runs:     make(map[string]*run),
-		parking:  make(chan struct{}),
-
-		maxDelivered: maxDelivered,
-		maxQueryTime: maxQueryTime,
 	}
 	for id, s := range cfg.Agents {
 		h.agents[id] = s.WithDefaults()
@@ -218,31 +187,39 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if h.log == nil {
 		h.log = slog.Default()
 	}
-	h.obs = newObserver(h)
-	if h.store == nil {
-		h.store = &runstore.Memory{}
+	if h.cfg.Store == nil {
+		h.cfg.Store = &runstore.Memory{}
 	}
-	h.approvals, h.approvalWatcher.h = cfg.Approvals, h
-	if h.approvals == nil {
-		h.approvals = &policy.MemoryApprovals{}
+	if h.cfg.Approvals == nil {
+		h.cfg.Approvals = &policy.MemoryApprovals{}
 	}
 	if h.cfg.MaxWorkers <= 0 {
 		h.cfg.MaxWorkers = defaultMaxWorkers
 	}
-	h.cfg.Quotas = h.cfg.Quotas.WithDefaults()
-	h.meters = newMeters(&h.cfg, h.settings)
 	if h.cfg.DrainTimeout == 0 {
 		h.cfg.DrainTimeout = 5 * time.Second
 	}
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	h.end = end
-	h.callWorkers = newCallWorkers(life.Done(), func(j callJob) { j.run.perform(j.call) })
+	h.cfg.Quotas = h.cfg.Quotas.WithDefaults()
+	h.newEngine(ctx)
 	if err := h.start(ctx); err != nil {
 		return nil, errors.Join(err, h.stop())
 	}
 	h.warnUnusedSettings()
-	h.background.Go(func() { h.sweep(life) })
+	h.engine.startSweeping()
 	return h, nil
+}
+
+// newEngine makes the engine of the runs, whose workers start later.
+func (h *Host) newEngine(ctx context.Context) {
+	h.engine = newEngine(ctx, h.settings)
+	h.obs = newObserver(h)
+	h.engine.engineConfig = engineConfig{
+		settingsOf: h.settingsOf, log: h.log, obs: h.obs, store: h.cfg.Store, approvals: h.cfg.Approvals,
+		views: h, hooks: h.hooks.Load, holdPlugins: h.holdPlugins,
+		quotas: h.cfg.Quotas, maxWorkers: h.cfg.MaxWorkers, previousGuests: h.cfg.PreviousGuests, origin: h.cfg.Origin,
+		pluginConfig: h.cfg.PluginConfig, onApproval: h.cfg.OnApproval, drainTimeout: h.cfg.DrainTimeout,
+	}
+	h.engine.meters = newMeters(&h.engine.engineConfig, h.settings)
 }
 
 func (h *Host) start(ctx context.Context) (err error) {
@@ -252,16 +229,7 @@ func (h *Host) start(ctx context.Context) (err error) {
 	if err := h.startHooks(); err != nil {
 		return err
 	}
-	h.pool, err = guestrt.NewPool(ctx, guestrt.Config{
-		GuestPath: h.cfg.GuestPath,
-		Prepared:  h.cfg.PreparedWorkers,
-		Isolation: guestrt.Isolation(h.settings.Isolation),
-		Logger:    h.log,
-	})
-	if err != nil {
-		return err
-	}
-	if err := h.startPrevious(); err != nil {
+	if err := h.engine.start(ctx, h.cfg.GuestPath, h.cfg.PreparedWorkers); err != nil {
 		return err
 	}
 	if err := h.startPlugins(ctx); err != nil {
@@ -314,7 +282,7 @@ func (h *Host) pluginData() (string, error) {
 }
 
 // Isolation says how the guest workers of this host are confined.
-func (h *Host) Isolation() Isolation { return isolation(h.pool.Layers()) }
+func (h *Host) Isolation() Isolation { return isolation(h.engine.pool.Layers()) }
 
 // Plugins reports every plugin of the plugin directory, also those that could
 // not be started. One that runs, but whose namespaces this host refuses, has no

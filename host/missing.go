@@ -5,10 +5,8 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
-	"github.com/quoinhq/quoin/plugins"
 )
 
 // A record names the owners of the tools that its run could reach. A host that lacks
@@ -45,9 +43,9 @@ func ownersIn(c *catalog.Catalog) []string {
 
 // checkComplete refuses a run that was made of a record if this host lacks what the
 // run was suspended with. Nothing has become of the run by then.
-func (h *Host) checkComplete(r *run, rec *runstore.Record) *failure {
+func (e *engine) checkComplete(r *run, rec *runstore.Record) *failure {
 	v := r.view()
-	missing := h.missingOwners(v, rec.Owners)
+	missing := e.missingOwners(v, rec.Owners)
 	for id := range rec.Scopes {
 		if _, known := v.namespace(id); !known {
 			missing = append(missing, "the namespace "+text.Cut(id, 128))
@@ -71,10 +69,10 @@ func (h *Host) checkComplete(r *run, rec *runstore.Record) *failure {
 
 // missingOwners are those that have no tool in v, unless this host has them and they
 // are down at this moment.
-func (h *Host) missingOwners(v *view, owners []string) (missing []string) {
+func (e *engine) missingOwners(v *view, owners []string) (missing []string) {
 	there := v.owners()
 	for _, name := range owners {
-		if slices.Contains(there, name) || h.isDown(name) {
+		if slices.Contains(there, name) || e.views.isDown(name) {
 			continue
 		}
 		name = text.Cut(name, 128)
@@ -89,16 +87,6 @@ func (h *Host) missingOwners(v *view, owners []string) (missing []string) {
 		}
 	}
 	return missing
-}
-
-// isDown reports whether this host has the plugin or the MCP server, without its
-// tools.
-func (h *Host) isDown(owner string) bool {
-	if server, ok := strings.CutPrefix(owner, ofServers); ok {
-		return slices.ContainsFunc(h.MCPStatus(), func(s mcp.Status) bool { return s.Name == server && s.State != mcp.StateConnected })
-	}
-	plugin := strings.TrimPrefix(owner, ofPlugins)
-	return slices.ContainsFunc(h.Plugins(), func(s plugins.Status) bool { return s.ID == plugin && s.State != plugins.StateRunning })
 }
 
 // maxMissing bounds what a message lists.

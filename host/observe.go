@@ -2,8 +2,6 @@ package host
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -20,41 +18,9 @@ func newObserver(h *Host) *observe.Observer {
 		CallEnded: h.cfg.Observe,
 		Bodies:    h.cfg.TrajectoryBodies,
 		Tracers:   h.cfg.TracerProvider,
-		State:     metrics.State{Pool: h.poolState, Runs: h.countRuns, Foreign: h.countForeignRuns, Calls: h.calls.now, Held: h.heldNow, Version: Version},
+		State:     metrics.State{Pool: h.engine.poolState, Runs: h.engine.countRuns, Foreign: h.engine.countForeignRuns, Calls: h.engine.performing.now, Held: h.engine.heldNow, Version: Version},
 		Panicked:  func(p any, run string) { h.ReportPanic(duringObserver, p, "run", run) },
 	})
-}
-
-// poolState, countRuns and the next three are what metrics read when they are gathered.
-func (h *Host) poolState() metrics.Pool {
-	if h.pool == nil {
-		return metrics.Pool{}
-	}
-	s := h.pool.Stats()
-	return metrics.Pool{Warm: s.Warm, Kept: s.Kept, InUse: s.InUse, Started: s.Started, Retired: s.Retired}
-}
-
-func (h *Host) countRuns() (active, suspended int) {
-	h.mu.Lock()
-	runs := slices.Collect(maps.Values(h.runs))
-	h.mu.Unlock()
-	for _, r := range runs {
-		if r.now() == stateParked {
-			suspended++
-		} else {
-			active++
-		}
-	}
-	return active, suspended
-}
-
-func (h *Host) countForeignRuns() int { return int(h.foreign.Load()) }
-
-func (h *Host) heldNow() (bytes, limit int64) {
-	if h.meters == nil {
-		return 0, 0
-	}
-	return h.meters.held.Used(), h.meters.held.Total()
 }
 
 func (f *inFlight) now() int {

@@ -87,7 +87,7 @@ func (w queryWatch) after(stage string, c *call) {
 func (r *run) observeQuestion(c *call) {
 	if c.question != nil {
 		r.observed.ApprovalRequested(r.approvalOf(c, c.question.ID))
-		r.h.announce(c.question)
+		r.engine.announce(c.question)
 	}
 }
 

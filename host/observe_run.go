@@ -22,8 +22,8 @@ func (r *run) usage() observe.Usage {
 }
 
 // observeDiscarded reports the end of a run that this process knows only from its record.
-func (h *Host) observeDiscarded(rec *runstore.Record, f *failure) {
-	o := h.obs.Run(rec.ID, rec.Session)
+func (e *engine) observeDiscarded(rec *runstore.Record, f *failure) {
+	o := e.obs.Run(rec.ID, rec.Session)
 	o.Parent = rec.ToolCallID
 	o.Discarded(f)
 }

@@ -17,8 +17,8 @@ import (
 // run is neither stored nor claimed is an orphan.
 
 // storeID names the store of runs; "" if it cannot be told from others.
-func (h *Host) storeID() string {
-	if s, ok := h.store.(runstore.Identified); ok {
+func (e *engine) storeID() string {
+	if s, ok := e.store.(runstore.Identified); ok {
 		return s.Identity()
 	}
 	return ""
@@ -26,7 +26,7 @@ func (h *Host) storeID() string {
 
 // claimToAsk takes the claim of a run that is about to ask a person.
 func (r *run) claimToAsk() (err error) {
-	if r.h.storeID() == "" {
+	if r.engine.storeID() == "" {
 		return nil
 	}
 	r.record.exclusive(func() {
@@ -40,12 +40,12 @@ func (r *run) claimToAsk() (err error) {
 }
 
 // endOrphans cancels the questions of runs that nobody can go on with.
-func (h *Host) endOrphans(ctx context.Context) error {
-	store := h.storeID()
+func (e *engine) endOrphans(ctx context.Context) error {
+	store := e.storeID()
 	if store == "" {
 		return nil
 	}
-	list, err := h.approvals.List(ctx)
+	list, err := e.approvals.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,17 +57,17 @@ func (h *Host) endOrphans(ctx context.Context) error {
 	}
 	var errs []error
 	for id, questions := range asked {
-		errs = append(errs, h.endOrphan(ctx, id, questions))
+		errs = append(errs, e.endOrphan(ctx, id, questions))
 	}
 	return errors.Join(errs...)
 }
 
 // endOrphan cancels the questions of one run, unless somebody has it or can.
-func (h *Host) endOrphan(ctx context.Context, id string, questions []*policy.Approval) error {
-	if h.runByID(id) != nil {
+func (e *engine) endOrphan(ctx context.Context, id string, questions []*policy.Approval) error {
+	if e.runByID(id) != nil {
 		return nil
 	}
-	claim, err := h.store.Claim(ctx, id)
+	claim, err := e.store.Claim(ctx, id)
 	if errors.Is(err, runstore.ErrClaimed) {
 		return nil
 	}
@@ -75,22 +75,22 @@ func (h *Host) endOrphan(ctx context.Context, id string, questions []*policy.App
 		return err
 	}
 	defer claim.Release()
-	if _, err := h.store.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
+	if _, err := e.store.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
 		return nil // it is there, or the operator has to look at it
 	}
 	for _, a := range questions {
-		got, err := h.approvals.Resolve(ctx, a.ID, policy.Resolution{State: policy.StateCancelled, At: time.Now()})
+		got, err := e.approvals.Resolve(ctx, a.ID, policy.Resolution{State: policy.StateCancelled, At: time.Now()})
 		if err != nil {
 			return err
 		}
 		if got.State == policy.StateCancelled {
-			h.obs.Run(got.RunID, got.Session).ApprovalCancelled(observe.Approval{
+			e.obs.Run(got.RunID, got.Session).ApprovalCancelled(observe.Approval{
 				ID: got.ID, CallID: got.CallID, ToolID: got.ToolID, Decision: string(got.State),
 			})
 		}
 	}
-	h.log.Warn("the approvals of a run were cancelled, because its host has ended with it", "run", id, "approvals", len(questions))
+	e.log.Warn("the approvals of a run were cancelled, because its host has ended with it", "run", id, "approvals", len(questions))
 	a := questions[0]
-	h.observeDiscarded(&runstore.Record{ID: id, Session: a.Session}, ofCause(ErrAborted))
+	e.observeDiscarded(&runstore.Record{ID: id, Session: a.Session}, ofCause(ErrAborted))
 	return nil
 }

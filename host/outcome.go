@@ -21,7 +21,7 @@ const maxTimerMillis = 1<<31 - 1
 // next timer is due.
 func (d *driver) absorb(rep *wire.Report) *failure {
 	r := d.run
-	r.h.obs.Metrics.GuestRan(r.calls.countTurn(rep, r.settings.MemoryLimit))
+	r.engine.obs.Metrics.GuestRan(r.calls.countTurn(rep, r.settings.MemoryLimit))
 	d.timerDue = time.Time{}
 	if rep.TimerMillis >= 0 {
 		d.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)

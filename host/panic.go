@@ -11,13 +11,10 @@ import (
 // what a worker that was taken over has provoked, ends that run alone. It is
 // recovered where the goroutine that serves the run begins: see contain.
 
-// ReportPanic logs a panic as an error, with the stack of its goroutine, and counts it
-// in the metric quoin_panics_total. The parameter during is the label of the metric:
-// one of a few words for what was going on. Call it with what recover has returned, in
-// the deferred function that has called recover; args are further attributes of the log.
-func (h *Host) ReportPanic(during string, recovered any, args ...any) {
-	h.obs.Metrics.Panicked(during)
-	h.log.Error("a panic was recovered from", append([]any{"during", during, "panic", fmt.Sprint(recovered), "at", panicPlace(), "stack", string(debug.Stack())}, args...)...)
+// ReportPanic is Host.ReportPanic.
+func (e *engine) ReportPanic(during string, recovered any, args ...any) {
+	e.obs.Metrics.Panicked(during)
+	e.log.Error("a panic was recovered from", append([]any{"during", during, "panic", fmt.Sprint(recovered), "at", panicPlace(), "stack", string(debug.Stack())}, args...)...)
 }
 
 // panicPlace is the function, file and line that panicked, for what a deferred function
@@ -54,7 +51,7 @@ func panicked() *failure {
 // contain is deferred by whoever drives a run: a panic becomes the run's failure.
 func (r *run) contain(res **Result) {
 	if p := recover(); p != nil {
-		r.h.ReportPanic(duringRun, p, "run", r.id)
+		r.engine.ReportPanic(duringRun, p, "run", r.id)
 		*res = r.endAfterPanic()
 	}
 }
@@ -65,7 +62,7 @@ func (r *run) endAfterPanic() (res *Result) {
 	f := panicked()
 	defer func() {
 		if p := recover(); p != nil {
-			r.h.ReportPanic(duringRun, p, "run", r.id)
+			r.engine.ReportPanic(duringRun, p, "run", r.id)
 			r.letGo(f)
 			res = r.driver.failure(f)
 		}
@@ -77,7 +74,7 @@ func (r *run) endAfterPanic() (res *Result) {
 // the store ends the run, which no Wait could take up otherwise.
 func (r *run) containReopen(f **failure) {
 	if p := recover(); p != nil {
-		r.h.ReportPanic(duringRun, p, "run", r.id)
+		r.engine.ReportPanic(duringRun, p, "run", r.id)
 		r.endAfterPanic()
 		*f = panicked()
 	}
@@ -87,7 +84,7 @@ func (r *run) containReopen(f **failure) {
 // this process lets go of the run.
 func (r *run) containExpiry() {
 	if p := recover(); p != nil {
-		r.h.ReportPanic(duringBackground, p, "run", r.id)
+		r.engine.ReportPanic(duringBackground, p, "run", r.id)
 		r.letGo(panicked())
 	}
 }
@@ -96,7 +93,7 @@ func (r *run) containExpiry() {
 // caused the panic serves no other run.
 func (d *driver) contain(res **Result) {
 	if p := recover(); p != nil {
-		d.run.h.ReportPanic(duringRun, p, "run", d.run.id)
+		d.run.engine.ReportPanic(duringRun, p, "run", d.run.id)
 		if d.worker != nil {
 			d.worker.Kill()
 		}
@@ -111,10 +108,10 @@ func (r *run) containCall(c *call) {
 	if p == nil {
 		return
 	}
-	r.h.ReportPanic(duringCall, p, "run", r.id, "call", c.publicID())
+	r.engine.ReportPanic(duringCall, p, "run", r.id, "call", c.publicID())
 	defer func() {
 		if p := recover(); p != nil {
-			r.h.ReportPanic(duringCall, p, "run", r.id, "call", c.publicID())
+			r.engine.ReportPanic(duringCall, p, "run", r.id, "call", c.publicID())
 			r.letGo(panicked())
 		}
 	}()
@@ -124,18 +121,18 @@ func (r *run) containCall(c *call) {
 }
 
 // containRefusal is deferred by calls that may drive a run and have none yet.
-func (h *Host) containRefusal(res **Result) {
+func (e *engine) containRefusal(res **Result) {
 	if p := recover(); p != nil {
-		h.ReportPanic(duringRun, p)
-		*res = h.refused(panicked())
+		e.ReportPanic(duringRun, p)
+		*res = refused(panicked())
 	}
 }
 
 // guard runs a step of a goroutine that serves no run.
-func (h *Host) guard(step func()) {
+func (e *engine) guard(step func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			h.ReportPanic(duringBackground, p)
+			e.ReportPanic(duringBackground, p)
 		}
 	}()
 	step()

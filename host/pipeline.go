@@ -88,7 +88,7 @@ func (s *stage) step(ctx context.Context, c *call, watch callWatch) {
 // perform has one call pass its stages. It runs on its own goroutine, with a slot of the
 // run taken.
 func (r *run) perform(c *call) {
-	defer r.h.calls.leave()
+	defer r.engine.performing.leave()
 	defer r.containCall(c)
 	c.run = r
 	ctx, done := r.calls.begin(r.ctx, c)
@@ -107,7 +107,7 @@ func (r *run) perform(c *call) {
 // rejects the call. The call has to do with one generation of each plugin only: the
 // hooks, the mapping of arguments and the tool itself.
 func (r *run) guarded(ctx context.Context, c *call, stages []stage, watch callWatch) {
-	ctx, release := r.h.holdPlugins(ctx)
+	ctx, release := r.engine.holdPlugins(ctx)
 	defer release()
 	defer func() {
 		if p := recover(); p != nil {
@@ -125,7 +125,7 @@ func (c *call) rejectPanic(p any) {
 	if c.tool != nil {
 		id = c.tool.ID()
 	}
-	c.run.h.ReportPanic(duringTool, p, "run", c.run.id, "tool", id)
+	c.run.engine.ReportPanic(duringTool, p, "run", c.run.id, "tool", id)
 	c.value, c.rejection = nil, rejectf(codePanic, "The tool failed: it panicked.")
 	c.rejection.ToolID, c.rejection.EffectStatus, c.rejection.unknown = id, effectUnknown, true
 }
@@ -138,13 +138,13 @@ func (r *run) launch(started []*call, lost error) {
 			go r.rejectUnrecorded(c, lost)
 			continue
 		}
-		r.h.callWorkers.perform(callJob{r, c})
+		r.engine.callWorkers.perform(callJob{r, c})
 	}
 }
 
 // rejectUnrecorded rejects a call that has a slot and was not made.
 func (r *run) rejectUnrecorded(c *call, why error) {
-	defer r.h.calls.leave()
+	defer r.engine.performing.leave()
 	defer r.containCall(c)
 	c.run, c.rejection = r, rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(why))
 	recordCall(r.ctx, c)

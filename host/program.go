@@ -40,7 +40,7 @@ func (r *run) programCall(params json.RawMessage, kind policy.InputKind) policy.
 // judge shows the program to the hooks and returns it as it is to be run. If they
 // ask for a person, driver.held is the program and the run waits for call 0.
 func (r *run) judge(ctx context.Context, p program) (program, *failure) {
-	chain := r.h.hooks.Load()
+	chain := r.engine.hooks()
 	if chain.Len() == 0 {
 		return p, nil
 	}
@@ -139,7 +139,7 @@ func (r *run) programBlocked(ctx context.Context, b *policy.Block) *failure {
 	case b.Err != nil && ctx.Err() != nil:
 		return failf(CodeAborted, "", PhaseHost, "code mode run was aborted before its program started.")
 	case b.Err != nil:
-		r.h.log.Error("a hook failed, so the program is blocked", "hook", b.Hook, "run", r.id, "error", b.Err)
+		r.engine.log.Error("a hook failed, so the program is blocked", "hook", b.Hook, "run", r.id, "error", b.Err)
 		return failf(CodeInternal, "", PhaseHost, "code mode exec was blocked before execution, because the hook %q failed.", b.Hook)
 	case b.Reason == "":
 		return failf(CodeInvalidInput, "", PhaseHost, "code mode exec was blocked before execution by the hook %q.", b.Hook)

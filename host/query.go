@@ -30,7 +30,7 @@ func (d *driver) answerAll(queries []*call) {
 	room := maxQueryBytes - r.calls.waitingBytes()
 	began := time.Now()
 	until := halfway(began, d.deadline)
-	if most := began.Add(r.h.maxQueryTime); most.Before(until) {
+	if most := began.Add(r.engine.maxQueryTime); most.Before(until) {
 		until = most
 	}
 	defer func() { r.calls.countQueries(time.Since(began)) }()
@@ -62,7 +62,7 @@ func invokeQuery(ctx context.Context, c *call) *callError {
 	case ctx.Err() != nil:
 		return rejectf(codeAborted, "The run was aborted before the catalog was asked.")
 	case !time.Now().Before(c.budget.until):
-		return rejectf(string(CodeTimeout), "The searches and descriptions asked for at once took too long, at most %s and half of the time that was left, and this one was not answered. Await them in smaller batches.", c.run.h.maxQueryTime)
+		return rejectf(string(CodeTimeout), "The searches and descriptions asked for at once took too long, at most %s and half of the time that was left, and this one was not answered. Await them in smaller batches.", c.run.engine.maxQueryTime)
 	case c.budget.room <= 0:
 		return rejectf(codeReplyTooLarge, "The answers of the catalog that wait have %d bytes or more. Await searches and descriptions in smaller batches.", maxQueryBytes)
 	}

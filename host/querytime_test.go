@@ -18,7 +18,7 @@ func TestTheCatalogLeavesTime(t *testing.T) {
 	if got := halfway(now, now.Add(-time.Second)); got.After(now) {
 		t.Errorf("%v is after a deadline that has passed", got)
 	}
-	r := &run{h: &Host{maxQueryTime: maxQueryTime}}
+	r := &run{engine: &engine{maxQueryTime: maxQueryTime}}
 	err := invokeQuery(t.Context(), &call{Call: runstore.Call{Method: "search"}, run: r, budget: queryBudget{now, 1}})
 	if err == nil || err.Code != string(CodeTimeout) || !strings.Contains(err.Message, "half of the time") || !strings.Contains(err.Message, "smaller batches") {
 		t.Errorf("got %+v", err)

@@ -15,12 +15,12 @@ import (
 // else c.question is the approval.
 func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 	r := c.run
-	asks, err = policy.Unanswered(ctx, r.h.approvals, c.subject, asks, time.Now())
+	asks, err = policy.Unanswered(ctx, r.engine.approvals, c.subject, asks, time.Now())
 	if err != nil || len(asks) == 0 {
 		return err
 	}
-	if d := r.h.meters.approvals.Take(quota.OwnerOf(r.session), 1); d != nil {
-		r.h.ReportDenied(r.session, d)
+	if d := r.engine.meters.approvals.Take(quota.OwnerOf(r.session), 1); d != nil {
+		r.engine.ReportDenied(r.session, d)
 		return d
 	}
 	c.asking = true
@@ -36,7 +36,7 @@ func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 	if err := r.calls.mayAsk(time.Now(), r.settings.MaxApprovals); err != nil {
 		return err
 	}
-	a.Store = r.h.storeID()
+	a.Store = r.engine.storeID()
 	if err := r.claimToAsk(); err != nil {
 		return err
 	}
@@ -46,12 +46,12 @@ func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 	if err := r.record.journal(r.background()); err != nil {
 		return err
 	}
-	if err := r.h.approvals.Add(r.background(), a); err != nil {
+	if err := r.engine.approvals.Add(r.background(), a); err != nil {
 		r.calls.questionNotAsked(c)
 		return err
 	}
 	if r.hasEnded() {
-		r.h.cancelApproval(r.background(), a.ID)
+		r.engine.cancelApproval(r.background(), a.ID)
 	}
 	c.question = a
 	return nil
@@ -67,7 +67,7 @@ func (c *call) notAsked(err error) *callError {
 	if errors.As(err, &often) {
 		return c.notMade(rejectf(codeQuota, "The call of %q was not made: %v.", c.subject.ToolName, err))
 	}
-	c.run.h.log.Error("nobody could be asked for approval, so the call is denied", "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", err)
+	c.run.engine.log.Error("nobody could be asked for approval, so the call is denied", "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", err)
 	return c.notMade(rejectf(codeDenied, "The call of %q was denied: it needs an approval, and nobody could be asked.", c.subject.ToolName))
 }
 
@@ -75,7 +75,7 @@ func (c *call) notAsked(err error) *callError {
 func (c *call) questionOver() {
 	if c.asking {
 		c.asking = false
-		c.run.h.meters.approvals.Give(quota.OwnerOf(c.run.session), 1)
+		c.run.engine.meters.approvals.Give(quota.OwnerOf(c.run.session), 1)
 	}
 }
 

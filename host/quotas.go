@@ -21,11 +21,11 @@ type meters struct {
 	skipped map[string]int
 }
 
-func newMeters(c *Config, s Settings) *meters {
-	shares := quota.SharesOf(c.Quotas)
+func newMeters(c *engineConfig, s Settings) *meters {
+	shares := quota.SharesOf(c.quotas)
 	return &meters{
-		held:      quota.NewMeter("held_bytes", "bytes of arguments, answers, output and images", "quotas.heldBytes", c.Quotas.HeldBytes, shares),
-		workers:   quota.NewMeter("workers", "guest workers", "guest.maxWorkers", int64(c.MaxWorkers), shares),
+		held:      quota.NewMeter("held_bytes", "bytes of arguments, answers, output and images", "quotas.heldBytes", c.quotas.HeldBytes, shares),
+		workers:   quota.NewMeter("workers", "guest workers", "guest.maxWorkers", int64(c.maxWorkers), shares),
 		suspended: quota.NewMeter("suspended_runs", "suspended runs", "tools.codeMode.maxSuspendedRuns", s.MaxSuspended, shares),
 		approvals: quota.NewMeter("pending_approvals", "calls that wait for a person", "", policy.DefaultMaxPending, shares),
 		warned:    map[string]time.Time{}, skipped: map[string]int{},
@@ -35,11 +35,10 @@ func newMeters(c *Config, s Settings) *meters {
 // denialPause is how often the log has a warning of one kind. Metrics count them all.
 const denialPause = time.Second
 
-// ReportDenied counts that a session was not given something, and warns of it in the
-// log.
-func (h *Host) ReportDenied(s Session, d *quota.Denied) {
-	h.obs.Metrics.Denied(d.Name, string(d.Whose))
-	m, key := h.meters, d.Name+" "+string(d.Whose)
+// ReportDenied is Host.ReportDenied.
+func (e *engine) ReportDenied(s Session, d *quota.Denied) {
+	e.obs.Metrics.Denied(d.Name, string(d.Whose))
+	m, key := e.meters, d.Name+" "+string(d.Whose)
 	m.mu.Lock()
 	now := time.Now()
 	if now.Sub(m.warned[key]) < denialPause {
@@ -50,6 +49,6 @@ func (h *Host) ReportDenied(s Session, d *quota.Denied) {
 	skipped := m.skipped[key]
 	m.warned[key], m.skipped[key] = now, 0
 	m.mu.Unlock()
-	h.log.Warn("a quota is used up", "quota", d.Name, "of", string(d.Whose), "used", d.Used, "limit", d.Limit, "wanted", d.Wanted,
+	e.log.Warn("a quota is used up", "quota", d.Name, "of", string(d.Whose), "used", d.Used, "limit", d.Limit, "wanted", d.Wanted,
 		"agent", text.Cut(s.AgentID, 128), "sessionKey", text.Cut(s.SessionKey, 128), "sessionId", text.Cut(s.SessionID, 128), "sinceLast", skipped)
 }

@@ -80,9 +80,9 @@ func (p *recentRuns) find(id string, caller Session) *failure {
 
 // explainMissing says more of a run that is not there any more. It advises to start a program
 // again only if it is known to have called no tool.
-func (h *Host) explainMissing(f *failure, s Session, id string) *failure {
+func (e *engine) explainMissing(f *failure, s Session, id string) *failure {
 	if f.Reason == ReasonRunUnavailable && f.Phase == PhaseInput {
-		recent := h.recent.find(id, s)
+		recent := e.recent.find(id, s)
 		if recent == nil {
 			f = and(f, " A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again.")
 			f.Dispatched = true // for all that is known
@@ -97,5 +97,5 @@ func (h *Host) explainMissing(f *failure, s Session, id string) *failure {
 	if f.Dispatched {
 		advice = "It had called tools: find out what they did before you start the program again."
 	}
-	return and(f, " It was not waited for in time: a suspended run is kept for %s after its last use (tools.codeMode.snapshotTtlSeconds). %s", h.settingsOf(s).SnapshotTTL, advice)
+	return and(f, " It was not waited for in time: a suspended run is kept for %s after its last use (tools.codeMode.snapshotTtlSeconds). %s", e.settingsOf(s).SnapshotTTL, advice)
 }

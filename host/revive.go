@@ -13,31 +13,31 @@ import (
 
 // load takes a run that another process, or this one in an earlier life, has
 // parked in the store.
-func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (r *run, rec *runstore.Record, f *failure) {
-	rec, err := h.recordFor(ctx, s, id)
+func (e *engine) load(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (r *run, rec *runstore.Record, f *failure) {
+	rec, err := e.recordFor(ctx, s, id)
 	if err != nil {
 		return nil, nil, ofStore(err)
 	}
-	claim, err := h.claim(ctx, rec, deadline)
+	claim, err := e.claim(ctx, rec, deadline)
 	if err != nil {
 		return nil, nil, ofStore(err)
 	}
 	// The process that held the claim may have changed or finished the run.
-	rec, err = h.recordFor(ctx, s, id)
+	rec, err = e.recordFor(ctx, s, id)
 	if err != nil {
 		claim.Release()
 		return nil, nil, ofStore(err)
 	}
 	if rec.Live {
-		return nil, nil, h.discardDeadRun(ctx, rec, claim)
+		return nil, nil, e.discardDeadRun(ctx, rec, claim)
 	}
-	r, f = h.revive(ctx, s, rec, turn)
+	r, f = e.revive(ctx, s, rec, turn)
 	if f == nil {
-		f = h.checkComplete(r, rec)
+		f = e.checkComplete(r, rec)
 	}
 	if f == nil {
 		r.record.setClaim(claim)
-		f = h.add(r)
+		f = e.add(r)
 	}
 	if f != nil {
 		claim.Release()
@@ -50,11 +50,11 @@ func (h *Host) load(ctx context.Context, s Session, id string, deadline time.Tim
 }
 
 // claim waits for a process that is finishing calls of the run, and for no other.
-func (h *Host) claim(ctx context.Context, rec *runstore.Record, deadline time.Time) (runstore.Claim, error) {
+func (e *engine) claim(ctx context.Context, rec *runstore.Record, deadline time.Time) (runstore.Claim, error) {
 	tick := time.NewTicker(claimRetry)
 	defer tick.Stop()
 	for {
-		claim, err := h.store.Claim(ctx, rec.ID)
+		claim, err := e.store.Claim(ctx, rec.ID)
 		if !errors.Is(err, runstore.ErrClaimed) || !unfinished(rec.Calls) || time.Now().After(deadline) {
 			return claim, err
 		}
@@ -77,9 +77,9 @@ func unfinished(calls []runstore.Call) bool {
 
 // discardDeadRun forgets a run whose host was killed while the run went on, and says
 // what is known of it. No process drives it: its claim was free.
-func (h *Host) discardDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
+func (e *engine) discardDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
 	defer claim.Release()
-	if err := h.store.Delete(ctx, rec.ID); err != nil {
+	if err := e.store.Delete(ctx, rec.ID); err != nil {
 		return withRecord(ofStore(err), rec)
 	}
 	var unknown []string
@@ -92,23 +92,23 @@ func (h *Host) discardDeadRun(ctx context.Context, rec *runstore.Record, claim r
 	if len(unknown) > 0 {
 		text += " Without an answer: " + strings.Join(unknown, ", ") + "."
 	}
-	h.cancelApprovals(ctx, rec.Calls)
+	e.cancelApprovals(ctx, rec.Calls)
 	f := withRecord(failf(CodeInvalidInput, ReasonRunUnavailable, PhaseHost, "%s", text), rec)
-	h.observeDiscarded(rec, f)
+	e.observeDiscarded(rec, f)
 	return f
 }
 
 // revive makes an active run of a record.
-func (h *Host) revive(ctx context.Context, s Session, rec *runstore.Record, turn *clientTools) (*run, *failure) {
-	pool, f := h.poolOf(ctx, rec)
+func (e *engine) revive(ctx context.Context, s Session, rec *runstore.Record, turn *clientTools) (*run, *failure) {
+	pool, f := e.poolOf(ctx, rec)
 	if f != nil {
 		return nil, f
 	}
-	to, err := h.restoreAccess(s, rec, turn)
+	to, err := e.views.restoreAccess(s, rec, turn)
 	if err != nil {
 		return nil, notRestored("%v", err)
 	}
-	r := h.makeRun(rec.ID, s, rec.Language, to)
+	r := e.makeRun(rec.ID, s, rec.Language, to)
 	r.pool, r.created = pool, rec.Created
 	r.used.digests = rec.Tools
 	r.changed.Store(rec.Fingerprint != r.view().catalog.Fingerprint())

@@ -27,7 +27,7 @@ import (
 //
 // Its tool calls run on goroutines of their own in every state.
 type run struct {
-	h        *Host
+	engine   *engine
 	observed *observe.Run
 	id       string
 	session  Session
@@ -64,24 +64,24 @@ func isRunID(id string) bool {
 }
 
 // newRun makes an active run with a new id.
-func (h *Host) newRun(s Session, language string, to *access) (*run, error) {
+func (e *engine) newRun(s Session, language string, to *access) (*run, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, err
 	}
-	return h.makeRun(runPrefix+hex.EncodeToString(id[:]), s, language, to), nil
+	return e.makeRun(runPrefix+hex.EncodeToString(id[:]), s, language, to), nil
 }
 
-func (h *Host) makeRun(id string, s Session, language string, to *access) *run {
+func (e *engine) makeRun(id string, s Session, language string, to *access) *run {
 	r := &run{
-		h:         h,
+		engine:    e,
 		id:        id,
 		session:   s,
-		observed:  h.obs.Run(id, s),
+		observed:  e.obs.Run(id, s),
 		language:  language,
-		settings:  h.settingsOf(s),
+		settings:  e.settingsOf(s),
 		access:    to,
-		pool:      h.pool,
+		pool:      e.pool,
 		created:   time.Now(),
 		wake:      make(chan struct{}, 1),
 		lifecycle: lifecycle{gone: make(chan struct{})},
@@ -89,14 +89,14 @@ func (h *Host) makeRun(id string, s Session, language string, to *access) *run {
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	r.driver = &driver{run: r}
 	r.calls = &callTable{
-		runID: id, slots: int(r.settings.MaxPendingCalls), busy: &h.calls, pending: make(map[uint64]*call),
+		runID: id, slots: int(r.settings.MaxPendingCalls), busy: &e.performing, pending: make(map[uint64]*call),
 		account: account{
-			held: h.meters.held, suspended: h.meters.suspended, owner: quota.OwnerOf(s),
-			denied: func(d *quota.Denied) { h.ReportDenied(s, d) },
+			held: e.meters.held, suspended: e.meters.suspended, owner: quota.OwnerOf(s),
+			denied: func(d *quota.Denied) { e.ReportDenied(s, d) },
 		},
 	}
 	r.record = &record{
-		id: id, store: h.store, volatile: h.volatile(), compactAfter: h.maxDelivered, log: h.log,
+		id: id, store: e.store, volatile: e.volatile(), compactAfter: e.maxDelivered, log: e.log,
 		calls: r.calls, describe: r.describe, identify: r.identify,
 	}
 	return r
@@ -120,12 +120,12 @@ func (r *run) finishWith(cause error, result func() *Result) *Result {
 	questions := r.stop(stateEnding, cause)
 	r.observed.Ended(ofCause(cause), r.usage)
 	res := result()
-	r.h.recent.add(r, cause)
+	r.engine.recent.add(r, cause)
 	r.record.exclusive(func() {
 		if !r.keepResult(res) {
 			r.record.forget(r.background())
 		}
-		r.h.cancelApprovals(r.background(), questions) // with the claim, or another host takes them for orphans
+		r.engine.cancelApprovals(r.background(), questions) // with the claim, or another host takes them for orphans
 		r.record.dropClaim()
 	})
 	return res
@@ -145,7 +145,7 @@ func (r *run) stop(to runState, cause error) (onApproval []runstore.Call) {
 	r.moveTo(to)
 	onApproval = r.calls.close()
 	r.cancel(cause)
-	r.h.remove(r)
+	r.engine.remove(r)
 	return onApproval
 }
 
@@ -196,7 +196,7 @@ func (r *run) runContext(pluginID string) namespaces.RunContext {
 		SessionID:  r.session.SessionID,
 		RunID:      r.id,
 		TurnID:     r.session.TurnID,
-		Config:     r.h.cfg.PluginConfig[pluginID],
+		Config:     r.engine.pluginConfig[pluginID],
 	}
 }
 

@@ -2,45 +2,100 @@ package host
 
 import (
 	"context"
-	"encoding/hex"
-	"slices"
-	"strings"
+	"encoding/json"
 	"time"
 
-	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/policy"
 )
 
-// RunStatus says what a run is doing.
-type RunStatus string
+// Wait goes on with a suspended run. It returns like Exec; the run id stays the
+// same for the whole run. A run belongs to its Session, and only one Wait at a
+// time may have it.
+func (h *Host) Wait(ctx context.Context, s Session, runID string) *Result {
+	return h.WaitFor(ctx, s, runID, 0)
+}
 
-// The statuses of a run that has not ended.
-const (
-	RunRunning RunStatus = "running" // an Exec or Wait of this process is driving it
-	RunWaiting RunStatus = "waiting" // it is suspended, as far as this process knows
-)
+// WaitFor is Wait with a shorter time limit than Settings.Timeout. Zero means no
+// change.
+func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout time.Duration) *Result {
+	return h.engine.Wait(ctx, s, runID, timeout)
+}
 
-// RunInfo describes a run that has not ended.
-type RunInfo struct {
-	ID       string    `json:"runId"`
-	Session  Session   `json:"session,omitzero"`
-	Language string    `json:"language"`
-	Status   RunStatus `json:"status"`
-	// Reason says why a suspended run waits.
-	Reason  Reason    `json:"reason,omitempty"`
-	Created time.Time `json:"created"`
-	// Expires is when a suspended run is forgotten unless somebody waits for it.
-	Expires time.Time `json:"expires,omitzero"`
-	// PendingToolCalls are the bridge calls whose answers the program needs.
-	PendingToolCalls []PendingCall `json:"pendingToolCalls"`
-	// ImageBytes is the size of the newest image of the guest, 0 before the first.
-	ImageBytes int `json:"imageBytes"`
-	// GuestBuild is the build of the guest that suspended the run, in hexadecimal.
-	GuestBuild string `json:"guestBuild,omitempty"`
-	// Foreign says that this host does not have that build: see Config.PreviousGuests.
-	Foreign bool `json:"foreign,omitempty"`
-	// Origin is Config.Origin of the host that suspended the run.
-	Origin []string `json:"-"`
+// Answer gives a run the result of a call of a tool that its caller brought
+// without Invoke. Such calls are in PendingToolCalls of a waiting Result, with
+// their inputs; Wait goes on with the run once one of them is answered. Only the
+// session of the run may answer.
+//
+// The first answer to a call counts. Answering again changes nothing and is no
+// error as long as the run exists. A run that survived its host can be answered
+// in the next one. What is wrong with an answer is an *Error.
+func (h *Host) Answer(ctx context.Context, s Session, runID, callID string, a ToolAnswer) error {
+	return h.engine.Answer(ctx, s, runID, callID, a)
+}
+
+// PendingInput returns the input of a call that the run's caller is to answer, such as
+// one that a waiting Result has left out because it is large. Only the session of the
+// run may ask. The error is an *Error.
+func (h *Host) PendingInput(ctx context.Context, s Session, runID, callID string) (json.RawMessage, error) {
+	return h.engine.PendingInput(ctx, s, runID, callID)
+}
+
+// Approvals lists the calls that wait for a person, of every run in the store of
+// approvals, or those that f chooses.
+func (h *Host) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Approval, error) {
+	return h.engine.Approvals(ctx, f)
+}
+
+// Decide enters what a person has decided about an approval; by says who, for the
+// record. It returns the approval as it is then. The same decision again is no
+// error. See policy.Decide for the errors.
+//
+// Whoever may call Decide may allow anything: who that is, is up to the embedder.
+func (h *Host) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
+	return h.engine.Decide(ctx, id, d, by)
+}
+
+// Grants lists what was decided with allow-always and still answers, oldest first.
+func (h *Host) Grants(ctx context.Context) ([]*policy.Grant, error) {
+	return h.engine.Grants(ctx)
+}
+
+// RevokeGrant forgets an allow-always: the next call that it would have answered
+// asks again. The error is policy.ErrNotFound if there is no such grant.
+func (h *Host) RevokeGrant(ctx context.Context, id string) error {
+	return h.engine.RevokeGrant(ctx, id)
+}
+
+// Exec runs a program until it returns, fails, yields, or is still waiting for
+// tools at its deadline. It always returns a Result. When ctx ends, the program
+// stops and the result has the code aborted.
+func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
+	return h.engine.Exec(ctx, s, in)
+}
+
+// Abort ends a run of the session: an Exec or Wait that is driving it returns
+// with the code aborted, its tool calls are cancelled, and a suspended one is
+// forgotten. The result is that of a Wait whose run has been aborted, or says
+// why there is nothing to abort. It comes once the run is gone, or when ctx ends.
+func (h *Host) Abort(ctx context.Context, s Session, runID string) *Result {
+	return h.engine.Abort(ctx, s, runID)
+}
+
+// EndSession ends every run of a session, in this process and in the store, as
+// Abort does, and returns how many there were. If s names no agent turn, those of
+// every turn end. It returns once they are gone, or when ctx ends. An error says
+// which could not be ended, such as one that another process is driving.
+func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error) {
+	return h.engine.EndSession(ctx, s)
+}
+
+// Deliver is WaitFor for a caller who may fail to pass the Result on, such as a server.
+// The store keeps the result of a run that has ended until Done: a later wait, of this
+// process or another, gets it again. It keeps it for Settings.SnapshotTTL at most, and
+// no more than runstore.MaxEnded results of runstore.MaxEndedBytes.
+func (h *Host) Deliver(ctx context.Context, s Session, runID string, timeout time.Duration) *Delivery {
+	return h.engine.Deliver(ctx, s, runID, timeout)
 }
 
 // Runs lists the runs of a session that have not ended, oldest first: those of
@@ -48,96 +103,30 @@ type RunInfo struct {
 // of every turn. A run that another process drives is listed as the store knows
 // it.
 func (h *Host) Runs(ctx context.Context, s Session) ([]RunInfo, error) {
-	return h.list(ctx, s.Covers)
+	return h.engine.Runs(ctx, s)
 }
 
 // AllRuns is Runs of every session.
 func (h *Host) AllRuns(ctx context.Context) ([]RunInfo, error) {
-	return h.list(ctx, func(Session) bool { return true })
-}
-
-func (h *Host) list(ctx context.Context, wanted func(Session) bool) ([]RunInfo, error) {
-	seen := make(map[string]bool)
-	out := []RunInfo{}
-	for _, r := range h.runsOwnedBy(wanted) {
-		seen[r.id] = true
-		if info, ok := r.info(); ok {
-			out = append(out, info)
-		}
-	}
-	records, err := h.store.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, rec := range records {
-		if !seen[rec.ID] && wanted(rec.Session) {
-			out = append(out, h.storedInfo(rec))
-		}
-	}
-	slices.SortFunc(out, func(a, b RunInfo) int {
-		if n := a.Created.Compare(b.Created); n != 0 {
-			return n
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
-	return out, nil
+	return h.engine.AllRuns(ctx)
 }
 
 // Run describes a run of any session that has not ended; RunInfo.Session says whose
 // it is. The error of one that is not there is an *Error.
 func (h *Host) Run(ctx context.Context, runID string) (RunInfo, error) {
-	if r := h.runByID(runID); r != nil {
-		if info, ok := r.info(); ok {
-			return info, nil
-		}
-	}
-	rec, err := h.store.Get(ctx, runID)
-	if err != nil {
-		return RunInfo{}, ofStore(err)
-	}
-	return h.storedInfo(rec), nil
+	return h.engine.Run(ctx, runID)
 }
 
-// runsOf returns the runs of the session that this process has.
-func (h *Host) runsOf(s Session) (out []*run) { return h.runsOwnedBy(s.Covers) }
-
-func (h *Host) runsOwnedBy(wanted func(Session) bool) (out []*run) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, r := range h.runs {
-		if wanted(r.session) {
-			out = append(out, r)
-		}
-	}
-	return out
+// ReportPanic logs a panic as an error, with the stack of its goroutine, and counts it
+// in the metric quoin_panics_total. The parameter during is the label of the metric:
+// one of a few words for what was going on. Call it with what recover has returned, in
+// the deferred function that has called recover; args are further attributes of the log.
+func (h *Host) ReportPanic(during string, recovered any, args ...any) {
+	h.engine.ReportPanic(during, recovered, args...)
 }
 
-// info describes the run, unless it has ended.
-func (r *run) info() (info RunInfo, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	info = RunInfo{ID: r.id, Session: r.session, Language: r.language, Status: RunRunning, Created: r.created, Origin: r.h.cfg.Origin}
-	info.PendingToolCalls, info.Reason = r.calls.describe(r.settings.MaxOutput)
-	state := r.now()
-	if state != stateParked {
-		info.Reason = ""
-	} else {
-		id := r.pool.BuildID()
-		info.Status, info.Expires, info.ImageBytes, info.GuestBuild = RunWaiting, r.expires, r.imageBytes, hex.EncodeToString(id[:])
-	}
-	return info, state < stateEnding
-}
-
-func (h *Host) storedInfo(rec *runstore.Record) RunInfo {
-	info := RunInfo{
-		ID: rec.ID, Session: rec.Session, Language: rec.Language,
-		Status: RunWaiting, Created: rec.Created, Expires: rec.Expires, Origin: rec.Origin,
-		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, Foreign: !h.canRestore(rec.GuestBuild),
-	}
-	calls := make([]*call, 0, len(rec.Calls))
-	for _, c := range rec.Calls {
-		calls = append(calls, &call{Call: c})
-	}
-	info.PendingToolCalls, info.Reason = describeCalls(calls, codemode.Ranges().MaxOutput.Default)
-	return info
+// ReportDenied counts that a session was not given something, and warns of it in the
+// log.
+func (h *Host) ReportDenied(s Session, d *quota.Denied) {
+	h.engine.ReportDenied(s, d)
 }

@@ -71,7 +71,7 @@ type Surface struct {
 // invalid_input if the tools or rules cannot be used as they are. In either case
 // the request must not be sent with the tools it would have had.
 func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o SurfaceOptions) (*Surface, error) {
-	if h == nil || h.isClosing() {
+	if h == nil || h.engine.isClosing() {
 		return nil, failf(CodeUnavailable, "", PhaseHost, "code mode is not running.")
 	}
 	settings := h.settingsOf(s)
@@ -146,8 +146,8 @@ func (h *Host) directOnly() []catalog.Tool {
 
 // ready proves that a program could run now: that some worker is there.
 func (h *Host) ready(ctx context.Context) *failure {
-	w, err := h.pool.Acquire(ctx, "", wire.Limits{})
-	defer h.pool.Release(w)
+	w, err := h.engine.pool.Acquire(ctx, "", wire.Limits{})
+	defer h.engine.pool.Release(w)
 	if ctx.Err() != nil {
 		return failf(CodeAborted, "", PhaseHost, "the request was cancelled: %v", context.Cause(ctx))
 	}
@@ -195,10 +195,10 @@ func (t *Surface) own(v *view, s Settings) []catalog.Tool {
 // Rules of the input must be empty: the request has them.
 func (t *Surface) Exec(ctx context.Context, in ExecInput) *Result {
 	if f := t.checkActive(); f != nil {
-		return t.host.refused(f)
+		return refused(f)
 	}
 	if len(in.Tools) > 0 || !in.Rules.Empty() {
-		return t.host.refused(turnFailure("tools and rules are given to Surface, not to its Exec."))
+		return refused(turnFailure("tools and rules are given to Surface, not to its Exec."))
 	}
 	in.turn, in.Rules = t.tools, t.rules
 	return t.host.Exec(ctx, t.session, in)
@@ -207,10 +207,10 @@ func (t *Surface) Exec(ctx context.Context, in ExecInput) *Result {
 // Wait is Host.Wait of a run of the same session.
 func (t *Surface) Wait(ctx context.Context, runID string) *Result {
 	if f := t.checkActive(); f != nil {
-		return t.host.refused(f)
+		return refused(f)
 	}
 	a := t.host.obs.Enter(ctx, toolWait, t.session)
-	return a.End(t.host.wait(ctx, a, t.session, runID, 0, t.tools, nil))
+	return a.End(t.host.engine.wait(ctx, a, t.session, runID, 0, t.tools, nil))
 }
 
 // checkActive refuses a call of a tool that the model was not shown.

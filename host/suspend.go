@@ -50,7 +50,7 @@ func (d *driver) park(image []byte, fresh []*call) (res *Result, started []*call
 	if err := r.record.ensureClaim(r.background()); err != nil {
 		return nil, nil, ofStore(err)
 	}
-	isClosing := r.h.isClosing()
+	isClosing := r.engine.isClosing()
 	if f := r.calls.mayBeSuspended(isClosing); f != nil {
 		return nil, nil, f
 	}
@@ -58,7 +58,7 @@ func (d *driver) park(image []byte, fresh []*call) (res *Result, started []*call
 	if r.ctx.Err() != nil { // aborted, and it is this driver that ends the run
 		return nil, nil, r.aborted()
 	}
-	limit, expires := int(r.h.settings.MaxSuspended), time.Now().Add(r.settings.SnapshotTTL)
+	limit, expires := int(r.engine.settings.MaxSuspended), time.Now().Add(r.settings.SnapshotTTL)
 	if isClosing {
 		limit = 0
 	}
@@ -66,7 +66,7 @@ func (d *driver) park(image []byte, fresh []*call) (res *Result, started []*call
 		rec.Counters, rec.Expires = d.lap(), expires
 	})
 	if err != nil {
-		r.h.calls.leaveN(len(started))
+		r.engine.performing.leaveN(len(started))
 		return nil, nil, r.notStored(err)
 	}
 	if !r.record.volatile { // the image is on disk
@@ -74,7 +74,7 @@ func (d *driver) park(image []byte, fresh []*call) (res *Result, started []*call
 	}
 	res = d.waiting(stored.Counters)
 	if !r.markParked(expires, len(image)) { // aborted meanwhile
-		r.h.calls.leaveN(len(started))
+		r.engine.performing.leaveN(len(started))
 		return nil, nil, r.aborted()
 	}
 	return res, started, nil
@@ -104,7 +104,7 @@ func (r *run) markParked(expires time.Time, imageBytes int) bool {
 func (r *run) notStored(err error) *failure {
 	f := ofStore(err)
 	if f.Reason == ReasonTooManySuspended {
-		return and(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.h.settings.MaxSuspended)
+		return and(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.engine.settings.MaxSuspended)
 	}
 	return f
 }
@@ -118,9 +118,9 @@ func (r *run) describe(rec *runstore.Record) {
 	rec.TimerDue, rec.Layers = r.driver.timerDue, isolation(r.driver.layers).Layers
 	rec.ToolCallID, rec.Trace = r.observed.Parent, r.observed.Trace
 	rec.ClientTools, rec.Rules = r.access.client.stored(), r.access.storedRules()
-	rec.Tools, rec.Origin = r.used.stored(), r.h.cfg.Origin
+	rec.Tools, rec.Origin = r.used.stored(), r.engine.origin
 	rec.Scopes = r.scopes.encoded(func(id string, err error) {
-		r.h.log.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
+		r.engine.log.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
 	})
 }
 

@@ -10,15 +10,20 @@ import (
 // belonged to is gone.
 const sweepEvery = time.Minute
 
+// startSweeping starts the sweeper, which ends with the engine.
+func (e *engine) startSweeping() {
+	e.background.Go(func() { e.sweep(e.life) })
+}
+
 // sweep runs until ctx ends.
-func (h *Host) sweep(ctx context.Context) {
+func (e *engine) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
-	h.guard(func() { h.countForeign(ctx) })
+	e.guard(func() { e.countForeign(ctx) })
 	for {
-		h.guard(func() { h.sweepOnce(ctx) })
-		if h.foreign.Load() > 0 {
-			h.guard(func() { h.countForeign(ctx) })
+		e.guard(func() { e.sweepOnce(ctx) })
+		if e.foreign.Load() > 0 {
+			e.guard(func() { e.countForeign(ctx) })
 		}
 		select {
 		case <-tick.C:
@@ -28,14 +33,14 @@ func (h *Host) sweep(ctx context.Context) {
 	}
 }
 
-func (h *Host) sweepOnce(ctx context.Context) {
-	if _, err := h.store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
-		h.log.Error("expired runs were not deleted", "error", err)
+func (e *engine) sweepOnce(ctx context.Context) {
+	if _, err := e.store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		e.log.Error("expired runs were not deleted", "error", err)
 	}
-	if err := h.approvals.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
-		h.log.Error("old approvals were not deleted", "error", err)
+	if err := e.approvals.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		e.log.Error("old approvals were not deleted", "error", err)
 	}
-	if err := h.endOrphans(ctx); err != nil && ctx.Err() == nil {
-		h.log.Error("approvals of runs that have ended were not cancelled", "error", err)
+	if err := e.endOrphans(ctx); err != nil && ctx.Err() == nil {
+		e.log.Error("approvals of runs that have ended were not cancelled", "error", err)
 	}
 }

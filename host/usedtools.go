@@ -15,8 +15,8 @@ const maxUsed = 256
 // refreshView resolves the view of a run that resumes.
 func (r *run) refreshView() {
 	before := r.view()
-	if err := r.h.resolveView(r.access); err != nil {
-		r.h.log.Error("the tools of a resumed run were not brought up to date", "run", r.id, "error", err)
+	if err := r.engine.views.resolveView(r.access); err != nil {
+		r.engine.log.Error("the tools of a resumed run were not brought up to date", "run", r.id, "error", err)
 		return
 	}
 	now := r.view()

@@ -16,35 +16,27 @@ import (
 // whose calls it is still finishing.
 const claimRetry = 20 * time.Millisecond
 
-// Wait goes on with a suspended run. It returns like Exec; the run id stays the
-// same for the whole run. A run belongs to its Session, and only one Wait at a
-// time may have it.
-func (h *Host) Wait(ctx context.Context, s Session, runID string) *Result {
-	return h.WaitFor(ctx, s, runID, 0)
+// Wait is Host.WaitFor.
+func (e *engine) Wait(ctx context.Context, s Session, runID string, timeout time.Duration) *Result {
+	a := e.obs.Enter(ctx, toolWait, s)
+	return a.End(e.wait(ctx, a, s, runID, timeout, nil, nil))
 }
 
-// WaitFor is Wait with a shorter time limit than Settings.Timeout. Zero means no
-// change.
-func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout time.Duration) *Result {
-	a := h.obs.Enter(ctx, toolWait, s)
-	return a.End(h.wait(ctx, a, s, runID, timeout, nil, nil))
-}
-
-func (h *Host) wait(ctx context.Context, a *observe.Entry, s Session, runID string, timeout time.Duration, turn *clientTools, d *Delivery) (res *Result) {
-	defer h.containRefusal(&res)
-	deadline := a.Start.Add(h.settingsOf(s).CallTimeout(timeout))
-	if f := h.enter(); f != nil {
-		return h.refused(f)
+func (e *engine) wait(ctx context.Context, a *observe.Entry, s Session, runID string, timeout time.Duration, turn *clientTools, d *Delivery) (res *Result) {
+	defer e.containRefusal(&res)
+	deadline := a.Start.Add(e.settingsOf(s).CallTimeout(timeout))
+	if f := e.enter(); f != nil {
+		return refused(f)
 	}
-	defer h.callers.leave()
+	defer e.driving.leave()
 	runID = strings.TrimSpace(runID)
-	if f := h.checkRunID(s, runID); f != nil {
-		return h.refused(f)
+	if f := e.checkRunID(s, runID); f != nil {
+		return refused(f)
 	}
-	r, rec, f := h.resumable(ctx, s, runID, deadline, turn)
+	r, rec, f := e.resumable(ctx, s, runID, deadline, turn)
 	if f != nil && errors.Is(f, runstore.ErrEnded) {
 		var res *Result
-		if res, f = h.delivered(ctx, s, runID, d); f == nil {
+		if res, f = e.delivered(ctx, s, runID, d); f == nil {
 			return res
 		}
 	}
@@ -52,7 +44,7 @@ func (h *Host) wait(ctx context.Context, a *observe.Entry, s Session, runID stri
 		f = and(f, keptAsItWas)
 	}
 	if f != nil {
-		return h.refused(h.explainMissing(f, s, runID))
+		return refused(e.explainMissing(f, s, runID))
 	}
 	defer r.contain(&res)
 	r.begin(a.Start).delivery = d
@@ -67,7 +59,7 @@ func (h *Host) wait(ctx context.Context, a *observe.Entry, s Session, runID stri
 const keptAsItWas = " The run is kept as it was: wait for it again once the store works."
 
 // checkRunID refuses what cannot be a runId, with a hint at what it may be.
-func (h *Host) checkRunID(s Session, id string) *failure {
+func (e *engine) checkRunID(s Session, id string) *failure {
 	if id == "" {
 		return failf(CodeInvalidInput, ReasonRunUnavailable, PhaseInput, "runId is empty. Give the runId of a result whose status is waiting.")
 	}
@@ -76,7 +68,7 @@ func (h *Host) checkRunID(s Session, id string) *failure {
 	}
 	f := ofStore(runstore.ErrNotFound)
 	f.Message += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", text.Cut(id, 64), runPrefix)
-	if tool, err := h.sessionView(s).catalog.Resolve(processTool); err == nil {
+	if tool, err := e.views.sessionView(s).catalog.Resolve(processTool); err == nil {
 		f.Message += fmt.Sprintf(" To look after a process that a shell tool has started, call %s inside exec.", tool.ID())
 	}
 	return f
@@ -88,8 +80,8 @@ const processTool = "process"
 
 // recordFor returns the record of a run of the session. What is known of one that has
 // expired is in the error.
-func (h *Host) recordFor(ctx context.Context, s Session, id string) (*runstore.Record, error) {
-	rec, err := h.store.Get(ctx, id)
+func (e *engine) recordFor(ctx context.Context, s Session, id string) (*runstore.Record, error) {
+	rec, err := e.store.Get(ctx, id)
 	if rec != nil {
 		if f := mayResume(rec.Session, s); f != nil {
 			return nil, f
@@ -103,23 +95,23 @@ func (h *Host) recordFor(ctx context.Context, s Session, id string) (*runstore.R
 
 // resumable makes a suspended run active for the caller. The record is nil when only
 // this process can have changed the run since it was stored.
-func (h *Host) resumable(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (*run, *runstore.Record, *failure) {
-	r := h.runByID(id)
+func (e *engine) resumable(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (*run, *runstore.Record, *failure) {
+	r := e.runByID(id)
 	if r == nil {
-		return h.load(ctx, s, id, deadline, turn)
+		return e.load(ctx, s, id, deadline, turn)
 	}
 	rec, elsewhere, f := r.reopen(ctx, s)
 	if elsewhere { // another process has resumed and parked the run in the meantime
-		return h.load(ctx, s, id, deadline, turn)
+		return e.load(ctx, s, id, deadline, turn)
 	}
 	return r, rec, f
 }
 
 // runByID returns the run of this process with that id, or nil.
-func (h *Host) runByID(id string) *run {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.runs[id]
+func (e *engine) runByID(id string) *run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.runs[id]
 }
 
 // reopen makes a run that this process has parked active. It returns no record if this
@@ -139,7 +131,7 @@ func (r *run) reopen(ctx context.Context, s Session) (rec *runstore.Record, else
 	if err := r.record.ensureClaim(r.background()); err != nil {
 		return nil, false, r.stayParked(ofStore(err))
 	}
-	rec, err := r.h.store.Get(ctx, r.id)
+	rec, err := r.engine.store.Get(ctx, r.id)
 	switch {
 	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired):
 		r.finish(err)
@@ -194,7 +186,7 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, deadline time
 	r.calls.settleYields()
 	if rec == nil {
 		var err error
-		if rec, err = r.h.store.Get(ctx, r.id); err != nil {
+		if rec, err = r.engine.store.Get(ctx, r.id); err != nil {
 			return d.postponed(ofStore(err))
 		}
 	}

@@ -1,0 +1,154 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// errClosing is why a host that shuts down gives no run a worker.
+var errClosing = errors.New("the host shuts down")
+
+// closing is what a host answers once it shuts down.
+func closing() *failure {
+	return failf(CodeUnavailable, "", PhaseHost, "code mode is shutting down.")
+}
+
+// letFinish lets no new program in and has runs parked as soon as they can, until no
+// program runs or ctx ends.
+func (e *engine) letFinish(ctx context.Context) {
+	e.mu.Lock()
+	if !e.closing {
+		e.closing = true
+		if !e.volatile() {
+			close(e.parking)
+		}
+	}
+	e.mu.Unlock()
+	if n := e.driving.wait(ctx); n > 0 {
+		e.log.Warn("shutting down with programs running; they are aborted", "programs", n)
+	}
+}
+
+// close ends the runs of this process. It drains their calls, so that the answers reach
+// a store that outlives the process.
+func (e *engine) close() {
+	e.mu.Lock()
+	e.closing, e.closed = true, true
+	runs := make([]*run, 0, len(e.runs))
+	for _, r := range e.runs {
+		runs = append(runs, r)
+	}
+	e.mu.Unlock()
+	for _, r := range runs {
+		r.cancelIfActive(ErrClosed)
+	}
+	// Their drivers delete their records, and keep the claims until then.
+	if n := within(driverGrace, e.driving.wait); n > 0 {
+		e.log.Error("aborted programs do not end", "programs", n)
+	}
+	if n := within(e.drainTimeout, e.performing.waitBusy); n > 0 {
+		e.log.Warn("closing with tool calls in flight; suspended runs will not know whether they took effect", "calls", n)
+	}
+	if n := suspended(runs); n > 0 && !e.volatile() {
+		e.log.Info("suspended runs are kept for the next host of this store", "runs", n)
+	}
+	for _, r := range runs {
+		r.stop(stateLeaving, ErrClosed)
+	}
+	// Cancelled calls end at once, unless a tool does not listen to its context.
+	if n := within(e.drainTimeout, e.performing.wait); n > 0 {
+		e.log.Error("tool calls do not end although they are cancelled", "calls", n)
+	}
+	for _, r := range runs {
+		r.record.dropClaim()
+		r.finishMove()
+	}
+}
+
+// stopWorkers ends the guest workers.
+func (e *engine) stopWorkers() error {
+	var errs []error
+	if e.pool != nil {
+		errs = append(errs, e.pool.Close())
+	}
+	for _, g := range e.previous {
+		errs = append(errs, g.close())
+	}
+	e.background.Wait()
+	return errors.Join(errs...)
+}
+
+// suspended counts the runs that wait for a later Wait.
+func suspended(runs []*run) (n int) {
+	for _, r := range runs {
+		if r.now() == stateParked {
+			n++
+		}
+	}
+	return n
+}
+
+// driverGrace is how long Close waits for the Execs and Waits that it has aborted.
+// They end when their workers are killed.
+const driverGrace = 10 * time.Second
+
+// within waits for d at most, and returns how many are left.
+func within(d time.Duration, wait func(context.Context) int) int {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return wait(ctx)
+}
+
+// enter lets an Exec or Wait in, which leaves callers when it returns.
+func (e *engine) enter() *failure {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closing {
+		return closing()
+	}
+	e.driving.enter()
+	return nil
+}
+
+func (e *engine) isClosing() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closing
+}
+
+// volatile reports whether the store ends with the process.
+func (e *engine) volatile() bool {
+	_, volatile := e.store.(runstore.Volatile)
+	return volatile
+}
+
+// add makes r known to Wait and Close.
+func (e *engine) add(r *run) *failure {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return closing()
+	}
+	e.runs[r.id] = r
+	return nil
+}
+
+func (e *engine) remove(r *run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.runs[r.id] == r {
+		delete(e.runs, r.id)
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
