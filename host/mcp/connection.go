@@ -20,16 +20,16 @@ type connection struct {
 	program *program // nil for servers on the network
 	guard   *guard   // nil for programs
 
-	life   context.Context // calls end with it
+	calls   context.Context // calls end with it
 	cancel context.CancelCauseFunc
-	cut    context.CancelFunc // ends every request of a guard
+	cancelRequests    context.CancelFunc // ends every request of a guard
 
 	changed chan struct{} // capacity 1: look at the list again
 	waited  bool          // await runs
-	noise   func(string)  // told of output that is no message
+	onOutput   func(string)  // told of output that is no message
 	ended   chan struct{} // closed once the session is over
 	err     error         // why; valid after ended
-	gone    chan error    // capacity 1: the server on the network is not there any more
+	lost    chan error    // capacity 1: the server on the network is not there any more
 }
 
 // recording remembers the connection that a transport makes, so that it can be
@@ -54,16 +54,16 @@ func (r ready) Connect(context.Context) (sdk.Connection, error) { return r.conn,
 
 // dial starts a session. ctx bounds the start alone.
 func (k *keeper) dial(ctx context.Context) (*connection, error) {
-	c := &connection{server: &k.server, log: k.log, noise: k.noise, changed: make(chan struct{}, 1), ended: make(chan struct{}), gone: make(chan error, 1)}
-	c.life, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	c := &connection{server: &k.server, log: k.log, onOutput: k.noteOutput, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
+	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
-	c.cut = cut
+	c.cancelRequests = cut
 	ctx, cancel := context.WithTimeout(ctx, k.server.ConnectTimeout)
 	defer cancel()
 	transport, err := c.transport(ctx, wire)
 	if err != nil {
 		c.cancel(err)
-		c.cut()
+		c.cancelRequests()
 		return nil, err
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "quoin", Version: k.options.Version}, &sdk.ClientOptions{
@@ -88,7 +88,7 @@ func (k *keeper) dial(ctx context.Context) (*connection, error) {
 func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 	if c.server.Command != "" {
 		var err error
-		c.program, err = launch(ctx, c.server, newLineLog(c.log, time.Now, c.noise), c.change)
+		c.program, err = launch(ctx, c.server, newLineLog(c.log, time.Now, c.onOutput), c.change)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, guard := newClient(wire, headers, c.lose)
+	client, guard := newClient(wire, headers, c.loseServer)
 	c.guard = guard
 	return &recording{Transport: &sdk.StreamableClientTransport{
 		Endpoint:     c.server.URL,
@@ -145,10 +145,10 @@ func (c *connection) change() {
 	}
 }
 
-// lose ends the calls of a connection whose server is not there any more.
-func (c *connection) lose(err error) {
+// loseServer ends the calls of a connection whose server is not there any more.
+func (c *connection) loseServer(err error) {
 	select {
-	case c.gone <- err:
+	case c.lost <- err:
 	default:
 	}
 	c.cancel(err)
@@ -172,9 +172,9 @@ func (c *connection) await() {
 // the stages of stopping a program, or the farewell to a server on the network.
 func (c *connection) close(grace time.Duration) error {
 	c.cancel(errEnded)
-	farewell := time.AfterFunc(grace, c.cut)
+	farewell := time.AfterFunc(grace, c.cancelRequests)
 	defer farewell.Stop()
-	defer c.cut()
+	defer c.cancelRequests()
 	var errs []error
 	if c.conn != nil {
 		_ = c.conn.Close() // a farewell that fails is of no interest any more

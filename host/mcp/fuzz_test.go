@@ -49,7 +49,7 @@ func FuzzLine(f *testing.F) {
 		c.captures[id] = mine
 		messages := c.decode(line)
 		if messages == nil {
-			c.nonsense(line)
+			c.rejectLine(line)
 		}
 		for _, m := range messages {
 			if _, err := c.admit(m); err != nil {

@@ -104,7 +104,7 @@ func (k *keeper) serve(ctx context.Context, first func()) (err error) {
 		select {
 		case <-c.ended:
 			return c.err
-		case err := <-c.gone:
+		case err := <-c.lost:
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
@@ -120,14 +120,14 @@ func (k *keeper) serve(ctx context.Context, first func()) (err error) {
 func (k *keeper) refresh(ctx context.Context, c *connection) error {
 	ctx, cancel := context.WithTimeout(ctx, k.server.ConnectTimeout)
 	defer cancel()
-	stop := context.AfterFunc(c.life, cancel)
+	stop := context.AfterFunc(c.calls, cancel)
 	defer stop()
 	tools, err := c.listTools(ctx)
 	if err != nil {
 		select {
 		case <-c.ended:
 			return c.err
-		case err := <-c.gone:
+		case err := <-c.lost:
 			return err
 		default:
 		}
@@ -189,7 +189,7 @@ func (k *keeper) current(name string) (*connection, *Tool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case k.conn == nil || k.conn.life.Err() != nil:
+	case k.conn == nil || k.conn.calls.Err() != nil:
 		return nil, nil, &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s is not connected.", k.name)}
 	case k.byName[name] == nil:
 		return nil, nil, &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s has no tool %q any more.", k.name, bounded(name, 256))}
@@ -205,7 +205,7 @@ func (k *keeper) call(ctx context.Context, name string, input json.RawMessage) (
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	stop := context.AfterFunc(c.life, func() { end(errEnded) })
+	stop := context.AfterFunc(c.calls, func() { end(errEnded) })
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, k.server.CallTimeout, errCallTimeout)
 	defer cancel()
@@ -247,9 +247,9 @@ func (k *keeper) accept(tool *Tool, raw json.RawMessage) error {
 	return nil
 }
 
-// noise notes, while the server is being connected, that it writes something else
+// noteOutput records, while the server is being connected, that it writes something else
 // than messages: most likely a program that is no MCP server, or its greeting.
-func (k *keeper) noise(line string) {
+func (k *keeper) noteOutput(line string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.conn == nil {

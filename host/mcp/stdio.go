@@ -71,7 +71,7 @@ func (c *lineConn) Read(context.Context) (jsonrpc.Message, error) {
 			continue
 		}
 		if c.queue = c.decode(line); c.queue == nil {
-			if m := c.nonsense(line); m != nil {
+			if m := c.rejectLine(line); m != nil {
 				return m, nil
 			}
 		}
@@ -159,9 +159,9 @@ func (c *lineConn) decode(line []byte) []jsonrpc.Message {
 
 var errNoMessage = &Error{Code: CodeInvalidReply, Message: "it is not a message of the protocol."}
 
-// nonsense logs a line that is no message, and returns the failure of the call
+// rejectLine logs a line that is no message, and returns the failure of the call
 // that it means to answer, if it says which one that is.
-func (c *lineConn) nonsense(line []byte) jsonrpc.Message {
+func (c *lineConn) rejectLine(line []byte) jsonrpc.Message {
 	c.log.stdout(line)
 	prefix := line[:min(len(line), maxPrefix)]
 	if id, ok := leadingID(prefix); ok && bytes.Contains(prefix, []byte(`"jsonrpc"`)) {

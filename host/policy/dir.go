@@ -128,9 +128,9 @@ func (d *DirApprovals) forgetSurplus(limit int) error {
 	if err != nil {
 		return err
 	}
-	var list []over
+	var list []finishedApproval
 	for _, id := range ids {
-		o := over{id: id}
+		o := finishedApproval{id: id}
 		switch err := d.read(id, doneExt, &o.r); {
 		case err == nil:
 			list = append(list, o)

@@ -44,10 +44,10 @@ func (m *MemoryApprovals) makeRoom() {
 	if len(m.approvals) < maxKeptMemory*limit {
 		return
 	}
-	var list []over
+	var list []finishedApproval
 	for id, a := range m.approvals {
 		if a.State != StatePending {
-			list = append(list, over{id, Resolution{Decision: a.Decision, At: a.Decided}})
+			list = append(list, finishedApproval{id, Resolution{Decision: a.Decision, At: a.Decided}})
 		}
 	}
 	for _, id := range surplus(list, limit) {

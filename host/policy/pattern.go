@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // maxPattern is the most bytes a pattern may have: an id of the longest names
@@ -154,15 +156,5 @@ func (g glob) match(s string) bool {
 	return at == len(g)
 }
 
-// bounded shortens a text for a message.
-func bounded(text string) string {
-	const most = 120
-	if len(text) <= most {
-		return text
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
-}
+// bounded shortens a pattern for a message.
+func bounded(pattern string) string { return text.Shorten(pattern, 120) }

@@ -15,23 +15,23 @@ func (ps Patterns) Match(t Tool) bool {
 	return slices.ContainsFunc(ps, func(p pattern) bool { return p.match(t) })
 }
 
-// Bearing says what one pattern is about, for those who look for patterns that are
+// PatternScope says what one pattern is about, for those who look for patterns that are
 // about nothing.
-type Bearing struct{ p pattern }
+type PatternScope struct{ p pattern }
 
-// BearingOf reads a pattern; ok is false for one that means nothing.
-func BearingOf(text string) (b Bearing, ok bool) {
+// ParsePatternScope reads a pattern; ok is false for one that means nothing.
+func ParsePatternScope(text string) (b PatternScope, ok bool) {
 	p, want := parse(text)
-	return Bearing{p}, want == ""
+	return PatternScope{p}, want == ""
 }
 
 // Match reports whether the pattern matches the tool.
-func (b Bearing) Match(t Tool) bool { return b.p.match(t) }
+func (b PatternScope) Match(t Tool) bool { return b.p.match(t) }
 
 // NamesOwner reports whether the pattern says whose tools it is about.
-func (b Bearing) NamesOwner() bool { return b.p.source != nil || b.p.owner != nil }
+func (b PatternScope) NamesOwner() bool { return b.p.source != nil || b.p.owner != nil }
 
 // Owns reports whether the pattern can be about a tool of that owner.
-func (b Bearing) Owns(source, owner string) bool {
+func (b PatternScope) Owns(source, owner string) bool {
 	return b.p.source.match(source) && b.p.owner.match(owner)
 }

@@ -102,7 +102,7 @@ func facts(schema *jsonschema.Node) string {
 		{"minimum", "maximum", "Range"}, {"exclusiveMinimum", "exclusiveMaximum", "Range, ends excluded"},
 		{"minLength", "maxLength", "Length"}, {"minItems", "maxItems", "Items"}, {"minProperties", "maxProperties", "Properties"},
 	} {
-		if s := span(schema.Get(f.low), schema.Get(f.high)); s != "" {
+		if s := bounds(schema.Get(f.low), schema.Get(f.high)); s != "" {
 			say("%s: %s", f.word, s)
 		}
 	}
@@ -118,8 +118,8 @@ func facts(schema *jsonschema.Node) string {
 	return strings.Join(out, " ")
 }
 
-// span writes a range.
-func span(low, high *jsonschema.Node) string {
+// bounds writes a range.
+func bounds(low, high *jsonschema.Node) string {
 	l, h := low.Is(jsonschema.Number), high.Is(jsonschema.Number)
 	switch {
 	case l && h:

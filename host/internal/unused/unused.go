@@ -88,7 +88,7 @@ func (inv *Inventory) Patterns(field string, list []string) (out []Setting) {
 
 // pattern reports whether a pattern can match something, as far as is known.
 func (inv *Inventory) pattern(text string) (u Setting, ok bool) {
-	b, ok := policy.BearingOf(text)
+	b, ok := policy.ParsePatternScope(text)
 	switch {
 	case !ok, text == "*", strings.HasPrefix(text, "client:"), text == "source:client":
 		return u, true // what means nothing is an error elsewhere

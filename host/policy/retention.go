@@ -16,8 +16,8 @@ const (
 	maxKeptMemory = 2
 )
 
-// over is an approval that is not pending any more.
-type over struct {
+// finishedApproval is an approval that is not pending any more.
+type finishedApproval struct {
 	id string
 	r  Resolution
 }
@@ -25,9 +25,9 @@ type over struct {
 // surplus returns the ids of those to forget so that there is room for some time:
 // first those without a decision, then the oldest. A run that still waits for one of
 // them asks again.
-func surplus(list []over, limit int) []string {
-	decided := func(o over) int { return min(len(o.r.Decision), 1) }
-	slices.SortFunc(list, func(a, b over) int {
+func surplus(list []finishedApproval, limit int) []string {
+	decided := func(o finishedApproval) int { return min(len(o.r.Decision), 1) }
+	slices.SortFunc(list, func(a, b finishedApproval) int {
 		return cmp.Or(cmp.Compare(decided(a), decided(b)), a.r.At.Compare(b.r.At), cmp.Compare(a.id, b.id))
 	})
 	list = list[:min(len(list), max(limit/2, 1))]
