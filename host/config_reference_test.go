@@ -3,7 +3,6 @@ package host
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -11,27 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/quoinhq/quoin/host/internal/json5"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
-
-var update = flag.Bool("update", false, "write the files that tests compare with")
-
-// golden compares text with a file, or writes it with -update.
-func golden(t *testing.T, name string, text []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(want, text) {
-		t.Errorf("%s is out of date: run go test ./host -run %s -update\ngot:\n%s", name, t.Name(), text)
-	}
-}
 
 // TestConfigurationPage pins the generated part of docs/reference/configuration.md.
 func TestConfigurationPage(t *testing.T) {
@@ -45,7 +25,7 @@ func TestConfigurationPage(t *testing.T) {
 	if !ok || !closed {
 		t.Fatalf("%s lacks the marks %q and %q", page, begin, end)
 	}
-	golden(t, page, []byte(head+begin+"\n"+ConfigReference()+"\n"+end+tail))
+	hosttest.Golden(t, *update, page, []byte(head+begin+"\n"+ConfigReference()+"\n"+end+tail))
 }
 
 func compiledSchema(t *testing.T) *jsonschema.Schema {

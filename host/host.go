@@ -130,10 +130,11 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// The defaults of Config.
+// DefaultPreparedWorkers and DefaultMaxWorkers are the defaults of the fields of
+// Config with these names.
 const (
-	defaultPrepared   = 2
-	defaultMaxWorkers = 32
+	DefaultPreparedWorkers = 2
+	DefaultMaxWorkers      = 32
 )
 
 // Host runs cells. Its methods are safe for concurrent use.
@@ -194,7 +195,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 		h.cfg.Approvals = &policy.MemoryApprovals{}
 	}
 	if h.cfg.MaxWorkers <= 0 {
-		h.cfg.MaxWorkers = defaultMaxWorkers
+		h.cfg.MaxWorkers = DefaultMaxWorkers
 	}
 	if h.cfg.DrainTimeout == 0 {
 		h.cfg.DrainTimeout = 5 * time.Second

@@ -4,17 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/quoinhq/quoin/internal/hosttest"
+
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/namespaces"
 )
+
+var update = flag.Bool("update", false, "write the files that tests compare with")
 
 // prompted returns a host with a few tools and a namespace, and nothing started.
 func prompted(t *testing.T, tools []catalog.Tool) *view {
@@ -46,8 +50,8 @@ var promptTools = []catalog.Tool{
 // TestExecDescription: what a model is told, to the letter.
 func TestExecDescription(t *testing.T) {
 	v := prompted(t, promptTools)
-	golden(t, filepath.Join("testdata", "prompt", "exec.txt"), []byte(execDescription(v, Settings{}.WithDefaults())+"\n"))
-	golden(t, filepath.Join("testdata", "prompt", "wait.txt"), []byte(waitDescription(Settings{}.WithDefaults())+"\n"))
+	hosttest.Golden(t, *update, filepath.Join("testdata", "prompt", "exec.txt"), []byte(execDescription(v, Settings{}.WithDefaults())+"\n"))
+	hosttest.Golden(t, *update, filepath.Join("testdata", "prompt", "wait.txt"), []byte(waitDescription(Settings{}.WithDefaults())+"\n"))
 	empty := execDescription(prompted(t, nil), Settings{}.WithDefaults())
 	for _, absent := range []string{"tools.NAME", "ALL_TOOLS", "Issues", "MCP", "tools/", "namespaces/"} {
 		if strings.Contains(empty, absent) {
@@ -154,7 +158,7 @@ func TestProviderShapes(t *testing.T) {
 		if err := json.Indent(&indented, got, "", "  "); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, filepath.Join("testdata", "prompt", string(p)+".json"), append(indented.Bytes(), '\n'))
+		hosttest.Golden(t, *update, filepath.Join("testdata", "prompt", string(p)+".json"), append(indented.Bytes(), '\n'))
 		if none, err := RenderTools(p, nil); err != nil || string(none) != "[]" {
 			t.Errorf("%s: no tools are %s, %v", p, none, err)
 		}
