@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/redact"
 )
 
@@ -41,7 +42,7 @@ func TestSecretsStayWithThePlugin(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{tools: {codeMode: true}, plugins: {secrets: {rude: {token: "env:QUOIN_TEST_SECRET"}}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := host.LoadFile(path)
+	f, err := configfile.LoadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestWhereSecretsAre(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := host.LoadFile(path)
+		_, err := configfile.LoadFile(path)
 		return err
 	}
 	if err := load(`{plugins: {secrets: {a: {one: "env:ONE", "two.b-c": "file:/run/secrets/two"}}}}`); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/namespaces"
@@ -112,7 +113,7 @@ func TestApprovalRulesAreNamedByContent(t *testing.T) {
 		if err := os.WriteFile(path, []byte("{approvals:["+rules+"]}"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f, err := host.LoadFile(path)
+		f, err := configfile.LoadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/configfile"
 )
 
 // What a shell offers are the names that there are now, as far as flags that stand on
@@ -15,7 +15,7 @@ import (
 
 // fields are the fields that --set takes.
 func fields(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	f, err := host.Load(host.Sources{})
+	f, err := configfile.Load(configfile.Sources{})
 	if err != nil {
 		return nil, cli.NoFiles
 	}

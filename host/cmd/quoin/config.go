@@ -16,6 +16,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/internal/terminal"
@@ -43,7 +44,7 @@ func newConfigSchema() *cobra.Command {
 		Example: `  quoin config schema > quoin.schema.json`,
 		Args:    cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			schema, err := host.ConfigSchema()
+			schema, err := configfile.Schema()
 			if err != nil {
 				return err
 			}
@@ -60,7 +61,7 @@ type checked struct {
 	Warnings []config.Problem `json:"warnings"`
 	// Unmatched are the settings that name a plugin or an MCP server that does not exist.
 	Unmatched []host.UnusedSetting `json:"unmatched"`
-	Values    []config.Value   `json:"values"`
+	Values    []config.Value       `json:"values"`
 }
 
 func newConfigCheck() *cobra.Command {
@@ -140,7 +141,7 @@ func (o *options) bindConfig(cmd *cobra.Command) {
 }
 
 // load reads the configuration that flags, environment and file amount to.
-func (o *options) load() (*host.File, error) {
+func (o *options) load() (*configfile.File, error) {
 	set := slices.Clone(o.set)
 	for _, flag := range []struct{ field, value string }{{"log.level", o.logLevel.Value}, {"log.format", o.logFormat.Value}} {
 		if flag.value != "" {
@@ -151,8 +152,8 @@ func (o *options) load() (*host.File, error) {
 	if err != nil {
 		return nil, cli.AsInput(err, host.ReasonInvalidConfig)
 	}
-	f, err := host.Load(host.Sources{Path: path, Environ: os.Environ(), Set: set})
-	var wrong *host.ConfigError
+	f, err := configfile.Load(configfile.Sources{Path: path, Environ: os.Environ(), Set: set})
+	var wrong *configfile.Error
 	if err != nil && !errors.As(err, &wrong) {
 		return nil, cli.AsInput(err, host.ReasonInvalidConfig)
 	}
@@ -162,7 +163,7 @@ func (o *options) load() (*host.File, error) {
 func (o *options) check() (*checked, error) {
 	c := &checked{Errors: []config.Problem{}, Warnings: []config.Problem{}, Unmatched: []host.UnusedSetting{}, Values: []config.Value{}}
 	f, err := o.load()
-	var wrong *host.ConfigError
+	var wrong *configfile.Error
 	switch {
 	case errors.As(err, &wrong):
 		c.Errors = wrong.Problems
@@ -183,13 +184,13 @@ func (o *options) check() (*checked, error) {
 }
 
 // misconfigured is what the plugins that are installed do not allow.
-func (o *options) misconfigured(f *host.File) ([]config.Problem, error) {
+func (o *options) misconfigured(f *configfile.File) ([]config.Problem, error) {
 	dir, missing := o.pluginDir(f)
 	if missing != nil || dir == "" {
 		return []config.Problem{}, nil // they may be on another machine
 	}
 	err := f.CheckPluginConfigs(dir)
-	var wrong *host.ConfigError
+	var wrong *configfile.Error
 	if errors.As(err, &wrong) {
 		return wrong.Problems, nil
 	}
@@ -197,7 +198,7 @@ func (o *options) misconfigured(f *host.File) ([]config.Problem, error) {
 }
 
 // unusedSettings compares a configuration with the plugins that are installed.
-func (o *options) unusedSettings(f *host.File) ([]host.UnusedSetting, error) {
+func (o *options) unusedSettings(f *configfile.File) ([]host.UnusedSetting, error) {
 	dir, missing := o.pluginDir(f)
 	list, err := f.UnusedSettings(dir)
 	if missing != nil { // what it would be compared with may be on another machine

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/configfile"
 )
 
 // page reads one of the documents.
@@ -62,7 +62,7 @@ func TestOperatingUnit(t *testing.T) {
 	if err := os.WriteFile(file, []byte(codeBlock(t, text, "json5")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := host.LoadFile(file)
+	f, err := configfile.LoadFile(file)
 	if err != nil || f.Settings.Disabled || len(f.Report.Warnings) > 0 {
 		t.Errorf("the configuration: %v, %+v", err, f)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/terminal"
@@ -119,7 +120,7 @@ func (o *options) printNotStarted(cmd *cobra.Command, err error) error {
 // failedStart is the result of a host that did not come up.
 func failedStart(err error) *host.Result {
 	res := &host.Result{Status: host.StatusFailed, Code: host.CodeUnavailable, Phase: host.PhaseHost, Error: err.Error()}
-	var config *host.ConfigError
+	var config *configfile.Error
 	var ending *guestrt.WorkerError
 	var input cli.InputError
 	switch {
@@ -165,7 +166,7 @@ func (o *options) openHost(ctx context.Context, stderr io.Writer) (*host.Host, *
 }
 
 // addDirectories adds where the plugins are and what outlives the process.
-func (o *options) addDirectories(f *host.File, cfg *host.Config) error {
+func (o *options) addDirectories(f *configfile.File, cfg *host.Config) error {
 	dir, err := o.pluginDir(f)
 	if err != nil {
 		return err
@@ -199,7 +200,7 @@ func openState(state string, cfg *host.Config) error {
 }
 
 // existingState is the state directory, which must have been used.
-func (o *options) existingState(f *host.File) (string, error) {
+func (o *options) existingState(f *configfile.File) (string, error) {
 	state, err := o.stateDir(f)
 	if err != nil {
 		return "", err
@@ -212,7 +213,7 @@ func (o *options) existingState(f *host.File) (string, error) {
 
 // hostConfig is what the file says of a host. A file that the command line does not
 // name sets limits, and does not keep the command from running cells unless it says so.
-func (o *options) hostConfig(f *host.File, log *slog.Logger) host.Config {
+func (o *options) hostConfig(f *configfile.File, log *slog.Logger) host.Config {
 	cfg := f.Config()
 	cfg.Logger = log
 	for _, w := range f.Report.Warnings {
@@ -225,7 +226,7 @@ func (o *options) hostConfig(f *host.File, log *slog.Logger) host.Config {
 }
 
 // pluginDir returns the plugin directory in force, or "".
-func (o *options) pluginDir(f *host.File) (string, error) {
+func (o *options) pluginDir(f *configfile.File) (string, error) {
 	dir, err := paths.Plugins(o.plugins, f.PluginDir)
 	if err != nil {
 		return "", cli.AsInput(err, host.ReasonInvalidConfig)
@@ -234,4 +235,6 @@ func (o *options) pluginDir(f *host.File) (string, error) {
 }
 
 // stateDir returns the state directory in force.
-func (o *options) stateDir(f *host.File) (string, error) { return paths.State(o.state, f.StateDir) }
+func (o *options) stateDir(f *configfile.File) (string, error) {
+	return paths.State(o.state, f.StateDir)
+}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/plugins"
 )
 
@@ -33,7 +33,7 @@ func openBuilt(cmd *cobra.Command, dir string) (*pluginbuild.Folder, error) {
 // inDevelopment are the configurations and the secrets of plugins, with those that
 // dev.json5 has for the plugin in folder, unless the configuration says something of
 // it. A nil folder adds nothing.
-func inDevelopment(f *host.File, folder *pluginbuild.Folder) (map[string]json.RawMessage, map[string]map[string]plugins.SecretSource) {
+func inDevelopment(f *configfile.File, folder *pluginbuild.Folder) (map[string]json.RawMessage, map[string]map[string]plugins.SecretSource) {
 	configs, secrets := maps.Clone(f.PluginConfig), maps.Clone(f.PluginSecrets)
 	if folder == nil {
 		return configs, secrets

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/install"
@@ -41,7 +41,7 @@ func (i *installing) bindUnsigned(cmd *cobra.Command) {
 // where fills in what the configuration says. With mayMake, a directory that is not
 // there is no error. Plugins next to the executable came with it: they are used when
 // nothing else is there, and changed only by name.
-func (i *installing) where(cmd *cobra.Command, mayMake bool) (*host.File, error) {
+func (i *installing) where(cmd *cobra.Command, mayMake bool) (*configfile.File, error) {
 	f, err := i.load()
 	if err != nil {
 		return nil, err

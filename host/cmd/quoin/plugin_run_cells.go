@@ -19,6 +19,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 )
@@ -138,7 +139,7 @@ func (t *cellTests) noCells(w io.Writer, id, dir string) error {
 }
 
 // hostOf configures a host for the plugins in dir, and for the one in development.
-func (o *options) hostOf(f *host.File, folder *pluginbuild.Folder, dir string, stderr io.Writer) host.Config {
+func (o *options) hostOf(f *configfile.File, folder *pluginbuild.Folder, dir string, stderr io.Writer) host.Config {
 	cfg := o.hostConfig(f, logger(f, stderr, slog.LevelWarn))
 	cfg.PluginDir, cfg.PreparedWorkers = dir, 1
 	cfg.PluginConfig, cfg.PluginSecrets = inDevelopment(f, folder)

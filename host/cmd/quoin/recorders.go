@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/host/trajectory/tracing"
@@ -24,7 +25,7 @@ type recorders struct {
 
 // openRecorders opens the directory of trajectories, and traces if the environment asks for
 // them, and puts both into cfg.
-func (o *options) openRecorders(ctx context.Context, f *host.File, cfg *host.Config) (*recorders, error) {
+func (o *options) openRecorders(ctx context.Context, f *configfile.File, cfg *host.Config) (*recorders, error) {
 	state, err := o.stateDir(f)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/gateway"
 )
 
@@ -87,7 +88,7 @@ func (v *serving) run(cmd *cobra.Command) error {
 }
 
 // serve runs the host of cfg and its server until soon has ended.
-func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *host.File, cfg host.Config, rec *recorders) error {
+func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *configfile.File, cfg host.Config, rec *recorders) error {
 	log := cfg.Logger
 	token, err := readToken(cmp.Or(v.tokenFile, f.Server.TokenFile))
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -24,7 +25,7 @@ const defaultSession = "cli"
 
 // origin are the flags with which another process makes the host that o asks for,
 // whose directories have been found.
-func (o *options) origin(f *host.File, plugins, state string) ([]string, error) {
+func (o *options) origin(f *configfile.File, plugins, state string) ([]string, error) {
 	config, err := paths.Config(o.config)
 	if err != nil {
 		return nil, err

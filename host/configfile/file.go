@@ -1,4 +1,4 @@
-package host
+package configfile
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
@@ -28,9 +29,9 @@ import (
 type File struct {
 	// Settings are the limits, each filled in and in range; Settings.Disabled
 	// unless something enables code mode.
-	Settings Settings
+	Settings host.Settings
 	// Agents are the settings of agents that have some of their own.
-	Agents map[string]Settings
+	Agents map[string]host.Settings
 	// Policy says which tools exist.
 	Policy policy.Scopes
 	// GuestPath names the guest executable; empty means the default search.
@@ -40,7 +41,7 @@ type File struct {
 	// PreparedWorkers and MaxWorkers are those of Config.
 	PreparedWorkers, MaxWorkers int
 	// Quotas are those of Config, each filled in and in range.
-	Quotas Quotas
+	Quotas host.Quotas
 	// PluginDir is the directory of plugins; empty means the caller's default.
 	PluginDir string
 	// Development lets plugins of this machine stand in for installed ones: see
@@ -48,8 +49,8 @@ type File struct {
 	Development bool
 	// WatchPlugins is Config.WatchPlugins.
 	WatchPlugins bool
-	// TrustedKeys are the keys of which one must have signed a plugin; none means
-	// that plugins need no signature.
+	// TrustedKeys are the keys that plugins must be signed with, by one of them. If it
+	// is empty, plugins need no signature.
 	TrustedKeys []trust.PublicKey
 	// PluginConfig is each plugin's own configuration, by plugin id.
 	PluginConfig map[string]json.RawMessage
@@ -74,7 +75,7 @@ type File struct {
 	// Report says where each value came from, and has the warnings.
 	Report *config.Report
 
-	path string // of the file; empty if there is none
+	path string // of the file; empty without a file
 	text []byte // of the file
 
 	// As they are read, before Load makes the above of them.
@@ -131,12 +132,12 @@ type TrajectoryFile struct {
 	trajectory.DirOptions
 }
 
-// ConfigError is everything that is wrong with a configuration: each problem with
+// Error is everything that is wrong with a configuration: each problem with
 // its place, field, value and what was expected.
-type ConfigError = config.Error
+type Error = config.Error
 
-// Sources are what a configuration is read from, beside the defaults: the command
-// line wins over the environment, and that over the file.
+// Sources are what a configuration is read from, besides the defaults. Flags override
+// the environment, which overrides the file.
 type Sources struct {
 	// Path names the file. Empty means none.
 	Path string
@@ -149,7 +150,7 @@ type Sources struct {
 
 // LoadFile reads a configuration file and nothing else. Numbers outside their
 // range are clamped; wrong types, unknown and repeated fields and text that is not
-// JSON5 are a *ConfigError, which has all of them. A file that cannot be read is
+// JSON5 are a *Error, which has all of them. A file that cannot be read is
 // an error of package os.
 func LoadFile(path string) (*File, error) { return Load(Sources{Path: path}) }
 
@@ -176,10 +177,10 @@ func Load(from Sources) (*File, error) {
 	return f, nil
 }
 
-// allWrong is what is wrong with fields, and what is wrong with wholes of which no
-// field is.
+// allWrong joins the problems of single fields with those of groups that have no
+// wrong field.
 func allWrong(fields, wholes error) error {
-	var first, second *ConfigError
+	var first, second *Error
 	if !errors.As(fields, &first) || !errors.As(wholes, &second) {
 		return cmp.Or(fields, wholes)
 	}
@@ -209,7 +210,7 @@ func (f *File) finish() {
 		f.TrustedKeys = append(f.TrustedKeys, key)
 	}
 	f.Policy.Rules = f.tools.rules.rules()
-	f.Agents = make(map[string]Settings, len(f.agents))
+	f.Agents = make(map[string]host.Settings, len(f.agents))
 	f.Policy.Agents = make(map[string]policy.Rules, len(f.agents))
 	for id, a := range f.agents {
 		if f.tools.codeMode.enabled {
@@ -254,8 +255,8 @@ func (f *File) Given(path string) bool {
 
 // Config returns the configuration of a host as the file has it. What the file
 // leaves out has the defaults of Config.
-func (f *File) Config() Config {
-	return Config{
+func (f *File) Config() host.Config {
+	return host.Config{
 		Settings:        f.Settings,
 		Agents:          f.Agents,
 		Rules:           f.Policy,
@@ -275,10 +276,10 @@ func (f *File) Config() Config {
 	}
 }
 
-// ConfigSchema returns the JSON Schema of configuration files.
-func ConfigSchema() ([]byte, error) {
+// Schema returns the JSON Schema of configuration files.
+func Schema() ([]byte, error) {
 	return newFile().table().Schema("Quoin configuration")
 }
 
-// ConfigReference returns the reference of all fields as Markdown.
-func ConfigReference() string { return newFile().table().Markdown() }
+// Reference returns the reference of all fields as Markdown.
+func Reference() string { return newFile().table().Markdown() }

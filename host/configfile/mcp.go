@@ -1,4 +1,4 @@
-package host
+package configfile
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ func (f *File) mcpFields() []config.Field {
 
 func checkMCPName(name string) error {
 	if mcp.Check([]mcp.Server{{Name: name, Command: "x"}}) != nil {
-		return errors.New("1 to 64 letters, digits, '-', '_' or '.', beginning with a letter or digit")
+		return errors.New("1 to 64 letters, digits, '-', '_' or '.', starting with a letter or digit")
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func (f *File) mcpServer(name string) config.Field {
 		config.Text("command", &s.Command, "A program that speaks MCP over its standard streams. It is looked up in the host's PATH."),
 		config.Texts("args", &s.Args, "Its arguments."),
 		config.Text("dir", &s.Dir, "Where it runs. Without it: the host's directory."),
-		config.Map("env", "variable", entryOf(s.Env), "Its environment; beside it, `passEnv` and the host's `PATH`, it gets nothing."+expanded),
+		config.Map("env", "variable", entryOf(s.Env), "Its environment. Besides that, `passEnv` and the host's `PATH`, it gets nothing."+expanded),
 		config.Texts("passEnv", &s.PassEnv, "Names of the host's variables that it also gets, such as `HOME`. It gets `PATH` unless `env` sets it."),
 		config.Text("url", &s.URL, "The address of a streamable HTTP endpoint. Redirects are not followed."),
 		config.Map("headers", "header", entryOf(s.Headers), "Go with every request."+expanded),
@@ -69,7 +69,7 @@ func (f *File) checkMCP(path string) error {
 		}
 	}
 	if len(problems) > 0 {
-		return &ConfigError{Problems: problems}
+		return &Error{Problems: problems}
 	}
 	return nil
 }

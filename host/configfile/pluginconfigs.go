@@ -1,4 +1,4 @@
-package host
+package configfile
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 )
 
 // CheckPluginConfigs holds the configurations of plugins against the configSchemas of
-// those in a plugin directory, without starting any. The error is a *ConfigError with
+// those in a plugin directory, without starting any. The error is a *Error with
 // all that does not fit, each with its place in the file; or about the directory.
 func (f *File) CheckPluginConfigs(pluginDir string) error {
 	found, err := plugins.Discover(pluginDir)
@@ -31,7 +31,7 @@ func (f *File) CheckPluginConfigs(pluginDir string) error {
 	if problems == nil {
 		return nil
 	}
-	return &ConfigError{Problems: problems}
+	return &Error{Problems: problems}
 }
 
 // configProblem finds where a mismatch stands. One that stands nowhere, because

@@ -1,4 +1,4 @@
-package host_test
+package configfile_test
 
 import (
 	"errors"
@@ -10,17 +10,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/mcp"
 )
 
-func loadText(t *testing.T, text string) (*host.File, error) {
+func loadText(t *testing.T, text string) (*configfile.File, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "quoin.json5")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return host.LoadFile(path)
+	return configfile.LoadFile(path)
 }
 
 func TestMCPInTheConfigurationFile(t *testing.T) {
@@ -55,7 +55,7 @@ func TestMCPMistakesInTheConfigurationFile(t *testing.T) {
 		`{mcp:{servers:{a:{command:"x",shell:true}}}}`:           "mcp.servers.a.shell",
 	} {
 		_, err := loadText(t, text)
-		var ce *host.ConfigError
+		var ce *configfile.Error
 		if !errors.As(err, &ce) || len(ce.Problems) != 1 || ce.Problems[0].Field != field {
 			t.Errorf("%s: %v, want the field %s", text, err, field)
 		}
@@ -69,7 +69,7 @@ func TestMCPMistakesAreReportedTogetherAndPlaced(t *testing.T) {
 		c: {url:"ftp://h"},
 		d: {args:["x"]},
 	}}}`)
-	var ce *host.ConfigError
+	var ce *configfile.Error
 	if !errors.As(err, &ce) {
 		t.Fatal(err)
 	}

@@ -1,9 +1,10 @@
-package host
+package configfile
 
 import (
 	"fmt"
 	"os/exec"
 
+	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/unused"
 	"github.com/quoinhq/quoin/host/policy"
@@ -13,7 +14,7 @@ import (
 // UnusedSettings compares a configuration with the folders of the plugin directory and
 // with its own MCP servers, without starting any of them. An empty directory means
 // that the plugins are not known.
-func (f *File) UnusedSettings(pluginDir string) ([]UnusedSetting, error) {
+func (f *File) UnusedSettings(pluginDir string) ([]host.UnusedSetting, error) {
 	inv := unused.Inventory{Owners: []policy.Tool{{Source: string(catalog.SourceQuoin), Owner: catalog.OwnerCore},
 		{Source: policy.ExecTool.Source, Owner: policy.ExecTool.Owner}}}
 	if pluginDir != "" {
@@ -41,13 +42,13 @@ func (f *File) UnusedSettings(pluginDir string) ([]UnusedSetting, error) {
 }
 
 // missingCommands returns the programs of MCP servers that this machine does not have.
-func (f *File) missingCommands() (out []UnusedSetting) {
+func (f *File) missingCommands() (out []host.UnusedSetting) {
 	for _, s := range f.MCP {
 		if s.Command == "" || s.Disabled {
 			continue
 		}
 		if _, err := exec.LookPath(s.Command); err != nil {
-			out = append(out, UnusedSetting{Field: "mcp.servers." + s.Name + ".command", Value: s.Command, Problem: "is no program here: name one in PATH, or its path"})
+			out = append(out, host.UnusedSetting{Field: "mcp.servers." + s.Name + ".command", Value: s.Command, Problem: "is no program here: name one in PATH, or its path"})
 		}
 	}
 	return out

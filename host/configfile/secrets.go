@@ -1,4 +1,4 @@
-package host
+package configfile
 
 import (
 	"cmp"
@@ -34,7 +34,7 @@ func (f *File) checkSecrets(path string) error {
 		f.PluginSecrets[id] = sources
 	}
 	if len(problems) > 0 {
-		return &ConfigError{Problems: problems}
+		return &Error{Problems: problems}
 	}
 	return nil
 }
@@ -51,9 +51,9 @@ func (f *File) secretProblem(path, field string, err error) config.Problem {
 
 // checkWhole reports what the fields one by one do not show.
 func (f *File) checkWhole(path string) error {
-	var all ConfigError
+	var all Error
 	for _, err := range []error{f.checkMCP(path), f.checkSecrets(path)} {
-		var some *ConfigError
+		var some *Error
 		if errors.As(err, &some) {
 			all.Problems = append(all.Problems, some.Problems...)
 		}

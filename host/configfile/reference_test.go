@@ -1,8 +1,9 @@
-package host
+package configfile
 
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 
 // TestConfigurationPage pins the generated part of docs/reference/configuration.md.
 func TestConfigurationPage(t *testing.T) {
-	const page, begin, end = "../docs/reference/configuration.md", "<!-- generated: fields -->\n", "<!-- end -->\n"
+	const page, begin, end = "../../docs/reference/configuration.md", "<!-- generated: fields -->\n", "<!-- end -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -25,12 +26,14 @@ func TestConfigurationPage(t *testing.T) {
 	if !ok || !closed {
 		t.Fatalf("%s lacks the marks %q and %q", page, begin, end)
 	}
-	hosttest.Golden(t, *update, page, []byte(head+begin+"\n"+ConfigReference()+"\n"+end+tail))
+	hosttest.Golden(t, *update, page, []byte(head+begin+"\n"+Reference()+"\n"+end+tail))
 }
+
+var update = flag.Bool("update", false, "write the files that tests compare with")
 
 func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	b, err := ConfigSchema()
+	b, err := Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +141,8 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reference := ConfigReference()
-	schema, err := ConfigSchema()
+	reference := Reference()
+	schema, err := Schema()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package host
+package configfile
 
 import (
 	"context"
@@ -68,8 +68,8 @@ func (f *File) hooks() []policy.Hook {
 	return out
 }
 
-// digest names a rule without a name by what it asks, of which calls, and what may be
-// answered: a rule that moves in the file keeps what was decided under it, and one
+// digest names a rule without a name by what it asks, by its calls and by the
+// answers it allows: a rule that moves in the file keeps what was decided under it, and one
 // that takes its place does not inherit it. How long a person has is left out.
 func (a *approvalFile) digest() string {
 	says := []any{sorted(a.tools), a.title, a.description, a.severity, sorted(a.allowed)}
@@ -89,6 +89,6 @@ func sorted(list []string) []string { return slices.Compact(slices.Sorted(slices
 // pluginHooks reads the grant of one plugin.
 func (f *File) pluginHooks(id string) config.Field {
 	var patterns []string
-	return config.Texts(id, &patterns, "Patterns of the tools whose calls the plugin's hooks may see, beside its own.").Check(checkPattern).
+	return config.Texts(id, &patterns, "Patterns of the tools whose calls the plugin's hooks may see, besides its own.").Check(checkPattern).
 		Then(func() { f.PluginHooks[id] = slices.Clone(patterns) })
 }

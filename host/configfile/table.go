@@ -1,4 +1,4 @@
-package host
+package configfile
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/host/mcp"
@@ -20,7 +21,7 @@ import (
 // newFile returns a File of defaults.
 func newFile() *File {
 	return &File{
-		tools:           toolsFile{codeMode: codeModeFile{runtime: "quickjs", mode: "only", Settings: Settings{Isolation: IsolationRequired}.WithDefaults()}},
+		tools:           toolsFile{codeMode: codeModeFile{runtime: "quickjs", mode: "only", Settings: host.Settings{Isolation: host.IsolationRequired}.WithDefaults()}},
 		agents:          map[string]*toolsFile{},
 		sessions:        map[string]*rulesFile{},
 		PluginConfig:    map[string]json.RawMessage{},
@@ -28,9 +29,9 @@ func newFile() *File {
 		secrets:         map[string]map[string]string{},
 		mcp:             map[string]*mcp.Server{},
 		PluginHooks:     map[string][]string{},
-		PreparedWorkers: DefaultPreparedWorkers,
-		MaxWorkers:      DefaultMaxWorkers,
-		Quotas:          Quotas{}.WithDefaults(),
+		PreparedWorkers: host.DefaultPreparedWorkers,
+		MaxWorkers:      host.DefaultMaxWorkers,
+		Quotas:          host.Quotas{}.WithDefaults(),
 		Server:          ServerFile{Listen: "127.0.0.1:8787", MaxBodyBytes: 8 << 20, MaxCalls: 256, MaxStreams: 32},
 		Log:             LogFile{Level: LogInfo, Format: LogText},
 		Trajectory:      TrajectoryFile{DirOptions: trajectory.DirOptions{MaxFileBytes: 8 << 20, MaxTotalBytes: 256 << 20, MaxRuns: 10_000, MaxAge: 7 * 24 * time.Hour}},
@@ -49,14 +50,14 @@ func (f *File) table() config.Table {
 			config.Map("agents", "agent id", f.agent, "What differs for one agent."),
 			config.Map("sessions", "session key", f.session, "Further rules for one session; they can only narrow what the others leave."),
 			config.Object("guest", []config.Field{
-				config.Text("path", &f.GuestPath, "The guest executable. Without it: quoin-guest beside the host's executable, else that itself if it serves as a worker."),
+				config.Text("path", &f.GuestPath, "The guest executable. Without it: quoin-guest next to the host's executable, else that itself if it serves as a worker."),
 				config.Texts("previous", &f.PreviousGuests, "Guest executables of earlier installations. Runs that they have suspended go on with them; new runs use path."),
 				config.Int("preparedWorkers", &f.PreparedWorkers, 1, 256, "Guest workers that are kept ready."),
 				config.Int("maxWorkers", &f.MaxWorkers, 1, 4096, "Guest workers that run cells at one moment; further cells wait."),
 			}, "The processes that programs run in."),
 			config.Object("quotas", quotaFields(&f.Quotas), "What runs may make the host hold, and the share of one session. A message of a refusal names the limit, its setting and how much is taken."),
 			config.Object("plugins", []config.Field{
-				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. `none` means no plugins. Without it the command looks for the user's, `$XDG_DATA_HOME/quoin/plugins` or `~/.local/share/quoin/plugins`, then for plugins beside its executable."),
+				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. `none` means no plugins. Without it the command looks for the user's, `$XDG_DATA_HOME/quoin/plugins` or `~/.local/share/quoin/plugins`, then for plugins next to its executable."),
 				config.Bool("development", &f.Development, "Whether `quoin serve` lets `quoin plugin dev --server`, from this machine, put a plugin in the place of an installed one."),
 				config.Bool("watch", &f.WatchPlugins, "Load, reload and remove plugins as the directory changes, without dropping a call. Unless it is given, `quoin serve` does and other commands do not."),
 				config.Texts("trustedKeys", &f.trustedKeys, "Public keys as `quoin plugin keys show` prints them. With any, only plugins start and are installed that one of them has signed. Without, `quoin plugin install` takes an archive only with `--allow-unsigned`.").Check(checkPublicKey),
@@ -127,10 +128,10 @@ type toolsFile struct {
 type codeModeFile struct {
 	enabled       bool
 	runtime, mode string
-	Settings
+	host.Settings
 }
 
-func (c *codeModeFile) settings() Settings {
+func (c *codeModeFile) settings() host.Settings {
 	c.Disabled = !c.enabled
 	return c.WithDefaults()
 }
@@ -140,7 +141,7 @@ func (c *codeModeFile) hostFields() []config.Field {
 	return []config.Field{
 		config.Choice("runtime", &c.runtime, []string{"quickjs"}, "The engine. `quickjs-wasi` is another name of the only one there is.").Alias("quickjs-wasi", "quickjs"),
 		config.Choice("mode", &c.mode, []string{"only"}, "How the model sees other tools: not at all."),
-		config.Choice("isolation", &c.Isolation, []IsolationPolicy{IsolationRequired, IsolationStrict, IsolationBestEffort},
+		config.Choice("isolation", &c.Isolation, []host.IsolationPolicy{host.IsolationRequired, host.IsolationStrict, host.IsolationBestEffort},
 			"Whether a host starts where the system lacks layers of the guest's sandbox. Unless it is given, `quoin exec` takes what there is."),
 		config.Int("maxSuspendedRuns", &c.MaxSuspended, codemode.Ranges().MaxSuspended.Min, codemode.Ranges().MaxSuspended.Max, "Suspended runs of one host."),
 		config.Int("searchDefaultLimit", &c.SearchLimit, codemode.Ranges().SearchLimit.Min, codemode.Ranges().SearchLimit.Max, "Results of a `tools.search` that names no limit; never more than `maxSearchLimit`."),
@@ -157,22 +158,22 @@ func (c *codeModeFile) fields() []config.Field {
 		config.Duration("cpuBudgetMs", &c.CPUBudget, time.Millisecond, codemode.Ranges().CPUBudget.Min, codemode.Ranges().CPUBudget.Max, "Processor time of one run, all its waits together, in milliseconds."),
 		config.Int("memoryLimitBytes", &c.MemoryLimit, codemode.Ranges().MemoryLimit.Min, codemode.Ranges().MemoryLimit.Max, "Memory of one guest."),
 		config.Int("maxOutputBytes", &c.MaxOutput, codemode.Ranges().MaxOutput.Min, codemode.Ranges().MaxOutput.Max, "Output and value of one result together, as compact JSON."),
-		config.Choice("onOutputLimit", &c.OnOutputLimit, []OutputPolicy{OutputFail, OutputTruncate},
+		config.Choice("onOutputLimit", &c.OnOutputLimit, []host.OutputPolicy{host.OutputFail, host.OutputTruncate},
 			"What happens beyond `maxOutputBytes`: the run fails, or it completes with a marker that says how much is missing."),
 		config.Int("maxSnapshotBytes", &c.MaxSnapshot, codemode.Ranges().MaxSnapshot.Min, codemode.Ranges().MaxSnapshot.Max, "Stored size of one suspended run."),
 		config.Int("maxPendingToolCalls", &c.MaxPendingCalls, codemode.Ranges().MaxPendingCalls.Min, codemode.Ranges().MaxPendingCalls.Max, "Tool calls of one run in flight; 128 more wait in a queue."),
 		config.Int("maxApprovals", &c.MaxApprovals, codemode.Ranges().MaxApprovals.Min, codemode.Ranges().MaxApprovals.Max, "How often one run may ask people for an approval; more calls that need one are not made."),
 		config.Duration("snapshotTtlSeconds", &c.SnapshotTTL, time.Second, codemode.Ranges().SnapshotTTL.Min, codemode.Ranges().SnapshotTTL.Max, "How long a suspended run is kept after its last use, in seconds."),
 		config.Map("models", "model id", c.model, "Which models get code mode: `on`, `off`, or `auto` (from `autoMinTools` tools on). `*` in a model id stands for any characters; "+
-			"of several entries that match, the most exact counts. A model without one gets it.").OnFirst(func() { c.Models = map[string]Activation{} }),
+			"of several entries that match, the most exact counts. A model without one gets it.").OnFirst(func() { c.Models = map[string]host.Activation{} }),
 		config.Int("autoMinTools", &c.AutoMinTools, codemode.Ranges().AutoMinTools.Min, codemode.Ranges().AutoMinTools.Max, "Tools there must be for code mode with models that are set to `auto`."),
 	}
 }
 
 // model reads the activation of the models of one id or pattern.
 func (c *codeModeFile) model(id string) config.Field {
-	var a Activation
-	return config.Choice(id, &a, []Activation{ActivationOn, ActivationOff, ActivationAuto}, "").Then(func() { c.Models[id] = a })
+	var a host.Activation
+	return config.Choice(id, &a, []host.Activation{host.ActivationOn, host.ActivationOff, host.ActivationAuto}, "").Then(func() { c.Models[id] = a })
 }
 
 // rulesFile is a pair of allow and deny. An empty list that is given is not the
@@ -198,7 +199,7 @@ func checkPattern(pattern string) error {
 	return err
 }
 
-func quotaFields(q *Quotas) []config.Field {
+func quotaFields(q *host.Quotas) []config.Field {
 	const each = "of each of these: suspended runs, guest workers, pending approvals, held bytes, and of the server's requests under way, streams and bodies."
 	return []config.Field{
 		config.Int("sessionPercent", &q.SessionPercent, codemode.Ranges().QuotaSessionPercent.Min, codemode.Ranges().QuotaSessionPercent.Max, "The share, in percent, that one session may have "+each+" Callers without an identity are one session."),
@@ -211,7 +212,7 @@ func (s *ServerFile) fields() []config.Field {
 	return []config.Field{
 		config.Text("listen", &s.Listen, "Address and port. Beyond loopback a token is required.").Check(checkListen),
 		config.Text("tokenFile", &s.TokenFile, "File with the bearer token that callers must show."),
-		config.Texts("hosts", &s.Hosts, "Names that requests over loopback may be addressed to beside localhost: those of a proxy in front."),
+		config.Texts("hosts", &s.Hosts, "Names that requests over loopback may be addressed to besides localhost: those of a proxy in front."),
 		config.Int("maxBodyBytes", &s.MaxBodyBytes, 1<<10, 64<<20, "Body of one request."),
 		config.Int("maxCalls", &s.MaxCalls, 1, 100_000, "`exec` and `wait` requests under way."),
 		config.Int("maxStreams", &s.MaxStreams, 1, 10_000, "Event streams that are open."),

@@ -1,4 +1,4 @@
-package host
+package configfile
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -28,32 +29,32 @@ const everything = `{
 func TestLoadFile(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string
-		want       func(*Settings)
+		want       func(*host.Settings)
 	}{
-		{"empty object", `{}`, func(*Settings) {}},
-		{"nothing of code mode", `{tools:{deny:["x"]}}`, func(*Settings) {}},
-		{"shorthand", `{tools:{codeMode:true}}`, func(*Settings) {}},
-		{"shorthand off", `{tools:{codeMode:false}}`, func(s *Settings) { s.Disabled = true }},
-		{"not enabled", `{tools:{codeMode:{timeoutMs:500}}}`, func(s *Settings) { s.Disabled, s.Timeout = true, 500*time.Millisecond }},
-		{"enabled says no", `{tools:{codeMode:{enabled:false}}}`, func(s *Settings) { s.Disabled = true }},
-		{"the other name of the runtime", `{tools:{codeMode:{enabled:true,runtime:"quickjs-wasi"}}}`, func(*Settings) {}},
-		{"everything", everything, func(s *Settings) {
-			*s = Settings{
+		{"empty object", `{}`, func(*host.Settings) {}},
+		{"nothing of code mode", `{tools:{deny:["x"]}}`, func(*host.Settings) {}},
+		{"shorthand", `{tools:{codeMode:true}}`, func(*host.Settings) {}},
+		{"shorthand off", `{tools:{codeMode:false}}`, func(s *host.Settings) { s.Disabled = true }},
+		{"not enabled", `{tools:{codeMode:{timeoutMs:500}}}`, func(s *host.Settings) { s.Disabled, s.Timeout = true, 500*time.Millisecond }},
+		{"enabled says no", `{tools:{codeMode:{enabled:false}}}`, func(s *host.Settings) { s.Disabled = true }},
+		{"the other name of the runtime", `{tools:{codeMode:{enabled:true,runtime:"quickjs-wasi"}}}`, func(*host.Settings) {}},
+		{"everything", everything, func(s *host.Settings) {
+			*s = host.Settings{
 				Languages: []string{"typescript"}, Timeout: 500 * time.Millisecond, CPUBudget: 700 * time.Millisecond, MemoryLimit: 2e6, MaxOutput: 2000,
-				Isolation: IsolationBestEffort, OnOutputLimit: OutputTruncate, MaxSnapshot: 3000, MaxPendingCalls: 3, MaxApprovals: 100, SnapshotTTL: 4 * time.Second,
+				Isolation: host.IsolationBestEffort, OnOutputLimit: host.OutputTruncate, MaxSnapshot: 3000, MaxPendingCalls: 3, MaxApprovals: 100, SnapshotTTL: 4 * time.Second,
 				MaxSuspended: 5, SearchLimit: 6, MaxSearchLimit: 7, AutoMinTools: 8,
-				Models: map[string]Activation{"ollama/*": ActivationOff, "*": ActivationAuto},
+				Models: map[string]host.Activation{"ollama/*": host.ActivationOff, "*": host.ActivationAuto},
 			}
 		}},
-		{"out of range is clamped", `{tools:{codeMode:{enabled:true,timeoutMs:0,maxPendingToolCalls:1e300}}}`, func(s *Settings) {
+		{"out of range is clamped", `{tools:{codeMode:{enabled:true,timeoutMs:0,maxPendingToolCalls:1e300}}}`, func(s *host.Settings) {
 			s.Timeout, s.MaxPendingCalls = 100*time.Millisecond, 128
 		}},
-		{"one limit clamps another", `{tools:{codeMode:{enabled:true,searchDefaultLimit:40,maxSearchLimit:20}}}`, func(s *Settings) {
+		{"one limit clamps another", `{tools:{codeMode:{enabled:true,searchDefaultLimit:40,maxSearchLimit:20}}}`, func(s *host.Settings) {
 			s.SearchLimit, s.MaxSearchLimit = 20, 20
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			want := Settings{Isolation: IsolationRequired}.WithDefaults()
+			want := host.Settings{Isolation: host.IsolationRequired}.WithDefaults()
 			tc.want(&want)
 			got, err := LoadFile(write(t, tc.text))
 			if err != nil {
@@ -84,11 +85,11 @@ func TestAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := Settings{Isolation: IsolationRequired, Timeout: 300 * time.Millisecond, MaxOutput: 5000, Models: map[string]Activation{"b": ActivationOn}}.WithDefaults()
+	base := host.Settings{Isolation: host.IsolationRequired, Timeout: 300 * time.Millisecond, MaxOutput: 5000, Models: map[string]host.Activation{"b": host.ActivationOn}}.WithDefaults()
 	scout, off := base, base
-	scout.Timeout, scout.Models = 200*time.Millisecond, map[string]Activation{"a": ActivationOff}
+	scout.Timeout, scout.Models = 200*time.Millisecond, map[string]host.Activation{"a": host.ActivationOff}
 	off.Disabled = true
-	if d := cmp.Diff(map[string]Settings{"scout": scout, "off": off, "same": base}, f.Agents); d != "" {
+	if d := cmp.Diff(map[string]host.Settings{"scout": scout, "off": off, "same": base}, f.Agents); d != "" {
 		t.Errorf("agents (-want +got):\n%s", d)
 	}
 	want := policy.Scopes{
@@ -176,7 +177,7 @@ func TestLoadFileRefusals(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f, err := LoadFile(write(t, tc.text))
-			var ce *ConfigError
+			var ce *Error
 			if f != nil || !errors.As(err, &ce) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v\nwant %q", err, tc.want)
 			}
@@ -292,7 +293,7 @@ func FuzzLoadFile(f *testing.F) {
 }
 
 func checkConfigError(t *testing.T, err error, file string) {
-	var ce *ConfigError
+	var ce *Error
 	if !errors.As(err, &ce) || len(ce.Problems) == 0 {
 		t.Fatalf("refused with %#v", err)
 	}
