@@ -100,9 +100,9 @@ func (s *Scope) CheckTargets(required []string) error {
 	})
 }
 
-// PathSeparator may not occur in a key, so that a path joined by it can be
+// pathSeparator may not occur in a key, so that a path joined by it can be
 // taken apart again. It is a control character no sensible key holds.
-const PathSeparator = "\x1f"
+const pathSeparator = "\x1f"
 
 // checkKey refuses keys that could reach a prototype or blur a path.
 func checkKey(key string, at *trail) error {
@@ -112,7 +112,7 @@ func checkKey(key string, at *trail) error {
 		why = "is empty"
 	case key == "__proto__" || key == "constructor" || key == "prototype":
 		why = "could reach a prototype"
-	case strings.Contains(key, PathSeparator):
+	case strings.Contains(key, pathSeparator):
 		why = "holds the path separator U+001F"
 	case !utf8.ValidString(key):
 		why = "is not valid UTF-8"

@@ -28,7 +28,7 @@ func (s *server) file(path string) (data []byte, found bool) {
 	}
 	answer, ok := m.(*wire.FileData)
 	if !ok {
-		exit(&ProtocolError{fmt.Errorf("said %v instead of FileData", m.Type())})
+		exit(&protocolError{fmt.Errorf("said %v instead of FileData", m.Type())})
 	}
 	return answer.Data, answer.Found
 }

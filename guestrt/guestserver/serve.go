@@ -22,26 +22,26 @@ type Config struct {
 	LimitMemory func(bytes uint64) error
 }
 
-// ProtocolError says that the host broke the protocol.
-type ProtocolError struct{ Cause error }
+// protocolError says that the host broke the protocol.
+type protocolError struct{ Cause error }
 
 // Error describes what was wrong.
-func (e *ProtocolError) Error() string { return fmt.Sprintf("host: %v", e.Cause) }
+func (e *protocolError) Error() string { return fmt.Sprintf("host: %v", e.Cause) }
 
 // Unwrap returns the cause.
-func (e *ProtocolError) Unwrap() error { return e.Cause }
+func (e *protocolError) Unwrap() error { return e.Cause }
 
-// SealError says that the host requires isolation which the worker lacks. The
+// sealError says that the host requires isolation which the worker lacks. The
 // worker has read nothing but the host's Hello.
-type SealError struct{ Cause error }
+type sealError struct{ Cause error }
 
 var errUnsealed = errors.New("a required layer is missing")
 
 // Error describes what happened.
-func (e *SealError) Error() string { return fmt.Sprintf("sandbox: %v", e.Cause) }
+func (e *sealError) Error() string { return fmt.Sprintf("sandbox: %v", e.Cause) }
 
 // Unwrap returns the cause.
-func (e *SealError) Unwrap() error { return e.Cause }
+func (e *sealError) Unwrap() error { return e.Cause }
 
 // Serve holds the worker's end of a conversation until the host closes it, and
 // then returns nil. Every other end is an error: a *ProtocolError if the host
@@ -79,7 +79,7 @@ func (s *server) hello() error {
 	}
 	h, ok := m.(*wire.Hello)
 	if !ok {
-		return &ProtocolError{fmt.Errorf("said %v before Hello", m.Type())}
+		return &protocolError{fmt.Errorf("said %v before Hello", m.Type())}
 	}
 	if h.Version != wire.Version {
 		return s.unavailable(fmt.Sprintf("the host speaks protocol %d, this guest worker %d: use the worker built with the host", h.Version, wire.Version))
@@ -90,7 +90,7 @@ func (s *server) hello() error {
 	s.ready = &wire.Ready{Version: wire.Version, EngineID: s.engine.ID(), Layers: s.config.Seal()}
 	if h.Required {
 		if missing := sandbox.Lacking(s.ready.Layers); missing != nil {
-			return &SealError{errors.Join(s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", sandbox.Explain("required", missing))), errUnsealed)}
+			return &sealError{errors.Join(s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", sandbox.Explain("required", missing))), errUnsealed)}
 		}
 	}
 	return s.conn.Send(s.ready)
@@ -119,7 +119,7 @@ func (s *server) next() error {
 	case *wire.Reset:
 		return s.reset()
 	default:
-		return &ProtocolError{fmt.Errorf("said %v, which fits nowhere here", m.Type())}
+		return &protocolError{fmt.Errorf("said %v, which fits nowhere here", m.Type())}
 	}
 }
 
@@ -127,7 +127,7 @@ func receiveError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.EOF
 	}
-	return &ProtocolError{err}
+	return &protocolError{err}
 }
 
 // report sends a report, or the fault that stands in its place.
@@ -170,7 +170,7 @@ const keptOutput = 16 << 20
 
 func (s *server) snapshot(m *wire.Snapshot) error {
 	if s.guest == nil {
-		return &ProtocolError{errors.New("asked for a snapshot without a guest")}
+		return &protocolError{errors.New("asked for a snapshot without a guest")}
 	}
 	limit := wire.MaxImage
 	if m.MaxBytes > 0 {
@@ -190,7 +190,7 @@ func (s *server) snapshot(m *wire.Snapshot) error {
 
 func (s *server) restore(m *wire.Restore) error {
 	if s.guest != nil {
-		return &ProtocolError{errors.New("asked for a restore beside a living guest")}
+		return &protocolError{errors.New("asked for a restore beside a living guest")}
 	}
 	if f := s.limit(m.Limits); f != nil {
 		return s.conn.Send(f)

@@ -214,7 +214,7 @@ func TestHostMistakesEndTheWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newTalk(t)
 			say(k)
-			var protocol *ProtocolError
+			var protocol *protocolError
 			if err := k.end(); !errors.As(err, &protocol) || exitCode(err) != wire.ExitProtocol {
 				t.Errorf("Serve ended with %v", err)
 			}
@@ -268,7 +268,7 @@ func TestRequiredIsolationEndsTheWorker(t *testing.T) {
 					t.Errorf("%q is not in %q", part, answer.(*wire.Fault).Message)
 				}
 			}
-			var seal *SealError
+			var seal *sealError
 			if err := <-k.done; !errors.As(err, &seal) || exitCode(err) != wire.ExitSeal {
 				t.Errorf("the worker ends with %v", err)
 			}

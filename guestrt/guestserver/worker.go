@@ -91,8 +91,8 @@ func warm(e engine.Engine) error {
 
 // exitCode classifies the end of Serve.
 func exitCode(err error) int {
-	var protocol *ProtocolError
-	var seal *SealError
+	var protocol *protocolError
+	var seal *sealError
 	switch {
 	case err == nil:
 		return wire.ExitDone

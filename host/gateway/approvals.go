@@ -142,8 +142,8 @@ func ownsGrant(s Session, g *policy.Grant) bool {
 	return g.SessionKey != "" || s.SessionID == g.SessionID
 }
 
-// Revoked is the answer to DELETE /v1/grants/{id}.
-type Revoked struct {
+// revoked is the answer to DELETE /v1/grants/{id}.
+type revoked struct {
 	Status string `json:"status"` // revoked
 }
 
@@ -164,5 +164,5 @@ func (h *handlers) revokeGrant(w http.ResponseWriter, r *http.Request, session S
 	case err != nil:
 		return problem(http.StatusInternalServerError, ProblemInternal, "%v", err)
 	}
-	return h.ok(w, Revoked{"revoked"})
+	return h.ok(w, revoked{"revoked"})
 }

@@ -96,8 +96,8 @@ func (h *handlers) abort(w http.ResponseWriter, r *http.Request, session Session
 	return h.ok(w, h.host.Abort(context.WithoutCancel(r.Context()), session, id))
 }
 
-// Answered is the answer to POST /v1/answers.
-type Answered struct {
+// answered is the answer to POST /v1/answers.
+type answered struct {
 	Status string `json:"status"` // answered
 }
 
@@ -125,7 +125,7 @@ func (h *handlers) answerCall(w http.ResponseWriter, r *http.Request, session Se
 	if err := h.host.Answer(r.Context(), session, run, call, a); err != nil {
 		return problemFrom(err)
 	}
-	return h.ok(w, Answered{"answered"})
+	return h.ok(w, answered{"answered"})
 }
 
 // PendingInput is the answer to GET /v1/calls/{id}.

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Health is the answer to GET /healthz.
-type Health struct {
+// healthStatus is the answer to GET /healthz.
+type healthStatus struct {
 	Status string `json:"status"` // ok
 }
 
@@ -22,7 +22,7 @@ func (h *handlers) health(w http.ResponseWriter, _ *http.Request, _ Session) *Pr
 	if isClosed(h.stopping) {
 		return shuttingDown()
 	}
-	return h.ok(w, Health{"ok"})
+	return h.ok(w, healthStatus{"ok"})
 }
 
 // processMetrics returns the metrics of the Go runtime and of this process. They are

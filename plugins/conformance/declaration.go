@@ -71,8 +71,8 @@ type Mapping struct {
 	Input json.RawMessage `json:"input"`
 }
 
-// ParseDeclaration reads a declaration. A field that is not one is an error.
-func ParseDeclaration(text []byte) (*Declaration, error) {
+// parseDeclaration reads a declaration. A field that is not one is an error.
+func parseDeclaration(text []byte) (*Declaration, error) {
 	d := &Declaration{}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -91,7 +91,7 @@ func ReadDeclaration(name string) (*Declaration, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ParseDeclaration(text)
+	return parseDeclaration(text)
 }
 
 // declaration is the one to use for the plugin in dir.

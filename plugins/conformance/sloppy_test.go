@@ -204,12 +204,12 @@ func TestASloppyPluginIsFoundOut(t *testing.T) {
 }
 
 func TestADeclarationIsRead(t *testing.T) {
-	d, err := ParseDeclaration([]byte(`{"failure": {"tool": "a", "input": {}, "code": "b"}, "large": {"tool": "c", "bytes": 7}}`))
+	d, err := parseDeclaration([]byte(`{"failure": {"tool": "a", "input": {}, "code": "b"}, "large": {"tool": "c", "bytes": 7}}`))
 	if err != nil || d.Failure.Tool != "a" || d.Failure.Code != "b" || d.Large.Bytes != 7 {
 		t.Errorf("%+v, %v", d, err)
 	}
 	for _, bad := range []string{``, `[]`, `{"fialure": {}}`, `{} {}`} {
-		if d, err := ParseDeclaration([]byte(bad)); err == nil {
+		if d, err := parseDeclaration([]byte(bad)); err == nil {
 			t.Errorf("%s was read as %+v", bad, d)
 		}
 	}
@@ -224,7 +224,7 @@ func TestTheDocumentsDeclaration(t *testing.T) {
 	_, suite, _ := strings.Cut(string(text), "## The conformance suite")
 	_, block, _ := strings.Cut(suite, "```json\n")
 	block, _, _ = strings.Cut(block, "```")
-	d, err := ParseDeclaration([]byte(block))
+	d, err := parseDeclaration([]byte(block))
 	if err != nil || d.Waiting == nil || len(d.Mappings) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}

@@ -97,8 +97,8 @@ func (e Effect) String() string {
 	return ""
 }
 
-// ParseEffect is the Effect of a word of [Effect.String].
-func ParseEffect(word string) (Effect, bool) {
+// parseEffect is the Effect of a word of [Effect.String].
+func parseEffect(word string) (Effect, bool) {
 	for i, name := range effectNames {
 		if name == word {
 			return Effect(i), true

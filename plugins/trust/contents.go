@@ -70,9 +70,9 @@ func (c Contents) Text() []byte {
 	return []byte(b.String())
 }
 
-// ParseContents reads what Text has written, and nothing else: paths that lead
+// parseContents reads what Text has written, and nothing else: paths that lead
 // outside, repeated or unsorted ones are refused.
-func ParseContents(text []byte) (Contents, error) {
+func parseContents(text []byte) (Contents, error) {
 	if len(text) > maxSumsBytes {
 		return nil, fmt.Errorf("%s has %d bytes; the limit is %d", SumsName, len(text), maxSumsBytes)
 	}

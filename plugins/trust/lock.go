@@ -139,7 +139,7 @@ func ReadLock(dir string) (Lock, error) {
 	if err != nil {
 		return nil, fail(err)
 	}
-	lock, err := ParseLock(text)
+	lock, err := parseLock(text)
 	var wrong *LockError
 	if errors.As(err, &wrong) {
 		wrong.Path = name
@@ -148,7 +148,7 @@ func ReadLock(dir string) (Lock, error) {
 }
 
 // WriteLock replaces the lock of a plugin directory in one step: a reader finds the old
-// one or the new one, also after a power failure. It refuses entries that [ParseLock]
+// one or the new one, also after a power failure. It refuses entries that [parseLock]
 // would not read back.
 func WriteLock(dir string, l Lock) error {
 	if err := l.check(); err != nil {

@@ -77,7 +77,7 @@ plugin weather 2.0.0
 func TestLockMistakes(t *testing.T) {
 	head := "quoin.lock 1\nplugin issues 1.0.0\n"
 	good := head + "\tplugin.json sha256:" + sumA + "\n\tlinux/amd64 sha256:" + sumB + "\n"
-	if _, err := ParseLock([]byte("# my own comment\r\n\n" + good)); err != nil {
+	if _, err := parseLock([]byte("# my own comment\r\n\n" + good)); err != nil {
 		t.Errorf("a good lock: %v", err)
 	}
 	tests := []struct {
@@ -108,7 +108,7 @@ func TestLockMistakes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ParseLock([]byte(tt.text))
+			_, err := parseLock([]byte(tt.text))
 			var wrong *LockError
 			if !errors.As(err, &wrong) {
 				t.Fatalf("got %v, want a *LockError", err)
@@ -133,14 +133,14 @@ func FuzzParseLock(f *testing.F) {
 	f.Add([]byte(lockHeader + "\nplugin issues 1\n\tplugin.json sha256:" + sumA + "\n\tlinux/amd64 sha256:" + sumB + "\n"))
 	f.Add(Lock{"a": {Version: "1", Manifest: sumA, Files: sumB, Binaries: map[string]string{"a/b": sumA}, Signer: PublicKey{9}}}.Text())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		lock, err := ParseLock(data)
+		lock, err := parseLock(data)
 		if err != nil {
 			return
 		}
 		if err := lock.check(); err != nil {
 			t.Errorf("accepted what cannot be written: %v", err)
 		}
-		back, err := ParseLock(lock.Text())
+		back, err := parseLock(lock.Text())
 		if err != nil || !bytes.Equal(back.Text(), lock.Text()) {
 			t.Errorf("%q became %q (%v)", lock.Text(), back.Text(), err)
 		}

@@ -8,10 +8,10 @@ import (
 	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
-// ParseLock reads the text of a lock file. Comments start with #, and the order of
+// parseLock reads the text of a lock file. Comments start with #, and the order of
 // plugins and of their lines is free; anything else that [Lock.Text] would not
 // write is refused. The error is a *[LockError].
-func ParseLock(text []byte) (Lock, error) {
+func parseLock(text []byte) (Lock, error) {
 	p := lockParser{lock: Lock{}}
 	switch {
 	case len(text) > maxLockBytes:

@@ -124,8 +124,8 @@ func (s Signature) Text() []byte {
 	return []byte(signatureHeader + "\n" + s.Key.String() + "\n" + base64.StdEncoding.EncodeToString(s.Value[:]) + "\n")
 }
 
-// ParseSignature reads what Text has written, and nothing else.
-func ParseSignature(text []byte) (Signature, error) {
+// parseSignature reads what Text has written, and nothing else.
+func parseSignature(text []byte) (Signature, error) {
 	wrong := fmt.Errorf("%s is not a signature; pack the plugin again", SignatureName)
 	if len(text) > maxSignatureBytes {
 		return Signature{}, wrong

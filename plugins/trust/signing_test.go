@@ -72,7 +72,7 @@ func TestPublicKeyMistakes(t *testing.T) {
 func TestSignature(t *testing.T) {
 	key, text := testKey(t), []byte("contents")
 	sig := key.Sign(text)
-	back, err := ParseSignature(sig.Text())
+	back, err := parseSignature(sig.Text())
 	if err != nil || back != sig || !back.Verify(text) {
 		t.Fatalf("%v, %v", back, err)
 	}
@@ -82,7 +82,7 @@ func TestSignature(t *testing.T) {
 		t.Error("a signature of something else was accepted")
 	}
 	for _, wrong := range []string{"", "x", strings.TrimSuffix(string(sig.Text()), "\n"), string(sig.Text()) + "\n", strings.Replace(string(sig.Text()), " 1\n", " 2\n", 1)} {
-		if _, err := ParseSignature([]byte(wrong)); err == nil {
+		if _, err := parseSignature([]byte(wrong)); err == nil {
 			t.Errorf("accepted %q", wrong)
 		}
 	}
@@ -104,7 +104,7 @@ func TestContentsMistakes(t *testing.T) {
 		"long path":      sumA + "  " + strings.Repeat("a", maxContentsPath+1) + "\n",
 		"other platform": sumA + "  a\\b\n",
 	} {
-		if c, err := ParseContents([]byte(text)); err == nil {
+		if c, err := parseContents([]byte(text)); err == nil {
 			t.Errorf("%s: accepted as %v", name, c)
 		}
 	}
@@ -137,11 +137,11 @@ func TestContentsOfOddFolders(t *testing.T) {
 func FuzzParseContents(f *testing.F) {
 	f.Add([]byte(sumA + "  a\n" + sumB + "  b/c\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := ParseContents(data)
+		c, err := parseContents(data)
 		if err == nil && !bytes.Equal(c.Text(), data) {
 			t.Errorf("%q reads as %q", data, c.Text())
 		}
-		if s, err := ParseSignature(data); err == nil && !bytes.Equal(s.Text(), data) {
+		if s, err := parseSignature(data); err == nil && !bytes.Equal(s.Text(), data) {
 			t.Errorf("%q reads as %q", data, s.Text())
 		}
 	})

@@ -50,11 +50,11 @@ func ReadSums(dir string) (Sums, error) {
 
 // ParseSums is ReadSums for texts. signature is nil for a list that is not signed.
 func ParseSums(sums, signature []byte) (Sums, error) {
-	c, err := ParseContents(sums)
+	c, err := parseContents(sums)
 	if err != nil || signature == nil {
 		return Sums{Contents: c}, err
 	}
-	sig, err := ParseSignature(signature)
+	sig, err := parseSignature(signature)
 	if err != nil {
 		return Sums{}, err
 	}
