@@ -41,7 +41,7 @@ type groups struct {
 	limits []groupLimit
 
 	mu   sync.Mutex
-	off  string // why there are none, or ""
+	off  string // why no groups are made, or ""
 	next int
 }
 
@@ -171,7 +171,7 @@ func sweep(base string) {
 	}
 }
 
-// make returns a new group with its limits set, or nil if there are none.
+// make returns a new group with its limits set, or nil if no groups can be made.
 func (g *groups) make() *group {
 	g.mu.Lock()
 	off := g.off != ""

@@ -114,7 +114,7 @@ func TestLimitsOfAControlGroup(t *testing.T) {
 		}
 	}
 	if g.outOfMemory() || (*group)(nil).outOfMemory() {
-		t.Error("nobody was killed")
+		t.Error("no process was killed")
 	}
 	if err := os.WriteFile(filepath.Join(dir.Name(), "memory.events"), []byte("oom 1\noom_kill 1\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -126,9 +126,9 @@ func TestLimitsOfAControlGroup(t *testing.T) {
 
 func TestGroupsOfHostsThatAreGoneAreRemoved(t *testing.T) {
 	base := t.TempDir()
-	const nobodys = 1<<22 + 1 // above every process id
+	const unusedID = 1<<22 + 1 // above every process id
 	own := fmt.Sprintf("%s%d-1", groupPrefix, os.Getpid())
-	for _, name := range []string{fmt.Sprintf("%s%d-7", groupPrefix, nobodys), own, groupPrefix + "x", "other"} {
+	for _, name := range []string{fmt.Sprintf("%s%d-7", groupPrefix, unusedID), own, groupPrefix + "x", "other"} {
 		if err := os.Mkdir(filepath.Join(base, name), 0o755); err != nil {
 			t.Fatal(err)
 		}

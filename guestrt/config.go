@@ -9,7 +9,7 @@ import (
 // Config configures a Pool. The zero value works.
 type Config struct {
 	// GuestPath is the guest worker's executable. Defaults to "quoin-guest"
-	// beside the running executable, then to the running executable itself if
+	// next to the running executable, then to the running executable itself if
 	// it called guestserver.ServeIfWorker.
 	GuestPath string
 	// BuildID is the build that the executable must be, as [BuildOf] returns it:

@@ -95,7 +95,7 @@ func (p *Pool) startFirst(ctx context.Context) (*process, error) {
 		}
 		return nil, unavailable("%s; with namespaces: %s", strings.TrimSuffix(plain.Error(), "."), err)
 	}
-	level := slog.LevelInfo // whoever takes what there is reads it in the results
+	level := slog.LevelInfo // a host that takes any isolation reads it in the results
 	if p.launch.isolation.required() {
 		level = slog.LevelWarn
 	}
@@ -123,7 +123,7 @@ func final(err error) bool {
 
 // Inspection is what a look at one worker of this system found.
 type Inspection struct {
-	GuestPath string       // the executable, or "" if there is none
+	GuestPath string       // the executable, or "" if it was not found
 	BuildID   [32]byte     // its SHA-256
 	EngineID  string       // the engine it runs, or "" if it did not start
 	Layers    []wire.Layer // all off if no worker started

@@ -160,7 +160,7 @@ func (p *Pool) startAgain(ctx context.Context) (*process, error) {
 	return p.start(ctx)
 }
 
-// take finds a waiting process for the session; nil means there is none. It
+// take finds a waiting process for the session; nil if no process waits for it. It
 // takes no lock.
 func (p *Pool) take(session string) (child *process, used bool, err error) {
 	if p.closed.Load() {
@@ -224,7 +224,7 @@ func (p *Pool) keep(l *sessionWorker) {
 	p.scheduleCheck()
 }
 
-// clear ends every process that waits. A pool that closes calls it, and whoever
+// clear ends every process that waits. A pool that closes calls it, and a goroutine that
 // puts a process onto a shelf and then finds the pool closed.
 func (p *Pool) clear() {
 	for child := p.warm.ready.take(matchAny); child != nil; child = p.warm.ready.take(matchAny) {

@@ -42,7 +42,7 @@ func TestASuspendedWorkerServesItsOwnSessionAgain(t *testing.T) {
 	wantValue(t, start(t, again, js("return 2"), nil), "2")
 }
 
-// TestAWorkerStuckInItsResetIsReplaced: nobody waits long for a worker that does not
+// TestAWorkerStuckInItsResetIsReplaced: no session waits long for a worker that does not
 // get ready for its session again.
 func TestAWorkerStuckInItsResetIsReplaced(t *testing.T) {
 	p := newPool(t, Config{})

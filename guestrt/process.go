@@ -250,7 +250,7 @@ func (p *process) connLost(err error) {
 
 func (p *process) String() string { return fmt.Sprintf("guest worker %d", p.os.Pid) }
 
-// resetTimeout is how long whoever wants a worker waits for one to answer its Reset,
+// resetTimeout is how long a session waits for a worker to answer its Reset,
 // which takes it well under a millisecond. Then another takes its place.
 const resetTimeout = time.Second
 

@@ -65,7 +65,7 @@ func TestAUsedWorkerThatIsBusyIsKilled(t *testing.T) {
 // looked.
 func TestABusyWorkerIsNotLentAgain(t *testing.T) {
 	p := newPool(t, hostileConfig(t, ""))
-	p.checkScheduled.Store(true) // nobody looks
+	p.checkScheduled.Store(true) // no check comes
 	w := acquire(t, p, "s")
 	wantValue(t, start(t, w, js("linger"), nil), "1")
 	p.Release(w)

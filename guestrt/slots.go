@@ -18,7 +18,7 @@ func (s slots[T]) put(v *T) bool {
 	return false
 }
 
-// take removes a value that fits and returns it; nil means there is none.
+// take removes a value that fits and returns it; nil means that no value matches.
 func (s slots[T]) take(fits func(*T) bool) *T {
 	for i := range s {
 		if v := s[i].Load(); v != nil && fits(v) && s[i].CompareAndSwap(v, nil) {

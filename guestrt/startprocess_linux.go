@@ -93,7 +93,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 }
 
 // execPath names the opened executable itself, so that the file that was
-// hashed is the file that runs, whatever its path means by now and whoever may
+// hashed is the file that runs, whatever its path means by now and whichever user may
 // search its directories.
 func (b *binary) execPath() string {
 	const stdFiles = 4

@@ -10,7 +10,7 @@ import (
 // found none.
 const surgeTime = time.Minute
 
-// warmPool is the pool's supply of workers that nobody has used. Workers are taken
+// warmPool is the pool's supply of unused workers. Workers are taken
 // without a lock; what is missing is started in the background.
 type warmPool struct {
 	ready   slots[process]
@@ -28,7 +28,7 @@ func newWarmPool(prepared, most int) warmPool {
 	}
 }
 
-// takeWarm returns a worker that nobody has used; nil means there is none. Then
+// takeWarm returns an unused worker, or nil if no worker is ready. Then
 // the pool keeps one more ready for a while.
 func (p *Pool) takeWarm() *process {
 	child := p.warm.ready.take(matchAny)

@@ -24,7 +24,7 @@ type CallRequest struct {
 	Run            namespaces.RunContext
 	// Input is a JSON object.
 	Input json.RawMessage
-	// Known is the tool as whoever made the call knew it. A supervisor whose
+	// Known is the tool as the caller knows it. A supervisor whose
 	// plugin was reloaded since refuses the call with CodeChanged if the tool is
 	// not compatible: gone, less harmless, or with another input. Nil: whatever
 	// the tool is now.

@@ -49,7 +49,7 @@ func (s *Supervisor) add(ctx context.Context, id, dir string) error {
 	return p.reload(ctx)
 }
 
-// getOrAdd returns the plugin of that id, which is new if there was none.
+// getOrAdd returns the plugin of that id, and makes it if it is unknown.
 func (s *Supervisor) getOrAdd(id, dir string) (*supervised, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,7 +34,7 @@ func (r *CallRequest) compatible(pluginID string, now *protocol.Description) err
 	}
 	if err := manifest.ValidateJSON(tool.Parameters, input); err != nil {
 		return protocol.NewError(protocol.KindInput, protocol.CodeChanged,
-			"plugin %s was reloaded and its tool %q now takes another input, which this one does not fit; programs that begin now find it described", pluginID, r.Tool)
+			"plugin %s was reloaded and its tool %q now takes another input, which this one does not fit; programs that start now find it described", pluginID, r.Tool)
 	}
 	return nil
 }

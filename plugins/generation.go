@@ -17,8 +17,8 @@ import (
 const LogStartFailed = "plugin does not start"
 
 // generation is one load of a plugin's folder over the lives of its processes.
-// One goroutine, run, changes the state; everything else reads it. Whoever makes
-// one must close it, unless it never was started.
+// One goroutine, run, changes the state; everything else reads it. Its maker
+// must close it, unless it was never started.
 type generation struct {
 	of          *supervised
 	number      int
@@ -184,7 +184,7 @@ func (g *generation) drain(live *Process) {
 }
 
 // awaitRestart decides after a death or a failed start. It returns when it is time
-// for the next start, or false when there is none.
+// for the next start, or false if the generation stays down.
 func (g *generation) awaitRestart(err error) bool {
 	var start *StartError
 	if errors.As(err, &start) {
@@ -222,7 +222,7 @@ func (g *generation) nextRestart() (time.Duration, bool) {
 }
 
 // setStateAndNotify changes the state in one step and tells the supervisor's owner, unless
-// the generation is none of its business any more.
+// the generation was retired.
 func (g *generation) setStateAndNotify(s State, reason string, live *Process, desc *protocol.Description) {
 	if g.setState(s, reason, live, desc) {
 		g.of.changed()
@@ -292,7 +292,7 @@ type lease struct {
 	desc *protocol.Description
 }
 
-// acquire takes a lease, or says why there is none. The lease keeps the generation
+// acquire takes a lease, or says why it cannot. The lease keeps the generation
 // from being stopped, up to the time a retired one has.
 func (g *generation) acquire() (lease, error) {
 	g.mu.Lock()
@@ -335,8 +335,8 @@ func (g *generation) release() {
 	}
 }
 
-// retire ends the intake: the generation was replaced. From here on nobody new
-// enters but those who hold it.
+// retire ends the intake: the generation was replaced. From now on only
+// requests that keep it can use it.
 func (g *generation) retire() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -80,7 +80,7 @@ func (s *Supervisor) accept(p *supervised, d *protocol.Description, enter func()
 			continue
 		}
 		for _, n := range o.Namespaces {
-			_ = trial.Register(n) // one that is refused has its name from nobody
+			_ = trial.Register(n) // a refused one takes no name
 		}
 	}
 	if err := trial.Replace(p.id, p.offer(d).Namespaces); err != nil {

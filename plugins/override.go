@@ -11,7 +11,7 @@ func (p *supervised) setOverride(ctx context.Context, f Candidate) (*generation,
 		return nil, &StartError{PluginID: p.id, Refused: true,
 			Err: fmt.Errorf("%s is plugin %q and cannot stand in for %q", f.Dir, f.Manifest.ID, p.id)}
 	}
-	f.Manifest.SHA256, f.Pin = nil, nil // whoever develops it vouches for it
+	f.Manifest.SHA256, f.Pin = nil, nil // its developer vouches for it
 	if !p.startWork() {
 		return nil, stoppedError(p.id)
 	}

@@ -55,8 +55,8 @@ func ofAnother(t *testing.T, path string) {
 	}
 }
 
-// TestPluginsOfOthersDoNotStart changes one path after another, of which the start
-// is then refused, and repairs it with the command that the refusal names.
+// TestPluginsOfOthersDoNotStart changes one path after another. The start is
+// refused each time, and the test repairs the path with the command that the refusal names.
 func TestPluginsOfOthersDoNotStart(t *testing.T) {
 	for _, where := range []string{"..", ".", manifest.Name, "own", "help.txt", "templates", "templates/a.txt"} {
 		for what, do := range map[string]change{"writable": writable, "of another": ofAnother} {

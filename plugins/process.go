@@ -25,7 +25,7 @@ import (
 )
 
 // Process is one running plugin: started, identified, configured and healthy.
-// It is safe for concurrent use. Whoever started it must Close it, also after
+// It is safe for concurrent use. The caller of Start must Close it, also after
 // the process has died.
 type Process struct {
 	candidate Candidate

@@ -95,8 +95,8 @@ func (r *redactor) text(s string) string {
 	return r.replacer.Replace(s)
 }
 
-// line returns a line of output without secrets. Of a line that was cut off, what
-// may be the start of one goes too.
+// line returns a line of output without secrets. If the line was cut off, what may be
+// the start of a secret at its end goes too.
 func (r *redactor) line(b []byte, cut bool) []byte {
 	switch {
 	case r == nil:

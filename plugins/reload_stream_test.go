@@ -145,7 +145,7 @@ func TestReloadsLeaveNothingBehind(t *testing.T) {
 	})
 }
 
-// TestWatchedReloadsLeaveNothingBehind: the same where nobody asks, for a folder
+// TestWatchedReloadsLeaveNothingBehind: the same without a request, for a folder
 // that is replaced by another each time.
 func TestWatchedReloadsLeaveNothingBehind(t *testing.T) {
 	w := watchedAlpha(t, SupervisorOptions{})

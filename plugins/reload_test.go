@@ -474,7 +474,7 @@ func TestKnownToolsHaveToBeCompatible(t *testing.T) {
 }
 
 // TestCrashCareBelongsToAGeneration: a new one starts with a fresh budget, and the
-// old one's death while it finishes its calls is nobody's crash.
+// old one's death while it finishes its calls is not a crash of the plugin.
 func TestCrashCareBelongsToAGeneration(t *testing.T) {
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen 1")

@@ -63,7 +63,7 @@ func (p *supervised) load(ctx context.Context) {
 	g.start(ctx)
 }
 
-// prepare makes a generation that nobody can see yet.
+// prepare makes a generation that is not in service yet.
 func (p *supervised) prepare(source func() (Candidate, error), development bool) *generation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,8 +97,7 @@ func (p *supervised) isInstalled() bool {
 	return p.installed != nil || p.lastError != ""
 }
 
-// current is the generation that calls go to; nil if there is none. The caller
-// holds mu.
+// current is the generation that calls go to, or nil. The caller holds mu.
 func (p *supervised) current() *generation {
 	if p.override != nil {
 		return p.override

@@ -400,8 +400,8 @@ func TestEventsThatBelongTogetherMakeOneReload(t *testing.T) {
 	}
 }
 
-// unwatched is the same as watchedAlpha, with a watcher of which the test has the
-// ends that the system would have.
+// unwatched is the same as watchedAlpha, with a watcher whose
+// events the test sends in place of the system.
 func unwatched(t *testing.T, clock clock, change func(w *watcher)) *watched {
 	t.Helper()
 	w := &watched{dir: shortDir(t), ch: newChanges()}

@@ -10,7 +10,7 @@ import (
 
 // erasable returns which part of a TypeScript text to blank, so that an import or
 // an export of types, at which the parser stopped with e, is gone. If it is another
-// module statement, ok is false; start is -1 if it is none.
+// module statement, ok is false; start is -1 if it is another statement.
 func erasable(text string, e problem) (start, end int, ok bool) {
 	if e.text == unexpectedExport {
 		start = e.offsetIn(text)
@@ -25,13 +25,13 @@ func erasable(text string, e problem) (start, end int, ok bool) {
 	return start, end, ok
 }
 
-// An export of types: of a declaration, of which the word export goes, or of a list.
+// An export of types: of a declaration, which loses the word export, or of a list.
 var (
 	exportedType     = regexp.MustCompile(`^export\s+(?:interface|declare|type\s+[A-Za-z_$])`)
 	exportedTypeList = regexp.MustCompile(`^export\s+type\s*(?:\{[^{}'"` + "`" + `]*\}(\s*from\b)?|\*)`)
 )
 
-// typeExportEnd returns up to where the statement at text[at:], which begins with
+// typeExportEnd returns up to where the statement at text[at:], which starts with
 // export, is to be blanked, if it exports types alone.
 func typeExportEnd(text string, at int) (int, bool) {
 	if exportedType.MatchString(text[at:]) {

@@ -188,7 +188,7 @@ func inIdentifier(c byte) bool {
 		'0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// unusedName returns an identifier of exactly length bytes that begins with
+// unusedName returns an identifier of exactly length bytes that starts with
 // prefix and does not occur in text.
 func unusedName(text, prefix string, length int) string {
 	for i := uint64(0); ; i++ {

@@ -14,8 +14,8 @@ import (
 // newest record, before it is written again.
 const maxSuperseded = 256 << 10
 
-// open is what this process knows of a run file that it writes to. Whoever has the
-// claim of the run is the only one who does.
+// open is what this process knows of a run file that it writes to. The holder
+// of the run's claim is the only writer.
 type open struct {
 	mu         sync.Mutex
 	info       os.FileInfo // nil: the file has to be read before it is appended to

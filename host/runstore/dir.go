@@ -180,7 +180,7 @@ func (d *Dir) PutCalls(_ context.Context, id string, generation uint64, calls []
 	return o.extend(name, o.expires, frames...)
 }
 
-// renew writes a file again of which nobody knows how much is on disk.
+// renew writes a file again after a failed sync: how much of it is on disk is unknown.
 func (d *Dir) renew(o *open, name string) error {
 	l, err := d.readFile(name)
 	if err != nil {
@@ -306,7 +306,7 @@ type fileClaim struct {
 }
 
 // Release also removes the lock file of a run that is gone. It does so while it
-// holds the lock, so that whoever opened the file meanwhile finds it replaced.
+// holds the lock, so that a process that opened the file meanwhile finds it replaced.
 func (c *fileClaim) Release() {
 	c.once.Do(func() {
 		c.d.close(c.id)
@@ -344,7 +344,7 @@ func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
 }
 
 // sweepRecord deletes a record that has expired, and reports whether there is
-// none to count: a file that does not verify takes nobody's place.
+// none to count: a file that does not verify takes no place.
 func (d *Dir) sweepRecord(ctx context.Context, id string, e fs.DirEntry, now time.Time) bool {
 	info, err := e.Info()
 	if err != nil || now.Before(info.ModTime()) {
@@ -387,7 +387,7 @@ func (d *Dir) sweepOrphan(ctx context.Context, e fs.DirEntry, now time.Time) {
 	}
 }
 
-// sweepTemp deletes a temporary file that nobody has written to for an hour.
+// sweepTemp deletes a temporary file that was not written to for an hour.
 func (d *Dir) sweepTemp(e fs.DirEntry, now time.Time) {
 	if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > time.Hour {
 		if err := os.Remove(filepath.Join(d.path, e.Name())); err != nil {

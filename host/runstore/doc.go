@@ -1,6 +1,6 @@
 // Package runstore keeps suspended runs: the image of the guest, the journal of
 // the calls it waits for, and what is needed to hand both to another worker,
-// possibly in another process. Embedders of package host choose a store; nobody
+// possibly in another process. Embedders of package host choose a store; no one
 // else needs this package.
 //
 // # Nouns
@@ -13,10 +13,10 @@
 // # Lifecycle
 //
 // Put stores a record of a run that is suspended, Checkpoint one of a run that goes
-// on, PutCalls notes what becomes of its calls, Get reads the newest state, Delete
-// forgets it. End puts the result of a run that has ended in the place of its record,
-// until it has been delivered and Delete forgets it. A record is stale once Record.Expires has passed: Get then answers
-// ErrExpired, and Sweep removes it.
+// on. PutCalls notes what becomes of its calls, Get reads the newest state, and Delete
+// removes it. End replaces the record of a run that has ended by its result, which stays
+// until it is delivered and deleted. A record is stale once Record.Expires has passed:
+// Get then returns ErrExpired, and Sweep removes it.
 //
 // # Concurrency
 //
@@ -30,7 +30,7 @@
 // What a Dir reads back is hostile until its HMAC has verified: a record that is
 // torn, altered, or was written under another key is ErrCorrupt and never
 // partly returned. What was being appended when the process died, or the machine,
-// counts as not written: nobody had been told that it was. Whoever can write to the
-// directory and has no key can put an older state of a run back, and no other.
+// counts as not written: no caller was told that it was. A user who can write to the
+// directory and has no key can put an older state of a run back, and no other state.
 // Memory trusts its own process.
 package runstore

@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// A run file is logMagic and then frames, of which each is
+// A run file is logMagic and then frames. Each frame is
 //
 //	kind (1) | header length (u32 LE) | body length (u32 LE) | seal (32) | header | body | seal (32)
 //
@@ -133,7 +133,7 @@ func readLog(key, b []byte) (*log, error) {
 		rest = left
 	}
 	if len(newest) == 0 || newest[0].kind != kindRecord {
-		return nil, fmt.Errorf("%w: it begins with no record", ErrCorrupt)
+		return nil, fmt.Errorf("%w: it does not start with a record", ErrCorrupt)
 	}
 	r, err := decodeRecord(newest[0])
 	if err != nil {

@@ -46,7 +46,7 @@ func FuzzSealed(f *testing.F) {
 	})
 }
 
-// FuzzLog changes a run file of which every part is known: what is read is a state
+// FuzzLog changes a run file whose every part is known: what is read is a state
 // that the run has had, in the order in which it had them, or nothing. That also
 // holds for what a writer appends to it afterwards.
 func FuzzLog(f *testing.F) {

@@ -20,7 +20,7 @@ var (
 	ErrEnded    = errors.New("the run has ended, and its result waits")
 	ErrCorrupt  = errors.New("suspended run is damaged or was not written by this installation")
 	ErrFormat   = errors.New("suspended run has a format this version does not read")
-	ErrClaimed  = errors.New("suspended run is claimed by somebody else")
+	ErrClaimed  = errors.New("suspended run is claimed by another holder")
 	ErrFull     = errors.New("too many suspended runs")
 	ErrTooLarge = errors.New("suspended run is too large to be stored")
 )
@@ -139,16 +139,16 @@ type Store interface {
 	// ErrFull when r is new and the store holds max records that have not
 	// expired; max <= 0 means no limit.
 	Put(ctx context.Context, r *Record, max int) error
-	// Checkpoint is Put, without a limit, for a run that goes on. Whoever calls it
-	// or PutCalls has the claim of the run, if anyone has.
+	// Checkpoint is Put, without a limit, for a run that goes on. If the run
+	// is claimed, only the holder of the claim may call Checkpoint or PutCalls.
 	Checkpoint(ctx context.Context, r *Record) error
 	// PutCalls notes what has become of calls of a stored run: each takes the place
 	// of the one with its id, whose method, target, path, arguments and key stay.
 	// It answers ErrNotFound when the run is gone or has another generation.
 	PutCalls(ctx context.Context, id string, generation uint64, calls []Call) error
 	// Get returns the record and its journal; the caller owns both. It returns the
-	// record next to ErrExpired, too, until a sweep deletes it. Of a run with a result
-	// it returns ErrEnded alone.
+	// record next to ErrExpired, too, until a sweep deletes it. It returns ErrEnded
+	// alone for a run with a result.
 	Get(ctx context.Context, id string) (*Record, error)
 	// List returns every record that has not expired, with its journal and
 	// without its image. What does not verify is left out.

@@ -90,7 +90,7 @@ func sum(key []byte, parts ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// loadKey returns the key in path and makes one of mode 0600 if there is none. Two
+// loadKey returns the key in path and makes one of mode 0600 if it does not exist. Two
 // processes that start at the same time agree on one key: the one that comes second
 // reads the key of the first.
 func loadKey(path string) ([]byte, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Sealer writes and reads the files of another store of the same installation.
-// They are sealed with a key made of the directory's own, so that whoever cannot
+// They are sealed with a key made of the directory's own, so that a user who cannot
 // forge a run cannot forge them either. It is safe for concurrent use.
 type Sealer struct{ key []byte }
 

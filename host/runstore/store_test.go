@@ -255,7 +255,7 @@ func TestClaimIsExclusive(t *testing.T) {
 	})
 }
 
-// TestClaimOutlivesTheRecord: whoever holds a claim keeps it when the record is
+// TestClaimOutlivesTheRecord: the holder of a claim keeps it when the record is
 // deleted and stored again, and lets no one else in.
 func TestClaimOutlivesTheRecord(t *testing.T) {
 	eachStore(t, func(t *testing.T, s runstore.Store) {

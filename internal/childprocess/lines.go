@@ -11,7 +11,7 @@ const MaxLine = 16 << 10
 
 // ReadLines calls each for every line of r, without its end and cut to
 // MaxLine, until r ends. It never stops early: a full pipe would block
-// whoever writes to it.
+// its writer.
 func ReadLines(r io.Reader, each func(line []byte, cut bool)) error {
 	in := bufio.NewReaderSize(r, 32<<10)
 	line := make([]byte, 0, MaxLine)

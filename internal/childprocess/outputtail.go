@@ -17,7 +17,7 @@ const MaxTailLine = 512
 // use. It is not safe for concurrent use.
 type OutputTail struct{ tail []string }
 
-// Add takes one line. Of a long one only the start is kept.
+// Add takes one line, and keeps only the start of a long one.
 func (w *OutputTail) Add(line []byte) {
 	if len(w.tail) == tailLines {
 		w.tail = slices.Delete(w.tail, 0, 1)

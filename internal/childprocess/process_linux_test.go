@@ -41,7 +41,7 @@ func TestTheGroupEndsWithItsLeader(t *testing.T) {
 	if err := p.Outcome(); err != nil {
 		t.Fatal(err)
 	}
-	// The pipe ends when nobody has it open: the descendant held it.
+	// The pipe ends when no process has it open: the descendant held it.
 	if n, err := r.Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Errorf("the descendant %d still holds the pipe", pid)
 	}

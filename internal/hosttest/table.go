@@ -32,7 +32,7 @@ func Table(file, head string) ([][]string, error) {
 		}
 	}
 	if !inside {
-		return nil, fmt.Errorf("%s has no table that begins with %q", file, head)
+		return nil, fmt.Errorf("%s has no table that starts with %q", file, head)
 	}
 	return rows, nil
 }

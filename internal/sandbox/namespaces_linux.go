@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nobody is the user a worker runs as: for good when its host is root, inside
+// unprivilegedUser is the user a worker runs as: for good when its host is root, inside
 // its user namespace otherwise.
-const nobody = 65534
+const unprivilegedUser = 65534
 
 // newNamespaces are the namespaces a worker gets of its own.
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWNS |
@@ -24,16 +24,16 @@ func Attributes(namespaces bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	if root || namespaces {
 		// Only root may leave its groups; others keep the ones they have.
-		a.Credential = &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: !root}
+		a.Credential = &syscall.Credential{Uid: unprivilegedUser, Gid: unprivilegedUser, NoSetGroups: !root}
 	}
 	if namespaces {
 		uid, gid := os.Geteuid(), os.Getegid()
 		if root {
-			uid, gid = nobody, nobody
+			uid, gid = unprivilegedUser, unprivilegedUser
 		}
 		a.Cloneflags = newNamespaces
-		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: nobody, HostID: uid, Size: 1}}
-		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: nobody, HostID: gid, Size: 1}}
+		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: unprivilegedUser, HostID: uid, Size: 1}}
+		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: unprivilegedUser, HostID: gid, Size: 1}}
 		a.GidMappingsEnableSetgroups = root
 		// It empties its root with this and then gives it up.
 		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}

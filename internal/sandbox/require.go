@@ -95,7 +95,7 @@ func Explain(policy string, missing []Missing) string {
 	}
 	text := "isolation is " + policy + ", and the worker lacks " + list(missing) + ": " + strings.Join(parts, ". ")
 	if either[LayerNamespaces] && either[LayerLandlock] {
-		text += ". Of namespaces and landlock, one is enough"
+		text += ". One of namespaces and landlock is enough"
 	}
 	return text + "."
 }
@@ -130,7 +130,7 @@ func Needed(name string) Need {
 }
 
 // Remedy says what a layer needs that is not in force. It is empty for a layer
-// nobody knows.
+// no one knows.
 func Remedy(name string) string { return remedies[name] }
 
 const (
@@ -140,7 +140,7 @@ const (
 
 var remedies = map[string]string{
 	LayerUser:        "a host that is not root, or is root and may change user (CAP_SETUID and CAP_SETGID)",
-	LayerEnvironment: "a worker that nothing but its host starts; nobody may add to its environment",
+	LayerEnvironment: "a worker that nothing but its host starts; no one may add to its environment",
 	LayerFiles:       "Linux 5.9 or newer, and " + container + "close_range",
 	LayerNamespaces: "user namespaces: sysctl user.max_user_namespaces above 0, kernel.unprivileged_userns_clone=1 where it exists, " +
 		"kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile with userns for the host on Ubuntu, and " + container + "clone with new namespaces",

@@ -205,7 +205,7 @@ func (e *wireExam) judgeLog() {
 			continue // shown as it is
 		}
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Message == nil {
-			e.problem("the log line %.200q begins like one that a host can read, but is not an object with \"@message\" (%v)", line, err)
+			e.problem("the log line %.200q starts like one that a host can read, but is not an object with \"@message\" (%v)", line, err)
 		} else if r.Level == nil || !slices.Contains(levels, *r.Level) {
 			e.problem("the log line %.200q has no \"@level\" that a host knows: %v", line, levels)
 		}

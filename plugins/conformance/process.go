@@ -169,7 +169,7 @@ func scopes(e *exam) {
 	}
 }
 
-// hooks shows the plugin a call of a tool that nobody has. What it says of it is
+// hooks shows the plugin a call of a tool that no plugin has. Its answer is
 // its own affair, as long as a host could use it.
 func hooks(e *exam) {
 	c := protocol.ToolCall{

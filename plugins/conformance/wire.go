@@ -121,7 +121,7 @@ func (l *launched) start(ctx context.Context, cmd *exec.Cmd) error {
 		l.read(outR, func(line string) {
 			select {
 			case l.lines <- line:
-			default: // nobody waits for a handshake any more
+			default: // the handshake is no longer awaited
 			}
 		})
 	})

@@ -243,7 +243,7 @@ func (d *directory) pin(id string) (*Outcome, error) {
 	return out, nil
 }
 
-// known reports an id of which there is no folder.
+// known returns an error for an id without a folder.
 func (d *directory) known(id string) error {
 	_, err := os.Lstat(filepath.Join(d.folder(id), manifest.Name))
 	if manifest.IsID(id) && err == nil {

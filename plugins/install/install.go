@@ -19,7 +19,7 @@ import (
 type Options struct {
 	// Dir is the plugin directory. Install makes it if need be.
 	Dir string
-	// Trusted are the keys of which one must have signed a plugin. Defaults to none:
+	// Trusted are keys; one of them must have signed a plugin. Defaults to no keys:
 	// then an archive takes AllowUnsigned, unless the lock vouches for it.
 	Trusted []trust.PublicKey
 	// AllowUnsigned lets Install and Upgrade run an archive that is not signed, or

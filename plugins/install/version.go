@@ -53,7 +53,7 @@ func compareNumbers(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// comparePre compares the parts behind the -, of which numbers come first.
+// comparePre compares the parts behind the -. Numbers come before words.
 func comparePre(a, b []string) int {
 	for i := range min(len(a), len(b)) {
 		var c int

@@ -205,7 +205,7 @@ func errorFromHost(w *protocolpb.Error) *Error {
 }
 
 // contentFromWire is a received error without its kind. An effect that this build
-// does not know is one that nobody should rely on: unknown.
+// does not know is one that no caller should rely on: unknown.
 func contentFromWire(w *protocolpb.Error) *Error {
 	e := &Error{Code: w.GetCode(), Message: w.GetMessage(), Retryable: w.GetRetryable(), Effect: EffectUnknown}
 	if n := w.GetEffect(); n >= 0 && int(n) < len(effectNames) {

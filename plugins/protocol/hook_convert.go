@@ -37,8 +37,8 @@ func verdictToWire(v HookVerdict) *protocolpb.BeforeToolCallResponse {
 	return w
 }
 
-// verdictFromWire reads a verdict. What the words in it mean is judged by whoever
-// asked.
+// verdictFromWire reads a verdict. Its caller judges what the words in it
+// mean.
 func verdictFromWire(w *protocolpb.BeforeToolCallResponse) (HookVerdict, *Error) {
 	params, err := checkedJSON(w.GetParams(), "the rewritten input")
 	if err != nil {

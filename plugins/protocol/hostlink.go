@@ -60,7 +60,7 @@ func (s *server) HostServices(stream grpc.BidiStreamingServer[protocolpb.HostRep
 // Done is closed when the host has gone.
 func (l *HostLink) Done() <-chan struct{} { return l.done }
 
-// hand gives a reply to whoever waits for it.
+// hand gives a reply to the goroutine that waits for it.
 func (l *HostLink) hand(r *protocolpb.HostReply) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

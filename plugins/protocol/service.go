@@ -21,8 +21,8 @@ type RunContext struct {
 type Configuration struct {
 	// DataDir is a folder of the plugin's own; it exists and is writable.
 	DataDir string
-	// JSON is the plugin's section of the host configuration; nil when there
-	// is none.
+	// JSON is the plugin's section of the host configuration; nil when it
+	// has no section.
 	JSON json.RawMessage
 	// Secrets are the plugin's secrets by name. Since version 2.
 	Secrets map[string]string

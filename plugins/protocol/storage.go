@@ -19,7 +19,7 @@ const (
 // in UTF-8. All methods may be called at the same time; each takes effect as a
 // whole, in some order. Errors are *[Error] with one of the codes storage_*.
 type Storage interface {
-	// Get returns the entry of a key. Its Revision is 0 if there is none.
+	// Get returns the entry of a key. Its Revision is 0 if the key has no entry.
 	Get(ctx context.Context, key string) (StorageEntry, error)
 	// Set gives a key a value, which is durable when Set returns, and returns the
 	// new revision. Unless expect is nil the entry must have that revision, 0 for

@@ -22,7 +22,7 @@
 // the error of a failed call pass, "value_limit" when it died of a value too big
 // to convert, else "exception". A cell is done when its promise has settled and
 // no call is pending; timers do not keep it alive. What a timer or microtask
-// throws fails the cell, and so does a rejection that nobody handled by the end.
+// throws fails the cell, and so does a rejection that is not handled by the end.
 //
 // Values leave by the rules of JSON.stringify, widened for what models write:
 // BigInt becomes a decimal string, Map an array of pairs, Set and binary data

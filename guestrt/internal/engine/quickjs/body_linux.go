@@ -7,7 +7,7 @@ import (
 )
 
 // escapes reports whether the body of a cell ends the function it stands in and
-// begins another, as in "}, () => {". Such a program parses all the same, but it
+// starts another, as in "}, () => {". Such a program parses all the same, but it
 // is not the body of one function. It is compiled, and not run, as the body of a
 // function declaration: what may follow the end of that is never what may follow
 // the end of a function expression.

@@ -105,7 +105,7 @@ func TestSameAnswersAsTheOracle(t *testing.T) {
 	}
 }
 
-// outcome is the text of a report's value, or why there is none.
+// outcome is the text of a report's value, or why a report has no value.
 func outcome(t *testing.T, r wire.Report) string {
 	t.Helper()
 	if r.Err != nil {

@@ -54,7 +54,7 @@
 //
 // Guest code is hostile but confined to the arena by the engine; the worker's
 // sandbox stands behind that. Images are checked for damage and origin before
-// a byte is mapped, but they hold function pointers: whoever can forge the
+// a byte is mapped, but they hold function pointers: a user who can forge the
 // checksum can run code in the worker. The host authenticates images.
 //
 // # Limits of the technique

@@ -28,7 +28,7 @@ type drainedError struct {
 
 // The kinds of failure that are not just a guest's exception.
 const (
-	kindCallFailed = "call_failed" // nobody caught the error of a bridge call
+	kindCallFailed = "call_failed" // the program did not catch the error of a bridge call
 	kindValueLimit = "value_limit" // the result is larger than a value may be
 )
 

@@ -68,7 +68,7 @@ func isProxy(obj lib.TJSValue) bool {
 }
 
 // dataProperty returns the own string property name of obj, or "" when there
-// is none, or it is an accessor, or obj is a proxy.
+// does not exist, or it is an accessor, or obj is a proxy.
 func (v *vm) dataProperty(obj lib.TJSValue, name string, limit int) (s string) {
 	if !isObject(obj) || isProxy(obj) {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
 )
 
-// programHeader is an ELF64 program header, of which the kind and the place
+// programHeader is an ELF64 program header, whose kind and place
 // count here.
 type programHeader struct {
 	kind, _       uint32

@@ -140,7 +140,7 @@ func (v *vm) program() []byte {
 	return bytesAt(code.Fdebug.Fsource, uintptr(code.Fdebug.Fsource_len))
 }
 
-// bytecodeOf returns the code of a function of the guest's; nil if it is none or
+// bytecodeOf returns the code of a function of the guest's; nil if it is no such function or
 // the code does not say where it comes from.
 func bytecodeOf(f lib.TJSValue) *lib.TJSFunctionBytecode {
 	if !isObject(f) {
@@ -161,7 +161,7 @@ func bytecodeOf(f lib.TJSValue) *lib.TJSFunctionBytecode {
 }
 
 // isLocal reports whether name is a variable of the program in the function of a
-// frame. Then it is none of Quoin's globals.
+// frame. Then it is not one of Quoin's globals.
 func (v *vm) isLocal(frame uintptr, name string) bool {
 	code := bytecodeOf(at[lib.TJSStackFrame](frame).Fcur_func)
 	if code == nil {

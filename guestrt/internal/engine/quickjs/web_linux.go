@@ -63,7 +63,7 @@ func hookUTF8(tls *libc.TLS, ctx uintptr, this lib.TJSValue, argc int32, argv ui
 }
 
 // bufferPart is the part of a buffer that a hook's arguments name: buffer, offset,
-// length. It is nil where there is none, and the hook then answers so.
+// length. It is nil if the guest has no such function, and the hook then answers so.
 func bufferPart(tls *libc.TLS, ctx, argv uintptr) (part []byte, answer lib.TJSValue) {
 	offset, length := argument(argv, 1), argument(argv, 2)
 	if running == nil || int32(offset.Ftag) != lib.EJS_TAG_INT || int32(length.Ftag) != lib.EJS_TAG_INT {
