@@ -28,6 +28,8 @@ const (
 	maximumLimit = 50
 )
 
+// withDefaults returns o with its zero fields filled in. DefaultLimit never
+// exceeds MaxLimit, so that a search without a limit obeys the maximum too.
 func (o Options) withDefaults() Options {
 	if o.MaxLimit <= 0 {
 		o.MaxLimit = maximumLimit
@@ -64,6 +66,9 @@ var controlTools = []string{"tool_search_code", "tool_search", "tool_describe", 
 
 // IsControl reports whether a name is one of those that no catalog holds: the
 // tools of discovery, tool_search_code, tool_search, tool_describe and tool_call.
+//
+// It is exported so that a host can refuse such a tool with an error instead of
+// leaving it out.
 func IsControl(name string) bool { return slices.Contains(controlTools, name) }
 
 // New builds a catalog. Control and direct-only tools are left out; a tool without a usable
@@ -83,6 +88,9 @@ func New(tools []Tool, o Options) (*Catalog, error) {
 
 // accept returns copies of the tools that a catalog holds, their defaults filled
 // in.
+//
+// Control tools and direct-only tools are left out without an error: whether a
+// guest sees them is a matter of the catalog, not of the caller.
 func accept(tools []Tool) ([]*Tool, error) {
 	kept := make([]Tool, 0, len(tools))
 	for i := range tools {
@@ -114,6 +122,9 @@ func arrange(tools []*Tool, o Options) (*Catalog, error) {
 }
 
 // assemble makes a catalog of tools in catalog order. It keeps the slice.
+//
+// Everything derived from the tools is made on first use. Most catalogs serve a
+// few calls, and an index of thousands of tools takes longer than those calls.
 func assemble(tools []*Tool, o Options) *Catalog {
 	c := &Catalog{options: o, tools: tools}
 	for _, t := range tools {
@@ -164,6 +175,8 @@ func (t *Tool) normalize() error {
 	return &Error{Code: InvalidTool, Message: fmt.Sprintf("tool %s of %s cannot be cataloged: %s", shown(t.Name), shown(t.Owner), why)}
 }
 
+// usableName reports whether name can be a part of an id: it must survive a log
+// line, a message and a model that repeats it.
 func usableName(name string) bool {
 	if name == "" || len(name) > 256 || strings.TrimSpace(name) != name {
 		return false
@@ -176,6 +189,9 @@ func usableName(name string) bool {
 var sources = []Source{SourceQuoin, SourceMCP, SourceClient}
 
 // compareTools is the catalog's order. Tools are equal only if their ids are.
+//
+// The order is part of what a guest sees: search results of equal rank, prompts
+// and fingerprints follow it.
 func compareTools(a, b *Tool) int {
 	if a.Source != b.Source {
 		return cmp.Compare(slices.Index(sources, a.Source), slices.Index(sources, b.Source))
@@ -199,6 +215,9 @@ func (t *Tool) core() bool { return t.Source == SourceQuoin && t.Owner == OwnerC
 func (c *Catalog) Len() int { return len(c.tools) }
 
 // Counts returns how many tools each source has; every source is there.
+//
+// A source without tools has the count 0, so that a metric or a page has a value
+// for each.
 func (c *Catalog) Counts() map[Source]int {
 	counts := map[Source]int{}
 	for _, s := range sources {

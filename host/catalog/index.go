@@ -55,6 +55,8 @@ type indexer struct {
 	lengths []float32        // weighted length of each tool's text
 }
 
+// makeSegment indexes tools, which must be in catalog order. Its cost is linear
+// in the text of the tools.
 func makeSegment(tools []*Tool) *segment {
 	in := indexer{numbers: map[string]int32{}, stems: map[string]int32{}, lengths: make([]float32, len(tools))}
 	s := &segment{exact: make(map[string][]int32, 2*len(tools))}
@@ -94,6 +96,7 @@ func (in *indexer) add(tool int32, t *Tool) {
 	in.parameters(tool, t.Parameters)
 }
 
+// text counts the words of a text in one field of a tool.
 func (in *indexer) text(tool int32, f textField, text string) {
 	eachWord(text, func(w string) { in.word(tool, f, w) })
 }
@@ -135,6 +138,8 @@ func (in *indexer) parameters(tool int32, schema json.RawMessage) {
 	}
 }
 
+// schema counts what a schema says at up to four levels. Deeper properties are
+// rarely what a query means, and a hostile schema could otherwise fill the index.
 func (in *indexer) schema(tool int32, s *jsonschema.Node, depth int) {
 	const deepest = 4
 	if depth > deepest {

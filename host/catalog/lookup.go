@@ -12,6 +12,8 @@ type lookup struct {
 	byName map[string][]*Tool
 }
 
+// makeLookup maps ids and names to tools. A name keeps all its tools, so that an
+// ambiguous one can be explained.
 func (c *Catalog) makeLookup() *lookup {
 	l := &lookup{byID: make(map[string]*Tool, len(c.tools)), byName: make(map[string][]*Tool, len(c.guest))}
 	for _, t := range c.tools {
@@ -87,6 +89,7 @@ func (c *Catalog) unknown(wanted string) *Error {
 	return &Error{Code: UnknownTool, Message: message}
 }
 
+// idList writes the ids of tools for a message.
 func idList(tools []*Tool) string {
 	ids := make([]string, len(tools))
 	for i, t := range tools {

@@ -71,6 +71,7 @@ func isSafe(name string) bool {
 	return name != ""
 }
 
+// identifierStart reports whether r can start a JavaScript identifier.
 func identifierStart(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '$' || r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
@@ -78,6 +79,7 @@ func identifierStart(r rune) bool {
 	return (unicode.IsLetter(r) || unicode.Is(unicode.Nl, r)) && !unicode.Is(unicode.Pattern_Syntax, r)
 }
 
+// identifierPart reports whether r can stand inside a JavaScript identifier.
 func identifierPart(r rune) bool {
 	if r < utf8.RuneSelf {
 		return identifierStart(r) || '0' <= r && r <= '9'

@@ -54,11 +54,15 @@ func newIndex(tools []*Tool, parts []part) *index {
 	return &index{tools: tools, parts: parts, average: max(total/max(float64(len(tools)), 1), 1)}
 }
 
+// makeIndex makes an index of one new segment. Derived catalogs use filter and
+// extend, which share it.
 func makeIndex(tools []*Tool) *index {
 	return newIndex(tools, []part{{segment: makeSegment(tools)}})
 }
 
 // filter returns the index of the tools in kept, which are some of ix in order.
+//
+// It costs one pass over the numbers of tools; no text is read again.
 func (ix *index) filter(kept []*Tool) *index {
 	numbers := make([]int32, len(ix.tools)) // by number in ix
 	next := int32(0)
@@ -85,6 +89,8 @@ func (ix *index) filter(kept []*Tool) *index {
 }
 
 // extend returns the index of tools, whose first ones are those of ix.
+//
+// Only the added tools are indexed.
 func (ix *index) extend(tools []*Tool) *index {
 	more := part{segment: makeSegment(tools[len(ix.tools):]), first: int32(len(ix.tools))}
 	return newIndex(tools, append(slices.Clip(ix.parts), more))

@@ -33,6 +33,9 @@ func (t *Tool) badOutput(wrong []string, cause error) *Error {
 		Message: fmt.Sprintf("The result of tool %s is not what it declares: %s. Declared: %s", shown(t.ID()), listed(wrong), Shape(t.Output))}
 }
 
+// listed joins up to maxProblems problems, and says how many more there are. A
+// model that is told everything at once repairs less than one that is told the
+// first few.
 func listed(wrong []string) string {
 	list := strings.Join(wrong[:min(len(wrong), maxProblems)], "; ")
 	if more := len(wrong) - maxProblems; more > 0 {
@@ -65,6 +68,8 @@ func problems(e *jsonschema.ValidationError, known []string) []string {
 }
 
 // gather collects the ends of the tree of causes.
+//
+// Only the ends count: a parent merely says that something below it failed.
 func gather(e *jsonschema.ValidationError, known []string) []problem {
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf:
@@ -130,6 +135,9 @@ func typeOnly(e *jsonschema.ValidationError) *kind.Type {
 }
 
 // explain puts one failed rule into words a model can act on.
+//
+// The words are ours rather than the validator's where a model needs to know what
+// to do. Kinds that are rare keep the validator's words, shortened.
 func explain(k jsonschema.ErrorKind, known []string) string {
 	switch k := k.(type) {
 	case *kind.Required:
@@ -177,6 +185,7 @@ func unknownProperties(names, known []string) string {
 	return strings.Join(list[:min(len(list), maxProblems)], ", ")
 }
 
+// quotedList writes names in order, quoted and shortened.
 func quotedList(names []string) string {
 	names = slices.Sorted(slices.Values(names))
 	list := make([]string, len(names))
@@ -186,6 +195,7 @@ func quotedList(names []string) string {
 	return strings.Join(list, ", ")
 }
 
+// quoted writes a name for a message.
 func quoted(name string) string { return strconv.Quote(shown(name)) }
 
 // literal writes a JSON value, shortened.

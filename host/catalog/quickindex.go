@@ -37,6 +37,7 @@ type quickLine struct {
 	input, output, itself string
 }
 
+// String writes the line as it stands in the index.
 func (l *quickLine) String() string {
 	s := l.call + "(" + l.input + ")"
 	if strings.HasPrefix(l.call, "tools.call") {
@@ -51,6 +52,9 @@ func (l *quickLine) String() string {
 	return s
 }
 
+// makeQuickIndex writes all names first and then enriches line by line. A tool
+// whose name is missing cannot be called at all, while one without its
+// description still can.
 func (c *Catalog) makeQuickIndex() string {
 	room := QuickIndexBytes - len(quickRest(len(c.guest)))
 	lines := make([]quickLine, 0, min(len(c.guest), QuickIndexBytes/8))
@@ -76,6 +80,7 @@ func (c *Catalog) makeQuickIndex() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// quickRest is the last line, for the tools that did not fit.
 func quickRest(n int) string {
 	return fmt.Sprintf("and %d more: find them with tools.search(query)", n)
 }
@@ -106,14 +111,18 @@ func enrich(lines []quickLine, room int, detail func(*quickLine)) int {
 	return room
 }
 
+// describeLine adds the first sentence of the description.
 func describeLine(l *quickLine) { l.itself = firstSentence(l.tool.Description) }
 
+// inputLine adds the shape of the input, unless it is too long to be of use in a
+// line.
 func inputLine(l *quickLine) {
 	if s := Shape(l.tool.Parameters); len(s) <= maxQuickInput && s != "unknown" {
 		l.input = oneLine(s)
 	}
 }
 
+// outputLine adds the shape of the result, if the tool declares one.
 func outputLine(l *quickLine) {
 	if len(l.tool.Output) == 0 || !json.Valid(l.tool.Output) {
 		return
@@ -132,4 +141,5 @@ func firstSentence(s string) string {
 	return text.Shorten(s, maxQuickText)
 }
 
+// oneLine replaces all white space by single spaces.
 func oneLine(s string) string { return strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ") }

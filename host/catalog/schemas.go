@@ -32,6 +32,10 @@ func NewSchemas(size int) *Schemas {
 }
 
 // get returns the compiled form of a schema.
+//
+// The text of a schema is its key, so that equal schemas of several tools,
+// servers or catalogs are compiled once. A schema that does not compile is
+// remembered too.
 func (s *Schemas) get(schema json.RawMessage) (*schemalimit.Schema, error) {
 	s.mu.Lock()
 	compiled, ok := s.compiled[string(schema)]
@@ -64,6 +68,9 @@ func (refuseLoading) Load(url string) (any, error) {
 }
 
 // compile compiles a schema, of draft 2020-12 unless it says otherwise.
+//
+// References that lead out of the schema fail: a schema from outside must not
+// make the host read a file or an address.
 func compile(source string) (_ *schemalimit.Schema, err error) {
 	if len(source) > maxSchemaBytes {
 		return nil, fmt.Errorf("it has %d bytes; the limit is %d", len(source), maxSchemaBytes)
@@ -127,6 +134,7 @@ func dropForeignPatterns(schema any) {
 	}
 }
 
+// foreign reports whether Go cannot compile a pattern.
 func foreign(pattern string) bool {
 	_, err := regexp.Compile(pattern)
 	return err != nil

@@ -23,6 +23,9 @@ const expansionWeight = 0.5
 // Limit reads the limit from a guest's search options, a JSON object or null:
 // the default if it is absent or no number, at most the maximum. It fails with
 // InvalidLimit if it is a number but no positive integer.
+//
+// A limit above the maximum is lowered without an error: a program gets as many
+// results as there can be.
 func (c *Catalog) Limit(options json.RawMessage) (int, error) {
 	var given struct {
 		Limit any `json:"limit"`

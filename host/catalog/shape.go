@@ -45,6 +45,8 @@ type shaper struct {
 }
 
 // inner returns a shaper for a part that is written apart first.
+//
+// It shares the count of steps, so that nested unions cannot multiply the work.
 func (s *shaper) inner() *shaper { return &shaper{doc: s.doc, steps: s.steps} }
 
 // full reports whether there is no room for more.
@@ -116,6 +118,8 @@ func (s *shaper) types(n *jsonschema.Node, depth, refs int) {
 	}
 }
 
+// object writes an object type. Without known properties it says what additional
+// ones may be.
 func (s *shaper) object(n *jsonschema.Node, depth, refs int) {
 	properties := n.Get("properties").Fields()
 	if depth >= maxShapeDepth && len(properties) > 0 {
@@ -159,6 +163,7 @@ func (s *shaper) object(n *jsonschema.Node, depth, refs int) {
 	s.WriteString(" }")
 }
 
+// array writes a list type. Unions get parentheses, as [] binds tighter.
 func (s *shaper) array(items *jsonschema.Node, depth, refs int) {
 	if !items.Is(jsonschema.Object) || depth >= maxShapeDepth {
 		s.WriteString("array")

@@ -13,6 +13,9 @@ const maxSuggestions = 3
 
 // similar returns the tools a guest may have meant by a name that is no
 // tool's, best first.
+//
+// An id with the wrong owner is compared by its name as well, since models
+// remember names better than owners.
 func (c *Catalog) similar(wanted string) []*Tool {
 	if wanted == "" || len(wanted) > text.MaxCompared {
 		return nil

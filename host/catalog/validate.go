@@ -17,6 +17,9 @@ import (
 
 // NormalInput returns {} for an input that is absent or null, as guests give
 // it when a tool needs none, and every other input as it is.
+//
+// Use it before you pass an input to Invoke: a guest that calls a tool without
+// arguments must not fail on a schema that wants an object.
 func NormalInput(input json.RawMessage) json.RawMessage {
 	if trimmed := bytes.TrimSpace(input); len(trimmed) == 0 || string(trimmed) == "null" {
 		return json.RawMessage("{}")
@@ -33,6 +36,9 @@ func NormalInput(input json.RawMessage) json.RawMessage {
 // Schemas are compiled when first used and kept. References outside a schema
 // are never followed. Formats are checked where the schema's draft says so,
 // and patterns where Go's regular expressions can.
+//
+// A number that is extremely long or large is refused before validation, which
+// would calculate with it exactly.
 func (c *Catalog) ValidateInput(id string, input json.RawMessage) error {
 	t, ok := c.ByID(id)
 	if !ok {
@@ -85,6 +91,9 @@ func (t *Tool) validate(schema *schemalimit.Schema, value any, bad func(*jsonsch
 
 // refCycle finds the reference that only leads back to itself, if that is why
 // a validation failed.
+//
+// The validator reports such a cycle as a failure of the value, although the
+// schema is at fault.
 func refCycle(e *jsonschema.ValidationError) *kind.RefCycle {
 	if k, ok := e.ErrorKind.(*kind.RefCycle); ok {
 		return k

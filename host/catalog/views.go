@@ -19,6 +19,7 @@ func (t *Tool) entry() Entry {
 	return e
 }
 
+// entries returns the compact forms of tools.
 func entries(tools []*Tool) []Entry {
 	list := make([]Entry, len(tools))
 	for i, t := range tools {
@@ -59,6 +60,7 @@ func (c *Catalog) DescribeID(id string) (*Description, error) {
 	return t.describe()
 }
 
+// describe returns the full form of a tool.
 func (t *Tool) describe() (*Description, error) {
 	d := &Description{Entry: t.entry(), Parameters: t.Parameters, Output: t.Output, Examples: t.Examples}
 	if len(d.Parameters) == 0 {
@@ -82,6 +84,8 @@ func (t *Tool) describe() (*Description, error) {
 // digits. Catalogs of equal tool sets have equal fingerprints.
 func (c *Catalog) Fingerprint() string { return c.fingerprint() }
 
+// makeFingerprint digests ids and schemas in catalog order. Each part has its length
+// before it, so that no two sets of tools run together to the same bytes.
 func (c *Catalog) makeFingerprint() string {
 	h := sha256.New()
 	var length [8]byte

@@ -66,6 +66,8 @@ func unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
+// eachPair calls f with each pair of neighbouring characters, which stand for
+// words in scripts without spaces.
 func eachPair(run []rune, word func(string)) {
 	if len(run) == 1 {
 		word(string(run))

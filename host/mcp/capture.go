@@ -25,6 +25,7 @@ type capture struct {
 	drop    func() // forgets the call in its transport; nil if it never got there
 }
 
+// captureKey is the context key of a capture.
 type captureKey struct{}
 
 // withCapture returns a context whose call is captured.
@@ -40,6 +41,8 @@ func captureOf(ctx context.Context) *capture {
 }
 
 // take keeps a result, or why it was not accepted.
+//
+// The result is a copy, independent of the message that it came in.
 func (c *capture) take(result json.RawMessage) error {
 	err := inspect(result)
 	c.mu.Lock()
@@ -59,12 +62,15 @@ func (c *capture) refuse(err error) {
 	c.refused = err
 }
 
+// refusal returns why the result was not accepted, nil if it was or is not there
+// yet.
 func (c *capture) refusal() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.refused
 }
 
+// taken returns the result, nil without one.
 func (c *capture) taken() json.RawMessage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,10 +87,14 @@ func (c *capture) release() {
 	}
 }
 
+// errTooLarge refuses an answer by its size alone.
 var errTooLarge = &Error{Code: CodeReplyTooLarge, Message: fmt.Sprintf("it is larger than %d bytes.", maxMessage)}
 
 // inspect refuses a message that would cost too much to decode. It does not
 // decode it.
+//
+// It runs before any decoder: a small message can decode into a large tree, and a
+// deep one costs a decoder its stack.
 func inspect(message []byte) error {
 	if len(message) > maxMessage {
 		return errTooLarge

@@ -77,6 +77,7 @@ type Options struct {
 	StopTimeout time.Duration
 }
 
+// withDefaults returns o with its zero fields filled in.
 func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -106,6 +107,7 @@ const (
 	maxPatternsPerList = 1000
 )
 
+// withDefaults returns s with timeouts inside their ranges.
 func (s Server) withDefaults() Server {
 	clamp := func(d, def, most time.Duration) time.Duration {
 		if d <= 0 {
@@ -118,6 +120,8 @@ func (s Server) withDefaults() Server {
 	return s
 }
 
+// What names of servers, variables and headers look like, and references to
+// variables in their values.
 var (
 	namePattern     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 	variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -197,6 +201,8 @@ func (s Server) check() (field, text string) {
 	return "deny", checkPatterns(s.Deny)
 }
 
+// checkURL says what is wrong with an address, "" if nothing is. Credentials
+// belong in headers, because addresses stand in logs and in the status.
 func checkURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -211,6 +217,7 @@ func checkURL(address string) string {
 // ownHeaders are set by the transport.
 var ownHeaders = []string{"Accept", "Content-Type", "Content-Length", "Host", "Connection", "Transfer-Encoding", "Last-Event-Id"}
 
+// checkHeader says what is wrong with a header, "" if nothing is.
 func checkHeader(name, value string) string {
 	canonical := http.CanonicalHeaderKey(name)
 	switch {
@@ -222,6 +229,7 @@ func checkHeader(name, value string) string {
 	return ""
 }
 
+// checkPatterns says what is wrong with a list of patterns, "" if nothing is.
 func checkPatterns(patterns []string) string {
 	if len(patterns) > maxPatternsPerList {
 		return fmt.Sprintf("has %d patterns; at most %d are read", len(patterns), maxPatternsPerList)
@@ -239,6 +247,7 @@ func (s *Server) permits(tool string) bool {
 	return (s.Allow == nil || matchAny(s.Allow, tool)) && !matchAny(s.Deny, tool)
 }
 
+// matchAny reports whether one of the patterns matches. They were checked before.
 func matchAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		ok, err := path.Match(p, name)

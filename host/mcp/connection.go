@@ -20,16 +20,16 @@ type connection struct {
 	program *program // nil for servers on the network
 	guard   *guard   // nil for programs
 
-	calls   context.Context // calls end with it
-	cancel context.CancelCauseFunc
-	cancelRequests    context.CancelFunc // ends every request of a guard
+	calls          context.Context // calls end with it
+	cancel         context.CancelCauseFunc
+	cancelRequests context.CancelFunc // ends every request of a guard
 
-	changed chan struct{} // capacity 1: look at the list again
-	waited  bool          // await runs
-	onOutput   func(string)  // told of output that is no message
-	ended   chan struct{} // closed once the session is over
-	err     error         // why; valid after ended
-	lost    chan error    // capacity 1: the server on the network is not there any more
+	changed  chan struct{} // capacity 1: look at the list again
+	waited   bool          // await runs
+	onOutput func(string)  // told of output that is no message
+	ended    chan struct{} // closed once the session is over
+	err      error         // why; valid after ended
+	lost     chan error    // capacity 1: the server on the network is not there any more
 }
 
 // recording remembers the connection that a transport makes, so that it can be
@@ -53,6 +53,8 @@ type ready struct{ conn sdk.Connection }
 func (r ready) Connect(context.Context) (sdk.Connection, error) { return r.conn, nil }
 
 // dial starts a session. ctx bounds the start alone.
+//
+// Everything that the session starts outlives ctx and ends with close.
 func (k *keeper) dial(ctx context.Context) (*connection, error) {
 	c := &connection{server: &k.server, log: k.log, onOutput: k.noteOutput, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
 	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -146,6 +148,9 @@ func (c *connection) change() {
 }
 
 // loseServer ends the calls of a connection whose server is not there any more.
+//
+// The keeper learns of it through lost and connects again; the session itself
+// would take longer to notice.
 func (c *connection) loseServer(err error) {
 	select {
 	case c.lost <- err:
@@ -155,6 +160,9 @@ func (c *connection) loseServer(err error) {
 }
 
 // await waits for the end of the session.
+//
+// The end of a program explains more than the end of its pipe, so await waits for
+// it a moment.
 func (c *connection) await() {
 	err := c.session.Wait()
 	c.cancel(errEnded)
@@ -211,6 +219,9 @@ func (c *connection) call(ctx context.Context, t *Tool, input json.RawMessage) (
 	return raw, answer, err
 }
 
+// send makes the request that a tool or an operation stands for. The capture in
+// ctx takes the answer; the result of the SDK is used only where the session had
+// it stored.
 func (c *connection) send(ctx context.Context, t *Tool, input json.RawMessage) (any, error) {
 	var in struct {
 		Cursor    string            `json:"cursor"`

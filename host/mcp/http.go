@@ -23,6 +23,8 @@ const (
 	maxHeaderSize = 64 << 10
 )
 
+// errRedirect refuses redirects, which would carry the configured headers to
+// another address.
 var errRedirect = errors.New("redirects are not followed; configure the address they lead to")
 
 // guard carries the requests of one connection. It adds the configured headers,
@@ -38,6 +40,9 @@ type guard struct {
 
 // newClient returns a client for one connection, whose requests end with life. gone is
 // told that the server is not there any more; it must not block.
+//
+// Compression is off, because a limit on compressed bytes would not bound what
+// they decode to.
 func newClient(life context.Context, headers http.Header, gone func(error)) (*http.Client, *guard) {
 	base, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -171,6 +176,7 @@ type watchedBody struct {
 	done func(error)
 }
 
+// Read reads the body and reports the error that ends it.
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
@@ -179,6 +185,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close closes the body and frees the place of its request.
 func (b *endingBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.end()
@@ -270,6 +277,7 @@ func (b *eventBody) endLine() error {
 	return nil
 }
 
+// refuse ends the stream, and gives the reason to the call that waits for it.
 func (b *eventBody) refuse(err error) error {
 	if b.answer != nil {
 		b.answer.refuse(err)

@@ -28,6 +28,7 @@ type keeper struct {
 	status Status
 }
 
+// newKeeper makes the keeper of one server. Call run to start it.
 func newKeeper(s Server, o Options, publish func()) *keeper {
 	return &keeper{
 		name:    s.Name,
@@ -41,6 +42,10 @@ func newKeeper(s Server, o Options, publish func()) *keeper {
 }
 
 // run keeps the server connected until ctx ends.
+//
+// Pauses between attempts double up to MaxDelay. A connection that held longer
+// than that resets them, so that a server that restarts once a day is back at
+// once.
 func (k *keeper) run(ctx context.Context) {
 	first := sync.OnceFunc(func() { close(k.tried) })
 	defer first()
@@ -117,6 +122,9 @@ func (k *keeper) serve(ctx context.Context, first func()) (err error) {
 }
 
 // refresh lists the tools and makes them those of the server.
+//
+// An error ends the connection: a server that cannot list its tools is not
+// usable.
 func (k *keeper) refresh(ctx context.Context, c *connection) error {
 	ctx, cancel := context.WithTimeout(ctx, k.server.ConnectTimeout)
 	defer cancel()
@@ -141,6 +149,9 @@ func (k *keeper) refresh(ctx context.Context, c *connection) error {
 }
 
 // up makes c the connection and tools the tools of the server.
+//
+// Only a change of the tools is published. A server that announces its list again
+// and again costs no new catalogs.
 func (k *keeper) up(c *connection, tools []Tool) {
 	byName := make(map[string]*Tool, len(tools))
 	for i := range tools {
@@ -198,6 +209,10 @@ func (k *keeper) current(name string) (*connection, *Tool, error) {
 }
 
 // call makes one call over the current connection.
+//
+// Three things end a call early: its own context, the end of the connection, and
+// CallTimeout. An error says Unknown unless the tool only reads, because the
+// server may have acted.
 func (k *keeper) call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
 	c, tool, err := k.current(name)
 	if err != nil {
@@ -225,6 +240,9 @@ func (k *keeper) call(ctx context.Context, name string, input json.RawMessage) (
 }
 
 // accept checks that an answer is one.
+//
+// Everything else about the content is left to the guest, which gets the answer
+// as it is.
 func (k *keeper) accept(tool *Tool, raw json.RawMessage) error {
 	var in struct {
 		Content       json.RawMessage `json:"content"`

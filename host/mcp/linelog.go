@@ -28,6 +28,7 @@ type lineLog struct {
 	noise    func(line string)       // told of lines of standard output that are no messages
 }
 
+// newLineLog makes a log for one program. The function noise may be nil.
 func newLineLog(l *slog.Logger, now func() time.Time, noise func(line string)) *lineLog {
 	return &lineLog{log: l, now: now, noise: noise, throttle: childprocess.NewRateLimiter(lineBurst, linesPerSec, now())}
 }
@@ -63,6 +64,8 @@ func (l *lineLog) print(text, stream string) {
 	}
 }
 
+// reportDropped logs how many lines the rate has dropped since the last report.
+// The caller holds mu.
 func (l *lineLog) reportDropped() {
 	if n := l.throttle.Dropped(); n > 0 {
 		l.log.Warn("an MCP server logs too fast; lines were dropped", "lines", n)

@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // The bounds of one server's list of tools.
@@ -195,6 +196,8 @@ func (l *listing) operations(caps *sdk.ServerCapabilities) {
 	}
 }
 
+// leaveOut logs why a tool is not used. A server with thousands of bad tools gets
+// a few lines only.
 func (l *listing) leaveOut(name, why string) {
 	if l.refused++; l.refused <= maxListWarnings {
 		l.log.Warn("a tool of an MCP server was left out", "tool", bounded(name, 100), "reason", why)
@@ -210,11 +213,10 @@ func textOf(raw json.RawMessage) string {
 	return s
 }
 
+// usableName reports whether a name can be part of a tool's id. It must be valid
+// UTF-8 that prints.
 func usableName(name string) bool {
-	if name == "" || len(name) > 256 || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
-		return false
-	}
-	return strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) < 0
+	return name != "" && len(name) <= 256 && strings.TrimSpace(name) == name && text.IsPrintable(name) && !strings.ContainsRune(name, utf8.RuneError)
 }
 
 // anyObject is the schema of a tool that declares none.

@@ -28,6 +28,9 @@ type program struct {
 var _ sdk.Connection = (*lineConn)(nil)
 
 // launch starts the program of a server. Its output is read from then on.
+//
+// The path is looked up in the host's PATH, while the program gets only the
+// variables that its Server names.
 func launch(ctx context.Context, s *Server, log *lineLog, changed func()) (*program, error) {
 	env, err := s.environment()
 	if err != nil {
@@ -61,6 +64,9 @@ func launch(ctx context.Context, s *Server, log *lineLog, changed func()) (*prog
 }
 
 // watch logs standard error and waits for the end.
+//
+// A child of the program may hold the pipes open after it has ended. The deadline
+// bounds how long that delays done.
 func (p *program) watch(stderr *os.File) {
 	read := make(chan error, 1)
 	go func() { read <- childprocess.ReadLines(stderr, p.log.stderr) }()
@@ -116,6 +122,7 @@ type pipes struct {
 	err   error
 }
 
+// open makes a pipe. After a failure it returns nil files.
 func (p *pipes) open() (r, w *os.File) {
 	if p.err != nil {
 		return nil, nil
@@ -127,6 +134,7 @@ func (p *pipes) open() (r, w *os.File) {
 	return r, w
 }
 
+// close closes all that were opened, after a start that failed.
 func (p *pipes) close() error {
 	var errs []error
 	for _, f := range p.files {

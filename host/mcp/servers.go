@@ -66,6 +66,7 @@ func Connect(servers []Server, o Options) (*Servers, error) {
 	return s, nil
 }
 
+// publish calls onChange, one call at a time.
 func (s *Servers) publish(onChange func()) {
 	s.publishMu.Lock()
 	defer s.publishMu.Unlock()
@@ -73,6 +74,9 @@ func (s *Servers) publish(onChange func()) {
 }
 
 // Tried waits until every server has been tried once, or ctx ends.
+//
+// Use it before the first catalog, so that programs do not miss tools of a server
+// that is about to connect.
 func (s *Servers) Tried(ctx context.Context) error {
 	for _, k := range s.keepers {
 		select {
@@ -96,6 +100,9 @@ func (s *Servers) Names() []string {
 
 // Tools returns the tools of the connected servers, by server and in the order in
 // which each lists them; operations come last.
+//
+// Take a new list after each OnChange. The slice is yours, and its tools are
+// never changed.
 func (s *Servers) Tools() []Tool {
 	var out []Tool
 	for _, k := range s.keepers {

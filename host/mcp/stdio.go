@@ -36,6 +36,8 @@ type lineConn struct {
 	closed   bool
 }
 
+// newLineConn makes a connection over the two pipes of a program. It reads
+// nothing before Read is called.
 func newLineConn(in, out *os.File, log *lineLog, changed func()) *lineConn {
 	return &lineConn{
 		in: in, out: out, log: log, changed: changed,
@@ -49,6 +51,9 @@ func newLineConn(in, out *os.File, log *lineLog, changed func()) *lineConn {
 func (c *lineConn) SessionID() string { return "" }
 
 // Read returns the next message that the SDK needs to know of.
+//
+// Answers that were captured reach the SDK with an empty result: it only has to
+// end the call.
 func (c *lineConn) Read(context.Context) (jsonrpc.Message, error) {
 	for {
 		for len(c.queue) > 0 {
@@ -137,6 +142,9 @@ func leadingID(prefix []byte) (jsonrpc.ID, bool) {
 }
 
 // decode returns the messages of one line: one, or those of a batch.
+//
+// A batch counts as one line. One with a message that is not valid is refused as
+// a whole.
 func (c *lineConn) decode(line []byte) []jsonrpc.Message {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
@@ -157,6 +165,7 @@ func (c *lineConn) decode(line []byte) []jsonrpc.Message {
 	return out
 }
 
+// errNoMessage refuses an answer that the SDK could not decode.
 var errNoMessage = &Error{Code: CodeInvalidReply, Message: "it is not a message of the protocol."}
 
 // rejectLine logs a line that is no message, and returns the failure of the call
@@ -254,6 +263,9 @@ func (c *lineConn) Write(ctx context.Context, m jsonrpc.Message) error {
 }
 
 // write writes until it is done or ctx ends; cut says that ctx has ended.
+//
+// A write deadline in the past interrupts a write that is blocked; it is removed
+// afterwards for the next one.
 func (c *lineConn) write(ctx context.Context, text []byte) (n int, cut bool, err error) {
 	fired := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -289,6 +301,7 @@ func (c *lineConn) note(ctx context.Context, m jsonrpc.Message) {
 	}
 }
 
+// forget drops the capture of a call that ended without an answer.
 func (c *lineConn) forget(id jsonrpc.ID, capture *capture) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -29,6 +29,9 @@ type Tool struct {
 type Operation string
 
 // The operations. Each is a tool of that name in the catalog.
+//
+// The operations. Each takes the parameters of the protocol's method of that
+// name.
 const (
 	ResourcesList Operation = "resources_list"
 	ResourcesRead Operation = "resources_read"

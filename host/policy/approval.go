@@ -135,6 +135,8 @@ func (a *Approval) Covers(runID, callID, toolID string, input json.RawMessage) b
 	return a.RunID == runID && a.CallID == callID && a.ToolID == toolID && a.InputSHA256 == digest(input)
 }
 
+// digest is the SHA-256 of an input in hex, by which a decision is tied to that
+// input.
 func digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

@@ -194,6 +194,8 @@ func (c *Chain) After(ctx context.Context, call Call, o Outcome) (json.RawMessag
 	return o.Value, nil
 }
 
+// replacement checks the value that an after-hook puts in place of a result. A
+// hook cannot turn a failed call into a successful one.
 func replacement(o Outcome, v json.RawMessage) (json.RawMessage, error) {
 	if o.Status != StatusOK {
 		return nil, errors.New("it gave a value to a call that failed")
@@ -219,6 +221,7 @@ func (e *HookError) Unwrap() error { return e.Err }
 // errHookTimeout is the cause with which the context of a slow hook ends.
 var errHookTimeout = errors.New("it did not answer in time")
 
+// errNoAnswer means that a hook ended its goroutine, as runtime.Goexit does.
 var errNoAnswer = errors.New("it ended without an answer")
 
 // within runs f and returns when it does, or when its time is over: a hook that

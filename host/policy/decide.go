@@ -66,6 +66,7 @@ func (a *Approval) contradicts(d Decision) error {
 	return nil
 }
 
+// joined writes decisions for a message.
 func joined(ds []Decision) string {
 	words := make([]string, len(ds))
 	for i, d := range ds {

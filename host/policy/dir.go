@@ -16,6 +16,9 @@ import (
 	"github.com/quoinhq/quoin/internal/text"
 )
 
+// The extensions of a store's files. An approval is never rewritten: its
+// resolution is a second file, and creating it decides. The file system thus
+// makes exactly one of several concurrent decisions count.
 const (
 	askExt   = ".ask"   // the approval as it was asked; never changed
 	doneExt  = ".done"  // its resolution: the process that creates the file has decided
@@ -46,6 +49,9 @@ var _ Approvals = (*DirApprovals)(nil)
 
 // OpenApprovals opens the store in path, creating the directory (mode 0700). The
 // files are sealed with the key of the run store.
+//
+// Several processes may open the same path if they share the run store and
+// therefore its key. A file that another key sealed reads as damaged.
 func OpenApprovals(path string, runs *runstore.Dir) (*DirApprovals, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("directory of approvals: %w", err)
@@ -62,6 +68,9 @@ func (d *DirApprovals) file(id, ext string) string {
 }
 
 // read decodes a sealed file into v.
+//
+// A file that fails its seal or does not decode is ErrCorrupt, and never a
+// decision.
 func (d *DirApprovals) read(id, ext string, v any) error {
 	name := d.file(id, ext)
 	if name == "" {
@@ -99,6 +108,9 @@ func (d *DirApprovals) Add(ctx context.Context, a *Approval) error {
 }
 
 // checkRoom counts the files, and makes room if there is too little.
+//
+// It first expires what is over, then forgets decided approvals before their
+// time. Only pending ones make the store full.
 func (d *DirApprovals) checkRoom(ctx context.Context) error {
 	limit := orDefault(d.MaxPending)
 	for try := 0; ; try++ {
@@ -325,6 +337,8 @@ func (d *DirApprovals) Sweep(ctx context.Context, now time.Time) error {
 	return errors.Join(errs...)
 }
 
+// sweepApproval expires or forgets one approval whose time is over. A file that
+// does not verify stays for the operator.
 func (d *DirApprovals) sweepApproval(ctx context.Context, id string, now time.Time) error {
 	a, err := d.Get(ctx, id)
 	switch {

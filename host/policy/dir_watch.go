@@ -35,6 +35,9 @@ func (d *DirApprovals) Watch(ctx context.Context) <-chan struct{} {
 	return c
 }
 
+// watch passes on events of the directory, resolutions of this process, and
+// ticks. The ticks find what events miss: file systems drop them, and some have
+// no events at all.
 func (d *DirApprovals) watch(ctx context.Context, c chan struct{}, own <-chan struct{}, w *fsnotify.Watcher, every time.Duration) {
 	if w.Events != nil {
 		defer w.Close()

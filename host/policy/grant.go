@@ -90,6 +90,7 @@ func (a *Approval) grants() []Grant {
 	return out
 }
 
+// remember returns how long an allow-always of this hook holds.
 func (k Asked) remember() time.Duration {
 	return cmp.Or(time.Duration(k.RememberSeconds)*time.Second, DefaultRemember)
 }
@@ -135,6 +136,8 @@ func spelled(d time.Duration) string {
 
 // Unanswered returns the requests that no grant in the store answers at a time. It
 // fails when a grant cannot be read.
+//
+// A session without any identity has no grants, so all its requests remain.
 func Unanswered(ctx context.Context, store Approvals, c Call, asks []Ask, now time.Time) ([]Ask, error) {
 	if grantScope(c.Session) == "" {
 		return asks, nil
@@ -152,6 +155,8 @@ func Unanswered(ctx context.Context, store Approvals, c Call, asks []Ask, now ti
 	return out, nil
 }
 
+// answered reports whether a grant allows a request. A grant that was given at a
+// lower severity does not.
 func answered(ctx context.Context, store Approvals, c Call, a Ask, now time.Time) (bool, error) {
 	if !a.allows(AllowAlways) {
 		return false, nil
@@ -163,6 +168,7 @@ func answered(ctx context.Context, store Approvals, c Call, a Ask, now time.Time
 	return err == nil && !g.expired(now) && g.Severity.rank() >= a.Severity.rank(), err
 }
 
+// allows reports whether a decision is among those to choose from.
 func (r ApprovalRequest) allows(d Decision) bool {
 	for _, a := range r.Allowed {
 		if a == d {

@@ -55,6 +55,7 @@ func (m *MemoryApprovals) makeRoom() {
 	}
 }
 
+// orDefault returns the limit of pending approvals.
 func orDefault(max int) int {
 	if max <= 0 {
 		return DefaultMaxPending

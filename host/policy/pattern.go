@@ -87,8 +87,10 @@ type globRune struct {
 	kind globKind
 }
 
+// globKind tells the wildcards from characters.
 type globKind uint8
 
+// The kinds of a glob's elements.
 const (
 	oneChar globKind = iota // char itself
 	anyChar                 // ?

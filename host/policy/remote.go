@@ -33,6 +33,7 @@ func RemoteHook(name string, has protocol.Capabilities, r Remote) Hook {
 	return h
 }
 
+// remote returns what a plugin's hook is told of a call.
 func (c *Call) remote() protocol.ToolCall {
 	return protocol.ToolCall{
 		Kind: string(c.Kind), InputKind: string(c.InputKind),
@@ -42,6 +43,8 @@ func (c *Call) remote() protocol.ToolCall {
 	}
 }
 
+// ofRemote translates the verdict of a plugin's hook. Chain checks it like any
+// other.
 func ofRemote(v protocol.HookVerdict) Verdict {
 	out := Verdict{Params: v.Params, Block: v.Block, Reason: v.Reason}
 	if a := v.Approval; a != nil {

@@ -22,6 +22,7 @@ const (
 	SeverityCritical Severity = "critical"
 )
 
+// severities are in rising order.
 var severities = []Severity{SeverityInfo, SeverityWarning, SeverityCritical}
 
 // rank orders severities. It is -1 for an unknown one.

@@ -48,6 +48,7 @@ type PatternError struct {
 	Want string
 }
 
+// Error says which pattern is wrong and what was expected.
 func (e *PatternError) Error() string {
 	return fmt.Sprintf("%s is %q: %s", e.Field, e.Pattern, e.Want)
 }
@@ -62,6 +63,8 @@ type Layer struct {
 // first bad one. The layer of empty rules is nil.
 func (r Rules) Compile() (*Layer, error) { return r.compile("") }
 
+// compile parses all patterns. Field is the path of the rules in a configuration,
+// for errors.
 func (r Rules) compile(field string) (*Layer, error) {
 	if r.Empty() {
 		return nil, nil
@@ -77,6 +80,7 @@ func (r Rules) compile(field string) (*Layer, error) {
 	return &Layer{allow: allow, deny: deny, key: r.digest()}, nil
 }
 
+// parseAll parses the patterns of one field and stops at the first bad one.
 func parseAll(field string, patterns []string) ([]pattern, error) {
 	if patterns == nil {
 		return nil, nil

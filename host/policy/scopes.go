@@ -40,6 +40,8 @@ func (s Scopes) Compile() (*Policy, error) {
 	return p, nil
 }
 
+// compileAll compiles rules in the order of their names, so that of several bad
+// patterns the same one is always reported.
 func compileAll(field string, rules map[string]Rules) (map[string]*Layer, error) {
 	layers := make(map[string]*Layer, len(rules))
 	for _, name := range slices.Sorted(maps.Keys(rules)) {
@@ -54,6 +56,9 @@ func compileAll(field string, rules map[string]Rules) (map[string]*Layer, error)
 
 // For returns the layers that hold for a session of an agent: the host's, the
 // agent's and the session's.
+//
+// An unknown agent or session gets the layers above it. A layer only narrows: no
+// agent is allowed what the host denies.
 func (p *Policy) For(agentID, sessionKey string) Layers {
 	return p.host.With(p.agents[agentID]).With(p.sessions[sessionKey])
 }

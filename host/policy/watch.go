@@ -11,6 +11,8 @@ type watchers struct {
 	list map[chan struct{}]struct{}
 }
 
+// add returns a channel that receives until ctx ends. It has capacity 1, so that
+// a slow reader misses no change but never blocks tell.
 func (w *watchers) add(ctx context.Context) <-chan struct{} {
 	c := make(chan struct{}, 1)
 	w.mu.Lock()

@@ -21,6 +21,7 @@ var wholes = set("pass", "pin", "auth", "ssn", "dsn", "session", "dbpass")
 var joined = []string{"password", "passwd", "apikey", "accesskey", "privatekey", "secretkey", "authtoken", "accesstoken",
 	"refreshtoken", "idtoken", "sessiontoken", "clientsecret", "xauth"}
 
+// set makes a set of names.
 func set(names ...string) map[string]bool {
 	m := make(map[string]bool, len(names))
 	for _, n := range names {
@@ -31,6 +32,9 @@ func set(names ...string) map[string]bool {
 
 // secretName reports whether a property of that name and value holds a secret. A
 // number is no token but a count of some.
+//
+// It errs towards hiding: a harmless value under a suspicious name is lost from a
+// record, while a secret under a harmless one would stay.
 func (r Redactor) secretName(name string, value any) bool {
 	parts := split(name)
 	whole := strings.Join(parts, "")

@@ -13,6 +13,7 @@ import (
 // Mask stands in the place of a secret.
 const Mask = "[redacted]"
 
+// Bounds of what is kept and of the work of looking for secrets.
 const (
 	defaultMaxBytes = 4 << 10
 	// maxDocument bounds the documents that are looked through, and maxString each
@@ -37,6 +38,9 @@ type Redactor struct {
 // JSON returns doc without its secrets, as compact JSON of at most MaxBytes (but
 // never less than a marker of some 60 bytes). The schema, which may be empty, is
 // the JSON Schema of doc.
+//
+// A secret is hidden whole, whatever its type. JSON inside a string is looked
+// through as well, because tools often return documents as text.
 func (r Redactor) JSON(doc, schema json.RawMessage) json.RawMessage {
 	if len(doc) == 0 {
 		return nil
@@ -53,6 +57,9 @@ func (r Redactor) JSON(doc, schema json.RawMessage) json.RawMessage {
 
 // Text returns s without the credentials it can recognise, at most MaxBytes of
 // it, whole characters only.
+//
+// It knows shapes of credentials only. Use JSON for documents, where names tell
+// more.
 func (r Redactor) Text(s string) string {
 	limit := r.limit()
 	unseen := len(s) - len(text.Cut(s, maxString))
@@ -64,6 +71,7 @@ func (r Redactor) Text(s string) string {
 	return s
 }
 
+// limit returns MaxBytes or its default.
 func (r Redactor) limit() int {
 	if r.MaxBytes > 0 {
 		return r.MaxBytes
@@ -87,6 +95,8 @@ func (r Redactor) capped(doc json.RawMessage) json.RawMessage {
 	return marker(len(doc), "")
 }
 
+// marker stands for a document that is too long. It is JSON, so that a record
+// stays readable by programs.
 func marker(omitted int, prefix string) json.RawMessage {
 	return encode(struct {
 		Truncated bool   `json:"truncated"`
@@ -97,6 +107,8 @@ func marker(omitted int, prefix string) json.RawMessage {
 
 // walk returns v without its secrets. nested counts how many strings of JSON v is
 // inside of.
+//
+// It may change v in place.
 func (r Redactor) walk(v any, s schemas, nested int) any {
 	if v == nil {
 		return nil
@@ -124,6 +136,8 @@ func (r Redactor) walk(v any, s schemas, nested int) any {
 	}
 }
 
+// object hides the values of properties by their names. A boolean is never a
+// secret: "secret": true only describes one.
 func (r Redactor) object(v map[string]any, s schemas, nested int) any {
 	labelled := r.labelled(v)
 	for name, value := range v {
@@ -167,6 +181,7 @@ func (r Redactor) text(s string, nested int) string {
 	return maskText(s)
 }
 
+// decode reads one JSON document and keeps its numbers as they are written.
 func decode(doc []byte) (v any, err error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
@@ -188,4 +203,5 @@ func encode(v any) json.RawMessage {
 	return b
 }
 
+// quoted writes a text that needs no escapes as a JSON string.
 func quoted(s string) json.RawMessage { return json.RawMessage(`"` + s + `"`) }

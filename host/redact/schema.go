@@ -29,6 +29,9 @@ func rootOf(schema json.RawMessage) schemas {
 }
 
 // of returns the schemas that apply to a value with the given ones.
+//
+// Every branch of a combination counts, also of anyOf and if: which one holds for
+// the value is not worked out, and hiding too much is the safe side.
 func (s schemas) of(first ...*jsonschema.Node) schemas {
 	out := schemas{doc: s.doc}
 	steps := 0
@@ -63,6 +66,8 @@ func (s schemas) secret() bool {
 }
 
 // property returns the schemas of a property.
+//
+// A property without a schema of its own takes those for additional properties.
 func (s schemas) property(name string) schemas {
 	var found []*jsonschema.Node
 	for _, m := range s.list {
