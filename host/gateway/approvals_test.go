@@ -28,8 +28,8 @@ func TestApprovals(t *testing.T) {
 	other := c.as(host.Session{SessionID: "other"})
 	all := c.as(host.Session{})
 
-	// begin starts a cell whose call waits, and returns the approval.
-	begin := func() (policy.Approval, chan *answer) {
+	// start runs a cell whose call waits, and returns the approval.
+	start := func() (policy.Approval, chan *answer) {
 		t.Helper()
 		res := make(chan *answer, 1)
 		go func() { res <- c.exec(`return await tools.risky({a: 1})`) }()
@@ -48,7 +48,7 @@ func TestApprovals(t *testing.T) {
 		return *list.Approvals[0], res
 	}
 
-	a, res := begin()
+	a, res := start()
 	if a.Title != "Sure?" || a.State != policy.StatePending || a.ToolID != "quoin:core:risky" || string(a.Input) != `{"a":1}` || a.Session.SessionID != "session" {
 		t.Errorf("%+v", a)
 	}
@@ -68,7 +68,7 @@ func TestApprovals(t *testing.T) {
 	c.post("/v1/approvals", map[string]string{"id": a.ID, "decision": "deny"}).problem(409, gateway.ProblemConflict)
 	c.get("/v1/approvals").wants(200, "approvals", "[]")
 
-	a, res = begin()
+	a, res = start()
 	c.post("/v1/approvals", map[string]string{"id": a.ID, "decision": "deny"}).wants(200, "state", `"denied"`)
 	(<-res).wants(200, "status", `"failed"`)
 	var list gateway.ApprovalList
@@ -97,7 +97,7 @@ func TestGrants(t *testing.T) {
 	}
 	c.post("/v1/approvals", map[string]string{"id": list.Approvals[0].ID, "decision": "allow-always", "by": "ada"}).wants(200, "state", `"allowed"`)
 	c.wait(id).wants(200, "value", `"through"`)
-	c.exec(`return await tools.risky({})`).wants(200, "value", `"through"`) // nobody is asked
+	c.exec(`return await tools.risky({})`).wants(200, "value", `"through"`) // no question is asked
 	var grants gateway.GrantList
 	if err := json.Unmarshal(c.get("/v1/grants").wants(200).body, &grants); err != nil || len(grants.Grants) != 1 || grants.Grants[0].By != `server: no token (unverified: "ada")` {
 		t.Fatalf("%+v, %v", grants, err)

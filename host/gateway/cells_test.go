@@ -99,7 +99,7 @@ func TestExecOfAClientThatGoesAwayIsAborted(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	<-g.ended // cancelled, though nobody opened the gate
+	<-g.ended // cancelled, though the gate is closed
 }
 
 // TestWaitOfAClientThatGoesAwayIsKept leaves in the middle of a wait; the run

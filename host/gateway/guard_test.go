@@ -368,7 +368,7 @@ func TestSlowRequests(t *testing.T) {
 			}
 		})
 	}
-	// The bound on bodies is none on what a request may take.
+	// The bound on bodies does not bound the time of a request.
 	c.post("/v1/exec", `{"code": "for (const end = Date.now() + 100; Date.now() < end;); return 1"}`).wants(200, "value", "1")
 }
 

@@ -276,7 +276,7 @@ func (l lines) await(part string) {
 	}
 }
 
-// unserved returns a server that nobody can reach.
+// unserved returns a server without an address.
 func unserved(t testing.TB) *gateway.Server {
 	t.Helper()
 	s, err := gateway.New(newHost(t, host.Config{}), gateway.Options{Logger: quiet})

@@ -306,7 +306,7 @@ func TestShutdownIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 	<-first
-	<-g.ended // nobody opened the gate
+	<-g.ended // the gate is closed
 }
 
 // TestProgressIsStreamed: what a tool says of how far it is reaches those who watch

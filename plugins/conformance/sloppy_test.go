@@ -191,7 +191,7 @@ func TestASloppyPluginIsFoundOut(t *testing.T) {
 		"Drain returned (0 left, <nil>) while a call was running",
 		"the plugin ended with exit status 3",
 		"after its standard input had ended the plugin has not ended",
-		`begins like one that a host can read, but is not an object with "@message"`,
+		`starts like one that a host can read, but is not an object with "@message"`,
 		"after the event that ended a call of no_such_tool came something else",
 	} {
 		if !strings.Contains(all, want) {

@@ -73,7 +73,7 @@ func newConfigCheck() *cobra.Command {
 		Long: `Read a configuration as the other commands do, from FILE (or --config), the
 environment and --set, and print either all that is wrong with it or the value
 of every field with where it came from. Numbers out of range are warnings, and so
-are patterns and entries about a plugin or an MCP server that there is none of, and
+are patterns and entries about a plugin or an MCP server that does not exist, and
 programs of MCP servers that are not here. plugins.config is held against the
 configSchema of each plugin that is installed. Whether a pattern matches a tool, and
 whether plugins and MCP servers start, is known when they run: --online starts them.
@@ -241,7 +241,7 @@ func newConfigPath() *cobra.Command {
 		Long: `Print the configuration file that commands read: that of --config, else of
 QUOIN_CONFIG, else quoin/quoin.json5 in $XDG_CONFIG_HOME or ~/.config, if it is
 there. "none" in place of a file means none.
-Exit status: 0 there is one, 1 there is none, 2 usage.`,
+Exit status: 0 there is one, 1 there is no file, 2 usage.`,
 		Example: `  quoin config path
   quoin config check "$(quoin config path)"`,
 		Args: cli.Args(cobra.NoArgs),

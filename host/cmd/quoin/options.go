@@ -44,7 +44,7 @@ func (o *options) bind(cmd *cobra.Command, cells bool) {
 // bindHost adds those of the flags that make a host of this process.
 func (o *options) bindHost(cmd *cobra.Command, cells bool) {
 	f := cmd.Flags()
-	f.StringVar(&o.plugins, "plugins", "", "directory of plugins, or none (default: the user's, else plugins beside the executable)")
+	f.StringVar(&o.plugins, "plugins", "", "directory of plugins, or none (default: the user's, else plugins next to the executable)")
 	o.bindConfig(cmd)
 	o.bindLog(cmd)
 	if cells {

@@ -47,8 +47,8 @@ cell should do stands in its file, mostly at the end:
 
 In the JSON, "…" stands for any value, and a member "…" for any further members.
 With --check the TypeScript compiler holds the cells in *.ts and dev.ts against what
-they can call. It is that of QUOIN_TSGO, else tsgo or tsc of node_modules or PATH; where
-there is none it is built once, with the go command and the network.
+they can call. It is that of QUOIN_TSGO, else tsgo or tsc of node_modules or PATH; without
+one it is built once, with the go command and the network.
 
 A folder with Go files is built with go build, or with the command that dev.json5
 in the folder names: { build: ["make", "weather"], config: {…}, secrets: {…} }. The

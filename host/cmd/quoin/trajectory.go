@@ -35,7 +35,7 @@ func newTrajectory() *cobra.Command {
 		Use:   "trajectory [RUN]",
 		Short: "Show what a run did, call by call",
 		Long: `Show the nested calls of a run as a tree with timings, under the exec or wait in
-which they began. RUN is the id of a run or "last"; without it the newest runs of
+which they started. RUN is the id of a run or "last"; without it the newest runs of
 the session are listed. exec and wait record every run in the state directory,
 without inputs and outputs unless they were told to (--record-bodies).
 

@@ -16,7 +16,7 @@ import (
 )
 
 // BenchmarkResumedAnswers makes 144 calls at once in a resumed run, as many as may
-// be pending, each of which returns 4 MiB, and looks at what its store has written.
+// be pending. Each returns 4 MiB. It checks and looks at what its store has written.
 func BenchmarkResumedAnswers(b *testing.B) {
 	const calls, size = 144, 4 << 20
 	answer := json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`)

@@ -12,14 +12,14 @@ import (
 )
 
 // BenchmarkExecObserved runs a cell with five calls of a tool in this process while
-// nobody looks, and while its events are subscribed to or recorded.
+// no observer is set, and while its events are subscribed to or recorded.
 func BenchmarkExecObserved(b *testing.B) {
 	tool := catalog.Tool{
 		Name: "echo", Description: "Returns its input.", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`),
 		Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) { return c.Input, nil },
 	}
 	const code = `let s = 0; for (let i = 0; i < 5; i++) s += (await tools.echo({n: i})).n; return s`
-	const nobody = "5 calls, nobody looks"
+	const nobody = "5 calls, no observer is set"
 	for _, c := range []struct {
 		name      string
 		subscribe bool

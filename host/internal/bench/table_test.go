@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// row is one line of the table. Of the runs of one case the one with the most
-// operations counts.
+// row is one line of the table. If a case ran more than once, the run with the
+// most operations counts.
 type row struct {
 	name, goal string
 	n          int

@@ -93,7 +93,7 @@ func count(of map[string]int64, key string, n int64) {
 	}
 }
 
-// denied says why n units more are too many; nil if they are not. Of several reasons it
+// denied says why n units more are too many; nil if they are not. If there are several reasons, it
 // gives the narrowest, which is what the owner can do something about.
 func (m *Meter) denied(o Owner, n int64) *Denied {
 	for _, l := range []struct {

@@ -21,7 +21,7 @@ import (
 )
 
 // TestManyCells runs cells of many sessions; afterwards there are no more
-// processes than the host keeps ready, and after Close there are none.
+// processes than the host keeps ready, and after Close there are no processes.
 func TestManyCells(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of cells; make test-all runs it")

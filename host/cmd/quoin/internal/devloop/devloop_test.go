@@ -273,7 +273,7 @@ func (c *counting) Lost() <-chan struct{}      { return nil }
 func (c *counting) Undo(context.Context) error { c.undone++; return nil }
 
 // TestLostSavesAreMadeUpFor: when events were lost, everything is looked at, folders
-// that nobody was told of too.
+// without an event too.
 func TestLostSavesAreMadeUpFor(t *testing.T) {
 	dir := t.TempDir()
 	save(t, dir, "kept", "1")

@@ -14,8 +14,8 @@ type frame struct{ function, file, line string }
 // the line, and mostly an offset.
 var place = regexp.MustCompile(`^\s+(.+):(\d+)(?: \+0x[0-9a-f]+)?$`)
 
-// frames reads a stack as the Go runtime writes it: of each frame a line with the
-// function, and one with the place. Of anything else it finds none.
+// frames reads a stack as the Go runtime writes it: for each frame a line with the
+// function, and one with the place. It returns no frames of other text.
 func frames(stack string) []frame {
 	var list []frame
 	lines := strings.Split(stack, "\n")

@@ -69,7 +69,7 @@ func (w *watcher) add(dir string, changed map[string]bool) error {
 	})
 }
 
-// passes says of which paths nothing is to be told.
+// passes reports whether changes of a path are ignored.
 func (w *watcher) passes(path string) bool {
 	rel, err := filepath.Rel(w.root, path)
 	if err != nil || !filepath.IsLocal(rel) {

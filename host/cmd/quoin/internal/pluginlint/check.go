@@ -18,8 +18,8 @@ import (
 
 // Options say how a plugin is looked at. The zero value means the defaults.
 type Options struct {
-	// Configs are configurations by plugin id, of which the plugin is started
-	// with its own. Defaults to none.
+	// Configs are configurations by plugin id. A plugin starts with its
+	// own. Defaults to no configuration.
 	Configs map[string]json.RawMessage
 	// Secrets are where secrets are, by plugin id and name. In place of one that
 	// cannot be had the plugin gets a stand-in, with a warning.

@@ -54,7 +54,7 @@ func (r *Report) globalName(where string, d *protocol.Description, n protocol.Na
 		}
 	}
 	if first, size := utf8.DecodeRuneInString(n.GlobalName); unicode.IsLower(first) {
-		r.add(Warning, "global-case", where, fmt.Sprintf("the global %s begins with a small letter; a variable of a cell shadows it easily", n.GlobalName),
+		r.add(Warning, "global-case", where, fmt.Sprintf("the global %s starts with a small letter; a variable of a cell shadows it easily", n.GlobalName),
 			"name it "+string(unicode.ToUpper(first))+n.GlobalName[size:])
 	}
 }
