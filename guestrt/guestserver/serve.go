@@ -190,7 +190,7 @@ func (s *server) snapshot(m *wire.Snapshot) error {
 
 func (s *server) restore(m *wire.Restore) error {
 	if s.guest != nil {
-		return &protocolError{errors.New("asked for a restore beside a living guest")}
+		return &protocolError{errors.New("asked for a restore while a guest lives")}
 	}
 	if f := s.limit(m.Limits); f != nil {
 		return s.conn.Send(f)
