@@ -17,6 +17,7 @@ import (
 // configSchema does not allow.
 type ConfigMismatch struct {
 	// Path leads to it from the plugin's configuration: names, and indexes of lists.
+	// It is empty if the configuration as a whole is meant.
 	Path []string
 	// Text says what is wrong, such as "is a number, expected a string".
 	Text string

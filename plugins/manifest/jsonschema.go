@@ -7,7 +7,8 @@ import (
 
 type object = map[string]any
 
-// JSONSchema returns the JSON Schema of plugin.json, indented. It accepts the
+// JSONSchema returns the JSON Schema of plugin.json, indented, for editors and for other
+// tools that read manifests. It accepts the
 // texts that [Parse] accepts, with one exception: that configSchema is a
 // JSON Schema is for the parser to say. Whether a folder holds what its manifest
 // names is another question, which [Find] answers.

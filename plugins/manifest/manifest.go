@@ -25,21 +25,25 @@ import (
 // Name is the file that makes a folder a plugin.
 const Name = "plugin.json"
 
-// maxManifestBytes bounds a manifest file.
+// MaxBytes bounds the file plugin.json.
 const MaxBytes = 1 << 20
 
 // Manifest is what plugin.json says. The zero value is not valid.
 type Manifest struct {
-	// ID names the plugin and its folder.
+	// ID names the plugin and its folder: a lower-case letter, then up to 62
+	// lower-case letters, digits and hyphens. See [IsID].
 	ID string
-	// Version must equal what the process says.
+	// Version is 1 to 64 letters, digits and the characters . + _ -, of any scheme.
+	// The process must report the same version, or the plugin is refused.
 	Version string
-	// Protocol is the protocol version the plugin is to be spoken to in.
+	// Protocol is the version of the plugin protocol in which the host speaks to the
+	// plugin. The binary must answer in it. See package protocol.
 	Protocol int
-	// Description is one line for people. Optional.
+	// Description is one line for people. Optional; models do not see it.
 	Description string
 	// Command is the binary for this process's platform, relative to the
-	// manifest's folder; empty if Commands has none for it.
+	// manifest's folder, with / between names. It is empty if Commands has no
+	// binary for the platform: CheckPlatform reports that.
 	Command string
 	// Commands are the binaries by platform ("linux/amd64"), relative to the
 	// manifest's folder; nil if one command serves them all.
@@ -49,9 +53,13 @@ type Manifest struct {
 	// the binary; what is not named is not.
 	Files []string
 	// SHA256 pins the binary per platform ("linux/amd64") in lower-case hex.
-	// Optional; if present, the host's platform must be in it.
+	// Optional; if present, the host's platform must be in it. It protects against
+	// accidents: someone who can replace the binary can replace the manifest too.
+	// Package trust has what vouches for a plugin.
 	SHA256 map[string]string
-	// ConfigSchema is a JSON Schema for the plugin's configuration. Optional.
+	// ConfigSchema is a JSON Schema of type object for the plugin's configuration,
+	// at most MaxSchemaBytes long and without references to other documents.
+	// Optional; without it any configuration is passed on. See CheckConfig.
 	ConfigSchema json.RawMessage
 }
 
@@ -93,7 +101,8 @@ func IsSHA256(s string) bool { return hexPattern.MatchString(s) }
 // without "..".
 func IsPath(s string) bool { return pathPattern.MatchString(s) }
 
-// Error says what is wrong with one field of a manifest.
+// Error says what is wrong with one field of a manifest. Its text is for the author of
+// the plugin and names a way out.
 type Error struct {
 	// Field is the JSON name; empty if the file as a whole is meant.
 	Field string
@@ -115,7 +124,8 @@ func (e *Error) Error() string {
 	return where + ": " + e.Problem + "; " + e.Fix
 }
 
-// Read reads and checks the manifest in dir.
+// Read reads and checks the manifest in dir. Errors about the text are those of
+// [Parse]; the error is fs.ErrNotExist if dir has no manifest.
 func Read(dir string) (Manifest, error) {
 	m, _, err := ReadWithSum(dir)
 	return m, err
@@ -172,8 +182,9 @@ var manifestFields = []field{
 	}},
 }
 
-// Parse reads and checks the text of a manifest. Every problem is
-// reported, each as a *[Error].
+// Parse reads and checks the text of a manifest. It reports every problem in one joined
+// error, each as an *[Error]. Fields that it does not know are problems too, so that a
+// misspelt name does not go unnoticed.
 func Parse(data []byte) (Manifest, error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
@@ -343,7 +354,8 @@ func readChecksums(m *Manifest, raw json.RawMessage) (string, string) {
 	return "", ""
 }
 
-// HostPlatform is how manifests name the platform of this process.
+// HostPlatform is how manifests name the platform of this process: the operating system
+// and the processor of the Go toolchain, such as linux/amd64.
 func HostPlatform() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
 // excerpt is the start of some JSON, for messages.
@@ -365,8 +377,9 @@ func (m Manifest) CommandPaths() []string {
 	return slices.Compact(out)
 }
 
-// Binaries returns the paths of the binaries, clean, by platform. A command that
-// serves every platform stands for this one.
+// Binaries returns the paths of the binaries, clean, by platform. A command that serves
+// every platform is returned for the platform of this process alone, because only there
+// its checksum can be compared with what runs.
 func (m Manifest) Binaries() map[string]string {
 	if m.Commands == nil {
 		return map[string]string{HostPlatform(): path.Clean(m.Command)}
@@ -378,8 +391,9 @@ func (m Manifest) Binaries() map[string]string {
 	return out
 }
 
-// CheckPlatform reports whether the manifest has what this process's platform
-// needs.
+// CheckPlatform returns an *[Error] if the manifest lacks a binary or a checksum for the
+// platform of this process. Packing and linting a plugin for other platforms do not need
+// it; starting it does.
 func (m Manifest) CheckPlatform() error {
 	host := HostPlatform()
 	switch {

@@ -38,7 +38,7 @@ const (
 	maxSumsBytes = 8 << 20
 )
 
-// FileSum is one file of a plugin.
+// FileSum is one file of a plugin and its checksum.
 type FileSum struct {
 	// Path is relative to the plugin's folder, with / between names.
 	Path string
@@ -47,8 +47,9 @@ type FileSum struct {
 }
 
 // Contents are the files a plugin consists of, sorted by path: its manifest, the
-// binaries of every platform, and what the manifest names in files. What else
-// lies in the folder is not part of the plugin.
+// binaries of every platform, and what the manifest names in files. Other files in the
+// folder are not part of the plugin: they are neither packed nor installed, and a change
+// of them changes nothing. Two plugins with equal Contents are the same plugin.
 type Contents []FileSum
 
 // Sum returns the SHA-256 of the file with that path; empty if the path is not listed.
@@ -60,8 +61,9 @@ func (c Contents) Sum(path string) string {
 	return c[i].SHA256
 }
 
-// Text writes the contents as a line for each file, checksum first, which the
-// program sha256sum reads too.
+// Text writes the contents as plugin.sum has them: a line for each file, checksum first,
+// which the program sha256sum reads too. Equal contents have equal texts, so that a
+// signature of the text is one of the contents.
 func (c Contents) Text() []byte {
 	var b strings.Builder
 	for _, f := range c {
@@ -104,7 +106,8 @@ func parseContents(text []byte) (Contents, error) {
 	return c, nil
 }
 
-// CheckContentsPath reports why path cannot name a file of a plugin.
+// CheckContentsPath returns an error if path cannot name a file of a plugin: if it leads
+// out of the plugin's folder on any system, or has more than 1024 bytes.
 func CheckContentsPath(path string) error {
 	switch {
 	case len(path) > maxContentsPath:
@@ -115,8 +118,10 @@ func CheckContentsPath(path string) error {
 	return nil
 }
 
-// ReadContents lists and hashes the files of the plugin in dir, whose manifest is
-// m. Links are followed to files, and refused if they lead to folders.
+// ReadContents lists and hashes the files of the plugin in dir, whose manifest is m. Links
+// are followed to files, and refused if they lead to folders. It fails if there are more
+// than MaxContentsFiles files or more than MaxContentsBytes bytes. The folder may change
+// while it is read: use [Pin.CopyPinned] for files that are to run.
 func ReadContents(dir string, m manifest.Manifest) (Contents, error) {
 	names, err := ContentsPaths(dir, m)
 	if err != nil {
@@ -139,7 +144,8 @@ func ReadContents(dir string, m manifest.Manifest) (Contents, error) {
 	return c, nil
 }
 
-// ContentsPaths are the paths of a plugin's files, sorted.
+// ContentsPaths returns the paths of the files that [ReadContents] would hash, sorted,
+// without reading them.
 func ContentsPaths(dir string, m manifest.Manifest) ([]string, error) {
 	seen := map[string]bool{manifest.Name: true}
 	for _, command := range m.CommandPaths() {

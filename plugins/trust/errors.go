@@ -34,7 +34,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s of plugin %s is %s, but %s says %s; %s", e.What, e.PluginID, got, e.By, want, e.Accept)
 }
 
-// ChecksumError: a plugin's binary is not the one its manifest pins.
+// ChecksumError says that a plugin's binary is not the one its own manifest pins: the
+// plugin was built again without its manifest, or is damaged.
 type ChecksumError struct {
 	Path      string
 	Want, Got string // SHA-256 in hex

@@ -27,27 +27,29 @@ const lockComment = "# Which plugins may start, and as what files. Written by: q
 // maxLockBytes bounds a lock file.
 const maxLockBytes = 4 << 20
 
-// Lock is what a lock file says, by plugin id. A plugin that is not in it does
-// not start.
+// Lock is what a lock file says, by plugin id. A plugin that is not in it does not start.
+// A nil Lock stands for a directory without a lock file, where every plugin may start; an
+// empty one lets no plugin start.
 type Lock map[string]LockEntry
 
-// LockEntry is what one plugin has to be.
+// LockEntry is what one plugin has to be. [EntryOf] makes the entry of a plugin as it is.
 type LockEntry struct {
 	// Version is the manifest's.
 	Version string
 	// Manifest is the SHA-256 of plugin.json, in hex like the others.
 	Manifest string
-	// Binaries are the SHA-256 sums of the binaries by platform; at least one.
+	// Binaries are the SHA-256 sums of the binaries by platform; at least one. A host
+	// compares the one of its own platform, and needs it to be there.
 	Binaries map[string]string
-	// Files is the SHA-256 of the list of the plugin's other files, empty if it has
-	// none.
+	// Files is the SHA-256 of the list of the plugin's other files, with their
+	// checksums; empty if it has no other files.
 	Files string
 	// Signer is the key that signed the plugin, and must sign what follows it; zero
 	// if it was not signed.
 	Signer PublicKey
 }
 
-// Equal reports whether two entries say the same.
+// Equal reports whether two entries say the same of every platform.
 func (e LockEntry) Equal(other LockEntry) bool {
 	return e.Version == other.Version && e.Manifest == other.Manifest && e.Files == other.Files && e.Signer == other.Signer && maps.Equal(e.Binaries, other.Binaries)
 }
@@ -115,8 +117,9 @@ func (e *LockError) Error() string {
 // Unwrap returns the error of the system.
 func (e *LockError) Unwrap() error { return e.Err }
 
-// ReadLock reads the lock of a plugin directory. Without one it returns nil and no
-// error. Every error is a *[LockError].
+// ReadLock reads the lock of a plugin directory. It returns nil and no error if the
+// directory has no lock file; a caller that found one before must not take that for
+// permission. Every error is a *[LockError]. A link in place of the file is refused.
 func ReadLock(dir string) (Lock, error) {
 	name := filepath.Join(dir, LockName)
 	fail := func(err error) error {
@@ -187,8 +190,9 @@ const (
 	lockSigner = "signer"
 )
 
-// Text writes the lock: equal locks have equal texts, and a change of one plugin
-// changes the lines of that plugin only.
+// Text writes the lock as its file has it. Equal locks have equal texts, and a change of
+// one plugin changes the lines of that plugin only, so that the file can be reviewed under
+// version control.
 func (l Lock) Text() []byte {
 	var b strings.Builder
 	b.WriteString(lockComment + lockHeader + "\n")

@@ -20,8 +20,8 @@ type Pin struct {
 	Manifest, Binary, Files string
 	// Signer is the key that has signed the plugin; zero if none has.
 	Signer PublicKey
-	// By and Accept are those of the [Error] of a plugin that does not meet
-	// the Pin.
+	// By and Accept are those of the [Error] of a plugin that does not meet the Pin:
+	// what vouches, and how the operator can accept another plugin.
 	By, Accept string
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/quoinhq/quoin/internal/durable"
 )
 
-// PublicKey is an ed25519 key that vouches for plugins. The zero value is no key.
+// PublicKey is an ed25519 key that vouches for plugins. It can be compared and be the key
+// of a map. The zero value is no key: it stands for an unsigned plugin.
 type PublicKey [ed25519.PublicKeySize]byte
 
 // keyPrefix starts every key in text.
@@ -35,10 +36,11 @@ func ParsePublicKey(text string) (PublicKey, error) {
 	return PublicKey(raw), nil
 }
 
-// PrivateKey signs plugins. It is not to be printed.
+// PrivateKey signs plugins. Keep it where plugins are packed; hosts need the public key
+// alone. Do not print it. The zero value cannot sign.
 type PrivateKey struct{ key ed25519.PrivateKey }
 
-// NewPrivateKey makes a key.
+// NewPrivateKey makes a key from the system's source of random bytes.
 func NewPrivateKey() (PrivateKey, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	return PrivateKey{key}, err
@@ -50,8 +52,9 @@ func (k PrivateKey) Public() PublicKey { return PublicKey(k.key.Public().(ed2551
 // pemType is the kind of block a private key stands in; other tools read it too.
 const pemType = "PRIVATE KEY"
 
-// WriteFile writes the key to a new file that only its owner can read: PKCS #8 in
-// PEM. It never replaces a file.
+// WriteFile writes the key to a new file that only its owner can read: PKCS #8 in PEM,
+// without a passphrase. It never replaces a file: the error is fs.ErrExist if the name is
+// taken. The key is on disk when WriteFile returns.
 func (k PrivateKey) WriteFile(name string) (err error) {
 	der, err := x509.MarshalPKCS8PrivateKey(k.key)
 	if err != nil {
@@ -63,8 +66,8 @@ func (k PrivateKey) WriteFile(name string) (err error) {
 // maxKeyBytes bounds a key file.
 const maxKeyBytes = 16 << 10
 
-// ReadPrivateKey reads a key that WriteFile has written. A file that others can
-// read is refused.
+// ReadPrivateKey reads a key that WriteFile has written. It refuses a file that other users
+// can use, and one that belongs to another user than the one of this process or root.
 func ReadPrivateKey(name string) (PrivateKey, error) {
 	text, err := durable.ReadPrivate(name, maxKeyBytes)
 	var open *durable.NotPrivateError
@@ -100,13 +103,14 @@ const (
 	maxSignatureBytes = 1 << 10
 )
 
-// Signature vouches for a list of contents.
+// Signature vouches for a list of contents. A signature proves who has packed a plugin,
+// not that the plugin is harmless or the newest.
 type Signature struct {
 	Key   PublicKey
 	Value [ed25519.SignatureSize]byte
 }
 
-// Sign signs the text of a list of contents.
+// Sign signs the text of a list of contents, as [Contents.Text] writes it.
 func (k PrivateKey) Sign(sums []byte) Signature {
 	s := Signature{Key: k.Public()}
 	copy(s.Value[:], ed25519.Sign(k.key, append([]byte(signedAs), sums...)))

@@ -10,8 +10,9 @@ import (
 	"github.com/quoinhq/quoin/internal/durable"
 )
 
-// Sums is what a packed plugin says about itself: the list of its contents and,
-// perhaps, who vouches for it.
+// Sums is what a packed plugin says about itself: the list of its contents and, perhaps,
+// who vouches for it. It is a claim until it is compared with the files, and the signer is
+// any key until it is compared with the trusted ones: see [CheckSigner].
 type Sums struct {
 	// Contents is nil if the plugin was not packed.
 	Contents Contents
