@@ -33,7 +33,7 @@ return [files.map(f => f.path), (await API.read("tools/list_all.d.ts")).content.
 	wantValue(t, r, `[["tools/core/shared.d.ts","tools/desk/shared.d.ts","tools/index.d.ts","tools/list_all.d.ts"],true,true,true]`)
 }
 
-// TestReadingAFileIsUsingTheTool: whoever read how a tool was declared is told
+// TestReadingAFileIsUsingTheTool: a program that read how a tool was declared is told
 // when it is not so any more.
 func TestReadingAFileIsUsingTheTool(t *testing.T) {
 	h := start(t, host.Config{Tools: []catalog.Tool{withSchema("turned", oneWord)}})

@@ -44,7 +44,7 @@ func kept(t *testing.T, dir string, cfg host.Config) host.Config {
 	return cfg
 }
 
-// TestPendingApprovalsSurviveTheHost, and are decided while there is none, or by
+// TestPendingApprovalsSurviveTheHost, and are decided without a host, or by
 // the next.
 func TestPendingApprovalsSurviveTheHost(t *testing.T) {
 	denied := `["The call of \"echo\" was denied: %s.","denied","none","quoin:core:echo"]`
@@ -166,7 +166,7 @@ func TestAnotherProcessDecides(t *testing.T) {
 	wantValue(t, r, `{"n":1}`)
 }
 
-// TestAnApprovedCallInFlightAtTheEnd is treated like any other: nobody is asked
+// TestAnApprovedCallInFlightAtTheEnd is treated like any other: no one is asked
 // again, and it is made again only if that is harmless.
 func TestAnApprovedCallInFlightAtTheEnd(t *testing.T) {
 	for _, tc := range []struct {
@@ -306,7 +306,7 @@ func asker(t *testing.T, dir string, env ...string) (run, approval string, kill 
 }
 
 // TestOrphanedApprovalsEnd: a host is killed inside the first Exec of a run, which is
-// in no store, while a person is asked. Nobody can go on with that run, so the next
+// in no store, while a person is asked. No host can continue that run, so the next
 // host ends the question, and says so. As long as the first host lives, it does not.
 func TestOrphanedApprovalsEnd(t *testing.T) {
 	dir := t.TempDir()
@@ -348,7 +348,7 @@ func TestOrphanedApprovalsEnd(t *testing.T) {
 	}
 }
 
-// TestApprovalsOfSuspendedRunsAreNoOrphans, also while nobody has the run; nor are
+// TestApprovalsOfSuspendedRunsAreNoOrphans, also while no host has the run; nor are
 // those of another store.
 func TestApprovalsOfSuspendedRunsAreNoOrphans(t *testing.T) {
 	dir := t.TempDir()

@@ -54,7 +54,7 @@ func execLater(h *host.Host, in host.ExecInput) <-chan *host.Result {
 	return done
 }
 
-// TestAnApprovalIsASuspendedCall: while nobody has decided the tool is not called
+// TestAnApprovalIsASuspendedCall: without a decision the tool is not called
 // and the program stands still; then it gets the answer, or the denial.
 func TestAnApprovalIsASuspendedCall(t *testing.T) {
 	for d, want := range map[policy.Decision]string{
@@ -125,7 +125,7 @@ func TestNoDecisionInTimeDenies(t *testing.T) {
 }
 
 // TestTheProgramCannotSkipAnApproval: whatever it tries, the tool is not called
-// and the run does not complete before somebody has decided.
+// and the run does not complete before someone has decided.
 func TestTheProgramCannotSkipAnApproval(t *testing.T) {
 	for name, code := range map[string]string{
 		"catch":       `try { await tools.danger() } catch (e) { return e.code } return "called"`,
@@ -324,7 +324,7 @@ func TestTheGuestGivesItsWorkerBackWhileItWaits(t *testing.T) {
 	wantValue(t, <-done, `{"n":1}`)
 }
 
-// TestAFullStoreDenies: nobody can be asked, so nothing may happen.
+// TestAFullStoreDenies: no one can be asked, so nothing may happen.
 func TestAFullStoreDenies(t *testing.T) {
 	cfg := newDesk().config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))
 	cfg.Approvals = &full{}

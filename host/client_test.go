@@ -221,7 +221,7 @@ func TestALostAnswerIsAskedForAnew(t *testing.T) {
 }
 
 // TestClientToolsShadowNothing: a client's tool with the name of another makes the
-// name ambiguous and takes no function away from anybody silently.
+// name ambiguous and takes no function away from anyone silently.
 func TestClientToolsShadowNothing(t *testing.T) {
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo"), echo("exec")}})
 	mine := catalog.Tool{Name: "echo", Description: "Echoes.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
@@ -311,7 +311,7 @@ func TestAskedCallsTakeSlots(t *testing.T) {
 	wantValue(t, r, `"abc"`)
 }
 
-// TestAbortEndsAskedCalls: nobody waits for an answer that cannot come any more.
+// TestAbortEndsAskedCalls: they wait for no answer that cannot come.
 func TestAbortEndsAskedCalls(t *testing.T) {
 	h := start(t, host.Config{})
 	r := execWith(h, `return await tools.pick({title: "a"})`, picker("pick"))

@@ -87,7 +87,7 @@ func TestShutdownWithoutAStoreLetsProgramsEnd(t *testing.T) {
 	wantValue(t, <-done, `"through"`)
 }
 
-// TestShutdownFreesCellsThatWaitForAWorker: they have not begun.
+// TestShutdownFreesCellsThatWaitForAWorker: they have not started.
 func TestShutdownFreesCellsThatWaitForAWorker(t *testing.T) {
 	h := start(t, host.Config{MaxWorkers: 1, Store: openDir(t, mkdir(t))})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -180,7 +180,7 @@ func TestRunsOfASession(t *testing.T) {
 	wantValue(t, h.Wait(context.Background(), stranger, foreign), `2`)
 }
 
-// TestCloseWaitsForClose: whoever closes second finds the host closed when Close
+// TestCloseWaitsForClose: a second Close finds the host closed when Close
 // returns, too.
 func TestCloseWaitsForClose(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})

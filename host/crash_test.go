@@ -222,7 +222,7 @@ func TestHostIsKilledAtAnyStage(t *testing.T) {
 	}
 }
 
-// TestHostIsKilledWhileItWrites: an answer of which the store has not got the last
+// TestHostIsKilledWhileItWrites: an answer whose store has not got the last
 // byte has never been there, and the call is one whose effect is unknown.
 func TestHostIsKilledWhileItWrites(t *testing.T) {
 	dir := mkdir(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
-// pay is a tool that nobody should call unwatched.
+// pay is a tool that should not be called unwatched.
 var pay = catalog.Tool{
 	Name: "pay", Description: "Pays an invoice.",
 	Parameters: json.RawMessage(`{"type":"object","properties":{"invoice":{"type":"string"},"amount":{"type":"number"}},"required":["invoice","amount"]}`),
@@ -26,7 +26,7 @@ var pay = catalog.Tool{
 // from the program what it should not read.
 func ExampleConfig_hooks() {
 	ctx := context.Background()
-	guest, err := hosttest.Guest() // in a gateway: built beside it
+	guest, err := hosttest.Guest() // in a gateway: built next to it
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -64,11 +64,11 @@ func ExampleConfig_hooks() {
 	// "The call of \"pay\" was blocked before execution: pay at most 1000 at once"
 }
 
-// A call that needs a person waits, and the run with it. Whoever answers, from
+// A call that needs a person waits, and the run with it. Anyone who answers, from
 // wherever, calls Decide.
 func ExampleHost_Decide() {
 	ctx := context.Background()
-	guest, err := hosttest.Guest() // in a gateway: built beside it
+	guest, err := hosttest.Guest() // in a gateway: built next to it
 	if err != nil {
 		log.Fatal(err)
 	}

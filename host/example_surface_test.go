@@ -15,7 +15,7 @@ import (
 // the model what is visible, checks the request, and invokes what the model calls.
 func ExampleHost_Surface() {
 	ctx := context.Background()
-	guest, err := hosttest.Guest() // in a gateway: built beside it
+	guest, err := hosttest.Guest() // in a gateway: built next to it
 	if err != nil {
 		log.Fatal(err)
 	}

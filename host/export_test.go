@@ -102,7 +102,7 @@ func (h *Host) Settled(id string) (n int) {
 // EndOrphans is what a host does now and then.
 func (h *Host) EndOrphans(ctx context.Context) error { return h.engine.endOrphans(ctx) }
 
-// Taken is what is left of each quota that somebody has, by its name.
+// Taken is what is left of each quota that someone has, by its name.
 func (h *Host) Taken() map[string]int64 {
 	out := map[string]int64{}
 	m := h.engine.meters

@@ -47,7 +47,7 @@ func gauge(t *testing.T, h *host.Host, name string) float64 {
 }
 
 // TestPreviousGuestsFinishTheirRuns: after a change of the guest, a host says how many
-// suspended runs belong to another build and keeps them. With the old guest beside the
+// suspended runs belong to another build and keeps them. With the old guest next to the
 // new one they go on, to their end, and new runs use the new one.
 func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
 	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/namespaces"
 )
 
-// TestHints: a name that is none fails with the expression as written, the
+// TestHints: an unknown name fails with the expression as written, the
 // nearest names there are, and how to list them. The guest finds it in the error.
 func TestHints(t *testing.T) {
 	twin := owned("same name", "other")

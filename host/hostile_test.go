@@ -69,7 +69,7 @@ func TestOutputLimitKeepsAPrefix(t *testing.T) {
 	}
 }
 
-// TestOmittedBytesAreExact: also of more items than anybody would read.
+// TestOmittedBytesAreExact: also of more items than anyone would read.
 func TestOmittedBytesAreExact(t *testing.T) {
 	h := start(t, host.Config{})
 	for _, n := range []int{10_000, 60_000} {

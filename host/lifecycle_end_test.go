@@ -244,7 +244,7 @@ var expiryCases = []lifecycleCase{
 						return
 					}
 				}
-				w.eventually(func() bool { // nobody comes back
+				w.eventually(func() bool { // no session comes back
 					for _, r := range w.runs() {
 						if r.ID == id {
 							return false

@@ -117,7 +117,7 @@ type modelledRun struct {
 	state   modelState
 	stored  bool // it was suspended once
 	loaded  bool // this host has it
-	expired bool // nobody waited for it in time
+	expired bool // it was not waited for in time
 	calls   []*modelledCall
 	got     []string
 	output  []string // since the last result
@@ -372,7 +372,7 @@ func (m *model) follow(r *modelledRun) {
 	}
 }
 
-// driven waits until somebody drives a run that has been resumed.
+// driven waits until someone drives a run that has been resumed.
 func (m *model) driven(r *modelledRun) {
 	for start := time.Now(); r.id != ""; {
 		runs, err := m.h.Runs(context.Background(), me)
@@ -591,7 +591,7 @@ func (m *model) restart(t *rapid.T) {
 func (m *model) kill(t *rapid.T) {
 	dead, dir := m.h, m.tempDir()
 	m.copyTo(dir)
-	if err := dead.Close(); err != nil { // nobody hears what it still says
+	if err := dead.Close(); err != nil { // its last words are not read
 		t.Fatal(err)
 	}
 	for _, r := range m.runs {

@@ -13,7 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
-// openTrajectory opens the trajectories beside the runs of a directory.
+// openTrajectory opens the trajectories next to the runs of a directory.
 func openTrajectory(t *testing.T, dir string) *trajectory.Dir {
 	t.Helper()
 	d, err := trajectory.OpenDir(filepath.Join(dir, "trajectory"), trajectory.DirOptions{})
@@ -57,7 +57,7 @@ func readTrajectory(t *testing.T, d *trajectory.Dir, id string) *trajectory.Run 
 }
 
 // TestTrajectoryOverARestart: calls of a run are under its exec whichever host made
-// them, and a call that is made anew is one call.
+// them, and a call that is made again is one call.
 func TestTrajectoryOverARestart(t *testing.T) {
 	dir := mkdir(t)
 	readOnly := func(g *gate) catalog.Tool {
@@ -93,7 +93,7 @@ func TestTrajectoryOverARestart(t *testing.T) {
 	}
 }
 
-// TestTrajectoryOfAnAbort: a run that nobody drives ends in its trajectory too, in
+// TestTrajectoryOfAnAbort: a run without a driver ends in its trajectory too, in
 // this process or in another.
 func TestTrajectoryOfAnAbort(t *testing.T) {
 	dir := mkdir(t)

@@ -79,7 +79,7 @@ func attributes(s *tracepb.Span) map[string]string {
 	return out
 }
 
-// shape lists spans as "name < parent", in the order of their beginning.
+// shape lists spans as "name < parent", in the order of their start.
 func shape(spans []*tracepb.Span) []string {
 	names := map[string]string{}
 	for _, s := range spans {

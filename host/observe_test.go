@@ -59,7 +59,7 @@ func briefs(list []trajectory.Event) []brief {
 func modelCall(id string) context.Context { return host.WithToolCallID(context.Background(), id) }
 
 // TestEventsOfARun follows a cell from exec over a wait to its end. Each nested
-// call is under the exec that began it.
+// call is under the exec that started it.
 func TestEventsOfARun(t *testing.T) {
 	sink := &events{}
 	h := start(t, host.Config{Trajectory: sink, Tools: []catalog.Tool{echo("echo")}})

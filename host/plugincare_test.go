@@ -91,7 +91,7 @@ func TestStrayPrintsAreNamed(t *testing.T) {
 	log.wants(t, "where the handshake belongs")
 }
 
-// TestALogFloodIsCapped: what is dropped is counted, and the plugin is none the
+// TestALogFloodIsCapped: what is dropped is counted, and the plugin is not any the
 // worse.
 func TestALogFloodIsCapped(t *testing.T) {
 	h, log := rudeHost(t, "")

@@ -137,7 +137,7 @@ func wantFields(t *testing.T, r *host.Result, want map[string][]string) {
 	}
 }
 
-// TestARunningProgramOverAReload: it keeps the tools that it began with. They are
+// TestARunningProgramOverAReload: it keeps the tools that it started with. They are
 // the new plugin's where that does as well; where it does not, the call says so.
 func TestARunningProgramOverAReload(t *testing.T) {
 	m, g := newMorphing(t, "old"), newGate()

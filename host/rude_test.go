@@ -27,7 +27,7 @@ func pluginDir(t *testing.T, names ...string) string {
 }
 
 // TestRudePlugin: the host survives every act of a plugin that misbehaves, and so
-// does the well-behaved plugin beside it.
+// does the well-behaved plugin next to it.
 func TestRudePlugin(t *testing.T) {
 	h := start(t, host.Config{PluginDir: pluginDir(t, "rude", "issues"), DrainTimeout: soon})
 	fine := func(t *testing.T) {

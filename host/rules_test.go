@@ -184,7 +184,7 @@ return [ALL_TOOLS.map(t => t.name), [...new Set(others)], await tools.mine_%d()]
 }
 
 // TestShellExecIsATool: a shell that is called exec is a tool like any other; the
-// exec and wait of code mode, and the tools of discovery, are none.
+// exec and wait of code mode, and the tools of discovery, are not tools.
 func TestShellExecIsATool(t *testing.T) {
 	shell := catalog.Tool{Name: "exec", Description: "Runs a shell command.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		return json.RawMessage(`"a shell"`), nil

@@ -152,7 +152,7 @@ func TestSurfaceRuns(t *testing.T) {
 	wantFailure(t, call(t, s, "exec", `{"script":"return 1"}`), host.CodeInvalidInput, "", host.PhaseInput)
 	wantFailure(t, call(t, s, "wait", `{}`), host.CodeInvalidInput, "", host.PhaseInput)
 
-	// Nothing of it is there for anybody else.
+	// Nothing of it is there for anyone else.
 	wantValue(t, exec(h, `return ALL_TOOLS.map((t) => t.name)`), `["read","shared"]`)
 	wantFailure(t, s.Exec(context.Background(), host.ExecInput{Code: "return 1", Tools: []catalog.Tool{echo("x")}}), host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
 }

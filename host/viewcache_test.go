@@ -11,7 +11,7 @@ import (
 	"github.com/quoinhq/quoin/namespaces"
 )
 
-// viewsOf is a host of which only the views work.
+// viewsOf is a host whose views alone work.
 func viewsOf(t *testing.T, tools ...catalog.Tool) *Host {
 	t.Helper()
 	h := &Host{}
