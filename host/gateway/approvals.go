@@ -12,6 +12,8 @@ import (
 
 // ApprovalList is the answer to GET /v1/approvals.
 type ApprovalList struct {
+	// Approvals are oldest first. Those that were decided are listed for a day, if
+	// the request asked for state=all.
 	Approvals []*policy.Approval `json:"approvals"`
 }
 
@@ -109,6 +111,7 @@ func noApproval(id string) *Problem {
 
 // GrantList is the answer to GET /v1/grants.
 type GrantList struct {
+	// Grants are oldest first. Expired ones are left out.
 	Grants []*policy.Grant `json:"grants"`
 }
 

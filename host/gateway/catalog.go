@@ -10,11 +10,13 @@ import (
 
 // CatalogList is the answer to GET /v1/catalog.
 type CatalogList struct {
+	// Tools have everything but their schemas: GET /v1/catalog/{id} returns those.
 	Tools []catalog.Entry `json:"tools"`
 }
 
 // NamespaceList is the answer to GET /v1/namespaces.
 type NamespaceList struct {
+	// Namespaces are those whose required tools the session may all call.
 	Namespaces []host.Namespace `json:"namespaces"`
 }
 

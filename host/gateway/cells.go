@@ -130,7 +130,9 @@ func (h *handlers) answerCall(w http.ResponseWriter, r *http.Request, session Se
 
 // PendingInput is the answer to GET /v1/calls/{id}.
 type PendingInput struct {
-	ID    string          `json:"id"`
+	ID string `json:"id"`
+	// Input is the whole input, however long. The result of a waiting run has the
+	// inputs that are short.
 	Input json.RawMessage `json:"input"`
 }
 

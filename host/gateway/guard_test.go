@@ -330,7 +330,7 @@ func TestBodies(t *testing.T) {
 		gateway.HeaderSessionID:  {"a", "b"},
 		gateway.HeaderSessionKey: {"100%"},
 		gateway.HeaderAgentID:    {strings.Repeat("x", 513)},
-		gateway.HeaderRunID:      {"%ff"},
+		gateway.HeaderTurnID:     {"%ff"},
 	} {
 		r := c.request(context.Background(), http.MethodGet, "/v1/catalog", "")
 		r.Header[name] = values

@@ -14,6 +14,10 @@ import (
 
 // Options say whom a Server answers and how long it waits. The zero value
 // answers requests that reach this machine's loopback addresses, and no others.
+// A number or a duration that is not above zero stands for its default.
+//
+// To serve other machines, set Token, listen on an address of the network, and put
+// a proxy that speaks TLS in front. List the proxy's name in Hosts.
 type Options struct {
 	// Token is what callers send as "Authorization: Bearer TOKEN": 16 to 4096
 	// visible ASCII characters. Without a token the server answers loopback

@@ -13,19 +13,22 @@ import (
 
 // PluginList is the answer to GET /v1/plugins.
 type PluginList struct {
+	// Plugins are all of the plugin directory, by id, whether they run or not.
 	Plugins []Plugin `json:"plugins"`
 }
 
 // Plugin is the state of one plugin at one moment.
 type Plugin struct {
+	// ID is that of the manifest, or the name of the folder if it cannot be read.
 	ID      string `json:"id"`
 	Version string `json:"version,omitempty"` // of the manifest, unless it cannot be read
 	// State is starting, running, restarting, disabled or stopped.
 	State string `json:"state"`
 	// Reason says why a plugin is disabled or restarting, or why the namespaces of
 	// one that runs are refused.
-	Reason   string `json:"reason,omitempty"`
-	Restarts int    `json:"restarts"`
+	Reason string `json:"reason,omitempty"`
+	// Restarts counts how often the process was started again after it died.
+	Restarts int `json:"restarts"`
 	// Generation counts what was put into service under the id.
 	Generation int `json:"generation"`
 	// LastError says why the last reload failed; the generation before goes on.
@@ -37,7 +40,8 @@ type Plugin struct {
 	// signature says.
 	Pinned bool `json:"pinned"`
 	// Signer is the key that has signed a pinned plugin.
-	Signer     string   `json:"signer,omitempty"`
+	Signer string `json:"signer,omitempty"`
+	// Tools and Namespaces are the names of what the plugin offers now.
 	Tools      []string `json:"tools"`
 	Namespaces []string `json:"namespaces"`
 }
@@ -72,6 +76,7 @@ func (h *handlers) listPlugins(w http.ResponseWriter, _ *http.Request, _ Session
 
 // MCPServerList is the answer to GET /v1/mcp-servers.
 type MCPServerList struct {
+	// Servers are those of the configuration that are not disabled, by name.
 	Servers []MCPServer `json:"servers"`
 }
 
@@ -85,7 +90,8 @@ type MCPServer struct {
 	// Reason says why it is down, Retry when it is tried again.
 	Reason string    `json:"reason,omitempty"`
 	Retry  time.Time `json:"retry,omitzero"`
-	Tools  int       `json:"tools"`
+	// Tools counts the tools that the server offers. It is 0 while it is down.
+	Tools int `json:"tools"`
 	// Protocol is the version agreed on, ServerName and ServerVersion what the
 	// server says of itself.
 	Protocol      string `json:"protocol,omitempty"`

@@ -37,12 +37,14 @@ const problemType = "urn:quoin:problem:"
 // Problem is the body of every answer that is not a result. It is a problem details
 // object as in RFC 9457, application/problem+json. The client returns it as an error.
 type Problem struct {
-	Type   string       `json:"type"` // names Code as a URI
-	Title  string       `json:"title"`
-	Status int          `json:"status"`
-	Code   ProblemCode  `json:"code"`
-	Detail string       `json:"detail"`           // what was wrong, and what was expected
-	Reason string       `json:"reason,omitempty"` // of the host, in the words of results
+	Type string `json:"type"` // names Code as a URI
+	// Title is the text of the HTTP status. It is for people.
+	Title  string      `json:"title"`
+	Status int         `json:"status"`
+	Code   ProblemCode `json:"code"`
+	Detail string      `json:"detail"`           // what was wrong, and what was expected
+	Reason string      `json:"reason,omitempty"` // of the host, in the words of results
+	// Errors are all mistakes that were found, at most 16. Detail names the first.
 	Errors []FieldError `json:"errors,omitempty"`
 
 	allow string        // of method_not_allowed

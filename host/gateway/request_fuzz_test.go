@@ -44,7 +44,7 @@ func FuzzSessionOf(f *testing.F) {
 	f.Add("agent:main", "100%25", "%C3%A9", "")
 	f.Add("%", " ", "%0d%0a", "x")
 	f.Fuzz(func(t *testing.T, agent, key, id, run string) {
-		h := http.Header{HeaderAgentID: {agent}, HeaderSessionKey: {key}, HeaderSessionID: {id}, HeaderRunID: {run}}
+		h := http.Header{HeaderAgentID: {agent}, HeaderSessionKey: {key}, HeaderSessionID: {id}, HeaderTurnID: {run}}
 		s, err := SessionOf(h)
 		if err != nil {
 			return

@@ -9,6 +9,7 @@ import (
 
 // RunList is the answer to GET /v1/runs.
 type RunList struct {
+	// Runs are oldest first. A run that has ended is not among them.
 	Runs []host.RunInfo `json:"runs"`
 }
 

@@ -20,7 +20,7 @@ const (
 	HeaderAgentID    = "Quoin-Agent-Id"
 	HeaderSessionKey = "Quoin-Session-Key"
 	HeaderSessionID  = "Quoin-Session-Id"
-	HeaderRunID      = "Quoin-Run-Id" // of the agent turn, not of a cell
+	HeaderTurnID     = "Quoin-Run-Id" // of the agent turn, not of a cell
 )
 
 // maxHeaderValue bounds the decoded value of a session header in bytes.
@@ -32,7 +32,7 @@ func headerFields(s *Session) map[string]*string {
 		HeaderAgentID:    &s.AgentID,
 		HeaderSessionKey: &s.SessionKey,
 		HeaderSessionID:  &s.SessionID,
-		HeaderRunID:      &s.TurnID,
+		HeaderTurnID:     &s.TurnID,
 	}
 }
 
@@ -76,7 +76,8 @@ func decodeHeader(raw string) (string, error) {
 	return v, nil
 }
 
-// SetSession writes the headers of a session; empty fields get none.
+// SetSession writes the headers of a session, and removes the headers of its empty
+// fields. SessionOf reads what SetSession wrote, whatever text the fields hold.
 func SetSession(h http.Header, s Session) {
 	for name, field := range headerFields(&s) {
 		h.Del(name)

@@ -9,15 +9,19 @@ import (
 
 // Trajectory is the answer to GET /v1/trajectory/{run}.
 type Trajectory struct {
-	RunID   string             `json:"runId"`
-	Session Session            `json:"session"`
-	Events  []trajectory.Event `json:"events"`
+	// RunID is the id of the run, and Session the session that started it.
+	RunID   string  `json:"runId"`
+	Session Session `json:"session"`
+	// Events are in the order in which they happened. They hold programs, inputs
+	// and outputs only if the host records bodies, and then redacted.
+	Events []trajectory.Event `json:"events"`
 	// Torn says why the events end before the record does.
 	Torn string `json:"torn,omitempty"`
 }
 
 // TrajectoryList is the answer to GET /v1/trajectory.
 type TrajectoryList struct {
+	// Runs are newest first.
 	Runs []trajectory.Summary `json:"runs"`
 }
 
