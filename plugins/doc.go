@@ -23,10 +23,10 @@
 //
 // # Nouns
 //
-// A [Manifest] is what plugin.json says; a folder with one is [Candidate]. A
-// [Process] is one running plugin. A [Supervisor] runs a directory of them and
-// leads calls to the process that is alive; a [Status] is what it knows about
-// one plugin, and an [Offer] what one generation of a plugin offers. What a plugin offers is a protocol.Description.
+// A [Candidate] is a folder with a plugin.json, which package manifest reads. A [Process]
+// is one running plugin. A [Supervisor] runs a directory of plugins and leads calls to the
+// process that is alive. A [Status] is what it knows about one plugin, and an [Offer] what
+// one generation of a plugin offers, as its protocol.Description says.
 //
 // # Lifecycle of a process
 //
@@ -68,8 +68,9 @@
 // together. On any failure before that step the one before goes on, and
 // Status.LastError says why.
 //
-//   - A request ends on the generation on which it started. Under a [Supervisor.Hold] all
-//     requests to a plugin do, as the mapping of arguments and the call that it is for.
+//   - A request ends on the generation on which it started. All
+//     requests under one context of [Supervisor.KeepGenerations] go to one generation of
+//     a plugin, such as the mapping of arguments and the call that it is for.
 //   - A generation that was replaced takes nothing new, is stopped when its calls have
 //     ended, at the latest after RetireTimeout, and is not brought back if it dies.
 //   - A call whose caller knows the tool of another generation (CallRequest.Known) is
@@ -87,7 +88,7 @@
 //
 // Its configuration; its secrets, which are taken out of whatever it sends; a data
 // directory; and, from protocol version 2 on, a key-value storage, which its
-// generations share. See SupervisorOptions, and package storage.
+// generations share. See SupervisorOptions and protocol.Storage.
 //
 // # Concurrency
 //
@@ -115,7 +116,7 @@
 // limit and a rate.
 //
 // A quoin.lock in the plugin directory, and trusted keys, decide which plugins may
-// start and as what files: see [LockGate]. A plugin that they hold to its files runs
+// start and as what files: see [LockGate] and package trust. A plugin that they hold to its files runs
 // from a private copy that was hashed while it was made.
 //
 // # Not here

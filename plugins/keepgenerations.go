@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// keptGenerationsKey is where a context keeps its *pins.
+// keptGenerationsKey is where a context has its *keptGenerations.
 type keptGenerationsKey struct{}
 
 // keptGenerations are the generations that one piece of work has started on.
@@ -18,24 +18,25 @@ type keptGenerations struct {
 // KeepGenerations returns a context under which all requests to one plugin go to the same
 // generation of it: the one that serves the first of them. A reload meanwhile is
 // not seen, except that a generation that was replaced and has used up its time,
-// or that dies, gives way to the present one. done ends the hold, and must be
-// called; requests under the context then go to whatever is there.
-func (s *Supervisor) KeepGenerations(ctx context.Context) (held context.Context, done func()) {
+// or that dies, gives way to the present one. The caller must call done, which lets
+// the generations stop: later requests under the context go to the present one.
+func (s *Supervisor) KeepGenerations(ctx context.Context) (kept context.Context, done func()) {
 	p := &keptGenerations{}
 	return context.WithValue(ctx, keptGenerationsKey{}, p), func() { p.release(true) }
 }
 
-// ReleaseGenerations gives back what a hold has so far: work under ctx is about to wait for
-// something that takes its time. The next requests take what is there then. It
-// does nothing without a hold.
+// ReleaseGenerations lets go of the generations that ctx keeps so far. Call it before work
+// under ctx waits for long, so that replaced generations can stop. The next requests take
+// the generations that are present then. It does nothing for a context without
+// [Supervisor.KeepGenerations].
 func ReleaseGenerations(ctx context.Context) {
 	if p, ok := ctx.Value(keptGenerationsKey{}).(*keptGenerations); ok {
 		p.release(false)
 	}
 }
 
-// acquire takes a lease on the generation that is held, and starts to hold the one
-// on duty if that one is not there or is of no more use.
+// acquire takes a lease on the generation that is kept. If no usable one is, it keeps the
+// present generation from now on.
 func (h *keptGenerations) acquire(p *supervised) (lease, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -65,7 +66,7 @@ func (h *keptGenerations) acquire(p *supervised) (lease, error) {
 	return l, nil
 }
 
-// release gives every generation back, for good if so said.
+// release gives every generation back. With ended, no others are kept afterwards.
 func (h *keptGenerations) release(ended bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
