@@ -48,15 +48,15 @@ func (p *Process) CallTool(ctx context.Context, req CallRequest, progress func(j
 		}, p.progress(progress))
 		return err
 	})
-	return p.redact.value(result), err
+	return p.mask.value(result), err
 }
 
 // progress is f for what the plugin sends.
 func (p *Process) progress(f func(json.RawMessage)) func(json.RawMessage) {
-	if f == nil || p.redact == nil {
+	if f == nil || p.mask == nil {
 		return f
 	}
-	return func(v json.RawMessage) { f(p.redact.value(v)) }
+	return func(v json.RawMessage) { f(p.mask.value(v)) }
 }
 
 // CreateScope returns the scope of one of the plugin's namespaces in a run. The
@@ -78,7 +78,7 @@ func (p *Process) CreateScope(ctx context.Context, namespace string, rc namespac
 	if err != nil {
 		return nil, err
 	}
-	scope, err := namespaces.Decode(p.redact.value(encoded), namespaces.Limits{})
+	scope, err := namespaces.Decode(p.mask.value(encoded), namespaces.Limits{})
 	if err == nil {
 		err = scope.CheckTargets(p.requiredTools(namespace))
 	}
@@ -106,7 +106,7 @@ func (p *Process) MapInput(ctx context.Context, namespace string, rc namespaces.
 		input, err = p.rpc.MapInput(ctx, namespace, protocol.RunContext(rc), mapper, args)
 		return err
 	})
-	return p.redact.value(input), err
+	return p.mask.value(input), err
 }
 
 // Health asks whether the plugin can take calls. Options.CallTimeout applies
@@ -192,7 +192,7 @@ func (p *Process) checkAlive(what string) error {
 // explain adds to a failure what this side knows: the plugin's name, what it
 // was doing, and how the process ended.
 func (p *Process) explain(what string, err error) *protocol.Error {
-	e := *p.redact.error(protocol.AsError(err))
+	e := *p.mask.error(protocol.AsError(err))
 	id := p.candidate.ID()
 	switch e.Kind {
 	case protocol.KindProcess:

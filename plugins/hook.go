@@ -16,7 +16,7 @@ func (p *Process) BeforeToolCall(ctx context.Context, c protocol.ToolCall) (prot
 		v, err = p.rpc.BeforeToolCall(ctx, c)
 		return err
 	})
-	return p.redact.verdict(v), err
+	return p.mask.verdict(v), err
 }
 
 // AfterToolCall tells the plugin's hook how a call ended and returns nil, or the
@@ -28,7 +28,7 @@ func (p *Process) AfterToolCall(ctx context.Context, c protocol.ToolCall, o prot
 		v, err = p.rpc.AfterToolCall(ctx, c, o)
 		return err
 	})
-	return p.redact.value(v), err
+	return p.mask.value(v), err
 }
 
 // OwnedHooks are the hooks of a plugin.

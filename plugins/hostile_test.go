@@ -107,7 +107,7 @@ func TestASignatureIsOfTheManifestThatCounts(t *testing.T) {
 // end of a line that is cut off are no ways out.
 func TestSecretsInOtherForms(t *testing.T) {
 	const secret = "pässwört/s3cret&x9"
-	r := newRedactor(map[string]string{"token": secret})
+	r := newSecretMask(map[string]string{"token": secret})
 	for _, form := range []string{
 		"p\\u00e4ssw\\u00f6rt/s3cret&x9",         // Python
 		"p\\u00E4ssw\\u00F6rt\\/s3cret\\u0026x9", // PHP
@@ -131,8 +131,8 @@ func TestSecretsInOtherForms(t *testing.T) {
 		header := "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+secret))
 		got := r.text(header)
 		at := strings.LastIndex(got, " ") + 1
-		left, _ := base64.StdEncoding.DecodeString(strings.Split(got[at:], redacted)[0])
-		if !strings.Contains(got, redacted) || strings.Contains(string(left), "pä") {
+		left, _ := base64.StdEncoding.DecodeString(strings.Split(got[at:], masked)[0])
+		if !strings.Contains(got, masked) || strings.Contains(string(left), "pä") {
 			t.Errorf("%s became %s", header, got)
 		}
 	}

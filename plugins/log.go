@@ -24,7 +24,7 @@ const (
 type pluginLog struct {
 	logger *slog.Logger
 	clock  clock
-	secret *redactor
+	secret *secretMask
 
 	mu        sync.Mutex
 	throttle  *childprocess.RateLimiter
@@ -32,7 +32,7 @@ type pluginLog struct {
 	tail      childprocess.OutputTail
 }
 
-func newPluginLog(l *slog.Logger, id string, c clock, secret *redactor) *pluginLog {
+func newPluginLog(l *slog.Logger, id string, c clock, secret *secretMask) *pluginLog {
 	return &pluginLog{logger: l.With("plugin", id), clock: c, secret: secret, throttle: childprocess.NewRateLimiter(logBurst, logPerSecond, c.Now())}
 }
 

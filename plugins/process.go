@@ -43,7 +43,7 @@ type Process struct {
 	scopes map[string]*namespaces.Scope // by namespace: those that are the same in every run
 
 	secrets      map[string]string
-	redact       *redactor
+	mask         *secretMask
 	hostRequests sync.WaitGroup      // answers what the plugin asks of its host
 	storage      *pluginstorage.File // nil: it has none
 
@@ -110,8 +110,8 @@ func start(ctx context.Context, found Candidate, o Options, runPath string) (*Pr
 	if err != nil {
 		return nil, &StartError{PluginID: found.ID(), Refused: true, Err: err}
 	}
-	p := &Process{candidate: found, options: o, secrets: secrets, redact: newRedactor(secrets)}
-	p.log = newPluginLog(o.Logger, found.ID(), o.clock, p.redact)
+	p := &Process{candidate: found, options: o, secrets: secrets, mask: newSecretMask(secrets)}
+	p.log = newPluginLog(o.Logger, found.ID(), o.clock, p.mask)
 	refused, err := p.bringUp(ctx, runPath)
 	if err != nil {
 		if cleanup := p.discard(); cleanup != nil {

@@ -80,7 +80,7 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 const token = `s3cr<t"/t&ken`
 
 func TestSecretsAreTakenOut(t *testing.T) {
-	r := newRedactor(map[string]string{"token": token, "pin": "48151623", "key": "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\n-----END KEY-----"})
+	r := newSecretMask(map[string]string{"token": token, "pin": "48151623", "key": "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\n-----END KEY-----"})
 	quoted, err := json.Marshal(token)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestSecretsAreTakenOut(t *testing.T) {
 		base64.StdEncoding.EncodeToString([]byte(token)), "MIIEvQIBADANBgkqhkiG9w0",
 	} {
 		got := r.text(s)
-		if !strings.Contains(got, redacted) || strings.Contains(got, "s3cr") || strings.Contains(got, "4815") || strings.Contains(got, "MIIE") {
+		if !strings.Contains(got, masked) || strings.Contains(got, "s3cr") || strings.Contains(got, "4815") || strings.Contains(got, "MIIE") {
 			t.Errorf("%q became %q", s, got)
 		}
 	}
@@ -105,14 +105,14 @@ func TestSecretsAreTakenOut(t *testing.T) {
 		}
 	}
 	e := r.error(&protocol.Error{Kind: protocol.KindTool, Code: token, Message: "no " + token, Details: quoted})
-	if e.Code != redacted || e.Message != "no [secret]" || string(e.Details) != `"[secret]"` || e.Kind != protocol.KindTool {
+	if e.Code != masked || e.Message != "no [secret]" || string(e.Details) != `"[secret]"` || e.Kind != protocol.KindTool {
 		t.Errorf("%+v", e)
 	}
 	v := r.verdict(protocol.HookVerdict{Params: quoted, Reason: token, Approval: &protocol.ApprovalRequest{Title: token, Description: token, Subject: token}})
 	if b, err := json.Marshal(v); err != nil || strings.Contains(string(b), "s3cr") {
 		t.Errorf("%s, %v", b, err)
 	}
-	if none := newRedactor(nil); none.text("x") != "x" || string(none.value([]byte(`1`))) != "1" || none.error(e) != e {
+	if none := newSecretMask(nil); none.text("x") != "x" || string(none.value([]byte(`1`))) != "1" || none.error(e) != e {
 		t.Error("a plugin without secrets loses something")
 	}
 }
@@ -124,10 +124,10 @@ func FuzzRedact(f *testing.F) {
 	f.Add([]byte(`[1234,12345.6e7]`), "1234")
 	f.Add([]byte(`"a\"b\\c"`), `a"b\c`)
 	f.Fuzz(func(t *testing.T, doc []byte, secret string) {
-		if checkSecret("token", secret) != nil || strings.Contains(redacted, secret) || !json.Valid(doc) {
+		if checkSecret("token", secret) != nil || strings.Contains(masked, secret) || !json.Valid(doc) {
 			return
 		}
-		r := newRedactor(map[string]string{"token": secret})
+		r := newSecretMask(map[string]string{"token": secret})
 		out := r.value(doc)
 		if !json.Valid(out) {
 			t.Fatalf("%q became %q", doc, out)
@@ -136,7 +136,7 @@ func FuzzRedact(f *testing.F) {
 			t.Fatalf("%q without a secret became %q", doc, out)
 		}
 		text := strings.ToValidUTF8(string(doc), "\uFFFD")
-		if left := strings.ReplaceAll(r.text(text), redacted, "\x00"); strings.Contains(left, secret) {
+		if left := strings.ReplaceAll(r.text(text), masked, "\x00"); strings.Contains(left, secret) {
 			t.Fatalf("%q is left in %q", secret, left)
 		}
 	})
@@ -155,6 +155,6 @@ func TestASecretReachesThePluginAlone(t *testing.T) {
 	if _, err := p.CallTool(t.Context(), call("die-with-secret", none{}), nil); !errors.Is(err, &protocol.Error{Code: protocol.CodeCrashed}) || strings.Contains(err.Error(), "s3cr") {
 		t.Errorf("its last words: %v", err)
 	} else {
-		wantParts(t, err.Error(), redacted)
+		wantParts(t, err.Error(), masked)
 	}
 }

@@ -13,24 +13,24 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// redacted stands where a secret stood.
-const redacted = "[secret]"
+// masked stands where a secret stood.
+const masked = "[secret]"
 
 // minSecretLine is how long a line of a secret of several lines is that is a secret
 // of its own.
 const minSecretLine = 16
 
-// redactor keeps the secrets of one plugin in what comes from it: a plugin that is
+// secretMask keeps the secrets of one plugin in what comes from it: a plugin that is
 // careless with a secret, in a result, a message or a log line, must not hand it to
 // programs and models. A plugin that wants to give a secret away can disguise it;
-// that is not what this is against. Nil is the redactor of a plugin without
+// that is not what this is against. Nil is the secretMask of a plugin without
 // secrets, and costs nothing.
-type redactor struct {
+type secretMask struct {
 	forms    [][]byte // what is looked for, the longest first
 	replacer *strings.Replacer
 }
 
-func newRedactor(secrets map[string]string) *redactor {
+func newSecretMask(secrets map[string]string) *secretMask {
 	if len(secrets) == 0 {
 		return nil
 	}
@@ -47,11 +47,11 @@ func newRedactor(secrets map[string]string) *redactor {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})
 	forms = slices.Compact(forms)
-	r := &redactor{}
+	r := &secretMask{}
 	var pairs []string
 	for _, f := range forms {
 		r.forms = append(r.forms, []byte(f))
-		pairs = append(pairs, f, redacted)
+		pairs = append(pairs, f, masked)
 	}
 	r.replacer = strings.NewReplacer(pairs...)
 	return r
@@ -83,12 +83,12 @@ func encodings(s string) []string {
 }
 
 // found reports whether b has any secret.
-func (r *redactor) found(b []byte) bool {
+func (r *secretMask) found(b []byte) bool {
 	return r != nil && slices.ContainsFunc(r.forms, func(f []byte) bool { return bytes.Contains(b, f) })
 }
 
 // text returns s without secrets.
-func (r *redactor) text(s string) string {
+func (r *secretMask) text(s string) string {
 	if r == nil {
 		return s
 	}
@@ -97,7 +97,7 @@ func (r *redactor) text(s string) string {
 
 // line returns a line of output without secrets. If the line was cut off, what may be
 // the start of a secret at its end goes too.
-func (r *redactor) line(b []byte, cut bool) []byte {
+func (r *secretMask) line(b []byte, cut bool) []byte {
 	switch {
 	case r == nil:
 		return b
@@ -113,7 +113,7 @@ func (r *redactor) line(b []byte, cut bool) []byte {
 }
 
 // partialSuffix is how many bytes at the end of b may be the start of a secret.
-func (r *redactor) partialSuffix(b []byte) (longest int) {
+func (r *secretMask) partialSuffix(b []byte) (longest int) {
 	for _, f := range r.forms {
 		for n := min(len(f)-1, len(b)); n > longest; n-- {
 			if bytes.HasSuffix(b, f[:n]) {
@@ -131,7 +131,7 @@ func escapes(v []byte) bool {
 }
 
 // value returns a JSON value without secrets, in the names of fields as well.
-func (r *redactor) value(v json.RawMessage) json.RawMessage {
+func (r *secretMask) value(v json.RawMessage) json.RawMessage {
 	plain := r.found(v)
 	if r == nil || !plain && !escapes(v) {
 		return v
@@ -147,16 +147,16 @@ func (r *redactor) value(v json.RawMessage) json.RawMessage {
 			return b
 		}
 	}
-	return json.RawMessage(`"` + redacted + `"`)
+	return json.RawMessage(`"` + masked + `"`)
 }
 
-func (r *redactor) tree(v any) any {
+func (r *secretMask) tree(v any) any {
 	switch v := v.(type) {
 	case string:
 		return r.text(v)
 	case json.Number:
 		if r.found([]byte(v)) {
-			return redacted
+			return masked
 		}
 	case []any:
 		for i := range v {
@@ -173,7 +173,7 @@ func (r *redactor) tree(v any) any {
 }
 
 // error returns e without secrets.
-func (r *redactor) error(e *protocol.Error) *protocol.Error {
+func (r *secretMask) error(e *protocol.Error) *protocol.Error {
 	if r == nil {
 		return e
 	}
@@ -183,7 +183,7 @@ func (r *redactor) error(e *protocol.Error) *protocol.Error {
 }
 
 // verdict returns what a hook says without secrets.
-func (r *redactor) verdict(v protocol.HookVerdict) protocol.HookVerdict {
+func (r *secretMask) verdict(v protocol.HookVerdict) protocol.HookVerdict {
 	if r == nil {
 		return v
 	}
