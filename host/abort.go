@@ -69,7 +69,7 @@ func (r *run) abort(ctx context.Context, cause error) *failure {
 		f := r.activate()
 		switch {
 		case f == nil:
-			// With the claim, nobody takes the run from the store before it is gone.
+			// With the claim, no other host takes the run from the store before it is gone.
 			if err := r.record.ensureClaim(r.background()); err != nil {
 				return r.stayParked(ofStore(err))
 			}

@@ -13,12 +13,12 @@ import (
 	"github.com/quoinhq/quoin/plugins"
 )
 
-// access is what one run may reach beside what there is for everybody: the rules
+// access is what one run may reach next to what there is for everybody: the rules
 // that narrow it and the tools its caller brought. Both stay the same for the
 // whole run. What they come to depends on the plugins of the moment: the view is
-// resolved when a run begins and whenever it resumes.
+// resolved when a run starts and whenever it resumes.
 type access struct {
-	rules  policy.Rules // of this run, beside its session's
+	rules  policy.Rules // of this run, next to its session's
 	layers policy.Layers
 	client *clientTools // nil: none
 	view   atomic.Pointer[view]
@@ -79,10 +79,10 @@ func (to *access) storedRules() json.RawMessage {
 	return b
 }
 
-// errStoredAccess means that a record names rules or tools that are none.
+// errStoredAccess means that a record names rules or tools that are malformed.
 var errStoredAccess = errors.New("its rules or tools are damaged")
 
-// restoreAccess makes the access of a record's run. A run that began with the tools
+// restoreAccess makes the access of a record's run. A run that started with the tools
 // of a model request gets those of the request that resumes it.
 func (h *Host) restoreAccess(s Session, rec *runstore.Record, turn *clientTools) (*access, error) {
 	var rules policy.Rules

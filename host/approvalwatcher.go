@@ -10,7 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 )
 
-// approvalWatcher waits for decisions about approvals, for all calls of a host. While nobody
+// approvalWatcher waits for decisions about approvals, for all calls of a host. While no call
 // waits it has no goroutine and watches nothing.
 type approvalWatcher struct {
 	engine *engine
@@ -43,7 +43,7 @@ func (d *approvalWatcher) wait(ctx context.Context, id string) (*policy.Approval
 	}
 }
 
-// errLostApproval means that nobody can know any more what was decided.
+// errLostApproval means that the decision cannot be known any more.
 var errLostApproval = errors.New("its approval is gone from the store, or damaged")
 
 // add puts a waiter on the list. The one goroutine that watches for all of them

@@ -44,7 +44,7 @@ func whyDenied(a *policy.Approval) string {
 	case policy.StateDenied:
 		return "a person decided so"
 	case policy.StateExpired:
-		return "nobody approved it in time"
+		return "no one approved it in time"
 	case policy.StateCancelled:
 		return "its approval was cancelled"
 	}

@@ -69,7 +69,7 @@ func TestPendingApprovalsSurviveTheHost(t *testing.T) {
 			if err := s.Sweep(t.Context(), time.Now().Add(time.Hour)); err != nil {
 				t.Fatal(err)
 			}
-		}, "", fmt.Sprintf(denied, "nobody approved it in time"), 0},
+		}, "", fmt.Sprintf(denied, "no one approved it in time"), 0},
 		{"allowed afterwards", nil, policy.AllowOnce, `{"n":1}`, 1},
 		{"denied afterwards", nil, policy.Deny, fmt.Sprintf(denied, "a person decided so"), 0},
 	} {

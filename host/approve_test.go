@@ -118,7 +118,7 @@ func TestWaitingForAPerson(t *testing.T) {
 // TestNoDecisionInTimeDenies, with the program still there or suspended.
 func TestNoDecisionInTimeDenies(t *testing.T) {
 	h := start(t, newDesk().config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: time.Second}, "echo")))
-	want := `["The call of \"echo\" was denied: nobody approved it in time.","denied","none","quoin:core:echo"]`
+	want := `["The call of \"echo\" was denied: no one approved it in time.","denied","none","quoin:core:echo"]`
 	wantValue(t, exec(h, refused), want)
 	r := h.Exec(t.Context(), me, host.ExecInput{Code: refused, Timeout: soon})
 	wantValue(t, h.Wait(t.Context(), me, wantWaiting(t, r, host.ReasonApproval)), want)
@@ -329,7 +329,7 @@ func TestAFullStoreDenies(t *testing.T) {
 	cfg := newDesk().config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))
 	cfg.Approvals = &full{}
 	wantValue(t, exec(start(t, cfg), refused),
-		`["The call of \"echo\" was denied: it needs an approval, and nobody could be asked.","denied","none","quoin:core:echo"]`)
+		`["The call of \"echo\" was denied: it needs an approval, and no one could be asked.","denied","none","quoin:core:echo"]`)
 }
 
 type full struct{ policy.MemoryApprovals }

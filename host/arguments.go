@@ -131,7 +131,7 @@ func (a *arguments) wrong(what string) *Error {
 	return &Error{Code: CodeInvalidInput, Phase: PhaseInput, Message: "Invalid arguments for " + a.tool + ": " + what + ". " + a.usage}
 }
 
-// quoted is a name of somebody else's, bounded, for an error message.
+// quoted is a name of someone else's, bounded, for an error message.
 func quoted(name string) string { return fmt.Sprintf("%q", text.Cut(name, 64)) }
 
 // jsonKind names the kind of a JSON value.

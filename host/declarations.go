@@ -28,14 +28,14 @@ type declaration struct {
 	// description says in one line what is in the file.
 	description string
 	// render makes the text, UTF-8 that passes the TypeScript compiler. It is
-	// called at most once, when somebody first reads the file or lists files.
+	// called at most once, when someone first reads the file or lists files.
 	render func() []byte
 	// tool is the tool whose schemas a reader of the file knows, if any.
 	tool *catalog.Tool
 }
 
 // declarations are the files of one view, safe for concurrent use. Nothing is
-// made before somebody asks for it.
+// made before someone asks for it.
 type declarations struct {
 	files   func() map[string]*declaration
 	entries func() []declarationEntry // by path

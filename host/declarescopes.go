@@ -73,7 +73,7 @@ func (r *run) scopeFile(ctx context.Context, v *view, name string) (data []byte,
 
 // declareScope returns the file of a namespace, making it on first use and when
 // the tools have changed. If there was no scope the last time, it asks for one
-// anew if again says so.
+// again if again says so.
 func (r *run) declareScope(ctx context.Context, v *view, reg *namespaces.Registration, again bool) *scopeDeclaration {
 	if d := r.scopes.declared[reg.ID]; d != nil && d.of == v && !(d.failed && again) {
 		return d

@@ -17,7 +17,7 @@ type Delivery struct {
 	engine *engine
 	runID  string
 	mu     sync.Mutex
-	claim  runstore.Claim // while nobody else may deliver the result
+	claim  runstore.Claim // while no one else may deliver the result
 	stored bool           // the store keeps the result
 }
 

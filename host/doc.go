@@ -51,7 +51,7 @@
 // less what Config.Rules and ExecInput.Rules take away, plus ExecInput.Tools, which
 // the caller of the run answers by a callback or through Answer. What rules deny
 // does not exist for the run, under no name and in no list. The view is resolved
-// when a run begins and again when it resumes. Programs read how its tools are
+// when a run starts and again when it resumes. Programs read how its tools are
 // declared with await API.read("tools/<name>.d.ts").
 //
 // # Plugins
@@ -59,7 +59,7 @@
 // The plugins of Config.PluginDir may change while the host runs. ReloadPlugin
 // brings one in line with its folder, Config.WatchPlugins does so whenever a folder
 // changes, and Develop puts one from another folder in its place for a time. A call
-// ends on the plugin that it began on. A quoin.lock in the directory, and
+// ends on the plugin that it started on. A quoin.lock in the directory, and
 // Config.TrustedKeys, decide which plugins start and as what files; what
 // Config.PluginSecrets name reaches the plugin alone. See package plugins.
 //
@@ -101,7 +101,7 @@
 //
 // Config.Trajectory takes every event of runs and nested calls (package
 // host/trajectory), Config.TracerProvider a span for each, Metrics are for
-// Prometheus, and Subscribe is for whoever wants to watch. Tell Exec and Wait the id
+// Prometheus, and Subscribe is for those who watch. Tell Exec and Wait the id
 // under which the model called them with WithToolCallID, and give them the context of
 // your own span. Nothing of it holds inputs or outputs unless Config.TrajectoryBodies
 // asks for them, redacted. QUOIN_DEBUG_CODE_MODE, QUOIN_DEBUG_MODEL_PAYLOAD and

@@ -38,7 +38,7 @@ type engine struct {
 
 	mu         sync.Mutex
 	closing    bool            // nothing new is let in
-	closed     bool            // close has begun
+	closed     bool            // close has started
 	runs       map[string]*run // active and suspended, by run id
 	recent     recentRuns
 	driving    inFlight      // Execs and Waits

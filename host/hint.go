@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/namespaces"
 )
 
-// A guest that fails at a name which is none asks for one of the virtual files
+// A guest that fails at an unknown name asks for one of the virtual files
 // below hint/: what is wrong with the expression, as an array of names.
 //
 //	hint/call/["tools","nosuch"]   tools.nosuch was called and is no function
@@ -31,7 +31,7 @@ const (
 )
 
 // hint answers such a question in sentences for the model. It is false if nothing
-// is wrong with the expression, or if it is none of Quoin's.
+// is wrong with the expression, or if it is not about Quoin.
 func (r *run) hint(question string) (data []byte, found bool) {
 	kind, list, _ := strings.Cut(question, "/")
 	var path []string
@@ -128,7 +128,7 @@ func (v *view) elsewhere(name string) (found []string) {
 	return found
 }
 
-// hintNamespace explains an expression that begins with a namespace's global; path
+// hintNamespace explains an expression that starts with a namespace's global; path
 // is the expression from there.
 func (r *run) hintNamespace(kind string, whole, path []string) string {
 	v := r.view()
@@ -176,7 +176,7 @@ func lists(reg *namespaces.Registration, object []string) string {
 	return fmt.Sprintf("Object.keys(%s) lists what is there; await API.read(\"namespaces/%s.d.ts\") describes it.", written(object), reg.GlobalName)
 }
 
-// guestMembers are what the guest's own objects have, beside the tools.
+// guestMembers are what the guest's own objects have, next to the tools.
 var guestMembers = map[string][]string{
 	"API":         {"list", "read"},
 	"tools":       {"call", "describe", "search"},
@@ -197,7 +197,7 @@ func hintMember(path []string) string {
 	return missing(path[:2], offers, path[0]+" has "+strings.Join(members, ", ")+".")
 }
 
-// hintFile explains an API file that is none.
+// hintFile explains an API file that does not exist.
 func (v *view) hintFile(path string) string {
 	files := append([]string{"guest.d.ts"}, v.declarations.paths()...)
 	for i := range v.namespaces {
@@ -216,7 +216,7 @@ var absentGlobals = strings.Fields("Buffer Bun Deno WebSocket XMLHttpRequest axi
 // ownGlobals are the names that a cell has from Quoin in any case.
 var ownGlobals = []string{"ALL_TOOLS", "API", "MCP", "console", "json", "namespaces", "results", "text", "tools", "yield_control"}
 
-// hintVariable explains a variable that there is none of.
+// hintVariable explains a variable that does not exist.
 func (v *view) hintVariable(name string) string {
 	if slices.Contains(absentGlobals, name) {
 		return "programs have no modules, files, environment or network of their own; tools reach the outside. await tools.search(\"words\") finds them."

@@ -15,7 +15,7 @@ import (
 	"github.com/quoinhq/quoin/internal/text"
 )
 
-// hintMCP explains an expression that begins with MCP.<server>.
+// hintMCP explains an expression that starts with MCP.<server>.
 func (r *run) hintMCP(kind string, path []string) string {
 	v := r.view()
 	s := v.mcpServer(path[1])
@@ -82,7 +82,7 @@ func (r *run) hintDown(identifier string) string {
 				"; run the program again after that, or do without this server."
 		case mcp.StateConnected:
 			if st.Tools > 0 {
-				return name + " has connected since this program began. Run the program again."
+				return name + " has connected since this program started. Run the program again."
 			}
 			return name + " is connected, but its server offers nothing."
 		}

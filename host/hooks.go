@@ -32,7 +32,7 @@ func (h *Host) startHooks() (err error) {
 	return nil
 }
 
-// refreshHooks makes the chain anew of the embedder's hooks and those of plugins,
+// refreshHooks makes the chain again of the embedder's hooks and those of plugins,
 // by plugin id. The caller holds viewMu.
 func (h *Host) refreshHooks() error {
 	declared := make(map[string]protocol.Capabilities)

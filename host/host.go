@@ -35,7 +35,7 @@ type Config struct {
 	// has nothing of Settings unless it is copied from there. Isolation, the number
 	// of suspended runs and the search limits are always those of Settings.
 	Agents map[string]Settings
-	// GuestPath names the guest executable. Defaults to quoin-guest beside the
+	// GuestPath names the guest executable. Defaults to quoin-guest next to the
 	// running executable, else the running executable itself if it called
 	// guestserver.ServeIfWorker.
 	GuestPath string
@@ -55,11 +55,11 @@ type Config struct {
 	// none.
 	PluginDir string
 	// WatchPlugins loads, reloads and removes plugins as PluginDir changes. What
-	// runs goes on: a call ends on the plugin that it began on, and a run that
+	// runs goes on: a call ends on the plugin that it started on, and a run that
 	// resumes has the tools of then.
 	WatchPlugins bool
-	// TrustedKeys are the keys of which one must have signed a plugin for it to
-	// start. Defaults to none: plugins need no signature. Whatever it says, the
+	// TrustedKeys are the keys. One of them must have signed a plugin for it to
+	// start. Defaults to nil: plugins need no signature. Whatever it says, the
 	// directory's quoin.lock counts too, see plugins.LockGate.
 	TrustedKeys []trust.PublicKey
 	// PluginConfig is each plugin's configuration, by plugin id.
@@ -306,7 +306,7 @@ func (h *Host) Plugins() []plugins.Status {
 func (h *Host) PluginDir() string { return h.cfg.PluginDir }
 
 // ReloadPlugin brings a plugin in line with its folder as it is now; see
-// [plugins.Supervisor.Reload]. When it returns, programs that begin have what the
+// [plugins.Supervisor.Reload]. When it returns, programs that start have what the
 // plugin offers now.
 func (h *Host) ReloadPlugin(ctx context.Context, id string) error {
 	if h.plugins == nil {

@@ -6,16 +6,16 @@ import (
 )
 
 // inFlight counts what is under way, such as the tool calls of all runs. Unlike a
-// sync.WaitGroup it may be entered while somebody waits for it to empty.
+// sync.WaitGroup it may be entered while someone waits for it to empty.
 //
-// A call is paused while all it does is to wait for somebody outside of this process
+// A call is paused while all it does is to wait for someone outside of this process
 // who may come back to another one: a caller with an answer, a person with a
 // decision.
 type inFlight struct {
 	mu     sync.Mutex
 	n      int
 	paused int
-	fewer  chan struct{} // closed when a call leaves or pauses; nil unless somebody waits
+	fewer  chan struct{} // closed when a call leaves or pauses; nil unless someone waits
 }
 
 func (f *inFlight) enter() { f.count(1, 0) }

@@ -122,7 +122,7 @@ func (e *callError) ofPlugin(tool *catalog.Tool, pe *protocol.Error) {
 		return
 	}
 	switch pe.Code {
-	case protocol.CodeDraining, protocol.CodeRestarting: // the call has not begun
+	case protocol.CodeDraining, protocol.CodeRestarting: // the call has not started
 		e.EffectStatus, e.Retryable = effectNone, true
 		return
 	case protocol.CodeDisabled:

@@ -133,7 +133,7 @@ func camelCase(name string) string {
 			upper = true
 			continue
 		case b.Len() == 0 && !letter:
-			continue // an identifier begins with a letter
+			continue // an identifier starts with a letter
 		case b.Len() == 0 && c <= 'Z':
 			c += 'a' - 'A'
 		case b.Len() > 0 && upper && 'a' <= c && c <= 'z':

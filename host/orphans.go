@@ -12,7 +12,7 @@ import (
 
 // A run that was never suspended is in no store. If its host is killed while a
 // person is asked about one of its calls, nothing but the question stays. So a run
-// claims its id in the store before it asks anybody, and the question says which
+// claims its id in the store before it asks anyone, and the question says which
 // store that is: a claim ends with the process that holds it, and a question whose
 // run is neither stored nor claimed is an orphan.
 
@@ -39,7 +39,7 @@ func (r *run) claimToAsk() (err error) {
 	return err
 }
 
-// endOrphans cancels the questions of runs that nobody can go on with.
+// endOrphans cancels the questions of runs that no host can continue.
 func (e *engine) endOrphans(ctx context.Context) error {
 	store := e.storeID()
 	if store == "" {
@@ -62,7 +62,7 @@ func (e *engine) endOrphans(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// endOrphan cancels the questions of one run, unless somebody has it or can.
+// endOrphan cancels the questions of one run, unless someone has it or can.
 func (e *engine) endOrphan(ctx context.Context, id string, questions []*policy.Approval) error {
 	if e.runByID(id) != nil {
 		return nil

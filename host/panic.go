@@ -9,7 +9,7 @@ import (
 
 // A panic on behalf of one run, be it a mistake of ours, of the embedder's store, or
 // what a worker that was taken over has provoked, ends that run alone. It is
-// recovered where the goroutine that serves the run begins: see contain.
+// recovered where the goroutine that serves the run starts: see contain.
 
 // ReportPanic is Host.ReportPanic.
 func (e *engine) ReportPanic(during string, recovered any, args ...any) {
@@ -48,7 +48,7 @@ func panicked() *failure {
 	return failf(CodeInternal, "", PhaseHost, "the host failed while it served this run, and has ended it. Its log has the cause.")
 }
 
-// contain is deferred by whoever drives a run: a panic becomes the run's failure.
+// contain is deferred by the goroutine that drives a run: a panic becomes the run's failure.
 func (r *run) contain(res **Result) {
 	if p := recover(); p != nil {
 		r.engine.ReportPanic(duringRun, p, "run", r.id)
@@ -102,7 +102,7 @@ func (d *driver) contain(res **Result) {
 	d.release()
 }
 
-// containCall is deferred by whoever performs a call: a panic ends the call's run.
+// containCall is deferred by the goroutine that performs a call: a panic ends the call's run.
 func (r *run) containCall(c *call) {
 	p := recover()
 	if p == nil {

@@ -149,7 +149,7 @@ func (r *run) programBlocked(ctx context.Context, b *policy.Block) *failure {
 
 // rewritten reads a program that a hook has rewritten. Code and command are one
 // thing with two names: a change of one is taken over into the other, and two
-// different changes are none.
+// different changes are refused.
 func rewrittenProgram(s Settings, before, after json.RawMessage) (json.RawMessage, error) {
 	var old program
 	if err := json.Unmarshal(before, &old); err != nil {

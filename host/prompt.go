@@ -31,7 +31,7 @@ func hasTools(v *view) bool { return len(v.catalog.QuickIndex()) > 0 }
 
 func hasMCP(v *view) bool { return v.catalog.Counts()[catalog.SourceMCP] > 0 }
 
-// declaredFiles names the kinds of declaration files that there are beside the
+// declaredFiles names the kinds of declaration files that there are next to the
 // guest's own.
 func declaredFiles(v *view) string {
 	more := ""

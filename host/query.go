@@ -13,7 +13,7 @@ import (
 
 // Queries are the calls that the catalog alone can answer: searches and
 // descriptions. A guest can ask thousands of them at once, and each costs the host
-// time and the memory of its answer, both of which are bounded here.
+// time and the memory of its answer, and both are bounded here.
 
 // maxQueryBytes bounds the answers to queries that wait for their guest: what one
 // turn carries. A single answer may be larger.

@@ -57,7 +57,7 @@ func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 	return nil
 }
 
-// notAsked rejects a call that nobody could be asked about.
+// notAsked rejects a call that no one could be asked about.
 func (c *call) notAsked(err error) *callError {
 	var denied *quota.Denied
 	if errors.As(err, &denied) {
@@ -67,8 +67,8 @@ func (c *call) notAsked(err error) *callError {
 	if errors.As(err, &often) {
 		return c.notMade(rejectf(codeQuota, "The call of %q was not made: %v.", c.subject.ToolName, err))
 	}
-	c.run.engine.log.Error("nobody could be asked for approval, so the call is denied", "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", err)
-	return c.notMade(rejectf(codeDenied, "The call of %q was denied: it needs an approval, and nobody could be asked.", c.subject.ToolName))
+	c.run.engine.log.Error("no one could be asked for approval, so the call is denied", "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", err)
+	return c.notMade(rejectf(codeDenied, "The call of %q was denied: it needs an approval, and no one could be asked.", c.subject.ToolName))
 }
 
 // questionOver frees the place that a call has among the session's questions.

@@ -57,7 +57,7 @@ func (c *call) resolveTool() *callError {
 }
 
 // findTool finds the tool that a guest means. In a run whose tools have changed it
-// says so when there is none.
+// says so if it finds no tool.
 func (r *run) findTool(idOrName string) (*catalog.Tool, *callError) {
 	tool, err := r.view().catalog.Resolve(idOrName)
 	if err == nil {

@@ -51,7 +51,7 @@ func (h *Host) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Approv
 // record. It returns the approval as it is then. The same decision again is no
 // error. See policy.Decide for the errors.
 //
-// Whoever may call Decide may allow anything: who that is, is up to the embedder.
+// A caller of Decide may allow anything: the embedder decides who may call it.
 func (h *Host) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
 	return h.engine.Decide(ctx, id, d, by)
 }

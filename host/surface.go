@@ -63,7 +63,7 @@ type Surface struct {
 	tools   *clientTools
 }
 
-// Surface prepares a model request. Of two tools with one id, that of the request
+// Surface prepares a model request. If two tools have one id, that of the request
 // counts and that of Config.Tools does not. Tools of the source quoin belong to
 // the owner core, or to one that Config.Tools or Config.Namespaces names.
 //

@@ -31,8 +31,8 @@ func (d *driver) suspend(fresh ...*call) (res *Result) {
 	return d.failed(f)
 }
 
-// leave lets go of a run whose newest state could not be stored and of which the store
-// has a true account: a later Wait goes on from there, as after the end of a host. It
+// leave lets go of a run whose newest state could not be stored, if the store has a true
+// account of it: a later Wait goes on from there, as after the end of a host. It
 // reports whether the store has one.
 func (r *run) leave(cause error) (kept bool) {
 	r.record.exclusive(func() { kept = r.record.valid() && !r.record.volatile })

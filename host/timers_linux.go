@@ -20,7 +20,7 @@ const timerSlack = 1_000_000
 // docs/internals/performance.md). Deadlines of programs are kept as before.
 //
 // A process can do this for threads that it starts later alone, and that one is
-// there before main. So CalmTimers starts the executable anew in its place, by
+// there before main. So CalmTimers starts the executable again in its place, by
 // execve, with the same process id, arguments, environment and inherited
 // descriptors. Call it first in main: whatever ran before runs twice. It returns
 // nil when timers are calm, which they also are under systemd's
@@ -36,12 +36,12 @@ func CalmTimers() error {
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0); err != nil {
 		return fmt.Errorf("calm timers: set the slack: %w", err)
 	}
-	// Real-time threads have no slack, and the system says nothing of it: starting anew
+	// Real-time threads have no slack, and the system says nothing of it: starting again
 	// would come back here for ever.
 	if calm, err := timersAreCalm(); !calm {
 		return errors.Join(errors.New("calm timers: the slack of this thread cannot be set"), err)
 	}
-	return fmt.Errorf("calm timers: start anew: %w", unix.Exec("/proc/self/exe", os.Args, os.Environ()))
+	return fmt.Errorf("calm timers: restart: %w", unix.Exec("/proc/self/exe", os.Args, os.Environ()))
 }
 
 // timersAreCalm reads the slack of this thread.

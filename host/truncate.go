@@ -8,7 +8,7 @@ import (
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
-// marker stands for a value that OutputTruncate left out. Prefix is the beginning
+// marker stands for a value that OutputTruncate left out. Prefix is the start
 // of its JSON.
 type marker struct {
 	Truncated    bool   `json:"truncated"`
@@ -17,7 +17,7 @@ type marker struct {
 	Prefix       string `json:"prefix"`
 }
 
-// outputMarker is the last item of an output of which some was left out. What
+// outputMarker is the last item of an output that was shortened. What
 // was kept comes before it.
 type outputMarker struct {
 	Truncated    bool   `json:"truncated"`
@@ -27,7 +27,7 @@ type outputMarker struct {
 
 const truncateGuidance = "Output truncated; run again and return less, for example only the fields you need."
 
-// markerRoom is more than a marker takes beside its prefix.
+// markerRoom is more than a marker takes next to its prefix.
 const markerRoom = 192
 
 // truncated shares the budget between items and value. A value of up to half of

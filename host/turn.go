@@ -55,7 +55,7 @@ func turnFailure(format string, args ...any) *failure {
 	return failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, format, args...)
 }
 
-// keeps reports whether a tool of the host stays beside these: a tool of a request
+// keeps reports whether a tool of the host stays next to these: a tool of a request
 // takes the place of the same one in Config.Tools.
 func (c *clientTools) keeps(t *catalog.Tool) bool {
 	return c.turn == nil || !c.turn.ids[t.ID()]

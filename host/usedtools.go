@@ -9,7 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 )
 
-// maxUsed bounds the tools of which a run remembers what they looked like.
+// maxUsed bounds the tools whose definitions a run remembers.
 const maxUsed = 256
 
 // refreshView resolves the view of a run that resumes.

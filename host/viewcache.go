@@ -12,7 +12,7 @@ import (
 const maxDerived = 64
 
 // derivation says how a view differs from its base. Equal ones make equal views,
-// whoever asks: they hold rules and definitions, and nothing of any run.
+// for every caller: they hold rules and definitions, and nothing of any run.
 type derivation struct {
 	rules  string // policy.Layers.Key
 	client string // digest of the caller's definitions
@@ -26,7 +26,7 @@ type viewCache struct {
 	order []derivation // oldest first
 }
 
-// get returns the view of a derivation. Of several that ask at once, one makes it.
+// get returns the view of a derivation. If several callers ask at once, one makes it.
 func (c *viewCache) get(d derivation, make func() (*view, error)) (*view, error) {
 	c.mu.Lock()
 	v, ok := c.made[d]

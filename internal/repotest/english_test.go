@@ -54,6 +54,9 @@ type passage struct {
 // quoted is what a passage names rather than says: code, and texts in quotes.
 var quoted = regexp.MustCompile("`[^`]*`|\"[^\"]*\"|“[^”]*”")
 
+// documented is the name that a doc comment starts with, if it is not exported.
+var documented = regexp.MustCompile(`^(?:begin|nobody) `)
+
 // faults says what is wrong with a passage.
 func (p passage) faults(rules []phrase) []string {
 	var all []string
@@ -96,7 +99,7 @@ func goPassages(t *testing.T, file string) []passage {
 	}
 	var all []passage
 	for _, group := range parsed.Comments {
-		if text := group.Text(); !strings.HasPrefix(text, "Output:") {
+		if text := documented.ReplaceAllString(group.Text(), ""); !strings.HasPrefix(text, "Output:") {
 			all = append(all, passage{file, files.Position(group.Pos()).Line, "comment", withoutCode(text)})
 		}
 	}
