@@ -6,10 +6,14 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/declare"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
 const prefixScopeAPI, suffixDeclaration = "namespaces/", ".d.ts"
+
+// maxScopeText bounds the description of a namespace in a list of files, in bytes.
+const maxScopeText = 300
 
 // scopeDeclaration is the declaration file of one namespace in one run: what is in
 // a scope belongs to the run, and so does the file.
@@ -87,7 +91,7 @@ func (r *run) declareScope(ctx context.Context, v *view, reg *namespaces.Registr
 	}
 	d.declarationEntry = declarationEntry{
 		Path:        prefixScopeAPI + reg.GlobalName + suffixDeclaration,
-		Description: bounded(strings.Join(strings.Fields(reg.Description), " "), maxNamespaceText),
+		Description: text.Shorten(strings.ToValidUTF8(strings.Join(strings.Fields(reg.Description), " "), "\uFFFD"), maxScopeText),
 		Bytes:       len(d.text),
 	}
 	if r.scopes.declared == nil {

@@ -1,101 +1,27 @@
 package host
 
 import (
-	"encoding/json"
-
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/host/modeltools"
 )
 
-// schemaObject is the JSON Schema of a tool's input, as plain as every provider
-// takes it: one flat object, no unions.
-type schemaObject struct {
-	Type       string         `json:"type"`
-	Properties orderedSchemas `json:"properties"`
-	Required   []string       `json:"required"`
-	Additional *bool          `json:"additionalProperties,omitempty"`
-}
-
-type schemaProperty struct {
-	name        string
-	Type        string   `json:"type"`
-	Enum        []string `json:"enum,omitempty"`
-	Description string   `json:"description"`
-}
-
-// orderedSchemas keep their order: models read from the top.
-type orderedSchemas []schemaProperty
-
-func (ps orderedSchemas) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
-	for i, p := range ps {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		name, err := jsontext.Marshal(p.name)
-		if err != nil {
-			return nil, err
-		}
-		value, err := jsontext.Marshal(p)
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(append(b, name...), ':'), value...)
-	}
-	return append(b, '}'), nil
-}
-
-// execSchema is the documented input of exec. The alias command is not part of it.
-func execSchema(s Settings) schemaObject {
-	o := schemaObject{Type: "object", Required: []string{"code"}, Additional: new(bool), Properties: orderedSchemas{
-		{name: "code", Type: "string", Description: "The program: the body of an async function that returns the result."},
-	}}
-	if len(s.Languages) > 1 || s.Languages[0] != codemode.LanguageJavaScript {
-		description := "Defaults to javascript."
-		if len(s.Languages) == 1 {
-			description = "The only language there is."
-			o.Required = append(o.Required, "language")
-		}
-		o.Properties = append(o.Properties, schemaProperty{name: "language", Type: "string", Enum: s.Languages, Description: description})
-	}
-	o.Properties = append(o.Properties, schemaProperty{name: "title", Type: "string", Description: "What the program does, in a few words, for people who follow along."})
-	return o
-}
-
-func waitSchema() schemaObject {
-	return schemaObject{Type: "object", Required: []string{"runId"}, Additional: new(bool), Properties: orderedSchemas{
-		{name: "runId", Type: "string", Description: "The runId of the waiting result."},
-	}}
-}
-
-// definitions are exec and wait for runs that have this view, without Invoke.
-func definitions(v *view, s Settings) (exec, wait catalog.Tool) {
-	exec = catalog.Tool{Name: toolExec, Label: "Run a program", Description: execDescription(v, s), Parameters: mustSchema(execSchema(s))}
-	wait = catalog.Tool{Name: toolWait, Label: "Continue a program", Description: waitDescription(s), Parameters: mustSchema(waitSchema())}
-	return exec, wait
-}
-
-func mustSchema(o schemaObject) json.RawMessage {
-	b, err := jsontext.Marshal(o)
-	if err != nil {
-		panic("host: strings cannot be encoded: " + err.Error()) // they always can
-	}
-	return b
+// offer is what the model is told of a view.
+func (v *view) offer() modeltools.Offer {
+	return modeltools.Offer{Catalog: v.catalog, Namespaces: v.namespaces, MCP: mcpBlock(v)}
 }
 
 // Definitions returns exec and wait as a model of the session is to be shown them
 // when there are no other tools than the host's: for servers that offer code mode
 // itself. Their Invoke is nil. Gateways that have tools of a request use Surface.
 func (h *Host) Definitions(s Session) (exec, wait catalog.Tool) {
-	return definitions(h.sessionView(s), h.settingsOf(s))
+	return modeltools.Definitions(h.sessionView(s).offer(), h.settingsOf(s))
 }
 
 // Offered reports whether models of that id get code mode in the session: whether its
 // settings enable it, for that model if they name it. For a model that is set to
 // ActivationAuto the host's tools count. Model may be empty.
 func (h *Host) Offered(s Session, model string) bool {
-	// A request may bring the tools that the host has none of.
+	// A request may bring tools that the host does not have.
 	tools := max(h.sessionView(s).catalog.Len(), 1)
 	return h.settingsOf(s).ActiveFor(model, tools)
 }

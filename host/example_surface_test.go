@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
@@ -40,11 +41,11 @@ func ExampleHost_Surface() {
 	if err != nil {
 		log.Fatal(err) // never send the tools instead
 	}
-	request, err := host.RenderTools(host.ProviderOpenAI, turn.Visible)
+	request, err := modeltools.Render(modeltools.ProviderOpenAI, turn.Visible)
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := turn.VerifyRequest(host.ProviderOpenAI, fmt.Appendf(nil, `{"model":"some-model","tools":%s}`, request)); err != nil {
+	if err := turn.VerifyRequest(modeltools.ProviderOpenAI, fmt.Appendf(nil, `{"model":"some-model","tools":%s}`, request)); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(turn.Names())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -233,12 +234,12 @@ func ExampleConfig_redaction() {
 }
 
 // RenderTools writes the two tools of code mode as a model provider expects them.
-func ExampleRenderTools() {
+func ExampleHost_Definitions() {
 	h := embed(host.Config{})
 	defer h.Close()
 	exec, wait := h.Definitions(host.Session{SessionID: "42"})
-	for _, provider := range []host.Provider{host.ProviderOpenAI, host.ProviderAnthropic} {
-		b, err := host.RenderTools(provider, []catalog.Tool{exec, wait})
+	for _, provider := range []modeltools.Provider{modeltools.ProviderOpenAI, modeltools.ProviderAnthropic} {
+		b, err := modeltools.Render(provider, []catalog.Tool{exec, wait})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/jsontext"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -33,7 +34,7 @@ type SurfaceOptions struct {
 //	if err != nil {
 //		return err // never send the tools instead
 //	}
-//	request.Tools, err = host.RenderTools(host.ProviderAnthropic, turn.Visible)
+//	request.Tools, err = modeltools.Render(modeltools.ProviderAnthropic, turn.Visible)
 //	…
 //	if err := turn.VerifyPayload(request.ToolNames()); err != nil {
 //		return err
@@ -173,7 +174,7 @@ func distinct(names []string) *failure {
 
 // own are exec and wait as tools that can be called.
 func (t *Surface) own(v *view, s Settings) []catalog.Tool {
-	exec, wait := definitions(v, s)
+	exec, wait := modeltools.Definitions(v.offer(), s)
 	exec.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		in, err := ParseExec(c.Input)
 		if err != nil {
@@ -243,8 +244,8 @@ func (t *Surface) VerifyPayload(names []string) error { return t.verify(names, n
 // VerifyRequest is VerifyPayload of the body of a request to a provider, a JSON
 // object. A body that cannot be read fails, too. With
 // QUOIN_DEBUG_MODEL_PAYLOAD=full-redacted it is logged, redacted and capped.
-func (t *Surface) VerifyRequest(p Provider, body []byte) error {
-	names, err := requestTools(p, body)
+func (t *Surface) VerifyRequest(p modeltools.Provider, body []byte) error {
+	names, err := modeltools.RequestTools(p, body)
 	if err != nil {
 		return failf(CodeInternal, "", PhaseHost, "the request to the model cannot be checked: %v", err)
 	}

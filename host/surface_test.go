@@ -16,6 +16,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -301,15 +302,15 @@ func TestVerifyPayload(t *testing.T) {
 func TestVerifyRequest(t *testing.T) {
 	h := start(t, host.Config{})
 	s := surface(t, h, []catalog.Tool{echo("read"), direct("screenshot")}, host.SurfaceOptions{})
-	for _, p := range host.Providers() {
-		tools, err := host.RenderTools(p, s.Visible)
+	for _, p := range modeltools.Providers() {
+		tools, err := modeltools.Render(p, s.Visible)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := s.VerifyRequest(p, []byte(`{"model":"m","tools":`+string(tools)+`}`)); err != nil {
 			t.Errorf("%s: %v", p, err)
 		}
-		more, err := host.RenderTools(p, append(s.Visible, echo("read")))
+		more, err := modeltools.Render(p, append(s.Visible, echo("read")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +331,7 @@ func TestPayloadIsLogged(t *testing.T) {
 	var log lockedBuffer
 	h := start(t, host.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	s := surface(t, h, []catalog.Tool{echo("read")}, host.SurfaceOptions{})
-	if err := s.VerifyRequest(host.ProviderOpenAI, []byte(`{"apiKey":"hunter2","tools":[{"type":"function","function":{"name":"read"}}]}`)); err == nil {
+	if err := s.VerifyRequest(modeltools.ProviderOpenAI, []byte(`{"apiKey":"hunter2","tools":[{"type":"function","function":{"name":"read"}}]}`)); err == nil {
 		t.Error("passed")
 	}
 	if got := log.String(); !strings.Contains(got, "tools=[read]") || strings.Contains(got, "hunter2") {

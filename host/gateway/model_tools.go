@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
@@ -32,7 +33,7 @@ type Definition struct {
 // ModelToolsOf returns the tools that a model of the session is shown in place of
 // the host's tools. Provider and model may be empty. It fails for an unknown
 // provider.
-func ModelToolsOf(h *host.Host, s Session, p host.Provider, model string) (*ModelTools, error) {
+func ModelToolsOf(h *host.Host, s Session, p modeltools.Provider, model string) (*ModelTools, error) {
 	if !h.Offered(s, model) {
 		return &ModelTools{Tools: json.RawMessage("[]")}, nil
 	}
@@ -43,9 +44,9 @@ func ModelToolsOf(h *host.Host, s Session, p host.Provider, model string) (*Mode
 }
 
 // rendered returns tools as JSON in the shape of a provider.
-func rendered(p host.Provider, tools []catalog.Tool) (json.RawMessage, error) {
+func rendered(p modeltools.Provider, tools []catalog.Tool) (json.RawMessage, error) {
 	if p != "" {
-		return host.RenderTools(p, tools)
+		return modeltools.Render(p, tools)
 	}
 	list := make([]Definition, 0, len(tools))
 	for _, t := range tools {
@@ -60,10 +61,10 @@ const maxModel = 256
 // modelTools answers with the tools that a model of the session is shown.
 func (h *handlers) modelTools(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	query := r.URL.Query()
-	provider, model := host.Provider(query.Get("provider")), query.Get("model")
+	provider, model := modeltools.Provider(query.Get("provider")), query.Get("model")
 	switch {
-	case query.Has("provider") && !slices.Contains(host.Providers(), provider):
-		return invalid("provider", fmt.Sprintf("%q is no provider", shown(string(provider))), fmt.Sprintf("one of %v", host.Providers()))
+	case query.Has("provider") && !slices.Contains(modeltools.Providers(), provider):
+		return invalid("provider", fmt.Sprintf("%q is no provider", shown(string(provider))), fmt.Sprintf("one of %v", modeltools.Providers()))
 	case len(model) > maxModel:
 		return invalid("model", fmt.Sprintf("it has %d bytes", len(model)), fmt.Sprintf("the id of a model, at most %d bytes", maxModel))
 	}

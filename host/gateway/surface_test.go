@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/host/modeltools"
 )
 
 // TestSurface: a caller over HTTP gets what a model is to be shown, in the shape of
@@ -24,8 +25,8 @@ func TestSurface(t *testing.T) {
 	})
 	c := serve(t, h, gateway.Options{}, nil)
 	exec, wait := h.Definitions(me)
-	for _, p := range host.Providers() {
-		want, err := host.RenderTools(p, []catalog.Tool{exec, wait})
+	for _, p := range modeltools.Providers() {
+		want, err := modeltools.Render(p, []catalog.Tool{exec, wait})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/host/modeltools"
 )
 
 // The variables that stand in for flags.
@@ -30,7 +31,7 @@ type backend interface {
 	Namespaces(context.Context, host.Session) ([]host.Namespace, error)
 	Plugins(context.Context) ([]gateway.Plugin, error)
 	MCPServers(context.Context) ([]gateway.MCPServer, error)
-	ModelTools(ctx context.Context, s host.Session, p host.Provider, model string) (*gateway.ModelTools, error)
+	ModelTools(ctx context.Context, s host.Session, p modeltools.Provider, model string) (*gateway.ModelTools, error)
 }
 
 var (
@@ -89,7 +90,7 @@ func (p inProcess) Plugins(context.Context) ([]gateway.Plugin, error) {
 	return list, nil
 }
 
-func (p inProcess) ModelTools(_ context.Context, s host.Session, shape host.Provider, model string) (*gateway.ModelTools, error) {
+func (p inProcess) ModelTools(_ context.Context, s host.Session, shape modeltools.Provider, model string) (*gateway.ModelTools, error) {
 	return gateway.ModelToolsOf(p.Host, s, shape, model)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -56,8 +57,8 @@ With --server they are those of a quoin serve.`,
 	cmd.Flags().StringVar(&p.agent, "agent", "", "agent whose settings and rules hold")
 	cmd.Flags().StringVar(&p.key, "session-key", "", "session key whose rules hold")
 	cmd.Flags().StringVar(&p.model, "model", "", "model that is to see it; the configuration may turn code mode off for it")
-	providers := make([]string, 0, len(host.Providers()))
-	for _, name := range host.Providers() {
+	providers := make([]string, 0, len(modeltools.Providers()))
+	for _, name := range modeltools.Providers() {
 		providers = append(providers, string(name))
 	}
 	cli.BindChoice(cmd, &p.provider, "provider", "print the request's tools for this API", providers...)
@@ -69,7 +70,7 @@ With --server they are those of a quoin serve.`,
 func (p *prompting) print(cmd *cobra.Command, b backend) error {
 	// A server beyond loopback wants to know who asks.
 	s := host.Session{AgentID: p.agent, SessionKey: p.key, SessionID: "cli"}
-	found, err := b.ModelTools(cmd.Context(), s, host.Provider(p.provider.Value), p.model)
+	found, err := b.ModelTools(cmd.Context(), s, modeltools.Provider(p.provider.Value), p.model)
 	switch {
 	case err != nil:
 		return err

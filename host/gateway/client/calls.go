@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
@@ -220,7 +221,7 @@ func (c *Client) Namespaces(ctx context.Context, s host.Session) ([]host.Namespa
 
 // ModelTools returns the tools that a model of the session is shown in place of the
 // server's tools, in the shape of a provider if one is given. The model may be empty.
-func (c *Client) ModelTools(ctx context.Context, s host.Session, p host.Provider, model string) (*gateway.ModelTools, error) {
+func (c *Client) ModelTools(ctx context.Context, s host.Session, p modeltools.Provider, model string) (*gateway.ModelTools, error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"provider": string(p), "model": model} {
 		if value != "" {

@@ -1,4 +1,4 @@
-package host
+package modeltools
 
 import (
 	"bytes"
@@ -29,11 +29,11 @@ func Providers() []Provider {
 	return []Provider{ProviderOpenAI, ProviderResponses, ProviderAnthropic, ProviderGemini, ProviderMCP}
 }
 
-// RenderTools writes definitions as the value of the field "tools" in a request
+// Render writes definitions as the value of the field "tools" in a request
 // to a provider, or in an MCP server's answer. Schemas of exec and wait have no
 // unions in any shape; those of other tools are taken as they are. It fails for
 // an unknown provider and for a schema that is not a JSON object.
-func RenderTools(p Provider, tools []catalog.Tool) (json.RawMessage, error) {
+func Render(p Provider, tools []catalog.Tool) (json.RawMessage, error) {
 	if !slices.Contains(Providers(), p) {
 		return nil, fmt.Errorf("provider %q is unknown, expected one of %v", p, Providers())
 	}
@@ -123,8 +123,8 @@ func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
 	return schema, nil
 }
 
-// requestTools returns the names of the tools in the body of a request.
-func requestTools(p Provider, body []byte) ([]string, error) {
+// RequestTools returns the names of the tools in the body of a request.
+func RequestTools(p Provider, body []byte) ([]string, error) {
 	type named struct {
 		Name     string `json:"name"`
 		Type     string `json:"type"` // tools that the provider runs itself may have nothing else

@@ -1,4 +1,4 @@
-package host
+package modeltools
 
 import (
 	"bytes"
@@ -11,19 +11,18 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/quoinhq/quoin/internal/hosttest"
-
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
 var update = flag.Bool("update", false, "write the files that tests compare with")
 
-// prompted returns a host with a few tools and a namespace, and nothing started.
-func prompted(t *testing.T, tools []catalog.Tool) *view {
+// offered returns what runs reach with these tools and two namespaces.
+func offered(t *testing.T, tools []catalog.Tool) Offer {
 	t.Helper()
-	h, registry := &Host{}, namespaces.NewRegistry()
+	registry := namespaces.NewRegistry()
 	for _, id := range []string{"issues", "calendar"} {
 		if err := registry.Register(namespaces.Registration{
 			ID: id, GlobalName: strings.ToUpper(id[:1]) + id[1:], PluginID: id, RequiredTools: []string{id + "_list"},
@@ -37,7 +36,7 @@ func prompted(t *testing.T, tools []catalog.Tool) *view {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h.newView(c, registry)
+	return Offer{Catalog: c, Namespaces: registry.Visible(c)}
 }
 
 var promptTools = []catalog.Tool{
@@ -49,10 +48,10 @@ var promptTools = []catalog.Tool{
 
 // TestExecDescription: what a model is told, to the letter.
 func TestExecDescription(t *testing.T) {
-	v := prompted(t, promptTools)
-	hosttest.Golden(t, *update, filepath.Join("testdata", "prompt", "exec.txt"), []byte(execDescription(v, Settings{}.WithDefaults())+"\n"))
-	hosttest.Golden(t, *update, filepath.Join("testdata", "prompt", "wait.txt"), []byte(waitDescription(Settings{}.WithDefaults())+"\n"))
-	empty := execDescription(prompted(t, nil), Settings{}.WithDefaults())
+	o := offered(t, promptTools)
+	hosttest.Golden(t, *update, filepath.Join("testdata", "exec.txt"), []byte(execDescription(o, codemode.Settings{}.WithDefaults())+"\n"))
+	hosttest.Golden(t, *update, filepath.Join("testdata", "wait.txt"), []byte(waitDescription(codemode.Settings{}.WithDefaults())+"\n"))
+	empty := execDescription(offered(t, nil), codemode.Settings{}.WithDefaults())
 	for _, absent := range []string{"tools.NAME", "ALL_TOOLS", "Issues", "MCP", "tools/", "namespaces/"} {
 		if strings.Contains(empty, absent) {
 			t.Errorf("without tools the description has %q:\n%s", absent, empty)
@@ -71,7 +70,7 @@ func TestDescriptionNamesFilesThatExist(t *testing.T) {
 		{promptTools[1:], "declarations: guest.d.ts, tools/NAME.d.ts\n"},
 		{promptTools, "declarations: guest.d.ts, tools/NAME.d.ts, namespaces/NAME.d.ts\n"},
 	} {
-		if text := execDescription(prompted(t, tc.tools), Settings{}.WithDefaults()); !strings.Contains(text, tc.want) {
+		if text := execDescription(offered(t, tc.tools), codemode.Settings{}.WithDefaults()); !strings.Contains(text, tc.want) {
 			t.Errorf("want %q in\n%s", tc.want, text)
 		}
 	}
@@ -79,8 +78,8 @@ func TestDescriptionNamesFilesThatExist(t *testing.T) {
 
 // TestDescriptionHasTheLimitsInForce, and the languages.
 func TestDescriptionHasTheLimitsInForce(t *testing.T) {
-	s := Settings{Timeout: 2500e6, MemoryLimit: 32 << 20, MaxOutput: 2048, MaxPendingCalls: 3, SnapshotTTL: 90e9, OnOutputLimit: OutputTruncate, Languages: []string{codemode.LanguageTypeScript}}.WithDefaults()
-	exec, wait := definitions(prompted(t, promptTools), s)
+	s := codemode.Settings{Timeout: 2500e6, MemoryLimit: 32 << 20, MaxOutput: 2048, MaxPendingCalls: 3, SnapshotTTL: 90e9, OnOutputLimit: codemode.OutputTruncate, Languages: []string{codemode.LanguageTypeScript}}.WithDefaults()
+	exec, wait := Definitions(offered(t, promptTools), s)
 	for _, want := range []string{"2500 ms", "32 MiB", "2048 bytes", "the rest is cut off", "3 tool calls at once", "128 more queue", "Runs a TypeScript program"} {
 		if !strings.Contains(exec.Description, want) {
 			t.Errorf("the description lacks %q:\n%s", want, exec.Description)
@@ -92,7 +91,7 @@ func TestDescriptionHasTheLimitsInForce(t *testing.T) {
 	if want := `"language":{"type":"string","enum":["typescript"]`; !strings.Contains(string(exec.Parameters), want) || !strings.Contains(string(exec.Parameters), `"required":["code","language"]`) {
 		t.Errorf("the schema lacks %s: %s", want, exec.Parameters)
 	}
-	js, _ := definitions(prompted(t, nil), Settings{Languages: []string{codemode.LanguageJavaScript}}.WithDefaults())
+	js, _ := Definitions(offered(t, nil), codemode.Settings{Languages: []string{codemode.LanguageJavaScript}}.WithDefaults())
 	if strings.Contains(string(js.Parameters), "language") {
 		t.Errorf("the only language is asked for: %s", js.Parameters)
 	}
@@ -101,7 +100,7 @@ func TestDescriptionHasTheLimitsInForce(t *testing.T) {
 // TestNamespaceBlocks: a block for each visible namespace, and no word of others.
 func TestNamespaceBlocks(t *testing.T) {
 	both := append([]catalog.Tool{{Name: "calendar_list", Owner: "calendar"}}, promptTools...)
-	text := execDescription(prompted(t, both), Settings{}.WithDefaults())
+	text := execDescription(offered(t, both), codemode.Settings{}.WithDefaults())
 	for _, want := range []string{"Issues: All about issues.\nawait Issues.list() returns them.", "Calendar: All about calendar."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the description lacks %q:\n%s", want, text)
@@ -111,7 +110,7 @@ func TestNamespaceBlocks(t *testing.T) {
 		"tool absent":   promptTools,
 		"another owner": append([]catalog.Tool{{Name: "calendar_list", Owner: "impostor"}}, promptTools...),
 	} {
-		if text := execDescription(prompted(t, tools), Settings{}.WithDefaults()); strings.Contains(text, "Calendar") {
+		if text := execDescription(offered(t, tools), codemode.Settings{}.WithDefaults()); strings.Contains(text, "Calendar") {
 			t.Errorf("%s: the description has a namespace that is not visible:\n%s", name, text)
 		}
 	}
@@ -119,11 +118,11 @@ func TestNamespaceBlocks(t *testing.T) {
 
 // TestDescriptionIsBounded: however much tools and namespaces say.
 func TestDescriptionIsBounded(t *testing.T) {
-	v := prompted(t, nil)
+	o := offered(t, nil)
 	for i := range 100 {
-		v.namespaces = append(v.namespaces, namespaces.Registration{GlobalName: fmt.Sprintf("Space%d", i), Description: strings.Repeat("é ", 5000), Prompt: strings.Repeat("ü", 5000)})
+		o.Namespaces = append(o.Namespaces, namespaces.Registration{GlobalName: fmt.Sprintf("Space%d", i), Description: strings.Repeat("é ", 5000), Prompt: strings.Repeat("ü", 5000)})
 	}
-	text := namespaceBlocks(v)
+	text := namespaceBlocks(o)
 	if len(text) > maxNamespaceBlocks+100 || !utf8.ValidString(text) || strings.Count(text, "\n\nSpace") != 3 {
 		t.Errorf("%d bytes, %d blocks", len(text), strings.Count(text, "\n\nSpace"))
 	}
@@ -131,7 +130,7 @@ func TestDescriptionIsBounded(t *testing.T) {
 	for i := range tools {
 		tools[i] = catalog.Tool{Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("word ", 100)}
 	}
-	with, without := execDescription(prompted(t, tools), Settings{}.WithDefaults()), execDescription(prompted(t, nil), Settings{}.WithDefaults())
+	with, without := execDescription(offered(t, tools), codemode.Settings{}.WithDefaults()), execDescription(offered(t, nil), codemode.Settings{}.WithDefaults())
 	if n := len(with) - len(without); n > catalog.QuickIndexBytes+600 {
 		t.Errorf("5000 tools add %d bytes to the description", n)
 	}
@@ -142,10 +141,10 @@ func TestDescriptionIsBounded(t *testing.T) {
 
 // TestProviderShapes pins the definitions as each provider gets them.
 func TestProviderShapes(t *testing.T) {
-	exec, wait := definitions(prompted(t, promptTools), Settings{}.WithDefaults())
+	exec, wait := Definitions(offered(t, promptTools), codemode.Settings{}.WithDefaults())
 	tools := []catalog.Tool{exec, wait, {Name: "screenshot", Label: "Take a picture", Description: "Takes a picture.", Parameters: json.RawMessage(`{"type":"object","properties":{"of":{"type":"string"}}}`)}, {Name: "bare"}}
 	for _, p := range Providers() {
-		got, err := RenderTools(p, tools)
+		got, err := Render(p, tools)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,81 +157,15 @@ func TestProviderShapes(t *testing.T) {
 		if err := json.Indent(&indented, got, "", "  "); err != nil {
 			t.Fatal(err)
 		}
-		hosttest.Golden(t, *update, filepath.Join("testdata", "prompt", string(p)+".json"), append(indented.Bytes(), '\n'))
-		if none, err := RenderTools(p, nil); err != nil || string(none) != "[]" {
+		hosttest.Golden(t, *update, filepath.Join("testdata", string(p)+".json"), append(indented.Bytes(), '\n'))
+		if none, err := Render(p, nil); err != nil || string(none) != "[]" {
 			t.Errorf("%s: no tools are %s, %v", p, none, err)
 		}
-		if _, err := RenderTools(p, []catalog.Tool{{Name: "a", Parameters: json.RawMessage(`[]`)}}); err == nil {
+		if _, err := Render(p, []catalog.Tool{{Name: "a", Parameters: json.RawMessage(`[]`)}}); err == nil {
 			t.Errorf("%s: a list passed for a schema", p)
 		}
 	}
-	if _, err := RenderTools("other", tools); err == nil {
+	if _, err := Render("other", tools); err == nil {
 		t.Error("an unknown provider has a shape")
-	}
-}
-
-// TestEverythingAdvertisedWorks: each global of the description is there in a
-// guest, and the example runs.
-func TestEverythingAdvertisedWorks(t *testing.T) {
-	guest, err := hosttest.Guest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := func(context.Context, catalog.Invocation) (json.RawMessage, error) {
-		return json.RawMessage(`"read"`), nil
-	}
-	h, err := New(context.Background(), Config{GuestPath: guest, Tools: []catalog.Tool{
-		{Name: "read", Description: "Reads open issues.", Invoke: read},
-		{Name: "fetch", Source: catalog.SourceMCP, Owner: "web", Invoke: read},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	run := func(code string) string {
-		t.Helper()
-		r := h.Exec(context.Background(), Session{}, ExecInput{Code: code})
-		if r.Status != StatusCompleted {
-			t.Errorf("%s\n%s: %s", code, r.Status, r.Error)
-		}
-		return string(r.Value)
-	}
-	exec, _ := h.Definitions(Session{})
-	for _, g := range guestGlobals {
-		if !strings.Contains(exec.Description, g.line) {
-			t.Errorf("the description lacks %q", g.line)
-		}
-		for _, name := range g.names {
-			if !strings.Contains(g.line, name) || run("return typeof "+name) == `"undefined"` {
-				t.Errorf("the line %q is about %s, which is not there", g.line, name)
-			}
-		}
-	}
-	if got := run(promptExample(h.view.Load())); !strings.Contains(got, "quoin:core:read") {
-		t.Errorf("the example returns %s", got)
-	}
-	if got := run(promptExample(prompted(t, nil))); got != "[3,5,5,3]" {
-		t.Errorf("the example without tools returns %s", got)
-	}
-	if line := "declarations: guest.d.ts, tools/NAME.d.ts\n"; !strings.Contains(exec.Description, line) {
-		t.Errorf("the description does not have the line %q: read what it names", line)
-	}
-	for _, path := range []string{`"guest.d.ts"`, `"tools/read.d.ts"`} {
-		if got := run("return (await API.read(" + path + ")).content.length > 0 && (await API.list()).files.some((f) => f.path === " + path + ")"); got != "true" {
-			t.Errorf("%s: %s", path, got)
-		}
-	}
-	if got := run(`results.save("a", [1]); const [x] = results.load("a"); return [x, results.delete("a")]`); got != "[1,true]" {
-		t.Errorf("results: %s", got)
-	}
-	for line := range strings.SplitSeq(h.view.Load().catalog.QuickIndex(), "\n") {
-		call, _, _ := strings.Cut(line, "  ")
-		if got := run("return await " + call); got != `"read"` {
-			t.Errorf("%s returns %s", call, got)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package modeltools
 
 import (
 	"fmt"
@@ -9,36 +9,43 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/text"
+	"github.com/quoinhq/quoin/namespaces"
 )
 
 // Bounds of what one namespace may say to the model, and all of them together.
 const (
-	maxNamespaceText   = 300  // bytes of a description
+	maxDescription     = 300  // bytes of a description
 	maxNamespacePrompt = 2000 // bytes of a prompt
 	maxNamespaceBlocks = 8000
 )
+
+// Offer is what the description of exec tells a model about.
+type Offer struct {
+	Catalog    *catalog.Catalog
+	Namespaces []namespaces.Registration
+	MCP        string // the text about MCP servers; empty without them
+}
 
 // guestGlobal is a line about what a program can use. Names are the globals it is
 // about, for the test that each of them exists.
 type guestGlobal struct {
 	names []string
 	line  string
-	shown func(*view) bool // nil: always
-	more  func(*view) string
+	shown func(Offer) bool // nil: always
+	more  func(Offer) string
 }
 
-func hasTools(v *view) bool { return len(v.catalog.QuickIndex()) > 0 }
+func hasTools(o Offer) bool { return len(o.Catalog.QuickIndex()) > 0 }
 
-func hasMCP(v *view) bool { return v.catalog.Counts()[catalog.SourceMCP] > 0 }
+func hasMCP(o Offer) bool { return o.Catalog.Counts()[catalog.SourceMCP] > 0 }
 
-// declaredFiles names the kinds of declaration files that there are next to the
-// guest's own.
-func declaredFiles(v *view) string {
+// declaredFiles names the kinds of declaration files besides the guest's own.
+func declaredFiles(o Offer) string {
 	more := ""
-	if hasTools(v) {
+	if hasTools(o) {
 		more += ", tools/NAME.d.ts"
 	}
-	if len(v.namespaces) > 0 {
+	if len(o.Namespaces) > 0 {
 		more += ", namespaces/NAME.d.ts"
 	}
 	return more
@@ -59,38 +66,38 @@ var guestGlobals = []guestGlobal{
 }
 
 // execDescription is what a model is told of exec.
-func execDescription(v *view, s Settings) string {
+func execDescription(o Offer, s codemode.Settings) string {
 	var b strings.Builder
 	b.WriteString("Runs a " + languageNames(s) + " program and returns its result. " +
 		"Other tools are called from inside of such programs; one program can make many calls, in loops and in parallel, and return only what matters.\n\n" +
 		"The program is the body of an async function: use await, and return the final value (it becomes JSON). " +
 		"There are no modules, no require, no files, no network and no environment.\n\n")
 	for _, g := range guestGlobals {
-		if g.shown == nil || g.shown(v) {
+		if g.shown == nil || g.shown(o) {
 			b.WriteString("- " + g.line)
 			if g.more != nil {
-				b.WriteString(g.more(v))
+				b.WriteString(g.more(o))
 			}
 			b.WriteString("\n")
 		}
 	}
-	b.WriteString("\nExample:\n" + promptExample(v) + "\n\n")
+	b.WriteString("\nExample:\n" + promptExample(o) + "\n\n")
 	b.WriteString(limitsText(s))
-	if index := v.catalog.QuickIndex(); index != "" {
+	if index := o.Catalog.QuickIndex(); index != "" {
 		b.WriteString("\n\nTools (call => result  what it does):\n" + index)
 	}
-	b.WriteString(mcpBlock(v))
-	b.WriteString(namespaceBlocks(v))
+	b.WriteString(o.MCP)
+	b.WriteString(namespaceBlocks(o))
 	return b.String()
 }
 
 // waitDescription is what a model is told of wait.
-func waitDescription(s Settings) string {
+func waitDescription(s codemode.Settings) string {
 	return fmt.Sprintf("Continues a program whose result has the status \"waiting\", with the runId of that result, and returns its next result. "+
 		"It is for no other use. A waiting program is kept for %s.", duration(s.SnapshotTTL))
 }
 
-func languageNames(s Settings) string {
+func languageNames(s codemode.Settings) string {
 	names := make([]string, len(s.Languages))
 	for i, l := range s.Languages {
 		names[i] = map[string]string{codemode.LanguageJavaScript: "JavaScript", codemode.LanguageTypeScript: "TypeScript"}[l]
@@ -100,8 +107,8 @@ func languageNames(s Settings) string {
 
 // promptExample shows the two things that save most: calls in parallel, and
 // returning little.
-func promptExample(v *view) string {
-	if !hasTools(v) {
+func promptExample(o Offer) string {
+	if !hasTools(o) {
 		return "const words = \"the quick brown fox\".split(\" \");\nreturn words.map((w) => w.length);"
 	}
 	return "const found = await tools.search(\"open issues\", { limit: 3 });\n" +
@@ -109,9 +116,9 @@ func promptExample(v *view) string {
 		"return all.map((t) => ({ id: t.id, parameters: t.parameters }));"
 }
 
-func limitsText(s Settings) string {
+func limitsText(s codemode.Settings) string {
 	over := "more than that fails"
-	if s.OnOutputLimit == OutputTruncate {
+	if s.OnOutputLimit == codemode.OutputTruncate {
 		over = "the rest is cut off"
 	}
 	return fmt.Sprintf("Limits: %s per call of exec or wait; %s of memory; %d bytes of output and value together (%s); %d tool calls at once, %d more queue. "+
@@ -139,13 +146,12 @@ func size(n int64) string {
 	return fmt.Sprintf("%d KiB", n>>10)
 }
 
-// namespaceBlocks has one block for each namespace that the run can see, and so
-// none of a namespace it cannot.
-func namespaceBlocks(v *view) string {
+// namespaceBlocks has one block for each namespace that the run can see.
+func namespaceBlocks(o Offer) string {
 	var b strings.Builder
-	for _, n := range v.namespaces {
+	for _, n := range o.Namespaces {
 		block := "\n\n" + n.GlobalName
-		if d := bounded(strings.Join(strings.Fields(n.Description), " "), maxNamespaceText); d != "" {
+		if d := bounded(strings.Join(strings.Fields(n.Description), " "), maxDescription); d != "" {
 			block += ": " + d
 		}
 		if p := bounded(strings.TrimSpace(n.Prompt), maxNamespacePrompt); p != "" {
@@ -162,7 +168,7 @@ func namespaceBlocks(v *view) string {
 	return "\n\nGlobals of namespaces:" + b.String()
 }
 
-// bounded returns at most n bytes of a text from a plugin, as valid UTF-8.
+// bounded returns at most n bytes of a text of a plugin, as valid UTF-8.
 func bounded(s string, n int) string {
 	return text.Shorten(strings.ToValidUTF8(s, string(utf8.RuneError)), n)
 }

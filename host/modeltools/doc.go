@@ -1,0 +1,8 @@
+// Package modeltools makes the two tools that a model is shown, exec and wait.
+//
+// [Definitions] writes their descriptions and schemas for what a run can reach.
+// [Render] writes tools as the field "tools" of a request to a provider. Gateways use
+// both through package host: host.ModelTools has the tools of one request.
+//
+// All functions are safe for concurrent use.
+package modeltools
