@@ -1,6 +1,7 @@
 package host
 
 import (
+	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -24,7 +25,7 @@ type account struct {
 const callOverhead = 512
 
 // heldBytes is what a call takes.
-func (c *call) heldBytes() int64 {
+func (c *entry) heldBytes() int64 {
 	n := callOverhead + len(c.Target) + len(c.Args) + len(c.Input) + len(c.Answer)
 	for _, p := range c.Path {
 		n += len(p)
@@ -150,10 +151,10 @@ func (t *callTable) mayBeSuspended(must bool) *failure {
 }
 
 // answerTooMuch rejects a call whose answer does not fit into the memory of the host.
-func (c *call) answerTooMuch(d *quota.Denied) *callError {
+func answerTooMuch(c *entry, tool *catalog.Tool, d *quota.Denied) *callError {
 	e := rejectf(codeQuota, "The answer does not fit into the memory of the host: %v.", d)
-	if c.tool != nil && c.Dispatched {
-		return answered(c.tool, e, "Ask it for less.")
+	if tool != nil && c.Dispatched {
+		return answered(tool, e, "Ask it for less.")
 	}
 	e.EffectStatus = effectNone
 	return e

@@ -32,7 +32,7 @@ func approve(ctx context.Context, c *call) *callError {
 	if a.State != policy.StateAllowed || !a.Covers(c.subject.RunID, c.subject.CallID, c.subject.ToolID, c.subject.Params) {
 		return c.notMade(rejectf(codeDenied, "The call of %q was denied: %s.", c.subject.ToolName, whyDenied(a)))
 	}
-	r.calls.approved(c, id, c.subject.Params)
+	r.calls.approved(c.entry, id, c.subject.Params)
 	if err := r.record.journal(r.background()); err != nil { // a host that dies now must not be taken for one that has not called
 		return c.notMade(rejectf(codeInterrupted, "The call of %q was not made: its run could not be recorded (%v).", c.subject.ToolName, err))
 	}

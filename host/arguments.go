@@ -9,13 +9,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/jsontext"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
 // What to send, for the errors of ParseExec and ParseWait.
 const (
-	execUsage = `Send {"code": "return 6 * 7"}: code is the program; language ("javascript" or "typescript") and title are optional.`
 	waitUsage = `Send {"runId": "run_…"} with the runId of a result whose status is "waiting".`
 )
 
@@ -27,7 +27,7 @@ const (
 // The error is an *Error with CodeInvalidInput that says what to send; make a
 // Result of it with Host.Refused.
 func ParseExec(arguments []byte) (ExecInput, error) {
-	a, err := readArguments("exec", arguments, execUsage)
+	a, err := readArguments("exec", arguments, codemode.ExecUsage)
 	if err != nil {
 		return ExecInput{}, err
 	}

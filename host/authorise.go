@@ -47,7 +47,7 @@ func (c *call) askedBefore() bool {
 		return false
 	}
 	if _, err := c.run.engine.approvals.Get(c.run.ctx, c.Approval); errors.Is(err, policy.ErrNotFound) {
-		c.run.calls.approved(c, "", nil)
+		c.run.calls.approved(c.entry, "", nil)
 		return false
 	}
 	return true

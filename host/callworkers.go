@@ -18,7 +18,7 @@ type callWorkers struct {
 // callJob is a call that has a slot of its run.
 type callJob struct {
 	run  *run
-	call *call
+	call *entry
 }
 
 func newCallWorkers(end <-chan struct{}, do func(callJob)) *callWorkers {

@@ -2,8 +2,6 @@ package host
 
 import (
 	"time"
-
-	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // cpuGrace is what a turn may take beyond the run's budget before its worker is
@@ -13,10 +11,6 @@ const cpuGrace = 100 * time.Millisecond
 // cpuShare is how much longer than its CPU budget a turn may take: a machine that
 // does more than one thing gives it a part of a processor.
 const cpuShare = 8
-
-// maxTurnCPU is more processor time than any turn takes. A worker that reports more
-// lies, and its run has used up its budget.
-const maxTurnCPU = 2 * time.Hour
 
 // turnDeadline is when the next turn must end: at the deadline, or when it must have
 // used up the run's CPU budget.
@@ -40,24 +34,6 @@ func (d *driver) overBudget(f *failure) *failure {
 		return f
 	}
 	return failf(CodeTimeout, "", PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits and searches included (tools.codeMode.cpuBudgetMs).", d.run.settings.CPUBudget)
-}
-
-// countTurn adds what a turn has cost. The worker's word is bounded: no counter may
-// overflow or count backwards.
-func (t *callTable) countTurn(rep *wire.Report, memoryLimit int64) (cpu time.Duration) {
-	micros := min(rep.CPUMicros, uint64(maxTurnCPU/time.Microsecond))
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counters.CPUMicros += micros
-	t.counters.PeakBytes = max(t.counters.PeakBytes, min(rep.HeapPeakBytes, uint64(memoryLimit)))
-	return time.Duration(micros) * time.Microsecond
-}
-
-// countQueries adds what the host did for the run as processor time of the run.
-func (t *callTable) countQueries(d time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counters.QueryMicros += max(d.Microseconds(), 0)
 }
 
 // deadlineTimer is the time that is left while the guest waits for its calls. It

@@ -404,7 +404,7 @@ func (d *driver) handleReport(rep *wire.Report) *Result {
 }
 
 // checkpoint starts calls of the guest's last turn as the record of the run allows.
-func (d *driver) checkpoint(fresh []*call) error {
+func (d *driver) checkpoint(fresh []*entry) error {
 	r := d.run
 	started, lost, err := r.record.checkpoint(r.background(), fresh, d.snapshot, func(rec *runstore.Record) {
 		rec.Counters = d.lap()

@@ -47,7 +47,7 @@ func (in ExecInput) program() (code string, _ *failure) {
 		code = in.Command
 	}
 	if strings.TrimSpace(code) == "" {
-		return "", failf(CodeInvalidInput, "", PhaseInput, "code is missing or empty. %s", execUsage)
+		return "", failf(CodeInvalidInput, "", PhaseInput, "code is missing or empty. %s", codemode.ExecUsage)
 	}
 	if !utf8.ValidString(code) {
 		return "", failf(CodeInvalidInput, "", PhaseInput, "code is not UTF-8 text. Give the program as UTF-8.")
@@ -76,14 +76,6 @@ func (in ExecInput) source(s Settings) (code, language string, _ *failure) {
 	}
 	return "", "", failf(CodeInvalidInput, ReasonUnsupportedLanguage, PhaseInput,
 		"code mode %s input is disabled: use %s.", language, strings.Join(s.Languages, " or "))
-}
-
-// settingsOf returns the settings that hold for runs of a session.
-func (h *Host) settingsOf(s Session) Settings {
-	if own, ok := h.agents[s.AgentID]; ok {
-		return own
-	}
-	return h.settings
 }
 
 // Exec is Host.Exec.
@@ -160,10 +152,6 @@ func (d *driver) first(p program, timeout time.Duration) (res *Result) {
 
 // refused is the result of a call that made no run.
 func refused(f *failure) *Result { return f.Result() }
-
-// Refused returns the Result that tells a model of err, such as one of ParseExec.
-// An error that is no *Error becomes internal_error.
-func (h *Host) Refused(err error) *Result { return codemode.Failed(err) }
 
 // cell is what the worker needs to start the program.
 func (r *run) cell(code, language string) wire.Cell {

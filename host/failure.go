@@ -39,7 +39,7 @@ func withRecord(f *failure, rec *runstore.Record) *failure {
 
 // wentOut reports whether a tool may have been called.
 func wentOut(c runstore.Call) bool {
-	return c.Dispatched || (&call{Call: c}).isTool() && c.State == runstore.CallInFlight
+	return c.Dispatched || (&entry{Call: c}).isTool() && c.State == runstore.CallInFlight
 }
 
 // withRun marks a refusal with what is known of a run of this process.

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
@@ -166,9 +167,6 @@ type Host struct {
 
 	background sync.WaitGroup // index builds and the sweeper
 }
-
-// ErrClosed is the cause of what a closed host refuses.
-var ErrClosed = errors.New("host is closed")
 
 // New starts a host: guest workers, then the plugins of Config.PluginDir. It
 // fails when no guest worker can start, or none isolated as Settings.Isolation
@@ -348,3 +346,18 @@ func (h *Host) NamespacesOf(s Session) []Namespace {
 	}
 	return out
 }
+
+// settingsOf returns the settings that hold for runs of a session.
+func (h *Host) settingsOf(s Session) Settings {
+	if own, ok := h.agents[s.AgentID]; ok {
+		return own
+	}
+	return h.settings
+}
+
+// Quotas returns Config.Quotas with every default filled in.
+func (h *Host) Quotas() Quotas { return h.cfg.Quotas }
+
+// Refused returns the Result that tells a model of err, such as one of ParseExec.
+// An error that is no *Error becomes internal_error.
+func (h *Host) Refused(err error) *Result { return codemode.Failed(err) }

@@ -69,3 +69,10 @@ func (f *inFlight) until(ctx context.Context, left func() int) int {
 		}
 	}
 }
+
+// now returns how much is under way.
+func (f *inFlight) now() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n
+}

@@ -19,7 +19,7 @@ func invoke(ctx context.Context, c *call) *callError {
 	}
 	r := c.run
 	c.invoked = true
-	r.calls.markDispatched(c)
+	r.calls.markDispatched(c.entry)
 	start := time.Now()
 	value, err := c.invokeTool(ctx, catalog.Invocation{
 		ID:             c.publicID(),
@@ -37,7 +37,7 @@ func invoke(ctx context.Context, c *call) *callError {
 	if err != nil {
 		return ofTool(ctx, c.tool, err)
 	}
-	c.value, c.replied = value, true
+	c.value = value
 	return nil
 }
 

@@ -130,9 +130,9 @@ func (e *engine) storedInfo(rec *runstore.Record) RunInfo {
 		Status: RunWaiting, Created: rec.Created, Expires: rec.Expires, Origin: rec.Origin,
 		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, Foreign: !e.canRestore(rec.GuestBuild),
 	}
-	calls := make([]*call, 0, len(rec.Calls))
+	calls := make([]*entry, 0, len(rec.Calls))
 	for _, c := range rec.Calls {
-		calls = append(calls, &call{Call: c})
+		calls = append(calls, &entry{Call: c})
 	}
 	info.PendingToolCalls, info.Reason = describeCalls(calls, codemode.Ranges().MaxOutput.Default)
 	return info

@@ -16,7 +16,7 @@ const oneObject = "MCP namespace tools accept one object argument."
 
 // mcpTool finds the tool that a call through MCP means. A tool has a path of one
 // segment, an operation one of two.
-func (r *run) mcpTool(c *call) (*catalog.Tool, bool) {
+func (r *run) mcpTool(c *entry) (*catalog.Tool, bool) {
 	var name string
 	switch len(c.Path) {
 	case 1:

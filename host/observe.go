@@ -23,12 +23,6 @@ func newObserver(h *Host) *observe.Observer {
 	})
 }
 
-func (f *inFlight) now() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.n
-}
-
 // Metrics returns the host's Prometheus metrics. They count from New on and can
 // be read after Close.
 func (h *Host) Metrics() prometheus.Gatherer { return h.obs.Metrics.Gatherer() }

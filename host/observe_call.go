@@ -86,7 +86,7 @@ func (w queryWatch) after(stage string, c *call) {
 // observeQuestion reports a question that was just put to people.
 func (r *run) observeQuestion(c *call) {
 	if c.question != nil {
-		r.observed.ApprovalRequested(r.approvalOf(c, c.question.ID))
+		r.observed.ApprovalRequested(r.approvalOf(c.entry, c.question.ID))
 		r.engine.announce(c.question)
 	}
 }
@@ -94,7 +94,7 @@ func (r *run) observeQuestion(c *call) {
 // observeDecision reports what people have just decided.
 func (r *run) observeDecision(c *call) {
 	if a := c.decision; a != nil {
-		o := r.approvalOf(c, a.ID)
+		o := r.approvalOf(c.entry, a.ID)
 		o.Decision, o.By = cmp.Or(string(a.Decision), string(a.State)), a.By
 		r.observed.ApprovalDecided(o)
 	}
@@ -115,13 +115,13 @@ func (r *run) leaves(c *call) bool {
 }
 
 // approvalOf returns the question of that id about a call.
-func (r *run) approvalOf(c *call, id string) observe.Approval {
+func (r *run) approvalOf(c *entry, id string) observe.Approval {
 	return observe.Approval{ID: id, CallID: c.publicID(), Method: c.Method, ToolID: r.calls.toolOf(c)}
 }
 
 // observeInterrupted reports calls that were in flight when a host stopped and are not
 // made again.
-func (r *run) observeInterrupted(calls []*call) {
+func (r *run) observeInterrupted(calls []*entry) {
 	for _, c := range calls {
 		tool, _ := r.view().catalog.ByID(c.Tool)
 		r.observed.Interrupted(c.publicID(), c.Method, c.Tool, tool, observe.Rejection{Code: codeInterrupted, EffectStatus: effectUnknown})

@@ -103,7 +103,7 @@ func (d *driver) contain(res **Result) {
 }
 
 // containCall is deferred by the goroutine that performs a call: a panic ends the call's run.
-func (r *run) containCall(c *call) {
+func (r *run) containCall(c *entry) {
 	p := recover()
 	if p == nil {
 		return

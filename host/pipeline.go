@@ -87,11 +87,11 @@ func (s *stage) step(ctx context.Context, c *call, watch callWatch) {
 
 // perform has one call pass its stages. It runs on its own goroutine, with a slot of the
 // run taken.
-func (r *run) perform(c *call) {
+func (r *run) perform(e *entry) {
 	defer r.engine.performing.leave()
-	defer r.containCall(c)
-	c.run = r
-	ctx, done := r.calls.begin(r.ctx, c)
+	defer r.containCall(e)
+	c := &call{entry: e, run: r}
+	ctx, done := r.calls.begin(r.ctx, e)
 	defer done()
 	stages, watch := callStages, callWatch(r.observeCall(c))
 	if c.Method == methodExec {
@@ -132,7 +132,7 @@ func (c *call) rejectPanic(p any) {
 
 // launch performs calls that have a slot, unless the store could not be told of
 // them: a run that is found after a crash must not take a call for one never made.
-func (r *run) launch(started []*call, lost error) {
+func (r *run) launch(started []*entry, lost error) {
 	for _, c := range started {
 		if lost != nil {
 			go r.rejectUnrecorded(c, lost)
@@ -143,10 +143,11 @@ func (r *run) launch(started []*call, lost error) {
 }
 
 // rejectUnrecorded rejects a call that has a slot and was not made.
-func (r *run) rejectUnrecorded(c *call, why error) {
+func (r *run) rejectUnrecorded(e *entry, why error) {
 	defer r.engine.performing.leave()
-	defer r.containCall(c)
-	c.run, c.rejection = r, rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(why))
+	defer r.containCall(e)
+	c := &call{entry: e, run: r}
+	c.rejection = rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(why))
 	recordCall(r.ctx, c)
 	r.launch(c.next, c.lost)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +32,7 @@ func (r *run) programCall(params json.RawMessage, kind policy.InputKind) policy.
 	t := policy.ExecTool
 	return policy.Call{
 		Kind: policy.KindExec, InputKind: kind, ToolID: t.ID(), Source: t.Source, Owner: t.Owner, ToolName: t.Name,
-		Params: params, Session: asPolicySession(r.session), RunID: r.id, CallID: (&call{Call: runstore.Call{Method: methodExec}}).publicID(),
+		Params: params, Session: asPolicySession(r.session), RunID: r.id, CallID: (&entry{Call: runstore.Call{Method: methodExec}}).publicID(),
 	}
 }
 
@@ -68,16 +67,16 @@ func (r *run) judge(ctx context.Context, p program) (program, *failure) {
 
 // hold makes the run wait for a person before the program starts.
 func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *failure {
-	c := &call{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}, program: &p, run: r, subject: pc}
-	r.calls.locked(func() { r.calls.pending[0] = c })
+	c := &call{run: r, subject: pc, entry: &entry{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}}}
+	r.calls.locked(func() { r.calls.pending[0] = c.entry })
 	err := c.ask(ctx, asks)
 	r.observeQuestion(c)
-	var started []*call
+	var started []*entry
 	r.calls.locked(func() {
 		if c.question == nil {
-			r.calls.remove(c)
+			r.calls.remove(c.entry)
 		} else {
-			started = r.calls.enqueue([]*call{c})
+			started = r.calls.enqueue([]*entry{c.entry})
 		}
 	})
 	switch {
@@ -113,23 +112,13 @@ func (d *driver) startHeld() (*wire.Report, error) {
 	return d.worker.Start(d.ctx, r.cell(p.Code, p.Language), r.file, d.turnDeadline())
 }
 
-// takeHeld removes the call that stands for the held program, which has settled.
-func (t *callTable) takeHeld() *call {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c := t.pending[0]
-	t.remove(c)
-	t.inbox = slices.DeleteFunc(t.inbox, func(i *call) bool { return i == c })
-	return c
-}
-
 // reviveHeld reads the program of a run that was stored before it started.
-func (r *run) reviveHeld(c *call) error {
+func (r *run) reviveHeld(c *entry) error {
 	var p program
 	if err := json.Unmarshal(c.Args, &p); err != nil {
 		return fmt.Errorf("its program: %w", err)
 	}
-	c.program, r.driver.held, r.language = &p, &p, p.Language
+	r.driver.held, r.language = &p, p.Language
 	return nil
 }
 

@@ -22,7 +22,7 @@ const maxQueryBytes = maxTurnBytes
 // answerAll answers queries while there is time, and room for their answers. The
 // others reject. At most half of the time that is left goes to the catalog: the program
 // needs the rest to take the answers, and would be blamed for the time otherwise.
-func (d *driver) answerAll(queries []*call) {
+func (d *driver) answerAll(queries []*entry) {
 	if len(queries) == 0 {
 		return
 	}
@@ -34,8 +34,8 @@ func (d *driver) answerAll(queries []*call) {
 		until = most
 	}
 	defer func() { r.calls.countQueries(time.Since(began)) }()
-	for _, c := range queries {
-		c.run, c.budget = r, queryBudget{until, room}
+	for _, e := range queries {
+		c := &call{entry: e, run: r, budget: queryBudget{until, room}}
 		watch := queryWatch{time.Now()}
 		for i := range queryStages {
 			queryStages[i].step(d.ctx, c, watch)

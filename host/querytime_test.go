@@ -19,7 +19,7 @@ func TestTheCatalogLeavesTime(t *testing.T) {
 		t.Errorf("%v is after a deadline that has passed", got)
 	}
 	r := &run{engine: &engine{maxQueryTime: maxQueryTime}}
-	err := invokeQuery(t.Context(), &call{Call: runstore.Call{Method: "search"}, run: r, budget: queryBudget{now, 1}})
+	err := invokeQuery(t.Context(), &call{entry: &entry{Call: runstore.Call{Method: "search"}}, run: r, budget: queryBudget{now, 1}})
 	if err == nil || err.Code != string(CodeTimeout) || !strings.Contains(err.Message, "half of the time") || !strings.Contains(err.Message, "smaller batches") {
 		t.Errorf("got %+v", err)
 	}

@@ -9,9 +9,6 @@ import (
 	"github.com/quoinhq/quoin/internal/text"
 )
 
-// Quotas returns Config.Quotas with every default filled in.
-func (h *Host) Quotas() Quotas { return h.cfg.Quotas }
-
 // meters are what a host shares out.
 type meters struct {
 	held, workers, suspended, approvals *quota.Meter

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -27,7 +28,7 @@ type record struct {
 	log          *slog.Logger
 	calls        *callTable
 	describe     func(*runstore.Record) // fills in what the run is
-	identify     func(*call)            // notes which tool a call means
+	identify     func(*entry)           // notes which tool a call means
 
 	claimMu countedMutex
 	claim   runstore.Claim // nil: another process may go on with the run
@@ -67,7 +68,7 @@ func (rec *record) admit(reqs []wire.Request) (burst, *failure) {
 // knows them. It returns the calls that have got a slot. If lost is not nil, the store
 // could not be told and those calls must not be made. A guest that is too large for an
 // image goes on without one: then the record says that the run is live.
-func (rec *record) checkpoint(ctx context.Context, fresh []*call, image func() ([]byte, error), complete func(*runstore.Record)) (started []*call, lost, err error) {
+func (rec *record) checkpoint(ctx context.Context, fresh []*entry, image func() ([]byte, error), complete func(*runstore.Record)) (started []*entry, lost, err error) {
 	if !rec.journaling() {
 		if len(fresh) > 0 {
 			rec.calls.locked(func() { started = rec.calls.enqueue(fresh) })
@@ -113,7 +114,7 @@ func (rec *record) superseded() bool {
 // last turn into the queue. It returns the stored record and the calls that have got a
 // slot. Limit bounds the runs in the store; 0 means no bound. The caller runs it in
 // exclusive.
-func (rec *record) suspend(ctx context.Context, image []byte, fresh []*call, limit int, complete func(*runstore.Record)) (*runstore.Record, []*call, error) {
+func (rec *record) suspend(ctx context.Context, image []byte, fresh []*entry, limit int, complete func(*runstore.Record)) (*runstore.Record, []*entry, error) {
 	r, started := rec.next(image, fresh, complete)
 	if rec.stored {
 		limit = 0
@@ -127,7 +128,7 @@ func (rec *record) suspend(ctx context.Context, image []byte, fresh []*call, lim
 
 // next makes the next record of the run and puts fresh calls into the queue. The caller
 // holds mu.
-func (rec *record) next(image []byte, fresh []*call, complete func(*runstore.Record)) (r *runstore.Record, started []*call) {
+func (rec *record) next(image []byte, fresh []*entry, complete func(*runstore.Record)) (r *runstore.Record, started []*entry) {
 	rec.generation++
 	rec.journaled = 0
 	r = &runstore.Record{ID: rec.id, Format: runstore.FormatVersion, Generation: rec.generation, Image: image}
@@ -145,8 +146,8 @@ func (rec *record) next(image []byte, fresh []*call, complete func(*runstore.Rec
 // settle enters the outcome of a call that has a slot. The guest gets the answer once
 // the journal has it. It returns the calls that have got slots; if lost is not nil, the
 // store could not be told and those calls must not be made.
-func (rec *record) settle(ctx context.Context, c *call, value json.RawMessage, rejection *callError) (started []*call, lost error) {
-	started, toStore := rec.calls.settle(c, value, rejection)
+func (rec *record) settle(ctx context.Context, c *entry, tool *catalog.Tool, value json.RawMessage, rejection *callError) (started []*entry, lost error) {
+	started, toStore := rec.calls.settle(c, tool, value, rejection)
 	if toStore {
 		lost = rec.journal(ctx)
 		rec.calls.deliver(c)

@@ -6,7 +6,7 @@ import "context"
 // guest gets the answer once the store has it. The calls that have got slots are c.next.
 func recordCall(_ context.Context, c *call) *callError {
 	r := c.run
-	c.next, c.lost = r.record.settle(r.background(), c, c.value, c.rejection)
+	c.next, c.lost = r.record.settle(r.background(), c.entry, c.tool, c.value, c.rejection)
 	r.dropIdleClaim()
 	r.notify()
 	return nil
@@ -14,6 +14,6 @@ func recordCall(_ context.Context, c *call) *callError {
 
 // recordQuery records the answer to a query. The next image of the guest waits for it.
 func recordQuery(_ context.Context, c *call) *callError {
-	c.run.calls.settleQuery(c, c.value, c.rejection)
+	c.run.calls.settleQuery(c.entry, c.value, c.rejection)
 	return nil
 }

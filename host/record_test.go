@@ -66,18 +66,18 @@ func newRecordWorld(t *testing.T) *recordWorld {
 	meter := func(name string) *quota.Meter { return quota.NewMeter(name, name, name, 1<<30, shares) }
 	w := &recordWorld{T: t, store: &watchedStore{}}
 	w.calls = &callTable{
-		runID: "run_x", slots: 2, busy: &inFlight{}, pending: map[uint64]*call{},
+		runID: "run_x", slots: 2, busy: &inFlight{}, pending: map[uint64]*entry{},
 		account: account{held: meter("held"), suspended: meter("suspended"), denied: func(d *quota.Denied) { t.Error(d) }},
 	}
 	w.record = &record{
 		id: "run_x", store: w.store, compactAfter: maxDelivered, log: slog.New(slog.DiscardHandler), calls: w.calls,
-		describe: func(r *runstore.Record) { r.Created = time.Now() }, identify: func(*call) {},
+		describe: func(r *runstore.Record) { r.Created = time.Now() }, identify: func(*entry) {},
 	}
 	return w
 }
 
 // request has the guest make n calls.
-func (w *recordWorld) request(n int) []*call {
+func (w *recordWorld) request(n int) []*entry {
 	w.Helper()
 	var reqs []wire.Request
 	for range n {
@@ -91,7 +91,7 @@ func (w *recordWorld) request(n int) []*call {
 	return b.fresh
 }
 
-func (w *recordWorld) suspend(fresh ...*call) (started []*call) {
+func (w *recordWorld) suspend(fresh ...*entry) (started []*entry) {
 	w.Helper()
 	w.record.exclusive(func() {
 		var err error
@@ -103,7 +103,7 @@ func (w *recordWorld) suspend(fresh ...*call) (started []*call) {
 	return started
 }
 
-func (w *recordWorld) checkpoint(fresh []*call, image func() ([]byte, error)) (started []*call, lost error) {
+func (w *recordWorld) checkpoint(fresh []*entry, image func() ([]byte, error)) (started []*entry, lost error) {
 	w.Helper()
 	started, lost, err := w.record.checkpoint(w.Context(), fresh, image, func(r *runstore.Record) { r.Expires = time.Now().Add(time.Hour) })
 	if err != nil {
@@ -112,8 +112,8 @@ func (w *recordWorld) checkpoint(fresh []*call, image func() ([]byte, error)) (s
 	return started, lost
 }
 
-func (w *recordWorld) settle(c *call, value string) (started []*call, lost error) {
-	return w.record.settle(w.Context(), c, json.RawMessage(value), nil)
+func (w *recordWorld) settle(c *entry, value string) (started []*entry, lost error) {
+	return w.record.settle(w.Context(), c, nil, json.RawMessage(value), nil)
 }
 
 func small() ([]byte, error) { return []byte("newer image"), nil }

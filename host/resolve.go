@@ -32,7 +32,7 @@ func resolve(ctx context.Context, c *call) *callError {
 		return rejection
 	}
 	c.given = c.input
-	c.run.calls.resolved(c, c.tool.ID())
+	c.run.calls.resolved(c.entry, c.tool.ID())
 	c.subject = c.run.callSubject(c)
 	return nil
 }
@@ -150,7 +150,7 @@ func viaPath(global string, path []string) string {
 // of that server, under the name by which the host listed it.
 func (c *call) resolveMCP() *callError {
 	r := c.run
-	tool, ok := r.mcpTool(c)
+	tool, ok := r.mcpTool(c.entry)
 	if !ok {
 		e := rejectf(codeUnknownMCPTool, "MCP server %q has no tool %q that this run may call.", text.Cut(c.Target, 64), text.Cut(strings.Join(c.Path, "."), 256))
 		if r.changed.Load() {
@@ -172,7 +172,7 @@ func (c *call) resolveMCP() *callError {
 // identify notes which tool a call means before the store hears of the call: whether it
 // is harmless to make it again depends on the tool. A call that
 // means no tool is refused once its turn comes. The caller holds calls.mu.
-func (r *run) identify(c *call) {
+func (r *run) identify(c *entry) {
 	if c.Tool != "" || !c.isTool() {
 		return
 	}
@@ -202,7 +202,11 @@ func (r *run) identify(c *call) {
 
 // resolveProgram shows the held program that a call stands for.
 func resolveProgram(_ context.Context, c *call) *callError {
-	c.subject = c.run.programCall(json.RawMessage(c.Args), policy.InputKind(c.program.Language))
+	var held program
+	if err := json.Unmarshal(c.Args, &held); err != nil {
+		return rejectf(codeNestedTool, "the program cannot be read: %v", err)
+	}
+	c.subject = c.run.programCall(json.RawMessage(c.Args), policy.InputKind(held.Language))
 	c.input, c.value = c.subject.Params, json.RawMessage("null")
 	return nil
 }

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -135,25 +134,6 @@ func notRestored(format string, args ...any) *failure {
 	return failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost, "code mode run cannot be restored: "+format, args...)
 }
 
-// revive adds the calls of a record.
-func (t *callTable) revive(rec *runstore.Record) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.dispatched, t.counters = rec.Dispatched, rec.Counters
-	for _, stored := range rec.Calls {
-		t.pending[stored.ID] = &call{Call: stored}
-		t.lastID = max(t.lastID, stored.ID)
-		t.dispatched = t.dispatched || wentOut(stored)
-	}
-	// An answer that was given and is not in the journal was lost with its host, so the
-	// client is asked for it again.
-	t.answered = slices.DeleteFunc(slices.Clone(rec.Answered), func(id uint64) bool {
-		c := t.pending[id]
-		return c != nil && c.State != runstore.CallSettled
-	})
-	t.setImaged(t.sorted())
-}
-
 // redrive brings the calls of a revived run to where the host that stopped left
 // them. What was in flight is made again if that is harmless, else it rejects:
 // nothing is silently repeated or lost.
@@ -165,31 +145,10 @@ func (r *run) redrive() {
 
 // mayRepeat reports whether it is harmless to make a call again that was in flight when
 // its host stopped.
-func (r *run) mayRepeat(c *call) bool {
+func (r *run) mayRepeat(c *entry) bool {
 	if c.Method == methodExec { // approved; the program has not started
 		return true
 	}
 	tool, ok := r.view().catalog.ByID(c.Tool)
 	return ok && (tool.ReadOnly || tool.Idempotent || r.access.client.asks(c.Tool))
-}
-
-// redrive queues the calls that can go on, and rejects the others in flight. It returns
-// the calls that have got slots, and the rejected ones.
-func (t *callTable) redrive(mayRepeat func(*call) bool) (started, lost []*call) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, c := range t.sorted() {
-		switch {
-		case c.State == runstore.CallSettled:
-			t.inbox = append(t.inbox, c)
-		case !c.isTool() && c.Method != methodExec:
-		case c.State != runstore.CallInFlight || mayRepeat(c):
-			t.queue = append(t.queue, c)
-		default:
-			t.setAnswer(c, nil, interrupted(c))
-			t.inbox = append(t.inbox, c)
-			lost = append(lost, c)
-		}
-	}
-	return t.fillSlots(), lost
 }

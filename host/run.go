@@ -89,7 +89,7 @@ func (e *engine) makeRun(id string, s Session, language string, to *access) *run
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	r.driver = &driver{run: r}
 	r.calls = &callTable{
-		runID: id, slots: int(r.settings.MaxPendingCalls), busy: &e.performing, pending: make(map[uint64]*call),
+		runID: id, slots: int(r.settings.MaxPendingCalls), busy: &e.performing, pending: make(map[uint64]*entry),
 		account: account{
 			held: e.meters.held, suspended: e.meters.suspended, owner: quota.OwnerOf(s),
 			denied: func(d *quota.Denied) { e.ReportDenied(s, d) },

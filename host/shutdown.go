@@ -8,6 +8,9 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
+// ErrClosed is the cause of what a closed host refuses.
+var ErrClosed = errors.New("host is closed")
+
 // errClosing is why a host that shuts down gives no run a worker.
 var errClosing = errors.New("the host shuts down")
 

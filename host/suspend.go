@@ -10,14 +10,14 @@ import (
 // suspend parks the run with its guest. The calls of its last turn start once the store
 // knows them. All calls go on; their answers wait in the inbox and, for a store that
 // outlives the host, in the journal.
-func (d *driver) suspend(fresh ...*call) (res *Result) {
+func (d *driver) suspend(fresh ...*entry) (res *Result) {
 	r := d.run
 	image, err := d.snapshot()
 	if err != nil {
 		return d.failed(d.failureFrom(err))
 	}
 	var (
-		started []*call
+		started []*entry
 		f       *failure
 	)
 	r.record.exclusive(func() { res, started, f = d.park(image, fresh) })
@@ -45,7 +45,7 @@ func (r *run) leave(cause error) (kept bool) {
 // park stores the run with its guest's image and parks it. It returns the result for
 // the caller of Exec or Wait, made while no other goroutine can have the run, and the
 // calls to launch. The caller runs it in record.exclusive.
-func (d *driver) park(image []byte, fresh []*call) (res *Result, started []*call, _ *failure) {
+func (d *driver) park(image []byte, fresh []*entry) (res *Result, started []*entry, _ *failure) {
 	r := d.run
 	if err := r.record.ensureClaim(r.background()); err != nil {
 		return nil, nil, ofStore(err)

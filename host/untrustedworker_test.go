@@ -29,7 +29,7 @@ func TestRequestsOfATakenOverWorker(t *testing.T) {
 		"a cancellation below zero":    {wire.Request{ID: 7, Method: wire.MethodCancel, Args: []byte(`[-1]`)}, "no list of calls"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			table := &callTable{lastID: 5, pending: map[uint64]*call{}}
+			table := &callTable{lastID: 5, pending: map[uint64]*entry{}}
 			b, f := table.admit([]wire.Request{good, tc.request}, true)
 			if f == nil || f.Code != CodeUnavailable || f.Reason != ReasonWorkerCrashed || f.Phase != PhaseHost || !strings.Contains(f.Message, tc.want) {
 				t.Fatalf("got %+v, want %q", f, tc.want)

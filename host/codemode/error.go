@@ -149,3 +149,6 @@ func BoundMessage(s string) string {
 	}
 	return text.Cut(s, maxBytes-len(truncated)) + truncated
 }
+
+// ExecUsage tells a model what to send to exec.
+const ExecUsage = `Send {"code": "return 6 * 7"}: code is the program; language ("javascript" or "typescript") and title are optional.`
