@@ -8,13 +8,6 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// ErrAborted is the cause with which the calls of an aborted run end.
-var ErrAborted = errors.New("the run was aborted")
-
-// ErrSessionEnded is the cause with which the calls of a run end whose session
-// has ended.
-var ErrSessionEnded = errors.New("the session has ended")
-
 // Abort is Host.Abort.
 func (e *engine) Abort(ctx context.Context, s Session, runID string) *Result {
 	r := e.runByID(runID)
@@ -61,31 +54,6 @@ func (e *engine) EndSession(ctx context.Context, s Session) (ended int, err erro
 		}
 	}
 	return ended, errors.Join(errs...)
-}
-
-// abort ends a run of this process. An active one is ended by its driver.
-func (r *run) abort(ctx context.Context, cause error) *failure {
-	for {
-		f := r.activate()
-		switch {
-		case f == nil:
-			// With the claim, no other host takes the run from the store before it is gone.
-			if err := r.record.ensureClaim(r.background()); err != nil {
-				return r.stayParked(ofStore(err))
-			}
-			r.finish(cause)
-			return nil
-		case f.Reason != ReasonRunBusy:
-			return f
-		case r.cancelIfActive(cause):
-			select {
-			case <-r.gone:
-			case <-ctx.Done():
-			}
-			return nil
-		}
-		// It has been parked since.
-	}
 }
 
 // abortStored forgets a run that only the store knows, and returns its last record.

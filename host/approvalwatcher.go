@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"sync"
 	"time"
@@ -13,7 +14,9 @@ import (
 // approvalWatcher waits for decisions about approvals, for all calls of a host. While no call
 // waits it has no goroutine and watches nothing.
 type approvalWatcher struct {
-	engine *engine
+	approvals policy.Approvals
+	log       *slog.Logger
+	guard     func(step func()) // contains panics
 
 	mu      sync.Mutex
 	waiting map[string]approvalWaiter // by approval id
@@ -21,7 +24,7 @@ type approvalWatcher struct {
 	more    chan struct{}             // capacity 1: there is a new approvalWaiter
 }
 
-// waiter is a call that waits: where the resolved approval is put, or nil if it
+// approvalWaiter is a call that waits: where the resolved approval is put, or nil if it
 // is lost. It has the capacity 1.
 type approvalWaiter chan *policy.Approval
 
@@ -59,7 +62,7 @@ func (d *approvalWatcher) add(id string, w approvalWaiter) {
 		var ctx context.Context
 		ctx, d.stop = context.WithCancel(context.Background())
 		d.more = make(chan struct{}, 1)
-		go d.watch(ctx, d.engine.approvals.Watch(ctx), d.more)
+		go d.watch(ctx, d.approvals.Watch(ctx), d.more)
 	}
 	select {
 	case d.more <- struct{}{}:
@@ -91,7 +94,7 @@ func (d *approvalWatcher) watch(ctx context.Context, changed, more <-chan struct
 		case <-due.C:
 		}
 		next := retryAfter
-		d.engine.guard(func() { next = d.checkAll(ctx) })
+		d.guard(func() { next = d.checkAll(ctx) })
 		due.Reset(next)
 	}
 }
@@ -112,10 +115,10 @@ func (d *approvalWatcher) checkAll(ctx context.Context) time.Duration {
 		case ctx.Err() != nil:
 			return next
 		case errors.Is(err, policy.ErrNotFound), errors.Is(err, policy.ErrCorrupt):
-			d.engine.log.Error("an approval cannot be read, so its call is denied", "approval", id, "error", err)
+			d.log.Error("an approval cannot be read, so its call is denied", "approval", id, "error", err)
 			w.deliver(nil)
 		case err != nil:
-			d.engine.log.Error("an approval cannot be read now", "approval", id, "error", err)
+			d.log.Error("an approval cannot be read now", "approval", id, "error", err)
 			next = min(next, retryAfter)
 		case a.State == policy.StatePending:
 			next = min(next, max(time.Until(a.Expires), 0))
@@ -128,9 +131,9 @@ func (d *approvalWatcher) checkAll(ctx context.Context) time.Duration {
 
 // resolved returns the approval, which is resolved if its time is over.
 func (d *approvalWatcher) resolved(ctx context.Context, id string) (*policy.Approval, error) {
-	a, err := d.engine.approvals.Get(ctx, id)
+	a, err := d.approvals.Get(ctx, id)
 	if now := time.Now(); err == nil && a.State == policy.StatePending && !now.Before(a.Expires) {
-		return d.engine.approvals.Resolve(ctx, id, policy.Resolution{State: policy.StateExpired, At: now})
+		return d.approvals.Resolve(ctx, id, policy.Resolution{State: policy.StateExpired, At: now})
 	}
 	return a, err
 }

@@ -431,3 +431,7 @@ func describeCalls(calls []*entry, room int64) ([]PendingCall, Reason) {
 	}
 	return out, reason
 }
+
+// methodExec is the method of the call that stands for the program itself while a
+// person decides whether it may start. No call of a guest has its id, 0.
+const methodExec = "exec"

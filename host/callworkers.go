@@ -8,25 +8,19 @@ const maxIdle = 32
 // callWorkers perform tool calls. They keep the goroutines of calls that have ended for
 // the next calls: the stack of a new goroutine is copied several times on the way down
 // to a tool. BenchmarkCallWorkers shows what that saves.
-type callWorkers struct {
-	do   func(callJob)
-	jobs chan callJob
+type callWorkers[Job any] struct {
+	do   func(Job)
+	jobs chan Job
 	idle atomic.Int32
 	end  <-chan struct{} // closed when the host ends
 }
 
-// callJob is a call that has a slot of its run.
-type callJob struct {
-	run  *run
-	call *entry
-}
-
-func newCallWorkers(end <-chan struct{}, do func(callJob)) *callWorkers {
-	return &callWorkers{do: do, jobs: make(chan callJob), end: end}
+func newCallWorkers[Job any](end <-chan struct{}, do func(Job)) *callWorkers[Job] {
+	return &callWorkers[Job]{do: do, jobs: make(chan Job), end: end}
 }
 
 // perform performs a call on a goroutine of its own.
-func (w *callWorkers) perform(j callJob) {
+func (w *callWorkers[Job]) perform(j Job) {
 	select {
 	case w.jobs <- j:
 	default:
@@ -35,10 +29,11 @@ func (w *callWorkers) perform(j callJob) {
 }
 
 // serve performs one call after the other.
-func (w *callWorkers) serve(j callJob) {
+func (w *callWorkers[Job]) serve(j Job) {
 	for {
 		w.do(j)
-		j = callJob{} // a goroutine that waits holds no run
+		var none Job
+		j = none // a goroutine that waits holds no run
 		if w.idle.Add(1) > maxIdle {
 			w.idle.Add(-1)
 			return

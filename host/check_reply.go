@@ -14,9 +14,6 @@ import (
 // reply rejects; it is never cut silently.
 const maxReplyBytes = 8 << 20
 
-// maxCheckedReply bounds the replies that are compared with what their tools declare.
-const maxCheckedReply = 256 << 10
-
 // checkReply accepts the reply of a tool for the guest and shows the end of the call to
 // the hooks, which may replace the reply.
 func checkReply(ctx context.Context, c *call) *callError {
@@ -88,24 +85,4 @@ func (c *call) withheld(err error) *callError {
 		e.EffectStatus = effectUnknown
 	}
 	return e
-}
-
-// checkDeclared compares a reply with the output schema of its tool. The guest
-// has its answer by then, and gets the same either way: the tool has taken effect,
-// and a program is helped more by a result that is not quite as declared than by
-// none. Operators are told, once for each tool and schema. The results of MCP servers
-// are left to the package that speaks with them: their schemas are of a part of
-// the result.
-func (c *call) checkDeclared() {
-	if c.reply == nil || len(c.tool.Output) == 0 || len(c.reply) > maxCheckedReply || c.tool.Source == catalog.SourceMCP {
-		return
-	}
-	id := c.tool.ID()
-	err := c.run.view().catalog.ValidateOutput(id, c.reply)
-	if err == nil {
-		return
-	}
-	if _, told := c.run.engine.badOutputs.LoadOrStore(id+" "+schemaDigest(c.tool), true); !told {
-		c.run.engine.log.Warn("a tool returns what it does not declare; programs get it all the same", "tool", id, "error", err)
-	}
 }

@@ -158,16 +158,6 @@ func (d *driver) evict() error {
 	return nil
 }
 
-// tooLarge reports whether a guest could not be taken out because its image would
-// be larger than Settings.MaxSnapshot, or than there is room for.
-func tooLarge(err error) bool {
-	var (
-		e *guestrt.WorkerError
-		f *failure
-	)
-	return errors.As(err, &e) && Code(e.Code) == CodeSnapshotLimit || errors.As(err, &f) && f.Reason == ReasonQuota
-}
-
 // serviceGrace is what a snapshot or a restore may take beyond the deadline. A worker
 // that needs longer is stopped.
 const serviceGrace = time.Second
@@ -502,4 +492,28 @@ func (d *driver) evictTimer() (<-chan time.Time, func()) {
 	}
 	t := time.NewTimer(evictAfter)
 	return t.C, func() { t.Stop() }
+}
+
+// goOn waits until there is something to deliver to the guest, and drives it on.
+func (d *driver) goOn() (res *Result) {
+	defer d.contain(&res)
+	if res := d.ready(); res != nil {
+		return res
+	}
+	return d.drive(d.turn())
+}
+
+func (r *run) limits() wire.Limits {
+	// Items are counted against MaxOutput here, to the byte; the guest must not
+	// drop any before.
+	return wire.Limits{MemoryBytes: uint64(r.settings.MemoryLimit), MaxOutputItems: wire.MaxOutputItems}
+}
+
+// cell is what the worker needs to start the program.
+func (r *run) cell(code, language string) wire.Cell {
+	c := wire.Cell{Language: language, Source: code, Limits: r.limits()}
+	for _, n := range r.view().namespaces {
+		c.Namespaces = append(c.Namespaces, wire.NamespaceRef{Global: n.GlobalName, ID: n.ID})
+	}
+	return c
 }

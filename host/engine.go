@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"log/slog"
 	"maps"
@@ -13,9 +14,11 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/internal/metrics"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // engine runs cells: it owns the guest workers, the runs of this process, the stores of
@@ -31,7 +34,8 @@ type engine struct {
 	meters   *meters
 
 	approvalWatcher approvalWatcher
-	callWorkers     *callWorkers
+	callWorkers     *callWorkers[callJob]
+	pipelines       pipelines
 
 	maxDelivered int           // see the constant
 	maxQueryTime time.Duration // see the constant
@@ -90,35 +94,6 @@ type viewSource interface {
 	MCPIdentifier(server string) string
 }
 
-// newEngine makes an engine. start starts its workers.
-func newEngine(ctx context.Context, settings Settings) *engine {
-	e := &engine{
-		settings:     settings,
-		runs:         make(map[string]*run),
-		parking:      make(chan struct{}),
-		maxDelivered: maxDelivered,
-		maxQueryTime: maxQueryTime,
-	}
-	e.approvalWatcher.engine = e
-	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
-	e.callWorkers = newCallWorkers(e.life.Done(), func(j callJob) { j.run.perform(j.call) })
-	return e
-}
-
-// start starts the guest workers.
-func (e *engine) start(ctx context.Context, guestPath string, prepared int) (err error) {
-	e.pool, err = guestrt.NewPool(ctx, guestrt.Config{
-		GuestPath: guestPath,
-		Prepared:  prepared,
-		Isolation: guestrt.Isolation(e.settings.Isolation),
-		Logger:    e.log,
-	})
-	if err != nil {
-		return err
-	}
-	return e.startPrevious()
-}
-
 // poolState, countRuns, countForeignRuns and heldNow are what metrics read.
 func (e *engine) poolState() metrics.Pool {
 	if e.pool == nil {
@@ -150,3 +125,108 @@ func (e *engine) heldNow() (bytes, limit int64) {
 	}
 	return e.meters.held.Used(), e.meters.held.Total()
 }
+
+// runByID returns the run of this process with that id, or nil.
+func (e *engine) runByID(id string) *run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.runs[id]
+}
+
+// recordFor returns the record of a run of the session. What is known of one that has
+// expired is in the error.
+func (e *engine) recordFor(ctx context.Context, s Session, id string) (*runstore.Record, error) {
+	rec, err := e.store.Get(ctx, id)
+	if rec != nil {
+		if f := mayResume(rec.Session, s); f != nil {
+			return nil, f
+		}
+	}
+	if err != nil {
+		return nil, withRecord(ofStore(err), rec)
+	}
+	return rec, nil
+}
+
+// runsOf returns the runs of the session that this process has.
+func (e *engine) runsOf(s Session) (out []*run) { return e.runsOwnedBy(s.Covers) }
+
+func (e *engine) runsOwnedBy(wanted func(Session) bool) (out []*run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.runs {
+		if wanted(r.session) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// enter lets an Exec or Wait in, which leaves callers when it returns.
+func (e *engine) enter() *failure {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closing {
+		return closing()
+	}
+	e.driving.enter()
+	return nil
+}
+
+func (e *engine) isClosing() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closing
+}
+
+// volatile reports whether the store ends with the process.
+func (e *engine) volatile() bool {
+	_, volatile := e.store.(runstore.Volatile)
+	return volatile
+}
+
+// add makes r known to Wait and Close.
+func (e *engine) add(r *run) *failure {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return closing()
+	}
+	e.runs[r.id] = r
+	return nil
+}
+
+func (e *engine) remove(r *run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.runs[r.id] == r {
+		delete(e.runs, r.id)
+	}
+}
+
+// ReportDenied is Host.ReportDenied.
+func (e *engine) ReportDenied(s Session, d *quota.Denied) {
+	e.obs.Metrics.Denied(d.Name, string(d.Whose))
+	m, key := e.meters, d.Name+" "+string(d.Whose)
+	m.mu.Lock()
+	now := time.Now()
+	if now.Sub(m.warned[key]) < denialPause {
+		m.skipped[key]++
+		m.mu.Unlock()
+		return
+	}
+	skipped := m.skipped[key]
+	m.warned[key], m.skipped[key] = now, 0
+	m.mu.Unlock()
+	e.log.Warn("a quota is used up", "quota", d.Name, "of", string(d.Whose), "used", d.Used, "limit", d.Limit, "wanted", d.Wanted,
+		"agent", text.Cut(s.AgentID, 128), "sessionKey", text.Cut(s.SessionKey, 128), "sessionId", text.Cut(s.SessionID, 128), "sinceLast", skipped)
+}
+
+// build is that of the guest that new runs use.
+func (e *engine) build() string {
+	id := e.pool.BuildID()
+	return hex.EncodeToString(id[:])
+}
+
+// canRestore reports whether this host has the build.
+func (e *engine) canRestore(build string) bool { return build == e.build() || e.previous[build] != nil }

@@ -1,12 +1,12 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
@@ -40,14 +40,6 @@ func withRecord(f *failure, rec *runstore.Record) *failure {
 // wentOut reports whether a tool may have been called.
 func wentOut(c runstore.Call) bool {
 	return c.Dispatched || (&entry{Call: c}).isTool() && c.State == runstore.CallInFlight
-}
-
-// withRun marks a refusal with what is known of a run of this process.
-func withRun(f *failure, r *run) *failure {
-	c, dispatched := r.calls.countedAt(r.driver.started, time.Now())
-	t := r.driver.telemetryOf(c)
-	f.Dispatched, f.Telemetry = dispatched, &t
-	return f
 }
 
 // and returns a copy of f with a sentence added.
@@ -150,4 +142,53 @@ func withoutPaths(err error) string {
 		text = strings.ReplaceAll(text, l.Error(), l.Op+": "+l.Err.Error())
 	}
 	return text
+}
+
+// ErrAborted is the cause with which the calls of an aborted run end.
+var ErrAborted = errors.New("the run was aborted")
+
+// ErrSessionEnded is the cause with which the calls of a run end whose session
+// has ended.
+var ErrSessionEnded = errors.New("the session has ended")
+
+// ErrClosed is the cause of what a closed host refuses.
+var ErrClosed = errors.New("host is closed")
+
+// errClosing is why a host that shuts down gives no run a worker.
+var errClosing = errors.New("the host shuts down")
+
+// closing is what a host answers once it shuts down.
+func closing() *failure {
+	return failf(CodeUnavailable, "", PhaseHost, "code mode is shutting down.")
+}
+
+// tooLarge reports whether a guest could not be taken out because its image would
+// be larger than Settings.MaxSnapshot, or than there is room for.
+func tooLarge(err error) bool {
+	var (
+		e *guestrt.WorkerError
+		f *failure
+	)
+	return errors.As(err, &e) && Code(e.Code) == CodeSnapshotLimit || errors.As(err, &f) && f.Reason == ReasonQuota
+}
+
+// timeOfRuns is how messages write a time.
+const timeOfRuns = "2006-01-02 15:04:05 UTC"
+
+// keptAsItWas is said of a run that a store that fails still has.
+const keptAsItWas = " The run is kept as it was: wait for it again once the store works."
+
+// ofCause says what a run that ended with a cause has failed of.
+func ofCause(cause error) *failure {
+	var f *failure
+	switch {
+	case cause == nil:
+		return nil
+	case errors.As(cause, &f):
+		return f
+	case errors.Is(cause, ErrAborted), errors.Is(cause, ErrSessionEnded), errors.Is(cause, ErrClosed), errors.Is(cause, context.Canceled):
+		return failf(CodeAborted, "", PhaseHost, "%v", cause)
+	default:
+		return ofStore(cause)
+	}
 }

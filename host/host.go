@@ -212,13 +212,12 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 func (h *Host) newEngine(ctx context.Context) {
 	h.engine = newEngine(ctx, h.settings)
 	h.obs = newObserver(h)
-	h.engine.engineConfig = engineConfig{
+	h.engine.configure(engineConfig{
 		settingsOf: h.settingsOf, log: h.log, obs: h.obs, store: h.cfg.Store, approvals: h.cfg.Approvals,
 		views: h, hooks: h.hooks.Load, holdPlugins: h.holdPlugins,
 		quotas: h.cfg.Quotas, maxWorkers: h.cfg.MaxWorkers, previousGuests: h.cfg.PreviousGuests, origin: h.cfg.Origin,
 		pluginConfig: h.cfg.PluginConfig, onApproval: h.cfg.OnApproval, drainTimeout: h.cfg.DrainTimeout,
-	}
-	h.engine.meters = newMeters(&h.engine.engineConfig, h.settings)
+	})
 }
 
 func (h *Host) start(ctx context.Context) (err error) {

@@ -76,3 +76,12 @@ func (f *inFlight) now() int {
 	defer f.mu.Unlock()
 	return f.n
 }
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

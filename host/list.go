@@ -94,20 +94,6 @@ func (e *engine) Run(ctx context.Context, runID string) (RunInfo, error) {
 	return e.storedInfo(rec), nil
 }
 
-// runsOf returns the runs of the session that this process has.
-func (e *engine) runsOf(s Session) (out []*run) { return e.runsOwnedBy(s.Covers) }
-
-func (e *engine) runsOwnedBy(wanted func(Session) bool) (out []*run) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, r := range e.runs {
-		if wanted(r.session) {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
 // info describes the run, unless it has ended.
 func (r *run) info() (info RunInfo, ok bool) {
 	r.mu.Lock()

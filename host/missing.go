@@ -99,9 +99,6 @@ func toolsMissing(missing []string, rec *runstore.Record) *failure {
 	return withRecord(failf(CodeInvalidInput, ReasonToolsMissing, PhaseHost, format, listed(missing), rec.Expires.UTC().Format(timeOfRuns)), rec)
 }
 
-// timeOfRuns is how messages write a time.
-const timeOfRuns = "2006-01-02 15:04:05 UTC"
-
 // listed is a list in words, cut where it gets long.
 func listed(list []string) string {
 	if len(list) > maxMissing {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -135,4 +136,40 @@ func (r *run) observeQuery(c *call, start time.Time) {
 		q.Code = c.rejection.Code
 	}
 	r.observed.Queried(q)
+}
+
+// maxCheckedReply bounds the replies that are compared with what their tools declare.
+const maxCheckedReply = 256 << 10
+
+// checkDeclared compares a reply with the output schema of its tool. The guest
+// has its answer by then, and gets the same either way: the tool has taken effect,
+// and a program is helped more by a result that is not quite as declared than by
+// none. Operators are told, once for each tool and schema. The results of MCP servers
+// are left to the package that speaks with them: their schemas are of a part of
+// the result.
+func (c *call) checkDeclared() {
+	if c.reply == nil || len(c.tool.Output) == 0 || len(c.reply) > maxCheckedReply || c.tool.Source == catalog.SourceMCP {
+		return
+	}
+	id := c.tool.ID()
+	err := c.run.view().catalog.ValidateOutput(id, c.reply)
+	if err == nil {
+		return
+	}
+	if _, told := c.run.engine.badOutputs.LoadOrStore(id+" "+schemaDigest(c.tool), true); !told {
+		c.run.engine.log.Warn("a tool returns what it does not declare; programs get it all the same", "tool", id, "error", err)
+	}
+}
+
+// usage returns what the current exec or wait of the run has used.
+func (r *run) usage() observe.Usage {
+	c, _ := r.calls.countedAt(r.driver.started, time.Now())
+	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.used, ImageBytes: r.driver.imageSize}
+}
+
+// observeDiscarded reports the end of a run that this process knows only from its record.
+func (e *engine) observeDiscarded(rec *runstore.Record, f *failure) {
+	o := e.obs.Run(rec.ID, rec.Session)
+	o.Parent = rec.ToolCallID
+	o.Discarded(f)
 }

@@ -16,29 +16,6 @@ import (
 // store that is: a claim ends with the process that holds it, and a question whose
 // run is neither stored nor claimed is an orphan.
 
-// storeID names the store of runs; "" if it cannot be told from others.
-func (e *engine) storeID() string {
-	if s, ok := e.store.(runstore.Identified); ok {
-		return s.Identity()
-	}
-	return ""
-}
-
-// claimToAsk takes the claim of a run that is about to ask a person.
-func (r *run) claimToAsk() (err error) {
-	if r.engine.storeID() == "" {
-		return nil
-	}
-	r.record.exclusive(func() {
-		if r.isOver() {
-			err = context.Cause(r.ctx)
-		} else if err = r.record.ensureClaim(r.background()); err != nil {
-			err = ofStore(err)
-		}
-	})
-	return err
-}
-
 // endOrphans cancels the questions of runs that no host can continue.
 func (e *engine) endOrphans(ctx context.Context) error {
 	store := e.storeID()

@@ -3,14 +3,11 @@ package host
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"strconv"
 	"time"
 
-	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -120,49 +117,6 @@ func (d *driver) telemetryOf(c runstore.Counters) Telemetry {
 	return t
 }
 
-// count writes what the counters of a run say.
-func count(t *Telemetry, c runstore.Counters) {
-	micros := func(n int64) float64 { return float64(n) / 1000 }
-	t.ApprovalCount, t.ApprovalWaitMillis = c.Approvals, micros(c.ApprovalMicros)
-	t.SearchCount, t.DescribeCount, t.CallCount, t.NamespaceCount = c.Search, c.Describe, c.Call, c.Namespace
-	t.GuestCPUMillis = float64(c.CPUMicros) / 1000
-	t.WallMillis = micros(c.WallMicros)
-	t.PeakHeapBytes = c.PeakBytes
-}
-
-// baseTelemetry is that of a run that has done nothing. Without a view there is no
-// run, and it says nothing of tools.
-func baseTelemetry(v *view) Telemetry {
-	t := codemode.NewTelemetry()
-	if v != nil {
-		t.CatalogSize, t.Sources = v.catalog.Len(), maps.Clone(v.sources)
-	}
-	return t
-}
-
-// isolation reports the layers of the worker that ran the guest last.
-func isolation(layers []wire.Layer) Isolation {
-	out := Isolation{Tier: "none", Layers: map[string]string{}}
-	for _, l := range layers {
-		out.Layers[l.Name] = l.State
-	}
-	if len(layers) > 0 {
-		out.Tier = sandbox.Tier(layers)
-	}
-	return out
-}
-
-// storedIsolation is what a record says of it.
-func storedIsolation(states map[string]string) Isolation { return isolation(storedLayers(states)) }
-
-func storedLayers(states map[string]string) []wire.Layer {
-	layers := make([]wire.Layer, 0, len(states))
-	for name, state := range states {
-		layers = append(layers, wire.Layer{Name: name, State: state})
-	}
-	return layers
-}
-
 // withLimit adds to a failure by a limit what the limit is and which setting it
 // comes from, so that the model can stay within it and the operator change it.
 func (d *driver) withLimit(f *failure) *failure {
@@ -199,4 +153,12 @@ func byteSize(n int64) string {
 		return strconv.FormatInt(n>>10, 10) + " KiB"
 	}
 	return strconv.FormatInt(n, 10) + " bytes"
+}
+
+// withRun marks a refusal with what is known of a run of this process.
+func withRun(f *failure, r *run) *failure {
+	c, dispatched := r.calls.countedAt(r.driver.started, time.Now())
+	t := r.driver.telemetryOf(c)
+	f.Dispatched, f.Telemetry = dispatched, &t
+	return f
 }

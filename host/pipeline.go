@@ -26,31 +26,6 @@ const (
 	always
 )
 
-// callStages are the stages of a call of a tool.
-var callStages = []stage{
-	{"resolve", whileAccepted, resolve},
-	{"validate", whileAccepted, validate},
-	{"authorise", whileAccepted, authorise},
-	{"approve", whileAccepted, approve},
-	{"revalidate", whileAccepted, revalidate},
-	{"invoke", whileAccepted, invoke},
-	{"check reply", onceInvoked, checkReply},
-	{stageRecord, always, recordCall},
-}
-
-// queryStages are the stages of a search or a description. The catalog alone answers it.
-var queryStages = []stage{
-	{"invoke", whileAccepted, invokeQuery},
-	{stageRecord, always, recordQuery},
-}
-
-// programStages are the stages of the call that stands for a held program.
-var programStages = []stage{
-	{"resolve", whileAccepted, resolveProgram},
-	{"approve", whileAccepted, approve},
-	{stageRecord, always, recordCall},
-}
-
 // stageRecord is the last stage of every pipeline. A panic of the stages before it
 // rejects the call; a panic in it ends the run.
 const stageRecord = "record"
@@ -85,24 +60,6 @@ func (s *stage) step(ctx context.Context, c *call, watch callWatch) {
 	watch.after(s.name, c)
 }
 
-// perform has one call pass its stages. It runs on its own goroutine, with a slot of the
-// run taken.
-func (r *run) perform(e *entry) {
-	defer r.engine.performing.leave()
-	defer r.containCall(e)
-	c := &call{entry: e, run: r}
-	ctx, done := r.calls.begin(r.ctx, e)
-	defer done()
-	stages, watch := callStages, callWatch(r.observeCall(c))
-	if c.Method == methodExec {
-		stages, watch = programStages, programWatch{}
-	}
-	last := len(stages) - 1
-	r.guarded(ctx, c, stages[:last], watch)
-	stages[last].step(ctx, c, watch)
-	r.launch(c.next, c.lost)
-}
-
 // guarded has a call pass stages. A panic, which is that of an embedder's tool or hook,
 // rejects the call. The call has to do with one generation of each plugin only: the
 // hooks, the mapping of arguments and the tool itself.
@@ -130,24 +87,28 @@ func (c *call) rejectPanic(p any) {
 	c.rejection.ToolID, c.rejection.EffectStatus, c.rejection.unknown = id, effectUnknown, true
 }
 
-// launch performs calls that have a slot, unless the store could not be told of
-// them: a run that is found after a crash must not take a call for one never made.
-func (r *run) launch(started []*entry, lost error) {
-	for _, c := range started {
-		if lost != nil {
-			go r.rejectUnrecorded(c, lost)
-			continue
-		}
-		r.engine.callWorkers.perform(callJob{r, c})
-	}
-}
+// pipelines are the stages of each kind of call.
+type pipelines struct{ call, query, program []stage }
 
-// rejectUnrecorded rejects a call that has a slot and was not made.
-func (r *run) rejectUnrecorded(e *entry, why error) {
+// perform has one call pass its stages. It runs on its own goroutine, with a slot of the
+// run taken. A call that the store could not be told of passes the last stage alone.
+func (r *run) perform(e *entry, lost error) {
 	defer r.engine.performing.leave()
 	defer r.containCall(e)
 	c := &call{entry: e, run: r}
-	c.rejection = rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(why))
-	recordCall(r.ctx, c)
+	stages, watch := r.engine.pipelines.call, callWatch(r.observeCall(c))
+	if c.Method == methodExec {
+		stages, watch = r.engine.pipelines.program, programWatch{}
+	}
+	last := len(stages) - 1
+	ctx, done := r.calls.begin(r.ctx, e)
+	defer done()
+	if lost != nil {
+		c.rejection = rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(lost))
+		stages[last].do(ctx, c)
+	} else {
+		r.guarded(ctx, c, stages[:last], watch)
+		stages[last].step(ctx, c, watch)
+	}
 	r.launch(c.next, c.lost)
 }

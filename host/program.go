@@ -15,10 +15,6 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// methodExec is the method of the call that stands for the program itself while a
-// person decides whether it may start. No call of a guest has its id, 0.
-const methodExec = "exec"
-
 // program is what a run starts with.
 type program struct {
 	Code     string `json:"code"`

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // ask puts a call to a person. It puts none if earlier decisions answer every request;
@@ -74,5 +75,57 @@ func (c *call) questionOver() {
 	if c.asking {
 		c.asking = false
 		c.run.engine.meters.approvals.Give(quota.OwnerOf(c.run.session), 1)
+	}
+}
+
+// storeID names the store of runs; "" if it cannot be told from others.
+func (e *engine) storeID() string {
+	if s, ok := e.store.(runstore.Identified); ok {
+		return s.Identity()
+	}
+	return ""
+}
+
+// claimToAsk takes the claim of a run that is about to ask a person.
+func (r *run) claimToAsk() (err error) {
+	if r.engine.storeID() == "" {
+		return nil
+	}
+	r.record.exclusive(func() {
+		if r.isOver() {
+			err = context.Cause(r.ctx)
+		} else if err = r.record.ensureClaim(r.background()); err != nil {
+			err = ofStore(err)
+		}
+	})
+	return err
+}
+
+// announce tells the embedder of a new approval.
+func (e *engine) announce(a *policy.Approval) {
+	if e.onApproval == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			e.ReportPanic(duringObserver, p, "approval", a.ID)
+		}
+	}()
+	e.onApproval(a)
+}
+
+// cancelApprovals ends the questions that calls wait for.
+func (e *engine) cancelApprovals(ctx context.Context, calls []runstore.Call) {
+	for _, c := range calls {
+		if c.State == runstore.CallApproval {
+			e.cancelApproval(ctx, c.Approval)
+		}
+	}
+}
+
+func (e *engine) cancelApproval(ctx context.Context, id string) {
+	_, err := e.approvals.Resolve(ctx, id, policy.Resolution{State: policy.StateCancelled, At: time.Now()})
+	if err != nil && !errors.Is(err, policy.ErrNotFound) {
+		e.log.Error("the approval of a run that has ended was not cancelled; it expires", "approval", id, "error", err)
 	}
 }

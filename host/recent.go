@@ -26,30 +26,28 @@ type recentRun struct {
 	why   *failure // what a wait for it is told
 }
 
-// add remembers a run that has ended, and why: nil means that its program returned.
-func (p *recentRuns) add(r *run, cause error) {
-	why := recentFailure(cause)
-	withRun(why, r)
+// add remembers a run that has ended, and what a wait for it is told.
+func (p *recentRuns) add(id string, owner Session, why *failure) {
 	if why.Reason != ReasonRunExpired { // its last result had it
 		why.Telemetry = nil
 	}
-	entry := recentRun{r.session, why}
+	entry := recentRun{owner, why}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.runs == nil {
 		p.runs = map[string]recentRun{}
 	}
-	if _, known := p.runs[r.id]; known {
+	if _, known := p.runs[id]; known {
 		return
 	}
 	if len(p.order) < maxRecent {
-		p.order = append(p.order, r.id)
+		p.order = append(p.order, id)
 	} else {
 		delete(p.runs, p.order[p.next])
-		p.order[p.next] = r.id
+		p.order[p.next] = id
 		p.next = (p.next + 1) % maxRecent
 	}
-	p.runs[r.id] = entry
+	p.runs[id] = entry
 }
 
 // recentFailure is what a wait for a run is told that has ended for that cause.
@@ -76,26 +74,4 @@ func (p *recentRuns) find(id string, caller Session) *failure {
 		return nil
 	}
 	return known.why
-}
-
-// explainMissing says more of a run that is not there any more. It advises to start a program
-// again only if it is known to have called no tool.
-func (e *engine) explainMissing(f *failure, s Session, id string) *failure {
-	if f.Reason == ReasonRunUnavailable && f.Phase == PhaseInput {
-		recent := e.recent.find(id, s)
-		if recent == nil {
-			f = and(f, " A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again.")
-			f.Dispatched = true // for all that is known
-			return f
-		}
-		f = recent
-	}
-	if f.Reason != ReasonRunExpired {
-		return f
-	}
-	advice := "It had called no tool: start the program again."
-	if f.Dispatched {
-		advice = "It had called tools: find out what they did before you start the program again."
-	}
-	return and(f, " It was not waited for in time: a suspended run is kept for %s after its last use (tools.codeMode.snapshotTtlSeconds). %s", e.settingsOf(s).SnapshotTTL, advice)
 }

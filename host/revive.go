@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
 )
@@ -151,4 +152,26 @@ func (r *run) mayRepeat(c *entry) bool {
 	}
 	tool, ok := r.view().catalog.ByID(c.Tool)
 	return ok && (tool.ReadOnly || tool.Idempotent || r.access.client.asks(c.Tool))
+}
+
+// claimRetry is how often Wait looks whether another process has let go of a run
+// whose calls it is still finishing.
+const claimRetry = 20 * time.Millisecond
+
+// poolOf returns the workers of the build that a run was suspended with.
+func (e *engine) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *failure) {
+	if rec.GuestBuild == e.build() {
+		return e.pool, nil
+	}
+	g := e.previous[rec.GuestBuild]
+	if g == nil {
+		return nil, withRecord(failf(CodeInvalidInput, ReasonRestoreFailed, PhaseHost,
+			"code mode run cannot be restored: another build of the guest suspended it (%.12s). It is kept until %s: a host that has this build, as its guest or among guest.previous, can go on with it.",
+			rec.GuestBuild, rec.Expires.UTC().Format(timeOfRuns)), rec)
+	}
+	pool, err := g.start(ctx, guestrt.Isolation(e.settings.Isolation), e.log)
+	if err != nil {
+		return nil, withRecord(failf(CodeUnavailable, "", PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err), rec)
+	}
+	return pool, nil
 }

@@ -120,7 +120,7 @@ func (r *run) finishWith(cause error, result func() *Result) *Result {
 	questions := r.stop(stateEnding, cause)
 	r.observed.Ended(ofCause(cause), r.usage)
 	res := result()
-	r.engine.recent.add(r, cause)
+	r.engine.recent.add(r.id, r.session, withRun(recentFailure(cause), r))
 	r.record.exclusive(func() {
 		if !r.keepResult(res) {
 			r.record.forget(r.background())
@@ -244,4 +244,103 @@ func (s *scopes) encoded(failed func(id string, err error)) map[string]json.RawM
 		out[id] = b
 	}
 	return out
+}
+
+// abort ends a run of this process. An active one is ended by its driver.
+func (r *run) abort(ctx context.Context, cause error) *failure {
+	for {
+		f := r.activate()
+		switch {
+		case f == nil:
+			// With the claim, no other host takes the run from the store before it is gone.
+			if err := r.record.ensureClaim(r.background()); err != nil {
+				return r.stayParked(ofStore(err))
+			}
+			r.finish(cause)
+			return nil
+		case f.Reason != ReasonRunBusy:
+			return f
+		case r.cancelIfActive(cause):
+			select {
+			case <-r.gone:
+			case <-ctx.Done():
+			}
+			return nil
+		}
+		// It has been parked since.
+	}
+}
+
+// activate makes the caller the run's driver, once the run is parked.
+func (r *run) activate() (f *failure) {
+	r.record.exclusive(func() { // a park in progress ends first
+		switch {
+		case r.moveTo(stateActive):
+		case r.isOver():
+			f = ofStore(runstore.ErrNotFound)
+		default:
+			f = ofStore(runstore.ErrClaimed)
+		}
+	})
+	return f
+}
+
+// stayParked undoes activate because of f: the run waits on as it did. A run that was
+// aborted meanwhile ends instead.
+func (r *run) stayParked(f *failure) *failure {
+	if r.markParked(time.Now().Add(r.settings.SnapshotTTL), r.imageBytes) {
+		return f
+	}
+	aborted := r.aborted()
+	if err := r.record.ensureClaim(r.background()); err != nil {
+		r.letGo(aborted)
+	} else {
+		r.finish(context.Cause(r.ctx))
+	}
+	return aborted
+}
+
+// joined returns a context that ends with ctx or with the run.
+func (r *run) joined(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// keepResult stores the result of a run of the store that has ended, if it is to be
+// delivered, and hands the run's claim to the delivery. The caller runs it
+// in record.exclusive.
+func (r *run) keepResult(res *Result) (kept bool) {
+	if r.driver.delivery == nil || !r.record.stored || res == nil {
+		return false
+	}
+	var claim runstore.Claim
+	b, err := res.MarshalJSON()
+	if err == nil {
+		claim, err = r.record.end(r.background(), &runstore.Ended{
+			ID: r.id, Session: r.session, Expires: time.Now().Add(r.settings.SnapshotTTL), Result: b,
+		})
+	}
+	if err != nil {
+		r.engine.log.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)
+		return false
+	}
+	d := r.driver.delivery
+	d.runID, d.stored, d.claim = r.id, true, claim
+	return true
+}
+
+// callJob is a call that has a slot of its run.
+type callJob struct {
+	run  *run
+	call *entry
+	lost error // why the store does not know of the call, which is then not made
+}
+
+// launch performs calls that have a slot, unless the store could not be told of
+// them: a run that is found after a crash must not take a call for one never made.
+func (r *run) launch(started []*entry, lost error) {
+	for _, c := range started {
+		r.engine.callWorkers.perform(callJob{r, c, lost})
+	}
 }

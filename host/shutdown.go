@@ -4,20 +4,7 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/quoinhq/quoin/host/runstore"
 )
-
-// ErrClosed is the cause of what a closed host refuses.
-var ErrClosed = errors.New("host is closed")
-
-// errClosing is why a host that shuts down gives no run a worker.
-var errClosing = errors.New("the host shuts down")
-
-// closing is what a host answers once it shuts down.
-func closing() *failure {
-	return failf(CodeUnavailable, "", PhaseHost, "code mode is shutting down.")
-}
 
 // letFinish lets no new program in and has runs parked as soon as they can, until no
 // program runs or ctx ends.
@@ -103,55 +90,4 @@ func within(d time.Duration, wait func(context.Context) int) int {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	return wait(ctx)
-}
-
-// enter lets an Exec or Wait in, which leaves callers when it returns.
-func (e *engine) enter() *failure {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closing {
-		return closing()
-	}
-	e.driving.enter()
-	return nil
-}
-
-func (e *engine) isClosing() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.closing
-}
-
-// volatile reports whether the store ends with the process.
-func (e *engine) volatile() bool {
-	_, volatile := e.store.(runstore.Volatile)
-	return volatile
-}
-
-// add makes r known to Wait and Close.
-func (e *engine) add(r *run) *failure {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return closing()
-	}
-	e.runs[r.id] = r
-	return nil
-}
-
-func (e *engine) remove(r *run) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.runs[r.id] == r {
-		delete(e.runs, r.id)
-	}
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // suspend parks the run with its guest. The calls of its last turn start once the store
@@ -136,4 +137,35 @@ func (r *run) expire() {
 		return
 	}
 	r.finish(runstore.ErrExpired)
+}
+
+// identify notes which tool a call means before the store hears of the call: whether it
+// is harmless to make it again depends on the tool. A call that
+// means no tool is refused once its turn comes. The caller holds calls.mu.
+func (r *run) identify(c *entry) {
+	if c.Tool != "" || !c.isTool() {
+		return
+	}
+	if wire.Method(c.Method) == wire.MethodMCP {
+		if tool, ok := r.mcpTool(c); ok {
+			c.Tool = tool.ID()
+		}
+		return
+	}
+	if wire.Method(c.Method) == wire.MethodCall {
+		if tool, err := r.view().catalog.Resolve(c.Target); err == nil {
+			c.Tool = tool.ID()
+		}
+		return
+	}
+	reg, known := r.view().namespace(c.Target)
+	scope := r.scopes.get(c.Target)
+	if !known || scope == nil {
+		return
+	}
+	if target, err := scope.Resolve(c.Path); err == nil {
+		if tool, ok := r.view().catalog.ByOwner(target.Tool, reg.PluginID); ok {
+			c.Tool = tool.ID()
+		}
+	}
 }

@@ -44,3 +44,27 @@ func (e *engine) sweepOnce(ctx context.Context) {
 		e.log.Error("approvals of runs that have ended were not cancelled", "error", err)
 	}
 }
+
+// countForeign counts the suspended runs that no guest of this host can go on with, for
+// the metrics, and warns of them once.
+func (e *engine) countForeign(ctx context.Context) {
+	records, err := e.store.List(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			e.log.Error("suspended runs of other guest builds were not counted", "error", err)
+		}
+		return
+	}
+	n, last := 0, time.Time{}
+	for _, rec := range records {
+		if !e.canRestore(rec.GuestBuild) {
+			n++
+			if rec.Expires.After(last) {
+				last = rec.Expires
+			}
+		}
+	}
+	if e.foreign.Swap(int64(n)) == 0 && n > 0 {
+		e.log.Warn("suspended runs belong to another build of the guest: name its quoin-guest in guest.previous to finish them", "runs", n, "lastExpires", last.UTC())
+	}
+}

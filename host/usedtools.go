@@ -12,39 +12,6 @@ import (
 // maxUsed bounds the tools whose definitions a run remembers.
 const maxUsed = 256
 
-// refreshView resolves the view of a run that resumes.
-func (r *run) refreshView() {
-	before := r.view()
-	if err := r.engine.views.resolveView(r.access); err != nil {
-		r.engine.log.Error("the tools of a resumed run were not brought up to date", "run", r.id, "error", err)
-		return
-	}
-	now := r.view()
-	if now == before || now.catalog.Fingerprint() == before.catalog.Fingerprint() {
-		return
-	}
-	r.changed.Store(true)
-}
-
-// checkInput checks an input of a tool. A tool whose schemas changed since the run
-// first used it is compatible as long as it takes the input.
-func (r *run) checkInput(tool *catalog.Tool, input []byte) *callError {
-	if now, ok := r.view().catalog.ByID(tool.ID()); ok {
-		tool = now // not what it was when the call was made and a person was asked
-	}
-	same := r.used.note(tool)
-	err := r.view().catalog.ValidateInput(tool.ID(), input)
-	if err == nil {
-		return nil
-	}
-	e := ofCatalog(err)
-	if !same {
-		e.Code = codeCatalogChanged
-		e.Message = fmt.Sprintf("Tool %s has changed since this run first used it. %s", tool.ID(), e.Message)
-	}
-	return e
-}
-
 // usedTools are digests of the schemas of the tools that a run has described or
 // called, by id.
 type usedTools struct {

@@ -1,6 +1,11 @@
 package host
 
-import "context"
+import (
+	"context"
+	"fmt"
+
+	"github.com/quoinhq/quoin/host/catalog"
+)
 
 // validate checks the input of a call against the schema of its tool.
 func validate(_ context.Context, c *call) *callError {
@@ -17,4 +22,23 @@ func revalidate(_ context.Context, c *call) *callError {
 		return nil
 	}
 	return c.run.checkInput(c.tool, c.input)
+}
+
+// checkInput checks an input of a tool. A tool whose schemas changed since the run
+// first used it is compatible as long as it takes the input.
+func (r *run) checkInput(tool *catalog.Tool, input []byte) *callError {
+	if now, ok := r.view().catalog.ByID(tool.ID()); ok {
+		tool = now // not what it was when the call was made and a person was asked
+	}
+	same := r.used.note(tool)
+	err := r.view().catalog.ValidateInput(tool.ID(), input)
+	if err == nil {
+		return nil
+	}
+	e := ofCatalog(err)
+	if !same {
+		e.Code = codeCatalogChanged
+		e.Message = fmt.Sprintf("Tool %s has changed since this run first used it. %s", tool.ID(), e.Message)
+	}
+	return e
 }

@@ -12,10 +12,6 @@ import (
 	"github.com/quoinhq/quoin/internal/text"
 )
 
-// claimRetry is how often Wait looks whether another process has let go of a run
-// whose calls it is still finishing.
-const claimRetry = 20 * time.Millisecond
-
 // Wait is Host.WaitFor.
 func (e *engine) Wait(ctx context.Context, s Session, runID string, timeout time.Duration) *Result {
 	a := e.obs.Enter(ctx, toolWait, s)
@@ -55,9 +51,6 @@ func (e *engine) wait(ctx context.Context, a *observe.Entry, s Session, runID st
 	return r.driver.resume(ctx, rec, deadline)
 }
 
-// keptAsItWas is said of a run that a store that fails still has.
-const keptAsItWas = " The run is kept as it was: wait for it again once the store works."
-
 // checkRunID refuses what cannot be a runId, with a hint at what it may be.
 func (e *engine) checkRunID(s Session, id string) *failure {
 	if id == "" {
@@ -78,21 +71,6 @@ func (e *engine) checkRunID(s Session, id string) *failure {
 // started. Models confuse the ids of the two.
 const processTool = "process"
 
-// recordFor returns the record of a run of the session. What is known of one that has
-// expired is in the error.
-func (e *engine) recordFor(ctx context.Context, s Session, id string) (*runstore.Record, error) {
-	rec, err := e.store.Get(ctx, id)
-	if rec != nil {
-		if f := mayResume(rec.Session, s); f != nil {
-			return nil, f
-		}
-	}
-	if err != nil {
-		return nil, withRecord(ofStore(err), rec)
-	}
-	return rec, nil
-}
-
 // resumable makes a suspended run active for the caller. The record is nil when only
 // this process can have changed the run since it was stored.
 func (e *engine) resumable(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (*run, *runstore.Record, *failure) {
@@ -105,13 +83,6 @@ func (e *engine) resumable(ctx context.Context, s Session, id string, deadline t
 		return e.load(ctx, s, id, deadline, turn)
 	}
 	return r, rec, f
-}
-
-// runByID returns the run of this process with that id, or nil.
-func (e *engine) runByID(id string) *run {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.runs[id]
 }
 
 // reopen makes a run that this process has parked active. It returns no record if this
@@ -148,35 +119,6 @@ func (r *run) reopen(ctx context.Context, s Session) (rec *runstore.Record, else
 	return nil, true, nil
 }
 
-// activate makes the caller the run's driver, once the run is parked.
-func (r *run) activate() (f *failure) {
-	r.record.exclusive(func() { // a park in progress ends first
-		switch {
-		case r.moveTo(stateActive):
-		case r.isOver():
-			f = ofStore(runstore.ErrNotFound)
-		default:
-			f = ofStore(runstore.ErrClaimed)
-		}
-	})
-	return f
-}
-
-// stayParked undoes activate because of f: the run waits on as it did. A run that was
-// aborted meanwhile ends instead.
-func (r *run) stayParked(f *failure) *failure {
-	if r.markParked(time.Now().Add(r.settings.SnapshotTTL), r.imageBytes) {
-		return f
-	}
-	aborted := r.aborted()
-	if err := r.record.ensureClaim(r.background()); err != nil {
-		r.letGo(aborted)
-	} else {
-		r.finish(context.Cause(r.ctx))
-	}
-	return aborted
-}
-
 // resume delivers what has settled into a worker with the run's guest and drives
 // it on. Without anything to deliver by the deadline the run stays as it is.
 func (d *driver) resume(ctx context.Context, rec *runstore.Record, deadline time.Time) *Result {
@@ -202,11 +144,92 @@ func (d *driver) postponed(f *failure) *Result {
 	return d.failure(d.run.stayParked(f))
 }
 
-// goOn waits until there is something to deliver to the guest, and drives it on.
-func (d *driver) goOn() (res *Result) {
-	defer d.contain(&res)
-	if res := d.ready(); res != nil {
-		return res
+// Deliver is Host.Deliver.
+func (e *engine) Deliver(ctx context.Context, s Session, runID string, timeout time.Duration) *Delivery {
+	a := e.obs.Enter(ctx, toolWait, s)
+	d := &Delivery{engine: e}
+	d.Result = a.End(e.wait(ctx, a, s, runID, timeout, nil, d))
+	return d
+}
+
+// delivered returns the result of a run that has ended and was not delivered. Without
+// d, the result counts as delivered.
+func (e *engine) delivered(ctx context.Context, s Session, id string, d *Delivery) (*Result, *failure) {
+	if _, err := e.ended(ctx, s, id); err != nil {
+		return nil, ofStore(err)
 	}
-	return d.drive(d.turn())
+	claim, err := e.store.Claim(ctx, id)
+	if err != nil {
+		return nil, ofStore(err)
+	}
+	stored, err := e.ended(ctx, s, id)
+	if err != nil { // it may have been delivered meanwhile
+		claim.Release()
+		return nil, ofStore(err)
+	}
+	res := &Result{}
+	if err := res.UnmarshalJSON(stored.Result); err != nil {
+		claim.Release()
+		return nil, failf(CodeInternal, ReasonRestoreFailed, PhaseHost, "the result of a run cannot be read: %v", err)
+	}
+	own := &Delivery{engine: e}
+	if d == nil {
+		d = own
+	}
+	d.mu.Lock()
+	d.runID, d.claim, d.stored = id, claim, true
+	d.mu.Unlock()
+	own.Done() // does nothing unless the caller brought no delivery
+	return res, nil
+}
+
+// ended returns a result of the session's.
+func (e *engine) ended(ctx context.Context, s Session, id string) (*runstore.Ended, error) {
+	stored, err := e.store.Ended(ctx, id)
+	if errors.Is(err, runstore.ErrExpired) {
+		err = runstore.ErrNotFound // the run itself ended in time: this says nothing of its calls
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f := mayResume(stored.Session, s); f != nil {
+		return nil, f
+	}
+	return stored, nil
+}
+
+// explainMissing says more of a run that is not there any more. It advises to start a program
+// again only if it is known to have called no tool.
+func (e *engine) explainMissing(f *failure, s Session, id string) *failure {
+	if f.Reason == ReasonRunUnavailable && f.Phase == PhaseInput {
+		recent := e.recent.find(id, s)
+		if recent == nil {
+			f = and(f, " A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again.")
+			f.Dispatched = true // for all that is known
+			return f
+		}
+		f = recent
+	}
+	if f.Reason != ReasonRunExpired {
+		return f
+	}
+	advice := "It had called no tool: start the program again."
+	if f.Dispatched {
+		advice = "It had called tools: find out what they did before you start the program again."
+	}
+	return and(f, " It was not waited for in time: a suspended run is kept for %s after its last use (tools.codeMode.snapshotTtlSeconds). %s", e.settingsOf(s).SnapshotTTL, advice)
+}
+
+// refreshView resolves the view of a run that resumes.
+func (r *run) refreshView() {
+	before := r.view()
+	if err := r.engine.views.resolveView(r.access); err != nil {
+		r.engine.log.Error("the tools of a resumed run were not brought up to date", "run", r.id, "error", err)
+		return
+	}
+	now := r.view()
+	if now == before || now.catalog.Fingerprint() == before.catalog.Fingerprint() {
+		return
+	}
+	r.changed.Store(true)
 }
