@@ -100,8 +100,8 @@ func (r *run) asksClient(c *entry) bool {
 		return false
 	}
 	if c.Tool != "" {
-		return r.access.client.asks(c.Tool)
+		return r.access.Client.Asks(c.Tool)
 	}
-	tool, err := r.view().catalog.Resolve(c.Target)
-	return err == nil && r.access.client.asks(tool.ID())
+	tool, err := r.view().Catalog.Resolve(c.Target)
+	return err == nil && r.access.Client.Asks(tool.ID())
 }

@@ -512,7 +512,7 @@ func (r *run) limits() wire.Limits {
 // cell is what the worker needs to start the program.
 func (r *run) cell(code, language string) wire.Cell {
 	c := wire.Cell{Language: language, Source: code, Limits: r.limits()}
-	for _, n := range r.view().namespaces {
+	for _, n := range r.view().Namespaces {
 		c.Namespaces = append(c.Namespaces, wire.NamespaceRef{Global: n.GlobalName, ID: n.ID})
 	}
 	return c

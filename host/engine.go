@@ -15,6 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/metrics"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -80,18 +81,17 @@ type engineConfig struct {
 // viewSource says what runs reach.
 type viewSource interface {
 	// accessFor checks what a caller gave to Exec and resolves the first view.
-	accessFor(s Session, in ExecInput) (*access, *failure)
+	accessFor(s Session, in ExecInput) (*view.Access, *failure)
 	// restoreAccess is accessFor for a run of a record.
-	restoreAccess(s Session, rec *runstore.Record, tools *clientTools) (*access, error)
+	restoreAccess(s Session, rec *runstore.Record, tools *view.ClientTools) (*view.Access, error)
 	// resolveView resolves the view of this moment.
-	resolveView(to *access) error
+	resolveView(to *view.Access) error
 	// sessionView is what a session reaches without tools of its own.
-	sessionView(s Session) *view
+	sessionView(s Session) *view.View
 	// isDown reports whether the host has the owner of tools, but not its tools now.
 	isDown(owner string) bool
-	// MCPStatus and MCPIdentifier are what hints say of MCP servers.
+	// MCPStatus is what hints say of MCP servers.
 	MCPStatus() []mcp.Status
-	MCPIdentifier(server string) string
 }
 
 // poolState, countRuns, countForeignRuns and heldNow are what metrics read.

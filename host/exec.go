@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/view"
 )
 
 // Exec is Host.Exec.
@@ -20,7 +21,7 @@ func (e *engine) exec(ctx context.Context, a *observe.Entry, s Session, in ExecI
 	if f == nil && settings.Disabled {
 		f = failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "code mode is disabled: set tools.codeMode.enabled to true.")
 	}
-	var to *access
+	var to *view.Access
 	if f == nil {
 		to, f = e.views.accessFor(s, in)
 	}

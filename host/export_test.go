@@ -7,6 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -21,23 +22,23 @@ func (h *Host) Replace(tools ...catalog.Tool) error {
 
 // Files returns what a session's programs read with API, by path, and the index.
 func (h *Host) Files(s Session) (files map[string]string, index string) {
-	d := h.sessionView(s).declarations
+	d := h.sessionView(s).Declarations
 	files = make(map[string]string)
-	for path := range d.files() {
-		data, _, _ := d.file(prefixAPI + path)
+	for path := range d.Files() {
+		data, _, _ := d.File(view.PrefixAPI + path)
 		files[path] = string(data)
 	}
-	return files, string(d.index())
+	return files, string(d.Index())
 }
 
 // Seen returns the names of the tools and the descriptions of the namespaces that a program
 // of the session would find.
 func (h *Host) Seen(s Session) (tools, spaces []string) {
 	v := h.sessionView(s)
-	for _, e := range v.catalog.Entries() {
+	for _, e := range v.Catalog.Entries() {
 		tools = append(tools, e.Name)
 	}
-	for _, n := range v.namespaces {
+	for _, n := range v.Namespaces {
 		spaces = append(spaces, n.Description)
 	}
 	return tools, spaces

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -27,18 +28,19 @@ const (
 func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
 	switch path {
 	case fileCatalog:
-		return r.view().catalog.GuestEntriesJSON(), true
+		return r.view().Catalog.GuestEntriesJSON(), true
 	case fileTools:
-		return r.view().catalog.SafeNamesJSON(), true
+		return r.view().Catalog.SafeNamesJSON(), true
 	}
-	if question, ok := strings.CutPrefix(path, prefixHint); ok {
-		return r.hint(question)
+	if question, ok := strings.CutPrefix(path, view.PrefixHint); ok {
+		h := view.Hints{View: r.view(), Layers: r.access.Layers, Scope: r.scopes.get, Servers: r.engine.views.MCPStatus}
+		return h.Explain(question)
 	}
-	if strings.HasPrefix(path, prefixAPI) {
+	if strings.HasPrefix(path, view.PrefixAPI) {
 		return r.apiFile(ctx, path)
 	}
-	if path == fileMCP || strings.HasPrefix(path, prefixMCP) {
-		return r.view().mcpFile(path)
+	if path == view.FileMCP || strings.HasPrefix(path, view.PrefixMCP) {
+		return r.view().MCPFile(path)
 	}
 	id, ok := strings.CutPrefix(path, prefixScope)
 	if !ok {
@@ -48,7 +50,7 @@ func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
 	if !ok {
 		return nil, false
 	}
-	reg, ok := r.view().namespace(id)
+	reg, ok := r.view().Namespace(id)
 	if !ok {
 		return nil, false
 	}

@@ -21,16 +21,16 @@ func (h *Host) HiddenNamespacesOf(s Session) []HiddenNamespace {
 	seen := h.sessionView(s)
 	base := h.view.Load()
 	var out []HiddenNamespace
-	for _, reg := range base.registry.All() {
-		if _, visible := seen.namespace(reg.ID); visible {
+	for _, reg := range base.Registry.All() {
+		if _, visible := seen.Namespace(reg.ID); visible {
 			continue
 		}
 		var denied, absent []string
 		for _, name := range reg.RequiredTools {
-			if _, there := seen.catalog.ByOwner(name, reg.PluginID); there {
+			if _, there := seen.Catalog.ByOwner(name, reg.PluginID); there {
 				continue
 			}
-			if tool, there := base.catalog.ByOwner(name, reg.PluginID); there {
+			if tool, there := base.Catalog.ByOwner(name, reg.PluginID); there {
 				denied = append(denied, tool.ID())
 			} else {
 				absent = append(absent, name)

@@ -17,6 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/redact"
@@ -160,7 +161,7 @@ type Host struct {
 	owners  map[string]bool // names that no plugin may have
 
 	viewMu sync.Mutex // orders changes of view; guards plugins and mcp while they start
-	view   atomic.Pointer[view]
+	view   atomic.Pointer[view.View]
 
 	closeOnce sync.Once
 	closeErr  error
@@ -292,8 +293,8 @@ func (h *Host) Plugins() []plugins.Status {
 	list := h.plugins.Plugins()
 	v := h.view.Load()
 	for i := range list {
-		if s := &list[i]; v != nil && v.refused[s.ID] != nil && s.Reason == "" {
-			s.Namespaces, s.Reason = nil, v.refused[s.ID].Error()
+		if s := &list[i]; v != nil && v.Refused[s.ID] != nil && s.Reason == "" {
+			s.Namespaces, s.Reason = nil, v.Refused[s.ID].Error()
 		}
 	}
 	return list
@@ -317,11 +318,11 @@ func (h *Host) ReloadPlugin(ctx context.Context, id string) error {
 func (h *Host) Tools() []catalog.Entry { return h.ToolsOf(Session{}) }
 
 // ToolsOf is Tools for one session, which may have fewer.
-func (h *Host) ToolsOf(s Session) []catalog.Entry { return h.sessionView(s).entries() }
+func (h *Host) ToolsOf(s Session) []catalog.Entry { return h.sessionView(s).Entries() }
 
 // ToolOf describes a tool of ToolsOf by its exact id. Its error is a *catalog.Error.
 func (h *Host) ToolOf(s Session, id string) (*catalog.Description, error) {
-	return h.sessionView(s).catalog.DescribeID(id)
+	return h.sessionView(s).Catalog.DescribeID(id)
 }
 
 // Namespace is a namespace that cells can use now.
@@ -340,7 +341,7 @@ func (h *Host) Namespaces() []Namespace { return h.NamespacesOf(Session{}) }
 // NamespacesOf is Namespaces for one session, with the tools of ToolsOf.
 func (h *Host) NamespacesOf(s Session) []Namespace {
 	var out []Namespace
-	for _, r := range h.sessionView(s).namespaces {
+	for _, r := range h.sessionView(s).Namespaces {
 		out = append(out, Namespace{r.ID, r.GlobalName, r.PluginID, r.Description, r.Prompt})
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/text"
 )
@@ -31,7 +32,7 @@ type ExecInput struct {
 	// Timeout shortens Settings.Timeout for this call. Zero means no change.
 	Timeout time.Duration
 
-	turn *clientTools // of the Surface that the call came through
+	turn *view.ClientTools // of the Surface that the call came through
 }
 
 // program returns the program, which may stand in either of two fields.

@@ -44,14 +44,14 @@ func invoke(ctx context.Context, c *call) *callError {
 // invokeTool calls the callback that the run's client brought, asks the client, or calls
 // the tool itself.
 func (c *call) invokeTool(ctx context.Context, inv catalog.Invocation) (json.RawMessage, error) {
-	client := c.run.access.client
-	if client != nil && client.callbacks[c.tool.ID()] != nil {
-		return client.callbacks[c.tool.ID()](ctx, inv)
+	client := c.run.access.Client
+	if client != nil && client.Callbacks[c.tool.ID()] != nil {
+		return client.Callbacks[c.tool.ID()](ctx, inv)
 	}
 	if c.tool.Source != catalog.SourceClient {
 		return c.tool.Invoke(ctx, inv)
 	}
-	if client.lost[c.tool.ID()] {
+	if client.Lost[c.tool.ID()] {
 		return nil, lost(c.tool)
 	}
 	return c.run.ask(ctx, c)

@@ -26,7 +26,7 @@ func invokeQuery(ctx context.Context, c *call) *callError {
 
 // answer serves the calls that the catalog alone can answer.
 func (r *run) answer(c *call) (json.RawMessage, *callError) {
-	cat := r.view().catalog
+	cat := r.view().Catalog
 	var v any
 	switch wire.Method(c.Method) {
 	case wire.MethodSearch:
@@ -34,7 +34,7 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 		if err != nil {
 			return nil, ofCatalog(err)
 		}
-		v = r.view().search(c.Target, limit)
+		v = r.view().Search(c.Target, limit)
 	default:
 		tool, rejection := r.findTool(c.Target)
 		if rejection != nil {

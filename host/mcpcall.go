@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/internal/jsonschema"
 )
 
@@ -21,11 +22,11 @@ func (r *run) mcpTool(c *entry) (*catalog.Tool, bool) {
 	switch len(c.Path) {
 	case 1:
 		name = c.Path[0]
-		if _, operation := mcpOperations[name]; operation {
+		if _, operation := view.MCPOperations[name]; operation {
 			return nil, false
 		}
 	case 2:
-		for n, op := range mcpOperations {
+		for n, op := range view.MCPOperations {
 			if slices.Equal(op[:], c.Path) {
 				name = n
 			}
@@ -34,22 +35,7 @@ func (r *run) mcpTool(c *entry) (*catalog.Tool, bool) {
 	if name == "" || strings.Contains(c.Target, ":") {
 		return nil, false
 	}
-	return r.view().catalog.ByID(string(catalog.SourceMCP) + ":" + c.Target + ":" + name)
-}
-
-// mcpPath is how the guest writes a tool, for events.
-func (v *view) mcpPath(tool *catalog.Tool) string {
-	for _, s := range v.mcp() {
-		if s.name != tool.Owner {
-			continue
-		}
-		for i := range s.tools {
-			if s.tools[i].tool.Name == tool.Name {
-				return "MCP." + s.identifier + "." + s.tools[i].path()
-			}
-		}
-	}
-	return ""
+	return r.view().Catalog.ByID(string(catalog.SourceMCP) + ":" + c.Target + ":" + name)
 }
 
 // mcpInput makes the input of an MCP tool of the arguments of a call: one object

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
 )
@@ -15,9 +16,6 @@ import (
 // is. What an owner has changed about its tools meanwhile is said call by call: see
 // changed.go.
 
-// maxOwners bounds the owners that a record names.
-const maxOwners = 256
-
 // Owners are written with their source, as in the ids of tools.
 const (
 	ofPlugins = string(catalog.SourceQuoin) + ":"
@@ -25,29 +23,13 @@ const (
 	ofCallers = string(catalog.SourceClient) + ":"
 )
 
-// ownersIn returns the owners of the tools of a catalog, sorted, without the callers
-// that bring their own.
-func ownersIn(c *catalog.Catalog) []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, t := range c.Tools() {
-		name := string(t.Source) + ":" + t.Owner
-		if t.Source != catalog.SourceClient && !seen[name] && len(out) < maxOwners {
-			seen[name] = true
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 // checkComplete refuses a run that was made of a record if this host lacks what the
 // run was suspended with. Nothing has become of the run by then.
 func (e *engine) checkComplete(r *run, rec *runstore.Record) *failure {
 	v := r.view()
 	missing := e.missingOwners(v, rec.Owners)
 	for id := range rec.Scopes {
-		if _, known := v.namespace(id); !known {
+		if _, known := v.Namespace(id); !known {
 			missing = append(missing, "the namespace "+text.Cut(id, 128))
 		}
 	}
@@ -56,7 +38,7 @@ func (e *engine) checkComplete(r *run, rec *runstore.Record) *failure {
 		if !notMade || c.Tool == "" || c.Method == methodExec || strings.HasPrefix(c.Tool, ofCallers) {
 			continue
 		}
-		if _, there := v.catalog.ByID(c.Tool); !there {
+		if _, there := v.Catalog.ByID(c.Tool); !there {
 			missing = append(missing, "the tool "+text.Cut(c.Tool, 128))
 		}
 	}
@@ -69,8 +51,8 @@ func (e *engine) checkComplete(r *run, rec *runstore.Record) *failure {
 
 // missingOwners are those that have no tool in v, unless this host has them and they
 // are down at this moment.
-func (e *engine) missingOwners(v *view, owners []string) (missing []string) {
-	there := v.owners()
+func (e *engine) missingOwners(v *view.View, owners []string) (missing []string) {
+	there := v.Owners()
 	for _, name := range owners {
 		if slices.Contains(there, name) || e.views.isDown(name) {
 			continue

@@ -124,7 +124,7 @@ func (r *run) approvalOf(c *entry, id string) observe.Approval {
 // made again.
 func (r *run) observeInterrupted(calls []*entry) {
 	for _, c := range calls {
-		tool, _ := r.view().catalog.ByID(c.Tool)
+		tool, _ := r.view().Catalog.ByID(c.Tool)
 		r.observed.Interrupted(c.publicID(), c.Method, c.Tool, tool, observe.Rejection{Code: codeInterrupted, EffectStatus: effectUnknown})
 	}
 }
@@ -152,7 +152,7 @@ func (c *call) checkDeclared() {
 		return
 	}
 	id := c.tool.ID()
-	err := c.run.view().catalog.ValidateOutput(id, c.reply)
+	err := c.run.view().Catalog.ValidateOutput(id, c.reply)
 	if err == nil {
 		return
 	}

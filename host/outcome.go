@@ -108,8 +108,8 @@ func (d *driver) telemetry() Telemetry {
 
 func (d *driver) telemetryOf(c runstore.Counters) Telemetry {
 	t := baseTelemetry(d.run.view())
-	if client := d.run.access.client; client != nil && client.turn != nil {
-		t.VisibleTools = client.turn.visible
+	if client := d.run.access.Client; client != nil && client.Turn != nil {
+		t.VisibleTools = client.Turn.Visible
 	}
 	count(&t, c)
 	t.SnapshotBytes = d.imageSize

@@ -1,10 +1,7 @@
 package host
 
 import (
-	"strings"
 	"time"
-
-	"github.com/quoinhq/quoin/host/catalog"
 )
 
 // Queries are the calls that the catalog alone can answer: searches and
@@ -51,44 +48,3 @@ const maxQueryTime = time.Second
 
 // halfway is the time between two.
 func halfway(now, deadline time.Time) time.Time { return now.Add(deadline.Sub(now) / 2) }
-
-// search finds tools. Those of MCP servers say how they are called, since that is not
-// through tools.
-func (v *view) search(query string, limit int) []catalog.Entry {
-	found := v.catalog.Search(query, limit)
-	for i := range found {
-		if found[i].Source == catalog.SourceMCP {
-			found[i].Call = v.mcpSignature(found[i].ID)
-		}
-	}
-	return found
-}
-
-// maxSignature bounds what a search says of the input of one MCP tool, in bytes.
-const maxSignature = 400
-
-// mcpSignature is the call of an MCP tool with the shape of its input, in a line.
-func (v *view) mcpSignature(id string) string {
-	tool, ok := v.catalog.ByID(id)
-	if !ok {
-		return ""
-	}
-	input := strings.Join(strings.Fields(catalog.Shape(tool.Parameters)), " ")
-	if len(input) > maxSignature || input == "unknown" {
-		input = "{…}"
-	}
-	return v.mcpPath(tool) + "(" + input + ")"
-}
-
-// entries are those of all tools, each with how it is called.
-func (v *view) entries() []catalog.Entry {
-	list := v.catalog.Entries()
-	for i := range list {
-		if tool, ok := v.catalog.ByID(list[i].ID); ok && tool.Source == catalog.SourceMCP {
-			list[i].Call = v.mcpPath(tool)
-		} else if ok {
-			list[i].Call = v.catalog.Call(tool)
-		}
-	}
-	return list
-}

@@ -59,7 +59,7 @@ func (c *call) resolveTool() *callError {
 // findTool finds the tool that a guest means. In a run whose tools have changed it
 // says so if it finds no tool.
 func (r *run) findTool(idOrName string) (*catalog.Tool, *callError) {
-	tool, err := r.view().catalog.Resolve(idOrName)
+	tool, err := r.view().Catalog.Resolve(idOrName)
 	if err == nil {
 		return tool, nil
 	}
@@ -76,7 +76,7 @@ func (r *run) findTool(idOrName string) (*catalog.Tool, *callError) {
 // the tool one that the namespace's own plugin owns.
 func (c *call) resolveNamespace(ctx context.Context) *callError {
 	r := c.run
-	reg, known := r.view().namespace(c.Target)
+	reg, known := r.view().Namespace(c.Target)
 	scope := r.scopes.get(c.Target)
 	if !known && scope != nil {
 		return rejectf(codeCatalogChanged, "Code mode namespace %s is no longer available: its plugin or its tools have changed since this run was suspended.", text.Cut(c.Target, 128))
@@ -89,7 +89,7 @@ func (c *call) resolveNamespace(ctx context.Context) *callError {
 		return ofNamespace(namespaces.In(reg.ID, err))
 	}
 	c.via = viaPath(reg.GlobalName, c.Path)
-	tool, ok := r.view().catalog.ByOwner(target.Tool, reg.PluginID)
+	tool, ok := r.view().Catalog.ByOwner(target.Tool, reg.PluginID)
 	switch {
 	case !ok && r.changed.Load():
 		return rejectf(codeCatalogChanged, "%s is no longer available: its tool %q has gone since this run was suspended.", c.via, target.Tool)
@@ -159,7 +159,7 @@ func (c *call) resolveMCP() *callError {
 		}
 		return e
 	}
-	c.via = r.view().mcpPath(tool)
+	c.via = r.view().MCPPath(tool)
 	input, rejection := mcpInput(tool, c.Args)
 	if rejection != nil {
 		rejection.ToolID = tool.ID()

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
 // load takes a run that another process, or this one in an earlier life, has
 // parked in the store.
-func (e *engine) load(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (r *run, rec *runstore.Record, f *failure) {
+func (e *engine) load(ctx context.Context, s Session, id string, deadline time.Time, turn *view.ClientTools) (r *run, rec *runstore.Record, f *failure) {
 	rec, err := e.recordFor(ctx, s, id)
 	if err != nil {
 		return nil, nil, ofStore(err)
@@ -99,7 +100,7 @@ func (e *engine) discardDeadRun(ctx context.Context, rec *runstore.Record, claim
 }
 
 // revive makes an active run of a record.
-func (e *engine) revive(ctx context.Context, s Session, rec *runstore.Record, turn *clientTools) (*run, *failure) {
+func (e *engine) revive(ctx context.Context, s Session, rec *runstore.Record, turn *view.ClientTools) (*run, *failure) {
 	pool, f := e.poolOf(ctx, rec)
 	if f != nil {
 		return nil, f
@@ -111,7 +112,7 @@ func (e *engine) revive(ctx context.Context, s Session, rec *runstore.Record, tu
 	r := e.makeRun(rec.ID, s, rec.Language, to)
 	r.pool, r.created = pool, rec.Created
 	r.used.digests = rec.Tools
-	r.changed.Store(rec.Fingerprint != r.view().catalog.Fingerprint())
+	r.changed.Store(rec.Fingerprint != r.view().Catalog.Fingerprint())
 	r.observed.Parent, r.observed.Trace = rec.ToolCallID, rec.Trace
 	r.record.generation, r.record.stored = rec.Generation, true
 	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, carriedOutput(rec), storedLayers(rec.Layers)
@@ -150,8 +151,8 @@ func (r *run) mayRepeat(c *entry) bool {
 	if c.Method == methodExec { // approved; the program has not started
 		return true
 	}
-	tool, ok := r.view().catalog.ByID(c.Tool)
-	return ok && (tool.ReadOnly || tool.Idempotent || r.access.client.asks(c.Tool))
+	tool, ok := r.view().Catalog.ByID(c.Tool)
+	return ok && (tool.ReadOnly || tool.Idempotent || r.access.Client.Asks(c.Tool))
 }
 
 // claimRetry is how often Wait looks whether another process has let go of a run

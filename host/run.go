@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
 )
@@ -33,7 +34,7 @@ type run struct {
 	session  Session
 	language string   // guarded by lifecycle.mu
 	settings Settings // of its agent
-	access   *access
+	access   *view.Access
 	pool     *guestrt.Pool // of the build of the guest that its images belong to
 	created  time.Time
 
@@ -64,7 +65,7 @@ func isRunID(id string) bool {
 }
 
 // newRun makes an active run with a new id.
-func (e *engine) newRun(s Session, language string, to *access) (*run, error) {
+func (e *engine) newRun(s Session, language string, to *view.Access) (*run, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (e *engine) newRun(s Session, language string, to *access) (*run, error) {
 	return e.makeRun(runPrefix+hex.EncodeToString(id[:]), s, language, to), nil
 }
 
-func (e *engine) makeRun(id string, s Session, language string, to *access) *run {
+func (e *engine) makeRun(id string, s Session, language string, to *view.Access) *run {
 	r := &run{
 		engine:    e,
 		id:        id,

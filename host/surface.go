@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/jsontext"
@@ -61,7 +62,7 @@ type Surface struct {
 	host    *Host
 	session Session
 	rules   policy.Rules
-	tools   *clientTools
+	tools   *view.ClientTools
 }
 
 // Surface prepares a model request. If two tools have one id, that of the request
@@ -84,16 +85,16 @@ func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o S
 	if f != nil {
 		return nil, f
 	}
-	client, f := h.newTurn(moved)
+	client, f := view.NewRequestTools(moved, h.owners)
 	if f != nil {
 		return nil, f
 	}
-	to, f := h.newAccess(s, o.Rules, client)
+	to, f := view.NewAccess(h.view.Load(), h.policy, s, o.Rules, client)
 	if f != nil {
 		return nil, f
 	}
-	v := to.view.Load()
-	count := v.catalog.Len() + len(direct)
+	v := to.View.Load()
+	count := v.Catalog.Len() + len(direct)
 	active := settings.ActiveFor(o.Model, count)
 	h.Debug().Decision("surface", "active", active, "model", o.Model, "agent", s.AgentID, "tools", count)
 	if !active {
@@ -104,8 +105,8 @@ func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o S
 	}
 	turn := &Surface{Active: true, host: h, session: s, rules: o.Rules, tools: client}
 	turn.Visible = append(turn.own(v, settings), direct...)
-	client.turn.visible = turn.Names()
-	if f := distinct(client.turn.visible); f != nil {
+	client.Turn.Visible = turn.Names()
+	if f := distinct(client.Turn.Visible); f != nil {
 		return nil, f
 	}
 	return turn, nil
@@ -117,7 +118,7 @@ func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o S
 func (h *Host) split(s Session, tools []catalog.Tool, rules policy.Rules) (moved, direct []catalog.Tool, _ *failure) {
 	layer, err := rules.Compile()
 	if err != nil {
-		return nil, nil, turnFailure("the rules of the request are not usable: %v", err)
+		return nil, nil, view.RequestFailure("the rules of the request are not usable: %v", err)
 	}
 	layers := h.policy.For(s.AgentID, s.SessionKey).With(layer)
 	have := map[string]bool{}
@@ -127,7 +128,7 @@ func (h *Host) split(s Session, tools []catalog.Tool, rules policy.Rules) (moved
 		case catalog.IsControl(t.Name):
 		case !t.DirectOnly:
 			moved = append(moved, t)
-		case !have[t.ID()] && layers.Allows(subject(&t)):
+		case !have[t.ID()] && layers.Allows(view.Subject(&t)):
 			have[t.ID()] = true
 			direct = append(direct, t)
 		}
@@ -165,7 +166,7 @@ func distinct(names []string) *failure {
 	seen := map[string]bool{}
 	for _, n := range names {
 		if seen[n] {
-			return turnFailure("two tools that the model would see are named %s; rename the direct-only one", quoted(n))
+			return view.RequestFailure("two tools that the model would see are named %s; rename the direct-only one", quoted(n))
 		}
 		seen[n] = true
 	}
@@ -173,8 +174,8 @@ func distinct(names []string) *failure {
 }
 
 // own are exec and wait as tools that can be called.
-func (t *Surface) own(v *view, s Settings) []catalog.Tool {
-	exec, wait := modeltools.Definitions(v.offer(), s)
+func (t *Surface) own(v *view.View, s Settings) []catalog.Tool {
+	exec, wait := modeltools.Definitions(offerOf(v), s)
 	exec.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		in, err := ParseExec(c.Input)
 		if err != nil {
@@ -199,7 +200,7 @@ func (t *Surface) Exec(ctx context.Context, in ExecInput) *Result {
 		return refused(f)
 	}
 	if len(in.Tools) > 0 || !in.Rules.Empty() {
-		return refused(turnFailure("tools and rules are given to Surface, not to its Exec."))
+		return refused(view.RequestFailure("tools and rules are given to Surface, not to its Exec."))
 	}
 	in.turn, in.Rules = t.tools, t.rules
 	return t.host.Exec(ctx, t.session, in)

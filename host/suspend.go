@@ -115,10 +115,10 @@ func (r *run) describe(rec *runstore.Record) {
 	build := r.pool.BuildID()
 	rec.GuestBuild = hex.EncodeToString(build[:])
 	rec.Session, rec.Language, rec.Created = r.session, r.language, r.created
-	rec.Fingerprint, rec.Owners = r.view().catalog.Fingerprint(), r.view().owners()
+	rec.Fingerprint, rec.Owners = r.view().Catalog.Fingerprint(), r.view().Owners()
 	rec.TimerDue, rec.Layers = r.driver.timerDue, isolation(r.driver.layers).Layers
 	rec.ToolCallID, rec.Trace = r.observed.Parent, r.observed.Trace
-	rec.ClientTools, rec.Rules = r.access.client.stored(), r.access.storedRules()
+	rec.ClientTools, rec.Rules = r.access.Client.Stored(), r.access.StoredRules()
 	rec.Tools, rec.Origin = r.used.stored(), r.engine.origin
 	rec.Scopes = r.scopes.encoded(func(id string, err error) {
 		r.engine.log.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
@@ -153,18 +153,18 @@ func (r *run) identify(c *entry) {
 		return
 	}
 	if wire.Method(c.Method) == wire.MethodCall {
-		if tool, err := r.view().catalog.Resolve(c.Target); err == nil {
+		if tool, err := r.view().Catalog.Resolve(c.Target); err == nil {
 			c.Tool = tool.ID()
 		}
 		return
 	}
-	reg, known := r.view().namespace(c.Target)
+	reg, known := r.view().Namespace(c.Target)
 	scope := r.scopes.get(c.Target)
 	if !known || scope == nil {
 		return
 	}
 	if target, err := scope.Resolve(c.Path); err == nil {
-		if tool, ok := r.view().catalog.ByOwner(target.Tool, reg.PluginID); ok {
+		if tool, ok := r.view().Catalog.ByOwner(target.Tool, reg.PluginID); ok {
 			c.Tool = tool.ID()
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -11,10 +12,10 @@ import (
 
 // baseTelemetry is that of a run that has done nothing. Without a view there is no
 // run, and it says nothing of tools.
-func baseTelemetry(v *view) Telemetry {
+func baseTelemetry(v *view.View) Telemetry {
 	t := codemode.NewTelemetry()
 	if v != nil {
-		t.CatalogSize, t.Sources = v.catalog.Len(), maps.Clone(v.sources)
+		t.CatalogSize, t.Sources = v.Catalog.Len(), maps.Clone(v.Sources)
 	}
 	return t
 }

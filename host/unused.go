@@ -3,6 +3,7 @@ package host
 import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/unused"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/plugins"
@@ -18,8 +19,8 @@ type UnusedSetting = unused.Setting
 // that is down counts as used.
 func (h *Host) UnusedSettings() []UnusedSetting {
 	inv := unused.Inventory{Owners: []policy.Tool{{Source: string(catalog.SourceQuoin), Owner: catalog.OwnerCore}}}
-	for _, t := range h.view.Load().catalog.Tools() {
-		inv.Tools = append(inv.Tools, subject(t))
+	for _, t := range h.view.Load().Catalog.Tools() {
+		inv.Tools = append(inv.Tools, view.Subject(t))
 		inv.Owners = append(inv.Owners, policy.Tool{Source: string(t.Source), Owner: t.Owner})
 	}
 	if inv.Tools != nil {

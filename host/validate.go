@@ -27,11 +27,11 @@ func revalidate(_ context.Context, c *call) *callError {
 // checkInput checks an input of a tool. A tool whose schemas changed since the run
 // first used it is compatible as long as it takes the input.
 func (r *run) checkInput(tool *catalog.Tool, input []byte) *callError {
-	if now, ok := r.view().catalog.ByID(tool.ID()); ok {
+	if now, ok := r.view().Catalog.ByID(tool.ID()); ok {
 		tool = now // not what it was when the call was made and a person was asked
 	}
 	same := r.used.note(tool)
-	err := r.view().catalog.ValidateInput(tool.ID(), input)
+	err := r.view().Catalog.ValidateInput(tool.ID(), input)
 	if err == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
 )
@@ -18,7 +19,7 @@ func (e *engine) Wait(ctx context.Context, s Session, runID string, timeout time
 	return a.End(e.wait(ctx, a, s, runID, timeout, nil, nil))
 }
 
-func (e *engine) wait(ctx context.Context, a *observe.Entry, s Session, runID string, timeout time.Duration, turn *clientTools, d *Delivery) (res *Result) {
+func (e *engine) wait(ctx context.Context, a *observe.Entry, s Session, runID string, timeout time.Duration, turn *view.ClientTools, d *Delivery) (res *Result) {
 	defer e.containRefusal(&res)
 	deadline := a.Start.Add(e.settingsOf(s).CallTimeout(timeout))
 	if f := e.enter(); f != nil {
@@ -61,7 +62,7 @@ func (e *engine) checkRunID(s Session, id string) *failure {
 	}
 	f := ofStore(runstore.ErrNotFound)
 	f.Message += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", text.Cut(id, 64), runPrefix)
-	if tool, err := e.views.sessionView(s).catalog.Resolve(processTool); err == nil {
+	if tool, err := e.views.sessionView(s).Catalog.Resolve(processTool); err == nil {
 		f.Message += fmt.Sprintf(" To look after a process that a shell tool has started, call %s inside exec.", tool.ID())
 	}
 	return f
@@ -73,7 +74,7 @@ const processTool = "process"
 
 // resumable makes a suspended run active for the caller. The record is nil when only
 // this process can have changed the run since it was stored.
-func (e *engine) resumable(ctx context.Context, s Session, id string, deadline time.Time, turn *clientTools) (*run, *runstore.Record, *failure) {
+func (e *engine) resumable(ctx context.Context, s Session, id string, deadline time.Time, turn *view.ClientTools) (*run, *runstore.Record, *failure) {
 	r := e.runByID(id)
 	if r == nil {
 		return e.load(ctx, s, id, deadline, turn)
@@ -228,7 +229,7 @@ func (r *run) refreshView() {
 		return
 	}
 	now := r.view()
-	if now == before || now.catalog.Fingerprint() == before.catalog.Fingerprint() {
+	if now == before || now.Catalog.Fingerprint() == before.Catalog.Fingerprint() {
 		return
 	}
 	r.changed.Store(true)

@@ -1,4 +1,4 @@
-package host
+package view
 
 import (
 	"encoding/json"
@@ -7,19 +7,21 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/jsontext"
 	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
-// A guest that fails at an unknown name asks for one of the virtual files
-// below hint/: what is wrong with the expression, as an array of names.
+// A guest that fails at an unknown name asks for one of the virtual files below hint/.
+// The file says what is wrong with the expression, which is an array of names.
 //
 //	hint/call/["tools","nosuch"]   tools.nosuch was called and is no function
 //	hint/read/["MCP","github"]     a property of MCP.github was read, which is undefined
 //	hint/name/["Isues"]            there is no variable Isues
 //	hint/file/["mcp/nosuch.d.ts"]  API.read found no such file
-const prefixHint = "hint/"
+const PrefixHint = "hint/"
 
 const (
 	hintCall = "call"
@@ -30,62 +32,72 @@ const (
 	nearest     = 3 // names that a hint offers
 )
 
-// hint answers such a question in sentences for the model. It is false if nothing
-// is wrong with the expression, or if it is not about Quoin.
-func (r *run) hint(question string) (data []byte, found bool) {
+// Hints explains the expressions of a run that lead to nothing.
+type Hints struct {
+	View   *View
+	Layers policy.Layers
+	// Scope returns the scope of a namespace, or nil if the run has not made it.
+	Scope func(namespaceID string) *namespaces.Scope
+	// Servers returns the states of the MCP servers.
+	Servers func() []mcp.Status
+}
+
+// Explain answers such a question in sentences for the model. It is false if nothing
+// is wrong with the expression, or if Quoin does not define it.
+func (h Hints) Explain(question string) (data []byte, found bool) {
 	kind, list, _ := strings.Cut(question, "/")
 	var path []string
 	if json.Unmarshal([]byte(list), &path) != nil || len(path) == 0 || len(path) > maxHintPath {
 		return nil, false
 	}
-	text := r.hintOf(kind, path)
+	text := h.hintOf(kind, path)
 	return []byte(text), text != ""
 }
 
-func (r *run) hintOf(kind string, path []string) string {
-	v := r.view()
+func (h Hints) hintOf(kind string, path []string) string {
+	v := h.View
 	switch {
 	case kind == hintName:
 		return v.hintVariable(path[0])
 	case kind == hintFile:
 		return v.hintFile(path[0])
 	case path[0] == "namespaces" && len(path) > 1:
-		return r.hintNamespace(kind, path, path[1:])
+		return h.hintNamespace(kind, path, path[1:])
 	case len(path) > 1 && path[0] == "tools":
 		return v.hintTool(path)
 	case len(path) > 1 && path[0] == "MCP":
-		return r.hintMCP(kind, path)
+		return h.hintMCP(kind, path)
 	case len(path) > 1 && guestMembers[path[0]] != nil:
 		return hintMember(path)
 	}
 	if _, ok := v.namespaceCalled(path[0]); ok {
-		return r.hintNamespace(kind, path, path)
+		return h.hintNamespace(kind, path, path)
 	}
 	return ""
 }
 
 // namespaceCalled returns the visible namespace with that global.
-func (v *view) namespaceCalled(global string) (*namespaces.Registration, bool) {
-	for i := range v.namespaces {
-		if v.namespaces[i].GlobalName == global {
-			return &v.namespaces[i], true
+func (v *View) namespaceCalled(global string) (*namespaces.Registration, bool) {
+	for i := range v.Namespaces {
+		if v.Namespaces[i].GlobalName == global {
+			return &v.Namespaces[i], true
 		}
 	}
 	return nil, false
 }
 
 // hintTool explains tools.<name>.
-func (v *view) hintTool(path []string) string {
+func (v *View) hintTool(path []string) string {
 	name := path[1]
-	if slices.Contains(guestMembers["tools"], name) || v.catalog.HasSafeName(name) {
+	if slices.Contains(guestMembers["tools"], name) || v.Catalog.HasSafeName(name) {
 		return ""
 	}
 	const list = "Object.keys(tools) lists the names; await tools.search(\"words\") finds tools by what they do."
-	if ids := v.catalog.IDsOfSafeName(name); len(ids) > 0 {
+	if ids := v.Catalog.IDsOfSafeName(name); len(ids) > 0 {
 		return written(path[:2]) + " is no function, because " + callByID(ids)
 	}
 	offers := v.elsewhere(name)
-	for _, n := range text.Nearest(name, v.catalog.SafeNameList(), nearest) {
+	for _, n := range text.Nearest(name, v.Catalog.SafeNameList(), nearest) {
 		offers = append(offers, written([]string{"tools", n}))
 	}
 	return missing(path[:2], offers, list)
@@ -106,13 +118,13 @@ func callByID(ids []string) string {
 
 // elsewhere returns the expressions for what has that very name, but is no tool of
 // the global tools.
-func (v *view) elsewhere(name string) (found []string) {
-	if v.catalog.HasSafeName(name) {
+func (v *View) elsewhere(name string) (found []string) {
+	if v.Catalog.HasSafeName(name) {
 		found = append(found, written([]string{"tools", name}))
 	}
-	for i := range v.namespaces {
-		if sameLetters(v.namespaces[i].GlobalName, name) {
-			found = append(found, v.namespaces[i].GlobalName)
+	for i := range v.Namespaces {
+		if sameLetters(v.Namespaces[i].GlobalName, name) {
+			found = append(found, v.Namespaces[i].GlobalName)
 		}
 	}
 	for _, s := range v.mcp() {
@@ -130,18 +142,18 @@ func (v *view) elsewhere(name string) (found []string) {
 
 // hintNamespace explains an expression that starts with a namespace's global; path
 // is the expression from there.
-func (r *run) hintNamespace(kind string, whole, path []string) string {
-	v := r.view()
+func (h Hints) hintNamespace(kind string, whole, path []string) string {
+	v := h.View
 	reg, ok := v.namespaceCalled(path[0])
 	if !ok {
 		var globals []string
-		for i := range v.namespaces {
-			globals = append(globals, v.namespaces[i].GlobalName)
+		for i := range v.Namespaces {
+			globals = append(globals, v.Namespaces[i].GlobalName)
 		}
 		offers := text.Nearest(path[0], globals, nearest)
 		return missing(whole[:2], offers, "Object.keys(namespaces) lists the namespaces.")
 	}
-	scope := r.scopes.get(reg.ID)
+	scope := h.Scope(reg.ID)
 	if scope == nil {
 		return "" // the guest cannot have looked into it
 	}
@@ -176,7 +188,7 @@ func lists(reg *namespaces.Registration, object []string) string {
 	return fmt.Sprintf("Object.keys(%s) lists what is there; await API.read(\"namespaces/%s.d.ts\") describes it.", written(object), reg.GlobalName)
 }
 
-// guestMembers are what the guest's own objects have, next to the tools.
+// guestMembers are the members of the guest's own objects, without the tools.
 var guestMembers = map[string][]string{
 	"API":         {"list", "read"},
 	"tools":       {"call", "describe", "search"},
@@ -198,10 +210,10 @@ func hintMember(path []string) string {
 }
 
 // hintFile explains an API file that does not exist.
-func (v *view) hintFile(path string) string {
-	files := append([]string{"guest.d.ts"}, v.declarations.paths()...)
-	for i := range v.namespaces {
-		files = append(files, "namespaces/"+v.namespaces[i].GlobalName+".d.ts")
+func (v *View) hintFile(path string) string {
+	files := append([]string{"guest.d.ts"}, v.Declarations.paths()...)
+	for i := range v.Namespaces {
+		files = append(files, "namespaces/"+v.Namespaces[i].GlobalName+".d.ts")
 	}
 	offers := text.Nearest(path, files, nearest)
 	for i := range offers {
@@ -217,14 +229,14 @@ var absentGlobals = strings.Fields("Buffer Bun Deno WebSocket XMLHttpRequest axi
 var ownGlobals = []string{"ALL_TOOLS", "API", "MCP", "console", "json", "namespaces", "results", "text", "tools", "yield_control"}
 
 // hintVariable explains a variable that does not exist.
-func (v *view) hintVariable(name string) string {
+func (v *View) hintVariable(name string) string {
 	if slices.Contains(absentGlobals, name) {
 		return "programs have no modules, files, environment or network of their own; tools reach the outside. await tools.search(\"words\") finds them."
 	}
 	offers := v.elsewhere(name)
 	known := slices.Clone(ownGlobals)
-	for i := range v.namespaces {
-		known = append(known, v.namespaces[i].GlobalName)
+	for i := range v.Namespaces {
+		known = append(known, v.Namespaces[i].GlobalName)
 	}
 	for _, n := range text.Nearest(name, known, nearest) {
 		if !slices.Contains(offers, n) {

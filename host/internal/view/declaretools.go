@@ -1,4 +1,4 @@
-package host
+package view
 
 import (
 	"strings"
@@ -11,15 +11,15 @@ import (
 // one for each tool, and an index. A tool that has a function is in
 // tools/<function>.d.ts. One that has none because its name is shared or taken is
 // in tools/<owner>/<name>.d.ts, and so is one with the name of the index.
-func (v *view) toolDeclarations() []declaration {
+func (v *View) toolDeclarations() []declaration {
 	functions := make(map[string]string) // by id
-	for name, id := range v.catalog.SafeNames() {
+	for name, id := range v.Catalog.SafeNames() {
 		functions[id] = name
 	}
 	var list []declaration
 	var named []declare.Named
 	taken := make(map[string]bool)
-	for _, t := range v.catalog.Tools() {
+	for _, t := range v.Catalog.Tools() {
 		if t.Source == catalog.SourceMCP {
 			continue
 		}

@@ -1,4 +1,4 @@
-package host
+package view
 
 import (
 	"context"
@@ -22,14 +22,14 @@ const (
 // callback answers calls of one tool in this process.
 type callback = func(context.Context, catalog.Invocation) (json.RawMessage, error)
 
-// clientTools are the tools that the caller of one run brought. Nil means none.
+// ClientTools are the tools that the caller of one run brought. Nil means none.
 // It is immutable.
-type clientTools struct {
+type ClientTools struct {
 	definitions []catalog.Tool // without Invoke, so that views of them hold nothing of a run
-	callbacks   map[string]callback
-	lost        map[string]bool // had a callback in a process that is gone
+	Callbacks   map[string]callback
+	Lost        map[string]bool // had a callback in a process that is gone
 	record      json.RawMessage
-	turn        *turn // not nil: they are the tools of a model request
+	Turn        *requestTools // not nil: they are the tools of a model request
 }
 
 // clientTool is one definition as records keep it.
@@ -46,19 +46,19 @@ type clientTool struct {
 	Callback    bool              `json:"callback,omitempty"`
 }
 
-// newClientTools checks the definitions that a caller gave, one by one, so that
+// NewClientTools checks the definitions that a caller gave, one by one, so that
 // what is wrong is said of the right one.
-func newClientTools(tools []catalog.Tool) (*clientTools, *failure) {
+func NewClientTools(tools []catalog.Tool) (*ClientTools, *codemode.Error) {
 	if len(tools) == 0 {
 		return nil, nil
 	}
-	bad := func(format string, args ...any) *failure {
-		return failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "%s", codemode.BoundMessage(fmt.Sprintf(format, args...)))
+	bad := func(format string, args ...any) *codemode.Error {
+		return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput, "%s", codemode.BoundMessage(fmt.Sprintf(format, args...)))
 	}
 	if len(tools) > maxClientTools {
 		return nil, bad("the caller brings %d tools; at most %d are allowed", len(tools), maxClientTools)
 	}
-	c := &clientTools{callbacks: make(map[string]callback)}
+	c := &ClientTools{Callbacks: make(map[string]callback)}
 	stored := make([]clientTool, 0, len(tools))
 	size := 0
 	for i, t := range tools {
@@ -70,7 +70,7 @@ func newClientTools(tools []catalog.Tool) (*clientTools, *failure) {
 			t.Owner = catalog.OwnerClient
 		}
 		if t.Invoke != nil {
-			c.callbacks[t.ID()] = t.Invoke
+			c.Callbacks[t.ID()] = t.Invoke
 		}
 		stored = append(stored, clientTool{t.Name, t.Label, t.Description, t.Owner, t.Parameters, t.Output,
 			t.ReadOnly, t.Idempotent, t.Examples, t.Invoke != nil})
@@ -116,19 +116,19 @@ func checkClientTool(t catalog.Tool) error {
 }
 
 // key identifies the definitions; equal ones may share a view.
-func (c *clientTools) key() string {
+func (c *ClientTools) key() string {
 	if c == nil {
 		return ""
 	}
-	if c.turn != nil {
-		return c.turn.digest
+	if c.Turn != nil {
+		return c.Turn.digest
 	}
 	sum := sha256.Sum256(c.record)
 	return hex.EncodeToString(sum[:])
 }
 
-// stored is what a record keeps.
-func (c *clientTools) stored() json.RawMessage {
+// Stored is what a record keeps.
+func (c *ClientTools) Stored() json.RawMessage {
 	if c == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (c *clientTools) stored() json.RawMessage {
 
 // loadClientTools makes clientTools of a record. Callbacks ended with the process
 // that had them.
-func loadClientTools(record json.RawMessage) (*clientTools, error) {
+func loadClientTools(record json.RawMessage) (*ClientTools, error) {
 	if len(record) == 0 {
 		return nil, nil
 	}
@@ -145,21 +145,21 @@ func loadClientTools(record json.RawMessage) (*clientTools, error) {
 	if err := json.Unmarshal(record, &stored); err != nil {
 		return nil, errStoredAccess
 	}
-	c := &clientTools{record: record, lost: make(map[string]bool)}
+	c := &ClientTools{record: record, Lost: make(map[string]bool)}
 	for _, t := range stored {
 		d := catalog.Tool{Name: t.Name, Label: t.Label, Description: t.Description, Source: catalog.SourceClient, Owner: t.Owner,
 			Parameters: t.Parameters, Output: t.Output, ReadOnly: t.ReadOnly, Idempotent: t.Idempotent, Examples: t.Examples}
 		if t.Callback {
-			c.lost[d.ID()] = true
+			c.Lost[d.ID()] = true
 		}
 		c.definitions = append(c.definitions, d)
 	}
 	return c, nil
 }
 
-// asks reports whether the caller itself answers calls of a tool.
-func (c *clientTools) asks(id string) bool {
-	if c == nil || c.lost[id] || c.callbacks[id] != nil {
+// Asks reports whether the caller itself answers calls of a tool.
+func (c *ClientTools) Asks(id string) bool {
+	if c == nil || c.Lost[id] || c.Callbacks[id] != nil {
 		return false
 	}
 	return slices.ContainsFunc(c.definitions, func(t catalog.Tool) bool { return t.ID() == id })

@@ -7,44 +7,18 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
 )
 
-// view is what cells can reach at one moment: the catalog and the namespaces it
-// makes visible. It is immutable; a change of plugins makes a new one.
-type view struct {
-	catalog      *catalog.Catalog
-	registry     *namespaces.Registry // that the catalog's tools came with
-	refused      map[string]error     // why, by the plugins whose namespaces are not in registry
-	namespaces   []namespaces.Registration
-	sources      map[string]int // tools by source, for telemetry
-	declarations *declarations  // what API.list and API.read serve
-	mcp          func() []mcpServer
-	owners       func() []string // of its tools, without callers
-	derived      viewCache       // of this view, by rules and by tools of callers
-}
-
 // newView returns what c makes visible of the namespaces in registry.
-func (h *Host) newView(c *catalog.Catalog, registry *namespaces.Registry) *view {
-	v := &view{catalog: c, registry: registry, namespaces: registry.Visible(c), sources: countSources(c)}
-	v.owners = sync.OnceValue(func() []string { return ownersIn(c) })
-	v.mcp = sync.OnceValue(func() []mcpServer { return mcpView(c, h.mcpNames) })
-	v.declarations = newDeclarations(v.declare)
-	return v
-}
-
-// namespace returns the visible namespace of that id.
-func (v *view) namespace(id string) (*namespaces.Registration, bool) {
-	for i := range v.namespaces {
-		if v.namespaces[i].ID == id {
-			return &v.namespaces[i], true
-		}
-	}
-	return nil, false
+func (h *Host) newView(c *catalog.Catalog, registry *namespaces.Registry) *view.View {
+	return view.New(c, registry, h.mcpNames)
 }
 
 // pluginsChanged keeps the old view when the new one cannot be made: the tools
@@ -60,7 +34,7 @@ func (h *Host) pluginsChanged() {
 	}
 }
 
-// checkOwn refuses rules, tools and namespaces of the embedder that are malformed.
+// checkOwn refuses rules, tools and namespaces of the embedder that are none.
 func (h *Host) checkOwn() error {
 	trial := namespaces.NewRegistry()
 	for _, r := range h.cfg.Namespaces {
@@ -123,7 +97,7 @@ func (h *Host) checkOwned(r namespaces.Registration) error {
 	return fmt.Errorf("namespace %s of %q owns none of the tools that it requires, but there is %s: the Owner of the tools must be the PluginID of the namespace", r.ID, r.PluginID, other)
 }
 
-// refresh makes the view again of the embedder's tools and the live plugins.
+// refresh makes the view anew of the embedder's tools and the live plugins.
 // The caller holds viewMu.
 func (h *Host) refresh() error {
 	if err := h.refreshHooks(); err != nil {
@@ -153,19 +127,11 @@ func (h *Host) refresh() error {
 	}
 	registry, refused := h.register(regs)
 	v := h.newView(c, registry)
-	v.refused = refused
+	v.Refused = refused
 	h.view.Store(v)
 	// A cell's first search must not wait until a large catalog is indexed.
 	h.background.Go(func() { c.Search("tool", 1) })
 	return nil
-}
-
-func countSources(c *catalog.Catalog) map[string]int {
-	out := map[string]int{string(catalog.SourceQuoin): 0, string(catalog.SourceMCP): 0, string(catalog.SourceClient): 0}
-	for source, n := range c.Counts() {
-		out[string(source)] = n
-	}
-	return out
 }
 
 // impostor reports whether a plugin has taken the name of an owner of the
@@ -240,4 +206,55 @@ func (h *Host) pluginTool(t plugins.OwnedTool) catalog.Tool {
 			}, c.Progress)
 		},
 	}
+}
+
+// sessionView returns what the rules leave to a session.
+func (h *Host) sessionView(s Session) *view.View {
+	base := h.view.Load()
+	v, err := base.Derive(h.policy.For(s.AgentID, s.SessionKey), nil)
+	if err != nil { // derive fails only for tools of a caller
+		h.log.Error("a session's tools could not be listed", "error", err)
+		return h.newView(base.Catalog.Filter(func(*catalog.Tool) bool { return false }), base.Registry)
+	}
+	return v
+}
+
+// resolveView resolves the view of an access from the tools that exist now.
+func (h *Host) resolveView(to *view.Access) error { return to.Resolve(h.view.Load()) }
+
+// accessFor checks what a caller gave to Exec and resolves the first view.
+func (h *Host) accessFor(s Session, in ExecInput) (*view.Access, *failure) {
+	client := in.turn
+	if client == nil {
+		var f *failure
+		if client, f = view.NewClientTools(in.Tools); f != nil {
+			return nil, f
+		}
+	}
+	if n := len(in.Rules.Allow) + len(in.Rules.Deny); n > maxRunPatterns {
+		return nil, failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "the rules of this run have %d patterns, at most %d are taken: use * in patterns, or owner:NAME for all tools of an owner.", n, maxRunPatterns)
+	}
+	return view.NewAccess(h.view.Load(), h.policy, s, in.Rules, client)
+}
+
+// maxRunPatterns bounds the patterns that a caller gives for one run: each is compared
+// with every tool.
+const maxRunPatterns = 256
+
+// view is what the run reaches now.
+func (r *run) view() *view.View { return r.access.View.Load() }
+
+// restoreAccess is accessFor for a run of a record.
+func (h *Host) restoreAccess(s Session, rec *runstore.Record, tools *view.ClientTools) (*view.Access, error) {
+	return view.RestoreAccess(h.view.Load(), h.policy, s, rec, tools)
+}
+
+// isDown reports whether this host has the plugin or the MCP server, without its
+// tools.
+func (h *Host) isDown(owner string) bool {
+	if server, ok := strings.CutPrefix(owner, ofServers); ok {
+		return slices.ContainsFunc(h.MCPStatus(), func(s mcp.Status) bool { return s.Name == server && s.State != mcp.StateConnected })
+	}
+	plugin := strings.TrimPrefix(owner, ofPlugins)
+	return slices.ContainsFunc(h.Plugins(), func(s plugins.Status) bool { return s.ID == plugin && s.State != plugins.StateRunning })
 }

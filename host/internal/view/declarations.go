@@ -1,4 +1,4 @@
-package host
+package view
 
 import (
 	"encoding/json"
@@ -13,9 +13,9 @@ import (
 // The virtual files behind the global API: one index, and one file for each
 // declaration.
 const (
-	prefixAPI    = "api/"
-	fileAPIIndex = prefixAPI + "index.json"
-	suffixEntry  = ".json" // behind a file's path: what the index says of it
+	PrefixAPI    = "api/"
+	FileAPIIndex = PrefixAPI + "index.json"
+	SuffixEntry  = ".json" // behind a file's path: what the index says of it
 )
 
 // declaration is one read-only file that guests find with API.list and read
@@ -28,26 +28,26 @@ type declaration struct {
 	// description says in one line what is in the file.
 	description string
 	// render makes the text, UTF-8 that passes the TypeScript compiler. It is
-	// called at most once, when someone first reads the file or lists files.
+	// called at most once, when a guest first reads the file or lists files.
 	render func() []byte
 	// tool is the tool whose schemas a reader of the file knows, if any.
 	tool *catalog.Tool
 }
 
-// declarations are the files of one view, safe for concurrent use. Nothing is
-// made before someone asks for it.
+// declarations are the files of one view, safe for concurrent use. Each is
+// made when a guest first asks for it.
 type declarations struct {
-	files   func() map[string]*declaration
-	entries func() []declarationEntry // by path
-	index   func() []byte
+	Files   func() map[string]*declaration
+	Entries func() []DeclarationEntry // by path
+	Index   func() []byte
 }
 
 // newDeclarations returns the files that make names.
 func newDeclarations(make func() []declaration) *declarations {
 	d := &declarations{}
-	d.files = sync.OnceValue(func() map[string]*declaration { return byPath(make()) })
-	d.entries = sync.OnceValue(d.list)
-	d.index = sync.OnceValue(func() []byte { return encode(d.entries()) })
+	d.Files = sync.OnceValue(func() map[string]*declaration { return byPath(make()) })
+	d.Entries = sync.OnceValue(d.list)
+	d.Index = sync.OnceValue(func() []byte { return Encode(d.Entries()) })
 	return d
 }
 
@@ -60,54 +60,54 @@ func byPath(list []declaration) map[string]*declaration {
 	return files
 }
 
-// file serves the virtual files under api/. The tool is the one that a file
+// File serves the virtual files under api/. The tool is the one that a file
 // declares.
-func (d *declarations) file(path string) (data []byte, of *catalog.Tool, found bool) {
-	if path == fileAPIIndex {
-		return d.index(), nil, true
+func (d *declarations) File(path string) (data []byte, of *catalog.Tool, found bool) {
+	if path == FileAPIIndex {
+		return d.Index(), nil, true
 	}
-	path, ok := strings.CutPrefix(path, prefixAPI)
+	path, ok := strings.CutPrefix(path, PrefixAPI)
 	if !ok {
 		return nil, nil, false
 	}
-	if f, ok := d.files()[path]; ok {
+	if f, ok := d.Files()[path]; ok {
 		return f.render(), f.tool, true
 	}
-	if of, ok := strings.CutSuffix(path, suffixEntry); ok && d.files()[of] != nil {
-		return encode(d.files()[of].entry()), nil, true
+	if of, ok := strings.CutSuffix(path, SuffixEntry); ok && d.Files()[of] != nil {
+		return Encode(d.Files()[of].entry()), nil, true
 	}
 	return nil, nil, false
 }
 
 // paths are those of all files, in no order. It renders none.
-func (d *declarations) paths() []string { return slices.Collect(maps.Keys(d.files())) }
+func (d *declarations) paths() []string { return slices.Collect(maps.Keys(d.Files())) }
 
-// declarationEntry is what guests learn of a file besides its text.
-type declarationEntry struct {
+// DeclarationEntry is what guests learn of a file besides its text.
+type DeclarationEntry struct {
 	Path        string `json:"path"`
 	Description string `json:"description"`
 	Bytes       int    `json:"bytes"` // of UTF-8
 }
 
-func (f *declaration) entry() declarationEntry {
-	return declarationEntry{f.path, f.description, len(f.render())}
+func (f *declaration) entry() DeclarationEntry {
+	return DeclarationEntry{f.path, f.description, len(f.render())}
 }
 
 // list is what the index says.
-func (d *declarations) list() []declarationEntry {
-	list := []declarationEntry{}
-	for _, f := range d.files() {
+func (d *declarations) list() []DeclarationEntry {
+	list := []DeclarationEntry{}
+	for _, f := range d.Files() {
 		list = append(list, f.entry())
 	}
-	return sortEntries(list)
+	return SortEntries(list)
 }
 
-func sortEntries(list []declarationEntry) []declarationEntry {
-	slices.SortFunc(list, func(a, b declarationEntry) int { return strings.Compare(a.Path, b.Path) })
+func SortEntries(list []DeclarationEntry) []DeclarationEntry {
+	slices.SortFunc(list, func(a, b DeclarationEntry) int { return strings.Compare(a.Path, b.Path) })
 	return list
 }
 
-func encode(v any) []byte {
+func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("host: strings and numbers cannot be encoded: " + err.Error()) // they always can
@@ -116,7 +116,7 @@ func encode(v any) []byte {
 }
 
 // declare names the files of a view. Each kind of file has its own function.
-func (v *view) declare() []declaration {
+func (v *View) declare() []declaration {
 	var list []declaration
 	list = append(list, v.toolDeclarations()...)
 	list = append(list, v.declareMCP()...)

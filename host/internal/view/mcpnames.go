@@ -1,4 +1,4 @@
-package host
+package view
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ const (
 	groupPrompts   = "prompts"
 )
 
-// mcpOperations are the operations by the name of their tool: group and verb.
-var mcpOperations = map[string][2]string{
+// MCPOperations are the operations by the name of their tool: group and verb.
+var MCPOperations = map[string][2]string{
 	string(mcp.ResourcesList): {groupResources, "list"},
 	string(mcp.ResourcesRead): {groupResources, "read"},
 	string(mcp.PromptsList):   {groupPrompts, "list"},
@@ -59,7 +59,7 @@ func mcpView(c *catalog.Catalog, identifiers map[string]string) []mcpServer {
 			byName[t.Owner] = s
 			taken[t.Owner] = map[string]bool{}
 		}
-		if op, ok := mcpOperations[t.Name]; ok {
+		if op, ok := MCPOperations[t.Name]; ok {
 			s.tools = append(s.tools, mcpFunction{method: op[1], group: op[0], tool: t})
 			continue
 		}
@@ -75,9 +75,9 @@ func mcpView(c *catalog.Catalog, identifiers map[string]string) []mcpServer {
 	return out
 }
 
-// mcpServerIdentifiers names the servers of a host, whether they are there or not:
+// MCPServerIdentifiers names the servers of a host, whether they are there or not:
 // a name must not change its meaning when another server comes.
-func mcpServerIdentifiers(names []string) map[string]string {
+func MCPServerIdentifiers(names []string) map[string]string {
 	taken := map[string]bool{}
 	out := make(map[string]string, len(names))
 	for _, name := range slices.Sorted(slices.Values(names)) {

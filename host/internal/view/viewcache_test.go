@@ -1,4 +1,4 @@
-package host
+package view
 
 import (
 	"fmt"
@@ -11,32 +11,28 @@ import (
 	"github.com/quoinhq/quoin/namespaces"
 )
 
-// viewsOf is a host whose views alone work.
-func viewsOf(t *testing.T, tools ...catalog.Tool) *Host {
+func viewOf(t *testing.T, tools ...catalog.Tool) *View {
 	t.Helper()
-	h := &Host{}
 	c, err := catalog.New(tools, catalog.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.view.Store(h.newView(c, namespaces.NewRegistry()))
-	return h
+	return New(c, namespaces.NewRegistry(), nil)
 }
 
 // TestViewCache: of many that ask for views at once, one makes each, and all get
 // the same; the cache never holds more than it should.
 func TestViewCache(t *testing.T) {
-	h := viewsOf(t, catalog.Tool{Name: "a"}, catalog.Tool{Name: "b"})
-	base := h.view.Load()
+	base := viewOf(t, catalog.Tool{Name: "a"}, catalog.Tool{Name: "b"})
 	var made atomic.Int64
 	var wg sync.WaitGroup
-	got := make([][]*view, 16)
+	got := make([][]*View, 16)
 	for g := range got {
 		wg.Go(func() {
 			for i := range maxDerived {
-				v, err := base.derived.get(derivation{rules: fmt.Sprint(i)}, func() (*view, error) {
+				v, err := base.derived.get(derivation{rules: fmt.Sprint(i)}, func() (*View, error) {
 					made.Add(1)
-					return h.newView(base.catalog, base.registry), nil
+					return New(base.Catalog, base.Registry, nil), nil
 				})
 				if err != nil {
 					t.Error(err)
@@ -57,7 +53,7 @@ func TestViewCache(t *testing.T) {
 		}
 	}
 	for i := range 3 * maxDerived {
-		if _, err := base.derived.get(derivation{client: fmt.Sprint(i)}, func() (*view, error) { return base, nil }); err != nil {
+		if _, err := base.derived.get(derivation{client: fmt.Sprint(i)}, func() (*View, error) { return base, nil }); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(base.derived.made); n > maxDerived || n != len(base.derived.order) {
@@ -69,12 +65,13 @@ func TestViewCache(t *testing.T) {
 // TestViewsWhileToolsChange: derived views are always of one base, whatever
 // changes meanwhile.
 func TestViewsWhileToolsChange(t *testing.T) {
-	h := viewsOf(t, catalog.Tool{Name: "both"}, catalog.Tool{Name: "gen0"})
+	var current atomic.Pointer[View]
+	current.Store(viewOf(t, catalog.Tool{Name: "both"}, catalog.Tool{Name: "gen0"}))
 	deny, err := policy.Rules{Deny: []string{"both"}}.Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, f := newClientTools([]catalog.Tool{{Name: "mine"}})
+	client, f := NewClientTools([]catalog.Tool{{Name: "mine"}})
 	if f != nil {
 		t.Fatal(f)
 	}
@@ -88,27 +85,23 @@ func TestViewsWhileToolsChange(t *testing.T) {
 					return
 				default:
 				}
-				v, err := h.deriveView(policy.Layers{deny}, client)
+				v, err := current.Load().Derive(policy.Layers{deny}, client)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				entries := v.catalog.Entries()
+				entries := v.Catalog.Entries()
 				if len(entries) != 2 || entries[0].Name[:3] != "gen" || entries[1].ID != "client:client:mine" {
 					t.Errorf("a view of %v", entries)
 					return
 				}
-				v.catalog.Search("gen", 3)
-				v.declarations.index()
+				v.Catalog.Search("gen", 3)
+				v.Declarations.Index()
 			}
 		})
 	}
 	for gen := range 50 {
-		c, err := catalog.New([]catalog.Tool{{Name: "both"}, {Name: fmt.Sprint("gen", gen)}}, catalog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.view.Store(h.newView(c, namespaces.NewRegistry()))
+		current.Store(viewOf(t, catalog.Tool{Name: "both"}, catalog.Tool{Name: fmt.Sprint("gen", gen)}))
 	}
 	close(stop)
 	wg.Wait()

@@ -1,4 +1,4 @@
-package host
+package view
 
 import (
 	"encoding/json"
@@ -9,12 +9,12 @@ import (
 
 // The virtual files behind the global MCP.
 const (
-	fileMCP   = "mcp.json"
-	prefixMCP = "mcp/"
+	FileMCP   = "mcp.json"
+	PrefixMCP = "mcp/"
 	fileOfAPI = "api.json"
 )
 
-// mcpFile serves the files behind MCP: the servers, the functions of one, and what
+// MCPFile serves the files behind MCP: the servers, the functions of one, and what
 // $api says of all or one of them.
 //
 //	mcp.json                    {servers: [{identifier, serverName}]}
@@ -22,11 +22,11 @@ const (
 //	mcp/<server>/api.json       {tools: [{method, path, mcpTool, operation?, description}]}
 //	mcp/<server>/<path>.d.ts    the declaration of one function
 //	mcp/<server>/<path>.json    {input, output?}, its schemas
-func (v *view) mcpFile(path string) (data []byte, found bool) {
-	if path == fileMCP {
+func (v *View) MCPFile(path string) (data []byte, found bool) {
+	if path == FileMCP {
 		return v.mcpList(), true
 	}
-	path, ok := strings.CutPrefix(path, prefixMCP)
+	path, ok := strings.CutPrefix(path, PrefixMCP)
 	if !ok {
 		return nil, false
 	}
@@ -56,7 +56,7 @@ func (v *view) mcpFile(path string) (data []byte, found bool) {
 }
 
 // mcpServer returns the server of that identifier, or nil.
-func (v *view) mcpServer(identifier string) *mcpServer {
+func (v *View) mcpServer(identifier string) *mcpServer {
 	servers := v.mcp()
 	for i := range servers {
 		if servers[i].identifier == identifier {
@@ -66,7 +66,7 @@ func (v *view) mcpServer(identifier string) *mcpServer {
 	return nil
 }
 
-func (v *view) mcpList() []byte {
+func (v *View) mcpList() []byte {
 	type entry struct {
 		Identifier string `json:"identifier"`
 		ServerName string `json:"serverName"`
@@ -147,7 +147,7 @@ func (s *mcpServer) declared(only ...*mcpFunction) []declare.Method {
 }
 
 // declareMCP names the declaration files of a view's servers.
-func (v *view) declareMCP() []declaration {
+func (v *View) declareMCP() []declaration {
 	servers := v.mcp()
 	if len(servers) == 0 {
 		return nil
@@ -169,9 +169,9 @@ func (v *view) declareMCP() []declaration {
 }
 
 // mcpLines describes each server in a line.
-func (v *view) mcpLines() []string {
+func (v *View) mcpLines() []string {
 	var lines []string
-	for _, s := range v.mcpServers() {
+	for _, s := range v.MCPServers() {
 		lines = append(lines, s.Line())
 	}
 	return lines

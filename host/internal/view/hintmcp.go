@@ -1,4 +1,4 @@
-package host
+package view
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 )
 
 // hintMCP explains an expression that starts with MCP.<server>.
-func (r *run) hintMCP(kind string, path []string) string {
-	v := r.view()
+func (h Hints) hintMCP(kind string, path []string) string {
+	v := h.View
 	s := v.mcpServer(path[1])
 	if s == nil {
-		if text := r.hintDown(path[1]); text != "" {
+		if text := h.hintDown(path[1]); text != "" {
 			return text
 		}
 		return v.hintNoServer(path)
@@ -49,7 +49,7 @@ func (r *run) hintMCP(kind string, path []string) string {
 }
 
 // hintNoServer explains MCP.<server> for a server that the run knows nothing of.
-func (v *view) hintNoServer(path []string) string {
+func (v *View) hintNoServer(path []string) string {
 	servers := v.mcp()
 	if len(servers) == 0 {
 		return missing(path[:2], nil, "There is no MCP server here now; await tools.search(\"words\") finds other tools.")
@@ -68,9 +68,9 @@ func (v *view) hintNoServer(path []string) string {
 // hintDown says that a server is not there now; "" if no server has that
 // identifier, or if the run may not use it. What went wrong is told in general
 // terms: an error may name the operator's paths and addresses.
-func (r *run) hintDown(identifier string) string {
-	for _, st := range r.engine.views.MCPStatus() {
-		if r.engine.views.MCPIdentifier(st.Name) != identifier || !r.access.layers.Allows(policy.Tool{Source: string(catalog.SourceMCP), Owner: st.Name, Name: "tool"}) {
+func (h Hints) hintDown(identifier string) string {
+	for _, st := range h.Servers() {
+		if h.View.mcpNames[st.Name] != identifier || !h.Layers.Allows(policy.Tool{Source: string(catalog.SourceMCP), Owner: st.Name, Name: "tool"}) {
 			continue
 		}
 		name := "MCP." + identifier
@@ -88,14 +88,6 @@ func (r *run) hintDown(identifier string) string {
 		}
 	}
 	return ""
-}
-
-// MCPIdentifier is what programs call the MCP server of that name, as in
-// MCP.<identifier>, or "".
-func (h *Host) MCPIdentifier(name string) string {
-	h.viewMu.Lock()
-	defer h.viewMu.Unlock()
-	return h.mcpNames[name]
 }
 
 // whyDown puts the end of a connection in words that say nothing of this machine.
