@@ -78,7 +78,7 @@ func (r *run) scopeFile(ctx context.Context, v *view.View, name string) (data []
 
 // declareScope returns the file of a namespace, making it on first use and when
 // the tools have changed. If there was no scope the last time, it asks for one
-// anew if again says so.
+// if again says so.
 func (r *run) declareScope(ctx context.Context, v *view.View, reg *namespaces.Registration, again bool) *scopeDeclaration {
 	if d := r.scopes.declared[reg.ID]; d != nil && d.of == v && !(d.failed && again) {
 		return d

@@ -14,7 +14,7 @@ import (
 // defaultMCPWait is how long New waits for MCP servers that do not answer.
 const defaultMCPWait = 5 * time.Second
 
-// startMCP begins to keep the MCP servers connected, and waits until each was
+// startMCP starts to keep the MCP servers connected, and waits until each was
 // tried once or the time for that is over. One that is down does not stop a host.
 func (h *Host) startMCP(ctx context.Context) error {
 	servers, err := mcp.Connect(h.cfg.MCP, mcp.Options{Logger: h.log, Version: Version, OnChange: h.mcpChanged})
@@ -42,7 +42,7 @@ func (h *Host) startMCP(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// mcpChanged makes the view anew once there is one.
+// mcpChanged makes a new view once the host has one.
 func (h *Host) mcpChanged() {
 	h.viewMu.Lock()
 	defer h.viewMu.Unlock()

@@ -34,7 +34,7 @@ func (h *Host) pluginsChanged() {
 	}
 }
 
-// checkOwn refuses rules, tools and namespaces of the embedder that are none.
+// checkOwn refuses rules, tools and namespaces of the embedder that no program could use.
 func (h *Host) checkOwn() error {
 	trial := namespaces.NewRegistry()
 	for _, r := range h.cfg.Namespaces {
@@ -97,7 +97,7 @@ func (h *Host) checkOwned(r namespaces.Registration) error {
 	return fmt.Errorf("namespace %s of %q owns none of the tools that it requires, but there is %s: the Owner of the tools must be the PluginID of the namespace", r.ID, r.PluginID, other)
 }
 
-// refresh makes the view anew of the embedder's tools and the live plugins.
+// refresh makes a new view of the embedder's tools and the live plugins.
 // The caller holds viewMu.
 func (h *Host) refresh() error {
 	if err := h.refreshHooks(); err != nil {
