@@ -148,3 +148,11 @@ func (h *Host) LocksTaken(id string) (n uint64) {
 	}
 	return n
 }
+
+// Stages are the names of the stages of a call, in order.
+func Stages() (names []string) {
+	for _, s := range callStages {
+		names = append(names, s.name)
+	}
+	return names
+}
