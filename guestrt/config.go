@@ -18,8 +18,8 @@ type Config struct {
 	// Prepared is how many warm processes wait for a session, and how many
 	// used ones wait for theirs to come back. Defaults to 2.
 	Prepared int
-	// MaxPrepared bounds the warm processes under load: whenever someone finds
-	// none, the pool keeps one more ready for a minute. Defaults to four times
+	// MaxPrepared bounds the warm processes under load: whenever someone finds the
+	// pool empty, it keeps one more ready for a minute. Defaults to four times
 	// Prepared.
 	MaxPrepared int
 	// Isolation says what happens where the system lacks layers of the sandbox.

@@ -4,7 +4,7 @@ package guestrt
 
 import "os"
 
-// Systems without signals have none of these; the values match no exit.
+// Systems without signals do not have these; the values match no exit.
 const (
 	signalKill    = -2
 	signalBadCall = -3

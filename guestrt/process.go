@@ -21,7 +21,7 @@ type process struct {
 	conn   *wire.Conn
 	socket *os.File
 	log    *os.File
-	group  *group // nil: none of its own
+	group  *group // nil: it has no group of its own
 	ready  *wire.Ready
 	meter  meter
 

@@ -7,7 +7,7 @@ import (
 )
 
 // surgeTime is how long the pool keeps one more worker ready after someone
-// found none.
+// found it empty.
 const surgeTime = time.Minute
 
 // warmPool is the pool's supply of unused workers. Workers are taken

@@ -25,7 +25,7 @@ type Worker struct {
 }
 
 // Start makes a guest and runs the cell until it waits, returns or fails. The
-// files serve every later call of this guest. A zero deadline means none.
+// files serve every later call of this guest. A zero deadline does not bound it.
 func (w *Worker) Start(ctx context.Context, c wire.Cell, files FileFunc, deadline time.Time) (*wire.Report, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -48,8 +48,8 @@
 // All methods of Registry may be called at any time from any goroutine. Each
 // write takes effect at one instant: a reader sees all of a Replace or nothing
 // of it, and never an id or a global with two owners. Reads do not wait for
-// functions of plugins, because the Registry calls none: not CreateScope, not
-// MapInput, and Tools only while it holds no lock. Nothing in this package
+// functions of plugins, because the Registry does not call CreateScope or
+// MapInput, and calls Tools only while it holds no lock. Nothing in this package
 // blocks or starts a goroutine. A Scope may be used by many goroutines; only
 // UnmarshalJSON, which replaces it, must be alone.
 //
@@ -58,8 +58,8 @@
 // Every error is an *[Error] with a [Code], to be told apart by
 // errors.Is(err, namespaces.Cycle). Codes of registrations and of scopes blame
 // the plugin; [MappingArguments] and [PathNotCallable] blame the guest;
-// [MappingInPlugin] is no failure but a hint to ask the plugin. None is worth
-// retrying unchanged.
+// [MappingInPlugin] is no failure but a hint to ask the plugin. A retry without a
+// change fails again.
 //
 // # Trust
 //

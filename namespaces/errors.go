@@ -48,7 +48,7 @@ func (c Code) Error() string { return string(c) }
 type Error struct {
 	// Code is what a program decides by.
 	Code Code
-	// Namespace is the id concerned; empty where none is known yet.
+	// Namespace is the id concerned; empty where it is not known yet.
 	Namespace string
 	// Path leads to the value concerned inside a scope, written as a guest
 	// would write it; empty at the root or outside scopes.

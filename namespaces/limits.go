@@ -14,7 +14,7 @@ type Limits struct {
 	Bytes int
 }
 
-// The limits used where none are given.
+// The limits used where a program does not give its own.
 const (
 	defaultNodes = 50_000
 	defaultDepth = 64

@@ -152,7 +152,7 @@ func (m Mapping) canonical() Mapping {
 // Apply turns the arguments of one guest call, each a JSON value, into the
 // input of the tool.
 //
-// MapDefault passes on the first argument, {} in place of none or null, and
+// MapDefault passes on the first argument, {} if it is absent or null, and
 // ignores further ones; with Fixed the argument must be an object.
 // MapPositional refuses arguments it has no field for and leaves out the
 // fields of arguments that were not given. MapFunction fails with

@@ -6,7 +6,7 @@ import (
 )
 
 // Node is one place in a scope, for those who describe what is there. Exactly one
-// of Object, Array, Value and Call has it, none of the zero Node. It shares memory
+// of Object, Array, Value and Call has it, except for the zero Node. It shares memory
 // with its scope and can change nothing in it.
 type Node struct{ n *node }
 

@@ -21,8 +21,8 @@ type fingerprint [sha256.Size]byte
 type folderState struct {
 	fingerprint fingerprint
 	// dirs are the folders in which a change may change the plugin: those that its
-	// files are in, and those in which a link on the way to them is. None is
-	// reached by a link.
+	// files are in, and those in which a link on the way to them is. Their
+	// paths have no links.
 	dirs []string
 }
 

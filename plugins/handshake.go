@@ -14,7 +14,7 @@ import (
 var handshakeLine = regexp.MustCompile(`1\|([0-9]+)\|(unix|tcp)\|[^|]+\|grpc\|[A-Za-z0-9+/=]*(\|(true|false))?$`)
 
 // findHandshake splits a line of standard output into what was printed before
-// the handshake and the handshake, which is "" if the line has none.
+// the handshake and the handshake, which is "" if the line does not have it.
 func findHandshake(line string) (printed, handshake string) {
 	at := handshakeLine.FindStringIndex(line)
 	if at == nil {

@@ -59,7 +59,7 @@ func (p *Process) configure(ctx context.Context) error {
 	})
 }
 
-// noStorage is the storage of a host that has none.
+// noStorage stands in on a host without storage.
 type noStorage struct{}
 
 var errNoStorage = protocol.NewError(protocol.KindProcess, protocol.CodeNoHostService, "the host keeps no storage for plugins")

@@ -14,7 +14,7 @@ type Options struct {
 	// DataDir is the plugin's own folder: its HOME and working directory. It
 	// is created if it does not exist.
 	DataDir string
-	// Config is the plugin's configuration; nil for none. It is checked against
+	// Config is the plugin's configuration; nil without one. It is checked against
 	// the manifest's configSchema.
 	Config json.RawMessage
 	// Secrets are the plugin's secrets by name: the plugin gets them by Configure,

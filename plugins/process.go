@@ -45,7 +45,7 @@ type Process struct {
 	secrets      map[string]string
 	mask         *secretMask
 	hostRequests sync.WaitGroup      // answers what the plugin asks of its host
-	storage      *pluginstorage.File // nil: it has none
+	storage      *pluginstorage.File // nil: it has no storage
 
 	mu      sync.Mutex
 	closing bool

@@ -84,7 +84,7 @@ func CheckSecretName(name string) error {
 }
 
 // readSecrets asks for the secrets of a plugin. Its error names every one that
-// cannot be had, and none of them.
+// cannot be had, and does not contain a secret.
 func readSecrets(sources map[string]SecretSource, m manifest.Manifest) (map[string]string, error) {
 	switch {
 	case len(sources) == 0:

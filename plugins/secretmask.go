@@ -124,7 +124,7 @@ func (r *secretMask) partialSuffix(b []byte) (longest int) {
 	return longest
 }
 
-// escapes reports whether JSON may write characters in a way that none of the forms
+// escapes reports whether JSON may write characters in a way that no form
 // of a secret has: what may be escaped, and how, differs from encoder to encoder.
 func escapes(v []byte) bool {
 	return bytes.Contains(v, []byte(`\u`)) || bytes.Contains(v, []byte(`\/`))
@@ -141,7 +141,7 @@ func (r *secretMask) value(v json.RawMessage) json.RawMessage {
 	var tree any
 	if d.Decode(&tree) == nil {
 		if b, err := json.Marshal(tree); !plain && err == nil && !r.found(b) {
-			return v // none was hidden
+			return v // nothing was hidden
 		}
 		if b, err := json.Marshal(r.tree(tree)); err == nil {
 			return b

@@ -52,7 +52,7 @@ type Status struct {
 	Development bool
 	// Pinned: the plugin starts only as what quoin.lock or a trusted signature says.
 	Pinned bool
-	// Signer is the key that has signed a pinned plugin; zero if none has.
+	// Signer is the key that has signed a pinned plugin; zero if it is not signed.
 	Signer trust.PublicKey
 	// Restarts counts the processes of this generation started after the first.
 	Restarts int

@@ -139,7 +139,7 @@ func (p *supervised) acquireCurrent() (lease, error) {
 }
 
 // startWork reports whether work on the plugin may start, which the caller ends with
-// work.Done. A plugin that is closed takes none.
+// work.Done. A plugin that is closed takes no work.
 func (p *supervised) startWork() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

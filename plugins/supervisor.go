@@ -61,7 +61,7 @@ type SupervisorOptions struct {
 // RestartPolicy bounds restarts. The zero value means the defaults.
 type RestartPolicy struct {
 	// Budget is the number of restarts within Window after which a plugin is
-	// disabled. Defaults to 5; negative means none.
+	// disabled. Defaults to 5; negative means no restarts.
 	Budget int
 	// Window defaults to 10 min.
 	Window time.Duration

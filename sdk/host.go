@@ -14,7 +14,7 @@ type hostSide struct {
 	decided func()
 
 	mu  sync.Mutex
-	cur *protocol.HostLink // nil: none
+	cur *protocol.HostLink // nil without a link
 }
 
 func newHostSide() *hostSide {

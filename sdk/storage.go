@@ -28,14 +28,14 @@ type Storage struct{ host *hostSide }
 var (
 	// ErrStorageFull: a limit of the storage is reached. Nothing was stored.
 	ErrStorageFull = &Error{Code: protocol.CodeStorageFull, Message: "the plugin's storage is full"}
-	// ErrNoStorage: the host has none, or is too old for one, or has gone.
+	// ErrNoStorage: the host has no storage, or is too old for it, or has gone.
 	ErrNoStorage = &Error{Code: protocol.CodeNoHostService, Message: "the host has no storage"}
 )
 
 // Storage returns the plugin's storage. It may be called at any time.
 func (p *Plugin) Storage() *Storage { return &Storage{host: p.host} }
 
-// Get returns the value of a key, and false if it has none.
+// Get returns the value of a key, and false if it has no value.
 func (s *Storage) Get(ctx context.Context, key string) ([]byte, bool, error) {
 	e, err := s.entry(ctx, key)
 	return e.Value, e.Revision != 0, err

@@ -67,7 +67,7 @@ type server struct {
 	conn   *wire.Conn
 	engine engine.Engine
 	ready  *wire.Ready
-	guest  *guest // nil: none
+	guest  *guest // nil without a guest
 }
 
 // hello opens the conversation. The engine is warm before the seal, because it
@@ -144,7 +144,7 @@ func (s *server) report(r *wire.Report, f *wire.Fault) error {
 }
 
 // overflow replaces a report that is too large to be sent: the run has failed,
-// none of its requests has left the guest, and a part of its output is kept.
+// its requests have not left the guest, and a part of its output is kept.
 func overflow(r *wire.Report, e *wire.TooLargeError) *wire.Report {
 	kept := *r
 	kept.Status, kept.Value, kept.Requests, kept.Pending = wire.StatusFailed, nil, nil, 0

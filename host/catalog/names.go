@@ -88,7 +88,7 @@ func identifierPart(r rune) bool {
 }
 
 // SafeNames maps each name a guest may call a tool by, as tools.<name>, to the
-// tool's id. Tools whose safe names are equal have none, nor do tools that
+// tool's id. Tools whose safe names are equal have no such name, nor do tools that
 // would shadow search, describe or call.
 func (c *Catalog) SafeNames() map[string]string { return maps.Clone(c.safe().ids) }
 

@@ -33,7 +33,7 @@ type part struct {
 	first   int32
 }
 
-// number returns the number of a segment's tool in the index, -1 if it has none.
+// number returns the number of a segment's tool in the index, -1 if it is not there.
 func (p *part) number(tool int32) int32 {
 	if p.numbers == nil {
 		return p.first + tool

@@ -94,7 +94,7 @@ func quickCall(t *Tool, names map[string]string) string {
 }
 
 // Call is the expression that a program calls a tool by, up to its input: the
-// function on the global tools, or tools.call with the id where it has none.
+// function on the global tools, or tools.call with the id where it has no function.
 func (c *Catalog) Call(t *Tool) string { return quickCall(t, c.safe().ids) }
 
 // enrich adds a detail to each line for which there is room, and returns what

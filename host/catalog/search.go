@@ -52,8 +52,8 @@ func (c *Catalog) Limit(options json.RawMessage) (int, error) {
 // no tool has is tried as the start of one. Equals stand in catalog order.
 // A blank query finds all tools, in catalog order.
 //
-// A limit that is not positive means Options.DefaultLimit; none exceeds
-// Options.MaxLimit. The result is never nil.
+// A limit that is not positive means Options.DefaultLimit; one above
+// Options.MaxLimit is lowered to it. The result is never nil.
 func (c *Catalog) Search(query string, limit int) []Entry {
 	if limit <= 0 {
 		limit = c.options.DefaultLimit

@@ -17,7 +17,7 @@ const (
 	SourceClient Source = "client" // the caller of the run, for this run
 )
 
-// The owners assumed when a Tool names none.
+// The owners assumed when a Tool does not name its owner.
 const (
 	OwnerCore   = "core"   // SourceQuoin
 	OwnerClient = "client" // SourceClient
@@ -102,7 +102,7 @@ type Entry struct {
 // Description is an Entry with all that is loaded on demand.
 type Description struct {
 	Entry
-	// Parameters is {} when the tool gave none.
+	// Parameters is {} when the tool has no schema of its input.
 	Parameters json.RawMessage `json:"parameters"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	Examples   []Example       `json:"examples,omitempty"`

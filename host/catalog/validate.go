@@ -16,7 +16,7 @@ import (
 )
 
 // NormalInput returns {} for an input that is absent or null, as guests give
-// it when a tool needs none, and every other input as it is.
+// it when a tool needs no input, and every other input as it is.
 //
 // Use it before you pass an input to Invoke: a guest that calls a tool without
 // arguments must not fail on a schema that wants an object.

@@ -18,7 +18,7 @@ const (
 
 // activation returns what Models says of a model. An exact id wins, then the
 // pattern with the most characters that are not "*", then the one that sorts
-// first. A model that none matches has code mode.
+// first. A model that matches no pattern has code mode.
 func (s Settings) activation(model string) Activation {
 	var matching []string
 	for pattern := range s.Models {

@@ -40,7 +40,7 @@ type Settings struct {
 	SnapshotTTL time.Duration
 	// MaxSuspended bounds the suspended runs. Defaults to 64; 1 to 1,000,000.
 	MaxSuspended int64
-	// SearchLimit is the number of results of a search that names none. Defaults
+	// SearchLimit is the number of results of a search without a limit. Defaults
 	// to 8; at most MaxSearchLimit.
 	SearchLimit int64
 	// MaxSearchLimit bounds the results of one search. Defaults to 50; 1 to 50.

@@ -92,7 +92,7 @@ type File struct {
 // ServerFile is the part of a File about quoin serve.
 type ServerFile struct {
 	Listen       string   // address and port
-	TokenFile    string   // file with the bearer token; empty: none
+	TokenFile    string   // file with the bearer token; empty without one
 	Hosts        []string // names that requests over loopback may be addressed to
 	MaxBodyBytes int64
 	MaxCalls     int
@@ -139,9 +139,9 @@ type Error = config.Error
 // Sources are what a configuration is read from, besides the defaults. Flags override
 // the environment, which overrides the file.
 type Sources struct {
-	// Path names the file. Empty means none.
+	// Path names the file. Empty means no file.
 	Path string
-	// Environ is the environment, as os.Environ returns it. Nil means none.
+	// Environ is the environment, as os.Environ returns it. Nil means no variables.
 	Environ []string
 	// Set are assignments of the command line, such as
 	// "tools.codeMode.timeoutMs=5000".

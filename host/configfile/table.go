@@ -177,7 +177,7 @@ func (c *codeModeFile) model(id string) config.Field {
 }
 
 // rulesFile is a pair of allow and deny. An empty list that is given is not the
-// same as none.
+// same as a list that is absent.
 type rulesFile struct{ allow, deny []string }
 
 func (r *rulesFile) fields() []config.Field {

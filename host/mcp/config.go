@@ -28,7 +28,7 @@ type Server struct {
 	// Dir is where the program runs. Defaults to the host's directory.
 	Dir string `json:"dir,omitempty"`
 	// Env is the program's environment, PassEnv the names of the host's variables
-	// that it also gets. It gets no other. Defaults to none.
+	// that it also gets. It gets no other. Both default to nil.
 	Env     map[string]string `json:"env,omitempty"`
 	PassEnv []string          `json:"passEnv,omitempty"`
 
@@ -45,7 +45,7 @@ type Server struct {
 
 	// Allow names the tools that exist, by patterns in which * stands for any
 	// characters but '/', ? for one, and [a-z] for a range. Defaults to all; a list
-	// that is empty and not nil leaves none. Deny wins over Allow. Both also apply to
+	// that is empty and not nil leaves no tools. Deny wins over Allow. Both also apply to
 	// the operations, such as resources_read.
 	Allow []string `json:"allow,omitzero"`
 	Deny  []string `json:"deny,omitempty"`
@@ -64,7 +64,7 @@ type Options struct {
 	Logger *slog.Logger
 	// Version is what the host tells servers of itself.
 	Version string
-	// OnChange is called after the result of Tools has changed. Defaults to none.
+	// OnChange is called after the result of Tools has changed. Defaults to nil.
 	OnChange func()
 	// FirstDelay is the pause before a failed server is tried again; it doubles up
 	// to MaxDelay. Default to 1 s and 1 min.

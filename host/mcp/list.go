@@ -219,7 +219,7 @@ func usableName(name string) bool {
 	return name != "" && len(name) <= 256 && strings.TrimSpace(name) == name && text.IsPrintable(name) && !strings.ContainsRune(name, utf8.RuneError)
 }
 
-// anyObject is the schema of a tool that declares none.
+// anyObject is the schema of a tool that does not declare one.
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
 // inputSchema returns the schema of a tool's argument, or why it is unusable. One

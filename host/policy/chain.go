@@ -77,7 +77,7 @@ func (h *chained) wants(c *Call) bool {
 type Block struct {
 	// Hook is the name of the hook that blocks.
 	Hook string
-	// Reason is the hook's, for the model; empty if it gave none or failed.
+	// Reason is the hook's, for the model; empty if it gave no reason or failed.
 	Reason string
 	// Err is set when the hook failed rather than decided. It is for operators.
 	Err error

@@ -10,7 +10,7 @@ import (
 
 // How often a directory is looked at although nothing was heard of it: seldom
 // where the system tells of changes, which it does not for other machines that
-// share the directory; more often where it tells of none.
+// share the directory; more often where it does not tell.
 const (
 	lookWhenTold   = 5 * time.Second
 	lookWhenUntold = time.Second

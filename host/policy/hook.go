@@ -11,7 +11,7 @@ import (
 // ToolKind tells the outer exec call from the calls its program makes.
 type ToolKind string
 
-// The kinds of calls that hooks see. Waiting for a run has none: it starts
+// The kinds of calls that hooks see. Waiting for a run has no kind: it starts
 // nothing that a hook has not seen.
 const (
 	KindTool ToolKind = "tool"           // a tool of the catalog
@@ -97,7 +97,7 @@ type Outcome struct {
 type Hook struct {
 	// Name tells people which hook blocked a call or asks for an approval.
 	Name string
-	// Tools are patterns as in Rules. A call that none of them matches passes the
+	// Tools are patterns as in Rules. A call that matches no pattern passes the
 	// hook by. Empty means every call, the program itself included.
 	Tools []string
 	// Only, if not nil, narrows that further. It is called for every call and must
@@ -108,7 +108,7 @@ type Hook struct {
 	// After is called when a tool has been called and has answered. It returns
 	// nil, or the value to use in place of Outcome.Value, for example without
 	// what a model should not read; it cannot turn a failure into a success. An
-	// error withholds the result. Calls that were blocked or denied have none.
+	// error withholds the result. Calls that were blocked or denied have no result.
 	After func(ctx context.Context, c *Call, o Outcome) (json.RawMessage, error)
 	// Timeout bounds one call of either function. Defaults to that of the Chain.
 	Timeout time.Duration

@@ -3,7 +3,7 @@ package policy
 import "slices"
 
 // Patterns choose tools, with the patterns of [Rules]. The zero value chooses
-// none.
+// no tools.
 type Patterns []pattern
 
 // ParsePatterns reads patterns; it fails with a *PatternError that names the

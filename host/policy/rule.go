@@ -51,7 +51,7 @@ func (r ApprovalRule) Hook(name string) (Hook, error) {
 	}}, nil
 }
 
-// without returns the decisions but for one. None stands for all.
+// without returns the decisions but for one. An empty list stands for all.
 func without(list []Decision, d Decision) []Decision {
 	if len(list) == 0 {
 		list = allDecisions

@@ -22,7 +22,7 @@ import (
 //	source:mcp             every tool of a source: quoin, mcp or client
 //	name:a:b               a name that has a ':' in it
 //
-// In names, owners and ids, "*" stands for any characters, none included, "?"
+// In names, owners and ids, "*" stands for zero or more characters, "?"
 // for one character, and "\" takes away the meaning of the next. In an id, "*"
 // stands for nothing beyond its own part, and the source may be "*" only as a
 // whole. Patterns match the whole text and tell upper from lower case.
@@ -118,7 +118,7 @@ func (l *Layer) allows(t Tool) bool {
 }
 
 // Layers are rules that hold together: a tool exists if it passes all of them,
-// so that each can only narrow what the others leave. None allow everything.
+// so that each can only narrow what the others leave. Without layers, all tools exist.
 type Layers []*Layer
 
 // Allows reports whether a tool exists.

@@ -344,7 +344,7 @@ func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
 }
 
 // sweepRecord deletes a record that has expired, and reports whether there is
-// none to count: a file that does not verify takes no place.
+// no record to count: a file that does not verify takes no place.
 func (d *Dir) sweepRecord(ctx context.Context, id string, e fs.DirEntry, now time.Time) bool {
 	info, err := e.Info()
 	if err != nil || now.Before(info.ModTime()) {

@@ -119,7 +119,7 @@ type Record struct {
 	Calls      []Call            `json:"calls"`
 	// Output is what the program had emitted since the newest result of its run
 	// when the image was taken, Omitted the bytes of it that did not fit. A run
-	// that was suspended by its host has none: its result carried it.
+	// that was suspended by its host has no Output: its result carried it.
 	Output  []Output `json:"output,omitempty"`
 	Omitted int64    `json:"omitted,omitempty"`
 	Image   []byte   `json:"-"`

@@ -80,7 +80,7 @@ func (d *Dir) List(s codemode.Session) ([]Summary, error) {
 	return out, nil
 }
 
-// Decode reads the JSON lines of one run. It trusts none of them: if the first line is
+// Decode reads the JSON lines of one run. It does not trust them: if the first line is
 // not an event of that run, Decode returns ErrDamaged. At a later wrong line it stops,
 // and Run.Torn says why.
 func Decode(r io.Reader, runID string) (*Run, error) {

@@ -49,11 +49,11 @@ func waitExit(p *os.Process) {
 	}
 }
 
-// killGroup kills every process of the group. It fails only if none is left.
+// killGroup kills every process of the group. It fails only if the group is empty.
 func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
 
-// terminateGroup asks every process of the group to end. It fails only if none
-// is left.
+// terminateGroup asks every process of the group to end. It fails only if the group
+// is empty.
 func terminateGroup(pid int) { _ = unix.Kill(-pid, unix.SIGTERM) }
 
 // IsTextBusy reports whether a start failed because the file is open for

@@ -55,7 +55,7 @@ func UsageOf(pid int) (Usage, error) {
 	u.Hidden = strings.HasPrefix(status["State"], "Z") && u.Threads > 1
 	for _, key := range []string{"RssAnon", "VmSwap"} {
 		var kib uint64
-		if _, e := fmt.Sscan(status[key], &kib); e == nil { // a process that has ended has none
+		if _, e := fmt.Sscan(status[key], &kib); e == nil { // a process that has ended has no such line
 			u.Memory += kib << 10
 		}
 	}

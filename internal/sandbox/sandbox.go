@@ -11,7 +11,7 @@ const (
 	LayerRoot         = "root"         // an empty, read-only file system
 	LayerDumpable     = "dumpable"     // no core dump, no tracing by the same user
 	LayerLimits       = "rlimits"      // cores, files, data, stack, address space, threads
-	LayerCapabilities = "capabilities" // none
+	LayerCapabilities = "capabilities" // no capabilities
 	LayerPrivileges   = "no_new_privs" // no gain of privileges by exec
 	LayerLandlock     = "landlock"     // no file access by path, no TCP, no abstract sockets
 	LayerSeccomp      = "seccomp"      // system call filter

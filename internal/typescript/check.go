@@ -19,7 +19,7 @@ func Check(t testing.TB, files map[string]string) {
 	}
 }
 
-// Compiler returns the path of the compiler. Where none is built the test is left out
+// Compiler returns the path of the compiler. Where it is not built the test is left out
 // from here on.
 func Compiler(t testing.TB) string {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 // Options tune the suite. A nil *Options means all defaults.
 type Options struct {
 	// Config is the plugin's configuration. Defaults to the declaration's, else
-	// to none.
+	// to nil.
 	Config json.RawMessage
 	// Declaration names what the suite can use of the plugin. Defaults to what
 	// the file conformance.json in the plugin's folder says, if there is one.

@@ -37,7 +37,7 @@ type Options struct {
 	// not.
 	NewSigner bool
 	// Flags are appended to the commands that errors propose, so that those mean this
-	// directory, too: " --plugins DIR". Defaults to none.
+	// directory, too: " --plugins DIR". Defaults to no flags.
 	Flags string
 	// Quote writes a source into these commands as the user's shell reads it. Defaults
 	// to the source as it is.

@@ -21,7 +21,7 @@ import (
 type Packed struct {
 	Manifest manifest.Manifest
 	Contents trust.Contents
-	// Signer is the key that signed them; zero if none did.
+	// Signer is the key that signed them; zero if they are not signed.
 	Signer trust.PublicKey
 	// SHA256 is that of the archive, in hex.
 	SHA256 string

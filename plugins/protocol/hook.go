@@ -12,8 +12,8 @@ import (
 type Capabilities struct {
 	// BeforeToolCall and AfterToolCall say which hooks the plugin has.
 	BeforeToolCall, AfterToolCall bool
-	// HookTools are patterns of the tools whose calls the hooks want to see. None
-	// stand for the plugin's own tools.
+	// HookTools are patterns of the tools whose calls the hooks want to see. An
+	// empty list stands for the plugin's own tools.
 	HookTools []string
 }
 
@@ -27,7 +27,7 @@ type ToolCall struct {
 	Kind, InputKind string
 	// ToolID is "<source>:<owner>:<name>".
 	ToolID, Source, Owner, ToolName string
-	// Via is the namespace path the program used; empty for none.
+	// Via is the namespace path the program used; empty without one.
 	Via      string
 	ReadOnly bool
 	// Params is a JSON object.

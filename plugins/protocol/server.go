@@ -111,7 +111,7 @@ func (s *server) timedCall(ctx context.Context, r *protocolpb.CallToolsRequest, 
 }
 
 // call runs one call and sends its events. The stream allows one sender at a time
-// and none after the call has ended; a tool may hand its progress function to
+// and no sender after the call has ended; a tool may hand its progress function to
 // other goroutines.
 func (s *server) call(ctx context.Context, r *protocolpb.CallToolRequest, send func(*protocolpb.CallToolEvent) error) error {
 	var mu sync.Mutex

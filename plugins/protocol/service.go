@@ -11,7 +11,7 @@ type RunContext struct {
 	SessionKey string `json:"sessionKey"`
 	SessionID  string `json:"sessionId"`
 	// RunID is the run of code mode. TurnID is the agent's turn that it belongs to; empty
-	// if the gateway names none, or the host is older than the field.
+	// if the gateway does not name a turn, or the host is older than the field.
 	RunID  string          `json:"runId"`
 	TurnID string          `json:"turnId,omitempty"`
 	Config json.RawMessage `json:"config,omitempty"`

@@ -22,8 +22,8 @@ type Storage interface {
 	// Get returns the entry of a key. Its Revision is 0 if the key has no entry.
 	Get(ctx context.Context, key string) (StorageEntry, error)
 	// Set gives a key a value, which is durable when Set returns, and returns the
-	// new revision. Unless expect is nil the entry must have that revision, 0 for
-	// none; else the error is CodeStorageConflict.
+	// new revision. Unless expect is nil the entry must have that revision, 0 if the
+	// key has no entry; else the error is CodeStorageConflict.
 	Set(ctx context.Context, key string, value []byte, expect *uint64) (uint64, error)
 	// Delete removes a key if it is there. expect is as in Set.
 	Delete(ctx context.Context, key string, expect *uint64) error

@@ -24,7 +24,7 @@ var errNoCallTools = errors.New("the plugin does not keep call streams")
 // one call at a time. They end with the connection.
 type callStreams struct {
 	rpc    protocolpb.PluginClient
-	absent atomic.Bool // the plugin has none
+	absent atomic.Bool // the plugin does not keep call streams
 
 	mu   sync.Mutex
 	idle []*callStream // the one used last is taken first

@@ -18,7 +18,7 @@ type Pin struct {
 	// binary for this platform, and of the list of the plugin's other files. Files
 	// is empty when the plugin has no other files.
 	Manifest, Binary, Files string
-	// Signer is the key that has signed the plugin; zero if none has.
+	// Signer is the key that has signed the plugin; zero if it is not signed.
 	Signer PublicKey
 	// By and Accept are those of the [Error] of a plugin that does not meet the Pin:
 	// what vouches, and how the operator can accept another plugin.
@@ -91,7 +91,7 @@ func SignedPin(dir string, m manifest.Manifest, manifestSum string, trusted []Pu
 	return &p, nil
 }
 
-// CheckSigner reports a plugin that none of the trusted keys has signed, as a
+// CheckSigner reports a plugin that no trusted key has signed, as a
 // *[Error]. signer is zero for a plugin that is not signed. With no trusted
 // keys, all are.
 func CheckSigner(id string, signer PublicKey, trusted []PublicKey) error {

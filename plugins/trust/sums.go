@@ -20,7 +20,7 @@ type Sums struct {
 	Signature *Signature
 }
 
-// Signer returns the key that vouches for the contents; zero if none does.
+// Signer returns the key that vouches for the contents; zero without a signature.
 func (s Sums) Signer() PublicKey {
 	if s.Signature == nil {
 		return PublicKey{}
@@ -66,7 +66,7 @@ func ParseSums(sums, signature []byte) (Sums, error) {
 }
 
 // readSmall reads a regular file of at most limit bytes. Links are refused: a packed
-// plugin has none.
+// plugin has no links.
 func readSmall(name string, limit int64) ([]byte, error) {
 	info, err := os.Lstat(name)
 	if err != nil {

@@ -29,9 +29,9 @@ import (
 // Options tune a harness. A nil *Options means all defaults.
 type Options struct {
 	// Config is the plugin's configuration: any value with a JSON form.
-	// Defaults to none.
+	// Defaults to nil.
 	Config any
-	// Secrets are the plugin's secrets by name. Defaults to none.
+	// Secrets are the plugin's secrets by name. Defaults to nil.
 	Secrets map[string]string
 	// Storage is what the plugin's storage is kept in; several harnesses may share
 	// one. Defaults to an empty one in memory.

@@ -46,7 +46,7 @@ type VM interface {
 	// Load compiles the cell, starts it and runs it until it waits.
 	Load(c Cell, deadline time.Time) (wire.Report, error)
 	// Turn delivers settlements, fires due timers and runs the guest until it
-	// waits again. A zero deadline means none.
+	// waits again. A zero deadline does not bound it.
 	Turn(in []wire.Settlement, deadline time.Time) (wire.Report, error)
 	// Snapshot returns an image of the whole guest of at most so many bytes, or a
 	// TooLargeError. The VM stays usable, also after that.

@@ -140,7 +140,7 @@ func (r *remote) client(cmd *cobra.Command) (*client.Client, error) {
 	return c, nil
 }
 
-// readToken returns the token of a file, or of the environment, or none.
+// readToken returns the token of a file, or of the environment, or "".
 func readToken(file string) (string, error) {
 	if file != "" {
 		return gateway.ReadToken(file)

@@ -101,7 +101,7 @@ func (o *options) develop(cmd *cobra.Command, folder *pluginbuild.Folder, run fu
 	return run(ctx, d)
 }
 
-// developmentHost makes a host whose plugins are those of --plugins, or none. Its
+// developmentHost makes a host whose plugins are those of --plugins, if any. Its
 // log shows more of the plugin that is developed than of others.
 func (o *options) developmentHost(ctx context.Context, stderr io.Writer, folder *pluginbuild.Folder, work string) (*host.Host, error) {
 	f, err := o.load()

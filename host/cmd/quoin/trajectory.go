@@ -131,7 +131,7 @@ func asking(s codemode.Session) host.Session {
 	return host.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
 }
 
-// ownTrajectories opens the directory of trajectories, and makes none.
+// ownTrajectories opens the directory of trajectories, and does not create it.
 func (o *options) ownTrajectories() (*trajectory.Dir, error) {
 	f, err := o.load()
 	if err != nil {

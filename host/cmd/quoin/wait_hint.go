@@ -20,7 +20,7 @@ import (
 // A hint at how to go on with a run is a whole command: it works in any directory, as
 // it is printed.
 
-// defaultSession is the session of commands that name none.
+// defaultSession is the session of commands that do not name one.
 const defaultSession = "cli"
 
 // origin are the flags with which another process makes the host that o asks for,

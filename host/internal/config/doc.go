@@ -1,6 +1,6 @@
 // Package config reads configuration against a table of fields, and makes the
-// JSON Schema and the reference page of the same table, so that none of the three
-// can drift from the others. It is for package host, whose table says what there
+// JSON Schema and the reference page of the same table, so that the three
+// cannot drift apart. It is for package host, whose table says what there
 // is to configure.
 //
 // # Nouns

@@ -50,7 +50,7 @@ func screaming(name string) string {
 	return b.String()
 }
 
-// environ reads the variables that name a field. An empty one is as good as none.
+// environ reads the variables that name a field. An empty one counts as absent.
 func (r *reader) environ(environ []string, t Table) {
 	leaves := t.leaves()
 	var names []string
@@ -72,7 +72,7 @@ func (r *reader) environ(environ []string, t Table) {
 }
 
 // didYouMean ends a message with the known name that is nearest to the given one,
-// and is empty if none is near.
+// and is empty if no name is near.
 func didYouMean(given string, known []string) string {
 	if like := text.Nearest(given, known, 1); len(like) > 0 {
 		return "; did you mean " + like[0] + "?"

@@ -11,7 +11,7 @@ import (
 const peeked = 5
 
 // Stream logs the events of one stream of server-sent events. A nil *Stream logs
-// none.
+// nothing.
 type Stream struct {
 	log  *Log
 	name string

@@ -44,7 +44,7 @@ func (d *document) propertyOf(s *jsonschema.Node, name string, depth int) *jsons
 	return combined("allOf", parts)
 }
 
-// combined returns the combination of schemas, nil of none.
+// combined returns the combination of schemas, nil without schemas.
 func combined(keyword string, parts []*jsonschema.Node) *jsonschema.Node {
 	switch len(parts) {
 	case 0:

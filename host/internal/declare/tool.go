@@ -16,7 +16,7 @@ import (
 const MaxBytes = 512 << 10
 
 // Tool returns the declaration file of one tool. Function is its name on the
-// global tools, "" if it has none and is called by its id.
+// global tools, "" if it is called by its id.
 func Tool(t *catalog.Tool, function string) []byte {
 	prefix := function
 	if function == "" {
@@ -141,7 +141,7 @@ func exampleText(value json.RawMessage) string {
 // Named is a tool with the path of its file.
 type Named struct {
 	Tool *catalog.Tool
-	// Function is its name on the global tools, "" if it has none.
+	// Function is its name on the global tools, "" if it is called by its id.
 	Function string
 	Path     string
 }

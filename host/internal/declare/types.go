@@ -340,7 +340,7 @@ func shaped(s *jsonschema.Node) bool {
 	return len(s.Get("properties").Fields()) > 0 || len(s.Get("required").List()) > 0 || s.Get("additionalProperties") != nil
 }
 
-// implied returns the types that keywords speak of where none is named.
+// implied returns the types that keywords speak of where no type is named.
 func implied(s *jsonschema.Node) []string {
 	switch {
 	case shaped(s) || s.Get("patternProperties") != nil:

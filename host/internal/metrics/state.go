@@ -3,7 +3,7 @@ package metrics
 import "github.com/prometheus/client_golang/prometheus"
 
 // State reads what a host holds now. Every function is called whenever a client
-// gathers, and none may be nil.
+// gathers, and must not be nil.
 type State struct {
 	Pool    func() Pool
 	Runs    func() (active, suspended int)

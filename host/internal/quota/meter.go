@@ -45,7 +45,7 @@ func share(total int64, percent int) int64 {
 	return max(1, total/100*int64(percent)+(total%100*int64(percent)+99)/100)
 }
 
-// Take takes n units, or none and says why not.
+// Take takes n units, or says why not and takes nothing.
 func (m *Meter) Take(o Owner, n int64) *Denied {
 	m.mu.Lock()
 	defer m.mu.Unlock()

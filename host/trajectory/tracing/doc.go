@@ -1,6 +1,6 @@
 // Package tracing makes a tracer provider for host.Config from OpenTelemetry's
-// standard environment variables. It is for programs that have none of their own;
-// those that do give theirs to the host and do not link this package.
+// standard environment variables. It is for programs without a provider of their own;
+// those that have one give it to the host and do not link this package.
 //
 //	provider, err := tracing.FromEnvironment(ctx, tracing.Options{Version: version})
 //	if err != nil {

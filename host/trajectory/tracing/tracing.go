@@ -51,8 +51,8 @@ type Options struct {
 // Provider exports spans. A nil *Provider is one without traces.
 type Provider struct{ sdk *sdk.TracerProvider }
 
-// FromEnvironment makes the provider that the environment asks for, nil if it asks
-// for none. It does not connect to anything yet. A value that it does not know is an
+// FromEnvironment makes the provider that the environment asks for, nil if it does
+// not ask for one. It does not connect to anything yet. A value that it does not know is an
 // error that names the accepted ones.
 func FromEnvironment(ctx context.Context, o Options) (*Provider, error) {
 	names, err := exporters(os.Getenv)

@@ -28,7 +28,7 @@ type Exported struct {
 	Events int    `json:"events" jsonschema:"how many events and series it holds"`
 }
 
-// Export writes the events with these ids, or all of them when none is given,
+// Export writes the events with these ids, or all of them when ids is empty,
 // with their rules, exceptions and time zones.
 func (s *Store) Export(ctx context.Context, ids []int64) (Exported, error) {
 	var events []*record

@@ -195,7 +195,7 @@ func (s *Store) Comment(ctx context.Context, act Act, id int64, body string) (Co
 
 // CloseIssue closes an issue for one of [Reasons]; no reason means completed.
 // Closing an issue that is already closed for that reason, or for any reason
-// when none is given, changes nothing and returns it.
+// when reason is empty, changes nothing and returns it.
 func (s *Store) CloseIssue(ctx context.Context, act Act, id int64, reason string) (Issue, error) {
 	var p problems
 	asked := reason

@@ -28,7 +28,7 @@ func (j js) escapes(cell []byte) bool {
 	return false
 }
 
-// leavesBlocks is false for a body in which no brace can end the function: none
+// leavesBlocks is false for a body in which no brace can end the function: no brace
 // is followed by a comma, a parenthesis, or a comment that could hide one.
 func leavesBlocks(body []byte) bool {
 	for {

@@ -270,7 +270,7 @@ func (v *vm) settleDown() error {
 // stopped reports whether the guest may not go on.
 func (v *vm) stopped() bool { return v.over() || v.jobErr != nil || v.lostRejection }
 
-// runJobs executes pending jobs until none is left or the guest must stop.
+// runJobs executes pending jobs until no job is left or the guest must stop.
 func (v *vm) runJobs() error {
 	for !v.stopped() {
 		r := lib.XJS_ExecutePendingJob(v.js.tls, v.js.rt, 0)

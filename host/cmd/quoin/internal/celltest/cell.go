@@ -40,7 +40,7 @@ type directive struct {
 var languages = map[string]string{".ts": "typescript", ".js": "javascript"}
 
 // Load reads the cells of a directory that match, in order of name. A directory
-// that is not there has none; nil matches all.
+// that is not there has no cells; nil matches all.
 func Load(dir string, match *regexp.Regexp) ([]*Cell, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

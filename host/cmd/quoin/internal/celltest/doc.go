@@ -24,5 +24,5 @@
 // mistake: it would pass whatever it does.
 //
 // Every cell has a host, a process of the plugin and a data directory of its own,
-// so that none sees what another has stored and any can be run alone.
+// so that no cell sees what another has stored and any can be run alone.
 package celltest

@@ -77,7 +77,7 @@ func errorText(err error) string {
 // complaint matches the first line of one: path(line,column): error TSn: text.
 var complaint = regexp.MustCompile(`^(.+)\((\d+),(\d+)\): (error TS\d+: .*)$`)
 
-// complaints reads what the compiler says. rest is what is about none of the cells.
+// complaints reads what the compiler says. rest is not about any of the cells.
 func complaints(out string, paths map[string]string) (list []Complaint, rest string) {
 	within := false // lines that are indented belong to the complaint before them
 	for line := range strings.Lines(out) {

@@ -18,7 +18,7 @@ type Screen struct {
 	// Out takes everything.
 	Out io.Writer
 	// Width is the number of columns of a terminal; nil or zero means that Out is
-	// none.
+	// not a terminal.
 	Width func() int
 
 	mu   sync.Mutex

@@ -40,7 +40,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Build makes a generation of the plugin inside the directory into, which must
-// exist and hold none yet, and says what a host finds there. A build that failed
+// exist and not hold one yet, and says what a host finds there. A build that failed
 // is an *[Error]. What the build leaves for itself is inside into, too, so that
 // removing that removes all. When ctx ends, the build is killed.
 func (f *Folder) Build(ctx context.Context, into string) (plugins.Candidate, error) {

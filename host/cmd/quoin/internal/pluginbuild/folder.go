@@ -31,10 +31,10 @@ type Folder struct {
 	// Ignore are paths below the folder whose changes do not matter, such as what
 	// the build command leaves behind.
 	Ignore []string
-	// Config is the plugin's configuration in development; nil for none.
+	// Config is the plugin's configuration in development; nil without one.
 	Config json.RawMessage
-	// Secrets are where the plugin's secrets are in development, by name; nil for
-	// none.
+	// Secrets are where the plugin's secrets are in development, by name. Defaults
+	// to nil.
 	Secrets map[string]plugins.SecretSource
 	// Go says that there are Go sources to build.
 	Go bool
