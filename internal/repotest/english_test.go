@@ -186,6 +186,53 @@ func TestPlainEnglish(t *testing.T) {
 	}
 }
 
+// maxNone is how often the comments of production code may say "none" in 10,000
+// words. A comment is clearer when it says what is missing: "defaults to nil",
+// "without a limit", "no plugin".
+const maxNone = 3
+
+// none is the word outside identifiers.
+var none = regexp.MustCompile(`(?i)(?:^|[^\w./-])none(?:[^\w/-]|$)`)
+
+// countNone counts the words in comments of production code, and lists the places of
+// "none".
+func countNone(all []passage) (words int, places []string) {
+	for _, p := range all {
+		if p.kind != "comment" || strings.HasSuffix(p.file, "_test.go") {
+			continue
+		}
+		text := quoted.ReplaceAllString(p.text, "`x`")
+		words += len(strings.Fields(text))
+		for _, at := range none.FindAllStringIndex(text, -1) {
+			places = append(places, fmt.Sprintf("%s:%d", p.file, p.line+strings.Count(text[:at[0]+1], "\n")))
+		}
+	}
+	return words, places
+}
+
+// TestNone holds comments to a few uses of "none".
+func TestNone(t *testing.T) {
+	words, places := countNone(passages(t))
+	if len(places)*10_000 > maxNone*words {
+		t.Errorf("%d of %d words in comments are \"none\", more than %d in 10,000: say what is missing in some of\n%s",
+			len(places), words, maxNone, strings.Join(places, "\n"))
+	}
+}
+
+// TestCountNone checks which words count.
+func TestCountNone(t *testing.T) {
+	words, places := countNone([]passage{
+		{"a.go", 4, "comment", "Defaults to none.\nNone is a constant, but this\nis none."},
+		{"a.go", 9, "comment", "The value \"none\", `none` and paths.none stay."},
+		{"a.go", 12, "message", "there is none"},
+		{"a_test.go", 1, "comment", "none"},
+		{"a.md", 1, "document", "none"},
+	})
+	if want := []string{"a.go:4", "a.go:5", "a.go:6"}; words != 18 || !slices.Equal(places, want) {
+		t.Errorf("%d words, %q", words, places)
+	}
+}
+
 // stillToClean are directories whose comments and messages have banned words.
 var stillToClean = []string{}
 
