@@ -7,6 +7,8 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/internal/wire"
+	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // callError rejects a bridge call in the guest.
@@ -82,4 +84,21 @@ func ofCatalog(err error) *callError {
 		return &callError{CallError: wire.CallError{Message: e.Message, Code: string(e.Code), ToolID: e.ToolID}}
 	}
 	return rejectf(codeNestedTool, "%v", err)
+}
+
+// ofNamespace translates a refusal on the way from a namespace to its tool.
+func ofNamespace(err error) *callError {
+	var ce *callError
+	var ne *namespaces.Error
+	var pe *protocol.Error
+	switch {
+	case errors.As(err, &ce):
+		return ce
+	case errors.As(err, &ne):
+		return rejectf(string(ne.Code), "%s", ne.Error())
+	case errors.As(err, &pe):
+		return rejectf(pe.Code, "%s", pe.Message)
+	default:
+		return rejectf(codeNestedTool, "%v", err)
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 	"github.com/quoinhq/quoin/namespaces"
-	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // resolve finds the tool that a call means and makes the tool's input of its arguments.
@@ -120,23 +119,6 @@ func (r *run) mapInput(ctx context.Context, reg *namespaces.Registration, m name
 		return nil, rejectf(codeNotCallable, "namespace %s maps arguments by a function that its plugin does not have", reg.ID)
 	}
 	return reg.MapInput(ctx, r.runContext(reg.PluginID), m.Mapper, args)
-}
-
-// ofNamespace translates a refusal on the way from a namespace to its tool.
-func ofNamespace(err error) *callError {
-	var ce *callError
-	var ne *namespaces.Error
-	var pe *protocol.Error
-	switch {
-	case errors.As(err, &ce):
-		return ce
-	case errors.As(err, &ne):
-		return rejectf(string(ne.Code), "%s", ne.Error())
-	case errors.As(err, &pe):
-		return rejectf(pe.Code, "%s", pe.Message)
-	default:
-		return rejectf(codeNestedTool, "%v", err)
-	}
 }
 
 func viaPath(global string, path []string) string {

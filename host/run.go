@@ -345,3 +345,6 @@ func (r *run) launch(started []*entry, lost error) {
 		r.engine.callWorkers.perform(callJob{r, c, lost})
 	}
 }
+
+// view is what the run reaches now.
+func (r *run) view() *view.View { return r.access.View.Load() }

@@ -241,9 +241,6 @@ func (h *Host) accessFor(s Session, in ExecInput) (*view.Access, *failure) {
 // with every tool.
 const maxRunPatterns = 256
 
-// view is what the run reaches now.
-func (r *run) view() *view.View { return r.access.View.Load() }
-
 // restoreAccess is accessFor for a run of a record.
 func (h *Host) restoreAccess(s Session, rec *runstore.Record, tools *view.ClientTools) (*view.Access, error) {
 	return view.RestoreAccess(h.view.Load(), h.policy, s, rec, tools)
