@@ -55,7 +55,7 @@ func TestAFloodOfQuestionsHarmsNobodyElse(t *testing.T) {
 				}
 			})
 			cfg := desk.config([]catalog.Tool{counted("echo", &calls), asked, cancelled}, asks(policy.ApprovalRequest{}, "echo"))
-			cfg.Approvals = s
+			cfg.Approvals.Store = s
 			h := start(t, cfg)
 			wantValue(t, exec(h, flood), `"done"`)
 			list, err := h.Approvals(t.Context(), policy.Filter{Resolved: true})

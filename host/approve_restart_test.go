@@ -40,7 +40,7 @@ func kept(t *testing.T, dir string, cfg host.Config) host.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Store, cfg.Approvals = runs, approvals
+	cfg.Store, cfg.Approvals.Store = runs, approvals
 	return cfg
 }
 
@@ -126,7 +126,7 @@ func TestAHeldProgramRests(t *testing.T) {
 	dir := t.TempDir()
 	desk, g := newDesk(), newGate()
 	cfg := desk.config([]catalog.Tool{g.tool("slow"), echo("echo")}, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
-	cfg.MaxWorkers = 1
+	cfg.Guests.Max = 1
 	first := start(t, kept(t, dir, cfg))
 	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: `return await tools.slow()`}), host.ReasonApproval)
 	if err := first.Close(); err != nil {
@@ -218,12 +218,11 @@ func asking(dir string) error {
 	}
 	asked := make(chan *policy.Approval, 1)
 	h, err := host.New(context.Background(), host.Config{
-		GuestPath: os.Getenv(doomedGuest),
-		Store:     runs, Approvals: approvals,
-		Logger:     slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Tools:      []catalog.Tool{echo("echo")},
-		Hooks:      []policy.Hook{asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo")},
-		OnApproval: func(a *policy.Approval) { asked <- a },
+		Guests: host.GuestConfig{Path: os.Getenv(doomedGuest)},
+		Store:  runs, Approvals: host.ApprovalConfig{Store: approvals, OnNew: func(a *policy.Approval) { asked <- a }},
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Tools:  []catalog.Tool{echo("echo")},
+		Hooks:  []policy.Hook{asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo")},
 	})
 	if err != nil {
 		return err
@@ -312,14 +311,14 @@ func TestOrphanedApprovalsEnd(t *testing.T) {
 	dir := t.TempDir()
 	run, approval, kill := asker(t, dir, askingFirst+"=1")
 	cfg := kept(t, dir, newDesk().config(nil))
-	cfg.Trajectory = openTrajectory(t, dir)
+	cfg.Trajectory.Sink = openTrajectory(t, dir)
 	h := start(t, cfg)
 	state := func() policy.State {
 		t.Helper()
 		if err := h.EndOrphans(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		a, err := cfg.Approvals.Get(t.Context(), approval)
+		a, err := cfg.Approvals.Store.Get(t.Context(), approval)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +362,7 @@ func TestApprovalsOfSuspendedRunsAreNoOrphans(t *testing.T) {
 	foreign := *stored
 	foreign.ID, foreign.RunID, foreign.Store = "apr_"+strings.Repeat("0", 32), "run_elsewhere", "another"
 	second := start(t, kept(t, dir, host.Config{}))
-	if err := cfg.Approvals.Add(t.Context(), &foreign); err != nil {
+	if err := cfg.Approvals.Store.Add(t.Context(), &foreign); err != nil {
 		t.Fatal(err)
 	}
 	if err := second.EndOrphans(t.Context()); err != nil {

@@ -26,7 +26,7 @@ type desk struct{ asked chan *policy.Approval }
 func newDesk() *desk { return &desk{asked: make(chan *policy.Approval, 1000)} }
 
 func (d *desk) config(tools []catalog.Tool, hooks ...policy.Hook) host.Config {
-	return host.Config{Tools: tools, Hooks: hooks, OnApproval: func(a *policy.Approval) { d.asked <- a }}
+	return host.Config{Tools: tools, Hooks: hooks, Approvals: host.ApprovalConfig{OnNew: func(a *policy.Approval) { d.asked <- a }}}
 }
 
 // counted is a tool that counts its calls.
@@ -198,7 +198,7 @@ func TestAllowAlwaysIsRemembered(t *testing.T) {
 	var h *host.Host
 	asked := 0
 	cfg := host.Config{Tools: []catalog.Tool{echo("echo"), echo("other")}, Hooks: []policy.Hook{asks(policy.ApprovalRequest{}, "echo", "other")}}
-	cfg.OnApproval = func(a *policy.Approval) {
+	cfg.Approvals.OnNew = func(a *policy.Approval) {
 		asked++
 		decide(t, h, a.ID, policy.AllowAlways)
 	}
@@ -269,7 +269,7 @@ func TestAbortCancelsApprovals(t *testing.T) {
 			desk := newDesk()
 			cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))
 			store := &resolutions{resolved: make(chan policy.Resolution, 1)}
-			cfg.Settings.SnapshotTTL, cfg.Approvals = tc.ttl, store
+			cfg.Settings.SnapshotTTL, cfg.Approvals.Store = tc.ttl, store
 			h := start(t, cfg)
 			run := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: `return await tools.echo()`}), host.ReasonApproval)
 			a := <-desk.asked
@@ -315,7 +315,7 @@ func (s *resolutions) Resolve(ctx context.Context, id string, r policy.Resolutio
 func TestTheGuestGivesItsWorkerBackWhileItWaits(t *testing.T) {
 	desk := newDesk()
 	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))
-	cfg.MaxWorkers = 1
+	cfg.Guests.Max = 1
 	h := start(t, cfg)
 	done := execLater(h, host.ExecInput{Code: `return await tools.echo({n: 1})`})
 	a := <-desk.asked
@@ -327,7 +327,7 @@ func TestTheGuestGivesItsWorkerBackWhileItWaits(t *testing.T) {
 // TestAFullStoreDenies: no one can be asked, so nothing may happen.
 func TestAFullStoreDenies(t *testing.T) {
 	cfg := newDesk().config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))
-	cfg.Approvals = &full{}
+	cfg.Approvals.Store = &full{}
 	wantValue(t, exec(start(t, cfg), refused),
 		`["The call of \"echo\" was denied: it needs an approval, and no one could be asked.","denied","none","quoin:core:echo"]`)
 }

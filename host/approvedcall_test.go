@@ -48,7 +48,7 @@ func TestAnApprovalIsOfOneCall(t *testing.T) {
 			desk := newDesk()
 			var calls []catalog.Invocation
 			cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))
-			cfg.Approvals = alteredApprovals{Approvals: &policy.MemoryApprovals{}, alter: alter}
+			cfg.Approvals.Store = alteredApprovals{Approvals: &policy.MemoryApprovals{}, alter: alter}
 			h := start(t, cfg)
 			done := execLater(h, host.ExecInput{Code: refused})
 			decide(t, h, (<-desk.asked).ID, policy.AllowOnce)
@@ -66,7 +66,7 @@ func TestAQuestionThatComesAfterTheEnd(t *testing.T) {
 	storing, ended := make(chan struct{}), make(chan struct{})
 	desk := newDesk()
 	cfg := desk.config([]catalog.Tool{echo("echo"), newGate().tool("never")}, asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo"))
-	cfg.Approvals = alteredApprovals{Approvals: &policy.MemoryApprovals{}, add: func() { close(storing); <-ended }}
+	cfg.Approvals.Store = alteredApprovals{Approvals: &policy.MemoryApprovals{}, add: func() { close(storing); <-ended }}
 	h := start(t, cfg)
 	ctx, abort := context.WithCancel(t.Context())
 	done := make(chan *host.Result)

@@ -26,10 +26,10 @@ func TestARunAsksPeopleSoOften(t *testing.T) {
 				Tools:    []catalog.Tool{echo("echo")},
 				Hooks:    []policy.Hook{asks(policy.ApprovalRequest{}, "echo")},
 				Settings: host.Settings{MaxApprovals: tc.limit},
-				OnApproval: func(a *policy.Approval) {
+				Approvals: host.ApprovalConfig{OnNew: func(a *policy.Approval) {
 					asked++
 					decide(t, h, a.ID, policy.AllowOnce)
-				},
+				}},
 			})
 			wantValue(t, exec(h, `for (let n = 0;; n++) try { await tools.echo({n}) } catch (e) { return [n, e.message] }`), tc.want)
 			if asked > 40 {

@@ -89,7 +89,7 @@ func TestShutdownWithoutAStoreLetsProgramsEnd(t *testing.T) {
 
 // TestShutdownFreesCellsThatWaitForAWorker: they have not started.
 func TestShutdownFreesCellsThatWaitForAWorker(t *testing.T) {
-	h := start(t, host.Config{MaxWorkers: 1, Store: openDir(t, mkdir(t))})
+	h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}, Store: openDir(t, mkdir(t))})
 	ctx, cancel := context.WithCancel(context.Background())
 	spinning, queued := make(chan *host.Result), make(chan *host.Result)
 	go func() { spinning <- h.Exec(ctx, me, host.ExecInput{Code: `for (;;);`}) }()

@@ -108,10 +108,10 @@ func crash(dir string) error {
 	}
 	c := &crashing{Store: s, stage: os.Getenv(crashStage)}
 	h, err := host.New(context.Background(), host.Config{
-		GuestPath: os.Getenv(doomedGuest),
-		Store:     c,
-		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Tools:     crashTools(dir, os.Getenv(crashKind), func(name string) { c.at(name + " in flight") }),
+		Guests: host.GuestConfig{Path: os.Getenv(doomedGuest)},
+		Store:  c,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Tools:  crashTools(dir, os.Getenv(crashKind), func(name string) { c.at(name + " in flight") }),
 	})
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@
 // Config.Hooks see every tool call, and every program, before and after; those of
 // plugins follow. A hook rewrites, blocks, replaces results, or asks for a person:
 // then the call waits, the deadline of its run pauses, and the run is suspended if
-// it takes long, with the reason approval. Config.OnApproval hears of the
+// it takes long, with the reason approval. Config.Approvals.OnNew hears of the
 // question, Decide answers it, in this process or in another that shares
 // Config.Approvals. Whatever fails on the way blocks the call. See package policy.
 //
@@ -56,12 +56,12 @@
 //
 // # Plugins
 //
-// The plugins of Config.PluginDir may change while the host runs. ReloadPlugin
-// brings one in line with its folder, Config.WatchPlugins does so whenever a folder
+// The plugins of Config.Plugins.Dir may change while the host runs. ReloadPlugin
+// brings one in line with its folder, Config.Plugins.Watch does so whenever a folder
 // changes, and Develop puts one from another folder in its place for a time. A call
 // ends on the plugin that it started on. A quoin.lock in the directory, and
-// Config.TrustedKeys, decide which plugins start and as what files; what
-// Config.PluginSecrets name reaches the plugin alone. See package plugins.
+// Config.Plugins.TrustedKeys, decide which plugins start and as what files; what
+// Config.Plugins.Secrets name reaches the plugin alone. See package plugins.
 //
 // # Lifecycle
 //
@@ -79,7 +79,7 @@
 // # Concurrency
 //
 // All methods of Host are safe for concurrent use. Two Waits of one run never
-// overlap: the second gets the reason run_busy. Config.Observe is called from
+// overlap: the second gets the reason run_busy. Config.Trajectory.OnEvent is called from
 // many goroutines.
 //
 // # Failure
@@ -99,11 +99,11 @@
 //
 // # Telemetry
 //
-// Config.Trajectory takes every event of runs and nested calls (package
+// Config.Trajectory.Sink takes every event of runs and nested calls (package
 // host/trajectory), Config.TracerProvider a span for each, Metrics are for
 // Prometheus, and Subscribe is for those who watch. Tell Exec and Wait the id
 // under which the model called them with WithToolCallID, and give them the context of
-// your own span. Nothing of it holds inputs or outputs unless Config.TrajectoryBodies
+// your own span. Nothing of it holds inputs or outputs unless Config.Trajectory.Bodies
 // asks for them, redacted. QUOIN_DEBUG_CODE_MODE, QUOIN_DEBUG_MODEL_PAYLOAD and
 // QUOIN_DEBUG_SSE write to the log what package host/internal/debuglog says.
 //

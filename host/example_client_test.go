@@ -19,7 +19,7 @@ func ExampleHost_Answer() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	h, err := host.New(ctx, host.Config{GuestPath: guest})
+	h, err := host.New(ctx, host.Config{Guests: host.GuestConfig{Path: guest}})
 	if err != nil {
 		log.Fatal(err)
 	}

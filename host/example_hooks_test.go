@@ -46,7 +46,7 @@ func ExampleConfig_hooks() {
 			return json.RawMessage(`{"paid":true}`), nil // without the account
 		},
 	}
-	h, err := host.New(ctx, host.Config{GuestPath: guest, Tools: []catalog.Tool{pay}, Hooks: []policy.Hook{limit}})
+	h, err := host.New(ctx, host.Config{Guests: host.GuestConfig{Path: guest}, Tools: []catalog.Tool{pay}, Hooks: []policy.Hook{limit}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -81,8 +81,8 @@ func ExampleHost_Decide() {
 	}
 	questions := make(chan *policy.Approval, 1)
 	h, err := host.New(ctx, host.Config{
-		GuestPath: guest, Tools: []catalog.Tool{pay}, Hooks: []policy.Hook{ask},
-		OnApproval: func(a *policy.Approval) { questions <- a }, // tell a person
+		Guests: host.GuestConfig{Path: guest}, Tools: []catalog.Tool{pay}, Hooks: []policy.Hook{ask},
+		Approvals: host.ApprovalConfig{OnNew: func(a *policy.Approval) { questions <- a }}, // tell a person
 	})
 	if err != nil {
 		log.Fatal(err)

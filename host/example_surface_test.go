@@ -20,7 +20,7 @@ func ExampleHost_Surface() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	h, err := host.New(ctx, host.Config{GuestPath: guest})
+	h, err := host.New(ctx, host.Config{Guests: host.GuestConfig{Path: guest}})
 	if err != nil {
 		log.Fatal(err)
 	}

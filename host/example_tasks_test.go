@@ -29,7 +29,7 @@ func embed(cfg host.Config) *host.Host {
 	if err != nil {
 		log.Fatal(err)
 	}
-	cfg.GuestPath = guest
+	cfg.Guests.Path = guest
 	h, err := host.New(ctx, cfg)
 	if err != nil {
 		log.Fatal(err)
@@ -223,9 +223,8 @@ func ExampleConfig_redaction() {
 	}
 	ended := make(chan trajectory.Event, 1)
 	h := embed(host.Config{
-		Tools:            []catalog.Tool{login},
-		TrajectoryBodies: &redact.Redactor{Keys: []string{"vault_pin"}},
-		Observe:          func(e trajectory.Event) { ended <- e },
+		Tools:      []catalog.Tool{login},
+		Trajectory: host.TrajectoryConfig{Bodies: &redact.Redactor{Keys: []string{"vault_pin"}}, OnEvent: func(e trajectory.Event) { ended <- e }},
 	})
 	defer h.Close()
 	h.Exec(ctx, host.Session{SessionID: "42"}, host.ExecInput{Code: `return await tools.login({user: "ada", vaultPin: "1815"})`})

@@ -129,7 +129,7 @@ var failureCases = []failureCase{
 	{"worker killed", host.CodeUnavailable, host.ReasonWorkerCrashed, host.PhaseHost, false, "killed by signal 9", struck},
 	{"forbidden system call", host.CodeInternal, host.ReasonSandboxViolation, host.PhaseHost, false, "sandbox forbids", badCall},
 	{"no worker", host.CodeUnavailable, "", host.PhaseHost, false, "every guest worker is busy", func(t *testing.T) *host.Result {
-		h := start(t, host.Config{MaxWorkers: 1})
+		h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}})
 		done := spin(t, h)
 		r := h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Timeout: soon})
 		h.EndSession(context.Background(), me)
@@ -265,7 +265,7 @@ func spin(t *testing.T, h *host.Host) <-chan *host.Result {
 
 // struck kills the worker in which a cell computes.
 func struck(t *testing.T) *host.Result {
-	h := start(t, host.Config{MaxWorkers: 1, Settings: host.Settings{Timeout: time.Minute}})
+	h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}, Settings: host.Settings{Timeout: time.Minute}})
 	done := spin(t, h)
 	children, err := hosttest.Children(os.Getpid())
 	if err != nil {
@@ -295,5 +295,5 @@ func badCall(t *testing.T) *host.Result {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building a bad guest: %v\n%s", err, out)
 	}
-	return exec(start(t, host.Config{GuestPath: bin}), `return 1`)
+	return exec(start(t, host.Config{Guests: host.GuestConfig{Path: bin}}), `return 1`)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // An image belongs to the build of the guest that it was taken from. New runs use one
-// build; those of Config.PreviousGuests finish what they have suspended.
+// build; those of Config.Guests.Previous finish what they have suspended.
 
 // previousGuest is an older build. Its workers start when one is needed.
 type previousGuest struct {

@@ -51,7 +51,7 @@ func gauge(t *testing.T, h *host.Host, name string) float64 {
 // new one they go on, to their end, and new runs use the new one.
 func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
 	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
-	first := start(t, host.Config{Store: openDir(t, dir), GuestPath: old})
+	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: old}})
 	id := wantWaiting(t, exec(first, `const kept = 40; await yield_control(); await yield_control(); return kept + 2`), host.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	third := start(t, host.Config{Store: openDir(t, dir), PreviousGuests: []string{old}})
+	third := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Previous: []string{old}}})
 	fresh := wantWaiting(t, exec(third, `await yield_control(); return 1`), host.ReasonYield)
 	wantWaiting(t, third.Wait(ctx, me, id), host.ReasonYield)
 	list, err = third.AllRuns(ctx)
@@ -87,14 +87,14 @@ func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
 	if err := third.Close(); err != nil {
 		t.Fatal(err)
 	}
-	fourth := start(t, host.Config{Store: openDir(t, dir), PreviousGuests: []string{old}})
+	fourth := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Previous: []string{old}}})
 	wantValue(t, fourth.Wait(ctx, me, id), `42`)
 	wantValue(t, fourth.Wait(ctx, me, fresh), `1`)
 }
 
 // TestAPreviousGuestMustBeThere.
 func TestAPreviousGuestMustBeThere(t *testing.T) {
-	h, err := newHost(host.Config{PreviousGuests: []string{"nowhere/quoin-guest"}})
+	h, err := newHost(host.Config{Guests: host.GuestConfig{Previous: []string{"nowhere/quoin-guest"}}})
 	if err == nil {
 		h.Close()
 		t.Fatal("the host started")

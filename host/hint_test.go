@@ -19,7 +19,7 @@ func TestHints(t *testing.T) {
 	h := start(t, host.Config{
 		Tools:      []catalog.Tool{echo("list_issues"), echo("list-labels"), owned("notes_get", "notes"), echo("same.name"), twin, echo("secret_tool")},
 		Namespaces: []namespaces.Registration{notes("notes_get")},
-		MCP:        []mcp.Server{program(t, "hub"), {Name: "gone", Command: "/nonexistent/quoin-test-server"}, {Name: "denied", Command: "/nonexistent/x"}},
+		MCP:        host.MCPConfig{Servers: []mcp.Server{program(t, "hub"), {Name: "gone", Command: "/nonexistent/quoin-test-server"}, {Name: "denied", Command: "/nonexistent/x"}}},
 		Rules:      policy.Scopes{Rules: policy.Rules{Deny: []string{"secret_tool", "mcp:denied:*"}}},
 	})
 	const (

@@ -21,7 +21,7 @@ func (h *Host) startHooks() (err error) {
 	}
 	h.hooks.Store(h.ownHooks)
 	h.hookGrants = make(map[string]policy.Patterns)
-	for id, texts := range h.cfg.PluginHooks {
+	for id, texts := range h.cfg.Plugins.Hooks {
 		if h.owners[id] {
 			return fmt.Errorf("hooks of plugin %s: that is the name of an owner of built-in tools, which no plugin may have", id)
 		}

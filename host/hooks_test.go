@@ -178,7 +178,7 @@ func TestHooksOnThePrograms(t *testing.T) {
 func TestABadHookPatternIsAnError(t *testing.T) {
 	for _, cfg := range []host.Config{
 		{Hooks: []policy.Hook{says("guard", policy.Verdict{}, "issues:")}},
-		{PluginHooks: map[string][]string{"audit": {""}}},
+		{Plugins: host.PluginConfig{Hooks: map[string][]string{"audit": {""}}}},
 	} {
 		_, err := host.New(context.Background(), cfg)
 		var bad *policy.PatternError

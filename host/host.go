@@ -28,108 +28,135 @@ import (
 	"github.com/quoinhq/quoin/plugins/trust"
 )
 
-// Config says what a Host is made of. The zero value is a host without tools,
-// with default limits, whose suspended runs live in memory.
+// Config says what a host runs and with which limits. The zero value is a host
+// without plugins and MCP servers.
 type Config struct {
 	// Settings are the limits of code mode.
 	Settings Settings
-	// Agents are the settings of agents that differ, by agent id; each is whole and
-	// has nothing of Settings unless it is copied from there. Isolation, the number
+	// Agents are the settings of agents that differ, by agent id. Each is complete:
+	// it takes nothing from Settings unless you copy it from there. Isolation, the number
 	// of suspended runs and the search limits are always those of Settings.
 	Agents map[string]Settings
-	// GuestPath names the guest executable. Defaults to quoin-guest next to the
-	// running executable, else the running executable itself if it called
-	// guestserver.ServeIfWorker.
-	GuestPath string
-	// PreviousGuests names guest executables of earlier builds. Runs that they have
-	// suspended go on with them; new runs use the guest of GuestPath. Defaults to none.
-	PreviousGuests []string
-	// PreparedWorkers is how many guest workers are kept ready; under load, up to
-	// four times as many. Defaults to 2.
-	PreparedWorkers int
-	// MaxWorkers bounds the guest workers that run cells at one moment; further
-	// cells wait for one. Cells that wait for tools for long take none. Defaults
-	// to 32.
-	MaxWorkers int
 	// Quotas bound what the host holds, and what one session or agent may have of it.
 	Quotas Quotas
-	// PluginDir is a directory with one subdirectory per plugin. Defaults to
-	// none.
-	PluginDir string
-	// WatchPlugins loads, reloads and removes plugins as PluginDir changes. What
-	// runs goes on: a call ends on the plugin that it started on, and a run that
-	// resumes has the tools of then.
-	WatchPlugins bool
-	// TrustedKeys are the keys. One of them must have signed a plugin for it to
-	// start. Defaults to nil: plugins need no signature. Whatever it says, the
-	// directory's quoin.lock counts too, see plugins.LockGate.
-	TrustedKeys []trust.PublicKey
-	// PluginConfig is each plugin's configuration, by plugin id.
-	PluginConfig map[string]json.RawMessage
-	// PluginSecrets says where each plugin's secrets are, by plugin id and name. They
-	// reach the plugin alone.
-	PluginSecrets map[string]map[string]plugins.SecretSource
-	// PluginDataDir is where each plugin gets a directory of its own. Defaults
-	// to a temporary directory, removed by Close.
-	PluginDataDir string
-	// MCP are the upstream MCP servers, whose tools cells call as
-	// MCP.<server>.<tool>. One that is down has no tools until it is there.
-	// Defaults to none.
-	MCP []mcp.Server
-	// MCPWait is how long New waits for MCP servers that neither answer nor fail.
-	// Defaults to 5 s; negative means not at all.
-	MCPWait time.Duration
+	// Guests says which guest workers run the programs, and how many.
+	Guests GuestConfig
+	// Plugins says where the plugins are and what each of them gets.
+	Plugins PluginConfig
+	// MCP are the upstream MCP servers.
+	MCP MCPConfig
 	// Tools are the embedder's own tools. Their Owner defaults to "core"; a
 	// plugin whose id is the owner of one of them offers nothing.
 	Tools []catalog.Tool
 	// Namespaces are the embedder's own. PluginID is the Owner of the tools they
 	// require.
 	Namespaces []namespaces.Registration
-	// Rules say which tools exist, for everybody, for an agent and for a session.
-	// Defaults to all of them.
+	// Rules say which tools exist: for everyone, for an agent and for a session.
+	// Defaults to all tools.
 	Rules policy.Scopes
-	// Store keeps suspended runs. Defaults to a *runstore.Memory.
-	Store runstore.Store
-	// Origin says how to make a host like this one, such as the flags of a command
-	// line. It is kept with the runs that this host suspends, for people: programs,
-	// models and callers over HTTP do not get it. Defaults to none.
-	Origin []string
-	// Observe is told of every nested call once it has ended, searches of the
-	// catalog included. It is called concurrently and must not block. Defaults to
-	// none.
-	Observe func(trajectory.Event)
-	// Trajectory takes the events of all runs and calls. Defaults to none.
-	Trajectory trajectory.Sink
-	// TrajectoryBodies makes events hold programs, inputs and outputs, after they
-	// have been redacted and capped as it says. Defaults to none: sizes only.
-	TrajectoryBodies *redact.Redactor
-	// TracerProvider takes a span for every exec and wait, under the span of its
-	// caller, and for every nested call. Package host/trajectory/tracing makes one
-	// from the standard environment variables. Defaults to none.
-	TracerProvider trace.TracerProvider
 	// Hooks look at every tool call, and at every program, before and after; see
 	// package policy. Those of plugins follow them.
 	Hooks []policy.Hook
-	// PluginHooks are the tools of others whose calls a plugin's hooks may see, as
-	// patterns by plugin id. Such a hook is relied upon: while its plugin is not
-	// there, those calls are blocked. Defaults to none: hooks of plugins see the
-	// calls of the plugin's own tools.
-	PluginHooks map[string][]string
 	// HookTimeout bounds one call of a hook without a timeout of its own. Defaults
 	// to 5 s.
 	HookTimeout time.Duration
-	// Approvals keeps the questions that are put to people, and what they have
-	// decided for good. Defaults to a *policy.MemoryApprovals. With a Store that
-	// outlives the host it should outlive the host too.
-	Approvals policy.Approvals
-	// OnApproval is told of every new question. It is called concurrently and
-	// should not block; it may call Decide. Defaults to nothing.
-	OnApproval func(*policy.Approval)
+	// Approvals says who decides about calls that need a person.
+	Approvals ApprovalConfig
+	// Store keeps suspended runs. Defaults to a *runstore.Memory.
+	Store runstore.Store
+	// Origin says how to start a host like this one, such as the flags of a command
+	// line. It is kept with the runs that this host suspends, for people: programs,
+	// models and callers over HTTP do not get it. Defaults to nil.
+	Origin []string
+	// Trajectory takes the events of runs and calls.
+	Trajectory TrajectoryConfig
+	// TracerProvider takes a span for every exec and wait, under the span of its
+	// caller, and for every nested call. Package host/trajectory/tracing makes one
+	// from the standard environment variables. Defaults to nil: no spans.
+	TracerProvider trace.TracerProvider
+	// Logger takes what operators should know. Defaults to slog.Default.
+	Logger *slog.Logger
 	// DrainTimeout bounds how long Close waits for the calls of suspended runs,
 	// so that their answers reach the store. Defaults to 5 s.
 	DrainTimeout time.Duration
-	// Logger takes what operators should know. Defaults to slog.Default.
-	Logger *slog.Logger
+}
+
+// GuestConfig says which guest workers run the programs, and how many.
+type GuestConfig struct {
+	// Path names the guest executable. Defaults to quoin-guest next to the
+	// running executable, else the running executable itself if it called
+	// guestserver.ServeIfWorker.
+	Path string
+	// Previous names guest executables of earlier builds. Runs that they have
+	// suspended go on with them; new runs use the guest of Path. Defaults to nil.
+	Previous []string
+	// Prepared is how many guest workers are kept ready; under load, up to
+	// four times as many. Defaults to 2.
+	Prepared int
+	// Max bounds the guest workers that run cells at one moment; further
+	// cells wait for one. A cell that waits for tools for long gives its worker back.
+	// Defaults to 32.
+	Max int
+}
+
+// PluginConfig says where the plugins are and what each of them gets.
+type PluginConfig struct {
+	// Dir is a directory with one subdirectory per plugin. Empty means no plugins.
+	Dir string
+	// Watch loads, reloads and removes plugins as Dir changes. What
+	// runs goes on: a call ends on the plugin that it started on, and a run that
+	// resumes has the tools of that moment.
+	Watch bool
+	// TrustedKeys are the keys that plugins must be signed with, by one of them.
+	// Defaults to nil: plugins need no signature. The quoin.lock of the directory counts
+	// in either case, see plugins.LockGate.
+	TrustedKeys []trust.PublicKey
+	// Config is each plugin's configuration, by plugin id.
+	Config map[string]json.RawMessage
+	// Secrets says where each plugin's secrets are, by plugin id and name. They
+	// reach the plugin alone.
+	Secrets map[string]map[string]plugins.SecretSource
+	// DataDir is where each plugin gets a directory of its own. Defaults
+	// to a temporary directory, removed by Close.
+	DataDir string
+	// Hooks are the tools of others whose calls a plugin's hooks may see, as
+	// patterns by plugin id. You rely on such a hook: while its plugin is not
+	// there, those calls are blocked. Defaults to nil: hooks of plugins see the
+	// calls of the plugin's own tools.
+	Hooks map[string][]string
+}
+
+// MCPConfig names the upstream MCP servers.
+type MCPConfig struct {
+	// Servers have the tools that programs call as MCP.<server>.<tool>. One that is
+	// down has no tools until it is there. Defaults to nil.
+	Servers []mcp.Server
+	// Wait is how long New waits for servers that neither answer nor fail.
+	// Defaults to 5 s; negative means not at all.
+	Wait time.Duration
+}
+
+// ApprovalConfig says who decides about calls that need a person.
+type ApprovalConfig struct {
+	// Store keeps the questions that are put to people, and what they have
+	// decided for good. Defaults to a *policy.MemoryApprovals. With a run store that
+	// outlives the host it should outlive the host too.
+	Store policy.Approvals
+	// OnNew is told of every new question. It is called concurrently and
+	// should not block; it may call Decide. Defaults to nil.
+	OnNew func(*policy.Approval)
+}
+
+// TrajectoryConfig says who takes the events of runs and calls.
+type TrajectoryConfig struct {
+	// Sink takes the events of all runs and calls. Defaults to nil.
+	Sink trajectory.Sink
+	// OnEvent is told of every nested call once it has ended, searches of the
+	// catalog included. It is called concurrently and must not block. Defaults to nil.
+	OnEvent func(trajectory.Event)
+	// Bodies makes events hold programs, inputs and outputs, after they
+	// have been redacted and capped as it says. Defaults to nil: sizes only.
+	Bodies *redact.Redactor
 }
 
 // DefaultPreparedWorkers and DefaultMaxWorkers are the defaults of the fields of
@@ -155,7 +182,7 @@ type Host struct {
 
 	ownHooks   *policy.Chain
 	hooks      atomic.Pointer[policy.Chain] // the embedder's and those of plugins
-	hookGrants map[string]policy.Patterns   // Config.PluginHooks
+	hookGrants map[string]policy.Patterns   // Config.Plugins.Hooks
 
 	tempDir string
 	owners  map[string]bool // names that no plugin may have
@@ -190,11 +217,11 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if h.cfg.Store == nil {
 		h.cfg.Store = &runstore.Memory{}
 	}
-	if h.cfg.Approvals == nil {
-		h.cfg.Approvals = &policy.MemoryApprovals{}
+	if h.cfg.Approvals.Store == nil {
+		h.cfg.Approvals.Store = &policy.MemoryApprovals{}
 	}
-	if h.cfg.MaxWorkers <= 0 {
-		h.cfg.MaxWorkers = DefaultMaxWorkers
+	if h.cfg.Guests.Max <= 0 {
+		h.cfg.Guests.Max = DefaultMaxWorkers
 	}
 	if h.cfg.DrainTimeout == 0 {
 		h.cfg.DrainTimeout = 5 * time.Second
@@ -214,10 +241,10 @@ func (h *Host) newEngine(ctx context.Context) {
 	h.engine = newEngine(ctx, h.settings)
 	h.obs = newObserver(h)
 	h.engine.configure(engineConfig{
-		settingsOf: h.settingsOf, log: h.log, obs: h.obs, store: h.cfg.Store, approvals: h.cfg.Approvals,
+		settingsOf: h.settingsOf, log: h.log, obs: h.obs, store: h.cfg.Store, approvals: h.cfg.Approvals.Store,
 		views: h, hooks: h.hooks.Load, holdPlugins: h.holdPlugins,
-		quotas: h.cfg.Quotas, maxWorkers: h.cfg.MaxWorkers, previousGuests: h.cfg.PreviousGuests, origin: h.cfg.Origin,
-		pluginConfig: h.cfg.PluginConfig, onApproval: h.cfg.OnApproval, drainTimeout: h.cfg.DrainTimeout,
+		quotas: h.cfg.Quotas, maxWorkers: h.cfg.Guests.Max, previousGuests: h.cfg.Guests.Previous, origin: h.cfg.Origin,
+		pluginConfig: h.cfg.Plugins.Config, onApproval: h.cfg.Approvals.OnNew, drainTimeout: h.cfg.DrainTimeout,
 	})
 }
 
@@ -228,7 +255,7 @@ func (h *Host) start(ctx context.Context) (err error) {
 	if err := h.startHooks(); err != nil {
 		return err
 	}
-	if err := h.engine.start(ctx, h.cfg.GuestPath, h.cfg.PreparedWorkers); err != nil {
+	if err := h.engine.start(ctx, h.cfg.Guests.Path, h.cfg.Guests.Prepared); err != nil {
 		return err
 	}
 	if err := h.startPlugins(ctx); err != nil {
@@ -243,21 +270,21 @@ func (h *Host) start(ctx context.Context) (err error) {
 }
 
 func (h *Host) startPlugins(ctx context.Context) error {
-	if h.cfg.PluginDir == "" {
+	if h.cfg.Plugins.Dir == "" {
 		return nil
 	}
 	data, err := h.pluginData()
 	if err != nil {
 		return err
 	}
-	s, err := plugins.Supervise(ctx, h.cfg.PluginDir, plugins.SupervisorOptions{
+	s, err := plugins.Supervise(ctx, h.cfg.Plugins.Dir, plugins.SupervisorOptions{
 		DataDir:  data,
-		Configs:  h.cfg.PluginConfig,
-		Secrets:  h.cfg.PluginSecrets,
-		Gate:     plugins.LockGate(h.cfg.PluginDir, h.cfg.TrustedKeys),
+		Configs:  h.cfg.Plugins.Config,
+		Secrets:  h.cfg.Plugins.Secrets,
+		Gate:     plugins.LockGate(h.cfg.Plugins.Dir, h.cfg.Plugins.TrustedKeys),
 		Logger:   h.log,
 		OnChange: h.pluginsChanged,
-		Watch:    h.cfg.WatchPlugins,
+		Watch:    h.cfg.Plugins.Watch,
 		// Close has drained and cancelled every call by then.
 		DrainTimeout: time.Second,
 	})
@@ -269,8 +296,8 @@ func (h *Host) startPlugins(ctx context.Context) error {
 
 // pluginData returns the directory under which plugins keep their data.
 func (h *Host) pluginData() (string, error) {
-	if h.cfg.PluginDataDir != "" {
-		return filepath.Abs(h.cfg.PluginDataDir)
+	if h.cfg.Plugins.DataDir != "" {
+		return filepath.Abs(h.cfg.Plugins.DataDir)
 	}
 	dir, err := os.MkdirTemp("", "quoin-plugins-")
 	if err != nil {
@@ -301,7 +328,7 @@ func (h *Host) Plugins() []plugins.Status {
 }
 
 // PluginDir is Config.PluginDir.
-func (h *Host) PluginDir() string { return h.cfg.PluginDir }
+func (h *Host) PluginDir() string { return h.cfg.Plugins.Dir }
 
 // ReloadPlugin brings a plugin in line with its folder as it is now; see
 // [plugins.Supervisor.Reload]. When it returns, programs that start have what the

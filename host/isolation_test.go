@@ -26,7 +26,7 @@ func TestAnUnknownIsolationPolicyStartsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := host.New(context.Background(), host.Config{GuestPath: guest, Settings: host.Settings{Isolation: "none"}})
+	h, err := host.New(context.Background(), host.Config{Guests: host.GuestConfig{Path: guest}, Settings: host.Settings{Isolation: "none"}})
 	if err == nil {
 		t.Fatal(h.Close())
 	}

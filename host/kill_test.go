@@ -40,9 +40,9 @@ func doomed(dir string) error {
 	}
 	g := newGate()
 	h, err := host.New(context.Background(), host.Config{
-		GuestPath:  os.Getenv(doomedGuest),
+		Guests:     host.GuestConfig{Path: os.Getenv(doomedGuest)},
 		Store:      s,
-		Trajectory: told,
+		Trajectory: host.TrajectoryConfig{Sink: told},
 		Logger:     slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Tools:      []catalog.Tool{echo("echo"), g.tool("slow")},
 	})
@@ -99,7 +99,7 @@ func TestSuspendedRunsSurviveSIGKILL(t *testing.T) {
 		t.Fatalf("the doomed host said %q and ended with %v", said, err)
 	}
 	told := openTrajectory(t, dir)
-	h := start(t, host.Config{Store: openDir(t, dir), Trajectory: told, Tools: []catalog.Tool{echo("echo"), newGate().tool("slow")}})
+	h := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: told}, Tools: []catalog.Tool{echo("echo"), newGate().tool("slow")}})
 	wantValue(t, h.Wait(context.Background(), me, said[0]), `42`)
 	wantValue(t, h.Wait(context.Background(), me, said[1]), `"unknown"`)
 	for i, want := range [][]string{

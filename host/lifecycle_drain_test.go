@@ -131,7 +131,7 @@ var suspendCases = []lifecycleCase{
 		w.is(len(r.PendingToolCalls) == 0, "pending %+v", r.PendingToolCalls)
 		w.value(w.wait(id), `1`)
 	}},
-	{name: "a suspended run has no worker", cfg: func(c *host.Config) { c.MaxWorkers = 1 }, do: func(w *world) {
+	{name: "a suspended run has no worker", cfg: func(c *host.Config) { c.Guests.Max = 1 }, do: func(w *world) {
 		var ids []string
 		for range 5 {
 			ids = append(ids, w.exec(`await yield_control(); return 1`, host.ReasonYield))
@@ -139,7 +139,7 @@ var suspendCases = []lifecycleCase{
 		for _, id := range ids {
 			w.value(w.wait(id), `1`)
 		}
-		w.cfg.MaxWorkers = 2
+		w.cfg.Guests.Max = 2
 		w.restart()
 	}},
 	{name: "host work goes on while suspended", do: func(w *world) {

@@ -58,7 +58,7 @@ func TestLifecycle(t *testing.T) {
 // no record, no claim, and every place for workers free.
 func (c *lifecycleCase) run(t *testing.T) {
 	w := &world{T: t, gates: map[string]*gate{}}
-	w.cfg = host.Config{MaxWorkers: 2, Store: openDir(t, mkdir(t)), DrainTimeout: time.Millisecond}
+	w.cfg = host.Config{Guests: host.GuestConfig{Max: 2}, Store: openDir(t, mkdir(t)), DrainTimeout: time.Millisecond}
 	for _, name := range gated {
 		g := newGate()
 		tool := g.tool(name)

@@ -79,12 +79,12 @@ func newHost(cfg host.Config) (*host.Host, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	if cfg.GuestPath == "" {
+	if cfg.Guests.Path == "" {
 		guest, err := hosttest.Guest()
 		if err != nil {
 			return nil, err
 		}
-		cfg.GuestPath = guest
+		cfg.Guests.Path = guest
 	}
 	return host.New(context.Background(), cfg)
 }

@@ -17,7 +17,7 @@ const defaultMCPWait = 5 * time.Second
 // startMCP starts to keep the MCP servers connected, and waits until each was
 // tried once or the time for that is over. One that is down does not stop a host.
 func (h *Host) startMCP(ctx context.Context) error {
-	servers, err := mcp.Connect(h.cfg.MCP, mcp.Options{Logger: h.log, Version: Version, OnChange: h.mcpChanged})
+	servers, err := mcp.Connect(h.cfg.MCP.Servers, mcp.Options{Logger: h.log, Version: Version, OnChange: h.mcpChanged})
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (h *Host) startMCP(ctx context.Context) error {
 	h.viewMu.Lock()
 	h.mcp, h.mcpNames = servers, view.MCPServerIdentifiers(names)
 	h.viewMu.Unlock()
-	wait := h.cfg.MCPWait
+	wait := h.cfg.MCP.Wait
 	if wait == 0 {
 		wait = defaultMCPWait
 	}
@@ -80,7 +80,7 @@ func (h *Host) mcpTools() []catalog.Tool {
 	return tools
 }
 
-// MCPStatus reports every MCP server of Config.MCP that is not disabled, by name,
+// MCPStatus reports every MCP server of Config.MCP.Servers that is not disabled, by name,
 // also those that are down.
 func (h *Host) MCPStatus() []mcp.Status {
 	if h.mcp == nil {

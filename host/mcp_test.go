@@ -120,8 +120,8 @@ func network(t testing.TB, name string) mcp.Server {
 
 func withMCP(t testing.TB, cfg host.Config, servers ...mcp.Server) *host.Host {
 	t.Helper()
-	cfg.MCP = servers
-	cfg.MCPWait = time.Minute
+	cfg.MCP.Servers = servers
+	cfg.MCP.Wait = time.Minute
 	return start(t, cfg)
 }
 
@@ -297,7 +297,7 @@ func TestMCPAPI(t *testing.T) {
 // TestMCPEvents: calls appear in the trajectory like any other.
 func TestMCPEvents(t *testing.T) {
 	events := make(chan trajectory.Event, 100)
-	h := withMCP(t, host.Config{Observe: func(e trajectory.Event) { events <- e }}, program(t, "up"))
+	h := withMCP(t, host.Config{Trajectory: host.TrajectoryConfig{OnEvent: func(e trajectory.Event) { events <- e }}}, program(t, "up"))
 	exec(h, `await MCP.up.createIssue2({ a: 1 })`)
 	e := <-events
 	if e.ToolID != "mcp:up:create_issue" || e.Owner != "up" || e.Via != "MCP.up.createIssue2" || e.Outcome != trajectory.OutcomeOK {
@@ -350,8 +350,8 @@ func TestMCPAfterRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := host.New(context.Background(), host.Config{Store: store, MCP: []mcp.Server{program(t, "up")}, MCPWait: time.Minute,
-			GuestPath: guest, DrainTimeout: time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		h, err := host.New(context.Background(), host.Config{Store: store, MCP: host.MCPConfig{Servers: []mcp.Server{program(t, "up")}, Wait: time.Minute},
+			Guests: host.GuestConfig{Path: guest}, DrainTimeout: time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -452,7 +452,7 @@ func TestMCPConfigIsChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = host.New(context.Background(), host.Config{GuestPath: guest, MCP: []mcp.Server{{Name: "x"}}})
+	_, err = host.New(context.Background(), host.Config{Guests: host.GuestConfig{Path: guest}, MCP: host.MCPConfig{Servers: []mcp.Server{{Name: "x"}}}})
 	var ce *mcp.ConfigError
 	if !errors.As(err, &ce) || ce.Server != "x" {
 		t.Errorf("got %v", err)

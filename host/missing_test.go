@@ -42,7 +42,7 @@ func TestARunIsKeptByAHostThatLacksItsTools(t *testing.T) {
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
-			allowAll(t, config().Approvals)
+			allowAll(t, config().Approvals.Store)
 			lacking := config()
 			tc.lacking(&lacking)
 			second := start(t, lacking)

@@ -166,7 +166,7 @@ func (m *model) open() {
 		m.t.Fatal(err)
 	}
 	h, err := newHost(host.Config{
-		Store: store, DrainTimeout: time.Millisecond, PreparedWorkers: 1,
+		Store: store, DrainTimeout: time.Millisecond, Guests: host.GuestConfig{Prepared: 1},
 		Settings: host.Settings{MaxPendingCalls: modelSlots, Timeout: time.Minute},
 		Tools:    []catalog.Tool{m.tool("once", false), m.tool("again", true)},
 	})

@@ -14,9 +14,9 @@ import (
 func newObserver(h *Host) *observe.Observer {
 	return observe.New(observe.Options{
 		Logger:    h.log,
-		Sink:      h.cfg.Trajectory,
-		CallEnded: h.cfg.Observe,
-		Bodies:    h.cfg.TrajectoryBodies,
+		Sink:      h.cfg.Trajectory.Sink,
+		CallEnded: h.cfg.Trajectory.OnEvent,
+		Bodies:    h.cfg.Trajectory.Bodies,
 		Tracers:   h.cfg.TracerProvider,
 		State:     metrics.State{Pool: h.engine.poolState, Runs: h.engine.countRuns, Foreign: h.engine.countForeignRuns, Calls: h.engine.performing.now, Held: h.engine.heldNow, Version: Version},
 		Panicked:  func(p any, run string) { h.ReportPanic(duringObserver, p, "run", run) },

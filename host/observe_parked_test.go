@@ -32,7 +32,7 @@ func TestTrajectoryOfParkedCalls(t *testing.T) {
 	dir := mkdir(t)
 	desk := newDesk()
 	cfg := kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo")))
-	cfg.Trajectory = openTrajectory(t, dir)
+	cfg.Trajectory.Sink = openTrajectory(t, dir)
 	first := start(t, cfg)
 	r := first.Exec(modelCall("toolu_1"), me, host.ExecInput{
 		Timeout: soon, Code: `return await Promise.all([tools.echo({n: 1}), tools.pick_file({title: "one"})])`, Tools: []catalog.Tool{picker("pick_file")},
@@ -54,7 +54,7 @@ func TestTrajectoryOfParkedCalls(t *testing.T) {
 	}
 
 	cfg = kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo")))
-	cfg.Trajectory = d
+	cfg.Trajectory.Sink = d
 	second := start(t, cfg)
 	decide(t, second, (<-desk.asked).ID, policy.AllowOnce)
 	answer(t, second, id, r.PendingToolCalls[1].ID, `"two"`)
@@ -82,7 +82,7 @@ func TestTrajectoryHasWhatWasSent(t *testing.T) {
 	var seen trajectory.Recorder
 	h := start(t, host.Config{
 		Tools: []catalog.Tool{echo("echo"), echo("same")}, Hooks: []policy.Hook{rewrite},
-		Trajectory: &seen, TrajectoryBodies: &redact.Redactor{},
+		Trajectory: host.TrajectoryConfig{Sink: &seen, Bodies: &redact.Redactor{}},
 	})
 	wantValue(t, exec(h, `return 0`), `[{"n":1000},{"n":2}]`)
 	var got []string

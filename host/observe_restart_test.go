@@ -66,7 +66,7 @@ func TestTrajectoryOverARestart(t *testing.T) {
 		return tool
 	}
 	g, again := newGate(), newGate()
-	first := start(t, host.Config{Store: openDir(t, dir), Trajectory: openTrajectory(t, dir), Tools: []catalog.Tool{echo("echo"), readOnly(g)}, DrainTimeout: 1})
+	first := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: openTrajectory(t, dir)}, Tools: []catalog.Tool{echo("echo"), readOnly(g)}, DrainTimeout: 1})
 	r := first.Exec(modelCall("toolu_1"), me, host.ExecInput{Code: `await tools.echo({n: 1}); const p = tools.slow(); await yield_control(); await p; return await tools.echo({n: 2})`})
 	id := wantWaiting(t, r, host.ReasonPendingTools)
 	<-g.entered
@@ -75,7 +75,7 @@ func TestTrajectoryOverARestart(t *testing.T) {
 	}
 	close(again.open)
 	d := openTrajectory(t, dir)
-	second := start(t, host.Config{Store: openDir(t, dir), Trajectory: d, Tools: []catalog.Tool{echo("echo"), readOnly(again)}})
+	second := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: d}, Tools: []catalog.Tool{echo("echo"), readOnly(again)}})
 	wantValue(t, second.Wait(modelCall("toolu_2"), me, id), `{"n":2}`)
 
 	run := readTrajectory(t, d, id)
@@ -98,12 +98,12 @@ func TestTrajectoryOverARestart(t *testing.T) {
 func TestTrajectoryOfAnAbort(t *testing.T) {
 	dir := mkdir(t)
 	d := openTrajectory(t, dir)
-	first := start(t, host.Config{Store: openDir(t, dir), Trajectory: d})
+	first := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: d}})
 	var ids []string
 	for range 2 {
 		ids = append(ids, wantWaiting(t, first.Exec(modelCall("toolu_1"), me, host.ExecInput{Code: `await yield_control()`}), host.ReasonYield))
 	}
-	second := start(t, host.Config{Store: openDir(t, dir), Trajectory: openTrajectory(t, dir)})
+	second := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: openTrajectory(t, dir)}})
 	for i, h := range []*host.Host{first, second} {
 		wantFailure(t, h.Abort(context.Background(), me, ids[i]), host.CodeAborted, "", host.PhaseHost)
 		run := readTrajectory(t, d, ids[i])

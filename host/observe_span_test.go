@@ -116,7 +116,7 @@ func TestSpans(t *testing.T) {
 		return []catalog.Tool{seen, bad}
 	}
 	dir := mkdir(t)
-	first := start(t, host.Config{TracerProvider: tp, TrajectoryBodies: &redact.Redactor{}, Store: openDir(t, dir), Tools: tools()})
+	first := start(t, host.Config{TracerProvider: tp, Trajectory: host.TrajectoryConfig{Bodies: &redact.Redactor{}}, Store: openDir(t, dir), Tools: tools()})
 	ctx, caller := tp.Tracer("gateway").Start(host.WithToolCallID(context.Background(), "toolu_1"), "turn")
 	id := wantWaiting(t, first.Exec(ctx, me, host.ExecInput{Code: `
 await tools.login({password: "hunter2"});

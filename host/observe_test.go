@@ -62,7 +62,7 @@ func modelCall(id string) context.Context { return host.WithToolCallID(context.B
 // call is under the exec that started it.
 func TestEventsOfARun(t *testing.T) {
 	sink := &events{}
-	h := start(t, host.Config{Trajectory: sink, Tools: []catalog.Tool{echo("echo")}})
+	h := start(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: sink}, Tools: []catalog.Tool{echo("echo")}})
 	code := `await tools.search("echo"); await tools.echo({n: 1}); await yield_control(); try { await tools.call("nope", {}) } catch {} return await tools.echo({n: 2})`
 	r := h.Exec(modelCall("toolu_1"), me, host.ExecInput{Code: code})
 	id := wantWaiting(t, r, host.ReasonYield)
@@ -111,7 +111,7 @@ func TestBodiesAreRedacted(t *testing.T) {
 	login := echo("login")
 	login.Parameters = json.RawMessage(`{"type":"object","properties":{"user":{"type":"string"},"answer":{"type":"string","format":"password"}}}`)
 	login.Output = json.RawMessage(`{"type":"object","properties":{"user":{"writeOnly":true}}}`)
-	h := start(t, host.Config{Trajectory: sink, TrajectoryBodies: &redact.Redactor{}, Tools: []catalog.Tool{login}})
+	h := start(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: sink, Bodies: &redact.Redactor{}}, Tools: []catalog.Tool{login}})
 	r := h.Exec(context.Background(), me, host.ExecInput{Title: "log in", Code: `return await tools.login({user: "ada", password: "s3cret", answer: "blue"})`})
 	wantValue(t, r, `{"user":"ada","password":"s3cret","answer":"blue"}`)
 	var bodies [][2]string
@@ -134,7 +134,7 @@ func TestBodiesAreRedacted(t *testing.T) {
 func TestApprovalsAreEvents(t *testing.T) {
 	sink, desk := &events{}, newDesk()
 	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Title: "Echo?", Description: "hunter2"}, "echo"))
-	cfg.Trajectory = sink
+	cfg.Trajectory.Sink = sink
 	h := start(t, cfg)
 	done := execLater(h, host.ExecInput{Code: `return await tools.echo({n: 1})`})
 	asked := <-desk.asked

@@ -78,12 +78,12 @@ func TestAPanicEndsItsRunAlone(t *testing.T) {
 		{name: "store get", code: suspends, at: "get", during: "run", want: "internal_error"},
 		{name: "store delete", code: suspends, at: "delete", during: "run", want: "internal_error"},
 		{name: "store of a call", code: `const p = tools.slow({n:7}); await yield_control(); return await p`, at: "putcalls", during: "call", want: "internal_error"},
-		{name: "sink", code: `return await tools.echo({n:7})`, during: "observer", want: `{"n":7}`, cfg: host.Config{Trajectory: panickySink{}}},
-		{name: "observe", code: `return await tools.echo({n:7})`, during: "observer", want: `{"n":7}`, cfg: host.Config{Observe: func(e trajectory.Event) {
+		{name: "sink", code: `return await tools.echo({n:7})`, during: "observer", want: `{"n":7}`, cfg: host.Config{Trajectory: host.TrajectoryConfig{Sink: panickySink{}}}},
+		{name: "observe", code: `return await tools.echo({n:7})`, during: "observer", want: `{"n":7}`, cfg: host.Config{Trajectory: host.TrajectoryConfig{OnEvent: func(e trajectory.Event) {
 			if e.Session.SessionID == "mallory" {
 				panic("observe")
 			}
-		}}},
+		}}}},
 		{name: "tool", code: `return await tools.panics({}).catch((e) => e.code)`, during: "tool", want: `"tool_panic"`},
 		{name: "scope", code: `try { return Evil.any } catch (e) { return e.code }`, during: "background", want: `"tool_error"`},
 	} {

@@ -48,9 +48,9 @@ func openGateway(t *testing.T) *gateway {
 		}
 	})
 	g.h = withMCP(t, host.Config{
-		PluginDir: plugins,
-		Rules:     policy.Scopes{Rules: policy.Rules{Deny: []string{"secret"}}},
-		Store:     g.store, Trajectory: g.told,
+		Plugins: host.PluginConfig{Dir: plugins},
+		Rules:   policy.Scopes{Rules: policy.Rules{Deny: []string{"secret"}}},
+		Store:   g.store, Trajectory: host.TrajectoryConfig{Sink: g.told},
 	}, program(t, "up"))
 	client := echo("select_file")
 	client.Source = catalog.SourceClient

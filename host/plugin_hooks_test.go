@@ -114,7 +114,7 @@ func failedGuard(tool, id string) string {
 
 // TestPluginsSeeTheirOwnCallsOnly unless the operator allows more.
 func TestPluginsSeeTheirOwnCallsOnly(t *testing.T) {
-	h := start(t, host.Config{PluginDir: guardDir(t, "guard"), Tools: guardTools()})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: guardDir(t, "guard")}, Tools: guardTools()})
 	wantValue(t, exec(h, told("echo", `{do: "block"}`)), `"no trail"`)
 	wantValue(t, exec(h, told("guard_own", `{do: "block"}`)), `["blocked","The call of \"guard_own\" was blocked before execution: guard says no"]`)
 	wantValue(t, exec(h, told("guard_own", `{}`)), `" guard"`)
@@ -124,8 +124,8 @@ func TestPluginsSeeTheirOwnCallsOnly(t *testing.T) {
 func TestPluginHooks(t *testing.T) {
 	desk := newDesk()
 	cfg := desk.config(guardTools(), says("first", policy.Verdict{Params: json.RawMessage(`{"trail":"embedder"}`)}, "other"))
-	cfg.PluginDir = guardDir(t, "warden", "guard")
-	cfg.PluginHooks = map[string][]string{"guard": {"owner:core", "quoin:code_mode:exec"}, "warden": {"other"}}
+	cfg.Plugins.Dir = guardDir(t, "warden", "guard")
+	cfg.Plugins.Hooks = map[string][]string{"guard": {"owner:core", "quoin:code_mode:exec"}, "warden": {"other"}}
 	h := start(t, cfg)
 	for _, tc := range []struct{ name, code, want string }{
 		{"rewrites", told("echo", `{}`), `" guard"`},
@@ -179,13 +179,13 @@ func TestAMissingGuardBlocks(t *testing.T) {
 	}
 	for name, dir := range map[string]string{"not installed": guardDir(t), "refused": refusedDir, "no plugins": ""} {
 		t.Run(name, func(t *testing.T) {
-			h := start(t, host.Config{PluginDir: dir, Tools: guardTools(), PluginHooks: map[string][]string{"guard": {"echo"}}})
+			h := start(t, host.Config{Plugins: host.PluginConfig{Dir: dir, Hooks: map[string][]string{"guard": {"echo"}}}, Tools: guardTools()})
 			wantValue(t, exec(h, told("echo", `{}`)), failedGuard("echo", "guard"))
 			wantValue(t, exec(h, told("other", `{}`)), `"no trail"`)
 		})
 	}
 	t.Run("name of an owner", func(t *testing.T) {
-		_, err := host.New(t.Context(), host.Config{Tools: guardTools(), PluginHooks: map[string][]string{"core": {"*"}}})
+		_, err := host.New(t.Context(), host.Config{Tools: guardTools(), Plugins: host.PluginConfig{Hooks: map[string][]string{"core": {"*"}}}})
 		if err == nil || !strings.Contains(err.Error(), "core") {
 			t.Errorf("got %v", err)
 		}

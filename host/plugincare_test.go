@@ -44,7 +44,7 @@ func rudeHost(t *testing.T, mode string) (*host.Host, *logged) {
 		t.Fatal(err)
 	}
 	log := &logged{}
-	return start(t, host.Config{PluginDir: dir, Logger: slog.New(slog.NewTextHandler(log, nil)), DrainTimeout: soon}), log
+	return start(t, host.Config{Plugins: host.PluginConfig{Dir: dir}, Logger: slog.New(slog.NewTextHandler(log, nil)), DrainTimeout: soon}), log
 }
 
 // TestAPanicNamesItsPluginAndLeavesItsStackInTheLog: the program learns who failed,

@@ -46,7 +46,7 @@ func TestAnAbortEndsAFloodOfSearches(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	sink := &abortFirst{abort: cancel}
-	h := start(t, host.Config{Trajectory: sink, Tools: []catalog.Tool{echo("echo")}})
+	h := start(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: sink}, Tools: []catalog.Tool{echo("echo")}})
 	r := h.Exec(ctx, me, host.ExecInput{Code: `await Promise.all(Array.from({length: 100}, () => tools.search("echo")))`})
 	wantFailure(t, r, host.CodeAborted, "", host.PhaseHost)
 	answered := 0

@@ -178,7 +178,7 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 		wantWaiting(t, run(h, host.Session{AgentID: "y"}, `await yield_control()`), host.ReasonYield)
 	})
 	t.Run("workers", func(t *testing.T) {
-		h := start(t, host.Config{MaxWorkers: 2, Settings: host.Settings{Timeout: 60 * time.Second}})
+		h := start(t, host.Config{Guests: host.GuestConfig{Max: 2}, Settings: host.Settings{Timeout: 60 * time.Second}})
 		stop, end := context.WithCancel(ctx)
 		ended := make(chan *host.Result, 6)
 		for range cap(ended) {
@@ -193,7 +193,7 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 		wantValue(t, r, "2")
 	})
 	t.Run("a worker in vain", func(t *testing.T) {
-		h := start(t, host.Config{MaxWorkers: 2, Settings: host.Settings{Timeout: 60 * time.Second}})
+		h := start(t, host.Config{Guests: host.GuestConfig{Max: 2}, Settings: host.Settings{Timeout: 60 * time.Second}})
 		stop, end := context.WithCancel(ctx)
 		ended := make(chan *host.Result)
 		go func() { ended <- h.Exec(stop, mallory, host.ExecInput{Code: `for (;;) {}`}) }()

@@ -141,7 +141,7 @@ func wantFields(t *testing.T, r *host.Result, want map[string][]string) {
 // the new plugin's where that does as well; where it does not, the call says so.
 func TestARunningProgramOverAReload(t *testing.T) {
 	m, g := newMorphing(t, "old"), newGate()
-	h := start(t, host.Config{PluginDir: string(m), Tools: []catalog.Tool{g.tool("pause")}})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m)}, Tools: []catalog.Tool{g.tool("pause")}})
 	done := execLater(h, host.ExecInput{Code: `const first = await Morph.say(); await tools.pause();` + strings.Replace(afterReload, "return {", "return { first,", 1)})
 	<-g.entered
 	m.reload(t, h, "new")
@@ -161,7 +161,7 @@ func TestARunningProgramOverAReload(t *testing.T) {
 // TestASuspendedRunOverAReload: it has the tools of the new plugin when it resumes.
 func TestASuspendedRunOverAReload(t *testing.T) {
 	m := newMorphing(t, "old")
-	h := start(t, host.Config{PluginDir: string(m)})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m)}})
 	id := wantWaiting(t, exec(h, `await Morph.say(); await tools.morph_turned({word: "a"}); await yield_control();`+afterReload), host.ReasonYield)
 	m.reload(t, h, "new")
 	wantFields(t, h.Wait(context.Background(), me, id), map[string][]string{
@@ -177,7 +177,7 @@ func TestASuspendedRunOverAReload(t *testing.T) {
 // TestASuspendedRunOverACompatibleReload goes on as if nothing had happened.
 func TestASuspendedRunOverACompatibleReload(t *testing.T) {
 	m := newMorphing(t, "old")
-	h := start(t, host.Config{PluginDir: string(m)})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m)}})
 	id := wantWaiting(t, exec(h, `await Morph.turned({word: "a"}); await yield_control(); return [await Morph.say(), await Morph.turned({word: "b"}), await tools.morph_gone({word: "c"})]`), host.ReasonYield)
 	for range 3 {
 		m.reload(t, h, "old")
@@ -189,7 +189,7 @@ func TestASuspendedRunOverACompatibleReload(t *testing.T) {
 func TestAnApprovalOverAReload(t *testing.T) {
 	m, desk := newMorphing(t, "old"), newDesk()
 	cfg := desk.config(nil, asks(policy.ApprovalRequest{Title: "May it?"}, "morph_turned"))
-	cfg.PluginDir = string(m)
+	cfg.Plugins.Dir = string(m)
 	h := start(t, cfg)
 	done := execLater(h, host.ExecInput{Code: attempt + `return await attempt(() => tools.morph_turned({word: "a"}))`})
 	a := <-desk.asked
@@ -204,7 +204,7 @@ func TestAnApprovalOverAReload(t *testing.T) {
 // TestAFailedReloadIsNoBreak: the plugin goes on, and its status says why.
 func TestAFailedReloadIsNoBreak(t *testing.T) {
 	m := newMorphing(t, "old")
-	h := start(t, host.Config{PluginDir: string(m)})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m)}})
 	if err := os.Remove(filepath.Join(string(m), morphID, shapeFile)); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestAFailedReloadIsNoBreak(t *testing.T) {
 // of another, nor has one of its calls to do with both.
 func TestAViewIsOfOneGeneration(t *testing.T) {
 	m := newMorphing(t, "a")
-	h := start(t, host.Config{PluginDir: string(m), Rules: policy.Scopes{Agents: map[string]policy.Rules{"narrowed": {Deny: []string{"nothing"}}}}})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m)}, Rules: policy.Scopes{Agents: map[string]policy.Rules{"narrowed": {Deny: []string{"nothing"}}}}})
 	stop := make(chan struct{})
 	var others sync.WaitGroup
 	until := func(f func()) {
@@ -265,7 +265,7 @@ func TestAViewIsOfOneGeneration(t *testing.T) {
 // program.
 func TestAWatchedHost(t *testing.T) {
 	m := newMorphing(t, "old")
-	h := start(t, host.Config{PluginDir: string(m), WatchPlugins: true})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m), Watch: true}})
 	wantValue(t, exec(h, `return await Morph.say()`), `["old","old"]`)
 	m.become(t, "new")
 	manifest := filepath.Join(string(m), morphID, "plugin.json")

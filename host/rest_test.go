@@ -15,7 +15,7 @@ import (
 // runs while the first waits for a tool.
 func TestIdleGuestsGiveTheirWorkerBack(t *testing.T) {
 	g := newGate()
-	h := start(t, host.Config{MaxWorkers: 1, Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
+	h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}, Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
 	first := make(chan *host.Result)
 	go func() {
 		first <- exec(h, `
@@ -57,7 +57,7 @@ func TestManyRunsInFlight(t *testing.T) {
 	}
 	const runs = 2000
 	g := &gate{entered: make(chan catalog.Invocation, runs), open: make(chan struct{}), ended: make(chan error, runs)}
-	h := start(t, host.Config{MaxWorkers: 4, Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
+	h := start(t, host.Config{Guests: host.GuestConfig{Max: 4}, Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
 	var wg sync.WaitGroup
 	for range runs {
 		wg.Go(func() {
@@ -75,7 +75,7 @@ func TestManyRunsInFlight(t *testing.T) {
 
 // TestBusyWorkers: a cell that finds no worker for as long as it may take says so.
 func TestBusyWorkers(t *testing.T) {
-	h := start(t, host.Config{MaxWorkers: 1, Settings: host.Settings{Timeout: time.Second}})
+	h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}, Settings: host.Settings{Timeout: time.Second}})
 	spinning := make(chan *host.Result)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { spinning <- h.Exec(ctx, me, host.ExecInput{Code: `for (;;);`}) }()

@@ -33,7 +33,7 @@ func killPlugin(t *testing.T, h *host.Host) {
 
 // TestARunThatStartsWhileItsPluginRestarts gets the namespace once the plugin is back.
 func TestARunThatStartsWhileItsPluginRestarts(t *testing.T) {
-	h := start(t, host.Config{PluginDir: pluginDir(t, "issues")})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "issues")}})
 	for range 2 {
 		killPlugin(t, h)
 		wantValue(t, exec(h, `return Array.isArray((await Issues.list()).items)`), `true`)

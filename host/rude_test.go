@@ -29,7 +29,7 @@ func pluginDir(t *testing.T, names ...string) string {
 // TestRudePlugin: the host survives every act of a plugin that misbehaves, and so
 // does the well-behaved plugin next to it.
 func TestRudePlugin(t *testing.T) {
-	h := start(t, host.Config{PluginDir: pluginDir(t, "rude", "issues"), DrainTimeout: soon})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "rude", "issues")}, DrainTimeout: soon})
 	fine := func(t *testing.T) {
 		t.Helper()
 		wantValue(t, exec(h, `return (await Issues.list({})).total`), `0`)
@@ -102,7 +102,7 @@ func TestRudeClaims(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "rude", "rude.mode"), []byte(mode), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			h := start(t, host.Config{PluginDir: dir})
+			h := start(t, host.Config{Plugins: host.PluginConfig{Dir: dir}})
 			wantValue(t, exec(h, `
 const { id } = await Issues.create({title: "mine"});
 return [id, ALL_TOOLS.filter(t => t.name === "issues_list" && t.sourceName === "issues").length, (await Issues.list({})).total]`), `[1,1,1]`)
@@ -121,7 +121,7 @@ func TestARefusedNamespaceIsSaid(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "rude", "rude.mode"), []byte("claim-namespace"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range start(t, host.Config{PluginDir: dir}).Plugins() {
+	for _, s := range start(t, host.Config{Plugins: host.PluginConfig{Dir: dir}}).Plugins() {
 		said := strings.Contains(s.Reason, "is already registered by plugin \"issues\"")
 		if rude := s.ID == "rude"; s.State != plugins.StateRunning || rude != said || rude == (len(s.Namespaces) > 0) {
 			t.Errorf("%s is %s with %q: %s", s.ID, s.State, s.Namespaces, s.Reason)
@@ -140,7 +140,7 @@ func TestRudeScopes(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "rude", "rude.mode"), []byte(mode), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			h := start(t, host.Config{PluginDir: dir})
+			h := start(t, host.Config{Plugins: host.PluginConfig{Dir: dir}})
 			r := exec(h, `try { Rude.echo } catch (e) { return [e.name, typeof e.message, /rude/.test(e.message)] }`)
 			wantValue(t, r, `["Error","string",true]`)
 			wantValue(t, exec(h, `return 1`), `1`)
@@ -151,7 +151,7 @@ func TestRudeScopes(t *testing.T) {
 // TestPluginErrorsReachTheProgram: what a plugin says of a failure is data of the
 // error that the program catches, and nothing else is.
 func TestPluginErrorsReachTheProgram(t *testing.T) {
-	h := start(t, host.Config{PluginDir: pluginDir(t, "rude")})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "rude")}})
 	for _, tc := range []struct{ name, input, want string }{
 		{"as before", `{code: "broke", message: "No."}`, `["broke",null,null,{"bytes":3}]`},
 		{"may be repeated", `{retry: true}`, `["rude",true,null,{"bytes":3}]`},
@@ -182,7 +182,7 @@ func TestACallOfAPluginIsMadeAgain(t *testing.T) {
 		t.Run(tc.verb, func(t *testing.T) {
 			dir, plugins, data := mkdir(t), pluginDir(t, "rude"), t.TempDir()
 			newest := func() host.Config {
-				return host.Config{Store: openDir(t, dir), PluginDir: plugins, PluginDataDir: data, DrainTimeout: time.Millisecond}
+				return host.Config{Store: openDir(t, dir), Plugins: host.PluginConfig{Dir: plugins, DataDir: data}, DrainTimeout: time.Millisecond}
 			}
 			first, err := newHost(newest())
 			if err != nil {
@@ -210,7 +210,7 @@ try { const r = await Rude.` + tc.verb + `(); return [r.attempt, r.key.length > 
 // TestWhatAPluginSaysOfItsToolsIsSeen: output schemas and examples reach programs, in
 // descriptions and declarations, and outputs the model.
 func TestWhatAPluginSaysOfItsToolsIsSeen(t *testing.T) {
-	h := start(t, host.Config{PluginDir: pluginDir(t, "rude")})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "rude")}})
 	wantValue(t, exec(h, `
 const d = await tools.describe("rude_fail"), file = (await API.read("tools/rude_look.d.ts")).content, example = (await API.read("tools/rude_fail.d.ts")).content;
 const o = (await tools.describe("rude_look")).output;

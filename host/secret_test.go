@@ -48,7 +48,7 @@ func TestSecretsStayWithThePlugin(t *testing.T) {
 	}
 	cfg := f.Config()
 	sink, log := &events{}, &heard{}
-	cfg.PluginDir, cfg.Trajectory, cfg.TrajectoryBodies = pluginDir(t, "rude"), sink, &redact.Redactor{}
+	cfg.Plugins.Dir, cfg.Trajectory.Sink, cfg.Trajectory.Bodies = pluginDir(t, "rude"), sink, &redact.Redactor{}
 	cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	cfg.Settings.Isolation = host.IsolationBestEffort
 	h, err := newHost(cfg)

@@ -107,7 +107,7 @@ func TestProgressIsAnEvent(t *testing.T) {
 		}
 		return json.RawMessage(`1`), nil
 	}
-	h := start(t, host.Config{Trajectory: sink, Tools: []catalog.Tool{steps}})
+	h := start(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: sink}, Tools: []catalog.Tool{steps}})
 	wantValue(t, exec(h, `return await tools.steps({})`), `1`)
 	progress := sink.of(trajectory.CallProgress)
 	// A machine that is slow lets more of them through.
@@ -119,7 +119,7 @@ func TestProgressIsAnEvent(t *testing.T) {
 // TestProgressOfAPluginIsAnEvent follows what a plugin reports from its process to
 // those who watch, and finds nothing of it in the result.
 func TestProgressOfAPluginIsAnEvent(t *testing.T) {
-	h := start(t, host.Config{PluginDir: pluginDir(t, "rude"), TrajectoryBodies: &redact.Redactor{}})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "rude")}, Trajectory: host.TrajectoryConfig{Bodies: &redact.Redactor{}}})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	feed := h.Subscribe(ctx)
@@ -153,7 +153,7 @@ func (broken) Record(trajectory.Event) error { return errors.New("no space left 
 
 // TestAFailingSinkStopsNothing: the run goes on, and the failure is counted.
 func TestAFailingSinkStopsNothing(t *testing.T) {
-	h := start(t, host.Config{Trajectory: broken{}, Tools: []catalog.Tool{echo("echo")}})
+	h := start(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: broken{}}, Tools: []catalog.Tool{echo("echo")}})
 	wantValue(t, exec(h, `return await tools.echo({n: 1})`), `{"n":1}`)
 	want := "# HELP quoin_trajectory_failures_total Events that the trajectory sink did not take.\n# TYPE quoin_trajectory_failures_total counter\nquoin_trajectory_failures_total 4\n"
 	if err := testutil.GatherAndCompare(h.Metrics(), strings.NewReader(want), "quoin_trajectory_failures_total"); err != nil {

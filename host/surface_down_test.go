@@ -16,7 +16,7 @@ func TestSurfaceNeedsAWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	tools := []catalog.Tool{{Name: "read", DirectOnly: true}}
-	h, err := New(context.Background(), Config{GuestPath: guest})
+	h, err := New(context.Background(), Config{Guests: GuestConfig{Path: guest}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -270,7 +270,7 @@ func TestSurfaceFailsClosed(t *testing.T) {
 	if s, err := h.Surface(context.Background(), me, []catalog.Tool{echo("a")}, host.SurfaceOptions{}); s != nil || !errors.Is(err, unavailable) {
 		t.Errorf("a closed host: %v, %v", s, err)
 	}
-	if h, err := host.New(context.Background(), host.Config{GuestPath: filepath.Join(t.TempDir(), "none")}); h != nil || err == nil {
+	if h, err := host.New(context.Background(), host.Config{Guests: host.GuestConfig{Path: filepath.Join(t.TempDir(), "none")}}); h != nil || err == nil {
 		t.Errorf("a host without a guest: %v, %v", h, err)
 	}
 }

@@ -43,8 +43,8 @@ func (h *Host) UnusedSettings() []UnusedSetting {
 		}
 	}
 	c := &h.cfg
-	return inv.Settings(unused.References{Rules: c.Rules, Hooks: c.Hooks, PluginHooks: c.PluginHooks,
-		PluginConfig: c.PluginConfig, PluginSecrets: c.PluginSecrets})
+	return inv.Settings(unused.References{Rules: c.Rules, Hooks: c.Hooks, PluginHooks: c.Plugins.Hooks,
+		PluginConfig: c.Plugins.Config, PluginSecrets: c.Plugins.Secrets})
 }
 
 // warnUnusedSettings logs the settings that have no effect.

@@ -27,12 +27,11 @@ func TestUnusedSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := start(t, host.Config{
-		Logger:       slog.New(slog.NewTextHandler(&log, nil)),
-		Tools:        []catalog.Tool{echo("list_issues"), echo("list_labels"), owned("get", "notes")},
-		MCP:          []mcp.Server{{Name: "gone", Command: "/nosuchprogram"}},
-		PluginConfig: map[string]json.RawMessage{"calender": json.RawMessage(`{}`)},
-		PluginHooks:  map[string][]string{"audit": {"*", "lst_issues"}},
-		Hooks:        []policy.Hook{ask},
+		Logger:  slog.New(slog.NewTextHandler(&log, nil)),
+		Tools:   []catalog.Tool{echo("list_issues"), echo("list_labels"), owned("get", "notes")},
+		MCP:     host.MCPConfig{Servers: []mcp.Server{{Name: "gone", Command: "/nosuchprogram"}}},
+		Plugins: host.PluginConfig{Config: map[string]json.RawMessage{"calender": json.RawMessage(`{}`)}, Hooks: map[string][]string{"audit": {"*", "lst_issues"}}},
+		Hooks:   []policy.Hook{ask},
 		Rules: policy.Scopes{
 			Rules:    policy.Rules{Deny: []string{"lst_*", "list_*", "mcp:gone:delete_*", "mcp:gne:*", "client:me:x"}},
 			Agents:   map[string]policy.Rules{"scout": {Allow: []string{"owner:note", "owner:notes"}}},

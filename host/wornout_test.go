@@ -16,7 +16,7 @@ func hostileConfig(t *testing.T, mode string) host.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return host.Config{GuestPath: path, Settings: host.Settings{Isolation: host.IsolationBestEffort}}
+	return host.Config{Guests: host.GuestConfig{Path: path}, Settings: host.Settings{Isolation: host.IsolationBestEffort}}
 }
 
 // TestARunOutlivesAProcessThatCannotTakeIt: the worker that its session has kept

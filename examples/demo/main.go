@@ -42,10 +42,9 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 	var calls trajectory.Recorder
 	h, err := host.New(ctx, host.Config{
-		PluginDir:    filepath.Join(filepath.Dir(exe), "plugins"),
-		PluginConfig: map[string]json.RawMessage{"calendar": json.RawMessage(`{"timeZone": "Europe/Paris"}`)},
-		Observe:      calls.Observe,
-		Logger:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Plugins:    host.PluginConfig{Dir: filepath.Join(filepath.Dir(exe), "plugins"), Config: map[string]json.RawMessage{"calendar": json.RawMessage(`{"timeZone": "Europe/Paris"}`)}},
+		Trajectory: host.TrajectoryConfig{OnEvent: calls.Observe},
+		Logger:     slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
 		return err

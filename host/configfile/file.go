@@ -257,22 +257,14 @@ func (f *File) Given(path string) bool {
 // leaves out has the defaults of Config.
 func (f *File) Config() host.Config {
 	return host.Config{
-		Settings:        f.Settings,
-		Agents:          f.Agents,
-		Rules:           f.Policy,
-		GuestPath:       f.GuestPath,
-		PreviousGuests:  f.PreviousGuests,
-		PreparedWorkers: f.PreparedWorkers,
-		MaxWorkers:      f.MaxWorkers,
-		Quotas:          f.Quotas,
-		PluginDir:       f.PluginDir,
-		WatchPlugins:    f.WatchPlugins,
-		TrustedKeys:     f.TrustedKeys,
-		PluginConfig:    f.PluginConfig,
-		PluginSecrets:   f.PluginSecrets,
-		MCP:             f.MCP,
-		PluginHooks:     f.PluginHooks,
-		Hooks:           f.Hooks,
+		Settings: f.Settings,
+		Agents:   f.Agents,
+		Rules:    f.Policy,
+		Guests:   host.GuestConfig{Path: f.GuestPath, Previous: f.PreviousGuests, Prepared: f.PreparedWorkers, Max: f.MaxWorkers},
+		Quotas:   f.Quotas,
+		Plugins:  host.PluginConfig{Dir: f.PluginDir, Watch: f.WatchPlugins, TrustedKeys: f.TrustedKeys, Config: f.PluginConfig, Secrets: f.PluginSecrets, Hooks: f.PluginHooks},
+		MCP:      host.MCPConfig{Servers: f.MCP},
+		Hooks:    f.Hooks,
 	}
 }
 

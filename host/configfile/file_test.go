@@ -243,7 +243,7 @@ func TestPluginConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]json.RawMessage{"calendar": json.RawMessage(`{"timeZone":"Europe/Paris","n":16}`)}
-	if d := cmp.Diff(want, f.Config().PluginConfig); d != "" || f.Config().PluginDir != "p" {
+	if d := cmp.Diff(want, f.Config().Plugins.Config); d != "" || f.Config().Plugins.Dir != "p" {
 		t.Errorf("plugins (-want +got):\n%s", d)
 	}
 }

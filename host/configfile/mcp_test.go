@@ -39,7 +39,7 @@ func TestMCPInTheConfigurationFile(t *testing.T) {
 		{Name: "web", URL: "https://mcp.example/mcp", Env: map[string]string{}, Headers: map[string]string{"Authorization": "Bearer ${TOKEN}"},
 			ConnectTimeout: 30 * time.Second, CallTimeout: 5 * time.Second},
 	}
-	if diff := cmp.Diff(want, f.Config().MCP); diff != "" {
+	if diff := cmp.Diff(want, f.Config().MCP.Servers); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -33,8 +33,8 @@ func (f *File) UnusedSettings(pluginDir string) ([]host.UnusedSetting, error) {
 	}
 	c := f.Config()
 	// Without the hooks: those of the approvals' rules follow, with their places.
-	out := inv.Settings(unused.References{Rules: c.Rules, PluginHooks: c.PluginHooks,
-		PluginConfig: c.PluginConfig, PluginSecrets: c.PluginSecrets})
+	out := inv.Settings(unused.References{Rules: c.Rules, PluginHooks: c.Plugins.Hooks,
+		PluginConfig: c.Plugins.Config, PluginSecrets: c.Plugins.Secrets})
 	for i, a := range f.approvals {
 		out = append(out, inv.Patterns(fmt.Sprintf("approvals[%d].tools", i), a.tools)...)
 	}

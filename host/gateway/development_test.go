@@ -66,7 +66,7 @@ func until(t *testing.T, what string, ok func() bool) {
 // installed one back.
 func TestDevelopment(t *testing.T) {
 	installed, mine, other := install(t, "issues"), install(t, "issues"), install(t, "issues")
-	h := newHost(t, host.Config{PluginDir: installed})
+	h := newHost(t, host.Config{Plugins: host.PluginConfig{Dir: installed}})
 	c := serve(t, h, gateway.Options{Development: true}, nil)
 	cl, err := client.New(c.base, client.Options{})
 	if err != nil {
@@ -111,7 +111,7 @@ func TestDevelopment(t *testing.T) {
 
 // TestDevelopmentIsAnnounced reads the stream itself.
 func TestDevelopmentIsAnnounced(t *testing.T) {
-	h := newHost(t, host.Config{PluginDir: t.TempDir()})
+	h := newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}})
 	c := serve(t, h, gateway.Options{Development: true}, nil)
 	mine := install(t, "fictions")
 	open := func() (*bufio.Scanner, func()) {
@@ -151,7 +151,7 @@ func TestDevelopmentIsAnnounced(t *testing.T) {
 
 // TestDevelopmentEndsWithTheServer: a stream does not hold up a shutdown.
 func TestDevelopmentEndsWithTheServer(t *testing.T) {
-	h := newHost(t, host.Config{PluginDir: t.TempDir()})
+	h := newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}})
 	s, err := gateway.New(h, gateway.Options{Development: true, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestDevelopmentEndsWithTheServer(t *testing.T) {
 }
 
 func TestDevelopmentIsRefused(t *testing.T) {
-	h := newHost(t, host.Config{PluginDir: t.TempDir()})
+	h := newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}})
 	mine := filepath.Join(install(t, "fictions"), "fictions")
 	good := body(t, "fictions", mine)
 	on := gateway.Options{Development: true}
@@ -227,7 +227,7 @@ func TestDevelopmentIsRefused(t *testing.T) {
 
 // TestFoldersOfOthers: what others can write to is not run.
 func TestFoldersOfOthers(t *testing.T) {
-	c := serve(t, newHost(t, host.Config{PluginDir: t.TempDir()}), gateway.Options{Development: true}, nil)
+	c := serve(t, newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}}), gateway.Options{Development: true}, nil)
 	for _, open := range []string{".", "plugin.json", "fictions"} {
 		dir := filepath.Join(t.TempDir(), "fictions")
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -252,7 +252,7 @@ func TestFoldersOfOthers(t *testing.T) {
 // TestWaysOfOthers: a folder of the server's user is not run at a path where others
 // can put another one, now or before a restart after a crash.
 func TestWaysOfOthers(t *testing.T) {
-	c := serve(t, newHost(t, host.Config{PluginDir: t.TempDir()}), gateway.Options{Development: true}, nil)
+	c := serve(t, newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}}), gateway.Options{Development: true}, nil)
 	shared := func() string {
 		dir := filepath.Join(t.TempDir(), "shared")
 		if err := os.Mkdir(dir, 0o700); err != nil {

@@ -28,7 +28,7 @@ func TestListings(t *testing.T) {
 		t.Fatal(err)
 	}
 	odd := newGate().tool("a/b %é?")
-	c := serve(t, newHost(t, host.Config{PluginDir: dir, Tools: []catalog.Tool{odd}}), gateway.Options{}, nil)
+	c := serve(t, newHost(t, host.Config{Plugins: host.PluginConfig{Dir: dir}, Tools: []catalog.Tool{odd}}), gateway.Options{}, nil)
 
 	var tools gateway.CatalogList
 	if err := json.Unmarshal(c.get("/v1/catalog").wants(200).body, &tools); err != nil {
@@ -71,7 +71,7 @@ func TestListings(t *testing.T) {
 // credentials in it, and when it is tried again.
 func TestMCPServers(t *testing.T) {
 	gone := mcp.Server{Name: "git-hub", URL: "http://127.0.0.1:1/mcp?token=sesame-sesame"}
-	c := serve(t, newHost(t, host.Config{MCP: []mcp.Server{gone, {Name: "off", URL: gone.URL, Disabled: true}}}), gateway.Options{}, nil)
+	c := serve(t, newHost(t, host.Config{MCP: host.MCPConfig{Servers: []mcp.Server{gone, {Name: "off", URL: gone.URL, Disabled: true}}}}), gateway.Options{}, nil)
 	answer := c.get("/v1/mcp-servers").wants(200)
 	var list gateway.MCPServerList
 	if err := json.Unmarshal(answer.body, &list); err != nil {

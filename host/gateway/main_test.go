@@ -44,7 +44,7 @@ func newHost(t testing.TB, cfg host.Config) *host.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.GuestPath = guest
+	cfg.Guests.Path = guest
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}

@@ -52,7 +52,7 @@ func TestTrajectory(t *testing.T) {
 	})
 	g := newGate()
 	close(g.open)
-	h := newHost(t, host.Config{Trajectory: dir, Tools: []catalog.Tool{g.tool("quick")}})
+	h := newHost(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: dir}, Tools: []catalog.Tool{g.tool("quick")}})
 	c := serve(t, h, gateway.Options{Trajectory: dir}, nil)
 	id := c.post("/v1/exec", `{"code": "await yield_control(); return tools.quick({})", "toolCallId": "call_1"}`).text("runId")
 	c.post("/v1/wait", `{"runId": "`+id+`", "toolCallId": "call_2"}`).wants(200, "value", `"through"`)

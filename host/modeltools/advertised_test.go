@@ -33,7 +33,7 @@ func TestEverythingAdvertisedWorks(t *testing.T) {
 	read := func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		return json.RawMessage(`"read"`), nil
 	}
-	h, err := host.New(context.Background(), host.Config{GuestPath: guest, Tools: []catalog.Tool{
+	h, err := host.New(context.Background(), host.Config{Guests: host.GuestConfig{Path: guest}, Tools: []catalog.Tool{
 		{Name: "read", Description: "Reads open issues.", Invoke: read},
 		{Name: "fetch", Source: catalog.SourceMCP, Owner: "web", Invoke: read},
 	}})

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Recorder keeps events in memory: it is for Config.Observe, or a Sink. The zero
+// Recorder keeps events in memory: it is for Config.Trajectory.OnEvent, or a Sink. The zero
 // value is ready for use.
 type Recorder struct {
 	mu     sync.Mutex

@@ -56,7 +56,7 @@ func newVictims(t testing.TB, programs []hostile.Program) victims {
 			continue
 		}
 		h, err := host.New(context.Background(), host.Config{
-			GuestPath:    guest,
+			Guests:       host.GuestConfig{Path: guest},
 			Settings:     host.Settings{Timeout: patience, MemoryLimit: p.MemoryLimit},
 			Tools:        tools(),
 			Namespaces:   []namespaces.Registration{vault()},

@@ -46,7 +46,9 @@ func FuzzTerminal(f *testing.F) {
 	f.Add("a\x1b[2J\u009b\u202e\xff\n")
 	f.Add(`{"a":"\u007f"}`)
 	f.Fuzz(func(t *testing.T, s string) {
-		isBad := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) }
+		isBad := func(r rune) bool {
+			return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
+		}
 		for _, got := range []string{terminal.Line(s), terminal.Short(s), terminal.Text(s), string(terminal.JSON([]byte(s)))} {
 			if strings.ContainsFunc(got, isBad) || !utf8.ValidString(got) {
 				t.Errorf("%q became %q", s, got)

@@ -54,7 +54,7 @@ func (h *Harness) Host() *host.Host {
 	h.t.Helper()
 	h.hostOnce.Do(func() {
 		h.host, h.hostErr = host.New(h.t.Context(), host.Config{
-			PreparedWorkers: 1, Tools: h.tools(), Namespaces: h.registrations(),
+			Guests: host.GuestConfig{Prepared: 1}, Tools: h.tools(), Namespaces: h.registrations(),
 			// The cells are the test's own, and a test binary with cgo cannot be sealed.
 			Settings: host.Settings{Isolation: host.IsolationBestEffort},
 		})

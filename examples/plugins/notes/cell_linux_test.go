@@ -28,10 +28,10 @@ var session = host.Session{AgentID: "test", SessionID: "test"}
 // notesHost is a host whose only plugin is notes.
 func notesHost(t *testing.T, c host.Config) *host.Host {
 	t.Helper()
-	c.PluginDir = filepath.Dir(installed(t))
+	c.Plugins.Dir = filepath.Dir(installed(t))
 	c.Logger = slog.New(slog.DiscardHandler)
 	var err error
-	if c.GuestPath, err = hosttest.Guest(); err != nil {
+	if c.Guests.Path, err = hosttest.Guest(); err != nil {
 		t.Fatal(err)
 	}
 	h, err := host.New(t.Context(), c)
@@ -118,11 +118,11 @@ try { await Notes.export() } catch (e) { return [notes, markdown.length > 2_000_
 func TestCancellation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	h := notesHost(t, host.Config{Observe: func(e trajectory.Event) {
+	h := notesHost(t, host.Config{Trajectory: host.TrajectoryConfig{OnEvent: func(e trajectory.Event) {
 		if e.ToolName == "notes_put" && e.Outcome != "" {
 			cancel()
 		}
-	}})
+	}}})
 	r := h.Exec(ctx, session, host.ExecInput{Code: `
 await Notes.put("A", "a");
 return await Promise.all([Notes.changes({since: 1}), Notes.changes({since: 1})])`})
@@ -136,13 +136,13 @@ return await Promise.all([Notes.changes({since: 1}), Notes.changes({since: 1})])
 // what it has kept.
 func TestAKilledPlugin(t *testing.T) {
 	var node int
-	h := notesHost(t, host.Config{Observe: func(e trajectory.Event) {
+	h := notesHost(t, host.Config{Trajectory: host.TrajectoryConfig{OnEvent: func(e trajectory.Event) {
 		if e.ToolName == "notes_find" && e.Outcome != "" {
 			if err := syscall.Kill(node, syscall.SIGKILL); err != nil {
 				t.Error(err)
 			}
 		}
-	}})
+	}}})
 	children, err := hosttest.Children(os.Getpid())
 	if err != nil {
 		t.Fatal(err)

@@ -72,9 +72,9 @@ func (o *options) inspect(cmd *cobra.Command, stderr io.Writer, print func(*host
 		return err
 	}
 	cfg := o.hostConfig(f, logger(f, stderr, slog.LevelWarn))
-	cfg.PreparedWorkers = 1
+	cfg.Guests.Prepared = 1
 	cfg.Settings.Isolation = host.IsolationBestEffort // no cell runs
-	if cfg.PluginDir, err = o.pluginDir(f); err != nil {
+	if cfg.Plugins.Dir, err = o.pluginDir(f); err != nil {
 		return err
 	}
 	h, err := host.New(context.WithoutCancel(cmd.Context()), cfg)

@@ -149,7 +149,7 @@ func (o *options) openHost(ctx context.Context, stderr io.Writer) (*host.Host, *
 		cfg.Settings.Isolation = host.IsolationBestEffort
 	}
 	if !f.Given("guest.preparedWorkers") {
-		cfg.PreparedWorkers = 1
+		cfg.Guests.Prepared = 1
 	}
 	if err := o.addDirectories(f, &cfg); err != nil {
 		return nil, nil, err
@@ -181,7 +181,7 @@ func (o *options) addDirectories(f *configfile.File, cfg *host.Config) error {
 	if cfg.Origin, err = o.origin(f, dir, state); err != nil {
 		return err
 	}
-	cfg.PluginDir, cfg.PluginDataDir = dir, filepath.Join(state, "plugins")
+	cfg.Plugins.Dir, cfg.Plugins.DataDir = dir, filepath.Join(state, "plugins")
 	return openState(state, cfg)
 }
 
@@ -195,7 +195,7 @@ func openState(state string, cfg *host.Config) error {
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	cfg.Store, cfg.Approvals = store, approvals
+	cfg.Store, cfg.Approvals.Store = store, approvals
 	return nil
 }
 

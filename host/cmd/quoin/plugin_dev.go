@@ -119,7 +119,7 @@ func (o *options) developmentHost(ctx context.Context, stderr io.Writer, folder 
 	}
 	cfg := o.hostOf(f, folder, dir, stderr)
 	cfg.Logger = devloop.Logger(stderr, folder, devloop.Levels{Host: logLevel(f, slog.LevelWarn), Plugin: logLevel(f, slog.LevelInfo)})
-	cfg.PluginDataDir = filepath.Join(work, "data")
+	cfg.Plugins.DataDir = filepath.Join(work, "data")
 	return host.New(ctx, cfg)
 }
 

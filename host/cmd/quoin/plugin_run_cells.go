@@ -141,8 +141,8 @@ func (t *cellTests) noCells(w io.Writer, id, dir string) error {
 // hostOf configures a host for the plugins in dir, and for the one in development.
 func (o *options) hostOf(f *configfile.File, folder *pluginbuild.Folder, dir string, stderr io.Writer) host.Config {
 	cfg := o.hostConfig(f, logger(f, stderr, slog.LevelWarn))
-	cfg.PluginDir, cfg.PreparedWorkers = dir, 1
-	cfg.PluginConfig, cfg.PluginSecrets = inDevelopment(f, folder)
+	cfg.Plugins.Dir, cfg.Guests.Prepared = dir, 1
+	cfg.Plugins.Config, cfg.Plugins.Secrets = inDevelopment(f, folder)
 	if !f.Given("tools.codeMode.isolation") {
 		cfg.Settings.Isolation = host.IsolationBestEffort // the cells are the author's own
 	}

@@ -31,7 +31,7 @@ func TestDevelopmentKeepsOtherConfigurations(t *testing.T) {
 	} {
 		folder := &pluginbuild.Folder{Manifest: manifest.Manifest{ID: id}, Config: json.RawMessage(`{"b":3}`)}
 		got := map[string]string{}
-		for id, config := range o.hostOf(f, folder, t.TempDir(), io.Discard).PluginConfig {
+		for id, config := range o.hostOf(f, folder, t.TempDir(), io.Discard).Plugins.Config {
 			got[id] = string(config)
 		}
 		if !maps.Equal(got, want) {

@@ -38,9 +38,9 @@ func (o *options) openRecorders(ctx context.Context, f *configfile.File, cfg *ho
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
-	cfg.Trajectory, cfg.TracerProvider = dir, traces.TracerProvider()
+	cfg.Trajectory.Sink, cfg.TracerProvider = dir, traces.TracerProvider()
 	if o.bodies || f.Trajectory.Bodies {
-		cfg.TrajectoryBodies = &redact.Redactor{}
+		cfg.Trajectory.Bodies = &redact.Redactor{}
 	}
 	return &recorders{dir, traces}, nil
 }

@@ -114,7 +114,7 @@ func (k *keeper) with(cmd *cobra.Command, do func(suspended) error) error {
 		return err
 	}
 	full := k.hostConfig(f, logger(f, cmd.ErrOrStderr(), slog.LevelError))
-	cfg := host.Config{GuestPath: full.GuestPath, PreviousGuests: full.PreviousGuests, PreparedWorkers: 1, Logger: full.Logger}
+	cfg := host.Config{Guests: host.GuestConfig{Path: full.Guests.Path, Previous: full.Guests.Previous, Prepared: 1}, Logger: full.Logger}
 	cfg.Settings.Isolation = host.IsolationBestEffort // no cell runs
 	state, err := k.existingState(f)
 	if err != nil {

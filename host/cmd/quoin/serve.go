@@ -76,7 +76,7 @@ func (v *serving) run(cmd *cobra.Command) error {
 	log := logger(f, cmd.ErrOrStderr(), slog.LevelInfo)
 	defer process.LogHangups(log)()
 	cfg := v.hostConfig(f, log)
-	cfg.WatchPlugins = f.WatchPlugins || !f.Given("plugins.watch")
+	cfg.Plugins.Watch = f.WatchPlugins || !f.Given("plugins.watch")
 	if err := v.addDirectories(f, &cfg); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func start(t *testing.T, cfg host.Config) (*host.Host, *client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.GuestPath = guest
+	cfg.Guests.Path = guest
 	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	h, err := host.New(ctx, cfg)
 	if err != nil {

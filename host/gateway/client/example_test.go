@@ -25,7 +25,7 @@ func serveExample() (*client.Client, func()) {
 		log.Fatal(err)
 	}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	h, err := host.New(ctx, host.Config{GuestPath: guest, Logger: quiet})
+	h, err := host.New(ctx, host.Config{Guests: host.GuestConfig{Path: guest}, Logger: quiet})
 	if err != nil {
 		log.Fatal(err)
 	}

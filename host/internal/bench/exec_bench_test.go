@@ -66,7 +66,7 @@ func BenchmarkExecTypeScript(b *testing.B) {
 }
 
 func BenchmarkExecPluginCall(b *testing.B) {
-	h := newHost(b, host.Config{PluginDir: pluginDir(b)})
+	h := newHost(b, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(b)}})
 	for _, c := range []struct{ name, goal, code string }{
 		{"one plugin tool call", "p50 <= 1 ms", `return (await Echo.call(1)).n`},
 		{"5 sequential calls", "<= 1.5 ms", `let s = 0; for (let i = 0; i < 5; i++) s += (await Echo.call(i)).n; return s`},
@@ -82,7 +82,7 @@ func BenchmarkExecPluginCall(b *testing.B) {
 // processors, each in a fresh guest.
 func BenchmarkCellsPerSecond(b *testing.B) {
 	sessions := runtime.GOMAXPROCS(0)
-	h := newHost(b, host.Config{PreparedWorkers: sessions})
+	h := newHost(b, host.Config{Guests: host.GuestConfig{Prepared: sessions}})
 	var last atomic.Int64
 	cells := func(more func() bool) {
 		s := host.Session{SessionID: fmt.Sprint("session ", last.Add(1))}

@@ -95,7 +95,7 @@ func newHost(b *testing.B, cfg host.Config) *host.Host {
 	if _, err := os.Stat(guest); err != nil {
 		b.Fatalf("%v: run make build first", err)
 	}
-	cfg.GuestPath = guest
+	cfg.Guests.Path = guest
 	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	h, err := host.New(context.Background(), cfg)
 	if err != nil {

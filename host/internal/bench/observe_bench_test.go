@@ -27,9 +27,11 @@ func BenchmarkExecObserved(b *testing.B) {
 	}{
 		{nobody, false, func(*testing.B) host.Config { return host.Config{} }},
 		{"same, a subscriber", true, func(*testing.B) host.Config { return host.Config{} }},
-		{"same, recorded", false, func(b *testing.B) host.Config { return host.Config{Trajectory: records(b)} }},
+		{"same, recorded", false, func(b *testing.B) host.Config {
+			return host.Config{Trajectory: host.TrajectoryConfig{Sink: records(b)}}
+		}},
 		{"same, recorded with bodies", false, func(b *testing.B) host.Config {
-			return host.Config{Trajectory: records(b), TrajectoryBodies: &redact.Redactor{}}
+			return host.Config{Trajectory: host.TrajectoryConfig{Sink: records(b), Bodies: &redact.Redactor{}}}
 		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -16,7 +16,7 @@ import (
 // while.
 func BenchmarkReload(b *testing.B) {
 	dir := pluginDir(b)
-	h := newHost(b, host.Config{PluginDir: dir, WatchPlugins: true})
+	h := newHost(b, host.Config{Plugins: host.PluginConfig{Dir: dir, Watch: true}})
 	serving := func() string {
 		r := h.Exec(context.Background(), session, host.ExecInput{Code: `return await tools.pid({})`})
 		if r.Status != host.StatusCompleted {

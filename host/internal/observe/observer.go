@@ -1,5 +1,5 @@
 // Package observe reports what runs and calls do: to the trajectory, to subscribers,
-// to Config.Observe, as traces, as metrics and in the operator's log.
+// to Config.Trajectory.OnEvent, as traces, as metrics and in the operator's log.
 //
 // An [Observer] belongs to a host. The engine starts an [Entry] for each exec or wait,
 // a [Run] for each run and a [Call] for each nested call, and passes values to them. The

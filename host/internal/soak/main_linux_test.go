@@ -48,14 +48,13 @@ const (
 func config(dir, guest string, tools ...catalog.Tool) (host.Config, error) {
 	store, err := runstore.OpenDir(filepath.Join(dir, "runs"))
 	return host.Config{
-		GuestPath:     guest,
-		Settings:      host.Settings{MemoryLimit: memoryLimit, MaxSuspended: maxSuspended},
-		PluginDir:     filepath.Join(dir, "plugins"),
-		PluginDataDir: filepath.Join(dir, "data"),
-		Tools:         append(tools, echo, nap, fail, big),
-		Store:         store,
-		DrainTimeout:  time.Second,
-		Logger:        slog.New(slog.DiscardHandler),
+		Guests:       host.GuestConfig{Path: guest},
+		Settings:     host.Settings{MemoryLimit: memoryLimit, MaxSuspended: maxSuspended},
+		Plugins:      host.PluginConfig{Dir: filepath.Join(dir, "plugins"), DataDir: filepath.Join(dir, "data")},
+		Tools:        append(tools, echo, nap, fail, big),
+		Store:        store,
+		DrainTimeout: time.Second,
+		Logger:       slog.New(slog.DiscardHandler),
 	}, err
 }
 

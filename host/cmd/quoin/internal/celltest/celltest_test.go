@@ -34,7 +34,7 @@ func config(t *testing.T, plugin string) host.Config {
 	if err := hosttest.Install(dir, plugin); err != nil {
 		t.Fatal(err)
 	}
-	return host.Config{GuestPath: guest, PluginDir: dir, PreparedWorkers: 1, Settings: host.Settings{Isolation: host.IsolationBestEffort}}
+	return host.Config{Guests: host.GuestConfig{Path: guest, Prepared: 1}, Plugins: host.PluginConfig{Dir: dir}, Settings: host.Settings{Isolation: host.IsolationBestEffort}}
 }
 
 // write makes one cell and loads it.
@@ -122,12 +122,12 @@ func TestCellsShareNothing(t *testing.T) {
 // TestABrokenPlugin: a plugin that does not come up is no failure of a cell.
 func TestABrokenPlugin(t *testing.T) {
 	cfg := config(t, "issues")
-	cfg.PluginDir = t.TempDir()
-	if err := os.Mkdir(filepath.Join(cfg.PluginDir, "ill"), 0o700); err != nil {
+	cfg.Plugins.Dir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(cfg.Plugins.Dir, "ill"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	manifest := `{"id": "ill", "version": "1", "protocol": 1, "command": "./ill"}`
-	if err := os.WriteFile(filepath.Join(cfg.PluginDir, "ill", "plugin.json"), []byte(manifest), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(cfg.Plugins.Dir, "ill", "plugin.json"), []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, err := write(t, "a.js", "return 1\n// want: 1")
@@ -157,7 +157,7 @@ func TestUpdate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := host.Config{PreparedWorkers: 1, GuestPath: config(t, "fictions").GuestPath, Settings: host.Settings{Isolation: host.IsolationBestEffort}}
+			cfg := host.Config{Guests: host.GuestConfig{Prepared: 1, Path: config(t, "fictions").Guests.Path}, Settings: host.Settings{Isolation: host.IsolationBestEffort}}
 			o, err := c.Run(context.Background(), cfg)
 			if err != nil {
 				t.Fatal(err)
