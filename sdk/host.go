@@ -33,8 +33,8 @@ func (s *service) UseHost(l *protocol.HostLink) {
 
 var _ protocol.HostUser = (*service)(nil)
 
-// none notes that the host is too old to offer anything.
-func (h *hostSide) none() { h.decided() }
+// unavailable notes that the host is too old to offer anything.
+func (h *hostSide) unavailable() { h.decided() }
 
 // link waits for the host to open its side.
 func (h *hostSide) link(ctx context.Context) (*protocol.HostLink, error) {

@@ -43,7 +43,7 @@ func (s *service) Describe(context.Context) (*protocol.Description, error) {
 func (s *service) Configure(ctx context.Context, c protocol.Configuration) (err error) {
 	defer s.recovered("Configure", &err)
 	if c.Protocol < 2 {
-		s.p.host.none()
+		s.p.host.unavailable()
 	}
 	for _, f := range s.p.onConfigure {
 		if err := f(ctx, newConfig(s.p.info.ID, c)); err != nil {
