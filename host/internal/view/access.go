@@ -17,7 +17,7 @@ import (
 type Access struct {
 	rules  policy.Rules // of this run, in addition to its session's
 	Layers policy.Layers
-	Client *ClientTools // nil: none
+	Client *ClientTools // nil without them
 	View   atomic.Pointer[View]
 }
 

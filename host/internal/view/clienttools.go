@@ -22,8 +22,8 @@ const (
 // callback answers calls of one tool in this process.
 type callback = func(context.Context, catalog.Invocation) (json.RawMessage, error)
 
-// ClientTools are the tools that the caller of one run brought. Nil means none.
-// It is immutable.
+// ClientTools are the tools that the caller of one run brought; nil without
+// them. It is immutable.
 type ClientTools struct {
 	definitions []catalog.Tool // without Invoke, so that views of them hold nothing of a run
 	Callbacks   map[string]callback

@@ -79,7 +79,7 @@ func (d *declarations) File(path string) (data []byte, of *catalog.Tool, found b
 	return nil, nil, false
 }
 
-// paths are those of all files, in no order. It renders none.
+// paths are those of all files, in no order. It does not render them.
 func (d *declarations) paths() []string { return slices.Collect(maps.Keys(d.Files())) }
 
 // DeclarationEntry is what guests learn of a file besides its text.

@@ -9,7 +9,7 @@ import (
 
 // toolDeclarations names the files that declare what guests call through tools:
 // one for each tool, and an index. A tool that has a function is in
-// tools/<function>.d.ts. One that has none because its name is shared or taken is
+// tools/<function>.d.ts. One without, because its name is shared or taken, is
 // in tools/<owner>/<name>.d.ts, and so is one with the name of the index.
 func (v *View) toolDeclarations() []declaration {
 	functions := make(map[string]string) // by id
