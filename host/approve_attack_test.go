@@ -45,7 +45,7 @@ func TestAnApprovedCallOfAnAbortedRunIsNotMade(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	store.do = func() {
 		cancel()
-		h.Aborted(run)
+		h.Engine().Aborted(run)
 	}
 	done := make(chan *host.Result, 1)
 	go func() { done <- h.Wait(ctx, me, run) }()

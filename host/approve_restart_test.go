@@ -315,7 +315,7 @@ func TestOrphanedApprovalsEnd(t *testing.T) {
 	h := start(t, cfg)
 	state := func() policy.State {
 		t.Helper()
-		if err := h.EndOrphans(t.Context()); err != nil {
+		if err := h.Engine().EndOrphans(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		a, err := cfg.Approvals.Store.Get(t.Context(), approval)
@@ -365,7 +365,7 @@ func TestApprovalsOfSuspendedRunsAreNoOrphans(t *testing.T) {
 	if err := cfg.Approvals.Store.Add(t.Context(), &foreign); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.EndOrphans(t.Context()); err != nil {
+	if err := second.Engine().EndOrphans(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	list, err := second.Approvals(t.Context(), policy.Filter{})

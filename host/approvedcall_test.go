@@ -77,7 +77,7 @@ func TestAQuestionThatComesAfterTheEnd(t *testing.T) {
 	abort()
 	wantFailure(t, <-done, host.CodeAborted, "", host.PhaseHost)
 	close(ended)
-	h.Quiet(t.Context())
+	h.Engine().Quiet(t.Context())
 	list, err := h.Approvals(t.Context(), policy.Filter{Resolved: true})
 	if err != nil || len(list) != 1 || list[0].State != policy.StateCancelled {
 		t.Errorf("%v, approvals %+v; want one that is cancelled", err, list)

@@ -43,7 +43,7 @@ func ParseExec(arguments []byte) (ExecInput, error) {
 	if err := a.nothingElse(); err != nil {
 		return ExecInput{}, err
 	}
-	if _, f := in.program(); f != nil {
+	if _, f := in.forEngine().Program(); f != nil {
 		return ExecInput{}, f
 	}
 	return in, nil

@@ -108,7 +108,7 @@ func FuzzParseExec(f *testing.F) {
 		in, err := ParseExec(args)
 		checkParse(t, err)
 		if err == nil {
-			code, problem := in.program()
+			code, problem := in.forEngine().Program()
 			if problem != nil || code == "" || !utf8.ValidString(code) {
 				t.Errorf("accepted %q as %+v", args, in)
 			}

@@ -67,10 +67,10 @@ func TestMemoryHolds(t *testing.T) {
 		if more > budget {
 			t.Errorf("the host holds %d MiB more, of a budget of %d", more/mib, budget/mib)
 		}
-		if held := h.Taken()["bytes"]; held > budget/2 {
+		if held := h.Engine().Taken()["bytes"]; held > budget/2 {
 			t.Errorf("mallory holds %d MiB", held/mib)
 		}
-		t.Logf("resident %d MiB before, %d after; live %+d MiB, charged %d MiB", rss/mib, at/mib, more/mib, h.Taken()["bytes"]/mib)
+		t.Logf("resident %d MiB before, %d after; live %+d MiB, charged %d MiB", rss/mib, at/mib, more/mib, h.Engine().Taken()["bytes"]/mib)
 	}
 	t.Run("small items of large reports", func(t *testing.T) {
 		h := start(t, host.Config{Quotas: host.Quotas{HeldBytes: budget}})

@@ -108,14 +108,6 @@ func (t *callTable) approvalWait(now time.Time) time.Duration {
 	return d
 }
 
-// ToolAnswer is a caller's answer to a call of one of its own tools.
-type ToolAnswer struct {
-	// Value is the result as JSON; empty means null.
-	Value json.RawMessage
-	// Error, if not empty, rejects the call in the guest with this message.
-	Error string
-}
-
 // clientCall is a call that the run's client is to answer.
 type clientCall struct {
 	answer  chan ToolAnswer // capacity 1

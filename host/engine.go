@@ -81,7 +81,7 @@ type engineConfig struct {
 // viewSource says what runs reach.
 type viewSource interface {
 	// accessFor checks what a caller gave to Exec and resolves the first view.
-	accessFor(s Session, in ExecInput) (*view.Access, *failure)
+	accessFor(s Session, in Input) (*view.Access, *failure)
 	// restoreAccess is accessFor for a run of a record.
 	restoreAccess(s Session, rec *runstore.Record, tools *view.ClientTools) (*view.Access, error)
 	// resolveView resolves the view of this moment.

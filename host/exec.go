@@ -9,12 +9,12 @@ import (
 )
 
 // Exec is Host.Exec.
-func (e *engine) Exec(ctx context.Context, s Session, in ExecInput) *Result {
+func (e *engine) Exec(ctx context.Context, s Session, in Input) *Result {
 	a := e.obs.Enter(ctx, toolExec, s)
 	return a.End(e.exec(ctx, a, s, in))
 }
 
-func (e *engine) exec(ctx context.Context, a *observe.Entry, s Session, in ExecInput) (res *Result) {
+func (e *engine) exec(ctx context.Context, a *observe.Entry, s Session, in Input) (res *Result) {
 	defer e.containRefusal(&res)
 	settings := e.settingsOf(s)
 	code, language, f := in.source(settings)
@@ -44,7 +44,7 @@ func (e *engine) exec(ctx context.Context, a *observe.Entry, s Session, in ExecI
 }
 
 // start runs the program to its first result.
-func (r *run) start(ctx context.Context, in ExecInput, asked program) (res *Result) {
+func (r *run) start(ctx context.Context, in Input, asked program) (res *Result) {
 	defer r.contain(&res)
 	ctx, stop := r.joined(ctx)
 	defer stop()

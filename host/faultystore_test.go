@@ -86,7 +86,7 @@ func TestQueuedCallsNeedTheJournal(t *testing.T) {
 	<-g.entered
 	store.answers.Store(true)
 	close(g.open)
-	h.Quiet(t.Context())
+	h.Engine().Quiet(t.Context())
 	store.answers.Store(false)
 	wantValue(t, h.Wait(t.Context(), me, id), `["through",`+notRecorded+`]`)
 	if len(calls) != 0 {
@@ -106,7 +106,7 @@ func TestAnApprovedCallNeedsTheJournal(t *testing.T) {
 	id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: refused}), host.ReasonApproval)
 	store.answers.Store(true)
 	decide(t, h, (<-desk.asked).ID, policy.AllowOnce)
-	h.Quiet(t.Context())
+	h.Engine().Quiet(t.Context())
 	wantValue(t, h.Wait(t.Context(), me, id),
 		`["The call of \"echo\" was not made: its run could not be recorded (input/output error).","interrupted","none","quoin:core:echo"]`)
 	if len(calls) != 0 {
@@ -163,7 +163,7 @@ func TestDispatchedSurvivesTheHost(t *testing.T) {
 	id := wantWaiting(t, exec(first, `const slow = tools.slow(); await yield_control(); throw new Error(await slow)`), host.ReasonPendingTools)
 	<-g.entered
 	close(g.open)
-	first.Quiet(t.Context())
+	first.Engine().Quiet(t.Context())
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestAnswersThatNobodyTakesHoldCallsBack(t *testing.T) {
 	for range 5 {
 		<-idle // 20 MiB of answers: more than a turn carries
 	}
-	if n := h.Quiet(t.Context()); n != 0 {
+	if n := h.Engine().Quiet(t.Context()); n != 0 {
 		t.Fatalf("%d calls go on", n)
 	}
 	if n := int(made.Load()); n > 5+2*slots {

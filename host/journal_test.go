@@ -65,7 +65,7 @@ func TestAnswersShareAWrite(t *testing.T) {
 	<-store.entered // the first answer is being written
 	close(gates[1].open)
 	close(gates[2].open)
-	for h.Settled(id) < 3 {
+	for h.Engine().Settled(id) < 3 {
 		runtime.Gosched()
 	}
 	close(store.open)
@@ -86,13 +86,13 @@ func TestManyAnswersGetANewImage(t *testing.T) {
 	)
 	large := catalog.Tool{Name: "large", Description: "Returns much.", Invoke: func(ctx context.Context, _ catalog.Invocation) (json.RawMessage, error) {
 		// A turn that took several answers would need fewer images.
-		for h.Settled(id) > 0 && ctx.Err() == nil {
+		for h.Engine().Settled(id) > 0 && ctx.Err() == nil {
 			runtime.Gosched()
 		}
 		return json.RawMessage(`"` + strings.Repeat("x", size) + `"`), ctx.Err()
 	}}
 	h = start(t, host.Config{Store: store, Settings: host.Settings{MaxPendingCalls: 1}, Tools: []catalog.Tool{large}})
-	h.CompactAfter(5 * size)
+	h.Engine().CompactAfter(5 * size)
 	id = wantWaiting(t, exec(h, `
 await yield_control();
 let sum = 0;

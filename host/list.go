@@ -5,43 +5,10 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
-
-// RunStatus says what a run is doing.
-type RunStatus string
-
-// The statuses of a run that has not ended.
-const (
-	RunRunning RunStatus = "running" // an Exec or Wait of this process is driving it
-	RunWaiting RunStatus = "waiting" // it is suspended, as far as this process knows
-)
-
-// RunInfo describes a run that has not ended.
-type RunInfo struct {
-	ID       string    `json:"runId"`
-	Session  Session   `json:"session,omitzero"`
-	Language string    `json:"language"`
-	Status   RunStatus `json:"status"`
-	// Reason says why a suspended run waits.
-	Reason  Reason    `json:"reason,omitempty"`
-	Created time.Time `json:"created"`
-	// Expires is when a suspended run is forgotten unless someone waits for it.
-	Expires time.Time `json:"expires,omitzero"`
-	// PendingToolCalls are the bridge calls whose answers the program needs.
-	PendingToolCalls []PendingCall `json:"pendingToolCalls"`
-	// ImageBytes is the size of the newest image of the guest, 0 before the first.
-	ImageBytes int `json:"imageBytes"`
-	// GuestBuild is the build of the guest that suspended the run, in hexadecimal.
-	GuestBuild string `json:"guestBuild,omitempty"`
-	// Foreign says that this host does not have that build: see Config.PreviousGuests.
-	Foreign bool `json:"foreign,omitempty"`
-	// Origin is Config.Origin of the host that suspended the run.
-	Origin []string `json:"-"`
-}
 
 // Runs is Host.Runs.
 func (e *engine) Runs(ctx context.Context, s Session) ([]RunInfo, error) {

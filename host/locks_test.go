@@ -19,7 +19,7 @@ func TestOneCallTakesFewLocks(t *testing.T) {
 	var h *host.Host
 	var taken []uint64
 	probe := catalog.Tool{Name: "probe", Description: "Counts.", Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) {
-		taken = append(taken, h.LocksTaken(c.RunID))
+		taken = append(taken, h.Engine().LocksTaken(c.RunID))
 		return nil, nil
 	}}
 	h = start(t, host.Config{Tools: []catalog.Tool{probe}})

@@ -67,7 +67,7 @@ func start(t testing.TB, cfg host.Config) *host.Host {
 		if err := h.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}
-		if left := h.Taken(); len(left) != 0 {
+		if left := h.Engine().Taken(); len(left) != 0 {
 			t.Errorf("a closed host has taken %v of its quotas", left)
 		}
 	})

@@ -560,7 +560,7 @@ func (m *model) cutOff(r *modelledRun) {
 
 func (m *model) expire(t *rapid.T) {
 	r := m.pick(t, func(r *modelledRun) bool { return r.state == modelParked && r.loaded })
-	m.h.Expire(r.id)
+	m.h.Engine().Expire(r.id)
 	r.state, r.calls, r.expired = modelEnded, nil, true
 }
 

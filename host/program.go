@@ -156,7 +156,7 @@ func rewrittenProgram(s Settings, before, after json.RawMessage) (json.RawMessag
 	case p.Code != p.Command:
 		return nil, errors.New("it changed code and command in different ways")
 	}
-	if _, _, f := (ExecInput{Code: p.Code, Language: p.Language}).source(s); f != nil {
+	if _, _, f := (Input{Code: p.Code, Language: p.Language}).source(s); f != nil {
 		return nil, f
 	}
 	return jsontext.Marshal(p)

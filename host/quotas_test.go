@@ -103,8 +103,8 @@ func TestHeldBytesAreBounded(t *testing.T) {
 			if r.RunID != "" {
 				h.Abort(context.Background(), mallory, r.RunID)
 			}
-			h.Quiet(t.Context())
-			if left := h.Taken(); len(left) != 0 {
+			h.Engine().Quiet(t.Context())
+			if left := h.Engine().Taken(); len(left) != 0 {
 				t.Errorf("taken: %v", left)
 			}
 		})
@@ -130,11 +130,11 @@ func TestImagesAreCharged(t *testing.T) {
 			code := `const b = []; for (let i = 0; i < 3000; i++) b.push({i, s: String(Math.random())}); await yield_control(); return b.length`
 			first := h.Exec(context.Background(), mallory, host.ExecInput{Code: code})
 			id := wantWaiting(t, first, host.ReasonYield)
-			if got := h.Taken()["bytes"]; (got >= int64(first.Telemetry.SnapshotBytes)) != tc.holds {
+			if got := h.Engine().Taken()["bytes"]; (got >= int64(first.Telemetry.SnapshotBytes)) != tc.holds {
 				t.Errorf("%d bytes are charged for an image of %d", got, first.Telemetry.SnapshotBytes)
 			}
 			wantValue(t, h.Wait(context.Background(), mallory, id), "3000")
-			if left := h.Taken(); len(left) != 0 {
+			if left := h.Engine().Taken(); len(left) != 0 {
 				t.Errorf("taken: %v", left)
 			}
 		})
@@ -197,7 +197,7 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 		stop, end := context.WithCancel(ctx)
 		ended := make(chan *host.Result)
 		go func() { ended <- h.Exec(stop, mallory, host.ExecInput{Code: `for (;;) {}`}) }()
-		for h.Taken()["workers"] == 0 {
+		for h.Engine().Taken()["workers"] == 0 {
 			runtime.Gosched()
 		}
 		r := h.Exec(ctx, mallory, host.ExecInput{Code: `return 1`, Timeout: 200 * time.Millisecond})
@@ -234,13 +234,13 @@ func TestSearchesAreBounded(t *testing.T) {
 text(r.filter(x => x.status == "rejected").length + " " + (r[0].reason?.code ?? "answered") + " " + (r[0].reason?.message ?? "")); await yield_control()`
 	r := exec(h, code)
 	id := wantWaiting(t, r, host.ReasonYield)
-	left, queries := h.LeftToRun(id)
+	left, queries := h.Engine().LeftToRun(id)
 	if guest := time.Duration(r.Telemetry.GuestCPUMillis * float64(time.Millisecond)); queries <= 0 || left > time.Minute-queries-guest+time.Millisecond {
 		t.Errorf("of a minute %v are left after %v of searches and %v of the guest", left, queries, guest)
 	}
 	h.Abort(context.Background(), me, id)
 
-	h.QueryFor(0)
+	h.Engine().QueryFor(0)
 	r = exec(h, code)
 	wantWaiting(t, r, host.ReasonYield)
 	if said := r.Output[0].Text(); !strings.HasPrefix(said, "500 timeout ") || !strings.Contains(said, "smaller batches") {

@@ -43,7 +43,7 @@ func TestAnAbortBesideAWaitThatFails(t *testing.T) {
 			aborted := make(chan *host.Result, 1)
 			store.next(func() error {
 				go func() { aborted <- h.Abort(context.Background(), me, id) }()
-				h.Aborted(id)
+				h.Engine().Aborted(id)
 				return get
 			})
 			if r := h.Wait(t.Context(), me, id); r.Status != host.StatusFailed {
@@ -55,7 +55,7 @@ func TestAnAbortBesideAWaitThatFails(t *testing.T) {
 			case <-t.Context().Done():
 				t.Fatal("the abort hangs")
 			}
-			if taken := h.Taken(); len(taken) != 0 {
+			if taken := h.Engine().Taken(); len(taken) != 0 {
 				t.Errorf("the host still holds %v", taken)
 			}
 		})
@@ -73,7 +73,7 @@ func TestAStorePanicLeavesNoRunActive(t *testing.T) {
 		store.next(boom)
 		wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInternal, "", host.PhaseHost)
 		wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
-		if taken := h.Taken(); len(taken) != 0 {
+		if taken := h.Engine().Taken(); len(taken) != 0 {
 			t.Errorf("the host still holds %v", taken)
 		}
 	})
@@ -82,8 +82,8 @@ func TestAStorePanicLeavesNoRunActive(t *testing.T) {
 		h := start(t, host.Config{Store: store})
 		id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
 		store.next(boom)
-		h.Expire(id)
-		if taken := h.Taken(); len(taken) != 0 {
+		h.Engine().Expire(id)
+		if taken := h.Engine().Taken(); len(taken) != 0 {
 			t.Errorf("the host still holds %v", taken)
 		}
 		wantValue(t, h.Wait(t.Context(), me, id), `1`) // the store has it still

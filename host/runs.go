@@ -71,7 +71,7 @@ func (h *Host) RevokeGrant(ctx context.Context, id string) error {
 // tools at its deadline. It always returns a Result. When ctx ends, the program
 // stops and the result has the code aborted.
 func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
-	return h.engine.Exec(ctx, s, in)
+	return h.engine.Exec(ctx, s, in.forEngine())
 }
 
 // Abort ends a run of the session: an Exec or Wait that is driving it returns

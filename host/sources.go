@@ -223,8 +223,8 @@ func (h *Host) sessionView(s Session) *view.View {
 func (h *Host) resolveView(to *view.Access) error { return to.Resolve(h.view.Load()) }
 
 // accessFor checks what a caller gave to Exec and resolves the first view.
-func (h *Host) accessFor(s Session, in ExecInput) (*view.Access, *failure) {
-	client := in.turn
+func (h *Host) accessFor(s Session, in Input) (*view.Access, *failure) {
+	client := in.Request
 	if client == nil {
 		var f *failure
 		if client, f = view.NewClientTools(in.Tools); f != nil {

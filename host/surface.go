@@ -202,7 +202,7 @@ func (t *Surface) Exec(ctx context.Context, in ExecInput) *Result {
 	if len(in.Tools) > 0 || !in.Rules.Empty() {
 		return refused(view.RequestFailure("tools and rules are given to Surface, not to its Exec."))
 	}
-	in.turn, in.Rules = t.tools, t.rules
+	in.request, in.Rules = t.tools, t.rules
 	return t.host.Exec(ctx, t.session, in)
 }
 

@@ -19,6 +19,10 @@ type (
 	Telemetry   = codemode.Telemetry
 	Isolation   = codemode.Isolation
 
+	RunInfo    = codemode.RunInfo
+	RunStatus  = codemode.RunStatus
+	ToolAnswer = codemode.ToolAnswer
+
 	Error  = codemode.Error
 	Code   = codemode.Code
 	Reason = codemode.Reason
@@ -50,6 +54,12 @@ const (
 	StatusCompleted = codemode.StatusCompleted
 	StatusWaiting   = codemode.StatusWaiting
 	StatusFailed    = codemode.StatusFailed
+)
+
+// The statuses of a run that has not ended.
+const (
+	RunRunning = codemode.RunRunning
+	RunWaiting = codemode.RunWaiting
 )
 
 // The kinds of an Output.

@@ -1,0 +1,46 @@
+package codemode
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// RunStatus says what a run is doing.
+type RunStatus string
+
+// The statuses of a run that has not ended.
+const (
+	RunRunning RunStatus = "running" // an Exec or Wait of this process is driving it
+	RunWaiting RunStatus = "waiting" // it is suspended, as far as this process knows
+)
+
+// RunInfo describes a run that has not ended.
+type RunInfo struct {
+	ID       string    `json:"runId"`
+	Session  Session   `json:"session,omitzero"`
+	Language string    `json:"language"`
+	Status   RunStatus `json:"status"`
+	// Reason says why a suspended run waits.
+	Reason  Reason    `json:"reason,omitempty"`
+	Created time.Time `json:"created"`
+	// Expires is when a suspended run is forgotten unless someone waits for it.
+	Expires time.Time `json:"expires,omitzero"`
+	// PendingToolCalls are the bridge calls whose answers the program needs.
+	PendingToolCalls []PendingCall `json:"pendingToolCalls"`
+	// ImageBytes is the size of the newest image of the guest, 0 before the first.
+	ImageBytes int `json:"imageBytes"`
+	// GuestBuild is the build of the guest that suspended the run, in hexadecimal.
+	GuestBuild string `json:"guestBuild,omitempty"`
+	// Foreign says that this host does not have that build: see host.Config.Guests.
+	Foreign bool `json:"foreign,omitempty"`
+	// Origin is Config.Origin of the host that suspended the run.
+	Origin []string `json:"-"`
+}
+
+// ToolAnswer is a caller's answer to a call of one of its own tools.
+type ToolAnswer struct {
+	// Value is the result as JSON; empty means null.
+	Value json.RawMessage
+	// Error, if not empty, rejects the call in the guest with this message.
+	Error string
+}
