@@ -65,7 +65,7 @@ type engineConfig struct {
 	store      runstore.Store
 	approvals  policy.Approvals
 
-	views       viewSource
+	views       ViewSource
 	hooks       func() *policy.Chain
 	holdPlugins func(context.Context) (context.Context, func())
 
@@ -78,18 +78,18 @@ type engineConfig struct {
 	drainTimeout   time.Duration
 }
 
-// viewSource says what runs reach.
-type viewSource interface {
-	// accessFor checks what a caller gave to Exec and resolves the first view.
-	accessFor(s Session, in Input) (*view.Access, *failure)
-	// restoreAccess is accessFor for a run of a record.
-	restoreAccess(s Session, rec *runstore.Record, tools *view.ClientTools) (*view.Access, error)
-	// resolveView resolves the view of this moment.
-	resolveView(to *view.Access) error
-	// sessionView is what a session reaches without tools of its own.
-	sessionView(s Session) *view.View
-	// isDown reports whether the host has the owner of tools, but not its tools now.
-	isDown(owner string) bool
+// ViewSource says what runs reach.
+type ViewSource interface {
+	// AccessFor checks what a caller gave to Exec and resolves the first view.
+	AccessFor(s Session, in Input) (*view.Access, *failure)
+	// RestoreAccess is AccessFor for a run of a record.
+	RestoreAccess(s Session, rec *runstore.Record, tools *view.ClientTools) (*view.Access, error)
+	// ResolveView resolves the view of this moment.
+	ResolveView(to *view.Access) error
+	// SessionView is what a session reaches without tools of its own.
+	SessionView(s Session) *view.View
+	// IsDown reports whether the host has the owner of tools, but not its tools now.
+	IsDown(owner string) bool
 	// MCPStatus is what hints say of MCP servers.
 	MCPStatus() []mcp.Status
 }

@@ -23,7 +23,7 @@ func (e *engine) exec(ctx context.Context, a *observe.Entry, s Session, in Input
 	}
 	var to *view.Access
 	if f == nil {
-		to, f = e.views.accessFor(s, in)
+		to, f = e.views.AccessFor(s, in)
 	}
 	if f == nil {
 		f = e.enter()

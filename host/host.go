@@ -242,7 +242,7 @@ func (h *Host) newEngine(ctx context.Context) {
 	h.obs = newObserver(h)
 	h.engine.configure(engineConfig{
 		settingsOf: h.settingsOf, log: h.log, obs: h.obs, store: h.cfg.Store, approvals: h.cfg.Approvals.Store,
-		views: h, hooks: h.hooks.Load, holdPlugins: h.holdPlugins,
+		views: engineViews{h}, hooks: h.hooks.Load, holdPlugins: h.holdPlugins,
 		quotas: h.cfg.Quotas, maxWorkers: h.cfg.Guests.Max, previousGuests: h.cfg.Guests.Previous, origin: h.cfg.Origin,
 		pluginConfig: h.cfg.Plugins.Config, onApproval: h.cfg.Approvals.OnNew, drainTimeout: h.cfg.DrainTimeout,
 	})

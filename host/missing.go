@@ -54,7 +54,7 @@ func (e *engine) checkComplete(r *run, rec *runstore.Record) *failure {
 func (e *engine) missingOwners(v *view.View, owners []string) (missing []string) {
 	there := v.Owners()
 	for _, name := range owners {
-		if slices.Contains(there, name) || e.views.isDown(name) {
+		if slices.Contains(there, name) || e.views.IsDown(name) {
 			continue
 		}
 		name = text.Cut(name, 128)

@@ -105,7 +105,7 @@ func (e *engine) revive(ctx context.Context, s Session, rec *runstore.Record, tu
 	if f != nil {
 		return nil, f
 	}
-	to, err := e.views.restoreAccess(s, rec, turn)
+	to, err := e.views.RestoreAccess(s, rec, turn)
 	if err != nil {
 		return nil, notRestored("%v", err)
 	}

@@ -62,7 +62,7 @@ func (e *engine) checkRunID(s Session, id string) *failure {
 	}
 	f := ofStore(runstore.ErrNotFound)
 	f.Message += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", text.Cut(id, 64), runPrefix)
-	if tool, err := e.views.sessionView(s).Catalog.Resolve(processTool); err == nil {
+	if tool, err := e.views.SessionView(s).Catalog.Resolve(processTool); err == nil {
 		f.Message += fmt.Sprintf(" To look after a process that a shell tool has started, call %s inside exec.", tool.ID())
 	}
 	return f
@@ -224,7 +224,7 @@ func (e *engine) explainMissing(f *failure, s Session, id string) *failure {
 // refreshView resolves the view of a run that resumes.
 func (r *run) refreshView() {
 	before := r.view()
-	if err := r.engine.views.resolveView(r.access); err != nil {
+	if err := r.engine.views.ResolveView(r.access); err != nil {
 		r.engine.log.Error("the tools of a resumed run were not brought up to date", "run", r.id, "error", err)
 		return
 	}
