@@ -60,17 +60,17 @@ func (e *engine) EndSession(ctx context.Context, s Session) (ended int, err erro
 func (e *engine) abortStored(ctx context.Context, s Session, id string) (*runstore.Record, *failure) {
 	rec, err := e.recordFor(ctx, s, id)
 	if err != nil {
-		return nil, ofStore(err)
+		return nil, failureFromStore(err)
 	}
 	claim, err := e.store.Claim(ctx, id)
 	if err != nil {
-		return nil, ofStore(err)
+		return nil, failureFromStore(err)
 	}
 	defer claim.Release()
 	if err := e.store.Delete(ctx, id); err != nil && !errors.Is(err, runstore.ErrNotFound) {
-		return nil, ofStore(err)
+		return nil, failureFromStore(err)
 	}
 	e.cancelApprovals(ctx, rec.Calls)
-	e.observeDiscarded(rec, ofCause(ErrAborted))
+	e.observeDiscarded(rec, failureFromCause(ErrAborted))
 	return rec, nil
 }

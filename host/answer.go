@@ -59,7 +59,7 @@ func (e *engine) callsOf(ctx context.Context, s Session, id string) (calls []run
 	if r == nil {
 		rec, err := e.recordFor(ctx, s, id)
 		if err != nil {
-			return nil, ofStore(err)
+			return nil, failureFromStore(err)
 		}
 		return rec.Calls, nil
 	}

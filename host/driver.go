@@ -303,7 +303,7 @@ func (d *driver) failureFrom(err error) *failure {
 	case errors.Is(err, errBusy):
 		return failf(CodeUnavailable, "", PhaseHost, "every guest worker is busy%s. Try again later.", because(d.refused))
 	default:
-		return ofWorker(err)
+		return failureFromWorker(err)
 	}
 }
 
@@ -371,7 +371,7 @@ func (d *driver) handleReport(rep *wire.Report) *Result {
 	}
 	switch rep.Status {
 	case wire.StatusFailed:
-		return d.failed(d.overBudget(ofGuest(rep.Err)))
+		return d.failed(d.overBudget(failureFromGuest(rep.Err)))
 	case wire.StatusDone:
 		return d.completed(rep.Value)
 	}

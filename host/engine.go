@@ -143,7 +143,7 @@ func (e *engine) recordFor(ctx context.Context, s Session, id string) (*runstore
 		}
 	}
 	if err != nil {
-		return nil, withRecord(ofStore(err), rec)
+		return nil, withRecord(failureFromStore(err), rec)
 	}
 	return rec, nil
 }

@@ -60,9 +60,9 @@ func mayResume(owner, caller Session) *failure {
 	return nil
 }
 
-// ofGuest translates what the worker said of a failed program. The worker is
+// failureFromGuest translates what the worker said of a failed program. The worker is
 // not trusted: words outside the contract become internal_error.
-func ofGuest(e *wire.GuestError) *failure {
+func failureFromGuest(e *wire.GuestError) *failure {
 	text := e.Message
 	if e.Name != "" {
 		text = e.Name + ": " + e.Message
@@ -89,8 +89,8 @@ func ofGuest(e *wire.GuestError) *failure {
 	return f
 }
 
-// ofWorker translates the end of a worker.
-func ofWorker(err error) *failure {
+// failureFromWorker translates the end of a worker.
+func failureFromWorker(err error) *failure {
 	var e *guestrt.WorkerError
 	if !errors.As(err, &e) {
 		return failf(CodeInternal, "", PhaseHost, "guest worker: %v", err)
@@ -102,14 +102,14 @@ func ofWorker(err error) *failure {
 	return f
 }
 
-// ofStore translates why a suspended run cannot be had.
-func ofStore(err error) *failure {
+// failureFromStore translates why a suspended run cannot be had.
+func failureFromStore(err error) *failure {
 	var own *failure
 	switch {
 	case errors.As(err, &own):
 		return own
 	case errors.Is(err, runstore.ErrEnded):
-		f := ofStore(runstore.ErrNotFound)
+		f := failureFromStore(runstore.ErrNotFound)
 		f.Err = err // the store has the result of the run
 		return f
 	case errors.Is(err, runstore.ErrNotFound):
@@ -178,8 +178,8 @@ const timeOfRuns = "2006-01-02 15:04:05 UTC"
 // keptAsItWas is said of a run that a store that fails still has.
 const keptAsItWas = " The run is kept as it was: wait for it again once the store works."
 
-// ofCause says what a run that ended with a cause has failed of.
-func ofCause(cause error) *failure {
+// failureFromCause says what a run that ended with a cause has failed of.
+func failureFromCause(cause error) *failure {
 	var f *failure
 	switch {
 	case cause == nil:
@@ -189,6 +189,6 @@ func ofCause(cause error) *failure {
 	case errors.Is(cause, ErrAborted), errors.Is(cause, ErrSessionEnded), errors.Is(cause, ErrClosed), errors.Is(cause, context.Canceled):
 		return failf(CodeAborted, "", PhaseHost, "%v", cause)
 	default:
-		return ofStore(cause)
+		return failureFromStore(cause)
 	}
 }

@@ -129,7 +129,7 @@ func scopeError(reg *namespaces.Registration, err error) []byte {
 
 // unavailable says that a scope could not be made, and why.
 func unavailable(reg *namespaces.Registration, err error) *callError {
-	e := *ofNamespace(namespaces.In(reg.ID, err))
+	e := *failureFromNamespace(namespaces.In(reg.ID, err))
 	e.Message = codemode.BoundMessage("Namespace " + reg.GlobalName + " of plugin " + reg.PluginID + " is unavailable: " + e.Message)
 	switch e.Code {
 	case "":

@@ -308,7 +308,7 @@ func (h *Host) pluginData() (string, error) {
 }
 
 // Isolation says how the guest workers of this host are confined.
-func (h *Host) Isolation() Isolation { return isolation(h.engine.pool.Layers()) }
+func (h *Host) Isolation() Isolation { return isolationOf(h.engine.pool.Layers()) }
 
 // Plugins reports every plugin of the plugin directory, also those that could
 // not be started. One that runs, but whose namespaces this host refuses, has no

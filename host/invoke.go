@@ -35,7 +35,7 @@ func invoke(ctx context.Context, c *call) *callError {
 	})
 	c.took = time.Since(start)
 	if err != nil {
-		return ofTool(ctx, c.tool, err)
+		return failureFromTool(ctx, c.tool, err)
 	}
 	c.value = value
 	return nil
@@ -64,15 +64,15 @@ func lost(tool *catalog.Tool) *callError {
 	return e
 }
 
-// ofTool translates the failure of a tool that was called.
-func ofTool(ctx context.Context, tool *catalog.Tool, err error) *callError {
+// failureFromTool translates the failure of a tool that was called.
+func failureFromTool(ctx context.Context, tool *catalog.Tool, err error) *callError {
 	var own *callError
 	if errors.As(err, &own) {
 		return own
 	}
 	var upstream *mcp.Error
 	if errors.As(err, &upstream) {
-		return ofMCP(tool, upstream)
+		return failureFromMCP(tool, upstream)
 	}
 	out := rejectf(codeNestedTool, "%s", err)
 	out.ToolID = tool.ID()
@@ -90,8 +90,8 @@ func ofTool(ctx context.Context, tool *catalog.Tool, err error) *callError {
 	return out
 }
 
-// ofMCP translates why a call has no answer from its server.
-func ofMCP(tool *catalog.Tool, e *mcp.Error) *callError {
+// failureFromMCP translates why a call has no answer from its server.
+func failureFromMCP(tool *catalog.Tool, e *mcp.Error) *callError {
 	out := rejectf(string(e.Code), "%s", codemode.BoundMessage(e.Message))
 	out.ToolID = tool.ID()
 	if out.unknown = e.Unknown; out.unknown {

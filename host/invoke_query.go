@@ -32,7 +32,7 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 	case wire.MethodSearch:
 		limit, err := cat.Limit(c.Args)
 		if err != nil {
-			return nil, ofCatalog(err)
+			return nil, failureFromCatalog(err)
 		}
 		v = r.view().Search(c.Target, limit)
 	default:
@@ -42,7 +42,7 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 		}
 		d, err := cat.Describe(tool.ID())
 		if err != nil {
-			return nil, ofCatalog(err)
+			return nil, failureFromCatalog(err)
 		}
 		r.used.note(tool)
 		v = d

@@ -56,7 +56,7 @@ func (e *engine) Run(ctx context.Context, runID string) (RunInfo, error) {
 	}
 	rec, err := e.store.Get(ctx, runID)
 	if err != nil {
-		return RunInfo{}, ofStore(err)
+		return RunInfo{}, failureFromStore(err)
 	}
 	return e.storedInfo(rec), nil
 }

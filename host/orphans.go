@@ -68,6 +68,6 @@ func (e *engine) endOrphan(ctx context.Context, id string, questions []*policy.A
 	}
 	e.log.Warn("the approvals of a run were cancelled, because its host has ended with it", "run", id, "approvals", len(questions))
 	a := questions[0]
-	e.observeDiscarded(&runstore.Record{ID: id, Session: a.Session}, ofCause(ErrAborted))
+	e.observeDiscarded(&runstore.Record{ID: id, Session: a.Session}, failureFromCause(ErrAborted))
 	return nil
 }

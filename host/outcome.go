@@ -113,7 +113,7 @@ func (d *driver) telemetryOf(c runstore.Counters) Telemetry {
 	}
 	count(&t, c)
 	t.SnapshotBytes = d.imageSize
-	t.Isolation = isolation(d.layers)
+	t.Isolation = isolationOf(d.layers)
 	return t
 }
 

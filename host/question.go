@@ -95,7 +95,7 @@ func (r *run) claimToAsk() (err error) {
 		if r.isOver() {
 			err = context.Cause(r.ctx)
 		} else if err = r.record.ensureClaim(r.background()); err != nil {
-			err = ofStore(err)
+			err = failureFromStore(err)
 		}
 	})
 	return err

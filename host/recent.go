@@ -52,10 +52,10 @@ func (p *recentRuns) add(id string, owner Session, why *failure) {
 
 // recentFailure is what a wait for a run is told that has ended for that cause.
 func recentFailure(cause error) *failure {
-	f := ofStore(runstore.ErrNotFound)
+	f := failureFromStore(runstore.ErrNotFound)
 	switch {
 	case errors.Is(cause, runstore.ErrExpired):
-		return ofStore(cause)
+		return failureFromStore(cause)
 	case errors.Is(cause, ErrAborted):
 		return and(f, " It was aborted; there is nothing to wait for any more.")
 	case errors.Is(cause, ErrSessionEnded):

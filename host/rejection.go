@@ -76,9 +76,9 @@ func answered(tool *catalog.Tool, e *callError, again string) *callError {
 	return e
 }
 
-// ofCatalog translates a refusal of the catalog, whose messages are made for
+// failureFromCatalog translates a refusal of the catalog, whose messages are made for
 // the model.
-func ofCatalog(err error) *callError {
+func failureFromCatalog(err error) *callError {
 	var e *catalog.Error
 	if errors.As(err, &e) {
 		return &callError{CallError: wire.CallError{Message: e.Message, Code: string(e.Code), ToolID: e.ToolID}}
@@ -86,8 +86,8 @@ func ofCatalog(err error) *callError {
 	return rejectf(codeNestedTool, "%v", err)
 }
 
-// ofNamespace translates a refusal on the way from a namespace to its tool.
-func ofNamespace(err error) *callError {
+// failureFromNamespace translates a refusal on the way from a namespace to its tool.
+func failureFromNamespace(err error) *callError {
 	var ce *callError
 	var ne *namespaces.Error
 	var pe *protocol.Error

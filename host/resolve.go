@@ -62,7 +62,7 @@ func (r *run) findTool(idOrName string) (*catalog.Tool, *callError) {
 	if err == nil {
 		return tool, nil
 	}
-	e := ofCatalog(err)
+	e := failureFromCatalog(err)
 	if r.changed.Load() && (errors.Is(err, catalog.UnknownTool) || errors.Is(err, catalog.AmbiguousTool)) {
 		e.Code = codeCatalogChanged
 		e.Message = "The tools have changed since this run was suspended. " + e.Message
@@ -85,7 +85,7 @@ func (c *call) resolveNamespace(ctx context.Context) *callError {
 	}
 	target, err := scope.Resolve(c.Path)
 	if err != nil {
-		return ofNamespace(namespaces.In(reg.ID, err))
+		return failureFromNamespace(namespaces.In(reg.ID, err))
 	}
 	c.via = viaPath(reg.GlobalName, c.Path)
 	tool, ok := r.view().Catalog.ByOwner(target.Tool, reg.PluginID)
@@ -101,7 +101,7 @@ func (c *call) resolveNamespace(ctx context.Context) *callError {
 	}
 	input, err := r.mapInput(ctx, reg, target.Mapping, args)
 	if err != nil {
-		rejection := *ofNamespace(err)
+		rejection := *failureFromNamespace(err)
 		rejection.Message = c.via + ": " + rejection.Message
 		return &rejection
 	}

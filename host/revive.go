@@ -17,17 +17,17 @@ import (
 func (e *engine) load(ctx context.Context, s Session, id string, deadline time.Time, turn *view.ClientTools) (r *run, rec *runstore.Record, f *failure) {
 	rec, err := e.recordFor(ctx, s, id)
 	if err != nil {
-		return nil, nil, ofStore(err)
+		return nil, nil, failureFromStore(err)
 	}
 	claim, err := e.claim(ctx, rec, deadline)
 	if err != nil {
-		return nil, nil, ofStore(err)
+		return nil, nil, failureFromStore(err)
 	}
 	// The process that held the claim may have changed or finished the run.
 	rec, err = e.recordFor(ctx, s, id)
 	if err != nil {
 		claim.Release()
-		return nil, nil, ofStore(err)
+		return nil, nil, failureFromStore(err)
 	}
 	if rec.Live {
 		return nil, nil, e.discardDeadRun(ctx, rec, claim)
@@ -81,7 +81,7 @@ func unfinished(calls []runstore.Call) bool {
 func (e *engine) discardDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
 	defer claim.Release()
 	if err := e.store.Delete(ctx, rec.ID); err != nil {
-		return withRecord(ofStore(err), rec)
+		return withRecord(failureFromStore(err), rec)
 	}
 	var unknown []string
 	for _, c := range rec.Calls {

@@ -119,7 +119,7 @@ func (r *run) finish(cause error) { r.finishWith(cause, func() *Result { return 
 func (r *run) finishWith(cause error, result func() *Result) *Result {
 	defer r.finishMove()
 	questions := r.stop(stateEnding, cause)
-	r.observed.Ended(ofCause(cause), r.usage)
+	r.observed.Ended(failureFromCause(cause), r.usage)
 	res := result()
 	r.engine.recent.add(r.id, r.session, withRun(recentFailure(cause), r))
 	r.record.exclusive(func() {
@@ -255,7 +255,7 @@ func (r *run) abort(ctx context.Context, cause error) *failure {
 		case f == nil:
 			// With the claim, no other host takes the run from the store before it is gone.
 			if err := r.record.ensureClaim(r.background()); err != nil {
-				return r.stayParked(ofStore(err))
+				return r.stayParked(failureFromStore(err))
 			}
 			r.finish(cause)
 			return nil
@@ -278,9 +278,9 @@ func (r *run) activate() (f *failure) {
 		switch {
 		case r.moveTo(stateActive):
 		case r.isOver():
-			f = ofStore(runstore.ErrNotFound)
+			f = failureFromStore(runstore.ErrNotFound)
 		default:
-			f = ofStore(runstore.ErrClaimed)
+			f = failureFromStore(runstore.ErrClaimed)
 		}
 	})
 	return f

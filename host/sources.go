@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -223,16 +224,16 @@ func (h *Host) sessionView(s Session) *view.View {
 func (h *Host) resolveView(to *view.Access) error { return to.Resolve(h.view.Load()) }
 
 // accessFor checks what a caller gave to Exec and resolves the first view.
-func (h *Host) accessFor(s Session, in Input) (*view.Access, *failure) {
+func (h *Host) accessFor(s Session, in Input) (*view.Access, *Error) {
 	client := in.Request
 	if client == nil {
-		var f *failure
+		var f *Error
 		if client, f = view.NewClientTools(in.Tools); f != nil {
 			return nil, f
 		}
 	}
 	if n := len(in.Rules.Allow) + len(in.Rules.Deny); n > maxRunPatterns {
-		return nil, failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "the rules of this run have %d patterns, at most %d are taken: use * in patterns, or owner:NAME for all tools of an owner.", n, maxRunPatterns)
+		return nil, codemode.Errorf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "the rules of this run have %d patterns, at most %d are taken: use * in patterns, or owner:NAME for all tools of an owner.", n, maxRunPatterns)
 	}
 	return view.NewAccess(h.view.Load(), h.policy, s, in.Rules, client)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
@@ -74,7 +75,7 @@ type Surface struct {
 // the request must not be sent with the tools it would have had.
 func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o SurfaceOptions) (*Surface, error) {
 	if h == nil || h.engine.isClosing() {
-		return nil, failf(CodeUnavailable, "", PhaseHost, "code mode is not running.")
+		return nil, codemode.Errorf(CodeUnavailable, "", PhaseHost, "code mode is not running.")
 	}
 	settings := h.settingsOf(s)
 	unchanged := &Surface{Visible: tools, host: h, session: s}
@@ -115,7 +116,7 @@ func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o S
 // split tells the tools that programs can call from those that the model is to
 // call itself: direct-only ones of the request and of Config.Tools, as far as the
 // rules leave them. Control tools are in neither.
-func (h *Host) split(s Session, tools []catalog.Tool, rules policy.Rules) (moved, direct []catalog.Tool, _ *failure) {
+func (h *Host) split(s Session, tools []catalog.Tool, rules policy.Rules) (moved, direct []catalog.Tool, _ *Error) {
 	layer, err := rules.Compile()
 	if err != nil {
 		return nil, nil, view.RequestFailure("the rules of the request are not usable: %v", err)
@@ -147,14 +148,14 @@ func (h *Host) directOnly() []catalog.Tool {
 }
 
 // ready proves that a program could run now: that some worker is there.
-func (h *Host) ready(ctx context.Context) *failure {
+func (h *Host) ready(ctx context.Context) *Error {
 	w, err := h.engine.pool.Acquire(ctx, "", wire.Limits{})
 	defer h.engine.pool.Release(w)
 	if ctx.Err() != nil {
-		return failf(CodeAborted, "", PhaseHost, "the request was cancelled: %v", context.Cause(ctx))
+		return codemode.Errorf(CodeAborted, "", PhaseHost, "the request was cancelled: %v", context.Cause(ctx))
 	}
 	if err != nil {
-		f := ofWorker(err)
+		f := failureFromWorker(err)
 		f.Code = CodeUnavailable // whatever became of the worker
 		return f
 	}
@@ -162,7 +163,7 @@ func (h *Host) ready(ctx context.Context) *failure {
 }
 
 // distinct refuses tools that the model could not tell apart.
-func distinct(names []string) *failure {
+func distinct(names []string) *Error {
 	seen := map[string]bool{}
 	for _, n := range names {
 		if seen[n] {
@@ -216,11 +217,11 @@ func (t *Surface) Wait(ctx context.Context, runID string) *Result {
 }
 
 // checkActive refuses a call of a tool that the model was not shown.
-func (t *Surface) checkActive() *failure {
+func (t *Surface) checkActive() *Error {
 	if t.Active {
 		return nil
 	}
-	return failf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "code mode is not active in this request.")
+	return codemode.Errorf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "code mode is not active in this request.")
 }
 
 // Names returns the names of the visible tools.
@@ -248,7 +249,7 @@ func (t *Surface) VerifyPayload(names []string) error { return t.verify(names, n
 func (t *Surface) VerifyRequest(p modeltools.Provider, body []byte) error {
 	names, err := modeltools.RequestTools(p, body)
 	if err != nil {
-		return failf(CodeInternal, "", PhaseHost, "the request to the model cannot be checked: %v", err)
+		return codemode.Errorf(CodeInternal, "", PhaseHost, "the request to the model cannot be checked: %v", err)
 	}
 	return t.verify(names, body)
 }
@@ -262,7 +263,7 @@ func (t *Surface) verify(names []string, body []byte) error {
 	if slices.Equal(want, got) {
 		return nil
 	}
-	return failf(CodeInternal, "", PhaseHost, "code mode is active, but the request to the model has the tools %s, expected %s. It must not be sent.",
+	return codemode.Errorf(CodeInternal, "", PhaseHost, "code mode is active, but the request to the model has the tools %s, expected %s. It must not be sent.",
 		list(got), list(want))
 }
 

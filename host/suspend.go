@@ -49,7 +49,7 @@ func (r *run) leave(cause error) (kept bool) {
 func (d *driver) park(image []byte, fresh []*entry) (res *Result, started []*entry, _ *failure) {
 	r := d.run
 	if err := r.record.ensureClaim(r.background()); err != nil {
-		return nil, nil, ofStore(err)
+		return nil, nil, failureFromStore(err)
 	}
 	isClosing := r.engine.isClosing()
 	if f := r.calls.mayBeSuspended(isClosing); f != nil {
@@ -103,7 +103,7 @@ func (r *run) markParked(expires time.Time, imageBytes int) bool {
 
 // notStored is the failure of a run that the store did not take.
 func (r *run) notStored(err error) *failure {
-	f := ofStore(err)
+	f := failureFromStore(err)
 	if f.Reason == ReasonTooManySuspended {
 		return and(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.engine.settings.MaxSuspended)
 	}
@@ -116,7 +116,7 @@ func (r *run) describe(rec *runstore.Record) {
 	rec.GuestBuild = hex.EncodeToString(build[:])
 	rec.Session, rec.Language, rec.Created = r.session, r.language, r.created
 	rec.Fingerprint, rec.Owners = r.view().Catalog.Fingerprint(), r.view().Owners()
-	rec.TimerDue, rec.Layers = r.driver.timerDue, isolation(r.driver.layers).Layers
+	rec.TimerDue, rec.Layers = r.driver.timerDue, isolationOf(r.driver.layers).Layers
 	rec.ToolCallID, rec.Trace = r.observed.Parent, r.observed.Trace
 	rec.ClientTools, rec.Rules = r.access.Client.Stored(), r.access.StoredRules()
 	rec.Tools, rec.Origin = r.used.stored(), r.engine.origin

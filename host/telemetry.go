@@ -20,8 +20,8 @@ func baseTelemetry(v *view.View) Telemetry {
 	return t
 }
 
-// isolation reports the layers of the worker that ran the guest last.
-func isolation(layers []wire.Layer) Isolation {
+// isolationOf reports the layers of the worker that ran the guest last.
+func isolationOf(layers []wire.Layer) Isolation {
 	out := Isolation{Tier: "none", Layers: map[string]string{}}
 	for _, l := range layers {
 		out.Layers[l.Name] = l.State
@@ -33,7 +33,7 @@ func isolation(layers []wire.Layer) Isolation {
 }
 
 // storedIsolation is what a record says of it.
-func storedIsolation(states map[string]string) Isolation { return isolation(storedLayers(states)) }
+func storedIsolation(states map[string]string) Isolation { return isolationOf(storedLayers(states)) }
 
 func storedLayers(states map[string]string) []wire.Layer {
 	layers := make([]wire.Layer, 0, len(states))

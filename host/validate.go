@@ -35,7 +35,7 @@ func (r *run) checkInput(tool *catalog.Tool, input []byte) *callError {
 	if err == nil {
 		return nil
 	}
-	e := ofCatalog(err)
+	e := failureFromCatalog(err)
 	if !same {
 		e.Code = codeCatalogChanged
 		e.Message = fmt.Sprintf("Tool %s has changed since this run first used it. %s", tool.ID(), e.Message)

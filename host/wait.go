@@ -60,7 +60,7 @@ func (e *engine) checkRunID(s Session, id string) *failure {
 	if isRunID(id) {
 		return nil
 	}
-	f := ofStore(runstore.ErrNotFound)
+	f := failureFromStore(runstore.ErrNotFound)
 	f.Message += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", text.Cut(id, 64), runPrefix)
 	if tool, err := e.views.SessionView(s).Catalog.Resolve(processTool); err == nil {
 		f.Message += fmt.Sprintf(" To look after a process that a shell tool has started, call %s inside exec.", tool.ID())
@@ -101,18 +101,18 @@ func (r *run) reopen(ctx context.Context, s Session) (rec *runstore.Record, else
 		return nil, false, nil
 	}
 	if err := r.record.ensureClaim(r.background()); err != nil {
-		return nil, false, r.stayParked(ofStore(err))
+		return nil, false, r.stayParked(failureFromStore(err))
 	}
 	rec, err := r.engine.store.Get(ctx, r.id)
 	switch {
 	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired):
 		r.finish(err)
-		return nil, false, withRun(ofStore(err), r)
+		return nil, false, withRun(failureFromStore(err), r)
 	case errors.Is(err, runstore.ErrEnded): // in another process
 		r.letGo(err)
-		return nil, false, ofStore(err)
+		return nil, false, failureFromStore(err)
 	case err != nil: // what cannot be read now may be read later
-		return nil, false, r.stayParked(ofStore(err))
+		return nil, false, r.stayParked(failureFromStore(err))
 	case r.record.isCurrent(rec):
 		return rec, false, nil
 	}
@@ -130,7 +130,7 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, deadline time
 	if rec == nil {
 		var err error
 		if rec, err = r.engine.store.Get(ctx, r.id); err != nil {
-			return d.postponed(ofStore(err))
+			return d.postponed(failureFromStore(err))
 		}
 	}
 	d.image, d.imageSize = rec.Image, len(rec.Image)
@@ -157,16 +157,16 @@ func (e *engine) Deliver(ctx context.Context, s Session, runID string, timeout t
 // d, the result counts as delivered.
 func (e *engine) delivered(ctx context.Context, s Session, id string, d *Delivery) (*Result, *failure) {
 	if _, err := e.ended(ctx, s, id); err != nil {
-		return nil, ofStore(err)
+		return nil, failureFromStore(err)
 	}
 	claim, err := e.store.Claim(ctx, id)
 	if err != nil {
-		return nil, ofStore(err)
+		return nil, failureFromStore(err)
 	}
 	stored, err := e.ended(ctx, s, id)
 	if err != nil { // it may have been delivered meanwhile
 		claim.Release()
-		return nil, ofStore(err)
+		return nil, failureFromStore(err)
 	}
 	res := &Result{}
 	if err := res.UnmarshalJSON(stored.Result); err != nil {
