@@ -13,7 +13,7 @@ import (
 // outlive the host, programs may end. What is still running when ctx ends is
 // aborted. From the call on, Exec and Wait refuse with runtime_unavailable.
 func (h *Host) Shutdown(ctx context.Context) error {
-	h.engine.letFinish(ctx)
+	h.engine.LetFinish(ctx)
 	return h.Close()
 }
 
@@ -27,13 +27,13 @@ func (h *Host) Close() error {
 }
 
 func (h *Host) close() error {
-	h.engine.close()
+	h.engine.Close()
 	return h.stop()
 }
 
 func (h *Host) stop() error {
 	var errs []error
-	h.engine.end()
+	h.engine.End()
 	defer h.obs.Close()
 	if h.plugins != nil {
 		errs = append(errs, h.plugins.Close())
@@ -41,7 +41,7 @@ func (h *Host) stop() error {
 	if h.mcp != nil {
 		errs = append(errs, h.mcp.Close())
 	}
-	errs = append(errs, h.engine.stopWorkers())
+	errs = append(errs, h.engine.StopWorkers())
 	h.background.Wait()
 	if h.tempDir != "" {
 		errs = append(errs, os.RemoveAll(h.tempDir))

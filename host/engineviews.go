@@ -1,6 +1,7 @@
 package host
 
 import (
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -9,7 +10,7 @@ import (
 // engineViews is the host as its engine sees it: the source of what runs reach.
 type engineViews struct{ h *Host }
 
-func (v engineViews) AccessFor(s Session, in Input) (*view.Access, *Error) {
+func (v engineViews) AccessFor(s Session, in runs.Input) (*view.Access, *Error) {
 	return v.h.accessFor(s, in)
 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -46,11 +47,11 @@ func (h *Host) SameView(a, b Session, base bool) bool {
 }
 
 // Engine is what runs the host's cells.
-func (h *Host) Engine() *engine { return h.engine }
+func (h *Host) Engine() *runs.Engine { return h.engine }
 
 // TakeReport handles a report as if a worker had sent it for a new run of the session.
 func TakeReport(h *Host, s Session, rep *wire.Report) Telemetry {
-	to, f := h.accessFor(s, Input{})
+	to, f := h.accessFor(s, runs.Input{})
 	if f != nil {
 		panic(f)
 	}

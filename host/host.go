@@ -17,6 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
@@ -173,7 +174,7 @@ type Host struct {
 	agents   map[string]Settings
 	log      *slog.Logger
 	obs      *observe.Observer
-	engine   *engine
+	engine   *runs.Engine
 	plugins  *plugins.Supervisor // nil without a plugin directory
 	mcp      *mcp.Servers
 	mcpNames map[string]string // identifiers of MCP servers in programs, by name
@@ -232,19 +233,19 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 		return nil, errors.Join(err, h.stop())
 	}
 	h.warnUnusedSettings()
-	h.engine.startSweeping()
+	h.engine.StartSweeping()
 	return h, nil
 }
 
 // newEngine makes the engine of the runs, whose workers start later.
 func (h *Host) newEngine(ctx context.Context) {
-	h.engine = newEngine(ctx, h.settings)
+	h.engine = runs.New(ctx, h.settings)
 	h.obs = newObserver(h)
-	h.engine.configure(engineConfig{
-		settingsOf: h.settingsOf, log: h.log, obs: h.obs, store: h.cfg.Store, approvals: h.cfg.Approvals.Store,
-		views: engineViews{h}, hooks: h.hooks.Load, holdPlugins: h.holdPlugins,
-		quotas: h.cfg.Quotas, maxWorkers: h.cfg.Guests.Max, previousGuests: h.cfg.Guests.Previous, origin: h.cfg.Origin,
-		pluginConfig: h.cfg.Plugins.Config, onApproval: h.cfg.Approvals.OnNew, drainTimeout: h.cfg.DrainTimeout,
+	h.engine.Configure(runs.Config{
+		SettingsOf: h.settingsOf, Logger: h.log, Observer: h.obs, Store: h.cfg.Store, ApprovalStore: h.cfg.Approvals.Store,
+		Views: engineViews{h}, Hooks: h.hooks.Load, HoldPlugins: h.holdPlugins,
+		Quotas: h.cfg.Quotas, MaxWorkers: h.cfg.Guests.Max, PreviousGuests: h.cfg.Guests.Previous, Origin: h.cfg.Origin,
+		PluginConfig: h.cfg.Plugins.Config, OnApproval: h.cfg.Approvals.OnNew, DrainTimeout: h.cfg.DrainTimeout,
 	})
 }
 
@@ -255,7 +256,7 @@ func (h *Host) start(ctx context.Context) (err error) {
 	if err := h.startHooks(); err != nil {
 		return err
 	}
-	if err := h.engine.start(ctx, h.cfg.Guests.Path, h.cfg.Guests.Prepared); err != nil {
+	if err := h.engine.Start(ctx, h.cfg.Guests.Path, h.cfg.Guests.Prepared); err != nil {
 		return err
 	}
 	if err := h.startPlugins(ctx); err != nil {
@@ -308,7 +309,7 @@ func (h *Host) pluginData() (string, error) {
 }
 
 // Isolation says how the guest workers of this host are confined.
-func (h *Host) Isolation() Isolation { return isolationOf(h.engine.pool.Layers()) }
+func (h *Host) Isolation() Isolation { return runs.IsolationOf(h.engine.Pool.Layers()) }
 
 // Plugins reports every plugin of the plugin directory, also those that could
 // not be started. One that runs, but whose namespaces this host refuses, has no

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/policy"
 )
@@ -32,7 +33,7 @@ type ExecInput struct {
 }
 
 // forEngine returns the input without the documentation that only callers need.
-func (in ExecInput) forEngine() Input {
-	return Input{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title,
+func (in ExecInput) forEngine() runs.Input {
+	return runs.Input{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title,
 		Tools: in.Tools, Rules: in.Rules, Timeout: in.Timeout, Request: in.request}
 }

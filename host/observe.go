@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/debuglog"
 	"github.com/quoinhq/quoin/host/internal/metrics"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -18,8 +19,8 @@ func newObserver(h *Host) *observe.Observer {
 		CallEnded: h.cfg.Trajectory.OnEvent,
 		Bodies:    h.cfg.Trajectory.Bodies,
 		Tracers:   h.cfg.TracerProvider,
-		State:     metrics.State{Pool: h.engine.poolState, Runs: h.engine.countRuns, Foreign: h.engine.countForeignRuns, Calls: h.engine.performing.now, Held: h.engine.heldNow, Version: Version},
-		Panicked:  func(p any, run string) { h.ReportPanic(duringObserver, p, "run", run) },
+		State:     metrics.State{Pool: h.engine.PoolState, Runs: h.engine.CountRuns, Foreign: h.engine.CountForeignRuns, Calls: h.engine.Performing.Now, Held: h.engine.HeldNow, Version: Version},
+		Panicked:  func(p any, run string) { h.ReportPanic(runs.DuringObserver, p, "run", run) },
 	})
 }
 

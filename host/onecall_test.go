@@ -13,6 +13,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -88,7 +89,7 @@ func TestOneCallPage(t *testing.T) {
 		}
 		b.WriteString(strings.Repeat("  ", len(path.paths[place])) + "-> " + place + "\n\n")
 	}
-	b.WriteString("stages of a call: " + strings.Join(host.Stages(), ", ") + "\n```\n\n")
+	b.WriteString("stages of a call: " + strings.Join(runs.Stages(), ", ") + "\n```\n\n")
 
 	text, err := os.ReadFile(page)
 	if err != nil {

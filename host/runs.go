@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -94,7 +95,7 @@ func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error)
 // The store keeps the result of a run that has ended until Done: a later wait, of this
 // process or another, gets it again. It keeps it for Settings.SnapshotTTL at most, and
 // no more than runstore.MaxEnded results of runstore.MaxEndedBytes.
-func (h *Host) Deliver(ctx context.Context, s Session, runID string, timeout time.Duration) *Delivery {
+func (h *Host) Deliver(ctx context.Context, s Session, runID string, timeout time.Duration) *runs.Delivery {
 	return h.engine.Deliver(ctx, s, runID, timeout)
 }
 

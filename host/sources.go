@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -224,7 +225,7 @@ func (h *Host) sessionView(s Session) *view.View {
 func (h *Host) resolveView(to *view.Access) error { return to.Resolve(h.view.Load()) }
 
 // accessFor checks what a caller gave to Exec and resolves the first view.
-func (h *Host) accessFor(s Session, in Input) (*view.Access, *Error) {
+func (h *Host) accessFor(s Session, in runs.Input) (*view.Access, *Error) {
 	client := in.Request
 	if client == nil {
 		var f *Error
@@ -250,9 +251,9 @@ func (h *Host) restoreAccess(s Session, rec *runstore.Record, tools *view.Client
 // isDown reports whether this host has the plugin or the MCP server, without its
 // tools.
 func (h *Host) isDown(owner string) bool {
-	if server, ok := strings.CutPrefix(owner, ofServers); ok {
+	if server, ok := strings.CutPrefix(owner, runs.OfServers); ok {
 		return slices.ContainsFunc(h.MCPStatus(), func(s mcp.Status) bool { return s.Name == server && s.State != mcp.StateConnected })
 	}
-	plugin := strings.TrimPrefix(owner, ofPlugins)
+	plugin := strings.TrimPrefix(owner, runs.OfPlugins)
 	return slices.ContainsFunc(h.Plugins(), func(s plugins.Status) bool { return s.ID == plugin && s.State != plugins.StateRunning })
 }

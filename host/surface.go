@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
@@ -74,7 +75,7 @@ type Surface struct {
 // invalid_input if the tools or rules cannot be used as they are. In either case
 // the request must not be sent with the tools it would have had.
 func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o SurfaceOptions) (*Surface, error) {
-	if h == nil || h.engine.isClosing() {
+	if h == nil || h.engine.IsClosing() {
 		return nil, codemode.Errorf(CodeUnavailable, "", PhaseHost, "code mode is not running.")
 	}
 	settings := h.settingsOf(s)
@@ -149,13 +150,13 @@ func (h *Host) directOnly() []catalog.Tool {
 
 // ready proves that a program could run now: that some worker is there.
 func (h *Host) ready(ctx context.Context) *Error {
-	w, err := h.engine.pool.Acquire(ctx, "", wire.Limits{})
-	defer h.engine.pool.Release(w)
+	w, err := h.engine.Pool.Acquire(ctx, "", wire.Limits{})
+	defer h.engine.Pool.Release(w)
 	if ctx.Err() != nil {
 		return codemode.Errorf(CodeAborted, "", PhaseHost, "the request was cancelled: %v", context.Cause(ctx))
 	}
 	if err != nil {
-		f := failureFromWorker(err)
+		f := runs.FailureFromWorker(err)
 		f.Code = CodeUnavailable // whatever became of the worker
 		return f
 	}
@@ -198,10 +199,10 @@ func (t *Surface) own(v *view.View, s Settings) []catalog.Tool {
 // Rules of the input must be empty: the request has them.
 func (t *Surface) Exec(ctx context.Context, in ExecInput) *Result {
 	if f := t.checkActive(); f != nil {
-		return refused(f)
+		return runs.Refused(f)
 	}
 	if len(in.Tools) > 0 || !in.Rules.Empty() {
-		return refused(view.RequestFailure("tools and rules are given to Surface, not to its Exec."))
+		return runs.Refused(view.RequestFailure("tools and rules are given to Surface, not to its Exec."))
 	}
 	in.request, in.Rules = t.tools, t.rules
 	return t.host.Exec(ctx, t.session, in)
@@ -210,10 +211,10 @@ func (t *Surface) Exec(ctx context.Context, in ExecInput) *Result {
 // Wait is Host.Wait of a run of the same session.
 func (t *Surface) Wait(ctx context.Context, runID string) *Result {
 	if f := t.checkActive(); f != nil {
-		return refused(f)
+		return runs.Refused(f)
 	}
-	a := t.host.obs.Enter(ctx, toolWait, t.session)
-	return a.End(t.host.engine.wait(ctx, a, t.session, runID, 0, t.tools, nil))
+	a := t.host.obs.Enter(ctx, runs.ToolWait, t.session)
+	return a.End(t.host.engine.WaitThrough(ctx, a, t.session, runID, 0, t.tools, nil))
 }
 
 // checkActive refuses a call of a tool that the model was not shown.

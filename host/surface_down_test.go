@@ -28,7 +28,7 @@ func TestSurfaceNeedsAWorker(t *testing.T) {
 	if s, err := h.Surface(context.Background(), Session{}, tools, SurfaceOptions{}); err != nil || !s.Active {
 		t.Fatalf("with guests: %v, %v", s, err)
 	}
-	if err := h.engine.pool.Close(); err != nil {
+	if err := h.engine.Pool.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := h.Surface(context.Background(), Session{}, tools, SurfaceOptions{}); s != nil || !errors.Is(err, &Error{Code: CodeUnavailable}) {

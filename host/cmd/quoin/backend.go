@@ -14,6 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/modeltools"
 )
 
@@ -54,7 +55,7 @@ func (p inProcess) WaitFor(ctx context.Context, s host.Session, runID string, ti
 // printed.
 type delivering struct {
 	inProcess
-	result *host.Delivery
+	result *runs.Delivery
 }
 
 func (d *delivering) WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error) {

@@ -1,0 +1,77 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// Abort is Host.Abort.
+func (e *Engine) Abort(ctx context.Context, s codemode.Session, runID string) *codemode.Result {
+	r := e.runByID(runID)
+	aborted := failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted.")
+	if r == nil {
+		rec, f := e.abortStored(ctx, s, runID)
+		if f != nil {
+			return Refused(e.explainMissing(f, s, runID))
+		}
+		return Refused(withRecord(aborted, rec))
+	}
+	f := mayResume(r.session, s)
+	if f == nil {
+		f = r.abort(ctx, ErrAborted)
+	}
+	if f != nil {
+		return Refused(f)
+	}
+	return Refused(withRun(aborted, r))
+}
+
+// EndSession is Host.EndSession.
+func (e *Engine) EndSession(ctx context.Context, s codemode.Session) (ended int, err error) {
+	var errs []error
+	count := func(id string, f *failure) {
+		switch {
+		case f == nil:
+			ended++
+		case f.Reason != codemode.ReasonRunUnavailable && f.Reason != codemode.ReasonRunExpired: // it ended by itself
+			errs = append(errs, fmt.Errorf("run %s: %w", id, f))
+		}
+	}
+	for _, r := range e.runsOf(s) {
+		count(r.id, r.abort(ctx, ErrSessionEnded))
+	}
+	records, err := e.Store.List(ctx)
+	if err != nil {
+		return ended, errors.Join(append(errs, err)...)
+	}
+	for _, rec := range records {
+		if s.Covers(rec.Session) {
+			_, f := e.abortStored(ctx, rec.Session, rec.ID)
+			count(rec.ID, f)
+		}
+	}
+	return ended, errors.Join(errs...)
+}
+
+// abortStored forgets a run that only the store knows, and returns its last record.
+func (e *Engine) abortStored(ctx context.Context, s codemode.Session, id string) (*runstore.Record, *failure) {
+	rec, err := e.recordFor(ctx, s, id)
+	if err != nil {
+		return nil, failureFromStore(err)
+	}
+	claim, err := e.Store.Claim(ctx, id)
+	if err != nil {
+		return nil, failureFromStore(err)
+	}
+	defer claim.Release()
+	if err := e.Store.Delete(ctx, id); err != nil && !errors.Is(err, runstore.ErrNotFound) {
+		return nil, failureFromStore(err)
+	}
+	e.cancelApprovals(ctx, rec.Calls)
+	e.observeDiscarded(rec, failureFromCause(ErrAborted))
+	return rec, nil
+}

@@ -1,0 +1,167 @@
+package runs
+
+import (
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// account charges what one run holds in memory to its session: the arguments and
+// answers of calls as long as the run, or its newest image, needs them; output until it
+// is returned; images that are not on disk. The table of calls that has the account
+// guards it.
+type account struct {
+	held      *quota.Meter // bytes
+	suspended *quota.Meter // places for suspended runs
+	owner     quota.Owner
+	denied    func(*quota.Denied)
+
+	closed                bool
+	bytes, image, printed int64 // charged; the last two are parts of the first
+	place                 bool  // for a suspended run
+}
+
+// callOverhead is about what a call takes besides its texts.
+const callOverhead = 512
+
+// heldBytes is what a call takes.
+func (c *entry) heldBytes() int64 {
+	n := callOverhead + len(c.Target) + len(c.Args) + len(c.Input) + len(c.Answer)
+	for _, p := range c.Path {
+		n += len(p)
+	}
+	return int64(n)
+}
+
+// requestBytes is what the calls of one burst will take.
+func requestBytes(reqs []wire.Request) (n int64) {
+	for _, q := range reqs {
+		n += callOverhead + int64(len(q.Target)+len(q.Args))
+		for _, p := range q.Path {
+			n += int64(len(p))
+		}
+	}
+	return n
+}
+
+// charge charges n bytes, or says why it cannot.
+func (a *account) charge(n int64) *quota.Denied {
+	if a.closed || n == 0 {
+		return nil
+	}
+	if d := a.held.Take(a.owner, n); d != nil {
+		a.denied(d)
+		return d
+	}
+	a.bytes += n
+	return nil
+}
+
+// force charges n bytes, or gives bytes back if n is negative, whatever the limits are.
+func (a *account) force(n int64) {
+	switch {
+	case a.closed || n == 0:
+		return
+	case n > 0:
+		a.held.Force(a.owner, n)
+	default:
+		a.held.Give(a.owner, -n)
+	}
+	a.bytes += n
+}
+
+// replace charges n bytes in place of *part.
+func (a *account) replace(part *int64, n int64) *quota.Denied {
+	if more := n - *part; more <= 0 {
+		a.force(more)
+	} else if d := a.charge(more); d != nil {
+		return d
+	}
+	*part = n
+	return nil
+}
+
+// takePlace takes a place for a suspended run, unless the run has one.
+func (a *account) takePlace() *quota.Denied {
+	if a.place || a.closed {
+		return nil
+	}
+	if d := a.suspended.Take(a.owner, 1); d != nil {
+		a.denied(d)
+		return d
+	}
+	a.place = true
+	return nil
+}
+
+// forcePlace is takePlace whatever the limits are.
+func (a *account) forcePlace() {
+	if !a.place && !a.closed {
+		a.place = true
+		a.suspended.Force(a.owner, 1)
+	}
+}
+
+// close gives back everything. Nothing is charged afterwards.
+func (a *account) close() {
+	a.force(-a.bytes)
+	if a.place {
+		a.place = false
+		a.suspended.Give(a.owner, 1)
+	}
+	a.closed = true
+}
+
+// chargeImage charges an image of n bytes in place of the one before.
+func (t *callTable) chargeImage(n int) *quota.Denied {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.account.replace(&t.account.image, int64(n))
+}
+
+// chargeOutput charges what the run has emitted and not returned.
+func (t *callTable) chargeOutput(used int64) *quota.Denied {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.account.replace(&t.account.printed, used)
+}
+
+// chargeRevived charges a run that came from the store. It was admitted once, so the
+// limits do not count.
+func (t *callTable) chargeRevived() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.imaged {
+		t.reweigh(c)
+	}
+	t.account.forcePlace()
+}
+
+// mayBeSuspended takes a place for a suspended run; if it must, whatever the limits are.
+func (t *callTable) mayBeSuspended(must bool) *failure {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if must {
+		t.account.forcePlace()
+	}
+	if d := t.account.takePlace(); d != nil {
+		return failf(codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost, "too many suspended code mode runs. There is no place for one more: %v. Wait for those that there are, or abort them.", d)
+	}
+	return nil
+}
+
+// answerTooMuch rejects a call whose answer does not fit into the memory of the host.
+func answerTooMuch(c *entry, tool *catalog.Tool, d *quota.Denied) *callError {
+	e := rejectf(codeQuota, "The answer does not fit into the memory of the host: %v.", d)
+	if tool != nil && c.Dispatched {
+		return answered(tool, e, "Ask it for less.")
+	}
+	e.EffectStatus = effectNone
+	return e
+}
+
+// heldTooMuch is the failure of a run whose session, agent or host holds too much.
+func heldTooMuch(d *quota.Denied) *failure {
+	return failf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run was ended: %s. Pass less, or await calls in smaller batches.", d)
+}

@@ -1,0 +1,108 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
+)
+
+// Answer is Host.Answer.
+func (e *Engine) Answer(ctx context.Context, s codemode.Session, runID, callID string, a codemode.ToolAnswer) error {
+	if len(a.Value) == 0 {
+		a.Value = json.RawMessage("null")
+	}
+	if a.Error == "" && (!json.Valid(a.Value) || !utf8.Valid(a.Value)) {
+		return failf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "the answer to %s is not JSON in UTF-8.", text.Cut(callID, 64))
+	}
+	r, f := e.answerable(ctx, s, runID)
+	if f != nil {
+		return f
+	}
+	settled, f := r.calls.giveAnswer(callID, a, r.asksClient)
+	if f != nil {
+		return f
+	}
+	select {
+	case <-settled:
+		return nil
+	case <-r.ctx.Done():
+		return failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run has ended: %v", context.Cause(r.ctx))
+	case <-ctx.Done():
+		return fmt.Errorf("the answer was taken but may not be stored yet: %w", context.Cause(ctx))
+	}
+}
+
+// PendingInput is Host.PendingInput.
+func (e *Engine) PendingInput(ctx context.Context, s codemode.Session, runID, callID string) (json.RawMessage, error) {
+	calls, f := e.callsOf(ctx, s, runID)
+	if f != nil {
+		return nil, f
+	}
+	for _, c := range calls {
+		if c.State == runstore.CallAsked && (&entry{Call: c}).publicID() == callID {
+			return c.Input, nil
+		}
+	}
+	return nil, failf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput,
+		"the run waits for no answer to %q. Ask for the input of a call in pendingToolCalls that has inputBytes.", text.Cut(callID, 64))
+}
+
+// callsOf returns the calls of a run of the session that it waits for, from the store
+// if it is not here.
+func (e *Engine) callsOf(ctx context.Context, s codemode.Session, id string) (calls []runstore.Call, _ *failure) {
+	r := e.runByID(id)
+	if r == nil {
+		rec, err := e.recordFor(ctx, s, id)
+		if err != nil {
+			return nil, failureFromStore(err)
+		}
+		return rec.Calls, nil
+	}
+	if f := mayResume(r.session, s); f != nil {
+		return nil, f
+	}
+	return r.calls.list(), nil
+}
+
+// answerable returns a run of the session, from the store if it is not here.
+func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) (*run, *failure) {
+	e.answering.Lock() // of several answers to one stored run, one loads it
+	defer e.answering.Unlock()
+	e.mu.Lock()
+	r, closed := e.runs[id], e.closed
+	e.mu.Unlock()
+	switch {
+	case closed:
+		return nil, failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode is shutting down.")
+	case r != nil:
+		return r, mayResume(r.session, s)
+	}
+	r, rec, f := e.load(ctx, s, id, time.Now(), nil)
+	if f != nil {
+		return nil, f
+	}
+	if !r.markParked(rec.Expires, len(rec.Image)) {
+		r.finish(context.Cause(r.ctx))
+		return nil, r.aborted()
+	}
+	return r, nil
+}
+
+// asksClient reports whether a call is one of a tool that the client answers. The
+// caller holds calls.mu.
+func (r *run) asksClient(c *entry) bool {
+	if c.Method != methodOfAsked {
+		return false
+	}
+	if c.Tool != "" {
+		return r.access.Client.Asks(c.Tool)
+	}
+	tool, err := r.view().Catalog.Resolve(c.Target)
+	return err == nil && r.access.Client.Asks(tool.ID())
+}

@@ -1,0 +1,68 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/plugins"
+)
+
+// approve waits until a person has decided about a call that authorise has put to one,
+// and rejects the call unless it may be made.
+func approve(ctx context.Context, c *call) *callError {
+	id := c.Approval
+	if id == "" {
+		return nil
+	}
+	r := c.run
+	defer c.questionOver()
+	a, err := r.awaitDecision(ctx, id)
+	switch {
+	case errors.Is(err, errLostApproval):
+		return c.notMade(rejectf(codeDenied, "The call of %q was denied: %v.", c.subject.ToolName, err))
+	case err != nil:
+		if errors.Is(err, errCallCancelled) {
+			r.engine.cancelApproval(r.background(), id)
+		}
+		return c.notMade(rejectf(codeAborted, "The call of %q was given up before it was made.", c.subject.ToolName))
+	}
+	c.decision = a
+	if a.State != policy.StateAllowed || !a.Covers(c.subject.RunID, c.subject.CallID, c.subject.ToolID, c.subject.Params) {
+		return c.notMade(rejectf(codeDenied, "The call of %q was denied: %s.", c.subject.ToolName, whyDenied(a)))
+	}
+	r.calls.approved(c.entry, id, c.subject.Params)
+	if err := r.record.journal(r.background()); err != nil { // a host that dies now must not be taken for one that has not called
+		return c.notMade(rejectf(codeInterrupted, "The call of %q was not made: its run could not be recorded (%v).", c.subject.ToolName, err))
+	}
+	return nil
+}
+
+func whyDenied(a *policy.Approval) string {
+	switch a.State {
+	case policy.StateDenied:
+		return "a person decided so"
+	case policy.StateExpired:
+		return "no one approved it in time"
+	case policy.StateCancelled:
+		return "its approval was cancelled"
+	}
+	return "it is not the call that was approved"
+}
+
+// awaitDecision waits for an approval to be resolved. Meanwhile nothing of the call
+// goes on in this process, so that a host that closes does not wait for it, and
+// the deadline of the run pauses.
+func (r *run) awaitDecision(ctx context.Context, id string) (*policy.Approval, error) {
+	r.engine.Performing.pause()
+	r.calls.approvalStarts(time.Now())
+	r.notify()
+	plugins.ReleaseGenerations(ctx) // people take their time
+	defer func() {
+		r.calls.approvalEnds(time.Now())
+		r.engine.Performing.resume()
+		r.notify()
+	}()
+	return r.engine.approvalWatcher.wait(ctx, id)
+}

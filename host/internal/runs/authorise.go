@@ -1,0 +1,71 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// authorise shows a call to the hooks, which may change its input, block it, or want a
+// person to decide. A call that waited for a person when its run was last stored is not
+// shown again.
+func authorise(ctx context.Context, c *call) *callError {
+	r := c.run
+	if c.askedBefore() {
+		c.input, c.subject.Params = c.Input, c.Input
+		return nil
+	}
+	chain := r.engine.Hooks()
+	if chain.Len() == 0 {
+		return nil
+	}
+	ruling := chain.Before(ctx, c.subject, func(_, after json.RawMessage) (json.RawMessage, error) {
+		if e := r.checkInput(c.tool, after); e != nil {
+			return nil, e
+		}
+		return after, nil
+	})
+	if ruling.Block != nil {
+		return c.blocked(ctx, ruling.Block)
+	}
+	c.input, c.subject.Params = ruling.Params, ruling.Params
+	if len(ruling.Asks) == 0 {
+		return nil
+	}
+	if err := c.ask(ctx, ruling.Asks); err != nil {
+		return c.notAsked(err)
+	}
+	return nil
+}
+
+// askedBefore reports whether the call waited for a person when its run was last stored.
+// A host that was killed before the question was out has asked no one.
+func (c *call) askedBefore() bool {
+	if c.Approval == "" {
+		return false
+	}
+	if _, err := c.run.engine.ApprovalStore.Get(c.run.ctx, c.Approval); errors.Is(err, policy.ErrNotFound) {
+		c.run.calls.approved(c.entry, "", nil)
+		return false
+	}
+	return true
+}
+
+// blocked rejects a call that a hook has blocked.
+func (c *call) blocked(ctx context.Context, b *policy.Block) *callError {
+	var e *callError
+	switch {
+	case b.Err != nil && ctx.Err() != nil:
+		e = rejectf(codeAborted, "The call of %q was given up before it was made.", c.subject.ToolName)
+	case b.Err != nil:
+		c.run.engine.Logger.Error("a hook failed, so its call is blocked", "hook", b.Hook, "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", b.Err)
+		e = rejectf(codeHookFailed, "The call of %q was blocked before execution, because the hook %q failed.", c.subject.ToolName, b.Hook)
+	case b.Reason == "":
+		e = rejectf(codeBlocked, "The call of %q was blocked before execution by the hook %q.", c.subject.ToolName, b.Hook)
+	default:
+		e = rejectf(codeBlocked, "The call of %q was blocked before execution: %s", c.subject.ToolName, b.Reason)
+	}
+	return c.notMade(e)
+}

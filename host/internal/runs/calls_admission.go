@@ -1,0 +1,144 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// burst is what a guest has asked for in one turn.
+type burst struct {
+	fresh   []*entry // calls of tools, not started
+	started []*entry // calls of tools that have got a slot
+	queries []*entry // of the catalog
+	yielded bool
+}
+
+// admit adds the requests of one turn. If start says so, calls of tools start at once,
+// unless the catalog has to answer first or the program yields. It refuses a burst that
+// is larger than the queue before any request counts.
+func (t *callTable) admit(reqs []wire.Request, start bool) (b burst, _ *failure) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f := t.checkRequests(reqs); f != nil {
+		return b, f
+	}
+	if d := t.account.charge(requestBytes(reqs)); d != nil {
+		return b, heldTooMuch(d)
+	}
+	for _, q := range reqs {
+		if q.Method == wire.MethodCancel {
+			ids, _ := cancelledIDs(q) // checkRequests has read them
+			t.cancelCalls(ids)
+			t.account.force(-requestBytes([]wire.Request{q}))
+			continue
+		}
+		c := t.add(q)
+		switch q.Method {
+		case wire.MethodYield:
+			b.yielded = true
+		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
+			b.fresh = append(b.fresh, c)
+		default:
+			b.queries = append(b.queries, c)
+		}
+	}
+	if start && !b.yielded && len(b.queries) == 0 {
+		b.started, b.fresh = t.enqueue(b.fresh), nil
+	}
+	return b, nil
+}
+
+// checkRequests checks a whole burst before any request counts. The worker is not
+// trusted to number its requests.
+func (t *callTable) checkRequests(reqs []wire.Request) *failure {
+	last, tools := t.lastID, 0
+	for _, q := range reqs {
+		if q.ID <= last {
+			return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker repeated the bridge call %d", q.ID)
+		}
+		last = q.ID
+		if len(q.Args) > 0 && !json.Valid(q.Args) {
+			return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker sent arguments that are not JSON")
+		}
+		switch q.Method {
+		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
+			tools++
+		case wire.MethodSearch, wire.MethodDescribe, wire.MethodYield:
+		case wire.MethodCancel:
+			if _, err := cancelledIDs(q); err != nil {
+				return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker cancelled something that is no list of calls")
+			}
+		default:
+			return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker made a bridge call of the unknown method %q", text.Cut(string(q.Method), 64))
+		}
+	}
+	limit := t.slots + codemode.MaxQueuedCalls
+	if n := t.inFlight + len(t.queue) + tools; tools > 0 && n > limit {
+		return failf(codemode.CodeInvalidInput, codemode.ReasonTooManyPending, codemode.PhaseBridge,
+			"too many pending tool calls: %d at once, at most %d run and %d queue. None of the last %d was started; await them in smaller batches.",
+			n, t.slots, codemode.MaxQueuedCalls, tools)
+	}
+	t.lastID = last
+	return nil
+}
+
+// add adds a new call, whose bytes are charged. The caller holds mu.
+func (t *callTable) add(q wire.Request) *entry {
+	c := &entry{Call: runstore.Call{
+		ID:             q.ID,
+		Method:         string(q.Method),
+		Target:         q.Target,
+		Path:           q.Path,
+		Args:           bytes.Clone(q.Args), // a part of the report would keep the whole report
+		IdempotencyKey: t.runID + ":" + strconv.FormatUint(q.ID, 10),
+		State:          runstore.CallQueued,
+	}}
+	t.pending[c.ID] = c
+	c.charged = c.heldBytes()
+	switch q.Method {
+	case wire.MethodSearch:
+		t.counters.Search++
+	case wire.MethodDescribe:
+		t.counters.Describe++
+	case wire.MethodCall:
+		t.counters.Call++
+	case wire.MethodNamespace, wire.MethodMCP:
+		t.counters.Namespace++
+	}
+	return c
+}
+
+// errCallCancelled is the cause with which the context of a call ends that the program
+// has cancelled with an AbortSignal.
+var errCallCancelled = errors.New("the program gave the call up")
+
+// cancelledIDs reads the ids of the calls that a cancel request names.
+func cancelledIDs(q wire.Request) (ids []uint64, err error) {
+	err = json.Unmarshal(q.Args, &ids)
+	return ids, err
+}
+
+// cancelCalls ends the contexts of calls that are not settled. The promises of the
+// guest have rejected; the calls stay pending until their tools have returned. The
+// journal gets the cancellation too: the next host must not make a call that was
+// cancelled in the queue. The caller holds mu.
+func (t *callTable) cancelCalls(ids []uint64) {
+	for _, id := range ids {
+		c := t.pending[id]
+		if c == nil || c.GivenUp || c.State == runstore.CallSettled {
+			continue
+		}
+		c.GivenUp = true
+		t.touch(c)
+		if c.cancel != nil {
+			c.cancel(errCallCancelled)
+		}
+	}
+}

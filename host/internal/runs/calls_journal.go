@@ -1,0 +1,104 @@
+package runs
+
+import (
+	"slices"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// takeImage makes the pending calls the calls that the newest image waits for, and
+// returns them as a record holds them. The caller holds mu.
+func (t *callTable) takeImage(identify func(*entry)) []runstore.Call {
+	t.setImaged(t.sorted())
+	t.written = t.changes
+	out := make([]runstore.Call, 0, len(t.imaged))
+	for _, c := range t.imaged {
+		identify(c)
+		out = append(out, c.Call)
+	}
+	return out
+}
+
+func (t *callTable) setImaged(calls []*entry) {
+	for _, c := range t.imaged {
+		c.imaged = false
+		if t.pending[c.ID] != c {
+			t.account.force(-c.charged)
+			c.charged = 0
+		}
+	}
+	for _, c := range calls {
+		c.imaged = true
+	}
+	t.imaged = calls
+}
+
+// news returns the calls of the newest image that have changed since the store was
+// told, and the count of changes to give to wrote.
+func (t *callTable) news() (calls []runstore.Call, upTo uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.imaged {
+		if !t.closed && c.changed > t.written {
+			calls = append(calls, c.Call)
+		}
+	}
+	return calls, t.changes
+}
+
+// wrote notes that the store has the changes up to that count.
+func (t *callTable) wrote(upTo uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.written = upTo
+}
+
+// answerBytes is the size of all answers that the guest has not got.
+func (t *callTable) answerBytes() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.pending {
+		n += len(c.Answer)
+	}
+	return n
+}
+
+// revive adds the calls of a record.
+func (t *callTable) revive(rec *runstore.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dispatched, t.counters = rec.Dispatched, rec.Counters
+	for _, stored := range rec.Calls {
+		t.pending[stored.ID] = &entry{Call: stored}
+		t.lastID = max(t.lastID, stored.ID)
+		t.dispatched = t.dispatched || wentOut(stored)
+	}
+	// An answer that was given and is not in the journal was lost with its host, so the
+	// client is asked for it again.
+	t.answered = slices.DeleteFunc(slices.Clone(rec.Answered), func(id uint64) bool {
+		c := t.pending[id]
+		return c != nil && c.State != runstore.CallSettled
+	})
+	t.setImaged(t.sorted())
+}
+
+// redrive queues the calls that can go on, and rejects the others in flight. It returns
+// the calls that have got slots, and the rejected ones.
+func (t *callTable) redrive(mayRepeat func(*entry) bool) (started, lost []*entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.sorted() {
+		switch {
+		case c.State == runstore.CallSettled:
+			t.inbox = append(t.inbox, c)
+		case !c.isTool() && c.Method != methodExec:
+		case c.State != runstore.CallInFlight || mayRepeat(c):
+			t.queue = append(t.queue, c)
+		default:
+			t.setAnswer(c, nil, nil, interrupted(c))
+			t.inbox = append(t.inbox, c)
+			lost = append(lost, c)
+		}
+	}
+	return t.fillSlots(), lost
+}

@@ -1,0 +1,214 @@
+package runs
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// How often a run may ask people: a person who is asked without end does not read
+// what is asked.
+const (
+	questionSpan   = 10 * time.Second
+	questionsASpan = 40
+)
+
+// askedTooOften denies a call because of the questions that its run has asked.
+type askedTooOften struct {
+	limit int64
+	span  time.Duration // 0: the whole run
+}
+
+func (e *askedTooOften) Error() string {
+	if e.span > 0 {
+		return fmt.Sprintf("it needs an approval, and its run has asked for %d within %v, which is the limit; wait before you ask again", e.limit, e.span)
+	}
+	return fmt.Sprintf("it needs an approval, and its run has asked for %d, which is the limit (tools.codeMode.maxApprovals)", e.limit)
+}
+
+// mayAsk accounts for one more question of the run.
+func (t *callTable) mayAsk(now time.Time, limit int64) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if int64(t.counters.Approvals) >= limit {
+		return &askedTooOften{limit: limit}
+	}
+	recent := t.questions[:0]
+	for _, at := range t.questions {
+		if now.Sub(at) < questionSpan {
+			recent = append(recent, at)
+		}
+	}
+	if t.questions = recent; len(recent) >= questionsASpan {
+		return &askedTooOften{limit: questionsASpan, span: questionSpan}
+	}
+	t.questions = append(recent, now)
+	return nil
+}
+
+// questionAsked notes that a person is asked about a call. It counts from now on, so
+// that a record has the call and the count, or neither.
+func (t *callTable) questionAsked(c *entry, approval string, input []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counters.Approvals++
+	t.setApproval(c, runstore.CallApproval, approval, input)
+}
+
+// questionNotAsked undoes questionAsked.
+func (t *callTable) questionNotAsked(c *entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counters.Approvals--
+	t.setApproval(c, runstore.CallInFlight, "", nil)
+}
+
+// approved notes how the approval of a call came out.
+func (t *callTable) approved(c *entry, approval string, input []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.setApproval(c, runstore.CallInFlight, approval, input)
+}
+
+func (t *callTable) setApproval(c *entry, state runstore.CallState, approval string, input []byte) {
+	c.State, c.Approval, c.Input = state, approval, input
+	t.reweigh(c)
+	t.touch(c)
+}
+
+// approvalStarts notes that one more call waits for a person.
+func (t *callTable) approvalStarts(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.onApproval++; t.onApproval == 1 {
+		t.approvalSince = now
+	}
+}
+
+// approvalEnds notes that one call less waits for a person.
+func (t *callTable) approvalEnds(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.onApproval--; t.onApproval == 0 {
+		t.counters.ApprovalMicros += now.Sub(t.approvalSince).Microseconds()
+	}
+}
+
+// approvalWait is how long the run has waited for people until now. The caller holds mu.
+func (t *callTable) approvalWait(now time.Time) time.Duration {
+	d := time.Duration(t.counters.ApprovalMicros) * time.Microsecond
+	if t.onApproval > 0 {
+		d += now.Sub(t.approvalSince)
+	}
+	return d
+}
+
+// clientCall is a call that the run's client is to answer.
+type clientCall struct {
+	answer  chan codemode.ToolAnswer // capacity 1
+	settled chan struct{}            // closed once the answer is in the run, and in the store of a stored one
+}
+
+// methodOfAsked is the method of calls that a caller answers: namespaces reach
+// only tools of plugins.
+const methodOfAsked = string(wire.MethodCall)
+
+// askClient makes a call wait for the client and returns where the answer will be.
+func (t *callTable) askClient(c *entry, input json.RawMessage) (<-chan codemode.ToolAnswer, *quota.Denied) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	more := int64(len(input) - len(c.Input)) // an approved call, or one of another host, has it already
+	if more <= 0 {
+		t.account.force(more)
+	} else if d := t.account.charge(more); d != nil {
+		return nil, d
+	}
+	c.State, c.Input = runstore.CallAsked, input
+	c.charged += more
+	t.onClient++
+	t.touch(c)
+	return t.clientCall(c.ID).answer, nil
+}
+
+// clientAnswered notes that a call no longer waits for the client.
+func (t *callTable) clientAnswered() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.onClient--
+}
+
+// clientCall returns the place for the client's answer to a call, which may come before
+// the call waits for it. The caller holds mu.
+func (t *callTable) clientCall(id uint64) *clientCall {
+	a := t.clientCalls[id]
+	if a == nil {
+		a = &clientCall{answer: make(chan codemode.ToolAnswer, 1), settled: make(chan struct{})}
+		if t.clientCalls == nil {
+			t.clientCalls = make(map[uint64]*clientCall)
+		}
+		t.clientCalls[id] = a
+	}
+	return a
+}
+
+// giveAnswer hands an answer to its call and returns what is closed once it is taken.
+func (t *callTable) giveAnswer(callID string, answer codemode.ToolAnswer, asksClient func(*entry) bool) (<-chan struct{}, *failure) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range t.answered {
+		if (&entry{Call: runstore.Call{ID: id, Method: methodOfAsked}}).publicID() != callID {
+			continue
+		}
+		if a := t.clientCalls[id]; a != nil {
+			return a.settled, nil
+		}
+		return closed, nil
+	}
+	for _, c := range t.pending {
+		if c.publicID() == callID && asksClient(c) {
+			if c.State == runstore.CallSettled { // in an earlier process
+				return closed, nil
+			}
+			a := t.clientCall(c.ID)
+			t.answered = append(t.answered, c.ID)
+			a.answer <- answer
+			return a.settled, nil
+		}
+	}
+	return nil, failf(codemode.CodeInvalidInput, "", codemode.PhaseInput,
+		"the run waits for no answer to %q. Answer the calls in pendingToolCalls that have an input or inputBytes.", text.Cut(callID, 64))
+}
+
+// closed is a channel with nothing to wait for.
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// callStatus is what a driver has to know of the calls to decide whether it waits.
+type callStatus struct {
+	pending         bool // there are calls
+	deliverable     bool // an answer waits for the guest
+	blockedOnClient bool // nothing happens until the client answers a call
+	onApproval      bool // a person has to decide about a call
+}
+
+// status returns the callStatus of this moment.
+func (t *callTable) status() callStatus {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return callStatus{
+		pending:     len(t.pending) > 0,
+		deliverable: len(t.inbox) > 0,
+		// Every call in flight waits for the client or a person, so queued calls do not start.
+		blockedOnClient: t.onClient > 0 && t.unwritten == 0 && len(t.inbox) == 0 && t.onClient+t.onApproval == t.inFlight,
+		onApproval:      t.onApproval > 0,
+	}
+}

@@ -1,0 +1,36 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+)
+
+// ask waits until the run's caller has answered a call. Meanwhile nothing of it
+// goes on in this process, so a host that closes does not wait for it.
+func (r *run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
+	answer, d := r.calls.askClient(c.entry, c.input)
+	if d != nil {
+		e := rejectf(codeQuota, "The call was not made: %v.", d)
+		e.ToolID, e.EffectStatus = c.Tool, effectNone
+		return nil, e
+	}
+	r.engine.Performing.pause()
+	defer func() {
+		r.engine.Performing.resume()
+		r.calls.clientAnswered()
+	}()
+	if err := r.record.journal(r.background()); err != nil {
+		return nil, err
+	}
+	r.notify()
+	select {
+	case answer := <-answer:
+		if answer.Error != "" {
+			return nil, errors.New(answer.Error)
+		}
+		return answer.Value, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

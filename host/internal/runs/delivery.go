@@ -1,0 +1,59 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// Delivery is the Result of a Deliver on its way to who asked for it. Its methods are
+// safe for concurrent use and may be called again.
+type Delivery struct {
+	Result *codemode.Result
+
+	engine *Engine
+	runID  string
+	mu     sync.Mutex
+	claim  runstore.Claim // while no one else may deliver the result
+	stored bool           // the store keeps the result
+}
+
+// Done says that the result has arrived: the store forgets it.
+func (d *Delivery) Done() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.stored {
+		return
+	}
+	d.stored = false
+	if d.claim == nil {
+		claim, err := d.engine.Store.Claim(context.Background(), d.runID)
+		if errors.Is(err, runstore.ErrClaimed) {
+			return // another process delivers it too, and forgets it
+		}
+		d.claim = claim
+	}
+	if err := d.engine.Store.Delete(context.Background(), d.runID); err != nil {
+		d.engine.Logger.Error("a result that has been delivered was not deleted", "run", d.runID, "error", err)
+	}
+	d.dropClaim()
+}
+
+// Release says that the result has not arrived: any process may deliver it. It reports
+// whether the store has it.
+func (d *Delivery) Release() (stored bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dropClaim()
+	return d.stored
+}
+
+func (d *Delivery) dropClaim() {
+	if d.claim != nil {
+		d.claim.Release()
+		d.claim = nil
+	}
+}

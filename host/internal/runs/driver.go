@@ -1,0 +1,520 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// driver drives the guest of a run through one Exec or Wait after the other: it has the
+// guest run a turn, admits the calls that the guest makes, waits for their answers, and
+// starts again. Between two turns the guest is in a worker, or it was evicted: then its
+// image is kept, and the worker serves other guests.
+//
+// Each Exec and each Wait has a driver of its own. A run has the newest one, which belongs
+// to the goroutine that has made the run active.
+type driver struct {
+	run *run
+
+	// These fields are of the present Exec or Wait.
+	ctx           context.Context // ends with the caller's context or the run
+	started       time.Time       // reset by lap
+	allowed       time.Duration   // what this Exec or Wait may take
+	deadline      time.Time
+	margin        time.Duration // what must be left for another turn
+	approvalGrace time.Duration // how much longer the driver waits for people
+	refused       *quota.Denied // why there was no worker the last time
+	delivery      *Delivery     // of the result; nil: the caller has it as soon as it is there
+	output        outputBudget
+	chargedOutput int64 // bytes
+
+	// These fields are of the guest.
+	worker    *guestrt.Worker // nil: the guest was evicted, or has not started
+	image     []byte          // of the guest as it is now; nil: the guest has run since
+	large     bool            // the guest is too large to be parked early
+	held      *program        // it has not started: a person has to decide
+	timerDue  time.Time       // zero: no guest timer
+	imageSize int             // of the newest image
+	layers    []wire.Layer    // of the worker that ran it last
+	carried   *outputBudget   // what a host emitted and did not return before it was killed
+}
+
+// begin returns the driver of one Exec or Wait. It has the guest of the driver before.
+// That one may still give its worker back, so the two share nothing.
+func (r *run) begin(start time.Time) *driver {
+	last := r.driver
+	d := &driver{
+		run: r, started: start,
+		output: outputBudget{limit: r.settings.MaxOutput}, chargedOutput: last.chargedOutput,
+		held: last.held, timerDue: last.timerDue, imageSize: last.imageSize, layers: last.layers,
+	}
+	if last.carried != nil {
+		d.output.resume(last.carried)
+	}
+	r.driver = d
+	return d
+}
+
+// limit sets the context and the deadline of one Exec or Wait.
+func (d *driver) limit(ctx context.Context, deadline time.Time) {
+	d.ctx = ctx
+	d.allowed = deadline.Sub(d.started).Round(time.Millisecond)
+	d.approvalGrace = time.Until(deadline)
+	d.setDeadline(deadline)
+}
+
+func (d *driver) setDeadline(deadline time.Time) {
+	d.deadline = deadline
+	d.margin = min(turnMargin, time.Until(deadline)*3/10)
+}
+
+// errBusy means that no worker came free in time.
+var errBusy = errors.New("every guest worker is busy")
+
+// evictAfter is how long a guest stays in its worker while it waits for a tool. To
+// evict and restore a guest costs about half a millisecond. A tool this slow takes at
+// most a fiftieth longer, and a faster tool pays nothing.
+const evictAfter = 25 * time.Millisecond
+
+// turnMargin is the time that must be left for another turn of the guest, or three
+// tenths of the time of the Exec or Wait if that is less. With less time, a guest that
+// only waits for tools is suspended: a turn that its deadline cuts off would fail it,
+// and for the guest the deadline comes up to 50 ms early.
+const turnMargin = 60 * time.Millisecond
+
+// lease takes one of the host's worker slots and a worker.
+func (d *driver) lease() error {
+	h := d.run.engine
+	if err := d.awaitSlot(); err != nil {
+		return err
+	}
+	w, err := d.run.pool.Acquire(d.ctx, d.run.session.Identity(), d.run.limits())
+	if err != nil {
+		h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
+		return err
+	}
+	d.worker, d.layers = w, w.Layers()
+	return nil
+}
+
+// awaitSlot waits for a worker slot, which sessions get in turns.
+func (d *driver) awaitSlot() (err error) {
+	h := d.run.engine
+	ticket := h.meters.workers.Queue(quota.OwnerOf(d.run.session))
+	select {
+	case <-ticket.Ready():
+		return nil
+	default:
+	}
+	t := time.NewTimer(time.Until(d.deadline) - d.margin)
+	defer t.Stop()
+	select {
+	case <-ticket.Ready():
+		return nil
+	case <-t.C:
+		err = errBusy
+	case <-h.parking:
+		err = errClosing
+	case <-d.ctx.Done():
+		err = d.ctx.Err()
+	}
+	canceled, why := ticket.Cancel()
+	if !canceled { // it came at the last moment
+		h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
+	}
+	if why != nil && err == errBusy {
+		h.ReportDenied(d.run.session, why)
+		d.refused = why
+	}
+	return err
+}
+
+// release gives the worker back, if there is one.
+func (d *driver) release() {
+	if d.worker == nil {
+		return
+	}
+	d.run.pool.Release(d.worker)
+	d.worker = nil
+	d.run.engine.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
+}
+
+// evict takes the guest out of its worker. A guest that is too large stays.
+func (d *driver) evict() error {
+	_, err := d.snapshot()
+	if tooLarge(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.release()
+	d.run.engine.Observer.Debug.Decision("guest left its worker while it waits", "run", d.run.id)
+	return nil
+}
+
+// serviceGrace is what a snapshot or a restore may take beyond the deadline. A worker
+// that needs longer is stopped.
+const serviceGrace = time.Second
+
+// errStuck means that a worker did not answer although no guest ran in it.
+var errStuck = errors.New("the guest worker does not answer")
+
+// service runs a step in which no guest code runs under a time limit.
+func (d *driver) service(step func(context.Context) error) error {
+	limit := max(time.Until(d.deadline), 0) + serviceGrace
+	ctx, cancel := context.WithTimeoutCause(d.ctx, limit, errStuck)
+	defer cancel()
+	err := step(ctx)
+	if err != nil && d.ctx.Err() == nil && ctx.Err() != nil {
+		return errStuck
+	}
+	return err
+}
+
+// snapshot returns an image of the guest as it is since its last turn. A guest that is
+// in a worker stays there.
+func (d *driver) snapshot() ([]byte, error) {
+	if d.image != nil || d.held != nil {
+		return d.image, nil
+	}
+	err := d.service(func(ctx context.Context) (err error) {
+		d.image, err = d.worker.Snapshot(ctx, int(d.run.settings.MaxSnapshot))
+		return err
+	})
+	if err == nil {
+		if denied := d.run.calls.chargeImage(len(d.image)); denied != nil {
+			d.image = nil
+			return nil, heldTooMuch(denied)
+		}
+	}
+	return d.image, err
+}
+
+// errUnrestored means that no worker could take the guest, for reasons that are not
+// the guest's. The run is as it was.
+var errUnrestored = errors.New("no guest worker could take the suspended program")
+
+// restore puts an evicted guest into a worker. The image is kept until the guest has
+// run there. A process that cannot take it is replaced once by one that has run
+// nothing yet.
+func (d *driver) restore() error {
+	if d.worker != nil {
+		return nil
+	}
+	err := d.lease()
+	if err == nil {
+		d.run.engine.Observer.Metrics.GuestRestored()
+		if err = d.tryRestore(); d.processFailed(err) {
+			d.run.engine.Logger.Warn("a guest worker could not take a suspended program; another one tries", "run", d.run.id, "error", err)
+			if err = d.replaceWorker(); err == nil {
+				err = d.tryRestore()
+			}
+		}
+	}
+	if !d.processFailed(err) {
+		return err
+	}
+	d.run.engine.Logger.Error("no guest worker could take a suspended program; it waits on", "run", d.run.id, "error", err)
+	d.release()
+	return errUnrestored
+}
+
+func (d *driver) tryRestore() error {
+	return d.service(func(ctx context.Context) error {
+		return d.worker.Restore(ctx, d.image, d.run.limits(), d.run.file)
+	})
+}
+
+// processFailed reports whether a guest has no worker although nothing is wrong
+// with its image, and there is time and use for another attempt.
+func (d *driver) processFailed(err error) bool {
+	var e *guestrt.WorkerError
+	return d.ctx.Err() == nil && (errors.Is(err, errStuck) || errors.As(err, &e) && codemode.Reason(e.Reason) != codemode.ReasonRestoreFailed)
+}
+
+// replaceWorker takes a worker that has run nothing yet in place of the present one.
+func (d *driver) replaceWorker() error {
+	h := d.run.engine
+	d.run.pool.Release(d.worker)
+	d.worker = nil
+	w, err := d.run.pool.AcquireFresh(d.ctx, d.run.session.Identity(), d.run.limits())
+	if err != nil {
+		h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
+		return err
+	}
+	d.worker, d.layers = w, w.Layers()
+	return nil
+}
+
+// turn delivers what has settled and runs the guest. It returns errBusy or
+// errUnrestored, and delivers nothing, when there is no worker or no time left for a
+// turn.
+func (d *driver) turn() (*wire.Report, error) {
+	if d.held != nil {
+		return d.startHeld()
+	}
+	if err := d.restore(); err != nil {
+		return nil, err
+	}
+	if time.Until(d.deadline) < d.margin {
+		return nil, errBusy
+	}
+	d.dropImage()
+	settlements, started := d.run.calls.drainInbox()
+	if len(started) > 0 {
+		d.run.launch(started, d.run.record.journal(d.run.background()))
+	}
+	return d.worker.Turn(d.ctx, settlements, d.turnDeadline())
+}
+
+// dropImage forgets the image of a guest that is going to run. A store in memory holds
+// it still.
+func (d *driver) dropImage() {
+	if d.image == nil {
+		return
+	}
+	d.image = nil
+	if !d.run.record.volatile || !d.run.record.stored {
+		_ = d.run.calls.chargeImage(0) // less is never refused
+	}
+}
+
+// failureFrom says why a step of the guest failed: because the run was ended, because
+// there was no worker, or as the worker says.
+func (d *driver) failureFrom(err error) *failure {
+	var own *failure
+	switch {
+	case d.run.ctx.Err() != nil:
+		return d.run.aborted()
+	case d.ctx.Err() != nil:
+		return failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(d.ctx))
+	case errors.As(err, &own):
+		return own
+	case errors.Is(err, errStuck):
+		return failf(codemode.CodeTimeout, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "%v", err)
+	case errors.Is(err, errClosing):
+		return closing()
+	case errors.Is(err, errBusy):
+		return failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "every guest worker is busy%s. Try again later.", because(d.refused))
+	default:
+		return FailureFromWorker(err)
+	}
+}
+
+// because adds a quota to a message.
+func because(d *quota.Denied) string {
+	if d == nil {
+		return ""
+	}
+	return ": " + d.Error()
+}
+
+// drive runs the guest to the next result: it serves the guest's bridge calls as
+// their answers arrive, with no model turn in between. The caller contains it.
+func (d *driver) drive(rep *wire.Report, err error) *codemode.Result {
+	for {
+		switch {
+		case errors.Is(err, errBusy), errors.Is(err, errClosing), errors.Is(err, errUnrestored):
+			return d.suspend()
+		case err != nil:
+			return d.failed(d.failureFrom(err))
+		}
+		if res := d.handleReport(rep); res != nil {
+			return res
+		}
+		if res := d.ready(); res != nil {
+			return res
+		}
+		rep, err = d.turn()
+	}
+}
+
+// ready waits until the guest should run again. If it should not in this Exec or
+// Wait, the result says why.
+func (d *driver) ready() *codemode.Result {
+	for {
+		why, err := d.await()
+		switch {
+		case err != nil:
+			return d.failed(d.failureFrom(err))
+		case why == wokeReady:
+			return nil
+		case why == wokeDeadline, why == wokeClient:
+			return d.suspend()
+		case why == wokeNothing:
+			return d.failed(failf(codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest, "code mode promise is pending without host work"))
+		}
+		// The host shuts down. A guest too large to be parked goes on.
+		if _, err := d.snapshot(); !tooLarge(err) {
+			return d.suspend()
+		}
+		d.large = true
+	}
+}
+
+// handleReport accounts for one turn. The result is nil if the run goes on.
+func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
+	r := d.run
+	f := d.absorb(rep)
+	if r.ctx.Err() != nil {
+		// The guest may have seen its calls cancelled before we did.
+		f = d.failureFrom(r.ctx.Err())
+	}
+	if f != nil {
+		return d.failed(f)
+	}
+	switch rep.Status {
+	case wire.StatusFailed:
+		return d.failed(d.overBudget(failureFromGuest(rep.Err)))
+	case wire.StatusDone:
+		return d.completed(rep.Value)
+	}
+	if f := d.overBudget(nil); f != nil {
+		return d.failed(f)
+	}
+	b, f := r.record.admit(rep.Requests)
+	if f != nil {
+		return d.failed(f)
+	}
+	r.launch(b.started, nil)
+	d.answerAll(b.queries)
+	if b.yielded {
+		return d.suspend(b.fresh...)
+	}
+	if err := d.checkpoint(b.fresh); err != nil {
+		return d.failed(d.failureFrom(err))
+	}
+	return nil
+}
+
+// checkpoint starts calls of the guest's last turn as the record of the run allows.
+func (d *driver) checkpoint(fresh []*entry) error {
+	r := d.run
+	started, lost, err := r.record.checkpoint(r.background(), fresh, d.snapshot, func(rec *runstore.Record) {
+		rec.Counters = d.lap()
+		rec.Expires = d.deadline.Add(r.settings.SnapshotTTL)
+		for _, o := range d.output.items {
+			rec.Output = append(rec.Output, runstore.Output{Kind: string(o.Kind), Value: o.Value})
+		}
+		rec.Omitted = d.output.omitted
+	})
+	r.launch(started, lost)
+	return err
+}
+
+// lap adds the time since the Exec or Wait started, or since the last lap, to the run's
+// counters, and returns the counters. The caller holds calls.mu.
+func (d *driver) lap() runstore.Counters {
+	now := time.Now()
+	defer func() { d.started = now }()
+	return d.run.calls.lap(d.started, now)
+}
+
+// woke says why a driver stopped waiting.
+type woke int
+
+const (
+	wokeReady    woke = iota // there is something to deliver, or a guest timer is due
+	wokeDeadline             // the time of this Exec or Wait is over
+	wokeNothing              // nothing will ever come
+	wokeClient               // nothing will come until the client has answered
+	wokeClosing              // the host shuts down
+)
+
+// await blocks until there is a reason to run the guest again, or none can come.
+// A guest that waits for long is evicted meanwhile.
+func (d *driver) await() (woke, error) {
+	r := d.run
+	status := r.calls.status()
+	end := d.startTimer(status.onApproval)
+	defer end.stop()
+	timer, stop := d.guestTimer()
+	defer stop()
+	evict, stay := d.evictTimer()
+	defer stay()
+	closing := r.engine.parking
+	if d.large {
+		closing = nil
+	}
+	for ; ; status = r.calls.status() {
+		switch {
+		case r.ctx.Err() != nil:
+			return 0, r.ctx.Err()
+		case d.ctx.Err() != nil:
+			return 0, d.ctx.Err()
+		case timer == nil && !status.pending:
+			return wokeNothing, nil
+		case isClosed(closing):
+			return wokeClosing, nil
+		case end.update(status.onApproval):
+			return wokeDeadline, nil
+		case status.deliverable:
+			return wokeReady, nil
+		case status.blockedOnClient && !d.timerIsDue():
+			return wokeClient, nil
+		}
+		select {
+		case <-r.wake:
+		case <-timer:
+			return wokeReady, nil
+		case <-end.timer.C: // update decides, since it may be paused
+		case <-closing:
+		case <-evict:
+			if err := d.evict(); err != nil {
+				return 0, err
+			}
+		case <-d.ctx.Done():
+		}
+	}
+}
+
+func (d *driver) guestTimer() (<-chan time.Time, func()) {
+	if d.timerDue.IsZero() {
+		return nil, func() {}
+	}
+	t := time.NewTimer(time.Until(d.timerDue))
+	return t.C, func() { t.Stop() }
+}
+
+func (d *driver) timerIsDue() bool {
+	return !d.timerDue.IsZero() && !time.Now().Before(d.timerDue)
+}
+
+func (d *driver) evictTimer() (<-chan time.Time, func()) {
+	if d.worker == nil {
+		return nil, func() {}
+	}
+	t := time.NewTimer(evictAfter)
+	return t.C, func() { t.Stop() }
+}
+
+// goOn waits until there is something to deliver to the guest, and drives it on.
+func (d *driver) goOn() (res *codemode.Result) {
+	defer d.contain(&res)
+	if res := d.ready(); res != nil {
+		return res
+	}
+	return d.drive(d.turn())
+}
+
+func (r *run) limits() wire.Limits {
+	// Items are counted against MaxOutput here, to the byte; the guest must not
+	// drop any before.
+	return wire.Limits{MemoryBytes: uint64(r.settings.MemoryLimit), MaxOutputItems: wire.MaxOutputItems}
+}
+
+// cell is what the worker needs to start the program.
+func (r *run) cell(code, language string) wire.Cell {
+	c := wire.Cell{Language: language, Source: code, Limits: r.limits()}
+	for _, n := range r.view().Namespaces {
+		c.Namespaces = append(c.Namespaces, wire.NamespaceRef{Global: n.GlobalName, ID: n.ID})
+	}
+	return c
+}

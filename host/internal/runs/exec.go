@@ -1,0 +1,82 @@
+package runs
+
+import (
+	"context"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/view"
+)
+
+// Exec is Host.Exec.
+func (e *Engine) Exec(ctx context.Context, s codemode.Session, in Input) *codemode.Result {
+	a := e.Observer.Enter(ctx, toolExec, s)
+	return a.End(e.exec(ctx, a, s, in))
+}
+
+func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session, in Input) (res *codemode.Result) {
+	defer e.containRefusal(&res)
+	settings := e.SettingsOf(s)
+	code, language, f := in.source(settings)
+	if f == nil && settings.Disabled {
+		f = failf(codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput, "code mode is disabled: set tools.codeMode.enabled to true.")
+	}
+	var to *view.Access
+	if f == nil {
+		to, f = e.Views.AccessFor(s, in)
+	}
+	if f == nil {
+		f = e.enter()
+	}
+	if f != nil {
+		return Refused(f)
+	}
+	defer e.driving.leave()
+	r, err := e.newRun(s, language, to)
+	if err != nil {
+		return Refused(failf(codemode.CodeInternal, "", codemode.PhaseHost, "random numbers are not available: %v", err))
+	}
+	r.begin(a.Start)
+	if f := e.add(r); f != nil {
+		return Refused(f)
+	}
+	return r.start(a.Drive(ctx, r.observed), in, program{Code: code, Language: language, Title: in.Title})
+}
+
+// start runs the program to its first result.
+func (r *run) start(ctx context.Context, in Input, asked program) (res *codemode.Result) {
+	defer r.contain(&res)
+	ctx, stop := r.joined(ctx)
+	defer stop()
+	timeout := r.settings.CallTimeout(in.Timeout)
+	p, f := r.judge(ctx, asked)
+	in.Title = p.Title
+	r.setLanguage(p.Language)
+	r.observed.Started(p.Code, r.language, in.Title, p.Code != asked.Code, r.driver.started)
+	if f != nil {
+		return r.driver.failed(f)
+	}
+	r.driver.limit(ctx, time.Now().Add(timeout))
+	if r.driver.held != nil {
+		return r.driver.goOn()
+	}
+	return r.driver.first(p, timeout)
+}
+
+func (r *run) setLanguage(language string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.language = language
+}
+
+// first starts the program in a worker and drives it.
+func (d *driver) first(p program, timeout time.Duration) (res *codemode.Result) {
+	defer d.contain(&res)
+	if err := d.lease(); err != nil {
+		return d.failed(d.failureFrom(err))
+	}
+	// The time a cell waits for a worker is not the cell's.
+	d.setDeadline(time.Now().Add(timeout))
+	return d.drive(d.worker.Start(d.ctx, d.run.cell(p.Code, p.Language), d.run.file, d.turnDeadline()))
+}

@@ -1,0 +1,63 @@
+package runs
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/text"
+)
+
+// Input is what a caller gives to Exec. For the fields see host.ExecInput.
+type Input struct {
+	Code, Command, Language, Title string
+	Tools                          []catalog.Tool
+	Rules                          policy.Rules
+	Timeout                        time.Duration
+	Request                        *view.ClientTools // of the model request that the call came through
+}
+
+// Program returns the program, which may stand in either of two fields.
+func (in Input) Program() (code string, _ *failure) {
+	code = in.Code
+	if strings.TrimSpace(in.Command) != "" {
+		if strings.TrimSpace(code) != "" && code != in.Command {
+			return "", failf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "code and command differ. Give the program in code alone.")
+		}
+		code = in.Command
+	}
+	if strings.TrimSpace(code) == "" {
+		return "", failf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "code is missing or empty. %s", codemode.ExecUsage)
+	}
+	if !utf8.ValidString(code) {
+		return "", failf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "code is not UTF-8 text. Give the program as UTF-8.")
+	}
+	return code, nil
+}
+
+// source returns the program and its language, or what is wrong with them.
+func (in Input) source(s codemode.Settings) (code, language string, _ *failure) {
+	code, f := in.Program()
+	if f != nil {
+		return "", "", f
+	}
+	language = in.Language
+	if language == "" {
+		language = codemode.LanguageJavaScript
+	}
+	if language != codemode.LanguageJavaScript && language != codemode.LanguageTypeScript {
+		return "", "", failf(codemode.CodeInvalidInput, codemode.ReasonUnsupportedLanguage, codemode.PhaseInput,
+			"language %q is not supported: use %q or %q.", text.Cut(language, 64), codemode.LanguageJavaScript, codemode.LanguageTypeScript)
+	}
+	for _, l := range s.Languages {
+		if l == language {
+			return code, language, nil
+		}
+	}
+	return "", "", failf(codemode.CodeInvalidInput, codemode.ReasonUnsupportedLanguage, codemode.PhaseInput,
+		"code mode %s input is disabled: use %s.", language, strings.Join(s.Languages, " or "))
+}

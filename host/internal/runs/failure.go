@@ -1,0 +1,194 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// failure is why a run ends without a value.
+type failure = codemode.Error
+
+func failf(code codemode.Code, reason codemode.Reason, phase codemode.Phase, format string, args ...any) *failure {
+	return codemode.Errorf(code, reason, phase, format, args...)
+}
+
+// withRecord marks a refusal with what the record of the run says.
+func withRecord(f *failure, rec *runstore.Record) *failure {
+	if rec == nil {
+		return f
+	}
+	f.Dispatched = rec.Dispatched
+	for _, c := range rec.Calls {
+		f.Dispatched = f.Dispatched || wentOut(c)
+	}
+	t := baseTelemetry(nil)
+	count(&t, rec.Counters)
+	t.SnapshotBytes, t.Isolation = len(rec.Image), storedIsolation(rec.Layers)
+	f.Telemetry = &t
+	return f
+}
+
+// wentOut reports whether a tool may have been called.
+func wentOut(c runstore.Call) bool {
+	return c.Dispatched || (&entry{Call: c}).isTool() && c.State == runstore.CallInFlight
+}
+
+// and returns a copy of f with a sentence added.
+func and(f *failure, format string, args ...any) *failure {
+	more := *f
+	more.Message += fmt.Sprintf(format, args...)
+	return &more
+}
+
+// mayResume says whether caller owns a run that belongs to owner.
+func mayResume(owner, caller codemode.Session) *failure {
+	switch {
+	case !caller.Owns(owner):
+		return failf(codemode.CodeInvalidInput, codemode.ReasonWrongSession, codemode.PhaseInput, "code mode run belongs to a different session.")
+	case caller.TurnID != owner.TurnID:
+		return failf(codemode.CodeInvalidInput, codemode.ReasonWrongRun, codemode.PhaseInput, "code mode run belongs to a different agent run.")
+	}
+	return nil
+}
+
+// failureFromGuest translates what the worker said of a failed program. The worker is
+// not trusted: words outside the contract become internal_error.
+func failureFromGuest(e *wire.GuestError) *failure {
+	text := e.Message
+	if e.Name != "" {
+		text = e.Name + ": " + e.Message
+	}
+	if e.Stack != "" {
+		text += "\n" + e.Stack
+	}
+	f := &failure{Code: codemode.Code(e.Code), Reason: codemode.Reason(e.Reason), Phase: codemode.Phase(e.Phase), Message: text}
+	switch f.Code {
+	case codemode.CodeInvalidInput, codemode.CodeTimeout, codemode.CodeMemoryLimit, codemode.CodeInternal, codemode.CodeOutputLimit:
+	default:
+		f.Code = codemode.CodeInternal
+	}
+	switch f.Reason {
+	case "", codemode.ReasonGuestException, codemode.ReasonSyntax, codemode.ReasonShell, codemode.ReasonModuleAccess, codemode.ReasonTypeScript, codemode.ReasonUnsupportedLanguage, codemode.ReasonNestedTool:
+	default:
+		f.Reason = ""
+	}
+	switch f.Phase {
+	case codemode.PhaseInput, codemode.PhaseGuest, codemode.PhaseBridge:
+	default:
+		f.Phase = codemode.PhaseGuest
+	}
+	return f
+}
+
+// FailureFromWorker translates the end of a worker.
+func FailureFromWorker(err error) *failure {
+	var e *guestrt.WorkerError
+	if !errors.As(err, &e) {
+		return failf(codemode.CodeInternal, "", codemode.PhaseHost, "guest worker: %v", err)
+	}
+	f := &failure{Code: codemode.Code(e.Code), Reason: codemode.Reason(e.Reason), Phase: codemode.Phase(e.Phase), Message: e.Message}
+	if f.Phase == "" {
+		f.Phase = codemode.PhaseHost
+	}
+	return f
+}
+
+// failureFromStore translates why a suspended run cannot be had.
+func failureFromStore(err error) *failure {
+	var own *failure
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.Is(err, runstore.ErrEnded):
+		f := failureFromStore(runstore.ErrNotFound)
+		f.Err = err // the store has the result of the run
+		return f
+	case errors.Is(err, runstore.ErrNotFound):
+		return failf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput, "code mode run is unavailable or expired.")
+	case errors.Is(err, runstore.ErrExpired):
+		return failf(codemode.CodeInvalidInput, codemode.ReasonRunExpired, codemode.PhaseInput, "code mode run is unavailable or expired.")
+	case errors.Is(err, runstore.ErrClaimed):
+		return failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "code mode run is already being resumed.")
+	case errors.Is(err, runstore.ErrFull):
+		return failf(codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost, "too many suspended code mode runs.")
+	case errors.Is(err, runstore.ErrTooLarge):
+		return failf(codemode.CodeSnapshotLimit, "", codemode.PhaseHost, "code mode run cannot be suspended: its guest and the calls that it waits for are too large together (%s).", withoutPaths(err))
+	case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
+		return failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be restored: %s", withoutPaths(err))
+	default:
+		return failf(codemode.CodeInternal, codemode.ReasonStoreFailed, codemode.PhaseHost, "the store of suspended runs failed: %s.", withoutPaths(err))
+	}
+}
+
+// withoutPaths is the text of an error without the names of the host's files,
+// which are nothing for a model or a program.
+func withoutPaths(err error) string {
+	text := err.Error()
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		text = strings.ReplaceAll(text, p.Error(), p.Op+": "+p.Err.Error())
+	}
+	var l *os.LinkError
+	if errors.As(err, &l) {
+		text = strings.ReplaceAll(text, l.Error(), l.Op+": "+l.Err.Error())
+	}
+	return text
+}
+
+// ErrAborted is the cause with which the calls of an aborted run end.
+var ErrAborted = errors.New("the run was aborted")
+
+// ErrSessionEnded is the cause with which the calls of a run end whose session
+// has ended.
+var ErrSessionEnded = errors.New("the session has ended")
+
+// ErrClosed is the cause of what a closed host refuses.
+var ErrClosed = errors.New("host is closed")
+
+// errClosing is why a host that shuts down gives no run a worker.
+var errClosing = errors.New("the host shuts down")
+
+// closing is what a host answers once it shuts down.
+func closing() *failure {
+	return failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode is shutting down.")
+}
+
+// tooLarge reports whether a guest could not be taken out because its image would
+// be larger than Settings.MaxSnapshot, or than there is room for.
+func tooLarge(err error) bool {
+	var (
+		e *guestrt.WorkerError
+		f *failure
+	)
+	return errors.As(err, &e) && codemode.Code(e.Code) == codemode.CodeSnapshotLimit || errors.As(err, &f) && f.Reason == codemode.ReasonQuota
+}
+
+// timeOfRuns is how messages write a time.
+const timeOfRuns = "2006-01-02 15:04:05 UTC"
+
+// keptAsItWas is said of a run that a store that fails still has.
+const keptAsItWas = " The run is kept as it was: wait for it again once the store works."
+
+// failureFromCause says what a run that ended with a cause has failed of.
+func failureFromCause(cause error) *failure {
+	var f *failure
+	switch {
+	case cause == nil:
+		return nil
+	case errors.As(cause, &f):
+		return f
+	case errors.Is(cause, ErrAborted), errors.Is(cause, ErrSessionEnded), errors.Is(cause, ErrClosed), errors.Is(cause, context.Canceled):
+		return failf(codemode.CodeAborted, "", codemode.PhaseHost, "%v", cause)
+	default:
+		return failureFromStore(cause)
+	}
+}

@@ -1,0 +1,56 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// invokeQuery answers one query from the catalog, unless the budget is used up.
+func invokeQuery(ctx context.Context, c *call) *callError {
+	switch {
+	case ctx.Err() != nil:
+		return rejectf(codeAborted, "The run was aborted before the catalog was asked.")
+	case !time.Now().Before(c.budget.until):
+		return rejectf(string(codemode.CodeTimeout), "The searches and descriptions asked for at once took too long, at most %s and half of the time that was left, and this one was not answered. Await them in smaller batches.", c.run.engine.maxQueryTime)
+	case c.budget.room <= 0:
+		return rejectf(codeReplyTooLarge, "The answers of the catalog that wait have %d bytes or more. Await searches and descriptions in smaller batches.", maxQueryBytes)
+	}
+	value, rejection := c.run.answer(c)
+	c.value = value
+	return rejection
+}
+
+// answer serves the calls that the catalog alone can answer.
+func (r *run) answer(c *call) (json.RawMessage, *callError) {
+	cat := r.view().Catalog
+	var v any
+	switch wire.Method(c.Method) {
+	case wire.MethodSearch:
+		limit, err := cat.Limit(c.Args)
+		if err != nil {
+			return nil, failureFromCatalog(err)
+		}
+		v = r.view().Search(c.Target, limit)
+	default:
+		tool, rejection := r.findTool(c.Target)
+		if rejection != nil {
+			return nil, rejection
+		}
+		d, err := cat.Describe(tool.ID())
+		if err != nil {
+			return nil, failureFromCatalog(err)
+		}
+		r.used.note(tool)
+		v = d
+	}
+	b, err := jsontext.Marshal(v)
+	if err != nil {
+		return nil, rejectf(codeNestedTool, "catalog: %v", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,92 @@
+package runs
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// Runs is Host.Runs.
+func (e *Engine) Runs(ctx context.Context, s codemode.Session) ([]codemode.RunInfo, error) {
+	return e.list(ctx, s.Covers)
+}
+
+// AllRuns is Host.AllRuns.
+func (e *Engine) AllRuns(ctx context.Context) ([]codemode.RunInfo, error) {
+	return e.list(ctx, func(codemode.Session) bool { return true })
+}
+
+func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) ([]codemode.RunInfo, error) {
+	seen := make(map[string]bool)
+	out := []codemode.RunInfo{}
+	for _, r := range e.runsOwnedBy(wanted) {
+		seen[r.id] = true
+		if info, ok := r.info(); ok {
+			out = append(out, info)
+		}
+	}
+	records, err := e.Store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range records {
+		if !seen[rec.ID] && wanted(rec.Session) {
+			out = append(out, e.storedInfo(rec))
+		}
+	}
+	slices.SortFunc(out, func(a, b codemode.RunInfo) int {
+		if n := a.Created.Compare(b.Created); n != 0 {
+			return n
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return out, nil
+}
+
+// Run is Host.Run.
+func (e *Engine) Run(ctx context.Context, runID string) (codemode.RunInfo, error) {
+	if r := e.runByID(runID); r != nil {
+		if info, ok := r.info(); ok {
+			return info, nil
+		}
+	}
+	rec, err := e.Store.Get(ctx, runID)
+	if err != nil {
+		return codemode.RunInfo{}, failureFromStore(err)
+	}
+	return e.storedInfo(rec), nil
+}
+
+// info describes the run, unless it has ended.
+func (r *run) info() (info codemode.RunInfo, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	info = codemode.RunInfo{ID: r.id, Session: r.session, Language: r.language, Status: codemode.RunRunning, Created: r.created, Origin: r.engine.Origin}
+	info.PendingToolCalls, info.Reason = r.calls.describe(r.settings.MaxOutput)
+	state := r.now()
+	if state != stateParked {
+		info.Reason = ""
+	} else {
+		id := r.pool.BuildID()
+		info.Status, info.Expires, info.ImageBytes, info.GuestBuild = codemode.RunWaiting, r.expires, r.imageBytes, hex.EncodeToString(id[:])
+	}
+	return info, state < stateEnding
+}
+
+func (e *Engine) storedInfo(rec *runstore.Record) codemode.RunInfo {
+	info := codemode.RunInfo{
+		ID: rec.ID, Session: rec.Session, Language: rec.Language,
+		Status: codemode.RunWaiting, Created: rec.Created, Expires: rec.Expires, Origin: rec.Origin,
+		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, Foreign: !e.canRestore(rec.GuestBuild),
+	}
+	calls := make([]*entry, 0, len(rec.Calls))
+	for _, c := range rec.Calls {
+		calls = append(calls, &entry{Call: c})
+	}
+	info.PendingToolCalls, info.Reason = describeCalls(calls, codemode.Ranges().MaxOutput.Default)
+	return info
+}

@@ -1,0 +1,91 @@
+package runs
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
+)
+
+// A record names the owners of the tools that its run could reach. A host that lacks
+// one of them is most likely another one than suspended the run: it has another
+// plugin directory, or another configuration. It refuses the run and leaves it as it
+// is. What an owner has changed about its tools meanwhile is said call by call: see
+// changed.go.
+
+// Owners are written with their source, as in the ids of tools.
+const (
+	OfPlugins = string(catalog.SourceQuoin) + ":"
+	OfServers = string(catalog.SourceMCP) + ":"
+	ofCallers = string(catalog.SourceClient) + ":"
+)
+
+// checkComplete refuses a run that was made of a record if this host lacks what the
+// run was suspended with. Nothing has become of the run by then.
+func (e *Engine) checkComplete(r *run, rec *runstore.Record) *failure {
+	v := r.view()
+	missing := e.missingOwners(v, rec.Owners)
+	for id := range rec.Scopes {
+		if _, known := v.Namespace(id); !known {
+			missing = append(missing, "the namespace "+text.Cut(id, 128))
+		}
+	}
+	for _, c := range rec.Calls {
+		notMade := c.State == runstore.CallQueued || c.State == runstore.CallApproval
+		if !notMade || c.Tool == "" || c.Method == methodExec || strings.HasPrefix(c.Tool, ofCallers) {
+			continue
+		}
+		if _, there := v.Catalog.ByID(c.Tool); !there {
+			missing = append(missing, "the tool "+text.Cut(c.Tool, 128))
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return toolsMissing(slices.Compact(missing), rec)
+}
+
+// missingOwners are those that have no tool in v, unless this host has them and they
+// are down at this moment.
+func (e *Engine) missingOwners(v *view.View, owners []string) (missing []string) {
+	there := v.Owners()
+	for _, name := range owners {
+		if slices.Contains(there, name) || e.Views.IsDown(name) {
+			continue
+		}
+		name = text.Cut(name, 128)
+		if name == OfPlugins+catalog.OwnerCore {
+			missing = append(missing, "the tools that are built into its host")
+			continue
+		}
+		if server, ok := strings.CutPrefix(name, OfServers); ok {
+			missing = append(missing, "the MCP server "+server)
+		} else if plugin, ok := strings.CutPrefix(name, OfPlugins); ok {
+			missing = append(missing, "the plugin "+plugin)
+		}
+	}
+	return missing
+}
+
+// maxMissing bounds what a message lists.
+const maxMissing = 8
+
+// toolsMissing refuses a run that another host can go on with.
+func toolsMissing(missing []string, rec *runstore.Record) *failure {
+	const format = "code mode run cannot go on here: it was suspended with %s, which this host does not have or does not allow. " +
+		"Nothing is lost: the run, its calls and its approvals are kept until %s. Go on with it on a host that has the same plugins, MCP servers and rules, or abort it."
+	return withRecord(failf(codemode.CodeInvalidInput, codemode.ReasonToolsMissing, codemode.PhaseHost, format, listed(missing), rec.Expires.UTC().Format(timeOfRuns)), rec)
+}
+
+// listed is a list in words, cut where it gets long.
+func listed(list []string) string {
+	if len(list) > maxMissing {
+		list = append(slices.Clone(list[:maxMissing]), "and more")
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,59 @@
+package runs
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/codemode"
+)
+
+// New makes an engine. start starts its workers.
+func New(ctx context.Context, settings codemode.Settings) *Engine {
+	e := &Engine{
+		settings:     settings,
+		runs:         make(map[string]*run),
+		parking:      make(chan struct{}),
+		maxDelivered: maxDelivered,
+		maxQueryTime: maxQueryTime,
+		pipelines:    pipelines{call: callStages, query: queryStages, program: programStages},
+	}
+	e.life, e.End = context.WithCancel(context.WithoutCancel(ctx))
+	e.callWorkers = newCallWorkers(e.life.Done(), func(j callJob) { j.run.perform(j.call, j.lost) })
+	return e
+}
+
+// Configure says what the engine is made of. It comes before start.
+func (e *Engine) Configure(c Config) {
+	e.Config = c
+	e.meters = newMeters(c.Quotas, c.MaxWorkers, e.settings)
+	e.approvalWatcher.approvals, e.approvalWatcher.log, e.approvalWatcher.guard = c.ApprovalStore, c.Logger, e.guard
+}
+
+// Start starts the guest workers.
+func (e *Engine) Start(ctx context.Context, guestPath string, prepared int) (err error) {
+	e.Pool, err = guestrt.NewPool(ctx, guestrt.Config{
+		GuestPath: guestPath,
+		Prepared:  prepared,
+		Isolation: guestrt.Isolation(e.settings.Isolation),
+		Logger:    e.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	return e.startPrevious()
+}
+
+// startPrevious finds the builds of Config.PreviousGuests.
+func (e *Engine) startPrevious() error {
+	e.previous = map[string]*previousGuest{}
+	for i, path := range e.PreviousGuests {
+		id, err := guestrt.BuildOf(path)
+		if err != nil {
+			return fmt.Errorf("guest.previous[%d]: %w: name the quoin-guest of an earlier installation, or leave it out", i, err)
+		}
+		e.previous[hex.EncodeToString(id[:])] = &previousGuest{path: path, build: id}
+	}
+	return nil
+}

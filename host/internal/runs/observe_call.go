@@ -1,0 +1,175 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// callObservation observes the stages of one nested call.
+type callObservation struct {
+	run      *run
+	observed *observe.Call
+}
+
+func (r *run) observeCall(c *call) callObservation {
+	return callObservation{r, r.observed.Call(c.publicID(), c.Method)}
+}
+
+// before and after make callWatch of callObservation.
+func (o callObservation) before(ctx context.Context, stage string, c *call) context.Context {
+	switch stage {
+	case "invoke":
+		c.progress = o.observed.Progress()
+		ctx = o.observed.Invoke(ctx, c.tool, c.input, c.given)
+	case stageRecord:
+		if o.run.leaves(c) {
+			o.observed.Park()
+		} else {
+			o.observed.End(c.value, rejectionOf(c.rejection))
+		}
+	}
+	return ctx
+}
+
+func (o callObservation) after(stage string, c *call) {
+	switch stage {
+	case "resolve":
+		o.observed.Via = c.via
+		if c.rejection == nil {
+			o.observed.Resolved(c.tool, c.input)
+		}
+	case "authorise":
+		o.run.observeQuestion(c)
+	case "approve":
+		o.run.observeDecision(c)
+	case stageRecord:
+		c.checkDeclared()
+	}
+}
+
+func rejectionOf(err *callError) *observe.Rejection {
+	if err == nil {
+		return nil
+	}
+	return &observe.Rejection{
+		Code: err.Code, EffectStatus: err.EffectStatus, Message: err.Message,
+		Unknown: err.unknown, TooLarge: err.Code == codeReplyTooLarge,
+	}
+}
+
+// programWatch observes the call that stands for a held program.
+type programWatch struct{}
+
+func (programWatch) before(ctx context.Context, _ string, _ *call) context.Context { return ctx }
+
+func (programWatch) after(stage string, c *call) {
+	if stage == "approve" {
+		c.run.observeDecision(c)
+	}
+}
+
+// queryWatch observes a search or a description.
+type queryWatch struct{ start time.Time }
+
+func (queryWatch) before(ctx context.Context, _ string, _ *call) context.Context { return ctx }
+
+func (w queryWatch) after(stage string, c *call) {
+	if stage == stageRecord {
+		c.run.observeQuery(c, w.start)
+	}
+}
+
+// observeQuestion reports a question that was just put to people.
+func (r *run) observeQuestion(c *call) {
+	if c.question != nil {
+		r.observed.ApprovalRequested(r.approvalOf(c.entry, c.question.ID))
+		r.engine.announce(c.question)
+	}
+}
+
+// observeDecision reports what people have just decided.
+func (r *run) observeDecision(c *call) {
+	if a := c.decision; a != nil {
+		o := r.approvalOf(c.entry, a.ID)
+		o.Decision, o.By = cmp.Or(string(a.Decision), string(a.State)), a.By
+		r.observed.ApprovalDecided(o)
+	}
+}
+
+// leaves reports whether a call has not ended but its host does: it waits for a
+// person or for the run's client, and another host goes on with that.
+func (r *run) leaves(c *call) bool {
+	if c.rejection == nil || c.rejection.Code != codeAborted || r.record.volatile {
+		return false
+	}
+	if s := r.now(); s != stateLeaving && s != stateLeft {
+		return false
+	}
+	r.calls.mu.Lock()
+	defer r.calls.mu.Unlock()
+	return c.State == runstore.CallApproval || c.State == runstore.CallAsked
+}
+
+// approvalOf returns the question of that id about a call.
+func (r *run) approvalOf(c *entry, id string) observe.Approval {
+	return observe.Approval{ID: id, CallID: c.publicID(), Method: c.Method, ToolID: r.calls.toolOf(c)}
+}
+
+// observeInterrupted reports calls that were in flight when a host stopped and are not
+// made again.
+func (r *run) observeInterrupted(calls []*entry) {
+	for _, c := range calls {
+		tool, _ := r.view().Catalog.ByID(c.Tool)
+		r.observed.Interrupted(c.publicID(), c.Method, c.Tool, tool, observe.Rejection{Code: codeInterrupted, EffectStatus: effectUnknown})
+	}
+}
+
+// observeQuery reports a search or a description that the catalog has answered.
+func (r *run) observeQuery(c *call, start time.Time) {
+	q := observe.Query{ID: c.publicID(), Method: c.Method, Text: c.Target, Start: start, OutputBytes: len(c.value)}
+	if c.rejection != nil {
+		q.Code = c.rejection.Code
+	}
+	r.observed.Queried(q)
+}
+
+// maxCheckedReply bounds the replies that are compared with what their tools declare.
+const maxCheckedReply = 256 << 10
+
+// checkDeclared compares a reply with the output schema of its tool. The guest
+// has its answer by then, and gets the same either way: the tool has taken effect,
+// and a program is helped more by a result that is not quite as declared than by
+// none. Operators are told, once for each tool and schema. The results of MCP servers
+// are left to the package that speaks with them: their schemas are of a part of
+// the result.
+func (c *call) checkDeclared() {
+	if c.reply == nil || len(c.tool.Output) == 0 || len(c.reply) > maxCheckedReply || c.tool.Source == catalog.SourceMCP {
+		return
+	}
+	id := c.tool.ID()
+	err := c.run.view().Catalog.ValidateOutput(id, c.reply)
+	if err == nil {
+		return
+	}
+	if _, told := c.run.engine.badOutputs.LoadOrStore(id+" "+schemaDigest(c.tool), true); !told {
+		c.run.engine.Logger.Warn("a tool returns what it does not declare; programs get it all the same", "tool", id, "error", err)
+	}
+}
+
+// usage returns what the current exec or wait of the run has used.
+func (r *run) usage() observe.Usage {
+	c, _ := r.calls.countedAt(r.driver.started, time.Now())
+	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.used, ImageBytes: r.driver.imageSize}
+}
+
+// observeDiscarded reports the end of a run that this process knows only from its record.
+func (e *Engine) observeDiscarded(rec *runstore.Record, f *failure) {
+	o := e.Observer.Run(rec.ID, rec.Session)
+	o.Parent = rec.ToolCallID
+	o.Discarded(f)
+}

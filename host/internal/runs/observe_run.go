@@ -1,0 +1,7 @@
+package runs
+
+// The model's own tools.
+const (
+	toolExec = "exec"
+	ToolWait = "wait"
+)

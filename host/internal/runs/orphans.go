@@ -1,0 +1,73 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// A run that was never suspended is in no store. If its host is killed while a
+// person is asked about one of its calls, nothing but the question stays. So a run
+// claims its id in the store before it asks anyone, and the question says which
+// store that is: a claim ends with the process that holds it, and a question whose
+// run is neither stored nor claimed is an orphan.
+
+// endOrphans cancels the questions of runs that no host can continue.
+func (e *Engine) endOrphans(ctx context.Context) error {
+	store := e.storeID()
+	if store == "" {
+		return nil
+	}
+	list, err := e.ApprovalStore.List(ctx)
+	if err != nil {
+		return err
+	}
+	asked := make(map[string][]*policy.Approval)
+	for _, a := range list {
+		if a.State == policy.StatePending && a.Store == store {
+			asked[a.RunID] = append(asked[a.RunID], a)
+		}
+	}
+	var errs []error
+	for id, questions := range asked {
+		errs = append(errs, e.endOrphan(ctx, id, questions))
+	}
+	return errors.Join(errs...)
+}
+
+// endOrphan cancels the questions of one run, unless someone has it or can.
+func (e *Engine) endOrphan(ctx context.Context, id string, questions []*policy.Approval) error {
+	if e.runByID(id) != nil {
+		return nil
+	}
+	claim, err := e.Store.Claim(ctx, id)
+	if errors.Is(err, runstore.ErrClaimed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer claim.Release()
+	if _, err := e.Store.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
+		return nil // it is there, or the operator has to look at it
+	}
+	for _, a := range questions {
+		got, err := e.ApprovalStore.Resolve(ctx, a.ID, policy.Resolution{State: policy.StateCancelled, At: time.Now()})
+		if err != nil {
+			return err
+		}
+		if got.State == policy.StateCancelled {
+			e.Observer.Run(got.RunID, got.Session).ApprovalCancelled(observe.Approval{
+				ID: got.ID, CallID: got.CallID, ToolID: got.ToolID, Decision: string(got.State),
+			})
+		}
+	}
+	e.Logger.Warn("the approvals of a run were cancelled, because its host has ended with it", "run", id, "approvals", len(questions))
+	a := questions[0]
+	e.observeDiscarded(&runstore.Record{ID: id, Session: a.Session}, failureFromCause(ErrAborted))
+	return nil
+}

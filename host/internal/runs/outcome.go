@@ -1,0 +1,165 @@
+package runs
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// maxTimerMillis is the longest timer that a guest can set, about 24.8 days.
+const maxTimerMillis = 1<<31 - 1
+
+// absorb takes over what a turn has cost, what it has emitted, and when the guest's
+// next timer is due.
+func (d *driver) absorb(rep *wire.Report) *failure {
+	r := d.run
+	r.engine.Observer.Metrics.GuestRan(r.calls.countTurn(rep, r.settings.MemoryLimit))
+	d.timerDue = time.Time{}
+	if rep.TimerMillis >= 0 {
+		d.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)
+	}
+	if rep.Status == wire.StatusDone && !validJSON(rep.Value) || rep.Status == wire.StatusFailed && rep.Err == nil {
+		return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker sent a result that is not one")
+	}
+	if f := d.output.add(rep.Output); f != nil {
+		return f
+	}
+	if d.output.used != d.chargedOutput {
+		if denied := r.calls.chargeOutput(d.output.used); denied != nil {
+			return heldTooMuch(denied)
+		}
+		d.chargedOutput = d.output.used
+	}
+	if d.output.omitted > 0 && r.settings.OnOutputLimit == codemode.OutputFail {
+		if rep.Status == wire.StatusDone {
+			d.output.addValue(rep.Value)
+		}
+		return d.output.over()
+	}
+	return nil
+}
+
+// completed is the result of a run whose program returned.
+func (d *driver) completed(value []byte) *codemode.Result {
+	res := &codemode.Result{Status: codemode.StatusCompleted}
+	if !d.output.fits(value) {
+		if d.run.settings.OnOutputLimit == codemode.OutputFail {
+			d.output.addValue(value)
+			return d.failed(d.output.over())
+		}
+		d.run.observed.LimitPassed(observe.LimitOutput)
+	}
+	res.Value, res.Output = d.output.truncated(value)
+	res.Value = bytes.Clone(res.Value) // a part of the report would keep the whole report
+	d.run.observed.Value = res.Value
+	return d.run.finishWith(nil, func() *codemode.Result {
+		res.Telemetry = d.telemetry()
+		return res
+	})
+}
+
+// failed ends the run and is its result.
+func (d *driver) failed(f *failure) *codemode.Result {
+	f = d.withLimit(f)
+	return d.run.finishWith(f, func() *codemode.Result { return d.failure(f) })
+}
+
+// failure is a failed result that leaves the run as it is.
+func (d *driver) failure(f *failure) *codemode.Result {
+	c, dispatched := d.run.calls.countedAt(d.started, time.Now())
+	res := f.Result()
+	res.Dispatched, res.Output, res.Telemetry = dispatched, d.emitted(), d.telemetryOf(c)
+	return res
+}
+
+// waiting is the result of a run that is about to be parked. Its telemetry is what the
+// store has: the next result goes on from there.
+func (d *driver) waiting(c runstore.Counters) *codemode.Result {
+	calls, reason := d.run.calls.describe(d.run.settings.MaxOutput)
+	d.run.observed.Suspended(reason, d.run.usage())
+	return &codemode.Result{
+		Status:           codemode.StatusWaiting,
+		RunID:            d.run.id,
+		Reason:           reason,
+		PendingToolCalls: calls,
+		Output:           d.emitted(),
+		Telemetry:        d.telemetryOf(c),
+	}
+}
+
+// emitted is the output of a result without a value.
+func (d *driver) emitted() []codemode.Output {
+	if d.run.settings.OnOutputLimit == codemode.OutputTruncate {
+		return d.output.within(d.output.limit)
+	}
+	return d.output.items
+}
+
+// telemetry counts what the run did so far.
+func (d *driver) telemetry() codemode.Telemetry {
+	c, _ := d.run.calls.countedAt(d.started, time.Now())
+	return d.telemetryOf(c)
+}
+
+func (d *driver) telemetryOf(c runstore.Counters) codemode.Telemetry {
+	t := baseTelemetry(d.run.view())
+	if client := d.run.access.Client; client != nil && client.Turn != nil {
+		t.VisibleTools = client.Turn.Visible
+	}
+	count(&t, c)
+	t.SnapshotBytes = d.imageSize
+	t.Isolation = IsolationOf(d.layers)
+	return t
+}
+
+// withLimit adds to a failure by a limit what the limit is and which setting it
+// comes from, so that the model can stay within it and the operator change it.
+func (d *driver) withLimit(f *failure) *failure {
+	var text string
+	s := &d.run.settings
+	switch {
+	case f.Reason != "" || f.Phase != codemode.PhaseGuest:
+		return f
+	case f.Code == codemode.CodeTimeout && d.cpuLeft() == 0: // it names its limit
+		return f
+	case f.Code == codemode.CodeTimeout && d.allowed < s.Timeout:
+		text = fmt.Sprintf(" This exec or wait was given %s; the setting tools.codeMode.timeoutMs allows %s.", d.allowed, s.Timeout)
+	case f.Code == codemode.CodeTimeout:
+		text = fmt.Sprintf(" An exec or wait may take %s (tools.codeMode.timeoutMs).", s.Timeout)
+	case f.Code == codemode.CodeMemoryLimit:
+		text = fmt.Sprintf(" A program may use %s of memory (tools.codeMode.memoryLimitBytes).", byteSize(s.MemoryLimit))
+	default:
+		return f
+	}
+	with := *f
+	if n := len(with.Message); n > 0 && with.Message[n-1] != '.' {
+		with.Message += "."
+	}
+	with.Message += text
+	return &with
+}
+
+// byteSize writes a number of bytes in the largest unit that it is whole in.
+func byteSize(n int64) string {
+	switch {
+	case n%(1<<20) == 0:
+		return strconv.FormatInt(n>>20, 10) + " MiB"
+	case n%(1<<10) == 0:
+		return strconv.FormatInt(n>>10, 10) + " KiB"
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}
+
+// withRun marks a refusal with what is known of a run of this process.
+func withRun(f *failure, r *run) *failure {
+	c, dispatched := r.calls.countedAt(r.driver.started, time.Now())
+	t := r.driver.telemetryOf(c)
+	f.Dispatched, f.Telemetry = dispatched, &t
+	return f
+}

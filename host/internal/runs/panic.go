@@ -1,0 +1,141 @@
+package runs
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/quoinhq/quoin/host/codemode"
+)
+
+// A panic on behalf of one run, be it a mistake of ours, of the embedder's store, or
+// what a worker that was taken over has provoked, ends that run alone. It is
+// recovered where the goroutine that serves the run starts: see contain.
+
+// ReportPanic is Host.ReportPanic.
+func (e *Engine) ReportPanic(during string, recovered any, args ...any) {
+	e.Observer.Metrics.Panicked(during)
+	e.Logger.Error("a panic was recovered from", append([]any{"during", during, "panic", fmt.Sprint(recovered), "at", panicPlace(), "stack", string(debug.Stack())}, args...)...)
+}
+
+// panicPlace is the function, file and line that panicked, for what a deferred function
+// calls that has recovered: the first frame above the panic that is not the runtime's.
+func panicPlace() string {
+	pc := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pc[:runtime.Callers(1, pc)])
+	for panicking := false; ; {
+		f, more := frames.Next()
+		own := strings.HasPrefix(f.Function, "runtime.")
+		if panicking && !own {
+			return fmt.Sprintf("%s %s:%d", f.Function, f.File, f.Line)
+		}
+		panicking = panicking || own
+		if !more {
+			return ""
+		}
+	}
+}
+
+// What a panic may happen during.
+const (
+	duringRun        = "run"
+	duringCall       = "call"
+	duringTool       = "tool" // of the embedder: the call alone rejects
+	duringBackground = "background"
+	DuringObserver   = "observer"
+)
+
+func panicked() *failure {
+	return failf(codemode.CodeInternal, "", codemode.PhaseHost, "the host failed while it served this run, and has ended it. Its log has the cause.")
+}
+
+// contain is deferred by the goroutine that drives a run: a panic becomes the run's failure.
+func (r *run) contain(res **codemode.Result) {
+	if p := recover(); p != nil {
+		r.engine.ReportPanic(duringRun, p, "run", r.id)
+		*res = r.endAfterPanic()
+	}
+}
+
+// endAfterPanic ends the run. If that panics too, the run is dropped as it is, and a
+// stored record of it is left to its time limit.
+func (r *run) endAfterPanic() (res *codemode.Result) {
+	f := panicked()
+	defer func() {
+		if p := recover(); p != nil {
+			r.engine.ReportPanic(duringRun, p, "run", r.id)
+			r.letGo(f)
+			res = r.driver.failure(f)
+		}
+	}()
+	return r.driver.failed(f)
+}
+
+// containReopen is deferred by a function that makes a suspended run active: a panic of
+// the store ends the run, which no Wait could take up otherwise.
+func (r *run) containReopen(f **failure) {
+	if p := recover(); p != nil {
+		r.engine.ReportPanic(duringRun, p, "run", r.id)
+		r.endAfterPanic()
+		*f = panicked()
+	}
+}
+
+// containExpiry is deferred by the timer of a parked run: after a panic of the store
+// this process lets go of the run.
+func (r *run) containExpiry() {
+	if p := recover(); p != nil {
+		r.engine.ReportPanic(duringBackground, p, "run", r.id)
+		r.letGo(panicked())
+	}
+}
+
+// contain is deferred by the function that leases a worker. A worker whose report may have
+// caused the panic serves no other run.
+func (d *driver) contain(res **codemode.Result) {
+	if p := recover(); p != nil {
+		d.run.engine.ReportPanic(duringRun, p, "run", d.run.id)
+		if d.worker != nil {
+			d.worker.Kill()
+		}
+		*res = d.run.endAfterPanic()
+	}
+	d.release()
+}
+
+// containCall is deferred by the goroutine that performs a call: a panic ends the call's run.
+func (r *run) containCall(c *entry) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	r.engine.ReportPanic(duringCall, p, "run", r.id, "call", c.publicID())
+	defer func() {
+		if p := recover(); p != nil {
+			r.engine.ReportPanic(duringCall, p, "run", r.id, "call", c.publicID())
+			r.letGo(panicked())
+		}
+	}()
+	if f := r.abort(r.background(), panicked()); f != nil {
+		r.cancel(panicked())
+	}
+}
+
+// containRefusal is deferred by calls that may drive a run and have none yet.
+func (e *Engine) containRefusal(res **codemode.Result) {
+	if p := recover(); p != nil {
+		e.ReportPanic(duringRun, p)
+		*res = Refused(panicked())
+	}
+}
+
+// guard runs a step of a goroutine that serves no run.
+func (e *Engine) guard(step func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.ReportPanic(duringBackground, p)
+		}
+	}()
+	step()
+}

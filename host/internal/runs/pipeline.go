@@ -1,0 +1,114 @@
+package runs
+
+import (
+	"context"
+)
+
+// A bridge call passes the stages of a pipeline, in order. Each stage has a file of its
+// name. Kinds of calls differ in how they are resolved and invoked, and in nothing else.
+// A stage reads and changes the call and calls no other stage; what observers see of a
+// call is not the stages' business either: a callWatch sits around them.
+
+// stage is one step of a call.
+type stage struct {
+	name string
+	when condition
+	// do returns the rejection of the call, or nil if the call goes on.
+	do func(context.Context, *call) *callError
+}
+
+// condition says for which calls a stage counts.
+type condition int
+
+const (
+	whileAccepted condition = iota // no stage has rejected the call
+	onceInvoked                    // its tool may have taken effect
+	always
+)
+
+// stageRecord is the last stage of every pipeline. A panic of the stages before it
+// rejects the call; a panic in it ends the run.
+const stageRecord = "record"
+
+// callWatch observes a call from outside of its stages.
+type callWatch interface {
+	// before returns the context for the stage.
+	before(ctx context.Context, stage string, c *call) context.Context
+	after(stage string, c *call)
+}
+
+// counts reports whether the stage counts for the call as it is now.
+func (s *stage) counts(c *call) bool {
+	switch s.when {
+	case whileAccepted:
+		return c.rejection == nil
+	case onceInvoked:
+		return c.invoked
+	}
+	return true
+}
+
+// step has a call pass the stage.
+func (s *stage) step(ctx context.Context, c *call, watch callWatch) {
+	if !s.counts(c) {
+		return
+	}
+	ctx = watch.before(ctx, s.name, c)
+	if rejection := s.do(ctx, c); rejection != nil {
+		c.value, c.rejection = nil, rejection
+	}
+	watch.after(s.name, c)
+}
+
+// guarded has a call pass stages. A panic, which is that of an embedder's tool or hook,
+// rejects the call. The call has to do with one generation of each plugin only: the
+// hooks, the mapping of arguments and the tool itself.
+func (r *run) guarded(ctx context.Context, c *call, stages []stage, watch callWatch) {
+	ctx, release := r.engine.HoldPlugins(ctx)
+	defer release()
+	defer func() {
+		if p := recover(); p != nil {
+			c.rejectPanic(p)
+		}
+	}()
+	for i := range stages {
+		stages[i].step(ctx, c, watch)
+	}
+}
+
+// rejectPanic rejects a call whose stages have panicked.
+func (c *call) rejectPanic(p any) {
+	id := ""
+	if c.tool != nil {
+		id = c.tool.ID()
+	}
+	c.run.engine.ReportPanic(duringTool, p, "run", c.run.id, "tool", id)
+	c.value, c.rejection = nil, rejectf(codePanic, "The tool failed: it panicked.")
+	c.rejection.ToolID, c.rejection.EffectStatus, c.rejection.unknown = id, effectUnknown, true
+}
+
+// pipelines are the stages of each kind of call.
+type pipelines struct{ call, query, program []stage }
+
+// perform has one call pass its stages. It runs on its own goroutine, with a slot of the
+// run taken. A call that the store could not be told of passes the last stage alone.
+func (r *run) perform(e *entry, lost error) {
+	defer r.engine.Performing.leave()
+	defer r.containCall(e)
+	c := &call{entry: e, run: r}
+	stages, watch := r.engine.pipelines.call, callWatch(r.observeCall(c))
+	if c.Method == methodExec {
+		stages, watch = r.engine.pipelines.program, programWatch{}
+	}
+	last := len(stages) - 1
+	ctx, done := r.calls.begin(r.ctx, e)
+	defer done()
+	if lost != nil {
+		c.rejection = rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(lost))
+		stages[last].do(ctx, c)
+	} else {
+		r.guarded(ctx, c, stages[:last], watch)
+		stages[last].step(ctx, c, watch)
+	}
+	r.launch(c.next, c.lost)
+}

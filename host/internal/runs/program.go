@@ -1,0 +1,164 @@
+package runs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// program is what a run starts with.
+type program struct {
+	Code     string `json:"code"`
+	Command  string `json:"command"`
+	Language string `json:"language"`
+	Title    string `json:"title,omitempty"`
+}
+
+// programCall is the program as hooks see it.
+func (r *run) programCall(params json.RawMessage, kind policy.InputKind) policy.Call {
+	t := policy.ExecTool
+	return policy.Call{
+		Kind: policy.KindExec, InputKind: kind, ToolID: t.ID(), Source: t.Source, Owner: t.Owner, ToolName: t.Name,
+		Params: params, Session: asPolicySession(r.session), RunID: r.id, CallID: (&entry{Call: runstore.Call{Method: methodExec}}).publicID(),
+	}
+}
+
+// judge shows the program to the hooks and returns it as it is to be run. If they
+// ask for a person, driver.held is the program and the run waits for call 0.
+func (r *run) judge(ctx context.Context, p program) (program, *failure) {
+	chain := r.engine.Hooks()
+	if chain.Len() == 0 {
+		return p, nil
+	}
+	p.Command = p.Code
+	params, err := jsontext.Marshal(p)
+	if err != nil {
+		return p, failf(codemode.CodeInternal, "", codemode.PhaseHost, "the program cannot be shown to hooks: %v", err)
+	}
+	pc := r.programCall(params, policy.InputKind(p.Language))
+	ruling := chain.Before(ctx, pc, func(before, after json.RawMessage) (json.RawMessage, error) {
+		return rewrittenProgram(r.settings, before, after)
+	})
+	if b := ruling.Block; b != nil {
+		return p, r.programBlocked(ctx, b)
+	}
+	if err := json.Unmarshal(ruling.Params, &p); err != nil {
+		return p, failf(codemode.CodeInternal, "", codemode.PhaseHost, "the program that hooks have rewritten cannot be read: %v", err)
+	}
+	pc.Params, pc.InputKind = ruling.Params, policy.InputKind(p.Language)
+	if len(ruling.Asks) == 0 {
+		return p, nil
+	}
+	return p, r.hold(ctx, p, pc, ruling.Asks)
+}
+
+// hold makes the run wait for a person before the program starts.
+func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *failure {
+	c := &call{run: r, subject: pc, entry: &entry{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}}}
+	r.calls.locked(func() { r.calls.pending[0] = c.entry })
+	err := c.ask(ctx, asks)
+	r.observeQuestion(c)
+	var started []*entry
+	r.calls.locked(func() {
+		if c.question == nil {
+			r.calls.remove(c.entry)
+		} else {
+			started = r.calls.enqueue([]*entry{c.entry})
+		}
+	})
+	switch {
+	case err != nil:
+		return failf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", c.notAsked(err).Message)
+	case c.question == nil:
+		return nil
+	}
+	r.driver.held = &p
+	r.launch(started, nil)
+	return nil
+}
+
+// startHeld starts a program that was held, if it may start.
+func (d *driver) startHeld() (*wire.Report, error) {
+	r := d.run
+	asked := time.Now()
+	if err := d.lease(); err != nil {
+		return nil, err
+	}
+	// The time a cell waits for a worker is not the cell's.
+	d.setDeadline(d.deadline.Add(time.Since(asked)))
+	c, p := r.calls.takeHeld(), d.held
+	d.held = nil
+	d.image = nil // a record without an image has an empty one
+	if !c.OK {
+		var denied wire.CallError
+		if err := json.Unmarshal(c.Answer, &denied); err != nil {
+			return nil, err
+		}
+		return nil, failf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", denied.Message)
+	}
+	return d.worker.Start(d.ctx, r.cell(p.Code, p.Language), r.file, d.turnDeadline())
+}
+
+// reviveHeld reads the program of a run that was stored before it started.
+func (r *run) reviveHeld(c *entry) error {
+	var p program
+	if err := json.Unmarshal(c.Args, &p); err != nil {
+		return fmt.Errorf("its program: %w", err)
+	}
+	r.driver.held, r.language = &p, p.Language
+	return nil
+}
+
+// programBlocked is the failure of a program that a hook has blocked.
+func (r *run) programBlocked(ctx context.Context, b *policy.Block) *failure {
+	switch {
+	case b.Err != nil && ctx.Err() != nil:
+		return failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted before its program started.")
+	case b.Err != nil:
+		r.engine.Logger.Error("a hook failed, so the program is blocked", "hook", b.Hook, "run", r.id, "error", b.Err)
+		return failf(codemode.CodeInternal, "", codemode.PhaseHost, "code mode exec was blocked before execution, because the hook %q failed.", b.Hook)
+	case b.Reason == "":
+		return failf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "code mode exec was blocked before execution by the hook %q.", b.Hook)
+	}
+	return failf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "code mode exec was blocked before execution: %s", b.Reason)
+}
+
+// rewritten reads a program that a hook has rewritten. Code and command are one
+// thing with two names: a change of one is taken over into the other, and two
+// different changes are refused.
+func rewrittenProgram(s codemode.Settings, before, after json.RawMessage) (json.RawMessage, error) {
+	var old program
+	if err := json.Unmarshal(before, &old); err != nil {
+		return nil, err
+	}
+	p := old // what the hook leaves out is as it was
+	d := json.NewDecoder(bytes.NewReader(after))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return nil, fmt.Errorf("a program has the strings code, command, language and title: %w", err)
+	}
+	switch {
+	case strings.TrimSpace(p.Code) == "", strings.TrimSpace(p.Command) == "":
+		return nil, errors.New("it left code or command blank: block instead")
+	case p.Command == old.Command:
+		p.Command = p.Code
+	case p.Code == old.Code:
+		p.Code = p.Command
+	case p.Code != p.Command:
+		return nil, errors.New("it changed code and command in different ways")
+	}
+	if _, _, f := (Input{Code: p.Code, Language: p.Language}).source(s); f != nil {
+		return nil, f
+	}
+	return jsontext.Marshal(p)
+}

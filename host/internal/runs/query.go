@@ -1,0 +1,50 @@
+package runs
+
+import (
+	"time"
+)
+
+// Queries are the calls that the catalog alone can answer: searches and
+// descriptions. A guest can ask thousands of them at once, and each costs the host
+// time and the memory of its answer, and both are bounded here.
+
+// maxQueryBytes bounds the answers to queries that wait for their guest: what one
+// turn carries. A single answer may be larger.
+const maxQueryBytes = maxTurnBytes
+
+// answerAll answers queries while there is time, and room for their answers. The
+// others reject. At most half of the time that is left goes to the catalog: the program
+// needs the rest to take the answers, and would be blamed for the time otherwise.
+func (d *driver) answerAll(queries []*entry) {
+	if len(queries) == 0 {
+		return
+	}
+	r := d.run
+	room := maxQueryBytes - r.calls.waitingBytes()
+	began := time.Now()
+	until := halfway(began, d.deadline)
+	if most := began.Add(r.engine.maxQueryTime); most.Before(until) {
+		until = most
+	}
+	defer func() { r.calls.countQueries(time.Since(began)) }()
+	for _, e := range queries {
+		c := &call{entry: e, run: r, budget: queryBudget{until, room}}
+		watch := queryWatch{time.Now()}
+		for i := range r.engine.pipelines.query {
+			r.engine.pipelines.query[i].step(d.ctx, c, watch)
+		}
+		room -= len(c.value)
+	}
+}
+
+// queryBudget is what the answer to one query may cost.
+type queryBudget struct {
+	until time.Time
+	room  int // bytes
+}
+
+// maxQueryTime bounds what the catalog may take for one turn of a guest.
+const maxQueryTime = time.Second
+
+// halfway is the time between two.
+func halfway(now, deadline time.Time) time.Time { return now.Add(deadline.Sub(now) / 2) }

@@ -1,0 +1,27 @@
+package runs
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// TestTheCatalogLeavesTime: of the time that is left when a program asks for much at
+// once, half stays for the program, and what is not answered says why.
+func TestTheCatalogLeavesTime(t *testing.T) {
+	now := time.Now()
+	if got, want := halfway(now, now.Add(8*time.Second)), now.Add(4*time.Second); !got.Equal(want) {
+		t.Errorf("until %v, want %v", got, want)
+	}
+	if got := halfway(now, now.Add(-time.Second)); got.After(now) {
+		t.Errorf("%v is after a deadline that has passed", got)
+	}
+	r := &run{engine: &Engine{maxQueryTime: maxQueryTime}}
+	err := invokeQuery(t.Context(), &call{entry: &entry{Call: runstore.Call{Method: "search"}}, run: r, budget: queryBudget{now, 1}})
+	if err == nil || err.Code != string(codemode.CodeTimeout) || !strings.Contains(err.Message, "half of the time") || !strings.Contains(err.Message, "smaller batches") {
+		t.Errorf("got %+v", err)
+	}
+}

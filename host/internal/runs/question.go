@@ -1,0 +1,131 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// ask puts a call to a person. It puts none if earlier decisions answer every request;
+// else c.question is the approval.
+func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
+	r := c.run
+	asks, err = policy.Unanswered(ctx, r.engine.ApprovalStore, c.subject, asks, time.Now())
+	if err != nil || len(asks) == 0 {
+		return err
+	}
+	if d := r.engine.meters.approvals.Take(quota.OwnerOf(r.session), 1); d != nil {
+		r.engine.ReportDenied(r.session, d)
+		return d
+	}
+	c.asking = true
+	defer func() {
+		if c.question == nil { // it failed or panicked
+			c.questionOver()
+		}
+	}()
+	a, err := policy.NewApproval(c.subject, asks, time.Now())
+	if err != nil {
+		return err
+	}
+	if err := r.calls.mayAsk(time.Now(), r.settings.MaxApprovals); err != nil {
+		return err
+	}
+	a.Store = r.engine.storeID()
+	if err := r.claimToAsk(); err != nil {
+		return err
+	}
+	// The journal has it first: a question that belongs to no call would stay. It
+	// counts from then on, so that a record has the call and the count, or neither.
+	r.calls.questionAsked(c.entry, a.ID, c.subject.Params)
+	if err := r.record.journal(r.background()); err != nil {
+		return err
+	}
+	if err := r.engine.ApprovalStore.Add(r.background(), a); err != nil {
+		r.calls.questionNotAsked(c.entry)
+		return err
+	}
+	if r.hasEnded() {
+		r.engine.cancelApproval(r.background(), a.ID)
+	}
+	c.question = a
+	return nil
+}
+
+// notAsked rejects a call that no one could be asked about.
+func (c *call) notAsked(err error) *callError {
+	var denied *quota.Denied
+	if errors.As(err, &denied) {
+		return c.notMade(rejectf(codeQuota, "The call of %q was not made: it needs an approval, and %v. Wait until some are decided.", c.subject.ToolName, denied))
+	}
+	var often *askedTooOften
+	if errors.As(err, &often) {
+		return c.notMade(rejectf(codeQuota, "The call of %q was not made: %v.", c.subject.ToolName, err))
+	}
+	c.run.engine.Logger.Error("no one could be asked for approval, so the call is denied", "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", err)
+	return c.notMade(rejectf(codeDenied, "The call of %q was denied: it needs an approval, and no one could be asked.", c.subject.ToolName))
+}
+
+// questionOver frees the place that a call has among the session's questions.
+func (c *call) questionOver() {
+	if c.asking {
+		c.asking = false
+		c.run.engine.meters.approvals.Give(quota.OwnerOf(c.run.session), 1)
+	}
+}
+
+// storeID names the store of runs; "" if it cannot be told from others.
+func (e *Engine) storeID() string {
+	if s, ok := e.Store.(runstore.Identified); ok {
+		return s.Identity()
+	}
+	return ""
+}
+
+// claimToAsk takes the claim of a run that is about to ask a person.
+func (r *run) claimToAsk() (err error) {
+	if r.engine.storeID() == "" {
+		return nil
+	}
+	r.record.exclusive(func() {
+		if r.isOver() {
+			err = context.Cause(r.ctx)
+		} else if err = r.record.ensureClaim(r.background()); err != nil {
+			err = failureFromStore(err)
+		}
+	})
+	return err
+}
+
+// announce tells the embedder of a new approval.
+func (e *Engine) announce(a *policy.Approval) {
+	if e.OnApproval == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			e.ReportPanic(DuringObserver, p, "approval", a.ID)
+		}
+	}()
+	e.OnApproval(a)
+}
+
+// cancelApprovals ends the questions that calls wait for.
+func (e *Engine) cancelApprovals(ctx context.Context, calls []runstore.Call) {
+	for _, c := range calls {
+		if c.State == runstore.CallApproval {
+			e.cancelApproval(ctx, c.Approval)
+		}
+	}
+}
+
+func (e *Engine) cancelApproval(ctx context.Context, id string) {
+	_, err := e.ApprovalStore.Resolve(ctx, id, policy.Resolution{State: policy.StateCancelled, At: time.Now()})
+	if err != nil && !errors.Is(err, policy.ErrNotFound) {
+		e.Logger.Error("the approval of a run that has ended was not cancelled; it expires", "approval", id, "error", err)
+	}
+}

@@ -1,0 +1,33 @@
+package runs
+
+import (
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// meters are what a host shares out.
+type meters struct {
+	held, workers, suspended, approvals *quota.Meter
+
+	mu      sync.Mutex
+	warned  map[string]time.Time // by meter and whose limit
+	skipped map[string]int
+}
+
+func newMeters(q codemode.Quotas, maxWorkers int, s codemode.Settings) *meters {
+	shares := quota.SharesOf(q)
+	return &meters{
+		held:      quota.NewMeter("held_bytes", "bytes of arguments, answers, output and images", "quotas.heldBytes", q.HeldBytes, shares),
+		workers:   quota.NewMeter("workers", "guest workers", "guest.maxWorkers", int64(maxWorkers), shares),
+		suspended: quota.NewMeter("suspended_runs", "suspended runs", "tools.codeMode.maxSuspendedRuns", s.MaxSuspended, shares),
+		approvals: quota.NewMeter("pending_approvals", "calls that wait for a person", "", policy.DefaultMaxPending, shares),
+		warned:    map[string]time.Time{}, skipped: map[string]int{},
+	}
+}
+
+// denialPause is how often the log has a warning of one kind. Metrics count them all.
+const denialPause = time.Second

@@ -1,0 +1,253 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// record is what the store has of one run: an image of its guest and the journal of the
+// calls which that guest waits for. It keeps two rules while the run goes on, so that a
+// host that is killed at any moment leaves a run that repeats nothing and loses nothing:
+//
+//   - Image before calls: the calls of a stored run start once the store has an image
+//     of the guest that waits for them.
+//   - Journal before answer: an answer is delivered once the journal has it.
+//
+// A run that was never suspended is in no store and pays for neither.
+type record struct {
+	id           string
+	store        runstore.Store
+	volatile     bool // the store ends with the process
+	compactAfter int  // see maxDelivered
+	log          *slog.Logger
+	calls        *callTable
+	describe     func(*runstore.Record) // fills in what the run is
+	identify     func(*entry)           // notes which tool a call means
+
+	claimMu countedMutex
+	claim   runstore.Claim // nil: another process may go on with the run
+
+	mu         countedMutex // orders writes; taken before calls.mu
+	generation uint64
+	stored     bool // the store holds a record of this generation; only the driver sets it
+	live       bool // that record says only that the run goes on
+	journaled  int  // bytes of answers in the journal of the stored image
+}
+
+// maxDelivered is how many bytes of delivered answers the journal of a run that goes on
+// may hold before a new image supersedes them.
+const maxDelivered = 64 << 20
+
+// exclusive runs a step while nothing is written.
+func (rec *record) exclusive(step func()) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	step()
+}
+
+// valid reports whether the store has a true account of the run, which counts if this
+// process is killed now. The caller holds mu.
+func (rec *record) valid() bool { return rec.stored && !rec.live }
+
+// journaling reports whether rec takes answers before they are delivered. Only the
+// driver calls it, which alone makes that change.
+func (rec *record) journaling() bool { return rec.stored && !rec.live && !rec.volatile }
+
+// admit adds the requests of one turn. Calls of a run that has a record do not start yet.
+func (rec *record) admit(reqs []wire.Request) (burst, *failure) {
+	return rec.calls.admit(reqs, !rec.journaling())
+}
+
+// checkpoint puts fresh calls of the guest's last turn into the queue once the store
+// knows them. It returns the calls that have got a slot. If lost is not nil, the store
+// could not be told and those calls must not be made. A guest that is too large for an
+// image goes on without one: then the record says that the run is live.
+func (rec *record) checkpoint(ctx context.Context, fresh []*entry, image func() ([]byte, error), complete func(*runstore.Record)) (started []*entry, lost, err error) {
+	if !rec.journaling() {
+		if len(fresh) > 0 {
+			rec.calls.locked(func() { started = rec.calls.enqueue(fresh) })
+		}
+		return started, nil, nil
+	}
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if len(fresh) == 0 && !rec.superseded() {
+		return nil, nil, nil
+	}
+	img, err := image()
+	switch {
+	case tooLarge(err):
+		img = nil
+	case err != nil:
+		return nil, nil, err
+	}
+	r, started := rec.next(img, fresh, complete)
+	if r.Live = img == nil; r.Live {
+		r.Dispatched, r.Scopes = true, nil
+	}
+	if lost = rec.store.Checkpoint(ctx, r); lost != nil {
+		rec.log.Error("the checkpoint of a run was not written", "run", rec.id, "error", lost)
+	} else {
+		rec.live = r.Live
+	}
+	return started, lost, nil
+}
+
+// superseded reports whether the journal holds so much that a new image is worth its
+// bytes: the image carries again the answers that the guest has not got. The caller
+// holds mu.
+func (rec *record) superseded() bool {
+	if rec.journaled < rec.compactAfter {
+		return false
+	}
+	waiting := rec.calls.answerBytes()
+	return rec.journaled-waiting >= max(rec.compactAfter, 2*waiting)
+}
+
+// suspend stores the run with an image of its guest, and then puts fresh calls of the
+// last turn into the queue. It returns the stored record and the calls that have got a
+// slot. Limit bounds the runs in the store; 0 means no bound. The caller runs it in
+// exclusive.
+func (rec *record) suspend(ctx context.Context, image []byte, fresh []*entry, limit int, complete func(*runstore.Record)) (*runstore.Record, []*entry, error) {
+	r, started := rec.next(image, fresh, complete)
+	if rec.stored {
+		limit = 0
+	}
+	if err := rec.store.Put(ctx, r, limit); err != nil {
+		return nil, started, err
+	}
+	rec.stored, rec.live = true, r.Live
+	return r, started, nil
+}
+
+// next makes the next record of the run and puts fresh calls into the queue. The caller
+// holds mu.
+func (rec *record) next(image []byte, fresh []*entry, complete func(*runstore.Record)) (r *runstore.Record, started []*entry) {
+	rec.generation++
+	rec.journaled = 0
+	r = &runstore.Record{ID: rec.id, Format: runstore.FormatVersion, Generation: rec.generation, Image: image}
+	rec.describe(r)
+	rec.calls.locked(func() {
+		started = rec.calls.enqueue(fresh)
+		r.Calls = rec.calls.takeImage(rec.identify)
+		r.Answered = append([]uint64(nil), rec.calls.answered...)
+		r.Dispatched, r.Counters = rec.calls.dispatched, rec.calls.counters
+		complete(r)
+	})
+	return r, started
+}
+
+// settle enters the outcome of a call that has a slot. The guest gets the answer once
+// the journal has it. It returns the calls that have got slots; if lost is not nil, the
+// store could not be told and those calls must not be made.
+func (rec *record) settle(ctx context.Context, c *entry, tool *catalog.Tool, value json.RawMessage, rejection *callError) (started []*entry, lost error) {
+	started, toStore := rec.calls.settle(c, tool, value, rejection)
+	if toStore {
+		lost = rec.journal(ctx)
+		rec.calls.deliver(c)
+	}
+	return started, lost
+}
+
+// journal tells the store what has changed about the calls that the newest image waits
+// for. Calls that settle during a write share the next one.
+func (rec *record) journal(ctx context.Context) error {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if !rec.valid() {
+		return nil
+	}
+	news, upTo := rec.calls.news()
+	if len(news) == 0 {
+		return nil
+	}
+	if err := rec.store.PutCalls(ctx, rec.id, rec.generation, news); err != nil {
+		rec.log.Error("the journal of a suspended run was not written", "run", rec.id, "error", err)
+		return err
+	}
+	for _, c := range news {
+		rec.journaled += len(c.Answer) + len(c.Input)
+	}
+	rec.calls.wrote(upTo)
+	return nil
+}
+
+// forget removes the run from the store. The caller runs it in exclusive.
+func (rec *record) forget(ctx context.Context) {
+	if !rec.stored {
+		return
+	}
+	rec.stored = false
+	if err := rec.store.Delete(ctx, rec.id); err != nil {
+		rec.log.Error("a finished run was not deleted", "run", rec.id, "error", err)
+	}
+}
+
+// end replaces the record by the result of the run, and hands over the claim. The
+// caller runs it in exclusive.
+func (rec *record) end(ctx context.Context, e *runstore.Ended) (runstore.Claim, error) {
+	if err := rec.store.End(ctx, e); err != nil {
+		return nil, err
+	}
+	rec.stored = false
+	rec.claimMu.Lock()
+	defer rec.claimMu.Unlock()
+	claim := rec.claim
+	rec.claim = nil
+	return claim, nil
+}
+
+// changedElsewhere reports whether the store has a later state of the run than this
+// process. The caller holds the claim.
+func (rec *record) changedElsewhere(ctx context.Context) bool {
+	stored, err := rec.store.Get(ctx, rec.id)
+	return errors.Is(err, runstore.ErrEnded) || err == nil && !rec.isCurrent(stored)
+}
+
+// isCurrent reports whether a record that was read is the one that this process wrote.
+func (rec *record) isCurrent(stored *runstore.Record) bool {
+	return stored.Generation == rec.generation && !stored.Live
+}
+
+// ensureClaim takes the claim for this process, so that no other process resumes the
+// run while its calls are in flight here.
+func (rec *record) ensureClaim(ctx context.Context) error {
+	if rec.claimed() {
+		return nil
+	}
+	claim, err := rec.store.Claim(ctx, rec.id)
+	if err != nil {
+		return err
+	}
+	rec.setClaim(claim)
+	return nil
+}
+
+func (rec *record) setClaim(claim runstore.Claim) {
+	rec.claimMu.Lock()
+	defer rec.claimMu.Unlock()
+	rec.claim = claim
+}
+
+// claimed reports whether this process has the claim.
+func (rec *record) claimed() bool {
+	rec.claimMu.Lock()
+	defer rec.claimMu.Unlock()
+	return rec.claim != nil
+}
+
+// dropClaim lets other processes have the run.
+func (rec *record) dropClaim() {
+	rec.claimMu.Lock()
+	defer rec.claimMu.Unlock()
+	if rec.claim != nil {
+		rec.claim.Release()
+		rec.claim = nil
+	}
+}

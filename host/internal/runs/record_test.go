@@ -1,0 +1,267 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// watchedStore is a store in memory whose writes a test looks at, and can fail.
+type watchedStore struct {
+	runstore.Memory
+	writes []string
+	fail   error
+	during func(write string, calls []runstore.Call)
+}
+
+func (s *watchedStore) wrote(write string, calls []runstore.Call) error {
+	s.writes = append(s.writes, write)
+	if s.during != nil {
+		s.during(write, calls)
+	}
+	return s.fail
+}
+
+func (s *watchedStore) Put(ctx context.Context, r *runstore.Record, limit int) error {
+	if err := s.wrote("put", r.Calls); err != nil {
+		return err
+	}
+	return s.Memory.Put(ctx, r, limit)
+}
+
+func (s *watchedStore) Checkpoint(ctx context.Context, r *runstore.Record) error {
+	if err := s.wrote("checkpoint", r.Calls); err != nil {
+		return err
+	}
+	return s.Memory.Checkpoint(ctx, r)
+}
+
+func (s *watchedStore) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
+	if err := s.wrote("calls", calls); err != nil {
+		return err
+	}
+	return s.Memory.PutCalls(ctx, id, generation, calls)
+}
+
+// recordWorld is a record without a run: no worker, no driver.
+type recordWorld struct {
+	*testing.T
+	store  *watchedStore
+	calls  *callTable
+	record *record
+	next   uint64
+}
+
+func newRecordWorld(t *testing.T) *recordWorld {
+	shares := quota.Shares{Session: 100, Agent: 100}
+	meter := func(name string) *quota.Meter { return quota.NewMeter(name, name, name, 1<<30, shares) }
+	w := &recordWorld{T: t, store: &watchedStore{}}
+	w.calls = &callTable{
+		runID: "run_x", slots: 2, busy: &inFlight{}, pending: map[uint64]*entry{},
+		account: account{held: meter("held"), suspended: meter("suspended"), denied: func(d *quota.Denied) { t.Error(d) }},
+	}
+	w.record = &record{
+		id: "run_x", store: w.store, compactAfter: maxDelivered, log: slog.New(slog.DiscardHandler), calls: w.calls,
+		describe: func(r *runstore.Record) { r.Created = time.Now() }, identify: func(*entry) {},
+	}
+	return w
+}
+
+// request has the guest make n calls.
+func (w *recordWorld) request(n int) []*entry {
+	w.Helper()
+	var reqs []wire.Request
+	for range n {
+		w.next++
+		reqs = append(reqs, wire.Request{ID: w.next, Method: wire.MethodCall, Target: "echo", Args: []byte(`{}`)})
+	}
+	b, f := w.calls.admit(reqs, false)
+	if f != nil {
+		w.Fatal(f)
+	}
+	return b.fresh
+}
+
+func (w *recordWorld) suspend(fresh ...*entry) (started []*entry) {
+	w.Helper()
+	w.record.exclusive(func() {
+		var err error
+		_, started, err = w.record.suspend(w.Context(), []byte("image"), fresh, 0, func(r *runstore.Record) { r.Expires = time.Now().Add(time.Hour) })
+		if err != nil {
+			w.Fatal(err)
+		}
+	})
+	return started
+}
+
+func (w *recordWorld) checkpoint(fresh []*entry, image func() ([]byte, error)) (started []*entry, lost error) {
+	w.Helper()
+	started, lost, err := w.record.checkpoint(w.Context(), fresh, image, func(r *runstore.Record) { r.Expires = time.Now().Add(time.Hour) })
+	if err != nil {
+		w.Fatal(err)
+	}
+	return started, lost
+}
+
+func (w *recordWorld) settle(c *entry, value string) (started []*entry, lost error) {
+	return w.record.settle(w.Context(), c, nil, json.RawMessage(value), nil)
+}
+
+func small() ([]byte, error) { return []byte("newer image"), nil }
+
+func states(calls []runstore.Call) (out []runstore.CallState) {
+	for _, c := range calls {
+		out = append(out, c.State)
+	}
+	return out
+}
+
+// TestARunThatWasNeverSuspendedWritesNothing.
+func TestARunThatWasNeverSuspendedWritesNothing(t *testing.T) {
+	w := newRecordWorld(t)
+	started, lost := w.checkpoint(w.request(3), func() ([]byte, error) { return nil, errors.New("no image is wanted") })
+	if len(started) != 2 || lost != nil {
+		t.Fatalf("%d calls have got a slot: %v", len(started), lost)
+	}
+	next, lost := w.settle(started[0], `1`)
+	if len(next) != 1 || lost != nil || len(w.calls.inbox) != 1 {
+		t.Errorf("%d calls have got the slot, %d answers: %v", len(next), len(w.calls.inbox), lost)
+	}
+	if len(w.store.writes) != 0 {
+		t.Errorf("it wrote %v", w.store.writes)
+	}
+}
+
+// TestImageBeforeCalls: when the store gets an image, it gets the calls that start next
+// as calls in flight, and no call has a slot before.
+func TestImageBeforeCalls(t *testing.T) {
+	w := newRecordWorld(t)
+	w.store.during = func(write string, calls []runstore.Call) {
+		if want := []runstore.CallState{runstore.CallInFlight, runstore.CallInFlight, runstore.CallQueued}; write == "put" && !slices.Equal(states(calls), want) {
+			t.Errorf("put %v, want %v", states(calls), want)
+		}
+	}
+	first := w.suspend(w.request(3)...)
+	for _, c := range first {
+		w.settle(c, `1`)
+	}
+	w.calls.drainInbox()
+	fresh := w.request(1)
+	w.store.during = func(write string, calls []runstore.Call) {
+		if write == "checkpoint" && !slices.ContainsFunc(calls, func(c runstore.Call) bool { return c.ID == fresh[0].ID }) {
+			t.Errorf("the image does not wait for call %d: %v", fresh[0].ID, calls)
+		}
+	}
+	started, lost := w.checkpoint(fresh, small)
+	if len(started) != 1 || lost != nil || w.store.writes[len(w.store.writes)-1] != "checkpoint" {
+		t.Errorf("started %d, lost %v, after %v", len(started), lost, w.store.writes)
+	}
+}
+
+// TestACallThatTheStoreDoesNotKnowIsNotMade.
+func TestACallThatTheStoreDoesNotKnowIsNotMade(t *testing.T) {
+	w := newRecordWorld(t)
+	w.suspend()
+	w.store.fail = errors.New("input/output error")
+	started, lost := w.checkpoint(w.request(1), small)
+	if len(started) != 1 || !errors.Is(lost, w.store.fail) {
+		t.Errorf("started %d, lost %v", len(started), lost)
+	}
+}
+
+// TestJournalBeforeAnswer: while the store writes an answer, the guest cannot have it.
+func TestJournalBeforeAnswer(t *testing.T) {
+	w := newRecordWorld(t)
+	started := w.suspend(w.request(2)...)
+	w.store.during = func(write string, calls []runstore.Call) {
+		if out, _ := w.calls.drainInbox(); write != "calls" || len(out) != 0 || w.calls.idle() {
+			t.Errorf("during %s the guest has %v", write, out)
+		}
+		if len(calls) != 1 || calls[0].State != runstore.CallSettled || string(calls[0].Answer) != `"one"` {
+			t.Errorf("the journal gets %+v", calls)
+		}
+	}
+	if _, lost := w.settle(started[0], `"one"`); lost != nil {
+		t.Fatal(lost)
+	}
+	w.store.during = nil
+	if out, _ := w.calls.drainInbox(); len(out) != 1 || string(out[0].JSON) != `"one"` {
+		t.Errorf("the guest gets %v", out)
+	}
+	rec, err := w.store.Get(t.Context(), "run_x")
+	if err != nil || len(rec.Calls) != 2 || rec.Calls[0].State != runstore.CallSettled || rec.Calls[1].State != runstore.CallInFlight {
+		t.Errorf("the store has %+v, %v", rec, err)
+	}
+}
+
+// TestASlotThatTheJournalMissed: the call that gets the slot of a settled one is not made
+// if the store could not be told, and the answer is delivered all the same.
+func TestASlotThatTheJournalMissed(t *testing.T) {
+	w := newRecordWorld(t)
+	started := w.suspend(w.request(3)...)
+	w.store.fail = errors.New("input/output error")
+	next, lost := w.settle(started[0], `1`)
+	if len(next) != 1 || !errors.Is(lost, w.store.fail) {
+		t.Errorf("%d calls have got the slot, lost %v", len(next), lost)
+	}
+	if out, _ := w.calls.drainInbox(); len(out) != 1 {
+		t.Errorf("the guest gets %v", out)
+	}
+}
+
+// TestALiveRecordTakesNoJournal: a guest that is too large for an image leaves a record
+// that says that the run goes on; its answers have no image to belong to.
+func TestALiveRecordTakesNoJournal(t *testing.T) {
+	w := newRecordWorld(t)
+	w.suspend()
+	started, lost := w.checkpoint(w.request(1), func() ([]byte, error) {
+		return nil, &guestrt.WorkerError{Code: string(codemode.CodeSnapshotLimit)}
+	})
+	if len(started) != 1 || lost != nil || w.record.valid() {
+		t.Fatalf("started %d, lost %v, valid %v", len(started), lost, w.record.valid())
+	}
+	w.settle(started[0], `1`)
+	if last := w.store.writes[len(w.store.writes)-1]; last != "checkpoint" {
+		t.Errorf("it wrote %v", w.store.writes)
+	}
+	if rec, err := w.store.Get(t.Context(), "run_x"); err != nil || !rec.Live {
+		t.Errorf("the store has %+v, %v", rec, err)
+	}
+}
+
+// TestAnEndedRunJournalsNothing: calls that are cancelled with their run must not leave
+// their cancellations as answers.
+func TestAnEndedRunJournalsNothing(t *testing.T) {
+	w := newRecordWorld(t)
+	started := w.suspend(w.request(1)...)
+	w.calls.close()
+	w.settle(started[0], `1`)
+	if !slices.Equal(w.store.writes, []string{"put"}) {
+		t.Errorf("it wrote %v", w.store.writes)
+	}
+}
+
+// TestTheInputOfAClientCallIsChargedOnce: an input that an approval has charged, or the
+// host before, is not charged again when the client is asked.
+func TestTheInputOfAClientCallIsChargedOnce(t *testing.T) {
+	w := newRecordWorld(t)
+	c := w.request(1)[0]
+	input := []byte(`{"text":"a somewhat long input"}`)
+	w.calls.questionAsked(c, "approval", input)
+	if _, d := w.calls.askClient(c, input); d != nil {
+		t.Fatal(d)
+	}
+	if c.charged != c.heldBytes() || w.calls.account.bytes != c.heldBytes() {
+		t.Errorf("charged %d, in all %d, for a call of %d bytes", c.charged, w.calls.account.bytes, c.heldBytes())
+	}
+}

@@ -1,0 +1,163 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/text"
+	"github.com/quoinhq/quoin/internal/wire"
+	"github.com/quoinhq/quoin/namespaces"
+)
+
+// resolve finds the tool that a call means and makes the tool's input of its arguments.
+func resolve(ctx context.Context, c *call) *callError {
+	if ctx.Err() != nil {
+		return notDispatched()
+	}
+	var rejection *callError
+	switch wire.Method(c.Method) {
+	case wire.MethodNamespace:
+		rejection = c.resolveNamespace(ctx)
+	case wire.MethodMCP:
+		rejection = c.resolveMCP()
+	default:
+		rejection = c.resolveTool()
+	}
+	if rejection != nil {
+		return rejection
+	}
+	c.given = c.input
+	c.run.calls.resolved(c.entry, c.tool.ID())
+	c.subject = c.run.callSubject(c)
+	return nil
+}
+
+// callSubject is a call of a tool as hooks and people see it.
+func (r *run) callSubject(c *call) policy.Call {
+	return policy.Call{
+		Kind: policy.KindTool, ToolID: c.tool.ID(), Source: string(c.tool.Source), Owner: c.tool.Owner, ToolName: c.tool.Name,
+		Via: c.via, ReadOnly: c.tool.ReadOnly, Params: c.input,
+		Session: asPolicySession(r.session), RunID: r.id, CallID: c.publicID(),
+	}
+}
+
+// resolveTool resolves a call by the id or the name of a tool.
+func (c *call) resolveTool() *callError {
+	tool, rejection := c.run.findTool(c.Target)
+	if rejection != nil {
+		return rejection
+	}
+	c.tool, c.input = tool, catalog.NormalInput(c.Args)
+	return nil
+}
+
+// findTool finds the tool that a guest means. In a run whose tools have changed it
+// says so if it finds no tool.
+func (r *run) findTool(idOrName string) (*catalog.Tool, *callError) {
+	tool, err := r.view().Catalog.Resolve(idOrName)
+	if err == nil {
+		return tool, nil
+	}
+	e := failureFromCatalog(err)
+	if r.changed.Load() && (errors.Is(err, catalog.UnknownTool) || errors.Is(err, catalog.AmbiguousTool)) {
+		e.Code = codeCatalogChanged
+		e.Message = "The tools have changed since this run was suspended. " + e.Message
+	}
+	return nil, e
+}
+
+// resolveNamespace resolves a call through a namespace: the namespace must be one
+// of this run, the path one recorded as callable when its scope was made, and
+// the tool one that the namespace's own plugin owns.
+func (c *call) resolveNamespace(ctx context.Context) *callError {
+	r := c.run
+	reg, known := r.view().Namespace(c.Target)
+	scope := r.scopes.get(c.Target)
+	if !known && scope != nil {
+		return rejectf(codeCatalogChanged, "Code mode namespace %s is no longer available: its plugin or its tools have changed since this run was suspended.", text.Cut(c.Target, 128))
+	}
+	if scope == nil {
+		return rejectf(codeUnknownNamespace, "Unknown code mode namespace: %s", text.Cut(c.Target, 128))
+	}
+	target, err := scope.Resolve(c.Path)
+	if err != nil {
+		return failureFromNamespace(namespaces.In(reg.ID, err))
+	}
+	c.via = viaPath(reg.GlobalName, c.Path)
+	tool, ok := r.view().Catalog.ByOwner(target.Tool, reg.PluginID)
+	switch {
+	case !ok && r.changed.Load():
+		return rejectf(codeCatalogChanged, "%s is no longer available: its tool %q has gone since this run was suspended.", c.via, target.Tool)
+	case !ok:
+		return rejectf(codeNotCallable, "%s is not available: its tool %q is not visible to this run.", c.via, target.Tool)
+	}
+	var args []json.RawMessage
+	if err := json.Unmarshal(c.Args, &args); err != nil {
+		return rejectf(codeNestedTool, "%s: arguments are not a list.", c.via)
+	}
+	input, err := r.mapInput(ctx, reg, target.Mapping, args)
+	if err != nil {
+		rejection := *failureFromNamespace(err)
+		rejection.Message = c.via + ": " + rejection.Message
+		return &rejection
+	}
+	c.tool, c.input = tool, catalog.NormalInput(input)
+	return nil
+}
+
+// mapInput turns arguments into the tool's input, in the host or, for a
+// function, in the plugin.
+func (r *run) mapInput(ctx context.Context, reg *namespaces.Registration, m namespaces.Mapping, args []json.RawMessage) (json.RawMessage, error) {
+	if m.Kind != namespaces.MapFunction {
+		return m.Apply(args)
+	}
+	if reg.MapInput == nil {
+		return nil, rejectf(codeNotCallable, "namespace %s maps arguments by a function that its plugin does not have", reg.ID)
+	}
+	return reg.MapInput(ctx, r.runContext(reg.PluginID), m.Mapper, args)
+}
+
+func viaPath(global string, path []string) string {
+	for _, p := range path {
+		global += "." + p
+	}
+	return global
+}
+
+// resolveMCP resolves a call through MCP: the tool must be one that the run's catalog has
+// of that server, under the name by which the host listed it.
+func (c *call) resolveMCP() *callError {
+	r := c.run
+	tool, ok := r.mcpTool(c.entry)
+	if !ok {
+		e := rejectf(codeUnknownMCPTool, "MCP server %q has no tool %q that this run may call.", text.Cut(c.Target, 64), text.Cut(strings.Join(c.Path, "."), 256))
+		if r.changed.Load() {
+			e.Code = codeCatalogChanged
+			e.Message = "The tools have changed since this run was suspended. " + e.Message
+		}
+		return e
+	}
+	c.via = r.view().MCPPath(tool)
+	input, rejection := mcpInput(tool, c.Args)
+	if rejection != nil {
+		rejection.ToolID = tool.ID()
+		return rejection
+	}
+	c.tool, c.input = tool, input
+	return nil
+}
+
+// resolveProgram shows the held program that a call stands for.
+func resolveProgram(_ context.Context, c *call) *callError {
+	var held program
+	if err := json.Unmarshal(c.Args, &held); err != nil {
+		return rejectf(codeNestedTool, "the program cannot be read: %v", err)
+	}
+	c.subject = c.run.programCall(json.RawMessage(c.Args), policy.InputKind(held.Language))
+	c.input, c.value = c.subject.Params, json.RawMessage("null")
+	return nil
+}

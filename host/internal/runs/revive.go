@@ -1,0 +1,179 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/namespaces"
+)
+
+// load takes a run that another process, or this one in an earlier life, has
+// parked in the store.
+func (e *Engine) load(ctx context.Context, s codemode.Session, id string, deadline time.Time, turn *view.ClientTools) (r *run, rec *runstore.Record, f *failure) {
+	rec, err := e.recordFor(ctx, s, id)
+	if err != nil {
+		return nil, nil, failureFromStore(err)
+	}
+	claim, err := e.claim(ctx, rec, deadline)
+	if err != nil {
+		return nil, nil, failureFromStore(err)
+	}
+	// The process that held the claim may have changed or finished the run.
+	rec, err = e.recordFor(ctx, s, id)
+	if err != nil {
+		claim.Release()
+		return nil, nil, failureFromStore(err)
+	}
+	if rec.Live {
+		return nil, nil, e.discardDeadRun(ctx, rec, claim)
+	}
+	r, f = e.revive(ctx, s, rec, turn)
+	if f == nil {
+		f = e.checkComplete(r, rec)
+	}
+	if f == nil {
+		r.record.setClaim(claim)
+		f = e.add(r)
+	}
+	if f != nil {
+		claim.Release()
+		return nil, nil, withRecord(f, rec)
+	}
+	defer r.containReopen(&f)
+	r.calls.chargeRevived()
+	r.redrive()
+	return r, rec, nil
+}
+
+// claim waits for a process that is finishing calls of the run, and for no other.
+func (e *Engine) claim(ctx context.Context, rec *runstore.Record, deadline time.Time) (runstore.Claim, error) {
+	tick := time.NewTicker(claimRetry)
+	defer tick.Stop()
+	for {
+		claim, err := e.Store.Claim(ctx, rec.ID)
+		if !errors.Is(err, runstore.ErrClaimed) || !unfinished(rec.Calls) || time.Now().After(deadline) {
+			return claim, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, runstore.ErrClaimed
+		}
+	}
+}
+
+func unfinished(calls []runstore.Call) bool {
+	for _, c := range calls {
+		if c.State == runstore.CallInFlight {
+			return true
+		}
+	}
+	return false
+}
+
+// discardDeadRun forgets a run whose host was killed while the run went on, and says
+// what is known of it. No process drives it: its claim was free.
+func (e *Engine) discardDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
+	defer claim.Release()
+	if err := e.Store.Delete(ctx, rec.ID); err != nil {
+		return withRecord(failureFromStore(err), rec)
+	}
+	var unknown []string
+	for _, c := range rec.Calls {
+		if c.State == runstore.CallInFlight && c.Tool != "" {
+			unknown = append(unknown, c.Tool)
+		}
+	}
+	text := "code mode run is unavailable: its host stopped while the program was running. Tools had been called and may have taken effect; check before you start it again."
+	if len(unknown) > 0 {
+		text += " Without an answer: " + strings.Join(unknown, ", ") + "."
+	}
+	e.cancelApprovals(ctx, rec.Calls)
+	f := withRecord(failf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseHost, "%s", text), rec)
+	e.observeDiscarded(rec, f)
+	return f
+}
+
+// revive makes an active run of a record.
+func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.Record, turn *view.ClientTools) (*run, *failure) {
+	pool, f := e.poolOf(ctx, rec)
+	if f != nil {
+		return nil, f
+	}
+	to, err := e.Views.RestoreAccess(s, rec, turn)
+	if err != nil {
+		return nil, notRestored("%v", err)
+	}
+	r := e.makeRun(rec.ID, s, rec.Language, to)
+	r.pool, r.created = pool, rec.Created
+	r.used.digests = rec.Tools
+	r.changed.Store(rec.Fingerprint != r.view().Catalog.Fingerprint())
+	r.observed.Parent, r.observed.Trace = rec.ToolCallID, rec.Trace
+	r.record.generation, r.record.stored = rec.Generation, true
+	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, carriedOutput(rec), storedLayers(rec.Layers)
+	for id, b := range rec.Scopes {
+		scope, err := namespaces.Decode(b, namespaces.Limits{})
+		if err != nil {
+			return nil, notRestored("namespace %s: %v", id, err)
+		}
+		r.scopes.put(id, scope)
+	}
+	r.calls.revive(rec)
+	if c := r.calls.pending[0]; c != nil && c.Method == methodExec {
+		if err := r.reviveHeld(c); err != nil {
+			return nil, notRestored("%v", err)
+		}
+	}
+	return r, nil
+}
+
+func notRestored(format string, args ...any) *failure {
+	return failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be restored: "+format, args...)
+}
+
+// redrive brings the calls of a revived run to where the host that stopped left
+// them. What was in flight is made again if that is harmless, else it rejects:
+// nothing is silently repeated or lost.
+func (r *run) redrive() {
+	started, lost := r.calls.redrive(r.mayRepeat)
+	r.observeInterrupted(lost)
+	r.launch(started, r.record.journal(r.background()))
+}
+
+// mayRepeat reports whether it is harmless to make a call again that was in flight when
+// its host stopped.
+func (r *run) mayRepeat(c *entry) bool {
+	if c.Method == methodExec { // approved; the program has not started
+		return true
+	}
+	tool, ok := r.view().Catalog.ByID(c.Tool)
+	return ok && (tool.ReadOnly || tool.Idempotent || r.access.Client.Asks(c.Tool))
+}
+
+// claimRetry is how often Wait looks whether another process has let go of a run
+// whose calls it is still finishing.
+const claimRetry = 20 * time.Millisecond
+
+// poolOf returns the workers of the build that a run was suspended with.
+func (e *Engine) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *failure) {
+	if rec.GuestBuild == e.build() {
+		return e.Pool, nil
+	}
+	g := e.previous[rec.GuestBuild]
+	if g == nil {
+		return nil, withRecord(failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost,
+			"code mode run cannot be restored: another build of the guest suspended it (%.12s). It is kept until %s: a host that has this build, as its guest or among guest.previous, can go on with it.",
+			rec.GuestBuild, rec.Expires.UTC().Format(timeOfRuns)), rec)
+	}
+	pool, err := g.start(ctx, guestrt.Isolation(e.settings.Isolation), e.Logger)
+	if err != nil {
+		return nil, withRecord(failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err), rec)
+	}
+	return pool, nil
+}

@@ -1,0 +1,351 @@
+package runs
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/namespaces"
+)
+
+// run is one cell from Exec to its end, across any number of Waits. It consists of
+//
+//   - what it is: the fields below;
+//   - its lifecycle: one state, see state.go;
+//   - its calls: see calls.go;
+//   - its record in the store: see record.go;
+//   - its driver, which belongs to the goroutine that has made it active: see driver.go.
+//
+// Its tool calls run on goroutines of their own in every state.
+type run struct {
+	engine   *Engine
+	observed *observe.Run
+	id       string
+	session  codemode.Session
+	language string            // guarded by lifecycle.mu
+	settings codemode.Settings // of its agent
+	access   *view.Access
+	pool     *guestrt.Pool // of the build of the guest that its images belong to
+	created  time.Time
+
+	// ctx ends with the run. Tool calls run under it.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	lifecycle
+	calls  *callTable
+	record *record
+	driver *driver
+	scopes scopes
+
+	used    usedTools
+	changed atomic.Bool   // the tools have changed since the run was suspended
+	wake    chan struct{} // capacity 1: the driver should look at the calls
+}
+
+// A run id is runPrefix and 128 random bits in hexadecimal.
+const runPrefix = "run_"
+
+func isRunID(id string) bool {
+	digits, ok := strings.CutPrefix(id, runPrefix)
+	if b, err := hex.DecodeString(digits); !ok || err != nil || len(b) != 16 {
+		return false
+	}
+	return true
+}
+
+// newRun makes an active run with a new id.
+func (e *Engine) newRun(s codemode.Session, language string, to *view.Access) (*run, error) {
+	var id [16]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return nil, err
+	}
+	return e.makeRun(runPrefix+hex.EncodeToString(id[:]), s, language, to), nil
+}
+
+func (e *Engine) makeRun(id string, s codemode.Session, language string, to *view.Access) *run {
+	r := &run{
+		engine:    e,
+		id:        id,
+		session:   s,
+		observed:  e.Observer.Run(id, s),
+		language:  language,
+		settings:  e.SettingsOf(s),
+		access:    to,
+		pool:      e.Pool,
+		created:   time.Now(),
+		wake:      make(chan struct{}, 1),
+		lifecycle: lifecycle{gone: make(chan struct{})},
+	}
+	r.ctx, r.cancel = context.WithCancelCause(context.Background())
+	r.driver = &driver{run: r}
+	r.calls = &callTable{
+		runID: id, slots: int(r.settings.MaxPendingCalls), busy: &e.Performing, pending: make(map[uint64]*entry),
+		account: account{
+			held: e.meters.held, suspended: e.meters.suspended, owner: quota.OwnerOf(s),
+			denied: func(d *quota.Denied) { e.ReportDenied(s, d) },
+		},
+	}
+	r.record = &record{
+		id: id, store: e.Store, volatile: e.volatile(), compactAfter: e.maxDelivered, log: e.Logger,
+		calls: r.calls, describe: r.describe, identify: r.identify,
+	}
+	return r
+}
+
+// notify wakes the driver, if one is waiting.
+func (r *run) notify() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// finish ends the run. No call of it goes on and nothing of it stays stored.
+func (r *run) finish(cause error) { r.finishWith(cause, func() *codemode.Result { return nil }) }
+
+// finishWith is finish for a run whose result is wanted. The store keeps the result if
+// it is to be delivered.
+func (r *run) finishWith(cause error, result func() *codemode.Result) *codemode.Result {
+	defer r.finishMove()
+	questions := r.stop(stateEnding, cause)
+	r.observed.Ended(failureFromCause(cause), r.usage)
+	res := result()
+	r.engine.recent.add(r.id, r.session, withRun(recentFailure(cause), r))
+	r.record.exclusive(func() {
+		if !r.keepResult(res) {
+			r.record.forget(r.background())
+		}
+		r.engine.cancelApprovals(r.background(), questions) // with the claim, or another host takes them for orphans
+		r.record.dropClaim()
+	})
+	return res
+}
+
+// letGo ends what the run does in this process and leaves the store as it is.
+func (r *run) letGo(cause error) {
+	defer r.finishMove()
+	r.stop(stateLeaving, cause)
+	r.record.dropClaim()
+}
+
+// stop ends what the run does in this process. It closes the table of calls before it
+// cancels the calls, so that no call records its cancellation as an answer. It returns
+// the calls that wait for approval.
+func (r *run) stop(to runState, cause error) (onApproval []runstore.Call) {
+	r.moveTo(to)
+	onApproval = r.calls.close()
+	r.cancel(cause)
+	r.engine.remove(r)
+	return onApproval
+}
+
+// aborted is the failure of a run whose context has ended.
+func (r *run) aborted() *failure {
+	var own *failure // of a call that panicked
+	if errors.As(context.Cause(r.ctx), &own) {
+		return own
+	}
+	return failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(r.ctx))
+}
+
+// cancelIfActive cancels a run that is being driven. Its driver then ends it. It
+// reports whether the run is being driven.
+func (r *run) cancelIfActive(cause error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now() == stateActive {
+		r.cancel(cause)
+		return true
+	}
+	return false
+}
+
+// dropIdleClaim drops the claim of a parked run that has no calls in flight here. A
+// goroutine that activates the run afterwards finds the claim free; one that has
+// activated it before finds it held.
+func (r *run) dropIdleClaim() {
+	if r.now() != stateParked {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now() == stateParked && r.calls.idle() {
+		r.record.dropClaim()
+	}
+}
+
+// background is the context of a call's bookkeeping. It goes on when the run has been
+// cancelled.
+func (r *run) background() context.Context { return context.WithoutCancel(r.ctx) }
+
+// runContext is what a plugin learns about the run.
+func (r *run) runContext(pluginID string) namespaces.RunContext {
+	return namespaces.RunContext{
+		AgentID:    r.session.AgentID,
+		SessionKey: r.session.SessionKey,
+		SessionID:  r.session.SessionID,
+		RunID:      r.id,
+		TurnID:     r.session.TurnID,
+		Config:     r.engine.PluginConfig[pluginID],
+	}
+}
+
+// asPolicySession is the session as hooks see it.
+func asPolicySession(s codemode.Session) codemode.Session {
+	return codemode.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
+}
+
+// scopes are the scopes of the namespaces that a run has used. The zero value is ready.
+type scopes struct {
+	mu   countedMutex
+	byID map[string]*namespaces.Scope
+
+	declared map[string]*scopeDeclaration // files of namespaces; the driver's own
+}
+
+// get returns the scope of a namespace, or nil.
+func (s *scopes) get(id string) *namespaces.Scope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byID[id]
+}
+
+// put adds the scope of a namespace.
+func (s *scopes) put(id string, scope *namespaces.Scope) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID == nil {
+		s.byID = make(map[string]*namespaces.Scope)
+	}
+	s.byID[id] = scope
+}
+
+// encoded returns the scopes as a record holds them.
+func (s *scopes) encoded(failed func(id string, err error)) map[string]json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[string]json.RawMessage, len(s.byID))
+	for id, scope := range s.byID {
+		b, err := scope.MarshalJSON()
+		if err != nil {
+			failed(id, err)
+			continue
+		}
+		out[id] = b
+	}
+	return out
+}
+
+// abort ends a run of this process. An active one is ended by its driver.
+func (r *run) abort(ctx context.Context, cause error) *failure {
+	for {
+		f := r.activate()
+		switch {
+		case f == nil:
+			// With the claim, no other host takes the run from the store before it is gone.
+			if err := r.record.ensureClaim(r.background()); err != nil {
+				return r.stayParked(failureFromStore(err))
+			}
+			r.finish(cause)
+			return nil
+		case f.Reason != codemode.ReasonRunBusy:
+			return f
+		case r.cancelIfActive(cause):
+			select {
+			case <-r.gone:
+			case <-ctx.Done():
+			}
+			return nil
+		}
+		// It has been parked since.
+	}
+}
+
+// activate makes the caller the run's driver, once the run is parked.
+func (r *run) activate() (f *failure) {
+	r.record.exclusive(func() { // a park in progress ends first
+		switch {
+		case r.moveTo(stateActive):
+		case r.isOver():
+			f = failureFromStore(runstore.ErrNotFound)
+		default:
+			f = failureFromStore(runstore.ErrClaimed)
+		}
+	})
+	return f
+}
+
+// stayParked undoes activate because of f: the run waits on as it did. A run that was
+// aborted meanwhile ends instead.
+func (r *run) stayParked(f *failure) *failure {
+	if r.markParked(time.Now().Add(r.settings.SnapshotTTL), r.imageBytes) {
+		return f
+	}
+	aborted := r.aborted()
+	if err := r.record.ensureClaim(r.background()); err != nil {
+		r.letGo(aborted)
+	} else {
+		r.finish(context.Cause(r.ctx))
+	}
+	return aborted
+}
+
+// joined returns a context that ends with ctx or with the run.
+func (r *run) joined(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// keepResult stores the result of a run of the store that has ended, if it is to be
+// delivered, and hands the run's claim to the delivery. The caller runs it
+// in record.exclusive.
+func (r *run) keepResult(res *codemode.Result) (kept bool) {
+	if r.driver.delivery == nil || !r.record.stored || res == nil {
+		return false
+	}
+	var claim runstore.Claim
+	b, err := res.MarshalJSON()
+	if err == nil {
+		claim, err = r.record.end(r.background(), &runstore.Ended{
+			ID: r.id, Session: r.session, Expires: time.Now().Add(r.settings.SnapshotTTL), Result: b,
+		})
+	}
+	if err != nil {
+		r.engine.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)
+		return false
+	}
+	d := r.driver.delivery
+	d.runID, d.stored, d.claim = r.id, true, claim
+	return true
+}
+
+// callJob is a call that has a slot of its run.
+type callJob struct {
+	run  *run
+	call *entry
+	lost error // why the store does not know of the call, which is then not made
+}
+
+// launch performs calls that have a slot, unless the store could not be told of
+// them: a run that is found after a crash must not take a call for one never made.
+func (r *run) launch(started []*entry, lost error) {
+	for _, c := range started {
+		r.engine.callWorkers.perform(callJob{r, c, lost})
+	}
+}
+
+// view is what the run reaches now.
+func (r *run) view() *view.View { return r.access.View.Load() }

@@ -1,0 +1,93 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// LetFinish lets no new program in and has runs parked as soon as they can, until no
+// program runs or ctx ends.
+func (e *Engine) LetFinish(ctx context.Context) {
+	e.mu.Lock()
+	if !e.closing {
+		e.closing = true
+		if !e.volatile() {
+			close(e.parking)
+		}
+	}
+	e.mu.Unlock()
+	if n := e.driving.wait(ctx); n > 0 {
+		e.Logger.Warn("shutting down with programs running; they are aborted", "programs", n)
+	}
+}
+
+// Close ends the runs of this process. It drains their calls, so that the answers reach
+// a store that outlives the process.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	e.closing, e.closed = true, true
+	runs := make([]*run, 0, len(e.runs))
+	for _, r := range e.runs {
+		runs = append(runs, r)
+	}
+	e.mu.Unlock()
+	for _, r := range runs {
+		r.cancelIfActive(ErrClosed)
+	}
+	// Their drivers delete their records, and keep the claims until then.
+	if n := within(driverGrace, e.driving.wait); n > 0 {
+		e.Logger.Error("aborted programs do not end", "programs", n)
+	}
+	if n := within(e.DrainTimeout, e.Performing.waitBusy); n > 0 {
+		e.Logger.Warn("closing with tool calls in flight; suspended runs will not know whether they took effect", "calls", n)
+	}
+	if n := suspended(runs); n > 0 && !e.volatile() {
+		e.Logger.Info("suspended runs are kept for the next host of this store", "runs", n)
+	}
+	for _, r := range runs {
+		r.stop(stateLeaving, ErrClosed)
+	}
+	// Cancelled calls end at once, unless a tool does not listen to its context.
+	if n := within(e.DrainTimeout, e.Performing.wait); n > 0 {
+		e.Logger.Error("tool calls do not end although they are cancelled", "calls", n)
+	}
+	for _, r := range runs {
+		r.record.dropClaim()
+		r.finishMove()
+	}
+}
+
+// StopWorkers ends the guest workers.
+func (e *Engine) StopWorkers() error {
+	var errs []error
+	if e.Pool != nil {
+		errs = append(errs, e.Pool.Close())
+	}
+	for _, g := range e.previous {
+		errs = append(errs, g.close())
+	}
+	e.background.Wait()
+	return errors.Join(errs...)
+}
+
+// suspended counts the runs that wait for a later Wait.
+func suspended(runs []*run) (n int) {
+	for _, r := range runs {
+		if r.now() == stateParked {
+			n++
+		}
+	}
+	return n
+}
+
+// driverGrace is how long Close waits for the Execs and Waits that it has aborted.
+// They end when their workers are killed.
+const driverGrace = 10 * time.Second
+
+// within waits for d at most, and returns how many are left.
+func within(d time.Duration, wait func(context.Context) int) int {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return wait(ctx)
+}

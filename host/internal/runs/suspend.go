@@ -1,0 +1,172 @@
+package runs
+
+import (
+	"encoding/hex"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// suspend parks the run with its guest. The calls of its last turn start once the store
+// knows them. All calls go on; their answers wait in the inbox and, for a store that
+// outlives the host, in the journal.
+func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
+	r := d.run
+	image, err := d.snapshot()
+	if err != nil {
+		return d.failed(d.failureFrom(err))
+	}
+	var (
+		started []*entry
+		f       *failure
+	)
+	r.record.exclusive(func() { res, started, f = d.park(image, fresh) })
+	switch {
+	case f == nil:
+		r.launch(started, nil)
+		return res
+	case f.Reason == codemode.ReasonStoreFailed && r.leave(f):
+		return d.failure(and(f, keptAsItWas))
+	}
+	return d.failed(f)
+}
+
+// leave lets go of a run whose newest state could not be stored, if the store has a true
+// account of it: a later Wait goes on from there, as after the end of a host. It
+// reports whether the store has one.
+func (r *run) leave(cause error) (kept bool) {
+	r.record.exclusive(func() { kept = r.record.valid() && !r.record.volatile })
+	if kept {
+		r.letGo(cause)
+	}
+	return kept
+}
+
+// park stores the run with its guest's image and parks it. It returns the result for
+// the caller of Exec or Wait, made while no other goroutine can have the run, and the
+// calls to launch. The caller runs it in record.exclusive.
+func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, started []*entry, _ *failure) {
+	r := d.run
+	if err := r.record.ensureClaim(r.background()); err != nil {
+		return nil, nil, failureFromStore(err)
+	}
+	isClosing := r.engine.IsClosing()
+	if f := r.calls.mayBeSuspended(isClosing); f != nil {
+		return nil, nil, f
+	}
+	d.imageSize = len(image)
+	if r.ctx.Err() != nil { // aborted, and it is this driver that ends the run
+		return nil, nil, r.aborted()
+	}
+	limit, expires := int(r.engine.settings.MaxSuspended), time.Now().Add(r.settings.SnapshotTTL)
+	if isClosing {
+		limit = 0
+	}
+	stored, started, err := r.record.suspend(r.background(), image, fresh, limit, func(rec *runstore.Record) {
+		rec.Counters, rec.Expires = d.lap(), expires
+	})
+	if err != nil {
+		r.engine.Performing.leaveN(len(started))
+		return nil, nil, r.notStored(err)
+	}
+	if !r.record.volatile { // the image is on disk
+		_ = r.calls.chargeImage(0) // less is never refused
+	}
+	res = d.waiting(stored.Counters)
+	if !r.markParked(expires, len(image)) { // aborted meanwhile
+		r.engine.Performing.leaveN(len(started))
+		return nil, nil, r.aborted()
+	}
+	return res, started, nil
+}
+
+// markParked makes the run parked, unless it has been cancelled: then its driver ends
+// it.
+func (r *run) markParked(expires time.Time, imageBytes int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx.Err() != nil || !r.move(stateParked) {
+		return false
+	}
+	r.expires, r.imageBytes = expires, imageBytes
+	if left := time.Until(expires); r.expiry == nil {
+		r.expiry = time.AfterFunc(left, r.expire)
+	} else {
+		r.expiry.Reset(left)
+	}
+	if r.calls.idle() {
+		r.record.dropClaim()
+	}
+	return true
+}
+
+// notStored is the failure of a run that the store did not take.
+func (r *run) notStored(err error) *failure {
+	f := failureFromStore(err)
+	if f.Reason == codemode.ReasonTooManySuspended {
+		return and(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.engine.settings.MaxSuspended)
+	}
+	return f
+}
+
+// describe fills in what the run is.
+func (r *run) describe(rec *runstore.Record) {
+	build := r.pool.BuildID()
+	rec.GuestBuild = hex.EncodeToString(build[:])
+	rec.Session, rec.Language, rec.Created = r.session, r.language, r.created
+	rec.Fingerprint, rec.Owners = r.view().Catalog.Fingerprint(), r.view().Owners()
+	rec.TimerDue, rec.Layers = r.driver.timerDue, IsolationOf(r.driver.layers).Layers
+	rec.ToolCallID, rec.Trace = r.observed.Parent, r.observed.Trace
+	rec.ClientTools, rec.Rules = r.access.Client.Stored(), r.access.StoredRules()
+	rec.Tools, rec.Origin = r.used.stored(), r.engine.Origin
+	rec.Scopes = r.scopes.encoded(func(id string, err error) {
+		r.engine.Logger.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
+	})
+}
+
+// expire ends a parked run that was not waited for in time. Another process that shares
+// the store may have resumed it: then this process only forgets it.
+func (r *run) expire() {
+	if !r.moveTo(stateActive) {
+		return
+	}
+	defer r.containExpiry()
+	if err := r.record.ensureClaim(r.background()); err != nil || r.record.changedElsewhere(r.background()) {
+		r.letGo(runstore.ErrExpired)
+		return
+	}
+	r.finish(runstore.ErrExpired)
+}
+
+// identify notes which tool a call means before the store hears of the call: whether it
+// is harmless to make it again depends on the tool. A call that
+// means no tool is refused once its turn comes. The caller holds calls.mu.
+func (r *run) identify(c *entry) {
+	if c.Tool != "" || !c.isTool() {
+		return
+	}
+	if wire.Method(c.Method) == wire.MethodMCP {
+		if tool, ok := r.mcpTool(c); ok {
+			c.Tool = tool.ID()
+		}
+		return
+	}
+	if wire.Method(c.Method) == wire.MethodCall {
+		if tool, err := r.view().Catalog.Resolve(c.Target); err == nil {
+			c.Tool = tool.ID()
+		}
+		return
+	}
+	reg, known := r.view().Namespace(c.Target)
+	scope := r.scopes.get(c.Target)
+	if !known || scope == nil {
+		return
+	}
+	if target, err := scope.Resolve(c.Path); err == nil {
+		if tool, ok := r.view().Catalog.ByOwner(target.Tool, reg.PluginID); ok {
+			c.Tool = tool.ID()
+		}
+	}
+}

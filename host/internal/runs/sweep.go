@@ -1,0 +1,70 @@
+package runs
+
+import (
+	"context"
+	"time"
+)
+
+// sweepEvery is how often a host looks for runs in its store that expired, and for
+// questions about runs, that no living process would end, because the one they
+// belonged to is gone.
+const sweepEvery = time.Minute
+
+// StartSweeping starts the sweeper, which ends with the engine.
+func (e *Engine) StartSweeping() {
+	e.background.Go(func() { e.sweep(e.life) })
+}
+
+// sweep runs until ctx ends.
+func (e *Engine) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	e.guard(func() { e.countForeign(ctx) })
+	for {
+		e.guard(func() { e.sweepOnce(ctx) })
+		if e.foreign.Load() > 0 {
+			e.guard(func() { e.countForeign(ctx) })
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (e *Engine) sweepOnce(ctx context.Context) {
+	if _, err := e.Store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		e.Logger.Error("expired runs were not deleted", "error", err)
+	}
+	if err := e.ApprovalStore.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		e.Logger.Error("old approvals were not deleted", "error", err)
+	}
+	if err := e.endOrphans(ctx); err != nil && ctx.Err() == nil {
+		e.Logger.Error("approvals of runs that have ended were not cancelled", "error", err)
+	}
+}
+
+// countForeign counts the suspended runs that no guest of this host can go on with, for
+// the metrics, and warns of them once.
+func (e *Engine) countForeign(ctx context.Context) {
+	records, err := e.Store.List(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			e.Logger.Error("suspended runs of other guest builds were not counted", "error", err)
+		}
+		return
+	}
+	n, last := 0, time.Time{}
+	for _, rec := range records {
+		if !e.canRestore(rec.GuestBuild) {
+			n++
+			if rec.Expires.After(last) {
+				last = rec.Expires
+			}
+		}
+	}
+	if e.foreign.Swap(int64(n)) == 0 && n > 0 {
+		e.Logger.Warn("suspended runs belong to another build of the guest: name its quoin-guest in guest.previous to finish them", "runs", n, "lastExpires", last.UTC())
+	}
+}

@@ -1,0 +1,59 @@
+package runs
+
+import (
+	"maps"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// baseTelemetry is that of a run that has done nothing. Without a view there is no
+// run, and it says nothing of tools.
+func baseTelemetry(v *view.View) codemode.Telemetry {
+	t := codemode.NewTelemetry()
+	if v != nil {
+		t.CatalogSize, t.Sources = v.Catalog.Len(), maps.Clone(v.Sources)
+	}
+	return t
+}
+
+// IsolationOf reports the layers of the worker that ran the guest last.
+func IsolationOf(layers []wire.Layer) codemode.Isolation {
+	out := codemode.Isolation{Tier: "none", Layers: map[string]string{}}
+	for _, l := range layers {
+		out.Layers[l.Name] = l.State
+	}
+	if len(layers) > 0 {
+		out.Tier = sandbox.Tier(layers)
+	}
+	return out
+}
+
+// storedIsolation is what a record says of it.
+func storedIsolation(states map[string]string) codemode.Isolation {
+	return IsolationOf(storedLayers(states))
+}
+
+func storedLayers(states map[string]string) []wire.Layer {
+	layers := make([]wire.Layer, 0, len(states))
+	for name, state := range states {
+		layers = append(layers, wire.Layer{Name: name, State: state})
+	}
+	return layers
+}
+
+// count writes what the counters of a run say.
+func count(t *codemode.Telemetry, c runstore.Counters) {
+	micros := func(n int64) float64 { return float64(n) / 1000 }
+	t.ApprovalCount, t.ApprovalWaitMillis = c.Approvals, micros(c.ApprovalMicros)
+	t.SearchCount, t.DescribeCount, t.CallCount, t.NamespaceCount = c.Search, c.Describe, c.Call, c.Namespace
+	t.GuestCPUMillis = float64(c.CPUMicros) / 1000
+	t.WallMillis = micros(c.WallMicros)
+	t.PeakHeapBytes = c.PeakBytes
+}
+
+// Refused is the result of a call that made no run.
+func Refused(f *failure) *codemode.Result { return f.Result() }

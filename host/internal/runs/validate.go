@@ -1,0 +1,44 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quoinhq/quoin/host/catalog"
+)
+
+// validate checks the input of a call against the schema of its tool.
+func validate(_ context.Context, c *call) *callError {
+	if rejection := c.run.checkInput(c.tool, c.input); rejection != nil {
+		return c.run.withSignature(c, c.tool, c.via, rejection)
+	}
+	return nil
+}
+
+// revalidate checks the input that a person has approved: the tool may be another by
+// now.
+func revalidate(_ context.Context, c *call) *callError {
+	if c.decision == nil {
+		return nil
+	}
+	return c.run.checkInput(c.tool, c.input)
+}
+
+// checkInput checks an input of a tool. A tool whose schemas changed since the run
+// first used it is compatible as long as it takes the input.
+func (r *run) checkInput(tool *catalog.Tool, input []byte) *callError {
+	if now, ok := r.view().Catalog.ByID(tool.ID()); ok {
+		tool = now // not what it was when the call was made and a person was asked
+	}
+	same := r.used.note(tool)
+	err := r.view().Catalog.ValidateInput(tool.ID(), input)
+	if err == nil {
+		return nil
+	}
+	e := failureFromCatalog(err)
+	if !same {
+		e.Code = codeCatalogChanged
+		e.Message = fmt.Sprintf("Tool %s has changed since this run first used it. %s", tool.ID(), e.Message)
+	}
+	return e
+}

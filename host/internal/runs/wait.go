@@ -1,0 +1,237 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/text"
+)
+
+// Wait is Host.WaitFor.
+func (e *Engine) Wait(ctx context.Context, s codemode.Session, runID string, timeout time.Duration) *codemode.Result {
+	a := e.Observer.Enter(ctx, ToolWait, s)
+	return a.End(e.WaitThrough(ctx, a, s, runID, timeout, nil, nil))
+}
+
+func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.Session, runID string, timeout time.Duration, turn *view.ClientTools, d *Delivery) (res *codemode.Result) {
+	defer e.containRefusal(&res)
+	deadline := a.Start.Add(e.SettingsOf(s).CallTimeout(timeout))
+	if f := e.enter(); f != nil {
+		return Refused(f)
+	}
+	defer e.driving.leave()
+	runID = strings.TrimSpace(runID)
+	if f := e.checkRunID(s, runID); f != nil {
+		return Refused(f)
+	}
+	r, rec, f := e.resumable(ctx, s, runID, deadline, turn)
+	if f != nil && errors.Is(f, runstore.ErrEnded) {
+		var res *codemode.Result
+		if res, f = e.delivered(ctx, s, runID, d); f == nil {
+			return res
+		}
+	}
+	if f != nil && f.Reason == codemode.ReasonStoreFailed {
+		f = and(f, keptAsItWas)
+	}
+	if f != nil {
+		return Refused(e.explainMissing(f, s, runID))
+	}
+	defer r.contain(&res)
+	r.begin(a.Start).delivery = d
+	ctx = a.Drive(ctx, r.observed)
+	r.observed.Resumed(ctx, r.driver.started)
+	ctx, stop := r.joined(ctx)
+	defer stop()
+	return r.driver.resume(ctx, rec, deadline)
+}
+
+// checkRunID refuses what cannot be a runId, with a hint at what it may be.
+func (e *Engine) checkRunID(s codemode.Session, id string) *failure {
+	if id == "" {
+		return failf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput, "runId is empty. Give the runId of a result whose status is waiting.")
+	}
+	if isRunID(id) {
+		return nil
+	}
+	f := failureFromStore(runstore.ErrNotFound)
+	f.Message += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", text.Cut(id, 64), runPrefix)
+	if tool, err := e.Views.SessionView(s).Catalog.Resolve(processTool); err == nil {
+		f.Message += fmt.Sprintf(" To look after a process that a shell tool has started, call %s inside exec.", tool.ID())
+	}
+	return f
+}
+
+// processTool is the usual name of the tool that looks after what a shell tool has
+// started. Models confuse the ids of the two.
+const processTool = "process"
+
+// resumable makes a suspended run active for the caller. The record is nil when only
+// this process can have changed the run since it was stored.
+func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, deadline time.Time, turn *view.ClientTools) (*run, *runstore.Record, *failure) {
+	r := e.runByID(id)
+	if r == nil {
+		return e.load(ctx, s, id, deadline, turn)
+	}
+	rec, elsewhere, f := r.reopen(ctx, s)
+	if elsewhere { // another process has resumed and parked the run in the meantime
+		return e.load(ctx, s, id, deadline, turn)
+	}
+	return r, rec, f
+}
+
+// reopen makes a run that this process has parked active. It returns no record if this
+// process has kept the claim all along. If another process has a later state of the
+// run, elsewhere is true and this process has let go of the run.
+func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Record, elsewhere bool, f *failure) {
+	if f := mayResume(r.session, s); f != nil {
+		return nil, false, f
+	}
+	if f := r.activate(); f != nil {
+		return nil, false, f
+	}
+	defer r.containReopen(&f)
+	if r.record.claimed() {
+		return nil, false, nil
+	}
+	if err := r.record.ensureClaim(r.background()); err != nil {
+		return nil, false, r.stayParked(failureFromStore(err))
+	}
+	rec, err := r.engine.Store.Get(ctx, r.id)
+	switch {
+	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired):
+		r.finish(err)
+		return nil, false, withRun(failureFromStore(err), r)
+	case errors.Is(err, runstore.ErrEnded): // in another process
+		r.letGo(err)
+		return nil, false, failureFromStore(err)
+	case err != nil: // what cannot be read now may be read later
+		return nil, false, r.stayParked(failureFromStore(err))
+	case r.record.isCurrent(rec):
+		return rec, false, nil
+	}
+	r.letGo(runstore.ErrClaimed)
+	return nil, true, nil
+}
+
+// resume delivers what has settled into a worker with the run's guest and drives
+// it on. Without anything to deliver by the deadline the run stays as it is.
+func (d *driver) resume(ctx context.Context, rec *runstore.Record, deadline time.Time) *codemode.Result {
+	r := d.run
+	d.limit(ctx, deadline)
+	r.refreshView()
+	r.calls.settleYields()
+	if rec == nil {
+		var err error
+		if rec, err = r.engine.Store.Get(ctx, r.id); err != nil {
+			return d.postponed(failureFromStore(err))
+		}
+	}
+	d.image, d.imageSize = rec.Image, len(rec.Image)
+	if denied := r.calls.chargeImage(len(rec.Image)); denied != nil {
+		return d.postponed(failf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", denied))
+	}
+	return d.goOn()
+}
+
+// postponed is the result of a Wait that leaves the run as it was.
+func (d *driver) postponed(f *failure) *codemode.Result {
+	return d.failure(d.run.stayParked(f))
+}
+
+// Deliver is Host.Deliver.
+func (e *Engine) Deliver(ctx context.Context, s codemode.Session, runID string, timeout time.Duration) *Delivery {
+	a := e.Observer.Enter(ctx, ToolWait, s)
+	d := &Delivery{engine: e}
+	d.Result = a.End(e.WaitThrough(ctx, a, s, runID, timeout, nil, d))
+	return d
+}
+
+// delivered returns the result of a run that has ended and was not delivered. Without
+// d, the result counts as delivered.
+func (e *Engine) delivered(ctx context.Context, s codemode.Session, id string, d *Delivery) (*codemode.Result, *failure) {
+	if _, err := e.ended(ctx, s, id); err != nil {
+		return nil, failureFromStore(err)
+	}
+	claim, err := e.Store.Claim(ctx, id)
+	if err != nil {
+		return nil, failureFromStore(err)
+	}
+	stored, err := e.ended(ctx, s, id)
+	if err != nil { // it may have been delivered meanwhile
+		claim.Release()
+		return nil, failureFromStore(err)
+	}
+	res := &codemode.Result{}
+	if err := res.UnmarshalJSON(stored.Result); err != nil {
+		claim.Release()
+		return nil, failf(codemode.CodeInternal, codemode.ReasonRestoreFailed, codemode.PhaseHost, "the result of a run cannot be read: %v", err)
+	}
+	own := &Delivery{engine: e}
+	if d == nil {
+		d = own
+	}
+	d.mu.Lock()
+	d.runID, d.claim, d.stored = id, claim, true
+	d.mu.Unlock()
+	own.Done() // does nothing unless the caller brought no delivery
+	return res, nil
+}
+
+// ended returns a result of the session's.
+func (e *Engine) ended(ctx context.Context, s codemode.Session, id string) (*runstore.Ended, error) {
+	stored, err := e.Store.Ended(ctx, id)
+	if errors.Is(err, runstore.ErrExpired) {
+		err = runstore.ErrNotFound // the run itself ended in time: this says nothing of its calls
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f := mayResume(stored.Session, s); f != nil {
+		return nil, f
+	}
+	return stored, nil
+}
+
+// explainMissing says more of a run that is not there any more. It advises to start a program
+// again only if it is known to have called no tool.
+func (e *Engine) explainMissing(f *failure, s codemode.Session, id string) *failure {
+	if f.Reason == codemode.ReasonRunUnavailable && f.Phase == codemode.PhaseInput {
+		recent := e.recent.find(id, s)
+		if recent == nil {
+			f = and(f, " A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again.")
+			f.Dispatched = true // for all that is known
+			return f
+		}
+		f = recent
+	}
+	if f.Reason != codemode.ReasonRunExpired {
+		return f
+	}
+	advice := "It had called no tool: start the program again."
+	if f.Dispatched {
+		advice = "It had called tools: find out what they did before you start the program again."
+	}
+	return and(f, " It was not waited for in time: a suspended run is kept for %s after its last use (tools.codeMode.snapshotTtlSeconds). %s", e.SettingsOf(s).SnapshotTTL, advice)
+}
+
+// refreshView resolves the view of a run that resumes.
+func (r *run) refreshView() {
+	before := r.view()
+	if err := r.engine.Views.ResolveView(r.access); err != nil {
+		r.engine.Logger.Error("the tools of a resumed run were not brought up to date", "run", r.id, "error", err)
+		return
+	}
+	now := r.view()
+	if now == before || now.Catalog.Fingerprint() == before.Catalog.Fingerprint() {
+		return
+	}
+	r.changed.Store(true)
+}

@@ -1,7 +1,0 @@
-package host
-
-// The model's own tools.
-const (
-	toolExec = "exec"
-	toolWait = "wait"
-)
