@@ -136,7 +136,7 @@ func checkFiles(t *testing.T, h *host.Host, functions []string, whole bool) {
 		}
 	}
 	use := "export const calls = [\n"
-	entries := h.ToolsOf(me)
+	entries := h.Tools(me)
 	for _, e := range entries {
 		if e.Source == catalog.SourceMCP {
 			continue

@@ -1,27 +1,59 @@
 package host
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/plugins"
 )
 
 // engineViews is the host as its engine sees it: the source of what runs reach.
 type engineViews struct{ h *Host }
 
-func (v engineViews) AccessFor(s Session, in runs.Input) (*view.Access, *Error) {
-	return v.h.accessFor(s, in)
-}
-
-func (v engineViews) RestoreAccess(s Session, rec *runstore.Record, tools *view.ClientTools) (*view.Access, error) {
-	return v.h.restoreAccess(s, rec, tools)
-}
-
-func (v engineViews) ResolveView(to *view.Access) error { return v.h.resolveView(to) }
-
+// SessionView returns what a session reaches without tools of its own.
 func (v engineViews) SessionView(s Session) *view.View { return v.h.sessionView(s) }
 
-func (v engineViews) IsDown(owner string) bool { return v.h.isDown(owner) }
-
+// MCPStatus reports the MCP servers for hints.
 func (v engineViews) MCPStatus() []mcp.Status { return v.h.MCPStatus() }
+
+// ResolveView resolves the view of an access from the tools that exist now.
+func (v engineViews) ResolveView(to *view.Access) error { return to.Resolve(v.h.view.Load()) }
+
+// AccessFor checks what a caller gave to Exec and resolves the first view.
+func (v engineViews) AccessFor(s Session, in runs.Input) (*view.Access, *Error) {
+	client := in.Request
+	if client == nil {
+		var f *Error
+		if client, f = view.NewClientTools(in.Tools); f != nil {
+			return nil, f
+		}
+	}
+	if n := len(in.Rules.Allow) + len(in.Rules.Deny); n > maxRunPatterns {
+		return nil, codemode.Errorf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "the rules of this run have %d patterns, at most %d are taken: use * in patterns, or owner:NAME for all tools of an owner.", n, maxRunPatterns)
+	}
+	return view.NewAccess(v.h.view.Load(), v.h.policy, s, in.Rules, client)
+}
+
+// maxRunPatterns bounds the patterns that a caller gives for one run: each is compared
+// with every tool.
+const maxRunPatterns = 256
+
+// RestoreAccess is AccessFor for a run of a record.
+func (v engineViews) RestoreAccess(s Session, rec *runstore.Record, tools *view.ClientTools) (*view.Access, error) {
+	return view.RestoreAccess(v.h.view.Load(), v.h.policy, s, rec, tools)
+}
+
+// IsDown reports whether this host has the plugin or the MCP server, without its
+// tools.
+func (v engineViews) IsDown(owner string) bool {
+	if server, ok := strings.CutPrefix(owner, runs.OfServers); ok {
+		return slices.ContainsFunc(v.h.MCPStatus(), func(s mcp.Status) bool { return s.Name == server && s.State != mcp.StateConnected })
+	}
+	plugin := strings.TrimPrefix(owner, runs.OfPlugins)
+	return slices.ContainsFunc(v.h.Plugins(), func(s plugins.Status) bool { return s.ID == plugin && s.State != plugins.StateRunning })
+}

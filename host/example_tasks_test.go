@@ -147,7 +147,7 @@ func ExampleConfig_rules() {
 	defer h.Close()
 	for _, agent := range []string{"staff", "guest"} {
 		var names []string
-		for _, t := range h.ToolsOf(host.Session{AgentID: agent}) {
+		for _, t := range h.Tools(host.Session{AgentID: agent}) {
 			names = append(names, t.Name)
 		}
 		fmt.Println(agent, names)

@@ -46,14 +46,14 @@ func (h *Host) SameView(a, b Session, base bool) bool {
 	return v == h.sessionView(b) && (!base || v == h.view.Load())
 }
 
-// Engine is what runs the host's cells.
-func (h *Host) Engine() *runs.Engine { return h.engine }
+// Engine looks at what runs the host's cells.
+func (h *Host) Engine() runs.Inspector { return h.engine.Inspect() }
 
 // TakeReport handles a report as if a worker had sent it for a new run of the session.
 func TakeReport(h *Host, s Session, rep *wire.Report) Telemetry {
-	to, f := h.accessFor(s, runs.Input{})
+	to, f := engineViews{h}.AccessFor(s, runs.Input{})
 	if f != nil {
 		panic(f)
 	}
-	return h.engine.TakeReport(s, to, rep)
+	return h.engine.Inspect().TakeReport(s, to, rep)
 }

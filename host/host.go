@@ -232,7 +232,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if err := h.start(ctx); err != nil {
 		return nil, errors.Join(err, h.stop())
 	}
-	h.warnUnusedSettings()
+	warnUnusedSettings(h.log, h.UnusedSettings())
 	h.engine.StartSweeping()
 	return h, nil
 }
@@ -274,7 +274,8 @@ func (h *Host) startPlugins(ctx context.Context) error {
 	if h.cfg.Plugins.Dir == "" {
 		return nil
 	}
-	data, err := h.pluginData()
+	data, temp, err := pluginData(h.cfg.Plugins)
+	h.tempDir = temp
 	if err != nil {
 		return err
 	}
@@ -295,17 +296,18 @@ func (h *Host) startPlugins(ctx context.Context) error {
 	return err
 }
 
-// pluginData returns the directory under which plugins keep their data.
-func (h *Host) pluginData() (string, error) {
-	if h.cfg.Plugins.DataDir != "" {
-		return filepath.Abs(h.cfg.Plugins.DataDir)
+// pluginData returns the directory under which plugins keep their data. Without one in
+// the configuration it makes a temporary directory, which Close removes.
+func pluginData(c PluginConfig) (dir, temp string, err error) {
+	if c.DataDir != "" {
+		dir, err = filepath.Abs(c.DataDir)
+		return dir, "", err
 	}
-	dir, err := os.MkdirTemp("", "quoin-plugins-")
+	temp, err = os.MkdirTemp("", "quoin-plugins-")
 	if err != nil {
-		return "", fmt.Errorf("data directory of plugins: %w", err)
+		return "", "", fmt.Errorf("data directory of plugins: %w", err)
 	}
-	h.tempDir = dir
-	return dir, nil
+	return temp, temp, nil
 }
 
 // Isolation says how the guest workers of this host are confined.
@@ -341,14 +343,11 @@ func (h *Host) ReloadPlugin(ctx context.Context, id string) error {
 	return h.plugins.Reload(ctx, id)
 }
 
-// Tools returns the entries of the tools that Config.Rules leave to everybody, in
-// catalog order.
-func (h *Host) Tools() []catalog.Entry { return h.ToolsOf(Session{}) }
+// Tools returns the entries of the tools that Config.Rules leave to a session, in
+// catalog order. For the zero Session these are the tools that everyone has.
+func (h *Host) Tools(s Session) []catalog.Entry { return h.sessionView(s).Entries() }
 
-// ToolsOf is Tools for one session, which may have fewer.
-func (h *Host) ToolsOf(s Session) []catalog.Entry { return h.sessionView(s).Entries() }
-
-// ToolOf describes a tool of ToolsOf by its exact id. Its error is a *catalog.Error.
+// ToolOf describes a tool of Tools by its exact id. Its error is a *catalog.Error.
 func (h *Host) ToolOf(s Session, id string) (*catalog.Description, error) {
 	return h.sessionView(s).Catalog.DescribeID(id)
 }
@@ -362,12 +361,9 @@ type Namespace struct {
 	Prompt      string `json:"prompt,omitempty"`
 }
 
-// Namespaces returns the namespaces that are visible with the tools of Tools,
-// ordered by id.
-func (h *Host) Namespaces() []Namespace { return h.NamespacesOf(Session{}) }
-
-// NamespacesOf is Namespaces for one session, with the tools of ToolsOf.
-func (h *Host) NamespacesOf(s Session) []Namespace {
+// Namespaces returns the namespaces that are visible to a session with the tools of
+// Tools, ordered by id.
+func (h *Host) Namespaces(s Session) []Namespace {
 	var out []Namespace
 	for _, r := range h.sessionView(s).Namespaces {
 		out = append(out, Namespace{r.ID, r.GlobalName, r.PluginID, r.Description, r.Prompt})

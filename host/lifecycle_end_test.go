@@ -9,7 +9,6 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/internal/runs"
 )
 
 func panicking() catalog.Tool {
@@ -110,7 +109,7 @@ var abortCases = []lifecycleCase{
 		id := w.exec(`tools.a(); await yield_control()`, host.ReasonPendingTools)
 		w.entered("a")
 		w.failed(w.h.Abort(context.Background(), me, id), host.CodeAborted, "")
-		w.is(w.cancelled("a") == runs.ErrAborted, "the call was cancelled for another cause")
+		w.is(w.cancelled("a") == host.ErrAborted, "the call was cancelled for another cause")
 		w.gone(id)
 	}},
 	{name: "a suspended run of another process", do: func(w *world) {
@@ -161,7 +160,7 @@ var abortCases = []lifecycleCase{
 		n, err := w.h.EndSession(context.Background(), host.Session{AgentID: me.AgentID, SessionKey: me.SessionKey, SessionID: me.SessionID})
 		w.is(n == 2 && err == nil, "%d ended, %v", n, err)
 		w.failed(<-done, host.CodeAborted, "")
-		w.is(w.cancelled("a", "b") == runs.ErrSessionEnded, "the calls were cancelled for another cause")
+		w.is(w.cancelled("a", "b") == host.ErrSessionEnded, "the calls were cancelled for another cause")
 		w.gone(parked)
 	}},
 	{name: "the end of a session in another process", do: func(w *world) {

@@ -94,10 +94,7 @@ type MCPServer = view.MCPServer
 
 // MCPServers returns the MCP servers whose tools are among those of Tools, by
 // identifier.
-func (h *Host) MCPServers() []MCPServer { return h.MCPServersOf(Session{}) }
-
-// MCPServersOf is MCPServers for one session, with the tools of ToolsOf.
-func (h *Host) MCPServersOf(s Session) []MCPServer { return h.sessionView(s).MCPServers() }
+func (h *Host) MCPServers(s Session) []MCPServer { return h.sessionView(s).MCPServers() }
 
 // MCPIdentifier is what programs call the MCP server of that name, as in
 // MCP.<identifier>, or "".

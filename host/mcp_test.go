@@ -183,7 +183,7 @@ func TestMCPToolsAreFound(t *testing.T) {
 		return [found.id, found.source, found.call, read.call, (await tools.search("echo"))[0].call ?? null]`),
 		`["mcp:git-hub:create-issue","mcp","MCP.gitHub.createIssue({ owner: string, title: string, labels: string[], n?: integer })","MCP.gitHub.resources.read({ uri: string })",null]`)
 	calls := map[string]string{}
-	for _, e := range h.Tools() {
+	for _, e := range h.Tools(host.Session{}) {
 		calls[e.ID] = e.Call
 	}
 	if calls["mcp:git-hub:create-issue"] != "MCP.gitHub.createIssue" || calls["quoin:core:echo"] != "tools.echo" {
@@ -196,7 +196,7 @@ func TestMCPToolsAreFound(t *testing.T) {
 func TestMCPStaysOutOfTools(t *testing.T) {
 	h := withMCP(t, host.Config{Tools: []catalog.Tool{echo("echo")}}, program(t, "up"))
 	ids := []string{}
-	for _, e := range h.Tools() {
+	for _, e := range h.Tools(host.Session{}) {
 		ids = append(ids, e.ID)
 	}
 	for _, id := range []string{"mcp:up:create-issue", "mcp:up:resources_list", "mcp:up:prompts_get"} {
@@ -431,7 +431,7 @@ func ask(t *testing.T, h *host.Host, program string, comes func(*host.Result) bo
 func TestMCPServerThatIsDown(t *testing.T) {
 	h := withMCP(t, host.Config{}, mcp.Server{Name: "git.hub", Command: "/nowhere/at/all"}, program(t, "git-hub"), program(t, "git_hub"))
 	wantValue(t, exec(h, `return Object.values(MCP).map((s) => s.$serverName)`), `["git-hub","git_hub"]`)
-	servers := h.MCPServers()
+	servers := h.MCPServers(host.Session{})
 	if len(servers) != 2 || servers[0].Identifier != "gitHub" || servers[0].Name != "git-hub" || servers[1].Identifier != "gitHub3" || servers[1].Tools != 10 {
 		t.Errorf("%+v", servers)
 	}

@@ -110,7 +110,7 @@ func TestNamespaceVisibility(t *testing.T) {
 				want = `["object",true,1]`
 			}
 			wantValue(t, exec(h, `return [typeof Notes, "Notes" in globalThis, Object.keys(namespaces).length]`), want)
-			if got := len(h.Namespaces()) == 1; got != tc.want {
+			if got := len(h.Namespaces(host.Session{})) == 1; got != tc.want {
 				t.Errorf("Namespaces() lists it: %v, want %v", got, tc.want)
 			}
 		})

@@ -6,7 +6,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quoinhq/quoin/host/internal/debuglog"
-	"github.com/quoinhq/quoin/host/internal/metrics"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -19,7 +18,7 @@ func newObserver(h *Host) *observe.Observer {
 		CallEnded: h.cfg.Trajectory.OnEvent,
 		Bodies:    h.cfg.Trajectory.Bodies,
 		Tracers:   h.cfg.TracerProvider,
-		State:     metrics.State{Pool: h.engine.PoolState, Runs: h.engine.CountRuns, Foreign: h.engine.CountForeignRuns, Calls: h.engine.Performing.Now, Held: h.engine.HeldNow, Version: Version},
+		State:     h.engine.Metrics(Version),
 		Panicked:  func(p any, run string) { h.ReportPanic(runs.DuringObserver, p, "run", run) },
 	})
 }

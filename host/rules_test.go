@@ -93,7 +93,7 @@ func TestDeniedToolsDoNotExist(t *testing.T) {
 	if r.Telemetry.CatalogSize != 3 || r.Telemetry.Sources["quoin"] != 3 {
 		t.Errorf("a denied tool is counted: %+v", r.Telemetry)
 	}
-	if got := fmt.Sprint(h.Tools(), h.Namespaces()); strings.Contains(got, "close_ticket") || strings.Contains(got, "Desk") {
+	if got := fmt.Sprint(h.Tools(host.Session{}), h.Namespaces(host.Session{})); strings.Contains(got, "close_ticket") || strings.Contains(got, "Desk") {
 		t.Errorf("the host lists a denied tool or its namespace: %s", got)
 	}
 }
@@ -123,7 +123,7 @@ func TestRulesPerSession(t *testing.T) {
 		r := h.Exec(context.Background(), tc.s, host.ExecInput{Code: `return [...ALL_TOOLS.map(t => t.id), ...Object.keys(namespaces)]`, Rules: tc.rules})
 		wantValue(t, r, tc.want)
 		if tc.rules.Empty() {
-			if n := len(h.ToolsOf(tc.s)) + len(h.NamespacesOf(tc.s)); n != strings.Count(tc.want, ",")+1 {
+			if n := len(h.Tools(tc.s)) + len(h.Namespaces(tc.s)); n != strings.Count(tc.want, ",")+1 {
 				t.Errorf("%+v: the host lists %d tools and namespaces", tc.s, n)
 			}
 		}

@@ -45,7 +45,7 @@ func (h *Host) PendingInput(ctx context.Context, s Session, runID, callID string
 // Approvals lists the calls that wait for a person, of every run in the store of
 // approvals, or those that f chooses.
 func (h *Host) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Approval, error) {
-	return h.engine.Approvals(ctx, f)
+	return policy.Select(ctx, h.cfg.Approvals.Store, f, time.Now())
 }
 
 // Decide enters what a person has decided about an approval; by says who, for the
@@ -54,18 +54,18 @@ func (h *Host) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Approv
 //
 // A caller of Decide may allow anything: the embedder decides who may call it.
 func (h *Host) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
-	return h.engine.Decide(ctx, id, d, by)
+	return policy.Decide(ctx, h.cfg.Approvals.Store, id, d, by, time.Now())
 }
 
 // Grants lists what was decided with allow-always and still answers, oldest first.
 func (h *Host) Grants(ctx context.Context) ([]*policy.Grant, error) {
-	return h.engine.Grants(ctx)
+	return policy.LiveGrants(ctx, h.cfg.Approvals.Store, time.Now())
 }
 
 // RevokeGrant forgets an allow-always: the next call that it would have answered
 // asks again. The error is policy.ErrNotFound if there is no such grant.
 func (h *Host) RevokeGrant(ctx context.Context, id string) error {
-	return h.engine.RevokeGrant(ctx, id)
+	return h.cfg.Approvals.Store.Forget(ctx, id)
 }
 
 // Exec runs a program until it returns, fails, yields, or is still waiting for
@@ -95,8 +95,9 @@ func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error)
 // The store keeps the result of a run that has ended until Done: a later wait, of this
 // process or another, gets it again. It keeps it for Settings.SnapshotTTL at most, and
 // no more than runstore.MaxEnded results of runstore.MaxEndedBytes.
-func (h *Host) Deliver(ctx context.Context, s Session, runID string, timeout time.Duration) *runs.Delivery {
-	return h.engine.Deliver(ctx, s, runID, timeout)
+func (h *Host) Deliver(ctx context.Context, s Session, runID string, timeout time.Duration) *Delivery {
+	d := h.engine.Deliver(ctx, s, runID, timeout)
+	return &Delivery{Result: d.Result, delivery: d}
 }
 
 // Runs lists the runs of a session that have not ended, oldest first: those of
@@ -131,3 +132,18 @@ func (h *Host) ReportPanic(during string, recovered any, args ...any) {
 func (h *Host) ReportDenied(s Session, d *quota.Denied) {
 	h.engine.ReportDenied(s, d)
 }
+
+// Delivery is the Result of a Deliver on its way to who asked for it. Its methods are
+// safe for concurrent use and may be called again.
+type Delivery struct {
+	Result *Result
+
+	delivery *runs.Delivery
+}
+
+// Done says that the result has arrived: the store forgets it.
+func (d *Delivery) Done() { d.delivery.Done() }
+
+// Release says that the result has not arrived: any process may deliver it. It reports
+// whether the store has it.
+func (d *Delivery) Release() (stored bool) { return d.delivery.Release() }

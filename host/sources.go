@@ -9,19 +9,10 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/view"
-	"github.com/quoinhq/quoin/host/mcp"
-	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
 )
-
-// newView returns what c makes visible of the namespaces in registry.
-func (h *Host) newView(c *catalog.Catalog, registry *namespaces.Registry) *view.View {
-	return view.New(c, registry, h.mcpNames)
-}
 
 // pluginsChanged keeps the old view when the new one cannot be made: the tools
 // of a plugin that is gone then fail one by one, with its name.
@@ -59,7 +50,7 @@ func (h *Host) checkOwn() error {
 		h.owners[t.Owner] = true
 	}
 	for _, r := range h.cfg.Namespaces {
-		if err := h.checkOwned(r); err != nil {
+		if err := checkOwned(r, h.cfg.Tools); err != nil {
 			return err
 		}
 		h.owners[r.PluginID] = true
@@ -81,9 +72,9 @@ func checkTool(t catalog.Tool) error {
 // checkOwned refuses a namespace of the embedder's whose tools are all another
 // owner's, since it would never be there. Those that are not in Config.Tools may come
 // with a request.
-func (h *Host) checkOwned(r namespaces.Registration) error {
+func checkOwned(r namespaces.Registration, tools []catalog.Tool) error {
 	other := ""
-	for _, t := range h.cfg.Tools {
+	for _, t := range tools {
 		t = t.WithDefaults()
 		switch {
 		case !slices.Contains(r.RequiredTools, t.Name) || t.Source != catalog.SourceQuoin:
@@ -113,7 +104,7 @@ func (h *Host) refresh() error {
 				continue
 			}
 			for _, t := range o.Tools {
-				tools = append(tools, h.pluginTool(t))
+				tools = append(tools, pluginTool(h.plugins, t))
 			}
 			regs = append(regs, o.Namespaces...)
 		}
@@ -128,7 +119,7 @@ func (h *Host) refresh() error {
 		return err
 	}
 	registry, refused := h.register(regs)
-	v := h.newView(c, registry)
+	v := view.New(c, registry, h.mcpNames)
 	v.Refused = refused
 	h.view.Store(v)
 	// A cell's first search must not wait until a large catalog is indexed.
@@ -175,7 +166,7 @@ func (h *Host) register(regs []namespaces.Registration) (registry *namespaces.Re
 }
 
 // pluginTool makes a catalog tool that calls the plugin's live process.
-func (h *Host) pluginTool(t plugins.OwnedTool) catalog.Tool {
+func pluginTool(s *plugins.Supervisor, t plugins.OwnedTool) catalog.Tool {
 	examples := make([]catalog.Example, 0, len(t.Examples))
 	for _, e := range t.Examples {
 		examples = append(examples, catalog.Example{Description: e.Description, Input: e.Input, Output: e.Output})
@@ -192,7 +183,7 @@ func (h *Host) pluginTool(t plugins.OwnedTool) catalog.Tool {
 		Idempotent:  t.Idempotent,
 		Examples:    examples,
 		Invoke: func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
-			return h.plugins.CallTool(ctx, t.PluginID, plugins.CallRequest{
+			return s.CallTool(ctx, t.PluginID, plugins.CallRequest{
 				Tool:           t.Name,
 				CallID:         c.ID,
 				IdempotencyKey: c.IdempotencyKey,
@@ -216,44 +207,7 @@ func (h *Host) sessionView(s Session) *view.View {
 	v, err := base.Derive(h.policy.For(s.AgentID, s.SessionKey), nil)
 	if err != nil { // derive fails only for tools of a caller
 		h.log.Error("a session's tools could not be listed", "error", err)
-		return h.newView(base.Catalog.Filter(func(*catalog.Tool) bool { return false }), base.Registry)
+		return view.New(base.Catalog.Filter(func(*catalog.Tool) bool { return false }), base.Registry, h.mcpNames)
 	}
 	return v
-}
-
-// resolveView resolves the view of an access from the tools that exist now.
-func (h *Host) resolveView(to *view.Access) error { return to.Resolve(h.view.Load()) }
-
-// accessFor checks what a caller gave to Exec and resolves the first view.
-func (h *Host) accessFor(s Session, in runs.Input) (*view.Access, *Error) {
-	client := in.Request
-	if client == nil {
-		var f *Error
-		if client, f = view.NewClientTools(in.Tools); f != nil {
-			return nil, f
-		}
-	}
-	if n := len(in.Rules.Allow) + len(in.Rules.Deny); n > maxRunPatterns {
-		return nil, codemode.Errorf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "the rules of this run have %d patterns, at most %d are taken: use * in patterns, or owner:NAME for all tools of an owner.", n, maxRunPatterns)
-	}
-	return view.NewAccess(h.view.Load(), h.policy, s, in.Rules, client)
-}
-
-// maxRunPatterns bounds the patterns that a caller gives for one run: each is compared
-// with every tool.
-const maxRunPatterns = 256
-
-// restoreAccess is accessFor for a run of a record.
-func (h *Host) restoreAccess(s Session, rec *runstore.Record, tools *view.ClientTools) (*view.Access, error) {
-	return view.RestoreAccess(h.view.Load(), h.policy, s, rec, tools)
-}
-
-// isDown reports whether this host has the plugin or the MCP server, without its
-// tools.
-func (h *Host) isDown(owner string) bool {
-	if server, ok := strings.CutPrefix(owner, runs.OfServers); ok {
-		return slices.ContainsFunc(h.MCPStatus(), func(s mcp.Status) bool { return s.Name == server && s.State != mcp.StateConnected })
-	}
-	plugin := strings.TrimPrefix(owner, runs.OfPlugins)
-	return slices.ContainsFunc(h.Plugins(), func(s plugins.Status) bool { return s.ID == plugin && s.State != plugins.StateRunning })
 }

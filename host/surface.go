@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs"
@@ -102,7 +103,7 @@ func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o S
 	if !active {
 		return unchanged, nil
 	}
-	if f := h.ready(ctx); f != nil {
+	if f := ready(ctx, h.engine.Pool); f != nil {
 		return nil, f
 	}
 	turn := &Surface{Active: true, host: h, session: s, rules: o.Rules, tools: client}
@@ -124,7 +125,7 @@ func (h *Host) split(s Session, tools []catalog.Tool, rules policy.Rules) (moved
 	}
 	layers := h.policy.For(s.AgentID, s.SessionKey).With(layer)
 	have := map[string]bool{}
-	for _, t := range slices.Concat(tools, h.directOnly()) {
+	for _, t := range slices.Concat(tools, directOnly(h.cfg.Tools)) {
 		t = t.WithDefaults()
 		switch {
 		case catalog.IsControl(t.Name):
@@ -138,9 +139,10 @@ func (h *Host) split(s Session, tools []catalog.Tool, rules policy.Rules) (moved
 	return moved, direct, nil
 }
 
-func (h *Host) directOnly() []catalog.Tool {
+// directOnly returns the tools that only the model itself may call.
+func directOnly(tools []catalog.Tool) []catalog.Tool {
 	var out []catalog.Tool
-	for _, t := range h.cfg.Tools {
+	for _, t := range tools {
 		if t.DirectOnly {
 			out = append(out, t)
 		}
@@ -149,9 +151,9 @@ func (h *Host) directOnly() []catalog.Tool {
 }
 
 // ready proves that a program could run now: that some worker is there.
-func (h *Host) ready(ctx context.Context) *Error {
-	w, err := h.engine.Pool.Acquire(ctx, "", wire.Limits{})
-	defer h.engine.Pool.Release(w)
+func ready(ctx context.Context, pool *guestrt.Pool) *Error {
+	w, err := pool.Acquire(ctx, "", wire.Limits{})
+	defer pool.Release(w)
 	if ctx.Err() != nil {
 		return codemode.Errorf(CodeAborted, "", PhaseHost, "the request was cancelled: %v", context.Cause(ctx))
 	}

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"log/slog"
+
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/unused"
 	"github.com/quoinhq/quoin/host/internal/view"
@@ -48,12 +50,12 @@ func (h *Host) UnusedSettings() []UnusedSetting {
 }
 
 // warnUnusedSettings logs the settings that have no effect.
-func (h *Host) warnUnusedSettings() {
-	for _, u := range h.UnusedSettings() {
+func warnUnusedSettings(log *slog.Logger, list []UnusedSetting) {
+	for _, u := range list {
 		args := []any{"field", u.Field, "value", u.Value, "problem", u.Problem}
 		if u.Nearest != "" {
 			args = append(args, "nearest", u.Nearest)
 		}
-		h.log.Warn("a setting names something that does not exist", args...)
+		log.Warn("a setting names something that does not exist", args...)
 	}
 }

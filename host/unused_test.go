@@ -70,8 +70,8 @@ func TestUnusedSettingsKnowNoToolsOfCallers(t *testing.T) {
 	}
 }
 
-// TestHiddenNamespaces: the operator learns why a namespace is not there.
-func TestHiddenNamespaces(t *testing.T) {
+// TestUnavailableNamespaces: the operator learns why a namespace is not there.
+func TestUnavailableNamespaces(t *testing.T) {
 	other := notes("other_get", "other_put")
 	other.PluginID, other.ID, other.GlobalName = "other", "other", "Other"
 	h := start(t, host.Config{
@@ -79,12 +79,12 @@ func TestHiddenNamespaces(t *testing.T) {
 		Namespaces: []namespaces.Registration{notes("notes_get"), other},
 		Rules:      policy.Scopes{Rules: policy.Rules{Deny: []string{"notes_*"}}},
 	})
-	got := h.HiddenNamespacesOf(host.Session{})
-	want := []host.HiddenNamespace{
+	got := h.UnavailableNamespaces(host.Session{})
+	want := []host.UnavailableNamespace{
 		{GlobalName: "Notes", PluginID: "notes", Reason: "it needs all of its tools, and rules deny quoin:notes:notes_get"},
 		{GlobalName: "Other", PluginID: "other", Reason: "it needs all of its tools, and plugin other does not offer other_put"},
 	}
-	slices.SortFunc(got, func(a, b host.HiddenNamespace) int { return strings.Compare(a.GlobalName, b.GlobalName) })
+	slices.SortFunc(got, func(a, b host.UnavailableNamespace) int { return strings.Compare(a.GlobalName, b.GlobalName) })
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

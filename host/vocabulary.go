@@ -120,3 +120,10 @@ const (
 	PhaseBridge = codemode.PhaseBridge
 	PhaseHost   = codemode.PhaseHost
 )
+
+// The causes with which the contexts of calls end.
+var (
+	ErrAborted      = codemode.ErrAborted
+	ErrSessionEnded = codemode.ErrSessionEnded
+	ErrClosed       = codemode.ErrClosed
+)

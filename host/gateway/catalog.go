@@ -22,7 +22,7 @@ type NamespaceList struct {
 
 // listTools lists the tools that the session's programs may call.
 func (h *handlers) listTools(w http.ResponseWriter, _ *http.Request, session Session) *Problem {
-	return h.ok(w, CatalogList{nonNil(h.host.ToolsOf(session))})
+	return h.ok(w, CatalogList{nonNil(h.host.Tools(session))})
 }
 
 // showTool describes one tool with its schemas.
@@ -39,5 +39,5 @@ func (h *handlers) showTool(w http.ResponseWriter, r *http.Request, session Sess
 
 // listNamespaces lists the namespaces that the session's programs see.
 func (h *handlers) listNamespaces(w http.ResponseWriter, _ *http.Request, session Session) *Problem {
-	return h.ok(w, NamespaceList{nonNil(h.host.NamespacesOf(session))})
+	return h.ok(w, NamespaceList{nonNil(h.host.Namespaces(session))})
 }

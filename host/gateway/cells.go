@@ -7,7 +7,6 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -70,7 +69,7 @@ func (h *handlers) wait(w http.ResponseWriter, r *http.Request, session Session)
 	if p := f.problem(); p != nil {
 		return p
 	}
-	free := h.waits.do(r.Context(), waitKey{session, id}, func(ctx context.Context) *runs.Delivery {
+	free := h.waits.do(r.Context(), waitKey{session, id}, func(ctx context.Context) *host.Delivery {
 		return h.host.Deliver(host.WithToolCallID(ctx, call), session, id, timeout)
 	}, func(res *host.Result) bool {
 		return h.writeJSON(w, http.StatusOK, "application/json", res)

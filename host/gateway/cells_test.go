@@ -11,7 +11,6 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/gateway"
-	"github.com/quoinhq/quoin/host/internal/runs"
 )
 
 func TestExec(t *testing.T) {
@@ -74,7 +73,7 @@ func TestAbort(t *testing.T) {
 	id := c.exec(`const slow = tools.slow({}); await yield_control(); return await slow`).wants(200, "status", `"waiting"`).text("runId")
 	<-g.entered
 	c.post("/v1/abort", map[string]string{"runId": id}).wants(200, "status", `"failed"`, "code", `"aborted"`)
-	if err := <-g.ended; !errors.Is(err, runs.ErrAborted) {
+	if err := <-g.ended; !errors.Is(err, host.ErrAborted) {
 		t.Errorf("the call ended with %v", err)
 	}
 	c.wait(id).wants(200, "reason", `"run_unavailable"`)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/internal/runs"
 )
 
 // maxDetached bounds the waits that go on without a client.
@@ -36,7 +35,7 @@ type waitKey struct {
 // runWait is one Wait of the host. It has one client at most.
 type runWait struct {
 	key      waitKey
-	result   *runs.Delivery // set once done is closed
+	result   *host.Delivery // set once done is closed
 	done     chan struct{}  // closed when Wait has returned
 	detached bool           // has no client
 	since    time.Time      // when it lost its client
@@ -46,7 +45,7 @@ type runWait struct {
 // do waits for a run on behalf of a client, who is gone when ctx ends, and hands it
 // the result with write. It returns false when another client of the session is
 // waiting for the run.
-func (d *detachedWaits) do(ctx context.Context, key waitKey, wait func(context.Context) *runs.Delivery, write func(*host.Result) bool) bool {
+func (d *detachedWaits) do(ctx context.Context, key waitKey, wait func(context.Context) *host.Delivery, write func(*host.Result) bool) bool {
 	w := d.attach(key)
 	if w == nil {
 		return false

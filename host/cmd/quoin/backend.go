@@ -14,7 +14,6 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
-	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/modeltools"
 )
 
@@ -55,7 +54,7 @@ func (p inProcess) WaitFor(ctx context.Context, s host.Session, runID string, ti
 // printed.
 type delivering struct {
 	inProcess
-	result *runs.Delivery
+	result *host.Delivery
 }
 
 func (d *delivering) WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error) {
@@ -76,11 +75,11 @@ func (d *delivering) printed(outcome error) {
 }
 
 func (p inProcess) Tools(_ context.Context, s host.Session) ([]catalog.Entry, error) {
-	return p.ToolsOf(s), nil
+	return p.Host.Tools(s), nil
 }
 
 func (p inProcess) Namespaces(_ context.Context, s host.Session) ([]host.Namespace, error) {
-	return p.NamespacesOf(s), nil
+	return p.Host.Namespaces(s), nil
 }
 
 func (p inProcess) Plugins(context.Context) ([]gateway.Plugin, error) {

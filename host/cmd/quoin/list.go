@@ -147,7 +147,7 @@ func printHidden(w io.Writer, b backend, s host.Session) error {
 	if !ok {
 		return nil
 	}
-	for _, n := range own.HiddenNamespacesOf(s) {
+	for _, n := range own.UnavailableNamespaces(s) {
 		if _, err := terminal.Fprintf(w, "%s of plugin %s is not visible: %s\n", n.GlobalName, n.PluginID, n.Reason); err != nil {
 			return err
 		}

@@ -96,7 +96,7 @@ func TestAClientSaysWhatAHostSays(t *testing.T) {
 		t.Error(err)
 	}
 	tools, err := c.Tools(ctx, me)
-	if d := cmp.Diff(h.ToolsOf(me), tools); d != "" || err != nil {
+	if d := cmp.Diff(h.Tools(me), tools); d != "" || err != nil {
 		t.Errorf("tools: %v\n%s", err, d)
 	}
 	tool, err := c.Tool(ctx, me, tools[0].ID)

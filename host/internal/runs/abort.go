@@ -22,7 +22,7 @@ func (e *Engine) Abort(ctx context.Context, s codemode.Session, runID string) *c
 	}
 	f := mayResume(r.session, s)
 	if f == nil {
-		f = r.abort(ctx, ErrAborted)
+		f = r.abort(ctx, codemode.ErrAborted)
 	}
 	if f != nil {
 		return Refused(f)
@@ -42,7 +42,7 @@ func (e *Engine) EndSession(ctx context.Context, s codemode.Session) (ended int,
 		}
 	}
 	for _, r := range e.runsOf(s) {
-		count(r.id, r.abort(ctx, ErrSessionEnded))
+		count(r.id, r.abort(ctx, codemode.ErrSessionEnded))
 	}
 	records, err := e.Store.List(ctx)
 	if err != nil {
@@ -72,6 +72,6 @@ func (e *Engine) abortStored(ctx context.Context, s codemode.Session, id string)
 		return nil, failureFromStore(err)
 	}
 	e.cancelApprovals(ctx, rec.Calls)
-	e.observeDiscarded(rec, failureFromCause(ErrAborted))
+	e.observeDiscarded(rec, failureFromCause(codemode.ErrAborted))
 	return rec, nil
 }

@@ -55,13 +55,13 @@ func whyDenied(a *policy.Approval) string {
 // goes on in this process, so that a host that closes does not wait for it, and
 // the deadline of the run pauses.
 func (r *run) awaitDecision(ctx context.Context, id string) (*policy.Approval, error) {
-	r.engine.Performing.pause()
+	r.engine.performing.pause()
 	r.calls.approvalStarts(time.Now())
 	r.notify()
 	plugins.ReleaseGenerations(ctx) // people take their time
 	defer func() {
 		r.calls.approvalEnds(time.Now())
-		r.engine.Performing.resume()
+		r.engine.performing.resume()
 		r.notify()
 	}()
 	return r.engine.approvalWatcher.wait(ctx, id)

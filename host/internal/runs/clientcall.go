@@ -15,9 +15,9 @@ func (r *run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
 		e.ToolID, e.EffectStatus = c.Tool, effectNone
 		return nil, e
 	}
-	r.engine.Performing.pause()
+	r.engine.performing.pause()
 	defer func() {
-		r.engine.Performing.resume()
+		r.engine.performing.resume()
 		r.calls.clientAnswered()
 	}()
 	if err := r.record.journal(r.background()); err != nil {

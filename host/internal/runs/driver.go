@@ -228,7 +228,7 @@ func (d *driver) restore() error {
 
 func (d *driver) tryRestore() error {
 	return d.service(func(ctx context.Context) error {
-		return d.worker.Restore(ctx, d.image, d.run.limits(), d.run.file)
+		return d.worker.Restore(ctx, d.image, d.run.limits(), runFiles{d.run}.file)
 	})
 }
 

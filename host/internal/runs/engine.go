@@ -48,7 +48,7 @@ type Engine struct {
 	runs       map[string]*run // active and suspended, by run id
 	recent     recentRuns
 	driving    inFlight      // Execs and Waits
-	Performing inFlight      // tool calls, of any run
+	performing inFlight      // tool calls, of any run
 	parking    chan struct{} // closed when runs are to be parked as soon as they can
 	answering  sync.Mutex    // orders answers that have to load their run
 	badOutputs sync.Map      // tools that were reported, by id and schemas
@@ -96,7 +96,16 @@ type ViewSource interface {
 }
 
 // PoolState, countRuns, countForeignRuns and heldNow are what metrics read.
-func (e *Engine) PoolState() metrics.Pool {
+// gauges are what metrics read of an engine.
+type gauges struct{ *Engine }
+
+// Metrics returns what metrics read of the engine, for a host of that version.
+func (e *Engine) Metrics(version string) metrics.State {
+	g := gauges{e}
+	return metrics.State{Pool: g.pool, Runs: g.runs, Foreign: g.foreignRuns, Calls: e.performing.now, Held: g.held, Version: version}
+}
+
+func (e gauges) pool() metrics.Pool {
 	if e.Pool == nil {
 		return metrics.Pool{}
 	}
@@ -104,9 +113,9 @@ func (e *Engine) PoolState() metrics.Pool {
 	return metrics.Pool{Warm: s.Warm, Kept: s.Kept, InUse: s.InUse, Started: s.Started, Retired: s.Retired}
 }
 
-func (e *Engine) CountRuns() (active, suspended int) {
+func (e gauges) runs() (active, suspended int) {
 	e.mu.Lock()
-	runs := slices.Collect(maps.Values(e.runs))
+	runs := slices.Collect(maps.Values(e.Engine.runs))
 	e.mu.Unlock()
 	for _, r := range runs {
 		if r.now() == stateParked {
@@ -118,9 +127,9 @@ func (e *Engine) CountRuns() (active, suspended int) {
 	return active, suspended
 }
 
-func (e *Engine) CountForeignRuns() int { return int(e.foreign.Load()) }
+func (e gauges) foreignRuns() int { return int(e.foreign.Load()) }
 
-func (e *Engine) HeldNow() (bytes, limit int64) {
+func (e gauges) held() (bytes, limit int64) {
 	if e.meters == nil {
 		return 0, 0
 	}

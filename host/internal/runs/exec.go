@@ -78,5 +78,5 @@ func (d *driver) first(p program, timeout time.Duration) (res *codemode.Result) 
 	}
 	// The time a cell waits for a worker is not the cell's.
 	d.setDeadline(time.Now().Add(timeout))
-	return d.drive(d.worker.Start(d.ctx, d.run.cell(p.Code, p.Language), d.run.file, d.turnDeadline()))
+	return d.drive(d.worker.Start(d.ctx, d.run.cell(p.Code, p.Language), runFiles{d.run}.file, d.turnDeadline()))
 }

@@ -144,16 +144,6 @@ func withoutPaths(err error) string {
 	return text
 }
 
-// ErrAborted is the cause with which the calls of an aborted run end.
-var ErrAborted = errors.New("the run was aborted")
-
-// ErrSessionEnded is the cause with which the calls of a run end whose session
-// has ended.
-var ErrSessionEnded = errors.New("the session has ended")
-
-// ErrClosed is the cause of what a closed host refuses.
-var ErrClosed = errors.New("host is closed")
-
 // errClosing is why a host that shuts down gives no run a worker.
 var errClosing = errors.New("the host shuts down")
 
@@ -186,7 +176,7 @@ func failureFromCause(cause error) *failure {
 		return nil
 	case errors.As(cause, &f):
 		return f
-	case errors.Is(cause, ErrAborted), errors.Is(cause, ErrSessionEnded), errors.Is(cause, ErrClosed), errors.Is(cause, context.Canceled):
+	case errors.Is(cause, codemode.ErrAborted), errors.Is(cause, codemode.ErrSessionEnded), errors.Is(cause, codemode.ErrClosed), errors.Is(cause, context.Canceled):
 		return failf(codemode.CodeAborted, "", codemode.PhaseHost, "%v", cause)
 	default:
 		return failureFromStore(cause)

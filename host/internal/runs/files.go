@@ -27,8 +27,11 @@ const (
 	codeScopeError = "namespace_unavailable"
 )
 
+// runFiles serves the virtual files that a program of the run reads.
+type runFiles struct{ *run }
+
 // file serves the guest's virtual files. The driver calls it during a turn.
-func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
+func (r runFiles) file(ctx context.Context, path string) (data []byte, found bool) {
 	switch path {
 	case fileCatalog:
 		return r.view().Catalog.GuestEntriesJSON(), true
@@ -160,7 +163,7 @@ type scopeDeclaration struct {
 // apiFile serves the files behind API: those of the view and, below namespaces/,
 // the run's own. A plugin is asked for a scope only by who reads the file of its
 // namespace, or the list of all files, which tells their sizes.
-func (r *run) apiFile(ctx context.Context, path string) (data []byte, found bool) {
+func (r runFiles) apiFile(ctx context.Context, path string) (data []byte, found bool) {
 	v := r.view()
 	if path == view.FileAPIIndex && len(v.Namespaces) > 0 {
 		return r.apiIndex(ctx, v), true
@@ -175,7 +178,7 @@ func (r *run) apiFile(ctx context.Context, path string) (data []byte, found bool
 	return data, found
 }
 
-func (r *run) apiIndex(ctx context.Context, v *view.View) []byte {
+func (r runFiles) apiIndex(ctx context.Context, v *view.View) []byte {
 	list := append([]view.DeclarationEntry{}, v.Declarations.Entries()...)
 	for i := range v.Namespaces {
 		list = append(list, r.declareScope(ctx, v, &v.Namespaces[i], false).DeclarationEntry)
@@ -184,7 +187,7 @@ func (r *run) apiIndex(ctx context.Context, v *view.View) []byte {
 }
 
 // scopeFile serves <Global>.d.ts and what the index says of it.
-func (r *run) scopeFile(ctx context.Context, v *view.View, name string) (data []byte, found bool) {
+func (r runFiles) scopeFile(ctx context.Context, v *view.View, name string) (data []byte, found bool) {
 	name, entry := strings.CutSuffix(name, view.SuffixEntry)
 	global, ok := strings.CutSuffix(name, suffixDeclaration)
 	if !ok {
@@ -210,7 +213,7 @@ func (r *run) scopeFile(ctx context.Context, v *view.View, name string) (data []
 // declareScope returns the file of a namespace, making it on first use and when
 // the tools have changed. If there was no scope the last time, it asks for one
 // if again says so.
-func (r *run) declareScope(ctx context.Context, v *view.View, reg *namespaces.Registration, again bool) *scopeDeclaration {
+func (r runFiles) declareScope(ctx context.Context, v *view.View, reg *namespaces.Registration, again bool) *scopeDeclaration {
 	if d := r.scopes.declared[reg.ID]; d != nil && d.of == v && !(d.failed && again) {
 		return d
 	}

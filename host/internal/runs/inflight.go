@@ -71,7 +71,7 @@ func (f *inFlight) until(ctx context.Context, left func() int) int {
 }
 
 // Now returns how much is under way.
-func (f *inFlight) Now() int {
+func (f *inFlight) now() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.n

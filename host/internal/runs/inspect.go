@@ -11,37 +11,41 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// The methods of this file are for tests: they look at an engine, and make its limits
-// smaller than those of a real host.
+// Inspector is for tests: it looks at an engine, and makes its limits smaller than
+// those of a real host.
+type Inspector struct{ e *Engine }
+
+// Inspect returns the engine's inspector.
+func (e *Engine) Inspect() Inspector { return Inspector{e} }
 
 // Expire ends a suspended run as if its time were over, and returns once it has.
-func (e *Engine) Expire(id string) {
-	if r := e.runByID(id); r != nil {
+func (i Inspector) Expire(id string) {
+	if r := i.e.runByID(id); r != nil {
 		r.expire()
 	}
 }
 
 // Aborted returns once a run of this process is being ended.
-func (e *Engine) Aborted(id string) {
-	if r := e.runByID(id); r != nil {
+func (i Inspector) Aborted(id string) {
+	if r := i.e.runByID(id); r != nil {
 		<-r.ctx.Done()
 	}
 }
 
 // Quiet returns once no tool call is in flight, or ctx ends, and reports how many are
 // left.
-func (e *Engine) Quiet(ctx context.Context) int { return e.Performing.wait(ctx) }
+func (i Inspector) Quiet(ctx context.Context) int { return i.e.performing.wait(ctx) }
 
 // CompactAfter makes the journals of resumed runs shorter. Call it before the first run.
-func (e *Engine) CompactAfter(bytes int) { e.maxDelivered = bytes }
+func (i Inspector) CompactAfter(bytes int) { i.e.maxDelivered = bytes }
 
 // QueryFor bounds what the catalog may take for one turn. Call it before the first run.
-func (e *Engine) QueryFor(d time.Duration) { e.maxQueryTime = d }
+func (i Inspector) QueryFor(d time.Duration) { i.e.maxQueryTime = d }
 
 // LeftToRun returns what is left of a run's processor time, and what of it went to the
 // catalog.
-func (e *Engine) LeftToRun(id string) (left, queries time.Duration) {
-	r := e.runByID(id)
+func (i Inspector) LeftToRun(id string) (left, queries time.Duration) {
+	r := i.e.runByID(id)
 	r.calls.locked(func() {
 		left, queries = r.driver.cpuLeft(), time.Duration(r.calls.counters.QueryMicros)*time.Microsecond
 	})
@@ -49,8 +53,8 @@ func (e *Engine) LeftToRun(id string) (left, queries time.Duration) {
 }
 
 // Settled counts the calls of a run that have settled and were not delivered.
-func (e *Engine) Settled(id string) (n int) {
-	for _, c := range e.runByID(id).calls.list() {
+func (i Inspector) Settled(id string) (n int) {
+	for _, c := range i.e.runByID(id).calls.list() {
 		if c.State == runstore.CallSettled {
 			n++
 		}
@@ -59,12 +63,12 @@ func (e *Engine) Settled(id string) (n int) {
 }
 
 // EndOrphans ends the approvals of runs that are gone, as the sweeper does.
-func (e *Engine) EndOrphans(ctx context.Context) error { return e.endOrphans(ctx) }
+func (i Inspector) EndOrphans(ctx context.Context) error { return sweeper{i.e}.endOrphans(ctx) }
 
 // Taken returns what is used of each quota, by its name.
-func (e *Engine) Taken() map[string]int64 {
+func (i Inspector) Taken() map[string]int64 {
 	out := map[string]int64{}
-	m := e.meters
+	m := i.e.meters
 	for name, meter := range map[string]*quota.Meter{"bytes": m.held, "workers": m.workers, "suspended": m.suspended, "approvals": m.approvals} {
 		if n := meter.Used(); n != 0 {
 			out[name] = n
@@ -75,12 +79,12 @@ func (e *Engine) Taken() map[string]int64 {
 
 // TakeReport handles a report as if a worker had sent it for a new run of the session,
 // and ends the run. A panic is not contained.
-func (e *Engine) TakeReport(s codemode.Session, to *view.Access, rep *wire.Report) codemode.Telemetry {
-	r, err := e.newRun(s, codemode.LanguageJavaScript, to)
+func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Report) codemode.Telemetry {
+	r, err := i.e.newRun(s, codemode.LanguageJavaScript, to)
 	if err != nil {
 		panic(err)
 	}
-	if f := e.add(r); f != nil {
+	if f := i.e.add(r); f != nil {
 		panic(f)
 	}
 	r.begin(time.Now())
@@ -93,8 +97,8 @@ func (e *Engine) TakeReport(s codemode.Session, to *view.Access, rep *wire.Repor
 }
 
 // LocksTaken counts how often the locks of a run were taken.
-func (e *Engine) LocksTaken(id string) (n uint64) {
-	r := e.runByID(id)
+func (i Inspector) LocksTaken(id string) (n uint64) {
+	r := i.e.runByID(id)
 	for _, m := range []*countedMutex{&r.mu, &r.calls.mu, &r.record.mu, &r.record.claimMu, &r.scopes.mu, &r.used.mu} {
 		m.Mutex.Lock()
 		n += m.taken

@@ -16,8 +16,11 @@ type callObservation struct {
 	observed *observe.Call
 }
 
-func (r *run) observeCall(c *call) callObservation {
-	return callObservation{r, r.observed.Call(c.publicID(), c.Method)}
+// runObserver tells observers of a run's calls.
+type runObserver struct{ *run }
+
+func (r runObserver) observeCall(c *call) callObservation {
+	return callObservation{r.run, r.observed.Call(c.publicID(), c.Method)}
 }
 
 // before and after make callWatch of callObservation.
@@ -44,9 +47,9 @@ func (o callObservation) after(stage string, c *call) {
 			o.observed.Resolved(c.tool, c.input)
 		}
 	case "authorise":
-		o.run.observeQuestion(c)
+		runObserver{o.run}.observeQuestion(c)
 	case "approve":
-		o.run.observeDecision(c)
+		runObserver{o.run}.observeDecision(c)
 	case stageRecord:
 		c.checkDeclared()
 	}
@@ -69,7 +72,7 @@ func (programWatch) before(ctx context.Context, _ string, _ *call) context.Conte
 
 func (programWatch) after(stage string, c *call) {
 	if stage == "approve" {
-		c.run.observeDecision(c)
+		runObserver{c.run}.observeDecision(c)
 	}
 }
 
@@ -80,12 +83,12 @@ func (queryWatch) before(ctx context.Context, _ string, _ *call) context.Context
 
 func (w queryWatch) after(stage string, c *call) {
 	if stage == stageRecord {
-		c.run.observeQuery(c, w.start)
+		runObserver{c.run}.observeQuery(c, w.start)
 	}
 }
 
 // observeQuestion reports a question that was just put to people.
-func (r *run) observeQuestion(c *call) {
+func (r runObserver) observeQuestion(c *call) {
 	if c.question != nil {
 		r.observed.ApprovalRequested(r.approvalOf(c.entry, c.question.ID))
 		r.engine.announce(c.question)
@@ -93,7 +96,7 @@ func (r *run) observeQuestion(c *call) {
 }
 
 // observeDecision reports what people have just decided.
-func (r *run) observeDecision(c *call) {
+func (r runObserver) observeDecision(c *call) {
 	if a := c.decision; a != nil {
 		o := r.approvalOf(c.entry, a.ID)
 		o.Decision, o.By = cmp.Or(string(a.Decision), string(a.State)), a.By
@@ -116,13 +119,13 @@ func (r *run) leaves(c *call) bool {
 }
 
 // approvalOf returns the question of that id about a call.
-func (r *run) approvalOf(c *entry, id string) observe.Approval {
+func (r runObserver) approvalOf(c *entry, id string) observe.Approval {
 	return observe.Approval{ID: id, CallID: c.publicID(), Method: c.Method, ToolID: r.calls.toolOf(c)}
 }
 
 // observeInterrupted reports calls that were in flight when a host stopped and are not
 // made again.
-func (r *run) observeInterrupted(calls []*entry) {
+func (r runObserver) observeInterrupted(calls []*entry) {
 	for _, c := range calls {
 		tool, _ := r.view().Catalog.ByID(c.Tool)
 		r.observed.Interrupted(c.publicID(), c.Method, c.Tool, tool, observe.Rejection{Code: codeInterrupted, EffectStatus: effectUnknown})
@@ -130,7 +133,7 @@ func (r *run) observeInterrupted(calls []*entry) {
 }
 
 // observeQuery reports a search or a description that the catalog has answered.
-func (r *run) observeQuery(c *call, start time.Time) {
+func (r runObserver) observeQuery(c *call, start time.Time) {
 	q := observe.Query{ID: c.publicID(), Method: c.Method, Text: c.Target, Start: start, OutputBytes: len(c.value)}
 	if c.rejection != nil {
 		q.Code = c.rejection.Code

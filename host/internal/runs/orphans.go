@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -17,7 +18,7 @@ import (
 // run is neither stored nor claimed is an orphan.
 
 // endOrphans cancels the questions of runs that no host can continue.
-func (e *Engine) endOrphans(ctx context.Context) error {
+func (e sweeper) endOrphans(ctx context.Context) error {
 	store := e.storeID()
 	if store == "" {
 		return nil
@@ -40,7 +41,7 @@ func (e *Engine) endOrphans(ctx context.Context) error {
 }
 
 // endOrphan cancels the questions of one run, unless someone has it or can.
-func (e *Engine) endOrphan(ctx context.Context, id string, questions []*policy.Approval) error {
+func (e sweeper) endOrphan(ctx context.Context, id string, questions []*policy.Approval) error {
 	if e.runByID(id) != nil {
 		return nil
 	}
@@ -68,6 +69,6 @@ func (e *Engine) endOrphan(ctx context.Context, id string, questions []*policy.A
 	}
 	e.Logger.Warn("the approvals of a run were cancelled, because its host has ended with it", "run", id, "approvals", len(questions))
 	a := questions[0]
-	e.observeDiscarded(&runstore.Record{ID: id, Session: a.Session}, failureFromCause(ErrAborted))
+	e.observeDiscarded(&runstore.Record{ID: id, Session: a.Session}, failureFromCause(codemode.ErrAborted))
 	return nil
 }

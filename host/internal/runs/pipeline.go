@@ -93,10 +93,10 @@ type pipelines struct{ call, query, program []stage }
 // perform has one call pass its stages. It runs on its own goroutine, with a slot of the
 // run taken. A call that the store could not be told of passes the last stage alone.
 func (r *run) perform(e *entry, lost error) {
-	defer r.engine.Performing.leave()
+	defer r.engine.performing.leave()
 	defer r.containCall(e)
 	c := &call{entry: e, run: r}
-	stages, watch := r.engine.pipelines.call, callWatch(r.observeCall(c))
+	stages, watch := r.engine.pipelines.call, callWatch(runObserver{r}.observeCall(c))
 	if c.Method == methodExec {
 		stages, watch = r.engine.pipelines.program, programWatch{}
 	}

@@ -67,7 +67,7 @@ func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy
 	c := &call{run: r, subject: pc, entry: &entry{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}}}
 	r.calls.locked(func() { r.calls.pending[0] = c.entry })
 	err := c.ask(ctx, asks)
-	r.observeQuestion(c)
+	runObserver{r}.observeQuestion(c)
 	var started []*entry
 	r.calls.locked(func() {
 		if c.question == nil {
@@ -106,7 +106,7 @@ func (d *driver) startHeld() (*wire.Report, error) {
 		}
 		return nil, failf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", denied.Message)
 	}
-	return d.worker.Start(d.ctx, r.cell(p.Code, p.Language), r.file, d.turnDeadline())
+	return d.worker.Start(d.ctx, r.cell(p.Code, p.Language), runFiles{r}.file, d.turnDeadline())
 }
 
 // reviveHeld reads the program of a run that was stored before it started.

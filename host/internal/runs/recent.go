@@ -57,9 +57,9 @@ func recentFailure(cause error) *failure {
 	switch {
 	case errors.Is(cause, runstore.ErrExpired):
 		return failureFromStore(cause)
-	case errors.Is(cause, ErrAborted):
+	case errors.Is(cause, codemode.ErrAborted):
 		return and(f, " It was aborted; there is nothing to wait for any more.")
-	case errors.Is(cause, ErrSessionEnded):
+	case errors.Is(cause, codemode.ErrSessionEnded):
 		return and(f, " It ended with its session; there is nothing to wait for any more.")
 	}
 	return and(f, " It has ended, and its last result was the final one; there is nothing to wait for any more.")

@@ -142,7 +142,7 @@ func notRestored(format string, args ...any) *failure {
 // nothing is silently repeated or lost.
 func (r *run) redrive() {
 	started, lost := r.calls.redrive(r.mayRepeat)
-	r.observeInterrupted(lost)
+	runObserver{r}.observeInterrupted(lost)
 	r.launch(started, r.record.journal(r.background()))
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // LetFinish lets no new program in and has runs parked as soon as they can, until no
@@ -33,23 +35,23 @@ func (e *Engine) Close() {
 	}
 	e.mu.Unlock()
 	for _, r := range runs {
-		r.cancelIfActive(ErrClosed)
+		r.cancelIfActive(codemode.ErrClosed)
 	}
 	// Their drivers delete their records, and keep the claims until then.
 	if n := within(driverGrace, e.driving.wait); n > 0 {
 		e.Logger.Error("aborted programs do not end", "programs", n)
 	}
-	if n := within(e.DrainTimeout, e.Performing.waitBusy); n > 0 {
+	if n := within(e.DrainTimeout, e.performing.waitBusy); n > 0 {
 		e.Logger.Warn("closing with tool calls in flight; suspended runs will not know whether they took effect", "calls", n)
 	}
 	if n := suspended(runs); n > 0 && !e.volatile() {
 		e.Logger.Info("suspended runs are kept for the next host of this store", "runs", n)
 	}
 	for _, r := range runs {
-		r.stop(stateLeaving, ErrClosed)
+		r.stop(stateLeaving, codemode.ErrClosed)
 	}
 	// Cancelled calls end at once, unless a tool does not listen to its context.
-	if n := within(e.DrainTimeout, e.Performing.wait); n > 0 {
+	if n := within(e.DrainTimeout, e.performing.wait); n > 0 {
 		e.Logger.Error("tool calls do not end although they are cancelled", "calls", n)
 	}
 	for _, r := range runs {

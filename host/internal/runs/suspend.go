@@ -68,7 +68,7 @@ func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, start
 		rec.Counters, rec.Expires = d.lap(), expires
 	})
 	if err != nil {
-		r.engine.Performing.leaveN(len(started))
+		r.engine.performing.leaveN(len(started))
 		return nil, nil, r.notStored(err)
 	}
 	if !r.record.volatile { // the image is on disk
@@ -76,7 +76,7 @@ func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, start
 	}
 	res = d.waiting(stored.Counters)
 	if !r.markParked(expires, len(image)) { // aborted meanwhile
-		r.engine.Performing.leaveN(len(started))
+		r.engine.performing.leaveN(len(started))
 		return nil, nil, r.aborted()
 	}
 	return res, started, nil

@@ -10,13 +10,16 @@ import (
 // belonged to is gone.
 const sweepEvery = time.Minute
 
+// sweeper ends what belonged to processes that are gone.
+type sweeper struct{ *Engine }
+
 // StartSweeping starts the sweeper, which ends with the engine.
 func (e *Engine) StartSweeping() {
-	e.background.Go(func() { e.sweep(e.life) })
+	e.background.Go(func() { sweeper{e}.sweep(e.life) })
 }
 
 // sweep runs until ctx ends.
-func (e *Engine) sweep(ctx context.Context) {
+func (e sweeper) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	e.guard(func() { e.countForeign(ctx) })
@@ -33,7 +36,7 @@ func (e *Engine) sweep(ctx context.Context) {
 	}
 }
 
-func (e *Engine) sweepOnce(ctx context.Context) {
+func (e sweeper) sweepOnce(ctx context.Context) {
 	if _, err := e.Store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
 		e.Logger.Error("expired runs were not deleted", "error", err)
 	}
@@ -47,7 +50,7 @@ func (e *Engine) sweepOnce(ctx context.Context) {
 
 // countForeign counts the suspended runs that no guest of this host can go on with, for
 // the metrics, and warns of them once.
-func (e *Engine) countForeign(ctx context.Context) {
+func (e sweeper) countForeign(ctx context.Context) {
 	records, err := e.Store.List(ctx)
 	if err != nil {
 		if ctx.Err() == nil {

@@ -53,7 +53,7 @@ func (l *Local) WaitFor(ctx context.Context, s host.Session, runID string, timeo
 
 // Tools lists the tools.
 func (l *Local) Tools(_ context.Context, s host.Session) ([]catalog.Entry, error) {
-	return l.ToolsOf(s), nil
+	return l.Host.Tools(s), nil
 }
 
 // Tool describes one.
@@ -63,7 +63,7 @@ func (l *Local) Tool(_ context.Context, s host.Session, id string) (*catalog.Des
 
 // Namespaces lists the namespaces.
 func (l *Local) Namespaces(_ context.Context, s host.Session) ([]host.Namespace, error) {
-	return l.NamespacesOf(s), nil
+	return l.Host.Namespaces(s), nil
 }
 
 // Develop puts a generation into service.

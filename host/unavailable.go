@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// HiddenNamespace is a namespace that a plugin has registered and a session cannot
+// UnavailableNamespace is a namespace that a plugin has registered and a session cannot
 // use.
-type HiddenNamespace struct {
+type UnavailableNamespace struct {
 	GlobalName string `json:"globalName"`
 	PluginID   string `json:"pluginId"`
 	// Reason says what is missing. It names tools that rules deny, so that it is for
@@ -15,12 +15,12 @@ type HiddenNamespace struct {
 	Reason string `json:"reason"`
 }
 
-// HiddenNamespacesOf returns the namespaces that NamespacesOf leaves out, and why:
+// UnavailableNamespaces returns the namespaces that NamespacesOf leaves out, and why:
 // a namespace is there only if every tool that it requires is.
-func (h *Host) HiddenNamespacesOf(s Session) []HiddenNamespace {
+func (h *Host) UnavailableNamespaces(s Session) []UnavailableNamespace {
 	seen := h.sessionView(s)
 	base := h.view.Load()
-	var out []HiddenNamespace
+	var out []UnavailableNamespace
 	for _, reg := range base.Registry.All() {
 		if _, visible := seen.Namespace(reg.ID); visible {
 			continue
@@ -43,7 +43,7 @@ func (h *Host) HiddenNamespacesOf(s Session) []HiddenNamespace {
 		if len(absent) > 0 {
 			why = append(why, fmt.Sprintf("plugin %s does not offer %s", reg.PluginID, strings.Join(absent, ", ")))
 		}
-		out = append(out, HiddenNamespace{reg.GlobalName, reg.PluginID, "it needs all of its tools, and " + strings.Join(why, "; ")})
+		out = append(out, UnavailableNamespace{reg.GlobalName, reg.PluginID, "it needs all of its tools, and " + strings.Join(why, "; ")})
 	}
 	return out
 }

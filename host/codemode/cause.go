@@ -1,0 +1,13 @@
+package codemode
+
+import "errors"
+
+// ErrAborted is the cause with which the calls of an aborted run end.
+var ErrAborted = errors.New("the run was aborted")
+
+// ErrSessionEnded is the cause with which the calls of a run end whose session
+// has ended.
+var ErrSessionEnded = errors.New("the session has ended")
+
+// ErrClosed is the cause of what a closed host refuses.
+var ErrClosed = errors.New("host is closed")
