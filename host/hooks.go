@@ -42,7 +42,7 @@ func (h *Host) refreshHooks() error {
 		}
 		for _, p := range h.plugins.Plugins() {
 			if _, known := declared[p.ID]; !known && (p.State == plugins.StateRunning || p.State == plugins.StateRestarting) {
-				declared[p.ID] = protocol.Capabilities{} // it has none
+				declared[p.ID] = protocol.Capabilities{} // it has no hooks
 			}
 		}
 	}

@@ -198,8 +198,8 @@ type Host struct {
 }
 
 // New starts a host: guest workers, then the plugins of Config.PluginDir. It
-// fails when no guest worker can start, or none isolated as Settings.Isolation
-// says; a plugin that cannot is reported by
+// fails when no guest worker can start with the isolation of Settings.Isolation.
+// A plugin that cannot start is reported by
 // Plugins and in the log, and its tools do not exist. ctx bounds the start only.
 func New(ctx context.Context, cfg Config) (*Host, error) {
 	h := &Host{

@@ -189,7 +189,7 @@ func TestPlainEnglish(t *testing.T) {
 // maxNone is how often the comments of production code may say "none" in 10,000
 // words. A comment is clearer when it says what is missing: "defaults to nil",
 // "without a limit", "no plugin".
-const maxNone = 2
+const maxNone = 1
 
 // none is the word outside identifiers.
 var none = regexp.MustCompile(`(?i)(?:^|[^\w./-])none(?:[^\w/-]|$)`)

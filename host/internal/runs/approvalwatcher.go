@@ -20,7 +20,7 @@ type approvalWatcher struct {
 
 	mu      sync.Mutex
 	waiting map[string]approvalWaiter // by approval id
-	stop    context.CancelFunc        // ends the watch; nil: none is on
+	stop    context.CancelFunc        // ends the watch; nil while there is no watch
 	more    chan struct{}             // capacity 1: there is a new approvalWaiter
 }
 

@@ -428,7 +428,7 @@ const (
 	wokeClosing              // the host shuts down
 )
 
-// await blocks until there is a reason to run the guest again, or none can come.
+// await blocks until there is a reason to run the guest again, or no reason can come.
 // A guest that waits for long is evicted meanwhile.
 func (d *driver) await() (woke, error) {
 	r := d.run

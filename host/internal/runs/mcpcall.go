@@ -38,8 +38,8 @@ func (r *run) mcpTool(c *entry) (*catalog.Tool, bool) {
 	return r.view().Catalog.ByID(string(catalog.SourceMCP) + ":" + c.Target + ":" + name)
 }
 
-// mcpInput makes the input of an MCP tool of the arguments of a call: one object
-// or none, with the schema's defaults filled in and every required name there.
+// mcpInput makes the input of an MCP tool of the arguments of a call: at most
+// one object, with the schema's defaults filled in and every required name there.
 func mcpInput(tool *catalog.Tool, args json.RawMessage) (json.RawMessage, *callError) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(args, &list); err != nil || len(list) > 1 {

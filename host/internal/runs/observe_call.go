@@ -147,7 +147,7 @@ const maxCheckedReply = 256 << 10
 // checkDeclared compares a reply with the output schema of its tool. The guest
 // has its answer by then, and gets the same either way: the tool has taken effect,
 // and a program is helped more by a result that is not quite as declared than by
-// none. Operators are told, once for each tool and schema. The results of MCP servers
+// no result. Operators are told, once for each tool and schema. The results of MCP servers
 // are left to the package that speaks with them: their schemas are of a part of
 // the result.
 func (c *call) checkDeclared() {

@@ -77,7 +77,7 @@ func (b *outputBudget) addValue(value json.RawMessage) {
 }
 
 // keepJSON keeps as much of a JSON text as fits, as a text, and returns how many
-// bytes are not shown, which are whole if none is.
+// bytes are not shown, which are whole if nothing is shown.
 func (b *outputBudget) keepJSON(value json.RawMessage, whole int64) int64 {
 	n := cut(value, b.room(), quotedBytes)
 	return b.keepText(insideString(value[:n]), whole, len(value)-n)

@@ -122,7 +122,7 @@ func (r *run) containCall(c *entry) {
 	}
 }
 
-// containRefusal is deferred by calls that may drive a run and have none yet.
+// containRefusal is deferred by calls that may drive a run and have no run yet.
 func (e *Engine) containRefusal(res **codemode.Result) {
 	if p := recover(); p != nil {
 		e.ReportPanic(duringRun, p)

@@ -10,8 +10,8 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// ask puts a call to a person. It puts none if earlier decisions answer every request;
-// else c.question is the approval.
+// ask puts a call to a person. It puts no question if
+// earlier decisions answer every request; else c.question is the approval.
 func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 	r := c.run
 	asks, err = policy.Unanswered(ctx, r.engine.ApprovalStore, c.subject, asks, time.Now())
