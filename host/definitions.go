@@ -13,7 +13,7 @@ func offerOf(v *view.View) modeltools.Offer {
 
 // Definitions returns exec and wait as a model of the session is to be shown them
 // when there are no other tools than the host's: for servers that offer code mode
-// itself. Their Invoke is nil. Gateways that have tools of a request use Surface.
+// itself. Their Invoke is nil. Gateways that have tools of a request use ModelTools.
 func (h *Host) Definitions(s Session) (exec, wait catalog.Tool) {
 	return modeltools.Definitions(offerOf(h.sessionView(s)), h.settingsOf(s))
 }

@@ -24,7 +24,7 @@
 // # In front of a model
 //
 // A gateway has a list of tools for each request to a model. It gives that list to
-// Host.Surface and shows the model what comes back: exec, wait and the tools that
+// Host.ModelTools and shows the model what comes back: exec, wait and the tools that
 // only the model can use, while the others go where programs find them; or the list
 // as it was, where the settings leave code mode off for the agent, the model or the
 // request. RenderTools writes the definitions for a provider, VerifyPayload refuses

@@ -435,7 +435,7 @@ func TestMCPServerThatIsDown(t *testing.T) {
 	if len(servers) != 2 || servers[0].Identifier != "gitHub" || servers[0].Name != "git-hub" || servers[1].Identifier != "gitHub3" || servers[1].Tools != 10 {
 		t.Errorf("%+v", servers)
 	}
-	surface, err := h.Surface(context.Background(), me, nil, host.SurfaceOptions{})
+	surface, err := h.ModelTools(context.Background(), me, nil, host.ModelToolsOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

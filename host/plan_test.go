@@ -22,7 +22,7 @@ import (
 // and recorded trajectories.
 type gateway struct {
 	h     *host.Host
-	turn  *host.Surface
+	turn  *host.ModelTools
 	slow  *gate
 	store *runstore.Dir
 	told  *trajectory.Dir
@@ -54,7 +54,7 @@ func openGateway(t *testing.T) *gateway {
 	}, program(t, "up"))
 	client := echo("select_file")
 	client.Source = catalog.SourceClient
-	g.turn = surface(t, g.h, []catalog.Tool{echo("read"), echo("exec"), echo("secret"), g.slow.tool("slow"), client}, host.SurfaceOptions{})
+	g.turn = surface(t, g.h, []catalog.Tool{echo("read"), echo("exec"), echo("secret"), g.slow.tool("slow"), client}, host.ModelToolsOptions{})
 	return g
 }
 
@@ -81,7 +81,7 @@ func TestEndToEndPlan(t *testing.T) {
 	tools := []catalog.Tool{echo("read"), echo("write")}
 	t.Run("1-3 code mode is off and the tools are unchanged", func(t *testing.T) {
 		h := start(t, host.Config{Settings: host.Settings{Disabled: true}})
-		s := surface(t, h, tools, host.SurfaceOptions{})
+		s := surface(t, h, tools, host.ModelToolsOptions{})
 		if s.Active || strings.Join(s.Names(), " ") != "read write" {
 			t.Errorf("shown %v", s.Names())
 		}

@@ -19,7 +19,7 @@ import (
 func main() {
 	debugrelay.ServeIfRelay()
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
-		if err := host.CalmTimers(); err != nil {
+		if err := host.RelaxTimerSlack(); err != nil {
 			fmt.Fprintln(os.Stderr, "quoin: calls take longer than they could:", err)
 		}
 	}

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	// As quoin serve does, and as embedders are told to.
-	if err := host.CalmTimers(); err != nil {
+	if err := host.RelaxTimerSlack(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	code := m.Run()

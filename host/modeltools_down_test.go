@@ -25,18 +25,18 @@ func TestSurfaceNeedsAWorker(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if s, err := h.Surface(context.Background(), Session{}, tools, SurfaceOptions{}); err != nil || !s.Active {
+	if s, err := h.ModelTools(context.Background(), Session{}, tools, ModelToolsOptions{}); err != nil || !s.Active {
 		t.Fatalf("with guests: %v, %v", s, err)
 	}
 	if err := h.engine.Pool.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := h.Surface(context.Background(), Session{}, tools, SurfaceOptions{}); s != nil || !errors.Is(err, &Error{Code: CodeUnavailable}) {
+	if s, err := h.ModelTools(context.Background(), Session{}, tools, ModelToolsOptions{}); s != nil || !errors.Is(err, &Error{Code: CodeUnavailable}) {
 		t.Errorf("without guests: %v, %v", s, err)
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if s, err := h.Surface(ended, Session{}, tools, SurfaceOptions{}); s != nil || !errors.Is(err, &Error{Code: CodeAborted}) {
+	if s, err := h.ModelTools(ended, Session{}, tools, ModelToolsOptions{}); s != nil || !errors.Is(err, &Error{Code: CodeAborted}) {
 		t.Errorf("cancelled: %v, %v", s, err)
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// TestCalmTimers: every thread of the process is calm, the one that the runtime
+// TestRelaxTimerSlack: every thread of the process is calm, the one that the runtime
 // starts before main included, and the process is the same otherwise.
 //
 // Reading the slack of another thread takes CAP_SYS_NICE in the thread's user
 // namespace. An ordinary user gets one for the child; where the system gives none,
 // the test sees one thread only.
-func TestCalmTimers(t *testing.T) {
+func TestRelaxTimerSlack(t *testing.T) {
 	asRoot := &syscall.SysProcAttr{}
 	if os.Geteuid() != 0 {
 		asRoot.Cloneflags = syscall.CLONE_NEWUSER

@@ -17,9 +17,9 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// SurfaceOptions say more about the model request that a Surface is for. The zero
+// ModelToolsOptions say more about the model request that a ModelTools is for. The zero
 // value is a request to an unnamed model that may have tools.
-type SurfaceOptions struct {
+type ModelToolsOptions struct {
 	// Model is the id of the model, for Settings.Models.
 	Model string
 	// DisableTools says that the request is meant to have no tools: nothing is
@@ -30,11 +30,11 @@ type SurfaceOptions struct {
 	Rules policy.Rules
 }
 
-// Surface is what a model is shown in one request, and the way from there into
+// ModelTools is what a model is shown in one request, and the way from there into
 // code mode. Make one for each request, of the tools that the request would have
 // without code mode:
 //
-//	turn, err := h.Surface(ctx, session, tools, host.SurfaceOptions{Model: model})
+//	turn, err := h.ModelTools(ctx, session, tools, host.ModelToolsOptions{Model: model})
 //	if err != nil {
 //		return err // never send the tools instead
 //	}
@@ -53,10 +53,10 @@ type SurfaceOptions struct {
 // active if the settings of the session's agent enable it for the model, and the
 // request is to have tools and has some, those of the host included.
 //
-// A Surface is safe for concurrent use and needs no closing. A run that it started
+// A ModelTools is safe for concurrent use and needs no closing. A run that it started
 // keeps its tools; a run that an earlier process left behind gets those of the
-// Surface that resumes it.
-type Surface struct {
+// ModelTools that resumes it.
+type ModelTools struct {
 	// Active reports whether the model is shown exec and wait in place of its tools.
 	Active bool
 	// Visible are the tools to show to the model.
@@ -68,19 +68,19 @@ type Surface struct {
 	tools   *view.ClientTools
 }
 
-// Surface prepares a model request. If two tools have one id, that of the request
+// ModelTools prepares a model request. If two tools have one id, that of the request
 // counts and that of Config.Tools does not. Tools of the source quoin belong to
 // the owner core, or to one that Config.Tools or Config.Namespaces names.
 //
 // The error is an *Error: runtime_unavailable if programs cannot run now, and
 // invalid_input if the tools or rules cannot be used as they are. In either case
 // the request must not be sent with the tools it would have had.
-func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o SurfaceOptions) (*Surface, error) {
+func (h *Host) ModelTools(ctx context.Context, s Session, tools []catalog.Tool, o ModelToolsOptions) (*ModelTools, error) {
 	if h == nil || h.engine.IsClosing() {
 		return nil, codemode.Errorf(CodeUnavailable, "", PhaseHost, "code mode is not running.")
 	}
 	settings := h.settingsOf(s)
-	unchanged := &Surface{Visible: tools, host: h, session: s}
+	unchanged := &ModelTools{Visible: tools, host: h, session: s}
 	if settings.Disabled || o.DisableTools || o.Rules.Allow != nil && len(o.Rules.Allow) == 0 {
 		return unchanged, nil
 	}
@@ -106,7 +106,7 @@ func (h *Host) Surface(ctx context.Context, s Session, tools []catalog.Tool, o S
 	if f := ready(ctx, h.engine.Pool); f != nil {
 		return nil, f
 	}
-	turn := &Surface{Active: true, host: h, session: s, rules: o.Rules, tools: client}
+	turn := &ModelTools{Active: true, host: h, session: s, rules: o.Rules, tools: client}
 	turn.Visible = append(turn.own(v, settings), direct...)
 	client.Turn.Visible = turn.Names()
 	if f := distinct(client.Turn.Visible); f != nil {
@@ -178,7 +178,7 @@ func distinct(names []string) *Error {
 }
 
 // own are exec and wait as tools that can be called.
-func (t *Surface) own(v *view.View, s Settings) []catalog.Tool {
+func (t *ModelTools) own(v *view.View, s Settings) []catalog.Tool {
 	exec, wait := modeltools.Definitions(offerOf(v), s)
 	exec.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		in, err := ParseExec(c.Input)
@@ -199,19 +199,19 @@ func (t *Surface) own(v *view.View, s Settings) []catalog.Tool {
 
 // Exec is Host.Exec of a program that can call the tools of the request. Tools and
 // Rules of the input must be empty: the request has them.
-func (t *Surface) Exec(ctx context.Context, in ExecInput) *Result {
+func (t *ModelTools) Exec(ctx context.Context, in ExecInput) *Result {
 	if f := t.checkActive(); f != nil {
 		return runs.Refused(f)
 	}
 	if len(in.Tools) > 0 || !in.Rules.Empty() {
-		return runs.Refused(view.RequestFailure("tools and rules are given to Surface, not to its Exec."))
+		return runs.Refused(view.RequestFailure("tools and rules are given to ModelTools, not to its Exec."))
 	}
 	in.request, in.Rules = t.tools, t.rules
 	return t.host.Exec(ctx, t.session, in)
 }
 
 // Wait is Host.Wait of a run of the same session.
-func (t *Surface) Wait(ctx context.Context, runID string) *Result {
+func (t *ModelTools) Wait(ctx context.Context, runID string) *Result {
 	if f := t.checkActive(); f != nil {
 		return runs.Refused(f)
 	}
@@ -220,7 +220,7 @@ func (t *Surface) Wait(ctx context.Context, runID string) *Result {
 }
 
 // checkActive refuses a call of a tool that the model was not shown.
-func (t *Surface) checkActive() *Error {
+func (t *ModelTools) checkActive() *Error {
 	if t.Active {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (t *Surface) checkActive() *Error {
 }
 
 // Names returns the names of the visible tools.
-func (t *Surface) Names() []string {
+func (t *ModelTools) Names() []string {
 	names := make([]string, len(t.Visible))
 	for i := range t.Visible {
 		names[i] = t.Visible[i].Name
@@ -239,17 +239,17 @@ func (t *Surface) Names() []string {
 // VerifyPayload compares the tools of the request as it is about to be sent with
 // the visible ones. When code mode is active and they are not exactly the same, in
 // whatever order, it fails with an *Error of internal_error, and the request must
-// not be sent: something between Surface and the provider has shown tools to the
+// not be sent: something between ModelTools and the provider has shown tools to the
 // model, or hidden exec and wait from it. When code mode is not active, any tools
 // will do.
 //
 // With QUOIN_DEBUG_MODEL_PAYLOAD=tools the names are logged.
-func (t *Surface) VerifyPayload(names []string) error { return t.verify(names, nil) }
+func (t *ModelTools) VerifyPayload(names []string) error { return t.verify(names, nil) }
 
 // VerifyRequest is VerifyPayload of the body of a request to a provider, a JSON
 // object. A body that cannot be read fails, too. With
 // QUOIN_DEBUG_MODEL_PAYLOAD=full-redacted it is logged, redacted and capped.
-func (t *Surface) VerifyRequest(p modeltools.Provider, body []byte) error {
+func (t *ModelTools) VerifyRequest(p modeltools.Provider, body []byte) error {
 	names, err := modeltools.RequestTools(p, body)
 	if err != nil {
 		return codemode.Errorf(CodeInternal, "", PhaseHost, "the request to the model cannot be checked: %v", err)
@@ -257,7 +257,7 @@ func (t *Surface) VerifyRequest(p modeltools.Provider, body []byte) error {
 	return t.verify(names, body)
 }
 
-func (t *Surface) verify(names []string, body []byte) error {
+func (t *ModelTools) verify(names []string, body []byte) error {
 	t.host.Debug().Payload(names, body)
 	if !t.Active {
 		return nil

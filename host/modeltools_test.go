@@ -21,9 +21,9 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-func surface(t *testing.T, h *host.Host, tools []catalog.Tool, o host.SurfaceOptions) *host.Surface {
+func surface(t *testing.T, h *host.Host, tools []catalog.Tool, o host.ModelToolsOptions) *host.ModelTools {
 	t.Helper()
-	s, err := h.Surface(context.Background(), me, tools, o)
+	s, err := h.ModelTools(context.Background(), me, tools, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func direct(name string) catalog.Tool {
 }
 
 // call invokes a visible tool as a gateway does.
-func call(t *testing.T, s *host.Surface, name, arguments string) *host.Result {
+func call(t *testing.T, s *host.ModelTools, name, arguments string) *host.Result {
 	t.Helper()
 	for _, tool := range s.Visible {
 		if tool.Name != name {
@@ -71,30 +71,30 @@ func TestSurface(t *testing.T) {
 		settings host.Settings
 		own      []catalog.Tool
 		tools    []catalog.Tool
-		options  host.SurfaceOptions
+		options  host.ModelToolsOptions
 		want     string // "" means unchanged
 	}{
 		{name: "on", tools: ordinary, want: "exec wait"},
 		{name: "off", settings: host.Settings{Disabled: true}, tools: ordinary},
 		{name: "off, with control tools", settings: host.Settings{Disabled: true}, tools: control},
 		{name: "no tools"},
-		{name: "disableTools", tools: ordinary, options: host.SurfaceOptions{DisableTools: true}},
-		{name: "empty allow list", tools: ordinary, options: host.SurfaceOptions{Rules: policy.Rules{Allow: []string{}}}},
-		{name: "everything denied", tools: ordinary, options: host.SurfaceOptions{Rules: policy.Rules{Deny: []string{"*"}}}},
+		{name: "disableTools", tools: ordinary, options: host.ModelToolsOptions{DisableTools: true}},
+		{name: "empty allow list", tools: ordinary, options: host.ModelToolsOptions{Rules: policy.Rules{Allow: []string{}}}},
+		{name: "everything denied", tools: ordinary, options: host.ModelToolsOptions{Rules: policy.Rules{Deny: []string{"*"}}}},
 		{name: "control tools alone are no tools", tools: control},
 		{name: "control tools are hidden", tools: append(control, ordinary...), want: "exec wait"},
 		{name: "direct-only tools stay", tools: append([]catalog.Tool{direct("screenshot")}, ordinary...), want: "exec wait screenshot"},
 		{name: "direct-only tools of the host", own: []catalog.Tool{direct("camera"), echo("read")}, tools: ordinary, want: "exec wait camera"},
-		{name: "a direct-only tool that is denied", tools: append([]catalog.Tool{direct("screenshot")}, ordinary...), options: host.SurfaceOptions{Rules: policy.Rules{Deny: []string{"screen*"}}}, want: "exec wait"},
+		{name: "a direct-only tool that is denied", tools: append([]catalog.Tool{direct("screenshot")}, ordinary...), options: host.ModelToolsOptions{Rules: policy.Rules{Deny: []string{"screen*"}}}, want: "exec wait"},
 		{name: "tools of the host alone", own: ordinary, want: "exec wait"},
 		{name: "a shell named exec", tools: []catalog.Tool{echo("exec")}, want: "exec wait"},
-		{name: "a model that is on", settings: host.Settings{Models: models}, tools: ordinary, options: host.SurfaceOptions{Model: "big/one"}, want: "exec wait"},
-		{name: "a model that is off", settings: host.Settings{Models: models}, tools: many, options: host.SurfaceOptions{Model: "big/no"}},
-		{name: "the most exact pattern counts", settings: host.Settings{Models: models}, tools: many, options: host.SurfaceOptions{Model: "small-7b"}},
-		{name: "auto with few tools", settings: host.Settings{Models: models}, tools: ordinary, options: host.SurfaceOptions{Model: "other"}},
-		{name: "auto with many tools", settings: host.Settings{Models: models}, tools: many, options: host.SurfaceOptions{Model: "other"}, want: "exec wait"},
-		{name: "auto with another threshold", settings: host.Settings{Models: models, AutoMinTools: 2}, tools: ordinary, options: host.SurfaceOptions{Model: "other"}, want: "exec wait"},
-		{name: "a model without entry", settings: host.Settings{Models: map[string]host.Activation{"a": host.ActivationOff}}, tools: ordinary, options: host.SurfaceOptions{Model: "b"}, want: "exec wait"},
+		{name: "a model that is on", settings: host.Settings{Models: models}, tools: ordinary, options: host.ModelToolsOptions{Model: "big/one"}, want: "exec wait"},
+		{name: "a model that is off", settings: host.Settings{Models: models}, tools: many, options: host.ModelToolsOptions{Model: "big/no"}},
+		{name: "the most exact pattern counts", settings: host.Settings{Models: models}, tools: many, options: host.ModelToolsOptions{Model: "small-7b"}},
+		{name: "auto with few tools", settings: host.Settings{Models: models}, tools: ordinary, options: host.ModelToolsOptions{Model: "other"}},
+		{name: "auto with many tools", settings: host.Settings{Models: models}, tools: many, options: host.ModelToolsOptions{Model: "other"}, want: "exec wait"},
+		{name: "auto with another threshold", settings: host.Settings{Models: models, AutoMinTools: 2}, tools: ordinary, options: host.ModelToolsOptions{Model: "other"}, want: "exec wait"},
+		{name: "a model without entry", settings: host.Settings{Models: map[string]host.Activation{"a": host.ActivationOff}}, tools: ordinary, options: host.ModelToolsOptions{Model: "b"}, want: "exec wait"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := start(t, host.Config{Settings: tc.settings, Tools: tc.own})
@@ -135,7 +135,7 @@ func TestSurfaceRuns(t *testing.T) {
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("read"), {Name: "shared", Invoke: echo("").Invoke, Description: "The host's."}}})
 	s := surface(t, h, []catalog.Tool{echo("exec"), client, {Name: "shared", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		return json.RawMessage(`"the request's"`), nil
-	}}, direct("screenshot"), echo("tool_call")}, host.SurfaceOptions{})
+	}}, direct("screenshot"), echo("tool_call")}, host.ModelToolsOptions{})
 
 	r := call(t, s, "exec", `{"code":"return ALL_TOOLS.map((t) => t.id)"}`)
 	wantValue(t, r, `["quoin:core:exec","quoin:core:read","quoin:core:shared","client:client:select_file"]`)
@@ -162,7 +162,7 @@ func TestSurfaceRuns(t *testing.T) {
 // for HTML, which would make it up to six times as long as the output limit.
 func TestSurfaceResultsArePlain(t *testing.T) {
 	h := start(t, host.Config{})
-	s := surface(t, h, []catalog.Tool{echo("read")}, host.SurfaceOptions{})
+	s := surface(t, h, []catalog.Tool{echo("read")}, host.ModelToolsOptions{})
 	exec, wait := s.Visible[0].Invoke, s.Visible[1].Invoke
 	say := func(invoke func(context.Context, catalog.Invocation) (json.RawMessage, error), arguments string) string {
 		t.Helper()
@@ -197,7 +197,7 @@ func TestSurfaceResultsArePlain(t *testing.T) {
 // TestSurfaceRulesHold: what the rules of a request deny does not exist.
 func TestSurfaceRulesHold(t *testing.T) {
 	h := start(t, host.Config{Rules: policy.Scopes{Agents: map[string]policy.Rules{me.AgentID: {Deny: []string{"write"}}}}})
-	s := surface(t, h, []catalog.Tool{echo("read"), echo("write"), echo("remove")}, host.SurfaceOptions{Rules: policy.Rules{Deny: []string{"remove"}}})
+	s := surface(t, h, []catalog.Tool{echo("read"), echo("write"), echo("remove")}, host.ModelToolsOptions{Rules: policy.Rules{Deny: []string{"remove"}}})
 	wantValue(t, call(t, s, "exec", `{"code":"return ALL_TOOLS.map((t) => t.name)"}`), `["read"]`)
 	if d := s.Visible[0].Description; strings.Contains(d, "tools.write") || strings.Contains(d, "tools.remove") || !strings.Contains(d, "tools.read(") {
 		t.Errorf("the description shows what is denied, or not what is allowed:\n%s", d)
@@ -221,13 +221,13 @@ func TestSurfaceOutlivesItsProcess(t *testing.T) {
 		return start(t, host.Config{Store: store})
 	}
 	first := open()
-	id := wantWaiting(t, surface(t, first, tools("first"), host.SurfaceOptions{}).Exec(context.Background(), host.ExecInput{
+	id := wantWaiting(t, surface(t, first, tools("first"), host.ModelToolsOptions{}).Exec(context.Background(), host.ExecInput{
 		Code: `const a = await tools.who({}); await yield_control(); return [a, await tools.who({})]`,
 	}), host.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantValue(t, surface(t, open(), tools("second"), host.SurfaceOptions{}).Wait(context.Background(), id), `["first","second"]`)
+	wantValue(t, surface(t, open(), tools("second"), host.ModelToolsOptions{}).Wait(context.Background(), id), `["first","second"]`)
 }
 
 func TestSurfaceRefusals(t *testing.T) {
@@ -235,19 +235,19 @@ func TestSurfaceRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		tools   []catalog.Tool
-		options host.SurfaceOptions
+		options host.ModelToolsOptions
 		want    string
 	}{
-		{"a direct-only tool named exec", []catalog.Tool{echo("a"), direct("exec")}, host.SurfaceOptions{}, `named "exec"`},
-		{"two direct-only tools of one name", []catalog.Tool{direct("a"), func() catalog.Tool { x := direct("a"); x.Source = catalog.SourceClient; return x }()}, host.SurfaceOptions{}, `named "a"`},
-		{"a tool twice", []catalog.Tool{echo("a"), echo("a")}, host.SurfaceOptions{}, "quoin:core:a"},
-		{"a tool without Invoke", []catalog.Tool{{Name: "a"}}, host.SurfaceOptions{}, "no Invoke"},
-		{"a plugin's owner", []catalog.Tool{{Name: "a", Owner: "calendar", Invoke: echo("").Invoke}}, host.SurfaceOptions{}, `owner "calendar"`},
-		{"a name that is none", []catalog.Tool{echo(" a")}, host.SurfaceOptions{}, "name"},
-		{"a rule that is none", []catalog.Tool{echo("a")}, host.SurfaceOptions{Rules: policy.Rules{Deny: []string{"x:y"}}}, "rules"},
+		{"a direct-only tool named exec", []catalog.Tool{echo("a"), direct("exec")}, host.ModelToolsOptions{}, `named "exec"`},
+		{"two direct-only tools of one name", []catalog.Tool{direct("a"), func() catalog.Tool { x := direct("a"); x.Source = catalog.SourceClient; return x }()}, host.ModelToolsOptions{}, `named "a"`},
+		{"a tool twice", []catalog.Tool{echo("a"), echo("a")}, host.ModelToolsOptions{}, "quoin:core:a"},
+		{"a tool without Invoke", []catalog.Tool{{Name: "a"}}, host.ModelToolsOptions{}, "no Invoke"},
+		{"a plugin's owner", []catalog.Tool{{Name: "a", Owner: "calendar", Invoke: echo("").Invoke}}, host.ModelToolsOptions{}, `owner "calendar"`},
+		{"a name that is none", []catalog.Tool{echo(" a")}, host.ModelToolsOptions{}, "name"},
+		{"a rule that is none", []catalog.Tool{echo("a")}, host.ModelToolsOptions{Rules: policy.Rules{Deny: []string{"x:y"}}}, "rules"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s, err := h.Surface(context.Background(), me, tc.tools, tc.options)
+			s, err := h.ModelTools(context.Background(), me, tc.tools, tc.options)
 			var e *host.Error
 			if s != nil || !errors.As(err, &e) || e.Code != host.CodeInvalidInput || !strings.Contains(e.Message, tc.want) {
 				t.Errorf("got %v, %v; want invalid_input saying %q", s, err, tc.want)
@@ -260,14 +260,14 @@ func TestSurfaceRefusals(t *testing.T) {
 func TestSurfaceFailsClosed(t *testing.T) {
 	unavailable := &host.Error{Code: host.CodeUnavailable}
 	var none *host.Host
-	if s, err := none.Surface(context.Background(), me, []catalog.Tool{echo("a")}, host.SurfaceOptions{}); s != nil || !errors.Is(err, unavailable) {
+	if s, err := none.ModelTools(context.Background(), me, []catalog.Tool{echo("a")}, host.ModelToolsOptions{}); s != nil || !errors.Is(err, unavailable) {
 		t.Errorf("no host: %v, %v", s, err)
 	}
 	h := start(t, host.Config{})
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := h.Surface(context.Background(), me, []catalog.Tool{echo("a")}, host.SurfaceOptions{}); s != nil || !errors.Is(err, unavailable) {
+	if s, err := h.ModelTools(context.Background(), me, []catalog.Tool{echo("a")}, host.ModelToolsOptions{}); s != nil || !errors.Is(err, unavailable) {
 		t.Errorf("a closed host: %v, %v", s, err)
 	}
 	if h, err := host.New(context.Background(), host.Config{Guests: host.GuestConfig{Path: filepath.Join(t.TempDir(), "none")}}); h != nil || err == nil {
@@ -277,7 +277,7 @@ func TestSurfaceFailsClosed(t *testing.T) {
 
 func TestVerifyPayload(t *testing.T) {
 	h := start(t, host.Config{})
-	s := surface(t, h, []catalog.Tool{echo("read"), direct("screenshot")}, host.SurfaceOptions{})
+	s := surface(t, h, []catalog.Tool{echo("read"), direct("screenshot")}, host.ModelToolsOptions{})
 	for _, tc := range []struct {
 		names string
 		fine  bool
@@ -301,7 +301,7 @@ func TestVerifyPayload(t *testing.T) {
 
 func TestVerifyRequest(t *testing.T) {
 	h := start(t, host.Config{})
-	s := surface(t, h, []catalog.Tool{echo("read"), direct("screenshot")}, host.SurfaceOptions{})
+	s := surface(t, h, []catalog.Tool{echo("read"), direct("screenshot")}, host.ModelToolsOptions{})
 	for _, p := range modeltools.Providers() {
 		tools, err := modeltools.Render(p, s.Visible)
 		if err != nil {
@@ -330,7 +330,7 @@ func TestPayloadIsLogged(t *testing.T) {
 	t.Setenv("QUOIN_DEBUG_MODEL_PAYLOAD", "full-redacted")
 	var log lockedBuffer
 	h := start(t, host.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	s := surface(t, h, []catalog.Tool{echo("read")}, host.SurfaceOptions{})
+	s := surface(t, h, []catalog.Tool{echo("read")}, host.ModelToolsOptions{})
 	if err := s.VerifyRequest(modeltools.ProviderOpenAI, []byte(`{"apiKey":"hunter2","tools":[{"type":"function","function":{"name":"read"}}]}`)); err == nil {
 		t.Error("passed")
 	}

@@ -16,7 +16,7 @@ import (
 const calmKey = "QUOIN_TEST_CALM"
 
 func calm() error {
-	if err := host.CalmTimers(); err != nil {
+	if err := host.RelaxTimerSlack(); err != nil {
 		return err
 	}
 	runtime.LockOSThread() // a thread may always read its own slack

@@ -12,9 +12,9 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
-// A gateway gives the tools of a request to Surface and goes on as before: it shows
+// A gateway gives the tools of a request to ModelTools and goes on as before: it shows
 // the model what is visible, checks the request, and invokes what the model calls.
-func ExampleHost_Surface() {
+func ExampleHost_ModelTools() {
 	ctx := context.Background()
 	guest, err := hosttest.Guest() // in a gateway: built next to it
 	if err != nil {
@@ -37,7 +37,7 @@ func ExampleHost_Surface() {
 			return json.Marshal(in.A + in.B)
 		},
 	}}
-	turn, err := h.Surface(ctx, host.Session{SessionID: "42"}, tools, host.SurfaceOptions{Model: "some-model"})
+	turn, err := h.ModelTools(ctx, host.Session{SessionID: "42"}, tools, host.ModelToolsOptions{Model: "some-model"})
 	if err != nil {
 		log.Fatal(err) // never send the tools instead
 	}
