@@ -22,7 +22,7 @@ func TestDocumentHasTheWords(t *testing.T) {
 		{"../codemode", "Code", "Failed", "code"},
 		{"../codemode", "Reason", "Failed Waiting", "reason"},
 		{"../codemode", "Phase", "Failed", "phase"},
-		{"..", "RunStatus", "Run", "status"},
+		{"../codemode", "RunStatus", "Run", "status"},
 		{".", "ProblemCode", "Problem", "code"},
 		{"../trajectory", "Kind", "Event", "kind"},
 		{"../trajectory", "Outcome", "Event", "outcome"},

@@ -82,12 +82,19 @@ func exportedNames(t *testing.T, pkg string) map[string][]string {
 	return names
 }
 
+// note adds a name without methods, unless it is there.
+func note(names map[string][]string, name string) {
+	if _, ok := names[name]; !ok {
+		names[name] = nil
+	}
+}
+
 func addFunc(names map[string][]string, d *ast.FuncDecl) {
 	if !d.Name.IsExported() {
 		return
 	}
 	if d.Recv == nil {
-		names[d.Name.Name] = names[d.Name.Name]
+		note(names, d.Name.Name)
 		return
 	}
 	receiver := d.Recv.List[0].Type
@@ -107,14 +114,14 @@ func addSpecs(names map[string][]string, d *ast.GenDecl) {
 	for _, spec := range d.Specs {
 		switch spec := spec.(type) {
 		case *ast.TypeSpec:
-			names[spec.Name.Name] = names[spec.Name.Name]
+			note(names, spec.Name.Name)
 		case *ast.ValueSpec:
 			if spec.Type != nil || spec.Values != nil {
 				typed = d.Tok == token.CONST && (spec.Type != nil || isForeign(spec.Values[0]))
 			}
 			for _, name := range spec.Names {
 				if !typed && name.IsExported() {
-					names[name.Name] = names[name.Name]
+					note(names, name.Name)
 				}
 			}
 		}

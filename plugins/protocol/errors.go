@@ -97,16 +97,6 @@ func (e Effect) String() string {
 	return ""
 }
 
-// parseEffect is the Effect of a word of [Effect.String].
-func parseEffect(word string) (Effect, bool) {
-	for i, name := range effectNames {
-		if name == word {
-			return Effect(i), true
-		}
-	}
-	return EffectUnspecified, false
-}
-
 // Error is a failure that crossed, or may cross, the plugin boundary. Errors
 // are compared by Kind and Code, never by Message.
 type Error struct {

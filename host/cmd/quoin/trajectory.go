@@ -120,15 +120,11 @@ type farTrajectories struct {
 }
 
 func (t farTrajectories) Read(s codemode.Session, runID string) (*trajectory.Run, error) {
-	return t.c.Trajectory(t.ctx, asking(s), runID)
+	return t.c.Trajectory(t.ctx, s, runID)
 }
 
 func (t farTrajectories) List(s codemode.Session) ([]trajectory.Summary, error) {
-	return t.c.Trajectories(t.ctx, asking(s))
-}
-
-func asking(s codemode.Session) host.Session {
-	return host.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
+	return t.c.Trajectories(t.ctx, s)
 }
 
 // ownTrajectories opens the directory of trajectories, and does not create it.
