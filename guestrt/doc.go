@@ -6,7 +6,7 @@
 //
 // A process is one sealed child that holds at most one guest. A Pool keeps some
 // of them warm. A Worker is a lease on a process: Acquire gives it out, Release
-// ends it. An WorkerError is the error of everything that did not come to a report,
+// ends it. A WorkerError is the error of everything that did not come to a report,
 // in the words of the result contract.
 //
 //	pool, err := guestrt.NewPool(ctx, guestrt.Config{})

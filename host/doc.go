@@ -9,7 +9,7 @@
 // the model gets back. A tool is something a cell can call; plugins bring tools
 // and namespaces, and the embedder may bring tools of its own.
 //
-//	h, err := host.New(ctx, host.Config{PluginDir: "plugins.d"})
+//	h, err := host.New(ctx, host.Config{Plugins: host.PluginConfig{Dir: "plugins.d"}})
 //	if err != nil {
 //		return err
 //	}
@@ -27,8 +27,8 @@
 // Host.ModelTools and shows the model what comes back: exec, wait and the tools that
 // only the model can use, while the others go where programs find them; or the list
 // as it was, where the settings leave code mode off for the agent, the model or the
-// request. RenderTools writes the definitions for a provider, VerifyPayload refuses
-// a request that shows anything else. A gateway that has no tools of its own, or
+// request. modeltools.Render writes the definitions for a provider, and
+// ModelTools.VerifyPayload refuses a request that shows anything else. A gateway that has no tools of its own, or
 // serves code mode itself, uses Definitions, ParseExec, ParseWait, Exec and Wait.
 //
 // # Hooks and approvals
@@ -38,12 +38,12 @@
 // then the call waits, the deadline of its run pauses, and the run is suspended if
 // it takes long, with the reason approval. Config.Approvals.OnNew hears of the
 // question, Decide answers it, in this process or in another that shares
-// Config.Approvals. Whatever fails on the way blocks the call. See package policy.
+// Config.Approvals.Store. Whatever fails on the way blocks the call. See package policy.
 //
 // # Configuration
 //
-// Config says everything; its zero value works. Load makes most of one from a JSON5
-// file, the environment and flags, and reports all that is wrong with them.
+// Config says everything; its zero value works. Package host/configfile makes most of
+// one from a JSON5 file, the environment and flags, and reports all that is wrong with them.
 //
 // # What a run reaches
 //

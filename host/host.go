@@ -160,8 +160,8 @@ type TrajectoryConfig struct {
 	Bodies *redact.Redactor
 }
 
-// DefaultPreparedWorkers and DefaultMaxWorkers are the defaults of the fields of
-// Config with these names.
+// DefaultPreparedWorkers and DefaultMaxWorkers are the defaults of Prepared and Max in
+// GuestConfig.
 const (
 	DefaultPreparedWorkers = 2
 	DefaultMaxWorkers      = 32
@@ -194,10 +194,10 @@ type Host struct {
 	closeOnce sync.Once
 	closeErr  error
 
-	background sync.WaitGroup // index builds and the sweeper
+	background sync.WaitGroup // index builds
 }
 
-// New starts a host: guest workers, then the plugins of Config.PluginDir. It
+// New starts a host: guest workers, then the plugins of Config.Plugins.Dir. It
 // fails when no guest worker can start with the isolation of Settings.Isolation.
 // A plugin that cannot start is reported by
 // Plugins and in the log, and its tools do not exist. ctx bounds the start only.
@@ -330,7 +330,7 @@ func (h *Host) Plugins() []plugins.Status {
 	return list
 }
 
-// PluginDir is Config.PluginDir.
+// PluginDir is Config.Plugins.Dir.
 func (h *Host) PluginDir() string { return h.cfg.Plugins.Dir }
 
 // ReloadPlugin brings a plugin in line with its folder as it is now; see

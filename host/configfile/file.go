@@ -47,7 +47,7 @@ type File struct {
 	// Development lets plugins of this machine stand in for installed ones: see
 	// gateway.Options.
 	Development bool
-	// WatchPlugins is Config.WatchPlugins.
+	// WatchPlugins is Watch of host.PluginConfig.
 	WatchPlugins bool
 	// TrustedKeys are the keys that plugins must be signed with, by one of them. If it
 	// is empty, plugins need no signature.

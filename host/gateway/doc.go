@@ -64,8 +64,8 @@
 //
 // server.go starts and ends the server. dispatch.go passes a request through the
 // checks of guard.go and session.go to the route in routes.go. The handlers stand in
-// cells.go, runs.go, approvals.go, catalog.go, plugins.go, trajectories.go,
-// events.go, development.go, model_tools.go and operations.go. body.go and fields.go
+// exec_wait.go, runs.go, approvals.go, catalog.go, plugins.go, trajectories.go,
+// events.go, development.go, model_tools.go and health_metrics.go. body.go and fields.go
 // read bodies, response.go and problem.go write answers, limits.go counts what
 // requests hold, detached_waits.go keeps waits whose client went away.
 package gateway

@@ -154,8 +154,8 @@ var floors = [][]string{
 	{"host/cmd/quoin"},
 }
 
-// TestFloors checks that rows of packages.txt keep the order of the floors, and
-// that the lowest and the shared packages import nothing from above.
+// TestFloors checks that no package imports one of a higher floor, and that only the
+// host, its embedders and tests import the host.
 func TestFloors(t *testing.T) {
 	_, rows := readPackages(t)
 	level := map[string]int{}

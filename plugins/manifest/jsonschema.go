@@ -11,7 +11,7 @@ type object = map[string]any
 // tools that read manifests. It accepts the
 // texts that [Parse] accepts, with one exception: that configSchema is a
 // JSON Schema is for the parser to say. Whether a folder holds what its manifest
-// names is another question, which [Find] answers.
+// names is another question, which plugins.Find answers.
 func JSONSchema() ([]byte, error) {
 	schema := object{
 		"$schema":              "https://json-schema.org/draft/2020-12/schema",

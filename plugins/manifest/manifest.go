@@ -364,7 +364,7 @@ func excerpt(raw []byte) string {
 	return text.Shorten(strings.ToValidUTF8(string(raw), "\uFFFD"), longest)
 }
 
-// commands are the binaries of every platform, as clean paths, sorted.
+// CommandPaths are the binaries of every platform, as clean paths, sorted.
 func (m Manifest) CommandPaths() []string {
 	if m.Commands == nil {
 		return []string{path.Clean(m.Command)}

@@ -6,18 +6,18 @@
 // [ViewSource]) and which hooks look at its calls.
 //
 // A run is five things, each with a lock of its own: what it is (run.go), its state
-// (state.go has the table of transitions), its calls (calls.go), what the store knows
+// (state.go has the table of transitions), its calls (calltable.go), what the store knows
 // of it (record.go) and, while an Exec or a Wait is inside, the driver of its worker
 // (driver.go).
 //
 // One call passes the stages of stages.go, in that order; each stage is in the file of
-// its name. Observers stand around the stages (pipeline.go) and not in them.
+// its name (record in record_call.go). Observers stand around the stages (pipeline.go) and not in them.
 //
 // Two rules make a run survive its process, and record.go keeps both: the image of the
 // heap is stored before a call leaves, and the journal has an answer before the program
 // gets it.
 //
-// Guest workers are hostile: what they send is checked here (answer.go, output.go,
-// account.go). Plugins, MCP servers and stores fail: each failure becomes an error with
+// Guest workers are hostile: what they send is checked here (calls_admission.go,
+// outcome.go, output.go). Plugins, MCP servers and stores fail: each failure becomes an error with
 // a code (failure.go).
 package runs

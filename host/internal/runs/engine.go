@@ -28,7 +28,7 @@ import (
 // their calls, it asks its embedder.
 type Engine struct {
 	Config
-	settings codemode.Settings // of the host; of agents, see settingsOf
+	settings codemode.Settings // of the host; of agents, see SettingsOf
 
 	Pool     *guestrt.Pool
 	previous map[string]*previousGuest // by build
@@ -240,3 +240,9 @@ func (e *Engine) build() string {
 
 // canRestore reports whether this host has the build.
 func (e *Engine) canRestore(build string) bool { return build == e.build() || e.previous[build] != nil }
+
+// The model's own tools.
+const (
+	toolExec = "exec"
+	ToolWait = "wait"
+)

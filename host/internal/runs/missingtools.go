@@ -15,7 +15,7 @@ import (
 // one of them is most likely another one than suspended the run: it has another
 // plugin directory, or another configuration. It refuses the run and leaves it as it
 // is. What an owner has changed about its tools meanwhile is said call by call: see
-// changed.go.
+// usedtools.go.
 
 // Owners are written with their source, as in the ids of tools.
 const (

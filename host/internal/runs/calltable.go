@@ -342,28 +342,6 @@ func (t *callTable) close() (onApproval []runstore.Call) {
 	return onApproval
 }
 
-// lap adds the time since start to the counters and returns the counters. The caller
-// holds mu.
-func (t *callTable) lap(start, now time.Time) runstore.Counters {
-	t.counters.WallMicros += now.Sub(start).Microseconds()
-	t.counters.ApprovalMicros = t.approvalWait(now).Microseconds()
-	if t.onApproval > 0 {
-		t.approvalSince = now
-	}
-	return t.counters
-}
-
-// countedAt returns the counters as they would be after lap, and whether a tool may
-// have been called.
-func (t *callTable) countedAt(start, now time.Time) (c runstore.Counters, dispatched bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c = t.counters
-	c.WallMicros += now.Sub(start).Microseconds()
-	c.ApprovalMicros = t.approvalWait(now).Microseconds()
-	return c, t.dispatched
-}
-
 // takeHeld removes the call that stands for the held program, which has settled.
 func (t *callTable) takeHeld() *entry {
 	t.mu.Lock()
@@ -377,24 +355,6 @@ func (t *callTable) takeHeld() *entry {
 // maxTurnCPU is more processor time than any turn takes. A worker that reports more
 // lies, and its run has used up its budget.
 const maxTurnCPU = 2 * time.Hour
-
-// countTurn adds what a turn has cost. The worker's word is bounded: no counter may
-// overflow or count backwards.
-func (t *callTable) countTurn(rep *wire.Report, memoryLimit int64) (cpu time.Duration) {
-	micros := min(rep.CPUMicros, uint64(maxTurnCPU/time.Microsecond))
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counters.CPUMicros += micros
-	t.counters.PeakBytes = max(t.counters.PeakBytes, min(rep.HeapPeakBytes, uint64(memoryLimit)))
-	return time.Duration(micros) * time.Microsecond
-}
-
-// countQueries adds what the host did for the run as processor time of the run.
-func (t *callTable) countQueries(d time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counters.QueryMicros += max(d.Microseconds(), 0)
-}
 
 // describeCalls describes pending calls. The reason is yield only if every call is a
 // yield, and approval if a person has to decide about a call, unless the client has to

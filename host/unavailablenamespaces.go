@@ -15,7 +15,7 @@ type UnavailableNamespace struct {
 	Reason string `json:"reason"`
 }
 
-// UnavailableNamespaces returns the namespaces that NamespacesOf leaves out, and why:
+// UnavailableNamespaces returns the namespaces that Namespaces leaves out, and why:
 // a namespace is there only if every tool that it requires is.
 func (h *Host) UnavailableNamespaces(s Session) []UnavailableNamespace {
 	seen := h.sessionView(s)

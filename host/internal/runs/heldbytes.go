@@ -1,9 +1,12 @@
 package runs
 
 import (
+	"time"
+
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -164,4 +167,44 @@ func answerTooMuch(c *entry, tool *catalog.Tool, d *quota.Denied) *callError {
 // heldTooMuch is the failure of a run whose session, agent or host holds too much.
 func heldTooMuch(d *quota.Denied) *failure {
 	return failf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run was ended: %s. Pass less, or await calls in smaller batches.", d)
+}
+
+// lap adds the time since start to the counters and returns the counters. The caller
+// holds mu.
+func (t *callTable) lap(start, now time.Time) runstore.Counters {
+	t.counters.WallMicros += now.Sub(start).Microseconds()
+	t.counters.ApprovalMicros = t.approvalWait(now).Microseconds()
+	if t.onApproval > 0 {
+		t.approvalSince = now
+	}
+	return t.counters
+}
+
+// countedAt returns the counters as they would be after lap, and whether a tool may
+// have been called.
+func (t *callTable) countedAt(start, now time.Time) (c runstore.Counters, dispatched bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c = t.counters
+	c.WallMicros += now.Sub(start).Microseconds()
+	c.ApprovalMicros = t.approvalWait(now).Microseconds()
+	return c, t.dispatched
+}
+
+// countTurn adds what a turn has cost. The worker's word is bounded: no counter may
+// overflow or count backwards.
+func (t *callTable) countTurn(rep *wire.Report, memoryLimit int64) (cpu time.Duration) {
+	micros := min(rep.CPUMicros, uint64(maxTurnCPU/time.Microsecond))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counters.CPUMicros += micros
+	t.counters.PeakBytes = max(t.counters.PeakBytes, min(rep.HeapPeakBytes, uint64(memoryLimit)))
+	return time.Duration(micros) * time.Microsecond
+}
+
+// countQueries adds what the host did for the run as processor time of the run.
+func (t *callTable) countQueries(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counters.QueryMicros += max(d.Microseconds(), 0)
 }

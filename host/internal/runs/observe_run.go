@@ -1,7 +1,0 @@
-package runs
-
-// The model's own tools.
-const (
-	toolExec = "exec"
-	ToolWait = "wait"
-)
