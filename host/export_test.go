@@ -57,3 +57,6 @@ func TakeReport(h *Host, s Session, rep *wire.Report) Telemetry {
 	}
 	return h.engine.Inspect().TakeReport(s, to, rep)
 }
+
+// Running reports whether the host lets new programs in.
+func (h *Host) Running() bool { return !h.engine.IsClosing() }

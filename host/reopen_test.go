@@ -2,6 +2,8 @@ package host_test
 
 import (
 	"context"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -109,4 +111,112 @@ type journalPanics struct{ runstore.Store }
 
 func (journalPanics) PutCalls(context.Context, string, uint64, []runstore.Call) error {
 	panic("the store panics")
+}
+
+// TestAWaitThatFailsBesideCloseKeepsTheRun: a run that a Wait could not take up, while
+// its host closed, is there for the next host.
+func TestAWaitThatFailsBesideCloseKeepsTheRun(t *testing.T) {
+	dir := mkdir(t)
+	store := &trapStore{Store: openDir(t, dir)}
+	h := start(t, host.Config{Store: store})
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	closed := make(chan error, 1)
+	store.next(func() error {
+		go func() { closed <- h.Close() }()
+		h.Engine().Aborted(id)
+		return errDisk
+	})
+	if r := h.Wait(t.Context(), me, id); r.Status != host.StatusFailed {
+		t.Errorf("the wait: %s", show(r))
+	}
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	next := start(t, host.Config{Store: openDir(t, dir)})
+	wantValue(t, next.Wait(t.Context(), me, id), `1`)
+}
+
+// claimPanics is a store whose next claim panics once it is armed.
+type claimPanics struct {
+	runstore.Store
+	armed atomic.Bool
+}
+
+func (s *claimPanics) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	if s.armed.Swap(false) {
+		panic("the store panics")
+	}
+	return s.Store.Claim(ctx, id)
+}
+
+// TestAnAbortWhoseStorePanicsLeavesNoRunActive: the run ends, and a second abort
+// returns.
+func TestAnAbortWhoseStorePanicsLeavesNoRunActive(t *testing.T) {
+	store := &claimPanics{Store: openDir(t, mkdir(t))}
+	h := start(t, host.Config{Store: store})
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	store.armed.Store(true)
+	wantFailure(t, h.Abort(t.Context(), me, id), host.CodeInternal, "", host.PhaseHost)
+	wantFailure(t, h.Abort(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	if taken := h.Engine().Taken(); len(taken) != 0 {
+		t.Errorf("the host still holds %v", taken)
+	}
+}
+
+// slowJournal is a store that keeps the first journal of a run waiting.
+type slowJournal struct {
+	runstore.Store
+	once             *sync.Once
+	entered, release chan struct{}
+}
+
+func (s slowJournal) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
+	s.once.Do(func() {
+		s.entered <- struct{}{}
+		<-s.release
+	})
+	return s.Store.PutCalls(ctx, id, generation, calls)
+}
+
+// TestAnAnswerBesideCloseKeepsTheRun: a run that an answer loads while its host closes
+// is there for the next host.
+func TestAnAnswerBesideCloseKeepsTheRun(t *testing.T) {
+	dir, g := mkdir(t), newGate()
+	tools := []catalog.Tool{g.tool("slow")}
+	first := start(t, host.Config{Store: openDir(t, dir), Tools: tools})
+	r := first.Exec(t.Context(), me, host.ExecInput{
+		Code:  `tools.slow().catch(() => 0); return await tools.ask({})`,
+		Tools: []catalog.Tool{{Name: "ask", Description: "Asks."}},
+	})
+	<-g.entered
+	call := ""
+	for _, c := range r.PendingToolCalls {
+		if c.Input != nil {
+			call = c.ID
+		}
+	}
+	if r.Status != host.StatusWaiting || call == "" {
+		t.Fatalf("not waiting for an answer: %s", show(r))
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	store := slowJournal{openDir(t, dir), new(sync.Once), make(chan struct{}), make(chan struct{})}
+	h := start(t, host.Config{Store: store, Tools: tools})
+	answered, closed := make(chan error, 1), make(chan error, 1)
+	go func() { answered <- h.Answer(t.Context(), me, r.RunID, call, host.ToolAnswer{Value: []byte(`2`)}) }()
+	<-store.entered
+	go func() { closed <- h.Close() }()
+	for h.Running() {
+		runtime.Gosched()
+	}
+	close(store.release)
+	<-answered // either way
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	next := openDir(t, dir)
+	if _, err := next.Get(t.Context(), r.RunID); err != nil {
+		t.Errorf("the run is gone: %v", err)
+	}
 }

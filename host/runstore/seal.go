@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/quoinhq/quoin/internal/durable"
 )
@@ -132,7 +133,11 @@ func readKey(path string) ([]byte, error) {
 func readRegular(path string, limit int64) ([]byte, error) {
 	b, err := durable.ReadFile(path, limit)
 	if errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrTooLarge) {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		why := durable.ErrNotRegular // without the path, which models must not see
+		if errors.Is(err, durable.ErrTooLarge) {
+			why = durable.ErrTooLarge
+		}
+		return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, filepath.Base(path), why)
 	}
 	return b, err
 }

@@ -42,6 +42,9 @@ func Create(path string, data []byte, o Options) error {
 		return err
 	}
 	err = os.Link(temp, path)
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
+		err = writeNew(path, data, o) // FAT and some network file systems have no links
+	}
 	if removed := os.Remove(temp); removed != nil {
 		return errors.Join(err, removed)
 	}
@@ -58,17 +61,23 @@ func Create(path string, data []byte, o Options) error {
 // writeTemp writes and syncs a file next to path, under a name that no other
 // process uses.
 func writeTemp(path string, data []byte, o Options) (temp string, err error) {
+	temp = path + "." + rand.Text() + TempExt
+	return temp, writeNew(temp, data, o)
+}
+
+// writeNew writes and syncs a file that must not exist. It removes the file if that
+// fails.
+func writeNew(path string, data []byte, o Options) (err error) {
 	if o.Mode == 0 {
 		o.Mode = 0o600
 	}
-	temp = path + "." + rand.Text() + TempExt
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, o.Mode)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, o.Mode)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(temp))
+			err = errors.Join(err, os.Remove(path))
 		}
 	}()
 	_, err = f.Write(data)
@@ -76,12 +85,12 @@ func writeTemp(path string, data []byte, o Options) (temp string, err error) {
 		err = f.Chmod(o.Mode) // the umask does not count
 	}
 	if err == nil && !o.ModTime.IsZero() {
-		err = os.Chtimes(temp, o.ModTime, o.ModTime)
+		err = os.Chtimes(path, o.ModTime, o.ModTime)
 	}
 	if err == nil {
 		err = Sync(f)
 	}
-	return temp, errors.Join(err, f.Close())
+	return errors.Join(err, f.Close())
 }
 
 // Sync waits until what was written to f is on disk. Tests replace it to let a disk

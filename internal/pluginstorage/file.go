@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/quoinhq/quoin/internal/durable"
@@ -124,12 +125,17 @@ func (f *File) change(ctx context.Context, key string, value []byte, expect *uin
 
 // locked runs do under the lock file. The caller holds mu.
 func (f *File) locked(ctx context.Context, shared bool, do func() error) error {
-	if err := f.lock.Lock(ctx, shared); ctx.Err() != nil {
-		return protocol.NewError(protocol.KindCancelled, protocol.CodeCancelled, "the request was cancelled")
-	} else if err != nil {
+	err := f.lock.Lock(ctx, shared)
+	switch {
+	case err != nil && ctx.Err() == nil:
 		return f.failed(err)
+	case ctx.Err() != nil:
+		if err := f.lock.Unlock(); err != nil { // it may have come at the last moment
+			return f.failed(err)
+		}
+		return protocol.NewError(protocol.KindCancelled, protocol.CodeCancelled, "the request was cancelled")
 	}
-	err := do()
+	err = do()
 	if uerr := f.lock.Unlock(); err == nil {
 		err = uerr
 	}
@@ -284,9 +290,12 @@ func (f *File) rewrite() error {
 // removeTemps removes what is left of rewrites that did not end. The caller holds the
 // lock exclusively, so that no rewrite is in progress.
 func (f *File) removeTemps() error {
-	left, err := filepath.Glob(f.path + ".*" + durable.TempExt)
-	for _, name := range left {
-		err = errors.Join(err, os.Remove(name))
+	dir, base := filepath.Split(f.path)
+	files, err := os.ReadDir(filepath.Clean(dir))
+	for _, file := range files {
+		if name := file.Name(); strings.HasPrefix(name, base+".") && strings.HasSuffix(name, durable.TempExt) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+		}
 	}
 	return err
 }

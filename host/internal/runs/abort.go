@@ -27,7 +27,12 @@ func (e *Engine) Abort(ctx context.Context, s codemode.Session, runID string) *c
 	if f != nil {
 		return Refused(f)
 	}
-	return Refused(withRun(aborted, r))
+	select {
+	case <-r.gone:
+		return Refused(withRun(aborted, r))
+	default: // ctx has ended; the driver may still use what withRun reads
+		return Refused(aborted)
+	}
 }
 
 // EndSession is Host.EndSession.

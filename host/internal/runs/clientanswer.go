@@ -88,7 +88,7 @@ func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) 
 		return nil, f
 	}
 	if !r.markParked(rec.Expires, len(rec.Image)) {
-		r.finish(context.Cause(r.ctx))
+		r.endUnparked()
 		return nil, r.aborted()
 	}
 	return r, nil

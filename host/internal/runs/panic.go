@@ -77,6 +77,9 @@ func (r *run) endAfterPanic() (res *codemode.Result) {
 func (r *run) containReopen(f **failure) {
 	if p := recover(); p != nil {
 		r.engine.ReportPanic(duringRun, p, "run", r.id)
+		if r.driver != nil {
+			r.driver.delivery = nil // of an earlier Wait: its caller is gone
+		}
 		r.endAfterPanic()
 		*f = panicked()
 	}

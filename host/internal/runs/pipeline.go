@@ -106,9 +106,18 @@ func (r *run) perform(e *entry, lost error) {
 	if lost != nil {
 		c.rejection = rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(lost))
 		stages[last].do(ctx, c)
-	} else {
-		r.guarded(ctx, c, stages[:last], watch)
-		stages[last].step(ctx, c, watch)
+		r.launch(c.next, c.lost)
+		return
 	}
-	r.launch(c.next, c.lost)
+	r.guarded(ctx, c, stages[:last], watch)
+	stages[last].step(ctx, c, launching{watch})
+}
+
+// launching starts the calls that have got slots before the watch hears of the recorded
+// call, which may take long.
+type launching struct{ callWatch }
+
+func (l launching) after(stage string, c *call) {
+	c.run.launch(c.next, c.lost)
+	l.callWatch.after(stage, c)
 }

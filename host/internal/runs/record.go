@@ -246,8 +246,8 @@ func (rec *record) claimed() bool {
 func (rec *record) dropClaim() {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()
-	if rec.claim != nil {
-		rec.claim.Release()
-		rec.claim = nil
+	if claim := rec.claim; claim != nil {
+		rec.claim = nil // also if Release panics
+		claim.Release()
 	}
 }

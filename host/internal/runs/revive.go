@@ -24,13 +24,19 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, deadli
 	if err != nil {
 		return nil, nil, failureFromStore(err)
 	}
+	passedOn := false
+	defer func() {
+		if !passedOn { // the run was refused, or the store panicked
+			claim.Release()
+		}
+	}()
 	// The process that held the claim may have changed or finished the run.
 	rec, err = e.recordFor(ctx, s, id)
 	if err != nil {
-		claim.Release()
 		return nil, nil, failureFromStore(err)
 	}
 	if rec.Live {
+		passedOn = true
 		return nil, nil, e.discardDeadRun(ctx, rec, claim)
 	}
 	r, f = e.revive(ctx, s, rec, turn)
@@ -42,9 +48,9 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, deadli
 		f = e.add(r)
 	}
 	if f != nil {
-		claim.Release()
 		return nil, nil, withRecord(f, rec)
 	}
+	passedOn = true
 	defer r.containReopen(&f)
 	r.calls.chargeRevived()
 	r.redrive()

@@ -254,12 +254,7 @@ func (r *run) abort(ctx context.Context, cause error) *failure {
 		f := r.activate()
 		switch {
 		case f == nil:
-			// With the claim, no other host takes the run from the store before it is gone.
-			if err := r.record.ensureClaim(r.background()); err != nil {
-				return r.stayParked(failureFromStore(err))
-			}
-			r.finish(cause)
-			return nil
+			return r.endActivated(cause)
 		case f.Reason != codemode.ReasonRunBusy:
 			return f
 		case r.cancelIfActive(cause):
@@ -271,6 +266,17 @@ func (r *run) abort(ctx context.Context, cause error) *failure {
 		}
 		// It has been parked since.
 	}
+}
+
+// endActivated ends a run that activate has taken out of its park.
+func (r *run) endActivated(cause error) (f *failure) {
+	defer r.containReopen(&f)
+	// With the claim, no other host takes the run from the store before it is gone.
+	if err := r.record.ensureClaim(r.background()); err != nil {
+		return r.stayParked(failureFromStore(err))
+	}
+	r.finish(cause)
+	return nil
 }
 
 // activate makes the caller the run's driver, once the run is parked.
@@ -293,13 +299,21 @@ func (r *run) stayParked(f *failure) *failure {
 	if r.markParked(time.Now().Add(r.settings.SnapshotTTL), r.imageBytes) {
 		return f
 	}
-	aborted := r.aborted()
-	if err := r.record.ensureClaim(r.background()); err != nil {
-		r.letGo(aborted)
+	r.endUnparked()
+	return r.aborted()
+}
+
+// endUnparked ends a run that was to be parked and has been cancelled. A host that
+// closes leaves the record to the next one.
+func (r *run) endUnparked() {
+	cause := context.Cause(r.ctx)
+	if errors.Is(cause, codemode.ErrClosed) {
+		r.letGo(cause)
+	} else if err := r.record.ensureClaim(r.background()); err != nil {
+		r.letGo(r.aborted())
 	} else {
-		r.finish(context.Cause(r.ctx))
+		r.finish(cause)
 	}
-	return aborted
 }
 
 // joined returns a context that ends with ctx or with the run.
