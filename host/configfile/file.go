@@ -75,8 +75,7 @@ type File struct {
 	// Report says where each value came from, and has the warnings.
 	Report *config.Report
 
-	path string // of the file; empty without a file
-	text []byte // of the file
+	source fileSource
 
 	// As they are read, before Load makes the above of them.
 	tools    toolsFile
@@ -87,6 +86,12 @@ type File struct {
 
 	approvals   []*approvalFile
 	trustedKeys []string
+}
+
+// fileSource is the file that a configuration came from; empty without one.
+type fileSource struct {
+	path string
+	text []byte
 }
 
 // ServerFile is the part of a File about quoin serve.
@@ -165,7 +170,7 @@ func Load(from Sources) (*File, error) {
 		in.Text = append([]byte{}, text...) // not nil, even if it is empty
 	}
 	f := newFile()
-	f.path, f.text = from.Path, in.Text
+	f.source = fileSource{path: from.Path, text: in.Text}
 	report, wrong := f.table().Read(in)
 	f.Report = report
 	if wrong == nil {

@@ -37,7 +37,7 @@ func (f *File) CheckPluginConfigs(pluginDir string) error {
 // configProblem finds where a mismatch stands. One that stands nowhere, because
 // something is missing, has the place of what it is missing in.
 func (f *File) configProblem(id string, m manifest.ConfigMismatch) config.Problem {
-	p := config.Problem{Source: cmp.Or(f.path, "the configuration"), Field: m.Field(id), Message: m.Text}
+	p := config.Problem{Source: cmp.Or(f.source.path, "the configuration"), Field: m.Field(id), Message: m.Text}
 	for _, v := range f.Report.Values {
 		if v.Field == "plugins.config."+id {
 			p.Source, p.Line, p.Column = cmp.Or(v.Origin.Name, p.Source), v.Origin.Line, v.Origin.Column
@@ -46,12 +46,12 @@ func (f *File) configProblem(id string, m manifest.ConfigMismatch) config.Proble
 	if p.Line == 0 {
 		return p
 	}
-	doc, err := json5.Parse(f.text)
+	doc, err := json5.Parse(f.source.text)
 	if err != nil {
 		return p // it was read before
 	}
 	at := descend(doc, append([]string{"plugins", "config", id}, m.Path...))
-	pos := json5.At(f.text, at.Offset)
+	pos := json5.At(f.source.text, at.Offset)
 	p.Line, p.Column = pos.Line, pos.Column
 	return p
 }
