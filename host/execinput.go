@@ -32,7 +32,7 @@ type ExecInput struct {
 	request *view.ClientTools // of the ModelTools that the call came through
 }
 
-// forEngine returns the input without the documentation that only callers need.
+// forEngine returns the input as the engine takes it.
 func (in ExecInput) forEngine() runs.Input {
 	return runs.Input{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title,
 		Tools: in.Tools, Rules: in.Rules, Timeout: in.Timeout, Request: in.request}

@@ -54,7 +54,7 @@ var failureCases = []failureCase{
 		cellOf(host.Config{Settings: host.Settings{Disabled: true}}, host.ExecInput{Code: `return 1`})},
 	{"unknown language", host.CodeInvalidInput, host.ReasonUnsupportedLanguage, host.PhaseInput, false, "python",
 		cellOf(host.Config{}, host.ExecInput{Code: `return 1`, Language: "python"})},
-	{"TypeScript that is none", host.CodeInvalidInput, host.ReasonTypeScript, host.PhaseInput, false, "",
+	{"invalid TypeScript", host.CodeInvalidInput, host.ReasonTypeScript, host.PhaseInput, false, "",
 		cellOf(host.Config{}, host.ExecInput{Code: `let x: = 1`, Language: "typescript"})},
 	{"modules", host.CodeInvalidInput, host.ReasonModuleAccess, host.PhaseInput, false, "module", cell(`import fs from "fs"`)},
 	{"syntax", host.CodeInvalidInput, host.ReasonSyntax, host.PhaseInput, false, "cell.js:1", cell(`const = 1`)},

@@ -243,8 +243,8 @@ func TestSurfaceRefusals(t *testing.T) {
 		{"a tool twice", []catalog.Tool{echo("a"), echo("a")}, host.ModelToolsOptions{}, "quoin:core:a"},
 		{"a tool without Invoke", []catalog.Tool{{Name: "a"}}, host.ModelToolsOptions{}, "no Invoke"},
 		{"a plugin's owner", []catalog.Tool{{Name: "a", Owner: "calendar", Invoke: echo("").Invoke}}, host.ModelToolsOptions{}, `owner "calendar"`},
-		{"a name that is none", []catalog.Tool{echo(" a")}, host.ModelToolsOptions{}, "name"},
-		{"a rule that is none", []catalog.Tool{echo("a")}, host.ModelToolsOptions{Rules: policy.Rules{Deny: []string{"x:y"}}}, "rules"},
+		{"an invalid name", []catalog.Tool{echo(" a")}, host.ModelToolsOptions{}, "name"},
+		{"an invalid rule", []catalog.Tool{echo("a")}, host.ModelToolsOptions{Rules: policy.Rules{Deny: []string{"x:y"}}}, "rules"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s, err := h.ModelTools(context.Background(), me, tc.tools, tc.options)

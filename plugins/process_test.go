@@ -232,7 +232,7 @@ func TestStartFailures(t *testing.T) {
 		{"refused configuration", "refuse", true, []string{"the token is missing"}},
 		{"another's tool", "raw foreign-tool", true, []string{"issues_list", "its own tools"}},
 		{"a scope that leads to another tool", "raw described-target", true, []string{"raw", "b"}},
-		{"a scope that is none", "raw described-junk", true, []string{"raw", "__proto__"}},
+		{"an invalid scope", "raw described-junk", true, []string{"raw", "__proto__"}},
 		{"a reserved global", "raw reserved-global", true, []string{"tools"}},
 		{"a tool name with colons", "raw tool-name", true, []string{"quoin:core:exec", "letter"}},
 		{"one tool twice", "raw tool-twice", true, []string{"twice"}},

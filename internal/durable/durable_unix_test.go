@@ -4,6 +4,7 @@ package durable
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -72,9 +73,30 @@ func TestPrivateFilesOfOthers(t *testing.T) {
 func TestAPipeIsNotWaitedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	if _, err := ReadPrivate(path, 100); !errors.Is(err, ErrNotRegular) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestCreateWithoutLinks: some file systems, such as FAT, have no links.
+func TestCreateWithoutLinks(t *testing.T) {
+	was := link
+	t.Cleanup(func() { link = was })
+	link = func(from, to string) error { return &os.LinkError{Op: "link", Old: from, New: to, Err: syscall.EPERM} }
+	dir := t.TempDir()
+	path := filepath.Join(dir, "key")
+	if err := Create(path, []byte("one"), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Create(path, []byte("two"), Options{}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("the second: %v, want fs.ErrExist", err)
+	}
+	if b, err := ReadPrivate(path, 100); err != nil || string(b) != "one" {
+		t.Errorf("the file has %q, %v", b, err)
+	}
+	if got := names(t, dir); len(got) != 1 {
+		t.Errorf("the directory has %v", got)
 	}
 }

@@ -34,23 +34,26 @@ func Replace(path string, data []byte, o Options) error {
 	return SyncDir(filepath.Dir(path))
 }
 
+// link is os.Link. Tests replace it to stand for a file system without links.
+var link = os.Link
+
 // Create writes data to path, which must not exist: the error is fs.ErrExist if it
-// does. If several callers create one path at the same time, exactly one succeeds.
+// does. On a file system without links a crash may leave a part of the file. If several callers create one path at the same time, exactly one succeeds.
 func Create(path string, data []byte, o Options) error {
 	temp, err := writeTemp(path, data, o)
 	if err != nil {
 		return err
 	}
-	err = os.Link(temp, path)
+	err = link(temp, path)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
 		err = writeNew(path, data, o) // FAT and some network file systems have no links
 	}
 	if removed := os.Remove(temp); removed != nil {
 		return errors.Join(err, removed)
 	}
-	var link *os.LinkError
-	if errors.As(err, &link) { // the temporary name means nothing to the caller
-		return &fs.PathError{Op: "create", Path: path, Err: link.Err}
+	var linkErr *os.LinkError
+	if errors.As(err, &linkErr) { // the temporary name means nothing to the caller
+		return &fs.PathError{Op: "create", Path: path, Err: linkErr.Err}
 	}
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/quoinhq/quoin/internal/durable"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -271,5 +273,25 @@ func TestAFileIsWrittenAnewWhenMostOfItIsStale(t *testing.T) {
 	keys, _, err := s.List(t.Context(), "", "", 0)
 	if err != nil || !slices.Equal(keys, []string{"kept", "large"}) {
 		t.Errorf("%v, %v", keys, err)
+	}
+}
+
+// TestAPathWithBrackets: names of folders are no patterns.
+func TestAPathWithBrackets(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data[1")
+	path := filepath.Join(dir, "storage")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	left := path + ".left" + durable.TempExt
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := Open(path, func(err error) { t.Error(err) })
+	if _, err := f.Set(t.Context(), "key", []byte("1"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what a dead process left is there: %v", err)
 	}
 }

@@ -137,7 +137,8 @@ func (l *launched) start(ctx context.Context, cmd *exec.Cmd) error {
 	return err
 }
 
-// read reads lines to the end. A pipe that cannot be read has ended.
+// read reads lines to the end. A pipe that cannot be read has ended, so that its errors
+// say no more.
 func (l *launched) read(r *os.File, each func(string)) {
 	_ = childprocess.ReadLines(r, func(line []byte, _ bool) { each(string(line)) })
 	_ = r.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 )
 
-// New makes an engine. start starts its workers.
+// New makes an engine. Configure and Start follow, in this order.
 func New(ctx context.Context, settings codemode.Settings) *Engine {
 	e := &Engine{
 		settings:     settings,
@@ -24,7 +24,7 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 	return e
 }
 
-// Configure says what the engine is made of. It comes before start.
+// Configure says what the engine is made of. It comes before Start.
 func (e *Engine) Configure(c Config) {
 	e.Config = c
 	e.meters = newMeters(c.Quotas, c.MaxWorkers, e.settings)

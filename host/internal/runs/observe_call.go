@@ -26,7 +26,7 @@ func (r runObserver) observeCall(c *call) callObservation {
 // before and after make callWatch of callObservation.
 func (o callObservation) before(ctx context.Context, stage string, c *call) context.Context {
 	switch stage {
-	case "invoke":
+	case stageInvoke:
 		c.progress = o.observed.Progress()
 		ctx = o.observed.Invoke(ctx, c.tool, c.input, c.given)
 	case stageRecord:
@@ -41,14 +41,14 @@ func (o callObservation) before(ctx context.Context, stage string, c *call) cont
 
 func (o callObservation) after(stage string, c *call) {
 	switch stage {
-	case "resolve":
+	case stageResolve:
 		o.observed.Via = c.via
 		if c.rejection == nil {
 			o.observed.Resolved(c.tool, c.input)
 		}
-	case "authorise":
+	case stageAuthorise:
 		runObserver{o.run}.observeQuestion(c)
-	case "approve":
+	case stageApprove:
 		runObserver{o.run}.observeDecision(c)
 	case stageRecord:
 		c.checkDeclared()
@@ -71,7 +71,7 @@ type programWatch struct{}
 func (programWatch) before(ctx context.Context, _ string, _ *call) context.Context { return ctx }
 
 func (programWatch) after(stage string, c *call) {
-	if stage == "approve" {
+	if stage == stageApprove {
 		runObserver{c.run}.observeDecision(c)
 	}
 }

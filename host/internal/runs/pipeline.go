@@ -26,9 +26,16 @@ const (
 	always
 )
 
-// stageRecord is the last stage of every pipeline. A panic of the stages before it
-// rejects the call; a panic in it ends the run.
-const stageRecord = "record"
+// The stages that observers know by name.
+const (
+	stageResolve   = "resolve"
+	stageAuthorise = "authorise"
+	stageApprove   = "approve"
+	stageInvoke    = "invoke"
+	// stageRecord is the last stage of every pipeline. A panic of the stages before it
+	// rejects the call; a panic in it ends the run.
+	stageRecord = "record"
+)
 
 // callWatch observes a call from outside of its stages.
 type callWatch interface {
