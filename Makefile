@@ -71,7 +71,7 @@ bench-peers: ## Measure the guest engine beside quickjs-wasi (needs node and npm
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./guestrt/internal/bench/peers
 
 .PHONY: profile
-profile: ## Measure anew what the guest is optimised for (needs node and npm)
+profile: ## Measure what the guest is optimised for (needs node and npm)
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
 	$(GO) test -trimpath -run '^$$' -bench . -benchtime 1x -cpuprofile "$$dir/programs" -o "$$dir/programs.test" ./guestrt/internal/bench/peers; \
 	$(GO) test -trimpath -run '^$$' -bench 'Cell|Turn|Snapshot|Restore' -benchtime 2s -cpuprofile "$$dir/turns" -o "$$dir/turns.test" ./guestrt/internal/engine/quickjs; \

@@ -4,7 +4,16 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 )
+
+// hang never returns. A program whose only goroutine blocks in a select would be
+// ended by the runtime: it would crash, not hang.
+func hang() error {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
 
 const oneTool = `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
 
@@ -106,7 +115,7 @@ var badServers = map[string]func(*raw) error{
 					break
 				}
 			}
-			select {}
+			return hang()
 		})
 	},
 	// mute lists once and then never says a word again.
@@ -125,7 +134,7 @@ var badServers = map[string]func(*raw) error{
 			if err := r.reply(q, oneTool); err != nil {
 				return err
 			}
-			select {}
+			return hang()
 		})
 	},
 	// restless announces changes without end, and counts how often it is asked.
@@ -153,7 +162,7 @@ var badServers = map[string]func(*raw) error{
 		if err := listOf(oneTool, fmt.Sprintf(`{"content":[],"structuredContent":{"pid":%d}}`, os.Getpid()))(r); err != nil {
 			return err
 		}
-		select {}
+		return hang()
 	},
 	"stillborn": func(*raw) error {
 		fmt.Fprintln(os.Stderr, "no licence")
