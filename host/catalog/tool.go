@@ -83,6 +83,13 @@ type Invocation struct {
 	Input json.RawMessage
 	// Progress, if not nil, receives interim results as JSON.
 	Progress func(json.RawMessage)
+	// Resumption is set when the tool is invoked again because it returned a
+	// *codemode.InputRequired, and a person has answered.
+	Resumption *codemode.Resumption
+	// Ask puts a question to a person and waits for the answer, for tools that cannot
+	// return and be invoked again. The call does not survive the process meanwhile.
+	// It is nil where no person can be asked.
+	Ask func(context.Context, codemode.Question) (codemode.QuestionAnswer, error)
 }
 
 // Entry is the compact description of a tool: everything but its schemas.

@@ -58,7 +58,7 @@ func TestAnOversizeReplyWithoutAnID(t *testing.T) {
 // TestWhatTheSDKDoesNotKnow: guests get results as the server sent them.
 func TestWhatTheSDKDoesNotKnow(t *testing.T) {
 	w := connect(t, Options{}, self(t, "bad", "novel"))
-	raw, err := w.Call(t.Context(), "bad", "t", json.RawMessage(`{}`))
+	raw, err := w.Call(t.Context(), Request{Server: "bad", Tool: "t", Input: json.RawMessage(`{}`)})
 	if want := `{"content":[{"type":"hologram","z":1,"a":2}],"extra":true}`; err != nil || string(raw) != want {
 		t.Errorf("got %s, %v\nwant %s", raw, err, want)
 	}

@@ -198,7 +198,7 @@ func TestResultsOverHTTPAreRaw(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := connect(t, Options{}, Server{Name: "net", URL: badHTTP(t, call)})
-			raw, err := w.Call(t.Context(), "net", "t", json.RawMessage(`{}`))
+			raw, err := w.Call(t.Context(), Request{Server: "net", Tool: "t", Input: json.RawMessage(`{}`)})
 			if err != nil || string(raw) != novel {
 				t.Errorf("got %s, %v", raw, err)
 			}
@@ -241,7 +241,7 @@ func TestAServerThatForgetsItsSessions(t *testing.T) {
 	forget.Store(true)
 	w.refuse(t, t.Context(), "net", "echo", `{}`)
 	w.until(t, func() bool {
-		_, err := w.Call(t.Context(), "net", "echo", json.RawMessage(`{}`))
+		_, err := w.Call(t.Context(), Request{Server: "net", Tool: "echo", Input: json.RawMessage(`{}`)})
 		return err == nil
 	})
 }

@@ -213,7 +213,8 @@ func (k *keeper) current(name string) (*connection, *Tool, error) {
 // Three things end a call early: its own context, the end of the connection, and
 // CallTimeout. An error says Unknown unless the tool only reads, because the
 // server may have acted.
-func (k *keeper) call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
+func (k *keeper) call(ctx context.Context, r Request) (json.RawMessage, error) {
+	name := r.Tool
 	c, tool, err := k.current(name)
 	if err != nil {
 		return nil, err
@@ -224,7 +225,7 @@ func (k *keeper) call(ctx context.Context, name string, input json.RawMessage) (
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, k.server.CallTimeout, errCallTimeout)
 	defer cancel()
-	raw, answer, err := c.call(ctx, tool, input)
+	raw, answer, err := c.call(ctx, tool, r.Input)
 	if err != nil {
 		e := k.explain(ctx, name, answer, err)
 		e.Unknown = e.Unknown && !tool.ReadOnly

@@ -207,7 +207,7 @@ func (w *world) names() []string {
 // call calls a tool and returns the result.
 func (w *world) call(t testing.TB, server, tool, input string) map[string]any {
 	t.Helper()
-	raw, err := w.Call(t.Context(), server, tool, json.RawMessage(input))
+	raw, err := w.Call(t.Context(), Request{Server: server, Tool: tool, Input: json.RawMessage(input)})
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", tool, err, w.log)
 	}
@@ -221,7 +221,7 @@ func (w *world) call(t testing.TB, server, tool, input string) map[string]any {
 // refuse calls a tool and returns the error.
 func (w *world) refuse(t testing.TB, ctx context.Context, server, tool, input string) *Error {
 	t.Helper()
-	raw, err := w.Call(ctx, server, tool, json.RawMessage(input))
+	raw, err := w.Call(ctx, Request{Server: server, Tool: tool, Input: json.RawMessage(input)})
 	var e *Error
 	if !errors.As(err, &e) {
 		t.Fatalf("%s: got %.200s, %v; want an *Error\n%s", tool, raw, err, w.log)

@@ -28,7 +28,7 @@ func doomed() error {
 		return err
 	}
 	for _, tool := range []string{"environment", "spawn"} {
-		raw, err := s.Call(context.Background(), "good", tool, json.RawMessage(`{}`))
+		raw, err := s.Call(context.Background(), Request{Server: "good", Tool: tool, Input: json.RawMessage(`{}`)})
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func TestToolsAndOperationsOfAProgram(t *testing.T) {
 		{"prompts_list", `{}`, `"name":"brief"`},
 		{"prompts_get", `{"name":"brief","arguments":{"topic":"bees"}}`, `"On bees"`},
 	} {
-		raw, err := w.Call(t.Context(), "good", c.tool, json.RawMessage(c.input))
+		raw, err := w.Call(t.Context(), Request{Server: "good", Tool: c.tool, Input: json.RawMessage(c.input)})
 		if err != nil || !strings.Contains(string(raw), c.want) {
 			t.Errorf("%s: %s, %v; want %s", c.tool, raw, err, c.want)
 		}
@@ -201,7 +201,7 @@ func TestKilledInTheMiddleOfACall(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	w.until(t, func() bool {
-		_, err := w.Call(t.Context(), "good", "echo", json.RawMessage(`{}`))
+		_, err := w.Call(t.Context(), Request{Server: "good", Tool: "echo", Input: json.RawMessage(`{}`)})
 		return err == nil
 	})
 	after := w.call(t, "good", "environment", `{}`)

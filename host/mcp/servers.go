@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // Servers keeps a connection to each of some servers. It is safe for concurrent
@@ -124,15 +126,29 @@ func (s *Servers) Status() []Status {
 	return out
 }
 
-// Call calls a tool or an operation of a server with a JSON object, and returns
-// the result as the server sent it: an object of at most 8 MiB. When ctx ends, the
-// server is told, and Call returns at once.
-func (s *Servers) Call(ctx context.Context, server, tool string, input json.RawMessage) (json.RawMessage, error) {
-	i, found := slices.BinarySearchFunc(s.keepers, server, func(k *keeper, name string) int { return strings.Compare(k.name, name) })
+// Request is one call of a tool or an operation of a server.
+type Request struct {
+	Server, Tool string
+	// Input is a JSON object.
+	Input json.RawMessage
+	// Session is who calls: a server may know each user by credentials of his own.
+	Session codemode.Session
+	// Resumption is set when the call is made again after it returned a
+	// *codemode.InputRequired, and a person has answered.
+	Resumption *codemode.Resumption
+	// Ask puts a question of the server to a person while the call goes on. It may be nil.
+	Ask func(context.Context, codemode.Question) (codemode.QuestionAnswer, error)
+}
+
+// Call calls a tool or an operation of a server, and returns the result as the
+// server sent it: an object of at most 8 MiB. When ctx ends, the server is told,
+// and Call returns at once.
+func (s *Servers) Call(ctx context.Context, r Request) (json.RawMessage, error) {
+	i, found := slices.BinarySearchFunc(s.keepers, r.Server, func(k *keeper, name string) int { return strings.Compare(k.name, name) })
 	if !found {
-		return nil, &Error{Code: CodeUnavailable, Server: server, Message: fmt.Sprintf("There is no MCP server %q.", bounded(server, 64))}
+		return nil, &Error{Code: CodeUnavailable, Server: r.Server, Message: fmt.Sprintf("There is no MCP server %q.", bounded(r.Server, 64))}
 	}
-	return s.keepers[i].call(ctx, tool, input)
+	return s.keepers[i].call(ctx, r)
 }
 
 // Close ends all connections and calls, and waits for the end of all programs. It
