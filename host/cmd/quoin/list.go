@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -153,34 +152,4 @@ func printHidden(w io.Writer, b backend, s host.Session) error {
 		}
 	}
 	return nil
-}
-
-func newMCP() *cobra.Command {
-	return newList("mcp", "Say how each upstream MCP server fares, and why one is down", `  quoin mcp --config quoin.json5
-  quoin mcp --config quoin.json5 --json
-  quoin mcp --server http://127.0.0.1:8787`, printMCP)
-}
-
-func printMCP(ctx context.Context, w io.Writer, b backend, _ host.Session, asJSON bool) error {
-	list, err := b.MCPServers(ctx)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return output.PrintJSON(w, list)
-	}
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "SERVER\tIN PROGRAMS\tSTATE\tSINCE\tTOOLS\tSERVED BY\tREASON")
-	for _, s := range list {
-		by := terminal.Short(s.ServerName)
-		if s.ServerVersion != "" {
-			by += " " + terminal.Short(s.ServerVersion)
-		}
-		reason := terminal.Short(s.Reason)
-		if !s.Retry.IsZero() {
-			reason += fmt.Sprintf(" (tried again at %s)", s.Retry.Local().Format(time.TimeOnly))
-		}
-		terminal.Fprintf(tw, "%s\tMCP.%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Identifier, s.State, s.Since.Local().Format(time.DateTime), s.Tools, by, reason)
-	}
-	return tw.Flush()
 }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/internal/terminal"
+)
+
+func newMCPList() *cobra.Command {
+	return newList("list", "Say how each upstream MCP server fares, and why one is down", `  quoin mcp list
+  quoin mcp list --config quoin.json5 --json
+  quoin mcp list --server http://127.0.0.1:8787`, printMCP)
+}
+
+func printMCP(ctx context.Context, w io.Writer, b backend, _ host.Session, asJSON bool) error {
+	list, err := b.MCPServers(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return output.PrintJSON(w, list)
+	}
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "SERVER\tIN PROGRAMS\tSTATE\tSINCE\tTOOLS\tSERVED BY\tREASON")
+	for _, s := range list {
+		by := terminal.Short(s.ServerName)
+		if s.ServerVersion != "" {
+			by += " " + terminal.Short(s.ServerVersion)
+		}
+		reason := terminal.Short(s.Reason)
+		if !s.Retry.IsZero() {
+			reason += fmt.Sprintf(" (tried again at %s)", s.Retry.Local().Format(time.TimeOnly))
+		}
+		terminal.Fprintf(tw, "%s\tMCP.%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Identifier, s.State, s.Since.Local().Format(time.DateTime), s.Tools, by, reason)
+	}
+	return tw.Flush()
+}
