@@ -35,9 +35,23 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) *Problem {
 	if p := s.guard.checkAddress(r); p != nil {
 		return p
 	}
+	if public := s.options.Public[r.URL.Path]; public != nil && isSafe(r.Method) {
+		public.ServeHTTP(w, r)
+		return nil
+	}
+	if p := s.guard.checkOrigin(r); p != nil {
+		return p
+	}
 	rt, p := s.route(r)
 	if p == nil && rt.open {
 		return rt.handle(w, r, Session{})
+	}
+	if p == nil && rt.authenticate != nil && !s.guard.showsToken(r) {
+		session, ok := rt.authenticate(w, r)
+		if !ok {
+			return nil
+		}
+		return rt.handle(w, r, session)
 	}
 	// Without the token a caller does not learn which paths there are.
 	if p := s.guard.checkToken(r); p != nil {
@@ -57,6 +71,11 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) *Problem {
 		return rt.handle(w, r, session)
 	}
 	return s.dispatchMetered(rt, w, r, session)
+}
+
+// isSafe reports whether requests of a method ask for nothing but an answer.
+func isSafe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
 // dispatchMetered charges the request to its session for as long as it lasts.
@@ -79,7 +98,7 @@ func (s *Server) dispatchMetered(rt *route, w http.ResponseWriter, r *http.Reque
 
 // route finds the route of a request, mounted handlers included.
 func (s *Server) route(r *http.Request) (*route, *Problem) {
-	if rt := mounted(s.options.Mounts, r.URL.Path); rt != nil {
+	if rt := mounted(s.options, r.URL.Path); rt != nil {
 		return rt, nil
 	}
 	return match(s.routes, r)

@@ -7,7 +7,8 @@
 // A Server is an http.Handler that answers for one host.Host. A route is one
 // operation of it; OpenAPI describes all of them. A Session, in headers, says who
 // asks. A Problem is the answer to a request that is refused. A Mount is another
-// protocol on the same address, behind the same checks.
+// protocol on the same address, behind the same checks. An Authenticator lets callers
+// of a mount in who have something else than the token.
 //
 //	s, err := gateway.New(h, gateway.Options{})
 //	if err != nil {
@@ -58,7 +59,7 @@
 //
 // It keeps nothing itself, except results of waits whose client went away. It does
 // not speak TLS: beyond one machine, put a proxy with certificates in front. It is
-// not an MCP server yet: a Mount is the place for one.
+// no MCP server itself: that is a Mount.
 //
 // # Where things are
 //

@@ -44,38 +44,41 @@ func (g *guard) checkAddress(r *http.Request) *Problem {
 		return problem(http.StatusForbidden, ProblemForbiddenHost,
 			"the request is addressed to host %q, which is not a name of this server: use a loopback address, or have the name listed in server.hosts", shown(name))
 	}
-	if err := g.checkOrigin(r); err != nil {
-		return problem(http.StatusForbidden, ProblemCrossOrigin, "the request comes from a web page of another origin")
-	}
 	return nil
 }
 
 // checkOrigin refuses what pages of other origins send. A page could not read the
 // answer to a GET, but it could use up the event streams that the server allows.
-func (g *guard) checkOrigin(r *http.Request) error {
+func (g *guard) checkOrigin(r *http.Request) *Problem {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		asPost := *r
 		asPost.Method = http.MethodPost // Check lets every GET pass
 		r = &asPost
 	}
-	return g.cross.Check(r)
+	if g.cross.Check(r) != nil {
+		return problem(http.StatusForbidden, ProblemCrossOrigin, "the request comes from a web page of another origin")
+	}
+	return nil
 }
 
 // checkToken refuses a request without the token, if there is a token. It compares
 // in a time that tells nothing of the token, not even its length.
 func (g *guard) checkToken(r *http.Request) *Problem {
-	if !g.hasToken {
+	if !g.hasToken || g.showsToken(r) {
 		return nil
 	}
-	given := r.Header.Values("Authorization")
-	if len(given) == 1 {
-		scheme, token, _ := strings.Cut(given[0], " ")
-		sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-		if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.tokenSum[:]) == 1 {
-			return nil
-		}
-	}
 	return problem(http.StatusUnauthorized, ProblemUnauthorized, "the token is missing or wrong: send it as Authorization: Bearer TOKEN")
+}
+
+// showsToken reports whether there is a token and the request has it.
+func (g *guard) showsToken(r *http.Request) bool {
+	given := r.Header.Values("Authorization")
+	if !g.hasToken || len(given) != 1 {
+		return false
+	}
+	scheme, token, _ := strings.Cut(given[0], " ")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.tokenSum[:]) == 1
 }
 
 // session reads who asks. Beyond loopback, a request that needs a session must name

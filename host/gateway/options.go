@@ -61,6 +61,14 @@ type Options struct {
 	// Mounts are other ways to reach the same host, by the path they are served
 	// under, such as "/mcp". See Mount.
 	Mounts map[string]Mount
+	// Auth lets callers of a mount in, by the path of the mount, who show something
+	// else than Token, such as a token of an identity provider. A mount that has one
+	// wants it or Token, over loopback too.
+	Auth map[string]Authenticator
+	// Public are handlers of single paths, such as "/oauth/callback", that need neither
+	// token nor session and that web pages of any origin may reach. They get GET, HEAD
+	// and OPTIONS requests alone.
+	Public map[string]http.Handler
 	// Logger takes what operators should know. Defaults to slog.Default.
 	Logger *slog.Logger
 	// AccessLog logs every request once it has been answered, at the level info:
@@ -86,6 +94,16 @@ func (o Options) filled() (Options, error) {
 	for path := range o.Mounts {
 		if !strings.HasPrefix(path, "/") || path == "/" || strings.HasSuffix(path, "/") || strings.HasPrefix(path+"/", "/v1/") {
 			return o, fmt.Errorf("mount %q: expected a path such as /mcp, outside of /v1", path)
+		}
+	}
+	for path := range o.Auth {
+		if o.Mounts[path] == nil {
+			return o, fmt.Errorf("auth %q: expected the path of a mount", path)
+		}
+	}
+	for path, public := range o.Public {
+		if !strings.HasPrefix(path, "/") || strings.HasPrefix(path+"/", "/v1/") || public == nil {
+			return o, fmt.Errorf("public %q: expected a path such as /oauth/callback, outside of /v1, and its handler", path)
 		}
 	}
 	def(&o.MaxBody, 8<<20)
@@ -124,6 +142,11 @@ func canonicalHost(h string) string {
 // token and session. A mount bounds its own bodies and answers. The session is the
 // zero Session when the caller named no session and may do so.
 type Mount func(w http.ResponseWriter, r *http.Request, session Session)
+
+// Authenticator says for whom a request to a mount is. If it is for no caller that
+// may come in, it answers the request itself and returns false. The request has
+// passed the checks of address, Host and origin.
+type Authenticator func(w http.ResponseWriter, r *http.Request) (session Session, ok bool)
 
 // Trajectories reads recorded runs. Read fails with trajectory.ErrUnknownRun,
 // ErrWrongSession or ErrDamaged.

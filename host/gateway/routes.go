@@ -21,6 +21,9 @@ type route struct {
 	query   []string     // the query parameters it takes
 	meter   *quota.Meter // charged one unit while a request lasts; nil if free
 	handle  handler
+	// authenticate says who asks where a request does not show the token; nil if the
+	// token alone counts.
+	authenticate Authenticator
 }
 
 // handler answers a request, or returns what is wrong with it and has written
@@ -109,12 +112,12 @@ func (rt *route) matchPath(path string) (name, value string, ok bool) {
 }
 
 // mounted returns the route of the mount at or above a path, or nil.
-func mounted(mounts map[string]Mount, path string) *route {
-	for at, mount := range mounts {
+func mounted(o Options, path string) *route {
+	for at, mount := range o.Mounts {
 		if path != at && !strings.HasPrefix(path, at+"/") {
 			continue
 		}
-		return &route{session: true, handle: func(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+		return &route{session: true, authenticate: o.Auth[at], handle: func(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 			mount(w, r, session)
 			return nil
 		}}
