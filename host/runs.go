@@ -57,6 +57,25 @@ func (h *Host) Decide(ctx context.Context, id string, d policy.Decision, by stri
 	return policy.Decide(ctx, h.cfg.Approvals.Store, id, d, by, time.Now())
 }
 
+// AllowEdited is Decide with allow-once for another input than the call's own. See
+// policy.AllowEdited.
+func (h *Host) AllowEdited(ctx context.Context, id string, input json.RawMessage, by string) (*policy.Approval, error) {
+	return policy.AllowEdited(ctx, h.cfg.Approvals.Store, id, input, by, time.Now())
+}
+
+// AnswerQuestion enters what a person has answered to the questions of an approval, by
+// question id. See policy.Answer.
+func (h *Host) AnswerQuestion(ctx context.Context, id string, answers map[string]QuestionAnswer, by string) (*policy.Approval, error) {
+	return policy.Answer(ctx, h.cfg.Approvals.Store, id, answers, by, time.Now())
+}
+
+// AnswerAuthorization accepts every pending question that asks to sign in to an MCP
+// server, and returns how many there were. Owns chooses sessions; nil is all. See
+// policy.AnswerAuthorization.
+func (h *Host) AnswerAuthorization(ctx context.Context, server string, owns func(Session) bool, by string) (answered int, err error) {
+	return policy.AnswerAuthorization(ctx, h.cfg.Approvals.Store, server, owns, by, time.Now())
+}
+
 // Grants lists what was decided with allow-always and still answers, oldest first.
 func (h *Host) Grants(ctx context.Context) ([]*policy.Grant, error) {
 	return policy.LiveGrants(ctx, h.cfg.Approvals.Store, time.Now())

@@ -19,9 +19,10 @@ type (
 	Telemetry   = codemode.Telemetry
 	Isolation   = codemode.Isolation
 
-	RunInfo    = codemode.RunInfo
-	RunStatus  = codemode.RunStatus
-	ToolAnswer = codemode.ToolAnswer
+	RunInfo        = codemode.RunInfo
+	RunStatus      = codemode.RunStatus
+	ToolAnswer     = codemode.ToolAnswer
+	QuestionAnswer = codemode.QuestionAnswer
 
 	Error  = codemode.Error
 	Code   = codemode.Code

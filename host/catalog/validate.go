@@ -66,6 +66,28 @@ func (c *Catalog) ValidateInput(id string, input json.RawMessage) error {
 	})
 }
 
+// CheckInput holds an input against a schema that belongs to no tool of a catalog, such
+// as that of a form. It fails with InvalidInput or InvalidSchema, and compiles the schema
+// each time.
+func CheckInput(schema, input json.RawMessage) error {
+	bad := func(code Code, why string, cause error) *Error { return &Error{Code: code, Message: why, Err: cause} }
+	compiled, err := compile(string(schema))
+	if err != nil {
+		return bad(InvalidSchema, "the schema cannot be used: "+schemaFault(err), err)
+	}
+	if n := schemalimit.WildNumber(input); n != "" {
+		return bad(InvalidInput, "the number "+n+"… is too long or has too large an exponent", nil)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(input))
+	if err != nil {
+		return bad(InvalidInput, "it is not valid JSON", err)
+	}
+	form := &Tool{Name: "form", Parameters: schema}
+	return form.validate(compiled, value, func(e *jsonschema.ValidationError) *Error {
+		return bad(InvalidInput, listed(problems(e, propertyNames(schema)))+". Expected: "+Shape(schema), e)
+	})
+}
+
 // validate checks a value and turns what is wrong with it into the error that bad
 // makes. The schema comes from outside, so a panic of the validator must not end
 // the host.

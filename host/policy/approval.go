@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"time"
@@ -25,6 +26,7 @@ const (
 	StateDenied    State = "denied"
 	StateExpired   State = "expired"   // no one decided in time: denied
 	StateCancelled State = "cancelled" // the run ended first: denied
+	StateAnswered  State = "answered"  // the questions have answers
 )
 
 // Approval is a tool call that waits, or waited, for a person.
@@ -50,6 +52,9 @@ type Approval struct {
 	// InputSHA256 is the digest of the whole input, in hex. A decision is about
 	// this input and no other.
 	InputSHA256 string `json:"inputSha256"`
+	// InputSchema is the schema of the input, by which AllowEdited checks another one.
+	// Without it the input cannot be edited.
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 	// Session is who the run belongs to; RunID and CallID name the call.
 	Session codemode.Session `json:"session"`
 	RunID   string           `json:"runId"`
@@ -57,6 +62,9 @@ type Approval struct {
 	// Store says which store of runs the run belongs to, if that is known: a host on
 	// the same store finds out whether the run can still continue.
 	Store string `json:"store,omitempty"`
+	// Questions are those of the tool, which cannot go on without the answers. Such an
+	// approval is answered (see Answer) and not decided: Asked and Allowed are empty.
+	Questions []codemode.Question `json:"questions,omitempty"`
 	// Asked are the hooks that ask, and what an allow-always is remembered for.
 	Asked []Asked `json:"asked"`
 	// Allowed are the decisions to choose from.
@@ -71,6 +79,10 @@ type Approval struct {
 	Decision Decision  `json:"decision,omitempty"`
 	By       string    `json:"by,omitempty"`
 	Decided  time.Time `json:"decided,omitzero"`
+	// Answers are what was answered, by Question.ID. Lists leave their content out.
+	Answers map[string]codemode.QuestionAnswer `json:"answers,omitempty"`
+	// EditedInput is what the call is made with in place of Input; see AllowEdited.
+	EditedInput json.RawMessage `json:"editedInput,omitempty"`
 }
 
 // Asked is one hook's part in an approval.
@@ -101,27 +113,11 @@ func NewApproval(c Call, asks []Ask, now time.Time) (*Approval, error) {
 			return nil, errNoWayToAllow
 		}
 	}
-	var id [16]byte
-	if _, err := rand.Read(id[:]); err != nil {
-		return nil, fmt.Errorf("random numbers are not available: %w", err)
+	a, err := newApproval(c, now, req.Timeout)
+	if err != nil {
+		return nil, err
 	}
-	if req.Title == "" {
-		req.Title = "Allow " + c.ToolName + "?"
-	}
-	a := &Approval{
-		ID: "apr_" + hex.EncodeToString(id[:]), State: StatePending,
-		Title: req.Title, Description: req.Description, Severity: req.Severity,
-		Kind: c.Kind, ToolID: c.ToolID, ToolName: c.ToolName, Owner: c.Owner, Via: c.Via,
-		InputBytes: len(c.Params), InputSHA256: digest(c.Params), Input: c.Params,
-		Session: c.Session, RunID: c.RunID, CallID: c.CallID,
-		Allowed: req.Allowed, Created: now, Expires: now.Add(req.Timeout),
-	}
-	if len(c.Params) > maxShownInput {
-		a.InputCut = true
-		if a.Input, err = json.Marshal(text.Cut(string(c.Params), maxShownInput)); err != nil {
-			return nil, err
-		}
-	}
+	a.Title, a.Description, a.Severity, a.Allowed = cmp.Or(req.Title, "Allow "+c.ToolName+"?"), req.Description, req.Severity, req.Allowed
 	for _, ask := range asks {
 		a.Asked = append(a.Asked, Asked{Hook: ask.Hook, Severity: ask.Severity, Subject: ask.Subject,
 			RememberSeconds: int64(cmp.Or(ask.Remember, DefaultRemember) / time.Second)})
@@ -130,9 +126,33 @@ func NewApproval(c Call, asks []Ask, now time.Time) (*Approval, error) {
 	return a, nil
 }
 
-// Covers reports whether the approval is about this very call with this input.
+// newApproval makes a pending approval of a call, without what is asked.
+func newApproval(c Call, now time.Time, timeout time.Duration) (a *Approval, err error) {
+	var id [16]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return nil, fmt.Errorf("random numbers are not available: %w", err)
+	}
+	a = &Approval{
+		ID: "apr_" + hex.EncodeToString(id[:]), State: StatePending,
+		Kind: c.Kind, ToolID: c.ToolID, ToolName: c.ToolName, Owner: c.Owner, Via: c.Via,
+		InputBytes: len(c.Params), InputSHA256: digest(c.Params), Input: c.Params,
+		Session: c.Session, RunID: c.RunID, CallID: c.CallID,
+		Created: now, Expires: now.Add(timeout),
+	}
+	if len(c.Params) > maxShownInput {
+		a.InputCut = true
+		if a.Input, err = json.Marshal(text.Cut(string(c.Params), maxShownInput)); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// Covers reports whether the approval is about this very call with this input, or with
+// the one that a person has put in its place.
 func (a *Approval) Covers(runID, callID, toolID string, input json.RawMessage) bool {
-	return a.RunID == runID && a.CallID == callID && a.ToolID == toolID && a.InputSHA256 == digest(input)
+	return a.RunID == runID && a.CallID == callID && a.ToolID == toolID &&
+		(a.InputSHA256 == digest(input) || len(a.EditedInput) > 0 && digest(a.EditedInput) == digest(input))
 }
 
 // digest is the SHA-256 of an input in hex, by which a decision is tied to that
@@ -147,6 +167,7 @@ func (a *Approval) clone() *Approval {
 	c := *a
 	c.Input = slices.Clone(a.Input)
 	c.Asked, c.Allowed = slices.Clone(a.Asked), slices.Clone(a.Allowed)
+	c.Questions, c.Answers = slices.Clone(a.Questions), maps.Clone(a.Answers)
 	return &c
 }
 
@@ -156,10 +177,15 @@ type Resolution struct {
 	Decision Decision  `json:"decision,omitempty"`
 	By       string    `json:"by,omitempty"`
 	At       time.Time `json:"at"`
+	// Answers are those to the questions of the approval, by Question.ID.
+	Answers map[string]codemode.QuestionAnswer `json:"answers,omitempty"`
+	// Input is what the call is to be made with, if a person has edited it.
+	Input json.RawMessage `json:"input,omitempty"`
 }
 
 // apply returns the approval as the resolution leaves it.
 func (r Resolution) apply(a *Approval) *Approval {
 	a.State, a.Decision, a.By, a.Decided = r.State, r.Decision, r.By, r.At
+	a.Answers, a.EditedInput = r.Answers, r.Input
 	return a
 }

@@ -87,7 +87,7 @@ func Select(ctx context.Context, store Approvals, f Filter, now time.Time) ([]*A
 		if a.State != StatePending && !f.Resolved || f.RunID != "" && a.RunID != f.RunID || f.Session != nil && !f.Session.Owns(a.Session) {
 			continue
 		}
-		out = append(out, a)
+		out = append(out, a.shown())
 	}
 	return out, nil
 }

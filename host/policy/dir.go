@@ -202,7 +202,7 @@ func (d *DirApprovals) Get(_ context.Context, id string) (*Approval, error) {
 
 // check holds a stored approval to what Add was given.
 func (a *Approval) check(id string) error {
-	if a.ID != id || a.State != StatePending || a.Severity.rank() < 0 || len(a.Allowed) == 0 {
+	if a.ID != id || a.State != StatePending || a.Severity.rank() < 0 || (len(a.Allowed) == 0) == (len(a.Questions) == 0) {
 		return fmt.Errorf("%w: %s", ErrCorrupt, id)
 	}
 	return nil
@@ -210,13 +210,16 @@ func (a *Approval) check(id string) error {
 
 // final reports whether r is one of the ways in which an approval can end.
 func (r Resolution) final() bool {
+	answers, edited := len(r.Answers) > 0, len(r.Input) > 0
 	switch r.State {
 	case StateAllowed:
-		return r.Decision == AllowOnce || r.Decision == AllowAlways
+		return !answers && (r.Decision == AllowOnce || r.Decision == AllowAlways && !edited)
 	case StateDenied:
-		return r.Decision == Deny
+		return r.Decision == Deny && !answers && !edited
+	case StateAnswered:
+		return r.Decision == "" && answers && !edited
 	case StateExpired, StateCancelled:
-		return r.Decision == ""
+		return r.Decision == "" && !answers && !edited
 	}
 	return false
 }

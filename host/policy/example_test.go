@@ -7,6 +7,7 @@ import (
 	"log"
 	"time"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -49,4 +50,27 @@ func ExampleDecide() {
 	// Output:
 	// allow-once ada
 	// true
+}
+
+// An inquiry puts the questions of a tool to a person, who answers them.
+func ExampleAnswer() {
+	ctx, now := context.Background(), time.Now()
+	var store policy.MemoryApprovals
+	a, err := policy.NewInquiry(
+		policy.Call{RunID: "run_1", CallID: "call_1", ToolID: "mcp:shop:order", ToolName: "order"},
+		[]codemode.Question{{ID: "size", Kind: codemode.QuestionForm, From: "shop", Message: "Which size?",
+			Schema: []byte(`{"type":"object","properties":{"size":{"enum":["S","M"]}},"required":["size"]}`)}}, 0, now)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := store.Add(ctx, a); err != nil {
+		log.Fatal(err)
+	}
+	_, err = policy.Answer(ctx, &store, a.ID, map[string]codemode.QuestionAnswer{"size": {Action: codemode.AnswerAccept, Content: []byte(`{"size":"XXL"}`)}}, "ada", now)
+	fmt.Println(errors.Is(err, policy.ErrInvalidAnswer))
+	got, err := policy.Answer(ctx, &store, a.ID, map[string]codemode.QuestionAnswer{"size": {Action: codemode.AnswerAccept, Content: []byte(`{"size":"M"}`)}}, "ada", now)
+	fmt.Println(got.State, err)
+	// Output:
+	// true
+	// answered <nil>
 }

@@ -47,7 +47,7 @@ func (m *MemoryApprovals) makeRoom() {
 	var list []finishedApproval
 	for id, a := range m.approvals {
 		if a.State != StatePending {
-			list = append(list, finishedApproval{id, Resolution{Decision: a.Decision, At: a.Decided}})
+			list = append(list, finishedApproval{id, Resolution{Decision: a.Decision, At: a.Decided, Answers: a.Answers}})
 		}
 	}
 	for _, id := range surplus(list, limit) {

@@ -26,7 +26,7 @@ type finishedApproval struct {
 // first those without a decision, then the oldest. A run that still waits for one of
 // them asks again.
 func surplus(list []finishedApproval, limit int) []string {
-	decided := func(o finishedApproval) int { return min(len(o.r.Decision), 1) }
+	decided := func(o finishedApproval) int { return min(len(o.r.Decision)+len(o.r.Answers), 1) }
 	slices.SortFunc(list, func(a, b finishedApproval) int {
 		return cmp.Or(cmp.Compare(decided(a), decided(b)), a.r.At.Compare(b.r.At), cmp.Compare(a.id, b.id))
 	})
