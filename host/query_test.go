@@ -20,6 +20,7 @@ func TestAFloodOfDescriptionsIsBounded(t *testing.T) {
 	big := echo("big")
 	big.Parameters = json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", size) + `"}`)
 	h := start(t, host.Config{Tools: []catalog.Tool{big}, Settings: host.Settings{Timeout: time.Minute}})
+	h.Engine().QueryFor(time.Minute) // the bound of bytes is the one that counts here
 	r := exec(h, `const all = await Promise.allSettled(Array.from({length: 4096}, () => tools.describe("big")))
 		const refused = all.filter((r) => r.status === "rejected").map((r) => r.reason)
 		const again = await tools.describe("big")
