@@ -1,11 +1,14 @@
 // Package json5 reads JSON5 (https://spec.json5.org) into a tree that knows where
-// everything stands. It is for the reader of configuration files, whose errors
+// everything stands, and changes it in place. It is for configuration files: errors
 // name line and column.
 //
 //	v, err := json5.Parse(text)
 //	for _, m := range v.Members {
 //		fmt.Println(json5.At(text, m.Offset), m.Name, m.Value.Kind)
 //	}
+//
+// [Set] and [Remove] change one member of a text and leave the rest as it is
+// written: comments, order, quotes, indentation.
 //
 // JSON and JWCC (JSON with comments and trailing commas) are JSON5 too.
 //

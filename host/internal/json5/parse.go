@@ -23,16 +23,25 @@ func (e *SyntaxError) Error() string { return e.Pos.String() + ": " + e.Message 
 // Parse reads one value, with comments and space around it. It fails with a
 // *SyntaxError.
 func Parse(text []byte) (*Value, error) {
+	v, _, err := parse(text)
+	return v, err
+}
+
+// parse is Parse, and returns the comments too.
+func parse(text []byte) (*Value, []span, error) {
 	if len(text) > MaxBytes {
-		return nil, &SyntaxError{Pos{1, 1}, fmt.Sprintf("the text has %d bytes, more than the %d that are read", len(text), MaxBytes)}
+		return nil, nil, &SyntaxError{Pos{1, 1}, fmt.Sprintf("the text has %d bytes, more than the %d that are read", len(text), MaxBytes)}
 	}
 	p := &parser{text: text}
 	v, err := p.document()
 	if err != nil {
-		return nil, &SyntaxError{At(text, err.offset), err.message}
+		return nil, nil, &SyntaxError{At(text, err.offset), err.message}
 	}
-	return v, nil
+	return v, p.comments, nil
 }
+
+// span is a part of a text, from its first byte to the one after it.
+type span struct{ start, end int }
 
 // fault is a SyntaxError whose place has not been counted out.
 type fault struct {
@@ -45,6 +54,8 @@ type parser struct {
 	text  []byte
 	at    int
 	depth int
+
+	comments []span
 }
 
 func (p *parser) fail(offset int, format string, args ...any) *fault {
@@ -125,6 +136,13 @@ func isLineEnd(r rune) bool { return r == '\n' || r == '\r' || r == 0x2028 || r 
 
 func (p *parser) comment() *fault {
 	start := p.at
+	err := p.skipComment()
+	p.comments = append(p.comments, span{start, p.at})
+	return err
+}
+
+func (p *parser) skipComment() *fault {
+	start := p.at
 	rest := p.text[p.at:]
 	switch {
 	case len(rest) > 1 && rest[1] == '/':
@@ -149,6 +167,12 @@ func (p *parser) comment() *fault {
 }
 
 func (p *parser) value() (*Value, *fault) {
+	v, err := p.readValue()
+	v.end = p.at
+	return v, err
+}
+
+func (p *parser) readValue() (*Value, *fault) {
 	v := &Value{Offset: p.at}
 	switch c := p.peek(); {
 	case c == '{':
@@ -236,9 +260,11 @@ func (p *parser) object(v *Value) *fault {
 			return err
 		}
 		v.Members = append(v.Members, m)
-		if done, err := p.separator('}', v.Offset, "object"); done || err != nil {
+		done, err := p.separator('}', v.Offset, "object")
+		if done || err != nil {
 			return err
 		}
+		v.Members[len(v.Members)-1].comma = p.at - 1
 	}
 }
 

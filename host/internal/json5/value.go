@@ -37,6 +37,8 @@ type Value struct {
 	Number  float64  // Number: the nearest float64; may be infinite or NaN
 	Items   []*Value // Array
 	Members []Member // Object, in the order of the text; names may repeat
+
+	end int // of it in the text
 }
 
 // Member is a name and its value in an object.
@@ -44,6 +46,8 @@ type Member struct {
 	Name   string
 	Offset int // of the name
 	Value  *Value
+
+	comma int // the offset of the comma after it; 0 without one
 }
 
 // AppendJSON appends v as compact JSON. When a name stands twice, the last member
