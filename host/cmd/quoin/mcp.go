@@ -15,6 +15,6 @@ func newMCP() *cobra.Command {
 Without a command, it is quoin mcp list.`
 	cmd.Example = `  quoin mcp
   quoin mcp list --json`
-	cmd.AddCommand(newMCPList())
+	cmd.AddCommand(newMCPList(), newMCPServe())
 	return cmd
 }

@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	debugrelay.ServeIfRelay()
 	guestserver.ServeIfWorker()
 	testscript.Main(tidy{m}, map[string]func(){
-		"curl": curl,
+		"curl":       curl,
+		"mcp-client": mcpClient,
 		"quoin": func() {
 			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},

@@ -19,6 +19,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/mcpserver"
 )
 
 // shutdownBound is how long a server may take to end.
@@ -105,8 +106,13 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *config
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	m, err := mcpserver.New(h, mcpserver.Options{MaxBody: f.Server.MaxBodyBytes, Logger: log})
+	if err != nil {
+		return errors.Join(err, l.Close(), h.Close())
+	}
 	s, err := gateway.New(h, gateway.Options{
-		Token: token, Hosts: f.Server.Hosts, Logger: log,
+		Mounts: map[string]gateway.Mount{"/mcp": m.Handle},
+		Token:  token, Hosts: f.Server.Hosts, Logger: log,
 		MaxBody: f.Server.MaxBodyBytes, MaxCalls: f.Server.MaxCalls, MaxStreams: f.Server.MaxStreams,
 		Trajectory: rec.dir, Development: v.development || f.Development, AccessLog: f.Log.Access,
 	})

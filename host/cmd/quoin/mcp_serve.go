@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
+	"github.com/quoinhq/quoin/host/mcpserver"
+)
+
+// mcpServing are the flags of mcp serve.
+type mcpServing struct{ options }
+
+func newMCPServe() *cobra.Command {
+	var v mcpServing
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Be an MCP server over standard input and output",
+		Long: `Run a host and answer one MCP client over standard input and output, until the input
+ends or a signal comes. The client sees the tools exec and wait. Logs go to standard
+error. quoin serve answers MCP clients over HTTP, at /mcp.
+
+All requests act for one session. Without --session it is a new one, so that another
+process cannot go on with the runs of this one.
+Guests are isolated as the configuration file says, by default as far as "required"
+goes: see quoin doctor.
+Exit status: 0 when the input has ended or after a signal, 1 failed, 2 usage.`,
+		Example: `  quoin mcp serve
+  quoin mcp serve --config quoin.json5 --state /var/lib/quoin --session desk`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
+	}
+	v.bindHost(cmd, true)
+	cmd.Flags().StringVar(&v.session, "session", "", "session that all requests act for (default: a new one)")
+	v.bindCaller(cmd)
+	return cmd
+}
+
+func (v *mcpServing) run(cmd *cobra.Command) error {
+	soon, now, release := process.Signals(cmd.Context())
+	defer release()
+	f, err := v.load()
+	if err != nil {
+		return err
+	}
+	log := logger(f, cmd.ErrOrStderr(), slog.LevelWarn)
+	cfg := v.hostConfig(f, log)
+	cfg.Plugins.Watch = f.WatchPlugins || !f.Given("plugins.watch")
+	if err := v.addDirectories(f, &cfg); err != nil {
+		return err
+	}
+	rec, err := v.openRecorders(soon, f, &cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(v.serve(soon, now, cmd, cfg), rec.close())
+}
+
+// serve runs the host of cfg and answers the client until it has gone or soon has
+// ended.
+func (v *mcpServing) serve(soon, now context.Context, cmd *cobra.Command, cfg host.Config) error {
+	h, err := host.New(soon, cfg)
+	if err != nil {
+		return err
+	}
+	s, err := mcpserver.New(h, mcpserver.Options{Logger: cfg.Logger})
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
+	if v.session == "" {
+		v.session = "mcp-" + rand.Text()
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(soon))
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(serving, v.caller(), cmd.InOrStdin(), cmd.OutOrStdout()) }()
+	select {
+	case err := <-ended:
+		return errors.Join(err, h.Shutdown(now))
+	case <-soon.Done():
+	}
+	// What is running is parked, and the client has its results, before the stream ends.
+	bounded, cancel := context.WithTimeout(now, shutdownBound)
+	defer cancel()
+	err = h.Shutdown(bounded)
+	stop()
+	select {
+	case failed := <-ended:
+		return errors.Join(err, failed)
+	case <-bounded.Done():
+		return errors.Join(err, context.Cause(bounded))
+	}
+}

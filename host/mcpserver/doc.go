@@ -1,0 +1,37 @@
+// Package mcpserver makes a host an MCP server: a client sees the tools exec and
+// wait in place of hundreds, over streamable HTTP or standard streams.
+//
+// # Nouns
+//
+// A Server answers the requests of clients. A caller is the host.Session that a
+// request acts for. An era is how a client speaks: since revision 2026-07-28 each
+// request stands for itself; older clients start with initialize. Both are
+// spoken.
+//
+// # Results
+//
+// The content of a result is the Result of package codemode without its telemetry
+// and without empty lists, as one line of JSON. The structured content is the same
+// value, since clients differ in which of both they give to the model. Telemetry
+// is in _meta, which models do not get. A failed result has isError.
+//
+// # Lifecycle
+//
+// New makes a Server of a host, which it borrows. Handle and ServeHTTP answer HTTP
+// requests, Serve answers one client over two streams. Close ends what is open.
+//
+// # Concurrency
+//
+// All methods of Server are safe for concurrent use.
+//
+// # Failure
+//
+// What a program does wrong is a result with isError. What a client does wrong is an
+// error of the protocol, or an HTTP status.
+//
+// # Trust
+//
+// Clients are hostile: bodies are bounded before they are decoded. Who asks is never
+// read from the body of a request. A run belongs to its session, whatever runId a
+// client sends.
+package mcpserver

@@ -1,0 +1,152 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/host"
+)
+
+// transports are the ways over HTTP.
+type transports struct {
+	// each answers requests that stand for themselves.
+	each http.Handler
+	// kept answers older clients on connections that are kept between requests.
+	kept http.Handler
+	// cross refuses pages of other origins.
+	cross *http.CrossOriginProtection
+}
+
+func (s *Server) newTransports() *transports {
+	server := func(*http.Request) *mcp.Server { return s.server }
+	log := slog.New(quieter{s.options.Logger.Handler()})
+	return &transports{
+		each: identified(mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
+			Stateless: true, PropagateRequestCancellation: true, DisableLocalhostProtection: true,
+			MaxRequestBodyBytes: s.options.MaxBody, Logger: log,
+		})),
+		kept: identified(mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
+			SessionTimeout: s.options.IdleTimeout, DisableLocalhostProtection: true,
+			MaxRequestBodyBytes: s.options.MaxBody, Logger: log,
+		})),
+		cross: http.NewCrossOriginProtection(),
+	}
+}
+
+// ServeHTTP answers a request that nothing has checked yet. It refuses pages of other
+// origins, and requests over loopback that name another host.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && loopback(addr.String()) && !loopback(r.Host) {
+		http.Error(w, "the request is addressed to another host than this one", http.StatusForbidden)
+		return
+	}
+	if err := s.http.cross.Check(r); err != nil {
+		http.Error(w, "the request comes from a web page of another origin", http.StatusForbidden)
+		return
+	}
+	s.Handle(w, r, host.Session{})
+}
+
+// Handle answers a request of a known session whose origin and address have been
+// checked: it is a gateway.Mount. Options.Session, if set, decides the session.
+func (s *Server) Handle(w http.ResponseWriter, r *http.Request, session host.Session) {
+	if s.options.Session != nil {
+		var err error
+		if session, err = s.options.Session(r); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+	}
+	body, ok := s.readBody(w, r)
+	if !ok {
+		return
+	}
+	r = as(r, session)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if s.needsConnection(r, body) {
+		s.http.kept.ServeHTTP(w, r)
+		return
+	}
+	s.http.each.ServeHTTP(w, r)
+}
+
+// readBody reads the body of a request, as far as it may be long. It answers the
+// request itself if it is longer.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.options.MaxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		http.Error(w, fmt.Sprintf("the body is longer than the %d bytes this server takes", large.Limit), http.StatusRequestEntityTooLarge)
+		return nil, false
+	case err != nil:
+		http.Error(w, "the body did not arrive whole", http.StatusBadRequest)
+		return nil, false
+	}
+	// The body has arrived: the answer may take as long as it needs. A writer that has
+	// no deadlines belongs to the embedder.
+	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		w.Header().Set("Connection", "close")
+	}
+	return body, true
+}
+
+// The headers that tell the eras apart.
+const (
+	headerVersion = "Mcp-Protocol-Version"
+	headerSession = "Mcp-Session-Id"
+)
+
+// firstStateless is the first revision without connections.
+const firstStateless = "2026-07-28"
+
+// needsConnection reports whether a request is one of an older client that starts a
+// connection or has one in this process. Others, such as one that the client has
+// opened in another process, are answered without: nothing but a question to the
+// client needs it.
+func (s *Server) needsConnection(r *http.Request, body []byte) bool {
+	if r.Header.Get(headerVersion) >= firstStateless {
+		return false
+	}
+	if id := r.Header.Get(headerSession); id != "" {
+		return strings.HasPrefix(id, s.process+".")
+	}
+	if r.Method != http.MethodPost {
+		return false
+	}
+	var request struct {
+		Method string `json:"method"`
+	}
+	return json.Unmarshal(body, &request) == nil && request.Method == "initialize" && s.connections() < s.options.MaxConnections
+}
+
+// connections counts the connections that are open.
+func (s *Server) connections() int {
+	n := 0
+	for range s.server.Sessions() {
+		n++
+	}
+	return n
+}
+
+// loopback reports whether an address with or without a port is one of this machine
+// alone.
+func loopback(address string) bool {
+	name := address
+	if h, _, err := net.SplitHostPort(address); err == nil {
+		name = h
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	ip := net.ParseIP(name)
+	return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,51 @@
+package mcpserver
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/host"
+)
+
+// Options say whom a Server answers, and within which bounds. The zero value is
+// usable. A number or a duration that is not above zero stands for its default.
+type Options struct {
+	// Session says who sends a request over HTTP. Its error refuses the request with
+	// 403. Defaults to the session that Handle is given, and for ServeHTTP to the
+	// zero Session: all callers are one.
+	Session func(*http.Request) (host.Session, error)
+	// Extend may add to the server what MCP has besides tools, such as resources
+	// and prompts, and middleware. It is called once, by New.
+	Extend func(*mcp.Server)
+	// MaxBody bounds the body of a request, and a line of Serve, in bytes. Defaults to
+	// 8 MiB.
+	MaxBody int64
+	// MaxConnections bounds the connections of older clients that are kept between
+	// requests. Beyond it, such a client cannot be asked for anything. Defaults to 1024.
+	MaxConnections int
+	// IdleTimeout bounds how long such a connection is kept without a request. Defaults
+	// to 30 minutes.
+	IdleTimeout time.Duration
+	// Logger takes what operators should know. Defaults to slog.Default.
+	Logger *slog.Logger
+}
+
+// filled returns the options with their defaults.
+func (o Options) filled() Options {
+	if o.MaxBody <= 0 {
+		o.MaxBody = 8 << 20
+	}
+	if o.MaxConnections <= 0 {
+		o.MaxConnections = 1024
+	}
+	if o.IdleTimeout <= 0 {
+		o.IdleTimeout = 30 * time.Minute
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
+}

@@ -1,0 +1,113 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/host"
+)
+
+// Server answers MCP clients on behalf of a host. It is an http.Handler. Its
+// methods are safe for concurrent use.
+type Server struct {
+	options Options // as filled in by New
+	host    *host.Host
+	server  *mcp.Server
+	http    *transports
+	// process tells the connections that this process has opened from those of others.
+	process string
+}
+
+// New returns a server of a host, which it borrows.
+func New(h *host.Host, o Options) (*Server, error) {
+	if h == nil {
+		return nil, errors.New("an MCP server needs a host")
+	}
+	s := &Server{options: o.filled(), host: h, process: rand.Text()}
+	s.server = mcp.NewServer(&mcp.Implementation{Name: "quoin", Title: "Quoin", Version: host.Version}, &mcp.ServerOptions{
+		Logger: slog.New(quieter{s.options.Logger.Handler()}),
+		// Nothing here logs to clients; list changes are announced.
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		GetSessionID: func() string { return s.process + "." + rand.Text() },
+		SetCacheable: cacheable,
+	})
+	s.addOwnTools()
+	s.server.AddReceivingMiddleware(s.perCaller)
+	if s.options.Extend != nil {
+		s.options.Extend(s.server)
+	}
+	s.http = s.newTransports()
+	return s, nil
+}
+
+// listLifetime is how long a client may keep a list, in milliseconds. Changes are
+// announced; a client that does not listen sees them after this time.
+const listLifetime = 60_000
+
+// cacheable says how long lists may be kept and by whom. They depend on the caller.
+func cacheable(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+	if c.TTLMs == 0 {
+		c.TTLMs = listLifetime
+	}
+	c.CacheScope = "private"
+}
+
+// Serve answers one client over two streams, one message a line, until in ends or ctx
+// does. All of its requests act for the session. Nothing else may write to out.
+func (s *Server) Serve(ctx context.Context, session host.Session, in io.Reader, out io.Writer) error {
+	limit := math.MaxInt
+	if s.options.MaxBody < math.MaxInt {
+		limit = int(s.options.MaxBody)
+	}
+	err := s.server.Run(withCaller(ctx, session), &mcp.IOTransport{Reader: reader(in), Writer: writer{out}, MaxLineLength: limit})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Close ends the connections that are open. Requests under way are cut off.
+func (s *Server) Close() error {
+	var all []error
+	for session := range s.server.Sessions() {
+		all = append(all, session.Close())
+	}
+	return errors.Join(all...)
+}
+
+// reader is in, with a Close that ends a pending Read where the stream can do that.
+func reader(in io.Reader) io.ReadCloser {
+	if c, ok := in.(io.ReadCloser); ok {
+		return c
+	}
+	return io.NopCloser(in)
+}
+
+// writer is a stream that the server does not close.
+type writer struct{ io.Writer }
+
+func (writer) Close() error { return nil }
+
+// quieter logs what the SDK says of each connection at the level debug.
+type quieter struct{ slog.Handler }
+
+func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
+	return q.Handler.Enabled(ctx, lowered(level))
+}
+
+func (q quieter) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = lowered(r.Level)
+	return q.Handler.Handle(ctx, r)
+}
+
+func (q quieter) WithAttrs(as []slog.Attr) slog.Handler { return quieter{q.Handler.WithAttrs(as)} }
+func (q quieter) WithGroup(name string) slog.Handler    { return quieter{q.Handler.WithGroup(name)} }
+
+// lowered is debug for all that is not above warn: most of it clients can cause.
+func lowered(slog.Level) slog.Level { return slog.LevelDebug }

@@ -1,0 +1,77 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/modeltools"
+)
+
+// addOwnTools adds exec and wait. What lists say of them depends on the caller; see
+// perCaller.
+func (s *Server) addOwnTools() {
+	exec, wait := s.host.Definitions(host.Session{})
+	s.server.AddTool(ownTool(exec), s.exec)
+	s.server.AddTool(ownTool(wait), s.wait)
+}
+
+// ownTool is exec or wait as clients see it.
+func ownTool(t catalog.Tool) *mcp.Tool {
+	return &mcp.Tool{
+		Name: t.Name, Title: t.Label, Description: t.Description,
+		InputSchema: t.Parameters, OutputSchema: resultSchema,
+		// Programs reach whatever tools there are: the defaults of the hints hold.
+		Annotations: &mcp.ToolAnnotations{Title: t.Label},
+	}
+}
+
+// perCaller lists exec and wait as the caller of the request is to see them.
+func (s *Server) perCaller(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		list, ok := res.(*mcp.ListToolsResult)
+		if err != nil || !ok {
+			return res, err
+		}
+		exec, wait := s.host.Definitions(callerOf(ctx, req.GetExtra()))
+		for i, t := range list.Tools {
+			switch t.Name {
+			case modeltools.Exec:
+				list.Tools[i] = ownTool(exec)
+			case modeltools.Wait:
+				list.Tools[i] = ownTool(wait)
+			}
+		}
+		return list, nil
+	}
+}
+
+// exec runs a program.
+func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	in, err := host.ParseExec(arguments(req))
+	if err != nil {
+		return s.answer(s.host.Refused(err))
+	}
+	return s.answer(s.host.Exec(ctx, callerOf(ctx, req.Extra), in))
+}
+
+// wait goes on with a run.
+func (s *Server) wait(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	id, err := host.ParseWait(arguments(req))
+	if err != nil {
+		return s.answer(s.host.Refused(err))
+	}
+	return s.answer(s.host.Wait(ctx, callerOf(ctx, req.Extra), id))
+}
+
+// arguments are those of a call; a client may leave them out.
+func arguments(req *mcp.CallToolRequest) []byte {
+	if len(req.Params.Arguments) == 0 {
+		return json.RawMessage("{}")
+	}
+	return req.Params.Arguments
+}
