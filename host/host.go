@@ -132,6 +132,9 @@ type MCPConfig struct {
 	// Servers have the tools that programs call as MCP.<server>.<tool>. One that is
 	// down has no tools until it is there. Defaults to nil.
 	Servers []mcp.Server
+	// PinDir is where it is kept what the tools of each server have to be; see
+	// mcp.Options. Defaults to memory.
+	PinDir string
 	// Wait is how long New waits for servers that neither answer nor fail.
 	// Defaults to 5 s; negative means not at all.
 	Wait time.Duration

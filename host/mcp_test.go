@@ -403,9 +403,11 @@ func TestMCPAbort(t *testing.T) {
 	waitFor(t, dir, "cancelled")
 }
 
-// TestMCPListChanged: the next run sees a tool that the server has announced.
+// TestMCPListChanged: the next run sees a tool that the server has announced, once it may.
 func TestMCPListChanged(t *testing.T) {
-	h := withMCP(t, host.Config{}, program(t, "up"))
+	up := program(t, "up")
+	up.Pin = mcp.PinWarn
+	h := withMCP(t, host.Config{}, up)
 	exec(h, `await MCP.up.grow({})`)
 	ask(t, h, `return typeof MCP.up.grown`, func(r *host.Result) bool { return string(r.Value) == `"function"` })
 }

@@ -28,7 +28,7 @@ func checkMCPName(name string) error {
 
 // mcpServer reads one server.
 func (f *File) mcpServer(name string) config.Field {
-	s := &mcp.Server{Name: name, Env: map[string]string{}, Headers: map[string]string{}, ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute}
+	s := &mcp.Server{Name: name, Env: map[string]string{}, Headers: map[string]string{}, ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, Pin: mcp.PinBlock}
 	f.mcp[name] = s
 	const expanded = " In values, `${NAME}` stands for a variable of the host's environment."
 	return config.Object(name, []config.Field{
@@ -44,6 +44,7 @@ func (f *File) mcpServer(name string) config.Field {
 		config.Texts("allow", &s.Allow, "Tools of the server that exist, by name with `*`; an empty list leaves none. Without it: all."),
 		config.Texts("deny", &s.Deny, "Tools of the server that do not exist, whatever `allow` says."),
 		config.Bool("trustHints", &s.TrustHints, "Believes what the server says of its tools: that they only read, or may be repeated. Such calls are made again after a crash of the host."),
+		config.Choice("pin", &s.Pin, []mcp.Pinning{mcp.PinBlock, mcp.PinWarn, mcp.PinOff}, "What happens to tools that are new or have changed since they were first seen or last accepted: `block` keeps them from existing until `quoin mcp accept NAME`, `warn` names them in the log and the status, `off` remembers nothing."),
 		config.Bool("disabled", &s.Disabled, "Leaves the server out."),
 	}, "One server.")
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -53,6 +54,9 @@ type Server struct {
 	// TrustHints believes the server when it says that a tool only reads, or may
 	// be repeated: such calls are made again after a crash of the host.
 	TrustHints bool `json:"trustHints,omitempty"`
+	// Pin says what happens to tools that are new or have changed since they were pinned.
+	// Defaults to PinBlock.
+	Pin Pinning `json:"pin,omitempty"`
 	// Disabled leaves the server out.
 	Disabled bool `json:"disabled,omitempty"`
 }
@@ -64,6 +68,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Version is what the host tells servers of itself.
 	Version string
+	// PinDir is the directory of a file per server that says what its tools have to be.
+	// Defaults to memory: pins then last as long as the Servers.
+	PinDir string
 	// OnChange is called after the result of Tools has changed. Defaults to nil.
 	OnChange func()
 	// FirstDelay is the pause before a failed server is tried again; it doubles up
@@ -117,6 +124,7 @@ func (s Server) withDefaults() Server {
 	}
 	s.ConnectTimeout = clamp(s.ConnectTimeout, defConnectTimeout, maxConnectTimeout)
 	s.CallTimeout = clamp(s.CallTimeout, defCallTimeout, maxCallTimeout)
+	s.Pin = cmp.Or(s.Pin, PinBlock)
 	return s
 }
 
@@ -194,6 +202,9 @@ func (s Server) check() (field, text string) {
 		if text := checkHeader(name, s.Headers[name]); text != "" {
 			return "headers." + name, text
 		}
+	}
+	if s.Pin != "" && s.Pin != PinBlock && s.Pin != PinWarn && s.Pin != PinOff {
+		return "pin", fmt.Sprintf("is %.80q; expected \"block\", \"warn\" or \"off\"", s.Pin)
 	}
 	if text := checkPatterns(s.Allow); text != "" {
 		return "allow", text

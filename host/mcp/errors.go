@@ -21,6 +21,7 @@ const (
 	CodeReplyTooLarge Code = "mcp_reply_too_large" // the answer is larger than an answer may be
 	CodeInvalidReply  Code = "mcp_invalid_reply"   // the answer is not one
 	CodeNeedsInput    Code = "mcp_input_required"  // the server asks a person, which is not supported
+	CodeQuarantined   Code = "mcp_quarantined"     // the tool is not what was pinned, and was not accepted
 )
 
 // Error is why a call has no answer. Its message is written for the model; what

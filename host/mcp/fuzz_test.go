@@ -16,7 +16,7 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte(`{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`))
 	f.Add([]byte(`{"tools":[{"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"a"},7],"nextCursor":"x"}`))
 	f.Fuzz(func(t *testing.T, page []byte) {
-		l := &listing{server: &Server{Name: "s", TrustHints: true}, log: slog.New(slog.DiscardHandler), names: map[string]bool{}}
+		l := &listing{server: &Server{Name: "s", TrustHints: true}, log: slog.New(slog.DiscardHandler), offered: pinnedTools{}, names: map[string]bool{}}
 		if _, err := l.page(page); err != nil {
 			return
 		}
@@ -85,6 +85,42 @@ func FuzzEvents(f *testing.F) {
 		_, other := read(int(step) + 1)
 		if !bytes.HasPrefix(stream, whole) || string(one) != string(other) {
 			t.Errorf("read %q, results %q and %q", whole, one, other)
+		}
+	})
+}
+
+// FuzzPins: what is pinned of any tool reads back from a file as the same, so that a tool
+// that did not change is not quarantined.
+func FuzzPins(f *testing.F) {
+	f.Add([]byte(`{"name":"t","description":"<\u2028>","inputSchema":{"b":1.0,"a":[1e400,null]}}`))
+	f.Add([]byte(`{"name":"t","inputSchema":{"a":1,"a":2," ":"\ud800"},"annotations":7,"title":null}`))
+	f.Fuzz(func(t *testing.T, tool []byte) {
+		l := &listing{server: &Server{Name: "s"}, log: slog.New(slog.DiscardHandler), offered: pinnedTools{}, names: map[string]bool{}}
+		if !json.Valid(tool) {
+			return
+		}
+		l.add(tool)
+		text, err := formatPins(l.offered, "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parsePins(text, "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changes := again.changes(l.offered); len(changes) > 0 {
+			t.Errorf("read back as %+v from %s", changes, text)
+		}
+		findingsOf(again)
+	})
+}
+
+// FuzzPinFile: no file of pins makes its reader fail in another way than by an error.
+func FuzzPinFile(f *testing.F) {
+	f.Add([]byte(`{"format":1,"server":"s","tools":{"t":{"description":"d"}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if tools, err := parsePins(text, "s"); err == nil {
+			findingsOf(tools)
 		}
 	})
 }

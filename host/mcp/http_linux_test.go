@@ -37,7 +37,7 @@ func serveHTTP(t *testing.T, s *sdk.Server, around func(http.Handler) http.Handl
 
 func TestToolsOverHTTP(t *testing.T) {
 	url := serveHTTP(t, goodServer("net"), nil)
-	w := connect(t, Options{}, Server{Name: "net", URL: url})
+	w := connect(t, Options{}, Server{Name: "net", URL: url, Pin: PinWarn})
 	out := w.call(t, "net", "echo", `{"text":"hi"}`)
 	if got := fmt.Sprint(out["structuredContent"]); got != "map[label:net text:hi]" {
 		t.Errorf("got %s", got)

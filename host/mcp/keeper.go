@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,12 +21,14 @@ type keeper struct {
 	publish func()        // what Tools returns has changed
 	tried   chan struct{} // closed after the first attempt
 	delay   time.Duration // before the next attempt; the goroutine's own
+	pins    *pins
 
-	mu     sync.Mutex
-	conn   *connection // nil while disconnected
-	tools  []Tool
-	byName map[string]*Tool
-	status Status
+	mu      sync.Mutex
+	conn    *connection // nil while disconnected
+	tools   []Tool
+	byName  map[string]*Tool
+	offered pinnedTools // what the server listed last, with what is in quarantine
+	status  Status
 }
 
 // newKeeper makes the keeper of one server. Call run to start it.
@@ -36,6 +39,7 @@ func newKeeper(s Server, o Options, publish func()) *keeper {
 		options: o,
 		log:     o.Logger.With("mcp", s.Name),
 		publish: publish,
+		pins:    newPins(o.PinDir, s.Name),
 		tried:   make(chan struct{}),
 		status:  Status{Name: s.Name, State: StateConnecting, Since: time.Now()},
 	}
@@ -102,18 +106,13 @@ func (k *keeper) serve(ctx context.Context, first func()) (err error) {
 		}
 	}()
 	for {
+		pinned := k.pins.stamp()
 		if err := k.refresh(ctx, c); err != nil {
 			return err
 		}
 		first()
-		select {
-		case <-c.ended:
-			return c.err
-		case err := <-c.lost:
+		if err := k.awaitChange(ctx, c, pinned); err != nil {
 			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-c.changed:
 		}
 		if !pause(ctx, k.options.RefreshDelay) {
 			return ctx.Err()
@@ -130,7 +129,7 @@ func (k *keeper) refresh(ctx context.Context, c *connection) error {
 	defer cancel()
 	stop := context.AfterFunc(c.calls, cancel)
 	defer stop()
-	tools, err := c.listTools(ctx)
+	tools, offered, err := c.listTools(ctx)
 	if err != nil {
 		select {
 		case <-c.ended:
@@ -144,15 +143,69 @@ func (k *keeper) refresh(ctx context.Context, c *connection) error {
 		}
 		return err
 	}
-	k.up(c, tools)
+	changes, err := k.judge(offered)
+	if err != nil {
+		return err
+	}
+	k.up(c, released(tools, changes), offered, changes)
 	return nil
+}
+
+// relist has the list of tools read again.
+func (k *keeper) relist() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.conn != nil {
+		k.conn.change()
+	}
+}
+
+// pinCheck is how often the pins are looked at while tools wait to be accepted.
+const pinCheck = time.Second
+
+// awaitChange returns once the list of tools, or what is pinned, may have changed. The
+// error ends the connection.
+func (k *keeper) awaitChange(ctx context.Context, c *connection, pinned string) error {
+	var tick <-chan time.Time
+	if k.waitsForAcceptance() {
+		t := time.NewTicker(pinCheck)
+		defer t.Stop()
+		tick = t.C
+	}
+	for {
+		select {
+		case <-c.ended:
+			return c.err
+		case err := <-c.lost:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-c.changed:
+			return nil
+		case <-tick:
+			if k.pins.stamp() != pinned {
+				return nil
+			}
+		}
+	}
+}
+
+// waitsForAcceptance reports whether tools are not what was pinned.
+func (k *keeper) waitsForAcceptance() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.status.Changes) > 0
 }
 
 // up makes c the connection and tools the tools of the server.
 //
 // Only a change of the tools is published. A server that announces its list again
 // and again costs no new catalogs.
-func (k *keeper) up(c *connection, tools []Tool) {
+func (k *keeper) up(c *connection, tools []Tool, offered pinnedTools, changes []Change) {
+	var findings []Finding
+	if k.server.Pin != PinOff {
+		findings = findingsOf(offered)
+	}
 	byName := make(map[string]*Tool, len(tools))
 	for i := range tools {
 		byName[tools[i].Name] = &tools[i]
@@ -168,13 +221,19 @@ func (k *keeper) up(c *connection, tools []Tool) {
 	if !fresh {
 		since = k.status.Since
 	}
+	noted := slices.EqualFunc(k.status.Changes, changes, sameChange) && slices.Equal(k.status.Findings, findings)
+	k.offered = offered
 	k.status = k.statusOf(c, countTools(tools))
-	k.status.Since = since
+	k.status.Since, k.status.Changes, k.status.Findings = since, changes, findings
+	status := k.status
 	k.mu.Unlock()
 	if fresh {
 		k.log.Info("an MCP server is connected", "tools", countTools(tools))
 	}
-	if !same {
+	if !noted {
+		k.report(status)
+	}
+	if !same || !noted {
 		k.publish()
 	}
 }
@@ -183,7 +242,7 @@ func (k *keeper) up(c *connection, tools []Tool) {
 func (k *keeper) down(err error) {
 	k.mu.Lock()
 	had := len(k.tools) > 0
-	k.conn, k.tools, k.byName = nil, nil, nil
+	k.conn, k.tools, k.byName, k.offered = nil, nil, nil, nil
 	since := time.Now()
 	if k.status.State == StateDown {
 		since = k.status.Since
@@ -202,10 +261,32 @@ func (k *keeper) current(name string) (*connection, *Tool, error) {
 	switch {
 	case k.conn == nil || k.conn.calls.Err() != nil:
 		return nil, nil, &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s is not connected.", k.name)}
+	case k.byName[name] == nil && k.quarantined(name):
+		return nil, nil, &Error{Code: CodeQuarantined, Server: k.name, Message: fmt.Sprintf(
+			"Tool %q of MCP server %s is not what was pinned, and an operator has not accepted it. Accept it with: quoin mcp accept %s", bounded(name, 256), k.name, k.name)}
 	case k.byName[name] == nil:
 		return nil, nil, &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s has no tool %q any more.", k.name, bounded(name, 256))}
 	}
 	return k.conn, k.byName[name], nil
+}
+
+// quarantined reports whether a tool waits to be accepted. The caller holds mu.
+func (k *keeper) quarantined(name string) bool {
+	return slices.ContainsFunc(k.status.Changes, func(c Change) bool { return c.Quarantined && c.Tool == name })
+}
+
+// report logs what an operator should look at before tools are used.
+func (k *keeper) report(s Status) {
+	if len(s.Changes) > 0 {
+		var names []string
+		for _, c := range s.Changes[:min(len(s.Changes), maxListWarnings)] {
+			names = append(names, string(c.Kind)+" "+bounded(c.Tool, 100))
+		}
+		k.log.Warn("the tools of an MCP server are not what was pinned", "pin", k.server.Pin, "changes", len(s.Changes), "tools", names, "accept", "quoin mcp accept "+k.name)
+	}
+	for _, f := range s.Findings[:min(len(s.Findings), maxListWarnings)] {
+		k.log.Warn("a tool of an MCP server looks suspicious", "tool", bounded(f.Tool, 100), "field", f.Field, "kind", f.Kind, "found", f.Text)
+	}
 }
 
 // call makes one call over the current connection.

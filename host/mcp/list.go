@@ -35,29 +35,33 @@ type listing struct {
 	server  *Server
 	log     *slog.Logger
 	tools   []Tool
+	offered pinnedTools // also those that are not permitted, or not usable
 	names   map[string]bool
 	bytes   int
 	refused int
 }
 
 // listTools asks for all tools, page by page, and keeps those that are usable.
-func (c *connection) listTools(ctx context.Context) ([]Tool, error) {
-	l := &listing{server: c.server, log: c.log, names: map[string]bool{}}
+func (c *connection) listTools(ctx context.Context) ([]Tool, pinnedTools, error) {
+	l := &listing{server: c.server, log: c.log, offered: pinnedTools{}, names: map[string]bool{}}
 	caps := c.session.InitializeResult().Capabilities
 	if caps == nil {
 		caps = &sdk.ServerCapabilities{}
 	}
 	if caps.Tools != nil {
 		if err := l.pages(ctx, c); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	l.operations(caps)
 	if l.refused > maxListWarnings {
 		l.log.Warn("more tools of an MCP server were left out", "tools", l.refused-maxListWarnings)
 	}
-	return l.tools, nil
+	return l.tools, l.offered, nil
 }
+
+// full reports whether the list has reached one of its bounds.
+func (l *listing) full() bool { return len(l.offered) >= maxTools || l.bytes >= maxListBytes }
 
 // pages reads the list to its end, or to one of its bounds.
 func (l *listing) pages(ctx context.Context, c *connection) error {
@@ -71,7 +75,7 @@ func (l *listing) pages(ctx context.Context, c *connection) error {
 		if err != nil {
 			return fmt.Errorf("listing tools: %w", err)
 		}
-		full := len(l.tools) >= maxTools || l.bytes >= maxListBytes
+		full := l.full()
 		switch {
 		case next == "":
 			return nil
@@ -110,7 +114,7 @@ func (l *listing) page(raw json.RawMessage) (next string, err error) {
 		return "", fmt.Errorf("the page is not one: %w", err)
 	}
 	for _, t := range page.Tools {
-		if len(l.tools) >= maxTools || l.bytes >= maxListBytes {
+		if l.full() {
 			return "more", nil
 		}
 		l.add(t)
@@ -140,6 +144,12 @@ func (l *listing) add(raw json.RawMessage) {
 	case !usableName(name):
 		l.leaveOut(name, "its name must be 1 to 256 printable bytes without spaces around them")
 		return
+	}
+	if _, twice := l.offered[name]; !twice {
+		l.offered[name] = pinnedOf(o)
+		l.bytes += len(raw)
+	}
+	switch {
 	case isOperation(name):
 		l.leaveOut(name, "the name stands for an operation on resources or prompts")
 		return
@@ -163,7 +173,6 @@ func (l *listing) add(raw json.RawMessage) {
 	t.Output = outputSchema(o.OutputSchema)
 	l.hints(&t, o.Annotations)
 	l.names[name] = true
-	l.bytes += len(raw)
 	l.tools = append(l.tools, t)
 }
 

@@ -243,7 +243,9 @@ func waitForFile(t *testing.T, file, word string) {
 }
 
 func TestAChangedListIsTaken(t *testing.T) {
-	w := connect(t, Options{}, self(t, "good", "good"))
+	s := self(t, "good", "good")
+	s.Pin = PinWarn
+	w := connect(t, Options{}, s)
 	w.call(t, "good", "grow", `{"text":"novelty"}`)
 	w.until(t, func() bool { return w.has("novelty") })
 	w.call(t, "good", "novelty", `{}`)

@@ -20,6 +20,9 @@ type Servers struct {
 	running sync.WaitGroup
 
 	publishMu sync.Mutex // one OnChange at a time
+
+	alikeMu sync.Mutex
+	alike   map[string][]Finding // nil after a change
 }
 
 // State says whether a server is there.
@@ -45,6 +48,10 @@ type Status struct {
 	// Protocol is the version agreed on, ServerName and ServerVersion what the
 	// server says of itself.
 	Protocol, ServerName, ServerVersion string
+	// Changes are the tools that are not what was pinned, and Findings what is suspicious
+	// about the tools that the server offers, also about those in quarantine.
+	Changes  []Change
+	Findings []Finding
 }
 
 // Connect starts to keep the servers connected and returns at once. It fails with
@@ -70,6 +77,9 @@ func Connect(servers []Server, o Options) (*Servers, error) {
 
 // publish calls onChange, one call at a time.
 func (s *Servers) publish(onChange func()) {
+	s.alikeMu.Lock()
+	s.alike = nil
+	s.alikeMu.Unlock()
 	s.publishMu.Lock()
 	defer s.publishMu.Unlock()
 	onChange()
@@ -123,7 +133,34 @@ func (s *Servers) Status() []Status {
 		out[i] = k.status
 		k.mu.Unlock()
 	}
+	alike := s.currentLookalikes()
+	for i := range out {
+		out[i].Findings = slices.Concat(out[i].Findings, alike[out[i].Name])
+	}
 	return out
+}
+
+// currentLookalikes compares names once after each change.
+func (s *Servers) currentLookalikes() map[string][]Finding {
+	s.alikeMu.Lock()
+	defer s.alikeMu.Unlock()
+	if s.alike == nil {
+		s.alike = s.lookalikes()
+	}
+	return s.alike
+}
+
+// lookalikes compares the names of the tools that all servers offer.
+func (s *Servers) lookalikes() map[string][]Finding {
+	names := map[string][]string{}
+	for _, k := range s.keepers {
+		k.mu.Lock()
+		if k.conn != nil && k.server.Pin != PinOff {
+			names[k.name] = k.offered.names()
+		}
+		k.mu.Unlock()
+	}
+	return lookalikes(names)
 }
 
 // Request is one call of a tool or an operation of a server.
@@ -144,11 +181,20 @@ type Request struct {
 // server sent it: an object of at most 8 MiB. When ctx ends, the server is told,
 // and Call returns at once.
 func (s *Servers) Call(ctx context.Context, r Request) (json.RawMessage, error) {
-	i, found := slices.BinarySearchFunc(s.keepers, r.Server, func(k *keeper, name string) int { return strings.Compare(k.name, name) })
-	if !found {
-		return nil, &Error{Code: CodeUnavailable, Server: r.Server, Message: fmt.Sprintf("There is no MCP server %q.", bounded(r.Server, 64))}
+	k, err := s.keeper(r.Server)
+	if err != nil {
+		return nil, err
 	}
-	return s.keepers[i].call(ctx, r)
+	return k.call(ctx, r)
+}
+
+// keeper returns the keeper of a server.
+func (s *Servers) keeper(name string) (*keeper, error) {
+	i, found := slices.BinarySearchFunc(s.keepers, name, func(k *keeper, name string) int { return strings.Compare(k.name, name) })
+	if !found {
+		return nil, &Error{Code: CodeUnavailable, Server: name, Message: fmt.Sprintf("There is no MCP server %q.", bounded(name, 64))}
+	}
+	return s.keepers[i], nil
 }
 
 // Close ends all connections and calls, and waits for the end of all programs. It

@@ -182,6 +182,7 @@ func (o *options) addDirectories(f *configfile.File, cfg *host.Config) error {
 		return err
 	}
 	cfg.Plugins.Dir, cfg.Plugins.DataDir = dir, filepath.Join(state, "plugins")
+	cfg.MCP.PinDir = filepath.Join(state, "mcp-pins")
 	return openState(state, cfg)
 }
 
