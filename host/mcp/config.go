@@ -37,6 +37,9 @@ type Server struct {
 	// request to it.
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
+	// OAuth says how to sign in to the endpoint, once it asks for that. A server whose
+	// Headers have Authorization is not signed in to.
+	OAuth OAuth `json:"-"`
 
 	// ConnectTimeout bounds a connection attempt, and the listing of tools.
 	// Defaults to 30 s; 100 ms to 10 min.
@@ -73,6 +76,9 @@ type Options struct {
 	PinDir string
 	// OnChange is called after the result of Tools has changed. Defaults to nil.
 	OnChange func()
+	// SignIns keeps the sign-ins to servers. Defaults to nil: a server that wants one has
+	// no tools.
+	SignIns *SignIns
 	// FirstDelay is the pause before a failed server is tried again; it doubles up
 	// to MaxDelay. Default to 1 s and 1 min.
 	FirstDelay, MaxDelay time.Duration

@@ -1,6 +1,8 @@
 package runstore
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,4 +84,14 @@ func Names(dir, ext string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// Cipher returns AES-256-GCM with a key of one purpose, made of the directory's own, for
+// files with secrets. Seal it with a nil nonce: it draws one and puts it in front.
+func (d *Dir) Cipher(purpose string) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(sum(d.key, []byte("quoin cipher: "+purpose)))
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
 }
