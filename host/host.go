@@ -149,6 +149,9 @@ type ApprovalConfig struct {
 	// OnNew is told of every new question. It is called concurrently and
 	// should not block; it may call Decide. Defaults to nil.
 	OnNew func(*policy.Approval)
+	// QuestionTimeout is how long a person has to answer what a tool asks in the middle of
+	// a call. Defaults to 10 minutes; 1 s to 24 h, and clamped to that.
+	QuestionTimeout time.Duration
 }
 
 // TrajectoryConfig says who takes the events of runs and calls.
@@ -248,7 +251,7 @@ func (h *Host) newEngine(ctx context.Context) {
 		SettingsOf: h.settingsOf, Logger: h.log, Observer: h.obs, Store: h.cfg.Store, ApprovalStore: h.cfg.Approvals.Store,
 		Views: engineViews{h}, Hooks: h.hooks.Load, HoldPlugins: h.holdPlugins,
 		Quotas: h.cfg.Quotas, MaxWorkers: h.cfg.Guests.Max, PreviousGuests: h.cfg.Guests.Previous, Origin: h.cfg.Origin,
-		PluginConfig: h.cfg.Plugins.Config, OnApproval: h.cfg.Approvals.OnNew, DrainTimeout: h.cfg.DrainTimeout,
+		PluginConfig: h.cfg.Plugins.Config, OnApproval: h.cfg.Approvals.OnNew, QuestionTimeout: h.cfg.Approvals.QuestionTimeout, DrainTimeout: h.cfg.DrainTimeout,
 	})
 }
 

@@ -34,7 +34,7 @@ const (
 	CallInFlight CallState = "in_flight" // dispatched, answer unknown
 	CallSettled  CallState = "settled"   // answered, not yet delivered to the guest
 	CallAsked    CallState = "asked"     // the caller of the run has been asked for the answer: safe to ask again
-	CallApproval CallState = "approval"  // it waits for a person; Approval says which question. Not dispatched
+	CallApproval CallState = "approval"  // it waits for a person; Approval says for what. Whatever has been done for it had no effect
 )
 
 // Call is one bridge call in the journal of a run.
@@ -48,6 +48,9 @@ type Call struct {
 	IdempotencyKey string          `json:"idempotencyKey,omitempty"`
 	Input          json.RawMessage `json:"input,omitempty"` // when asked: what the caller is to answer; with Approval: what was approved
 	Approval       string          `json:"approval,omitempty"`
+	Resume         json.RawMessage `json:"resume,omitempty"` // with an Approval that asks questions: what the tool gets back with the answers
+	Rounds         int             `json:"rounds,omitempty"` // how often the tool has returned with questions
+	Held           string          `json:"held,omitempty"`   // when in flight: the approval that its tool waits for meanwhile
 	State          CallState       `json:"state"`
 	OK             bool            `json:"ok,omitempty"`         // when settled
 	Answer         json.RawMessage `json:"answer,omitempty"`     // when settled: the value, or the error's data

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -114,6 +116,16 @@ func (c *Call) End(value json.RawMessage, rejected *Rejection) {
 	o.Emit(c.Event)
 }
 
+// Asks notes that the tool has returned with questions: its span ends, and the call has
+// another one once they are answered.
+func (c *Call) Asks() {
+	if c.span != nil {
+		c.span.SetAttributes(attribute.Bool(attrParked, true))
+		c.span.End()
+		c.span = nil
+	}
+}
+
 // Park reports that the call continues to wait without this host.
 func (c *Call) Park() {
 	if c.span != nil {
@@ -175,32 +187,63 @@ type Approval struct {
 	Decision, By           string // once it is decided
 }
 
-// ApprovalRequested reports that a call waits for a decision.
-func (r *Run) ApprovalRequested(a Approval) {
+// ApprovalRequested reports that a call waits for a decision, or for answers to
+// questions of its tool.
+func (r *Run) ApprovalRequested(a Approval, questions []codemode.Question) {
 	r.o.Metrics.ApprovalRequested()
 	r.o.log.approval("approval requested", r, a)
-	r.approval(trajectory.ApprovalRequested, a)
+	r.approval(trajectory.ApprovalRequested, a, r.o.questions(questions), nil)
 }
 
-// ApprovalDecided reports the decision about a call.
-func (r *Run) ApprovalDecided(a Approval) {
+// ApprovalDecided reports the decision about a call, or the answers.
+func (r *Run) ApprovalDecided(a Approval, answers map[string]codemode.QuestionAnswer) {
 	r.o.Metrics.ApprovalDecided(a.Decision)
 	r.o.log.approval("approval decided", r, a, "decision", a.Decision, "by", a.By)
-	r.approval(trajectory.ApprovalDecided, a)
+	r.approval(trajectory.ApprovalDecided, a, nil, r.o.answers(answers))
 }
 
 // ApprovalCancelled reports a question whose run exists no more.
 func (r *Run) ApprovalCancelled(a Approval) {
 	r.o.Metrics.ApprovalDecided(a.Decision)
-	r.approval(trajectory.ApprovalDecided, a)
+	r.approval(trajectory.ApprovalDecided, a, nil, nil)
 }
 
-func (r *Run) approval(k trajectory.Kind, a Approval) {
+func (r *Run) approval(k trajectory.Kind, a Approval, input, output json.RawMessage) {
 	if !r.o.Wanted() {
 		return
 	}
 	e := r.event(k)
 	e.ToolID, e.CallID, e.Method = a.ToolID, a.CallID, a.Method
 	e.ApprovalID, e.Decision, e.By = a.ID, a.Decision, a.By
+	e.Input, e.Output = input, output
 	r.o.Emit(e)
+}
+
+// questions returns what a tool asks as a document that events may hold. Addresses stay
+// out of it: they may hold what proves a sign-in.
+func (o *Observer) questions(list []codemode.Question) json.RawMessage {
+	if o.bodies == nil || len(list) == 0 {
+		return nil
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].URL = ""
+	}
+	return o.documents(list)
+}
+
+// answers returns what people have answered as a document that events may hold.
+func (o *Observer) answers(m map[string]codemode.QuestionAnswer) json.RawMessage {
+	if o.bodies == nil || len(m) == 0 {
+		return nil
+	}
+	return o.documents(m)
+}
+
+func (o *Observer) documents(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return o.jsonBody(b, nil)
 }

@@ -1,7 +1,9 @@
 package runs
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -9,8 +11,8 @@ import (
 	"github.com/quoinhq/quoin/plugins"
 )
 
-// approve waits until a person has decided about a call that authorise has put to one,
-// and rejects the call unless it may be made.
+// approve waits until a person has decided about a call that authorise has put to one, or
+// has answered what its tool asks, and rejects the call unless it may be made.
 func approve(ctx context.Context, c *call) *callError {
 	id := c.Approval
 	if id == "" {
@@ -18,6 +20,7 @@ func approve(ctx context.Context, c *call) *callError {
 	}
 	r := c.run
 	defer c.questionOver()
+	plugins.ReleaseGenerations(ctx) // people take their time
 	a, err := r.awaitDecision(ctx, id)
 	switch {
 	case errors.Is(err, errLostApproval):
@@ -29,12 +32,49 @@ func approve(ctx context.Context, c *call) *callError {
 		return c.notMade(rejectf(codeAborted, "The call of %q was given up before it was made.", c.subject.ToolName))
 	}
 	c.decision = a
-	if a.State != policy.StateAllowed || !a.Covers(c.subject.RunID, c.subject.CallID, c.subject.ToolID, c.subject.Params) {
-		return c.notMade(rejectf(codeDenied, "The call of %q was denied: %s.", c.subject.ToolName, whyDenied(a)))
+	take := c.takeDecision
+	if len(a.Questions) > 0 {
+		take = c.takeAnswers
+	}
+	if rejection := take(ctx, a); rejection != nil {
+		return rejection
 	}
 	r.calls.approved(c.entry, id, c.subject.Params)
 	if err := r.record.journal(r.background()); err != nil { // a host that dies now must not be taken for one that has not called
 		return c.notMade(rejectf(codeInterrupted, "The call of %q was not made: its run could not be recorded (%v).", c.subject.ToolName, err))
+	}
+	return nil
+}
+
+// takeDecision has the call do what a person has decided.
+func (c *call) takeDecision(ctx context.Context, a *policy.Approval) *callError {
+	if a.State != policy.StateAllowed || !c.isSubjectOf(a) {
+		return c.notMade(rejectf(codeDenied, "The call of %q was denied: %s.", c.subject.ToolName, whyDenied(a)))
+	}
+	if len(a.EditedInput) == 0 {
+		return nil
+	}
+	return c.takeEdited(ctx, a.EditedInput)
+}
+
+// isSubjectOf reports whether an approval is about this call as it is now.
+func (c *call) isSubjectOf(a *policy.Approval) bool {
+	return a.Covers(c.subject.RunID, c.subject.CallID, c.subject.ToolID, c.subject.Params)
+}
+
+// takeEdited has the call be made with the input that a person has put in the place of
+// its own. Hooks see it: they can block the call, and not change it any more. What they
+// would ask, that person has answered.
+func (c *call) takeEdited(ctx context.Context, input json.RawMessage) *callError {
+	c.input, c.subject.Params = input, input
+	ruling := c.run.engine.Hooks().Before(ctx, c.subject, func(before, after json.RawMessage) (json.RawMessage, error) {
+		if bytes.Equal(before, after) {
+			return after, nil
+		}
+		return nil, errors.New("a person has edited the input, which can only be blocked")
+	})
+	if ruling.Block != nil {
+		return c.blocked(ctx, ruling.Block)
 	}
 	return nil
 }
@@ -58,7 +98,6 @@ func (r *run) awaitDecision(ctx context.Context, id string) (*policy.Approval, e
 	r.engine.performing.pause()
 	r.calls.approvalStarts(time.Now())
 	r.notify()
-	plugins.ReleaseGenerations(ctx) // people take their time
 	defer func() {
 		r.calls.approvalEnds(time.Now())
 		r.engine.performing.resume()

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -18,6 +19,21 @@ func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 	if err != nil || len(asks) == 0 {
 		return err
 	}
+	a, err := policy.NewApproval(c.subject, asks, time.Now())
+	if err != nil {
+		return err
+	}
+	if c.tool != nil {
+		a.SetInputSchema(c.tool.Parameters)
+	}
+	return c.put(a, nil)
+}
+
+// put puts an approval to people; then it is c.question. Resume is what the tool gets back
+// with their answers.
+func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
+	r := c.run
+	c.question = nil
 	if d := r.engine.meters.approvals.Take(quota.OwnerOf(r.session), 1); d != nil {
 		r.engine.ReportDenied(r.session, d)
 		return d
@@ -28,10 +44,18 @@ func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 			c.questionOver()
 		}
 	}()
-	a, err := policy.NewApproval(c.subject, asks, time.Now())
-	if err != nil {
-		return err
+	err := r.put(a,
+		func() { r.calls.questionAsked(c.entry, a.ID, c.subject.Params, resume) },
+		func() { r.calls.questionNotAsked(c.entry) })
+	if err == nil {
+		c.question = a
 	}
+	return err
+}
+
+// put adds an approval to the store once the table of calls and the journal have it: a
+// question that belongs to no call would stay. Forget undoes note.
+func (r *run) put(a *policy.Approval, note, forget func()) error {
 	if err := r.calls.mayAsk(time.Now(), r.settings.MaxApprovals); err != nil {
 		return err
 	}
@@ -39,20 +63,17 @@ func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 	if err := r.claimToAsk(); err != nil {
 		return err
 	}
-	// The journal has it first: a question that belongs to no call would stay. It
-	// counts from then on, so that a record has the call and the count, or neither.
-	r.calls.questionAsked(c.entry, a.ID, c.subject.Params)
+	note()
 	if err := r.record.journal(r.background()); err != nil {
 		return err
 	}
 	if err := r.engine.ApprovalStore.Add(r.background(), a); err != nil {
-		r.calls.questionNotAsked(c.entry)
+		forget()
 		return err
 	}
 	if r.hasEnded() {
 		r.engine.cancelApproval(r.background(), a.ID)
 	}
-	c.question = a
 	return nil
 }
 
@@ -117,8 +138,8 @@ func (e *Engine) announce(a *policy.Approval) {
 // cancelApprovals ends the questions that calls wait for.
 func (e *Engine) cancelApprovals(ctx context.Context, calls []runstore.Call) {
 	for _, c := range calls {
-		if c.State == runstore.CallApproval {
-			e.cancelApproval(ctx, c.Approval)
+		if id := awaitedApproval(&c); id != "" {
+			e.cancelApproval(ctx, id)
 		}
 	}
 }

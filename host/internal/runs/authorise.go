@@ -47,7 +47,7 @@ func (c *call) askedBefore() bool {
 		return false
 	}
 	if _, err := c.run.engine.ApprovalStore.Get(c.run.ctx, c.Approval); errors.Is(err, policy.ErrNotFound) {
-		c.run.calls.approved(c.entry, "", nil)
+		c.run.calls.notAsked(c.entry)
 		return false
 	}
 	return true

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -14,26 +15,32 @@ type call struct {
 	*entry // guarded by the mu of the table; this goroutine may read what it alone changes
 	run    *run
 
-	tool      *catalog.Tool
-	via       string          // how the guest writes the tool
-	given     json.RawMessage // the input as resolved
-	input     json.RawMessage // the input to use: hooks may have changed it
-	subject   policy.Call     // the call as hooks and people see it
-	progress  func(json.RawMessage)
-	budget    queryBudget
-	question  *policy.Approval // newly put to people
-	decision  *policy.Approval // what people have decided
-	invoked   bool             // its tool may have taken effect
-	took      time.Duration    // by the tool
-	value     json.RawMessage  // what the guest gets
-	reply     json.RawMessage  // of the tool, before any hook
-	rejection *callError       // what the guest gets instead
-	next      []*entry         // calls that have got the slot of this one
-	lost      error            // why the store does not know of next
+	tool       *catalog.Tool
+	via        string          // how the guest writes the tool
+	given      json.RawMessage // the input as resolved
+	input      json.RawMessage // the input to use: hooks may have changed it
+	subject    policy.Call     // the call as hooks and people see it
+	progress   func(json.RawMessage)
+	budget     queryBudget
+	question   *policy.Approval     // newly put to people
+	decision   *policy.Approval     // what people have decided
+	resumption *codemode.Resumption // what the tool asked for and people have answered
+	sentBack   bool                 // to the stage approve, which waits for the question
+	invoked    bool                 // its tool may have taken effect
+	took       time.Duration        // by the tool
+	value      json.RawMessage      // what the guest gets
+	reply      json.RawMessage      // of the tool, before any hook
+	rejection  *callError           // what the guest gets instead
+	next       []*entry             // calls that have got the slot of this one
+	lost       error                // why the store does not know of next
 }
 
-// notMade marks a rejection of a call that never reached its tool.
+// notMade marks a rejection of a call that never reached its tool, or that had no effect
+// there. An earlier host may have made it, too.
 func (c *call) notMade(e *callError) *callError {
 	e.ToolID, e.EffectStatus = c.subject.ToolID, effectNone
+	if c.Dispatched && c.tool != nil && !c.tool.ReadOnly {
+		e.EffectStatus, e.unknown = effectUnknown, true
+	}
 	return e
 }

@@ -67,11 +67,16 @@ func (t *callTable) answerBytes() (n int) {
 func (t *callTable) revive(rec *runstore.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.dispatched, t.counters = rec.Dispatched, rec.Counters
+	t.counters = rec.Counters
+	if rec.Dispatched {
+		t.dispatched++
+	}
 	for _, stored := range rec.Calls {
 		t.pending[stored.ID] = &entry{Call: stored}
 		t.lastID = max(t.lastID, stored.ID)
-		t.dispatched = t.dispatched || wentOut(stored)
+		if wentOut(stored) {
+			t.dispatched++
+		}
 	}
 	// An answer that was given and is not in the journal was lost with its host, so the
 	// client is asked for it again.

@@ -52,12 +52,13 @@ func (t *callTable) mayAsk(now time.Time, limit int64) error {
 	return nil
 }
 
-// questionAsked notes that a person is asked about a call. It counts from now on, so
-// that a record has the call and the count, or neither.
-func (t *callTable) questionAsked(c *entry, approval string, input []byte) {
+// questionAsked notes that a person is asked about a call, or that its tool asks one. It
+// counts from now on, so that a record has the call and the count, or neither.
+func (t *callTable) questionAsked(c *entry, approval string, input, resume []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counters.Approvals++
+	c.Resume = resume
 	t.setApproval(c, runstore.CallApproval, approval, input)
 }
 
@@ -66,14 +67,78 @@ func (t *callTable) questionNotAsked(c *entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counters.Approvals--
+	c.Resume = nil
 	t.setApproval(c, runstore.CallInFlight, "", nil)
 }
 
-// approved notes how the approval of a call came out.
+// nextRound counts how often the tool of a call has returned with questions.
+func (t *callTable) nextRound(c *entry) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.Rounds++
+	return c.Rounds
+}
+
+// hold notes which approval the tool of a call in flight waits for.
+func (t *callTable) hold(c *entry, approval string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counters.Approvals++
+	c.Held = approval
+	t.touch(c)
+}
+
+// unhold undoes hold. The question counts if it was asked.
+func (t *callTable) unhold(c *entry, asked bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !asked {
+		t.counters.Approvals--
+	}
+	c.Held = ""
+	t.touch(c)
+}
+
+// unholdAll forgets what tools of an earlier host waited for, and returns those calls as
+// they were.
+func (t *callTable) unholdAll() (held []runstore.Call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.sorted() {
+		if c.Held != "" {
+			held = append(held, c.Call)
+			c.Held = ""
+			t.touch(c)
+		}
+	}
+	return held
+}
+
+// awaitedApproval returns the id of the approval that a call waits for, or "".
+func awaitedApproval(c *runstore.Call) string {
+	if c.State == runstore.CallApproval {
+		return c.Approval
+	}
+	if c.State == runstore.CallSettled {
+		return ""
+	}
+	return c.Held
+}
+
+// approved notes how the approval of a call came out. The tool still has to get what it
+// asked to get back.
 func (t *callTable) approved(c *entry, approval string, input []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.setApproval(c, runstore.CallInFlight, approval, input)
+}
+
+// notAsked notes that no one was asked about a call although its host was about to.
+func (t *callTable) notAsked(c *entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.Resume = nil
+	t.setApproval(c, runstore.CallInFlight, "", nil)
 }
 
 func (t *callTable) setApproval(c *entry, state runstore.CallState, approval string, input []byte) {

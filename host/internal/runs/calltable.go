@@ -59,7 +59,7 @@ type callTable struct {
 	approvalSince time.Time // when onApproval last rose from 0
 	questions     []time.Time
 
-	dispatched bool // a tool may have been called
+	dispatched int // tools that may have taken effect
 	counters   runstore.Counters
 	account    account
 }
@@ -149,11 +149,24 @@ func (t *callTable) toolOf(c *entry) string {
 	return c.Tool
 }
 
-// markDispatched notes that the tool of a call may take effect from now on.
-func (t *callTable) markDispatched(c *entry) {
+// markDispatched notes that the tool of a call may take effect from now on. It reports
+// whether that is new.
+func (t *callTable) markDispatched(c *entry) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.dispatched, c.Dispatched = true, true
+	if first = !c.Dispatched; first {
+		c.Dispatched = true
+		t.dispatched++
+	}
+	return first
+}
+
+// unmarkDispatched undoes markDispatched: the tool has said that it took no effect.
+func (t *callTable) unmarkDispatched(c *entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.Dispatched = false
+	t.dispatched--
 }
 
 // settle enters the outcome of a call that has a slot, and frees the slot. It returns
@@ -335,7 +348,7 @@ func (t *callTable) close() (onApproval []runstore.Call) {
 	t.account.close()
 	t.queue = nil
 	for _, c := range t.pending {
-		if c.State == runstore.CallApproval {
+		if awaitedApproval(&c.Call) != "" {
 			onApproval = append(onApproval, c.Call)
 		}
 	}
@@ -365,15 +378,15 @@ func describeCalls(calls []*entry, room int64) ([]codemode.PendingCall, codemode
 	out := []codemode.PendingCall{}
 	for _, c := range calls {
 		p := codemode.PendingCall{ID: c.publicID(), Method: c.Method, Tool: c.Tool}
-		switch c.State {
-		case runstore.CallAsked:
+		switch {
+		case c.State == runstore.CallAsked:
 			client = true
 			if size := int64(len(c.Input)); size <= room {
 				p.Input, room = c.Input, room-size
 			} else {
 				p.InputBytes = size
 			}
-		case runstore.CallApproval:
+		case awaitedApproval(&c.Call) != "":
 			approval = true
 		}
 		if c.Method == string(wire.MethodCall) && p.Tool == "" {

@@ -70,13 +70,14 @@ type Config struct {
 	Hooks       func() *policy.Chain
 	HoldPlugins func(context.Context) (context.Context, func())
 
-	Quotas         codemode.Quotas
-	MaxWorkers     int
-	PreviousGuests []string
-	Origin         []string
-	PluginConfig   map[string]json.RawMessage
-	OnApproval     func(*policy.Approval)
-	DrainTimeout   time.Duration
+	Quotas          codemode.Quotas
+	MaxWorkers      int
+	PreviousGuests  []string
+	Origin          []string
+	PluginConfig    map[string]json.RawMessage
+	OnApproval      func(*policy.Approval)
+	QuestionTimeout time.Duration // 0: policy.DefaultApprovalTimeout
+	DrainTimeout    time.Duration
 }
 
 // ViewSource says what runs reach.

@@ -30,7 +30,7 @@ const callOverhead = 512
 
 // heldBytes is what a call takes.
 func (c *entry) heldBytes() int64 {
-	n := callOverhead + len(c.Target) + len(c.Args) + len(c.Input) + len(c.Answer)
+	n := callOverhead + len(c.Target) + len(c.Args) + len(c.Input) + len(c.Resume) + len(c.Answer)
 	for _, p := range c.Path {
 		n += len(p)
 	}
@@ -188,7 +188,7 @@ func (t *callTable) countedAt(start, now time.Time) (c runstore.Counters, dispat
 	c = t.counters
 	c.WallMicros += now.Sub(start).Microseconds()
 	c.ApprovalMicros = t.approvalWait(now).Microseconds()
-	return c, t.dispatched
+	return c, t.dispatched > 0
 }
 
 // countTurn adds what a turn has cost. The worker's word is bounded: no counter may

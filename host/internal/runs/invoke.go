@@ -19,7 +19,8 @@ func invoke(ctx context.Context, c *call) *callError {
 	}
 	r := c.run
 	c.invoked = true
-	r.calls.markDispatched(c.entry)
+	first := r.calls.markDispatched(c.entry)
+	held := &heldQuestions{call: c}
 	start := time.Now()
 	value, err := c.invokeTool(ctx, catalog.Invocation{
 		ID:             c.publicID(),
@@ -30,10 +31,20 @@ func invoke(ctx context.Context, c *call) *callError {
 			AgentID: r.session.AgentID, SessionKey: r.session.SessionKey,
 			SessionID: r.session.SessionID, TurnID: r.session.TurnID,
 		},
-		Input:    c.input,
-		Progress: c.progress,
+		Input:      c.input,
+		Progress:   c.progress,
+		Resumption: c.resumption,
+		Ask: func(actx context.Context, q codemode.Question) (codemode.QuestionAnswer, error) {
+			return held.ask(ctx, actx, q)
+		},
 	})
-	c.took = time.Since(start)
+	held.end()
+	c.took += time.Since(start)
+	var need *codemode.InputRequired
+	if errors.As(err, &need) {
+		c.hadNoEffect(first)
+		return c.inquire(ctx, need)
+	}
 	if err != nil {
 		return failureFromTool(ctx, c.tool, err)
 	}

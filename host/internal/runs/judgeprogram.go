@@ -67,7 +67,7 @@ func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy
 	c := &call{run: r, subject: pc, entry: &entry{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}}}
 	r.calls.locked(func() { r.calls.pending[0] = c.entry })
 	err := c.ask(ctx, asks)
-	runObserver{r}.observeQuestion(c)
+	runObserver{r}.observeQuestion(c.entry, c.question)
 	var started []*entry
 	r.calls.locked(func() {
 		if c.question == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -47,9 +48,14 @@ func (o callObservation) after(stage string, c *call) {
 			o.observed.Resolved(c.tool, c.input)
 		}
 	case stageAuthorise:
-		runObserver{o.run}.observeQuestion(c)
+		runObserver{o.run}.observeQuestion(c.entry, c.question)
 	case stageApprove:
-		runObserver{o.run}.observeDecision(c)
+		runObserver{o.run}.observeDecision(c.entry, c.decision)
+	case stageInvoke:
+		if c.sentBack {
+			o.observed.Asks()
+			runObserver{o.run}.observeQuestion(c.entry, c.question)
+		}
 	case stageRecord:
 		c.checkDeclared()
 	}
@@ -72,7 +78,7 @@ func (programWatch) before(ctx context.Context, _ string, _ *call) context.Conte
 
 func (programWatch) after(stage string, c *call) {
 	if stage == stageApprove {
-		runObserver{c.run}.observeDecision(c)
+		runObserver{c.run}.observeDecision(c.entry, c.decision)
 	}
 }
 
@@ -87,20 +93,20 @@ func (w queryWatch) after(stage string, c *call) {
 	}
 }
 
-// observeQuestion reports a question that was just put to people.
-func (r runObserver) observeQuestion(c *call) {
-	if c.question != nil {
-		r.observed.ApprovalRequested(r.approvalOf(c.entry, c.question.ID))
-		r.engine.announce(c.question)
+// observeQuestion reports an approval that was just put to people; nil is nothing.
+func (r runObserver) observeQuestion(c *entry, a *policy.Approval) {
+	if a != nil {
+		r.observed.ApprovalRequested(r.approvalOf(c, a.ID), a.Questions)
+		r.engine.announce(a)
 	}
 }
 
-// observeDecision reports what people have just decided.
-func (r runObserver) observeDecision(c *call) {
-	if a := c.decision; a != nil {
-		o := r.approvalOf(c.entry, a.ID)
+// observeDecision reports what people have just decided or answered; nil is nothing.
+func (r runObserver) observeDecision(c *entry, a *policy.Approval) {
+	if a != nil {
+		o := r.approvalOf(c, a.ID)
 		o.Decision, o.By = cmp.Or(string(a.Decision), string(a.State)), a.By
-		r.observed.ApprovalDecided(o)
+		r.observed.ApprovalDecided(o, a.Answers)
 	}
 }
 

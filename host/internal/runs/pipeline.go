@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"slices"
 )
 
 // A bridge call passes the stages of a pipeline, in order. Each stage has a file of its
@@ -78,8 +79,12 @@ func (r *run) guarded(ctx context.Context, c *call, stages []stage, watch callWa
 			c.rejectPanic(p)
 		}
 	}()
-	for i := range stages {
+	for i := 0; i < len(stages); i++ {
 		stages[i].step(ctx, c, watch)
+		if c.sentBack {
+			c.sentBack = false
+			i = slices.IndexFunc(stages, func(s stage) bool { return s.name == stageApprove }) - 1
+		}
 	}
 }
 

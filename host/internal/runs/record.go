@@ -137,7 +137,7 @@ func (rec *record) next(image []byte, fresh []*entry, complete func(*runstore.Re
 		started = rec.calls.enqueue(fresh)
 		r.Calls = rec.calls.takeImage(rec.identify)
 		r.Answered = append([]uint64(nil), rec.calls.answered...)
-		r.Dispatched, r.Counters = rec.calls.dispatched, rec.calls.counters
+		r.Dispatched, r.Counters = rec.calls.dispatched > 0, rec.calls.counters
 		complete(r)
 	})
 	return r, started
@@ -172,7 +172,7 @@ func (rec *record) journal(ctx context.Context) error {
 		return err
 	}
 	for _, c := range news {
-		rec.journaled += len(c.Answer) + len(c.Input)
+		rec.journaled += len(c.Answer) + len(c.Input) + len(c.Resume)
 	}
 	rec.calls.wrote(upTo)
 	return nil

@@ -257,7 +257,7 @@ func TestTheInputOfAClientCallIsChargedOnce(t *testing.T) {
 	w := newRecordWorld(t)
 	c := w.request(1)[0]
 	input := []byte(`{"text":"a somewhat long input"}`)
-	w.calls.questionAsked(c, "approval", input)
+	w.calls.questionAsked(c, "approval", input, nil)
 	if _, d := w.calls.askClient(c, input); d != nil {
 		t.Fatal(d)
 	}

@@ -39,6 +39,11 @@ const (
 	codeBlocked          = "blocked" // this and the next two have not taken effect
 	codeDenied           = "denied"
 	codeHookFailed       = "hook_failed"
+	codeInputExpired     = "input_expired" // the tool asked, and has no answer: this and the next four have not taken effect
+	codeInputCancelled   = "input_cancelled"
+	codeInputRounds      = "input_rounds"
+	codeInvalidQuestion  = "invalid_question"
+	codeNotAuthorized    = "authorization_declined"
 )
 
 // What a rejected call has changed.

@@ -8,7 +8,9 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
 )
@@ -147,8 +149,13 @@ func notRestored(format string, args ...any) *failure {
 // them. What was in flight is made again if that is harmless, else it rejects:
 // nothing is silently repeated or lost.
 func (r *run) redrive() {
+	held := r.calls.unholdAll()
 	started, lost := r.calls.redrive(r.mayRepeat)
 	runObserver{r}.observeInterrupted(lost)
+	for _, c := range held { // their tools, which waited for answers, are gone
+		r.engine.cancelApproval(r.background(), c.Held)
+		r.observed.ApprovalCancelled(observe.Approval{ID: c.Held, CallID: (&entry{Call: c}).publicID(), Method: c.Method, ToolID: c.Tool, Decision: string(policy.StateCancelled)})
+	}
 	r.launch(started, r.record.journal(r.background()))
 }
 

@@ -1,6 +1,7 @@
 package runs
 
-// callStages are the stages of a call of a tool.
+// callStages are the stages of a call of a tool. A tool that asks a person sends its call
+// back to the stage approve.
 var callStages = []stage{
 	{stageResolve, whileAccepted, resolve},
 	{"validate", whileAccepted, validate},

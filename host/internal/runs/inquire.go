@@ -1,0 +1,190 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// A tool can ask a person in the middle of its call. Either it returns the questions and
+// is invoked again with the answers: then the call waits like one that needs an approval,
+// in this process or the next. Or it asks while its call is held open: then the call
+// cannot outlive this process, and nothing is known of its effect if it has to.
+
+// Limits of what a tool may ask.
+const (
+	maxRounds      = 10       // returns with questions of one call
+	maxResumeBytes = 64 << 10 // of what it gets back
+)
+
+// hadNoEffect notes that the invocation of the call has changed nothing, as its tool says.
+// What an earlier host did, it does not know.
+func (c *call) hadNoEffect(first bool) {
+	c.invoked, c.resumption = false, nil
+	if first {
+		c.run.calls.unmarkDispatched(c.entry)
+	}
+}
+
+// inquire puts the questions with which a tool has returned to a person, and sends the
+// call back to the stage that waits for the answers.
+func (c *call) inquire(ctx context.Context, need *codemode.InputRequired) *callError {
+	if ctx.Err() != nil {
+		return c.notMade(notDispatched())
+	}
+	if c.run.calls.nextRound(c.entry) > maxRounds {
+		return c.notMade(rejectf(codeInputRounds, "The call of %q was given up: it asked for answers %d times, and asks again.", c.subject.ToolName, maxRounds))
+	}
+	a, err := c.newInquiry(need.Questions)
+	if err == nil && len(need.State) > 0 && (len(need.State) > maxResumeBytes || !json.Valid(need.State)) {
+		err = fmt.Errorf("its state is not JSON of at most %d bytes", maxResumeBytes)
+	}
+	if err != nil {
+		return c.notMade(rejectf(codeInvalidQuestion, "%s", codemode.BoundMessage(fmt.Sprintf("The tool %q asks what no person can be asked: %v.", c.subject.ToolName, err))))
+	}
+	if err := c.put(a, need.State); err != nil {
+		return c.notAsked(err)
+	}
+	c.sentBack = true
+	return nil
+}
+
+// newInquiry makes an approval of the questions of the call's tool. Who asks is the owner
+// of the tool, whatever an owner from outside says.
+func (c *call) newInquiry(questions []codemode.Question) (*policy.Approval, error) {
+	questions = slices.Clone(questions)
+	for i := range questions {
+		if c.tool.Owner != catalog.OwnerCore || questions[i].From == "" {
+			questions[i].From = c.tool.Owner
+		}
+	}
+	return policy.NewInquiry(c.subject, questions, c.run.engine.QuestionTimeout, time.Now())
+}
+
+// takeAnswers has the call go on with what a person has answered.
+func (c *call) takeAnswers(_ context.Context, a *policy.Approval) *callError {
+	name := c.subject.ToolName
+	switch {
+	case a.State == policy.StateExpired:
+		return c.notMade(rejectf(codeInputExpired, "The call of %q was given up: %s asked a person, and had no answer in time.", name, cmp.Or(a.Owner, name)))
+	case a.State == policy.StateCancelled:
+		return c.notMade(rejectf(codeInputCancelled, "The call of %q was given up: the question that it waited for was cancelled.", name))
+	case a.State != policy.StateAnswered, !c.isSubjectOf(a), a.CheckAnswers(a.Answers) != nil:
+		return c.notMade(rejectf(codeDenied, "The call of %q was denied: what was answered is not what it asked.", name))
+	}
+	for _, q := range a.Questions {
+		if q.Kind == codemode.QuestionAuthorization && a.Answers[q.ID].Action != codemode.AnswerAccept {
+			return c.notMade(rejectf(codeNotAuthorized, "The call of %q was not made: the sign-in to %s was declined.", name, cmp.Or(q.From, name)))
+		}
+	}
+	c.resumption = &codemode.Resumption{State: c.Resume, Answers: a.Answers}
+	return nil
+}
+
+// heldQuestions are those that a tool asks while its call is held open, one at a time.
+type heldQuestions struct {
+	call *call
+
+	one     sync.Mutex // held while a question is asked
+	mu      sync.Mutex
+	over    bool           // the tool has returned
+	cancels []func()       // of the questions that are asked
+	asking  sync.WaitGroup // questions that are asked
+}
+
+// errNotInCall means that a tool asks when its call is over.
+var errNotInCall = errors.New("the call that asks is over")
+
+// end cancels the questions that the tool has left behind.
+func (h *heldQuestions) end() {
+	h.mu.Lock()
+	h.over = true
+	for _, cancel := range h.cancels {
+		cancel()
+	}
+	h.mu.Unlock()
+	h.asking.Wait()
+}
+
+// enter counts one more question. Its context ends with that of the call, or with the
+// call itself.
+func (h *heldQuestions) enter(call, ctx context.Context) (context.Context, func(), error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return nil, nil, errNotInCall
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(call, func() { cancel(context.Cause(call)) })
+	h.cancels = append(h.cancels, func() { cancel(errNotInCall) })
+	h.asking.Add(1)
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		h.asking.Done()
+	}, nil
+}
+
+// ask is Invocation.Ask of a call.
+func (h *heldQuestions) ask(call, ctx context.Context, q codemode.Question) (none codemode.QuestionAnswer, err error) {
+	ctx, leave, err := h.enter(call, ctx)
+	if err != nil {
+		return none, err
+	}
+	defer leave()
+	h.one.Lock()
+	defer h.one.Unlock()
+	if ctx.Err() != nil {
+		return none, context.Cause(ctx)
+	}
+	if q.Kind == codemode.QuestionAuthorization {
+		return none, errors.New("a sign-in is not asked for while a call is held open")
+	}
+	a, err := h.call.newInquiry([]codemode.Question{q})
+	if err != nil {
+		return none, err
+	}
+	return h.call.hold(ctx, a)
+}
+
+// hold puts an approval with one question to a person while the call is held open.
+func (c *call) hold(ctx context.Context, a *policy.Approval) (none codemode.QuestionAnswer, err error) {
+	r, owner := c.run, quota.OwnerOf(c.run.session)
+	if d := r.engine.meters.approvals.Take(owner, 1); d != nil {
+		r.engine.ReportDenied(r.session, d)
+		return none, d
+	}
+	defer r.engine.meters.approvals.Give(owner, 1)
+	err = r.put(a, func() { r.calls.hold(c.entry, a.ID) }, func() { r.calls.unhold(c.entry, false) })
+	if err != nil {
+		return none, err
+	}
+	runObserver{r}.observeQuestion(c.entry, a)
+	decided, err := r.awaitDecision(ctx, a.ID)
+	r.calls.unhold(c.entry, true)
+	if err != nil {
+		r.engine.cancelApproval(r.background(), a.ID)
+		return none, err
+	}
+	runObserver{r}.observeDecision(c.entry, decided)
+	if err := r.record.journal(r.background()); err != nil {
+		return none, err
+	}
+	switch {
+	case decided.State == policy.StateAnswered && c.isSubjectOf(decided) && decided.CheckAnswers(decided.Answers) == nil:
+		return decided.Answers[a.Questions[0].ID], nil
+	case decided.State == policy.StateExpired:
+		return none, errors.New("no one answered in time")
+	}
+	return none, errors.New("the question was cancelled")
+}
