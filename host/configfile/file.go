@@ -58,6 +58,8 @@ type File struct {
 	PluginSecrets map[string]map[string]plugins.SecretSource
 	// MCP are the upstream MCP servers, by name.
 	MCP []mcp.Server
+	// MCPServer says how Quoin is an MCP server itself.
+	MCPServer MCPServerFile
 	// Hooks ask for the approvals that the file's rules want.
 	Hooks []policy.Hook
 	// PluginHooks are the tools of others whose calls a plugin's hooks may see, as

@@ -16,6 +16,7 @@ import (
 func (f *File) mcpFields() []config.Field {
 	return []config.Field{
 		config.Map("servers", "server name", f.mcpServer, "Each is a program (`command`) or an address (`url`). One that is down has no tools until it is there.").CheckKey(checkMCPName),
+		config.Object("server", f.MCPServer.fields(), "Quoin as an MCP server: `/mcp` of `quoin serve`."),
 	}
 }
 
