@@ -17,6 +17,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// bearer sends the token of the variable MCP_TOKEN, if there is one.
+type bearer struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if token := os.Getenv("MCP_TOKEN"); token != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
 // mcpClient is a command of the scripts, an MCP client:
 //
 //	mcp-client REVISION [list | TOOL ARGUMENTS]... -- URL | COMMAND...
@@ -37,7 +49,7 @@ func runMCPClient(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("usage: mcp-client REVISION [list | TOOL ARGUMENTS]... -- URL | COMMAND...")
 	}
 	requests, target := args[1:i], args[i+1:]
-	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: target[0], HTTPClient: &http.Client{Transport: &http.Transport{}}}
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: target[0], HTTPClient: &http.Client{Transport: bearer{}}}
 	if !strings.HasPrefix(target[0], "http://") {
 		command := osexec.Command(target[0], target[1:]...)
 		command.Stderr = os.Stderr

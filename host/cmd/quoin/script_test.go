@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 			"plugins":  cmdPlugins,
 			"guest":    cmdGuest,
 			"serve":    cmdServe,
+			"issuer":   cmdIssuer,
 			"halt":     cmdHalt,
 			"hangup":   cmdHangup,
 			"manager":  cmdManager,

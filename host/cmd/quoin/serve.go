@@ -110,12 +110,16 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *config
 	if err != nil {
 		return errors.Join(err, l.Close(), h.Close())
 	}
-	s, err := gateway.New(h, gateway.Options{
-		Mounts: map[string]gateway.Mount{"/mcp": m.Handle},
+	options := gateway.Options{
+		Mounts: map[string]gateway.Mount{mcpPath: m.Handle},
 		Token:  token, Hosts: f.Server.Hosts, Logger: log,
 		MaxBody: f.Server.MaxBodyBytes, MaxCalls: f.Server.MaxCalls, MaxStreams: f.Server.MaxStreams,
 		Trajectory: rec.dir, Development: v.development || f.Development, AccessLog: f.Log.Access,
-	})
+	}
+	if err := addMCPAuth(soon, &options, f.MCPServer.Auth, log); err != nil {
+		return errors.Join(err, l.Close(), h.Close())
+	}
+	s, err := gateway.New(h, options)
 	if err != nil {
 		return errors.Join(err, l.Close(), h.Close())
 	}
