@@ -148,6 +148,8 @@ type Error = config.Error
 type Sources struct {
 	// Path names the file. Empty means no file.
 	Path string
+	// Text stands for the content of the file, before it is written. Nil reads the file.
+	Text []byte
 	// Environ is the environment, as os.Environ returns it. Nil means no variables.
 	Environ []string
 	// Set are assignments of the command line, such as
@@ -163,8 +165,8 @@ func LoadFile(path string) (*File, error) { return Load(Sources{Path: path}) }
 
 // Load reads a configuration from all its sources. It fails like LoadFile.
 func Load(from Sources) (*File, error) {
-	in := config.Input{File: from.Path, Environ: from.Environ, Set: from.Set}
-	if from.Path != "" {
+	in := config.Input{File: from.Path, Text: from.Text, Environ: from.Environ, Set: from.Set}
+	if from.Path != "" && from.Text == nil {
 		text, err := os.ReadFile(from.Path)
 		if err != nil {
 			return nil, fmt.Errorf("configuration: %w", err)

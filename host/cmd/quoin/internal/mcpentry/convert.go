@@ -1,0 +1,270 @@
+package mcpentry
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// conversion makes an entry of one server.
+type conversion struct {
+	Found
+	err error // the first thing that cannot be taken over
+}
+
+// fields say how each field that hosts write becomes one of an entry.
+var fields = map[string]func(*conversion, any){
+	"type":      (*conversion).transport,
+	"transport": (*conversion).transport,
+	"command":   func(c *conversion, v any) { c.Entry.Command = c.plain("command", c.text("command", v)) },
+	"args":      (*conversion).args,
+	"cwd":       func(c *conversion, v any) { c.Entry.Dir = c.plain("cwd", c.text("cwd", v)) },
+	"dir":       func(c *conversion, v any) { c.Entry.Dir = c.plain("dir", c.text("dir", v)) },
+	"env":       func(c *conversion, v any) { c.entries("env", &c.Entry.Env, v) },
+	"env_vars":  func(c *conversion, v any) { c.Entry.PassEnv = c.texts("env_vars", v) },
+	"passEnv":   func(c *conversion, v any) { c.Entry.PassEnv = c.texts("passEnv", v) },
+
+	"url":                  (*conversion).address,
+	"httpUrl":              (*conversion).address,
+	"serverUrl":            (*conversion).address,
+	"headers":              func(c *conversion, v any) { c.entries("headers", &c.Entry.Headers, v) },
+	"http_headers":         func(c *conversion, v any) { c.entries("http_headers", &c.Entry.Headers, v) },
+	"env_http_headers":     (*conversion).headersOfVariables,
+	"bearer_token_env_var": (*conversion).bearer,
+
+	"startup_timeout_sec": func(c *conversion, v any) { c.Entry.ConnectTimeoutMs = c.number("startup_timeout_sec", v, 1000) },
+	"startup_timeout_ms":  func(c *conversion, v any) { c.Entry.ConnectTimeoutMs = c.number("startup_timeout_ms", v, 1) },
+	"connectTimeoutMs":    func(c *conversion, v any) { c.Entry.ConnectTimeoutMs = c.number("connectTimeoutMs", v, 1) },
+	"tool_timeout_sec":    func(c *conversion, v any) { c.Entry.CallTimeoutMs = c.number("tool_timeout_sec", v, 1000) },
+	"callTimeoutMs":       func(c *conversion, v any) { c.Entry.CallTimeoutMs = c.number("callTimeoutMs", v, 1) },
+
+	"enabled_tools":  func(c *conversion, v any) { c.Entry.Allow = c.tools("enabled_tools", v) },
+	"includeTools":   func(c *conversion, v any) { c.Entry.Allow = c.tools("includeTools", v) },
+	"disabled_tools": func(c *conversion, v any) { c.Entry.Deny = c.tools("disabled_tools", v) },
+	"excludeTools":   func(c *conversion, v any) { c.Entry.Deny = c.tools("excludeTools", v) },
+	"allow":          func(c *conversion, v any) { c.Entry.Allow = c.texts("allow", v) },
+	"deny":           func(c *conversion, v any) { c.Entry.Deny = c.texts("deny", v) },
+	"enabled":        func(c *conversion, v any) { c.Entry.Disabled = !c.boolean("enabled", v) },
+	"disabled":       func(c *conversion, v any) { c.Entry.Disabled = c.boolean("disabled", v) },
+}
+
+// convert makes a Found of a server, without its name.
+func convert(as string, server any) (Found, error) {
+	object, ok := server.(map[string]any)
+	if !ok {
+		return Found{}, errors.New("it is no object")
+	}
+	c := conversion{Found: Found{As: as}}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if take := fields[name]; take == nil {
+			c.note("%.64q is not taken", name)
+		} else if object[name] != nil {
+			take(&c, object[name])
+		}
+	}
+	return c.Found, c.err
+}
+
+func (c *conversion) note(format string, args ...any) {
+	if n := fmt.Sprintf(format, args...); !slices.Contains(c.Notes, n) {
+		c.Notes = append(c.Notes, n)
+	}
+}
+
+func (c *conversion) fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+	}
+}
+
+// transport looks at how the server is spoken to, which otherwise follows from command
+// and url.
+func (c *conversion) transport(v any) {
+	switch t := c.text("type", v); strings.ToLower(t) {
+	case "stdio", "local", "http", "streamable-http", "streamable_http", "streamablehttp", "remote", "":
+	case "sse":
+		c.fail("it speaks HTTP with server-sent events, which newer servers have replaced by streamable HTTP: look for that address in its documentation")
+	default:
+		c.fail("it has the transport %.32q; Quoin has stdio and streamable HTTP", t)
+	}
+}
+
+func (c *conversion) text(field string, v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	c.fail("its field %.80q is no text", field)
+	return ""
+}
+
+func (c *conversion) texts(field string, v any) []string {
+	list, ok := v.([]any)
+	if !ok {
+		c.fail("its field %q is no list", field)
+		return nil
+	}
+	out := make([]string, len(list))
+	for i, item := range list {
+		out[i] = c.text(field, item)
+	}
+	return out
+}
+
+// tools reads names of tools, which are patterns for Quoin.
+func (c *conversion) tools(field string, v any) []string {
+	names := c.texts(field, v)
+	for i, name := range names {
+		names[i] = wildcards.Replace(name)
+	}
+	return names
+}
+
+func (c *conversion) boolean(field string, v any) bool {
+	b, ok := v.(bool)
+	if !ok {
+		c.fail("its field %q is neither true nor false", field)
+	}
+	return b
+}
+
+// number reads a time and returns it in milliseconds.
+func (c *conversion) number(field string, v any, unit float64) int64 {
+	f, err := strconv.ParseFloat(c.text(field, v), 64)
+	if f *= unit; err != nil || !(f > 0 && f < math.MaxInt32) {
+		c.fail("its field %q is no time", field)
+		return 0
+	}
+	return int64(math.Ceil(f))
+}
+
+func (c *conversion) args(v any) {
+	c.Entry.Args = c.texts("args", v)
+	for _, a := range c.Entry.Args {
+		c.plain("args", a)
+	}
+}
+
+func (c *conversion) address(v any) { c.Entry.URL = c.plain("url", c.text("url", v)) }
+
+// plain looks at a text in which Quoin replaces nothing.
+func (c *conversion) plain(field, text string) string {
+	for _, ref := range reference.FindAllString(text, -1) {
+		c.note("%s contains %s, which stays as it is written: put the value in its place", field, shown(ref))
+	}
+	return text
+}
+
+// entries reads texts by name, in which variables are replaced.
+func (c *conversion) entries(field string, to *map[string]string, v any) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		c.fail("its field %q is no object", field)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if object[name] != nil { // VS Code: the variable is not set
+			c.put(to, name, c.variables(field+"."+name, c.text(field+"."+name, object[name])))
+		}
+	}
+}
+
+func (c *conversion) put(to *map[string]string, name, value string) {
+	if *to == nil {
+		*to = map[string]string{}
+	}
+	(*to)[name] = value
+}
+
+func (c *conversion) headersOfVariables(v any) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		c.fail(`its field "env_http_headers" is no object`)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		c.put(&c.Entry.Headers, name, c.named("env_http_headers", object[name]))
+	}
+}
+
+func (c *conversion) bearer(v any) {
+	c.put(&c.Entry.Headers, "Authorization", "Bearer "+c.named("bearer_token_env_var", v))
+}
+
+// named returns a reference to the variable that a field names.
+func (c *conversion) named(field string, v any) string {
+	name := c.text(field, v)
+	if !variable.MatchString(name) {
+		c.fail("its field %q names no variable", field)
+	}
+	return "${" + name + "}"
+}
+
+// wildcards are the signs that have a meaning in patterns.
+var wildcards = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+
+// How hosts write what stands for something else, and what Quoin takes.
+var (
+	reference = regexp.MustCompile(`\$\{[^}]*\}`)
+	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// hostWords stand for something that only the other host knows.
+var hostWords = []string{"userHome", "workspaceFolder", "workspaceFolderBasename", "pathSeparator", "extensionPath"}
+
+// variables returns a text with the references that Quoin knows.
+func (c *conversion) variables(field, text string) string {
+	return reference.ReplaceAllStringFunc(text, func(ref string) string {
+		word := ref[2 : len(ref)-1]
+		name := word
+		if input, ok := strings.CutPrefix(word, "input:"); ok {
+			name = variableOf(input)
+			c.note("%s asked for %.64q: set the variable %s", field, input, name)
+		} else if env, ok := strings.CutPrefix(word, "env:"); ok {
+			name = env
+		} else if before, _, ok := strings.Cut(word, ":-"); ok {
+			name = before
+			c.note("%s has a default for %.64s, which is not taken: set the variable", field, before)
+		}
+		if !variable.MatchString(name) || slices.Contains(hostWords, name) {
+			c.note("%s contains %s, which Quoin does not know: put the value in its place", field, shown(ref))
+			return ref
+		}
+		return "${" + name + "}"
+	})
+}
+
+// shown is a reference without what may be a value in it.
+func shown(ref string) string {
+	end := strings.IndexFunc(ref[2:], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	return ref[:2+min(end, 64)] + map[bool]string{true: "}", false: "…}"}[end == len(ref)-3]
+}
+
+// variableOf makes the name of a variable.
+func variableOf(id string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return unicode.ToUpper(r)
+		}
+		return '_'
+	}, id)
+	if name == "" || unicode.IsDigit(rune(name[0])) {
+		name = "_" + name
+	}
+	return name
+}

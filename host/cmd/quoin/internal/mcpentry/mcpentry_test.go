@@ -1,0 +1,183 @@
+package mcpentry
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func free(string) bool { return false }
+
+// TestRead has a file of each host, as its documentation writes them.
+func TestRead(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		found      []Found
+		skipped    []Skipped
+	}{
+		{"Claude Desktop", `{"globalShortcut": "", "mcpServers": {
+			"filesystem": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/Users/me/Desktop"]},
+			"github": {"command": "docker", "args": ["run"], "env": {"GITHUB_PERSONAL_ACCESS_TOKEN": "secret-1", "N": 3}}}}`,
+			[]Found{
+				{Name: "filesystem", As: "filesystem", Entry: Entry{Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-filesystem", "/Users/me/Desktop"}}},
+				{Name: "github", As: "github", Entry: Entry{Command: "docker", Args: []string{"run"}, Env: map[string]string{"GITHUB_PERSONAL_ACCESS_TOKEN": "secret-1", "N": "3"}}},
+			}, nil},
+		{"Claude Code", `{"mcpServers": {
+			"api": {"type": "http", "url": "https://api.example.com/mcp", "headers": {"Authorization": "Bearer ${API_KEY:-secret-2}"}, "headersHelper": "x"},
+			"legacy": {"type": "sse", "url": "https://mcp.example.com/sse"},
+			"db": {"command": "${HOME}/bin/db", "args": ["--dsn", "${DSN:-secret-3}"], "env": {}}}}`,
+			[]Found{
+				{Name: "api", As: "api", Entry: Entry{URL: "https://api.example.com/mcp", Headers: map[string]string{"Authorization": "Bearer ${API_KEY}"}}, Notes: []string{
+					"headers.Authorization has a default for API_KEY, which is not taken: set the variable", `"headersHelper" is not taken`}},
+				{Name: "db", As: "db", Entry: Entry{Command: "${HOME}/bin/db", Args: []string{"--dsn", "${DSN:-secret-3}"}}, Notes: []string{
+					"args contains ${DSN…}, which stays as it is written: put the value in its place", "command contains ${HOME}, which stays as it is written: put the value in its place"}},
+			}, []Skipped{{"legacy", "it speaks HTTP with server-sent events, which newer servers have replaced by streamable HTTP: look for that address in its documentation"}}},
+		{"Cursor", `{"mcpServers": {"My Server!": {"url": "http://localhost:3000/mcp", "headers": {"API_KEY": "${env:API_KEY}", "Root": "${workspaceFolder}"}}}}`,
+			[]Found{{Name: "My-Server", As: "My Server!", Entry: Entry{URL: "http://localhost:3000/mcp", Headers: map[string]string{"API_KEY": "${API_KEY}", "Root": "${workspaceFolder}"}},
+				Notes: []string{"headers.Root contains ${workspaceFolder}, which Quoin does not know: put the value in its place"}}}, nil},
+		{"VS Code", `{
+			// asked once
+			"inputs": [{"type": "promptString", "id": "perplexity-key", "password": true}],
+			"servers": {
+				"perplexity": {"type": "stdio", "command": "npx", "args": ["-y", "p"], "env": {"KEY": "${input:perplexity-key}", "GONE": null}},
+				"web": {"type": "http", "url": "https://api.example.com/mcp/", "gallery": true},
+			}}`,
+			[]Found{
+				{Name: "perplexity", As: "perplexity", Entry: Entry{Command: "npx", Args: []string{"-y", "p"}, Env: map[string]string{"KEY": "${PERPLEXITY_KEY}"}},
+					Notes: []string{`env.KEY asked for "perplexity-key": set the variable PERPLEXITY_KEY`}},
+				{Name: "web", As: "web", Entry: Entry{URL: "https://api.example.com/mcp/"}, Notes: []string{`"gallery" is not taken`}},
+			}, nil},
+		{"Quoin", `{mcp: {servers: {fs: {command: "x", deny: ["*_delete"], callTimeoutMs: 5000}}}}`,
+			[]Found{{Name: "fs", As: "fs", Entry: Entry{Command: "x", Deny: []string{"*_delete"}, CallTimeoutMs: 5000}}}, nil},
+		{"what cannot be", `{"mcpServers": {"a": 1, "b": {}, "c": {"command": ["x"]}, "d": {"url": "https://me:secret-4@h/"}, "e": {"command": "x", "type": "ws"}, "f": {"command": "x", "args": "y"}, "g": {"command":"x","env":{"A B":"secret-5"}}}}`,
+			nil, []Skipped{
+				{"a", "it is no object"}, {"b", "command and url are both missing; give one of them"}, {"c", `its field "command" is no text`},
+				{"d", "url has a user name or password in it; use headers instead"}, {"e", `it has the transport "ws"; Quoin has stdio and streamable HTTP`},
+				{"f", `its field "args" is no list`}, {"g", "env.A B is not a variable: expected a name of letters, digits and '_', and a value without NUL"}}},
+		{"names that meet", `{"mcpServers": {"a b": {"command": "x"}, "a.b": {"command": "y"}, "a_b": {"command": "z"}, "ä": {"command": "v"}, "a!b": {"command": "w"}}}`,
+			[]Found{
+				{Name: "a-b", As: "a b", Entry: Entry{Command: "x"}}, {Name: "a-b-2", As: "a!b", Entry: Entry{Command: "w"}}, {Name: "a.b", As: "a.b", Entry: Entry{Command: "y"}},
+				{Name: "a_b", As: "a_b", Entry: Entry{Command: "z"}}, {Name: "server", As: "ä", Entry: Entry{Command: "v"}}}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			found, skipped, err := Read([]byte(tc.text), false, free)
+			check(t, tc.found, found, tc.skipped, skipped, err)
+		})
+	}
+}
+
+func TestReadTOML(t *testing.T) {
+	found, skipped, err := Read([]byte(`
+model = "o5"
+[mcp_servers.context7]
+command = "npx"
+args = ["-y", "@upstash/context7-mcp"]
+env_vars = ["LOCAL_TOKEN"]
+cwd = "/srv"
+startup_timeout_sec = 20
+tool_timeout_sec = 45.5
+enabled_tools = []
+[mcp_servers.context7.env]
+MY_ENV_VAR = "MY_ENV_VALUE"
+
+[mcp_servers.figma]
+url = "https://mcp.figma.com/mcp"
+bearer_token_env_var = "FIGMA_OAUTH_TOKEN"
+http_headers = { "X-Figma-Region" = "us-east-1" }
+env_http_headers = { "X-Org" = "ORG" }
+disabled_tools = ["a*"]
+enabled = false
+required = true
+`), true, free)
+	check(t, []Found{
+		{Name: "context7", As: "context7", Entry: Entry{Command: "npx", Args: []string{"-y", "@upstash/context7-mcp"}, Dir: "/srv", PassEnv: []string{"LOCAL_TOKEN"},
+			Env: map[string]string{"MY_ENV_VAR": "MY_ENV_VALUE"}, ConnectTimeoutMs: 20_000, CallTimeoutMs: 45_500, Allow: []string{}}},
+		{Name: "figma", As: "figma", Entry: Entry{URL: "https://mcp.figma.com/mcp", Disabled: true, Deny: []string{`a\*`},
+			Headers: map[string]string{"Authorization": "Bearer ${FIGMA_OAUTH_TOKEN}", "X-Figma-Region": "us-east-1", "X-Org": "${ORG}"}}, Notes: []string{`"required" is not taken`}},
+	}, found, nil, skipped, err)
+	if b, err := found[0].Entry.JSON(); err != nil || !strings.Contains(string(b), `"allow":[]`) {
+		t.Errorf("a list that leaves no tools is lost: %s, %v", b, err)
+	}
+}
+
+func check(t *testing.T, wantFound, found []Found, wantSkipped, skipped []Skipped, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(wantFound, found); d != "" {
+		t.Errorf("found (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(wantSkipped, skipped); d != "" {
+		t.Errorf("skipped (-want +got):\n%s", d)
+	}
+}
+
+func TestNamesInUse(t *testing.T) {
+	inUse := func(name string) bool { return name == "a" || name == "b-c" }
+	found, _, err := Read([]byte(`{mcpServers: {a: {command: "x"}, "b c": {command: "y"}}}`), false, inUse)
+	if err != nil || len(found) != 2 || found[0].Name != "a" || found[1].Name != "b-c-2" {
+		t.Errorf("%+v, %v: a name as it is stays, for the caller to refuse; one that was made gives way", found, err)
+	}
+}
+
+func TestFilesThatAreNone(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"command": "npx"}`: `this is one server without a name: write {"mcpServers": {"NAME": …}} around it`,
+		`{}`:                 "no servers are in the file: expected one of mcpServers, mcp.servers, servers",
+		`[]`:                 "the file is no object",
+		`{a: secret`:         "1:5: this is no JSON",
+		`{a: NaN}`:           "infinite",
+	} {
+		if _, _, err := Read([]byte(text), false, free); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	if _, _, err := Read([]byte("a = 1\nb = secret"), true, free); err == nil || err.Error() != "2:5: this is no TOML" {
+		t.Error(err)
+	}
+	if _, _, err := Read(make([]byte, MaxBytes+1), true, free); err == nil {
+		t.Error("a file beyond MaxBytes is read")
+	}
+}
+
+// TestNothingTellsSecrets: neither notes nor reasons have a value in them.
+func TestNothingTellsSecrets(t *testing.T) {
+	found, skipped, err := Read([]byte(`{"mcpServers": {
+		"a": {"command": "x", "args": ["--key=${K:-s3cret}", "s3cret"], "env": {"A": "s3cret ${input:x}", "B": "${a b s3cret}", "C": "${D:-s3cret}"}, "other": "s3cret"},
+		"b": {"url": "ftp://h/?key=s3cret"}, "c": {"url": "http://h", "headers": {"A": "s3cret\n"}}, "d": {"command": "x", "env": {"A": "s3cret\u0000"}}, "e": {"url": "http://h", "bearer_token_env_var": "the s3cret"}}}`), false, free)
+	if err != nil || len(found) != 1 || len(skipped) != 4 {
+		t.Fatal(found, skipped, err)
+	}
+	for _, s := range skipped {
+		found[0].Notes = append(found[0].Notes, s.Reason)
+	}
+	if all := strings.Join(found[0].Notes, "\n"); strings.Contains(all, "s3cret") {
+		t.Error(all)
+	}
+}
+
+// FuzzRead: what is found is an entry that a host takes, under names that differ.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"mcpServers": {"a b": {"command": "x", "args": ["${A:-b}"], "env": {"K": "${input:k-1}"}}}}`), false)
+	f.Add([]byte(`{servers: {x: {url: "http://h", headers: {A: "${env:B}"}}}}`), false)
+	f.Add([]byte("[mcp_servers.x]\nurl = \"http://h\"\nenv_http_headers = {A = \"B\"}"), true)
+	f.Fuzz(func(t *testing.T, data []byte, isTOML bool) {
+		found, _, err := Read(data, isTOML, func(name string) bool { return name == "taken" })
+		if err != nil {
+			return
+		}
+		names := map[string]bool{}
+		for _, f := range found {
+			if err := f.Entry.Check(f.Name); err != nil || names[f.Name] {
+				t.Errorf("%q: %v, twice: %v", f.Name, err, names[f.Name])
+			}
+			names[f.Name] = true
+			if b, err := f.Entry.JSON(); err != nil || !json.Valid(b) {
+				t.Errorf("%s, %v", b, err)
+			}
+		}
+	})
+}
