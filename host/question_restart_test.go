@@ -1,0 +1,70 @@
+package host_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// TestQuestionsSurviveTheHost, and are answered without a host, or with the next.
+func TestQuestionsSurviveTheHost(t *testing.T) {
+	const once7 = `{"state":7,"answers":{"login":{"action":"accept"}}}`
+	accept := replies{"login": accepted("")}
+	for _, tc := range []struct {
+		name  string
+		apart func(t *testing.T, s policy.Approvals, id string) error // while there is no host
+		after replies                                                 // in the second host
+		want  string
+		again int // invocations by the second host
+	}{
+		{"answered meanwhile", func(t *testing.T, s policy.Approvals, id string) error {
+			_, err := policy.Answer(t.Context(), s, id, accept, "bob", time.Now())
+			return err
+		}, nil, once7, 1},
+		{"signed in meanwhile", func(t *testing.T, s policy.Approvals, _ string) error {
+			_, err := policy.AnswerAuthorization(t.Context(), s, "shop", nil, "login", time.Now())
+			return err
+		}, nil, once7, 1},
+		{"expired meanwhile", func(t *testing.T, s policy.Approvals, _ string) error {
+			return s.Sweep(t.Context(), time.Now().Add(time.Hour))
+		}, nil, `["The call of \"order\" was given up: core asked a person, and had no answer in time.","input_expired","none"]`, 0},
+		{"answered afterwards", nil, accept, once7, 1},
+		{"declined afterwards", nil, replies{"login": {Action: codemode.AnswerDecline}},
+			`["The call of \"order\" was not made: the sign-in to shop was declined.","authorization_declined","none"]`, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			desk, shop := newDesk(), once("7", signInQuestion())
+			cfg := desk.config([]catalog.Tool{shop.tool()})
+			first := start(t, kept(t, dir, cfg))
+			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: ordering}), host.ReasonApproval)
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+			a := <-desk.asked
+			if tc.apart != nil {
+				_, s, err := stateDir(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := tc.apart(t, s, a.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			second := start(t, kept(t, dir, cfg))
+			if tc.after != nil {
+				wantWaiting(t, second.WaitFor(t.Context(), me, id, soon), host.ReasonApproval)
+				reply(t, second, a.ID, tc.after)
+			}
+			r := second.Wait(t.Context(), me, id)
+			wantValue(t, r, tc.want)
+			if n := len(shop.invocations()); n != 1+tc.again || len(desk.asked) != 0 || r.Telemetry.ApprovalCount != 1 {
+				t.Errorf("%d invocations, %d more questions, telemetry %+v", n, len(desk.asked), r.Telemetry)
+			}
+		})
+	}
+}
