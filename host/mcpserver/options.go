@@ -20,6 +20,9 @@ type Options struct {
 	// Extend may add to the server what MCP has besides tools, such as resources
 	// and prompts, and middleware. It is called once, by New.
 	Extend func(*mcp.Server)
+	// Configure may change what the server is made with, such as the handler of
+	// completions and its capabilities. It is called once, by New.
+	Configure func(*mcp.ServerOptions)
 	// MaxBody bounds the body of a request, and a line of Serve, in bytes. Defaults to
 	// 8 MiB.
 	MaxBody int64

@@ -30,13 +30,17 @@ func New(h *host.Host, o Options) (*Server, error) {
 		return nil, errors.New("an MCP server needs a host")
 	}
 	s := &Server{options: o.filled(), host: h, process: rand.Text()}
-	s.server = mcp.NewServer(&mcp.Implementation{Name: "quoin", Title: "Quoin", Version: host.Version}, &mcp.ServerOptions{
+	options := &mcp.ServerOptions{
 		Logger: slog.New(quieter{s.options.Logger.Handler()}),
 		// Nothing here logs to clients; list changes are announced.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 		GetSessionID: func() string { return s.process + "." + rand.Text() },
 		SetCacheable: cacheable,
-	})
+	}
+	if s.options.Configure != nil {
+		s.options.Configure(options)
+	}
+	s.server = mcp.NewServer(&mcp.Implementation{Name: "quoin", Title: "Quoin", Version: host.Version}, options)
 	s.addOwnTools()
 	s.server.AddReceivingMiddleware(s.perCaller)
 	if s.options.Extend != nil {
