@@ -69,7 +69,7 @@ func TestHooksSeeAnEditedInput(t *testing.T) {
 	}
 }
 
-// TestAnEditedInputSurvivesTheHost, decided when there is none.
+// TestAnEditedInputSurvivesTheHost, decided while no host runs.
 func TestAnEditedInputSurvivesTheHost(t *testing.T) {
 	dir := t.TempDir()
 	desk := newDesk()

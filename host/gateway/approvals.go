@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -53,6 +55,10 @@ func (h *handlers) decide(w http.ResponseWriter, r *http.Request, session Sessio
 	id := f.required("id", "the id of an approval")
 	decision := f.required("decision", "allow-once, allow-always or deny")
 	claim := f.text("by")
+	input := f.raw("input")
+	if input != nil && decision != string(policy.AllowOnce) {
+		f.fail("input", "it comes with the decision "+shown(decision), "allow-once: an edited input is allowed once")
+	}
 	if p := f.problem(); p != nil {
 		return p
 	}
@@ -60,13 +66,51 @@ func (h *handlers) decide(w http.ResponseWriter, r *http.Request, session Sessio
 	if p := h.checkMayDecide(ctx, session, id); p != nil {
 		return p
 	}
+	if input != nil {
+		a, err := h.host.AllowEdited(ctx, id, input, h.decider(claim))
+		return h.decided(w, id, a, err)
+	}
 	a, err := h.host.Decide(ctx, id, policy.Decision(decision), h.decider(claim))
+	return h.decided(w, id, a, err)
+}
+
+// answerQuestions enters the answers to the questions of a call, even when the client
+// goes away meanwhile.
+func (h *handlers) answerQuestions(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	f, p := h.bodies.fields(w, r)
+	if p != nil {
+		return p
+	}
+	id := f.required("id", "the id of an approval")
+	claim := f.text("by")
+	answers := make(map[string]codemode.QuestionAnswer)
+	f.object("answers", func(f *fields) {
+		for _, question := range slices.Sorted(maps.Keys(f.members)) {
+			f.object(question, func(f *fields) {
+				action := f.required("action", "accept, decline or cancel")
+				answers[question] = codemode.QuestionAnswer{Action: codemode.AnswerAction(action), Content: f.raw("content")}
+			})
+		}
+	})
+	if p := f.problem(); p != nil {
+		return p
+	}
+	ctx := context.WithoutCancel(r.Context())
+	if p := h.checkMayDecide(ctx, session, id); p != nil {
+		return p
+	}
+	a, err := h.host.AnswerQuestion(ctx, id, answers, h.decider(claim))
+	return h.decided(w, id, a, err)
+}
+
+// decided answers a request with the approval that it was about.
+func (h *handlers) decided(w http.ResponseWriter, id string, a *policy.Approval, err error) *Problem {
 	switch {
 	case err == nil:
 		return h.ok(w, a)
 	case errors.Is(err, policy.ErrNotFound):
 		return noApproval(id)
-	case errors.Is(err, policy.ErrNotAllowed):
+	case errors.Is(err, policy.ErrNotAllowed), errors.Is(err, policy.ErrInvalidAnswer):
 		return problem(http.StatusBadRequest, ProblemInvalidRequest, "%v", err)
 	case errors.Is(err, policy.ErrDecided), errors.Is(err, policy.ErrExpired), errors.Is(err, policy.ErrCancelled):
 		return problem(http.StatusConflict, ProblemConflict, "%v", err)

@@ -40,6 +40,7 @@ func routesOf(h *handlers, l *limits) []route {
 		{method: "GET", path: "/v1/calls/{id}", session: true, query: []string{"run"}, handle: h.pendingInput},
 		{method: "GET", path: "/v1/approvals", scoped: true, query: []string{"run", "state"}, handle: h.listApprovals},
 		{method: "POST", path: "/v1/approvals", scoped: true, handle: h.decide},
+		{method: "POST", path: "/v1/approvals/answers", scoped: true, handle: h.answerQuestions},
 		{method: "GET", path: "/v1/grants", scoped: true, handle: h.listGrants},
 		{method: "DELETE", path: "/v1/grants/{id}", scoped: true, handle: h.revokeGrant},
 		{method: "GET", path: "/v1/catalog", session: true, handle: h.listTools},

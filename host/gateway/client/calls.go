@@ -61,6 +61,14 @@ type decisionBody struct {
 	ID       string          `json:"id"`
 	Decision policy.Decision `json:"decision"`
 	By       string          `json:"by,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty"`
+}
+
+// questionAnswersBody is the body of POST /v1/approvals/answers.
+type questionAnswersBody struct {
+	ID      string                         `json:"id"`
+	Answers map[string]host.QuestionAnswer `json:"answers"`
+	By      string                         `json:"by,omitempty"`
 }
 
 // millis rounds up: zero would mean the server's default.
@@ -153,8 +161,25 @@ func (c *Client) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Appr
 // Decide enters a person's decision, as host.Host.Decide does. An approval that
 // does not exist is policy.ErrNotFound, too.
 func (c *Client) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
+	return c.decided(ctx, "/v1/approvals", decisionBody{id, d, by, nil})
+}
+
+// AllowEdited allows a call once, with another input than its own, as
+// host.Host.AllowEdited does.
+func (c *Client) AllowEdited(ctx context.Context, id string, input json.RawMessage, by string) (*policy.Approval, error) {
+	return c.decided(ctx, "/v1/approvals", decisionBody{id, policy.AllowOnce, by, input})
+}
+
+// AnswerQuestion enters the answers to the questions of a call, as
+// host.Host.AnswerQuestion does.
+func (c *Client) AnswerQuestion(ctx context.Context, id string, answers map[string]host.QuestionAnswer, by string) (*policy.Approval, error) {
+	return c.decided(ctx, "/v1/approvals/answers", questionAnswersBody{id, answers, by})
+}
+
+// decided posts what a person has decided, and returns the approval as it is then.
+func (c *Client) decided(ctx context.Context, path string, body any) (*policy.Approval, error) {
 	a := &policy.Approval{}
-	if err := c.post(ctx, host.Session{}, "/v1/approvals", decisionBody{id, d, by}, a); err != nil {
+	if err := c.post(ctx, host.Session{}, path, body, a); err != nil {
 		return nil, notFoundAs(err, policy.ErrNotFound)
 	}
 	return a, nil

@@ -284,3 +284,45 @@ func TestServerURLs(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersFromAfar: questions and edited inputs travel as they do within a process.
+func TestAnswersFromAfar(t *testing.T) {
+	ask := policy.Hook{Name: "careful", Tools: []string{"order"}, Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
+		return policy.Verdict{Approval: &policy.ApprovalRequest{}}, nil
+	}}
+	tool := catalog.Tool{Name: "order", Description: "Orders.", Invoke: func(_ context.Context, inv catalog.Invocation) (json.RawMessage, error) {
+		if inv.Resumption != nil {
+			return inv.Input, nil
+		}
+		return nil, &codemode.InputRequired{Questions: []codemode.Question{{ID: "sure", Kind: codemode.QuestionURL, From: "shop", Message: "Look.", URL: "https://shop.example/7"}}}
+	}}
+	h, c := start(t, host.Config{Settings: host.Settings{Timeout: time.Second}, Tools: []catalog.Tool{tool}, Hooks: []policy.Hook{ask}})
+	r, err := c.Exec(ctx, me, host.ExecInput{Code: `return await tools.order({n: 1})`})
+	if err != nil || r.Status != host.StatusWaiting {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	waiting := func() *policy.Approval {
+		t.Helper()
+		list, err := c.Approvals(ctx, policy.Filter{})
+		here, herr := h.Approvals(ctx, policy.Filter{})
+		if d := cmp.Diff(here, list); d != "" || err != nil || herr != nil || len(list) != 1 {
+			t.Fatalf("%v, %v\n%s", err, herr, d)
+		}
+		return list[0]
+	}
+	if a, err := c.AllowEdited(ctx, waiting().ID, json.RawMessage(`{"n":2}`), "ada"); err != nil || string(a.EditedInput) != `{"n":2}` {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if r, err = c.Wait(ctx, me, r.RunID); err != nil || r.Status != host.StatusWaiting {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if a, err := c.AnswerQuestion(ctx, waiting().ID, map[string]host.QuestionAnswer{"sure": {Action: codemode.AnswerAccept}}, "ada"); err != nil || a.State != policy.StateAnswered {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if _, err := c.AnswerQuestion(ctx, "apr_0", nil, ""); !errors.Is(err, policy.ErrNotFound) {
+		t.Error(err)
+	}
+	if r, err = c.Wait(ctx, me, r.RunID); err != nil || string(r.Value) != `{"n":2}` {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

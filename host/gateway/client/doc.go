@@ -11,8 +11,9 @@
 //
 // A Client has the methods of a host.Host that make sense across a connection, with
 // the same names and types. Exec, Wait, Answer, PendingInput and Abort drive runs.
-// Runs, Run and EndRun list and end them. Approvals, Decide, Grants and RevokeGrant
-// are for the people who approve calls. Tools, Tool, Namespaces and ModelTools
+// Runs, Run and EndRun list and end them. Approvals, Decide, AllowEdited,
+// AnswerQuestion, Grants and RevokeGrant are for the people who approve calls and
+// answer what tools ask. Tools, Tool, Namespaces and ModelTools
 // describe what a model gets. Each method that acts for a session takes it as an
 // argument, so one Client serves all users of a program.
 //
