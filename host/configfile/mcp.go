@@ -29,7 +29,7 @@ func checkMCPName(name string) error {
 
 // mcpServer reads one server.
 func (f *File) mcpServer(name string) config.Field {
-	s := &mcp.Server{Name: name, Env: map[string]string{}, Headers: map[string]string{}, ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, Pin: mcp.PinBlock}
+	s := &mcp.Server{Name: name, Env: map[string]string{}, Headers: map[string]string{}, ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, MaxResultBytes: 8 << 20, Pin: mcp.PinBlock}
 	f.mcp[name] = s
 	const expanded = " In values, `${NAME}` stands for a variable of the host's environment."
 	return config.Object(name, []config.Field{
@@ -41,7 +41,10 @@ func (f *File) mcpServer(name string) config.Field {
 		config.Text("url", &s.URL, "The address of a streamable HTTP endpoint. Redirects are not followed."),
 		config.Map("headers", "header", entryOf(s.Headers), "Go with every request."+expanded),
 		config.Duration("connectTimeoutMs", &s.ConnectTimeout, time.Millisecond, 100, 600_000, "Time to connect, and to list the tools, in milliseconds."),
-		config.Duration("callTimeoutMs", &s.CallTimeout, time.Millisecond, 100, 3_600_000, "Time of one call, in milliseconds."),
+		config.Duration("callTimeoutMs", &s.CallTimeout, time.Millisecond, 100, 3_600_000, "Time of one call, in milliseconds, without the time in which a person is asked."),
+		config.Int("maxConcurrent", &s.MaxConcurrent, 0, 1000, "Calls of the server in flight at the most; further ones wait, for `callTimeoutMs` at the most. 0 is no bound."),
+		config.Int("ratePerSecond", &s.RatePerSecond, 0, 1000, "Calls that may start in one second; further ones wait likewise. 0 is no bound."),
+		config.Int("maxResultBytes", &s.MaxResultBytes, 1024, 8<<20, "Size of one result at the most; a call with a larger one fails."),
 		config.Texts("allow", &s.Allow, "Tools of the server that exist, by name with `*`; an empty list leaves none. Without it: all."),
 		config.Texts("deny", &s.Deny, "Tools of the server that do not exist, whatever `allow` says."),
 		config.Bool("trustHints", &s.TrustHints, "Believes what the server says of its tools: that they only read, or may be repeated. Such calls are made again after a crash of the host."),

@@ -26,7 +26,7 @@ func loadText(t *testing.T, text string) (*configfile.File, error) {
 func TestMCPInTheConfigurationFile(t *testing.T) {
 	f, err := loadText(t, `{ mcp: { servers: {
 		web: { url: "https://mcp.example/mcp", headers: { Authorization: "Bearer ${TOKEN}" }, callTimeoutMs: 5000 },
-		files: { command: "files-mcp", args: ["--root", "/srv"], env: { A: "b" }, passEnv: ["PATH"], allow: ["read_*"], deny: ["read_all"], trustHints: true, pin: "warn" },
+		files: { command: "files-mcp", args: ["--root", "/srv"], env: { A: "b" }, passEnv: ["PATH"], allow: ["read_*"], deny: ["read_all"], trustHints: true, pin: "warn", maxConcurrent: 4, ratePerSecond: 10, maxResultBytes: 65536 },
 		off: { command: "x", disabled: true },
 	} } }`)
 	if err != nil {
@@ -34,10 +34,10 @@ func TestMCPInTheConfigurationFile(t *testing.T) {
 	}
 	want := []mcp.Server{
 		{Name: "files", Command: "files-mcp", Args: []string{"--root", "/srv"}, Env: map[string]string{"A": "b"}, PassEnv: []string{"PATH"}, Headers: map[string]string{},
-			ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, Allow: []string{"read_*"}, Deny: []string{"read_all"}, TrustHints: true, Pin: mcp.PinWarn},
-		{Name: "off", Command: "x", Env: map[string]string{}, Headers: map[string]string{}, ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, Pin: mcp.PinBlock, Disabled: true},
+			ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, MaxConcurrent: 4, RatePerSecond: 10, MaxResultBytes: 65536, Allow: []string{"read_*"}, Deny: []string{"read_all"}, TrustHints: true, Pin: mcp.PinWarn},
+		{Name: "off", Command: "x", Env: map[string]string{}, Headers: map[string]string{}, ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, MaxResultBytes: 8 << 20, Pin: mcp.PinBlock, Disabled: true},
 		{Name: "web", URL: "https://mcp.example/mcp", Env: map[string]string{}, Headers: map[string]string{"Authorization": "Bearer ${TOKEN}"},
-			ConnectTimeout: 30 * time.Second, CallTimeout: 5 * time.Second, Pin: mcp.PinBlock},
+			ConnectTimeout: 30 * time.Second, CallTimeout: 5 * time.Second, MaxResultBytes: 8 << 20, Pin: mcp.PinBlock},
 	}
 	if diff := cmp.Diff(want, f.Config().MCP.Servers); diff != "" {
 		t.Error(diff)

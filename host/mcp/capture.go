@@ -22,7 +22,8 @@ type capture struct {
 	mu      sync.Mutex
 	result  json.RawMessage
 	refused error
-	drop    func() // forgets the call in its transport; nil if it never got there
+	asks    func(params json.RawMessage) // told of questions in the answer's stream; may be nil
+	drop    func()                       // forgets the call in its transport; nil if it never got there
 }
 
 // captureKey is the context key of a capture.

@@ -44,8 +44,16 @@ type Server struct {
 	// ConnectTimeout bounds a connection attempt, and the listing of tools.
 	// Defaults to 30 s; 100 ms to 10 min.
 	ConnectTimeout time.Duration `json:"-"`
-	// CallTimeout bounds one call. Defaults to 60 s; 100 ms to 1 h.
+	// CallTimeout bounds one call, without the time in which a person is asked, and each
+	// look at a call that the server goes on with as a task. Defaults to 60 s; 100 ms to 1 h.
 	CallTimeout time.Duration `json:"-"`
+
+	// MaxConcurrent bounds the calls in flight, and RatePerSecond how many may start.
+	// Further calls wait, for CallTimeout at the most. Default to no bound; up to 1000.
+	MaxConcurrent int `json:"maxConcurrent,omitempty"`
+	RatePerSecond int `json:"ratePerSecond,omitempty"`
+	// MaxResultBytes bounds one result. Defaults to 8 MiB, which is the most.
+	MaxResultBytes int `json:"maxResultBytes,omitempty"`
 
 	// Allow names the tools that exist, by patterns in which * stands for any
 	// characters but '/', ? for one, and [a-z] for a range. Defaults to all; a list
@@ -131,6 +139,7 @@ func (s Server) withDefaults() Server {
 	s.ConnectTimeout = clamp(s.ConnectTimeout, defConnectTimeout, maxConnectTimeout)
 	s.CallTimeout = clamp(s.CallTimeout, defCallTimeout, maxCallTimeout)
 	s.Pin = cmp.Or(s.Pin, PinBlock)
+	s.MaxResultBytes = cmp.Or(s.MaxResultBytes, maxResultBytes)
 	return s
 }
 
@@ -208,6 +217,9 @@ func (s Server) check() (field, text string) {
 		if text := checkHeader(name, s.Headers[name]); text != "" {
 			return "headers." + name, text
 		}
+	}
+	if field, text := s.checkLimits(); text != "" {
+		return field, text
 	}
 	if s.Pin != "" && s.Pin != PinBlock && s.Pin != PinWarn && s.Pin != PinOff {
 		return "pin", fmt.Sprintf("is %.80q; expected \"block\", \"warn\" or \"off\"", s.Pin)

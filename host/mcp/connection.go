@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // connection is one session with one server, from start to end.
@@ -30,6 +33,9 @@ type connection struct {
 	ended    chan struct{} // closed once the session is over
 	err      error         // why; valid after ended
 	lost     chan error    // capacity 1: the server on the network is not there any more
+
+	flights    flights
+	background sync.WaitGroup // requests that no call waits for
 }
 
 // recording remembers the connection that a transport makes, so that it can be
@@ -69,21 +75,40 @@ func (k *keeper) dial(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "quoin", Version: k.options.Version}, &sdk.ClientOptions{
-		Logger:         slog.New(slog.DiscardHandler),
-		Capabilities:   &sdk.ClientCapabilities{},
-		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
+		Logger:             slog.New(slog.DiscardHandler),
+		Capabilities:       capabilities(),
+		MultiRoundTrip:     &sdk.MultiRoundTripOptions{Disabled: true},
+		ElicitationHandler: c.elicit,
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
 			c.change()
 		},
 	})
-	c.session, err = client.Connect(ctx, transport, nil)
-	c.conn = transport.conn
+	err = registerTasks(client)
+	if err == nil {
+		c.session, err = client.Connect(ctx, transport, nil)
+		c.conn = transport.conn
+	}
 	if err != nil {
 		return nil, errors.Join(c.connectError(ctx, err), c.close(k.options.StopTimeout))
 	}
 	c.waited = true
 	go c.await()
 	return c, nil
+}
+
+// capabilities is what the host does for servers: it asks people. It has no files to show
+// and no model to lend.
+func capabilities() *sdk.ClientCapabilities {
+	caps := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}}
+	caps.AddExtension(tasksExtension, map[string]any{})
+	return caps
+}
+
+// stateless reports whether the server speaks a version of the protocol in which it asks
+// by its answers.
+func (c *connection) stateless() bool {
+	r := c.session.InitializeResult()
+	return r != nil && r.ProtocolVersion >= statelessVersion
 }
 
 // transport makes the way to the server. Requests over a network end with wire.
@@ -196,17 +221,21 @@ func (c *connection) close(grace time.Duration) error {
 	if c.waited {
 		<-c.ended
 	}
+	c.background.Wait()
 	if c.guard != nil {
 		c.guard.base.CloseIdleConnections()
 	}
 	return errors.Join(errs...)
 }
 
-// call calls a tool or an operation, and returns what the server answered.
-func (c *connection) call(ctx context.Context, t *Tool, input json.RawMessage) (json.RawMessage, *capture, error) {
+// captured makes a request, and returns what the server answered.
+func (c *connection) captured(ctx context.Context, send func(context.Context) (any, error)) (json.RawMessage, *capture, error) {
 	ctx, answer := withCapture(ctx)
 	defer answer.release()
-	res, err := c.send(ctx, t, input)
+	if f, ok := ctx.Value(flightKey{}).(*flight); ok {
+		answer.asks = func(params json.RawMessage) { c.flights.carried(f, params) }
+	}
+	res, err := send(ctx)
 	switch {
 	case answer.refusal() != nil:
 		return nil, answer, answer.refusal()
@@ -221,28 +250,52 @@ func (c *connection) call(ctx context.Context, t *Tool, input json.RawMessage) (
 
 // send makes the request that a tool or an operation stands for. The capture in
 // ctx takes the answer; the result of the SDK is used only where the session had
-// it stored.
-func (c *connection) send(ctx context.Context, t *Tool, input json.RawMessage) (any, error) {
+// it stored. A call that is made again carries the answers of a person.
+func (c *connection) send(ctx context.Context, t *Tool, input json.RawMessage, again *resumption) (any, error) {
 	var in struct {
 		Cursor    string            `json:"cursor"`
 		URI       string            `json:"uri"`
 		Name      string            `json:"name"`
 		Arguments map[string]string `json:"arguments"`
 	}
+	var answers sdk.InputResponseMap
+	var state string
+	if again != nil && again.Kind == resumeCall {
+		answers = again.answers
+		if again.RequestState != nil {
+			state = *again.RequestState
+		}
+	}
+	meta := traceMeta(ctx)
 	if t.Operation == "" {
-		return c.session.CallTool(ctx, &sdk.CallToolParams{Name: t.Name, Arguments: input})
+		return c.session.CallTool(ctx, &sdk.CallToolParams{Meta: meta, Name: t.Name, Arguments: input, InputResponses: answers, RequestState: state})
 	}
 	if err := json.Unmarshal(input, &in); err != nil {
 		return nil, fmt.Errorf("the input of %s: %w", t.Operation, err)
 	}
 	switch t.Operation {
 	case ResourcesList:
-		return c.session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: in.Cursor})
+		return c.session.ListResources(ctx, &sdk.ListResourcesParams{Meta: meta, Cursor: in.Cursor})
 	case ResourcesRead:
-		return c.session.ReadResource(ctx, &sdk.ReadResourceParams{URI: in.URI})
+		return c.session.ReadResource(ctx, &sdk.ReadResourceParams{Meta: meta, URI: in.URI, InputResponses: answers, RequestState: state})
 	case PromptsList:
-		return c.session.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: in.Cursor})
+		return c.session.ListPrompts(ctx, &sdk.ListPromptsParams{Meta: meta, Cursor: in.Cursor})
 	default:
-		return c.session.GetPrompt(ctx, &sdk.GetPromptParams{Name: in.Name, Arguments: in.Arguments})
+		return c.session.GetPrompt(ctx, &sdk.GetPromptParams{Meta: meta, Name: in.Name, Arguments: in.Arguments, InputResponses: answers, RequestState: state})
 	}
+}
+
+// traceMeta says in a request which span it belongs to, so that the spans of the server
+// join the trace of the run.
+func traceMeta(ctx context.Context) sdk.Meta {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return nil
+	}
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	meta := sdk.Meta{}
+	for name, value := range carrier {
+		meta[name] = value
+	}
+	return meta
 }

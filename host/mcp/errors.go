@@ -20,7 +20,9 @@ const (
 	CodeRefused       Code = "mcp_error"           // the server answered with a protocol error
 	CodeReplyTooLarge Code = "mcp_reply_too_large" // the answer is larger than an answer may be
 	CodeInvalidReply  Code = "mcp_invalid_reply"   // the answer is not one
-	CodeNeedsInput    Code = "mcp_input_required"  // the server asks a person, which is not supported
+	CodeNeedsInput    Code = "mcp_input_required"  // the server asks for what the host does not offer, such as a model
+	CodeDeclined      Code = "mcp_declined"        // a person did not agree to what the server asks
+	CodeBusy          Code = "mcp_busy"            // the limits of the server held the call back for too long
 	CodeQuarantined   Code = "mcp_quarantined"     // the tool is not what was pinned, and was not accepted
 )
 
@@ -37,6 +39,12 @@ type Error struct {
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
+
+// known returns e as an error of a call that was never made.
+func (e *Error) known() *Error {
+	e.Unknown = false
+	return e
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

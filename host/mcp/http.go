@@ -71,6 +71,9 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, values := range g.headers {
 		out.Header[name] = values
 	}
+	if id, ok := r.Context().Value(taskNameKey{}).(string); ok {
+		out.Header.Set("Mcp-Name", headerValue(id))
+	}
 	resp, err := g.base.RoundTrip(out)
 	if err != nil {
 		end()
@@ -135,9 +138,16 @@ func captureMessage(answer *capture, text []byte) error {
 	}
 	var m struct {
 		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
 		Result json.RawMessage `json:"result"`
 	}
-	if json.Unmarshal(text, &m) != nil || m.ID == nil || m.Result == nil {
+	err := json.Unmarshal(text, &m)
+	if err == nil && m.Method == methodElicit && answer.asks != nil {
+		answer.asks(m.Params)
+		return nil
+	}
+	if err != nil || m.ID == nil || m.Result == nil {
 		return nil // a failure, a request or nonsense: the SDK tells them apart
 	}
 	return answer.take(m.Result)

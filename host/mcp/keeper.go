@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,6 +21,7 @@ type keeper struct {
 	tried   chan struct{} // closed after the first attempt
 	delay   time.Duration // before the next attempt; the goroutine's own
 	pins    *pins
+	limits  limits
 
 	mu      sync.Mutex
 	conn    *connection // nil while disconnected
@@ -33,9 +33,11 @@ type keeper struct {
 
 // newKeeper makes the keeper of one server. Call run to start it.
 func newKeeper(s Server, o Options, publish func()) *keeper {
+	s = s.withDefaults()
 	return &keeper{
 		name:    s.Name,
-		server:  s.withDefaults(),
+		server:  s,
+		limits:  newLimits(&s),
 		options: o,
 		log:     o.Logger.With("mcp", s.Name),
 		publish: publish,
@@ -287,64 +289,6 @@ func (k *keeper) report(s Status) {
 	for _, f := range s.Findings[:min(len(s.Findings), maxListWarnings)] {
 		k.log.Warn("a tool of an MCP server looks suspicious", "tool", bounded(f.Tool, 100), "field", f.Field, "kind", f.Kind, "found", f.Text)
 	}
-}
-
-// call makes one call over the current connection.
-//
-// Three things end a call early: its own context, the end of the connection, and
-// CallTimeout. An error says Unknown unless the tool only reads, because the
-// server may have acted.
-func (k *keeper) call(ctx context.Context, r Request) (json.RawMessage, error) {
-	name := r.Tool
-	c, tool, err := k.current(name)
-	if err != nil {
-		return nil, err
-	}
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	stop := context.AfterFunc(c.calls, func() { end(errEnded) })
-	defer stop()
-	ctx, cancel := context.WithTimeoutCause(ctx, k.server.CallTimeout, errCallTimeout)
-	defer cancel()
-	raw, answer, err := c.call(ctx, tool, r.Input)
-	if err != nil {
-		e := k.explain(ctx, name, answer, err)
-		e.Unknown = e.Unknown && !tool.ReadOnly
-		if e.Code == CodeTimeout {
-			c.change() // a server that does not list its tools either is given up
-		}
-		return nil, e
-	}
-	if err := k.accept(tool, raw); err != nil {
-		return nil, err
-	}
-	return raw, nil
-}
-
-// accept checks that an answer is one.
-//
-// Everything else about the content is left to the guest, which gets the answer
-// as it is.
-func (k *keeper) accept(tool *Tool, raw json.RawMessage) error {
-	var in struct {
-		Content       json.RawMessage `json:"content"`
-		InputRequests json.RawMessage `json:"inputRequests"`
-		ResultType    json.RawMessage `json:"resultType"`
-	}
-	fail := func(code Code, text string) error {
-		return &Error{Code: code, Server: k.name, Unknown: !tool.ReadOnly,
-			Message: fmt.Sprintf("MCP server %s sent a reply to %q that was not accepted: %s", k.name, tool.Name, text)}
-	}
-	if err := json.Unmarshal(raw, &in); err != nil || len(raw) == 0 || raw[0] != '{' {
-		return fail(CodeInvalidReply, "it is not an object.")
-	}
-	if in.InputRequests != nil || string(in.ResultType) == `"input_required"` {
-		return fail(CodeNeedsInput, "it asks a person for input, which is not supported.")
-	}
-	if tool.Operation == "" && in.Content != nil && in.Content[0] != '[' {
-		return fail(CodeInvalidReply, "its content is not a list.")
-	}
-	return nil
 }
 
 // noteOutput records, while the server is being connected, that it writes something else

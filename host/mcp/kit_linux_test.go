@@ -58,9 +58,10 @@ func result(v any) *sdk.CallToolResult {
 	return &sdk.CallToolResult{StructuredContent: v, Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint(v)}}}
 }
 
-// goodServer is a server made with the SDK.
-func goodServer(label string) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "good " + label, Version: "1.2.3"}, nil)
+// goodServer is a server made with the SDK. It speaks all versions of the protocol unless
+// some are given.
+func goodServer(label string, versions ...string) *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "good " + label, Version: "1.2.3"}, &sdk.ServerOptions{SupportedProtocolVersions: versions})
 	add := func(name string, hints *sdk.ToolAnnotations, f func(ctx context.Context, in textIn) (*sdk.CallToolResult, error)) {
 		sdk.AddTool(s, &sdk.Tool{Name: name, Description: "Does " + name + ".", Annotations: hints},
 			func(ctx context.Context, _ *sdk.CallToolRequest, in textIn) (*sdk.CallToolResult, any, error) {

@@ -1,0 +1,202 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/host/codemode"
+)
+
+// call makes one call, and all that belongs to it: it is made again at once where the
+// server asks for just that, and a task of the server is awaited.
+func (k *keeper) call(ctx context.Context, r Request) (json.RawMessage, error) {
+	again, err := resumptionOf(r.Resumption)
+	if err != nil {
+		return nil, &Error{Code: CodeInvalidReply, Server: k.name, Message: fmt.Sprintf("The call of %q of MCP server %s cannot go on: %v", r.Tool, k.name, err), Unknown: true, Err: err}
+	}
+	if again != nil && again.Kind == resumeVisit && again.refused {
+		return nil, &Error{Code: CodeDeclined, Server: k.name, Message: fmt.Sprintf("A person did not agree to what MCP server %s asks before %q.", k.name, r.Tool)}
+	}
+	if again != nil && again.Kind == resumeTask && again.Task != nil {
+		return k.tellTask(ctx, r, again)
+	}
+	for round := 0; ; round++ {
+		reply, err := k.once(ctx, r, again)
+		switch {
+		case err != nil:
+			return nil, err
+		case reply.task != nil:
+			return k.await(ctx, r, reply.task, nil)
+		case reply.again == nil:
+			return reply.raw, nil
+		case round == maxEmptyRounds:
+			return nil, &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s put off %q %d times.", k.name, r.Tool, round+1)}
+		}
+		again = reply.again
+		if !pause(ctx, min(emptyRoundPause<<round, time.Second)) {
+			return nil, k.explain(ctx, r.Tool, &capture{}, ctx.Err())
+		}
+	}
+}
+
+// emptyRoundPause is how long a call that was put off waits first; it doubles.
+const emptyRoundPause = 10 * time.Millisecond
+
+// reply is what a server answered: a result, or what has to happen first.
+type reply struct {
+	raw   json.RawMessage
+	again *resumption // the call has to be made again at once
+	task  *task       // the server goes on by itself
+}
+
+// once makes one request over the current connection.
+//
+// Three things end a request early: its own context, the end of the connection, and
+// CallTimeout, which does not run while a person is asked. An error says Unknown unless the
+// tool only reads, because the server may have acted.
+func (k *keeper) once(ctx context.Context, r Request, again *resumption) (*reply, error) {
+	c, tool, err := k.current(r.Tool)
+	if err != nil {
+		return nil, err
+	}
+	release, err := k.admit(ctx, r.Tool)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	f := c.takeOff(ctx, r, k.server.CallTimeout)
+	defer f.land()
+	raw, answer, err := c.captured(f.ctx, func(ctx context.Context) (any, error) { return c.send(ctx, tool, r.Input, again) })
+	if err != nil {
+		return nil, k.failure(f.ctx, c, tool, answer, err)
+	}
+	return k.accept(c, tool, raw)
+}
+
+// failure says why a request has no answer.
+func (k *keeper) failure(ctx context.Context, c *connection, tool *Tool, answer *capture, err error) error {
+	if ask := k.visitFirst(tool, err); ask != nil {
+		return ask
+	}
+	e := k.explain(ctx, tool.Name, answer, err)
+	e.Unknown = e.Unknown && !tool.ReadOnly
+	if e.Code == CodeTimeout {
+		c.change() // a server that does not list its tools either is given up
+	}
+	return e
+}
+
+// visitFirst is the question of a server that refuses a call until a person has visited a
+// page. It is nil for other refusals.
+func (k *keeper) visitFirst(tool *Tool, err error) error {
+	var rpc *jsonrpc.Error
+	if !errors.As(err, &rpc) || rpc.Code != sdk.CodeURLElicitationRequired {
+		return nil
+	}
+	fail := func(err error) error {
+		return &Error{Code: CodeInvalidReply, Server: k.name, Message: fmt.Sprintf("MCP server %s refused %q until a person has answered, but %v.", k.name, tool.Name, err)}
+	}
+	if err := inspect(rpc.Data); err != nil {
+		return fail(err)
+	}
+	var data struct {
+		Elicitations []elicitation `json:"elicitations"`
+	}
+	if json.Unmarshal(rpc.Data, &data) != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > maxQuestions {
+		return fail(fmt.Errorf("it does not ask 1 to %d questions", maxQuestions))
+	}
+	var questions []codemode.Question
+	for i := range data.Elicitations {
+		e := &data.Elicitations[i]
+		q, err := e.question(k.name, e.ElicitationID)
+		switch {
+		case err != nil:
+			return fail(err)
+		case q.Kind != codemode.QuestionURL:
+			return fail(fmt.Errorf("its question %.80q is not a page to visit", q.ID))
+		}
+		questions = append(questions, q)
+	}
+	return inputRequired(questions, resumeState{Kind: resumeVisit})
+}
+
+// accept checks that an answer is one, and finds out what it means.
+//
+// Everything else about the content of a result is left to the guest, which gets the
+// answer as it is.
+func (k *keeper) accept(c *connection, tool *Tool, raw json.RawMessage) (*reply, error) {
+	var in struct {
+		Content       json.RawMessage `json:"content"`
+		InputRequests json.RawMessage `json:"inputRequests"`
+		RequestState  json.RawMessage `json:"requestState"`
+		ResultType    json.RawMessage `json:"resultType"`
+	}
+	fail := func(code Code, text string) (*reply, error) {
+		return nil, k.unacceptable(tool, code, text)
+	}
+	if len(raw) > k.server.MaxResultBytes {
+		return fail(CodeReplyTooLarge, fmt.Sprintf("it has %d bytes; maxResultBytes allows %d.", len(raw), k.server.MaxResultBytes))
+	}
+	if err := json.Unmarshal(raw, &in); err != nil || len(raw) == 0 || raw[0] != '{' {
+		return fail(CodeInvalidReply, "it is not an object.")
+	}
+	switch kind := string(in.ResultType); {
+	case kind == `"input_required"` || in.InputRequests != nil:
+		return k.asks(c, tool, in.InputRequests, in.RequestState)
+	case kind == `"task"`:
+		t, err := newTask(raw)
+		if err == nil && (tool.Operation != "" || !c.stateless()) {
+			err = errors.New("tasks were not offered for it")
+		}
+		if err != nil {
+			return fail(CodeInvalidReply, fmt.Sprintf("it is a task, but %v.", err))
+		}
+		return &reply{task: t}, nil
+	case tool.Operation == "" && in.Content != nil && in.Content[0] != '[':
+		return fail(CodeInvalidReply, "its content is not a list.")
+	}
+	return &reply{raw: raw}, nil
+}
+
+// unacceptable refuses an answer.
+func (k *keeper) unacceptable(tool *Tool, code Code, text string) error {
+	return &Error{Code: code, Server: k.name, Unknown: !tool.ReadOnly,
+		Message: fmt.Sprintf("MCP server %s sent a reply to %q that was not accepted: %s", k.name, tool.Name, text)}
+}
+
+// asks is what an answer means that asks a person, or only to be called again.
+func (k *keeper) asks(c *connection, tool *Tool, requests, requestState json.RawMessage) (*reply, error) {
+	state := resumeState{Kind: resumeCall}
+	if !c.stateless() || tool.Operation == ResourcesList || tool.Operation == PromptsList {
+		return nil, k.unacceptable(tool, CodeNeedsInput, "it asks a person for input, which its protocol version does not have.")
+	}
+	if requestState != nil && json.Unmarshal(requestState, &state.RequestState) != nil {
+		return nil, k.unacceptable(tool, CodeInvalidReply, "its requestState is not a text.")
+	}
+	if requests == nil && state.RequestState == nil {
+		return nil, k.unacceptable(tool, CodeInvalidReply, "it asks for input and does not say which.")
+	}
+	var questions []codemode.Question
+	if requests != nil {
+		var err error
+		if questions, err = questionsOf(k.name, requests); errors.Is(err, errNotOffered) {
+			return nil, k.unacceptable(tool, CodeNeedsInput, err.Error()+".")
+		} else if err != nil {
+			return nil, k.unacceptable(tool, CodeInvalidReply, err.Error()+".")
+		}
+	}
+	if len(questions) == 0 {
+		return &reply{again: &resumption{resumeState: state}}, nil
+	}
+	err := inputRequired(questions, state)
+	if ask := (*codemode.InputRequired)(nil); !errors.As(err, &ask) {
+		return nil, k.unacceptable(tool, CodeInvalidReply, err.Error()+".")
+	}
+	return nil, err
+}

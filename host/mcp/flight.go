@@ -1,0 +1,233 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/host/codemode"
+)
+
+// maxAskedInFlight bounds the questions of one call that is held open.
+const maxAskedInFlight = 64
+
+// flight is a request that a connection carries, while it has no answer. Servers of older
+// protocol versions ask in the middle of it.
+type flight struct {
+	ctx    context.Context
+	caller codemode.Session
+	ask    func(context.Context, codemode.Question) (codemode.QuestionAnswer, error)
+	clock  *clock
+	land   func() // must be called
+
+	mu    sync.Mutex
+	asked int
+}
+
+// flights are those of one connection.
+type flights struct {
+	mu   sync.Mutex
+	open map[*flight]bool
+	// owners are the flights whose own streams carried questions that were not handled
+	// yet, by question. The SDK hands on a question without its stream.
+	owners map[string][]*flight
+}
+
+// takeOff notes a request that is about to be made.
+func (c *connection) takeOff(ctx context.Context, r Request, limit time.Duration) *flight {
+	ctx, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.calls, func() { end(errEnded) })
+	f := &flight{ctx: ctx, caller: r.Session, ask: r.Ask}
+	f.clock = newClock(limit, func() { end(errCallTimeout) })
+	f.ctx = context.WithValue(ctx, flightKey{}, f)
+	f.land = func() {
+		c.flights.remove(f)
+		f.clock.stop()
+		stop()
+		end(nil)
+	}
+	c.flights.add(f)
+	return f
+}
+
+// flightKey is the context key of a flight.
+type flightKey struct{}
+
+// add notes a flight.
+func (s *flights) add(f *flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open, s.owners = map[*flight]bool{}, map[string][]*flight{}
+	}
+	s.open[f] = true
+}
+
+// remove forgets a flight and its questions.
+func (s *flights) remove(f *flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, f)
+	for key, owners := range s.owners {
+		kept := owners[:0]
+		for _, o := range owners {
+			if o != f {
+				kept = append(kept, o)
+			}
+		}
+		if s.owners[key] = kept; len(kept) == 0 {
+			delete(s.owners, key)
+		}
+	}
+}
+
+// carried notes that the stream of a flight carried a question, before the SDK sees it.
+func (s *flights) carried(f *flight, params json.RawMessage) {
+	var p sdk.ElicitParams
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	key := questionKey(&p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[f] && len(s.owners[key]) < maxQuestions && len(s.owners) < maxRequests {
+		s.owners[key] = append(s.owners[key], f)
+	}
+}
+
+// questionKey is the same for a question before and after the SDK has decoded it.
+func questionKey(p *sdk.ElicitParams) string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// owner returns the flight that a question belongs to: that whose stream carried it, or the
+// only one there is, or one of several that are all of one session. It is nil otherwise.
+//
+// Two streams may carry the same question before either is handled. Then it is not known
+// which is which, and it counts like a question that came by no stream.
+func (s *flights) owner(p *sdk.ElicitParams) *flight {
+	key := questionKey(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if owners := s.owners[key]; len(owners) > 0 {
+		first := owners[0]
+		for _, o := range owners {
+			if !sameCaller(o, first) {
+				delete(s.owners, key)
+				return nil
+			}
+		}
+		if s.owners[key] = owners[1:]; len(owners) == 1 {
+			delete(s.owners, key)
+		}
+		return first
+	}
+	var one *flight
+	for f := range s.open {
+		if one != nil && !sameCaller(one, f) {
+			return nil
+		}
+		one = f
+	}
+	return one
+}
+
+// sameCaller reports whether one session makes both calls. Callers that name no session are
+// not known to be the same.
+func sameCaller(a, b *flight) bool {
+	return a == b || a.caller.Identity() != "" && a.caller.Identity() == b.caller.Identity()
+}
+
+// elicit puts a question of the server to the person behind the call that it belongs to.
+func (c *connection) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	declined := &sdk.ElicitResult{Action: string(codemode.AnswerDecline)}
+	f := c.flights.owner(r.Params)
+	if f == nil || f.ask == nil {
+		return declined, nil
+	}
+	e := elicitation{Mode: r.Params.Mode, Message: r.Params.Message, URL: r.Params.URL}
+	if r.Params.RequestedSchema != nil {
+		schema, err := json.Marshal(r.Params.RequestedSchema)
+		if err != nil {
+			return nil, err
+		}
+		e.RequestedSchema = schema
+	}
+	f.mu.Lock()
+	f.asked++
+	n := f.asked
+	f.mu.Unlock()
+	q, err := e.question(c.server.Name, strconv.Itoa(n))
+	switch {
+	case err != nil:
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+	case n > maxAskedInFlight:
+		return declined, nil
+	}
+	answer, err := f.put(ctx, q)
+	if err != nil {
+		return &sdk.ElicitResult{Action: string(codemode.AnswerCancel)}, nil
+	}
+	return elicitResult(answer)
+}
+
+// put asks a person. The time of the call does not run meanwhile.
+func (f *flight) put(ctx context.Context, q codemode.Question) (codemode.QuestionAnswer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(f.ctx, cancel)
+	defer stop()
+	f.clock.pause()
+	defer f.clock.resume()
+	return f.ask(ctx, q)
+}
+
+// clock ends a call after a time in which it was not paused.
+type clock struct {
+	mu      sync.Mutex
+	timer   *time.Timer
+	left    time.Duration
+	started time.Time
+	paused  int
+}
+
+// newClock starts a clock.
+func newClock(limit time.Duration, expire func()) *clock {
+	return &clock{timer: time.AfterFunc(limit, expire), left: limit, started: time.Now()}
+}
+
+// pause stops the time until resume was called as often as pause.
+func (c *clock) pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.paused++; c.paused == 1 && c.timer.Stop() {
+		c.left -= time.Since(c.started)
+	}
+}
+
+// resume lets the time run on.
+func (c *clock) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.paused--; c.paused == 0 {
+		c.started = time.Now()
+		c.timer.Reset(max(c.left, 0))
+	}
+}
+
+// stop ends the clock for good.
+func (c *clock) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused++
+	c.timer.Stop()
+}

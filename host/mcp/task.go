@@ -1,0 +1,291 @@
+package mcp
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/internal/text"
+)
+
+// The extension of the protocol by which a server goes on with a call by itself, and the
+// methods of it.
+const (
+	tasksExtension = "io.modelcontextprotocol/tasks"
+	methodTaskGet  = "tasks/get"
+	methodTaskTell = "tasks/update"
+	methodTaskStop = "tasks/cancel"
+)
+
+// The bounds of tasks.
+const (
+	maxTaskID       = 1 << 10
+	minPoll         = 100 * time.Millisecond
+	maxPoll         = time.Minute
+	defPoll         = time.Second
+	maxTaskLife     = 7 * 24 * time.Hour // however long the server would keep it
+	taskStopTimeout = 5 * time.Second
+)
+
+// task is a call that a server goes on with by itself. Its fields go into a run's record.
+type task struct {
+	ID string `json:"id"`
+	// Poll is how long the server wants to be left alone, Until when the task is given up.
+	Poll  time.Duration `json:"poll"`
+	Until time.Time     `json:"until"`
+}
+
+// taskParams are those of all methods of tasks.
+type taskParams struct {
+	sdk.ParamsBase
+	TaskID         string               `json:"taskId"`
+	InputResponses sdk.InputResponseMap `json:"inputResponses,omitempty"`
+}
+
+// taskResult stands for what is captured as the server sent it.
+type taskResult struct {
+	sdk.ResultBase
+}
+
+// taskState is a task as a server describes it.
+type taskState struct {
+	TaskID        string          `json:"taskId"`
+	Status        string          `json:"status"`
+	StatusMessage string          `json:"statusMessage"`
+	TTL           *int64          `json:"ttlMs"`
+	Poll          *int64          `json:"pollIntervalMs"`
+	InputRequests json.RawMessage `json:"inputRequests"`
+	Result        json.RawMessage `json:"result"`
+	Error         *struct {
+		Code    int64  `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// newTask reads the answer by which a server makes a task of a call.
+func newTask(raw json.RawMessage) (*task, error) {
+	var s taskState
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, errors.New("its fields are not those of one")
+	}
+	if s.TaskID == "" || len(s.TaskID) > maxTaskID || !text.IsPrintable(s.TaskID) {
+		return nil, fmt.Errorf("its id is not 1 to %d printable bytes", maxTaskID)
+	}
+	t := &task{ID: s.TaskID, Poll: defPoll, Until: time.Now().Add(maxTaskLife)}
+	t.note(&s)
+	return t, nil
+}
+
+// note takes what the server says about the times of a task.
+func (t *task) note(s *taskState) {
+	if s.Poll != nil {
+		t.Poll = clampTo(milliseconds(*s.Poll), minPoll, maxPoll)
+	}
+}
+
+// milliseconds is a duration that a server names, without overflow.
+func milliseconds(n int64) time.Duration {
+	return time.Duration(min(max(n, 0), int64(maxTaskLife/time.Millisecond))) * time.Millisecond
+}
+
+// registerTasks tells the SDK the methods of tasks.
+func registerTasks(client *sdk.Client) error {
+	var errs []error
+	for _, method := range []string{methodTaskGet, methodTaskTell, methodTaskStop} {
+		errs = append(errs, sdk.AddSendingCustomMethod[*taskParams, *taskResult](client, method))
+	}
+	return errors.Join(errs...)
+}
+
+// await waits for the end of a task. It costs a timer and a request now and then; the run
+// that waits has no worker meanwhile. If ctx ends, the server is told to stop.
+//
+// A connection that ends does not end the task: the next one asks for it again.
+func (k *keeper) await(ctx context.Context, r Request, t *task, answered []string) (json.RawMessage, error) {
+	life, cancel := context.WithDeadlineCause(ctx, t.Until, errTaskTooLong)
+	defer cancel()
+	for failed := 0; ; {
+		if !pause(life, t.Poll) {
+			k.stopTask(ctx, r, t)
+			return nil, k.taskError(life, r, t)
+		}
+		s, err := k.taskRequest(life, r, methodTaskGet, &taskParams{TaskID: t.ID})
+		switch {
+		case err == nil:
+			failed = 0
+		case life.Err() != nil || failed == maxFailedPolls || !passing(err):
+			if life.Err() != nil {
+				k.stopTask(ctx, r, t)
+			}
+			return nil, err
+		default:
+			failed++
+			continue
+		}
+		t.note(s)
+		raw, over, err := k.progress(r, t, s, answered)
+		if over || err != nil {
+			return raw, err
+		}
+	}
+}
+
+// maxFailedPolls is how often in a row a task may not be found out about.
+const maxFailedPolls = 20
+
+// errTaskTooLong ends a task that has no end.
+var errTaskTooLong = errors.New("the task took too long")
+
+// passing reports whether a request may be made again after an error.
+func passing(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && slices.Contains([]Code{CodeUnavailable, CodeClosed, CodeTimeout, CodeBusy}, e.Code)
+}
+
+// progress says whether a task is over, and with what.
+func (k *keeper) progress(r Request, t *task, s *taskState, answered []string) (raw json.RawMessage, over bool, err error) {
+	fail := func(code Code, text string) (json.RawMessage, bool, error) {
+		return nil, true, &Error{Code: code, Server: k.name, Message: fmt.Sprintf("The task of %q of MCP server %s %s", r.Tool, k.name, text), Unknown: true}
+	}
+	switch s.Status {
+	case "working":
+		return nil, false, nil
+	case "completed":
+		if len(s.Result) == 0 || s.Result[0] != '{' || len(s.Result) > k.server.MaxResultBytes {
+			return fail(CodeInvalidReply, fmt.Sprintf("has a result that is not an object of at most %d bytes.", k.server.MaxResultBytes))
+		}
+		return s.Result, true, nil
+	case "cancelled":
+		return fail(CodeCancelled, "was cancelled by the server.")
+	case "failed":
+		if s.Error == nil {
+			return fail(CodeRefused, "failed: "+bounded(s.StatusMessage, maxErrorText))
+		}
+		return fail(CodeRefused, fmt.Sprintf("failed: %s (code %d)", bounded(s.Error.Message, maxErrorText), s.Error.Code))
+	case "input_required":
+		return k.taskAsks(r, t, s, answered, fail)
+	}
+	return fail(CodeInvalidReply, fmt.Sprintf("has the status %.80q, which is not known.", s.Status))
+}
+
+// taskAsks puts the questions of a task to a person, except those that were answered.
+func (k *keeper) taskAsks(r Request, t *task, s *taskState, answered []string, fail func(Code, string) (json.RawMessage, bool, error)) (json.RawMessage, bool, error) {
+	questions, err := questionsOf(k.name, s.InputRequests)
+	if errors.Is(err, errNotOffered) {
+		return fail(CodeNeedsInput, "cannot go on: "+err.Error()+".")
+	} else if err != nil {
+		return fail(CodeInvalidReply, "cannot go on: "+err.Error()+".")
+	}
+	questions = slices.DeleteFunc(questions, func(q codemode.Question) bool { return slices.Contains(answered, q.ID) })
+	if len(questions) == 0 {
+		return nil, false, nil // the server has not looked at the answers yet
+	}
+	err = inputRequired(questions, resumeState{Kind: resumeTask, Task: t, Answered: answered})
+	if ask := (*codemode.InputRequired)(nil); !errors.As(err, &ask) {
+		return fail(CodeInvalidReply, "cannot go on: "+err.Error()+".")
+	}
+	return nil, true, err
+}
+
+// tellTask gives a task the answers of a person, and waits on.
+func (k *keeper) tellTask(ctx context.Context, r Request, again *resumption) (json.RawMessage, error) {
+	t := again.Task
+	if _, err := k.taskRequest(ctx, r, methodTaskTell, &taskParams{TaskID: t.ID, InputResponses: again.answers}); err != nil {
+		if ctx.Err() != nil {
+			k.stopTask(ctx, r, t)
+		}
+		return nil, err
+	}
+	answered := slices.Clone(again.Answered)
+	for id := range again.answers {
+		answered = append(answered, id)
+	}
+	return k.await(ctx, r, t, answered)
+}
+
+// taskRequest makes one request about a task.
+func (k *keeper) taskRequest(ctx context.Context, r Request, method string, p *taskParams) (*taskState, error) {
+	c, tool, err := k.current(r.Tool)
+	if err != nil {
+		return nil, err
+	}
+	release, err := k.admit(ctx, r.Tool)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	f := c.takeOff(ctx, r, k.server.CallTimeout)
+	defer f.land()
+	raw, answer, err := c.captured(f.ctx, func(ctx context.Context) (any, error) {
+		return sdk.CallCustomMethod[*taskParams, *taskResult](withTaskName(ctx, p.TaskID), c.session, method, p)
+	})
+	if err != nil {
+		e := k.explain(f.ctx, tool.Name, answer, err)
+		e.Unknown = !tool.ReadOnly // of the call, which goes on at the server
+		return nil, e
+	}
+	var s taskState
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, k.unacceptable(tool, CodeInvalidReply, "it does not describe a task.")
+	}
+	if method == methodTaskGet && s.TaskID != p.TaskID {
+		return nil, k.unacceptable(tool, CodeInvalidReply, "it describes another task.")
+	}
+	return &s, nil
+}
+
+// taskError says why a task was given up.
+func (k *keeper) taskError(life context.Context, r Request, t *task) error {
+	e := k.explain(life, r.Tool, &capture{}, life.Err())
+	if errors.Is(context.Cause(life), errTaskTooLong) {
+		e.Code, e.Message = CodeTimeout, fmt.Sprintf("The task of %q of MCP server %s did not end until %s.", r.Tool, k.name, t.Until.UTC().Format(time.RFC3339))
+	}
+	return e
+}
+
+// stopTask tells the server, in the background, that no one waits for a task any more.
+func (k *keeper) stopTask(ctx context.Context, r Request, t *task) {
+	c, _, err := k.current(r.Tool)
+	if err != nil {
+		return // it cannot be told, and forgets the task in time
+	}
+	c.background.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), taskStopTimeout)
+		defer cancel()
+		stop := context.AfterFunc(c.calls, cancel)
+		defer stop()
+		_, _, err := c.captured(ctx, func(ctx context.Context) (any, error) {
+			return sdk.CallCustomMethod[*taskParams, *taskResult](withTaskName(ctx, t.ID), c.session, methodTaskStop, &taskParams{TaskID: t.ID})
+		})
+		if err != nil && c.calls.Err() == nil {
+			k.log.Warn("a task of an MCP server was not cancelled", "tool", bounded(r.Tool, 100), "error", bounded(err.Error(), maxErrorText))
+		}
+	})
+}
+
+// taskNameKey is the context key of the task that a request is about.
+type taskNameKey struct{}
+
+// withTaskName has a request over the network name its task in a header, which the
+// extension demands and the SDK does not know of.
+func withTaskName(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, taskNameKey{}, id)
+}
+
+// headerValue is a text as a header carries it: as it is, or encoded if it has characters
+// that headers do not have.
+func headerValue(s string) string {
+	for i := range len(s) {
+		if s[i] < 0x21 || s[i] > 0x7e {
+			return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+		}
+	}
+	return s
+}
