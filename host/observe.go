@@ -49,3 +49,8 @@ func WithToolCallID(ctx context.Context, id string) context.Context {
 
 // ToolCallID returns the id of WithToolCallID, or "".
 func ToolCallID(ctx context.Context) string { return observe.ToolCallID(ctx) }
+
+// WithAskingCaller tells Exec and Wait that their caller puts approvals and questions to
+// people itself: they return as soon as the program waits for people and nothing else,
+// with the reason approval. Without it they wait for as long again as their time limit.
+func WithAskingCaller(ctx context.Context) context.Context { return runs.WithAskingCaller(ctx) }

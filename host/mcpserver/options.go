@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"crypto/cipher"
 	"log/slog"
 	"net/http"
 	"time"
@@ -23,6 +24,10 @@ type Options struct {
 	// Configure may change what the server is made with, such as the handler of
 	// completions and its capabilities. It is called once, by New.
 	Configure func(*mcp.ServerOptions)
+	// Cipher seals what clients carry from a result that asks for input to the call that
+	// answers. Processes that share a state directory share it, so that any of them takes
+	// the answers. Defaults to one with a key of this process.
+	Cipher cipher.AEAD
 	// MaxBody bounds the body of a request, and a line of Serve, in bytes. Defaults to
 	// 8 MiB.
 	MaxBody int64
@@ -37,7 +42,12 @@ type Options struct {
 }
 
 // filled returns the options with their defaults.
-func (o Options) filled() Options {
+func (o Options) filled() (_ Options, err error) {
+	if o.Cipher == nil {
+		if o.Cipher, err = newCipher(); err != nil {
+			return o, err
+		}
+	}
 	if o.MaxBody <= 0 {
 		o.MaxBody = 8 << 20
 	}
@@ -50,5 +60,5 @@ func (o Options) filled() Options {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return o
+	return o, nil
 }

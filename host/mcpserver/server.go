@@ -29,7 +29,11 @@ func New(h *host.Host, o Options) (*Server, error) {
 	if h == nil {
 		return nil, errors.New("an MCP server needs a host")
 	}
-	s := &Server{options: o.filled(), host: h, process: rand.Text()}
+	o, err := o.filled()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{options: o, host: h, process: rand.Text()}
 	options := &mcp.ServerOptions{
 		Logger: slog.New(quieter{s.options.Logger.Handler()}),
 		// Nothing here logs to clients; list changes are announced.

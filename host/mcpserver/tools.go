@@ -52,20 +52,35 @@ func (s *Server) perCaller(next mcp.MethodHandler) mcp.MethodHandler {
 
 // exec runs a program.
 func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	in, err := host.ParseExec(arguments(req))
-	if err != nil {
-		return s.answer(s.host.Refused(err))
-	}
-	return s.answer(s.host.Exec(ctx, callerOf(ctx, req.Extra), in))
+	c := s.newCall(ctx, req)
+	return c.perform(ctx, func(ctx context.Context) *host.Result {
+		in, err := host.ParseExec(arguments(req))
+		if err != nil {
+			return s.host.Refused(err)
+		}
+		return s.host.Exec(ctx, c.caller, in)
+	})
 }
 
 // wait goes on with a run.
 func (s *Server) wait(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	id, err := host.ParseWait(arguments(req))
-	if err != nil {
-		return s.answer(s.host.Refused(err))
+	c := s.newCall(ctx, req)
+	return c.perform(ctx, func(ctx context.Context) *host.Result {
+		id, err := host.ParseWait(arguments(req))
+		if err != nil {
+			return s.host.Refused(err)
+		}
+		return s.host.Wait(ctx, c.caller, id)
+	})
+}
+
+// newCall is a call of exec or wait.
+func (s *Server) newCall(ctx context.Context, req *mcp.CallToolRequest) *toolCall {
+	return &toolCall{
+		server: s, req: req, caller: callerOf(ctx, req.Extra),
+		can: elicitationOf(req.ClientCapabilities()), stateless: req.ProtocolVersion() >= firstStateless,
+		result: programResult,
 	}
-	return s.answer(s.host.Wait(ctx, callerOf(ctx, req.Extra), id))
 }
 
 // arguments are those of a call; a client may leave them out.

@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
 	"github.com/quoinhq/quoin/host/mcpserver"
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // mcpServing are the flags of mcp serve.
@@ -69,7 +70,7 @@ func (v *mcpServing) serve(soon, now context.Context, cmd *cobra.Command, cfg ho
 	if err != nil {
 		return err
 	}
-	s, err := mcpserver.New(h, mcpserver.Options{Logger: cfg.Logger})
+	s, err := newMCPServer(h, cfg, mcpserver.Options{})
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
@@ -96,4 +97,16 @@ func (v *mcpServing) serve(soon, now context.Context, cmd *cobra.Command, cfg ho
 	case <-bounded.Done():
 		return errors.Join(err, context.Cause(bounded))
 	}
+}
+
+// newMCPServer is the MCP server of a host that was made of cfg. The processes that share
+// its state directory take the answers to each other's questions.
+func newMCPServer(h *host.Host, cfg host.Config, o mcpserver.Options) (_ *mcpserver.Server, err error) {
+	if dir, ok := cfg.Store.(*runstore.Dir); ok {
+		if o.Cipher, err = dir.Cipher("MCP request state"); err != nil {
+			return nil, err
+		}
+	}
+	o.Logger = cfg.Logger
+	return mcpserver.New(h, o)
 }

@@ -106,7 +106,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *config
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	m, err := mcpserver.New(h, mcpserver.Options{MaxBody: f.Server.MaxBodyBytes, Logger: log})
+	m, err := newMCPServer(h, cfg, mcpserver.Options{MaxBody: f.Server.MaxBodyBytes})
 	if err != nil {
 		return errors.Join(err, l.Close(), h.Close())
 	}

@@ -263,17 +263,22 @@ type callStatus struct {
 	deliverable     bool // an answer waits for the guest
 	blockedOnClient bool // nothing happens until the client answers a call
 	onApproval      bool // a person has to decide about a call
+	blockedOnPeople int  // so many calls wait for people, and nothing else happens
 }
 
 // status returns the callStatus of this moment.
 func (t *callTable) status() callStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return callStatus{
+	s := callStatus{
 		pending:     len(t.pending) > 0,
 		deliverable: len(t.inbox) > 0,
 		// Every call in flight waits for the client or a person, so queued calls do not start.
 		blockedOnClient: t.onClient > 0 && t.unwritten == 0 && len(t.inbox) == 0 && t.onClient+t.onApproval == t.inFlight,
 		onApproval:      t.onApproval > 0,
 	}
+	if t.unwritten == 0 && len(t.inbox) == 0 && t.onApproval == t.inFlight {
+		s.blockedOnPeople = t.onApproval
+	}
+	return s
 }

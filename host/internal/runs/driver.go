@@ -29,6 +29,7 @@ type driver struct {
 	deadline      time.Time
 	margin        time.Duration // what must be left for another turn
 	approvalGrace time.Duration // how much longer the driver waits for people
+	callerAsks    bool          // the caller asks people itself
 	refused       *quota.Denied // why there was no worker the last time
 	delivery      *Delivery     // of the result; nil: the caller has it as soon as it is there
 	output        outputBudget
@@ -63,7 +64,7 @@ func (r *run) begin(start time.Time) *driver {
 
 // limit sets the context and the deadline of one Exec or Wait.
 func (d *driver) limit(ctx context.Context, deadline time.Time) {
-	d.ctx = ctx
+	d.ctx, d.callerAsks = ctx, callerAsks(ctx)
 	d.allowed = deadline.Sub(d.started).Round(time.Millisecond)
 	d.approvalGrace = time.Until(deadline)
 	d.setDeadline(deadline)
@@ -457,7 +458,7 @@ func (d *driver) await() (woke, error) {
 			return wokeDeadline, nil
 		case status.deliverable:
 			return wokeReady, nil
-		case status.blockedOnClient && !d.timerIsDue():
+		case status.blockedOnClient && !d.timerIsDue(), d.isCallersTurn(status):
 			return wokeClient, nil
 		}
 		select {

@@ -1,0 +1,236 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// toolCall is one call of a tool of this server.
+type toolCall struct {
+	server *Server
+	req    *mcp.CallToolRequest
+	caller host.Session
+	can    elicitation
+	// stateless says that the client is asked by a result, and not by a request.
+	stateless bool
+	round     int
+	result    func(*host.Result, []*policy.Approval) (*mcp.CallToolResult, error)
+}
+
+// perform answers a call: with a result of start or, if the call brings answers, of the
+// run that has waited for them. What then waits for a person is put to the caller.
+func (c *toolCall) perform(ctx context.Context, start func(context.Context) *host.Result) (*mcp.CallToolResult, error) {
+	asking := ctx
+	if c.can.any() {
+		asking = host.WithAskingCaller(ctx)
+	}
+	var res *host.Result
+	if c.req.Params.RequestState != "" {
+		st, err := c.server.openState(c.req.Params.RequestState, c.caller, c.digest(), time.Now())
+		if err != nil {
+			return nil, invalidParams(err)
+		}
+		c.round = st.Round
+		if res, err = c.goOn(ctx, st, c.req.Params.InputResponses); err != nil {
+			return nil, invalidParams(err)
+		}
+	} else {
+		res = start(asking)
+	}
+	for {
+		waiting, err := c.waitsFor(ctx, res)
+		if err != nil {
+			return nil, err
+		}
+		requests, ids := c.requests(waiting)
+		if len(requests) == 0 || c.round >= maxRounds {
+			return c.result(res, waiting)
+		}
+		c.round++
+		st := requestState{Caller: identity(c.caller), Call: c.digest(), RunID: res.RunID, Approvals: ids, Round: c.round, Expires: expiry(waiting)}
+		if c.stateless {
+			return c.inputRequired(st, requests)
+		}
+		answers, err := c.elicit(ctx, requests)
+		if err != nil {
+			c.server.options.Logger.Debug("a client did not answer what it was asked", "run", res.RunID, "error", err)
+			return c.result(res, waiting)
+		}
+		next, err := c.goOn(ctx, st, answers)
+		if err != nil {
+			return nil, invalidParams(err)
+		}
+		res = next
+	}
+}
+
+func (c *toolCall) digest() string {
+	return callDigest(c.req.Params.Name, c.req.Params.Arguments)
+}
+
+// waitsFor returns the approvals that the run of a result waits for.
+func (c *toolCall) waitsFor(ctx context.Context, res *host.Result) ([]*policy.Approval, error) {
+	if res.Status != host.StatusWaiting {
+		return nil, nil
+	}
+	return c.server.host.Approvals(ctx, policy.Filter{Session: &c.caller, RunID: res.RunID})
+}
+
+// requests are those approvals that the client can ask about, and their ids.
+func (c *toolCall) requests(waiting []*policy.Approval) (mcp.InputRequestMap, []string) {
+	requests, ids := mcp.InputRequestMap{}, []string{}
+	for _, a := range waiting {
+		asked := inputRequests(a, c.can)
+		for key, params := range asked {
+			requests[key] = params
+		}
+		if len(asked) > 0 {
+			ids = append(ids, a.ID)
+		}
+	}
+	return requests, ids
+}
+
+// expiry is when the first of the approvals is over.
+func expiry(waiting []*policy.Approval) time.Time {
+	first := time.Now().Add(maxStateHours * time.Hour)
+	for _, a := range waiting {
+		if a.Expires.Before(first) {
+			first = a.Expires
+		}
+	}
+	return first
+}
+
+// inputRequired asks a client of the stateless era.
+func (c *toolCall) inputRequired(st requestState, requests mcp.InputRequestMap) (*mcp.CallToolResult, error) {
+	sealed, err := c.server.sealState(st)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CallToolResult{InputRequests: requests, RequestState: sealed}, nil
+}
+
+// elicit asks a client of the older era, one request after the other, until the first
+// of what it asks about is over.
+func (c *toolCall) elicit(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
+	answers := make(mcp.InputResponseMap, len(requests))
+	for _, key := range slices.Sorted(maps.Keys(requests)) {
+		answer, err := c.req.Session.Elicit(ctx, requests[key].(*mcp.ElicitParams))
+		if err != nil {
+			return nil, err
+		}
+		answers[key] = answer
+	}
+	return answers, nil
+}
+
+// goOn enters answers and goes on with the run that has waited for them.
+func (c *toolCall) goOn(ctx context.Context, st requestState, answers mcp.InputResponseMap) (*host.Result, error) {
+	list, err := c.server.host.Approvals(ctx, policy.Filter{Session: &c.caller, RunID: st.RunID, Resolved: true})
+	if err != nil {
+		return nil, err
+	}
+	asking := host.WithAskingCaller(ctx)
+	for _, id := range st.Approvals {
+		i := slices.IndexFunc(list, func(a *policy.Approval) bool { return a.ID == id })
+		if i < 0 {
+			return nil, fmt.Errorf("approval %s is gone: its run %s has ended", id, st.RunID)
+		}
+		outcome, err := c.enter(ctx, list[i], answers)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("approval %s: %w. The run is %s: wait goes on with it", id, err, st.RunID)
+		case outcome == signingIn:
+			asking = ctx // the token arrives while the run waits for it
+		}
+		if outcome != answered {
+			c.can = elicitation{} // not to be asked the same again at once
+		}
+	}
+	ctx = asking
+	return c.server.host.Wait(ctx, c.caller, st.RunID), nil
+}
+
+// outcome is what came of asking a caller about an approval.
+type outcome int
+
+const (
+	answered  outcome = iota
+	putOff            // the person made no choice
+	signingIn         // the person has opened the link; it is over when the token is there
+)
+
+// enter enters what a client has answered about an approval.
+func (c *toolCall) enter(ctx context.Context, a *policy.Approval, answers mcp.InputResponseMap) (outcome, error) {
+	if len(a.Questions) == 0 {
+		return c.decide(ctx, a, answers)
+	}
+	given := make(map[string]codemode.QuestionAnswer, len(a.Questions))
+	for i, q := range a.Questions {
+		r, ok := answers[questionKey(a, i)].(*mcp.ElicitResult)
+		if !ok {
+			return 0, errors.New("an answer is missing")
+		}
+		answer, err := answerOf(r)
+		if err != nil {
+			return 0, err
+		}
+		if q.Kind == codemode.QuestionAuthorization && a.State == policy.StatePending {
+			switch answer.Action {
+			case codemode.AnswerAccept:
+				return signingIn, nil
+			case codemode.AnswerCancel:
+				return putOff, nil
+			}
+		}
+		given[q.ID] = answer
+	}
+	_, err := c.server.host.AnswerQuestion(ctx, a.ID, given, c.by())
+	return answered, err
+}
+
+// decide enters a decision about a call.
+func (c *toolCall) decide(ctx context.Context, a *policy.Approval, answers mcp.InputResponseMap) (outcome, error) {
+	r, ok := answers[a.ID].(*mcp.ElicitResult)
+	switch {
+	case !ok:
+		return 0, errors.New("an answer is missing")
+	case r.Action == string(codemode.AnswerCancel):
+		return putOff, nil
+	}
+	d, input, err := decisionOf(r)
+	if err != nil {
+		return 0, err
+	}
+	if input != nil {
+		_, err = c.server.host.AllowEdited(ctx, a.ID, input, c.by())
+	} else {
+		_, err = c.server.host.Decide(ctx, a.ID, d, c.by())
+	}
+	return answered, err
+}
+
+// by names the client for the record.
+func (c *toolCall) by() string {
+	if info := c.req.ClientInfo(); info != nil && info.Name != "" {
+		return "MCP client " + info.Name
+	}
+	return "MCP client"
+}
+
+// invalidParams is the error of a call that cannot be taken as it is.
+func invalidParams(err error) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+}
