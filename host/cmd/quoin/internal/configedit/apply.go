@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/json5"
 	"github.com/quoinhq/quoin/internal/durable"
 )
 
@@ -54,6 +55,10 @@ func Apply(ctx context.Context, path string, change func(text []byte) ([]byte, e
 // write puts what the change makes of text in the place of target.
 func write(path, target string, text []byte, mode fs.FileMode, change func([]byte) ([]byte, error)) error {
 	changed, err := change(text)
+	var syntax *json5.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Errorf("%s:%w", path, err)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
