@@ -11,6 +11,9 @@ import (
 
 // promptCost is about how many tokens of a prompt a server costs.
 type promptCost struct {
+	// Tools is how many tools the server has, without the operations on resources and
+	// prompts.
+	Tools int `json:"tools"`
 	// Raw is what the names, descriptions and input schemas of its tools cost where each
 	// is a tool of the model's.
 	Raw int `json:"raw"`
@@ -26,6 +29,7 @@ func costOf(server string, tools []mcp.Tool, s host.Settings) (promptCost, []cat
 	var offered []catalog.Tool
 	for _, t := range tools {
 		if t.Operation == "" {
+			cost.Tools++
 			cost.Raw += len(t.Name) + len(t.Description) + len(t.Input)
 		}
 		offered = append(offered, catalog.Tool{Name: t.Name, Description: t.Description, Source: catalog.SourceMCP, Owner: t.Server, Parameters: t.Input, Output: t.Output})

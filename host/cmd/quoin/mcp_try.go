@@ -120,8 +120,8 @@ func (t *triedServer) print(w io.Writer) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "\nIn each prompt, about: %d tokens as %s with their schemas; %d through exec, which itself costs %d with wait, once for all servers.\n",
-		t.Tokens.Raw, output.Count(len(t.Tools), "tool"), t.Tokens.Quoin, t.Tokens.Base); err != nil {
+	if _, err := fmt.Fprintf(w, "\nIn each prompt: about %d tokens as %s with their schemas, about %d through exec.\nexec and wait themselves cost about %d, once for all servers.\n",
+		t.Tokens.Raw, output.Count(t.Tokens.Tools, "tool"), t.Tokens.Quoin, t.Tokens.Base); err != nil {
 		return err
 	}
 	return printSuspicions(w, t.notice, t.Findings)

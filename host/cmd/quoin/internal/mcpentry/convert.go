@@ -64,7 +64,7 @@ func convert(as string, server any) (Found, error) {
 	c := conversion{Found: Found{As: as}}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if take := fields[name]; take == nil {
-			c.note("%.64q is not taken", name)
+			c.note("%.64s is not taken", name)
 		} else if object[name] != nil {
 			take(&c, object[name])
 		}
@@ -92,7 +92,7 @@ func (c *conversion) transport(v any) {
 	case "sse":
 		c.fail("it speaks HTTP with server-sent events, which newer servers have replaced by streamable HTTP: look for that address in its documentation")
 	default:
-		c.fail("it has the transport %.32q; Quoin has stdio and streamable HTTP", t)
+		c.fail("it has the transport %.32s; Quoin has stdio and streamable HTTP", t)
 	}
 }
 
@@ -109,14 +109,14 @@ func (c *conversion) text(field string, v any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	}
-	c.fail("its field %.80q is no text", field)
+	c.fail("its field %.80s is no text", field)
 	return ""
 }
 
 func (c *conversion) texts(field string, v any) []string {
 	list, ok := v.([]any)
 	if !ok {
-		c.fail("its field %q is no list", field)
+		c.fail("its field %s is no list", field)
 		return nil
 	}
 	out := make([]string, len(list))
@@ -138,7 +138,7 @@ func (c *conversion) tools(field string, v any) []string {
 func (c *conversion) boolean(field string, v any) bool {
 	b, ok := v.(bool)
 	if !ok {
-		c.fail("its field %q is neither true nor false", field)
+		c.fail("its field %s is neither true nor false", field)
 	}
 	return b
 }
@@ -147,7 +147,7 @@ func (c *conversion) boolean(field string, v any) bool {
 func (c *conversion) number(field string, v any, unit float64) int64 {
 	f, err := strconv.ParseFloat(c.text(field, v), 64)
 	if f *= unit; err != nil || !(f > 0 && f < math.MaxInt32) {
-		c.fail("its field %q is no time", field)
+		c.fail("its field %s is no time", field)
 		return 0
 	}
 	return int64(math.Ceil(f))
@@ -174,7 +174,7 @@ func (c *conversion) plain(field, text string) string {
 func (c *conversion) entries(field string, to *map[string]string, v any) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		c.fail("its field %q is no object", field)
+		c.fail("its field %s is no object", field)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -194,7 +194,7 @@ func (c *conversion) put(to *map[string]string, name, value string) {
 func (c *conversion) headersOfVariables(v any) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		c.fail(`its field "env_http_headers" is no object`)
+		c.fail("its field env_http_headers is no object")
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -210,7 +210,7 @@ func (c *conversion) bearer(v any) {
 func (c *conversion) named(field string, v any) string {
 	name := c.text(field, v)
 	if !variable.MatchString(name) {
-		c.fail("its field %q names no variable", field)
+		c.fail("its field %s names no variable", field)
 	}
 	return "${" + name + "}"
 }
@@ -234,7 +234,7 @@ func (c *conversion) variables(field, text string) string {
 		name := word
 		if input, ok := strings.CutPrefix(word, "input:"); ok {
 			name = variableOf(input)
-			c.note("%s asked for %.64q: set the variable %s", field, input, name)
+			c.note("%s asked for %.64s: set the variable %s", field, input, name)
 		} else if env, ok := strings.CutPrefix(word, "env:"); ok {
 			name = env
 		} else if before, _, ok := strings.Cut(word, ":-"); ok {

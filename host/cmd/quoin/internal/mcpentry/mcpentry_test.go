@@ -30,7 +30,7 @@ func TestRead(t *testing.T) {
 			"db": {"command": "${HOME}/bin/db", "args": ["--dsn", "${DSN:-secret-3}"], "env": {}}}}`,
 			[]Found{
 				{Name: "api", As: "api", Entry: Entry{URL: "https://api.example.com/mcp", Headers: map[string]string{"Authorization": "Bearer ${API_KEY}"}}, Notes: []string{
-					"headers.Authorization has a default for API_KEY, which is not taken: set the variable", `"headersHelper" is not taken`}},
+					"headers.Authorization has a default for API_KEY, which is not taken: set the variable", "headersHelper is not taken"}},
 				{Name: "db", As: "db", Entry: Entry{Command: "${HOME}/bin/db", Args: []string{"--dsn", "${DSN:-secret-3}"}}, Notes: []string{
 					"args contains ${DSN…}, which stays as it is written: put the value in its place", "command contains ${HOME}, which stays as it is written: put the value in its place"}},
 			}, []Skipped{{"legacy", "it speaks HTTP with server-sent events, which newer servers have replaced by streamable HTTP: look for that address in its documentation"}}},
@@ -46,16 +46,16 @@ func TestRead(t *testing.T) {
 			}}`,
 			[]Found{
 				{Name: "perplexity", As: "perplexity", Entry: Entry{Command: "npx", Args: []string{"-y", "p"}, Env: map[string]string{"KEY": "${PERPLEXITY_KEY}"}},
-					Notes: []string{`env.KEY asked for "perplexity-key": set the variable PERPLEXITY_KEY`}},
-				{Name: "web", As: "web", Entry: Entry{URL: "https://api.example.com/mcp/"}, Notes: []string{`"gallery" is not taken`}},
+					Notes: []string{`env.KEY asked for perplexity-key: set the variable PERPLEXITY_KEY`}},
+				{Name: "web", As: "web", Entry: Entry{URL: "https://api.example.com/mcp/"}, Notes: []string{"gallery is not taken"}},
 			}, nil},
 		{"Quoin", `{mcp: {servers: {fs: {command: "x", deny: ["*_delete"], callTimeoutMs: 5000}}}}`,
 			[]Found{{Name: "fs", As: "fs", Entry: Entry{Command: "x", Deny: []string{"*_delete"}, CallTimeoutMs: 5000}}}, nil},
 		{"what cannot be", `{"mcpServers": {"a": 1, "b": {}, "c": {"command": ["x"]}, "d": {"url": "https://me:secret-4@h/"}, "e": {"command": "x", "type": "ws"}, "f": {"command": "x", "args": "y"}, "g": {"command":"x","env":{"A B":"secret-5"}}}}`,
 			nil, []Skipped{
-				{"a", "it is no object"}, {"b", "command and url are both missing; give one of them"}, {"c", `its field "command" is no text`},
-				{"d", "url has a user name or password in it; use headers instead"}, {"e", `it has the transport "ws"; Quoin has stdio and streamable HTTP`},
-				{"f", `its field "args" is no list`}, {"g", "env.A B is not a variable: expected a name of letters, digits and '_', and a value without NUL"}}},
+				{"a", "it is no object"}, {"b", "command and url are both missing; give one of them"}, {"c", `its field command is no text`},
+				{"d", "url has a user name or password in it; use headers instead"}, {"e", `it has the transport ws; Quoin has stdio and streamable HTTP`},
+				{"f", `its field args is no list`}, {"g", "env.A B is not a variable: expected a name of letters, digits and '_', and a value without NUL"}}},
 		{"names that meet", `{"mcpServers": {"a b": {"command": "x"}, "a.b": {"command": "y"}, "a_b": {"command": "z"}, "ä": {"command": "v"}, "a!b": {"command": "w"}}}`,
 			[]Found{
 				{Name: "a-b", As: "a b", Entry: Entry{Command: "x"}}, {Name: "a-b-2", As: "a!b", Entry: Entry{Command: "w"}}, {Name: "a.b", As: "a.b", Entry: Entry{Command: "y"}},
@@ -95,7 +95,7 @@ required = true
 		{Name: "context7", As: "context7", Entry: Entry{Command: "npx", Args: []string{"-y", "@upstash/context7-mcp"}, Dir: "/srv", PassEnv: []string{"LOCAL_TOKEN"},
 			Env: map[string]string{"MY_ENV_VAR": "MY_ENV_VALUE"}, ConnectTimeoutMs: 20_000, CallTimeoutMs: 45_500, Allow: []string{}}},
 		{Name: "figma", As: "figma", Entry: Entry{URL: "https://mcp.figma.com/mcp", Disabled: true, Deny: []string{`a\*`},
-			Headers: map[string]string{"Authorization": "Bearer ${FIGMA_OAUTH_TOKEN}", "X-Figma-Region": "us-east-1", "X-Org": "${ORG}"}}, Notes: []string{`"required" is not taken`}},
+			Headers: map[string]string{"Authorization": "Bearer ${FIGMA_OAUTH_TOKEN}", "X-Figma-Region": "us-east-1", "X-Org": "${ORG}"}}, Notes: []string{"required is not taken"}},
 	}, found, nil, skipped, err)
 	if b, err := found[0].Entry.JSON(); err != nil || !strings.Contains(string(b), `"allow":[]`) {
 		t.Errorf("a list that leaves no tools is lost: %s, %v", b, err)
