@@ -124,7 +124,7 @@ func (k *keeper) await(ctx context.Context, r Request, t *task, answered []strin
 			if life.Err() != nil {
 				k.stopTask(ctx, r, t)
 			}
-			return nil, err
+			return nil, keepBefore(err, t.resumption(answered))
 		default:
 			failed++
 			continue
@@ -197,17 +197,29 @@ func (k *keeper) taskAsks(r Request, t *task, s *taskState, answered []string, f
 // tellTask gives a task the answers of a person, and waits on.
 func (k *keeper) tellTask(ctx context.Context, r Request, again *resumption) (json.RawMessage, error) {
 	t := again.Task
+	if len(again.answers) == 0 {
+		return k.await(ctx, r, t, again.Answered)
+	}
 	if _, err := k.taskRequest(ctx, r, methodTaskTell, &taskParams{TaskID: t.ID, InputResponses: again.answers}); err != nil {
 		if ctx.Err() != nil {
 			k.stopTask(ctx, r, t)
 		}
-		return nil, err
+		return nil, keepBefore(err, r.Resumption)
 	}
 	answered := slices.Clone(again.Answered)
 	for id := range again.answers {
 		answered = append(answered, id)
 	}
 	return k.await(ctx, r, t, answered)
+}
+
+// resumption is what a call has that goes on with a task.
+func (t *task) resumption(answered []string) *codemode.Resumption {
+	state, err := json.Marshal(resumeState{Kind: resumeTask, Task: t, Answered: answered})
+	if err != nil {
+		return nil // cannot happen: every field can be encoded
+	}
+	return &codemode.Resumption{State: state}
 }
 
 // taskRequest makes one request about a task.
@@ -226,6 +238,10 @@ func (k *keeper) taskRequest(ctx context.Context, r Request, method string, p *t
 	raw, answer, err := c.captured(f.ctx, func(ctx context.Context) (any, error) {
 		return sdk.CallCustomMethod[*taskParams, *taskResult](withTaskName(ctx, p.TaskID), c.session, method, p)
 	})
+	var signIn *codemode.InputRequired
+	if errors.As(err, &signIn) {
+		return nil, signIn
+	}
 	if err != nil {
 		e := k.explain(f.ctx, tool.Name, answer, err)
 		e.Unknown = !tool.ReadOnly // of the call, which goes on at the server
