@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,21 +30,23 @@ import (
 func newApprovals() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approvals",
-		Short: "Decide about calls that wait for a person",
+		Short: "Decide about calls that wait for a person, and answer what tools ask",
 		Long: `List and decide the tool calls that wait for a person, in the state directory of
 the exec, wait or serve that asks. A process that is waiting notices the decision;
 a suspended cell finds it when quoin wait goes on with it. No decision in time is
-a denial.`,
+a denial. A call whose tool asks questions is not decided: answer it.`,
 		Example: `  quoin approvals list
   quoin approvals show apr_0123456789abcdef0123456789abcdef
   quoin approvals allow apr_0123456789abcdef0123456789abcdef
   quoin approvals allow --always apr_0123456789abcdef0123456789abcdef
+  quoin approvals allow --input '{"title":"shoes"}' apr_0123456789abcdef0123456789abcdef
   quoin approvals deny apr_0123456789abcdef0123456789abcdef
+  quoin approvals answer apr_0123456789abcdef0123456789abcdef --accept --field size=M
   quoin approvals revoke grt_0123456789abcdef0123456789abcdef`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newApprovalsList(), newApprovalsShow(), newDecision("allow", policy.AllowOnce), newDecision("deny", policy.Deny), newRevoke())
+	cmd.AddCommand(newApprovalsList(), newApprovalsShow(), newDecision("allow", policy.AllowOnce), newDecision("deny", policy.Deny), newApprovalsAnswer(), newRevoke())
 	return cmd
 }
 
@@ -66,6 +69,8 @@ func (a *approver) bind(cmd *cobra.Command) {
 type decisions interface {
 	Approvals(context.Context, policy.Filter) ([]*policy.Approval, error)
 	Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error)
+	AllowEdited(ctx context.Context, id string, input json.RawMessage, by string) (*policy.Approval, error)
+	AnswerQuestion(ctx context.Context, id string, answers map[string]codemode.QuestionAnswer, by string) (*policy.Approval, error)
 	Grants(context.Context) ([]*policy.Grant, error)
 	RevokeGrant(ctx context.Context, id string) error
 }
@@ -84,6 +89,14 @@ func (o ownDecisions) Approvals(ctx context.Context, f policy.Filter) ([]*policy
 
 func (o ownDecisions) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
 	return policy.Decide(ctx, o, id, d, by, time.Now())
+}
+
+func (o ownDecisions) AllowEdited(ctx context.Context, id string, input json.RawMessage, by string) (*policy.Approval, error) {
+	return policy.AllowEdited(ctx, o, id, input, by, time.Now())
+}
+
+func (o ownDecisions) AnswerQuestion(ctx context.Context, id string, answers map[string]codemode.QuestionAnswer, by string) (*policy.Approval, error) {
+	return policy.Answer(ctx, o, id, answers, by, time.Now())
 }
 
 func (o ownDecisions) Grants(ctx context.Context) ([]*policy.Grant, error) {
@@ -171,12 +184,16 @@ func newApprovalsList() *cobra.Command {
 func newDecision(verb string, d policy.Decision) *cobra.Command {
 	var a approver
 	var always bool
+	var input string
 	cmd := &cobra.Command{
 		Use:     verb + " ID",
 		Short:   map[string]string{"allow": "Let a call happen", "deny": "Keep a call from happening"}[verb],
 		Example: fmt.Sprintf("  quoin approvals %s apr_0123456789abcdef0123456789abcdef --state ./state", verb),
 		Args:    cli.OneArg("ID", "which quoin approvals list shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if always && input != "" {
+				return cli.Usagef("an edited input is allowed once: expected --always or --input, not both")
+			}
 			if always {
 				d = policy.AllowAlways
 			}
@@ -185,7 +202,7 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 				return err
 			}
 			defer done()
-			got, err := a.decide(cmd.Context(), s, args[0], d)
+			got, err := a.decide(cmd.Context(), s, args[0], d, input)
 			if err != nil {
 				return err
 			}
@@ -198,6 +215,7 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 	a.bind(cmd)
 	cmd.ValidArgsFunction = cli.CompleteFirst(a.pending)
 	if d != policy.Deny {
+		cmd.Flags().StringVar(&input, "input", "", "make the call with this JSON, or @FILE, and nothing else; quoin approvals show has its schema")
 		cmd.Flags().BoolVar(&always, "always", false, "do not ask again for what quoin approvals show says that it covers")
 	}
 	return cmd
@@ -212,30 +230,54 @@ func (a *approver) printDecision(cmd *cobra.Command, got *policy.Approval) error
 	} else if rec, err := a.runs.Get(cmd.Context(), got.RunID); err == nil {
 		next = "go on with: " + waitLine(got.RunID, s, rec.Origin)
 	}
+	if len(got.EditedInput) > 0 {
+		next = "the call is made with " + terminal.Line(string(got.EditedInput)) + "\n" + next
+	}
 	if got.Decision == policy.AllowAlways && got.AlwaysCovers != "" {
 		next = fmt.Sprintf("from now on there are no questions about %s\nquoin approvals list --remembered shows it, quoin approvals revoke takes it back\n%s", terminal.Line(got.AlwaysCovers), next)
 	}
-	_, err := terminal.Fprintf(cmd.OutOrStdout(), "%s: %s\n%s\n", terminal.Short(got.Title), got.Decision, next)
+	_, err := terminal.Fprintf(cmd.OutOrStdout(), "%s: %s\n%s\n", terminal.Short(got.Title), cmp.Or(string(got.Decision), string(got.State)), next)
 	return err
 }
 
-// decide enters the decision, unless the approval is not of the session that was
-// asked for.
-func (a *approver) decide(ctx context.Context, s decisions, id string, d policy.Decision) (*policy.Approval, error) {
+// decide enters the decision, with the input that takes the place of the call's own, if
+// there is one.
+func (a *approver) decide(ctx context.Context, s decisions, id string, d policy.Decision, input string) (*policy.Approval, error) {
+	var edited json.RawMessage
+	if input != "" {
+		var err error
+		if edited, err = jsonFlag("--input", input); err != nil {
+			return nil, err
+		}
+	}
+	known, err := a.find(ctx, s, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(known.Questions) > 0:
+		return nil, fmt.Errorf("%s asks questions, which are answered and not decided: quoin approvals answer %s", terminal.Short(known.ToolName), known.ID)
+	case edited != nil:
+		return s.AllowEdited(ctx, id, edited, decider())
+	}
+	return s.Decide(ctx, id, d, decider())
+}
+
+// find returns an approval, unless it is not of the session that was asked for.
+func (a *approver) find(ctx context.Context, s decisions, id string) (*policy.Approval, error) {
 	list, err := s.Approvals(ctx, policy.Filter{Resolved: true})
 	if err != nil {
 		return nil, err
 	}
 	for _, known := range list {
-		if known.ID == id && a.session != "" && !a.filter().Session.Owns(known.Session) {
+		switch {
+		case known.ID != id:
+		case a.session != "" && !a.filter().Session.Owns(known.Session):
 			return nil, errors.New("the approval belongs to a different session")
+		default:
+			return known, nil
 		}
 	}
-	got, err := s.Decide(ctx, id, d, decider())
-	if errors.Is(err, policy.ErrNotFound) {
-		return nil, fmt.Errorf("%w: %s. quoin approvals list shows those that wait", err, terminal.Short(id))
-	}
-	return got, err
+	return nil, fmt.Errorf("%w: %s. quoin approvals list shows those that wait", policy.ErrNotFound, terminal.Short(id))
 }
 
 // decider names who uses this command, for the record.

@@ -66,6 +66,9 @@ func showApproval(w io.Writer, p *policy.Approval) error {
 	}
 	line("id", p.ID)
 	line("state", string(p.State))
+	if p.State == policy.StateAnswered {
+		line("answered", fmt.Sprintf("by %s at %s", terminal.Line(p.By), p.Decided.Format(time.RFC3339)))
+	}
 	if p.Decision != "" {
 		line("decision", fmt.Sprintf("%s by %s at %s", p.Decision, terminal.Line(p.By), p.Decided.Format(time.RFC3339)))
 	}
@@ -85,6 +88,7 @@ func showApproval(w io.Writer, p *policy.Approval) error {
 	for _, d := range p.Allowed {
 		choices = append(choices, string(d))
 	}
+	showQuestions(line, p)
 	line("decisions", strings.Join(choices, ", "))
 	line("always covers", terminal.Line(p.AlwaysCovers))
 	line("created", p.Created.Format(time.RFC3339))
@@ -96,11 +100,24 @@ func showApproval(w io.Writer, p *policy.Approval) error {
 	if p.InputCut {
 		fmt.Fprintf(&b, "ONLY THE START of the input is kept, as a text: it has %d bytes.\n", p.InputBytes)
 	}
-	for text := range strings.Lines(indented(p.Input)) {
-		b.WriteString(terminal.Line(strings.TrimSuffix(text, "\n")) + "\n")
+	showDocument(&b, p.Input)
+	if len(p.EditedInput) > 0 {
+		b.WriteString("edited: the call is made with this instead\n")
+		showDocument(&b, p.EditedInput)
+	}
+	if p.State == policy.StatePending && len(p.InputSchema) > 0 && len(p.Questions) == 0 {
+		b.WriteString("schema of an edited input (quoin approvals allow --input)\n")
+		showDocument(&b, p.InputSchema)
 	}
 	_, err := io.WriteString(w, terminal.Text(b.String()))
 	return err
+}
+
+// showDocument writes a document on lines of its own.
+func showDocument(b *strings.Builder, doc json.RawMessage) {
+	for text := range strings.Lines(indented(doc)) {
+		b.WriteString(terminal.Line(strings.TrimSuffix(text, "\n")) + "\n")
+	}
 }
 
 // indented returns JSON on several lines, or the bytes as they are if they are not JSON.

@@ -67,6 +67,7 @@ func TestScripts(t *testing.T) {
 			"appears":  cmdAppears,
 			"document": cmdDocument,
 			"first":    cmdFirst,
+			"inquire":  cmdInquire,
 			"tutorial": cmdTutorial,
 			"develop":  cmdDevelop,
 			"awaits":   cmdAwaits,

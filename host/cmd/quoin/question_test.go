@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// cmdInquire puts an approval with the questions of a file into a state directory, as a
+// host does whose tool asks, and writes its id into a variable: inquire STATE FILE > VAR
+func cmdInquire(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 || args[2] != ">" {
+		ts.Fatalf("usage: inquire STATE FILE > VAR")
+	}
+	runs, err := runstore.OpenDir(filepath.Join(ts.MkAbs(args[0]), "runs"))
+	ts.Check(err)
+	store, err := policy.OpenApprovals(filepath.Join(ts.MkAbs(args[0]), "approvals"), runs)
+	ts.Check(err)
+	b, err := os.ReadFile(ts.MkAbs(args[1]))
+	ts.Check(err)
+	var questions []codemode.Question
+	ts.Check(json.Unmarshal(b, &questions))
+	call := policy.Call{
+		Kind: policy.KindTool, ToolID: "mcp:shop:order", ToolName: "order", Owner: "shop", Params: json.RawMessage(`{"n":1}`),
+		Session: codemode.Session{SessionID: "cli"}, RunID: "run_00000000000000000000000000000000", CallID: "bridge:mcp:1",
+	}
+	a, err := policy.NewInquiry(call, questions, 0, time.Now())
+	ts.Check(err)
+	ts.Check(store.Add(context.Background(), a))
+	ts.Setenv(args[3], a.ID)
+}
