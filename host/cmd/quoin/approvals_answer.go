@@ -16,7 +16,6 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/internal/jsontext"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -192,7 +191,7 @@ func (g *answerFlags) form(q codemode.Question) (json.RawMessage, error) {
 			return nil, cli.Usagef("--field %s: %v", terminal.Short(name), err)
 		}
 	}
-	return jsontext.Marshal(values)
+	return json.Marshal(values)
 }
 
 // formField is one field of a form.
