@@ -73,6 +73,8 @@ func TestACrashLoopEnds(t *testing.T) {
 		}
 		exec(h, attempt+`return await attempt(() => tools.call("rude_crash", {how: "exit"}))`)
 	}
+	for string(exec(h, `return ALL_TOOLS.length`).Value) != "0" { // what programs see follows the state
+	}
 	wantValue(t, exec(h, attempt+`return [typeof Rude, ALL_TOOLS.length, (await attempt(() => tools.call("rude_echo", {})))[0]]`), `["undefined",0,"unknown_tool"]`)
 	if err := h.ReloadPlugin(t.Context(), "rude"); err != nil {
 		t.Fatal(err)
