@@ -23,7 +23,7 @@ PROFILE := guestrt/cmd/quoin-guest/default.pgo
 
 .PHONY: help
 help: ## Show this help
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build quoin, its guest worker and the example plugins into bin/
@@ -87,6 +87,10 @@ soak: ## Attack a host for SOAKTIME, reload plugins, and look for what is left
 hostile: ## Run the hostile corpus and measure how late its programs stop
 	$(GO) test -count=1 -run TestCorpus ./internal/hostile
 	$(GO) test -run '^$$' -bench Stops -benchtime 1x ./internal/hostile
+
+.PHONY: mcp-conformance
+mcp-conformance: ## Run the official MCP conformance suite (needs npm and its registry)
+	$(GO) run -pgo=off ./internal/mcpconformance
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each

@@ -1,0 +1,11 @@
+// Package server is what the official MCP conformance suite asks: a host behind
+// package mcpserver, with the tools, resources, prompts and completions that its
+// scenarios name. Whatever the scenarios can reach through Quoin's own tools is a tool
+// of the host; the rest is added to the MCP server as an embedder would.
+//
+// A Server is started, serves until it is closed, and is trusted: it listens on
+// loopback alone. Its methods are safe for concurrent use.
+//
+// server.go starts it. contents.go has the tools that answer at once, questions.go
+// those that ask the client, documents.go resources, prompts and completions.
+package server
