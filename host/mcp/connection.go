@@ -22,6 +22,7 @@ type connection struct {
 	conn    sdk.Connection
 	program *program // nil for servers on the network
 	guard   *guard   // nil for programs
+	signer  *signer  // nil if the server is not signed in to
 
 	calls          context.Context // calls end with it
 	cancel         context.CancelCauseFunc
@@ -62,7 +63,7 @@ func (r ready) Connect(context.Context) (sdk.Connection, error) { return r.conn,
 //
 // Everything that the session starts outlives ctx and ends with close.
 func (k *keeper) dial(ctx context.Context) (*connection, error) {
-	c := &connection{server: &k.server, log: k.log, onOutput: k.noteOutput, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
+	c := &connection{server: &k.server, signer: k.signer, log: k.log, onOutput: k.noteOutput, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
 	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancelRequests = cut
@@ -127,6 +128,7 @@ func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 	}
 	client, guard := newClient(wire, headers, c.loseServer)
 	c.guard = guard
+	c.signer.carry(guard)
 	return &recording{Transport: &sdk.StreamableClientTransport{
 		Endpoint:     c.server.URL,
 		HTTPClient:   client,
@@ -136,6 +138,11 @@ func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 
 // connectError explains why a session did not start.
 func (c *connection) connectError(ctx context.Context, err error) error {
+	if c.guard != nil {
+		if required := c.guard.denied.Load(); required != nil {
+			return required
+		}
+	}
 	if ctx.Err() == nil && c.programEnds() {
 		return c.program.ending()
 	}

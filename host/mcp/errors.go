@@ -20,6 +20,7 @@ const (
 	CodeRefused       Code = "mcp_error"           // the server answered with a protocol error
 	CodeReplyTooLarge Code = "mcp_reply_too_large" // the answer is larger than an answer may be
 	CodeInvalidReply  Code = "mcp_invalid_reply"   // the answer is not one
+	CodeUnauthorized  Code = "mcp_unauthorized"    // a sign-in is wanted, and failed or did not help
 	CodeNeedsInput    Code = "mcp_input_required"  // the server asks for what the host does not offer, such as a model
 	CodeDeclined      Code = "mcp_declined"        // a person did not agree to what the server asks
 	CodeBusy          Code = "mcp_busy"            // the limits of the server held the call back for too long

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/quoinhq/quoin/host/internal/oauth"
 )
 
 // The bounds of what a server on the network may have us hold.
@@ -31,11 +33,13 @@ var errRedirect = errors.New("redirects are not followed; configure the address 
 // bounds what comes back before the SDK reads it, and ends with the connection.
 type guard struct {
 	base    *http.Transport
+	carrier http.RoundTripper // base, with tokens where the server is signed in to
 	headers http.Header
 	life    context.Context
 	gone    func(error) // told once a connection was lost and the server takes no other
 	open    atomic.Int64
 	probing atomic.Bool
+	denied  atomic.Pointer[oauth.Required] // why the last request of no call was refused
 }
 
 // newClient returns a client for one connection, whose requests end with life. gone is
@@ -51,7 +55,7 @@ func newClient(life context.Context, headers http.Header, gone func(error)) (*ht
 	base = base.Clone()
 	base.MaxResponseHeaderBytes = maxHeaderSize
 	base.DisableCompression = true
-	g := &guard{base: base, headers: headers, life: life, gone: gone}
+	g := &guard{base: base, carrier: base, headers: headers, life: life, gone: gone}
 	return &http.Client{
 		Transport:     g,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
@@ -74,10 +78,12 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if id, ok := r.Context().Value(taskNameKey{}).(string); ok {
 		out.Header.Set("Mcp-Name", headerValue(id))
 	}
-	resp, err := g.base.RoundTrip(out)
+	resp, err := g.carrier.RoundTrip(out)
 	if err != nil {
 		end()
-		g.watch(r, err)
+		if !g.unauthorized(r, err) {
+			g.watch(r, err)
+		}
 		return nil, err
 	}
 	resp.Body = &endingBody{resp.Body, end}

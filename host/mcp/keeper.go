@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/quoinhq/quoin/host/internal/oauth"
 )
 
 // keeper keeps one server connected. One goroutine connects, lists, waits for the
@@ -22,6 +24,7 @@ type keeper struct {
 	delay   time.Duration // before the next attempt; the goroutine's own
 	pins    *pins
 	limits  limits
+	signer  *signer // nil if the server is not signed in to
 
 	mu      sync.Mutex
 	conn    *connection // nil while disconnected
@@ -29,12 +32,16 @@ type keeper struct {
 	byName  map[string]*Tool
 	offered pinnedTools // what the server listed last, with what is in quarantine
 	status  Status
+
+	required      *oauth.Required // set while there is no connection for want of a sign-in
+	requiredStamp time.Time       // of the sign-in that did not do
+	turn          chan struct{}   // closed when the connection is another
 }
 
 // newKeeper makes the keeper of one server. Call run to start it.
 func newKeeper(s Server, o Options, publish func()) *keeper {
 	s = s.withDefaults()
-	return &keeper{
+	k := &keeper{
 		name:    s.Name,
 		server:  s,
 		limits:  newLimits(&s),
@@ -44,7 +51,10 @@ func newKeeper(s Server, o Options, publish func()) *keeper {
 		pins:    newPins(o.PinDir, s.Name),
 		tried:   make(chan struct{}),
 		status:  Status{Name: s.Name, State: StateConnecting, Since: time.Now()},
+		turn:    make(chan struct{}),
 	}
+	k.signer = newSigner(o.SignIns, &k.server)
+	return k
 }
 
 // run keeps the server connected until ctx ends.
@@ -58,11 +68,25 @@ func (k *keeper) run(ctx context.Context) {
 	k.delay = k.options.FirstDelay
 	for {
 		start := time.Now()
-		err := k.serve(ctx, first)
-		k.down(err)
+		var stamp time.Time
+		if k.signer != nil {
+			stamp = k.signer.stamp()
+		}
+		err := k.serve(ctx, first, stamp)
+		signIn := k.require(err, stamp)
+		if !signIn {
+			k.down(err)
+		}
 		first()
 		if ctx.Err() != nil {
 			return
+		}
+		if signIn {
+			k.log.Warn("an MCP server is not connected", "error", err)
+			if !k.pauseForSignIn(ctx, stamp, k.options.MaxDelay) {
+				return
+			}
+			continue
 		}
 		if time.Since(start) > k.options.MaxDelay {
 			k.delay = k.options.FirstDelay
@@ -95,14 +119,17 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// serve makes one connection and uses it to its end, which the error explains.
-func (k *keeper) serve(ctx context.Context, first func()) (err error) {
+// serve makes one connection and uses it to its end, which the error explains. stamp is of
+// the sign-in as it was before.
+func (k *keeper) serve(ctx context.Context, first func(), stamp time.Time) (err error) {
 	c, err := k.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		k.down(err) // before the connection ends: no call may start in between
+		if !k.require(err, stamp) {
+			k.down(err) // before the connection ends: no call may start in between
+		}
 		if cerr := c.close(k.options.StopTimeout); cerr != nil {
 			k.log.Warn("closing the connection to an MCP server", "error", cerr)
 		}
@@ -215,7 +242,8 @@ func (k *keeper) up(c *connection, tools []Tool, offered pinnedTools, changes []
 	k.mu.Lock()
 	fresh := k.conn != c
 	same := sameTools(k.tools, tools)
-	k.conn = c
+	k.conn, k.required = c, nil
+	k.turned()
 	if !same {
 		k.tools, k.byName = tools, byName
 	}
@@ -244,7 +272,8 @@ func (k *keeper) up(c *connection, tools []Tool, offered pinnedTools, changes []
 func (k *keeper) down(err error) {
 	k.mu.Lock()
 	had := len(k.tools) > 0
-	k.conn, k.tools, k.byName, k.offered = nil, nil, nil, nil
+	k.conn, k.tools, k.byName, k.offered, k.required = nil, nil, nil, nil, nil
+	k.turned()
 	since := time.Now()
 	if k.status.State == StateDown {
 		since = k.status.Since

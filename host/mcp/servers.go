@@ -185,7 +185,7 @@ func (s *Servers) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 	if err != nil {
 		return nil, err
 	}
-	return k.call(ctx, r)
+	return k.callSignedIn(ctx, r)
 }
 
 // keeper returns the keeper of a server.

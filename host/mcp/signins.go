@@ -3,12 +3,14 @@ package mcp
 import (
 	"context"
 	"crypto/cipher"
-	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/oauth"
 )
 
 // SignInPer says whose consent the calls of a server need.
@@ -43,7 +45,7 @@ type OAuth struct {
 }
 
 // ErrNoSignIn means that there is no sign-in to the server.
-var ErrNoSignIn = errors.New("there is no sign-in")
+var ErrNoSignIn = oauth.ErrNoGrant
 
 // SignInOptions configure OpenSignIns.
 type SignInOptions struct {
@@ -58,7 +60,7 @@ type SignInOptions struct {
 
 // SignIns keeps the sign-ins to servers: tokens and registrations, encrypted, in a
 // directory. Several processes may use one directory. It is safe for concurrent use.
-type SignIns struct{}
+type SignIns struct{ client *oauth.Client }
 
 // SignIn is what one sign-in allows. It has no token in it.
 type SignIn struct {
@@ -80,28 +82,127 @@ func (s SignIn) Covers(c codemode.Session) bool {
 }
 
 // OpenSignIns opens the directory, which it creates with mode 0700.
-func OpenSignIns(dir string, o SignInOptions) (*SignIns, error) { return nil, ErrNoSignIn }
+func OpenSignIns(dir string, o SignInOptions) (*SignIns, error) {
+	opened := oauth.Options{Cipher: o.Cipher, Logger: o.Logger}
+	if o.OnSignIn != nil {
+		opened.OnSignIn = func(ctx context.Context, g oauth.Grant) error { return o.OnSignIn(ctx, SignIn(g)) }
+	}
+	client, err := oauth.Open(dir, opened)
+	if err != nil {
+		return nil, err
+	}
+	return &SignIns{client: client}, nil
+}
 
-// Login signs in to a server for who: it listens on loopback, calls show with the link
-// that a browser has to open, and returns once the browser has come back, or ctx ends.
+// Login signs in to a server: it listens on loopback, calls show with the link that a
+// browser has to open, and returns once the browser has come back, or ctx ends. Of a
+// server whose OAuth.Per is SignInPerUser it is the sign-in of who; the zero Session
+// stands for the host, whose sign-in such a server's tools are listed with.
 func (s *SignIns) Login(ctx context.Context, server Server, who codemode.Session, show func(link string) error) (SignIn, error) {
-	return SignIn{}, ErrNoSignIn
+	target, err := server.signInTarget()
+	if err != nil {
+		return SignIn{}, err
+	}
+	ch, err := probeChallenge(ctx, server)
+	if err != nil {
+		return SignIn{}, err
+	}
+	g, err := s.client.Login(ctx, target, ownerOf(target, who), ch, show)
+	return SignIn(g), err
 }
 
 // Logout forgets a sign-in, and revokes its tokens where the authorization server can.
 // The error is ErrNoSignIn if there was no sign-in; any other means that the tokens are
 // forgotten but may not be revoked.
 func (s *SignIns) Logout(ctx context.Context, server Server, who codemode.Session) (SignIn, error) {
-	return SignIn{}, ErrNoSignIn
+	target, err := server.signInTarget()
+	if err != nil {
+		return SignIn{}, err
+	}
+	g, err := s.client.Forget(ctx, target, ownerOf(target, who))
+	return SignIn(g), err
 }
 
 // Find returns the sign-in that the calls of who use. The error is ErrNoSignIn if they
 // have to sign in first.
 func (s *SignIns) Find(server Server, who codemode.Session) (SignIn, error) {
-	return SignIn{}, ErrNoSignIn
+	target, err := server.signInTarget()
+	if err != nil {
+		return SignIn{}, err
+	}
+	g, err := s.client.Find(target, ownerOf(target, who))
+	return SignIn(g), err
 }
 
 // Callback returns the handler of address, such as
 // https://quoin.example.com/oauth/callback. From then on questions have a link that
 // leads back there. The handler needs no token of the host: a link works once.
-func (s *SignIns) Callback(address string) http.Handler { return http.NotFoundHandler() }
+func (s *SignIns) Callback(address string) http.Handler { return s.client.Callback(address) }
+
+// ownerOf is whose sign-in a command means. The zero Session is the host's own, also
+// where users sign in.
+func ownerOf(target *oauth.Server, who codemode.Session) oauth.Owner {
+	if who.AgentID == "" && who.SessionKey == "" {
+		return oauth.Owner{}
+	}
+	return target.OwnerOf(who)
+}
+
+// signsIn reports whether a 401 of the server is a reason to sign in.
+func (s *Server) signsIn() bool {
+	if s.URL == "" || s.OAuth.Off {
+		return false
+	}
+	for name := range s.Headers {
+		if http.CanonicalHeaderKey(name) == "Authorization" {
+			return false
+		}
+	}
+	return true
+}
+
+// signInTarget is the server as package oauth knows it. The error says why there is
+// nothing to sign in to.
+func (s *Server) signInTarget() (*oauth.Server, error) {
+	if err := Check([]Server{*s}); err != nil {
+		return nil, err
+	}
+	if !s.signsIn() {
+		return nil, &ConfigError{s.Name, "oauth", "does not apply: only a server with a url, without oauth.off and without a header Authorization, is signed in to"}
+	}
+	o := s.OAuth
+	target := &oauth.Server{
+		Name: s.Name, URL: s.URL, PerUser: o.Per == SignInPerUser, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Issuer: o.Issuer,
+		ClientMetadataURL: o.ClientMetadataURL, Scopes: o.Scopes, CallbackPort: o.CallbackPort, PrivateNetwork: o.PrivateNetwork,
+	}
+	if err := target.Check(); err != nil {
+		return nil, &ConfigError{s.Name, "oauth", "cannot be used: " + err.Error()}
+	}
+	return target, nil
+}
+
+// probeChallenge asks the server what it wants of a caller without a token. Any answer
+// will do: where it says nothing, the well-known addresses do.
+func probeChallenge(ctx context.Context, server Server) (oauth.Challenge, error) {
+	server = server.withDefaults()
+	ctx, cancel := context.WithTimeout(ctx, server.ConnectTimeout)
+	defer cancel()
+	headers, err := server.header()
+	if err != nil {
+		return oauth.Challenge{}, err
+	}
+	client, g := newClient(ctx, headers, func(error) {})
+	defer g.base.CloseIdleConnections()
+	const discover = `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}`
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(discover))
+	if err != nil {
+		return oauth.Challenge{}, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	resp, err := client.Do(req)
+	if err != nil {
+		return oauth.Challenge{}, fmt.Errorf("MCP server %s cannot be reached: %s", server.Name, bounded(err.Error(), maxErrorText))
+	}
+	return oauth.ChallengeOf(resp), resp.Body.Close()
+}

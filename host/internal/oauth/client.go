@@ -1,0 +1,109 @@
+package oauth
+
+import (
+	"context"
+	"crypto/cipher"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+)
+
+// Options configure Open.
+type Options struct {
+	Cipher cipher.AEAD
+	// OnSignIn is called once a grant has been stored.
+	OnSignIn func(context.Context, Grant) error
+	Logger   *slog.Logger
+}
+
+// Client signs in to servers and keeps the grants.
+type Client struct {
+	store    *store
+	onSignIn func(context.Context, Grant) error
+	log      *slog.Logger
+	callback atomic.Pointer[string] // where browsers come back to; nil if they cannot
+}
+
+// Open opens the directory of grants.
+func Open(dir string, o Options) (*Client, error) {
+	if o.Cipher == nil {
+		return nil, errors.New("sign-ins need a cipher")
+	}
+	st, err := openStore(dir, o.Cipher)
+	if err != nil {
+		return nil, err
+	}
+	if o.OnSignIn == nil {
+		o.OnSignIn = func(context.Context, Grant) error { return nil }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return &Client{store: st, onSignIn: o.OnSignIn, log: o.Logger}, nil
+}
+
+// ErrNoGrant means that the owner has not signed in.
+var ErrNoGrant = errors.New("there is no sign-in")
+
+// Grant is what is known of a consent, without its tokens.
+type Grant struct {
+	Server    string
+	PerUser   bool
+	Session   codemode.Session // agent and session key, if a user's
+	Issuer    string
+	Scopes    []string
+	Expires   time.Time
+	Renewable bool
+}
+
+// grant is a consent with its tokens.
+type grant struct {
+	Server    string
+	Owner     Owner
+	Issuer    string
+	Resource  string
+	TokenURL  string
+	RevokeURL string
+	Client    client
+	// Requested are the scopes that were asked for, Scopes those that were given.
+	Requested, Scopes []string
+	Access, Refresh   string
+	Expires           time.Time
+}
+
+// public returns what may be shown of it.
+func (g *grant) public() Grant {
+	return Grant{
+		Server: g.Server, PerUser: g.Owner.User, Session: codemode.Session{AgentID: g.Owner.AgentID, SessionKey: g.Owner.SessionKey},
+		Issuer: g.Issuer, Scopes: g.Scopes, Expires: g.Expires, Renewable: g.Refresh != "",
+	}
+}
+
+// load returns the grant of an owner, or ErrNoGrant.
+func (c *Client) load(id string) (*grant, error) {
+	g := new(grant)
+	err := c.store.read(id+grantExt, g)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoGrant
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Find returns the grant of an owner, or ErrNoGrant.
+func (c *Client) Find(s *Server, o Owner) (Grant, error) {
+	g, err := c.load(s.id(o))
+	if err != nil {
+		return Grant{}, err
+	}
+	return g.public(), nil
+}
+
+// Changed returns a mark that is another one whenever the grant of an owner is.
+func (c *Client) Changed(s *Server, o Owner) time.Time { return c.store.modified(s.id(o) + grantExt) }

@@ -1,0 +1,240 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/oauth"
+)
+
+// maxSignIns is how often one call may ask for a sign-in. A server that is not content
+// after that never will be.
+const maxSignIns = 3
+
+// signInCheck is how often a server that waits for a sign-in looks for one that another
+// process has made.
+const signInCheck = 500 * time.Millisecond
+
+// signInQuestion is the id of the question in a call that waits for a sign-in.
+const signInQuestion = "sign-in"
+
+// signInState is the state of such a call.
+type signInState struct {
+	SignIn *signInRounds `json:"signIn"`
+}
+
+// signInRounds is what a call has behind it when it asks for a sign-in.
+type signInRounds struct {
+	Rounds int `json:"rounds"`
+	// Resumption is what the call was resumed with, for when it is made again.
+	Resumption *codemode.Resumption `json:"resumption,omitempty"`
+}
+
+// signer signs in to one server for its keeper.
+type signer struct {
+	client *oauth.Client
+	target *oauth.Server
+}
+
+// newSigner returns the signer of a server, or nil if it is not signed in to.
+func newSigner(s *SignIns, server *Server) *signer {
+	if s == nil || !server.signsIn() {
+		return nil
+	}
+	target, err := server.signInTarget()
+	if err != nil {
+		return nil
+	}
+	return &signer{client: s.client, target: target}
+}
+
+// carry has a guard send tokens.
+func (s *signer) carry(g *guard) {
+	if s != nil {
+		g.carrier = &oauth.Transport{Base: g.base, Client: s.client, Server: s.target}
+	}
+}
+
+// stamp changes whenever the sign-in that the connection uses does.
+func (s *signer) stamp() time.Time { return s.client.Changed(s.target, oauth.Owner{}) }
+
+// unauthorized reports whether a request failed because its caller has to sign in, and
+// tells the call, or the connection, of it.
+func (g *guard) unauthorized(r *http.Request, err error) bool {
+	var required *oauth.Required
+	var failed *oauth.Error
+	if !errors.As(err, &required) && !errors.As(err, &failed) {
+		return false
+	}
+	if answer := captureOf(r.Context()); answer != nil {
+		answer.refuse(err)
+	}
+	if required != nil && !oauth.HasCaller(r.Context()) {
+		g.denied.Store(required)
+	}
+	return true
+}
+
+// callSignedIn makes a call. Where a person has to sign in first, the error is a question
+// to that person, and the call has had no effect.
+func (k *keeper) callSignedIn(ctx context.Context, r Request) (json.RawMessage, error) {
+	if k.signer == nil {
+		return k.call(ctx, r)
+	}
+	behind := &signInRounds{Resumption: r.Resumption}
+	if state := signInStateOf(r.Resumption); state != nil {
+		behind, r.Resumption = state, state.Resumption
+	}
+	ctx = oauth.WithCaller(ctx, r.Session)
+	err := k.awaitSignedIn(ctx, r.Session)
+	var raw json.RawMessage
+	if err == nil {
+		raw, err = k.call(ctx, r)
+	}
+	var required *oauth.Required
+	var failed *oauth.Error
+	switch {
+	case errors.As(err, &failed):
+		return nil, &Error{Code: CodeUnauthorized, Server: k.name, Message: fmt.Sprintf("MCP server %s wants a sign-in, which failed: %s", k.name, bounded(failed.Error(), maxErrorText)), Err: failed}
+	case !errors.As(err, &required):
+		return raw, err
+	case behind.Rounds >= maxSignIns:
+		return nil, &Error{Code: CodeUnauthorized, Server: k.name, Message: fmt.Sprintf("MCP server %s refused the call of %q after %d sign-ins.", k.name, r.Tool, maxSignIns)}
+	}
+	return nil, k.askToSignIn(required, behind)
+}
+
+// signInStateOf returns what a call has behind it that waited for a sign-in, or nil.
+func signInStateOf(r *codemode.Resumption) *signInRounds {
+	var state signInState
+	if r == nil || json.Unmarshal(r.State, &state) != nil {
+		return nil
+	}
+	return state.SignIn
+}
+
+// askToSignIn makes the question of a call that waits for a sign-in.
+func (k *keeper) askToSignIn(required *oauth.Required, behind *signInRounds) error {
+	state, err := json.Marshal(signInState{&signInRounds{Rounds: behind.Rounds + 1, Resumption: behind.Resumption}})
+	if err != nil {
+		return err
+	}
+	q := codemode.Question{ID: signInQuestion, Kind: codemode.QuestionAuthorization, From: k.name, URL: required.Link}
+	if q.Message = fmt.Sprintf("%s wants you to sign in. Open the link, or run quoin mcp login %s.", k.name, k.name); q.URL == "" {
+		q.Message = fmt.Sprintf("%s wants you to sign in: run quoin mcp login %s.", k.name, k.name)
+	}
+	return &codemode.InputRequired{Questions: []codemode.Question{q}, State: state}
+}
+
+// awaitSignedIn waits for the connection of a server that had none because no one was
+// signed in, if someone is by now. Otherwise it says that a person has to sign in.
+func (k *keeper) awaitSignedIn(ctx context.Context, s codemode.Session) error {
+	ctx, cancel := context.WithTimeout(ctx, k.server.ConnectTimeout)
+	defer cancel()
+	for {
+		k.mu.Lock()
+		required, stamp, turn := k.required, k.requiredStamp, k.turn
+		k.mu.Unlock()
+		switch {
+		case required == nil:
+			return nil
+		case !k.signer.stamp().Equal(stamp): // the keeper is about to try it
+		case k.signer.target.PerUser:
+			return &Error{Code: CodeUnauthorized, Server: k.name, Message: fmt.Sprintf("MCP server %s is not connected, because it lists its tools only to those who are signed in. An operator has to run quoin mcp login %s.", k.name, k.name)}
+		default:
+			return k.signer.client.Require(ctx, k.signer.target, k.signer.target.OwnerOf(s), required.Challenge)
+		}
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s is not connected.", k.name)}
+		}
+	}
+}
+
+// pauseForSignIn waits until someone has signed in, at most d, and reports false when ctx
+// has ended.
+func (k *keeper) pauseForSignIn(ctx context.Context, stamp time.Time, d time.Duration) bool {
+	ctx, cancel := context.WithTimeoutCause(ctx, d, errPaused)
+	defer cancel()
+	for k.signer.stamp().Equal(stamp) {
+		if !pause(ctx, min(signInCheck, d)) {
+			return errors.Is(context.Cause(ctx), errPaused)
+		}
+	}
+	return true
+}
+
+var errPaused = errors.New("the pause is over")
+
+// require notes that the server wants a sign-in, and keeps its tools: those that it had,
+// or those that are pinned. So programs that wait for a sign-in find them again, in the
+// next process too. It reports whether that is why the connection ended.
+func (k *keeper) require(err error, stamp time.Time) bool {
+	var required *oauth.Required
+	if !k.wantsSignIn(err) || !errors.As(err, &required) {
+		return false
+	}
+	tools := k.pinnedList()
+	k.mu.Lock()
+	fresh := len(k.tools) == 0 && len(tools) > 0
+	if fresh {
+		k.tools, k.byName = tools, map[string]*Tool{}
+		for i := range tools {
+			k.byName[tools[i].Name] = &tools[i]
+		}
+	}
+	since := time.Now()
+	if k.required != nil {
+		since = k.status.Since
+	}
+	k.conn, k.offered, k.required, k.requiredStamp = nil, nil, required, stamp
+	k.status = Status{Name: k.name, State: StateDown, Error: required, Since: since, Tools: countTools(k.tools)}
+	k.turned()
+	k.mu.Unlock()
+	if fresh {
+		k.publish()
+	}
+	return true
+}
+
+// wantsSignIn reports whether an error says that someone has to sign in.
+func (k *keeper) wantsSignIn(err error) bool {
+	var required *oauth.Required
+	return k.signer != nil && errors.As(err, &required)
+}
+
+// turned tells those who wait that the connection is another. The caller holds mu.
+func (k *keeper) turned() {
+	close(k.turn)
+	k.turn = make(chan struct{})
+}
+
+// pinnedList returns the tools as they are pinned.
+func (k *keeper) pinnedList() []Tool {
+	pinned, err := k.pins.load()
+	if err != nil || k.server.Pin == PinOff {
+		return nil // the next listing says what is wrong with the pins
+	}
+	l := &listing{server: &k.server, log: k.log, offered: pinnedTools{}, names: map[string]bool{}}
+	for _, name := range pinned.names() {
+		t, o := pinned[name], map[string]json.RawMessage{}
+		for _, part := range t.parts() {
+			if part.Offered != "" {
+				o[part.Field] = json.RawMessage(part.Offered)
+			}
+		}
+		if o["name"], err = json.Marshal(name); err != nil {
+			continue
+		}
+		if raw, err := json.Marshal(o); err == nil {
+			l.add(raw)
+		}
+	}
+	return l.tools
+}
