@@ -135,6 +135,9 @@ type MCPConfig struct {
 	// PinDir is where it is kept what the tools of each server have to be; see
 	// mcp.Options. Defaults to memory.
 	PinDir string
+	// SignIns keeps the sign-ins to servers on the network that want them. Defaults to
+	// nil: such a server has no tools.
+	SignIns *mcp.SignIns
 	// Wait is how long New waits for servers that neither answer nor fail.
 	// Defaults to 5 s; negative means not at all.
 	Wait time.Duration

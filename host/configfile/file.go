@@ -58,6 +58,8 @@ type File struct {
 	PluginSecrets map[string]map[string]plugins.SecretSource
 	// MCP are the upstream MCP servers, by name.
 	MCP []mcp.Server
+	// MCPCallbackURL is where browsers come back to after a sign-in.
+	MCPCallbackURL string
 	// MCPServer says how Quoin is an MCP server itself.
 	MCPServer MCPServerFile
 	// Hooks ask for the approvals that the file's rules want.
@@ -84,7 +86,9 @@ type File struct {
 	agents   map[string]*toolsFile
 	sessions map[string]*rulesFile
 	mcp      map[string]*mcp.Server
-	secrets  map[string]map[string]string
+	// mcpSecrets are the sources of client secrets as they stand in the file, by server.
+	mcpSecrets map[string]string
+	secrets    map[string]map[string]string
 
 	approvals   []*approvalFile
 	trustedKeys []string

@@ -4,20 +4,34 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/config"
 	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/plugins"
 )
 
 // mcpFields are those of mcp.
 func (f *File) mcpFields() []config.Field {
 	return []config.Field{
 		config.Map("servers", "server name", f.mcpServer, "Each is a program (`command`) or an address (`url`). One that is down has no tools until it is there.").CheckKey(checkMCPName),
+		config.Text("callbackUrl", &f.MCPCallbackURL, "The address of `/oauth/callback` of `quoin serve` as browsers reach it. Without it: that on loopback, if the server listens there; else people sign in with `quoin mcp login`.").Check(checkCallbackURL),
 		config.Object("server", f.MCPServer.fields(), "Quoin as an MCP server: `/mcp` of `quoin serve`."),
 	}
+}
+
+func checkCallbackURL(address string) error {
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Path == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return errors.New("an address such as https://quoin.example.com/oauth/callback")
+	}
+	return nil
 }
 
 func checkMCPName(name string) error {
@@ -40,6 +54,7 @@ func (f *File) mcpServer(name string) config.Field {
 		config.Texts("passEnv", &s.PassEnv, "Names of the host's variables that it also gets, such as `HOME`. It gets `PATH` unless `env` sets it."),
 		config.Text("url", &s.URL, "The address of a streamable HTTP endpoint. Redirects are not followed."),
 		config.Map("headers", "header", entryOf(s.Headers), "Go with every request."+expanded),
+		config.Object("oauth", f.mcpOAuth(name, &s.OAuth), "How to sign in to the endpoint, once it asks for that. Without it the host finds out from the server, unless `headers` has `Authorization`."),
 		config.Duration("connectTimeoutMs", &s.ConnectTimeout, time.Millisecond, 100, 600_000, "Time to connect, and to list the tools, in milliseconds."),
 		config.Duration("callTimeoutMs", &s.CallTimeout, time.Millisecond, 100, 3_600_000, "Time of one call, in milliseconds, without the time in which a person is asked."),
 		config.Int("maxConcurrent", &s.MaxConcurrent, 0, 1000, "Calls of the server in flight at the most; further ones wait, for `callTimeoutMs` at the most. 0 is no bound."),
@@ -53,6 +68,37 @@ func (f *File) mcpServer(name string) config.Field {
 	}, "One server.")
 }
 
+// mcpOAuth reads how to sign in to one server.
+func (f *File) mcpOAuth(name string, o *mcp.OAuth) []config.Field {
+	var secret string
+	o.Per = mcp.SignInPerHost
+	return []config.Field{
+		config.Choice("per", &o.Per, []mcp.SignInPer{mcp.SignInPerHost, mcp.SignInPerUser}, "Whose sign-in a call needs: `host` is one for all, `user` is one for each agent and session key. The tools are listed with the sign-in of the host in both cases."),
+		config.Text("clientId", &o.ClientID, "A client that you have registered with the authorization server."),
+		config.Text("clientSecret", &secret, "Where its secret is: `\"env:NAME\"`, a variable of the host's environment, or `\"file:/path\"`, a file with nothing but the secret.").Then(func() { f.mcpSecrets[name] = secret }),
+		config.Text("issuer", &o.Issuer, "The authorization server that `clientId` is registered with. Without it: the first that the server names. The client is used at no other."),
+		config.Text("clientMetadataUrl", &o.ClientMetadataURL, "The https address of a client id metadata document, for authorization servers that read those."),
+		config.Texts("scopes", &o.Scopes, "Scopes to ask for instead of those that the server names."),
+		config.Int("callbackPort", &o.CallbackPort, 0, 65535, "The port of this machine that `quoin mcp login` has the browser come back to, as you have registered it. `0` is a free one."),
+		config.Bool("privateNetwork", &o.PrivateNetwork, "Lets the authorization server have a private address. Without it such an address, which a hostile server may name, is not connected to."),
+		config.Bool("disabled", &o.Off, "Has a 401 be an error."),
+	}
+}
+
+// checkMCPSecrets makes the sources of the client secrets, which the table does not show.
+func (f *File) checkMCPSecrets(path string) []config.Problem {
+	var problems []config.Problem
+	for _, name := range slices.Sorted(maps.Keys(f.mcpSecrets)) {
+		source, err := plugins.ParseSecretSource(f.mcpSecrets[name])
+		if err != nil {
+			problems = append(problems, f.secretProblem(path, "mcp.servers."+name+".oauth.clientSecret", err))
+			continue
+		}
+		f.mcp[name].OAuth.ClientSecret = source
+	}
+	return problems
+}
+
 // entryOf reads the entries of a map of texts.
 func entryOf(texts map[string]string) func(name string) config.Field {
 	return func(name string) config.Field {
@@ -64,7 +110,7 @@ func entryOf(texts map[string]string) func(name string) config.Field {
 // checkMCP makes the list of servers, and reports what the fields one by one do
 // not show.
 func (f *File) checkMCP(path string) error {
-	var problems []config.Problem
+	problems := f.checkMCPSecrets(path)
 	for _, name := range slices.Sorted(maps.Keys(f.mcp)) {
 		s := *f.mcp[name]
 		f.MCP = append(f.MCP, s)

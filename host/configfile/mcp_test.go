@@ -34,10 +34,10 @@ func TestMCPInTheConfigurationFile(t *testing.T) {
 	}
 	want := []mcp.Server{
 		{Name: "files", Command: "files-mcp", Args: []string{"--root", "/srv"}, Env: map[string]string{"A": "b"}, PassEnv: []string{"PATH"}, Headers: map[string]string{},
-			ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, MaxConcurrent: 4, RatePerSecond: 10, MaxResultBytes: 65536, Allow: []string{"read_*"}, Deny: []string{"read_all"}, TrustHints: true, Pin: mcp.PinWarn},
-		{Name: "off", Command: "x", Env: map[string]string{}, Headers: map[string]string{}, ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, MaxResultBytes: 8 << 20, Pin: mcp.PinBlock, Disabled: true},
+			ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, MaxConcurrent: 4, RatePerSecond: 10, MaxResultBytes: 65536, Allow: []string{"read_*"}, Deny: []string{"read_all"}, TrustHints: true, Pin: mcp.PinWarn, OAuth: mcp.OAuth{Per: mcp.SignInPerHost}},
+		{Name: "off", Command: "x", Env: map[string]string{}, Headers: map[string]string{}, ConnectTimeout: 30 * time.Second, CallTimeout: time.Minute, MaxResultBytes: 8 << 20, Pin: mcp.PinBlock, OAuth: mcp.OAuth{Per: mcp.SignInPerHost}, Disabled: true},
 		{Name: "web", URL: "https://mcp.example/mcp", Env: map[string]string{}, Headers: map[string]string{"Authorization": "Bearer ${TOKEN}"},
-			ConnectTimeout: 30 * time.Second, CallTimeout: 5 * time.Second, MaxResultBytes: 8 << 20, Pin: mcp.PinBlock},
+			ConnectTimeout: 30 * time.Second, CallTimeout: 5 * time.Second, MaxResultBytes: 8 << 20, Pin: mcp.PinBlock, OAuth: mcp.OAuth{Per: mcp.SignInPerHost}},
 	}
 	if diff := cmp.Diff(want, f.Config().MCP.Servers); diff != "" {
 		t.Error(diff)

@@ -28,6 +28,7 @@ func newFile() *File {
 		PluginSecrets:   map[string]map[string]plugins.SecretSource{},
 		secrets:         map[string]map[string]string{},
 		mcp:             map[string]*mcp.Server{},
+		mcpSecrets:      map[string]string{},
 		PluginHooks:     map[string][]string{},
 		PreparedWorkers: host.DefaultPreparedWorkers,
 		MaxWorkers:      host.DefaultMaxWorkers,

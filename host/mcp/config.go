@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quoinhq/quoin/host/internal/oauth"
 )
 
 // Server says how to reach one upstream server: the Command to run, or the URL to
@@ -198,6 +200,9 @@ func (s Server) check() (field, text string) {
 	case s.Command == "" && (len(s.Args) > 0 || len(s.Env) > 0 || len(s.PassEnv) > 0 || s.Dir != ""):
 		return "args", "env, passEnv and dir are for servers with a command"
 	}
+	if field, text := s.checkOAuth(); text != "" {
+		return field, text
+	}
 	if s.URL != "" {
 		if text := checkURL(s.URL); text != "" {
 			return "url", text
@@ -228,6 +233,29 @@ func (s Server) check() (field, text string) {
 		return "allow", text
 	}
 	return "deny", checkPatterns(s.Deny)
+}
+
+// checkOAuth returns the first field of OAuth that is wrong, and how.
+func (s Server) checkOAuth() (field, text string) {
+	o := s.OAuth
+	given := o.ClientID != "" || o.ClientSecret != nil || o.Issuer != "" || o.ClientMetadataURL != "" || o.Scopes != nil || o.CallbackPort != 0 || o.PrivateNetwork || o.Per == SignInPerUser
+	switch {
+	case given && s.URL == "":
+		return "oauth", "is for servers with a url"
+	case o.Per != "" && o.Per != SignInPerHost && o.Per != SignInPerUser:
+		return "oauth.per", fmt.Sprintf("is %.80q; expected host or user", o.Per)
+	case o.ClientID == "" && o.ClientSecret != nil:
+		return "oauth.clientSecret", "needs the clientId that it belongs to"
+	case o.ClientID == "" && o.Issuer != "":
+		return "oauth.issuer", "needs the clientId that is registered there"
+	case o.CallbackPort < 0 || o.CallbackPort > 65535:
+		return "oauth.callbackPort", fmt.Sprintf("is %d; expected 1 to 65535, or 0 for a free port", o.CallbackPort)
+	case given && !o.Off:
+		if err := (&oauth.Server{URL: s.URL, ClientMetadataURL: o.ClientMetadataURL}).Check(); err != nil {
+			return "oauth", "cannot be used: " + err.Error()
+		}
+	}
+	return "", ""
 }
 
 // checkURL says what is wrong with an address, "" if nothing is. Credentials

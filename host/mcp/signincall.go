@@ -131,7 +131,7 @@ func (k *keeper) askToSignIn(required *oauth.Required, behind *signInRounds) err
 	return &codemode.InputRequired{Questions: []codemode.Question{q}, State: state}
 }
 
-// awaitSignedIn waits for the connection of a server that had none because no one was
+// awaitSignedIn waits for the connection of a server that had to do without because no one was
 // signed in, if someone is by now. Otherwise it says that a person has to sign in.
 func (k *keeper) awaitSignedIn(ctx context.Context, s codemode.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, k.server.ConnectTimeout)

@@ -66,6 +66,9 @@ type SignIns struct{ client *oauth.Client }
 type SignIn struct {
 	Server  string
 	PerUser bool
+	// ListsOnly is set for the host's own sign-in to a server that users sign in to: the
+	// host lists the tools with it, and no call uses it.
+	ListsOnly bool
 	// Session has the agent and the session key whose sign-in it is, if it is a user's.
 	Session codemode.Session
 	Issuer  string
@@ -78,7 +81,7 @@ type SignIn struct {
 
 // Covers reports whether the calls of a session use the sign-in.
 func (s SignIn) Covers(c codemode.Session) bool {
-	return !s.PerUser || s.Session.AgentID == c.AgentID && s.Session.SessionKey == c.SessionKey
+	return !s.ListsOnly && (!s.PerUser || s.Session.AgentID == c.AgentID && s.Session.SessionKey == c.SessionKey)
 }
 
 // OpenSignIns opens the directory, which it creates with mode 0700.
@@ -95,9 +98,9 @@ func OpenSignIns(dir string, o SignInOptions) (*SignIns, error) {
 }
 
 // Login signs in to a server: it listens on loopback, calls show with the link that a
-// browser has to open, and returns once the browser has come back, or ctx ends. Of a
-// server whose OAuth.Per is SignInPerUser it is the sign-in of who; the zero Session
-// stands for the host, whose sign-in such a server's tools are listed with.
+// browser has to open, and returns once the browser has come back, or ctx ends. It is
+// the sign-in of who, if OAuth.Per of the server is SignInPerUser. The zero Session stands
+// for the host, whose sign-in the tools of such a server are listed with.
 func (s *SignIns) Login(ctx context.Context, server Server, who codemode.Session, show func(link string) error) (SignIn, error) {
 	target, err := server.signInTarget()
 	if err != nil {

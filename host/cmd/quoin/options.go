@@ -197,7 +197,8 @@ func openState(state string, cfg *host.Config) error {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	cfg.Store, cfg.Approvals.Store = store, approvals
-	return nil
+	cfg.MCP.SignIns, err = openSignIns(state, store, approvals, cfg.Logger)
+	return err
 }
 
 // existingState is the state directory, which must have been used.

@@ -116,6 +116,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *config
 		MaxBody: f.Server.MaxBodyBytes, MaxCalls: f.Server.MaxCalls, MaxStreams: f.Server.MaxStreams,
 		Trajectory: rec.dir, Development: v.development || f.Development, AccessLog: f.Log.Access,
 	}
+	addCallback(&options, f, &cfg, l.Addr())
 	if err := addMCPAuth(soon, &options, f.MCPServer.Auth, log); err != nil {
 		return errors.Join(err, l.Close(), h.Close())
 	}

@@ -195,4 +195,3 @@ func (c *Client) await(ctx context.Context, id string, f *flow, l net.Listener, 
 		return Grant{}, fmt.Errorf("signing in to %s: no browser came back: %w", f.Grant.Server, ctx.Err())
 	}
 }
-

@@ -51,8 +51,10 @@ var ErrNoGrant = errors.New("there is no sign-in")
 
 // Grant is what is known of a consent, without its tokens.
 type Grant struct {
-	Server    string
-	PerUser   bool
+	Server  string
+	PerUser bool
+	// ListsOnly is set for the host's own of a server that users sign in to.
+	ListsOnly bool
 	Session   codemode.Session // agent and session key, if a user's
 	Issuer    string
 	Scopes    []string
@@ -64,6 +66,7 @@ type Grant struct {
 type grant struct {
 	Server    string
 	Owner     Owner
+	ListsOnly bool
 	Issuer    string
 	Resource  string
 	TokenURL  string
@@ -78,7 +81,7 @@ type grant struct {
 // public returns what may be shown of it.
 func (g *grant) public() Grant {
 	return Grant{
-		Server: g.Server, PerUser: g.Owner.User, Session: codemode.Session{AgentID: g.Owner.AgentID, SessionKey: g.Owner.SessionKey},
+		Server: g.Server, PerUser: g.Owner.User, ListsOnly: g.ListsOnly, Session: codemode.Session{AgentID: g.Owner.AgentID, SessionKey: g.Owner.SessionKey},
 		Issuer: g.Issuer, Scopes: g.Scopes, Expires: g.Expires, Renewable: g.Refresh != "",
 	}
 }

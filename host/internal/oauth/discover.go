@@ -76,7 +76,7 @@ func discoverAtRoot(ctx context.Context, h *http.Client, s *Server) (*discovered
 	return found, nil
 }
 
-// resourceMetadata returns the metadata of a server, or nil if it has published none.
+// resourceMetadata returns the metadata of a server, or nil if it has not published any.
 func resourceMetadata(ctx context.Context, h *http.Client, server, named string) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -168,7 +168,7 @@ func canonical(server string) string {
 }
 
 // issuerMetadata returns the metadata of an authorization server, or nil if it has
-// published none. Its issuer is the one that was asked for, and it can do PKCE by S256.
+// not published any. Its issuer is the one that was asked for, and it can do PKCE by S256.
 func issuerMetadata(ctx context.Context, h *http.Client, issuer string) (*oauthex.AuthServerMeta, error) {
 	as, err := auth.GetAuthServerMetadata(ctx, issuer, h)
 	if err != nil {

@@ -26,7 +26,7 @@ type Required struct {
 // Error says what to do.
 func (e *Required) Error() string { return "needs sign-in: run quoin mcp login " + e.Server }
 
-// Error is why there is no sign-in, and will be none before an operator has acted.
+// Error is why there is no sign-in, and will not be before an operator has acted.
 type Error struct {
 	Server string
 	Text   string

@@ -68,7 +68,7 @@ func (c *Client) start(ctx context.Context, s *Server, o Owner, ch Challenge, re
 	}
 	f := &flow{
 		Grant: grant{
-			Server: s.Name, Owner: o, Issuer: as.Issuer, Resource: found.resource, TokenURL: as.TokenEndpoint,
+			Server: s.Name, Owner: o, ListsOnly: s.PerUser && !o.User, Issuer: as.Issuer, Resource: found.resource, TokenURL: as.TokenEndpoint,
 			RevokeURL: as.RevocationEndpoint, Client: client, Requested: scopes,
 		},
 		State: s.id(o) + "." + rand.Text(), Verifier: oauth2.GenerateVerifier(), IssRequired: as.AuthorizationResponseIssParameterSupported,
@@ -118,8 +118,8 @@ func (g *grant) config(authURL string) *oauth2.Config {
 	}
 }
 
-// pending returns the link of a stored flow for what the challenge asks, and starts one
-// if there is none. Calls that are refused at the same time get the same link.
+// pending returns the link of the stored flow for what the challenge asks, and starts a
+// flow without one. Calls that are refused at the same time get the same link.
 func (c *Client) pending(ctx context.Context, s *Server, o Owner, ch Challenge, redirect string) (string, error) {
 	id := s.id(o)
 	unlock, err := c.store.lock(ctx, id)

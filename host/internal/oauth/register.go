@@ -90,7 +90,7 @@ func secretMethod(supported []string) string {
 }
 
 // registeredClient returns the client that was registered with an issuer for a redirect
-// address, and registers one if there was none.
+// address, and registers the first.
 func (c *Client) registeredClient(ctx context.Context, h *http.Client, s *Server, as *oauthex.AuthServerMeta, redirect string) (client, error) {
 	name := hashed("registered", as.Issuer, as.RegistrationEndpoint, redirect)
 	unlock, err := c.store.lock(ctx, name)

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// callbackPath is where browsers come back to after a sign-in.
+const callbackPath = "/oauth/callback"
+
+// openSignIns opens the sign-ins of a state directory. A sign-in answers the calls that
+// wait for it, whichever process made them.
+func openSignIns(state string, store *runstore.Dir, approvals policy.Approvals, log *slog.Logger) (*mcp.SignIns, error) {
+	cipher, err := store.Cipher("mcp sign-ins")
+	if err != nil {
+		return nil, err
+	}
+	signIns, err := mcp.OpenSignIns(filepath.Join(state, "signins"), mcp.SignInOptions{
+		Cipher: cipher,
+		Logger: log,
+		OnSignIn: func(ctx context.Context, in mcp.SignIn) error {
+			_, err := policy.AnswerAuthorization(ctx, approvals, in.Server, in.Covers, "sign-in", time.Now())
+			return err
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	return signIns, nil
+}
+
+// addCallback has the links of sign-ins lead back to this server, where browsers can
+// reach it.
+func addCallback(o *gateway.Options, f *configfile.File, cfg *host.Config, a net.Addr) {
+	address := f.MCPCallbackURL
+	if address == "" && !gateway.Exposed(a) {
+		address = "http://" + a.String() + callbackPath
+	}
+	if address == "" || cfg.MCP.SignIns == nil {
+		return
+	}
+	if o.Public == nil {
+		o.Public = map[string]http.Handler{}
+	}
+	o.Public[callbackPath] = cfg.MCP.SignIns.Callback(address)
+}
