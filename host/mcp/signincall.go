@@ -98,16 +98,37 @@ func (k *keeper) callSignedIn(ctx context.Context, r Request) (json.RawMessage, 
 	}
 	var required *oauth.Required
 	var failed *oauth.Error
+	var task *taskRefused
+	if errors.As(err, &task) {
+		state, err := json.Marshal(task.state)
+		if err != nil {
+			return nil, err
+		}
+		behind.Resumption = &codemode.Resumption{State: state}
+	}
 	switch {
 	case errors.As(err, &failed):
-		return nil, &Error{Code: CodeUnauthorized, Server: k.name, Message: fmt.Sprintf("MCP server %s wants a sign-in, which failed: %s", k.name, bounded(failed.Error(), maxErrorText)), Err: failed}
+		return nil, &Error{Unknown: task != nil, Code: CodeUnauthorized, Server: k.name, Message: fmt.Sprintf("MCP server %s wants a sign-in, which failed: %s", k.name, bounded(failed.Error(), maxErrorText)), Err: failed}
 	case !errors.As(err, &required):
 		return raw, err
 	case behind.Rounds >= maxSignIns:
-		return nil, &Error{Code: CodeUnauthorized, Server: k.name, Message: fmt.Sprintf("MCP server %s refused the call of %q after %d sign-ins.", k.name, r.Tool, maxSignIns)}
+		return nil, &Error{Unknown: task != nil, Code: CodeUnauthorized, Server: k.name, Message: fmt.Sprintf("MCP server %s refused the call of %q after %d sign-ins.", k.name, r.Tool, maxSignIns)}
 	}
 	return nil, k.askToSignIn(required, behind)
 }
+
+// taskRefused is the error of a call that a server goes on with as a task, and about which
+// it tells no more before someone has signed in. The call must not be made again.
+type taskRefused struct {
+	state resumeState
+	err   error
+}
+
+// Error says why.
+func (e *taskRefused) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *taskRefused) Unwrap() error { return e.err }
 
 // signInStateOf returns what a call has behind it that waited for a sign-in, or nil.
 func signInStateOf(r *codemode.Resumption) *signInRounds {
@@ -177,7 +198,7 @@ var errPaused = errors.New("the pause is over")
 // next process too. It reports whether that is why the connection ended.
 func (k *keeper) require(err error, stamp time.Time) bool {
 	var required *oauth.Required
-	if !k.wantsSignIn(err) || !errors.As(err, &required) {
+	if k.signer == nil || !errors.As(err, &required) {
 		return false
 	}
 	tools := k.pinnedList()
@@ -204,9 +225,9 @@ func (k *keeper) require(err error, stamp time.Time) bool {
 }
 
 // wantsSignIn reports whether an error says that someone has to sign in.
-func (k *keeper) wantsSignIn(err error) bool {
+func wantsSignIn(err error) bool {
 	var required *oauth.Required
-	return k.signer != nil && errors.As(err, &required)
+	return errors.As(err, &required)
 }
 
 // turned tells those who wait that the connection is another. The caller holds mu.

@@ -120,6 +120,8 @@ func (k *keeper) await(ctx context.Context, r Request, t *task, answered []strin
 		switch {
 		case err == nil:
 			failed = 0
+		case wantsSignIn(err): // another sign-in lets the same task be asked for
+			return nil, &taskRefused{resumeState{Kind: resumeTask, Task: t, Answered: answered}, err}
 		case life.Err() != nil || failed == maxFailedPolls || !passing(err):
 			if life.Err() != nil {
 				k.stopTask(ctx, r, t)
