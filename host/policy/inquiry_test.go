@@ -290,3 +290,24 @@ func TestAllowEdited(t *testing.T) {
 		}
 	})
 }
+
+// TestOlderApprovalsAreRead: files of a version that knew no questions are what they were.
+func TestOlderApprovalsAreRead(t *testing.T) {
+	dir := t.TempDir()
+	s, write := openApprovals(t, dir), sealed(t, dir)
+	const id = "apr_00112233445566778899aabbccddeeff"
+	write(id, ".ask", map[string]any{
+		"id": id, "state": "pending", "title": "Sure?", "severity": "warning", "kind": "tool", "toolId": "quoin:core:echo", "toolName": "echo",
+		"input": map[string]int{"n": 1}, "inputBytes": 7, "inputSha256": "00", "session": map[string]string{"sessionId": "s"}, "runId": "run_1", "callId": "bridge:call:1",
+		"asked":            []map[string]string{{"hook": "guard", "severity": "warning"}},
+		"allowedDecisions": []string{"allow-once", "deny"}, "created": epoch, "expires": epoch.Add(time.Hour),
+	})
+	if _, err := policy.AllowEdited(t.Context(), s, id, json.RawMessage(`{"n":2}`), "ada", epoch); !errors.Is(err, policy.ErrNotAllowed) {
+		t.Errorf("an input whose schema is not known was edited: %v", err)
+	}
+	write(id, ".done", map[string]any{"state": "allowed", "decision": "allow-once", "by": "ada", "at": epoch})
+	got, err := s.Get(t.Context(), id)
+	if err != nil || got.State != policy.StateAllowed || got.By != "ada" || got.Questions != nil || got.EditedInput != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -54,6 +54,35 @@ func TestAResolutionMustMakeSense(t *testing.T) {
 	}
 }
 
+// TestAResolutionWithAnswersMustMakeSense: answers end questions alone, and only a call
+// that is allowed once has another input.
+func TestAResolutionWithAnswersMustMakeSense(t *testing.T) {
+	dir := t.TempDir()
+	s, write := openApprovals(t, dir), sealed(t, dir)
+	given, edited := answers{"a": declined}, json.RawMessage(`{}`)
+	for _, tc := range []struct {
+		r     policy.Resolution
+		sound bool
+	}{
+		{policy.Resolution{State: policy.StateAnswered, Answers: given}, true},
+		{policy.Resolution{State: policy.StateAnswered}, false},
+		{policy.Resolution{State: policy.StateAnswered, Answers: given, Decision: policy.AllowOnce}, false},
+		{policy.Resolution{State: policy.StateAnswered, Answers: given, Input: edited}, false},
+		{policy.Resolution{State: policy.StateAllowed, Decision: policy.AllowOnce, Input: edited}, true},
+		{policy.Resolution{State: policy.StateAllowed, Decision: policy.AllowOnce, Answers: given}, false},
+		{policy.Resolution{State: policy.StateAllowed, Decision: policy.AllowAlways, Input: edited}, false},
+		{policy.Resolution{State: policy.StateDenied, Decision: policy.Deny, Input: edited}, false},
+		{policy.Resolution{State: policy.StateExpired, Answers: given}, false},
+		{policy.Resolution{State: policy.StateCancelled, Input: edited}, false},
+	} {
+		a := add(t, s, call(`{}`))
+		write(a.ID, ".done", tc.r)
+		if _, err := s.Get(t.Context(), a.ID); tc.sound != (err == nil) || err != nil && !errors.Is(err, policy.ErrCorrupt) {
+			t.Errorf("%+v: %v, want it to be sound: %v", tc.r, err, tc.sound)
+		}
+	}
+}
+
 // TestAStoredApprovalMustMakeSense: a file is no approval if it is decided already, if
 // no decision could end it, or if it is the approval of another id.
 func TestAStoredApprovalMustMakeSense(t *testing.T) {
