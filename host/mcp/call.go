@@ -76,7 +76,7 @@ func (k *keeper) once(ctx context.Context, r Request, again *resumption) (*reply
 	if err != nil {
 		return nil, k.failure(f.ctx, c, tool, answer, err)
 	}
-	return k.accept(c, tool, raw)
+	return k.interpret(c.stateless(), tool, raw)
 }
 
 // failure says why a request has no answer.
@@ -130,11 +130,12 @@ func (k *keeper) visitFirst(tool *Tool, err error) error {
 	return inputRequired(questions, resumeState{Kind: resumeVisit})
 }
 
-// accept checks that an answer is one, and finds out what it means.
+// interpret checks that an answer is one, and finds out what it means. In a stateless
+// version of the protocol an answer may ask, or be a task.
 //
 // Everything else about the content of a result is left to the guest, which gets the
 // answer as it is.
-func (k *keeper) accept(c *connection, tool *Tool, raw json.RawMessage) (*reply, error) {
+func (k *keeper) interpret(stateless bool, tool *Tool, raw json.RawMessage) (*reply, error) {
 	var in struct {
 		Content       json.RawMessage `json:"content"`
 		InputRequests json.RawMessage `json:"inputRequests"`
@@ -152,10 +153,10 @@ func (k *keeper) accept(c *connection, tool *Tool, raw json.RawMessage) (*reply,
 	}
 	switch kind := string(in.ResultType); {
 	case kind == `"input_required"` || in.InputRequests != nil:
-		return k.asks(c, tool, in.InputRequests, in.RequestState)
+		return k.asks(stateless, tool, in.InputRequests, in.RequestState)
 	case kind == `"task"`:
 		t, err := newTask(raw)
-		if err == nil && (tool.Operation != "" || !c.stateless()) {
+		if err == nil && (tool.Operation != "" || !stateless) {
 			err = errors.New("tasks were not offered for it")
 		}
 		if err != nil {
@@ -175,9 +176,9 @@ func (k *keeper) unacceptable(tool *Tool, code Code, text string) error {
 }
 
 // asks is what an answer means that asks a person, or only to be called again.
-func (k *keeper) asks(c *connection, tool *Tool, requests, requestState json.RawMessage) (*reply, error) {
+func (k *keeper) asks(stateless bool, tool *Tool, requests, requestState json.RawMessage) (*reply, error) {
 	state := resumeState{Kind: resumeCall}
-	if !c.stateless() || tool.Operation == ResourcesList || tool.Operation == PromptsList {
+	if !stateless || tool.Operation == ResourcesList || tool.Operation == PromptsList {
 		return nil, k.unacceptable(tool, CodeNeedsInput, "it asks a person for input, which its protocol version does not have.")
 	}
 	if requestState != nil && json.Unmarshal(requestState, &state.RequestState) != nil {

@@ -35,6 +35,8 @@ type connection struct {
 	err      error         // why; valid after ended
 	lost     chan error    // capacity 1: the server on the network is not there any more
 
+	stale time.Duration // after which the list has to be read again, 0 for never; the keeper's own
+
 	flights    flights
 	background sync.WaitGroup // requests that no call waits for
 }

@@ -3,12 +3,17 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // FuzzPage: whatever a server lists, what is kept has a usable name and schema.
@@ -121,6 +126,96 @@ func FuzzPinFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if tools, err := parsePins(text, "s"); err == nil {
 			findingsOf(tools)
+		}
+	})
+}
+
+// FuzzQuestions: whatever a server asks, what is put to a person is a form of flat fields or
+// a page, within bounds, and survives the run's record.
+func FuzzQuestions(f *testing.F) {
+	f.Add([]byte(`{"q":{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","enum":["x"]}}}}}}`))
+	f.Add([]byte(`{"q":{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example/?q","message":"\u202e"}}}`))
+	f.Add([]byte(`{"q":{"method":"roots/list"}}`))
+	f.Fuzz(func(t *testing.T, requests []byte) {
+		questions, err := questionsOf("s", requests)
+		if err != nil {
+			return
+		}
+		seen := map[string]bool{}
+		for _, q := range questions {
+			form := q.Kind == codemode.QuestionForm && q.URL == "" && json.Valid(q.Schema) && len(q.Schema) <= maxFormSchema
+			page := q.Kind == codemode.QuestionURL && q.Schema == nil && (strings.HasPrefix(strings.ToLower(q.URL), "https://") || strings.HasPrefix(strings.ToLower(q.URL), "http://")) && len(q.URL) <= maxQuestionURL
+			if seen[q.ID] || q.ID == "" || q.From != "s" || len(q.Message) > maxQuestionText || form == page {
+				t.Errorf("%+v", q)
+			}
+			seen[q.ID] = true
+		}
+		var ask *codemode.InputRequired
+		if err := inputRequired(questions, resumeState{Kind: resumeCall}); !errors.As(err, &ask) {
+			t.Fatal(err)
+		}
+		if again, err := resumptionOf(&codemode.Resumption{State: ask.State}); err != nil || again.Kind != resumeCall {
+			t.Errorf("%+v, %v", again, err)
+		}
+	})
+}
+
+// FuzzAnswer: every answer of a server is a result, a question, a task or an error with a
+// code.
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte(`{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example"}}},"requestState":"s"}`))
+	f.Add([]byte(`{"resultType":"task","taskId":"t","pollIntervalMs":-1,"ttlMs":null}`))
+	f.Add([]byte(`{"content":[],"isError":true}`))
+	s := (Server{Name: "s"}).withDefaults()
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		k := &keeper{name: "s", server: s}
+		if inspect(answer) != nil {
+			return
+		}
+		reply, err := k.interpret(true, &Tool{Name: "t"}, answer)
+		var failed *Error
+		var ask *codemode.InputRequired
+		switch {
+		case errors.As(err, &failed) && failed.Code != "" || errors.As(err, &ask) && len(ask.Questions) > 0:
+		case err != nil:
+			t.Errorf("an error without a code: %v", err)
+		case reply.task != nil && (reply.task.Poll < minPoll || reply.task.Poll > maxPoll || reply.task.ID == ""):
+			t.Errorf("task %+v", reply.task)
+		case reply.raw != nil && string(reply.raw) != string(answer):
+			t.Errorf("the result became %s", reply.raw)
+		}
+	})
+}
+
+// FuzzTaskState: every state of a task is one of working, over, or asking.
+func FuzzTaskState(f *testing.F) {
+	f.Add([]byte(`{"taskId":"t","status":"completed","result":{}}`))
+	f.Add([]byte(`{"taskId":"t","status":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example"}}}}`))
+	f.Add([]byte(`{"taskId":"t","status":"failed","error":{"code":1e2,"message":"m"}}`))
+	s := (Server{Name: "s"}).withDefaults()
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var state taskState
+		if inspect(text) != nil || json.Unmarshal(text, &state) != nil {
+			return
+		}
+		k := &keeper{name: "s", server: s}
+		raw, over, err := k.progress(Request{Tool: "t"}, &task{ID: "t"}, &state, nil)
+		if over == (raw == nil && err == nil) || !over && state.Status != "working" && state.Status != "input_required" {
+			t.Errorf("%s is over: %v, with %s, %v", text, over, raw, err)
+		}
+	})
+}
+
+// FuzzVisit: the error by which a server wants a visit first is a question or an error.
+func FuzzVisit(f *testing.F) {
+	f.Add([]byte(`{"elicitations":[{"mode":"url","url":"https://a.example","elicitationId":"e","message":"m"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		k := &keeper{name: "s"}
+		err := k.visitFirst(&Tool{Name: "t"}, &jsonrpc.Error{Code: sdk.CodeURLElicitationRequired, Data: data})
+		var failed *Error
+		var ask *codemode.InputRequired
+		if !errors.As(err, &ask) && !errors.As(err, &failed) {
+			t.Errorf("%s became %v", data, err)
 		}
 	})
 }

@@ -189,6 +189,10 @@ func (k *keeper) relist() {
 	}
 }
 
+// minStale is how many times RefreshDelay a list is kept, however soon the server says that
+// it is out of date.
+const minStale = 30
+
 // pinCheck is how often the pins are looked at while tools wait to be accepted.
 const pinCheck = time.Second
 
@@ -201,6 +205,12 @@ func (k *keeper) awaitChange(ctx context.Context, c *connection, pinned string) 
 		defer t.Stop()
 		tick = t.C
 	}
+	var stale <-chan time.Time
+	if c.stale > 0 {
+		t := time.NewTimer(max(c.stale, minStale*k.options.RefreshDelay))
+		defer t.Stop()
+		stale = t.C
+	}
 	for {
 		select {
 		case <-c.ended:
@@ -210,6 +220,8 @@ func (k *keeper) awaitChange(ctx context.Context, c *connection, pinned string) 
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-c.changed:
+			return nil
+		case <-stale:
 			return nil
 		case <-tick:
 			if k.pins.stamp() != pinned {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -39,6 +40,7 @@ type listing struct {
 	names   map[string]bool
 	bytes   int
 	refused int
+	ttl     time.Duration // how long the server says the list is good for; 0 if it does not
 }
 
 // listTools asks for all tools, page by page, and keeps those that are usable.
@@ -56,6 +58,10 @@ func (c *connection) listTools(ctx context.Context) ([]Tool, pinnedTools, error)
 	l.operations(caps)
 	if l.refused > maxListWarnings {
 		l.log.Warn("more tools of an MCP server were left out", "tools", l.refused-maxListWarnings)
+	}
+	c.stale = l.ttl
+	if caps.Tools != nil && caps.Tools.ListChanged {
+		c.stale = 0 // the server tells of changes
 	}
 	return l.tools, l.offered, nil
 }
@@ -109,9 +115,14 @@ func (l *listing) page(raw json.RawMessage) (next string, err error) {
 	var page struct {
 		Tools      []json.RawMessage `json:"tools"`
 		NextCursor string            `json:"nextCursor"`
+		TTL        json.RawMessage   `json:"ttlMs"`
 	}
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return "", fmt.Errorf("the page is not one: %w", err)
+	}
+	var ms int64
+	if json.Unmarshal(page.TTL, &ms) == nil && ms > 0 && (l.ttl == 0 || milliseconds(ms) < l.ttl) {
+		l.ttl = milliseconds(ms)
 	}
 	for _, t := range page.Tools {
 		if l.full() {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +20,8 @@ func shifty(t testing.TB, list string) (Server, func(list string)) {
 	s.Env["QUOIN_TEST_MCP_LIST"] = path
 	set := func(list string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(list, "\n", "")), 0o600); err != nil {
+		err := os.WriteFile(path+".new", []byte(strings.ReplaceAll(list, "\n", "")), 0o600)
+		if err = errors.Join(err, os.Rename(path+".new", path)); err != nil {
 			t.Fatal(err)
 		}
 	}

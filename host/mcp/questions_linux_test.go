@@ -33,7 +33,13 @@ func (r *raw) serveStateless(each func(q request) error) error {
 		case q.Method == "server/discover":
 			err = r.reply(q, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{},"prompts":{}},"ttlMs":0,"cacheScope":"private"}`)
 		case q.Method == "tools/list":
-			err = r.reply(q, oneTool)
+			list := []byte(oneTool)
+			if file := os.Getenv("QUOIN_TEST_MCP_LIST"); file != "" {
+				list, err = os.ReadFile(file)
+			}
+			if err == nil {
+				err = r.reply(q, string(list))
+			}
 		default:
 			err = each(q)
 		}
