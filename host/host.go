@@ -204,6 +204,8 @@ type Host struct {
 	closeErr  error
 
 	background sync.WaitGroup // index builds
+
+	toolWatchers toolWatchers
 }
 
 // New starts a host: guest workers, then the plugins of Config.Plugins.Dir. It

@@ -122,6 +122,7 @@ func (h *Host) refresh() error {
 	v := view.New(c, registry, h.mcpNames)
 	v.Refused = refused
 	h.view.Store(v)
+	h.toolWatchers.notify()
 	// A cell's first search must not wait until a large catalog is indexed.
 	h.background.Go(func() { c.Search("tool", 1) })
 	return nil

@@ -19,7 +19,7 @@ func (f *File) mcpFields() []config.Field {
 	return []config.Field{
 		config.Map("servers", "server name", f.mcpServer, "Each is a program (`command`) or an address (`url`). One that is down has no tools until it is there.").CheckKey(checkMCPName),
 		config.Text("callbackUrl", &f.MCPCallbackURL, "The address of `/oauth/callback` of `quoin serve` as browsers reach it. Without it: that on loopback, if the server listens there; else people sign in with `quoin mcp login`.").Check(checkCallbackURL),
-		config.Object("server", f.MCPServer.fields(), "Quoin as an MCP server: `/mcp` of `quoin serve`."),
+		config.Object("server", f.MCPServer.fields(), "Quoin as an MCP server: `/mcp` of `quoin serve`, and `quoin mcp serve`."),
 	}
 }
 

@@ -18,6 +18,10 @@ type Options struct {
 	// 403. Defaults to the session that Handle is given, and for ServeHTTP to the
 	// zero Session: all callers are one.
 	Session func(*http.Request) (host.Session, error)
+	// Direct are the ids or names of tools that clients see next to exec and wait. The
+	// host's direct-only tools are always seen. A call of one is a program with this one
+	// call, so that rules, hooks and approvals hold.
+	Direct []string
 	// Extend may add to the server what MCP has besides tools, such as resources
 	// and prompts, and middleware. It is called once, by New.
 	Extend func(*mcp.Server)

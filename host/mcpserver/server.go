@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -20,6 +21,8 @@ type Server struct {
 	host    *host.Host
 	server  *mcp.Server
 	http    *transports
+	direct  directTools
+	stop    func() // ends what follows the host, and waits for it
 	// process tells the connections that this process has opened from those of others.
 	process string
 }
@@ -51,6 +54,15 @@ func New(h *host.Host, o Options) (*Server, error) {
 		s.options.Extend(s.server)
 	}
 	s.http = s.newTransports()
+	following, cancel := context.WithCancel(context.Background())
+	changed := h.ToolsChanged(following)
+	s.syncDirect()
+	var ended sync.WaitGroup
+	ended.Go(func() { s.follow(following, changed) })
+	s.stop = func() {
+		cancel()
+		ended.Wait()
+	}
 	return s, nil
 }
 
@@ -82,6 +94,7 @@ func (s *Server) Serve(ctx context.Context, session host.Session, in io.Reader, 
 
 // Close ends the connections that are open. Requests under way are cut off.
 func (s *Server) Close() error {
+	s.stop()
 	var all []error
 	for session := range s.server.Sessions() {
 		all = append(all, session.Close())

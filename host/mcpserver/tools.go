@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -37,7 +38,9 @@ func (s *Server) perCaller(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil || !ok {
 			return res, err
 		}
-		exec, wait := s.host.Definitions(callerOf(ctx, req.GetExtra()))
+		caller := callerOf(ctx, req.GetExtra())
+		list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool { return !s.sees(caller, t.Name) })
+		exec, wait := s.host.Definitions(caller)
 		for i, t := range list.Tools {
 			switch t.Name {
 			case modeltools.Exec:

@@ -11,12 +11,21 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/mcpserver"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // mcpServing are the flags of mcp serve.
-type mcpServing struct{ options }
+type mcpServing struct {
+	options
+	expose []string
+}
+
+// bindExpose adds the flag that says which tools MCP clients see directly.
+func bindExpose(cmd *cobra.Command, names *[]string) {
+	cmd.Flags().StringSliceVar(names, "expose", nil, "id or name of a tool that MCP clients see next to exec and wait; may be given again (default: mcp.server.direct)")
+}
 
 func newMCPServe() *cobra.Command {
 	var v mcpServing
@@ -40,6 +49,7 @@ Exit status: 0 when the input has ended or after a signal, 1 failed, 2 usage.`,
 	v.bindHost(cmd, true)
 	cmd.Flags().StringVar(&v.session, "session", "", "session that all requests act for (default: a new one)")
 	v.bindCaller(cmd)
+	bindExpose(cmd, &v.expose)
 	return cmd
 }
 
@@ -60,20 +70,21 @@ func (v *mcpServing) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(v.serve(soon, now, cmd, cfg), rec.close())
+	return errors.Join(v.serve(soon, now, cmd, f, cfg), rec.close())
 }
 
 // serve runs the host of cfg and answers the client until it has gone or soon has
 // ended.
-func (v *mcpServing) serve(soon, now context.Context, cmd *cobra.Command, cfg host.Config) error {
+func (v *mcpServing) serve(soon, now context.Context, cmd *cobra.Command, f *configfile.File, cfg host.Config) error {
 	h, err := host.New(soon, cfg)
 	if err != nil {
 		return err
 	}
-	s, err := newMCPServer(h, cfg, mcpserver.Options{})
+	s, err := newMCPServer(h, f, cfg, v.expose)
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
+	defer s.Close()
 	if v.session == "" {
 		v.session = "mcp-" + rand.Text()
 	}
@@ -99,14 +110,17 @@ func (v *mcpServing) serve(soon, now context.Context, cmd *cobra.Command, cfg ho
 	}
 }
 
-// newMCPServer is the MCP server of a host that was made of cfg. The processes that share
-// its state directory take the answers to each other's questions.
-func newMCPServer(h *host.Host, cfg host.Config, o mcpserver.Options) (_ *mcpserver.Server, err error) {
+// newMCPServer is the MCP server of a host that was made of f and cfg. The processes that
+// share its state directory take the answers to each other's questions.
+func newMCPServer(h *host.Host, f *configfile.File, cfg host.Config, expose []string) (_ *mcpserver.Server, err error) {
+	o := mcpserver.Options{MaxBody: f.Server.MaxBodyBytes, Direct: f.MCPServer.Direct, Logger: cfg.Logger}
+	if len(expose) > 0 {
+		o.Direct = expose
+	}
 	if dir, ok := cfg.Store.(*runstore.Dir); ok {
 		if o.Cipher, err = dir.Cipher("MCP request state"); err != nil {
 			return nil, err
 		}
 	}
-	o.Logger = cfg.Logger
 	return mcpserver.New(h, o)
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/gateway"
-	"github.com/quoinhq/quoin/host/mcpserver"
 )
 
 // shutdownBound is how long a server may take to end.
@@ -30,6 +29,7 @@ type serving struct {
 	options
 	listen, addressFile, tokenFile string
 	development                    bool
+	expose                         []string
 }
 
 func newServe() *cobra.Command {
@@ -59,6 +59,7 @@ Exit status: 0 after a signal, 1 failed, 2 usage.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
 	}
 	v.bindHost(cmd, true)
+	bindExpose(cmd, &v.expose)
 	f := cmd.Flags()
 	f.StringVar(&v.listen, "listen", "", "address to listen on; port 0 takes a free one (default: server.listen, which is 127.0.0.1:8787)")
 	f.StringVar(&v.addressFile, "address-file", "", "file to write the server's URL to once it listens")
@@ -106,10 +107,11 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *config
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	m, err := newMCPServer(h, cfg, mcpserver.Options{MaxBody: f.Server.MaxBodyBytes})
+	m, err := newMCPServer(h, f, cfg, v.expose)
 	if err != nil {
 		return errors.Join(err, l.Close(), h.Close())
 	}
+	defer m.Close()
 	options := gateway.Options{
 		Mounts: map[string]gateway.Mount{mcpPath: m.Handle},
 		Token:  token, Hosts: f.Server.Hosts, Logger: log,

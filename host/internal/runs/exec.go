@@ -37,6 +37,9 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 	if err != nil {
 		return Refused(failf(codemode.CodeInternal, "", codemode.PhaseHost, "random numbers are not available: %v", err))
 	}
+	if in.MaxOutput > 0 {
+		r.settings.MaxOutput = in.MaxOutput
+	}
 	r.begin(a.Start)
 	if f := e.add(r); f != nil {
 		return Refused(f)

@@ -19,6 +19,7 @@ type Input struct {
 	Rules                          policy.Rules
 	Timeout                        time.Duration
 	Request                        *view.ClientTools // of the model request that the call came through
+	MaxOutput                      int64             // in place of that of the settings; 0: no change
 }
 
 // Program returns the program, which may stand in either of two fields.

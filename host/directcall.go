@@ -1,0 +1,102 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// DirectTools returns the direct-only tools of Config.Tools that the rules leave to a
+// session. Programs cannot call them; CallTool can.
+func (h *Host) DirectTools(s Session) []catalog.Tool {
+	_, direct, f := h.split(s, nil, policy.Rules{})
+	if f != nil { // it fails for rules of a request alone
+		h.log.Error("the direct-only tools of a session could not be listed", "error", f)
+	}
+	return direct
+}
+
+// CallTool makes one call of a tool of Tools or DirectTools, by its id, as a program
+// would: rules, hooks and approvals hold, and a call that waits is a run that Wait goes
+// on with. Value of a completed Result is what the tool has returned, of at most 8 MiB.
+func (h *Host) CallTool(ctx context.Context, s Session, id string, input json.RawMessage) *Result {
+	in := runs.Input{Title: "call " + id, MaxOutput: codemode.Ranges().MaxOutput.Max}
+	call := fmt.Sprintf("tools.call(%s, ", literal(id))
+	base := h.sessionView(s)
+	if tool, ok := base.Catalog.ByID(id); ok && tool.Source == catalog.SourceMCP {
+		call = base.MCPPath(tool) + "("
+	} else if !ok {
+		for _, t := range h.DirectTools(s) {
+			if t.ID() != id {
+				continue
+			}
+			t.DirectOnly = false
+			request, f := view.NewRequestTools([]catalog.Tool{t}, h.owners)
+			if f != nil {
+				return runs.Refused(f)
+			}
+			in.Request = request
+		}
+	}
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	if !json.Valid(input) {
+		return runs.Refused(view.RequestFailure("the input of %s is not JSON", id))
+	}
+	// As a text the input has no meaning of its own, such as that of a key __proto__.
+	in.Code = "return await " + call + "JSON.parse(" + literal(string(input)) + "))"
+	return h.engine.Exec(ctx, s, in)
+}
+
+// literal is a text as a program writes it.
+func literal(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic("host: a text cannot be encoded: " + err.Error()) // it always can
+	}
+	return string(b)
+}
+
+// toolWatchers are told when the view is made again.
+type toolWatchers struct {
+	mu  sync.Mutex
+	all map[chan struct{}]bool
+}
+
+// ToolsChanged returns a channel that has a value when tools or namespaces may have
+// changed since the last one, until ctx ends.
+func (h *Host) ToolsChanged(ctx context.Context) <-chan struct{} {
+	c := make(chan struct{}, 1)
+	w := &h.toolWatchers
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = make(map[chan struct{}]bool)
+	}
+	w.all[c] = true
+	context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.all, c)
+	})
+	return c
+}
+
+func (w *toolWatchers) notify() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.all {
+		select {
+		case c <- struct{}{}:
+		default: // it has one to take
+		}
+	}
+}

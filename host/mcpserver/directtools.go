@@ -1,0 +1,247 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/modeltools"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// directTools are the tools that clients see next to exec and wait.
+type directTools struct {
+	mu     sync.Mutex
+	byName map[string]directTool // as clients see them now
+	missed map[string]bool       // names of Options.Direct that were last found to name no tool
+}
+
+// directTool is one of them.
+type directTool struct {
+	id         string
+	definition *mcp.Tool
+	print      string // tells it from a changed one
+}
+
+// follow keeps the direct tools in line with those of the host until ctx ends. Clients
+// that listen are told of every change.
+func (s *Server) follow(ctx context.Context, changed <-chan struct{}) {
+	for {
+		select {
+		case <-changed:
+			s.syncDirect()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// syncDirect makes the direct tools again of what the host has now.
+func (s *Server) syncDirect() {
+	d := &s.direct
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := s.findDirect()
+	var gone []string
+	for name := range d.byName {
+		if _, still := now[name]; !still {
+			gone = append(gone, name)
+		}
+	}
+	if len(gone) > 0 {
+		slices.Sort(gone)
+		s.server.RemoveTools(gone...)
+	}
+	for name, t := range now {
+		if d.byName[name].print != t.print {
+			s.server.AddTool(t.definition, s.callDirect(t.id))
+		}
+	}
+	d.byName = now
+}
+
+// sees reports whether a session may see a tool of the server. A tool that is not a
+// direct one of the host is everyone's.
+func (s *Server) sees(caller host.Session, name string) bool {
+	s.direct.mu.Lock()
+	t, ok := s.direct.byName[name]
+	s.direct.mu.Unlock()
+	if !ok {
+		return true
+	}
+	if _, err := s.host.ToolOf(caller, t.id); err == nil {
+		return true
+	}
+	return slices.ContainsFunc(s.host.DirectTools(caller), func(d catalog.Tool) bool { return d.ID() == t.id })
+}
+
+// findDirect returns the direct tools by the names under which clients call them.
+func (s *Server) findDirect() map[string]directTool {
+	everyone := host.Session{}
+	found := map[string]catalog.Description{} // by id
+	for _, t := range s.host.DirectTools(everyone) {
+		found[t.ID()] = catalog.Description{Entry: catalog.Entry{ID: t.ID(), Name: t.Name, Label: t.Label, Description: t.Description, SourceName: t.Owner}, Parameters: t.Parameters}
+	}
+	missed := map[string]bool{}
+	entries := s.host.Tools(everyone)
+	for _, wanted := range s.options.Direct {
+		var ids []string
+		for _, e := range entries {
+			if e.ID == wanted || e.Name == wanted {
+				ids = append(ids, e.ID)
+			}
+		}
+		if len(ids) != 1 {
+			missed[wanted] = true
+			if !s.direct.missed[wanted] {
+				s.options.Logger.Warn("a tool that clients are to see directly is not shown: expected the id of one tool, or a name that only one has", "tool", wanted, "found", len(ids))
+			}
+			continue
+		}
+		d, err := s.host.ToolOf(everyone, ids[0])
+		if err != nil { // it has gone this moment: there will be another change
+			continue
+		}
+		found[d.ID] = *d
+	}
+	s.direct.missed = missed
+	return s.named(found)
+}
+
+// badInName matches what the names of tools must not have in MCP.
+var badInName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
+// named gives each tool a name of its own: its own one, and that of its owner in front
+// where several tools have the same.
+func (s *Server) named(found map[string]catalog.Description) map[string]directTool {
+	byName := map[string][]catalog.Description{modeltools.Exec: {{}}, modeltools.Wait: {{}}}
+	for _, d := range found {
+		name := badInName.ReplaceAllString(d.Name, "_")
+		byName[name] = append(byName[name], d)
+	}
+	out := map[string]directTool{}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		ds := byName[name]
+		slices.SortFunc(ds, func(a, b catalog.Description) int { return cmp.Compare(a.ID, b.ID) })
+		for _, d := range ds {
+			if d.ID == "" {
+				continue // exec and wait
+			}
+			unique := name
+			if len(ds) > 1 {
+				unique = badInName.ReplaceAllString(cmp.Or(d.SourceName, catalog.OwnerCore), "_") + "_" + name
+			}
+			if len(unique) > 128 || len(byName[unique]) > 0 && unique != name || out[unique].id != "" {
+				s.options.Logger.Warn("a tool that clients are to see directly is not shown: it has no name of its own", "tool", d.ID)
+				continue
+			}
+			t := &mcp.Tool{Name: unique, Title: d.Label, Description: d.Description, InputSchema: objectSchema(d.Parameters)}
+			out[unique] = directTool{id: d.ID, definition: t, print: d.ID + "\n" + d.Label + "\n" + d.Description + "\n" + string(d.Parameters)}
+		}
+	}
+	return out
+}
+
+// objectSchema is the schema of an input that the SDK takes: one of an object.
+func objectSchema(schema json.RawMessage) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(schema, &m) != nil || m == nil {
+		m = map[string]json.RawMessage{}
+	}
+	if string(m["type"]) == `"object"` {
+		return schema
+	}
+	m["type"] = json.RawMessage(`"object"`)
+	b, err := json.Marshal(m)
+	if err != nil {
+		return json.RawMessage(`{"type":"object"}`)
+	}
+	return b
+}
+
+// callDirect returns the handler of a direct tool. The call is one of a program, so that
+// nothing that holds for programs is passed by.
+func (s *Server) callDirect(id string) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		c := s.newCall(ctx, req)
+		c.result = directResult
+		return c.perform(ctx, func(ctx context.Context) *host.Result {
+			res := s.host.CallTool(ctx, c.caller, id, arguments(req))
+			// A tool may take longer than a program; clients go away if it is too long.
+			for res.Status == host.StatusWaiting && res.Reason == host.ReasonPendingTools && ctx.Err() == nil {
+				res = s.host.Wait(ctx, c.caller, res.RunID)
+			}
+			return res
+		})
+	}
+}
+
+// directResult is the Result of a program with a single call as the result of that call.
+func directResult(r *host.Result, waiting []*policy.Approval) (*mcp.CallToolResult, error) {
+	if r.Status == host.StatusWaiting {
+		res, err := programResult(r, waiting)
+		if err == nil {
+			res.IsError, res.StructuredContent = true, nil // it is no result of the tool
+		}
+		return res, err
+	}
+	res := &mcp.CallToolResult{Meta: mcp.Meta{MetaTelemetry: r.Telemetry}}
+	if r.Status == host.StatusFailed {
+		res.Content, res.IsError = []mcp.Content{&mcp.TextContent{Text: r.Error}}, true
+		return res, nil
+	}
+	if blocks := contentBlocks(r.Value); blocks != nil {
+		blocks.Meta = mcp.Meta{MetaTelemetry: r.Telemetry}
+		return blocks, nil
+	}
+	var text string
+	if json.Unmarshal(r.Value, &text) != nil {
+		text = string(r.Value)
+	}
+	res.Content = []mcp.Content{&mcp.TextContent{Text: text}}
+	return res, nil
+}
+
+// contentBlocks reads the value of a tool that is the result of an MCP tool, or made like
+// one: an object with a list of content blocks. It returns nil for any other.
+func contentBlocks(value json.RawMessage) *mcp.CallToolResult {
+	var shape struct {
+		Content []struct {
+			Type string `json:"type"`
+		} `json:"content"`
+	}
+	if json.Unmarshal(value, &shape) != nil || shape.Content == nil {
+		return nil
+	}
+	for _, c := range shape.Content {
+		if !slices.Contains([]string{"text", "image", "audio", "resource", "resource_link"}, c.Type) {
+			return nil
+		}
+	}
+	var full struct {
+		Content    json.RawMessage `json:"content"`
+		Structured json.RawMessage `json:"structuredContent,omitempty"`
+		IsError    bool            `json:"isError,omitempty"`
+	}
+	if json.Unmarshal(value, &full) != nil {
+		return nil
+	}
+	// What else a result may have asks the client for something.
+	clean, err := json.Marshal(full)
+	if err != nil {
+		return nil
+	}
+	var res mcp.CallToolResult
+	if json.Unmarshal(clean, &res) != nil {
+		return nil
+	}
+	return &res
+}
