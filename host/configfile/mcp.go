@@ -53,6 +53,7 @@ func (f *File) mcpServer(name string) config.Field {
 		config.Map("env", "variable", entryOf(s.Env), "Its environment. Besides that, `passEnv` and the host's `PATH`, it gets nothing."+expanded),
 		config.Texts("passEnv", &s.PassEnv, "Names of the host's variables that it also gets, such as `HOME`. It gets `PATH` unless `env` sets it."),
 		config.Text("url", &s.URL, "The address of a streamable HTTP endpoint. Redirects are not followed."),
+		config.Text("openapi", &s.OpenAPI, "A document of OpenAPI 3, a file or an address, whose operations are the tools. Requests go to `url`. Without it they go to where the document comes from, if the document agrees."),
 		config.Map("headers", "header", entryOf(s.Headers), "Go with every request."+expanded),
 		config.Object("oauth", f.mcpOAuth(name, &s.OAuth), "How to sign in to the endpoint, once it asks for that. Without it the host finds out from the server, unless `headers` has `Authorization`."),
 		config.Duration("connectTimeoutMs", &s.ConnectTimeout, time.Millisecond, 100, 600_000, "Time to connect, and to list the tools, in milliseconds."),

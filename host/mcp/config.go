@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/oauth"
+	"github.com/quoinhq/quoin/host/internal/openapi"
 )
 
-// Server says how to reach one upstream server: the Command to run, or the URL to
-// speak to. In the values of Env and Headers, ${NAME} stands for a variable of the
+// Server says how to reach one upstream server: the Command to run, the URL to speak
+// to, or the OpenAPI document that describes it. In the values of Env and Headers, ${NAME} stands for a variable of the
 // host's environment, so that secrets need not be written down.
 type Server struct {
 	// Name owns the server's tools: 1 to 64 of letters, digits, '-', '_' and '.',
@@ -42,6 +43,11 @@ type Server struct {
 	// OAuth says how to sign in to the endpoint, once it asks for that. A server whose
 	// Headers have Authorization is not signed in to.
 	OAuth OAuth `json:"-"`
+
+	// OpenAPI is a document whose operations are the tools: a file, or an address. URL
+	// is where their requests go then. Without one they go to the origin of the
+	// document's address, if the document agrees.
+	OpenAPI string `json:"openapi,omitempty"`
 
 	// ConnectTimeout bounds a connection attempt, and the listing of tools.
 	// Defaults to 30 s; 100 ms to 10 min.
@@ -191,11 +197,13 @@ func Check(servers []Server) error {
 // check returns the first field that is wrong, and how.
 func (s Server) check() (field, text string) {
 	switch {
-	case s.Command == "" && s.URL == "":
+	case s.Command != "" && s.OpenAPI != "":
+		return "openapi", "and command are both given; give one of them"
+	case s.Command == "" && s.URL == "" && s.OpenAPI == "":
 		return "command", "and url are both missing; give one of them"
 	case s.Command != "" && s.URL != "":
 		return "command", "and url are both given; give one of them"
-	case s.URL == "" && len(s.Headers) > 0:
+	case s.URL == "" && s.OpenAPI == "" && len(s.Headers) > 0:
 		return "headers", "are for servers with a url"
 	case s.Command == "" && (len(s.Args) > 0 || len(s.Env) > 0 || len(s.PassEnv) > 0 || s.Dir != ""):
 		return "args", "env, passEnv and dir are for servers with a command"
@@ -206,6 +214,11 @@ func (s Server) check() (field, text string) {
 	if s.URL != "" {
 		if text := checkURL(s.URL); text != "" {
 			return "url", text
+		}
+	}
+	if openapi.IsAddress(s.OpenAPI) {
+		if text := checkURL(s.OpenAPI); text != "" {
+			return "openapi", text
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {

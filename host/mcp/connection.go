@@ -20,9 +20,10 @@ type connection struct {
 	log     *slog.Logger
 	session *sdk.ClientSession
 	conn    sdk.Connection
-	program *program // nil for servers on the network
-	guard   *guard   // nil for programs
-	signer  *signer  // nil if the server is not signed in to
+	program *program   // nil for servers on the network
+	guard   *guard     // nil for programs
+	signer  *signer    // nil if the server is not signed in to
+	api     *described // what an OpenAPI document describes; nil for other servers
 
 	calls          context.Context // calls end with it
 	cancel         context.CancelCauseFunc
@@ -65,6 +66,9 @@ func (r ready) Connect(context.Context) (sdk.Connection, error) { return r.conn,
 //
 // Everything that the session starts outlives ctx and ends with close.
 func (k *keeper) dial(ctx context.Context) (*connection, error) {
+	if k.server.OpenAPI != "" {
+		return k.dialOpenAPI(ctx)
+	}
 	c := &connection{server: &k.server, signer: k.signer, log: k.log, onOutput: k.noteOutput, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
 	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
@@ -253,6 +257,9 @@ func (c *connection) captured(ctx context.Context, send func(context.Context) (a
 	case err != nil:
 		return nil, answer, err
 	}
+	if raw, ok := res.(json.RawMessage); ok {
+		return raw, answer, nil
+	}
 	raw, err := json.Marshal(res) // from the session's own store of answers
 	return raw, answer, err
 }
@@ -261,6 +268,9 @@ func (c *connection) captured(ctx context.Context, send func(context.Context) (a
 // ctx takes the answer; the result of the SDK is used only where the session had
 // it stored. A call that is made again carries the answers of a person.
 func (c *connection) send(ctx context.Context, t *Tool, input json.RawMessage, again *resumption) (any, error) {
+	if c.api != nil {
+		return c.request(ctx, t, input)
+	}
 	var in struct {
 		Cursor    string            `json:"cursor"`
 		URI       string            `json:"uri"`

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -24,6 +25,8 @@ const (
 	CodeNeedsInput    Code = "mcp_input_required"  // the server asks for what the host does not offer, such as a model
 	CodeDeclined      Code = "mcp_declined"        // a person did not agree to what the server asks
 	CodeBusy          Code = "mcp_busy"            // the limits of the server held the call back for too long
+	CodeInvalidInput  Code = "mcp_invalid_input"   // the input cannot be sent, and was not
+	CodeStatus        Code = "mcp_http_status"     // a server with an OpenAPI document did not answer 2xx
 	CodeQuarantined   Code = "mcp_quarantined"     // the tool is not what was pinned, and was not accepted
 )
 
@@ -35,6 +38,8 @@ type Error struct {
 	Message string
 	// Unknown is set when the call may have taken effect.
 	Unknown bool
+	// Details are for programs: an object, or nil.
+	Details json.RawMessage
 	Err     error // the cause, if another error was one
 }
 
@@ -60,7 +65,7 @@ const maxErrorText = 2000
 func (k *keeper) explain(ctx context.Context, tool string, answer *capture, err error) *Error {
 	e := &Error{Code: CodeClosed, Server: k.name, Unknown: true, Err: err}
 	var rpc *jsonrpc.Error
-	var refused *Error
+	var refused, own *Error
 	switch {
 	case errors.As(answer.refusal(), &refused):
 		e.Code, e.Message = refused.Code, fmt.Sprintf("MCP server %s sent a reply to %q that was not accepted: %s", k.name, tool, refused.Message)
@@ -70,6 +75,9 @@ func (k *keeper) explain(ctx context.Context, tool string, answer *capture, err 
 		e.Message = fmt.Sprintf("The connection to MCP server %s ended while %q was running.", k.name, tool)
 	case ctx.Err() != nil:
 		e.Code, e.Message = CodeCancelled, fmt.Sprintf("The call of %q of MCP server %s was cancelled.", tool, k.name)
+	case errors.As(err, &own):
+		own.Server = k.name
+		return own
 	case errors.As(err, &rpc) && rpc.Code != codeTransport:
 		e.Code, e.Unknown = CodeRefused, false
 		e.Message = fmt.Sprintf("MCP server %s refused %q: %s (code %d)", k.name, tool, bounded(rpc.Message, maxErrorText), rpc.Code)

@@ -40,6 +40,7 @@ type guard struct {
 	open    atomic.Int64
 	probing atomic.Bool
 	denied  atomic.Pointer[oauth.Required] // why the last request of no call was refused
+	plain   bool                           // answers are no messages of MCP; who reads them bounds them
 }
 
 // newClient returns a client for one connection, whose requests end with life. gone is
@@ -87,6 +88,9 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = &endingBody{resp.Body, end}
+	if g.plain {
+		return resp, nil
+	}
 	if err := g.bound(r, resp); err != nil {
 		g.watch(r, err)
 		return nil, errors.Join(err, resp.Body.Close())

@@ -355,6 +355,10 @@ func countTools(tools []Tool) (n int) {
 // statusOf describes a live connection. The caller holds mu.
 func (k *keeper) statusOf(c *connection, tools int) Status {
 	st := Status{Name: k.name, State: StateConnected, Tools: tools}
+	if c.api != nil {
+		st.Protocol, st.ServerName, st.ServerVersion = "OpenAPI "+bounded(c.api.doc.Format, 20), bounded(c.api.doc.Title, 256), bounded(c.api.doc.Version, 64)
+		return st
+	}
 	if r := c.session.InitializeResult(); r != nil {
 		st.Protocol = bounded(r.ProtocolVersion, 64)
 		if r.ServerInfo != nil {

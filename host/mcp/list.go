@@ -46,24 +46,34 @@ type listing struct {
 // listTools asks for all tools, page by page, and keeps those that are usable.
 func (c *connection) listTools(ctx context.Context) ([]Tool, pinnedTools, error) {
 	l := &listing{server: c.server, log: c.log, offered: pinnedTools{}, names: map[string]bool{}}
+	if c.api != nil {
+		l.described(c.api)
+	} else if err := l.served(ctx, c); err != nil {
+		return nil, nil, err
+	}
+	if l.refused > maxListWarnings {
+		l.log.Warn("more tools of an MCP server were left out", "tools", l.refused-maxListWarnings)
+	}
+	return l.tools, l.offered, nil
+}
+
+// served asks a server for its tools, and adds the operations that it has.
+func (l *listing) served(ctx context.Context, c *connection) error {
 	caps := c.session.InitializeResult().Capabilities
 	if caps == nil {
 		caps = &sdk.ServerCapabilities{}
 	}
 	if caps.Tools != nil {
 		if err := l.pages(ctx, c); err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
 	l.operations(caps)
-	if l.refused > maxListWarnings {
-		l.log.Warn("more tools of an MCP server were left out", "tools", l.refused-maxListWarnings)
-	}
 	c.stale = l.ttl
 	if caps.Tools != nil && caps.Tools.ListChanged {
 		c.stale = 0 // the server tells of changes
 	}
-	return l.tools, l.offered, nil
+	return nil
 }
 
 // full reports whether the list has reached one of its bounds.

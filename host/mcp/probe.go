@@ -19,7 +19,7 @@ const probeTimeout = time.Second
 // probed, because a refusal of it would say nothing, and one that only lets the attempt
 // run out of time is not given up. One attempt is made at a time; it ends with life.
 func (g *guard) suspect(r *http.Request) {
-	if g.life.Err() != nil || g.proxied(r) || !g.probing.CompareAndSwap(false, true) {
+	if g.plain || g.life.Err() != nil || g.proxied(r) || !g.probing.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {

@@ -156,6 +156,9 @@ func (s *Server) signsIn() bool {
 	if s.URL == "" || s.OAuth.Off {
 		return false
 	}
+	if o := s.OAuth; s.OpenAPI != "" && o.ClientID == "" && o.ClientMetadataURL == "" && o.Issuer == "" && len(o.Scopes) == 0 {
+		return false // a 401 of any web server says less than one of an MCP server
+	}
 	for name := range s.Headers {
 		if http.CanonicalHeaderKey(name) == "Authorization" {
 			return false

@@ -17,10 +17,18 @@ const (
 // Parse reads a schema, or any JSON value. It returns nil if doc is not one JSON
 // value or exceeds the bounds. The tree refers to doc: do not change it afterwards.
 func Parse(doc json.RawMessage) *Document {
-	if len(doc) > maxBytes || !json.Valid(doc) {
+	return Bounds{Bytes: maxBytes, Values: maxNodes, Nesting: maxNesting}.Parse(doc)
+}
+
+// Bounds are those of what is read of one value.
+type Bounds struct{ Bytes, Values, Nesting int }
+
+// Parse is the function Parse with other bounds. Each level of nesting costs stack.
+func (b Bounds) Parse(doc json.RawMessage) *Document {
+	if len(doc) > b.Bytes || !json.Valid(doc) {
 		return nil
 	}
-	p := parser{doc: doc}
+	p := parser{doc: doc, bounds: b}
 	if root := p.value(0); root != nil {
 		return &Document{root: root}
 	}
@@ -32,6 +40,7 @@ type parser struct {
 	doc   []byte
 	at    int
 	nodes int
+	bounds Bounds
 }
 
 // next skips white space and returns the character after it.
@@ -44,7 +53,7 @@ func (p *parser) next() byte {
 
 // value reads the next value. It returns nil beyond the bounds.
 func (p *parser) value(depth int) *Node {
-	if p.nodes++; p.nodes > maxNodes || depth > maxNesting {
+	if p.nodes++; p.nodes > p.bounds.Values || depth > p.bounds.Nesting {
 		return nil
 	}
 	c, start := p.next(), p.at

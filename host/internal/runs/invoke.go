@@ -105,6 +105,9 @@ func failureFromTool(ctx context.Context, tool *catalog.Tool, err error) *callEr
 func failureFromMCP(tool *catalog.Tool, e *mcp.Error) *callError {
 	out := rejectf(string(e.Code), "%s", codemode.BoundMessage(e.Message))
 	out.ToolID = tool.ID()
+	if len(e.Details) <= maxDetails {
+		out.Details = e.Details
+	}
 	if out.unknown = e.Unknown; out.unknown {
 		out.EffectStatus = effectUnknown
 	}

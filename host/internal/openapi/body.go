@@ -1,0 +1,273 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/quoinhq/quoin/internal/jsonschema"
+)
+
+// bodyKind is how a body is written.
+type bodyKind int
+
+const (
+	bodyJSON bodyKind = iota
+	bodyForm
+	bodyMultipart
+	bodyText
+	bodyBytes
+)
+
+// body is how the body of an operation is sent.
+type body struct {
+	kind      bodyKind
+	mediaType string
+	styles    map[string]parameter // of the fields of a form that say how they are written
+	files     map[string]bool      // fields of a multipart body that are base64
+}
+
+// kindOf returns how a body of a media type is written.
+func kindOf(mediaType string) bodyKind {
+	switch {
+	case isJSON(mediaType):
+		return bodyJSON
+	case mediaType == "application/x-www-form-urlencoded":
+		return bodyForm
+	case mediaType == "multipart/form-data":
+		return bodyMultipart
+	case strings.HasPrefix(mediaType, "text/") || strings.HasSuffix(mediaType, "xml"):
+		return bodyText
+	}
+	return bodyBytes
+}
+
+// isJSON reports whether values of a media type are JSON.
+func isJSON(mediaType string) bool {
+	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
+}
+
+// base64Schema is that of a value which is not text.
+const base64Schema = `{"type":"string","contentEncoding":"base64"}`
+
+// requestBody reads the body of an operation. It takes the media type that programs write
+// most easily.
+func (r *reader) requestBody(o *Operation, in *inputSchema, rb *jsonschema.Node) (reason string) {
+	if rb == nil || o.Safe { // the body of a request that only reads has no meaning
+		return ""
+	}
+	var best *jsonschema.Node
+	b := &body{kind: bodyBytes + 1}
+	for _, m := range rb.Get("content").Fields() {
+		mediaType, _, err := mime.ParseMediaType(m.Key)
+		if err != nil {
+			continue
+		}
+		if strings.Contains(mediaType, "*") {
+			mediaType = "application/octet-stream"
+		}
+		if kind := kindOf(mediaType); kind < b.kind {
+			best, b.kind, b.mediaType = r.follow(m.Value), kind, mediaType
+		}
+	}
+	must := rb.Get("required").IsTrue()
+	if b.mediaType == "" {
+		if must {
+			return "its body has no media type"
+		}
+		return ""
+	}
+	f := r.schemas.fragment(best.Get("schema"), input)
+	b.fields(r.schemas, best, f)
+	switch b.kind {
+	case bodyText:
+		f = &fragment{text: []byte(`{"type":"string"}`)}
+	case bodyBytes:
+		f = &fragment{text: []byte(base64Schema)}
+	}
+	o.body = b
+	in.put("body", f, about(rb.Get("description").Str(), ""), must)
+	return ""
+}
+
+// fields reads how the fields of a form are written.
+func (b *body) fields(s *schemas, mt *jsonschema.Node, f *fragment) {
+	b.styles, b.files = map[string]parameter{}, map[string]bool{}
+	for _, e := range mt.Get("encoding").Fields() {
+		style, explode := e.Value.Get("style").Str(), e.Value.Get("explode")
+		if !slices.Contains([]string{"form", "spaceDelimited", "pipeDelimited", "deepObject"}, style) {
+			continue
+		}
+		p := parameter{name: e.Key, in: "query", style: style, explode: style == "form" || style == "deepObject"}
+		if explode.Is(jsonschema.Bool) && style != "deepObject" {
+			p.explode = explode.Truth
+		}
+		b.styles[e.Key] = p
+	}
+	var schema struct {
+		Ref        string `json:"$ref"`
+		Properties map[string]struct {
+			Format          string `json:"format"`
+			ContentEncoding string `json:"contentEncoding"`
+			ContentMedia    string `json:"contentMediaType"`
+		} `json:"properties"`
+	}
+	text := f.text
+	if json.Unmarshal(text, &schema) == nil && schema.Ref != "" && len(f.refs) > 0 {
+		text = s.definition(f.refs[0], input).text
+	}
+	if b.kind != bodyMultipart || json.Unmarshal(text, &schema) != nil {
+		return
+	}
+	for name, p := range schema.Properties {
+		b.files[name] = p.Format == "binary" || p.Format == "base64" || p.ContentEncoding == "base64" || p.ContentMedia == "application/octet-stream"
+	}
+}
+
+// encode writes a body.
+func (b *body) encode(raw json.RawMessage) (content []byte, mediaType string, err error) {
+	switch b.kind {
+	case bodyJSON:
+		return raw, b.mediaType, nil
+	case bodyForm:
+		fields, err := fieldsOf(raw)
+		if err != nil {
+			return nil, "", err
+		}
+		var pairs []string
+		for _, f := range fields {
+			p, given := b.styles[f.name]
+			if !given {
+				p = parameter{name: f.name, in: "query", style: "form", explode: true}
+			}
+			pairs = append(pairs, p.query(f.value)...)
+		}
+		return []byte(strings.Join(pairs, "&")), b.mediaType, nil
+	case bodyMultipart:
+		return b.multipart(raw)
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, "", fmt.Errorf("body must be a string, because it is sent as %s", b.mediaType)
+	}
+	if b.kind == bodyText {
+		return []byte(s), b.mediaType + "; charset=utf-8", nil
+	}
+	content, err = decodeBase64(s)
+	if err != nil {
+		return nil, "", fmt.Errorf("body must be base64, because it is sent as %s", b.mediaType)
+	}
+	return content, b.mediaType, nil
+}
+
+func decodeBase64(s string) ([]byte, error) { return base64.StdEncoding.DecodeString(s) }
+
+// multipart writes a body with one part for each field, or for each item of a field that
+// is a list.
+func (b *body) multipart(raw json.RawMessage) (content []byte, mediaType string, err error) {
+	fields, err := fieldsOf(raw)
+	if err != nil {
+		return nil, "", err
+	}
+	var out bytes.Buffer
+	w := multipart.NewWriter(&out)
+	for _, f := range fields {
+		items, isList := f.value.([]any)
+		if !isList {
+			items = []any{f.value}
+		}
+		for _, item := range items {
+			if err := b.part(w, f.name, item); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, "", err
+	}
+	return out.Bytes(), w.FormDataContentType(), nil
+}
+
+// part writes one part of a multipart body.
+func (b *body) part(w *multipart.Writer, name string, value any) error {
+	if value == nil {
+		return nil
+	}
+	content, kind := []byte(plain(value)), ""
+	disposition := map[string]string{"name": name}
+	switch value.(type) {
+	case map[string]any, []any:
+		kind = "application/json"
+	case string:
+		if b.files[name] {
+			decoded, err := decodeBase64(string(content))
+			if err != nil {
+				return fmt.Errorf("body.%s must be base64, because it is sent as a file", name)
+			}
+			content, kind = decoded, "application/octet-stream"
+			disposition["filename"] = "file"
+		}
+	}
+	h := textproto.MIMEHeader{}
+	h.Set("Content-Disposition", mime.FormatMediaType("form-data", disposition))
+	if kind != "" {
+		h.Set("Content-Type", kind)
+	}
+	part, err := w.CreatePart(h)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(part, bytes.NewReader(content))
+	return err
+}
+
+// responses reads what an operation answers when it succeeds.
+func (r *reader) responses(o *Operation, rs *jsonschema.Node) {
+	o.accept = "*/*"
+	var outputs [][]byte
+	all := &fragment{}
+	var types []string
+	for _, response := range rs.Fields() {
+		if !strings.HasPrefix(response.Key, "2") {
+			continue
+		}
+		for _, m := range r.follow(response.Value).Get("content").Fields() {
+			mediaType, _, err := mime.ParseMediaType(m.Key)
+			if err != nil || !isJSON(mediaType) {
+				continue
+			}
+			if !slices.Contains(types, mediaType) && len(types) < 8 {
+				types = append(types, mediaType)
+			}
+			if n := r.follow(m.Value).Get("schema"); n != nil && len(outputs) < 8 {
+				f := r.schemas.fragment(n, output)
+				if !slices.ContainsFunc(outputs, func(o []byte) bool { return bytes.Equal(o, f.text) }) {
+					outputs, all.refs = append(outputs, f.text), append(all.refs, f.refs...)
+				}
+				break // other media types of this answer hold the same
+			}
+		}
+	}
+	if len(types) > 0 {
+		o.accept = strings.Join(types, ", ")
+	}
+	switch len(outputs) {
+	case 0:
+		return
+	case 1:
+		all.text = outputs[0]
+	default:
+		all.text = append(append([]byte(`{"anyOf":[`), bytes.Join(outputs, []byte(","))...), "]}"...)
+	}
+	if string(all.text) == "true" || string(all.text) == "false" || len(all.text) > maxOutputSchema {
+		return
+	}
+	o.Output = r.schemas.whole(all, output, maxOutputSchema)
+}

@@ -1,0 +1,166 @@
+package openapi
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quoinhq/quoin/internal/jsonschema"
+	"github.com/quoinhq/quoin/internal/text"
+)
+
+// operation fills in an operation, or says why it cannot be offered.
+func (r *reader) operation(o *Operation, item, op *jsonschema.Node) (reason string) {
+	if len(op.Get("servers").List()) > 0 || len(item.Get("servers").List()) > 0 {
+		return "it has a server of its own, and requests go to the one of the configuration"
+	}
+	if reason := checkPath(o.Path); reason != "" {
+		return reason
+	}
+	o.Title = text.Shorten(strings.TrimSpace(cmp.Or(op.Get("summary").Str(), item.Get("summary").Str())), maxTitle)
+	about := strings.TrimSpace(cmp.Or(op.Get("description").Str(), op.Get("summary").Str(), item.Get("description").Str(), item.Get("summary").Str()))
+	o.Description = strings.TrimSpace(text.Shorten(about, maxDescription) + "\n\n" + o.Method + " " + text.Shorten(o.Path, 512))
+	if op.Get("deprecated").IsTrue() {
+		o.Description += " (deprecated)"
+	}
+	o.Safe = o.Method == http.MethodGet || o.Method == http.MethodHead
+	o.Idempotent = o.Safe || o.Method == http.MethodPut || o.Method == http.MethodDelete
+	in := newInputSchema(r.schemas)
+	if reason := r.parameters(o, in, item, op); reason != "" {
+		return reason
+	}
+	if reason := r.requestBody(o, in, r.follow(op.Get("requestBody"))); reason != "" {
+		return reason
+	}
+	o.Input = in.schema()
+	r.responses(o, op.Get("responses"))
+	return ""
+}
+
+var pathParameter = regexp.MustCompile(`\{([^{}]*)\}`)
+
+// checkPath says why a path cannot be requested. It must not lead out of itself.
+func checkPath(path string) string {
+	plain := pathParameter.ReplaceAllString(path, "x")
+	switch {
+	case !strings.HasPrefix(path, "/") || len(path) > 2048:
+		return "its path must start with / and have at most 2048 bytes"
+	case strings.ContainsAny(plain, "?#{}\\%") || !text.IsPrintable(path):
+		return "its path has a character that cannot stand there"
+	case slices.ContainsFunc(strings.Split(plain, "/"), isDots):
+		return "its path has a segment . or .."
+	}
+	return ""
+}
+
+func isDots(segment string) bool { return segment == "." || segment == ".." }
+
+// ownHeaders are not parameters: the protocol, the client or the specification sets them.
+var ownHeaders = words(`accept accept-encoding authorization connection content-length content-type cookie expect forwarded host
+	keep-alive origin proxy-authorization proxy-connection referer te trailer transfer-encoding upgrade user-agent via`)
+
+// headerName is what the name of a header looks like.
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+// parameters reads those of the operation, and those of the path that it does not have
+// itself.
+func (r *reader) parameters(o *Operation, in *inputSchema, item, op *jsonschema.Node) (reason string) {
+	type place struct{ name, in string }
+	seen := map[place]bool{}
+	var all []*jsonschema.Node
+	for _, p := range slices.Concat(op.Get("parameters").List(), item.Get("parameters").List()) {
+		p = r.follow(p)
+		at := place{p.Get("name").Str(), p.Get("in").Str()}
+		if at.name == "" || seen[at] {
+			continue
+		}
+		seen[at] = true
+		all = append(all, p)
+	}
+	if len(all) > maxParameters {
+		return fmt.Sprintf("it has more than %d parameters", maxParameters)
+	}
+	where := []string{"path", "query", "header", "cookie"}
+	slices.SortStableFunc(all, func(a, b *jsonschema.Node) int {
+		return cmp.Compare(slices.Index(where, a.Get("in").Str()), slices.Index(where, b.Get("in").Str()))
+	})
+	for _, p := range all {
+		must := p.Get("in").Str() == "path" || p.Get("required").IsTrue()
+		known, reason := parameterOf(p)
+		if reason != "" && must {
+			return "its parameter " + strconv.Quote(text.Shorten(p.Get("name").Str(), 64)) + " " + reason
+		}
+		if reason != "" || known.in == "" {
+			continue
+		}
+		known.key = in.add(known.name, known.in, r.parameterSchema(p), about(p.Get("description").Str(), known.in), must)
+		o.parameters = append(o.parameters, known)
+	}
+	return missingParameter(o)
+}
+
+// missingParameter says which part of a path has no parameter.
+func missingParameter(o *Operation) string {
+	for _, m := range pathParameter.FindAllStringSubmatch(o.Path, -1) {
+		if !slices.ContainsFunc(o.parameters, func(p parameter) bool { return p.in == "path" && p.name == m[1] }) {
+			return "its path has {" + text.Shorten(m[1], 64) + "}, which is no parameter"
+		}
+	}
+	return ""
+}
+
+// parameterOf returns how a parameter is sent, why it cannot be, or nothing for one that is
+// not a program's to set.
+func parameterOf(p *jsonschema.Node) (out parameter, reason string) {
+	out = parameter{name: p.Get("name").Str(), in: p.Get("in").Str(), style: p.Get("style").Str(), reserved: p.Get("allowReserved").IsTrue()}
+	styles := map[string][]string{
+		"path":   {"simple", "label", "matrix"},
+		"query":  {"form", "spaceDelimited", "pipeDelimited", "deepObject"},
+		"header": {"simple"},
+		"cookie": {"form"},
+	}[out.in]
+	switch {
+	case styles == nil:
+		return out, "stands in a place that is not known"
+	case out.in == "cookie":
+		return out, "is a cookie, and cookies are not sent"
+	case out.in == "header" && ownHeaders[strings.ToLower(out.name)]:
+		return parameter{}, ""
+	case out.in == "header" && !headerName.MatchString(out.name):
+		return out, "is not the name of a header"
+	}
+	if out.style == "" {
+		out.style = styles[0]
+	}
+	if !slices.Contains(styles, out.style) {
+		return out, "has a style that is not known"
+	}
+	out.explode = out.style == "form" || out.style == "deepObject"
+	if explode := p.Get("explode"); explode.Is(jsonschema.Bool) && out.style != "deepObject" {
+		out.explode = explode.Truth
+	}
+	out.json = len(p.Get("content").Fields()) > 0
+	return out, ""
+}
+
+// parameterSchema writes the schema of a parameter, which may stand below a media type.
+func (r *reader) parameterSchema(p *jsonschema.Node) *fragment {
+	n := p.Get("schema")
+	if content := p.Get("content").Fields(); n == nil && len(content) > 0 {
+		n = r.follow(content[0].Value).Get("schema")
+	}
+	return r.schemas.fragment(n, input)
+}
+
+// about is the description of a member of the input.
+func about(description, in string) string {
+	description = text.Shorten(strings.TrimSpace(description), maxAbout)
+	if in == "header" {
+		return strings.TrimSpace(description + " (header)")
+	}
+	return description
+}
