@@ -32,7 +32,7 @@ type toolCall struct {
 // run that has waited for them. What then waits for a person is put to the caller.
 func (c *toolCall) perform(ctx context.Context, start func(context.Context) *host.Result) (*mcp.CallToolResult, error) {
 	asking := ctx
-	if c.can.any() {
+	if c.can.any() || slotOf(ctx) != nil {
 		asking = host.WithAskingCaller(ctx)
 	}
 	var res *host.Result
@@ -47,6 +47,9 @@ func (c *toolCall) perform(ctx context.Context, start func(context.Context) *hos
 		}
 	} else {
 		res = start(asking)
+		if c.becomeTask(ctx, res) {
+			return c.result(res, nil)
+		}
 	}
 	for {
 		waiting, err := c.waitsFor(ctx, res)

@@ -32,6 +32,10 @@ type Options struct {
 	// answers. Processes that share a state directory share it, so that any of them takes
 	// the answers. Defaults to one with a key of this process.
 	Cipher cipher.AEAD
+	// Tasks keeps calls of exec that have become tasks, for clients that take them.
+	// Processes that share a state directory share it, and the Cipher. Defaults to the
+	// memory of this process.
+	Tasks TaskStore
 	// MaxBody bounds the body of a request, and a line of Serve, in bytes. Defaults to
 	// 8 MiB.
 	MaxBody int64
@@ -51,6 +55,9 @@ func (o Options) filled() (_ Options, err error) {
 		if o.Cipher, err = newCipher(); err != nil {
 			return o, err
 		}
+	}
+	if o.Tasks == nil {
+		o.Tasks = &memoryTasks{tasks: map[string]memoryTask{}}
 	}
 	if o.MaxBody <= 0 {
 		o.MaxBody = 8 << 20

@@ -25,6 +25,8 @@ type Server struct {
 	stop    func() // ends what follows the host, and waits for it
 	// process tells the connections that this process has opened from those of others.
 	process string
+	tasks   *tasks
+	drivers *drivers
 }
 
 // New returns a server of a host, which it borrows.
@@ -36,11 +38,14 @@ func New(h *host.Host, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, host: h, process: rand.Text()}
+	s := &Server{options: o, host: h, process: rand.Text(), drivers: newDrivers()}
+	s.tasks = &tasks{server: s}
 	options := &mcp.ServerOptions{
 		Logger: slog.New(quieter{s.options.Logger.Handler()}),
 		// Nothing here logs to clients; list changes are announced.
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		Capabilities: &mcp.ServerCapabilities{
+			Tools: &mcp.ToolCapabilities{ListChanged: true}, Extensions: map[string]any{tasksExtension: map[string]any{}},
+		},
 		GetSessionID: func() string { return s.process + "." + rand.Text() },
 		SetCacheable: cacheable,
 	}
@@ -50,6 +55,9 @@ func New(h *host.Host, o Options) (*Server, error) {
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "quoin", Title: "Quoin", Version: host.Version}, options)
 	s.addOwnTools()
 	s.server.AddReceivingMiddleware(s.perCaller)
+	if err := s.addTasks(); err != nil {
+		return nil, err
+	}
 	if s.options.Extend != nil {
 		s.options.Extend(s.server)
 	}
@@ -95,6 +103,7 @@ func (s *Server) Serve(ctx context.Context, session host.Session, in io.Reader, 
 // Close ends the connections that are open. Requests under way are cut off.
 func (s *Server) Close() error {
 	s.stop()
+	s.drivers.close()
 	var all []error
 	for session := range s.server.Sessions() {
 		all = append(all, session.Close())

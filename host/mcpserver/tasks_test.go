@@ -1,0 +1,378 @@
+package mcpserver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/mcpserver"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// tasker is a client that takes tasks, which the SDK's does not.
+type tasker struct {
+	t            testing.TB
+	url          string
+	capabilities map[string]any
+	header       map[string]string // in place of what the client would send
+	client       *http.Client
+}
+
+func newTasker(t testing.TB, url string) *tasker {
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(client.CloseIdleConnections)
+	return &tasker{t: t, url: url, client: client, capabilities: map[string]any{
+		"elicitation": map[string]any{}, "extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}},
+	}}
+}
+
+// answered is the answer to a request.
+type answered struct {
+	Result map[string]any
+	Error  struct {
+		Code    int
+		Message string
+		Data    json.RawMessage
+	}
+}
+
+// text is a member of the result.
+func (a *answered) text(name string) string {
+	s, _ := a.Result[name].(string)
+	return s
+}
+
+// request sends one request and returns its answer.
+func (c *tasker) request(method string, params map[string]any) *answered {
+	c.t.Helper()
+	name, _ := params["name"].(string)
+	if id, ok := params["taskId"].(string); ok {
+		name = id
+	}
+	params = maps.Clone(params)
+	params["_meta"] = map[string]any{
+		"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": c.capabilities,
+		"io.modelcontextprotocol/clientInfo": map[string]any{"name": "tasker", "version": "1"},
+	}
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for k, v := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name,
+	} {
+		r.Header.Set(k, v)
+	}
+	for k, v := range c.header {
+		r.Header.Set(k, v)
+	}
+	resp, err := c.client.Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) { // an event stream
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
+			b = []byte(data)
+		}
+	}
+	a := new(answered)
+	if err := json.Unmarshal(b, a); err != nil {
+		c.t.Fatalf("%s: %s: %s", method, resp.Status, b)
+	}
+	return a
+}
+
+// exec starts a program and returns the answer, which may be a task.
+func (c *tasker) exec(code string) *answered {
+	c.t.Helper()
+	return c.request("tools/call", map[string]any{"name": "exec", "arguments": map[string]any{"code": code}})
+}
+
+// task starts a program that becomes a task, and returns its id.
+func (c *tasker) task(code string) string {
+	c.t.Helper()
+	a := c.exec(code)
+	id := a.text("taskId")
+	if a.text("resultType") != "task" || id == "" || a.text("status") != "working" {
+		c.t.Fatalf("no task: %+v", a)
+	}
+	for _, name := range []string{"result", "error", "inputRequests", "requestState", "content"} {
+		if _, ok := a.Result[name]; ok {
+			c.t.Errorf("a new task has %s: %v", name, a.Result[name])
+		}
+	}
+	return id
+}
+
+// await asks for a task until it has a status.
+func (c *tasker) await(id, status string) *answered {
+	c.t.Helper()
+	for {
+		a := c.request("tasks/get", map[string]any{"taskId": id})
+		switch got := a.text("status"); {
+		case got == status:
+			return a
+		case got != "working" && got != "input_required":
+			c.t.Fatalf("the task is %+v, expected %s", a, status)
+		}
+	}
+}
+
+// ack requires that a request is acknowledged, with nothing else.
+func (c *tasker) ack(method string, params map[string]any) {
+	c.t.Helper()
+	a := c.request(method, params)
+	if names := slices.Sorted(maps.Keys(a.Result)); a.text("resultType") != "complete" || !slices.Equal(names, []string{"_meta", "resultType"}) {
+		c.t.Fatalf("%s: %+v", method, a)
+	}
+}
+
+// TestTasks: a program that does not end in time becomes a task with all its output;
+// one that does end stays a call, and so does that of a client without tasks.
+func TestTasks(t *testing.T) {
+	h := newHost(t, host.Config{})
+	c := newTasker(t, overHTTP(t, newServer(t, h, mcpserver.Options{}), me).URL)
+	if caps, _ := c.request("server/discover", map[string]any{}).Result["capabilities"].(map[string]any); caps["extensions"] == nil {
+		t.Errorf("the extension is not advertised: %v", caps)
+	}
+	if a := c.exec(`return 6 * 7`); a.text("resultType") != "complete" || a.Result["content"] == nil {
+		t.Errorf("in time: %+v", a)
+	}
+	id := c.task(`text("one"); await yield_control(); text("two"); await yield_control(); text("three"); return 4`)
+	a := c.await(id, "completed")
+	inlined, _ := a.Result["result"].(map[string]any)
+	structured, err := json.Marshal(inlined["structuredContent"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"output":[{"text":"one","type":"text"},{"text":"two","type":"text"},{"text":"three","type":"text"}],"status":"completed","value":4}`
+	if string(structured) != want || a.text("resultType") != "complete" {
+		t.Errorf("got %s, expected %s; resultType %s", structured, want, a.text("resultType"))
+	}
+	if again := c.await(id, "completed"); again.text("lastUpdatedAt") != a.text("lastUpdatedAt") {
+		t.Error("asking again changed the task")
+	}
+	failed := c.await(c.task(`await yield_control(); throw new Error("no")`), "completed")
+	if inlined, _ = failed.Result["result"].(map[string]any); inlined["isError"] != true {
+		t.Errorf("a program that fails: %+v", failed)
+	}
+	c.capabilities = map[string]any{}
+	if a := c.exec(`await yield_control(); return 1`); a.text("resultType") != "complete" || a.Result["taskId"] != nil {
+		t.Errorf("without tasks: %+v", a)
+	}
+	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+		if a := c.request(method, map[string]any{"taskId": id, "inputResponses": map[string]any{}}); a.Error.Code != -32021 || !strings.Contains(string(a.Error.Data), "io.modelcontextprotocol/tasks") {
+			t.Errorf("%s without tasks: %+v", method, a)
+		}
+	}
+}
+
+// TestTasksAreCancelled: the run is gone, and the task stays cancelled.
+func TestTasksAreCancelled(t *testing.T) {
+	h := newHost(t, host.Config{})
+	c := newTasker(t, overHTTP(t, newServer(t, h, mcpserver.Options{}), me).URL)
+	id := c.task(`await yield_control(); await new Promise(r => setTimeout(r, 3600_000))`)
+	c.ack("tasks/cancel", map[string]any{"taskId": id})
+	c.await(id, "cancelled")
+	c.ack("tasks/cancel", map[string]any{"taskId": id})
+	c.await(id, "cancelled")
+	if runs, err := h.Runs(context.Background(), me); err != nil || len(runs) > 0 {
+		t.Errorf("left: %v, %v", runs, err)
+	}
+}
+
+// TestTasksOfOthers: neither another session nor a wrong header reaches a task.
+func TestTasksOfOthers(t *testing.T) {
+	h := newHost(t, host.Config{})
+	s := newServer(t, h, mcpserver.Options{})
+	mine := newTasker(t, overHTTP(t, s, me).URL)
+	theirs := newTasker(t, overHTTP(t, s, host.Session{SessionID: "other"}).URL)
+	id := mine.task(`await yield_control(); await new Promise(r => setTimeout(r, 3600_000))`)
+	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+		for name, test := range map[string]struct {
+			client *tasker
+			id     string
+		}{"of another session": {theirs, id}, "unknown": {mine, "nothing"}, "a path": {mine, "../../" + id}, "none": {mine, ""}} {
+			if a := test.client.request(method, map[string]any{"taskId": test.id, "inputResponses": map[string]any{}}); a.Error.Code != -32602 {
+				t.Errorf("%s %s: %+v", method, name, a)
+			}
+		}
+		mine.header = map[string]string{"Mcp-Name": "another"}
+		if a := mine.request(method, map[string]any{"taskId": id}); a.Error.Code != -32020 {
+			t.Errorf("%s with another name: %+v", method, a)
+		}
+		mine.header = nil
+	}
+	mine.ack("tasks/cancel", map[string]any{"taskId": id})
+}
+
+// TestTasksAsk: questions and approvals of a task are put to the client, one by one if
+// it likes, and each call is made once.
+func TestTasksAsk(t *testing.T) {
+	var made calls
+	second := form
+	second.ID = "second"
+	h := newHost(t, host.Config{Tools: []catalog.Tool{made.tool("write"), inquirer(1, form, second)}, Hooks: []policy.Hook{{
+		Name: "guard", Tools: []string{"write"},
+		Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
+			return policy.Verdict{Approval: &policy.ApprovalRequest{Title: "Write?", Description: "It writes."}}, nil
+		},
+	}}})
+	c := newTasker(t, overHTTP(t, newServer(t, h, mcpserver.Options{}), me).URL)
+	id := c.task(`await tools.write({n: 1}); return await tools.order({})`)
+
+	approval := c.await(id, "input_required")
+	asked := slices.Sorted(maps.Keys(approval.Result["inputRequests"].(map[string]any)))
+	c.ack("tasks/update", map[string]any{"taskId": id, "inputResponses": map[string]any{"unknown": map[string]any{"x": 1}}})
+	if a := c.request("tasks/update", map[string]any{"taskId": id, "inputResponses": map[string]any{asked[0]: 7}}); a.Error.Code != -32602 {
+		t.Errorf("an answer that is none: %+v", a)
+	}
+	yes := map[string]any{"action": "accept", "content": map[string]any{"decision": "allow-once"}}
+	c.ack("tasks/update", map[string]any{"taskId": id, "inputResponses": map[string]any{asked[0]: yes}})
+
+	var keys []string
+	for len(keys) == 0 || keys[0] == asked[0] {
+		a := c.await(id, "input_required")
+		keys = slices.Sorted(maps.Keys(a.Result["inputRequests"].(map[string]any)))
+	}
+	if len(keys) != 2 {
+		t.Fatalf("asked %v", keys)
+	}
+	small := map[string]any{"action": "accept", "content": map[string]any{"size": "S"}}
+	c.ack("tasks/update", map[string]any{"taskId": id, "inputResponses": map[string]any{keys[0]: small}})
+	left := c.await(id, "input_required").Result["inputRequests"].(map[string]any)
+	if len(left) != 1 || left[keys[1]] == nil {
+		t.Errorf("left %v", left)
+	}
+	c.ack("tasks/update", map[string]any{"taskId": id, "inputResponses": map[string]any{keys[1]: small, keys[0]: map[string]any{"action": "decline"}}})
+	done, err := json.Marshal(c.await(id, "completed").Result["result"])
+	if err != nil || strings.Count(string(done), "accept") == 0 || strings.Contains(string(done), "decline") {
+		t.Errorf("%s, %v", done, err)
+	}
+	if got := made.taken(); !slices.Equal(got, []string{`{"n":1}`}) {
+		t.Errorf("calls %v", got)
+	}
+}
+
+// TestTasksOutliveTheirProcess: another process on the same state answers for a task
+// and goes on with it.
+func TestTasksOutliveTheirProcess(t *testing.T) {
+	state := t.TempDir()
+	process := func() (*tasker, func()) {
+		store, err := runstore.OpenDir(filepath.Join(state, "runs"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		approvals, err := policy.OpenApprovals(filepath.Join(state, "approvals"), store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cipher, err := store.Cipher("MCP request state")
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir, err := mcpserver.OpenTaskDir(filepath.Join(state, "tasks"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := host.Config{Store: store, Tools: []catalog.Tool{inquirer(1, form)}}
+		cfg.Approvals.Store = approvals
+		h := newHost(t, cfg)
+		s := newServer(t, h, mcpserver.Options{Cipher: cipher, Tasks: dir})
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.Handle(w, r, me) }))
+		return newTasker(t, web.URL), func() {
+			web.Close()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	first, end := process()
+	id := first.task(`text("before"); const answer = await tools.order({}); text("after"); return answer`)
+	asked := slices.Sorted(maps.Keys(first.await(id, "input_required").Result["inputRequests"].(map[string]any)))
+	end()
+
+	second, end := process()
+	again := slices.Sorted(maps.Keys(second.await(id, "input_required").Result["inputRequests"].(map[string]any)))
+	if !slices.Equal(asked, again) {
+		t.Errorf("asked %v, then %v", asked, again)
+	}
+	small := map[string]any{"action": "accept", "content": map[string]any{"size": "S"}}
+	second.ack("tasks/update", map[string]any{"taskId": id, "inputResponses": map[string]any{asked[0]: small}})
+	done := second.await(id, "completed")
+	end()
+
+	third, end := process()
+	defer end()
+	kept := third.await(id, "completed")
+	if a, b := mustJSON(t, done.Result["result"]), mustJSON(t, kept.Result["result"]); a != b || !strings.Contains(a, "before") || !strings.Contains(a, "after") {
+		t.Errorf("%s, then %s", a, b)
+	}
+}
+
+func mustJSON(t testing.TB, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestTaskDir keeps tasks until they are over, whatever their ids.
+func TestTaskDir(t *testing.T) {
+	dir := t.TempDir()
+	d, err := mcpserver.OpenTaskDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "../escape", strings.Repeat("long", 1000), ""} {
+		if err := d.Put(id, []byte(id+"!"), time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := d.Get(id); err != nil || string(b) != id+"!" {
+			t.Errorf("%.10s: %s, %v", id, b, err)
+		}
+	}
+	if err := d.Put("old", nil, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	later, err := mcpserver.OpenTaskDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := later.Put("new", nil, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := later.Get("old"); err == nil {
+		t.Error("a task that is over is kept")
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "*.task")); err != nil || len(files) != 5 {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+}
