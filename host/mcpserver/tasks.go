@@ -187,7 +187,7 @@ func (s *Server) taskOf(caller host.Session, id string) (*task, error) {
 	return t, nil
 }
 
-// asks returns a call in the name of which a task asks and is answered.
+// asks returns a call in whose name a task asks and is answered.
 func (s *Server) asks(ctx context.Context, ss *mcp.ServerSession, p *taskParams) *toolCall {
 	req := &mcp.CallToolRequest{Session: ss, Params: &mcp.CallToolParamsRaw{Meta: p.Meta}}
 	return &toolCall{server: s, req: req, caller: callerOf(ctx, nil), can: elicitationOf(req.ClientCapabilities()), stateless: true}

@@ -92,7 +92,7 @@ type TaskStore interface {
 	// Put stores a task, in place of the one of that id, until a time. It fails with
 	// ErrTooManyTasks if there is no room for one more.
 	Put(id string, task []byte, until time.Time) error
-	// Get returns a task. The error is fs.ErrNotExist if there is none.
+	// Get returns a task. The error is fs.ErrNotExist if it has no such task.
 	Get(id string) ([]byte, error)
 }
 
