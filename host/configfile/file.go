@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/internal/config"
@@ -64,6 +65,8 @@ type File struct {
 	MCPServer MCPServerFile
 	// Hooks ask for the approvals that the file's rules want.
 	Hooks []policy.Hook
+	// QuestionTimeout is how long a person has to answer what a tool asks.
+	QuestionTimeout time.Duration
 	// PluginHooks are the tools of others whose calls a plugin's hooks may see, as
 	// patterns by plugin id.
 	PluginHooks map[string][]string
@@ -278,6 +281,8 @@ func (f *File) Config() host.Config {
 		Plugins:  host.PluginConfig{Dir: f.PluginDir, Watch: f.WatchPlugins, TrustedKeys: f.TrustedKeys, Config: f.PluginConfig, Secrets: f.PluginSecrets, Hooks: f.PluginHooks},
 		MCP:      host.MCPConfig{Servers: f.MCP},
 		Hooks:    f.Hooks,
+
+		Approvals: host.ApprovalConfig{QuestionTimeout: f.QuestionTimeout},
 	}
 }
 

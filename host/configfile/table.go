@@ -30,6 +30,7 @@ func newFile() *File {
 		mcp:             map[string]*mcp.Server{},
 		mcpSecrets:      map[string]string{},
 		PluginHooks:     map[string][]string{},
+		QuestionTimeout: policy.DefaultApprovalTimeout,
 		PreparedWorkers: host.DefaultPreparedWorkers,
 		MaxWorkers:      host.DefaultMaxWorkers,
 		Quotas:          host.Quotas{}.WithDefaults(),
@@ -69,6 +70,8 @@ func (f *File) table() config.Table {
 			}, "Programs that bring tools and namespaces."),
 			config.Object("mcp", f.mcpFields(), "Upstream MCP servers, whose tools programs call as `MCP.<server>.<tool>`."),
 			config.List("approvals", f.approval, "Calls that need a person's approval. Rules add up."),
+			config.Duration("questionTimeoutMs", &f.QuestionTimeout, time.Millisecond, policy.MinApprovalTimeout.Milliseconds(), policy.MaxApprovalTimeout.Milliseconds(),
+				"How long a person has to answer what a tool asks in the middle of its call; no answer in time rejects the call."),
 			config.Object("state", []config.Field{
 				config.Text("dir", &f.StateDir, "The directory of suspended runs, approvals, trajectories and plugin data. Without it: quoin in the user's state home."),
 			}, "What outlives a process."),

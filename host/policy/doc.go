@@ -26,6 +26,11 @@
 // store of both: [MemoryApprovals], or [DirApprovals], which outlives the
 // process and which several processes share.
 //
+// An inquiry is an approval that asks questions: a tool cannot go on before a person
+// has answered. [NewInquiry] makes it, [Answer] ends it, and there is nothing to
+// decide. [AnswerAuthorization] accepts those that a sign-in has answered.
+// [AllowEdited] lets a call happen with another input than its own.
+//
 // # How verdicts add up
 //
 // Hooks run in order, and each sees the parameters as those before it left them.
@@ -62,7 +67,8 @@
 // # Trust
 //
 // Hooks of the embedder are trusted with every parameter and result. A directory
-// of approvals is hostile until its seal has verified. Titles, descriptions and
-// inputs of an approval are text of models and plugins: escape what a terminal
-// or a browser would interpret.
+// of approvals is hostile until its seal has verified. Titles, descriptions,
+// inputs and questions of an approval are text of models, plugins and servers:
+// escape what a terminal or a browser would interpret. Lists have no contents of
+// answers; [Approvals].Get has.
 package policy

@@ -11,7 +11,8 @@
 // (driver.go).
 //
 // One call passes the stages of stages.go, in that order; each stage is in the file of
-// its name (record in record_call.go). Observers stand around the stages (pipeline.go) and not in them.
+// its name (record in record_call.go). A tool that asks a person sends its call back to the
+// stage approve (inquire.go). Observers stand around the stages (pipeline.go) and not in them.
 //
 // Two rules make a run survive its process, and record.go keeps both: the image of the
 // heap is stored before a call leaves, and the journal has an answer before the program
