@@ -33,14 +33,15 @@ var errEndless = errors.New("the list goes on without end")
 
 // listing gathers the tools of one server.
 type listing struct {
-	server  *Server
-	log     *slog.Logger
-	tools   []Tool
-	offered pinnedTools // also those that are not permitted, or not usable
-	names   map[string]bool
-	bytes   int
-	refused int
-	ttl     time.Duration // how long the server says the list is good for; 0 if it does not
+	server   *Server
+	log      *slog.Logger
+	tools    []Tool
+	offered  pinnedTools // also those that are not permitted, or not usable
+	names    map[string]bool
+	bytes    int
+	refused  int
+	ttl      time.Duration   // how long the server says the list is good for; 0 if it does not
+	callable map[string]bool // of the page, by the headers that calls would need; nil if that does not count
 }
 
 // listTools asks for all tools, page by page, and keeps those that are usable.
@@ -83,7 +84,9 @@ func (l *listing) full() bool { return len(l.offered) >= maxTools || l.bytes >= 
 func (l *listing) pages(ctx context.Context, c *connection) error {
 	cursor, seen := "", map[string]bool{}
 	for page := 1; ; page++ {
-		raw, err := c.page(ctx, cursor)
+		var raw json.RawMessage
+		var err error
+		raw, l.callable, err = c.page(ctx, cursor)
 		if err != nil {
 			return fmt.Errorf("listing tools: %w", err)
 		}
@@ -104,20 +107,30 @@ func (l *listing) pages(ctx context.Context, c *connection) error {
 	}
 }
 
-// page asks for one page and returns it as the server sent it.
-func (c *connection) page(ctx context.Context, cursor string) (json.RawMessage, error) {
+// page asks for one page and returns it as the server sent it. Over a network a tool may
+// have its arguments sent as headers too; callable has the tools for which that works.
+func (c *connection) page(ctx context.Context, cursor string) (raw json.RawMessage, callable map[string]bool, err error) {
 	ctx, answer := withCapture(ctx)
 	defer answer.release()
 	res, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 	switch {
 	case answer.refusal() != nil:
-		return nil, answer.refusal()
+		return nil, nil, answer.refusal()
 	case answer.taken() != nil:
-		return answer.taken(), nil
+		raw = answer.taken()
 	case err != nil:
-		return nil, err
+		return nil, nil, err
+	default:
+		raw, err = json.Marshal(res) // from the session's own store of answers
+		return raw, nil, err
 	}
-	return json.Marshal(res) // from the session's own store of answers
+	if err == nil && c.guard != nil {
+		callable = map[string]bool{}
+		for _, t := range res.Tools {
+			callable[t.Name] = true
+		}
+	}
+	return raw, callable, nil
 }
 
 // page takes the tools of one page, and returns where the next one starts.
@@ -173,6 +186,9 @@ func (l *listing) add(raw json.RawMessage) {
 	switch {
 	case isOperation(name):
 		l.leaveOut(name, "the name stands for an operation on resources or prompts")
+		return
+	case l.callable != nil && !l.callable[name]:
+		l.leaveOut(name, "its input schema has an x-mcp-header that is not valid")
 		return
 	case l.names[name]:
 		l.leaveOut(name, "the server has another tool of that name")

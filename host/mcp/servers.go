@@ -41,6 +41,8 @@ type Status struct {
 	State State
 	// Error is why the server is down, or what is odd about one that is being connected.
 	Error error
+	// NeedsSignIn is set for a server that is down because someone has to sign in.
+	NeedsSignIn bool
 	Tools int
 	// Since is when the server came into its state, Retry when one that is down is
 	// tried again.

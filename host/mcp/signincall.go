@@ -215,7 +215,7 @@ func (k *keeper) require(err error, stamp time.Time) bool {
 		since = k.status.Since
 	}
 	k.conn, k.offered, k.required, k.requiredStamp = nil, nil, required, stamp
-	k.status = Status{Name: k.name, State: StateDown, Error: required, Since: since, Tools: countTools(k.tools)}
+	k.status = Status{Name: k.name, State: StateDown, Error: required, NeedsSignIn: true, Since: since, Tools: countTools(k.tools)}
 	k.turned()
 	k.mu.Unlock()
 	if fresh {

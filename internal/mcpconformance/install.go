@@ -74,6 +74,16 @@ func major(ctx context.Context, node string) int {
 	return n
 }
 
+// buildClient builds the program that the client legs start, once per scenario.
+func (s *suite) buildClient(ctx context.Context) (path string, err error) {
+	path = filepath.Join(s.dir, "client")
+	said, err := exec.CommandContext(ctx, "go", "build", "-pgo=off", "-o", path, "./internal/mcpconformance/client").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building the client: %w\n%s", err, said)
+	}
+	return path, nil
+}
+
 // run runs the suite and returns all it said.
 func (s *suite) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, s.node, append([]string{s.script}, args...)...)

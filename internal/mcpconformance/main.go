@@ -8,7 +8,8 @@
 // expected-failures.yml, and an entry that passes fails the leg.
 //
 // main.go runs the legs, install.go installs the suite, summary.go reads what it says.
-// Directory server is what the server legs ask.
+// Directory server is what the server legs ask, directory client is a program that the
+// client legs start.
 package main
 
 import (
@@ -41,6 +42,8 @@ type leg struct {
 var legs = []leg{
 	{"server", "2026-07-28", 37},
 	{"server", "2025-11-25", 30},
+	{"client", "2026-07-28", 32},
+	{"client", "2025-11-25", 18},
 }
 
 func main() {
@@ -114,6 +117,13 @@ func (l leg) run(ctx context.Context, suite *suite, scenario, expected string, o
 		if err := s.Close(); err != nil {
 			return summary{}, err
 		}
+		return l.judge(text, err, required, scenario, out)
+	case "client":
+		command, err := suite.buildClient(ctx)
+		if err != nil {
+			return summary{}, err
+		}
+		text, err := suite.run(ctx, append(args, "--command", command)...)
 		return l.judge(text, err, required, scenario, out)
 	}
 	return summary{}, fmt.Errorf("there is no side %q", l.side)

@@ -39,12 +39,16 @@ func (s *suite) required(side, revision string) (map[string]bool, error) {
 
 var (
 	scenarioLine = regexp.MustCompile(`^(✓|✗) ([a-zA-Z0-9_/-]+): \d+ passed, \d+ failed`)
+	summaryLine  = regexp.MustCompile(`(?m)^=== (SUITE )?SUMMARY ===$`)
 	colors       = regexp.MustCompile("\x1b\\[[0-9;]*m")
 )
 
 // parse reads the summary at the end of what the suite said: a line for each scenario.
 func parse(text string, required map[string]bool) summary {
-	_, end, _ := strings.Cut(text, "=== SUMMARY ===")
+	end := ""
+	if at := summaryLine.FindStringIndex(text); at != nil {
+		end = text[at[1]:]
+	}
 	var s summary
 	for line := range strings.Lines(end) {
 		m := scenarioLine.FindStringSubmatch(colors.ReplaceAllString(line, ""))

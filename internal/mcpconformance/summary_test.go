@@ -10,4 +10,7 @@ func TestParse(t *testing.T) {
 	if want := (summary{scored: 2, passed: 1, others: 2, otherPassed: 1}); got != want {
 		t.Errorf("got %+v, expected %+v", got, want)
 	}
+	if got := parse("=== SUITE SUMMARY ===\n\n✓ initialize: 1 passed, 0 failed\n", map[string]bool{"initialize": true}); got != (summary{scored: 1, passed: 1}) {
+		t.Errorf("of a client leg: %+v", got)
+	}
 }
