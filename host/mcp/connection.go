@@ -114,6 +114,9 @@ func capabilities() *sdk.ClientCapabilities {
 // stateless reports whether the server speaks a version of the protocol in which it asks
 // by its answers.
 func (c *connection) stateless() bool {
+	if c.session == nil {
+		return false // an OpenAPI document has no way to ask
+	}
 	r := c.session.InitializeResult()
 	return r != nil && r.ProtocolVersion >= statelessVersion
 }
