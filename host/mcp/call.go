@@ -30,7 +30,7 @@ func (k *keeper) call(ctx context.Context, r Request) (json.RawMessage, error) {
 		reply, err := k.once(ctx, r, again)
 		switch {
 		case err != nil:
-			return nil, keepBefore(err, r.Resumption)
+			return nil, err
 		case reply.task != nil:
 			return k.await(ctx, r, reply.task, nil)
 		case reply.again == nil:
@@ -81,10 +81,6 @@ func (k *keeper) once(ctx context.Context, r Request, again *resumption) (*reply
 
 // failure says why a request has no answer.
 func (k *keeper) failure(ctx context.Context, c *connection, tool *Tool, answer *capture, err error) error {
-	var signIn *codemode.InputRequired
-	if errors.As(err, &signIn) {
-		return signIn
-	}
 	if ask := k.visitFirst(tool, err); ask != nil {
 		return ask
 	}

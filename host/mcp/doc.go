@@ -7,7 +7,11 @@
 // A [Server] says how to reach one upstream server. [Servers] keeps a connection
 // to each. A [Tool] is what a server offers: its tools, and the four operations
 // on its resources and prompts (resources_list, resources_read, prompts_list,
-// prompts_get), which a cell calls like tools. A [Status] says how a server is.
+// prompts_get), which a cell calls like tools. A [Status] says how a server is. What the
+// tools of a server were when it was first seen is pinned; a [Difference] says what has
+// changed since, a [Finding] what is suspicious. A question is what a server wants to know
+// from a person in the middle of a call: see codemode.Question. A task is a call that a
+// server goes on with by itself, and which is asked for until it ends.
 //
 // # Lifecycle
 //
@@ -22,16 +26,18 @@
 // # Concurrency
 //
 // All methods of Servers are safe for concurrent use. Calls of one server run side
-// by side. OnChange is called from the keepers' goroutines, by one at a time.
+// by side, unless its Server bounds their number or rate; the rest wait. OnChange is called from the keepers' goroutines, by one at a time.
 //
 // # Failure
 //
-// Every error of Call is an *[Error] with a [Code]. An answer whose isError is set
+// Every error of Call is an *[Error] with a [Code], or a *codemode.InputRequired: a person
+// has to answer, and the call is made again with the answers. An answer whose isError is set
 // is an answer and no error. Error.Unknown tells calls that may have taken effect
 // from those that cannot have. After a call that ran out of time the list of tools
 // is asked for; a server that does not answer that either is disconnected and
 // connected again. So is a server on the network that ends a connection with a
-// request in flight and then refuses a fresh one.
+// request in flight and then refuses a fresh one. A task outlives the connection, but
+// not the host: only one that has asked a person is found again after a restart.
 //
 // # Trust
 //
@@ -39,10 +45,17 @@
 // bytes, nesting and number of values, lists in pages, tools and bytes, requests of
 // theirs in number, log lines in rate. A tool whose name or schema is unusable is
 // left out, and the others stay. Their hints about reading and repeating count only
-// where the Server says so. They are offered no roots, no sampling and no
-// elicitation. Redirects are not followed, so that headers with credentials reach
-// the configured address and no other. What a tool's description says to a model is
-// beyond what this package can judge.
+// where the Server says so. They are offered no roots and no sampling. Their questions go
+// to the person behind the call that they belong to, in number, size and shape bounded:
+// over HTTP that is the call whose stream carried the question, otherwise the only session
+// that has calls in flight; if there are several, the question is declined. Redirects are
+// not followed, so that headers with credentials reach the configured address and no other.
+//
+// A tool that is new or has changed since it was pinned is quarantined: it is not in Tools,
+// and Call refuses it, until Accept. What is seen first is trusted. What a tool's
+// description says to a model is beyond what this package can judge; findings point a
+// person at characters that do not show, at names that look like those of another server,
+// and at words of a short list of patterns.
 //
 // # What it does not do
 //

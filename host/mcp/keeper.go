@@ -19,9 +19,10 @@ type keeper struct {
 	server  Server
 	options Options
 	log     *slog.Logger
-	publish func()        // what Tools returns has changed
-	tried   chan struct{} // closed after the first attempt
-	delay   time.Duration // before the next attempt; the goroutine's own
+	life    context.Context // ends when the servers are closed
+	publish func()          // what Tools returns has changed
+	tried   chan struct{}   // closed after the first attempt
+	delay   time.Duration   // before the next attempt; the goroutine's own
 	pins    *pins
 	limits  limits
 	signer  *signer // nil if the server is not signed in to
@@ -39,10 +40,11 @@ type keeper struct {
 }
 
 // newKeeper makes the keeper of one server. Call run to start it.
-func newKeeper(s Server, o Options, publish func()) *keeper {
+func newKeeper(life context.Context, s Server, o Options, publish func()) *keeper {
 	s = s.withDefaults()
 	k := &keeper{
 		name:    s.Name,
+		life:    life,
 		server:  s,
 		limits:  newLimits(&s),
 		options: o,

@@ -198,7 +198,6 @@ const (
 	resumeCall  resumeKind = "call"  // the call is made again with the answers
 	resumeVisit resumeKind = "visit" // the call is made again as it was
 	resumeTask  resumeKind = "task"  // the task of the call gets the answers
-	resumeAfter resumeKind = "after" // the call goes on where it was before a sign-in
 )
 
 // resumeState is what a call keeps while a person is asked. It goes into the run's record.
@@ -210,8 +209,6 @@ type resumeState struct {
 	// before.
 	Task     *task    `json:"task,omitempty"`
 	Answered []string `json:"answered,omitempty"`
-	// Before is what the call had when a sign-in came in between; nil for its first request.
-	Before *codemode.Resumption `json:"before,omitempty"`
 }
 
 // inputRequired is the error of a call that cannot go on before a person has answered.
@@ -244,9 +241,6 @@ func resumptionOf(r *codemode.Resumption) (*resumption, error) {
 			return nil, fmt.Errorf("the state of a call that asked a person: %w", err)
 		}
 	}
-	if out.Kind == resumeAfter {
-		return resumptionOf(out.Before)
-	}
 	for id, a := range r.Answers {
 		answer, err := elicitResult(a)
 		if err != nil {
@@ -256,22 +250,6 @@ func resumptionOf(r *codemode.Resumption) (*resumption, error) {
 		out.refused = out.refused || a.Action != codemode.AnswerAccept
 	}
 	return out, nil
-}
-
-// keepBefore has a call that needs a sign-in go on afterwards where it is now: the answers
-// that a person has given are not lost, and a task is not started twice.
-func keepBefore(err error, before *codemode.Resumption) error {
-	var ask *codemode.InputRequired
-	if !errors.As(err, &ask) || len(ask.Questions) != 1 || ask.Questions[0].Kind != codemode.QuestionAuthorization {
-		return err
-	}
-	if before == nil {
-		return ask
-	}
-	if signIn := inputRequired(ask.Questions, resumeState{Kind: resumeAfter, Before: before}); errors.As(signIn, &ask) {
-		return ask
-	}
-	return err
 }
 
 // elicitResult is an answer as servers get it.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -269,41 +268,5 @@ func TestAskingByAnAnswerOverHTTP(t *testing.T) {
 	raw, err := w.Call(t.Context(), r)
 	if err != nil || !strings.Contains(string(raw), `"name":"Ada"`) || !strings.Contains(string(raw), `"state":"state"`) {
 		t.Errorf("%s, %v", raw, err)
-	}
-}
-
-// TestASignInKeepsWhatWasBefore: a call that needs a sign-in after answers of a person, or
-// in the middle of a task, goes on with both.
-func TestASignInKeepsWhatWasBefore(t *testing.T) {
-	signIn := &codemode.InputRequired{Questions: []codemode.Question{{ID: "a", Kind: codemode.QuestionAuthorization, From: "s"}}, State: json.RawMessage(`{"own":1}`)}
-	yes := map[string]codemode.QuestionAnswer{"q": {Action: codemode.AnswerAccept}}
-	answers := map[string]codemode.QuestionAnswer{"a": {Action: codemode.AnswerAccept}}
-	for name, before := range map[string]*codemode.Resumption{
-		"answers": {State: json.RawMessage(`{"kind":"call","requestState":"r"}`), Answers: yes},
-		"task":    (&task{ID: "T", Poll: time.Second}).resumption([]string{"q"}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			want, err := resumptionOf(before)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var ask *codemode.InputRequired
-			if !errors.As(keepBefore(fmt.Errorf("calling: %w", signIn), before), &ask) || ask.Questions[0].ID != "a" {
-				t.Fatalf("%+v", ask)
-			}
-			got, err := resumptionOf(&codemode.Resumption{State: ask.State, Answers: answers})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, got, cmp.AllowUnexported(resumption{})); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-	if err := keepBefore(signIn, nil); err != error(signIn) {
-		t.Errorf("a first request: %+v", err)
-	}
-	if other := errors.New("other"); keepBefore(other, nil) != other {
-		t.Error("another error is another one now")
 	}
 }

@@ -67,7 +67,7 @@ func Connect(servers []Server, o Options) (*Servers, error) {
 	o = o.withDefaults()
 	for _, server := range servers {
 		if !server.Disabled {
-			s.keepers = append(s.keepers, newKeeper(server, o, func() { s.publish(o.OnChange) }))
+			s.keepers = append(s.keepers, newKeeper(ctx, server, o, func() { s.publish(o.OnChange) }))
 		}
 	}
 	slices.SortFunc(s.keepers, func(a, b *keeper) int { return strings.Compare(a.name, b.name) })

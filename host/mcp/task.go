@@ -109,7 +109,10 @@ func registerTasks(client *sdk.Client) error {
 //
 // A connection that ends does not end the task: the next one asks for it again.
 func (k *keeper) await(ctx context.Context, r Request, t *task, answered []string) (json.RawMessage, error) {
-	life, cancel := context.WithDeadlineCause(ctx, t.Until, errTaskTooLong)
+	life, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(k.life, func() { end(errEnded) })()
+	life, cancel := context.WithDeadlineCause(life, t.Until, errTaskTooLong)
 	defer cancel()
 	for failed := 0; ; {
 		if !pause(life, t.Poll) {
@@ -126,7 +129,7 @@ func (k *keeper) await(ctx context.Context, r Request, t *task, answered []strin
 			if life.Err() != nil {
 				k.stopTask(ctx, r, t)
 			}
-			return nil, keepBefore(err, t.resumption(answered))
+			return nil, err
 		default:
 			failed++
 			continue
@@ -206,22 +209,13 @@ func (k *keeper) tellTask(ctx context.Context, r Request, again *resumption) (js
 		if ctx.Err() != nil {
 			k.stopTask(ctx, r, t)
 		}
-		return nil, keepBefore(err, r.Resumption)
+		return nil, err
 	}
 	answered := slices.Clone(again.Answered)
 	for id := range again.answers {
 		answered = append(answered, id)
 	}
 	return k.await(ctx, r, t, answered)
-}
-
-// resumption is what a call has that goes on with a task.
-func (t *task) resumption(answered []string) *codemode.Resumption {
-	state, err := json.Marshal(resumeState{Kind: resumeTask, Task: t, Answered: answered})
-	if err != nil {
-		return nil // cannot happen: every field can be encoded
-	}
-	return &codemode.Resumption{State: state}
 }
 
 // taskRequest makes one request about a task.
@@ -240,10 +234,6 @@ func (k *keeper) taskRequest(ctx context.Context, r Request, method string, p *t
 	raw, answer, err := c.captured(f.ctx, func(ctx context.Context) (any, error) {
 		return sdk.CallCustomMethod[*taskParams, *taskResult](withTaskName(ctx, p.TaskID), c.session, method, p)
 	})
-	var signIn *codemode.InputRequired
-	if errors.As(err, &signIn) {
-		return nil, signIn
-	}
 	if err != nil {
 		e := k.explain(f.ctx, tool.Name, answer, err)
 		e.Unknown = !tool.ReadOnly // of the call, which goes on at the server

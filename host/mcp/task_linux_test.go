@@ -188,6 +188,24 @@ func TestATaskIsCancelledWithItsCall(t *testing.T) {
 	waitForFile(t, notes, "tasks/cancel T 1")
 }
 
+// TestClosingEndsTheWaitForATask.
+func TestClosingEndsTheWaitForATask(t *testing.T) {
+	w, notes := taskWorld(t, stateWorking)
+	done := make(chan error)
+	go func() {
+		_, err := w.Call(context.WithoutCancel(t.Context()), askRequest("t", "x", 0))
+		done <- err
+	}()
+	waitForFile(t, notes, "tasks/get")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var e *Error
+	if err := <-done; !errors.As(err, &e) || e.Code != CodeClosed || !e.Unknown {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestTasksThatFail: each end of a task that is not a result is an error with a code.
 func TestTasksThatFail(t *testing.T) {
 	for name, c := range map[string]struct {
