@@ -20,11 +20,19 @@ func TestReadmeCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := 0
-	for _, b := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+	if found := checkCommands(t, string(text), "bin/quoin "); found < 8 {
+		t.Errorf("only %d commands", found)
+	}
+}
+
+// checkCommands looks at the commands of a document that start so, and returns how many
+// there are.
+func checkCommands(t *testing.T, text, start string) (found int) {
+	t.Helper()
+	for _, b := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
 		for line := range strings.Lines(b[1]) {
 			line, _, _ = strings.Cut(line, "  #")
-			rest, ok := strings.CutPrefix(strings.TrimSpace(line), "bin/quoin ")
+			rest, ok := strings.CutPrefix(strings.TrimSpace(line), start)
 			if !ok {
 				continue
 			}
@@ -45,9 +53,7 @@ func TestReadmeCommands(t *testing.T) {
 			}
 		}
 	}
-	if found < 8 {
-		t.Errorf("only %d commands", found)
-	}
+	return found
 }
 
 // TestReadmeProgram runs the program that the README starts with.
