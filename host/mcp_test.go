@@ -33,6 +33,9 @@ const mcpServerKey = "QUOIN_TEST_MCP_SERVER"
 
 // upstream is an MCP server for programs to use.
 func upstream(label string) *sdk.Server {
+	if strings.HasPrefix(label, "asker") {
+		return askingUpstream(label)
+	}
 	s := sdk.NewServer(&sdk.Implementation{Name: label, Version: "1"}, nil)
 	add := func(name, schema string, f func(ctx context.Context, in map[string]any) (*sdk.CallToolResult, error)) {
 		s.AddTool(&sdk.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(schema)},
