@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(askingKey); dir != "" {
 		log.Fatal(asking(dir))
 	}
+	if dir := os.Getenv(signingInKey); dir != "" {
+		log.Fatal(signingIn(dir))
+	}
 	if dir := os.Getenv(inquiringKey); dir != "" {
 		log.Fatal(inquiring(dir))
 	}
