@@ -92,6 +92,14 @@ type MCPServer struct {
 	Retry  time.Time `json:"retry,omitzero"`
 	// Tools counts the tools that the server offers. It is 0 while it is down.
 	Tools int `json:"tools"`
+	// Transport is stdio, http or openapi.
+	Transport string `json:"transport"`
+	// NeedsSignIn is set for a server that is down because someone has to sign in:
+	// quoin mcp login.
+	NeedsSignIn bool `json:"needsSignIn,omitempty"`
+	// Quarantined counts the tools that are new or have changed, and do not exist until
+	// they are accepted: quoin mcp accept.
+	Quarantined int `json:"quarantined,omitempty"`
 	// Protocol is the version agreed on, ServerName and ServerVersion what the
 	// server says of itself.
 	Protocol      string `json:"protocol,omitempty"`
@@ -106,7 +114,7 @@ func MCPServersOf(h *host.Host) []MCPServer {
 	for _, st := range h.MCPStatus() {
 		s := MCPServer{
 			Name: st.Name, Identifier: h.MCPIdentifier(st.Name), State: string(st.State), Since: st.Since, Tools: st.Tools,
-			Protocol: st.Protocol, ServerName: st.ServerName, ServerVersion: st.ServerVersion,
+			Transport: st.Transport, NeedsSignIn: st.NeedsSignIn, Quarantined: st.Quarantined(), Protocol: st.Protocol, ServerName: st.ServerName, ServerVersion: st.ServerVersion,
 		}
 		if st.State == mcp.StateDown {
 			s.Retry = st.Retry

@@ -312,6 +312,17 @@ func checkPatterns(patterns []string) string {
 	return ""
 }
 
+// transport names how the server is reached.
+func (s *Server) transport() string {
+	switch {
+	case s.OpenAPI != "":
+		return "openapi"
+	case s.URL != "":
+		return "http"
+	}
+	return "stdio"
+}
+
 // permits reports whether a tool or operation exists for the host.
 func (s *Server) permits(tool string) bool {
 	return (s.Allow == nil || matchAny(s.Allow, tool)) && !matchAny(s.Deny, tool)

@@ -90,6 +90,16 @@ func (s *Servers) Accept(d *Difference) error {
 	return nil
 }
 
+// Quarantined counts the tools that do not exist until they are accepted.
+func (s Status) Quarantined() (n int) {
+	for _, c := range s.Changes {
+		if c.Quarantined {
+			n++
+		}
+	}
+	return n
+}
+
 // Notice says in a sentence that tools of the server wait to be accepted, and what to do;
 // "" if none does.
 func (s Status) Notice() string {

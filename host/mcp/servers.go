@@ -43,7 +43,9 @@ type Status struct {
 	Error error
 	// NeedsSignIn is set for a server that is down because someone has to sign in.
 	NeedsSignIn bool
-	Tools int
+	Tools       int
+	// Transport is stdio, http or openapi.
+	Transport string
 	// Since is when the server came into its state, Retry when one that is down is
 	// tried again.
 	Since, Retry time.Time
@@ -134,6 +136,7 @@ func (s *Servers) Status() []Status {
 		k.mu.Lock()
 		out[i] = k.status
 		k.mu.Unlock()
+		out[i].Transport = k.server.transport()
 	}
 	alike := s.currentLookalikes()
 	for i := range out {

@@ -14,6 +14,8 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -76,6 +78,9 @@ func (o *options) inspect(cmd *cobra.Command, stderr io.Writer, print func(*host
 	if cfg.Plugins.Dir, err = o.pluginDir(f); err != nil {
 		return err
 	}
+	if err := o.addMCPState(f, &cfg); err != nil {
+		return err
+	}
 	h, err := host.New(context.WithoutCancel(cmd.Context()), cfg)
 	if err != nil {
 		return err
@@ -85,6 +90,24 @@ func (o *options) inspect(cmd *cobra.Command, stderr io.Writer, print func(*host
 		err = cerr
 	}
 	return err
+}
+
+// addMCPState lets a host that is only looked at see servers as the hosts of the state
+// directory do: with their pins and sign-ins. A directory that was not used stays so.
+func (o *options) addMCPState(f *configfile.File, cfg *host.Config) error {
+	state, err := o.existingState(f)
+	if err != nil || len(f.MCP) == 0 {
+		return nil // a host has not used the directory yet
+	}
+	if err := paths.CheckState(state); err != nil {
+		return err
+	}
+	opened := host.Config{Logger: cfg.Logger}
+	if err := openState(state, &opened); err != nil {
+		return err
+	}
+	cfg.MCP.PinDir, cfg.MCP.SignIns = pinDir(state), opened.MCP.SignIns
+	return nil
 }
 
 func printTools(ctx context.Context, w io.Writer, b backend, s host.Session, asJSON bool) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -29,17 +30,34 @@ func printMCP(ctx context.Context, w io.Writer, b backend, _ host.Session, asJSO
 		return output.PrintJSON(w, list)
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "SERVER\tIN PROGRAMS\tSTATE\tSINCE\tTOOLS\tSERVED BY\tREASON")
+	fmt.Fprintln(tw, "SERVER\tIN PROGRAMS\tTRANSPORT\tSTATE\tSINCE\tTOOLS\tSERVED BY\tREASON")
 	for _, s := range list {
 		by := terminal.Short(s.ServerName)
 		if s.ServerVersion != "" {
 			by += " " + terminal.Short(s.ServerVersion)
 		}
-		reason := terminal.Short(s.Reason)
-		if !s.Retry.IsZero() {
-			reason += fmt.Sprintf(" (tried again at %s)", s.Retry.Local().Format(time.TimeOnly))
-		}
-		terminal.Fprintf(tw, "%s\tMCP.%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Identifier, s.State, s.Since.Local().Format(time.DateTime), s.Tools, by, reason)
+		terminal.Fprintf(tw, "%s\tMCP.%s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Identifier, s.Transport, serverState(s), s.Since.Local().Format(time.DateTime), s.Tools, by, serverReason(s))
 	}
 	return tw.Flush()
+}
+
+// serverState is the state in words.
+func serverState(s gateway.MCPServer) string {
+	if s.NeedsSignIn {
+		return "needs sign-in"
+	}
+	return s.State
+}
+
+// serverReason says why a server, or a part of it, is not there, and what to do.
+func serverReason(s gateway.MCPServer) string {
+	switch {
+	case s.NeedsSignIn:
+		return "quoin mcp login " + s.Name
+	case s.Quarantined > 0:
+		return fmt.Sprintf("%s in quarantine: quoin mcp accept %s", output.Count(s.Quarantined, "tool"), s.Name)
+	case !s.Retry.IsZero():
+		return fmt.Sprintf("%s (tried again at %s)", terminal.Short(s.Reason), s.Retry.Local().Format(time.TimeOnly))
+	}
+	return terminal.Short(s.Reason)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"os"
 	"runtime"
@@ -15,12 +14,9 @@ import (
 	"github.com/cli/browser"
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
-	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
@@ -174,24 +170,11 @@ func (l *mcpSigning) open(cmd *cobra.Command, name string) (mcp.Server, *mcp.Sig
 	if server.URL == "" {
 		return mcp.Server{}, nil, fmt.Errorf("%s is a program, to which no one signs in: give it what it needs in mcp.servers.%s.env", name, name)
 	}
-	signIns, err := l.signIns(cmd, f)
-	return server, signIns, err
-}
-
-// signIns opens those of the state directory.
-func (m *mcpServers) signIns(cmd *cobra.Command, f *configfile.File) (*mcp.SignIns, error) {
-	state, err := m.stateDir(f)
+	cfg, err := l.stateConfig(cmd, f)
 	if err != nil {
-		return nil, err
+		return mcp.Server{}, nil, err
 	}
-	if err := paths.CheckState(state); err != nil {
-		return nil, err
-	}
-	cfg := host.Config{Logger: logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
-	if err := openState(state, &cfg); err != nil {
-		return nil, err
-	}
-	return cfg.MCP.SignIns, nil
+	return server, cfg.MCP.SignIns, nil
 }
 
 // show prints the link, and opens it where there is a browser. The link comes from a

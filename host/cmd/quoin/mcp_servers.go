@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -86,16 +85,13 @@ func noServer(name string, names []string) error {
 // connect connects to one server as hosts with this state directory do. Close what it
 // returns.
 func (m *mcpServers) connect(cmd *cobra.Command, f *configfile.File, s mcp.Server) (*mcp.Servers, error) {
-	state, err := m.stateDir(f)
+	cfg, err := m.stateConfig(cmd, f)
 	if err != nil {
-		return nil, err
-	}
-	if err := paths.CheckState(state); err != nil {
 		return nil, err
 	}
 	s.Disabled = false
 	c, err := mcp.Connect([]mcp.Server{s}, mcp.Options{
-		Logger: logger(f, cmd.ErrOrStderr(), slog.LevelError), Version: host.Version, PinDir: filepath.Join(state, "mcp-pins"),
+		Logger: logger(f, cmd.ErrOrStderr(), slog.LevelError), Version: host.Version, PinDir: cfg.MCP.PinDir, SignIns: cfg.MCP.SignIns,
 	})
 	if err != nil {
 		return nil, err
@@ -109,6 +105,20 @@ func (m *mcpServers) connect(cmd *cobra.Command, f *configfile.File, s mcp.Serve
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// stateConfig has what hosts keep in the state directory.
+func (m *mcpServers) stateConfig(cmd *cobra.Command, f *configfile.File) (*host.Config, error) {
+	state, err := m.stateDir(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := paths.CheckState(state); err != nil {
+		return nil, err
+	}
+	cfg := &host.Config{Logger: logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
+	cfg.MCP.PinDir = pinDir(state)
+	return cfg, openState(state, cfg)
 }
 
 // completeServers completes the first argument with the servers of the configuration.

@@ -182,9 +182,12 @@ func (o *options) addDirectories(f *configfile.File, cfg *host.Config) error {
 		return err
 	}
 	cfg.Plugins.Dir, cfg.Plugins.DataDir = dir, filepath.Join(state, "plugins")
-	cfg.MCP.PinDir = filepath.Join(state, "mcp-pins")
+	cfg.MCP.PinDir = pinDir(state)
 	return openState(state, cfg)
 }
+
+// pinDir is where it is kept what the tools of MCP servers have to be.
+func pinDir(state string) string { return filepath.Join(state, "mcp-pins") }
 
 // openState adds the suspended runs and the approvals of a state directory.
 func openState(state string, cfg *host.Config) error {
