@@ -24,36 +24,32 @@ type toolCall struct {
 	can    elicitation
 	// stateless says that the client is asked by a result, and not by a request.
 	stateless bool
-	round     int
-	result    func(*host.Result, []*policy.Approval) (*mcp.CallToolResult, error)
+	// patient says that the call is over only when the program is, or waits for people.
+	patient bool
+	runID   string  // the run that the call is about, if that is known before
+	round   int     // how often the caller was asked
+	steps   float64 // of progress
+	result  func(*host.Result, []*policy.Approval) (*mcp.CallToolResult, error)
 }
 
 // perform answers a call: with a result of start or, if the call brings answers, of the
 // run that has waited for them. What then waits for a person is put to the caller.
 func (c *toolCall) perform(ctx context.Context, start func(context.Context) *host.Result) (*mcp.CallToolResult, error) {
-	asking := ctx
-	if c.can.any() || slotOf(ctx) != nil {
-		asking = host.WithAskingCaller(ctx)
-	}
-	var res *host.Result
+	ctx = traced(ctx, c.req.Params.Meta)
+	var st requestState
 	if c.req.Params.RequestState != "" {
-		st, err := c.server.openState(c.req.Params.RequestState, c.caller, c.digest(), time.Now())
-		if err != nil {
+		var err error
+		if st, err = c.server.openState(c.req.Params.RequestState, c.caller, c.digest(), time.Now()); err != nil {
 			return nil, invalidParams(err)
 		}
-		c.round = st.Round
-		if res, err = c.goOn(ctx, st, c.req.Params.InputResponses); err != nil {
-			return nil, invalidParams(err)
-		}
-	} else {
-		res = start(asking)
-		if c.becomeTask(ctx, res) {
-			return c.result(res, nil)
-		}
+		c.runID, c.round = st.RunID, st.Round
 	}
-	for {
-		waiting, err := c.waitsFor(ctx, res)
-		if err != nil {
+	ctx, stop := c.reportProgress(ctx, c.runID)
+	defer stop()
+	res, err := c.first(ctx, st, start)
+	for err == nil {
+		var waiting []*policy.Approval
+		if waiting, err = c.waitsFor(ctx, res); err != nil {
 			return nil, err
 		}
 		requests, ids := c.requests(waiting)
@@ -61,21 +57,53 @@ func (c *toolCall) perform(ctx context.Context, start func(context.Context) *hos
 			return c.result(res, waiting)
 		}
 		c.round++
-		st := requestState{Caller: identity(c.caller), Call: c.digest(), RunID: res.RunID, Approvals: ids, Round: c.round, Expires: expiry(waiting)}
+		st = requestState{Caller: identity(c.caller), Call: c.digest(), RunID: res.RunID, Approvals: ids, Round: c.round, Expires: expiry(waiting)}
 		if c.stateless {
 			return c.inputRequired(st, requests)
 		}
-		answers, err := c.elicit(ctx, requests)
-		if err != nil {
-			c.server.options.Logger.Debug("a client did not answer what it was asked", "run", res.RunID, "error", err)
-			return c.result(res, waiting)
+		answers, refused := c.elicit(ctx, requests)
+		if refused != nil {
+			return c.unanswered(ctx, res, waiting, refused)
 		}
-		next, err := c.goOn(ctx, st, answers)
-		if err != nil {
-			return nil, invalidParams(err)
-		}
-		res = next
+		res, err = c.goOn(ctx, st, answers)
 	}
+	return nil, invalidParams(err)
+}
+
+// first returns the first result of a call: of start, or of the run of a state.
+func (c *toolCall) first(ctx context.Context, st requestState, start func(context.Context) *host.Result) (*host.Result, error) {
+	if st.RunID != "" {
+		return c.goOn(ctx, st, c.req.Params.InputResponses)
+	}
+	asking := ctx
+	if c.can.any() || slotOf(ctx) != nil {
+		asking = host.WithAskingCaller(ctx)
+	}
+	res := start(asking)
+	if c.becomeTask(ctx, res) {
+		c.can = elicitation{} // the task asks
+		return res, nil
+	}
+	return c.last(asking, res), nil
+}
+
+// last returns the result that a patient call has waited for.
+func (c *toolCall) last(ctx context.Context, res *host.Result) *host.Result {
+	for c.patient && res.Status == host.StatusWaiting && res.Reason == host.ReasonPendingTools && ctx.Err() == nil {
+		res = c.server.host.Wait(ctx, c.caller, res.RunID)
+	}
+	return res
+}
+
+// unanswered is the result of a call whose client was asked and has not answered. A run
+// whose client has gone is of no more use.
+func (c *toolCall) unanswered(ctx context.Context, res *host.Result, waiting []*policy.Approval, why error) (*mcp.CallToolResult, error) {
+	if ctx.Err() != nil {
+		res, waiting = c.server.host.Abort(context.WithoutCancel(ctx), c.caller, res.RunID), nil
+	} else {
+		c.server.options.Logger.Debug("a client did not answer what it was asked", "run", res.RunID, "error", why)
+	}
+	return c.result(res, waiting)
 }
 
 func (c *toolCall) digest() string {
@@ -163,7 +191,7 @@ func (c *toolCall) goOn(ctx context.Context, st requestState, answers mcp.InputR
 		}
 	}
 	ctx = asking
-	return c.server.host.Wait(ctx, c.caller, st.RunID), nil
+	return c.last(ctx, c.server.host.Wait(ctx, c.caller, st.RunID)), nil
 }
 
 // outcome is what came of asking a caller about an approval.

@@ -172,14 +172,10 @@ func objectSchema(schema json.RawMessage) json.RawMessage {
 func (s *Server) callDirect(id string) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		c := s.newCall(ctx, req)
-		c.result = directResult
+		// A tool may take longer than a program; a client that does not wait goes away.
+		c.result, c.patient = directResult, true
 		return c.perform(ctx, func(ctx context.Context) *host.Result {
-			res := s.host.CallTool(ctx, c.caller, id, arguments(req))
-			// A tool may take longer than a program; clients go away if it is too long.
-			for res.Status == host.StatusWaiting && res.Reason == host.ReasonPendingTools && ctx.Err() == nil {
-				res = s.host.Wait(ctx, c.caller, res.RunID)
-			}
-			return res
+			return s.host.CallTool(ctx, c.caller, id, arguments(req))
 		})
 	}
 }

@@ -68,8 +68,9 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 // wait goes on with a run.
 func (s *Server) wait(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	c := s.newCall(ctx, req)
+	id, err := host.ParseWait(arguments(req))
+	c.runID = id
 	return c.perform(ctx, func(ctx context.Context) *host.Result {
-		id, err := host.ParseWait(arguments(req))
 		if err != nil {
 			return s.host.Refused(err)
 		}

@@ -1,0 +1,99 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/mcpserver"
+)
+
+func TestProgress(t *testing.T) {
+	s := newServer(t, newHost(t, host.Config{Tools: []catalog.Tool{replies("hello", `1`)}}), mcpserver.Options{})
+	var mu sync.Mutex
+	var got []string
+	all := make(chan struct{}, 100)
+	o := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, r.Params.Message)
+		if r.Params.ProgressToken != "token" || r.Params.Progress != float64(len(got)) {
+			t.Errorf("notified %+v as number %d", r.Params, len(got))
+		}
+		all <- struct{}{}
+	}}
+	everyWay(t, s, o, func(t *testing.T, c *mcp.ClientSession) {
+		got = nil
+		p := &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": "await tools.hello({}); return await tools.hello({})"}}
+		p.SetProgressToken("token")
+		if res, err := c.CallTool(context.Background(), p); err != nil || res.IsError {
+			t.Fatalf("%v: %+v", err, res)
+		}
+		for range 4 {
+			<-all
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if text := strings.Join(got, ", "); text != "hello started, hello ended: ok, hello started, hello ended: ok" {
+			t.Errorf("notified %s", text)
+		}
+	})
+}
+
+// TestCancellationAborts: a client that cancels exec, or goes away, ends its run.
+func TestCancellationAborts(t *testing.T) {
+	entered, ended := make(chan struct{}), make(chan error, 1)
+	slow := catalog.Tool{Name: "slow", Description: "Takes long.", Invoke: func(ctx context.Context, _ catalog.Invocation) (json.RawMessage, error) {
+		entered <- struct{}{}
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, ctx.Err()
+	}}
+	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{slow}})
+	s := newServer(t, h, mcpserver.Options{})
+	everyWay(t, s, nil, func(t *testing.T, c *mcp.ClientSession) {
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": "return await tools.slow({})"}})
+			done <- err
+		}()
+		<-entered
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("the client got %v", err)
+		}
+		if err := <-ended; err == nil {
+			t.Error("the call went on")
+		}
+	})
+}
+
+// TestTraceContext has the spans of runs under the span that a client names.
+func TestTraceContext(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	h := newHost(t, host.Config{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))})
+	s := newServer(t, h, mcpserver.Options{})
+	const id = "0af7651916cd43dd8448eb211c80319c"
+	everyWay(t, s, nil, func(t *testing.T, c *mcp.ClientSession) {
+		before := len(spans.Ended())
+		p := &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": "return 1"}, Meta: mcp.Meta{"traceparent": "00-" + id + "-b7ad6b7169203331-01"}}
+		if _, err := c.CallTool(context.Background(), p); err != nil {
+			t.Fatal(err)
+		}
+		ended := spans.Ended()[before:]
+		if len(ended) != 1 || ended[0].Parent().TraceID().String() != id || ended[0].Parent().SpanID().String() != "b7ad6b7169203331" {
+			t.Errorf("%d spans: %v", len(ended), ended)
+		}
+	})
+}
