@@ -9,12 +9,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/internal/quota"
 )
 
 // transports are the ways over HTTP.
@@ -22,7 +24,10 @@ type transports struct {
 	// each answers requests that stand for themselves.
 	each http.Handler
 	// kept answers older clients on connections that are kept between requests.
-	kept http.Handler
+	kept    http.Handler
+	calls   *quota.Meter // requests under way
+	streams *quota.Meter // requests that only listen
+	bodies  *quota.Meter // bytes of bodies
 	// cross refuses pages of other origins.
 	cross *http.CrossOriginProtection
 }
@@ -30,7 +35,11 @@ type transports struct {
 func (s *Server) newTransports() *transports {
 	server := func(*http.Request) *mcp.Server { return s.server }
 	log := slog.New(quieter{s.options.Logger.Handler()})
+	shares := quota.SharesOf(s.host.Quotas())
 	return &transports{
+		calls:   quota.NewMeter("mcp_calls", "requests of MCP clients under way", "server.maxCalls", int64(s.options.MaxCalls), shares),
+		streams: quota.NewMeter("mcp_streams", "streams of MCP clients", "server.maxStreams", int64(s.options.MaxStreams), shares),
+		bodies:  quota.NewMeter("mcp_body_bytes", "bytes of request bodies of MCP clients", "server.maxBodyBytes, times 32", 32*s.options.MaxBody, shares),
 		each: identified(mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
 			Stateless: true, PropagateRequestCancellation: true, DisableLocalhostProtection: true,
 			MaxRequestBodyBytes: s.options.MaxBody, Logger: log,
@@ -67,32 +76,68 @@ func (s *Server) Handle(w http.ResponseWriter, r *http.Request, session host.Ses
 			return
 		}
 	}
-	body, ok := s.readBody(w, r)
+	m := newMetered(s, session)
+	defer m.release()
+	meter := s.http.calls
+	if r.Method == http.MethodGet {
+		meter = s.http.streams
+	}
+	if !m.take(w, meter, 1) {
+		return
+	}
+	body, ok := s.readBody(w, r, m)
 	if !ok {
+		return
+	}
+	method := methodOf(body)
+	if method == "subscriptions/listen" && !m.exchange(w, meter, s.http.streams) {
 		return
 	}
 	r = as(r, session)
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if s.needsConnection(r, body) {
+	if s.needsConnection(r, method) {
 		s.http.kept.ServeHTTP(w, r)
 		return
 	}
 	s.http.each.ServeHTTP(w, r)
 }
 
+// methodOf returns the method of a request, or "" of what is not a single one.
+func methodOf(body []byte) string {
+	var request struct {
+		Method string `json:"method"`
+	}
+	if json.Unmarshal(body, &request) != nil {
+		return ""
+	}
+	return request.Method
+}
+
 // readBody reads the body of a request, as far as it may be long. It answers the
 // request itself if it is longer.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, m *metered) ([]byte, bool) {
+	most := s.options.MaxBody
+	if r.ContentLength >= 0 && r.ContentLength < most {
+		most = r.ContentLength
+	}
+	if !m.take(w, s.http.bodies, most) {
+		return nil, false
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.options.MaxBody))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		http.Error(w, fmt.Sprintf("the body is longer than the %d bytes this server takes", large.Limit), http.StatusRequestEntityTooLarge)
 		return nil, false
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		http.Error(w, "the body did not arrive in time", http.StatusRequestTimeout)
+		return nil, false
 	case err != nil:
 		http.Error(w, "the body did not arrive whole", http.StatusBadRequest)
 		return nil, false
 	}
+	m.give(s.http.bodies, most-int64(len(body)))
 	// The body has arrived: the answer may take as long as it needs. A writer that has
 	// no deadlines belongs to the embedder.
 	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -114,20 +159,14 @@ const firstStateless = "2026-07-28"
 // connection or has one in this process. Others, such as one that the client has
 // opened in another process, are answered without: nothing but a question to the
 // client needs it.
-func (s *Server) needsConnection(r *http.Request, body []byte) bool {
+func (s *Server) needsConnection(r *http.Request, method string) bool {
 	if r.Header.Get(headerVersion) >= firstStateless {
 		return false
 	}
 	if id := r.Header.Get(headerSession); id != "" {
 		return strings.HasPrefix(id, s.process+".")
 	}
-	if r.Method != http.MethodPost {
-		return false
-	}
-	var request struct {
-		Method string `json:"method"`
-	}
-	return json.Unmarshal(body, &request) == nil && request.Method == "initialize" && s.connections() < s.options.MaxConnections
+	return r.Method == http.MethodPost && method == "initialize" && s.connections() < s.options.MaxConnections
 }
 
 // connections counts the connections that are open.

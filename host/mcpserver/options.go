@@ -39,6 +39,10 @@ type Options struct {
 	// MaxBody bounds the body of a request, and a line of Serve, in bytes. Defaults to
 	// 8 MiB.
 	MaxBody int64
+	// MaxCalls bounds the HTTP requests under way; the next one gets 503. Defaults to 256.
+	MaxCalls int
+	// MaxStreams bounds the HTTP requests that only listen. Defaults to 32.
+	MaxStreams int
 	// MaxConnections bounds the connections of older clients that are kept between
 	// requests. Beyond it, such a client cannot be asked for anything. Defaults to 1024.
 	MaxConnections int
@@ -61,6 +65,12 @@ func (o Options) filled() (_ Options, err error) {
 	}
 	if o.MaxBody <= 0 {
 		o.MaxBody = 8 << 20
+	}
+	if o.MaxCalls <= 0 {
+		o.MaxCalls = 256
+	}
+	if o.MaxStreams <= 0 {
+		o.MaxStreams = 32
 	}
 	if o.MaxConnections <= 0 {
 		o.MaxConnections = 1024
