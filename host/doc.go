@@ -40,6 +40,9 @@
 // question, Decide answers it, in this process or in another that shares
 // Config.Approvals.Store. Whatever fails on the way blocks the call. See package policy.
 //
+// A tool can ask a person itself: it returns a *codemode.InputRequired, its call waits in
+// the same way, AnswerQuestion answers, and the tool is invoked again with the answers.
+//
 // # Configuration
 //
 // Config says everything; its zero value works. Package host/configfile makes most of
