@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -9,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +19,8 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -40,6 +45,17 @@ type diagnosis struct {
 	Error    string      `json:"error,omitempty"` // why no worker starts
 	// Unmatched are the settings about plugins and MCP servers that do not exist.
 	Unmatched []host.UnusedSetting `json:"unmatched"`
+	// MCP are the MCP servers of the configuration.
+	MCP []diagnosedServer `json:"mcp"`
+}
+
+// diagnosedServer is an MCP server as hosts of the state directory see it.
+type diagnosedServer struct {
+	Name        string    `json:"name"`
+	State       mcp.State `json:"state"`
+	NeedsSignIn bool      `json:"needsSignIn,omitempty"`
+	Quarantined int       `json:"quarantined,omitempty"`
+	Needs       string    `json:"needs,omitempty"` // what to do about it
 }
 
 // holds says whether isolation "required" would let a host start.
@@ -66,6 +82,8 @@ func newDoctor() *cobra.Command {
 		Long: `Start one guest worker and say which layers of its sandbox are on, why others
 are not and what would enable them, and whether a host that requires isolation
 would start. That is the default of hosts; exec and wait take what there is.
+The MCP servers of the configuration are connected to; those that need a sign-in, have
+tools in quarantine or are down are named.
 Exit status: 0 it would start, 1 it would not, 2 usage.`,
 		Example: `  quoin doctor
   quoin doctor --json
@@ -106,7 +124,42 @@ func diagnose(cmd *cobra.Command, o *options) (*diagnosis, error) {
 	if d.Unmatched, err = o.unusedSettings(f); err != nil {
 		return nil, err
 	}
-	return d, nil
+	d.MCP, err = o.diagnoseServers(cmd.Context(), f)
+	return d, err
+}
+
+// serversTime is how long doctor waits for MCP servers.
+const serversTime = 10 * time.Second
+
+// diagnoseServers connects to the MCP servers of the configuration.
+func (o *options) diagnoseServers(ctx context.Context, f *configfile.File) ([]diagnosedServer, error) {
+	out := []diagnosedServer{}
+	cfg := host.Config{Logger: slog.New(slog.DiscardHandler)}
+	if err := o.addMCPState(f, &cfg); err != nil {
+		return nil, err
+	}
+	servers, err := mcp.Connect(f.MCP, mcp.Options{Logger: cfg.Logger, Version: host.Version, PinDir: cfg.MCP.PinDir, SignIns: cfg.MCP.SignIns})
+	if err != nil {
+		return nil, err
+	}
+	tried, cancel := context.WithTimeout(ctx, serversTime)
+	defer cancel()
+	if err := servers.Tried(tried); err != nil && ctx.Err() != nil {
+		return nil, errors.Join(err, servers.Close())
+	}
+	for _, st := range servers.Status() {
+		s := diagnosedServer{Name: st.Name, State: st.State, NeedsSignIn: st.NeedsSignIn, Quarantined: st.Quarantined()}
+		switch {
+		case st.NeedsSignIn:
+			s.Needs = "a sign-in: quoin mcp login " + st.Name
+		case st.Quarantined() > 0:
+			s.Needs = "a look at " + output.Count(st.Quarantined(), "tool") + " in quarantine: quoin mcp accept " + st.Name
+		case st.State != mcp.StateConnected:
+			s.Needs = "attention, because it is " + string(st.State) + ": quoin mcp test " + st.Name
+		}
+		out = append(out, s)
+	}
+	return out, servers.Close()
 }
 
 // judge says what an inspection means.
@@ -172,6 +225,11 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 	}
 	for _, u := range d.Unmatched {
 		fmt.Fprintf(&b, "configuration: %s\n", u)
+	}
+	for _, s := range d.MCP {
+		if s.Needs != "" {
+			fmt.Fprintf(&b, "MCP server %s needs %s\n", s.Name, s.Needs)
+		}
 	}
 	_, err := io.WriteString(w, terminal.Text(b.String()))
 	return err
