@@ -92,6 +92,10 @@ hostile: ## Run the hostile corpus and measure how late its programs stop
 mcp-conformance: ## Run the official MCP conformance suite (needs npm and its registry)
 	$(GO) run -pgo=off ./internal/mcpconformance
 
+.PHONY: mcp-interop
+mcp-interop: ## Put Quoin between MCP servers and clients of others, and read large OpenAPI documents (needs npm)
+	$(GO) test -pgo=off -tags interop -count=1 -v ./host/internal/mcpinterop
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each
 	@set -e; pkgs=$$($(GO) list ./...); \
