@@ -83,7 +83,7 @@ func (s *Server) openState(sealed string, caller host.Session, call string, now 
 	}
 	b, err := base64.RawURLEncoding.DecodeString(sealed)
 	size := s.options.Cipher.NonceSize()
-	if err != nil || len(b) < size {
+	if err != nil || len(b) < size || base64.RawURLEncoding.EncodeToString(b) != sealed { // one state has one text
 		return st, errForged
 	}
 	b, err = s.options.Cipher.Open(nil, b[:size], b[size:], stateLabel)
