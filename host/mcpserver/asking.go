@@ -26,6 +26,7 @@ type toolCall struct {
 	stateless bool
 	// patient says that the call is over only when the program is, or waits for people.
 	patient bool
+	direct  bool    // a call of a direct tool
 	runID   string  // the run that the call is about, if that is known before
 	round   int     // how often the caller was asked
 	steps   float64 // of progress

@@ -173,7 +173,7 @@ func (s *Server) callDirect(id string) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		c := s.newCall(ctx, req)
 		// A tool may take longer than a program; a client that does not wait goes away.
-		c.result, c.patient = directResult, true
+		c.result, c.patient, c.direct = directResult, true, true
 		return c.perform(ctx, func(ctx context.Context) *host.Result {
 			return s.host.CallTool(ctx, c.caller, id, arguments(req))
 		})

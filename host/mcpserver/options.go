@@ -32,7 +32,7 @@ type Options struct {
 	// answers. Processes that share a state directory share it, so that any of them takes
 	// the answers. Defaults to one with a key of this process.
 	Cipher cipher.AEAD
-	// Tasks keeps calls of exec that have become tasks, for clients that take them.
+	// Tasks keeps calls that have become tasks, for clients that take them.
 	// Processes that share a state directory share it, and the Cipher. Defaults to the
 	// memory of this process.
 	Tasks TaskStore

@@ -60,7 +60,7 @@ type acknowledged struct {
 	ResultType string `json:"resultType"`
 }
 
-// addTasks adds the methods of the extension, and has calls of exec become tasks.
+// addTasks adds the methods of the extension, and has calls become tasks.
 func (s *Server) addTasks() error {
 	s.server.AddReceivingMiddleware(s.taskMiddleware)
 	return errors.Join(
@@ -70,13 +70,13 @@ func (s *Server) addTasks() error {
 	)
 }
 
-// taskMiddleware answers a call of exec whose client takes tasks, and checks what
+// taskMiddleware answers a call whose client takes tasks, and checks what
 // holds for all methods of tasks. It stands around the handlers of tools: the results
 // of those cannot be tasks.
 func (s *Server) taskMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if call, ok := req.(*mcp.CallToolRequest); ok && takesTasks(call.ClientCapabilities()) && becomesTask(call) {
-			return s.execTask(ctx, next, method, call)
+			return s.callTask(ctx, next, method, call)
 		}
 		if !taskMethods[method] {
 			return next(ctx, method, req)
@@ -103,10 +103,10 @@ func takesTasks(c *mcp.ClientCapabilities) bool {
 	return ok
 }
 
-// becomesTask reports whether a call may become a task: one of exec, of a client of
-// the stateless era, that brings no answers.
+// becomesTask reports whether a call may become a task: one of a client of the
+// stateless era, that starts a run.
 func becomesTask(call *mcp.CallToolRequest) bool {
-	return call.Params.Name == modeltools.Exec && call.Params.RequestState == "" && call.ProtocolVersion() >= firstStateless
+	return call.Params.Name != modeltools.Wait && call.Params.RequestState == "" && call.ProtocolVersion() >= firstStateless
 }
 
 // errNoTasks is the error of a client that uses tasks and has not said that it can.
@@ -132,9 +132,9 @@ func slotOf(ctx context.Context) *taskSlot {
 	return slot
 }
 
-// execTask answers a call of exec that may become a task. The result of the handler is
-// then left aside.
-func (s *Server) execTask(ctx context.Context, next mcp.MethodHandler, method string, call *mcp.CallToolRequest) (mcp.Result, error) {
+// callTask answers a call that may become a task. The result of the handler is then left
+// aside.
+func (s *Server) callTask(ctx context.Context, next mcp.MethodHandler, method string, call *mcp.CallToolRequest) (mcp.Result, error) {
 	slot := &taskSlot{}
 	res, err := next(context.WithValue(ctx, slotKey{}, slot), method, call)
 	if err != nil || slot.task == nil {
@@ -151,7 +151,7 @@ func (c *toolCall) becomeTask(ctx context.Context, res *host.Result) bool {
 		return false
 	}
 	s, now := c.server, time.Now().UTC()
-	t := &task{Caller: identity(c.caller), RunID: res.RunID, Created: now, Updated: now, Status: taskWorking}
+	t := &task{Caller: identity(c.caller), RunID: res.RunID, Direct: c.direct, Created: now, Updated: now, Status: taskWorking}
 	t.takeOutput(res.Output)
 	if err := s.tasks.put(t); err != nil {
 		s.options.Logger.Warn("a task could not be stored; its client gets the run itself", "run", res.RunID, "error", err)

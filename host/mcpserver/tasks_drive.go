@@ -120,7 +120,11 @@ func (t *task) take(res *host.Result) error {
 	t.takeOutput(res.Output)
 	whole := *res
 	whole.Output = t.Output
-	r, err := programResult(&whole, nil)
+	resultOf := programResult
+	if t.Direct {
+		resultOf = directResult
+	}
+	r, err := resultOf(&whole, nil)
 	if err != nil {
 		return err
 	}

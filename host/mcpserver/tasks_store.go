@@ -42,6 +42,7 @@ type taskError struct {
 type task struct {
 	Caller  string                       `json:"caller"` // identity of its session
 	RunID   string                       `json:"run"`
+	Direct  bool                         `json:"direct,omitempty"` // a call of a direct tool, not of exec
 	Created time.Time                    `json:"created"`
 	Updated time.Time                    `json:"updated"`
 	Status  taskStatus                   `json:"status"`

@@ -37,19 +37,6 @@ func fixed(res *mcp.CallToolResult) handler {
 
 // addContents adds the tools that answer without a question.
 func addContents(s *mcp.Server) {
-	picture := &mcp.ImageContent{Data: pixel, MIMEType: "image/png"}
-	document := func(uri string) *mcp.EmbeddedResource {
-		return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: uri, MIMEType: "text/plain", Text: "an embedded text"}}
-	}
-	addTool(s, "test_simple_text", "Answers with text.", fixed(text("a simple text")))
-	addTool(s, "test_image_content", "Answers with an image.", fixed(content(picture)))
-	addTool(s, "test_audio_content", "Answers with sound.", fixed(content(&mcp.AudioContent{Data: silence, MIMEType: "audio/wav"})))
-	addTool(s, "test_embedded_resource", "Answers with a resource.", fixed(content(document("test://embedded-resource"))))
-	addTool(s, "test_multiple_content_types", "Answers with text, an image and a resource.",
-		fixed(content(&mcp.TextContent{Text: "text"}, picture, document("test://mixed-content-resource"))))
-	addTool(s, "test_error_handling", "Always fails.", fixed(&mcp.CallToolResult{
-		IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "this tool always fails"}},
-	}))
 	addTool(s, "test_tool_with_logging", "Logs three messages.", logging("started", "working", "done"))
 	addTool(s, "test_logging_tool", "Logs one message.", logging("called"))
 	addTool(s, "test_tool_with_progress", "Reports its progress thrice.", progressing)
@@ -63,7 +50,6 @@ func addContents(s *mcp.Server) {
 		s.AddPrompt(&mcp.Prompt{Name: "test_transient", Description: "Comes and goes."}, says("transient"))
 		return text("the list of prompts has changed"), nil
 	})
-	addToolOf(s, "json_schema_2020_12_tool", "Has a schema of many keywords.", manyKeywords, fixed(text("done")))
 	addToolOf(s, "test_x_mcp_header", "Has an argument that a header repeats.", `{"type":"object","properties":{
 		"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}}}`, fixed(text("done")))
 }

@@ -31,11 +31,6 @@ func (f *fixture) addOlderQuestions(s *mcp.Server) {
 		})
 	}
 	ask("test_sampling", "Asks the client's model.", "prompt", func(prompt string) mcp.InputRequest { return greetingPrompt(prompt) })
-	ask("test_elicitation", "Asks for a user name.", "message", func(message string) mcp.InputRequest {
-		return form(message, `{"type":"object","properties":{"username":{"type":"string"}},"required":["username"]}`)
-	})
-	ask("test_elicitation_sep1034_defaults", "Asks with defaults.", "", func(string) mcp.InputRequest { return form("Are these right?", defaults) })
-	ask("test_elicitation_sep1330_enums", "Asks for choices.", "", func(string) mcp.InputRequest { return form("What do you choose?", choices) })
 }
 
 // defaults is a form with a default of each type.

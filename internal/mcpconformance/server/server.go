@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -34,15 +35,17 @@ func Start(ctx context.Context) (*Server, error) {
 		return nil, err
 	}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	tools := hostTools()
 	h, err := host.New(ctx, host.Config{
-		Guests: host.GuestConfig{Path: guest}, Logger: quiet,
-		Settings: host.Settings{Isolation: host.IsolationBestEffort},
+		Guests: host.GuestConfig{Path: guest}, Logger: quiet, Tools: tools,
+		// What takes longer than half a second is a task.
+		Settings: host.Settings{Isolation: host.IsolationBestEffort, Timeout: 500 * time.Millisecond},
 	})
 	if err != nil {
 		return nil, err
 	}
 	f := &fixture{key: []byte(rand.Text())}
-	m, err := mcpserver.New(h, mcpserver.Options{Logger: quiet, Configure: f.configure, Extend: f.extend})
+	m, err := mcpserver.New(h, mcpserver.Options{Logger: quiet, Direct: directNames(tools), Configure: f.configure, Extend: f.extend})
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
@@ -88,6 +91,7 @@ func (f *fixture) configure(o *mcp.ServerOptions) {
 func (f *fixture) extend(s *mcp.Server) {
 	addContents(s)
 	f.addQuestions(s)
+	f.addTaskTools(s)
 	addResources(s)
 	f.addPrompts(s)
 }
