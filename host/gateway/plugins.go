@@ -105,6 +105,10 @@ type MCPServer struct {
 	Protocol      string `json:"protocol,omitempty"`
 	ServerName    string `json:"serverName,omitempty"`
 	ServerVersion string `json:"serverVersion,omitempty"`
+	// Notice says which tools wait to be accepted, and how to do that. Findings are what
+	// is suspicious about the tools.
+	Notice   string        `json:"notice,omitempty"`
+	Findings []mcp.Finding `json:"findings,omitempty"`
 }
 
 // MCPServersOf describes the MCP servers of a host's configuration that are not
@@ -115,6 +119,7 @@ func MCPServersOf(h *host.Host) []MCPServer {
 		s := MCPServer{
 			Name: st.Name, Identifier: h.MCPIdentifier(st.Name), State: string(st.State), Since: st.Since, Tools: st.Tools,
 			Transport: st.Transport, NeedsSignIn: st.NeedsSignIn, Quarantined: st.Quarantined(), Protocol: st.Protocol, ServerName: st.ServerName, ServerVersion: st.ServerVersion,
+			Notice: st.Notice(), Findings: st.Findings,
 		}
 		if st.State == mcp.StateDown {
 			s.Retry = st.Retry

@@ -33,7 +33,7 @@ const (
 type Change struct {
 	Tool string     `json:"tool"`
 	Kind ChangeKind `json:"kind"`
-	// Fields are what differs, of a tool that is changed.
+	// Fields are what differs; of a tool that is added, all that it has.
 	Fields []FieldChange `json:"fields,omitempty"`
 	// Quarantined is set when the tool does not exist until it is accepted.
 	Quarantined bool `json:"quarantined,omitempty"`
@@ -65,11 +65,22 @@ func (s *Servers) Difference(server string) (*Difference, error) {
 		return nil, err
 	}
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.conn == nil {
+	connected := k.conn != nil
+	d := &Difference{Server: k.name, Changes: slices.Clone(k.status.Changes), Findings: slices.Clone(k.status.Findings), offered: k.offered}
+	k.mu.Unlock()
+	if !connected {
 		return nil, &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s is not connected.", k.name)}
 	}
-	return &Difference{Server: k.name, Changes: slices.Clone(k.status.Changes), Findings: slices.Clone(k.status.Findings), offered: k.offered}, nil
+	if k.server.Pin == PinOff {
+		return d, nil
+	}
+	names, err := k.pins.others()
+	if err != nil {
+		return nil, fmt.Errorf("the pins of other MCP servers: %w", err)
+	}
+	maps.Copy(names, s.names())
+	d.Findings = append(d.Findings, lookalikes(names)[k.name]...)
+	return d, nil
 }
 
 // Accept pins the tools of a server as the difference shows them. Tools that have changed
@@ -150,7 +161,7 @@ func (pinned pinnedTools) changes(offered pinnedTools) []Change {
 		before, known := pinned[name]
 		switch {
 		case !known:
-			out = append(out, Change{Tool: name, Kind: ToolAdded})
+			out = append(out, Change{Tool: name, Kind: ToolAdded, Fields: pinnedTool{}.compare(tool)})
 		case before != tool:
 			out = append(out, Change{Tool: name, Kind: ToolChanged, Fields: before.compare(tool)})
 		}
@@ -186,6 +197,9 @@ func (k *keeper) judge(offered pinnedTools) ([]Change, error) {
 	pinned, err := k.pins.load()
 	if err != nil {
 		return nil, fmt.Errorf("the pins of its tools: %w", err)
+	}
+	if pinned == nil && len(offered) == 0 {
+		return nil, nil // no tool was seen yet, as of a server that first wants a sign-in
 	}
 	if pinned == nil {
 		if err := k.pins.store(offered); err != nil {

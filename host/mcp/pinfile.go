@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/quoinhq/quoin/internal/durable"
@@ -98,6 +99,28 @@ func (p *pins) store(tools pinnedTools) error {
 		return err
 	}
 	return durable.Replace(p.path, text, durable.Options{})
+}
+
+// others returns the names of the tools of all servers that have pins in the same directory,
+// so that a tool can be compared with those of servers that are not connected.
+func (p *pins) others() (map[string][]string, error) {
+	out := map[string][]string{}
+	if p.path == "" {
+		return out, nil
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(p.path), "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files[:min(len(files), maxServers)] {
+		server := strings.TrimSuffix(filepath.Base(file), ".json")
+		tools, err := (&pins{server: server, path: file}).load()
+		if err != nil {
+			return nil, err
+		}
+		out[server] = tools.names()
+	}
+	return out, nil
 }
 
 // stamp changes when another process has written the pins.

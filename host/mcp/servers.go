@@ -150,13 +150,13 @@ func (s *Servers) currentLookalikes() map[string][]Finding {
 	s.alikeMu.Lock()
 	defer s.alikeMu.Unlock()
 	if s.alike == nil {
-		s.alike = s.lookalikes()
+		s.alike = lookalikes(s.names())
 	}
 	return s.alike
 }
 
-// lookalikes compares the names of the tools that all servers offer.
-func (s *Servers) lookalikes() map[string][]Finding {
+// names returns the names of the tools that the connected servers offer.
+func (s *Servers) names() map[string][]string {
 	names := map[string][]string{}
 	for _, k := range s.keepers {
 		k.mu.Lock()
@@ -165,7 +165,7 @@ func (s *Servers) lookalikes() map[string][]Finding {
 		}
 		k.mu.Unlock()
 	}
-	return lookalikes(names)
+	return names
 }
 
 // Request is one call of a tool or an operation of a server.

@@ -38,7 +38,21 @@ func printMCP(ctx context.Context, w io.Writer, b backend, _ host.Session, asJSO
 		}
 		terminal.Fprintf(tw, "%s\tMCP.%s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Identifier, s.Transport, serverState(s), s.Since.Local().Format(time.DateTime), s.Tools, by, serverReason(s))
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for _, s := range list {
+		if len(s.Findings) == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "\n%s:\n", s.Name); err != nil {
+			return err
+		}
+		if err := printSuspicions(w, "", s.Findings); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // serverState is the state in words.
