@@ -91,7 +91,8 @@ func newPrivateShop(t *testing.T) *privateShop {
 	})
 	mux.HandleFunc("/authorize", s.authorize)
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) { s.token(t, w, r) })
-	s.Server = httptest.NewServer(mux)
+	s.Server = httptest.NewUnstartedServer(mux)
+	s.Start()
 	t.Cleanup(func() {
 		s.CloseClientConnections()
 		s.Close()
