@@ -54,6 +54,7 @@ type privateShop struct {
 	orders, refused atomic.Int32
 	mu              sync.Mutex
 	challenge       string // of the code that was given out last
+	refuses         func() // called before a call is refused; nil: nothing
 }
 
 func newPrivateShop(t *testing.T) *privateShop {
@@ -117,6 +118,9 @@ func (s *privateShop) guarded(t *testing.T, next http.Handler) http.Handler {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if bytes.Contains(body, []byte(`"tools/call"`)) && r.Header.Get("Authorization") != "Bearer "+secretToken {
 			s.refused.Add(1)
+			if s.refuses != nil {
+				s.refuses()
+			}
 			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+s.URL+`/.well-known/oauth-protected-resource/mcp"`)
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -311,6 +315,26 @@ func TestHostIsKilledAroundASignIn(t *testing.T) {
 			}
 			wantNowhere(t, dir, secretToken)
 		})
+	}
+}
+
+// TestASignInWhileACallIsRefused counts at once: the call is made with it, and no one is
+// asked for a sign-in that is there.
+func TestASignInWhileACallIsRefused(t *testing.T) {
+	dir, shop := mkdir(t), newPrivateShop(t)
+	address := shop.URL + "/mcp"
+	cfg, err := signInConfig(dir, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	desk := newDesk()
+	cfg.Approvals.OnNew = func(a *policy.Approval) { desk.asked <- a }
+	h := start(t, cfg)
+	var once sync.Once
+	shop.refuses = func() { once.Do(func() { login(t, dir, address) }) }
+	wantValue(t, exec(h, `return (await MCP.shop.order({n: 1})).content[0].text`), `"ordered"`)
+	if n := shop.orders.Load(); n != 1 || len(desk.asked) != 0 {
+		t.Errorf("%d orders, %d questions", n, len(desk.asked))
 	}
 }
 

@@ -49,7 +49,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || resp != nil {
 		return resp, err
 	}
-	if token != "" && !ch.StepUp {
+	if !ch.StepUp { // a person may have signed in meanwhile, too
 		renewed, err := t.Client.token(r.Context(), t.Server, owner, token)
 		if err != nil {
 			return nil, err
