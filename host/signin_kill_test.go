@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -335,23 +334,5 @@ func TestASignInWhileACallIsRefused(t *testing.T) {
 	wantValue(t, exec(h, `return (await MCP.shop.order({n: 1})).content[0].text`), `"ordered"`)
 	if n := shop.orders.Load(); n != 1 || len(desk.asked) != 0 {
 		t.Errorf("%d orders, %d questions", n, len(desk.asked))
-	}
-}
-
-// wantNowhere requires that no file below a directory holds a secret.
-func wantNowhere(t *testing.T, dir, secret string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		if bytes.Contains(b, []byte(secret)) {
-			t.Errorf("%s holds the token", path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
