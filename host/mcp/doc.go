@@ -11,7 +11,8 @@
 // tools of a server were when it was first seen is pinned; a [Difference] says what has
 // changed since, a [Finding] what is suspicious. A question is what a server wants to know
 // from a person in the middle of a call: see codemode.Question. A task is a call that a
-// server goes on with by itself, and which is asked for until it ends.
+// server goes on with by itself, and which is asked for until it ends. [SignIns] keeps the
+// tokens of servers that want a sign-in.
 //
 // # Lifecycle
 //
@@ -22,6 +23,12 @@
 // when a server announces another list. A program leads a process group of its
 // own, dies with the host, and gets no variable of the host's environment that its
 // Server does not name. Close ends every connection and leaves no process.
+//
+// A server that answers 401 is signed in to. A call then fails with a question of kind
+// authorization, which has a link once SignIns.Callback was called, and is made again once
+// someone has signed in, in whichever process. Without a sign-in a server is down; the
+// tools that are pinned stay, so that a run that waits finds them. SignIns has to outlive
+// the Servers that use it; it has nothing to close.
 //
 // # Concurrency
 //
@@ -56,6 +63,11 @@
 // description says to a model is beyond what this package can judge; findings point a
 // person at characters that do not show, at names that look like those of another server,
 // and at words of a short list of patterns.
+//
+// A token goes to the configured address and to no other, and to the authorization server
+// that it came from. It is in no error, and in no file but the encrypted ones of SignIns.
+// Where each user signs in, a call has the token of its Session. The requests that belong
+// to no call, such as listings, have the host's own.
 //
 // # What it does not do
 //
