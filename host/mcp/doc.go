@@ -7,7 +7,8 @@
 // A [Server] says how to reach one upstream server. [Servers] keeps a connection
 // to each. A [Tool] is what a server offers: its tools, and the four operations
 // on its resources and prompts (resources_list, resources_read, prompts_list,
-// prompts_get), which a cell calls like tools. A [Status] says how a server is. What the
+// prompts_get), which a cell calls like tools. A server may also be described by an
+// OpenAPI document: its operations are the tools then. A [Status] says how a server is. What the
 // tools of a server were when it was first seen is pinned; a [Difference] says what has
 // changed since, a [Finding] what is suspicious. A question is what a server wants to know
 // from a person in the middle of a call: see codemode.Question. A task is a call that a

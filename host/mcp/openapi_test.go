@@ -195,3 +195,33 @@ func TestOpenAPIConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenAPIToolsArePinned: an operation that has another path is another tool.
+func TestOpenAPIToolsArePinned(t *testing.T) {
+	file, pins := filepath.Join(t.TempDir(), "api.json"), t.TempDir()
+	start := func(document string) *Servers {
+		if err := os.WriteFile(file, []byte(document), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		servers, err := Connect([]Server{{Name: "pets", OpenAPI: file, URL: "http://127.0.0.1:1"}}, Options{Logger: slog.New(slog.DiscardHandler), PinDir: pins})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = servers.Close() })
+		if err := servers.Tried(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return servers
+	}
+	if st := start(petDocument).Status()[0]; st.Tools != 3 || st.Changes != nil {
+		t.Fatalf("%+v", st)
+	}
+	servers := start(strings.Replace(petDocument, `"/slow"`, `"/admin/erase"`, 1))
+	if st := servers.Status()[0]; st.Tools != 2 || len(st.Changes) != 1 || st.Changes[0].Tool != "slow" {
+		t.Errorf("%+v", st)
+	}
+	var e *Error
+	if _, err := servers.Call(t.Context(), Request{Server: "pets", Tool: "slow"}); !errors.As(err, &e) || e.Code != CodeQuarantined {
+		t.Errorf("%v", err)
+	}
+}

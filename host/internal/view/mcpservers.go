@@ -35,6 +35,10 @@ func (s MCPServer) Line() string {
 // maxMCPBlock bounds what a model is told of MCP servers in advance, in bytes.
 const maxMCPBlock = 4000
 
+// maxToolNames bounds how many bytes of names of one server's tools that is: a server of
+// a thousand tools costs no more than one of fifty.
+const maxToolNames = 600
+
 // MCPBlock has one line for each MCP server that the run can see. What servers say
 // of themselves is not in it.
 func MCPBlock(v *View) string {
@@ -49,7 +53,7 @@ func MCPBlock(v *View) string {
 		room -= len(line) + len("\n- ")
 	}
 	for i, line := range lines {
-		line += v.toolNames(i, room/len(lines))
+		line += v.toolNames(i, min(maxToolNames, room/len(lines)))
 		if b.Len()+len(line) > maxMCPBlock {
 			fmt.Fprintf(&b, "\n- and %d more: await API.list(\"mcp\")", len(lines)-i)
 			break
