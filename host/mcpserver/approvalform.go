@@ -17,17 +17,18 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-// elicitation says which ways to ask a client offers.
-type elicitation struct{ form, url bool }
+// elicitation says what a client can be asked: which ways to ask it offers, and whether
+// its user may decide about calls.
+type elicitation struct{ form, url, decide bool }
 
 // elicitationOf reads the capabilities of a client. One that offers elicitation and
 // says not how takes forms.
-func elicitationOf(c *mcp.ClientCapabilities) elicitation {
+func (s *Server) elicitationOf(c *mcp.ClientCapabilities) elicitation {
 	if c == nil || c.Elicitation == nil {
 		return elicitation{}
 	}
 	e := c.Elicitation
-	return elicitation{form: e.Form != nil || e.URL == nil, url: e.URL != nil}
+	return elicitation{form: e.Form != nil || e.URL == nil, url: e.URL != nil, decide: !s.options.OthersDecide}
 }
 
 func (e elicitation) any() bool { return e.form || e.url }
@@ -36,7 +37,7 @@ func (e elicitation) any() bool { return e.form || e.url }
 // which the answer comes. They are nil if the client cannot ask all of it.
 func inputRequests(a *policy.Approval, can elicitation) map[string]*mcp.ElicitParams {
 	if len(a.Questions) == 0 {
-		if !can.form {
+		if !can.form || !can.decide {
 			return nil
 		}
 		return map[string]*mcp.ElicitParams{a.ID: approvalForm(a)}

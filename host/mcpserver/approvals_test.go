@@ -262,3 +262,16 @@ func TestClientThatFailsToAsk(t *testing.T) {
 		t.Errorf("exec: %v", got)
 	}
 }
+
+// TestOthersDecide keeps a client from deciding about its own calls.
+func TestOthersDecide(t *testing.T) {
+	var c calls
+	s := newServer(t, guarded(t, &c, host.Settings{Timeout: time.Minute}), mcpserver.Options{OthersDecide: true})
+	p := decides(map[string]any{"decision": "allow-once"})
+	everyWay(t, s, p.options(), func(t *testing.T, client *mcp.ClientSession) {
+		_, got := call(t, client, "exec", map[string]any{"code": writes})
+		if got["status"] != "waiting" || got["waitingFor"] == nil || len(p.asked) > 0 || len(c.taken()) > 0 {
+			t.Errorf("exec: %v, asked %v", got, p.asked)
+		}
+	})
+}

@@ -18,6 +18,9 @@ type Options struct {
 	// 403. Defaults to the session that Handle is given, and for ServeHTTP to the
 	// zero Session: all callers are one.
 	Session func(*http.Request) (host.Session, error)
+	// OthersDecide keeps approvals of calls from clients: their users are told where
+	// others decide. Questions of tools are put to them all the same.
+	OthersDecide bool
 	// Direct are the ids or names of tools that clients see next to exec and wait. The
 	// host's direct-only tools are always seen. A call of one is a program with this one
 	// call, so that rules, hooks and approvals hold.

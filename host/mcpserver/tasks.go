@@ -190,7 +190,7 @@ func (s *Server) taskOf(caller host.Session, id string) (*task, error) {
 // asks returns a call in whose name a task asks and is answered.
 func (s *Server) asks(ctx context.Context, ss *mcp.ServerSession, p *taskParams) *toolCall {
 	req := &mcp.CallToolRequest{Session: ss, Params: &mcp.CallToolParamsRaw{Meta: p.Meta}}
-	return &toolCall{server: s, req: req, caller: callerOf(ctx, nil), can: elicitationOf(req.ClientCapabilities()), stateless: true}
+	return &toolCall{server: s, req: req, caller: callerOf(ctx, nil), can: s.elicitationOf(req.ClientCapabilities()), stateless: true}
 }
 
 // getTask says how a task stands. It goes on with a run that no process drives.

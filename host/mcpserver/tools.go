@@ -82,7 +82,7 @@ func (s *Server) wait(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 func (s *Server) newCall(ctx context.Context, req *mcp.CallToolRequest) *toolCall {
 	return &toolCall{
 		server: s, req: req, caller: callerOf(ctx, req.Extra),
-		can: elicitationOf(req.ClientCapabilities()), stateless: req.ProtocolVersion() >= firstStateless,
+		can: s.elicitationOf(req.ClientCapabilities()), stateless: req.ProtocolVersion() >= firstStateless,
 		result: programResult,
 	}
 }
