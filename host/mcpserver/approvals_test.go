@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -274,4 +275,25 @@ func TestOthersDecide(t *testing.T) {
 			t.Errorf("exec: %v, asked %v", got, p.asked)
 		}
 	})
+}
+
+// TestAnotherDecidesFirst, while an older client still asks its user: the first counts.
+func TestAnotherDecidesFirst(t *testing.T) {
+	var c calls
+	h := guarded(t, &c, host.Settings{Timeout: time.Minute})
+	s := newServer(t, h, mcpserver.Options{})
+	p := &person{f: func(*mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		list, err := h.Approvals(context.Background(), policy.Filter{})
+		if err != nil || len(list) != 1 {
+			return nil, fmt.Errorf("%w, %d approvals", err, len(list))
+		}
+		if _, err := h.Decide(context.Background(), list[0].ID, policy.Deny, "alice"); err != nil {
+			t.Error(err)
+		}
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow-once"}}, nil
+	}}
+	client := connectHTTP(t, overHTTP(t, s, me).URL, eras[1], p.options())
+	if _, got := call(t, client, "exec", map[string]any{"code": writes}); got["status"] != "failed" || len(c.taken()) > 0 {
+		t.Errorf("exec: %v", got)
+	}
 }

@@ -182,6 +182,8 @@ func (c *toolCall) goOn(ctx context.Context, st requestState, answers mcp.InputR
 		}
 		outcome, err := c.enter(ctx, list[i], answers)
 		switch {
+		case !c.stateless && errors.Is(err, policy.ErrDecided): // another was first, while the client asked
+			outcome = answered
 		case err != nil:
 			return nil, fmt.Errorf("approval %s: %w. The run is %s: wait goes on with it", id, err, st.RunID)
 		case outcome == signingIn:

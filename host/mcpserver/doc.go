@@ -15,6 +15,20 @@
 // value, since clients differ in which of both they give to the model. Telemetry
 // is in _meta, which models do not get. A failed result has isError.
 //
+// # Asking people
+//
+// Approvals, questions of tools and sign-ins are put to the client, if it offers
+// elicitation: in the stateless era by a result that asks for input, with a state that
+// the client brings back, before by requests over its connection. Other clients read in
+// the waiting result what a person has to do, and where. The state is sealed with
+// Options.Cipher, and an answer counts for the session, the call and the approval that it
+// names.
+//
+// # Direct tools
+//
+// Options.Direct, and the direct-only tools of the host, are seen next to exec and wait. A
+// call of one is a program with this one call.
+//
 // # Lifecycle
 //
 // New makes a Server of a host, which it borrows. Handle and ServeHTTP answer HTTP
