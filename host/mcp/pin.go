@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -202,7 +204,10 @@ func (k *keeper) judge(offered pinnedTools) ([]Change, error) {
 		return nil, nil // no tool was seen yet, as of a server that first wants a sign-in
 	}
 	if pinned == nil {
-		if err := k.pins.store(offered); err != nil {
+		switch err := k.pins.start(offered); {
+		case errors.Is(err, fs.ErrExist):
+			return k.judge(offered)
+		case err != nil:
 			return nil, fmt.Errorf("pinning its tools: %w", err)
 		}
 		return nil, nil

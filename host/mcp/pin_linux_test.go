@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -287,4 +288,19 @@ func TestAnEmptyListIsNoFirstSight(t *testing.T) {
 	w := connect(t, Options{PinDir: t.TempDir()}, s)
 	set(pinBefore)
 	w.until(t, func() bool { return w.has("pay") })
+}
+
+// TestTwoHostsSeeAServerFirst: what one has pinned is not replaced by the other.
+func TestTwoHostsSeeAServerFirst(t *testing.T) {
+	dir := t.TempDir()
+	one, two := newPins(dir, "s"), newPins(dir, "s")
+	if err := one.start(pinnedTools{"a": {}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.start(pinnedTools{"b": {}}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("the second start: %v", err)
+	}
+	if got, err := two.load(); err != nil || !slices.Equal(got.names(), []string{"a"}) {
+		t.Errorf("pinned are %v, %v", got, err)
+	}
 }

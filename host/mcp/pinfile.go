@@ -81,7 +81,14 @@ func (p *pins) load() (pinnedTools, error) {
 }
 
 // store makes tools the pins.
-func (p *pins) store(tools pinnedTools) error {
+func (p *pins) store(tools pinnedTools) error { return p.write(tools, durable.Replace) }
+
+// start makes tools the pins of a server that is seen first. If another process has seen it
+// meanwhile, the error is fs.ErrExist.
+func (p *pins) start(tools pinnedTools) error { return p.write(tools, durable.Create) }
+
+// write writes the pins in one of two ways.
+func (p *pins) write(tools pinnedTools, write func(path string, data []byte, o durable.Options) error) error {
 	if tools == nil {
 		tools = pinnedTools{}
 	}
@@ -98,7 +105,7 @@ func (p *pins) store(tools pinnedTools) error {
 	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
 		return err
 	}
-	return durable.Replace(p.path, text, durable.Options{})
+	return write(p.path, text, durable.Options{})
 }
 
 // others returns the names of the tools of all servers that have pins in the same directory,
