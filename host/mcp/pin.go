@@ -204,13 +204,16 @@ func (k *keeper) judge(offered pinnedTools) ([]Change, error) {
 		return nil, nil // no tool was seen yet, as of a server that first wants a sign-in
 	}
 	if pinned == nil {
-		switch err := k.pins.start(offered); {
-		case errors.Is(err, fs.ErrExist):
-			return k.judge(offered)
-		case err != nil:
+		err := k.pins.start(offered)
+		if errors.Is(err, fs.ErrExist) { // another process was first
+			pinned, err = k.pins.load()
+		}
+		if err != nil {
 			return nil, fmt.Errorf("pinning its tools: %w", err)
 		}
-		return nil, nil
+		if pinned == nil {
+			return nil, nil
+		}
 	}
 	changes := pinned.changes(offered)
 	for i := range changes {
