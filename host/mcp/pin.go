@@ -206,7 +206,9 @@ func (k *keeper) judge(offered pinnedTools) ([]Change, error) {
 	if pinned == nil {
 		err := k.pins.start(offered)
 		if errors.Is(err, fs.ErrExist) { // another process was first
-			pinned, err = k.pins.load()
+			if pinned, err = k.pins.load(); pinned == nil && err == nil {
+				err = errors.New("the file of its pins leads nowhere; remove it")
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("pinning its tools: %w", err)
