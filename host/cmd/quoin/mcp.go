@@ -15,6 +15,6 @@ func newMCP() *cobra.Command {
 Without a command, it is quoin mcp list.`
 	cmd.Example = `  quoin mcp
   quoin mcp list --json`
-	cmd.AddCommand(newMCPList(), newMCPAdd(), newMCPRemove(), newMCPTest(), newMCPAccept(), newMCPLogin(), newMCPLogout(), newMCPSnippet(), newMCPServe())
+	cmd.AddCommand(newMCPList(), newMCPAdd(), newMCPRemove(), newMCPTest(), newMCPAccept(), newMCPLogin(), newMCPLogout(), newMCPSnippet(), newMCPServe(), newMCPServerJSON())
 	return cmd
 }
