@@ -90,6 +90,7 @@ func (k *keeper) dial(ctx context.Context) (*connection, error) {
 			c.change()
 		},
 	})
+	client.AddSendingMiddleware(keepNothing)
 	err = registerTasks(client)
 	if err == nil {
 		c.session, err = client.Connect(ctx, transport, nil)
@@ -263,13 +264,31 @@ func (c *connection) captured(ctx context.Context, send func(context.Context) (a
 	if raw, ok := res.(json.RawMessage); ok {
 		return raw, answer, nil
 	}
-	raw, err := json.Marshal(res) // from the session's own store of answers
+	raw, err := json.Marshal(res)
 	return raw, answer, err
 }
 
+// errCaptured stands for a result that its capture has.
+var errCaptured = errors.New("the answer was captured")
+
+// keepNothing has the session keep no answer to a call. The SDK would give what it keeps
+// to all callers, who may be known to the server by tokens of their own, and would forget
+// none of it before the connection ends. The list of tools is the host's alone, and is kept.
+func keepNothing(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		res, err := next(ctx, method, r)
+		switch res.(type) {
+		case *sdk.ListResourcesResult, *sdk.ListPromptsResult, *sdk.ReadResourceResult:
+			if answer := captureOf(ctx); err == nil && answer != nil && answer.taken() != nil {
+				return nil, errCaptured
+			}
+		}
+		return res, err
+	}
+}
+
 // send makes the request that a tool or an operation stands for. The capture in
-// ctx takes the answer; the result of the SDK is used only where the session had
-// it stored. A call that is made again carries the answers of a person.
+// ctx takes the answer. A call that is made again carries the answers of a person.
 func (c *connection) send(ctx context.Context, t *Tool, input json.RawMessage, again *resumption) (any, error) {
 	if c.api != nil {
 		return c.request(ctx, t, input)
