@@ -74,7 +74,7 @@ func (f *File) mcpOAuth(name string, o *mcp.OAuth) []config.Field {
 	var secret string
 	o.Per = mcp.SignInPerHost
 	return []config.Field{
-		config.Choice("per", &o.Per, []mcp.SignInPer{mcp.SignInPerHost, mcp.SignInPerUser}, "Whose sign-in a call needs: `host` is one for all, `user` is one for each agent and session key. The tools are listed with the sign-in of the host in both cases."),
+		config.Choice("per", &o.Per, []mcp.SignInPer{mcp.SignInPerHost, mcp.SignInPerUser}, "Whose sign-in a call needs: `host` is one for all, `user` is one for each agent and session key, or for each session id where a session names neither. The tools are listed with the sign-in of the host in both cases."),
 		config.Text("clientId", &o.ClientID, "A client that you have registered with the authorization server."),
 		config.Text("clientSecret", &secret, "Where its secret is: `\"env:NAME\"`, a variable of the host's environment, or `\"file:/path\"`, a file with nothing but the secret.").Then(func() { f.mcpSecrets[name] = secret }),
 		config.Text("issuer", &o.Issuer, "The authorization server that `clientId` is registered with. Without it: the first that the server names. The client is used at no other."),

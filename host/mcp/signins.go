@@ -19,7 +19,7 @@ type SignInPer string
 // The values of OAuth.Per.
 const (
 	SignInPerHost SignInPer = "host" // one sign-in serves every call; the default
-	SignInPerUser SignInPer = "user" // each agent and session key signs in
+	SignInPerUser SignInPer = "user" // each agent and session key signs in; without both, each session id
 )
 
 // OAuth says how a host signs in to a server on the network. The zero value finds out
@@ -69,7 +69,8 @@ type SignIn struct {
 	// ListsOnly is set for the host's own sign-in to a server that users sign in to: the
 	// host lists the tools with it, and no call uses it.
 	ListsOnly bool
-	// Session has the agent and the session key whose sign-in it is, if it is a user's.
+	// Session has the agent and the session key whose sign-in it is, or else the session
+	// id, if it is a user's.
 	Session codemode.Session
 	Issuer  string
 	Scopes  []string
@@ -81,7 +82,7 @@ type SignIn struct {
 
 // Covers reports whether the calls of a session use the sign-in.
 func (s SignIn) Covers(c codemode.Session) bool {
-	return !s.ListsOnly && (!s.PerUser || s.Session.AgentID == c.AgentID && s.Session.SessionKey == c.SessionKey)
+	return !s.ListsOnly && (!s.PerUser || ownerOfUser(s.Session) == ownerOfUser(c))
 }
 
 // OpenSignIns opens the directory, which it creates with mode 0700.
@@ -141,6 +142,11 @@ func (s *SignIns) Find(server Server, who codemode.Session) (SignIn, error) {
 // https://quoin.example.com/oauth/callback. From then on questions have a link that
 // leads back there. The handler needs no token of the host: a link works once.
 func (s *SignIns) Callback(address string) http.Handler { return s.client.Callback(address) }
+
+// ownerOfUser is whose sign-in the calls of a session use, where users sign in.
+func ownerOfUser(c codemode.Session) oauth.Owner {
+	return (&oauth.Server{PerUser: true}).OwnerOf(c)
+}
 
 // ownerOf is whose sign-in a command means. The zero Session is the host's own, also
 // where users sign in.

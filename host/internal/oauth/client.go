@@ -55,7 +55,7 @@ type Grant struct {
 	PerUser bool
 	// ListsOnly is set for the host's own of a server that users sign in to.
 	ListsOnly bool
-	Session   codemode.Session // agent and session key, if a user's
+	Session   codemode.Session // agent and session key, or else session id, if a user's
 	Issuer    string
 	Scopes    []string
 	Expires   time.Time
@@ -81,7 +81,7 @@ type grant struct {
 // public returns what may be shown of it.
 func (g *grant) public() Grant {
 	return Grant{
-		Server: g.Server, PerUser: g.Owner.User, ListsOnly: g.ListsOnly, Session: codemode.Session{AgentID: g.Owner.AgentID, SessionKey: g.Owner.SessionKey},
+		Server: g.Server, PerUser: g.Owner.User, ListsOnly: g.ListsOnly, Session: codemode.Session{AgentID: g.Owner.AgentID, SessionKey: g.Owner.SessionKey, SessionID: g.Owner.SessionID},
 		Issuer: g.Issuer, Scopes: g.Scopes, Expires: g.Expires, Renewable: g.Refresh != "",
 	}
 }

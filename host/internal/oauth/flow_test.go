@@ -80,6 +80,57 @@ func TestUsersHaveTokensOfTheirOwn(t *testing.T) {
 	}
 }
 
+// TestSessionsWithAnIDAloneAreNotOneUser: an identity provider's tokens may name a session
+// and neither agent nor key.
+func TestSessionsWithAnIDAloneAreNotOneUser(t *testing.T) {
+	w := newWorld(t)
+	s := w.server()
+	s.PerUser = true
+	c, _ := open(t, t.TempDir())
+	ada, bob := codemode.Session{SessionID: "ada"}, codemode.Session{SessionID: "bob"}
+	browse(t, ask(t, c, s, ada))
+	if err := call(t, c, s, ada); err != nil {
+		t.Error(err)
+	}
+	ask(t, c, s, bob)
+	if g, err := c.Find(s, s.OwnerOf(ada)); err != nil || g.Session != ada {
+		t.Errorf("%+v, %v", g, err)
+	}
+}
+
+// TestRefusalsOfARenewal: a server that has no time does not end a sign-in. One that
+// refuses does, whatever its status.
+func TestRefusalsOfARenewal(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		code   string
+		ends   bool
+	}{
+		{http.StatusTooManyRequests, "slow_down", false},
+		{http.StatusRequestTimeout, "", false},
+		{http.StatusBadRequest, "temporarily_unavailable", false},
+		{http.StatusServiceUnavailable, "invalid_grant", false},
+		{http.StatusBadRequest, "invalid_grant", true},
+		{http.StatusOK, "bad_refresh_token", true},
+	} {
+		t.Run(fmt.Sprint(c.status, " ", c.code), func(t *testing.T) {
+			w := newWorld(t)
+			w.life = time.Second // always about to end
+			client, _ := open(t, t.TempDir())
+			browse(t, ask(t, client, w.server(), codemode.Session{}))
+			w.set(func() { w.life, w.tokenFail = time.Hour, &tokenFail{c.status, c.code} })
+			var required *Required
+			if err := call(t, client, w.server(), codemode.Session{}); err == nil || errors.As(err, &required) != c.ends {
+				t.Errorf("while it is refused: %v", err)
+			}
+			w.set(func() { w.tokenFail = nil })
+			if err := call(t, client, w.server(), codemode.Session{}); (err == nil) == c.ends {
+				t.Errorf("later: %v", err)
+			}
+		})
+	}
+}
+
 // TestATokenIsRenewedOnce: many calls, of two processes, with a refresh token that may be
 // used once.
 func TestATokenIsRenewedOnce(t *testing.T) {

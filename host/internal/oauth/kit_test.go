@@ -47,6 +47,13 @@ type world struct {
 	seen      []string
 	register  func(w http.ResponseWriter, r *http.Request)
 	redirect  func(to url.Values) // changes what the browser brings back
+	tokenFail *tokenFail          // of the token endpoint
+}
+
+// tokenFail is an answer of the token endpoint that has no token.
+type tokenFail struct {
+	status int
+	code   string
 }
 
 // newWorld starts both servers.
@@ -123,6 +130,12 @@ func (w *world) serveIssuer(rw http.ResponseWriter, r *http.Request) {
 		}
 		http.Redirect(rw, r, r.Form.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 	case "/token":
+		if w.tokenFail != nil {
+			rw.Header().Set("Content-Type", "application/json")
+			rw.WriteHeader(w.tokenFail.status)
+			fmt.Fprintf(rw, `{"error":%q}`, w.tokenFail.code)
+			return
+		}
 		w.token(rw, r.Form)
 	case "/revoke":
 		delete(w.good, r.Form.Get("token"))

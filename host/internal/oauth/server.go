@@ -36,6 +36,8 @@ type Server struct {
 type Owner struct {
 	User                bool
 	AgentID, SessionKey string
+	// SessionID is that of a session which names neither: all that tells it from others.
+	SessionID string
 }
 
 // OwnerOf returns whose sign-in the calls of a session use.
@@ -43,12 +45,16 @@ func (s *Server) OwnerOf(c codemode.Session) Owner {
 	if !s.PerUser {
 		return Owner{}
 	}
-	return Owner{User: true, AgentID: c.AgentID, SessionKey: c.SessionKey}
+	o := Owner{User: true, AgentID: c.AgentID, SessionKey: c.SessionKey}
+	if o.AgentID == "" && o.SessionKey == "" {
+		o.SessionID = c.SessionID
+	}
+	return o
 }
 
 // id names the files of one server and owner.
 func (s *Server) id(o Owner) string {
-	return hashed("grant", s.Name, s.URL, s.ClientID, fmt.Sprint(o.User), o.AgentID, o.SessionKey)
+	return hashed("grant", s.Name, s.URL, s.ClientID, fmt.Sprint(o.User), o.AgentID, o.SessionKey, o.SessionID)
 }
 
 // hashed returns a name for a file, made of parts that may say too much.

@@ -94,7 +94,7 @@ func (c *Client) renew(ctx context.Context, s *Server, id, used string) (string,
 	}
 	token, err := g.refresh(context.WithoutCancel(ctx), s)
 	var refused *oauth2.RetrieveError
-	if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode/100 == 4 {
+	if errors.As(err, &refused) && endsGrant(refused) {
 		g.Refresh = "" // it has ended; the scopes are remembered for the next sign-in
 		return "", c.store.write(id+grantExt, g)
 	}
@@ -113,6 +113,22 @@ func (c *Client) renew(ctx context.Context, s *Server, id, used string) (string,
 		return "", nil
 	}
 	return g.Access, nil
+}
+
+// endsGrant reports whether a refusal says that a refresh token is worth nothing, and not
+// that the server has no time for it now. Some servers refuse with the status 200.
+func endsGrant(refused *oauth2.RetrieveError) bool {
+	status := 0
+	if refused.Response != nil {
+		status = refused.Response.StatusCode
+	}
+	switch {
+	case status >= 500, status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests:
+		return false
+	case refused.ErrorCode == "slow_down", refused.ErrorCode == "temporarily_unavailable", refused.ErrorCode == "server_error":
+		return false
+	}
+	return status/100 == 4 || refused.ErrorCode != ""
 }
 
 // refresh asks for new tokens. The package clientcredentials is the part of oauth2 that
