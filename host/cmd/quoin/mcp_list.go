@@ -45,7 +45,7 @@ func printMCP(ctx context.Context, w io.Writer, b backend, _ host.Session, asJSO
 		if len(s.Findings) == 0 {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "\n%s:\n", s.Name); err != nil {
+		if _, err := terminal.Fprintf(w, "\n%s:\n", terminal.Short(s.Name)); err != nil {
 			return err
 		}
 		if err := printSuspicions(w, "", s.Findings); err != nil {
