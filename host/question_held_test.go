@@ -80,7 +80,9 @@ func TestAHeldQuestionFails(t *testing.T) {
 	}{
 		{"a sign-in", func(ctx context.Context, inv catalog.Invocation) (any, error) { return inv.Ask(ctx, signInQuestion()) }, nil,
 			`["a sign-in is not asked for while a call is held open","tool_error",null]`},
-		{"not a question", func(ctx context.Context, inv catalog.Invocation) (any, error) { return inv.Ask(ctx, codemode.Question{}) }, nil,
+		{"not a question", func(ctx context.Context, inv catalog.Invocation) (any, error) {
+			return inv.Ask(ctx, codemode.Question{})
+		}, nil,
 			`["the id of a question is \"\", expected 1 to 128 bytes of text","tool_error",null]`},
 		{"no answer in time", asksOnce, func(*testing.T, *host.Host, *policy.Approval) {}, `["no one answered in time","tool_error",null]`},
 		{"one that the tool gives up", func(ctx context.Context, inv catalog.Invocation) (any, error) {

@@ -37,9 +37,9 @@ func (b Bounds) Parse(doc json.RawMessage) *Document {
 
 // parser makes nodes of valid JSON.
 type parser struct {
-	doc   []byte
-	at    int
-	nodes int
+	doc    []byte
+	at     int
+	nodes  int
 	bounds Bounds
 }
 

@@ -139,8 +139,7 @@ func TestRedirectsStayAtHome(t *testing.T) {
 	taken := make(chan string, 10)
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { taken <- r.URL.Path }))
 	defer thief.Close()
-	var home *httptest.Server
-	home = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	home := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/here":
 			http.Redirect(rw, r, "/there", http.StatusFound)

@@ -81,7 +81,7 @@ func (s *Server) Authenticate(w http.ResponseWriter, r *http.Request) (codemode.
 func bearer(r *http.Request) (string, error) {
 	given := r.Header.Values("Authorization")
 	if len(given) > 1 {
-		return "", errors.New("Authorization is given more than once")
+		return "", errors.New("the header Authorization is given more than once")
 	}
 	if len(given) == 0 {
 		return "", nil
