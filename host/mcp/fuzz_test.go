@@ -21,7 +21,7 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte(`{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`))
 	f.Add([]byte(`{"tools":[{"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"a"},7],"nextCursor":"x"}`))
 	f.Fuzz(func(t *testing.T, page []byte) {
-		l := &listing{server: &Server{Name: "s", TrustHints: true}, log: slog.New(slog.DiscardHandler), offered: pinnedTools{}, names: map[string]bool{}}
+		l := &listing{server: &Server{Name: "s", TrustHints: true}, log: slog.New(slog.DiscardHandler), offered: pinnedTools{}}
 		if _, err := l.page(page); err != nil {
 			return
 		}
@@ -100,7 +100,7 @@ func FuzzPins(f *testing.F) {
 	f.Add([]byte(`{"name":"t","description":"<\u2028>","inputSchema":{"b":1.0,"a":[1e400,null]}}`))
 	f.Add([]byte(`{"name":"t","inputSchema":{"a":1,"a":2," ":"\ud800"},"annotations":7,"title":null}`))
 	f.Fuzz(func(t *testing.T, tool []byte) {
-		l := &listing{server: &Server{Name: "s"}, log: slog.New(slog.DiscardHandler), offered: pinnedTools{}, names: map[string]bool{}}
+		l := &listing{server: &Server{Name: "s"}, log: slog.New(slog.DiscardHandler), offered: pinnedTools{}}
 		if !json.Valid(tool) {
 			return
 		}

@@ -37,7 +37,6 @@ type listing struct {
 	log      *slog.Logger
 	tools    []Tool
 	offered  pinnedTools // also those that are not permitted, or not usable
-	names    map[string]bool
 	bytes    int
 	refused  int
 	ttl      time.Duration   // how long the server says the list is good for; 0 if it does not
@@ -46,7 +45,7 @@ type listing struct {
 
 // listTools asks for all tools, page by page, and keeps those that are usable.
 func (c *connection) listTools(ctx context.Context) ([]Tool, pinnedTools, error) {
-	l := &listing{server: c.server, log: c.log, offered: pinnedTools{}, names: map[string]bool{}}
+	l := &listing{server: c.server, log: c.log, offered: pinnedTools{}}
 	if c.api != nil {
 		l.described(c.api)
 	} else if err := l.served(ctx, c); err != nil {
@@ -179,19 +178,22 @@ func (l *listing) add(raw json.RawMessage) {
 		l.leaveOut(name, "its name must be 1 to 256 printable bytes without spaces around them")
 		return
 	}
-	if _, twice := l.offered[name]; !twice {
+	// A name is the first one's that has it, whatever becomes of that one: its pin must not
+	// be that of another tool.
+	_, twice := l.offered[name]
+	if !twice {
 		l.offered[name] = pinnedOf(o)
 		l.bytes += len(raw)
 	}
 	switch {
+	case twice:
+		l.leaveOut(name, "the server has another tool of that name")
+		return
 	case isOperation(name):
 		l.leaveOut(name, "the name stands for an operation on resources or prompts")
 		return
 	case l.callable != nil && !l.callable[name]:
 		l.leaveOut(name, "its input schema has an x-mcp-header that is not valid")
-		return
-	case l.names[name]:
-		l.leaveOut(name, "the server has another tool of that name")
 		return
 	case !l.server.permits(name):
 		return
@@ -209,7 +211,6 @@ func (l *listing) add(raw json.RawMessage) {
 	}
 	t.Output = outputSchema(o.OutputSchema)
 	l.hints(&t, o.Annotations)
-	l.names[name] = true
 	l.tools = append(l.tools, t)
 }
 

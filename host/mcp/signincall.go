@@ -242,7 +242,7 @@ func (k *keeper) pinnedList() []Tool {
 	if err != nil || k.server.Pin == PinOff {
 		return nil // the next listing says what is wrong with the pins
 	}
-	l := &listing{server: &k.server, log: k.log, offered: pinnedTools{}, names: map[string]bool{}}
+	l := &listing{server: &k.server, log: k.log, offered: pinnedTools{}}
 	for _, name := range pinned.names() {
 		t, o := pinned[name], map[string]json.RawMessage{}
 		for _, part := range t.parts() {
