@@ -218,7 +218,7 @@ func TestASignInInTheMiddleOfACell(t *testing.T) {
 				t.Fatalf("%+v, %v", asked, err)
 			}
 			q := asked[0].Questions[0]
-			if q.Kind != codemode.QuestionAuthorization || q.From != "club" || !strings.HasPrefix(q.URL, c.url+"/authorize?") {
+			if q.Kind != codemode.QuestionAuthorization || q.From != "club" || !strings.HasPrefix(q.URL, c.url+"/authorize?") || !strings.Contains(q.Message, "of all who use this host") {
 				t.Errorf("%+v", q)
 			}
 			if n := c.ordered(); n != 0 {

@@ -146,8 +146,12 @@ func (k *keeper) askToSignIn(required *oauth.Required, behind *signInRounds) err
 		return err
 	}
 	q := codemode.Question{ID: signInQuestion, Kind: codemode.QuestionAuthorization, From: k.name, URL: required.Link}
-	if q.Message = fmt.Sprintf("%s wants you to sign in. Open the link, or run quoin mcp login %s.", k.name, k.name); q.URL == "" {
-		q.Message = fmt.Sprintf("%s wants you to sign in: run quoin mcp login %s.", k.name, k.name)
+	q.Message = fmt.Sprintf("%s wants you to sign in: run quoin mcp login %s.", k.name, k.name)
+	if q.URL != "" {
+		q.Message = fmt.Sprintf("%s wants you to sign in. Open the link, or run quoin mcp login %s.", k.name, k.name)
+	}
+	if !k.signer.target.PerUser {
+		q.Message += " The calls of all who use this host are then made in your name."
 	}
 	return &codemode.InputRequired{Questions: []codemode.Question{q}, State: state}
 }

@@ -187,6 +187,7 @@ func TestWhatMayBeReached(t *testing.T) {
 		{"127.0.0.1", false, true, true}, {"::1", false, true, true}, {"::ffff:127.0.0.1", false, true, true},
 		{"10.1.2.3", false, false, true}, {"192.168.0.1", false, false, true}, {"fd00::1", false, false, true}, {"100.64.0.1", false, false, true},
 		{"169.254.169.254", false, false, false}, {"fe80::1", false, false, false}, {"0.0.0.0", false, false, false}, {"224.0.0.1", false, false, false}, {"::", false, false, false},
+		{"64:ff9b::a9fe:a9fe", false, false, false}, {"64:ff9b::10.0.0.1", false, false, true}, {"64:ff9b::8.8.8.8", true, true, true},
 	} {
 		ip := netip.MustParseAddr(tt.ip)
 		far, here, private := &carrier{home: hostPort(public)}, &carrier{loopback: true}, &carrier{loopback: true, private: true}

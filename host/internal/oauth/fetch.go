@@ -101,6 +101,10 @@ func (c *carrier) checkURL(u *url.URL) error {
 // mayDial reports whether an address may be connected to.
 func (c *carrier) mayDial(ip netip.Addr) bool {
 	ip = ip.Unmap()
+	if translated.Contains(ip) {
+		last := ip.As16()
+		ip = netip.AddrFrom4([4]byte(last[12:]))
+	}
 	switch {
 	case !ip.IsValid() || ip.IsMulticast() || ip.IsUnspecified() || ip.IsLinkLocalUnicast():
 		return false // link-local is where clouds keep the credentials of a machine
@@ -114,6 +118,9 @@ func (c *carrier) mayDial(ip netip.Addr) bool {
 
 // sharedSpace is that of RFC 6598, which carriers use for their own networks.
 var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
+
+// translated is the prefix of RFC 6052, behind which a network has all addresses of IPv4.
+var translated = netip.MustParsePrefix("64:ff9b::/96")
 
 // dial connects, and looks at the address that the name has led to.
 func (c *carrier) dial(ctx context.Context, network, address string) (net.Conn, error) {
