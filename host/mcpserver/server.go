@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"io"
 	"log/slog"
-	"math"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -86,20 +84,6 @@ func cacheable(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 	c.CacheScope = "private"
 }
 
-// Serve answers one client over two streams, one message a line, until in ends or ctx
-// does. All of its requests act for the session. Nothing else may write to out.
-func (s *Server) Serve(ctx context.Context, session host.Session, in io.Reader, out io.Writer) error {
-	limit := math.MaxInt
-	if s.options.MaxBody < math.MaxInt {
-		limit = int(s.options.MaxBody)
-	}
-	err := s.server.Run(withCaller(ctx, session), &mcp.IOTransport{Reader: reader(in), Writer: writer{out}, MaxLineLength: limit})
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
 // Close ends the connections that are open. Requests under way are cut off.
 func (s *Server) Close() error {
 	s.stop()
@@ -110,19 +94,6 @@ func (s *Server) Close() error {
 	}
 	return errors.Join(all...)
 }
-
-// reader is in, with a Close that ends a pending Read where the stream can do that.
-func reader(in io.Reader) io.ReadCloser {
-	if c, ok := in.(io.ReadCloser); ok {
-		return c
-	}
-	return io.NopCloser(in)
-}
-
-// writer is a stream that the server does not close.
-type writer struct{ io.Writer }
-
-func (writer) Close() error { return nil }
 
 // quieter logs what the SDK says of each connection at the level debug.
 type quieter struct{ slog.Handler }
