@@ -13,8 +13,8 @@ import (
 )
 
 // reportProgress tells a client that has asked for it which calls the program makes. The
-// run is that of runID, or the one that an Exec with the returned context starts. No
-// notification is sent after stop has returned.
+// run is that of runID, if it is the caller's, or the one that an Exec with the returned
+// context starts. No notification is sent after stop has returned.
 func (c *toolCall) reportProgress(ctx context.Context, runID string) (_ context.Context, stop func()) {
 	token := c.req.Params.GetProgressToken()
 	if token == nil {
@@ -27,7 +27,7 @@ func (c *toolCall) reportProgress(ctx context.Context, runID string) (_ context.
 	go func() {
 		defer close(done)
 		for e := range events {
-			if e.RunID == "" || e.RunID != runID && e.ParentCallID != id {
+			if !c.caller.Owns(e.Session) || e.RunID == "" || e.RunID != runID && e.ParentCallID != id {
 				continue
 			}
 			message := progressMessage(e)

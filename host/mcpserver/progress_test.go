@@ -99,3 +99,35 @@ func TestTraceContext(t *testing.T) {
 		}
 	})
 }
+
+// TestProgressIsToldToItsSession alone: who names the run of another hears nothing of it.
+func TestProgressIsToldToItsSession(t *testing.T) {
+	h := newHost(t, host.Config{Tools: []catalog.Tool{replies("hello", `1`)}})
+	s := newServer(t, h, mcpserver.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	events, run, ended := h.Subscribe(ctx), make(chan string, 1), make(chan *host.Result, 1)
+	go func() {
+		for e := range events {
+			select {
+			case run <- e.RunID:
+			default:
+			}
+		}
+	}()
+	go func() {
+		ended <- h.Exec(ctx, me, host.ExecInput{Code: "for (;;) await tools.hello({})"})
+	}()
+	o := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+		t.Errorf("another session heard %q", r.Params.Message)
+	}}
+	other := connectStreams(t, s, host.Session{AgentID: "other"}, eras[0], o)
+	p := &mcp.CallToolParams{Name: "wait", Arguments: map[string]any{"runId": <-run}}
+	p.SetProgressToken("token")
+	for range 50 {
+		if res, err := other.CallTool(t.Context(), p); err != nil || !res.IsError {
+			t.Fatalf("%v: %+v", err, res)
+		}
+	}
+	cancel()
+	<-ended
+}
