@@ -189,7 +189,7 @@ func (c *toolCall) goOn(ctx context.Context, st requestState, answers mcp.InputR
 		case outcome == signingIn:
 			asking = ctx // the token arrives while the run waits for it
 		}
-		if outcome != answered {
+		if outcome == putOff || outcome == signingIn {
 			c.can = elicitation{} // not to be asked the same again at once
 		}
 	}
@@ -201,9 +201,10 @@ func (c *toolCall) goOn(ctx context.Context, st requestState, answers mcp.InputR
 type outcome int
 
 const (
-	answered  outcome = iota
-	putOff            // the person made no choice
-	signingIn         // the person has opened the link; it is over when the token is there
+	answered   outcome = iota
+	unanswered         // the client sent no answer: it is asked again
+	putOff             // the person made no choice
+	signingIn          // the person has opened the link; it is over when the token is there
 )
 
 // enter enters what a client has answered about an approval.
@@ -215,7 +216,7 @@ func (c *toolCall) enter(ctx context.Context, a *policy.Approval, answers mcp.In
 	for i, q := range a.Questions {
 		r, ok := answers[questionKey(a, i)].(*mcp.ElicitResult)
 		if !ok {
-			return 0, errors.New("an answer is missing")
+			return unanswered, nil
 		}
 		answer, err := answerOf(r)
 		if err != nil {
@@ -240,7 +241,7 @@ func (c *toolCall) decide(ctx context.Context, a *policy.Approval, answers mcp.I
 	r, ok := answers[a.ID].(*mcp.ElicitResult)
 	switch {
 	case !ok:
-		return 0, errors.New("an answer is missing")
+		return unanswered, nil
 	case r.Action == string(codemode.AnswerCancel):
 		return putOff, nil
 	}

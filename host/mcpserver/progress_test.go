@@ -18,10 +18,19 @@ import (
 )
 
 func TestProgress(t *testing.T) {
-	s := newServer(t, newHost(t, host.Config{Tools: []catalog.Tool{replies("hello", `1`)}}), mcpserver.Options{})
+	// What a program does in its last moment may be known after its end, so each call
+	// waits until the client has heard of it.
+	started := make(chan struct{}, 100)
+	hello := catalog.Tool{Name: "hello", Description: "Waits until the client has heard of it.", Invoke: func(ctx context.Context, _ catalog.Invocation) (json.RawMessage, error) {
+		select {
+		case <-started:
+		case <-ctx.Done():
+		}
+		return json.RawMessage(`1`), context.Cause(ctx)
+	}}
+	s := newServer(t, newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{hello}}), mcpserver.Options{})
 	var mu sync.Mutex
 	var got []string
-	started := make(chan struct{}, 100)
 	o := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -34,14 +43,14 @@ func TestProgress(t *testing.T) {
 		}
 	}}
 	everyWay(t, s, o, func(t *testing.T, c *mcp.ClientSession) {
+		mu.Lock()
 		got = nil
+		mu.Unlock()
 		p := &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": "await tools.hello({}); return await tools.hello({})"}}
 		p.SetProgressToken("token")
 		if res, err := c.CallTool(context.Background(), p); err != nil || res.IsError {
 			t.Fatalf("%v: %+v", err, res)
 		}
-		<-started
-		<-started
 		mu.Lock()
 		defer mu.Unlock()
 		for _, message := range got { // the end of a call may be known after the end of its program
