@@ -46,7 +46,7 @@ func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
 	}()
 	err := r.put(a,
 		func() { r.calls.questionAsked(c.entry, a.ID, c.subject.Params, resume) },
-		func() { r.calls.questionNotAsked(c.entry) })
+		func() { r.calls.notAsked(c.entry, true) })
 	if err == nil {
 		c.question = a
 	}

@@ -62,40 +62,13 @@ func (t *callTable) questionAsked(c *entry, approval string, input, resume []byt
 	t.setApproval(c, runstore.CallApproval, approval, input)
 }
 
-// questionNotAsked undoes questionAsked.
-func (t *callTable) questionNotAsked(c *entry) {
+// setHeld notes which approval the tool of a call in flight waits for, "" for no more, and
+// how many more questions count.
+func (t *callTable) setHeld(c *entry, approval string, more int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.counters.Approvals--
-	c.Resume = nil
-	t.setApproval(c, runstore.CallInFlight, "", nil)
-}
-
-// nextRound counts how often the tool of a call has returned with questions.
-func (t *callTable) nextRound(c *entry) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c.Rounds++
-	return c.Rounds
-}
-
-// hold notes which approval the tool of a call in flight waits for.
-func (t *callTable) hold(c *entry, approval string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counters.Approvals++
+	t.counters.Approvals += more
 	c.Held = approval
-	t.touch(c)
-}
-
-// unhold undoes hold. The question counts if it was asked.
-func (t *callTable) unhold(c *entry, asked bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !asked {
-		t.counters.Approvals--
-	}
-	c.Held = ""
 	t.touch(c)
 }
 
@@ -133,10 +106,14 @@ func (t *callTable) approved(c *entry, approval string, input []byte) {
 	t.setApproval(c, runstore.CallInFlight, approval, input)
 }
 
-// notAsked notes that no one was asked about a call although its host was about to.
-func (t *callTable) notAsked(c *entry) {
+// notAsked notes that no one was asked about a call although its host was about to. A
+// question that was counted counts no more.
+func (t *callTable) notAsked(c *entry, counted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if counted {
+		t.counters.Approvals--
+	}
 	c.Resume = nil
 	t.setApproval(c, runstore.CallInFlight, "", nil)
 }

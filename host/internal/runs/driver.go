@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -518,4 +519,14 @@ func (r *run) cell(code, language string) wire.Cell {
 		c.Namespaces = append(c.Namespaces, wire.NamespaceRef{Global: n.GlobalName, ID: n.ID})
 	}
 	return c
+}
+
+// isCallersTurn reports whether the run goes on only once the caller has asked a person.
+// Where a decision is there and on its way to its call, the run goes on without.
+func (d *driver) isCallersTurn(s callStatus) bool {
+	if !d.callerAsks || s.blockedOnPeople == 0 || d.timerIsDue() {
+		return false
+	}
+	list, err := policy.Select(d.ctx, d.run.engine.ApprovalStore, policy.Filter{RunID: d.run.id}, time.Now())
+	return err == nil && len(list) >= s.blockedOnPeople
 }

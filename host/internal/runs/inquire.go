@@ -42,7 +42,12 @@ func (c *call) inquire(ctx context.Context, need *codemode.InputRequired) *callE
 	if ctx.Err() != nil {
 		return c.notMade(notDispatched())
 	}
-	if c.run.calls.nextRound(c.entry) > maxRounds {
+	round := 0
+	c.run.calls.locked(func() {
+		c.Rounds++
+		round = c.Rounds
+	})
+	if round > maxRounds {
 		return c.notMade(rejectf(codeInputRounds, "The call of %q was given up: it asked for answers %d times, and asks again.", c.subject.ToolName, maxRounds))
 	}
 	a, err := c.newInquiry(need.Questions)
@@ -165,13 +170,13 @@ func (c *call) hold(ctx context.Context, a *policy.Approval) (none codemode.Ques
 		return none, d
 	}
 	defer r.engine.meters.approvals.Give(owner, 1)
-	err = r.put(a, func() { r.calls.hold(c.entry, a.ID) }, func() { r.calls.unhold(c.entry, false) })
+	err = r.put(a, func() { r.calls.setHeld(c.entry, a.ID, 1) }, func() { r.calls.setHeld(c.entry, "", -1) })
 	if err != nil {
 		return none, err
 	}
 	runObserver{r}.observeQuestion(c.entry, a)
 	decided, err := r.awaitDecision(ctx, a.ID)
-	r.calls.unhold(c.entry, true)
+	r.calls.setHeld(c.entry, "", 0)
 	if err != nil {
 		r.engine.cancelApproval(r.background(), a.ID)
 		return none, err
