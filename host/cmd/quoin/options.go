@@ -99,11 +99,12 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 	}
 	outcome := o.show.Print(cmd, res)
 	own.printed(outcome)
-	o.hint(cmd, own.inProcess, res)
-	// The result is out; what is left is to let calls in flight reach the store.
+	// The result is out; what is left is to let calls in flight reach the store. Questions
+	// of calls that end with this host can no longer be answered then.
 	if err := errors.Join(h.Close(), rec.close()); err != nil {
 		terminal.Fprintf(cmd.ErrOrStderr(), "quoin: closing: %v\n", err)
 	}
+	o.hint(cmd, own.inProcess, res)
 	return outcome
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -87,6 +88,11 @@ func waitLine(runID string, s host.Session, where []string) string {
 			words = append(words, f.name, f.value)
 		}
 	}
+	return shellLine(words)
+}
+
+// shellLine is the command of these words.
+func shellLine(words []string) string {
 	for i, w := range words {
 		words[i] = output.ShellWord(w)
 	}
@@ -112,24 +118,49 @@ func program() string {
 }
 
 // hint says how to go on with the run of a result that waits, or that this host
-// refuses and keeps.
+// refuses and keeps, and what a person has to answer before.
 func (o *options) hint(cmd *cobra.Command, b backend, res *host.Result) {
+	ctx := context.WithoutCancel(cmd.Context())
 	var line string
+	var where []string
 	switch far := o.remote.flags(); {
 	case res.Status == host.StatusWaiting && far != nil:
-		line = waitLine(res.RunID, o.caller(), far)
+		line, where = waitLine(res.RunID, o.caller(), far), far
 	case res.Status == host.StatusWaiting, res.Reason == host.ReasonToolsMissing:
 		own, ok := b.(inProcess)
 		if !ok {
 			return
 		}
-		run, err := own.Run(context.WithoutCancel(cmd.Context()), cmp.Or(res.RunID, cmd.Flags().Arg(0)))
+		run, err := own.Run(ctx, cmp.Or(res.RunID, cmd.Flags().Arg(0)))
 		if err != nil {
 			return
 		}
-		line = waitLine(run.ID, run.Session, run.Origin)
+		line, where = waitLine(run.ID, run.Session, run.Origin), stateFlags(run.Origin)
 	default:
 		return
 	}
+	if asked, ok := b.(interface {
+		Approvals(context.Context, policy.Filter) ([]*policy.Approval, error)
+	}); ok && res.Reason == host.ReasonApproval {
+		list, err := asked.Approvals(ctx, policy.Filter{RunID: res.RunID})
+		if err == nil {
+			for _, a := range list {
+				terminal.Fprintf(cmd.ErrOrStderr(), "waits for: %s; see it with: %s\n", terminal.Short(a.Title),
+					shellLine(append([]string{program(), "approvals", "show", a.ID}, where...)))
+			}
+		}
+	}
 	terminal.Fprintf(cmd.ErrOrStderr(), "go on with: %s\n", line)
+}
+
+// stateFlags are those of the flags of an origin that name the configuration and the
+// state directory.
+func stateFlags(origin []string) []string {
+	var flags []string
+	for i := 0; i+1 < len(origin); i += 2 {
+		if origin[i] == "--config" || origin[i] == "--state" {
+			flags = append(flags, origin[i:i+2]...)
+		}
+	}
+	return flags
 }
