@@ -266,6 +266,9 @@ func TestAServerThatWantsASignIn(t *testing.T) {
 	if st := first.MCPStatus()[0]; !st.NeedsSignIn || st.Tools != 0 || !strings.Contains(st.Error.Error(), "needs sign-in: run quoin mcp login club") {
 		t.Errorf("%+v", st)
 	}
+	if r := exec(first, `return await MCP.club.order()`); !strings.Contains(r.Error, "A person has to run quoin mcp login club;") {
+		t.Errorf("a server that no one has signed in to: %s", r.Error)
+	}
 	if _, err := signIns(t, dir).Login(t.Context(), c.server(), codemode.Session{}, visit); err != nil {
 		t.Fatal(err)
 	}

@@ -78,11 +78,18 @@ func (h Hints) hintDown(identifier string) string {
 		case mcp.StateConnecting:
 			return name + " is not there yet: its server is being connected for the first time. Run the program again in some seconds."
 		case mcp.StateDown:
+			if st.NeedsSignIn {
+				return name + " is not there now: its server wants a sign-in before it says what it offers. A person has to run quoin mcp login " + st.Name +
+					"; run the program again after that, or do without this server."
+			}
 			return name + " is not there now: its server is not connected (" + whyDown(st.Error) + "). Quoin tries again " + inTime(st.Retry) +
 				"; run the program again after that, or do without this server."
 		case mcp.StateConnected:
 			if st.Tools > 0 {
 				return name + " has connected since this program started. Run the program again."
+			}
+			if st.Quarantined() > 0 {
+				return name + " is connected, but all that its server offers is new or has changed. A person has to accept it with quoin mcp accept " + st.Name + "."
 			}
 			return name + " is connected, but its server offers nothing."
 		}
