@@ -66,7 +66,7 @@ func (m *mcpServers) accept(cmd *cobra.Command, name string, yes bool) (err erro
 	}
 	defer func() { err = errors.Join(err, servers.Close()) }()
 	if st := servers.Status()[0]; st.State != mcp.StateConnected {
-		return fmt.Errorf("%s is not connected: quoin mcp test %s says why", name, name)
+		return fmt.Errorf("%s is not connected: quoin mcp test %s says why", name, name+m.flags())
 	}
 	d, err := servers.Difference(name)
 	if err != nil {

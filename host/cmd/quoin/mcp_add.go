@@ -165,7 +165,7 @@ func (a *mcpAdding) wanted(cmd *cobra.Command, args []string) ([]mcpentry.Found,
 	case len(words) == 0:
 		return nil, nil, cli.Usagef("the server has no name: quoin mcp add NAME --url URL, or quoin mcp add NAME -- COMMAND")
 	case len(words) > 1 && len(command) == 0 && a.url == "":
-		return nil, nil, cli.Usagef("the program of the server stands after two dashes: quoin mcp add %s -- %s", output.ShellWord(words[0]), output.ShellWord(words[1]))
+		return nil, nil, cli.Usagef("the program of the server stands after two dashes: quoin mcp add %s -- %s", output.ShellWord(words[0]), shellLine(words[1:]))
 	case len(words) > 1:
 		return nil, nil, cli.Usagef("%d names are given: expected one, and the program of the server after two dashes", len(words))
 	case len(command) == 0 && a.url == "":

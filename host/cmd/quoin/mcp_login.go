@@ -146,7 +146,7 @@ func (l *mcpSigning) logout(cmd *cobra.Command, name string) error {
 	_, err = signIns.Logout(cmd.Context(), server, l.who())
 	switch {
 	case errors.Is(err, mcp.ErrNoSignIn):
-		return fmt.Errorf("there is no sign-in to %s: quoin mcp login %s makes one", name, name)
+		return fmt.Errorf("there is no sign-in to %s: quoin mcp login %s makes one", name, name+l.flags())
 	case err != nil:
 		return fmt.Errorf("the sign-in to %s is forgotten here, but its tokens may still be valid: %w", name, err)
 	}
