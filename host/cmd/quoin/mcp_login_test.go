@@ -131,7 +131,7 @@ func TestMCPLogin(t *testing.T) {
 	state := "--state=" + filepath.Join(dir, "state")
 	do(0, `added tracker: http://127`, "mcp", "add", "tracker", "--url", address)
 	do(1, `tracker is down: needs sign-in: run quoin mcp login tracker`, "mcp", "test", "tracker", state)
-	do(1, `there is no sign-in to tracker: quoin mcp login tracker makes one`, "mcp", "logout", "tracker", state)
+	do(1, `there is no sign-in to tracker: quoin mcp login tracker --config .* makes one`, "mcp", "logout", "tracker", state)
 	do(1, `prog is a program, to which no one signs in`, "mcp", "login", "prog", state)
 	do(1, `did you mean tracker\?`, "mcp", "login", "traker", state)
 	do(0, `(?s)signed in to tracker by http://127.*Sign in to tracker in a browser`, "mcp", "login", "tracker", "--no-browser", state)
