@@ -128,6 +128,13 @@ func crash(dir string) error {
 // crashed runs such a host, kills it, and returns the id of its run.
 func crashed(t *testing.T, dir, stage, kind string) string {
 	t.Helper()
+	return killedHost(t, crashKey+"="+dir, crashStage+"="+stage, crashKind+"="+kind)
+}
+
+// killedHost runs this test binary as a host that env describes, kills it once it is ready,
+// and returns the one line that it printed before.
+func killedHost(t *testing.T, env ...string) string {
+	t.Helper()
 	guest, err := hosttest.Guest()
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +144,7 @@ func crashed(t *testing.T, dir, stage, kind string) string {
 		t.Fatal(err)
 	}
 	cmd := osexec.Command(exe)
-	cmd.Env = append(os.Environ(), crashKey+"="+dir, crashStage+"="+stage, crashKind+"="+kind, doomedGuest+"="+guest)
+	cmd.Env = append(append(os.Environ(), doomedGuest+"="+guest), env...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()

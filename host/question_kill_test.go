@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +22,6 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // inquiringKey makes the test binary a host whose tool asks a person, in the state
@@ -149,36 +146,7 @@ func inSize(size string) replies {
 // inquired runs such a host, kills it, and returns the id of its run.
 func inquired(t *testing.T, dir, stage, kind string) string {
 	t.Helper()
-	guest, err := hosttest.Guest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := osexec.Command(exe)
-	cmd.Env = append(os.Environ(), inquiringKey+"="+dir, inquiringStage+"="+stage, inquiringKind+"="+kind, doomedGuest+"="+guest)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said []string
-	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "ready"; {
-		said = append(said, lines.Text())
-	}
-	if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || len(said) != 1 {
-		t.Fatalf("the host said %q and ended with %v\n%s", said, err, stderr.String())
-	}
-	return said[0]
+	return killedHost(t, inquiringKey+"="+dir, inquiringStage+"="+stage, inquiringKind+"="+kind)
 }
 
 // TestHostIsKilledAroundAQuestion: whenever a host is killed between the first invocation
