@@ -40,8 +40,14 @@ func install(ctx context.Context, dir string, out io.Writer) (*suite, error) {
 		packages = append(packages, name+"@"+nodeVersion)
 		node = filepath.Join(dir, "node_modules", name, "bin", "node")
 	}
-	args := []string{"install", "--prefix", dir, "--no-audit", "--no-fund", "--no-save", "--loglevel", "error", "--ignore-scripts"}
+	// npm installs where the nearest package.json is. A --prefix would move its global
+	// configuration too, which has the certificates of a machine behind a proxy.
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}\n"), 0o600); err != nil {
+		return nil, err
+	}
+	args := []string{"install", "--no-audit", "--no-fund", "--no-save", "--loglevel", "error", "--ignore-scripts"}
 	cmd := exec.CommandContext(ctx, npm, append(args, packages...)...)
+	cmd.Dir = dir
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("npm install: %w\n%s", err, said)
 	}

@@ -61,7 +61,9 @@ func prepare() (err error) {
 	arch := cmp.Or(map[string]string{"amd64": "x64"}[runtime.GOARCH], runtime.GOARCH)
 	name := "node-linux-" + arch
 	start := time.Now()
-	install := exec.Command("npm", "install", "--prefix", workDir, "--no-audit", "--no-fund", "--loglevel", "error", "--ignore-scripts", name+"@"+nodeVersion)
+	// Not --prefix, which would move npm's global configuration too.
+	install := exec.Command("npm", "install", "--no-audit", "--no-fund", "--loglevel", "error", "--ignore-scripts", name+"@"+nodeVersion)
+	install.Dir = workDir
 	if said, err := install.CombinedOutput(); err != nil {
 		return fmt.Errorf("npm install, which needs npm and its registry: %w\n%s", err, said)
 	}
