@@ -1,18 +1,20 @@
 package sandbox
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
 
-const auditArch = unix.AUDIT_ARCH_X86_64
+	"github.com/quoinhq/quoin/internal/lockdown"
+)
 
 // archSetFS sets a thread's pointer to its own data, which the Go runtime does
 // once for each.
 const archSetFS = 0x1002
 
 // probingHere are calls that only this architecture has. Calls of the x32 ABI
-// share auditArch but have numbers of their own, which no rule names.
+// have numbers of their own, which no rule names.
 var probingHere = []uint32{unix.SYS_OPEN, unix.SYS_STAT, unix.SYS_LSTAT, unix.SYS_ACCESS, unix.SYS_READLINK, unix.SYS_NEWFSTATAT}
 
 // onlyHere adds the rules that only this architecture needs.
-func (p *program) onlyHere(otherwise uint32) {
-	p.allowArg(otherwise, unix.SYS_ARCH_PRCTL, 0, archSetFS)
+func onlyHere(p *lockdown.Filter, otherwise uint32) {
+	p.AllowArg(otherwise, unix.SYS_ARCH_PRCTL, 0, archSetFS)
 }

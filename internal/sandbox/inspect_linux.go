@@ -2,9 +2,9 @@ package sandbox
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
+	"github.com/quoinhq/quoin/internal/lockdown"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -12,7 +12,7 @@ import (
 // process, as far as the kernel tells others. Its error names the first layer
 // that is claimed and not in force.
 func Verify(pid int, layers []wire.Layer) error {
-	status, err := readStatus(pid)
+	status, err := lockdown.Status(pid)
 	if err != nil {
 		return err
 	}
@@ -31,22 +31,9 @@ func Verify(pid int, layers []wire.Layer) error {
 	return nil
 }
 
-func readStatus(pid int) (map[string]string, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return nil, err
-	}
-	status := map[string]string{}
-	for line := range strings.Lines(string(b)) {
-		key, value, _ := strings.Cut(line, ":")
-		status[key] = strings.TrimSpace(value)
-	}
-	return status, nil
-}
-
 // UsageOf asks the kernel what a process uses at this moment.
 func UsageOf(pid int) (Usage, error) {
-	status, err := readStatus(pid)
+	status, err := lockdown.Status(pid)
 	if err != nil {
 		return Usage{}, err
 	}

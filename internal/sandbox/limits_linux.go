@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/quoinhq/quoin/internal/lockdown"
 )
 
 const (
@@ -45,21 +47,11 @@ func setLimits(p Policy, held uint64, heldErr, firstErr error) (string, error) {
 		detail += "; the kernel does not kill it first when memory runs out: " + firstErr.Error()
 	}
 	for _, l := range limits {
-		if err := lower(l.resource, l.value); err != nil {
+		if err := lockdown.LowerLimit(l.resource, l.value); err != nil {
 			return "", fmt.Errorf("limit %d: %w", l.resource, err)
 		}
 	}
 	return detail, nil
-}
-
-// lower sets both limits of a resource, never above the hard limit in force.
-func lower(resource int, value uint64) error {
-	var now unix.Rlimit
-	if err := unix.Getrlimit(resource, &now); err != nil {
-		return err
-	}
-	value = min(value, now.Max)
-	return unix.Setrlimit(resource, &unix.Rlimit{Cur: value, Max: value})
 }
 
 // threadsCountAlone reports whether the limit of processes counts the threads of
@@ -71,14 +63,7 @@ func threadsCountAlone() bool {
 	if !inNamespaces() || unix.Uname(&name) != nil {
 		return false
 	}
-	return countsPerNamespace(unix.ByteSliceToString(name.Release[:]))
-}
-
-// countsPerNamespace reports whether a kernel of that release is 5.14 or newer.
-func countsPerNamespace(release string) bool {
-	var major, minor int
-	n, err := fmt.Sscanf(release, "%d.%d", &major, &minor)
-	return n == 2 && err == nil && (major > 5 || major == 5 && minor >= 14)
+	return lockdown.ProcessesPerNamespace(unix.ByteSliceToString(name.Release[:]))
 }
 
 // killFirst makes the kernel prefer this process when memory runs out.

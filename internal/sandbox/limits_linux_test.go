@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/quoinhq/quoin/internal/lockdown"
 )
 
 // TestLandlockRules names what each version of Landlock forbids.
@@ -31,7 +33,7 @@ func TestLandlockRules(t *testing.T) {
 		6: {Handled_access_fs: fifth, Handled_access_net: tcp, Scoped: scope},
 		7: {Handled_access_fs: fifth, Handled_access_net: tcp, Scoped: scope},
 	} {
-		if got := rulesFor(abi); got != want {
+		if got := lockdown.LandlockRules(abi); got != want {
 			t.Errorf("version %d: %+v, want %+v", abi, got, want)
 		}
 	}
@@ -42,7 +44,7 @@ func TestWhichKernelsCountThreadsPerNamespace(t *testing.T) {
 		"6.18.44": true, "5.14.0-70.el9": true, "5.15.0-generic": true, "10.0": true,
 		"5.13.19": false, "4.4.0": false, "5": false, "": false, "x.y": false,
 	} {
-		if got := countsPerNamespace(release); got != want {
+		if got := lockdown.ProcessesPerNamespace(release); got != want {
 			t.Errorf("%q: %v, want %v", release, got, want)
 		}
 	}
@@ -84,7 +86,7 @@ func TestThreadsAreLimited(t *testing.T) {
 			if err := unix.Uname(&name); err != nil {
 				t.Fatal(err)
 			}
-			limited := namespaces && countsPerNamespace(unix.ByteSliceToString(name.Release[:]))
+			limited := namespaces && lockdown.ProcessesPerNamespace(unix.ByteSliceToString(name.Release[:]))
 			_, answer, status := run(t, "twice the threads", standard(namespaces))
 			if limited && (answer != "" || !isFatal(status)) || !limited && answer != "allowed" {
 				t.Errorf("limited %v: answer %q, status %#x", limited, answer, uint32(status))

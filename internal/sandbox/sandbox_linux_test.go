@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/quoinhq/quoin/internal/lockdown"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -178,9 +179,9 @@ func standard(namespaces bool) *os.ProcAttr {
 // variants are the ways a worker is started here.
 func variants(t *testing.T) map[string]bool {
 	t.Helper()
-	if !threadsKnown() {
+	if !lockdown.ThreadsKnown() {
 		// A binary with cgo is no worker; the layers say so.
-		t.Skip(errCgo)
+		t.Skip(lockdown.ErrCgo)
 	}
 	v := map[string]bool{"plain": false}
 	p, err := os.StartProcess("/proc/self/exe", []string{probeName, "nothing"}, standard(true))

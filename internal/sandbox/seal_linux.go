@@ -7,21 +7,16 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/quoinhq/quoin/internal/lockdown"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // firstExtra is the first descriptor a worker must not have: 0 and 1 are
 // /dev/null, 2 is the log pipe, 3 the connection to the host.
 const firstExtra = 4
-
-// errCgo is why a layer that every thread must take is missing in a worker
-// built with cgo: it may have threads the Go runtime does not know.
-var errCgo = errors.New("the worker was built with cgo")
 
 // offError is the reason for a layer to be off rather than failed.
 type offError struct{ reason string }
@@ -43,10 +38,10 @@ func Seal(p Policy) []wire.Layer {
 		{LayerFiles, closeDescriptors},
 		{LayerNamespaces, checkNamespaces},
 		{LayerRoot, emptyRoot},
-		{LayerDumpable, forbidTracing},
+		{LayerDumpable, plain(lockdown.ForbidTracing)},
 		{LayerLimits, func() (string, error) { return setLimits(p, held, heldErr, firstErr) }},
-		{LayerCapabilities, dropCapabilities},
-		{LayerPrivileges, forbidPrivileges},
+		{LayerCapabilities, plain(lockdown.DropCapabilities)},
+		{LayerPrivileges, plain(lockdown.ForbidPrivileges)},
 		{LayerLandlock, restrictPaths},
 		{LayerSeccomp, filterCalls},
 	}
@@ -56,6 +51,11 @@ func Seal(p Policy) []wire.Layer {
 		layers = append(layers, layer(s.name, detail, err))
 	}
 	return layers
+}
+
+// plain is a step without a detail to report.
+func plain(do func() error) func() (string, error) {
+	return func() (string, error) { return "", do() }
 }
 
 func layer(name, detail string, err error) wire.Layer {
@@ -151,53 +151,4 @@ func isPoller(fd int) bool {
 	}
 	what := string(link[:n])
 	return what == "anon_inode:[eventpoll]" || what == "anon_inode:[eventfd]"
-}
-
-func forbidTracing() (string, error) {
-	return "", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-}
-
-// dropCapabilities gives up what a new user namespace grants its first process
-// and makes sure that nothing is left.
-func dropCapabilities() (string, error) {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if err := everyThread(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0); err != nil && !errors.Is(err, errCgo) {
-		return "", err
-	}
-	err := everyThread(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
-	if err != nil && !errors.Is(err, errCgo) {
-		return "", err
-	}
-	var left [2]unix.CapUserData
-	if err := unix.Capget(&header, &left[0]); err != nil {
-		return "", os.NewSyscallError("capget", err)
-	}
-	if left != none {
-		return "", errors.New("capabilities are left")
-	}
-	return "", nil
-}
-
-// forbidPrivileges sets no_new_privs on every thread.
-func forbidPrivileges() (string, error) {
-	return "", everyThread(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
-}
-
-// everyThread makes a system call on every thread of the process.
-func everyThread(call, a, b, c uintptr) error {
-	_, _, errno := syscall.AllThreadsSyscall6(call, a, b, c, 0, 0, 0)
-	switch errno {
-	case 0:
-		return nil
-	case syscall.ENOTSUP:
-		return errCgo
-	default:
-		return errno
-	}
-}
-
-// threadsKnown reports whether everyThread works.
-func threadsKnown() bool {
-	return !errors.Is(everyThread(unix.SYS_PRCTL, unix.PR_GET_DUMPABLE, 0, 0), errCgo)
 }

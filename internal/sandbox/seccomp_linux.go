@@ -3,9 +3,10 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/quoinhq/quoin/internal/lockdown"
 )
 
 const (
@@ -60,61 +61,55 @@ var probing = []uint32{
 
 // filterCalls kills the process at every system call that is not on the list.
 func filterCalls() (string, error) {
-	if auditArch == 0 {
+	if lockdown.Arch == 0 {
 		return "", &offError{"no filter for this architecture"}
 	}
-	if !threadsKnown() {
+	if !lockdown.ThreadsKnown() {
 		// The C library makes calls that the list does not know.
-		return "", &offError{errCgo.Error()}
+		return "", &offError{lockdown.ErrCgo.Error()}
 	}
 	filter := calls(uint32(os.Getpid()), sealed.poller)
-	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	thread, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
-		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
-	if errno != 0 {
-		return "", os.NewSyscallError("seccomp", errno)
-	}
-	if thread != 0 {
-		return "", fmt.Errorf("thread %d cannot take the filter", thread)
+	if err := filter.Install(); err != nil {
+		return "", err
 	}
 	return fmt.Sprintf("%d instructions", len(filter)), nil
 }
 
 // calls is the filter of a worker with process id pid, whose poller has the
 // given descriptors if it was started before the seal.
-func calls(pid uint32, started []uint) program {
+func calls(pid uint32, started []uint) lockdown.Filter {
 	const kill = unix.SECCOMP_RET_KILL_PROCESS
 	reads := []uint32{connection, wake}
 	for _, fd := range started {
 		reads = append(reads, uint32(fd))
 	}
-	var p program
-	p.start(auditArch)
-	p.allow(always...)
-	p.allowArg(kill, unix.SYS_READ, 0, reads...)
-	p.allowArg(kill, unix.SYS_WRITE, 0, append(reads, logPipe)...)
-	p.on(unix.SYS_MMAP, append(without(2, unix.PROT_EXEC), oneOf(kill, 3, mappings...)...)...)
-	p.on(unix.SYS_MPROTECT, append(without(2, unix.PROT_EXEC), answer(unix.SECCOMP_RET_ALLOW))...)
-	p.allowArg(kill, unix.SYS_MADVISE, 2, advices...)
-	p.allowArg(kill, unix.SYS_FUTEX, 1, futexWait, futexWake)
-	p.onlyHere(kill)
-	p.allowArg(kill, unix.SYS_CLONE, 0, threadFlags, threadFlags|unix.CLONE_SETTLS)
-	p.allowArg(kill, unix.SYS_TGKILL, 0, pid)
-	p.allowArg(fails(unix.EPERM), unix.SYS_PRCTL, 0, unix.PR_SET_VMA)
-	p.allowArg(fails(unix.EPERM), unix.SYS_FCNTL, 1, unix.F_GETFL)
-	p.on(unix.SYS_PRLIMIT64, ownDataLimit()...)
-	p.fail(unix.EACCES, probing...)
-	p.fail(unix.EACCES, probingHere...)
-	p.fail(unix.ENOSYS, unix.SYS_CLONE3)
-	return append(p, answer(kill))
+	var p lockdown.Filter
+	p.Start()
+	p.Allow(always...)
+	p.AllowArg(kill, unix.SYS_READ, 0, reads...)
+	p.AllowArg(kill, unix.SYS_WRITE, 0, append(reads, logPipe)...)
+	p.On(unix.SYS_MMAP, append(lockdown.Without(kill, 2, unix.PROT_EXEC), lockdown.OneOf(kill, 3, mappings...)...)...)
+	p.On(unix.SYS_MPROTECT, append(lockdown.Without(kill, 2, unix.PROT_EXEC), lockdown.Answer(unix.SECCOMP_RET_ALLOW))...)
+	p.AllowArg(kill, unix.SYS_MADVISE, 2, advices...)
+	p.AllowArg(kill, unix.SYS_FUTEX, 1, futexWait, futexWake)
+	onlyHere(&p, kill)
+	p.AllowArg(kill, unix.SYS_CLONE, 0, threadFlags, threadFlags|unix.CLONE_SETTLS)
+	p.AllowArg(kill, unix.SYS_TGKILL, 0, pid)
+	p.AllowArg(lockdown.Fails(unix.EPERM), unix.SYS_PRCTL, 0, unix.PR_SET_VMA)
+	p.AllowArg(lockdown.Fails(unix.EPERM), unix.SYS_FCNTL, 1, unix.F_GETFL)
+	p.On(unix.SYS_PRLIMIT64, ownDataLimit()...)
+	p.Fail(unix.EACCES, probing...)
+	p.Fail(unix.EACCES, probingHere...)
+	p.Fail(unix.ENOSYS, unix.SYS_CLONE3)
+	return append(p, lockdown.Answer(kill))
 }
 
 // ownDataLimit lets the worker move its own data limit below the hard one.
 func ownDataLimit() []unix.SockFilter {
 	return []unix.SockFilter{
-		loadArg(0), jump(unix.BPF_JEQ, 0, 0, 2),
-		loadArg(1), jump(unix.BPF_JEQ, unix.RLIMIT_DATA, 1, 0),
-		answer(fails(unix.EACCES)),
-		answer(unix.SECCOMP_RET_ALLOW),
+		lockdown.LoadArg(0), lockdown.Jump(unix.BPF_JEQ, 0, 0, 2),
+		lockdown.LoadArg(1), lockdown.Jump(unix.BPF_JEQ, unix.RLIMIT_DATA, 1, 0),
+		lockdown.Answer(lockdown.Fails(unix.EACCES)),
+		lockdown.Answer(unix.SECCOMP_RET_ALLOW),
 	}
 }

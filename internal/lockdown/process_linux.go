@@ -1,0 +1,98 @@
+package lockdown
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrCgo is why a step cannot be taken on every thread: the process may have threads
+// that the Go runtime does not know. It has not been taken on any.
+var ErrCgo = errors.New("the worker was built with cgo")
+
+// EveryThread makes a system call on every thread of the process.
+func EveryThread(call, a, b, c uintptr) error {
+	_, _, errno := syscall.AllThreadsSyscall6(call, a, b, c, 0, 0, 0)
+	switch errno {
+	case 0:
+		return nil
+	case syscall.ENOTSUP:
+		return ErrCgo
+	default:
+		return errno
+	}
+}
+
+// ThreadsKnown reports whether EveryThread works.
+func ThreadsKnown() bool {
+	return !errors.Is(EveryThread(unix.SYS_PRCTL, unix.PR_GET_DUMPABLE, 0, 0), ErrCgo)
+}
+
+// ForbidTracing makes the process one that writes no core dump and that others of the
+// same user cannot trace.
+func ForbidTracing() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+
+// ForbidPrivileges sets no_new_privs on every thread.
+func ForbidPrivileges() error {
+	return EveryThread(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
+}
+
+// DropCapabilities gives up what a new user namespace grants its first process
+// and makes sure that nothing is left. With cgo it looks at the calling thread only.
+func DropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := EveryThread(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0); err != nil && !errors.Is(err, ErrCgo) {
+		return err
+	}
+	err := EveryThread(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
+	if err != nil && !errors.Is(err, ErrCgo) {
+		return err
+	}
+	var left [2]unix.CapUserData
+	if err := unix.Capget(&header, &left[0]); err != nil {
+		return os.NewSyscallError("capget", err)
+	}
+	if left != none {
+		return errors.New("capabilities are left")
+	}
+	return nil
+}
+
+// LowerLimit sets both limits of a resource, never above the hard limit in force.
+func LowerLimit(resource int, value uint64) error {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(resource, &now); err != nil {
+		return err
+	}
+	value = min(value, now.Max)
+	return unix.Setrlimit(resource, &unix.Rlimit{Cur: value, Max: value})
+}
+
+// ProcessesPerNamespace reports whether a kernel of that release counts the processes
+// of a user in each user namespace by themselves, as Linux does since 5.14. The limit
+// of processes can then bind what is in one namespace.
+func ProcessesPerNamespace(release string) bool {
+	var major, minor int
+	n, err := fmt.Sscanf(release, "%d.%d", &major, &minor)
+	return n == 2 && err == nil && (major > 5 || major == 5 && minor >= 14)
+}
+
+// Status reads what the kernel tells about a process.
+func Status(pid int) (map[string]string, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return nil, err
+	}
+	status := map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		key, value, _ := strings.Cut(line, ":")
+		status[key] = strings.TrimSpace(value)
+	}
+	return status, nil
+}
