@@ -73,9 +73,8 @@ func (h *Host) pluginHook(id string, has protocol.Capabilities) policy.Hook {
 	if err != nil {
 		h.log.Error("the hooks of a plugin have a bad pattern; the calls they could be meant for are blocked", "plugin", id, "error", err)
 	}
-	name := "plugin " + id
 	granted := h.hookGrants[id]
-	hook := policy.RemoteHook(name, has, pluginHooks{plugins: h.plugins, id: id})
+	hook := policy.RemoteHook(hookName(id), has, pluginHooks{plugins: h.plugins, id: id})
 	hook.Tools = nil
 	hook.Only = func(c *policy.Call) bool {
 		t := policy.Tool{Source: c.Source, Owner: c.Owner, Name: c.ToolName}
@@ -89,6 +88,20 @@ func (h *Host) pluginHook(id string, has protocol.Capabilities) policy.Hook {
 		hook.Before = func(context.Context, *policy.Call) (policy.Verdict, error) { return policy.Verdict{}, err }
 	}
 	return hook
+}
+
+// hookName is how the hook of a plugin is called.
+func hookName(id string) string { return "plugin " + id }
+
+// ownApproval is what allowed a call of a plugin's tool, as far as the plugin's own hook
+// asked for it. What other hooks asked, it is not told.
+func ownApproval(id string, all []catalog.Approval) *protocol.CallApproval {
+	for _, a := range all {
+		if a.Hook == hookName(id) {
+			return &protocol.CallApproval{ID: a.ID, Subject: a.Subject, Edited: a.Edited}
+		}
+	}
+	return nil
 }
 
 // pluginHooks asks the live process of a plugin.

@@ -40,6 +40,8 @@ func guardPlugin(id string) *sdk.Plugin {
 	p := sdk.New(sdk.Info{ID: id, Version: "1.0.0"}, nil)
 	sdk.AddTool(p, sdk.Tool{Name: id + "_own", Description: "Returns its input."},
 		func(_ context.Context, _ *sdk.Call, in guardInput) (guardInput, error) { return in, nil })
+	sdk.AddTool(p, sdk.Tool{Name: id + "_approval", Description: "Returns what allowed its call."},
+		func(_ context.Context, c *sdk.Call, in guardInput) (*sdk.CallApproval, error) { return c.Approval, nil })
 	p.BeforeToolCall(func(_ context.Context, c *sdk.ToolCall) (sdk.Verdict, error) {
 		if c.Kind == "code_mode_exec" {
 			return sdk.Verdict{Block: strings.Contains(string(c.Params), "forbidden"), Reason: ""}, nil
@@ -53,6 +55,8 @@ func guardPlugin(id string) *sdk.Plugin {
 			return sdk.Verdict{Block: true, Reason: id + " says no"}, nil
 		case "ask":
 			return sdk.Verdict{Approval: &sdk.Approval{Title: c.Run.RunID + " " + c.CallID, Severity: "critical"}}, nil
+		case "ask about":
+			return sdk.Verdict{Approval: &sdk.Approval{Subject: in.Trail}}, nil
 		case "garbage":
 			return sdk.Verdict{Approval: &sdk.Approval{Severity: "dire"}}, nil
 		case "misfit":

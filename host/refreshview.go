@@ -195,8 +195,9 @@ func pluginTool(s *plugins.Supervisor, t plugins.OwnedTool) catalog.Tool {
 					RunID:      c.RunID,
 					TurnID:     c.Session.TurnID,
 				},
-				Input: c.Input,
-				Known: &t,
+				Input:    c.Input,
+				Approval: ownApproval(t.PluginID, c.Approvals),
+				Known:    &t,
 			}, c.Progress)
 		},
 	}

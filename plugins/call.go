@@ -24,6 +24,8 @@ type CallRequest struct {
 	Run            namespaces.RunContext
 	// Input is a JSON object.
 	Input json.RawMessage
+	// Approval is what allowed the call, if the plugin's own hook asked for one.
+	Approval *protocol.CallApproval
 	// Known is the tool as the caller knows it. A supervisor whose
 	// plugin was reloaded since refuses the call with CodeChanged if the tool is
 	// not compatible: gone, less harmless, or with another input. Nil: whatever
@@ -45,6 +47,7 @@ func (p *Process) CallTool(ctx context.Context, req CallRequest, progress func(j
 			IdempotencyKey: req.IdempotencyKey,
 			Run:            protocol.RunContext(req.Run),
 			Input:          req.Input,
+			Approval:       req.Approval,
 		}, p.progress(progress))
 		return err
 	})

@@ -4,7 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
+
+// CallApproval is the decision of a person that a call is made by.
+type CallApproval = protocol.CallApproval
 
 // Call is one tool call in progress. It must not be used after the tool has
 // returned, except for Logger.
@@ -17,6 +22,10 @@ type Call struct {
 	IdempotencyKey string
 	// Run says on whose behalf the call is made.
 	Run RunContext
+	// Approval is the decision of a person that the call is made by. It is nil unless
+	// the plugin's before-hook has asked for one. A tool that must not run without
+	// judges its input again and compares [CallApproval.Subject].
+	Approval *CallApproval
 	// Logger names the tool and the call in every line.
 	Logger *slog.Logger
 

@@ -42,6 +42,23 @@ func guard() *sdk.Plugin {
 	return p
 }
 
+// TestAToolSeesItsApproval, and nil without one.
+func TestAToolSeesItsApproval(t *testing.T) {
+	p := sdk.New(sdk.Info{ID: "guarded", Version: "1"}, nil)
+	sdk.AddTool(p, sdk.Tool{Name: "remove", Description: "Removes."},
+		func(_ context.Context, c *sdk.Call, _ struct{}) (*sdk.CallApproval, error) { return c.Approval, nil })
+	h := sdktest.Start(t, p, nil)
+	if got, err := h.Call("remove", nil); string(got) != "null" || err != nil {
+		t.Errorf("%s, %v, want null", got, err)
+	}
+	want := sdk.CallApproval{ID: "apr_1", Subject: "rm", Edited: true}
+	var got sdk.CallApproval
+	raw, err := h.CallApproved(want, "remove", nil)
+	if err != nil || json.Unmarshal(raw, &got) != nil || got != want {
+		t.Errorf("%s, %v, want %+v", raw, err, want)
+	}
+}
+
 func hookCall(tool string) sdk.ToolCall {
 	return sdk.ToolCall{Kind: "tool", ToolID: "quoin:issues:" + tool, Source: "quoin", Owner: "issues", ToolName: tool, Params: json.RawMessage(`{"n":1}`), CallID: "c"}
 }

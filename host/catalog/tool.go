@@ -81,6 +81,9 @@ type Invocation struct {
 	Session codemode.Session
 	// Input is the input object as JSON.
 	Input json.RawMessage
+	// Approvals are the decisions of people that the call is made by, one for each hook
+	// that asked about this very input.
+	Approvals []Approval
 	// Progress, if not nil, receives interim results as JSON.
 	Progress func(json.RawMessage)
 	// Resumption is set when the tool is invoked again because it returned a
@@ -90,6 +93,18 @@ type Invocation struct {
 	// return and be invoked again. The call does not survive the process meanwhile.
 	// It is nil where no person can be asked.
 	Ask func(context.Context, codemode.Question) (codemode.QuestionAnswer, error)
+}
+
+// Approval is the decision of a person, as far as it answers one hook.
+type Approval struct {
+	// Hook is the name of the hook that asked, Subject what it asked about.
+	Hook    string `json:"hook"`
+	Subject string `json:"subject,omitempty"`
+	// ID is that of the approval that was decided, for this call or, with allow-always,
+	// for an earlier one.
+	ID string `json:"id"`
+	// Edited reports that a person has written the input.
+	Edited bool `json:"edited,omitempty"`
 }
 
 // Entry is the compact description of a tool: everything but its schemas.

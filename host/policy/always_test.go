@@ -71,7 +71,7 @@ func TestGrantsExpire(t *testing.T) {
 			t.Fatal(err)
 		}
 		for after, left := range map[time.Duration]int{0: 0, life - time.Second: 0, life: 1} {
-			asks, err := policy.Unanswered(t.Context(), s, c, []policy.Ask{asked}, epoch.Add(after))
+			asks, _, err := policy.Unanswered(t.Context(), s, c, []policy.Ask{asked}, epoch.Add(after))
 			if err != nil || len(asks) != left {
 				t.Errorf("remembered for %v, after %v: %d asks left, %v", remember, after, len(asks), err)
 			}

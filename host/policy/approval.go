@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/text"
 )
@@ -67,6 +68,8 @@ type Approval struct {
 	Questions []codemode.Question `json:"questions,omitempty"`
 	// Asked are the hooks that ask, and what an allow-always is remembered for.
 	Asked []Asked `json:"asked"`
+	// Granted are earlier decisions for always, which answer the other hooks that ask.
+	Granted []catalog.Approval `json:"granted,omitempty"`
 	// Allowed are the decisions to choose from.
 	Allowed []Decision `json:"allowedDecisions"`
 	// AlwaysCovers says for people which calls an allow-always would let through,
@@ -90,6 +93,9 @@ type Asked struct {
 	Hook     string   `json:"hook"`
 	Severity Severity `json:"severity"`
 	Subject  string   `json:"subject,omitempty"`
+	// Rewritten reports that the hook asked about another input: a later one has rewritten
+	// it since.
+	Rewritten bool `json:"rewritten,omitempty"`
 	// RememberSeconds is how long an allow-always is remembered for this hook.
 	RememberSeconds int64 `json:"rememberSeconds,omitempty"`
 }
@@ -119,7 +125,7 @@ func NewApproval(c Call, asks []Ask, now time.Time) (*Approval, error) {
 	}
 	a.Title, a.Description, a.Severity, a.Allowed = cmp.Or(req.Title, "Allow "+c.ToolName+"?"), req.Description, req.Severity, req.Allowed
 	for _, ask := range asks {
-		a.Asked = append(a.Asked, Asked{Hook: ask.Hook, Severity: ask.Severity, Subject: ask.Subject,
+		a.Asked = append(a.Asked, Asked{Hook: ask.Hook, Severity: ask.Severity, Subject: ask.Subject, Rewritten: ask.Rewritten,
 			RememberSeconds: int64(cmp.Or(ask.Remember, DefaultRemember) / time.Second)})
 	}
 	a.AlwaysCovers = a.scope()
@@ -155,6 +161,18 @@ func (a *Approval) Covers(runID, callID, toolID string, input json.RawMessage) b
 		(a.InputSHA256 == digest(input) || len(a.EditedInput) > 0 && digest(a.EditedInput) == digest(input))
 }
 
+// MadeBy are the decisions that the call is made by once the approval is allowed, one for
+// each hook that asked about the input as it is.
+func (a *Approval) MadeBy() []catalog.Approval {
+	out := slices.Clone(a.Granted)
+	for _, k := range a.Asked {
+		if !k.Rewritten {
+			out = append(out, catalog.Approval{Hook: k.Hook, Subject: k.Subject, ID: a.ID})
+		}
+	}
+	return out
+}
+
 // digest is the SHA-256 of an input in hex, by which a decision is tied to that
 // input.
 func digest(b []byte) string {
@@ -167,6 +185,7 @@ func (a *Approval) clone() *Approval {
 	c := *a
 	c.Input = slices.Clone(a.Input)
 	c.Asked, c.Allowed = slices.Clone(a.Asked), slices.Clone(a.Allowed)
+	c.Granted = slices.Clone(a.Granted)
 	c.Questions, c.Answers = slices.Clone(a.Questions), maps.Clone(a.Answers)
 	return &c
 }

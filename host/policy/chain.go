@@ -135,7 +135,7 @@ func (r *Ruling) take(name string, v Verdict, check func(before, after json.RawM
 			return fmt.Errorf("it rewrote the parameters: %w", err)
 		}
 		if !bytes.Equal(params, r.Params) {
-			r.forgetSubjects()
+			r.markRewritten()
 		}
 		r.Params = params
 	}
@@ -149,11 +149,12 @@ func (r *Ruling) take(name string, v Verdict, check func(before, after json.RawM
 	return nil
 }
 
-// forgetSubjects keeps the requests so far from being answered by, or becoming, an
-// allow-always for their subjects: those were taken from parameters that have been
-// rewritten since.
-func (r *Ruling) forgetSubjects() {
+// markRewritten notes that the requests so far are about parameters that have been
+// rewritten since. It keeps them from being answered by, or becoming, an allow-always for
+// their subjects.
+func (r *Ruling) markRewritten() {
 	for i, a := range r.Asks {
+		r.Asks[i].Rewritten = true
 		if a.Subject != "" {
 			r.Asks[i].Allowed = slices.DeleteFunc(slices.Clone(a.Allowed), func(d Decision) bool { return d == AllowAlways })
 		}

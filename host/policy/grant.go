@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 )
 
@@ -134,38 +135,45 @@ func spelled(d time.Duration) string {
 	return d.String()
 }
 
-// Unanswered returns the requests that no grant in the store answers at a time. It
-// fails when a grant cannot be read.
+// Unanswered returns the requests that no grant in the store answers at a time, and what
+// answers the others. It fails when a grant cannot be read.
 //
 // A session without any identity has no grants, so all its requests remain.
-func Unanswered(ctx context.Context, store Approvals, c Call, asks []Ask, now time.Time) ([]Ask, error) {
+func Unanswered(ctx context.Context, store Approvals, c Call, asks []Ask, now time.Time) (left []Ask, answers []catalog.Approval, err error) {
 	if grantScope(c.Session) == "" {
-		return asks, nil
+		return asks, nil, nil
 	}
-	var out []Ask
 	for _, a := range asks {
-		answered, err := answered(ctx, store, c, a, now)
+		g, err := answer(ctx, store, c, a, now)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if !answered {
-			out = append(out, a)
+		switch {
+		case g == nil:
+			left = append(left, a)
+		case !a.Rewritten:
+			answers = append(answers, catalog.Approval{Hook: a.Hook, Subject: a.Subject, ID: g.ApprovalID})
 		}
 	}
-	return out, nil
+	return left, answers, nil
 }
 
-// answered reports whether a grant allows a request. A grant that was given at a
+// answer returns the grant that allows a request, or nil. A grant that was given at a
 // lower severity does not.
-func answered(ctx context.Context, store Approvals, c Call, a Ask, now time.Time) (bool, error) {
+func answer(ctx context.Context, store Approvals, c Call, a Ask, now time.Time) (*Grant, error) {
 	if !a.allows(AllowAlways) {
-		return false, nil
+		return nil, nil
 	}
 	g, err := store.Grant(ctx, grantID(c.Session, c.ToolID, a.Hook, a.Subject))
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case g.expired(now), g.Severity.rank() < a.Severity.rank():
+		return nil, nil
 	}
-	return err == nil && !g.expired(now) && g.Severity.rank() >= a.Severity.rank(), err
+	return g, nil
 }
 
 // allows reports whether a decision is among those to choose from.

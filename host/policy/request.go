@@ -81,6 +81,8 @@ type ApprovalRequest struct {
 type Ask struct {
 	Hook string
 	ApprovalRequest
+	// Rewritten reports that a later hook has rewritten the input since.
+	Rewritten bool
 }
 
 // resolved returns the request with defaults filled in, or what is wrong with it.

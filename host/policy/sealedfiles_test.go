@@ -136,7 +136,7 @@ func TestAGrantMustMakeSense(t *testing.T) {
 		t.Fatalf("%v, %d grants", err, len(grants))
 	}
 	asks := []policy.Ask{ask("guard", policy.ApprovalRequest{Title: "Sure?"})}
-	if left, err := policy.Unanswered(t.Context(), s, call(`{}`), asks, epoch); err != nil || len(left) != 0 {
+	if left, _, err := policy.Unanswered(t.Context(), s, call(`{}`), asks, epoch); err != nil || len(left) != 0 {
 		t.Fatalf("a sound grant: %v, %d asks left", err, len(left))
 	}
 	for name, change := range map[string]func(*policy.Grant){
@@ -147,7 +147,7 @@ func TestAGrantMustMakeSense(t *testing.T) {
 			bad := *grants[0]
 			change(&bad)
 			write(grants[0].ID, ".grant", bad)
-			if left, err := policy.Unanswered(t.Context(), s, call(`{}`), asks, epoch); !errors.Is(err, policy.ErrCorrupt) {
+			if left, _, err := policy.Unanswered(t.Context(), s, call(`{}`), asks, epoch); !errors.Is(err, policy.ErrCorrupt) {
 				t.Errorf("%d asks left, %v, want ErrCorrupt", len(left), err)
 			}
 			if list, err := s.Grants(t.Context()); err != nil || len(list) != 0 {

@@ -204,7 +204,7 @@ func TestGrants(t *testing.T) {
 	stores(t, func(t *testing.T, one, other policy.Approvals) {
 		unanswered := func(c policy.Call, asks ...policy.Ask) string {
 			t.Helper()
-			left, err := policy.Unanswered(t.Context(), other, c, asks, epoch)
+			left, _, err := policy.Unanswered(t.Context(), other, c, asks, epoch)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -487,7 +487,7 @@ func TestForgedFilesAreRefused(t *testing.T) {
 			t.Fatalf("%v, %d grants", err, len(grants))
 		}
 		write(path(dir, grants[0].ID, ".grant"), read(path(elsewhere, grants[0].ID, ".grant")))
-		if left, err := policy.Unanswered(t.Context(), s, call(`{}`), []policy.Ask{ask("guard", policy.ApprovalRequest{})}, epoch); err == nil {
+		if left, _, err := policy.Unanswered(t.Context(), s, call(`{}`), []policy.Ask{ask("guard", policy.ApprovalRequest{})}, epoch); err == nil {
 			t.Errorf("%d asks left, want an error", len(left))
 		}
 	})

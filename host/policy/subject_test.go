@@ -67,7 +67,7 @@ func TestAnOlderGrantDoesNotAnswerARewrittenCall(t *testing.T) {
 		"rewritten":     {[]policy.Hook{guard, says("rewrite", policy.Verdict{Params: json.RawMessage(`{"n":2}`)})}, 1},
 		"not rewritten": {[]policy.Hook{guard, says("look", policy.Verdict{})}, 0},
 	} {
-		if left, err := policy.Unanswered(ctx, s, call(`{"n":1}`), before(t, tc.hooks...).Asks, epoch); err != nil || len(left) != tc.left {
+		if left, _, err := policy.Unanswered(ctx, s, call(`{"n":1}`), before(t, tc.hooks...).Asks, epoch); err != nil || len(left) != tc.left {
 			t.Errorf("%s: %v, %d asks left, want %d", name, err, len(left), tc.left)
 		}
 	}
@@ -100,7 +100,7 @@ func TestWhomAGrantIsFor(t *testing.T) {
 		}
 		for other, caller := range callers {
 			caller.TurnID = "another turn"
-			left, err := policy.Unanswered(ctx, s, of(caller), asks, epoch)
+			left, _, err := policy.Unanswered(ctx, s, of(caller), asks, epoch)
 			if err != nil || (len(left) == 0) != (name == other) {
 				t.Errorf("%s was allowed for good; %s: %v, %d asks left", name, other, err, len(left))
 			}

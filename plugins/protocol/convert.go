@@ -87,7 +87,22 @@ func callToWire(c CallRequest) *protocolpb.CallToolRequest {
 		IdempotencyKey: validText(c.IdempotencyKey),
 		Run:            runToWire(c.Run),
 		Input:          c.Input,
+		Approval:       callApprovalToWire(c.Approval),
 	}
+}
+
+func callApprovalToWire(a *CallApproval) *protocolpb.CallApproval {
+	if a == nil {
+		return nil
+	}
+	return &protocolpb.CallApproval{Id: validText(a.ID), Subject: validText(a.Subject), Edited: a.Edited}
+}
+
+func callApprovalFromWire(w *protocolpb.CallApproval) *CallApproval {
+	if w == nil {
+		return nil
+	}
+	return &CallApproval{ID: w.GetId(), Subject: w.GetSubject(), Edited: w.GetEdited()}
 }
 
 func callFromWire(w *protocolpb.CallToolRequest) CallRequest {
@@ -97,6 +112,7 @@ func callFromWire(w *protocolpb.CallToolRequest) CallRequest {
 		IdempotencyKey: w.GetIdempotencyKey(),
 		Run:            runFromWire(w.GetRun()),
 		Input:          nilIfEmpty(w.GetInput()),
+		Approval:       callApprovalFromWire(w.GetApproval()),
 	}
 }
 

@@ -41,6 +41,19 @@ type CallRequest struct {
 	Run            RunContext
 	// Input is a JSON object.
 	Input json.RawMessage
+	// Approval is what allowed the call, if the plugin's own hook asked for one.
+	Approval *CallApproval
+}
+
+// CallApproval is the decision of a person that a call is made by.
+type CallApproval struct {
+	// ID is that of the approval that a person decided, for this call or, with
+	// allow-always, for an earlier one.
+	ID string
+	// Subject is what the plugin's hook asked about: [ApprovalRequest.Subject].
+	Subject string
+	// Edited reports that a person has written the input.
+	Edited bool
 }
 
 // HealthStatus is a plugin's answer to Health.

@@ -202,6 +202,11 @@ func (h *Harness) Call(tool string, input any) (json.RawMessage, error) {
 // reported.
 func (h *Harness) CallProgress(ctx context.Context, tool string, input any) (json.RawMessage, []json.RawMessage, error) {
 	h.t.Helper()
+	return h.call(ctx, tool, input, nil)
+}
+
+func (h *Harness) call(ctx context.Context, tool string, input any, by *sdk.CallApproval) (json.RawMessage, []json.RawMessage, error) {
+	h.t.Helper()
 	if input == nil {
 		input = struct{}{}
 	}
@@ -214,7 +219,7 @@ func (h *Harness) CallProgress(ctx context.Context, tool string, input any) (jso
 	id := "call-" + strconv.FormatInt(h.calls.Add(1), 10)
 	var progress []json.RawMessage
 	result, err := h.client.CallTool(ctx, protocol.CallRequest{
-		Tool: tool, CallID: id, IdempotencyKey: h.prefix + id, Run: h.currentRun(), Input: b,
+		Tool: tool, CallID: id, IdempotencyKey: h.prefix + id, Run: h.currentRun(), Input: b, Approval: by,
 	}, func(v json.RawMessage) { progress = append(progress, v) })
 	if err != nil {
 		return nil, progress, err

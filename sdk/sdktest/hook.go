@@ -17,6 +17,14 @@ func (h *Harness) Before(c sdk.ToolCall) (protocol.HookVerdict, error) {
 	return h.client.BeforeToolCall(ctx, h.hookCall(c))
 }
 
+// CallApproved is [Harness.Call] with the approval of a person, as a host makes the call
+// when the plugin's before-hook has asked for one.
+func (h *Harness) CallApproved(a sdk.CallApproval, tool string, input any) (json.RawMessage, error) {
+	h.t.Helper()
+	result, _, err := h.call(h.t.Context(), tool, input, &a)
+	return result, err
+}
+
 // After tells the plugin's after-hook how a call ended, and returns nil or the
 // value that replaces the call's. After an error a host would withhold it.
 func (h *Harness) After(c sdk.ToolCall, o sdk.CallOutcome) (json.RawMessage, error) {

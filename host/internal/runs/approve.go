@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/plugins"
 )
@@ -52,9 +53,10 @@ func (c *call) takeDecision(ctx context.Context, a *policy.Approval) *callError 
 		return c.notMade(rejectf(codeDenied, "The call of %q was denied: %s.", c.subject.ToolName, whyDenied(a)))
 	}
 	if len(a.EditedInput) == 0 {
+		c.approvals = a.MadeBy()
 		return nil
 	}
-	return c.takeEdited(ctx, a.EditedInput)
+	return c.takeEdited(ctx, a)
 }
 
 // isSubjectOf reports whether an approval is about this call as it is now.
@@ -65,8 +67,8 @@ func (c *call) isSubjectOf(a *policy.Approval) bool {
 // takeEdited has the call be made with the input that a person has put in the place of
 // its own. Hooks see it: they can block the call, and not change it any more. What they
 // would ask, that person has answered.
-func (c *call) takeEdited(ctx context.Context, input json.RawMessage) *callError {
-	c.input, c.subject.Params = input, input
+func (c *call) takeEdited(ctx context.Context, a *policy.Approval) *callError {
+	c.input, c.subject.Params = a.EditedInput, a.EditedInput
 	ruling := c.run.engine.Hooks().Before(ctx, c.subject, func(before, after json.RawMessage) (json.RawMessage, error) {
 		if bytes.Equal(before, after) {
 			return after, nil
@@ -75,6 +77,10 @@ func (c *call) takeEdited(ctx context.Context, input json.RawMessage) *callError
 	})
 	if ruling.Block != nil {
 		return c.blocked(ctx, ruling.Block)
+	}
+	c.approvals = nil
+	for _, ask := range ruling.Asks {
+		c.approvals = append(c.approvals, catalog.Approval{Hook: ask.Hook, Subject: ask.Subject, ID: a.ID, Edited: true})
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // earlier decisions answer every request; else c.question is the approval.
 func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 	r := c.run
-	asks, err = policy.Unanswered(ctx, r.engine.ApprovalStore, c.subject, asks, time.Now())
+	asks, c.approvals, err = policy.Unanswered(ctx, r.engine.ApprovalStore, c.subject, asks, time.Now())
 	if err != nil || len(asks) == 0 {
 		return err
 	}
@@ -23,6 +23,7 @@ func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 	if err != nil {
 		return err
 	}
+	a.Granted = c.approvals
 	if c.tool != nil {
 		a.SetInputSchema(c.tool.Parameters)
 	}

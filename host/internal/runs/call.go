@@ -24,6 +24,7 @@ type call struct {
 	budget     queryBudget
 	question   *policy.Approval     // newly put to people
 	decision   *policy.Approval     // what people have decided
+	approvals  []catalog.Approval   // what allowed the call
 	resumption *codemode.Resumption // what the tool asked for and people have answered
 	sentBack   bool                 // to the stage approve, which waits for the question
 	invoked    bool                 // its tool may have taken effect

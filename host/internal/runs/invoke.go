@@ -32,6 +32,7 @@ func invoke(ctx context.Context, c *call) *callError {
 			SessionID: r.session.SessionID, TurnID: r.session.TurnID,
 		},
 		Input:      c.input,
+		Approvals:  c.approvals,
 		Progress:   c.progress,
 		Resumption: c.resumption,
 		Ask: func(actx context.Context, q codemode.Question) (codemode.QuestionAnswer, error) {

@@ -1095,6 +1095,7 @@ type CallToolRequest struct {
 	IdempotencyKey string                 `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	Run            *RunContext            `protobuf:"bytes,4,opt,name=run,proto3" json:"run,omitempty"`
 	Input          []byte                 `protobuf:"bytes,5,opt,name=input,proto3" json:"input,omitempty"`
+	Approval       *CallApproval          `protobuf:"bytes,6,opt,name=approval,proto3" json:"approval,omitempty"` // absent unless the plugin's own hook asked for one
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1164,6 +1165,74 @@ func (x *CallToolRequest) GetInput() []byte {
 	return nil
 }
 
+func (x *CallToolRequest) GetApproval() *CallApproval {
+	if x != nil {
+		return x.Approval
+	}
+	return nil
+}
+
+// CallApproval is the decision of a person that a call is made by.
+type CallApproval struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`           // of the approval that was decided, in this call or an earlier one
+	Subject       string                 `protobuf:"bytes,2,opt,name=subject,proto3" json:"subject,omitempty"` // what the plugin's hook asked about
+	Edited        bool                   `protobuf:"varint,3,opt,name=edited,proto3" json:"edited,omitempty"`  // a person has written the input
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallApproval) Reset() {
+	*x = CallApproval{}
+	mi := &file_plugin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallApproval) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallApproval) ProtoMessage() {}
+
+func (x *CallApproval) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallApproval.ProtoReflect.Descriptor instead.
+func (*CallApproval) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *CallApproval) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *CallApproval) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *CallApproval) GetEdited() bool {
+	if x != nil {
+		return x.Edited
+	}
+	return false
+}
+
 type CallToolsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          *CallToolRequest       `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
@@ -1175,7 +1244,7 @@ type CallToolsRequest struct {
 
 func (x *CallToolsRequest) Reset() {
 	*x = CallToolsRequest{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1187,7 +1256,7 @@ func (x *CallToolsRequest) String() string {
 func (*CallToolsRequest) ProtoMessage() {}
 
 func (x *CallToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1200,7 +1269,7 @@ func (x *CallToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolsRequest.ProtoReflect.Descriptor instead.
 func (*CallToolsRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CallToolsRequest) GetCall() *CallToolRequest {
@@ -1239,7 +1308,7 @@ type CallToolEvent struct {
 
 func (x *CallToolEvent) Reset() {
 	*x = CallToolEvent{}
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1251,7 +1320,7 @@ func (x *CallToolEvent) String() string {
 func (*CallToolEvent) ProtoMessage() {}
 
 func (x *CallToolEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1264,7 +1333,7 @@ func (x *CallToolEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolEvent.ProtoReflect.Descriptor instead.
 func (*CallToolEvent) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16}
+	return file_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CallToolEvent) GetEvent() isCallToolEvent_Event {
@@ -1338,7 +1407,7 @@ type HealthRequest struct {
 
 func (x *HealthRequest) Reset() {
 	*x = HealthRequest{}
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1350,7 +1419,7 @@ func (x *HealthRequest) String() string {
 func (*HealthRequest) ProtoMessage() {}
 
 func (x *HealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1363,7 +1432,7 @@ func (x *HealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthRequest.ProtoReflect.Descriptor instead.
 func (*HealthRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{17}
+	return file_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 type HealthResponse struct {
@@ -1376,7 +1445,7 @@ type HealthResponse struct {
 
 func (x *HealthResponse) Reset() {
 	*x = HealthResponse{}
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1388,7 +1457,7 @@ func (x *HealthResponse) String() string {
 func (*HealthResponse) ProtoMessage() {}
 
 func (x *HealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1401,7 +1470,7 @@ func (x *HealthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthResponse.ProtoReflect.Descriptor instead.
 func (*HealthResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18}
+	return file_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *HealthResponse) GetError() *Error {
@@ -1426,7 +1495,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1438,7 +1507,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1451,7 +1520,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{19}
+	return file_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 type DrainResponse struct {
@@ -1463,7 +1532,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1475,7 +1544,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1488,7 +1557,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{20}
+	return file_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DrainResponse) GetRunningCalls() int64 {
@@ -1518,7 +1587,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1530,7 +1599,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1543,7 +1612,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{21}
+	return file_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ToolCall) GetKind() string {
@@ -1632,7 +1701,7 @@ type BeforeToolCallRequest struct {
 
 func (x *BeforeToolCallRequest) Reset() {
 	*x = BeforeToolCallRequest{}
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1644,7 +1713,7 @@ func (x *BeforeToolCallRequest) String() string {
 func (*BeforeToolCallRequest) ProtoMessage() {}
 
 func (x *BeforeToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1657,7 +1726,7 @@ func (x *BeforeToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeforeToolCallRequest.ProtoReflect.Descriptor instead.
 func (*BeforeToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{22}
+	return file_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *BeforeToolCallRequest) GetCall() *ToolCall {
@@ -1680,7 +1749,7 @@ type BeforeToolCallResponse struct {
 
 func (x *BeforeToolCallResponse) Reset() {
 	*x = BeforeToolCallResponse{}
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1692,7 +1761,7 @@ func (x *BeforeToolCallResponse) String() string {
 func (*BeforeToolCallResponse) ProtoMessage() {}
 
 func (x *BeforeToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1705,7 +1774,7 @@ func (x *BeforeToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeforeToolCallResponse.ProtoReflect.Descriptor instead.
 func (*BeforeToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{23}
+	return file_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *BeforeToolCallResponse) GetError() *Error {
@@ -1759,7 +1828,7 @@ type ApprovalRequest struct {
 
 func (x *ApprovalRequest) Reset() {
 	*x = ApprovalRequest{}
-	mi := &file_plugin_proto_msgTypes[24]
+	mi := &file_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1771,7 +1840,7 @@ func (x *ApprovalRequest) String() string {
 func (*ApprovalRequest) ProtoMessage() {}
 
 func (x *ApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[24]
+	mi := &file_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1784,7 +1853,7 @@ func (x *ApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovalRequest.ProtoReflect.Descriptor instead.
 func (*ApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{24}
+	return file_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ApprovalRequest) GetTitle() string {
@@ -1843,7 +1912,7 @@ type AfterToolCallRequest struct {
 
 func (x *AfterToolCallRequest) Reset() {
 	*x = AfterToolCallRequest{}
-	mi := &file_plugin_proto_msgTypes[25]
+	mi := &file_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1855,7 +1924,7 @@ func (x *AfterToolCallRequest) String() string {
 func (*AfterToolCallRequest) ProtoMessage() {}
 
 func (x *AfterToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[25]
+	mi := &file_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1868,7 +1937,7 @@ func (x *AfterToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AfterToolCallRequest.ProtoReflect.Descriptor instead.
 func (*AfterToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{25}
+	return file_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AfterToolCallRequest) GetCall() *ToolCall {
@@ -1923,7 +1992,7 @@ type AfterToolCallResponse struct {
 
 func (x *AfterToolCallResponse) Reset() {
 	*x = AfterToolCallResponse{}
-	mi := &file_plugin_proto_msgTypes[26]
+	mi := &file_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1935,7 +2004,7 @@ func (x *AfterToolCallResponse) String() string {
 func (*AfterToolCallResponse) ProtoMessage() {}
 
 func (x *AfterToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[26]
+	mi := &file_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1948,7 +2017,7 @@ func (x *AfterToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AfterToolCallResponse.ProtoReflect.Descriptor instead.
 func (*AfterToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{26}
+	return file_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AfterToolCallResponse) GetError() *Error {
@@ -1983,7 +2052,7 @@ type HostRequest struct {
 
 func (x *HostRequest) Reset() {
 	*x = HostRequest{}
-	mi := &file_plugin_proto_msgTypes[27]
+	mi := &file_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1995,7 +2064,7 @@ func (x *HostRequest) String() string {
 func (*HostRequest) ProtoMessage() {}
 
 func (x *HostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[27]
+	mi := &file_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2008,7 +2077,7 @@ func (x *HostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostRequest.ProtoReflect.Descriptor instead.
 func (*HostRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{27}
+	return file_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *HostRequest) GetNumber() uint64 {
@@ -2102,7 +2171,7 @@ type HostReply struct {
 
 func (x *HostReply) Reset() {
 	*x = HostReply{}
-	mi := &file_plugin_proto_msgTypes[28]
+	mi := &file_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2114,7 +2183,7 @@ func (x *HostReply) String() string {
 func (*HostReply) ProtoMessage() {}
 
 func (x *HostReply) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[28]
+	mi := &file_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2127,7 +2196,7 @@ func (x *HostReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostReply.ProtoReflect.Descriptor instead.
 func (*HostReply) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{28}
+	return file_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *HostReply) GetNumber() uint64 {
@@ -2168,7 +2237,7 @@ type StorageGet struct {
 
 func (x *StorageGet) Reset() {
 	*x = StorageGet{}
-	mi := &file_plugin_proto_msgTypes[29]
+	mi := &file_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2180,7 +2249,7 @@ func (x *StorageGet) String() string {
 func (*StorageGet) ProtoMessage() {}
 
 func (x *StorageGet) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[29]
+	mi := &file_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2193,7 +2262,7 @@ func (x *StorageGet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageGet.ProtoReflect.Descriptor instead.
 func (*StorageGet) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{29}
+	return file_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *StorageGet) GetKey() string {
@@ -2217,7 +2286,7 @@ type StorageSet struct {
 
 func (x *StorageSet) Reset() {
 	*x = StorageSet{}
-	mi := &file_plugin_proto_msgTypes[30]
+	mi := &file_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2229,7 +2298,7 @@ func (x *StorageSet) String() string {
 func (*StorageSet) ProtoMessage() {}
 
 func (x *StorageSet) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[30]
+	mi := &file_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2242,7 +2311,7 @@ func (x *StorageSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageSet.ProtoReflect.Descriptor instead.
 func (*StorageSet) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{30}
+	return file_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *StorageSet) GetKey() string {
@@ -2277,7 +2346,7 @@ type StorageDelete struct {
 
 func (x *StorageDelete) Reset() {
 	*x = StorageDelete{}
-	mi := &file_plugin_proto_msgTypes[31]
+	mi := &file_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2289,7 +2358,7 @@ func (x *StorageDelete) String() string {
 func (*StorageDelete) ProtoMessage() {}
 
 func (x *StorageDelete) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[31]
+	mi := &file_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2302,7 +2371,7 @@ func (x *StorageDelete) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageDelete.ProtoReflect.Descriptor instead.
 func (*StorageDelete) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{31}
+	return file_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *StorageDelete) GetKey() string {
@@ -2331,7 +2400,7 @@ type StorageList struct {
 
 func (x *StorageList) Reset() {
 	*x = StorageList{}
-	mi := &file_plugin_proto_msgTypes[32]
+	mi := &file_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2343,7 +2412,7 @@ func (x *StorageList) String() string {
 func (*StorageList) ProtoMessage() {}
 
 func (x *StorageList) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[32]
+	mi := &file_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2356,7 +2425,7 @@ func (x *StorageList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageList.ProtoReflect.Descriptor instead.
 func (*StorageList) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{32}
+	return file_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *StorageList) GetPrefix() string {
@@ -2390,7 +2459,7 @@ type StorageEntry struct {
 
 func (x *StorageEntry) Reset() {
 	*x = StorageEntry{}
-	mi := &file_plugin_proto_msgTypes[33]
+	mi := &file_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2402,7 +2471,7 @@ func (x *StorageEntry) String() string {
 func (*StorageEntry) ProtoMessage() {}
 
 func (x *StorageEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[33]
+	mi := &file_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2415,7 +2484,7 @@ func (x *StorageEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageEntry.ProtoReflect.Descriptor instead.
 func (*StorageEntry) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{33}
+	return file_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *StorageEntry) GetValue() []byte {
@@ -2442,7 +2511,7 @@ type StorageKeys struct {
 
 func (x *StorageKeys) Reset() {
 	*x = StorageKeys{}
-	mi := &file_plugin_proto_msgTypes[34]
+	mi := &file_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2523,7 @@ func (x *StorageKeys) String() string {
 func (*StorageKeys) ProtoMessage() {}
 
 func (x *StorageKeys) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[34]
+	mi := &file_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2536,7 @@ func (x *StorageKeys) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageKeys.ProtoReflect.Descriptor instead.
 func (*StorageKeys) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{34}
+	return file_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *StorageKeys) GetKeys() []string {
@@ -2569,13 +2638,18 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04args\x18\x04 \x03(\fR\x04args\"V\n" +
 	"\x10MapInputResponse\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\fR\x05input\x12,\n" +
-	"\x05error\x18\x02 \x01(\v2\x16.quoin.plugin.v1.ErrorR\x05error\"\xac\x01\n" +
+	"\x05error\x18\x02 \x01(\v2\x16.quoin.plugin.v1.ErrorR\x05error\"\xe7\x01\n" +
 	"\x0fCallToolRequest\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x17\n" +
 	"\acall_id\x18\x02 \x01(\tR\x06callId\x12'\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\x12-\n" +
 	"\x03run\x18\x04 \x01(\v2\x1b.quoin.plugin.v1.RunContextR\x03run\x12\x14\n" +
-	"\x05input\x18\x05 \x01(\fR\x05input\"\x7f\n" +
+	"\x05input\x18\x05 \x01(\fR\x05input\x129\n" +
+	"\bapproval\x18\x06 \x01(\v2\x1d.quoin.plugin.v1.CallApprovalR\bapproval\"P\n" +
+	"\fCallApproval\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
+	"\asubject\x18\x02 \x01(\tR\asubject\x12\x16\n" +
+	"\x06edited\x18\x03 \x01(\bR\x06edited\"\x7f\n" +
 	"\x10CallToolsRequest\x124\n" +
 	"\x04call\x18\x01 \x01(\v2 .quoin.plugin.v1.CallToolRequestR\x04call\x12\x1d\n" +
 	"\n" +
@@ -2710,7 +2784,7 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_plugin_proto_goTypes = []any{
 	(ErrorKind)(0),                 // 0: quoin.plugin.v1.ErrorKind
 	(Effect)(0),                    // 1: quoin.plugin.v1.Effect
@@ -2729,27 +2803,28 @@ var file_plugin_proto_goTypes = []any{
 	(*MapInputRequest)(nil),        // 14: quoin.plugin.v1.MapInputRequest
 	(*MapInputResponse)(nil),       // 15: quoin.plugin.v1.MapInputResponse
 	(*CallToolRequest)(nil),        // 16: quoin.plugin.v1.CallToolRequest
-	(*CallToolsRequest)(nil),       // 17: quoin.plugin.v1.CallToolsRequest
-	(*CallToolEvent)(nil),          // 18: quoin.plugin.v1.CallToolEvent
-	(*HealthRequest)(nil),          // 19: quoin.plugin.v1.HealthRequest
-	(*HealthResponse)(nil),         // 20: quoin.plugin.v1.HealthResponse
-	(*DrainRequest)(nil),           // 21: quoin.plugin.v1.DrainRequest
-	(*DrainResponse)(nil),          // 22: quoin.plugin.v1.DrainResponse
-	(*ToolCall)(nil),               // 23: quoin.plugin.v1.ToolCall
-	(*BeforeToolCallRequest)(nil),  // 24: quoin.plugin.v1.BeforeToolCallRequest
-	(*BeforeToolCallResponse)(nil), // 25: quoin.plugin.v1.BeforeToolCallResponse
-	(*ApprovalRequest)(nil),        // 26: quoin.plugin.v1.ApprovalRequest
-	(*AfterToolCallRequest)(nil),   // 27: quoin.plugin.v1.AfterToolCallRequest
-	(*AfterToolCallResponse)(nil),  // 28: quoin.plugin.v1.AfterToolCallResponse
-	(*HostRequest)(nil),            // 29: quoin.plugin.v1.HostRequest
-	(*HostReply)(nil),              // 30: quoin.plugin.v1.HostReply
-	(*StorageGet)(nil),             // 31: quoin.plugin.v1.StorageGet
-	(*StorageSet)(nil),             // 32: quoin.plugin.v1.StorageSet
-	(*StorageDelete)(nil),          // 33: quoin.plugin.v1.StorageDelete
-	(*StorageList)(nil),            // 34: quoin.plugin.v1.StorageList
-	(*StorageEntry)(nil),           // 35: quoin.plugin.v1.StorageEntry
-	(*StorageKeys)(nil),            // 36: quoin.plugin.v1.StorageKeys
-	nil,                            // 37: quoin.plugin.v1.ConfigureRequest.SecretsEntry
+	(*CallApproval)(nil),           // 17: quoin.plugin.v1.CallApproval
+	(*CallToolsRequest)(nil),       // 18: quoin.plugin.v1.CallToolsRequest
+	(*CallToolEvent)(nil),          // 19: quoin.plugin.v1.CallToolEvent
+	(*HealthRequest)(nil),          // 20: quoin.plugin.v1.HealthRequest
+	(*HealthResponse)(nil),         // 21: quoin.plugin.v1.HealthResponse
+	(*DrainRequest)(nil),           // 22: quoin.plugin.v1.DrainRequest
+	(*DrainResponse)(nil),          // 23: quoin.plugin.v1.DrainResponse
+	(*ToolCall)(nil),               // 24: quoin.plugin.v1.ToolCall
+	(*BeforeToolCallRequest)(nil),  // 25: quoin.plugin.v1.BeforeToolCallRequest
+	(*BeforeToolCallResponse)(nil), // 26: quoin.plugin.v1.BeforeToolCallResponse
+	(*ApprovalRequest)(nil),        // 27: quoin.plugin.v1.ApprovalRequest
+	(*AfterToolCallRequest)(nil),   // 28: quoin.plugin.v1.AfterToolCallRequest
+	(*AfterToolCallResponse)(nil),  // 29: quoin.plugin.v1.AfterToolCallResponse
+	(*HostRequest)(nil),            // 30: quoin.plugin.v1.HostRequest
+	(*HostReply)(nil),              // 31: quoin.plugin.v1.HostReply
+	(*StorageGet)(nil),             // 32: quoin.plugin.v1.StorageGet
+	(*StorageSet)(nil),             // 33: quoin.plugin.v1.StorageSet
+	(*StorageDelete)(nil),          // 34: quoin.plugin.v1.StorageDelete
+	(*StorageList)(nil),            // 35: quoin.plugin.v1.StorageList
+	(*StorageEntry)(nil),           // 36: quoin.plugin.v1.StorageEntry
+	(*StorageKeys)(nil),            // 37: quoin.plugin.v1.StorageKeys
+	nil,                            // 38: quoin.plugin.v1.ConfigureRequest.SecretsEntry
 }
 var file_plugin_proto_depIdxs = []int32{
 	0,  // 0: quoin.plugin.v1.Error.kind:type_name -> quoin.plugin.v1.ErrorKind
@@ -2758,56 +2833,57 @@ var file_plugin_proto_depIdxs = []int32{
 	8,  // 3: quoin.plugin.v1.DescribeResponse.namespaces:type_name -> quoin.plugin.v1.Namespace
 	5,  // 4: quoin.plugin.v1.DescribeResponse.capabilities:type_name -> quoin.plugin.v1.Capabilities
 	7,  // 5: quoin.plugin.v1.Tool.examples:type_name -> quoin.plugin.v1.Example
-	37, // 6: quoin.plugin.v1.ConfigureRequest.secrets:type_name -> quoin.plugin.v1.ConfigureRequest.SecretsEntry
+	38, // 6: quoin.plugin.v1.ConfigureRequest.secrets:type_name -> quoin.plugin.v1.ConfigureRequest.SecretsEntry
 	2,  // 7: quoin.plugin.v1.ConfigureResponse.error:type_name -> quoin.plugin.v1.Error
 	11, // 8: quoin.plugin.v1.CreateScopeRequest.run:type_name -> quoin.plugin.v1.RunContext
 	2,  // 9: quoin.plugin.v1.CreateScopeResponse.error:type_name -> quoin.plugin.v1.Error
 	11, // 10: quoin.plugin.v1.MapInputRequest.run:type_name -> quoin.plugin.v1.RunContext
 	2,  // 11: quoin.plugin.v1.MapInputResponse.error:type_name -> quoin.plugin.v1.Error
 	11, // 12: quoin.plugin.v1.CallToolRequest.run:type_name -> quoin.plugin.v1.RunContext
-	16, // 13: quoin.plugin.v1.CallToolsRequest.call:type_name -> quoin.plugin.v1.CallToolRequest
-	2,  // 14: quoin.plugin.v1.CallToolEvent.error:type_name -> quoin.plugin.v1.Error
-	2,  // 15: quoin.plugin.v1.HealthResponse.error:type_name -> quoin.plugin.v1.Error
-	11, // 16: quoin.plugin.v1.ToolCall.run:type_name -> quoin.plugin.v1.RunContext
-	23, // 17: quoin.plugin.v1.BeforeToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
-	2,  // 18: quoin.plugin.v1.BeforeToolCallResponse.error:type_name -> quoin.plugin.v1.Error
-	26, // 19: quoin.plugin.v1.BeforeToolCallResponse.approval:type_name -> quoin.plugin.v1.ApprovalRequest
-	23, // 20: quoin.plugin.v1.AfterToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
-	2,  // 21: quoin.plugin.v1.AfterToolCallResponse.error:type_name -> quoin.plugin.v1.Error
-	31, // 22: quoin.plugin.v1.HostRequest.get:type_name -> quoin.plugin.v1.StorageGet
-	32, // 23: quoin.plugin.v1.HostRequest.set:type_name -> quoin.plugin.v1.StorageSet
-	33, // 24: quoin.plugin.v1.HostRequest.delete:type_name -> quoin.plugin.v1.StorageDelete
-	34, // 25: quoin.plugin.v1.HostRequest.list:type_name -> quoin.plugin.v1.StorageList
-	2,  // 26: quoin.plugin.v1.HostReply.error:type_name -> quoin.plugin.v1.Error
-	35, // 27: quoin.plugin.v1.HostReply.entry:type_name -> quoin.plugin.v1.StorageEntry
-	36, // 28: quoin.plugin.v1.HostReply.keys:type_name -> quoin.plugin.v1.StorageKeys
-	3,  // 29: quoin.plugin.v1.Plugin.Describe:input_type -> quoin.plugin.v1.DescribeRequest
-	9,  // 30: quoin.plugin.v1.Plugin.Configure:input_type -> quoin.plugin.v1.ConfigureRequest
-	12, // 31: quoin.plugin.v1.Plugin.CreateScope:input_type -> quoin.plugin.v1.CreateScopeRequest
-	14, // 32: quoin.plugin.v1.Plugin.MapInput:input_type -> quoin.plugin.v1.MapInputRequest
-	16, // 33: quoin.plugin.v1.Plugin.CallTool:input_type -> quoin.plugin.v1.CallToolRequest
-	17, // 34: quoin.plugin.v1.Plugin.CallTools:input_type -> quoin.plugin.v1.CallToolsRequest
-	19, // 35: quoin.plugin.v1.Plugin.Health:input_type -> quoin.plugin.v1.HealthRequest
-	21, // 36: quoin.plugin.v1.Plugin.Drain:input_type -> quoin.plugin.v1.DrainRequest
-	24, // 37: quoin.plugin.v1.Plugin.BeforeToolCall:input_type -> quoin.plugin.v1.BeforeToolCallRequest
-	27, // 38: quoin.plugin.v1.Plugin.AfterToolCall:input_type -> quoin.plugin.v1.AfterToolCallRequest
-	30, // 39: quoin.plugin.v1.Plugin.HostServices:input_type -> quoin.plugin.v1.HostReply
-	4,  // 40: quoin.plugin.v1.Plugin.Describe:output_type -> quoin.plugin.v1.DescribeResponse
-	10, // 41: quoin.plugin.v1.Plugin.Configure:output_type -> quoin.plugin.v1.ConfigureResponse
-	13, // 42: quoin.plugin.v1.Plugin.CreateScope:output_type -> quoin.plugin.v1.CreateScopeResponse
-	15, // 43: quoin.plugin.v1.Plugin.MapInput:output_type -> quoin.plugin.v1.MapInputResponse
-	18, // 44: quoin.plugin.v1.Plugin.CallTool:output_type -> quoin.plugin.v1.CallToolEvent
-	18, // 45: quoin.plugin.v1.Plugin.CallTools:output_type -> quoin.plugin.v1.CallToolEvent
-	20, // 46: quoin.plugin.v1.Plugin.Health:output_type -> quoin.plugin.v1.HealthResponse
-	22, // 47: quoin.plugin.v1.Plugin.Drain:output_type -> quoin.plugin.v1.DrainResponse
-	25, // 48: quoin.plugin.v1.Plugin.BeforeToolCall:output_type -> quoin.plugin.v1.BeforeToolCallResponse
-	28, // 49: quoin.plugin.v1.Plugin.AfterToolCall:output_type -> quoin.plugin.v1.AfterToolCallResponse
-	29, // 50: quoin.plugin.v1.Plugin.HostServices:output_type -> quoin.plugin.v1.HostRequest
-	40, // [40:51] is the sub-list for method output_type
-	29, // [29:40] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	17, // 13: quoin.plugin.v1.CallToolRequest.approval:type_name -> quoin.plugin.v1.CallApproval
+	16, // 14: quoin.plugin.v1.CallToolsRequest.call:type_name -> quoin.plugin.v1.CallToolRequest
+	2,  // 15: quoin.plugin.v1.CallToolEvent.error:type_name -> quoin.plugin.v1.Error
+	2,  // 16: quoin.plugin.v1.HealthResponse.error:type_name -> quoin.plugin.v1.Error
+	11, // 17: quoin.plugin.v1.ToolCall.run:type_name -> quoin.plugin.v1.RunContext
+	24, // 18: quoin.plugin.v1.BeforeToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
+	2,  // 19: quoin.plugin.v1.BeforeToolCallResponse.error:type_name -> quoin.plugin.v1.Error
+	27, // 20: quoin.plugin.v1.BeforeToolCallResponse.approval:type_name -> quoin.plugin.v1.ApprovalRequest
+	24, // 21: quoin.plugin.v1.AfterToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
+	2,  // 22: quoin.plugin.v1.AfterToolCallResponse.error:type_name -> quoin.plugin.v1.Error
+	32, // 23: quoin.plugin.v1.HostRequest.get:type_name -> quoin.plugin.v1.StorageGet
+	33, // 24: quoin.plugin.v1.HostRequest.set:type_name -> quoin.plugin.v1.StorageSet
+	34, // 25: quoin.plugin.v1.HostRequest.delete:type_name -> quoin.plugin.v1.StorageDelete
+	35, // 26: quoin.plugin.v1.HostRequest.list:type_name -> quoin.plugin.v1.StorageList
+	2,  // 27: quoin.plugin.v1.HostReply.error:type_name -> quoin.plugin.v1.Error
+	36, // 28: quoin.plugin.v1.HostReply.entry:type_name -> quoin.plugin.v1.StorageEntry
+	37, // 29: quoin.plugin.v1.HostReply.keys:type_name -> quoin.plugin.v1.StorageKeys
+	3,  // 30: quoin.plugin.v1.Plugin.Describe:input_type -> quoin.plugin.v1.DescribeRequest
+	9,  // 31: quoin.plugin.v1.Plugin.Configure:input_type -> quoin.plugin.v1.ConfigureRequest
+	12, // 32: quoin.plugin.v1.Plugin.CreateScope:input_type -> quoin.plugin.v1.CreateScopeRequest
+	14, // 33: quoin.plugin.v1.Plugin.MapInput:input_type -> quoin.plugin.v1.MapInputRequest
+	16, // 34: quoin.plugin.v1.Plugin.CallTool:input_type -> quoin.plugin.v1.CallToolRequest
+	18, // 35: quoin.plugin.v1.Plugin.CallTools:input_type -> quoin.plugin.v1.CallToolsRequest
+	20, // 36: quoin.plugin.v1.Plugin.Health:input_type -> quoin.plugin.v1.HealthRequest
+	22, // 37: quoin.plugin.v1.Plugin.Drain:input_type -> quoin.plugin.v1.DrainRequest
+	25, // 38: quoin.plugin.v1.Plugin.BeforeToolCall:input_type -> quoin.plugin.v1.BeforeToolCallRequest
+	28, // 39: quoin.plugin.v1.Plugin.AfterToolCall:input_type -> quoin.plugin.v1.AfterToolCallRequest
+	31, // 40: quoin.plugin.v1.Plugin.HostServices:input_type -> quoin.plugin.v1.HostReply
+	4,  // 41: quoin.plugin.v1.Plugin.Describe:output_type -> quoin.plugin.v1.DescribeResponse
+	10, // 42: quoin.plugin.v1.Plugin.Configure:output_type -> quoin.plugin.v1.ConfigureResponse
+	13, // 43: quoin.plugin.v1.Plugin.CreateScope:output_type -> quoin.plugin.v1.CreateScopeResponse
+	15, // 44: quoin.plugin.v1.Plugin.MapInput:output_type -> quoin.plugin.v1.MapInputResponse
+	19, // 45: quoin.plugin.v1.Plugin.CallTool:output_type -> quoin.plugin.v1.CallToolEvent
+	19, // 46: quoin.plugin.v1.Plugin.CallTools:output_type -> quoin.plugin.v1.CallToolEvent
+	21, // 47: quoin.plugin.v1.Plugin.Health:output_type -> quoin.plugin.v1.HealthResponse
+	23, // 48: quoin.plugin.v1.Plugin.Drain:output_type -> quoin.plugin.v1.DrainResponse
+	26, // 49: quoin.plugin.v1.Plugin.BeforeToolCall:output_type -> quoin.plugin.v1.BeforeToolCallResponse
+	29, // 50: quoin.plugin.v1.Plugin.AfterToolCall:output_type -> quoin.plugin.v1.AfterToolCallResponse
+	30, // 51: quoin.plugin.v1.Plugin.HostServices:output_type -> quoin.plugin.v1.HostRequest
+	41, // [41:52] is the sub-list for method output_type
+	30, // [30:41] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -2815,26 +2891,26 @@ func file_plugin_proto_init() {
 	if File_plugin_proto != nil {
 		return
 	}
-	file_plugin_proto_msgTypes[16].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[17].OneofWrappers = []any{
 		(*CallToolEvent_Progress)(nil),
 		(*CallToolEvent_Result)(nil),
 		(*CallToolEvent_Error)(nil),
 	}
-	file_plugin_proto_msgTypes[27].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[28].OneofWrappers = []any{
 		(*HostRequest_Get)(nil),
 		(*HostRequest_Set)(nil),
 		(*HostRequest_Delete)(nil),
 		(*HostRequest_List)(nil),
 	}
-	file_plugin_proto_msgTypes[30].OneofWrappers = []any{}
 	file_plugin_proto_msgTypes[31].OneofWrappers = []any{}
+	file_plugin_proto_msgTypes[32].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   36,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
