@@ -8,6 +8,8 @@ import (
 	"io"
 	"path/filepath"
 	"time"
+
+	"github.com/quoinhq/quoin/internal/shell/egress"
 )
 
 // Host is where a command runs.
@@ -207,6 +209,9 @@ func (s *Settings) check() error {
 	}
 	if s.Workdir != "" && !filepath.IsAbs(s.Workdir) {
 		return fmt.Errorf("workdir: %q is not an absolute path", s.Workdir)
+	}
+	if err := egress.CheckDomains(s.Sandbox.Domains); err != nil {
+		return fmt.Errorf("sandbox.domains: %w", err)
 	}
 	return nil
 }
