@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,6 +134,34 @@ func TestWhatBecameOfARun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestASweepEndsARunFirst: another process that shares the store deletes the run while
+// this one would end it, which says nevertheless what became of it.
+func TestASweepEndsARunFirst(t *testing.T) {
+	dir := mkdir(t)
+	var held atomic.Bool
+	tried := make(chan struct{}, 1)
+	store := &faultyStore{Store: openDir(t, dir), beforeClaim: func() {
+		if held.CompareAndSwap(true, false) {
+			tried <- struct{}{}
+		}
+	}}
+	h := start(t, host.Config{Store: store, Settings: host.Settings{SnapshotTTL: time.Second}})
+	id := wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
+	other := openDir(t, dir)
+	claim, err := other.Claim(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held.Store(true)
+	<-tried
+	if err := other.Delete(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	claim.Release()
+	expire(t, h, id)
+	wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunExpired, host.PhaseInput)
 }
 
 // expire waits until the run's time is over in this process.

@@ -120,9 +120,10 @@ func (r *run) finish(cause error) { r.finishWith(cause, func() *codemode.Result 
 func (r *run) finishWith(cause error, result func() *codemode.Result) *codemode.Result {
 	defer r.finishMove()
 	questions := r.stop(stateEnding, cause)
+	r.engine.recent.add(r.id, r.session, withRun(recentFailure(cause), r)) // before a wait can miss the run
+	r.engine.remove(r)
 	r.observed.Ended(failureFromCause(cause), r.usage)
 	res := result()
-	r.engine.recent.add(r.id, r.session, withRun(recentFailure(cause), r))
 	r.record.exclusive(func() {
 		if !r.keepResult(res) {
 			r.record.forget(r.background())
@@ -137,17 +138,17 @@ func (r *run) finishWith(cause error, result func() *codemode.Result) *codemode.
 func (r *run) letGo(cause error) {
 	defer r.finishMove()
 	r.stop(stateLeaving, cause)
+	r.engine.remove(r)
 	r.record.dropClaim()
 }
 
-// stop ends what the run does in this process. It closes the table of calls before it
-// cancels the calls, so that no call records its cancellation as an answer. It returns
-// the calls that wait for approval.
+// stop ends what the run does in this process; the caller removes it. It closes the
+// table of calls before it cancels the calls, so that no call records its cancellation
+// as an answer. It returns the calls that wait for approval.
 func (r *run) stop(to runState, cause error) (onApproval []runstore.Call) {
 	r.moveTo(to)
 	onApproval = r.calls.close()
 	r.cancel(cause)
-	r.engine.remove(r)
 	return onApproval
 }
 

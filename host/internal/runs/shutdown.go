@@ -53,6 +53,7 @@ func (e *Engine) Close() {
 	}
 	for _, r := range runs {
 		r.stop(stateLeaving, codemode.ErrClosed)
+		e.remove(r)
 	}
 	// Cancelled calls end at once, unless a tool does not listen to its context.
 	if n := within(e.DrainTimeout, e.performing.wait); n > 0 {

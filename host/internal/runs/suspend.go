@@ -2,6 +2,7 @@ package runs
 
 import (
 	"encoding/hex"
+	"errors"
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
@@ -133,11 +134,40 @@ func (r *run) expire() {
 		return
 	}
 	defer r.containExpiry()
-	if err := r.record.ensureClaim(r.background()); err != nil || r.record.changedElsewhere(r.background()) {
+	err := r.record.ensureClaim(r.background())
+	switch {
+	case errors.Is(err, runstore.ErrClaimed):
+		r.expireAgain()
+	case err != nil || r.record.changedElsewhere(r.background()):
 		r.letGo(runstore.ErrExpired)
-		return
+	default:
+		r.finish(runstore.ErrExpired)
 	}
-	r.finish(runstore.ErrExpired)
+}
+
+// claimedAgain is how soon a run whose time is over looks again whether it has ended.
+const claimedAgain = 100 * time.Millisecond
+
+// expireAgain parks a run whose time is over while another has the claim: a sweep that
+// deletes it, or a process that has resumed it. The store tells which once the claim is
+// free.
+func (r *run) expireAgain() {
+	r.mu.Lock()
+	parked := r.ctx.Err() == nil && r.move(stateParked)
+	if parked {
+		r.expiry.Reset(claimedAgain)
+	}
+	r.mu.Unlock()
+	if !parked {
+		r.endUnparked()
+	}
+}
+
+// isPastExpiry reports whether the time of the parked run is over.
+func (r *run) isPastExpiry() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !time.Now().Before(r.expires)
 }
 
 // identify notes which tool a call means before the store hears of the call: whether it

@@ -95,6 +95,12 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 		return nil, false, f
 	}
 	if f := r.activate(); f != nil {
+		if r.isOver() { // what became of it is known once it has ended
+			select {
+			case <-r.gone:
+			case <-ctx.Done():
+			}
+		}
 		return nil, false, f
 	}
 	defer r.containReopen(&f)
@@ -105,6 +111,9 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 		return nil, false, r.stayParked(failureFromStore(err))
 	}
 	rec, err := r.engine.Store.Get(ctx, r.id)
+	if errors.Is(err, runstore.ErrNotFound) && r.isPastExpiry() { // a sweep was first
+		err = runstore.ErrExpired
+	}
 	switch {
 	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired):
 		r.finish(err)
