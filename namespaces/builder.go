@@ -13,6 +13,8 @@ type builder struct {
 	limits Limits
 	nodes  int
 	bytes  int // exactly what encode will write for the nodes made so far
+
+	classes int
 }
 
 func newBuilder(l Limits) *builder { return &builder{limits: l.withDefaults()} }
@@ -125,36 +127,6 @@ func (b *builder) call(c Call, at *trail, level int) (*node, error) {
 	}
 	c.Mapping = c.Mapping.canonical()
 	return &node{kind: callNode, call: &c}, b.enter(at, level, len(c.encode(nil)))
-}
-
-// graft builds a copy of a node that another scope has.
-func (b *builder) graft(from *node, at *trail, level int) (*node, error) {
-	switch from.kind {
-	case valueNode:
-		return b.scalar(from.value, at, level)
-	case callNode:
-		return b.call(*from.call, at, level)
-	case arrayNode:
-		n, err := b.array(at, level)
-		for i := 0; err == nil && i < len(from.children); i++ {
-			var c *node
-			if c, err = b.graft(from.children[i], at.item(i), level+1); err == nil {
-				err = b.item(n, c, at)
-			}
-		}
-		return n, err
-	}
-	n, err := b.object(at, level)
-	for i := 0; err == nil && i < len(from.children); i++ {
-		if err = b.key(n, from.keys[i], at); err != nil {
-			break
-		}
-		var c *node
-		if c, err = b.graft(from.children[i], at.child(from.keys[i]), level+1); err == nil {
-			n.entry(from.keys[i], c)
-		}
-	}
-	return n, err
 }
 
 // maxSafeInteger is the largest integer every JavaScript number below which

@@ -30,13 +30,16 @@ func Decode(data []byte, l Limits) (*Scope, error) {
 	d := decoder{builder: b, json: json.NewDecoder(bytes.NewReader(data))}
 	d.json.UseNumber()
 	root, err := d.node(nil, 1)
+	if err == nil {
+		err = d.checkClasses()
+	}
 	if err != nil {
 		return nil, err
 	}
 	if root.kind != objectNode {
 		return nil, &Error{Code: ScopeNotObject, Message: "the root of an encoded scope must be an object"}
 	}
-	return &Scope{root: root}, nil
+	return newScope(root), nil
 }
 
 // UnmarshalJSON reads a tagged tree under the default limits, see Decode. On
@@ -54,7 +57,8 @@ func (s *Scope) UnmarshalJSON(data []byte) error {
 // Limits.Depth.
 type decoder struct {
 	*builder
-	json *json.Decoder
+	json  *json.Decoder
+	named map[string]*Class // by name; without methods until they are read
 }
 
 // The fields of a tagged node, as bits to tell which were there.
@@ -65,18 +69,23 @@ const (
 	hasValue
 	hasTool
 	hasMapping
+	hasTemplate
+	hasReturns
+	hasClasses
 )
 
 // nodeFields are the bits of the field names, kindFields those of each kind:
 // all it must have, and all it may have.
 var (
 	nodeFields = map[string]int{"kind": hasKind, "entries": hasEntries, "items": hasItems,
-		"value": hasValue, "tool": hasTool, "mapping": hasMapping}
+		"value": hasValue, "tool": hasTool, "mapping": hasMapping, "template": hasTemplate, "returns": hasReturns,
+		"classes": hasClasses}
 	kindFields = map[string]struct{ must, may int }{
 		"object": {hasKind | hasEntries, hasKind | hasEntries},
 		"array":  {hasKind | hasItems, hasKind | hasItems},
 		"value":  {hasKind | hasValue, hasKind | hasValue},
-		"call":   {hasKind | hasTool, hasKind | hasTool | hasMapping},
+		"call":   {hasKind | hasTool, hasKind | hasTool | hasMapping | hasTemplate | hasReturns},
+		"root":   {hasKind | hasEntries, hasKind | hasEntries | hasClasses},
 	}
 )
 
@@ -119,6 +128,12 @@ func (d *decoder) node(at *trail, level int) (*node, error) {
 			call.Tool, err = d.string(at)
 		case hasMapping:
 			call.Mapping, err = d.mapping(at)
+		case hasTemplate:
+			call.Template, err = d.bool(at)
+		case hasReturns:
+			call.Returns, err = d.returns(at)
+		case hasClasses:
+			err = d.readClasses(at)
 		}
 		if err != nil {
 			return nil, err
@@ -127,7 +142,12 @@ func (d *decoder) node(at *trail, level int) (*node, error) {
 	if err := d.delim('}', at); err != nil {
 		return nil, err
 	}
-	want, known := kindFields[kind]
+	wanted := kind
+	if at == nil && kind == "object" {
+		wanted = "root"
+	}
+	want, known := kindFields[wanted]
+	known = known && kind != "root"
 	if !known || seen&want.must != want.must || seen&^want.may != 0 {
 		return nil, malformed(at, fmt.Sprintf("kind %s does not have these fields", quoteName(kind)), nil)
 	}
@@ -241,6 +261,8 @@ func (d *decoder) mapping(at *trail) (m Mapping, err error) {
 			m.Positional, err = d.strings(at)
 		case "rest":
 			m.Rest, err = d.string(at)
+		case "options":
+			m.Options, err = d.bool(at)
 		case "mapper":
 			m.Mapper, err = d.string(at)
 		case "fixed":
@@ -333,6 +355,18 @@ func (d *decoder) string(at *trail) (string, error) {
 		return "", malformed(at, "expected a string, found "+quoteName(fmt.Sprint(token)), nil)
 	}
 	return s, nil
+}
+
+func (d *decoder) bool(at *trail) (bool, error) {
+	token, err := d.token(at)
+	if err != nil {
+		return false, err
+	}
+	b, ok := token.(bool)
+	if !ok {
+		return false, malformed(at, "expected true or false, found "+quoteName(fmt.Sprint(token)), nil)
+	}
+	return b, nil
 }
 
 func (d *decoder) delim(want json.Delim, at *trail) error {

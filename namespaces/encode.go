@@ -14,20 +14,43 @@ const (
 	valueOpen, valueClose   = `{"kind":"value","value":`, `}`
 	callOpen, callClose     = `{"kind":"call","tool":`, `}`
 	callMapping             = `,"mapping":`
-	guestCall               = `{"kind":"call"}`
+	callTemplate            = `,"template":true`
+	callReturns             = `,"returns":`
+	guestCall               = `{"kind":"call"`
+
+	classesOpen, classesClose          = `,"classes":{`, `}`
+	classKey, classMethods, classClose = `{"key":`, `,"methods":{`, `}}`
 )
 
 // MarshalJSON writes the tagged tree in its canonical form: keys sorted, no
 // spaces, fields in a fixed order. Equal scopes have equal bytes.
 func (s *Scope) MarshalJSON() ([]byte, error) {
-	return s.tree().encode(nil, (*Call).encode), nil
+	return s.encode((*Call).encode), nil
 }
 
 // Guest returns the descriptor given to the guest: the same tree, in which a
-// callable says only that it is one. No tool name or mapping is in it. The
-// caller owns the bytes.
+// callable says only that it is one, whether it is a tag of templates, and which
+// class its results have. No tool name or mapping is in it. The caller owns the
+// bytes.
 func (s *Scope) Guest() []byte {
-	return s.tree().encode(nil, func(_ *Call, dst []byte) []byte { return append(dst, guestCall...) })
+	return s.encode((*Call).encodeGuest)
+}
+
+// encode writes the tree and the classes; call says how calls are written.
+func (s *Scope) encode(call func(*Call, []byte) []byte) []byte {
+	dst := s.tree().encode(nil, call)
+	if s == nil || len(s.classes) == 0 {
+		return dst
+	}
+	dst = append(dst[:len(dst)-len("}")], classesOpen...)
+	for i, c := range s.classes {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(appendString(dst, c.Name), ':')
+		dst = c.encode(dst, call)
+	}
+	return append(append(dst, classesClose...), '}')
 }
 
 // encode appends the encoded node; call says how calls are written.
@@ -68,7 +91,30 @@ func (c *Call) encode(dst []byte) []byte {
 		dst = append(dst, callMapping...)
 		dst = c.Mapping.encode(dst)
 	}
-	return append(dst, callClose...)
+	return append(c.encodeUse(dst), callClose...)
+}
+
+// encodeCanonical is encode for a call that no builder has made.
+func (c *Call) encodeCanonical(dst []byte) []byte {
+	own := *c
+	own.Mapping = own.Mapping.canonical()
+	return own.encode(dst)
+}
+
+// encodeGuest appends what a guest is told of a call.
+func (c *Call) encodeGuest(dst []byte) []byte {
+	return append(c.encodeUse(append(dst, guestCall...)), callClose...)
+}
+
+// encodeUse appends what concerns how a guest calls and what it gets.
+func (c *Call) encodeUse(dst []byte) []byte {
+	if c.Template {
+		dst = append(dst, callTemplate...)
+	}
+	if c.Returns != nil {
+		dst = appendString(append(dst, callReturns...), c.Returns.Name)
+	}
+	return dst
 }
 
 // encode appends the encoded mapping.
@@ -87,6 +133,9 @@ func (m *Mapping) encode(dst []byte) []byte {
 	}
 	if m.Rest != "" {
 		dst = appendString(append(dst, `,"rest":`...), m.Rest)
+	}
+	if m.Options {
+		dst = append(dst, `,"options":true`...)
 	}
 	if len(m.Fixed) > 0 {
 		dst = append(dst, `,"fixed":`...)

@@ -69,6 +69,9 @@ type Mapping struct {
 	// Rest, if set, names the field that receives the arguments beyond
 	// Positional as an array, which may be empty (MapPositional).
 	Rest string `json:"rest,omitempty"`
+	// Options lets one more argument follow Positional: an object with other
+	// fields of the input (MapPositional without Rest).
+	Options bool `json:"options,omitempty"`
 	// Fixed are fields with values the guest cannot choose: they replace what
 	// it gave under the same name (MapDefault, MapPositional).
 	Fixed map[string]json.RawMessage `json:"fixed,omitempty"`
@@ -78,7 +81,7 @@ type Mapping struct {
 
 // isZero reports whether the mapping says no more than its zero value.
 func (m Mapping) isZero() bool {
-	return m.Kind == MapDefault && len(m.Positional) == 0 && m.Rest == "" && len(m.Fixed) == 0 && m.Mapper == ""
+	return m.Kind == MapDefault && len(m.Positional) == 0 && m.Rest == "" && !m.Options && len(m.Fixed) == 0 && m.Mapper == ""
 }
 
 // maxFields bounds the field names of one mapping.
@@ -122,6 +125,8 @@ func (m Mapping) contradiction() string {
 	switch {
 	case m.Kind != MapPositional && (len(m.Positional) > 0 || m.Rest != ""):
 		return "has no positional or rest fields; use kind \"positional\""
+	case m.Options && (m.Kind != MapPositional || len(m.Positional) == 0 || m.Rest != ""):
+		return "has options without positional fields, or with rest"
 	case m.Kind == MapFunction && len(m.Fixed) > 0:
 		return "has no fixed fields; set them in the function"
 	case m.Kind == MapFunction && m.Mapper == "":
@@ -155,7 +160,8 @@ func (m Mapping) canonical() Mapping {
 // MapDefault passes on the first argument, {} if it is absent or null, and
 // ignores further ones; with Fixed the argument must be an object.
 // MapPositional refuses arguments it has no field for and leaves out the
-// fields of arguments that were not given. MapFunction fails with
+// fields of arguments that were not given; options may be absent or null, and
+// must not have a field of an argument. MapFunction fails with
 // MappingInPlugin: ask the plugin then. Other failures have MappingArguments.
 // The result is not checked against the tool's schema.
 func (m Mapping) Apply(args []json.RawMessage) (json.RawMessage, error) {
@@ -197,11 +203,20 @@ func (m Mapping) applyDefault(args []json.RawMessage) (json.RawMessage, error) {
 
 // applyPositional makes the input field by field.
 func (m Mapping) applyPositional(args []json.RawMessage) (json.RawMessage, error) {
-	if len(args) > len(m.Positional) && m.Rest == "" {
+	takes := slices.Clip(m.Positional)
+	if m.Options {
+		takes = append(takes, "options")
+	}
+	if len(args) > len(takes) && m.Rest == "" {
 		return nil, badArguments("takes at most %d %s (%s) but was given %d; to use it as a callback, wrap it: x => f(x)",
-			len(m.Positional), plural(len(m.Positional), "argument"), strings.Join(m.Positional, ", "), len(args))
+			len(takes), plural(len(takes), "argument"), strings.Join(takes, ", "), len(args))
 	}
 	fields := make(map[string]json.RawMessage, len(m.Positional)+len(m.Fixed)+1)
+	if m.Options && len(args) == len(takes) {
+		if err := m.readOptions(args[len(args)-1], fields); err != nil {
+			return nil, err
+		}
+	}
 	for i, name := range m.Positional {
 		if i < len(args) {
 			fields[name] = args[i]
@@ -219,6 +234,22 @@ func (m Mapping) applyPositional(args []json.RawMessage) (json.RawMessage, error
 	}
 	maps.Copy(fields, m.Fixed)
 	return appendFields(nil, fields), nil
+}
+
+// readOptions reads the fields of the argument after the positional ones.
+func (m Mapping) readOptions(options json.RawMessage, fields map[string]json.RawMessage) error {
+	if options = bytes.TrimSpace(options); string(options) == "null" {
+		return nil
+	}
+	if options[0] != '{' || json.Unmarshal(options, &fields) != nil {
+		return badArguments("argument %d must be an object of options", len(m.Positional)+1)
+	}
+	for _, name := range m.Positional {
+		if _, given := fields[name]; given {
+			return badArguments("%s is an argument of its own, not an option", quoteName(name))
+		}
+	}
+	return nil
 }
 
 func plural(n int, noun string) string {

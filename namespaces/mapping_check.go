@@ -35,8 +35,7 @@ func (m Mapping) Check(schema json.RawMessage) error {
 	case doc == nil:
 		return mismatch("the tool's input schema is not valid JSON")
 	}
-	in := inputs{doc: doc, properties: map[string]*jsonschema.Node{}}
-	in.read(doc.Root(), true, 0)
+	in := readProperties(doc, doc.Root())
 	for _, name := range m.Positional {
 		if !in.knows(name) {
 			return in.unknown("positional", name)
@@ -50,10 +49,10 @@ func (m Mapping) Check(schema json.RawMessage) error {
 			return mismatch("rest field %q must accept an array, but the tool's input schema says %s", m.Rest, strings.Join(types, " or "))
 		}
 	}
-	if err := m.checkFixed(&in); err != nil {
+	if err := m.checkFixed(in); err != nil {
 		return err
 	}
-	return m.checkRequired(&in)
+	return m.checkRequired(in)
 }
 
 // checkFixed checks names and types of the fixed fields.
@@ -73,7 +72,7 @@ func (m Mapping) checkFixed(in *inputs) error {
 
 // checkRequired finds required properties that no argument can reach.
 func (m Mapping) checkRequired(in *inputs) error {
-	if m.Kind != MapPositional {
+	if m.Kind != MapPositional || m.Options {
 		return nil
 	}
 	for _, name := range in.required {
@@ -84,7 +83,14 @@ func (m Mapping) checkRequired(in *inputs) error {
 	return nil
 }
 
-// inputs are what the top level of an input schema says about properties.
+// readProperties reads the top level of a schema.
+func readProperties(doc *jsonschema.Document, schema *jsonschema.Node) *inputs {
+	in := &inputs{doc: doc, properties: map[string]*jsonschema.Node{}}
+	in.read(schema, true, 0)
+	return in
+}
+
+// inputs are what the top level of a schema says about properties.
 type inputs struct {
 	doc        *jsonschema.Document
 	properties map[string]*jsonschema.Node

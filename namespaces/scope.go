@@ -2,6 +2,7 @@ package namespaces
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,6 +13,12 @@ import (
 type Call struct {
 	Tool    string
 	Mapping Mapping
+	// Template says that the call is a tag of template literals. Its first argument is
+	// {strings, raw}, raw only if it differs, and the values of the template follow.
+	Template bool
+	// Returns gives the results methods. A result that is a list has them on its
+	// items.
+	Returns *Class
 }
 
 // Scope is the serialised content of a namespace: a tree of objects, arrays,
@@ -19,7 +26,8 @@ type Call struct {
 // for concurrent use, except that UnmarshalJSON replaces it. The zero value is
 // an empty scope.
 type Scope struct {
-	root *node
+	root    *node
+	classes []*Class // sorted by name
 }
 
 var (
@@ -91,13 +99,30 @@ func (n *node) eachCall(at *trail, visit func(*trail, *Call) error) error {
 // CheckTargets reports the first callable, in order of keys, whose tool is not
 // among required. It fails with UndeclaredTool.
 func (s *Scope) CheckTargets(required []string) error {
-	return s.tree().eachCall(nil, func(at *trail, c *Call) error {
+	return s.eachCall(func(at *trail, c *Call) error {
 		if slices.Contains(required, c.Tool) {
 			return nil
 		}
 		return &Error{Code: UndeclaredTool, Path: at.String(), Message: at.String() + " targets the undeclared tool " +
 			quoteName(c.Tool) + "; name it in requiredToolNames"}
 	})
+}
+
+// eachCall visits the calls of the tree, then the methods of the classes, in order until visit fails.
+func (s *Scope) eachCall(visit func(*trail, *Call) error) error {
+	if err := s.tree().eachCall(nil, visit); err != nil {
+		return err
+	}
+	for class := range s.Classes() {
+		prototype := (*trail)(nil).child(class.Name).child(methodSegment)
+		for _, name := range slices.Sorted(maps.Keys(class.Methods)) {
+			method := class.Methods[name]
+			if err := visit(prototype.child(name), &method); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // pathSeparator may not occur in a key, so that a path joined by it can be
@@ -133,7 +158,11 @@ func checkCall(c *Call, at *trail) error {
 		return &Error{Code: UnsafeKey, Path: at.String(), Message: at.String() +
 			" cannot be callable: await would call it; use another key"}
 	}
-	if err := c.Mapping.Validate(); err != nil {
+	err := c.Mapping.Validate()
+	if c.Template && err == nil && (c.Mapping.Kind == MapDefault || c.Mapping.Options) {
+		err = badMapping("a tag of templates needs a positional mapping without options, or a function")
+	}
+	if err != nil {
 		e := *err.(*Error)
 		e.Path = at.String()
 		e.Message = "the call at " + at.where() + ": " + e.Message

@@ -35,14 +35,15 @@ func Serialize(v any, l Limits) (*Scope, error) {
 	if root.kind != objectNode {
 		return nil, &Error{Code: ScopeNotObject, Message: fmt.Sprintf("a scope must be an object, not %T; return a map, a struct or a *Scope", v)}
 	}
-	return &Scope{root: root}, nil
+	return newScope(root), nil
 }
 
 // serializer walks Go values. Its recursion ends at Limits.Depth, or at
 // pointers alone when a value is seen again inside itself.
 type serializer struct {
 	*builder
-	open map[visit]bool // what the walk is inside of
+	open    map[visit]bool // what the walk is inside of
+	classes classSet
 }
 
 // pointersPerLevel bounds chains of pointers, which add no level to the tree.
@@ -83,7 +84,7 @@ func (s *serializer) value(v reflect.Value, at *trail, level int) (*node, error)
 	}
 	switch v.Type() {
 	case callType:
-		return s.call(v.Interface().(Call), at, level)
+		return s.callValue(v.Interface().(Call), at, level)
 	case scopeType:
 		scope := v.Interface().(Scope)
 		return s.graft(scope.tree(), at, level)
@@ -94,6 +95,48 @@ func (s *serializer) value(v reflect.Value, at *trail, level int) (*node, error)
 		return n, err
 	}
 	return s.byKind(v, at, level)
+}
+
+// callValue builds a callable, with the class of its results.
+func (s *serializer) callValue(c Call, at *trail, level int) (*node, error) {
+	if c.Returns != nil {
+		class, err := s.class(c.Returns)
+		if err != nil {
+			return nil, err
+		}
+		c.Returns = class
+	}
+	return s.call(c, at, level)
+}
+
+// graft builds a copy of a node that another scope has.
+func (s *serializer) graft(from *node, at *trail, level int) (*node, error) {
+	switch from.kind {
+	case valueNode:
+		return s.scalar(from.value, at, level)
+	case callNode:
+		return s.callValue(*from.call, at, level)
+	case arrayNode:
+		n, err := s.array(at, level)
+		for i := 0; err == nil && i < len(from.children); i++ {
+			var c *node
+			if c, err = s.graft(from.children[i], at.item(i), level+1); err == nil {
+				err = s.item(n, c, at)
+			}
+		}
+		return n, err
+	}
+	n, err := s.object(at, level)
+	for i := 0; err == nil && i < len(from.children); i++ {
+		if err = s.key(n, from.keys[i], at); err != nil {
+			break
+		}
+		var c *node
+		if c, err = s.graft(from.children[i], at.child(from.keys[i]), level+1); err == nil {
+			n.entry(from.keys[i], c)
+		}
+	}
+	return n, err
 }
 
 // bySelf lets a value that knows its own JSON or text form give it.
