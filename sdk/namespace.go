@@ -143,6 +143,9 @@ func (p *Plugin) encodeScope(scope Scope, allow func(tool string) error) (json.R
 		if err := m.Check(p.tools[v.tool.name].info.Parameters); err != nil {
 			return fmt.Errorf("tool %q: %w", v.tool.name, err)
 		}
+		if err := v.returns.check(p.tools[v.tool.name].info.Output); err != nil {
+			return fmt.Errorf("tool %q: %w", v.tool.name, err)
+		}
 		return allow(v.tool.name)
 	})
 	if err != nil {

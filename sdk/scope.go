@@ -26,8 +26,11 @@ type VerbRef struct {
 	tool       *ToolRef
 	positional []string
 	rest       string
+	options    bool
 	fixed      map[string]any
 	mapper     MapFunc
+	template   bool
+	returns    *Class
 }
 
 // Verb makes a place in a scope callable: a call there becomes a call of t.
@@ -47,6 +50,19 @@ func (v *VerbRef) Rest(name string) *VerbRef {
 	return v
 }
 
+// Options lets one more argument follow the positional ones: an object with
+// other fields of the input, as in run("make", {workdir: "/src"}). It excludes Rest.
+func (v *VerbRef) Options() *VerbRef {
+	v.options = true
+	return v
+}
+
+// Returns gives the results of the verb the methods of c.
+func (v *VerbRef) Returns(c *Class) *VerbRef {
+	v.returns = c
+	return v
+}
+
 // Fixed sets a field of the input to a value the caller cannot change.
 func (v *VerbRef) Fixed(name string, value any) *VerbRef {
 	if v.fixed == nil {
@@ -57,7 +73,7 @@ func (v *VerbRef) Fixed(name string, value any) *VerbRef {
 }
 
 // Map has f turn the arguments into the input, in the plugin. It excludes
-// Positional, Rest and Fixed.
+// Positional, Rest, Options and Fixed.
 func (v *VerbRef) Map(f MapFunc) *VerbRef {
 	v.mapper = f
 	return v
@@ -67,13 +83,13 @@ func (v *VerbRef) Map(f MapFunc) *VerbRef {
 // place of the verb, by which a mapping function is found again.
 func (v *VerbRef) mapping(path []string) (namespaces.Mapping, error) {
 	if v.mapper != nil {
-		if len(v.positional) > 0 || v.rest != "" || len(v.fixed) > 0 {
-			return namespaces.Mapping{}, fmt.Errorf("Map excludes Positional, Rest and Fixed")
+		if len(v.positional) > 0 || v.rest != "" || v.options || len(v.fixed) > 0 {
+			return namespaces.Mapping{}, fmt.Errorf("Map excludes Positional, Rest, Options and Fixed, as Template does")
 		}
 		return namespaces.Mapping{Kind: namespaces.MapFunction, Mapper: mapperName(path)}, nil
 	}
-	m := namespaces.Mapping{Positional: v.positional, Rest: v.rest}
-	if len(v.positional) > 0 || v.rest != "" {
+	m := namespaces.Mapping{Positional: v.positional, Rest: v.rest, Options: v.options}
+	if len(v.positional) > 0 || v.rest != "" || v.options {
 		m.Kind = namespaces.MapPositional
 	}
 	for name, value := range v.fixed {
@@ -109,8 +125,9 @@ func marked(scope Scope, check func(path []string, v *VerbRef, m namespaces.Mapp
 // scopeWalk replaces verbs in maps, slices and interfaces; other values are
 // passed on as they are.
 type scopeWalk struct {
-	check func(path []string, v *VerbRef, m namespaces.Mapping) error
-	depth int
+	check   func(path []string, v *VerbRef, m namespaces.Mapping) error
+	depth   int
+	classes map[*Class]*namespaces.Class
 }
 
 // maxScopeDepth stops the walk on values that contain themselves. The
@@ -178,18 +195,22 @@ func (w *scopeWalk) list(v reflect.Value, path []string) (any, error) {
 	return out, nil
 }
 
-func (w *scopeWalk) verb(v *VerbRef, path []string) (any, error) {
+func (w *scopeWalk) verb(v *VerbRef, path []string) (call namespaces.Call, err error) {
 	if v == nil || v.tool == nil {
-		return nil, fmt.Errorf("%s: the verb has no tool", placeName(path))
+		return call, fmt.Errorf("%s: the verb has no tool", placeName(path))
 	}
 	m, err := v.mapping(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", placeName(path), err)
+		return call, fmt.Errorf("%s: %w", placeName(path), err)
 	}
 	if err := w.check(path, v, m); err != nil {
-		return nil, fmt.Errorf("%s: %w", placeName(path), err)
+		return call, fmt.Errorf("%s: %w", placeName(path), err)
 	}
-	return namespaces.Call{Tool: v.tool.name, Mapping: m}, nil
+	class, err := w.class(v.returns)
+	if err != nil {
+		return call, err
+	}
+	return namespaces.Call{Tool: v.tool.name, Mapping: m, Template: v.template, Returns: class}, nil
 }
 
 // placeName is a path as a caller would write it.
