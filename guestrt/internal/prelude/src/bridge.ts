@@ -16,7 +16,12 @@ interface Pending {
   error: Error;
   /** Ends the watch of the call's signal; undefined without one. */
   release: (() => void) | undefined;
+  /** Completes the value that the call resolves to; undefined for most. */
+  complete: Complete | undefined;
 }
+
+/** Adds to a value that has come from the host and that no guest has seen. */
+export type Complete = (value: unknown) => void;
 
 const pending = new $.MapConstructor<number, Pending>();
 let lastID = 0;
@@ -35,7 +40,7 @@ export function pendingCalls(): number {
  * The promise is the engine's own; whatever a guest makes of its prototype is
  * the guest's affair. A signal that aborts gives the call up.
  */
-export function request(fields: string, toolId?: string, signal?: Signal): Promise<unknown> {
+export function request(fields: string, toolId?: string, signal?: Signal, complete?: Complete): Promise<unknown> {
   if (signal !== undefined && isAborted(signal)) return rejected(reasonOf(signal));
   if (pendingCalls() >= maxPending) {
     const error = inputError("too many pending calls: at most " + maxPending + " may wait at once", toolId);
@@ -48,7 +53,7 @@ export function request(fields: string, toolId?: string, signal?: Signal): Promi
   if (bytes + size > caps.bytes + 4096) {
     return rejected(limitError("the calls issued at once carry more than " + caps.bytes + " bytes"));
   }
-  const call = { __proto__: null, error: newError(""), release: undefined } as unknown as Pending;
+  const call = { __proto__: null, error: newError(""), release: undefined, complete } as unknown as Pending;
   const promise = new $.PromiseConstructor<unknown>((resolve, reject) => {
     $.define(call, "resolve", resolve, true, true);
     $.define(call, "reject", reject, true, true);
@@ -81,6 +86,7 @@ export function settle(id: number, ok: boolean, json: string): boolean {
   let value: any;
   try {
     value = json === "" ? undefined : $.parseJSON(json);
+    if (ok && call.complete !== undefined) call.complete(value);
   } catch (error) {
     call.reject(error);
     return true;

@@ -1,13 +1,13 @@
 // Namespace scopes: frozen data and functions that plugins put into the guest.
 // The guest holds paths; what a path means is decided in the host.
 
-import { argumentsJSON, field, rejected, request } from "./bridge";
+import { argumentsJSON, field, rejected, request, type Complete } from "./bridge";
 import { describeError, type CallError } from "./errors";
 import * as $ from "./intrinsics";
 import { deepFreeze, defineConstant, defineGetter } from "./lazy";
 import type { Native } from "./native";
-import { newError } from "./raise";
-import { takeSignal } from "./signals";
+import { newError, typeError } from "./raise";
+import { takeSignal, type Signal } from "./signals";
 
 /**
  * Defines one global per namespace, and the namespaces object that holds them
@@ -53,7 +53,7 @@ function buildScope(native: Native, id: string): Scope {
   const file = native.file("namespaces/" + id + ".json");
   const root = file === undefined ? { error: { message: "namespace " + id + " is unavailable" } } : $.parseJSON(file);
   const failure = $.ownValue(root, "error");
-  const value = failure === undefined ? buildNode(field(id), root, "", "") : undefined;
+  const value = failure === undefined ? buildRoot(field(id), root) : undefined;
   return { __proto__: null, value, failure } as unknown as Scope;
 }
 
@@ -80,17 +80,38 @@ function unusable(failure: CallError | undefined): object {
   } as unknown as ProxyHandler<any>);
 }
 
+/** What the nodes of one scope share. */
+interface Shared {
+  /** The namespace's id as JSON. */
+  id: string;
+  /** Completes results, by the names of their classes. */
+  complete: Record<string, Complete>;
+}
+
+function buildRoot(id: string, root: unknown): unknown {
+  const complete = $.createObject(null);
+  const shared = { __proto__: null, id, complete } as unknown as Shared;
+  const classes = $.ownValue(root, "classes");
+  if (classes !== undefined) {
+    const names = $.keysOf(classes);
+    for (let i = 0; i < names.length; i++) {
+      $.define(complete, names[i]!, completeBy(shared, names[i]!, classes[names[i]!]), true, false);
+    }
+  }
+  return buildNode(shared, root, "", "");
+}
+
 /** Builds one node of a scope; path is the JSON of its segments, without brackets. */
-function buildNode(id: string, node: any, path: string, name: string): unknown {
+function buildNode(shared: Shared, node: any, path: string, name: string): unknown {
   switch ($.ownValue(node, "kind")) {
     case "object":
-      return buildObject(id, $.ownValue(node, "entries"), path);
+      return buildObject(shared, $.ownValue(node, "entries"), path);
     case "array":
-      return buildArray(id, $.ownValue(node, "items"), path);
+      return buildArray(shared, $.ownValue(node, "items"), path);
     case "value":
       return deepFreeze($.ownValue(node, "value"), true);
     case "call":
-      return buildCall(id, path, name);
+      return buildCall(shared, node, path, name);
   }
   throw newError("namespace scope is malformed at [" + path + "]");
 }
@@ -99,37 +120,114 @@ function childPath(path: string, key: string): string {
   return (path === "" ? "" : path + ",") + field(key);
 }
 
-function buildObject(id: string, entries: any, path: string): object {
+function buildObject(shared: Shared, entries: any, path: string): object {
   const object = $.createObject(null);
   const keys = $.keysOf(entries);
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i]!;
-    $.define(object, key, buildNode(id, entries[key], childPath(path, key), key), true, false);
+    $.define(object, key, buildNode(shared, entries[key], childPath(path, key), key), true, false);
   }
   return $.freeze(object);
 }
 
 /** Arrays keep Array.prototype: without map and iteration they would be no arrays. */
-function buildArray(id: string, items: any, path: string): object {
+function buildArray(shared: Shared, items: any, path: string): object {
   const array: unknown[] = [];
   for (let i = 0; i < items.length; i++) {
-    $.define(array, i, buildNode(id, items[i], childPath(path, "" + i), "" + i), true, false);
+    $.define(array, i, buildNode(shared, items[i], childPath(path, "" + i), "" + i), true, false);
   }
   return $.freeze(array);
 }
 
-function buildCall(id: string, path: string, name: string): object {
-  const head = '"namespace",' + id + ",[" + path + "],";
+function buildCall(shared: Shared, node: any, path: string, name: string): object {
+  const head = callHead(shared, path);
+  const returns = $.ownValue(node, "returns");
+  const template = $.ownValue(node, "template") === true;
   const call = (...args: unknown[]): Promise<unknown> => {
     try {
-      const signal = takeSignal(args);
-      // As in any call, an argument at the end that is undefined was not given.
-      while (args.length > 0 && args[args.length - 1] === undefined) args.length--;
-      return request(head + argumentsJSON(args), undefined, signal);
+      if (template) takeTemplate(name, args);
+      return send(shared, head, args, template ? undefined : takeOptions(args), returns);
     } catch (error) {
       return rejected(error);
     }
   };
   $.define(call, "name", name, false, false);
   return $.freeze(call);
+}
+
+function callHead(shared: Shared, path: string): string {
+  return '"namespace",' + shared.id + ",[" + path + "],";
+}
+
+function send(shared: Shared, head: string, args: unknown[], signal: Signal | undefined, returns: any): Promise<unknown> {
+  const complete = returns === undefined ? undefined : shared.complete[returns];
+  return request(head + argumentsJSON(args), undefined, signal, complete);
+}
+
+/** Takes off a list of arguments what is not for the tool: the signal, and what was not given. */
+function takeOptions(args: unknown[]): Signal | undefined {
+  const signal = takeSignal(args);
+  // As in any call, an argument at the end that is undefined was not given.
+  while (args.length > 0 && args[args.length - 1] === undefined) args.length--;
+  return signal;
+}
+
+/** Replaces the first argument of a tag by what the host is told of the template. */
+function takeTemplate(name: string, args: unknown[]): void {
+  const strings: any = args[0];
+  const raw: any = $.ownValue(strings, "raw");
+  if (!$.isArray(strings) || !$.isArray(raw)) {
+    throw typeError(name + " stands in front of a template literal: write " + name + "`…`, without parentheses");
+  }
+  let same = strings.length === raw.length;
+  for (let i = 0; same && i < raw.length; i++) same = strings[i] === raw[i];
+  args[0] = same ? { __proto__: null, strings } : { __proto__: null, strings, raw };
+}
+
+/** The function that gives results the methods of a class. A list has them on its items. */
+function completeBy(shared: Shared, name: string, node: any): Complete {
+  const key: string = $.ownValue(node, "key");
+  const methods = $.ownValue(node, "methods");
+  const names = $.keysOf(methods);
+  const descriptors = $.newList();
+  for (let i = 0; i < names.length; i++) {
+    const path = field(name) + ',"prototype",' + field(names[i]!);
+    const value = buildMethod(shared, methods[names[i]!], path, key, name, names[i]!);
+    descriptors[i] = { __proto__: null, value, enumerable: false, writable: false, configurable: false };
+  }
+  const one = (value: any): void => {
+    const id = $.ownValue(value, key);
+    if (id === undefined || id === null) return;
+    for (let i = 0; i < names.length; i++) {
+      if (!$.hasOwn(value, names[i]!)) $.defineOwn(value, names[i]!, descriptors[i]);
+    }
+  };
+  return (value: any): void => {
+    if (!$.isArray(value)) return one(value);
+    for (let i = 0; i < value.length; i++) one(value[i]);
+  };
+}
+
+function buildMethod(shared: Shared, node: any, path: string, key: string, type: string, name: string): object {
+  const head = callHead(shared, path);
+  const returns = $.ownValue(node, "returns");
+  const { method } = {
+    method(this: unknown, ...args: unknown[]): Promise<unknown> {
+      try {
+        const id = $.ownValue(this, key);
+        if (id === undefined || id === null) {
+          throw typeError(name + " is a method of " + type + ": call it on a result that has " + key);
+        }
+        const signal = takeOptions(args);
+        const all = $.newList();
+        all[0] = id;
+        for (let i = 0; i < args.length; i++) all[i + 1] = args[i];
+        return send(shared, head, all, signal, returns);
+      } catch (error) {
+        return rejected(error);
+      }
+    },
+  };
+  $.define(method, "name", name, false, false);
+  return $.freeze(method);
 }
