@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quoinhq/quoin/internal/shell/sessions"
+	"github.com/quoinhq/quoin/internal/shell/settings"
+	"github.com/quoinhq/quoin/sdk"
+)
+
+const execTool = "exec"
+
+func (s *shell) addExec(p *sdk.Plugin) *sdk.ToolRef {
+	return sdk.AddTool(p, sdk.Tool{
+		Name:  execTool,
+		Label: "Run a command",
+		Description: "Runs a shell command and returns {status, exitCode, output, cwd, sessionId, …}. A command that is not done after yieldMs goes on in the background " +
+			"as a session: status is \"running\", and process polls it. A command that is not allowed fails with code command_denied; one that a person must approve waits for them.",
+		Examples: []sdk.Example{
+			{Input: execInput{Command: "go test ./...", Workdir: "service"}},
+			{Description: "in the background", Input: execInput{Command: "make build", Background: true, Timeout: 600}},
+		},
+	}, s.exec)
+}
+
+func (s *shell) exec(ctx context.Context, c *sdk.Call, in execInput) (processResult, error) {
+	p, err := s.plan(ctx, c.Run, in)
+	if err != nil {
+		return processResult{}, err
+	}
+	switch p.decision {
+	case refuse:
+		return processResult{}, p.refusal()
+	case askFirst:
+		return processResult{}, sdk.Errorf(codeApproval, "the command needs the approval of a person: the host has not asked for it")
+	}
+	launcher := s.hosts.launchers[p.host]
+	if launcher == nil {
+		return processResult{}, sdk.Errorf(codeHost, "commands cannot run on host %s here", p.host)
+	}
+	seconds := in.Timeout
+	if seconds == 0 {
+		seconds = s.settings.TimeoutSeconds
+	}
+	session, err := s.table.Start(ctx, launcher, sessions.Spec{
+		Owner: owner(c.Run), Command: s.command(p), Line: in.Command, Host: string(p.host),
+		Timeout: time.Duration(seconds) * time.Second,
+	})
+	if err != nil {
+		return processResult{}, explain(err)
+	}
+	return s.await(ctx, c, session, s.yieldAfter(in))
+}
+
+// yieldAfter is how long exec waits for the end of a command.
+func (s *shell) yieldAfter(in execInput) time.Duration {
+	if in.Background {
+		return 0
+	}
+	ms := s.settings.YieldMs
+	if in.YieldMs != nil {
+		ms = *in.YieldMs
+	}
+	ms = min(max(ms, settings.MinYield.Milliseconds()), settings.MaxYield.Milliseconds())
+	return time.Duration(ms) * time.Millisecond
+}
+
+// progressEvery bounds how often the output of a command is shown while it runs.
+const progressEvery = 200 * time.Millisecond
+
+// await waits for the end of a command, shows its output meanwhile, and returns how it
+// stands in the end. A call that is given up takes its command along.
+func (s *shell) await(ctx context.Context, c *sdk.Call, session *sessions.Session, wait time.Duration) (processResult, error) {
+	yield := time.NewTimer(wait)
+	defer yield.Stop()
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	var shown int64
+	for {
+		select {
+		case <-session.Done():
+			return finished(session), nil
+		case <-yield.C:
+			if s.settings.NoBackground {
+				return s.giveUp(session, sdk.Errorf(codeNotAllowed, "the command did not end within yieldMs and was killed: commands in the background are not allowed here (plugins.shell.noBackground)"))
+			}
+			return finished(session), nil
+		case <-ctx.Done():
+			return s.giveUp(session, context.Cause(ctx))
+		case <-tick.C:
+			if text := session.Next(&shown); text != "" {
+				_ = c.Progress(progress{SessionID: session.State().ID, Output: text, Bytes: shown}) // for those who watch; the result has it all
+			}
+		}
+	}
+}
+
+// progress is what those who watch a run see of a command.
+type progress struct {
+	SessionID string `json:"sessionId"`
+	Output    string `json:"output"`
+	Bytes     int64  `json:"bytes"`
+}
+
+// giveUp kills a command that no one waits for any more.
+func (s *shell) giveUp(session *sessions.Session, why error) (processResult, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*killGrace)
+	defer cancel()
+	return processResult{}, errors.Join(why, session.Kill(ctx))
+}
+
+func owner(rc sdk.RunContext) sessions.Owner {
+	return sessions.Owner{Agent: rc.AgentID, Session: rc.SessionID}
+}
+
+// explain makes an error one that programs can compare.
+func explain(err error) error {
+	var e *sessions.Error
+	if errors.As(err, &e) {
+		return sdk.Errorf(e.Code, "%s", e.Message)
+	}
+	return sdk.Errorf(codeStart, "the command could not be started: %v", err)
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
+	"github.com/quoinhq/quoin/sdk/sdktest"
+)
+
+func TestMain(m *testing.M) { sdktest.Main(m) }
+
+// start starts the plugin with a configuration as the host hands it over.
+func start(t *testing.T, config map[string]any) *sdktest.Harness {
+	t.Helper()
+	return sdktest.Start(t, newPlugin(), &sdktest.Options{Config: config})
+}
+
+func gatewayFull() map[string]any {
+	return map[string]any{"host": "gateway", "security": "full", "ask": "off"}
+}
+
+func TestExec(t *testing.T) {
+	h := start(t, gatewayFull())
+	var r processResult
+	h.CallInto(&r, "exec", map[string]any{"command": "echo hello; echo trouble >&2; exit 3"})
+	if r.Status != "completed" || *r.ExitCode != 3 || r.Output != "hello\ntrouble\n" || r.Cwd == "" {
+		t.Errorf("%+v", r)
+	}
+	h.CallInto(&r, "exec", map[string]any{"command": "echo started; read line; echo got $line", "yieldMs": 10})
+	if r.Status != "running" || r.SessionID == "" || r.PID == 0 {
+		t.Fatalf("%+v", r)
+	}
+	var p processResult
+	h.CallInto(&p, "process", map[string]any{"action": "kill", "sessionId": r.SessionID})
+	if p.Status != "killed" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestDefaultsAllowNothing(t *testing.T) {
+	h := start(t, map[string]any{"host": "gateway"})
+	_, err := h.Call("exec", map[string]any{"command": "echo hello"})
+	var e *protocol.Error
+	if !errors.As(err, &e) || e.Code != codeApproval {
+		t.Errorf("%v", err)
+	}
+	h = start(t, map[string]any{"host": "gateway", "ask": "off"})
+	if _, err := h.Call("exec", map[string]any{"command": "echo hello"}); !errors.As(err, &e) || e.Code != codeDenied || !strings.Contains(e.Message, "not allowed") {
+		t.Errorf("%v", err)
+	}
+}

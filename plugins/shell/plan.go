@@ -1,0 +1,213 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/quoinhq/quoin/internal/shell/command"
+	"github.com/quoinhq/quoin/internal/shell/execution"
+	"github.com/quoinhq/quoin/internal/shell/settings"
+	"github.com/quoinhq/quoin/sdk"
+)
+
+// plan is what a call of exec comes to.
+type plan struct {
+	policy
+	in        execInput
+	dir       string // the working directory, without links
+	judgement command.Judgement
+	decision  decision
+	reasons   []string
+	subject   string
+}
+
+// decision says whether a command may run.
+type decision int
+
+const (
+	refuse decision = iota
+	askFirst
+	runAllowed // by the allow-list
+	runAny     // by the security mode full
+)
+
+// plan decides what becomes of a call of exec.
+func (s *shell) plan(ctx context.Context, rc sdk.RunContext, in execInput) (*plan, error) {
+	pol, err := merge(s.settings, rc.AgentID, in)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{policy: pol, in: in}
+	if in.Background && s.settings.NoBackground {
+		return nil, sdk.Errorf(codeNotAllowed, "commands in the background are not allowed here: leave background out (plugins.shell.noBackground)")
+	}
+	if p.dir, err = s.resolveWorkdir(p.host, in.Workdir); err != nil {
+		return nil, err
+	}
+	if err := s.hosts.judge.CheckEnv(in.Env); err != nil {
+		return nil, sdk.Errorf(codeDenied, "env: %v", err)
+	}
+	p.judgement = s.hosts.judge.Judge(in.Command, p.dir)
+	p.decide()
+	p.subject = p.makeSubject()
+	return p, nil
+}
+
+// decide applies security and ask to the judgement.
+func (p *plan) decide() {
+	p.reasons = p.judgement.Reasons
+	switch {
+	case p.judgement.Refused:
+		p.decision = refuse
+	case p.security == settings.Deny:
+		p.decision, p.reasons = refuse, []string{"the security mode is deny"}
+	case p.security == settings.Full && p.ask != settings.AskAlways:
+		p.decision = runAny
+	case p.security == settings.Full:
+		p.decision, p.reasons = askFirst, []string{"every command is asked about"}
+	case p.judgement.Allowed && p.ask != settings.AskAlways:
+		p.decision = runAllowed
+	case p.judgement.Allowed:
+		p.decision, p.reasons = askFirst, []string{"every command is asked about"}
+	case p.ask == settings.AskOff:
+		p.decision = refuse
+	default:
+		p.decision = askFirst
+	}
+}
+
+// makeSubject is what an approval of the call is held against. Whatever the command
+// would do otherwise with is part of it.
+func (p *plan) makeSubject() string {
+	env := make([]string, 0, len(p.in.Env))
+	for name, value := range p.in.Env {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	scope := "always"
+	what := p.judgement.Subject
+	if what == "" {
+		scope, what = "once", p.in.Command
+	}
+	b, err := json.Marshal([]any{scope, what, p.host, p.node, p.elevated, p.in.PTY, p.dir, env})
+	if err != nil {
+		panic(err) // texts always encode
+	}
+	sum := sha256.Sum256(b)
+	return scope + ":" + hex.EncodeToString(sum[:])
+}
+
+// remembered reports that an approval may hold for later calls.
+func (p *plan) remembered() bool { return p.judgement.Subject != "" }
+
+// refusal is the error of a command that must not run.
+func (p *plan) refusal() error {
+	return sdk.Errorf(codeDenied, "the command is not allowed: %s", strings.Join(p.reasons, "; "))
+}
+
+// resolveWorkdir returns the working directory that a call has asked for, without links.
+func (s *shell) resolveWorkdir(host settings.Host, asked string) (string, error) {
+	if asked = strings.TrimSpace(asked); asked == "" {
+		return s.workdir, nil
+	}
+	if !filepath.IsAbs(asked) {
+		asked = filepath.Join(s.workdir, asked)
+	}
+	if host == settings.Node {
+		return filepath.Clean(asked), nil // the node looks at its own directories
+	}
+	dir, err := filepath.EvalSymlinks(asked)
+	if err == nil {
+		var info os.FileInfo
+		if info, err = os.Stat(dir); err == nil && !info.IsDir() {
+			err = fmt.Errorf("it is not a directory")
+		}
+	}
+	if err != nil {
+		return "", sdk.Errorf(codeWorkdir, "workdir %q cannot be used: %v", asked, err)
+	}
+	if host == settings.Sandbox && !s.inSandbox(dir) {
+		return "", sdk.Errorf(codeWorkdir, "workdir %q is not in the sandbox: use one below %s, or have the operator add it to plugins.shell.sandbox.read or write", dir, s.workdir)
+	}
+	return dir, nil
+}
+
+// inSandbox reports whether dir is one of the directories that commands in the sandbox
+// see, or below one.
+func (s *shell) inSandbox(dir string) bool {
+	for _, root := range slices.Concat([]string{s.workdir}, s.settings.Sandbox.Write, s.settings.Sandbox.Read) {
+		if resolved, err := filepath.EvalSymlinks(root); err == nil && below(resolved, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+func below(root, path string) bool {
+	rel, err := filepath.Rel(root, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// terminal is the size that terminals have at first.
+var terminal = execution.Size{Columns: 120, Rows: 40}
+
+// command is what runs. edited is a command line that a person has written in the place
+// of the one that was asked for.
+func (s *shell) command(p *plan) execution.Command {
+	line := p.in.Command
+	if p.decision == runAllowed {
+		line = p.judgement.Line
+	}
+	argv := []string{s.program, "-c", line}
+	if filepath.Base(s.program) == "bash" {
+		argv = []string{s.program, "--norc", "--noprofile", "-c", line}
+	}
+	if p.elevated {
+		argv = append(slices.Clone(s.settings.Elevated.Prefix), argv...)
+	}
+	c := execution.Command{
+		Argv: argv, Dir: p.dir, Env: s.environment(p),
+		Network: p.host == settings.Sandbox && len(s.settings.Sandbox.Domains) > 0,
+	}
+	if p.in.PTY {
+		size := terminal
+		c.Terminal = &size
+	}
+	return c
+}
+
+// environment is made from nothing: what the plugin itself has is not handed on.
+func (s *shell) environment(p *plan) []string {
+	env := map[string]string{
+		"PATH": strings.Join(s.settings.Path, string(os.PathListSeparator)),
+		"HOME": cmp.Or(os.Getenv("HOME"), p.dir), "LANG": "C.UTF-8", "SHELL": s.program, "TERM": "dumb",
+	}
+	if p.host != settings.Gateway {
+		env["HOME"] = p.dir
+	}
+	if tz := os.Getenv("TZ"); tz != "" {
+		env["TZ"] = tz
+	}
+	if p.in.PTY {
+		env["TERM"] = "xterm-256color"
+	}
+	for _, more := range []map[string]string{s.settings.Env, p.in.Env} {
+		for name, value := range more {
+			env[name] = value
+		}
+	}
+	list := make([]string, 0, len(env))
+	for name, value := range env {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quoinhq/quoin/internal/shell/sessions"
+	"github.com/quoinhq/quoin/internal/shell/settings"
+	"github.com/quoinhq/quoin/sdk"
+)
+
+// killGrace is how long a process has to end before it is killed.
+const killGrace = 2 * time.Second
+
+// shell is what the tools work on.
+type shell struct {
+	storage *sdk.Storage
+	logger  *slog.Logger
+
+	// Set by configure.
+	settings *settings.Settings
+	workdir  string // of commands that do not name one
+	program  string // the shell's own file
+	hosts    hosts
+	table    *sessions.Table
+}
+
+// shells are the programs that may run command lines, the best first.
+var shells = []string{"/bin/bash", "/bin/sh"}
+
+func (s *shell) configure(ctx context.Context, c sdk.Config) error {
+	var err error
+	if s.settings, err = settings.Parse(c.JSON); err != nil {
+		return fmt.Errorf("plugins.shell: %w", err)
+	}
+	if s.program, err = firstFile(shells); err != nil {
+		return err
+	}
+	if s.workdir, err = makeWorkdir(s.settings.Workdir, c.DataDir); err != nil {
+		return fmt.Errorf("plugins.shell.workdir: %w", err)
+	}
+	if s.hosts, err = newHosts(s.settings); err != nil {
+		return fmt.Errorf("plugins.shell: %w", err)
+	}
+	s.table = sessions.New(sessions.Limits{
+		OutputBytes: int(s.settings.OutputBytes),
+		Running:     int(s.settings.MaxProcesses),
+		Keep:        time.Duration(s.settings.KeepSeconds) * time.Second,
+		Grace:       killGrace,
+	}, s.forget)
+	return nil
+}
+
+func (s *shell) close() error {
+	if s.table != nil { // the host never came to configure
+		s.table.Close()
+	}
+	return nil
+}
+
+func firstFile(paths []string) (string, error) {
+	for _, p := range paths {
+		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("this machine has none of %v, which commands need to run", paths)
+}
+
+// makeWorkdir returns the working directory without links, and makes the one in the
+// plugin's own data.
+func makeWorkdir(configured, dataDir string) (string, error) {
+	if configured == "" {
+		configured = filepath.Join(dataDir, "work")
+		if err := os.Mkdir(configured, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			return "", err
+		}
+	}
+	return filepath.EvalSymlinks(configured)
+}
