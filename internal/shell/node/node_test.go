@@ -1,0 +1,192 @@
+//go:build unix
+
+package node
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quoinhq/quoin/internal/shell/command"
+	"github.com/quoinhq/quoin/internal/shell/execution"
+	"github.com/quoinhq/quoin/internal/shell/settings"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// listJudge allows the commands whose first word is on the list.
+type listJudge []string
+
+func newListJudge(s *settings.Settings) (Judge, error) { return listJudge(s.Allow), nil }
+
+func (l listJudge) Judge(line string, _ map[string]string) command.Judgement {
+	first, _, _ := strings.Cut(line, " ")
+	for _, allowed := range l {
+		if first == allowed {
+			return command.Judgement{Allowed: true, Line: "/bin/" + line, Subject: "subject of " + line}
+		}
+	}
+	return command.Judgement{Reasons: []string{first + " is not on the allow-list"}, Subject: "subject of " + line}
+}
+
+func (listJudge) Argv(line string) []string { return []string{"/bin/sh", "-c", line} }
+
+// fixture is a node that listens on loopback, and a gateway that is enrolled at it.
+type fixture struct {
+	home    *Home
+	nodes   *Nodes
+	address string
+	stop    context.CancelFunc
+	ended   chan error
+}
+
+// serveNode starts a node with a policy.
+func serveNode(t *testing.T, l execution.Launcher, change func(*settings.Settings)) *fixture {
+	t.Helper()
+	s, err := settings.Parse([]byte(`{"host":"gateway","allow":["echo","true"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(s)
+	}
+	dir := t.TempDir()
+	f := &fixture{home: OpenHome(filepath.Join(dir, "node")), nodes: Open(filepath.Join(dir, "nodes")), ended: make(chan error, 1)}
+	server, err := NewServer(Options{Home: f.home, Settings: s, NewJudge: newListJudge, Launcher: l, Workdir: dir, Version: "1", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.address = listener.Addr().String()
+	ctx, stop := context.WithCancel(context.Background())
+	f.stop = stop
+	go func() { f.ended <- server.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		if err := f.nodes.Close(); err != nil {
+			t.Error(err)
+		}
+		stop()
+		if err := <-f.ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// enrolled also enrols a gateway.
+func enrolled(t *testing.T, l execution.Launcher, change func(*settings.Settings)) (*fixture, *Node) {
+	t.Helper()
+	f := serveNode(t, l, change)
+	token, err := f.home.Invite(time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.nodes.Add(t.Context(), "builder", f.address, token, "gateway"); err != nil {
+		t.Fatal(err)
+	}
+	n, err := f.nodes.Node("builder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, n
+}
+
+func TestAnEnrolledGatewayRunsCommands(t *testing.T) {
+	_, n := enrolled(t, pipes{}, nil)
+	d, err := n.Describe(t.Context())
+	if err != nil || d.Security != "allowlist" || d.Version != "1" {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	p, err := n.Start(t.Context(), Job{Line: "echo hello"}, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(p)
+	if err != nil || string(out) != "hello\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if exit, err := p.Wait(); err != nil || exit != (execution.Exit{}) {
+		t.Errorf("%+v, %v", exit, err)
+	}
+}
+
+// TestTheStricterPolicyWins runs commands under each pair of policies.
+func TestTheStricterPolicyWins(t *testing.T) {
+	gateway := &AllowList{Allow: []string{"true"}}
+	for _, c := range []struct {
+		name     string
+		security settings.Security
+		ask      settings.Ask
+		line     string
+		allow    *AllowList
+		approved bool
+		want     error
+	}{
+		{"both allow", settings.Allowlist, settings.AskOnMiss, "true", gateway, false, nil},
+		{"the node alone allows", settings.Allowlist, settings.AskOnMiss, "echo", gateway, false, ErrApproval},
+		{"the node alone allows, and a person", settings.Allowlist, settings.AskOnMiss, "echo", gateway, true, nil},
+		{"the node alone allows and does not ask", settings.Allowlist, settings.AskOff, "echo", gateway, true, nil},
+		{"the node does not allow", settings.Allowlist, settings.AskOnMiss, "false", nil, false, ErrApproval},
+		{"the node does not allow, a person does", settings.Allowlist, settings.AskOnMiss, "true; exit 0", nil, true, nil},
+		{"the node does not allow and does not ask", settings.Allowlist, settings.AskOff, "false", nil, true, ErrRefused},
+		{"the node asks always", settings.Allowlist, settings.AskAlways, "true", gateway, false, ErrApproval},
+		{"the node asks always, and has been told", settings.Allowlist, settings.AskAlways, "true", gateway, true, nil},
+		{"the node denies", settings.Deny, settings.AskAlways, "true", nil, true, ErrRefused},
+		{"the node allows all", settings.Full, settings.AskOff, "exit 0", nil, false, nil},
+		{"the node allows all, the gateway does not", settings.Full, settings.AskOff, "exit 0", gateway, false, ErrApproval},
+		{"the node allows all but asks", settings.Full, settings.AskAlways, "exit 0", nil, false, ErrApproval},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, n := enrolled(t, pipes{}, func(s *settings.Settings) { s.Security, s.Ask = c.security, c.ask })
+			job := Job{Line: c.line, Allow: c.allow}
+			v, err := n.Judge(t.Context(), job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Security != c.security || v.Ask != c.ask {
+				t.Errorf("the node says %s, %s", v.Security, v.Ask)
+			}
+			if c.approved {
+				job.Approval = &Approval{ID: "1", Subject: v.Subject}
+			}
+			p, err := n.Start(t.Context(), job, nil, false)
+			if !errors.Is(err, c.want) {
+				t.Fatalf("%v, want %v", err, c.want)
+			}
+			if err != nil {
+				return
+			}
+			if _, err := io.Copy(io.Discard, p); err != nil {
+				t.Error(err)
+			}
+			if exit, err := p.Wait(); err != nil || exit.Code != 0 {
+				t.Errorf("%+v, %v", exit, err)
+			}
+		})
+	}
+}
+
+// TestAnApprovalIsForOneSubject refuses an approval of something else.
+func TestAnApprovalIsForOneSubject(t *testing.T) {
+	_, n := enrolled(t, pipes{}, nil)
+	v, err := n.Judge(t.Context(), Job{Line: "false"})
+	if err != nil || v.Subject == "" {
+		t.Fatal(v, err)
+	}
+	for _, subject := range []string{"", "subject of false", strings.Repeat("0", 64)} {
+		if _, err := n.Start(t.Context(), Job{Line: "false", Approval: &Approval{Subject: subject}}, nil, false); !errors.Is(err, ErrApproval) {
+			t.Errorf("an approval of %q: %v", subject, err)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package node
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/quoinhq/quoin/internal/shell/command"
+	"github.com/quoinhq/quoin/internal/shell/settings"
+)
+
+// Judge judges command lines by one allow-list. *command.Judge does.
+type Judge interface {
+	Judge(line string, env map[string]string) command.Judgement
+	// Argv is the program that runs a command line, and its arguments.
+	Argv(line string) []string
+}
+
+// policy decides about the jobs of gateways by the configuration of the node.
+type policy struct {
+	settings *settings.Settings
+	newJudge func(*settings.Settings) (Judge, error)
+	own      Judge
+	node     Fingerprint
+	workdir  string // of commands that do not name one
+
+	mu       sync.Mutex
+	gateways map[[sha256.Size]byte]Judge // by the digest of a gateway's allow-list
+}
+
+func newPolicy(s *settings.Settings, newJudge func(*settings.Settings) (Judge, error), node Fingerprint, workdir string) (*policy, error) {
+	own, err := newJudge(s)
+	if err != nil {
+		return nil, err
+	}
+	return &policy{settings: s, newJudge: newJudge, own: own, node: node, workdir: workdir, gateways: map[[sha256.Size]byte]Judge{}}, nil
+}
+
+// maxGatewayJudges bounds the allow-lists of gateways that are kept read.
+const maxGatewayJudges = 16
+
+// ofGateway is the judge of a gateway's allow-list. Executables are those of the node.
+func (p *policy) ofGateway(a *AllowList) (Judge, error) {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	key := sha256.Sum256(text)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if j, ok := p.gateways[key]; ok {
+		return j, nil
+	}
+	s := *p.settings
+	s.Allow, s.Rules = a.Allow, a.Rules
+	j, err := p.newJudge(&s)
+	if err != nil {
+		return nil, fmt.Errorf("the allow-list of the gateway does not fit this node: %w", err)
+	}
+	if len(p.gateways) >= maxGatewayJudges {
+		clear(p.gateways)
+	}
+	p.gateways[key] = j
+	return j, nil
+}
+
+// ruling is what the node has to do with a job.
+type ruling struct {
+	Verdict
+	asks bool     // the node's own policy wants a person's approval
+	argv []string // what runs without an approval
+}
+
+// rule judges a job by every allow-list that counts.
+func (p *policy) rule(j Job) (*ruling, error) {
+	dir, err := p.directory(j.Dir)
+	if err != nil {
+		return nil, err
+	}
+	v := Verdict{Judgement: p.own.Judge(j.Line, j.Env), Security: p.settings.Security, Ask: p.settings.Ask, Dir: dir}
+	listed := v.Allowed
+	if v.Security == settings.Full {
+		v.Allowed, v.Reasons = !v.Refused, nil
+	}
+	limited := v.Security != settings.Full
+	if j.Allow != nil {
+		judge, err := p.ofGateway(j.Allow)
+		if err != nil {
+			return nil, err
+		}
+		theirs := judge.Judge(j.Line, j.Env)
+		v.Allowed, v.Refused = v.Allowed && theirs.Allowed, v.Refused || theirs.Refused
+		v.Reasons = append(v.Reasons, theirs.Reasons...)
+		if !limited || v.Line == "" {
+			v.Line = theirs.Line
+		}
+		limited = true
+	}
+	if !limited {
+		v.Line = j.Line
+	}
+	v.Reasons = slices.Compact(v.Reasons)
+	if v.Security == settings.Deny {
+		v.Allowed, v.Refused = false, true
+		v.Reasons = []string{"the node denies all commands: security is deny in its configuration"}
+	}
+	if v.Refused || !v.Allowed && limited {
+		v.Line = ""
+	}
+	v.Subject = p.subject(v)
+	r := &ruling{Verdict: v, argv: p.own.Argv(v.Line)}
+	r.asks = v.Ask == settings.AskAlways || v.Security == settings.Allowlist && !listed
+	return r, nil
+}
+
+// subject makes that of a judgement good for this node and directory alone.
+func (p *policy) subject(v Verdict) string {
+	if v.Subject == "" {
+		return ""
+	}
+	d := sha256.New()
+	for _, part := range []string{p.node.String(), v.Dir, v.Subject} {
+		fmt.Fprintf(d, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(d.Sum(nil))
+}
+
+// The reasons why a job does not run.
+var (
+	// ErrRefused is what the node's policy refuses, whatever a person says.
+	ErrRefused = errors.New("the node refuses the command")
+	// ErrApproval is about a command that a person has to approve, as it is now.
+	ErrApproval = errors.New("the command needs an approval")
+)
+
+// decide returns the program to start for a job, and refuses what may not run. Without an
+// approval that counts, nothing but what the lists allow runs.
+func (p *policy) decide(j Job) (argv []string, dir string, err error) {
+	r, err := p.rule(j)
+	if err != nil {
+		return nil, "", err
+	}
+	reasons := strings.Join(r.Reasons, "; ")
+	switch {
+	case r.Refused:
+		return nil, "", fmt.Errorf("%w: %s", ErrRefused, reasons)
+	case r.asks && r.Ask == settings.AskOff:
+		return nil, "", fmt.Errorf("%w: it is not on the node's allow-list, and the node does not ask: ask is off in its configuration: %s", ErrRefused, reasons)
+	case j.Approval != nil && j.Approval.Subject != r.Subject:
+		return nil, "", fmt.Errorf("%w: what it would run has changed since a person approved it", ErrApproval)
+	case j.Approval != nil:
+		return p.own.Argv(j.Line), r.Dir, nil
+	case r.asks || !r.Allowed:
+		return nil, "", fmt.Errorf("%w: %s", ErrApproval, reasons)
+	}
+	return r.argv, r.Dir, nil
+}
+
+// directory is where a command runs that asks for dir. A node that runs commands in a
+// sandbox lets them write below its own directories alone.
+func (p *policy) directory(dir string) (string, error) {
+	if dir == "" {
+		dir = p.workdir
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("%w: the working directory: %w", ErrRefused, err)
+	}
+	if st, err := os.Stat(real); err != nil || !st.IsDir() {
+		return "", fmt.Errorf("%w: the working directory %s is not a directory", ErrRefused, dir)
+	}
+	if p.settings.Host != settings.Sandbox {
+		return real, nil
+	}
+	for _, root := range append([]string{p.workdir}, p.settings.Sandbox.Write...) {
+		root, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			continue
+		}
+		if real == root || strings.HasPrefix(real, strings.TrimSuffix(root, "/")+"/") {
+			return real, nil
+		}
+	}
+	return "", fmt.Errorf("%w: the working directory %s is not below workdir or sandbox.write of the node's configuration", ErrRefused, dir)
+}
+
+// environment is that of a command: what the machine has, what the configuration of the
+// node adds, and what the job adds.
+func (p *policy) environment(j Job, terminal bool) []string {
+	env := map[string]string{"PATH": strings.Join(p.settings.Path, string(os.PathListSeparator)), "LANG": "C.UTF-8"}
+	for _, name := range []string{"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env[name] = v
+		}
+	}
+	if terminal {
+		env["TERM"] = "xterm-256color"
+	}
+	maps.Copy(env, p.settings.Env)
+	maps.Copy(env, j.Env)
+	list := make([]string, 0, len(env))
+	for name, value := range env {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
+}
