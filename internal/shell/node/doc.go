@@ -36,7 +36,7 @@
 //
 // # Trust
 //
-// A node decides by its own configuration. Of two policies the stricter wins: what the
+// A node decides by its own configuration. The stricter of two policies wins: what the
 // node denies is denied, and what its allow-list does not have needs an approval if the
 // node asks, and is refused if it does not. A gateway that is enrolled is believed when
 // it says that a person has approved a command, and nothing else: its messages are
@@ -46,3 +46,5 @@
 // Connections are TLS 1.3 with both keys pinned. Certificates carry the keys and say
 // nothing else that counts: their names and dates are not looked at.
 package node
+
+//go:generate go -C ../../../plugins/protocol/protogen run . ../../../internal/shell/node/nodepb node.proto

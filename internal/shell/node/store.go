@@ -71,7 +71,7 @@ func (s store) read(name string, v any) error {
 	return nil
 }
 
-// remove removes a file, and makes that durable. Of several callers one succeeds; the
+// remove removes a file, and makes that durable. One of several callers succeeds; the
 // error of the others is fs.ErrNotExist.
 func (s store) remove(name string) error {
 	if err := os.Remove(s.path(name)); err != nil {
