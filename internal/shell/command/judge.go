@@ -1,0 +1,153 @@
+package command
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/quoinhq/quoin/internal/shell/settings"
+)
+
+// Judge judges command lines against an allow-list. Its methods may be called from any
+// goroutine.
+type Judge struct {
+	rules map[string][]rule // by the name of the executable, or its absolute path
+	files *files
+	shell shell
+}
+
+// shell is the one that runs command lines.
+type shell struct {
+	argv    []string // what comes before the line
+	dialect syntax.LangVariant
+}
+
+// systemShell is bash where there is one, as it is what models write for.
+func systemShell() shell {
+	if st, err := os.Stat("/bin/bash"); err == nil && st.Mode().IsRegular() {
+		return shell{[]string{"/bin/bash", "--norc", "--noprofile", "-c"}, syntax.LangBash}
+	}
+	return shell{[]string{"/bin/sh", "-c"}, syntax.LangPOSIX}
+}
+
+// NewJudge returns a Judge with the allow-list and the directories of a configuration.
+// A rule that could allow any command, or that its own examples contradict, is an error.
+func NewJudge(s *settings.Settings) (*Judge, error) {
+	rules, err := readRules(s)
+	if err != nil {
+		return nil, err
+	}
+	return &Judge{rules: rules, files: newFiles(s.Path), shell: systemShell()}, nil
+}
+
+// Argv is the program that runs a command line, and its arguments: the shell that the
+// line was judged for.
+func (j *Judge) Argv(line string) []string { return append(slices.Clone(j.shell.argv), line) }
+
+// Judge judges a command line, and the variables that its caller sets for it. What
+// [CheckEnv] refuses must not have come here.
+func (j *Judge) Judge(line string, env map[string]string) Judgement {
+	if reason := unusable(line); reason != "" {
+		return Judgement{Reasons: []string{reason}, Refused: true}
+	}
+	r := &reading{judge: j, plain: true, listed: true, rememberable: true}
+	if reason := misleading(line); reason != "" {
+		r.unclear("%s", reason)
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if !harmlessVariable(name, env[name]) {
+			r.unlisted("the variable %s may change what commands do", name)
+		}
+	}
+	all := r.line(line, j.shell.dialect)
+	if len(r.effective) == 0 && all.essence == "" {
+		r.unclear("there is no command")
+	}
+	return r.judgement(all, env)
+}
+
+func (r *reading) judgement(all piece, env map[string]string) Judgement {
+	g := Judgement{Reasons: r.reasons, Effective: r.effective}
+	if !r.plain {
+		return g
+	}
+	g.Allowed, g.Line = r.listed, all.line
+	if r.rememberable {
+		h := sha256.New()
+		fmt.Fprintf(h, "quoin shell 1\n%s\n", all.essence)
+		for _, name := range slices.Sorted(maps.Keys(env)) {
+			fmt.Fprintf(h, "%q=%q\n", name, env[name])
+		}
+		g.Subject = hex.EncodeToString(h.Sum(nil))
+	}
+	return g
+}
+
+// maxNesting bounds shells in shells and groups in groups.
+const maxNesting = 8
+
+// maxCommands bounds the commands of one line.
+const maxCommands = 40
+
+// maxReasons bounds what a person has to read.
+const maxReasons = 8
+
+// reading is one line while it is read.
+type reading struct {
+	judge     *Judge
+	effective []Effective
+	reasons   []string
+	depth     int
+	// behind are the programs that run the command which is read now, and open says
+	// that one of them adds words to it.
+	behind []string
+	open   bool
+	// plain says that every part is understood, listed that the allow-list has every
+	// command, rememberable that the commands are the same whenever the line runs.
+	plain, listed, rememberable bool
+}
+
+func (r *reading) unclear(format string, args ...any) {
+	r.plain = false
+	r.because(format, args...)
+}
+
+func (r *reading) unlisted(format string, args ...any) {
+	r.listed = false
+	r.because(format, args...)
+}
+
+func (r *reading) because(format string, args ...any) {
+	reason := fmt.Sprintf(format, args...)
+	if len(r.reasons) < maxReasons && !slices.Contains(r.reasons, reason) {
+		r.reasons = append(r.reasons, reason)
+	}
+}
+
+// line reads a whole command line.
+func (r *reading) line(line string, dialect syntax.LangVariant) (p piece) {
+	if r.depth++; r.depth > maxNesting {
+		r.unclear("there are more than %d levels of shells and groups", maxNesting)
+		return piece{}
+	}
+	defer func() { r.depth-- }()
+	defer func() {
+		// The parser is not ours, and the line is hostile.
+		if v := recover(); v != nil {
+			r.unclear("the command cannot be read: %v", v)
+			p = piece{}
+		}
+	}()
+	file, err := syntax.NewParser(syntax.Variant(dialect)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		r.unclear("the command cannot be read: %v", err)
+		return piece{}
+	}
+	return r.statements(file.Stmts)
+}

@@ -1,0 +1,74 @@
+package command
+
+import "strings"
+
+// codeRunners run what their arguments, their input or files of the working directory
+// say. Nothing of them is allowed that a rule does not write out.
+var codeRunners = set(`
+	python pypy ipython perl ruby irb jruby node nodejs deno bun php lua luajit tclsh wish expect guile rscript r julia ghci ghc runghc runhaskell scala scala-cli groovy
+	java javac jshell jrunscript kotlin kotlinc clojure clj bb erl escript iex elixir mix racket sbcl clisp ecl ocaml swipl gprolog raku crystal nim dart swift
+	awk gawk mawk nawk original-awk sed gsed ed red ex vi vim view vimdiff rvim rview nvim emacs nano pico joe micro helix hx kak less more most pg man info
+	m4 bc dc gnuplot octave sqlite sqlite3 psql mysql mariadb mongo mongosh redis-cli gdb lldb rr valgrind strace ltrace perf bpftrace stap dtrace
+	make gmake bmake cmake ctest ninja meson scons bazel buck just task rake npm npx pnpm pnpx yarn corepack pip pipx uv uvx poetry conda gem bundle bundler cargo rustc
+	go gofmt gcc g++ cc c++ clang clang++ ld as tcc mvn gradle ant sbt lein cabal stack dotnet msbuild nuget composer artisan rails django-admin ansible ansible-playbook
+	puppet chef salt terraform tofu packer vagrant helm kubectl oc docker podman nerdctl ctr crictl runc buildah skopeo lxc lxd machinectl systemd-run systemd-nspawn systemctl
+	service ssh scp sftp sshfs rsync rclone curl wget aria2c lftp ftp telnet nc ncat netcat socat openssl nmap tcpdump tshark git hg svn bzr fossil darcs cvs gh glab
+	sudo doas su runuser pkexec chroot unshare nsenter setpriv capsh setarch linux32 linux64 i386 x86_64 chrt taskset numactl cgexec prlimit choom uclampset flock
+	watch entr parallel script screen tmux byobu dtach abduco at atd batch crontab run-parts start-stop-daemon daemon unbuffer rlwrap faketime proxychains torsocks
+	fakeroot firejail bwrap proot dbus-run-session dbus-launch xvfb-run catchsegv ld.so ionice stdbuf ssh-agent gpg gpg-agent pinentry dpkg apt apt-get aptitude rpm dnf yum
+	apk pacman zypper snap flatpak brew port nix nix-shell nix-build guix tar bsdtar cpio zip unzip 7z 7za rar ar pax rg fd fdfind ag ack fzf find locate bat batcat delta
+	tee dd cp mv ln install split csplit sponge vipe ssh-keygen ssh-keyscan busybox toybox eval exec source alias enable trap coproc builtin hash mapfile readarray
+	exiftool ffmpeg convert magick identify gs latex pdflatex xelatex lualatex tex pandoc asciidoctor hugo jekyll jq yq dasel xmllint xsltproc xmlstarlet
+	logrotate logsave mail mailx sendmail mutt w3m lynx links elinks tic run-mailcap see xdg-open open start osascript wsl cmd
+	restic borg rsnapshot duplicity zsoelim aspell ispell pdb cscope ctags pg_dump chattr setfacl debugfs fsck mount umount losetup dmsetup kexec insmod modprobe depmod
+	opkg pkg ksu yarnpkg tsx ts-node esbuild vite webpack jest vitest mocha eslint prettier pytest tox nox invoke fab celery gunicorn uvicorn flask jupyter ipdb pudb cython
+	ldd gcore distcc ccache sccache choom bconsole genie ginsh hping3 jjs multitime posh rpmdb rpmquery rpmverify rtorrent slsh softlimit sshpass sg newgrp tclsh timedatectl
+	journalctl loginctl hostnamectl wish xdotool yelp zathura zypper cobc cowsay cowthink cpan cpulimit crash cupsfilter dmesg dvips easyrsa elvish espeak fish g tmate
+	facter finger fping gimp grc gcloud gsutil aws az ip tc ss iptables nft ifconfig iftop busctl ftp genisoimage gtester gzexe host dialog knife wall whiptail
+	look lua mosquitto msfconsole msgattrib msgcat msgconv msgfilter msgmerge msguniq nasm nohup nroff nl troff groff grotty eqn pic tbl od openvpn pdfunite pg ping pr ptx
+	rpmbuild scanmem sort soelim sqlmap ssconvert start tasksh terminfo tftp tic tshark ul uniq unexpand update-alternatives uudecode uuencode volatility vigr vipw vim-basic xargs xelatex xmodmap xpad xz zip zsh
+`)
+
+func set(names string) map[string]bool {
+	m := map[string]bool{}
+	for name := range strings.FieldsSeq(names) {
+		m[name] = true
+	}
+	return m
+}
+
+// readers only read and print, whatever their arguments.
+var readers = set(`
+	cat tac ls dir vdir head tail wc nl cut tr paste join comm fold fmt expand unexpand rev seq basename dirname realpath readlink stat du df od hexdump strings
+	md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base32 basenc grep egrep fgrep diff cmp id whoami who w groups users uname uptime nproc arch tty
+	printenv echo printf test [ expr factor numfmt tsort sleep which whereis free ps pgrep pidof vmstat column cal getconf locale getent logname pathchk
+	lscpu lsblk lsmem lsns lsipc nm size readelf zcat bzcat xzcat zstdcat true false yes colrm look pwd base64 sha3sum
+`)
+
+var profiles = map[string]*profile{}
+
+// read is a profile with these options.
+func read(options string) *profile { return &profile{options: readOptions(options)} }
+
+func init() {
+	for name := range readers {
+		profiles[name] = &profile{all: true}
+	}
+	profiles["env"] = &profile{options: readOptions("0 --null"), operands: 0, check: noOperands}
+	profiles["find"] = &profile{check: func(args []word) error { _, err := findCommands(args); return err }}
+	profiles["sort"] = read("bdfghiMnRrVcCmsuz k: t: S: --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --human-numeric-sort --month-sort --numeric-sort --random-sort --reverse --sort= --version-sort --check? --key= --merge --field-separator= --stable --unique --zero-terminated --parallel= --debug")
+	profiles["uniq"] = &profile{options: readOptions("cdDiuz f: s: w: # --count --repeated --all-repeated? --skip-fields= --ignore-case --skip-chars= --unique --zero-terminated --check-chars= --group?"), operands: 1}
+	profiles["date"] = &profile{options: readOptions("uR I? d: r: --utc --universal --rfc-email --iso-8601? --date= --reference= --rfc-3339="), operands: 1, check: dateFormat}
+	profiles["file"] = read("bhiLkNnprsS0vE F: m: e: P: --brief --mime --mime-type --mime-encoding --dereference --keep-going --no-pad --raw --special-files --print0 --separator= --extension")
+	profiles["tree"] = read("adfilxLCnNqQpsughDFvrtcUSAX L: P: I: --noreport --dirsfirst --filelimit= --charset= --du --si --prune --inodes --device --sort= --gitignore --matchdirs --ignore-case")
+	profiles["rg"] = read("abcFhHiIlLnNoPqsSuUvVwxz0p. A: B: C: e: f: g: m: M: r: t: T: j: E: d: " +
+		"--files --after-context= --before-context= --context= --regexp= --file= --glob= --iglob= --max-count= --max-columns= --replace= --type= --type-not= --threads= --encoding= --max-depth= --max-filesize= --sort= --sortr= --color= --colors= " +
+		"--count --count-matches --fixed-strings --no-filename --with-filename --ignore-case --files-with-matches --files-without-match --follow --line-number --no-line-number --only-matching --pcre2 --quiet --smart-case --case-sensitive --unrestricted --multiline --multiline-dotall --invert-match --word-regexp --line-regexp --null --pretty --hidden --no-hidden --no-ignore --no-ignore-vcs --no-heading --heading --column --vimgrep --json --stats --trim --text --type-list --no-messages --no-config --crlf --passthru --one-file-system --version --help")
+	delete(profiles["rg"].options.short, 'z')
+	profiles["fd"] = read("HIusgFapl0L1 i d: t: e: E: S: c: --hidden --no-ignore --no-ignore-vcs --unrestricted --case-sensitive --ignore-case --glob --regex --fixed-strings --absolute-path --full-path --follow --print0 --max-depth= --min-depth= --exact-depth= --type= --extension= --exclude= --size= --changed-within= --changed-before= --owner= --color= --max-results= --prune --quiet --version --help")
+	delete(profiles["fd"].options.short, 'l')
+	profiles["jq"] = &profile{options: readOptions("csSrjaenRCMV --compact-output --slurp --sort-keys --raw-output --join-output --ascii-output --exit-status --null-input --raw-input --color-output --monochrome-output --tab --indent= --stream --seq --version --arg --argjson --args --jsonargs")}
+	profiles["hostname"] = &profile{options: readOptions("fsidIA --fqdn --short --long --ip-address --all-ip-addresses --all-fqdns --domain"), check: noOperands}
+	profiles["xxd"] = &profile{options: readOptions("bEipu c: g: l: o: s:"), operands: 1}
+	profiles["shuf"] = read("erz i: n: --echo --input-range= --head-count= --repeat --zero-terminated")
+}
