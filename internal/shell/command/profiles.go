@@ -1,6 +1,9 @@
 package command
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // codeRunners run what their arguments, their input or files of the working directory
 // say. Nothing of them is allowed that a rule does not write out.
@@ -40,9 +43,9 @@ func set(names string) map[string]bool {
 // readers only read and print, whatever their arguments.
 var readers = set(`
 	cat tac ls dir vdir head tail wc nl cut tr paste join comm fold fmt expand unexpand rev seq basename dirname realpath readlink stat du df od hexdump strings
-	md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base32 basenc grep egrep fgrep diff cmp id whoami who w groups users uname uptime nproc arch tty
+	md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base32 basenc grep egrep fgrep diff cmp id whoami who w groups users uname uptime nproc tty
 	printenv echo printf test [ expr factor numfmt tsort sleep which whereis free ps pgrep pidof vmstat column cal getconf locale getent logname pathchk
-	lscpu lsblk lsmem lsns lsipc nm size readelf zcat bzcat xzcat zstdcat true false yes colrm look pwd base64 sha3sum
+	lscpu lsblk lsmem lsns lsipc readelf zcat bzcat xzcat true false yes colrm look pwd base64 sha3sum
 `)
 
 var profiles = map[string]*profile{}
@@ -70,5 +73,27 @@ func init() {
 	profiles["jq"] = &profile{options: readOptions("csSrjaenRCMV --compact-output --slurp --sort-keys --raw-output --join-output --ascii-output --exit-status --null-input --raw-input --color-output --monochrome-output --tab --indent= --stream --seq --version --arg --argjson --args --jsonargs")}
 	profiles["hostname"] = &profile{options: readOptions("fsidIA --fqdn --short --long --ip-address --all-ip-addresses --all-fqdns --domain"), check: noOperands}
 	profiles["xxd"] = &profile{options: readOptions("bEipu c: g: l: o: s:"), operands: 1}
+	// A plugin of nm or size is code, zstdcat can write and remove files, and arch of macOS runs a program.
+	profiles["nm"] = &profile{options: readOptions("aABCDefgjlnopPrsSuUvVX t: T: --debug-syms --print-file-name --demangle? --dynamic --extern-only --line-numbers --numeric-sort --no-sort --portability --print-armap --print-size --reverse-sort --size-sort --undefined-only --defined-only --format= --radix="), check: noResponseFile}
+	profiles["size"] = &profile{options: readOptions("ABGdoxt --format= --radix= --totals --common"), check: noResponseFile}
+	profiles["zstdcat"] = read("fqv M: --force --quiet --memory= --no-progress --no-check")
+	profiles["arch"] = &profile{options: readOptions(""), check: noOperands}
 	profiles["shuf"] = read("erz i: n: --echo --input-range= --head-count= --repeat --zero-terminated")
 }
+
+// noResponseFile refuses @file, which stands for options.
+func noResponseFile(args []word) error {
+	for _, a := range args {
+		if a.open || strings.HasPrefix(a.text, "@") {
+			return fmt.Errorf("%s may stand for options", a.text)
+		}
+	}
+	return nil
+}
+
+// commandReaders take commands from their input.
+var commandReaders = set(`
+	python pypy ipython perl ruby irb jruby node nodejs deno bun php lua luajit tclsh wish expect guile rscript r julia ghci scala groovy jshell clojure clj bb erl iex elixir racket
+	sbcl clisp ecl ocaml swipl gprolog raku dc bc gnuplot octave sqlite sqlite3 psql mysql mariadb mongo mongosh redis-cli gdb lldb ed red ex vi vim view nvim emacs m4 awk gawk mawk nawk
+	at batch ssh sftp ftp lftp telnet nc ncat netcat socat slsh pdb rc less more most man debugfs wall dialog mail mailx
+`)

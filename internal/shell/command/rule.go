@@ -79,6 +79,10 @@ func (r *rule) check(exe *executable) error {
 	if slices.Contains(r.words, restOfWords) {
 		return fmt.Errorf("%s may be the last word alone", restOfWords)
 	}
+	if takesCommands(exe.kind()) && !slices.ContainsFunc(r.words, onlyTells) &&
+		(!slices.ContainsFunc(r.words, isOperand) || slices.Contains(r.words, "-s") || slices.Contains(r.words, "-i")) {
+		return fmt.Errorf(`%s runs what its input says: write the file that it is to run`, exe.name)
+	}
 	wild := r.rest || slices.ContainsFunc(r.words, func(w string) bool { return strings.Contains(w, "*") })
 	if !wild || !exe.runsCode() || exe.profile() != nil && !slices.ContainsFunc(r.words, isPattern) {
 		return nil
@@ -87,6 +91,20 @@ func (r *rule) check(exe *executable) error {
 		return fmt.Errorf(`%s runs what its arguments say: write the words that must follow it, as in "%s check"`, exe.name, exe.name)
 	}
 	return nil
+}
+
+// takesCommands reports whether a program without a file runs what its input says.
+func takesCommands(kind string) bool { return shells[kind] || commandReaders[kind] }
+
+// isOperand reports whether a word is one that names what to run: - and the devices
+// stand for the input.
+func isOperand(word string) bool {
+	return !strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "/dev/") && !strings.HasPrefix(word, "/proc/")
+}
+
+// onlyTells reports whether a program with this word does no more than describe itself.
+func onlyTells(word string) bool {
+	return slices.Contains([]string{"--version", "--help", "-V"}, word)
 }
 
 func isPattern(s string) bool { return strings.Contains(s, "*") }
