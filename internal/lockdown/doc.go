@@ -4,8 +4,9 @@
 // of process: internal/sandbox the guest workers, internal/shell/confine the commands
 // of the shell plugin.
 //
-// Each step is for good, and holds for every thread of the process unless it returns
-// [ErrCgo]: a process built with cgo may have threads that the Go runtime does not know.
+// Each step is for good. With [EveryThread] it holds for every thread of the process,
+// unless it returns [ErrCgo]: a process built with cgo may have threads that the Go
+// runtime does not know. With [ThisThread] it holds for what the thread starts.
 // [Status] reads what the kernel tells others about a process, to check from outside.
 //
 // Only Linux has these steps; the package is empty elsewhere.

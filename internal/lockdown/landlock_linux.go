@@ -65,7 +65,7 @@ type LandlockPath struct {
 }
 
 // Restrict forbids what attr says, but for the exceptions.
-func Restrict(attr unix.LandlockRulesetAttr, exceptions ...LandlockPath) error {
+func Restrict(threads Threads, attr unix.LandlockRulesetAttr, exceptions ...LandlockPath) error {
 	set, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return fmt.Errorf("make a ruleset: %w", errno)
@@ -76,7 +76,7 @@ func Restrict(attr unix.LandlockRulesetAttr, exceptions ...LandlockPath) error {
 			return err
 		}
 	}
-	return EveryThread(unix.SYS_LANDLOCK_RESTRICT_SELF, set, 0, 0)
+	return threads(unix.SYS_LANDLOCK_RESTRICT_SELF, set, 0, 0)
 }
 
 func (e LandlockPath) addTo(set int, handled uint64) error {

@@ -15,6 +15,18 @@ import (
 // that the Go runtime does not know. It has not been taken on any.
 var ErrCgo = errors.New("the worker was built with cgo")
 
+// Threads makes a system call on the threads that a step is for.
+type Threads func(call, a, b, c uintptr) error
+
+// ThisThread makes a system call on the calling thread, and on those it starts later.
+// A step for it alone confines a process that the thread starts.
+func ThisThread(call, a, b, c uintptr) error {
+	if _, _, errno := unix.RawSyscall(call, a, b, c); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
 // EveryThread makes a system call on every thread of the process.
 func EveryThread(call, a, b, c uintptr) error {
 	_, _, errno := syscall.AllThreadsSyscall6(call, a, b, c, 0, 0, 0)
@@ -37,28 +49,34 @@ func ThreadsKnown() bool {
 // same user cannot trace.
 func ForbidTracing() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// ForbidPrivileges sets no_new_privs on every thread.
-func ForbidPrivileges() error {
-	return EveryThread(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
+// ForbidPrivileges sets no_new_privs.
+func ForbidPrivileges(threads Threads) error {
+	return threads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
 }
 
+// capabilities are the arguments of capset. They are no variables of a function, whose
+// stack may move before the call.
+var capabilities = struct {
+	header unix.CapUserHeader
+	none   [2]unix.CapUserData
+}{header: unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}}
+
 // DropCapabilities gives up what a new user namespace grants its first process
-// and makes sure that nothing is left. With cgo it looks at the calling thread only.
-func DropCapabilities() error {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if err := EveryThread(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0); err != nil && !errors.Is(err, ErrCgo) {
+// and makes sure that nothing is left. With EveryThread and cgo it looks at the calling
+// thread and changes nothing.
+func DropCapabilities(threads Threads) error {
+	if err := threads(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0); err != nil && !errors.Is(err, ErrCgo) {
 		return err
 	}
-	err := EveryThread(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
+	err := threads(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&capabilities.header)), uintptr(unsafe.Pointer(&capabilities.none[0])), 0)
 	if err != nil && !errors.Is(err, ErrCgo) {
 		return err
 	}
 	var left [2]unix.CapUserData
-	if err := unix.Capget(&header, &left[0]); err != nil {
+	if err := unix.Capget(&capabilities.header, &left[0]); err != nil {
 		return os.NewSyscallError("capget", err)
 	}
-	if left != none {
+	if left != capabilities.none {
 		return errors.New("capabilities are left")
 	}
 	return nil

@@ -13,7 +13,7 @@ func restrictPaths() (string, error) {
 	if err != nil {
 		return "", &offError{err.Error()}
 	}
-	if err := lockdown.Restrict(lockdown.LandlockRules(abi)); err != nil {
+	if err := lockdown.Restrict(lockdown.EveryThread, lockdown.LandlockRules(abi)); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf(landlockDetail, abi), nil

@@ -38,10 +38,10 @@ func Seal(p Policy) []wire.Layer {
 		{LayerFiles, closeDescriptors},
 		{LayerNamespaces, checkNamespaces},
 		{LayerRoot, emptyRoot},
-		{LayerDumpable, plain(lockdown.ForbidTracing)},
+		{LayerDumpable, func() (string, error) { return "", lockdown.ForbidTracing() }},
 		{LayerLimits, func() (string, error) { return setLimits(p, held, heldErr, firstErr) }},
-		{LayerCapabilities, plain(lockdown.DropCapabilities)},
-		{LayerPrivileges, plain(lockdown.ForbidPrivileges)},
+		{LayerCapabilities, onThreads(lockdown.DropCapabilities)},
+		{LayerPrivileges, onThreads(lockdown.ForbidPrivileges)},
 		{LayerLandlock, restrictPaths},
 		{LayerSeccomp, filterCalls},
 	}
@@ -53,9 +53,9 @@ func Seal(p Policy) []wire.Layer {
 	return layers
 }
 
-// plain is a step without a detail to report.
-func plain(do func() error) func() (string, error) {
-	return func() (string, error) { return "", do() }
+// onThreads is a step for every thread, without a detail to report.
+func onThreads(do func(lockdown.Threads) error) func() (string, error) {
+	return func() (string, error) { return "", do(lockdown.EveryThread) }
 }
 
 func layer(name, detail string, err error) wire.Layer {

@@ -110,41 +110,45 @@ func (l *Launcher) Start(ctx context.Context, c execution.Command) (execution.Pr
 }
 
 // open starts an init and lets it make the sandbox.
-func (l *Launcher) open(ctx context.Context, o order) (s *sandbox, err error) {
+func (l *Launcher) open(ctx context.Context, o order) (*sandbox, error) {
 	o.Plan = l.plan
 	o.Given = os.Geteuid() == 0
 	o.Limits = limits{Memory: uint64(l.options.MemoryBytes), Processes: uint64(l.options.Processes), File: uint64(l.options.FileBytes)}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	s, err = l.spawn(o)
+	s, err := l.spawn(o)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			s.end()
-		}
-	}()
+	if err := l.prepare(ctx, s, o); err != nil {
+		s.end()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare waits until the sandbox is ready and looks at what it has.
+func (l *Launcher) prepare(ctx context.Context, s *sandbox, o order) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if err := s.tell(o); err != nil {
-		return nil, s.inTime(ctx, err)
+		return s.inTime(ctx, err)
 	}
 	n, files, err := s.receive()
 	if err != nil {
-		return nil, s.inTime(ctx, err)
+		return s.inTime(ctx, err)
 	}
 	if n.Error != "" {
 		closeAll(files)
-		return nil, errors.New(n.Error)
+		return errors.New(n.Error)
 	}
 	if err := s.take(o, files); err != nil {
-		return nil, err
+		return err
 	}
 	if s.report, err = newReport(n.Ready, l.options.Required); err != nil {
-		return nil, err
+		return err
 	}
-	return s, verify(s.cmd.Process.Pid)
+	return verify(s.cmd.Process.Pid)
 }
 
 // spawn starts the init in namespaces of its own.

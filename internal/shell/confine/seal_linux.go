@@ -25,7 +25,7 @@ func seal(o order, proc error) []Layer {
 		}},
 		{LayerProc, func() (string, error) { return "", proc }},
 		{LayerLimits, func() (string, error) { return setLimits(o.Limits) }},
-		{LayerCapabilities, plain(lockdown.DropCapabilities)},
+		{LayerCapabilities, plain(func() error { return lockdown.DropCapabilities(threads) })},
 		{LayerPrivileges, plain(forbidPrivileges)},
 		{LayerLandlock, func() (string, error) { return restrictFiles(o.Plan) }},
 		{LayerSeccomp, filterCalls},
@@ -41,6 +41,16 @@ func seal(o order, proc error) []Layer {
 	return layers
 }
 
+// threads takes a step on every thread of the init, or, if it was built with cgo and
+// may have threads that the Go runtime does not know, on the one that starts the command.
+func threads(call, a, b, c uintptr) error {
+	err := lockdown.EveryThread(call, a, b, c)
+	if errors.Is(err, lockdown.ErrCgo) {
+		return lockdown.ThisThread(call, a, b, c)
+	}
+	return err
+}
+
 func plain(do func() error) func() (string, error) {
 	return func() (string, error) { return "", do() }
 }
@@ -54,7 +64,7 @@ func checkNamespaces() (string, error) {
 
 // forbidPrivileges also keeps the command from looking at the init.
 func forbidPrivileges() error {
-	return errors.Join(lockdown.ForbidTracing(), lockdown.ForbidPrivileges())
+	return errors.Join(lockdown.ForbidTracing(), lockdown.ForbidPrivileges(threads))
 }
 
 // The bounds that are not configured.
@@ -115,7 +125,7 @@ func restrictFiles(p plan) (string, error) {
 			exceptions = append(exceptions, lockdown.LandlockPath{Path: m.Path, Access: write})
 		}
 	}
-	if err := lockdown.Restrict(rules, exceptions...); err != nil {
+	if err := lockdown.Restrict(threads, rules, exceptions...); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("version %d", abi), nil
