@@ -76,8 +76,8 @@ func (v *vm) explain(obj, stack lib.TJSValue) {
 	if !ok {
 		return
 	}
-	path, ok := v.expression(kind, message, stack)
-	if !ok || kind != mistakeName && v.isLocal(frame, path[0]) {
+	kind, path, ok := v.mistaken(frame, kind, message, stack)
+	if !ok {
 		return
 	}
 	if hint := v.hint(kind, path); hint != "" {
@@ -107,11 +107,25 @@ func refusalInPlaceOf(prop lib.TJSAtom, val lib.TJSValue) lib.TJSValue {
 	return running.js.newString([]byte(refusedModule))
 }
 
-// expression reads the member expression before the place where the stack starts.
-func (v *vm) expression(kind mistake, message string, stack lib.TJSValue) ([]string, bool) {
+// mistaken returns the expression that is to blame: one that starts with a global, or
+// the last name of a call of a value of the program's own.
+func (v *vm) mistaken(frame uintptr, kind mistake, message string, stack lib.TJSValue) (mistake, []string, bool) {
 	if kind == mistakeName {
-		return []string{message[1 : len(message)-len(notDefined)]}, true
+		return kind, []string{message[1 : len(message)-len(notDefined)]}, true
 	}
+	before, ok := v.before(stack)
+	if !ok {
+		return kind, nil, false
+	}
+	if path, ok := memberPath(before); ok && !v.isLocal(frame, path[0]) {
+		return kind, path, true
+	}
+	name, ok := methodName(before)
+	return mistakeSelf, []string{name}, ok && kind == mistakeCall
+}
+
+// before returns the program up to the place where a stack starts.
+func (v *vm) before(stack lib.TJSValue) ([]byte, bool) {
 	text, ok := v.js.text(stack, maxMistake+maxErrorName)
 	if !ok {
 		return nil, false
@@ -128,7 +142,7 @@ func (v *vm) expression(kind mistake, message string, stack lib.TJSValue) ([]str
 	if !ok {
 		return nil, false
 	}
-	return memberPath(program[:end])
+	return program[:end], true
 }
 
 // program is the text of the cell's function.

@@ -3,6 +3,7 @@
 package quickjs
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -38,12 +39,15 @@ func TestHints(t *testing.T) {
 		{`tools.a["b"]`, `TypeError: cannot read property of undefined: read/["tools","a"]`},
 		{`if (MCP.github.x) 1;`, `TypeError: cannot read property 'x' of undefined: read/["MCP","github"]`},
 		{`Isues.list()`, `ReferenceError: 'Isues' is not defined: name/["Isues"]`},
+		// Of a value of the program's own the name of the method is asked for.
+		{`const tools = {}; tools.nosuch()`, call + `: self/["nosuch"]`},
+		{`const o = {tools: {}}; o.tools.nosuch()`, call + `: self/["nosuch"]`},
+		{`(tools => tools.nosuch())({})`, call + `: self/["nosuch"]`},
+		{`(() => { let tools = {}; return () => tools.nosuch() })()()`, call + `: self/["nosuch"]`},
+		{`[tools][0].nosuch()`, call + `: self/["nosuch"]`},
+		{`(await (async () => ({a: {}}))()).a["nosuch"]()`, call + `: self/["nosuch"]`},
+		{`const o = {}; o.a.b`, `TypeError: cannot read property 'b' of undefined`},
 		// Nothing is said of what may be something else.
-		{`const tools = {}; tools.nosuch()`, call},
-		{`const o = {tools: {}}; o.tools.nosuch()`, call},
-		{`(tools => tools.nosuch())({})`, call},
-		{`(() => { let tools = {}; return () => tools.nosuch() })()()`, call},
-		{`[tools][0].nosuch()`, call},
 		{`const k = "nosuch"; tools[k]()`, call},
 		{`(0, tools.nosuch)()`, call},
 		{`[1].map(tools.nosuch)`, call},
@@ -150,6 +154,9 @@ func FuzzMemberPath(f *testing.F) {
 		path, ok := memberPath(text)
 		if ok != (len(path) > 0) || len(path) > maxMembers {
 			t.Fatalf("%q, %v", path, ok)
+		}
+		if name, ok := methodName(text); ok && (name == "" && !bytes.ContainsAny(text, "\"'`") || len(name) > maxMember) {
+			t.Fatalf("%q, %v", name, ok)
 		}
 		firstPlace(string(text))
 		if kind, known := mistakeIn(string(text)); known != (kind != "") {

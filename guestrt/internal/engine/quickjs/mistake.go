@@ -16,6 +16,7 @@ const (
 	mistakeCall mistake = "call" // what was called is no function
 	mistakeRead mistake = "read" // what a property was read of is nothing
 	mistakeName mistake = "name" // there is no variable of that name
+	mistakeSelf mistake = "self" // what was called is a property of a value of the program's own, and no function
 
 	notDefined = "' is not defined"
 )
@@ -102,6 +103,12 @@ func memberPath(text []byte) (path []string, ok bool) {
 		return path, true
 	}
 	return nil, false
+}
+
+// methodName reads the name of the property at the end of a text, such as c of a().b.c.
+func methodName(text []byte) (name string, ok bool) {
+	name, _, first, ok := lastMember(text)
+	return name, ok && !first
 }
 
 // lastMember takes the last name off a member expression. It is the first one of

@@ -7,7 +7,7 @@ import * as $ from "./intrinsics";
 import { deepFreeze, defineConstant, defineGetter } from "./lazy";
 import type { Native } from "./native";
 import { newError, typeError } from "./raise";
-import { takeSignal, type Signal } from "./signals";
+import { takeSignal, takeSignalOption, type Signal } from "./signals";
 
 /**
  * Defines one global per namespace, and the namespaces object that holds them
@@ -166,7 +166,7 @@ function send(shared: Shared, head: string, args: unknown[], signal: Signal | un
 
 /** Takes off a list of arguments what is not for the tool: the signal, and what was not given. */
 function takeOptions(args: unknown[]): Signal | undefined {
-  const signal = takeSignal(args);
+  const signal = takeSignal(args) || takeSignalOption(args);
   // As in any call, an argument at the end that is undefined was not given.
   while (args.length > 0 && args[args.length - 1] === undefined) args.length--;
   return signal;

@@ -51,6 +51,20 @@ export function takeSignal(args: unknown[]): Signal | undefined {
   return signal;
 }
 
+/** Takes the signal out of the options that are the last of a list of arguments. */
+export function takeSignalOption(args: unknown[]): Signal | undefined {
+  const options: any = args.length > 0 ? args[args.length - 1] : undefined;
+  const signal = $.ownValue(options, "signal");
+  if (!isSignal(signal)) return undefined;
+  const rest = $.createObject(null);
+  const keys = $.keysOf(options);
+  for (let i = 0; i < keys.length; i++) {
+    if (keys[i] !== "signal") $.define(rest, keys[i]!, options[keys[i]!], true, true);
+  }
+  args[args.length - 1] = rest;
+  return signal;
+}
+
 export function isAborted(signal: Signal): boolean {
   return signals!.isAborted(signal);
 }
