@@ -18,7 +18,9 @@ import (
 const (
 	optionsAfterInput  = "options?: CallOptions | null"
 	optionsAfterFields = "?: { signal: AbortSignal }"
+	anySignal          = "{ signal?: AbortSignal }"
 	anyObject          = "{ [key: string]: unknown }"
+	tagParameters      = "strings: TemplateStringsArray, ...values: unknown[]"
 )
 
 // deepestIndent bounds how far types are indented.
@@ -26,22 +28,34 @@ const deepestIndent = 16
 
 // function is one callable of a scope.
 type function struct {
-	about      []string
-	parameters string
-	result     string
+	key      string            // its name, "" in a list
+	receiver *namespaces.Class // of a method
+
+	about           []string
+	aboutParameters []string // the end of about
+	parameters      string
+	result          string
 }
 
 // function writes a callable of a scope, for a line that is indented by so many
-// spaces. Key is the name of a method, "" of a function in a list.
-func (w *scopeWriter) function(key string, c namespaces.Call, indent int) function {
+// spaces.
+func (w *scopeWriter) function(f function, c namespaces.Call, indent int) function {
 	w.functions++
 	tool := w.target(c.Tool)
-	types := NewTypes(strings.TrimRight(w.prefix+word(key), "_"))
+	prefix := w.prefix
+	if f.receiver != nil {
+		prefix += word(f.receiver.Name) + "_"
+	}
+	types := NewTypes(strings.TrimRight(prefix+word(f.key), "_"))
 	types.taken = w.taken
-	s := signature{mapping: c.Mapping, indent: min(indent, deepestIndent), document: types.open(tool.input, "Input")}
-	f := function{parameters: s.parameters(tool.Tool)}
-	f.result = "Promise<" + types.open(tool.output, "Output").whole(s.indent) + ">"
-	f.about = append(aboutFunction(tool.Tool), s.about...)
+	s := signature{mapping: c.Mapping, method: f.receiver != nil, indent: min(indent, deepestIndent), document: types.open(tool.input, "Input")}
+	f.parameters = s.parameters(tool.Tool)
+	if c.Template {
+		f.parameters = tagParameters
+		s.about = []string{"A tag: stands in front of a template literal, without parentheses."}
+	}
+	f.result = "Promise<" + w.result(types.open(tool.output, "Output"), c.Returns, s.indent) + ">"
+	f.about, f.aboutParameters = append(aboutFunction(tool.Tool), s.about...), s.about
 	w.types.WriteString(types.Declarations())
 	return f
 }
@@ -65,6 +79,7 @@ func aboutFunction(tool *catalog.Tool) []string {
 type signature struct {
 	*document // of the input, nil without one
 	mapping   namespaces.Mapping
+	method    bool // the first argument is the key of the object
 	indent    int
 	about     []string // of the parameters
 	used      []string // names of parameters
@@ -104,10 +119,20 @@ func (s *signature) input(free bool) string {
 // fields is for a function whose arguments are properties of the input.
 func (s *signature) fields() string {
 	names := s.mapping.Positional
+	if s.method {
+		names = names[1:]
+	}
 	last := -1 // of those that must be given
 	for i, name := range names {
 		if s.document != nil && s.requires(s.doc.Root(), name, 0) {
 			last = i
+		}
+	}
+	options := ""
+	if s.mapping.Options {
+		var needed bool
+		if options, needed = s.options(); needed {
+			last = len(names)
 		}
 	}
 	var out []string
@@ -121,7 +146,29 @@ func (s *signature) fields() string {
 	if s.mapping.Rest != "" {
 		return strings.Join(append(out, "..."+s.parameter(s.mapping.Rest)+": "+s.rest()), ", ")
 	}
+	if s.mapping.Options {
+		optional := "?"
+		if last == len(names) {
+			optional = ""
+		}
+		return strings.Join(append(out, s.free("options")+optional+": "+options), ", ")
+	}
 	return strings.Join(append(out, s.free("options")+optionsAfterFields), ", ")
+}
+
+// options is the type of the argument after those that are properties, and whether it
+// must be given.
+func (s *signature) options() (text string, needed bool) {
+	of := expr{text: anyObject}
+	if s.document != nil {
+		taken := slices.Concat(s.mapping.Positional, slices.Sorted(maps.Keys(s.mapping.Fixed)))
+		rest := s.without(s.doc.Root(), taken, 0)
+		if e := s.expression(rest, s.indent); e.text != unknown {
+			of = e
+		}
+		needed = s.needs(rest, 0)
+	}
+	return of.within('&') + " & " + anySignal, needed
 }
 
 // field is the type of a property.

@@ -25,10 +25,14 @@ const (
 // namespace's plugin by name; of one that is nil, inputs and results are unknown.
 func Namespace(reg *namespaces.Registration, scope *namespaces.Scope, tool func(name string) *catalog.Tool) []byte {
 	w := &scopeWriter{prefix: "Namespaces_" + Identifier(reg.GlobalName) + "_", taken: map[string]bool{}, tool: tool, read: map[string]*target{}}
+	w.classNames(scope)
 	w.b.WriteString("interface Namespaces {\n" + comment(aboutNamespace(reg), "  "))
 	fmt.Fprintf(&w.b, "  readonly %s: ", Key(reg.GlobalName))
 	w.value(scope.Root(), 2)
 	fmt.Fprintf(&w.b, ";\n}\n\ndeclare const %s: Namespaces[%s];\n", reg.GlobalName, quote(reg.GlobalName))
+	for class := range scope.Classes() {
+		w.b.WriteString(w.class(class))
+	}
 	w.b.WriteString(w.types.String())
 	return []byte(w.b.String())
 }
@@ -98,7 +102,7 @@ func (w *scopeWriter) value(p namespaces.Node, indent int) {
 		return
 	}
 	if c, ok := p.Call(); ok {
-		f := w.function("", c, indent)
+		f := w.function(function{}, c, indent)
 		fmt.Fprintf(&w.b, "(%s) => %s", f.parameters, f.result)
 		return
 	}
@@ -133,7 +137,7 @@ func (w *scopeWriter) object(p namespaces.Node, indent int) {
 
 func (w *scopeWriter) member(key string, p namespaces.Node, indent int, pad string) {
 	if c, ok := p.Call(); ok {
-		f := w.function(key, c, indent)
+		f := w.function(function{key: key}, c, indent)
 		fmt.Fprintf(&w.b, "%s%s%s(%s): %s;\n", comment(f.about, pad), pad, Key(key), f.parameters, f.result)
 		return
 	}

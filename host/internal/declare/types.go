@@ -86,12 +86,17 @@ func (t *Types) open(s *source, name string) *document {
 
 // part writes the type of a part of the schema, or of all, as Expression does.
 func (d *document) part(n *jsonschema.Node, indent int) string {
-	text := d.reference(n)
-	if text == "" {
-		text = d.typeOf(n, at{indent: indent}).text
+	return d.expression(n, indent).text
+}
+
+// expression is part for a place where something else joins the type.
+func (d *document) expression(n *jsonschema.Node, indent int) expr {
+	e := expr{text: d.reference(n)}
+	if e.text == "" {
+		e = d.typeOf(n, at{indent: indent})
 	}
 	d.declare()
-	return text
+	return e
 }
 
 // document is one schema on its way.
