@@ -27,6 +27,11 @@ type Class struct {
 // a path. No key of a scope is called so.
 const methodSegment = "prototype"
 
+// IsMethod reports whether a path that resolves leads to a method of a class: its name,
+// "prototype" and the name of the method. The first argument of the call is then the key
+// of the result that the method was called on.
+func IsMethod(path []string) bool { return len(path) == 3 && path[1] == methodSegment }
+
 // Classes returns the classes of the results of a scope's calls, in the order of their
 // names. Do not modify them.
 func (s *Scope) Classes() iter.Seq[*Class] {

@@ -77,6 +77,10 @@ type Mapping struct {
 	Fixed map[string]json.RawMessage `json:"fixed,omitempty"`
 	// Mapper is the plugin's name for the function to ask (MapFunction).
 	Mapper string `json:"mapper,omitempty"`
+
+	// method says that the first argument is the key of the object itself, so that
+	// messages leave it out.
+	method bool
 }
 
 // isZero reports whether the mapping says no more than its zero value.
@@ -208,8 +212,12 @@ func (m Mapping) applyPositional(args []json.RawMessage) (json.RawMessage, error
 		takes = append(takes, "options")
 	}
 	if len(args) > len(takes) && m.Rest == "" {
+		shown, given := takes, len(args)
+		if m.method {
+			shown, given = shown[1:], given-1
+		}
 		return nil, badArguments("takes at most %d %s (%s) but was given %d; to use it as a callback, wrap it: x => f(x)",
-			len(takes), plural(len(takes), "argument"), strings.Join(takes, ", "), len(args))
+			len(shown), plural(len(shown), "argument"), strings.Join(shown, ", "), given)
 	}
 	fields := make(map[string]json.RawMessage, len(m.Positional)+len(m.Fixed)+1)
 	if m.Options && len(args) == len(takes) {
@@ -242,11 +250,11 @@ func (m Mapping) readOptions(options json.RawMessage, fields map[string]json.Raw
 		return nil
 	}
 	if options[0] != '{' || json.Unmarshal(options, &fields) != nil {
-		return badArguments("argument %d must be an object of options", len(m.Positional)+1)
+		return badArguments("the argument options must be an object")
 	}
 	for _, name := range m.Positional {
 		if _, given := fields[name]; given {
-			return badArguments("%s is an argument of its own, not an option", quoteName(name))
+			return badArguments("%s is no option, because an argument before the options gives it", quoteName(name))
 		}
 	}
 	return nil

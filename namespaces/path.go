@@ -8,9 +8,10 @@ package namespaces
 // recorded keys is ever looked up, so a forged path cannot reach further. The
 // result shares memory with the scope: do not modify it.
 func (s *Scope) Resolve(path []string) (Call, error) {
-	if len(path) == 3 && path[1] == methodSegment {
+	if IsMethod(path) {
 		if class := s.class(path[0]); class != nil {
 			if method, ok := class.Methods[path[2]]; ok {
+				method.Mapping.method = true
 				return method, nil
 			}
 		}

@@ -121,7 +121,11 @@ func (r *run) mapInput(ctx context.Context, reg *namespaces.Registration, m name
 	return reg.MapInput(ctx, r.runContext(reg.PluginID), m.Mapper, args)
 }
 
+// viaPath is how people and programs are shown where a call came from.
 func viaPath(global string, path []string) string {
+	if namespaces.IsMethod(path) {
+		return global + "." + path[0] + "#" + path[2]
+	}
 	for _, p := range path {
 		global += "." + p
 	}

@@ -25,7 +25,12 @@ func (r *run) withSignature(c *call, tool *catalog.Tool, via string, refusal *ca
 	if err != nil || target.Mapping.Kind != namespaces.MapPositional {
 		return refusal
 	}
-	refusal.Message = codemode.BoundMessage(refusal.Message + ". Call it as " + via + "(" + parameters(target.Mapping, tool.Parameters) + ").")
+	m := target.Mapping
+	if namespaces.IsMethod(c.Path) {
+		m.Positional = m.Positional[1:] // the result itself gives the first
+		_, via, _ = strings.Cut(via, "#")
+	}
+	refusal.Message = codemode.BoundMessage(refusal.Message + ". Call it as " + via + "(" + parameters(m, tool.Parameters) + ").")
 	return refusal
 }
 
@@ -46,6 +51,9 @@ func parameters(m namespaces.Mapping, schema json.RawMessage) string {
 	}
 	if m.Rest != "" {
 		list = append(list, "..."+text.Cut(m.Rest, 64))
+	}
+	if m.Options {
+		list = append(list, "options?")
 	}
 	return strings.Join(list, ", ")
 }

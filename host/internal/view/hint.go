@@ -21,12 +21,14 @@ import (
 //	hint/read/["MCP","github"]     a property of MCP.github was read, which is undefined
 //	hint/name/["Isues"]            there is no variable Isues
 //	hint/file/["mcp/nosuch.d.ts"]  API.read found no such file
+//	hint/self/["pol"]              a value of the program's own has no method pol
 const PrefixHint = "hint/"
 
 const (
 	hintCall = "call"
 	hintName = "name"
 	hintFile = "file"
+	hintSelf = "self"
 
 	maxHintPath = 16
 	nearest     = 3 // names that a hint offers
@@ -61,6 +63,8 @@ func (h Hints) hintOf(kind string, path []string) string {
 		return v.hintVariable(path[0])
 	case kind == hintFile:
 		return v.hintFile(path[0])
+	case kind == hintSelf:
+		return h.hintMethod(path[0])
 	case path[0] == "namespaces" && len(path) > 1:
 		return h.hintNamespace(kind, path, path[1:])
 	case len(path) > 1 && path[0] == "tools":
