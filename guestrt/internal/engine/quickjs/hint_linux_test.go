@@ -39,7 +39,7 @@ func TestHints(t *testing.T) {
 		{`tools.a["b"]`, `TypeError: cannot read property of undefined: read/["tools","a"]`},
 		{`if (MCP.github.x) 1;`, `TypeError: cannot read property 'x' of undefined: read/["MCP","github"]`},
 		{`Isues.list()`, `ReferenceError: 'Isues' is not defined: name/["Isues"]`},
-		// Of a value of the program's own the name of the method is asked for.
+		// The name of the method is asked for where the value is the program's own.
 		{`const tools = {}; tools.nosuch()`, call + `: self/["nosuch"]`},
 		{`const o = {tools: {}}; o.tools.nosuch()`, call + `: self/["nosuch"]`},
 		{`(tools => tools.nosuch())({})`, call + `: self/["nosuch"]`},
