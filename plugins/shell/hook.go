@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/sdk"
@@ -51,26 +50,8 @@ func (s *shell) approval(p *plan) *sdk.Approval {
 		severity = "critical"
 	}
 	return &sdk.Approval{
-		Title: "Run a command", Description: describe(p), Severity: severity,
+		Title: "Run a command", Description: s.describe(p), Severity: severity,
 		Timeout: time.Duration(s.settings.ApprovalTimeoutSeconds) * time.Second,
 		Allowed: allowed, Subject: p.subject,
 	}
-}
-
-// describe shows a person what would run.
-func describe(p *plan) string {
-	var b strings.Builder
-	b.WriteString("Command: " + p.in.Command)
-	b.WriteString("\nHost: " + string(p.host))
-	if p.node != "" {
-		b.WriteString(" " + p.node)
-	}
-	b.WriteString("\nCWD: " + p.dir)
-	for _, e := range p.judgement.Effective {
-		b.WriteString("\nRuns: " + strings.Join(e.Argv, " ") + " (" + e.Path + ")")
-	}
-	for _, r := range p.reasons {
-		b.WriteString("\nAsked because: " + r)
-	}
-	return b.String()
 }
