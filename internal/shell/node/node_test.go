@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux
 
 package node
 
@@ -15,29 +15,15 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/quoinhq/quoin/internal/shell/command"
 	"github.com/quoinhq/quoin/internal/shell/execution"
+	"github.com/quoinhq/quoin/internal/shell/launch"
 	"github.com/quoinhq/quoin/internal/shell/settings"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// listJudge allows the commands whose first word is on the list.
-type listJudge []string
-
-func newListJudge(s *settings.Settings) (Judge, error) { return listJudge(s.Allow), nil }
-
-func (l listJudge) Judge(line string, _ map[string]string) command.Judgement {
-	first, _, _ := strings.Cut(line, " ")
-	for _, allowed := range l {
-		if first == allowed {
-			return command.Judgement{Allowed: true, Line: "/bin/" + line, Subject: "subject of " + line}
-		}
-	}
-	return command.Judgement{Reasons: []string{first + " is not on the allow-list"}, Subject: "subject of " + line}
+func TestMain(m *testing.M) {
+	launch.Main()
+	goleak.VerifyTestMain(m)
 }
-
-func (listJudge) Argv(line string) []string { return []string{"/bin/sh", "-c", line} }
 
 // fixture is a node that listens on loopback, and a gateway that is enrolled at it.
 type fixture struct {
@@ -51,7 +37,7 @@ type fixture struct {
 // serveNode starts a node with a policy.
 func serveNode(t *testing.T, l execution.Launcher, change func(*settings.Settings)) *fixture {
 	t.Helper()
-	s, err := settings.Parse([]byte(`{"host":"gateway","allow":["echo","true"]}`))
+	s, err := settings.Parse([]byte(`{"host":"gateway","allow":["echo","cat"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +46,7 @@ func serveNode(t *testing.T, l execution.Launcher, change func(*settings.Setting
 	}
 	dir := t.TempDir()
 	f := &fixture{home: OpenHome(filepath.Join(dir, "node")), nodes: Open(filepath.Join(dir, "nodes")), ended: make(chan error, 1)}
-	server, err := NewServer(Options{Home: f.home, Settings: s, NewJudge: newListJudge, Launcher: l, Workdir: dir, Version: "1", Log: slog.New(slog.DiscardHandler)})
+	server, err := NewServer(Options{Home: f.home, Settings: s, Launcher: l, Workdir: dir, Version: "1", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +89,7 @@ func enrolled(t *testing.T, l execution.Launcher, change func(*settings.Settings
 }
 
 func TestAnEnrolledGatewayRunsCommands(t *testing.T) {
-	_, n := enrolled(t, pipes{}, nil)
+	_, n := enrolled(t, launch.New(), nil)
 	d, err := n.Describe(t.Context())
 	if err != nil || d.Security != "allowlist" || d.Version != "1" {
 		t.Fatalf("%+v, %v", d, err)
@@ -123,7 +109,7 @@ func TestAnEnrolledGatewayRunsCommands(t *testing.T) {
 
 // TestTheStricterPolicyWins runs commands under each pair of policies.
 func TestTheStricterPolicyWins(t *testing.T) {
-	gateway := &AllowList{Allow: []string{"true"}}
+	gateway := &AllowList{Allow: []string{"echo"}}
 	for _, c := range []struct {
 		name     string
 		security settings.Security
@@ -133,22 +119,22 @@ func TestTheStricterPolicyWins(t *testing.T) {
 		approved bool
 		want     error
 	}{
-		{"both allow", settings.Allowlist, settings.AskOnMiss, "true", gateway, false, nil},
-		{"the node alone allows", settings.Allowlist, settings.AskOnMiss, "echo", gateway, false, ErrApproval},
-		{"the node alone allows, and a person", settings.Allowlist, settings.AskOnMiss, "echo", gateway, true, nil},
-		{"the node alone allows and does not ask", settings.Allowlist, settings.AskOff, "echo", gateway, true, nil},
-		{"the node does not allow", settings.Allowlist, settings.AskOnMiss, "false", nil, false, ErrApproval},
-		{"the node does not allow, a person does", settings.Allowlist, settings.AskOnMiss, "true; exit 0", nil, true, nil},
-		{"the node does not allow and does not ask", settings.Allowlist, settings.AskOff, "false", nil, true, ErrRefused},
-		{"the node asks always", settings.Allowlist, settings.AskAlways, "true", gateway, false, ErrApproval},
-		{"the node asks always, and has been told", settings.Allowlist, settings.AskAlways, "true", gateway, true, nil},
-		{"the node denies", settings.Deny, settings.AskAlways, "true", nil, true, ErrRefused},
-		{"the node allows all", settings.Full, settings.AskOff, "exit 0", nil, false, nil},
-		{"the node allows all, the gateway does not", settings.Full, settings.AskOff, "exit 0", gateway, false, ErrApproval},
-		{"the node allows all but asks", settings.Full, settings.AskAlways, "exit 0", nil, false, ErrApproval},
+		{"both allow", settings.Allowlist, settings.AskOnMiss, "echo", gateway, false, nil},
+		{"the node alone allows", settings.Allowlist, settings.AskOnMiss, "cat /dev/null", gateway, false, ErrApproval},
+		{"the node alone allows, and a person", settings.Allowlist, settings.AskOnMiss, "cat /dev/null", gateway, true, nil},
+		{"the node alone allows and does not ask", settings.Allowlist, settings.AskOff, "cat /dev/null", gateway, true, nil},
+		{"the node does not allow", settings.Allowlist, settings.AskOnMiss, "ls /", nil, false, ErrApproval},
+		{"the node does not allow, a person does", settings.Allowlist, settings.AskOnMiss, "ls /; true", nil, true, nil},
+		{"the node does not allow and does not ask", settings.Allowlist, settings.AskOff, "ls /", nil, true, ErrRefused},
+		{"the node asks always", settings.Allowlist, settings.AskAlways, "echo", gateway, false, ErrApproval},
+		{"the node asks always, and has been told", settings.Allowlist, settings.AskAlways, "echo", gateway, true, nil},
+		{"the node denies", settings.Deny, settings.AskAlways, "echo", nil, true, ErrRefused},
+		{"the node allows all", settings.Full, settings.AskOff, "ls /", nil, false, nil},
+		{"the node allows all, the gateway does not", settings.Full, settings.AskOff, "ls /", gateway, false, ErrApproval},
+		{"the node allows all but asks", settings.Full, settings.AskAlways, "ls /", nil, false, ErrApproval},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, n := enrolled(t, pipes{}, func(s *settings.Settings) { s.Security, s.Ask = c.security, c.ask })
+			_, n := enrolled(t, launch.New(), func(s *settings.Settings) { s.Security, s.Ask = c.security, c.ask })
 			job := Job{Line: c.line, Allow: c.allow}
 			v, err := n.Judge(t.Context(), job)
 			if err != nil {
@@ -179,13 +165,13 @@ func TestTheStricterPolicyWins(t *testing.T) {
 
 // TestAnApprovalIsForOneSubject refuses an approval of something else.
 func TestAnApprovalIsForOneSubject(t *testing.T) {
-	_, n := enrolled(t, pipes{}, nil)
-	v, err := n.Judge(t.Context(), Job{Line: "false"})
+	_, n := enrolled(t, launch.New(), nil)
+	v, err := n.Judge(t.Context(), Job{Line: "ls"})
 	if err != nil || v.Subject == "" {
 		t.Fatal(v, err)
 	}
-	for _, subject := range []string{"", "subject of false", strings.Repeat("0", 64)} {
-		if _, err := n.Start(t.Context(), Job{Line: "false", Approval: &Approval{Subject: subject}}, nil, false); !errors.Is(err, ErrApproval) {
+	for _, subject := range []string{"", "1", strings.Repeat("0", 64)} {
+		if _, err := n.Start(t.Context(), Job{Line: "ls", Approval: &Approval{Subject: subject}}, nil, false); !errors.Is(err, ErrApproval) {
 			t.Errorf("an approval of %q: %v", subject, err)
 		}
 	}

@@ -17,38 +17,30 @@ import (
 	"github.com/quoinhq/quoin/internal/shell/settings"
 )
 
-// Judge judges command lines by one allow-list. *command.Judge does.
-type Judge interface {
-	Judge(line string, env map[string]string) command.Judgement
-	// Argv is the program that runs a command line, and its arguments.
-	Argv(line string) []string
-}
-
 // policy decides about the jobs of gateways by the configuration of the node.
 type policy struct {
 	settings *settings.Settings
-	newJudge func(*settings.Settings) (Judge, error)
-	own      Judge
+	own      *command.Judge
 	node     Fingerprint
 	workdir  string // of commands that do not name one
 
 	mu       sync.Mutex
-	gateways map[[sha256.Size]byte]Judge // by the digest of a gateway's allow-list
+	gateways map[[sha256.Size]byte]*command.Judge // by the digest of a gateway's allow-list
 }
 
-func newPolicy(s *settings.Settings, newJudge func(*settings.Settings) (Judge, error), node Fingerprint, workdir string) (*policy, error) {
-	own, err := newJudge(s)
+func newPolicy(s *settings.Settings, node Fingerprint, workdir string) (*policy, error) {
+	own, err := command.NewJudge(s)
 	if err != nil {
 		return nil, err
 	}
-	return &policy{settings: s, newJudge: newJudge, own: own, node: node, workdir: workdir, gateways: map[[sha256.Size]byte]Judge{}}, nil
+	return &policy{settings: s, own: own, node: node, workdir: workdir, gateways: map[[sha256.Size]byte]*command.Judge{}}, nil
 }
 
 // maxGatewayJudges bounds the allow-lists of gateways that are kept read.
 const maxGatewayJudges = 16
 
 // ofGateway is the judge of a gateway's allow-list. Executables are those of the node.
-func (p *policy) ofGateway(a *AllowList) (Judge, error) {
+func (p *policy) ofGateway(a *AllowList) (*command.Judge, error) {
 	text, err := json.Marshal(a)
 	if err != nil {
 		return nil, err
@@ -61,7 +53,7 @@ func (p *policy) ofGateway(a *AllowList) (Judge, error) {
 	}
 	s := *p.settings
 	s.Allow, s.Rules = a.Allow, a.Rules
-	j, err := p.newJudge(&s)
+	j, err := command.NewJudge(&s)
 	if err != nil {
 		return nil, fmt.Errorf("the allow-list of the gateway does not fit this node: %w", err)
 	}
@@ -81,6 +73,9 @@ type ruling struct {
 
 // rule judges a job by every allow-list that counts.
 func (p *policy) rule(j Job) (*ruling, error) {
+	if err := command.CheckEnv(j.Env); err != nil {
+		return nil, fmt.Errorf("%w: env: %w", ErrRefused, err)
+	}
 	dir, err := p.directory(j.Dir)
 	if err != nil {
 		return nil, err

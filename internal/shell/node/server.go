@@ -31,8 +31,6 @@ type Options struct {
 	Home *Home
 	// Settings are the policy of the node. Host says whether Launcher is a sandbox.
 	Settings *settings.Settings
-	// NewJudge returns the judge of an allow-list: command.NewJudge.
-	NewJudge func(*settings.Settings) (Judge, error)
 	// Launcher starts what may run.
 	Launcher execution.Launcher
 	// Workdir is the directory of commands that do not name one.
@@ -60,7 +58,7 @@ func NewServer(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPolicy(o.Settings, o.NewJudge, id.fingerprint, o.Workdir)
+	p, err := newPolicy(o.Settings, id.fingerprint, o.Workdir)
 	if err != nil {
 		return nil, err
 	}
