@@ -14,10 +14,12 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/debugrelay"
+	"github.com/quoinhq/quoin/internal/shell/launch"
 )
 
 func main() {
 	debugrelay.ServeIfRelay()
+	launch.Main()
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		if err := host.RelaxTimerSlack(); err != nil {
 			fmt.Fprintln(os.Stderr, "quoin: calls take longer than they could:", err)

@@ -19,12 +19,14 @@ import (
 	"github.com/quoinhq/quoin/guestrt/guestserver"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/debugrelay"
 	"github.com/quoinhq/quoin/internal/hosttest"
+	"github.com/quoinhq/quoin/internal/shell/launch"
 	"github.com/quoinhq/quoin/internal/typescript"
 	"github.com/quoinhq/quoin/internal/typescript/tsgo"
 )
 
 func TestMain(m *testing.M) {
 	debugrelay.ServeIfRelay()
+	launch.Main()
 	guestserver.ServeIfWorker()
 	testscript.Main(tidy{m}, map[string]func(){
 		"curl":       curl,
@@ -57,6 +59,7 @@ func TestScripts(t *testing.T) {
 			"plugins":  cmdPlugins,
 			"guest":    cmdGuest,
 			"serve":    cmdServe,
+			"node":     cmdNode,
 			"issuer":   cmdIssuer,
 			"halt":     cmdHalt,
 			"hangup":   cmdHangup,

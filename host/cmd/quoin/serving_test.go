@@ -41,11 +41,24 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: serve NAME ARG...")
 	}
-	name := args[0]
+	startServer(ts, args[0], append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...))
+}
+
+// cmdNode starts a node on a free port and puts its address into a variable of its
+// name: node NAME ARG... Its log is NAME.log.
+func cmdNode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: node NAME ARG...")
+	}
+	startServer(ts, args[0], append([]string{"node", "serve", "--listen", "127.0.0.1:0"}, args[1:]...))
+}
+
+// startServer starts a command that says where it listens, and puts that into a variable.
+func startServer(ts *testscript.TestScript, name string, args []string) {
 	log, err := os.Create(ts.MkAbs(name + ".log"))
 	ts.Check(err)
 	defer log.Close()
-	cmd := osexec.Command(quoin(ts), append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...)...)
+	cmd := osexec.Command(quoin(ts), args...)
 	cmd.Dir, cmd.Stderr = ts.MkAbs("."), log
 	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"), "XDG_CONFIG_HOME="+ts.Getenv("XDG_CONFIG_HOME"), "QUOIN_CONFIG="+ts.Getenv("QUOIN_CONFIG"), "NOTIFY_SOCKET="+ts.Getenv("NOTIFY_SOCKET"), "QUOIN_TOKEN="+ts.Getenv("SERVE_TOKEN"))
 	out, err := cmd.StdoutPipe()

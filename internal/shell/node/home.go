@@ -133,7 +133,7 @@ func (h *Home) redeem(secret []byte, gateway Fingerprint, name string) error {
 	if err := h.invitations.remove(file); err != nil {
 		return errNoInvitation
 	}
-	return h.gateways.create(gateway.String(), Gateway{Fingerprint: gateway.String(), Name: name, Enrolled: time.Now().UTC()})
+	return h.gateways.create(gateway.String(), Gateway{Fingerprint: gateway.String(), Name: name, Enrolled: time.Now().UTC().Truncate(time.Second)})
 }
 
 // gateway returns an enrolled gateway. It reads the file each time, so that one that was

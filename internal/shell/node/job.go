@@ -156,3 +156,21 @@ func verdictOf(m *nodepb.JudgeReply) Verdict {
 	}
 	return v
 }
+
+// The outcomes of a job that no one has approved.
+const (
+	Runs    = "runs"
+	Asks    = "asks"
+	Refused = "refused"
+)
+
+// Outcome is what the node's policy makes of a job that no one has approved.
+func (v *Verdict) Outcome() string {
+	switch {
+	case v.Refused, !v.Allowed && v.Ask == settings.AskOff:
+		return Refused
+	case v.Allowed && v.Ask != settings.AskAlways:
+		return Runs
+	}
+	return Asks
+}
