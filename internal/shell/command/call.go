@@ -137,7 +137,7 @@ func (r *reading) leaf(exe *executable, words []word) piece {
 	if err != nil {
 		r.unclear("%v", err)
 	}
-	return piece{exe.line(args), string(essence)}
+	return piece{exe.line(exe.hardened(args)), string(essence)}
 }
 
 func texts(words []word) []string {

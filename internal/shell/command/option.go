@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -51,48 +52,68 @@ func readOptions(spec string) *options {
 	return o
 }
 
-// operands returns the words that are not options. strict stops at the first one, as
-// programs do that run the rest as a command; it is an index into args then.
-func (o *options) operands(args []word, anyGlob, strict bool) (list []word, first int, err error) {
+// parsed are arguments that have been read.
+type parsed struct {
+	operands []word
+	given    []givenOption
+	// first is the place of the first operand, where reading stopped there.
+	first int
+}
+
+type givenOption struct{ name, value string }
+
+// has reports whether one of the options was given, by its name without dashes.
+func (p parsed) has(names ...string) bool {
+	return slices.ContainsFunc(p.given, func(g givenOption) bool { return slices.Contains(names, g.name) })
+}
+
+// read reads arguments. anyGlob accepts patterns that may stand for options. strict stops
+// at the first operand, as programs do that run the rest as a command.
+func (o *options) read(args []word, anyGlob, strict bool) (p parsed, err error) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if a.open && !anyGlob {
-			return nil, 0, fmt.Errorf("the pattern %s may stand for an option: write ./%s", a.text, a.text)
+			return p, fmt.Errorf("the pattern %s may stand for an option: write ./%s", a.text, a.text)
 		}
 		switch {
-		case a.text == "--":
-			return append(list, args[i+1:]...), i + 1, nil
+		case a.text == "--" && !a.glob:
+			p.operands, p.first = append(p.operands, args[i+1:]...), i+1
+			return p, nil
 		case a.text == "-" || !strings.HasPrefix(a.text, "-"):
 			if strict {
-				return nil, i, nil
+				p.first = i
+				return p, nil
 			}
-			list = append(list, a)
+			p.operands = append(p.operands, a)
 			continue
 		case a.glob:
-			return nil, 0, fmt.Errorf("the pattern %s stands for options", a.text)
+			return p, fmt.Errorf("the pattern %s stands for options", a.text)
 		}
-		next, err := o.option(a.text)
+		next, err := o.option(a.text, &p)
 		if err != nil {
-			return nil, 0, err
+			return p, err
 		}
 		if next {
 			if i++; i == len(args) || args[i].glob {
-				return nil, 0, fmt.Errorf("the option %s has no plain argument", a.text)
+				return p, fmt.Errorf("the option %s has no plain argument", a.text)
 			}
+			p.given[len(p.given)-1].value = args[i].text
 		}
 	}
-	return list, len(args), nil
+	p.first = len(args)
+	return p, nil
 }
 
 // option reads one word of options. next says that the next word is an argument.
-func (o *options) option(text string) (next bool, err error) {
+func (o *options) option(text string, p *parsed) (next bool, err error) {
 	unknown := fmt.Errorf("the option %s may do more than read", text)
 	if strings.HasPrefix(text, "--") || o.single {
-		name, _, has := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(text, "-"), "-"), "=")
+		name, value, has := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(text, "-"), "-"), "=")
 		kind, ok := o.long[name]
 		if !ok || has && kind == without {
 			return false, unknown
 		}
+		p.given = append(p.given, givenOption{name, value})
 		return kind == required && !has, nil
 	}
 	if o.digits && strings.Trim(text[1:], "0123456789") == "" {
@@ -100,14 +121,15 @@ func (o *options) option(text string) (next bool, err error) {
 	}
 	for i := 1; i < len(text); i++ {
 		kind, ok := o.short[text[i]]
-		switch {
-		case !ok:
+		if !ok {
 			return false, unknown
-		case kind == required:
-			return i == len(text)-1, nil
-		case kind == optional:
-			return false, nil
 		}
+		p.given = append(p.given, givenOption{text[i : i+1], ""})
+		if kind == without {
+			continue
+		}
+		p.given[len(p.given)-1].value = text[i+1:]
+		return kind == required && i == len(text)-1, nil
 	}
 	return false, nil
 }

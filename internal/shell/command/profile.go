@@ -19,8 +19,16 @@ type profile struct {
 	operands int
 	// commands are those of a program that has several; the first operand is one.
 	commands map[string]*profile
-	// check looks at the operands, or at all arguments when there are no options.
-	check func(args []word) error
+	// alone says that it may be called without any.
+	alone bool
+	// written says that a rule has to write this command out.
+	written bool
+	// check looks at the operands, or at all arguments when there are no options, with
+	// looks at the options that were given as well, and words at all arguments.
+	check, words func(args []word) error
+	with         func(p parsed) error
+	// harden adds words to the arguments, in which the command has this place.
+	harden func(args []word, command int) []word
 }
 
 // profile is that of an executable; nil without one.
@@ -101,15 +109,24 @@ func (p *profile) accepts(args []word, written int, open bool) error {
 	if open {
 		return errOpen
 	}
+	if p.words != nil {
+		if err := p.words(args); err != nil {
+			return err
+		}
+	}
 	if p.commands != nil {
 		return p.command(args, written)
 	}
 	args = args[written:]
 	if p.options != nil {
-		var err error
-		if args, _, err = p.options.operands(args, false, false); err != nil {
+		read, err := p.options.read(args, false, false)
+		if err == nil && p.with != nil {
+			err = p.with(read)
+		}
+		if err != nil {
 			return err
 		}
+		args = read.operands
 	}
 	if p.operands > 0 {
 		if len(args) > p.operands || slices.ContainsFunc(args, func(w word) bool { return w.glob }) {
@@ -124,24 +141,21 @@ func (p *profile) accepts(args []word, written int, open bool) error {
 
 // command judges the arguments of a program with commands of its own.
 func (p *profile) command(args []word, written int) error {
-	first := 0
-	if written == 0 {
-		_, n, err := p.options.operands(args, false, true)
-		if err != nil {
-			return err
+	first, err := p.place(args, written)
+	if err != nil {
+		return err
+	}
+	if first == len(args) {
+		if !p.alone {
+			return errors.New("it has no command")
 		}
-		if first = n; first == len(args) {
-			return nil
-		}
+		return nil
 	}
 	name := args[first]
-	if name.glob {
-		return errors.New("its command is a pattern")
-	}
-	if sub := p.commands[name.text]; sub != nil {
+	if sub := p.commands[name.text]; sub != nil && !name.glob && (!sub.written || written > first) {
 		return sub.accepts(args[first+1:], max(0, written-first-1), false)
 	}
-	if written <= first {
+	if name.glob || written <= first {
 		return fmt.Errorf("its command %s may do more than read", name.text)
 	}
 	for _, a := range args[written:] {
@@ -150,6 +164,27 @@ func (p *profile) command(args []word, written int) error {
 		}
 	}
 	return nil
+}
+
+// place is where in the arguments the command stands.
+func (p *profile) place(args []word, written int) (int, error) {
+	if written > 0 {
+		return 0, nil
+	}
+	read, err := p.options.read(args, false, true)
+	return read.first, err
+}
+
+// hardened are the arguments as the program gets them.
+func (e *executable) hardened(args []word) []word {
+	p := e.profile()
+	if p == nil || p.harden == nil {
+		return args
+	}
+	if first, err := p.place(args, 0); err == nil && first < len(args) && p.commands[args[first].text] != nil {
+		return p.harden(args, first)
+	}
+	return args
 }
 
 // noOperands refuses any.

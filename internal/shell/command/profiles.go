@@ -5,31 +5,29 @@ import (
 	"strings"
 )
 
-// codeRunners run what their arguments, their input or files of the working directory
-// say. Nothing of them is allowed that a rule does not write out.
+// codeRunners run what their arguments, their input or files of the working directory say, or write where they say.
+// Without a profile nothing of them is allowed that a rule does not write out.
 var codeRunners = set(`
-	python pypy ipython perl ruby irb jruby node nodejs deno bun php lua luajit tclsh wish expect guile rscript r julia ghci ghc runghc runhaskell scala scala-cli groovy
-	java javac jshell jrunscript kotlin kotlinc clojure clj bb erl escript iex elixir mix racket sbcl clisp ecl ocaml swipl gprolog raku crystal nim dart swift
-	awk gawk mawk nawk original-awk sed gsed ed red ex vi vim view vimdiff rvim rview nvim emacs nano pico joe micro helix hx kak less more most pg man info
-	m4 bc dc gnuplot octave sqlite sqlite3 psql mysql mariadb mongo mongosh redis-cli gdb lldb rr valgrind strace ltrace perf bpftrace stap dtrace
-	make gmake bmake cmake ctest ninja meson scons bazel buck just task rake npm npx pnpm pnpx yarn corepack pip pipx uv uvx poetry conda gem bundle bundler cargo rustc
-	go gofmt gcc g++ cc c++ clang clang++ ld as tcc mvn gradle ant sbt lein cabal stack dotnet msbuild nuget composer artisan rails django-admin ansible ansible-playbook
-	puppet chef salt terraform tofu packer vagrant helm kubectl oc docker podman nerdctl ctr crictl runc buildah skopeo lxc lxd machinectl systemd-run systemd-nspawn systemctl
-	service ssh scp sftp sshfs rsync rclone curl wget aria2c lftp ftp telnet nc ncat netcat socat openssl nmap tcpdump tshark git hg svn bzr fossil darcs cvs gh glab
-	sudo doas su runuser pkexec chroot unshare nsenter setpriv capsh setarch linux32 linux64 i386 x86_64 chrt taskset numactl cgexec prlimit choom uclampset flock
-	watch entr parallel script screen tmux byobu dtach abduco at atd batch crontab run-parts start-stop-daemon daemon unbuffer rlwrap faketime proxychains torsocks
-	fakeroot firejail bwrap proot dbus-run-session dbus-launch xvfb-run catchsegv ld.so ionice stdbuf ssh-agent gpg gpg-agent pinentry dpkg apt apt-get aptitude rpm dnf yum
-	apk pacman zypper snap flatpak brew port nix nix-shell nix-build guix tar bsdtar cpio zip unzip 7z 7za rar ar pax rg fd fdfind ag ack fzf find locate bat batcat delta
-	tee dd cp mv ln install split csplit sponge vipe ssh-keygen ssh-keyscan busybox toybox eval exec source alias enable trap coproc builtin hash mapfile readarray
-	exiftool ffmpeg convert magick identify gs latex pdflatex xelatex lualatex tex pandoc asciidoctor hugo jekyll jq yq dasel xmllint xsltproc xmlstarlet
-	logrotate logsave mail mailx sendmail mutt w3m lynx links elinks tic run-mailcap see xdg-open open start osascript wsl cmd
-	restic borg rsnapshot duplicity zsoelim aspell ispell pdb cscope ctags pg_dump chattr setfacl debugfs fsck mount umount losetup dmsetup kexec insmod modprobe depmod
-	opkg pkg ksu yarnpkg tsx ts-node esbuild vite webpack jest vitest mocha eslint prettier pytest tox nox invoke fab celery gunicorn uvicorn flask jupyter ipdb pudb cython
-	ldd gcore distcc ccache sccache choom bconsole genie ginsh hping3 jjs multitime posh rpmdb rpmquery rpmverify rtorrent slsh softlimit sshpass sg newgrp tclsh timedatectl
-	journalctl loginctl hostnamectl wish xdotool yelp zathura zypper cobc cowsay cowthink cpan cpulimit crash cupsfilter dmesg dvips easyrsa elvish espeak fish g tmate
-	facter finger fping gimp grc gcloud gsutil aws az ip tc ss iptables nft ifconfig iftop busctl ftp genisoimage gtester gzexe host dialog knife wall whiptail
-	look lua mosquitto msfconsole msgattrib msgcat msgconv msgfilter msgmerge msguniq nasm nohup nroff nl troff groff grotty eqn pic tbl od openvpn pdfunite pg ping pr ptx
-	rpmbuild scanmem sort soelim sqlmap ssconvert start tasksh terminfo tftp tic tshark ul uniq unexpand update-alternatives uudecode uuencode volatility vigr vipw vim-basic xargs xelatex xmodmap xpad xz zip zsh
+	python pypy ipython pdb ipdb pudb cython jython perl ruby irb jruby node nodejs deno bun tsx ts-node php lua luajit tclsh jimsh wish expect guile rscript r julia
+	ghci ghc runghc runhaskell scala scala-cli groovy java javac jshell jrunscript jjs kotlin kotlinc clojure clj bb erl escript iex elixir mix racket sbcl clisp ecl
+	ocaml swipl gprolog raku crystal nim dart swift awk gawk mawk nawk original-awk sed gsed ed red ex vi vim view vimdiff rvim rview nvim emacs nano pico rnano joe
+	micro helix hx kak vigr vipw less more most pg man info yelp m4 gm4 bc dc gnuplot octave sqlite sqlite3 psql mysql mariadb mongo mongosh redis-cli gdb lldb rr
+	valgrind strace ltrace perf bpftrace stap dtrace scanmem make gmake bmake cmake ctest ninja meson scons bazel buck just task rake npm npx pnpm pnpx yarn yarnpkg
+	corepack pip pipx uv uvx poetry conda gem bundle bundler cargo rustc go gofmt gcc g++ cc c++ c89 c99 clang clang++ ld as tcc nasm distcc ccache sccache mvn gradle ant sbt
+	lein cabal stack dotnet msbuild nuget composer artisan rails django-admin ansible ansible-playbook puppet chef salt facter terraform tofu packer vagrant helm
+	kubectl oc docker podman nerdctl ctr crictl runc buildah skopeo lxc lxd machinectl systemd-run systemd-nspawn systemctl service ssh scp sftp sshfs sshpass
+	ssh-agent ssh-keygen ssh-keyscan rsync rclone curl wget aria2c lftp ftp tftp telnet nc ncat netcat socat openssl openvpn nmap hping3 tcpdump tshark sqlmap
+	msfconsole git hg svn bzr fossil darcs cvs gh glab sudo doas su sg newgrp runuser pkexec chroot unshare nsenter setpriv capsh setarch linux32 linux64 i386 x86_64
+	chrt taskset numactl cgexec prlimit choom uclampset softlimit cpulimit flock logsave watch multitime entr parallel script screen tmux tmate byobu dtach abduco
+	at atd batch crontab run-parts start-stop-daemon daemon unbuffer rlwrap faketime proxychains torsocks genie fakeroot firejail bwrap proot dbus-run-session
+	dbus-launch xvfb-run catchsegv ld.so ldd ldconfig gpg gpg-agent pinentry dpkg apt apt-get apt-cache aptitude rpm rpmbuild rpmdb dnf yum apk pacman zypper opkg pkg snap
+	flatpak brew port nix nix-shell nix-build guix tar bsdtar cpio zip unzip 7z 7za rar ar pax rg fd fdfind ag ack fzf find locate bat batcat delta tee dd cp mv ln
+	install split csplit sponge vipe exiftool ffmpeg convert magick identify gs latex pdflatex xelatex lualatex tex pandoc groff troff nroff soelim pic asciidoctor
+	hugo jekyll jq yq dasel xmllint xsltproc xmlstarlet logrotate mail mailx sendmail mutt w3m lynx links elinks tic run-mailcap see xdg-open open osascript wsl cmd
+	restic borg rsnapshot duplicity aspell ispell cscope ctags pg_dump chattr setfacl debugfs fsck mount umount losetup dmsetup kexec insmod modprobe depmod esbuild
+	vite webpack jest vitest mocha eslint prettier pytest tox nox invoke fab celery gunicorn uvicorn flask jupyter journalctl loginctl hostnamectl timedatectl busctl
+	ip tc iptables nft ifconfig nm xdotool zathura rtorrent tasksh slsh crash cowsay cowthink cobc espeak ginsh gcore dialog whiptail update-alternatives wall
+	gcloud gsutil aws az psftp plink eval exec source alias enable trap coproc builtin hash mapfile readarray busybox toybox
 `)
 
 func set(names string) map[string]bool {
@@ -43,9 +41,9 @@ func set(names string) map[string]bool {
 // readers only read and print, whatever their arguments.
 var readers = set(`
 	cat tac ls dir vdir head tail wc nl cut tr paste join comm fold fmt expand unexpand rev seq basename dirname realpath readlink stat du df od hexdump strings
-	md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base32 basenc grep egrep fgrep diff cmp id whoami who w groups users uname uptime nproc tty
+	md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum grep egrep fgrep diff cmp id whoami who w groups users uname uptime nproc tty
 	printenv echo printf test [ expr factor numfmt tsort sleep which whereis free ps pgrep pidof vmstat column cal getconf locale getent logname pathchk
-	lscpu lsblk lsmem lsns lsipc readelf zcat bzcat xzcat true false yes colrm look pwd base64 sha3sum
+	lscpu lsblk lsmem lsns lsipc readelf true false yes colrm pwd
 `)
 
 var profiles = map[string]*profile{}
@@ -58,7 +56,7 @@ func init() {
 		profiles[name] = &profile{all: true}
 	}
 	profiles["env"] = &profile{options: readOptions("0 --null"), operands: 0, check: noOperands}
-	profiles["find"] = &profile{check: func(args []word) error { _, err := findCommands(args); return err }}
+	profiles["find"] = &profile{words: func(args []word) error { _, err := findCommands(args); return err }}
 	profiles["sort"] = read("bdfghiMnRrVcCmsuz k: t: S: --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --human-numeric-sort --month-sort --numeric-sort --random-sort --reverse --sort= --version-sort --check? --key= --merge --field-separator= --stable --unique --zero-terminated --parallel= --debug")
 	profiles["uniq"] = &profile{options: readOptions("cdDiuz f: s: w: # --count --repeated --all-repeated? --skip-fields= --ignore-case --skip-chars= --unique --zero-terminated --check-chars= --group?"), operands: 1}
 	profiles["date"] = &profile{options: readOptions("uR I? d: r: --utc --universal --rfc-email --iso-8601? --date= --reference= --rfc-3339="), operands: 1, check: dateFormat}
@@ -76,8 +74,12 @@ func init() {
 	// A plugin of nm or size is code, zstdcat can write and remove files, and arch of macOS runs a program.
 	profiles["nm"] = &profile{options: readOptions("aABCDefgjlnopPrsSuUvVX t: T: --debug-syms --print-file-name --demangle? --dynamic --extern-only --line-numbers --numeric-sort --no-sort --portability --print-armap --print-size --reverse-sort --size-sort --undefined-only --defined-only --format= --radix="), check: noResponseFile}
 	profiles["size"] = &profile{options: readOptions("ABGdoxt --format= --radix= --totals --common"), check: noResponseFile}
-	profiles["zstdcat"] = read("fqv M: --force --quiet --memory= --no-progress --no-check")
 	profiles["arch"] = &profile{options: readOptions(""), check: noOperands}
+	profiles["base64"] = read("di w: --decode --ignore-garbage --wrap=")
+	profiles["base32"] = profiles["base64"]
+	for _, name := range []string{"zcat", "bzcat", "xzcat", "zstdcat"} {
+		profiles[name] = read("fqv")
+	}
 	profiles["shuf"] = read("erz i: n: --echo --input-range= --head-count= --repeat --zero-terminated")
 }
 

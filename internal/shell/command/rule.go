@@ -79,7 +79,7 @@ func (r *rule) check(exe *executable) error {
 	if slices.Contains(r.words, restOfWords) {
 		return fmt.Errorf("%s may be the last word alone", restOfWords)
 	}
-	if takesCommands(exe.kind()) && !slices.ContainsFunc(r.words, onlyTells) &&
+	if exe.profile() == nil && takesCommands(exe.kind()) && !slices.ContainsFunc(r.words, onlyTells) &&
 		(!slices.ContainsFunc(r.words, isOperand) || slices.Contains(r.words, "-s") || slices.Contains(r.words, "-i")) {
 		return fmt.Errorf(`%s runs what its input says: write the file that it is to run`, exe.name)
 	}

@@ -72,7 +72,8 @@ func prefix(spec string, own func(r *reading, args []word) (int, error)) wrapper
 	o := readOptions(spec)
 	return func(r *reading, exe *executable, words []word) (piece, bool) {
 		args := words[1:]
-		_, n, err := o.operands(args, false, true)
+		read, err := o.read(args, false, true)
+		n := read.first
 		if err == nil && own != nil {
 			var more int
 			more, err = own(r, args[n:])
@@ -126,34 +127,19 @@ var xargsOptions = readOptions("0rtx n: P: L: I: d: s: E: --null --no-run-if-emp
 // xargs runs a command with words of its input.
 func xargs(r *reading, exe *executable, words []word) (piece, bool) {
 	args := words[1:]
-	_, n, err := xargsOptions.operands(args, false, true)
-	if err == nil {
-		err = replaced(args[:n])
+	read, err := xargsOptions.read(args, false, true)
+	for _, g := range read.given {
+		if g.name == "I" && g.value != "{}" && g.value != "%" {
+			err = fmt.Errorf("it replaces %q: use {}", g.value)
+		}
 	}
 	if err != nil {
 		r.unclear("%s: %v", exe.name, err)
 		return piece{}, true
 	}
-	p := r.runBehind(exe, args[n:], true, nil)
-	p.line = exe.line(args[:n]) + " " + p.line
+	p := r.runBehind(exe, args[read.first:], true, nil)
+	p.line = exe.line(args[:read.first]) + " " + p.line
 	return p, true
-}
-
-// replaced refuses options that have xargs replace what is no argument.
-func replaced(args []word) error {
-	for i, a := range args {
-		if text, ok := strings.CutPrefix(a.text, "-I"); ok {
-			if text == "" && i+1 < len(args) {
-				text = args[i+1].text
-			}
-			if text != "{}" && text != "%" {
-				return fmt.Errorf("it replaces %q: use {}", text)
-			}
-		} else if !strings.HasPrefix(a.text, "--") && strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "I") {
-			return fmt.Errorf("the option %s is not plain", a.text)
-		}
-	}
-	return nil
 }
 
 var shellOptions = regexp.MustCompile(`^(-[eucx]+|--norc|--noprofile|--posix)$`)
