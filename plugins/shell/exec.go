@@ -30,11 +30,18 @@ func (s *shell) exec(ctx context.Context, c *sdk.Call, in execInput) (processRes
 	if err != nil {
 		return processResult{}, err
 	}
+	var approvalID string
 	switch p.decision {
 	case refuse:
 		return processResult{}, p.refusal()
 	case askFirst:
-		return processResult{}, sdk.Errorf(codeApproval, "the command needs the approval of a person: the host has not asked for it")
+		if c.Approval == nil {
+			return processResult{}, sdk.Errorf(codeApproval, "the command needs the approval of a person, and has none: %s", p.why())
+		}
+		if c.Approval.Subject != p.subject {
+			return processResult{}, sdk.Errorf(codeApproval, "what was approved is not what would run now: the command, its files or where it runs have changed; call exec again")
+		}
+		approvalID = c.Approval.ID
 	}
 	launcher := s.hosts.launchers[p.host]
 	if launcher == nil {
@@ -46,12 +53,14 @@ func (s *shell) exec(ctx context.Context, c *sdk.Call, in execInput) (processRes
 	}
 	session, err := s.table.Start(ctx, launcher, sessions.Spec{
 		Owner: owner(c.Run), Command: s.command(p), Line: in.Command, Host: string(p.host),
-		Timeout: time.Duration(seconds) * time.Second,
+		Timeout: time.Duration(seconds) * time.Second, ApprovalID: approvalID, GuardInput: p.decision == askFirst,
 	})
 	if err != nil {
 		return processResult{}, explain(err)
 	}
-	return s.await(ctx, c, session, s.yieldAfter(in))
+	r, err := s.await(ctx, c, session, s.yieldAfter(in))
+	r.Node = p.node
+	return r, err
 }
 
 // yieldAfter is how long exec waits for the end of a command.
@@ -81,12 +90,13 @@ func (s *shell) await(ctx context.Context, c *sdk.Call, session *sessions.Sessio
 	for {
 		select {
 		case <-session.Done():
-			return finished(session), nil
+			return whole(session), nil
 		case <-yield.C:
 			if s.settings.NoBackground {
 				return s.giveUp(session, sdk.Errorf(codeNotAllowed, "the command did not end within yieldMs and was killed: commands in the background are not allowed here (plugins.shell.noBackground)"))
 			}
-			return finished(session), nil
+			s.remember(session)
+			return whole(session), nil
 		case <-ctx.Done():
 			return s.giveUp(session, context.Cause(ctx))
 		case <-tick.C:

@@ -10,8 +10,8 @@ import (
 
 // before judges calls of exec and process before they are made.
 func (s *shell) before(ctx context.Context, c *sdk.ToolCall) (sdk.Verdict, error) {
-	if c.ToolName != execTool {
-		return sdk.Verdict{}, nil
+	if c.ToolName == processTool {
+		return s.beforeProcess(c)
 	}
 	var in execInput
 	if err := decodeParams(c.Params, execFields, &in); err != nil {
@@ -30,6 +30,19 @@ func (s *shell) before(ctx context.Context, c *sdk.ToolCall) (sdk.Verdict, error
 	return sdk.Verdict{}, nil
 }
 
+// beforeProcess judges calls of process.
+func (s *shell) beforeProcess(c *sdk.ToolCall) (sdk.Verdict, error) {
+	var in processInput
+	if err := decodeParams(c.Params, processFields, &in); err != nil {
+		return block(err)
+	}
+	a, err := s.approvalOfInput(owner(c.Run), in)
+	if err != nil {
+		return block(err)
+	}
+	return sdk.Verdict{Approval: a}, nil
+}
+
 // block refuses a call for what the model may read; other errors are the plugin's.
 func block(err error) (sdk.Verdict, error) {
 	var e *sdk.Error
@@ -39,9 +52,16 @@ func block(err error) (sdk.Verdict, error) {
 	return sdk.Verdict{Block: true, Reason: e.Message}, nil
 }
 
+// onceOnly are the decisions about what must not be remembered.
+var onceOnly = []string{"allow-once", "deny"}
+
+func (s *shell) approvalTimeout() time.Duration {
+	return time.Duration(s.settings.ApprovalTimeoutSeconds) * time.Second
+}
+
 // approval is what a person is asked.
 func (s *shell) approval(p *plan) *sdk.Approval {
-	allowed := []string{"allow-once", "deny"}
+	allowed := onceOnly
 	if p.remembered() {
 		allowed = []string{"allow-once", "allow-always", "deny"}
 	}
@@ -51,7 +71,7 @@ func (s *shell) approval(p *plan) *sdk.Approval {
 	}
 	return &sdk.Approval{
 		Title: "Run a command", Description: s.describe(p), Severity: severity,
-		Timeout: time.Duration(s.settings.ApprovalTimeoutSeconds) * time.Second,
+		Timeout: s.approvalTimeout(),
 		Allowed: allowed, Subject: p.subject,
 	}
 }

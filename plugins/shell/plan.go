@@ -110,8 +110,11 @@ func (p *plan) remembered() bool { return p.judgement.Subject != "" }
 
 // refusal is the error of a command that must not run.
 func (p *plan) refusal() error {
-	return sdk.Errorf(codeDenied, "the command is not allowed: %s", strings.Join(p.reasons, "; "))
+	return sdk.Errorf(codeDenied, "the command is not allowed: %s", p.why())
 }
+
+// why says why the command does not just run.
+func (p *plan) why() string { return strings.Join(p.reasons, "; ") }
 
 // resolveWorkdir returns the working directory that a call has asked for, without links.
 func (s *shell) resolveWorkdir(host settings.Host, asked string) (string, error) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/quoinhq/quoin/internal/shell/sessions"
@@ -28,6 +29,9 @@ type shell struct {
 	program  string // the shell's own file
 	hosts    hosts
 	table    *sessions.Table
+
+	lostMu sync.Mutex
+	lost   map[string]record // processes of earlier processes of the plugin
 }
 
 // shells are the programs that may run command lines, the best first.
@@ -53,7 +57,7 @@ func (s *shell) configure(ctx context.Context, c sdk.Config) error {
 		Keep:        time.Duration(s.settings.KeepSeconds) * time.Second,
 		Grace:       killGrace,
 	}, s.forget)
-	return nil
+	return s.loadLost(ctx)
 }
 
 func (s *shell) close() error {

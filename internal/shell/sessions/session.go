@@ -127,32 +127,17 @@ func (s *Session) State() State {
 	}
 }
 
-// Changed is closed when there is output after pos, or the process has ended.
-func (s *Session) Changed(pos int64) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.output.total > pos || s.status != Running {
-		return closed
-	}
-	return s.changed
-}
-
-var closed = func() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
-
-// Poll waits until there is output that no Poll has returned, or the process has
-// ended, or the time is up, and returns the new output.
-func (s *Session) Poll(ctx context.Context, wait time.Duration, raw bool) (text string, omitted int64, err error) {
+// Poll returns the output that no Poll has returned. Before, it waits until there is
+// some or, with untilEnd, until the process has ended, for as long as wait.
+func (s *Session) Poll(ctx context.Context, wait time.Duration, untilEnd, raw bool) (text string, omitted int64, err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	s.mu.Lock()
-	seen := s.seen
-	s.mu.Unlock()
+	ready := s.done
+	if !untilEnd {
+		ready = s.unseen()
+	}
 	select {
-	case <-s.Changed(seen):
+	case <-ready:
 	case <-timer.C:
 	case <-ctx.Done():
 		return "", 0, context.Cause(ctx)
@@ -162,6 +147,23 @@ func (s *Session) Poll(ctx context.Context, wait time.Duration, raw bool) (text 
 	k := s.take(&s.seen)
 	return k.text(raw), k.omitted, nil
 }
+
+// unseen is closed when there is output that no Poll has returned, or the process has
+// ended.
+func (s *Session) unseen() chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.output.total > s.seen || s.status != Running {
+		return closed
+	}
+	return s.changed
+}
+
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // take returns the output from *pos on and moves *pos behind it. While the process
 // runs, a character or a control sequence that is not whole is left for later. The
@@ -189,8 +191,9 @@ func (s *Session) Next(pos *int64) string {
 	return s.take(pos).text(false)
 }
 
-// MarkSeen has Poll return only what comes from now on, and returns all the output.
-func (s *Session) MarkSeen(raw bool) (text string, omitted int64) {
+// Output returns all that is kept of the output, and has Poll return what comes from now
+// on.
+func (s *Session) Output(raw bool) (text string, omitted int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = 0

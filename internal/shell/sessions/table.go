@@ -24,6 +24,8 @@ type Spec struct {
 	Line, Host string
 	// Timeout ends the process. Zero does not.
 	Timeout time.Duration
+	// ApprovalID names the approval that let it run, if there was one.
+	ApprovalID string
 	// GuardInput reports that a person decides about what is written to the process.
 	GuardInput bool
 }
@@ -111,6 +113,13 @@ func (t *Table) newID() string {
 
 // Made reports whether id was made by this table.
 func (t *Table) Made(id string) bool { return strings.HasPrefix(id, t.instance+"-") }
+
+// Has reports whether the table has a session.
+func (t *Table) Has(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sessions[id] != nil
+}
 
 // watch reads the output of s, enforces its timeout, and removes it when it is old.
 func (t *Table) watch(s *Session) {
