@@ -43,9 +43,9 @@ func (s *shell) exec(ctx context.Context, c *sdk.Call, in execInput) (processRes
 		}
 		approvalID = c.Approval.ID
 	}
-	launcher := s.hosts.launchers[p.host]
-	if launcher == nil {
-		return processResult{}, sdk.Errorf(codeHost, "commands cannot run on host %s here", p.host)
+	launcher, err := s.launcher(p, approvalID)
+	if err != nil {
+		return processResult{}, err
 	}
 	seconds := in.Timeout
 	if seconds == 0 {
@@ -130,6 +130,9 @@ func explain(err error) error {
 	var e *sessions.Error
 	if errors.As(err, &e) {
 		return sdk.Errorf(e.Code, "%s", e.Message)
+	}
+	if code := nodeCode(err); code != "" {
+		return sdk.Errorf(code, "%v", err)
 	}
 	return sdk.Errorf(codeStart, "the command could not be started: %v", err)
 }

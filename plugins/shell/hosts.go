@@ -1,36 +1,109 @@
 package main
 
 import (
+	"context"
+	"errors"
+
 	"github.com/quoinhq/quoin/internal/shell/command"
 	"github.com/quoinhq/quoin/internal/shell/execution"
+	"github.com/quoinhq/quoin/internal/shell/launch"
+	"github.com/quoinhq/quoin/internal/shell/node"
 	"github.com/quoinhq/quoin/internal/shell/settings"
+	"github.com/quoinhq/quoin/sdk"
 )
 
-// judge says what a command line would run in a directory, and checks variables that
-// a call adds to the environment.
-type judge interface {
-	Judge(line, dir string) command.Judgement
-	CheckEnv(env map[string]string) error
-}
-
-// hosts are where commands can run.
+// hosts are where commands run, and what judges them there.
 type hosts struct {
-	judge     judge
-	launchers map[settings.Host]execution.Launcher
+	judge     *command.Judge
+	launchers map[settings.Host]execution.Launcher // of this machine
+	nodes     *node.Nodes                          // nil without any
 }
 
-func newHosts(s *settings.Settings) (hosts, error) {
-	return hosts{
-		judge:     strictJudge{},
-		launchers: map[settings.Host]execution.Launcher{settings.Gateway: groupLauncher{}},
-	}, nil
+func newHosts(s *settings.Settings) (h hosts, err error) {
+	if h.judge, err = command.NewJudge(s); err != nil {
+		return h, err
+	}
+	h.launchers = map[settings.Host]execution.Launcher{settings.Gateway: launch.New()}
+	if s.NodesDir != "" {
+		h.nodes = node.Open(s.NodesDir)
+	}
+	return h, nil
 }
 
-// strictJudge allows nothing.
-type strictJudge struct{}
-
-func (strictJudge) Judge(string, string) command.Judgement {
-	return command.Judgement{Reasons: []string{"the allow-list is empty"}}
+func (h hosts) close() error {
+	if h.nodes == nil {
+		return nil
+	}
+	return h.nodes.Close()
 }
 
-func (strictJudge) CheckEnv(map[string]string) error { return nil }
+// judgePlan has the host of a plan judge its command. A node has a policy of its own, and
+// the stricter of both holds.
+func (s *shell) judgePlan(ctx context.Context, p *plan) error {
+	if p.host != settings.Node {
+		if s.hosts.launchers[p.host] == nil {
+			return sdk.Errorf(codeHost, "commands cannot run on host %s here", p.host)
+		}
+		p.judgement = s.hosts.judge.Judge(p.in.Command, p.in.Env)
+		return nil
+	}
+	n, err := s.node(p.node)
+	if err != nil {
+		return err
+	}
+	v, err := n.Judge(ctx, s.job(p, ""))
+	if err != nil {
+		return explain(err)
+	}
+	p.judgement, p.dir = v.Judgement, v.Dir
+	p.security, p.ask = stricter(securities, p.security, v.Security), stricter(asks, p.ask, v.Ask)
+	return nil
+}
+
+func (s *shell) node(name string) (*node.Node, error) {
+	if s.hosts.nodes == nil {
+		return nil, sdk.Errorf(codeHost, "this host has no nodes")
+	}
+	n, err := s.hosts.nodes.Node(name)
+	if err != nil {
+		return nil, explain(err)
+	}
+	return n, nil
+}
+
+// nodeCode is the code of an error of a node; empty if it is another's.
+func nodeCode(err error) string {
+	switch {
+	case errors.Is(err, node.ErrRefused):
+		return codeDenied
+	case errors.Is(err, node.ErrApproval):
+		return codeApproval
+	case errors.Is(err, node.ErrNoNode), errors.Is(err, node.ErrUnreachable), errors.Is(err, node.ErrBusy):
+		return codeHost
+	}
+	return ""
+}
+
+// job is the command of a plan for a node.
+func (s *shell) job(p *plan, approvalID string) node.Job {
+	j := node.Job{Line: p.in.Command, Dir: p.in.Workdir, Env: p.in.Env}
+	if p.byList {
+		j.Allow = &node.AllowList{Allow: s.settings.Allow, Rules: s.settings.Rules}
+	}
+	if approvalID != "" {
+		j.Approval = &node.Approval{ID: approvalID, Subject: p.judgement.Subject}
+	}
+	return j
+}
+
+// launcher starts the command of a plan.
+func (s *shell) launcher(p *plan, approvalID string) (execution.Launcher, error) {
+	if p.host != settings.Node {
+		return s.hosts.launchers[p.host], nil
+	}
+	n, err := s.node(p.node)
+	if err != nil {
+		return nil, err
+	}
+	return n.Launcher(s.job(p, approvalID)), nil
+}

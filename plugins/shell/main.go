@@ -15,13 +15,17 @@ package main
 import (
 	_ "embed"
 
+	"github.com/quoinhq/quoin/internal/shell/launch"
 	"github.com/quoinhq/quoin/sdk"
 )
 
 //go:embed plugin.json
 var manifest []byte
 
-func main() { sdk.Serve(newPlugin()) }
+func main() {
+	launch.Main() // does not return in the processes that watch over commands
+	sdk.Serve(newPlugin())
+}
 
 // newPlugin returns the plugin with everything registered. It is of use once the host
 // has configured it.

@@ -5,11 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quoinhq/quoin/internal/shell/launch"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/sdk/sdktest"
 )
 
-func TestMain(m *testing.M) { sdktest.Main(m) }
+func TestMain(m *testing.M) {
+	launch.Main()
+	sdktest.Main(m)
+}
 
 // start starts the plugin with a configuration as the host hands it over.
 func start(t *testing.T, config map[string]any) *sdktest.Harness {

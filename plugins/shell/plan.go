@@ -23,6 +23,7 @@ type plan struct {
 	policy
 	in        execInput
 	dir       string // the working directory, without links
+	byList    bool   // the configuration here goes by the allow-list
 	judgement command.Judgement
 	decision  decision
 	reasons   []string
@@ -45,17 +46,19 @@ func (s *shell) plan(ctx context.Context, rc sdk.RunContext, in execInput) (*pla
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{policy: pol, in: in}
+	p := &plan{policy: pol, in: in, byList: pol.security != settings.Full}
 	if in.Background && s.settings.NoBackground {
 		return nil, sdk.Errorf(codeNotAllowed, "commands in the background are not allowed here: leave background out (plugins.shell.noBackground)")
 	}
 	if p.dir, err = s.resolveWorkdir(p.host, in.Workdir); err != nil {
 		return nil, err
 	}
-	if err := s.hosts.judge.CheckEnv(in.Env); err != nil {
+	if err := command.CheckEnv(in.Env); err != nil {
 		return nil, sdk.Errorf(codeDenied, "env: %v", err)
 	}
-	p.judgement = s.hosts.judge.Judge(in.Command, p.dir)
+	if err := s.judgePlan(ctx, p); err != nil {
+		return nil, err
+	}
 	p.decide()
 	p.subject = p.makeSubject()
 	return p, nil
@@ -118,14 +121,14 @@ func (p *plan) why() string { return strings.Join(p.reasons, "; ") }
 
 // resolveWorkdir returns the working directory that a call has asked for, without links.
 func (s *shell) resolveWorkdir(host settings.Host, asked string) (string, error) {
+	if host == settings.Node {
+		return asked, nil // the node has its own
+	}
 	if asked = strings.TrimSpace(asked); asked == "" {
 		return s.workdir, nil
 	}
 	if !filepath.IsAbs(asked) {
 		asked = filepath.Join(s.workdir, asked)
-	}
-	if host == settings.Node {
-		return filepath.Clean(asked), nil // the node looks at its own directories
 	}
 	dir, err := filepath.EvalSymlinks(asked)
 	if err == nil {
@@ -162,23 +165,20 @@ func below(root, path string) bool {
 // terminal is the size that terminals have at first.
 var terminal = execution.Size{Columns: 120, Rows: 40}
 
-// command is what runs. edited is a command line that a person has written in the place
-// of the one that was asked for.
+// command is what runs: what was asked for, byte for byte, or, if the allow-list has
+// it, the very files that were judged.
 func (s *shell) command(p *plan) execution.Command {
 	line := p.in.Command
 	if p.decision == runAllowed {
 		line = p.judgement.Line
 	}
-	argv := []string{s.program, "-c", line}
-	if filepath.Base(s.program) == "bash" {
-		argv = []string{s.program, "--norc", "--noprofile", "-c", line}
-	}
+	argv := s.hosts.judge.Argv(line)
 	if p.elevated {
-		argv = append(slices.Clone(s.settings.Elevated.Prefix), argv...)
+		argv = slices.Concat(s.settings.Elevated.Prefix, argv)
 	}
 	c := execution.Command{
 		Argv: argv, Dir: p.dir, Env: s.environment(p),
-		Network: p.host == settings.Sandbox && len(s.settings.Sandbox.Domains) > 0,
+		Network: p.host == settings.Node || len(s.settings.Sandbox.Domains) > 0, // a node has its own domains
 	}
 	if p.in.PTY {
 		size := terminal
@@ -191,7 +191,7 @@ func (s *shell) command(p *plan) execution.Command {
 func (s *shell) environment(p *plan) []string {
 	env := map[string]string{
 		"PATH": strings.Join(s.settings.Path, string(os.PathListSeparator)),
-		"HOME": cmp.Or(os.Getenv("HOME"), p.dir), "LANG": "C.UTF-8", "SHELL": s.program, "TERM": "dumb",
+		"HOME": cmp.Or(os.Getenv("HOME"), p.dir), "LANG": "C.UTF-8", "SHELL": s.hosts.judge.Argv("")[0], "TERM": "dumb",
 	}
 	if p.host != settings.Gateway {
 		env["HOME"] = p.dir

@@ -26,7 +26,6 @@ type shell struct {
 	// Set by configure.
 	settings *settings.Settings
 	workdir  string // of commands that do not name one
-	program  string // the shell's own file
 	hosts    hosts
 	table    *sessions.Table
 
@@ -34,16 +33,10 @@ type shell struct {
 	lost   map[string]record // processes of earlier processes of the plugin
 }
 
-// shells are the programs that may run command lines, the best first.
-var shells = []string{"/bin/bash", "/bin/sh"}
-
 func (s *shell) configure(ctx context.Context, c sdk.Config) error {
 	var err error
 	if s.settings, err = settings.Parse(c.JSON); err != nil {
 		return fmt.Errorf("plugins.shell: %w", err)
-	}
-	if s.program, err = firstFile(shells); err != nil {
-		return err
 	}
 	if s.workdir, err = makeWorkdir(s.settings.Workdir, c.DataDir); err != nil {
 		return fmt.Errorf("plugins.shell.workdir: %w", err)
@@ -61,19 +54,11 @@ func (s *shell) configure(ctx context.Context, c sdk.Config) error {
 }
 
 func (s *shell) close() error {
-	if s.table != nil { // the host never came to configure
-		s.table.Close()
+	if s.table == nil { // the host never came to configure
+		return nil
 	}
-	return nil
-}
-
-func firstFile(paths []string) (string, error) {
-	for _, p := range paths {
-		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
-			return p, nil
-		}
-	}
-	return "", fmt.Errorf("this machine has none of %v, which commands need to run", paths)
+	s.table.Close()
+	return s.hosts.close()
 }
 
 // makeWorkdir returns the working directory without links, and makes the one in the
