@@ -113,7 +113,7 @@ func isPlain(c byte) bool {
 
 // checkPlaces refuses values where quotes do not quote: in quotes, in a here-document, in
 // a comment, or after a backslash. It has a shell's parser look at the texts with plain
-// words in the place of the values, each of which must come back as it is.
+// words in the place of the values: each must come back as it is.
 func checkPlaces(texts []string) error {
 	if len(texts) == 1 {
 		return nil
