@@ -17,6 +17,9 @@ func FuzzScopeDecode(f *testing.F) {
 		entry(`{"kind":"array","items":[{"kind":"call","tool":"t"}]}`),
 		entry(`{"tool":"t","mapping":{"kind":"positional","positional":["a"],"rest":"b","fixed":{"c":{"d":1}}},"kind":"call"}`),
 		entry(`{"kind":"call","tool":"t","mapping":{"kind":"function","mapper":"m"}}`),
+		entry(`{"kind":"call","tool":"t","template":true,"mapping":{"kind":"positional","positional":["s"],"rest":"v"}}`),
+		encodedSessions,
+		`{"kind":"object","classes":{"A":{"methods":{"a":{"kind":"call","tool":"t","returns":"A"}},"key":"k"}},"entries":{}}`,
 		`{"kind":"object","entries":{"__proto__":{"kind":"value","value":1}}}`,
 		strings.Repeat(`{"kind":"array","items":[`, 70),
 		`{"kind":"object","kind":"object","entries":{"a":1}}`,
@@ -58,25 +61,13 @@ func FuzzScopeDecode(f *testing.F) {
 func FuzzResolve(f *testing.F) {
 	s := forgingScope(f)
 	recorded := map[string]string{}
-	record := func(at *trail, c *Call) error {
-		var path []string
-		for ; at != nil; at = at.up {
-			key := at.key
-			if key == "" {
-				key = string(rune('0' + at.index))
-			}
-			path = append([]string{key}, path...)
-		}
+	for path, c := range s.Calls() {
 		recorded[strings.Join(path, "\n")] = c.Tool
-		return nil
-	}
-	if err := s.tree().eachCall(nil, record); err != nil {
-		f.Fatal(err)
 	}
 	for path := range recorded {
 		f.Add(path)
 	}
-	for _, path := range []string{"", "items\n00", "__proto__", "list\nconstructor", "admin.ban", "items\n-1"} {
+	for _, path := range []string{"", "items\n00", "__proto__", "list\nconstructor", "admin.ban", "items\n-1", "Session\nprototype\npoll", "Line\nprototype\nkill", "list\nprototype\npoll"} {
 		f.Add(path)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
@@ -93,6 +84,7 @@ func FuzzResolve(f *testing.F) {
 // the fixed fields are as declared.
 func FuzzMapping(f *testing.F) {
 	f.Add(`{"kind":"positional","positional":["id"],"rest":"labels","fixed":{"source":"cell"}}`, `1`, `"x"`)
+	f.Add(`{"kind":"positional","positional":["id"],"options":true,"fixed":{"source":"cell"}}`, `1`, `{"id":2,"source":3,"a":4}`)
 	f.Add(`{"fixed":{"a":1}}`, `{"a":2,"b":3}`, `null`)
 	f.Add(`{"kind":"function","mapper":"m"}`, `[]`, ``)
 	f.Add(`{"kind":"default"}`, `{"__proto__":1}`, `{`)
@@ -113,12 +105,15 @@ func FuzzMapping(f *testing.F) {
 			if !json.Valid(input) {
 				t.Fatalf("%s of %s, %s: %s", mapping, first, second, input)
 			}
-			if len(m.Fixed) == 0 {
+			if len(m.Fixed) == 0 && !m.Options {
 				continue
 			}
 			var fields map[string]json.RawMessage
 			if err := json.Unmarshal(input, &fields); err != nil {
 				t.Fatal(err)
+			}
+			if m.Options && len(args) > 0 && !bytes.Equal(fields[m.Positional[0]], args[0]) {
+				t.Fatalf("options changed %q to %s", m.Positional[0], fields[m.Positional[0]])
 			}
 			for name, value := range m.Fixed {
 				if got, ok := fields[name]; ok && !bytes.Equal(got, bytes.TrimSpace(value)) {

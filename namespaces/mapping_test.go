@@ -25,6 +25,7 @@ func fixed(pairs ...string) map[string]json.RawMessage {
 
 func TestApply(t *testing.T) {
 	tag := Mapping{Kind: MapPositional, Positional: []string{"id"}, Rest: "labels", Fixed: fixed("source", `"cell"`)}
+	options := Mapping{Kind: MapPositional, Positional: []string{"id"}, Options: true, Fixed: fixed("source", `"cell"`)}
 	for name, test := range map[string]struct {
 		m    Mapping
 		args []json.RawMessage
@@ -46,6 +47,13 @@ func TestApply(t *testing.T) {
 		"rest":                        {tag, raw(`7`, `"x"`, `"y"`), `{"id":7,"labels":["x","y"],"source":"cell"}`, ""},
 		"rest, none":                  {tag, raw(`7`), `{"id":7,"labels":[],"source":"cell"}`, ""},
 		"rest only":                   {Mapping{Kind: MapPositional, Rest: "all"}, raw(`1`, `[2]`), `{"all":[1,[2]]}`, ""},
+		"options":                     {options, raw(`7`, `{"b":2}`), `{"b":2,"id":7,"source":"cell"}`, ""},
+		"options, none":               {options, raw(`7`), `{"id":7,"source":"cell"}`, ""},
+		"options, null":               {options, raw(`7`, ` null`), `{"id":7,"source":"cell"}`, ""},
+		"options, fixed wins":         {options, raw(`7`, `{"source":1}`), `{"id":7,"source":"cell"}`, ""},
+		"options, no object":          {options, raw(`7`, `[1]`), ``, MappingArguments},
+		"options, of an argument":     {options, raw(`7`, `{"id":8}`), ``, MappingArguments},
+		"options, and more":           {options, raw(`7`, `{}`, `{}`), ``, MappingArguments},
 		"not JSON":                    {Mapping{}, raw(`{`), ``, MappingArguments},
 		"not JSON, later":             {tag, raw(`1`, `2,"x":3`), ``, MappingArguments},
 		"empty argument":              {Mapping{}, raw(``), ``, MappingArguments},
@@ -66,6 +74,9 @@ func TestApply(t *testing.T) {
 func TestMappingValidate(t *testing.T) {
 	for name, m := range map[string]Mapping{
 		"positional fields of another kind": {Positional: []string{"a"}},
+		"options of another kind":           {Options: true},
+		"options alone":                     {Kind: MapPositional, Options: true},
+		"options and rest":                  {Kind: MapPositional, Positional: []string{"a"}, Options: true, Rest: "b"},
 		"rest of another kind":              {Kind: MapFunction, Mapper: "m", Rest: "a"},
 		"fixed in a function":               {Kind: MapFunction, Mapper: "m", Fixed: fixed("a", "1")},
 		"function without a mapper":         {Kind: MapFunction},
@@ -111,6 +122,7 @@ func TestMappingCheck(t *testing.T) {
 		"fixed fraction":            {Mapping{Fixed: fixed("id", "1.5")}, schema, "has type number"},
 		"required left out":         {p("state"), schema, `requires "id", which this mapping never sets`},
 		"required is fixed":         {Mapping{Kind: MapPositional, Positional: []string{"state"}, Fixed: fixed("id", "1")}, schema, ""},
+		"required may be an option": {Mapping{Kind: MapPositional, Positional: []string{"state"}, Options: true}, schema, ""},
 		"no schema":                 {p("x"), ``, ""},
 		"schema without properties": {p("x"), `{"type":"object"}`, ""},
 		"schema true":               {p("x"), `true`, ""},

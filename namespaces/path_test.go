@@ -17,6 +17,7 @@ func forgingScope(t testing.TB) *Scope {
 		"naïve": call("composed"),
 		"0":     call("key zero"),
 		"data":  map[string]any{"list": 1},
+		"start": Call{Tool: "start", Returns: sessions()},
 	}, Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +115,7 @@ func TestResolveRefusesForgedPaths(t *testing.T) {
 
 func TestCheckTargets(t *testing.T) {
 	s := forgingScope(t)
-	all := []string{"list", "ban", "zero", "get", "dotted", "composed", "key zero"}
+	all := []string{"list", "ban", "zero", "get", "dotted", "composed", "key zero", "start", "poll", "lines", "kill", "open"}
 	if err := s.CheckTargets(all); err != nil {
 		t.Error(err)
 	}

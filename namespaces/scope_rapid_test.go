@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,7 @@ func drawMapping(t *rapid.T) Mapping {
 		{Fixed: fixed},
 		{Kind: MapPositional, Positional: names[2:]},
 		{Kind: MapPositional, Positional: names[2:], Rest: names[1], Fixed: fixed},
+		{Kind: MapPositional, Positional: names[2:], Options: true},
 		{Kind: MapFunction, Mapper: names[0]},
 	}).Draw(t, "mapping")
 }
@@ -48,7 +50,11 @@ func drawValue(t *rapid.T, depth int) any {
 	case "string":
 		return rapid.String().Draw(t, "string")
 	case "call":
-		return Call{Tool: rapid.StringMatching(`[a-z_]{1,8}`).Draw(t, "tool"), Mapping: drawMapping(t)}
+		c := Call{Tool: rapid.StringMatching(`[a-z_]{1,8}`).Draw(t, "tool"), Mapping: drawMapping(t)}
+		if rapid.Bool().Draw(t, "class") {
+			c.Returns = sessions()
+		}
+		return c
 	case "object":
 		return drawObject(t, depth-1)
 	case "array":
@@ -73,10 +79,9 @@ func drawObject(t *rapid.T, depth int) map[string]any {
 // callsOf lists the callables of a scope with all there is to know of them.
 func callsOf(s *Scope) []string {
 	var list []string
-	_ = s.tree().eachCall(nil, func(at *trail, c *Call) error { // never fails
-		list = append(list, at.String()+" "+string(c.encode(nil)))
-		return nil
-	})
+	for path, c := range s.Calls() {
+		list = append(list, strings.Join(path, "\n")+" "+string(c.encode(nil)))
+	}
 	return list
 }
 

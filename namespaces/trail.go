@@ -1,6 +1,7 @@
 package namespaces
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,6 +37,20 @@ func (t *trail) String() string {
 		b.WriteString(parts[i])
 	}
 	return strings.TrimPrefix(b.String(), ".")
+}
+
+// path returns the place as guests send it.
+func (t *trail) path() []string {
+	var path []string
+	for ; t != nil; t = t.up {
+		segment := t.key
+		if segment == "" {
+			segment = strconv.Itoa(t.index)
+		}
+		path = append(path, segment)
+	}
+	slices.Reverse(path)
+	return path
 }
 
 // where is String for sentences, where the root needs a name too.

@@ -2,6 +2,7 @@ package namespaces
 
 import (
 	"encoding/json"
+	"errors"
 	"iter"
 )
 
@@ -12,6 +13,21 @@ type Node struct{ n *node }
 
 // Root returns the place at the top of a scope, an object.
 func (s *Scope) Root() Node { return Node{s.tree()} }
+
+// Calls returns the calls of a scope with their paths: those of the tree in order, then
+// the methods of classes.
+func (s *Scope) Calls() iter.Seq2[[]string, Call] {
+	return func(yield func([]string, Call) bool) {
+		_ = s.eachCall(func(at *trail, c *Call) error {
+			if !yield(at.path(), *c) {
+				return errStopped
+			}
+			return nil
+		})
+	}
+}
+
+var errStopped = errors.New("the loop over the calls has ended")
 
 func (p Node) is(kind nodeKind) bool { return p.n != nil && p.n.kind == kind }
 

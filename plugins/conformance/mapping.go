@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 
+	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -18,14 +19,11 @@ func mappings(e *exam) {
 		if err != nil {
 			continue // another part reports it
 		}
-		text, err := scope.MarshalJSON()
-		if err != nil {
-			e.problem("the scope of namespace %s cannot be encoded again: %v", n.ID, err)
-			continue
-		}
-		for _, mapper := range mappers(text) {
-			asked++
-			e.probeMapper(n.ID, mapper)
+		for _, call := range scope.Calls() {
+			if call.Mapping.Kind == namespaces.MapFunction {
+				asked++
+				e.probeMapper(n.ID, call.Mapping.Mapper)
+			}
 		}
 	}
 	if asked == 0 {
@@ -67,29 +65,6 @@ func (e *exam) declaredMapping(m Mapping) {
 	if err := errors.Join(json.Unmarshal(got, &is), json.Unmarshal(m.Input, &want)); err != nil || !reflect.DeepEqual(is, want) {
 		e.problem("the mapping function %s of namespace %s made %.200s; declared is %s", m.Mapper, m.Namespace, got, m.Input)
 	}
-}
-
-// mappers returns the names of the mapping functions in an encoded scope.
-func mappers(scope []byte) []string {
-	var n struct {
-		Entries map[string]json.RawMessage
-		Items   []json.RawMessage
-		Mapping struct{ Mapper string }
-	}
-	if err := json.Unmarshal(scope, &n); err != nil {
-		return nil // only a node can hold a call
-	}
-	var found []string
-	if n.Mapping.Mapper != "" {
-		found = append(found, n.Mapping.Mapper)
-	}
-	for _, child := range n.Entries {
-		found = append(found, mappers(child)...)
-	}
-	for _, child := range n.Items {
-		found = append(found, mappers(child)...)
-	}
-	return found
 }
 
 // largeInput calls a tool that does not exist with an input of nearly the largest

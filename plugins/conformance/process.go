@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
@@ -165,6 +166,25 @@ func scopes(e *exam) {
 		}
 		if !bytes.Equal(first.Guest(), again.Guest()) {
 			e.problem("namespace %s makes different scopes for one run; guests may keep a path and use it later", n.ID)
+		}
+		e.fits(n.ID, first)
+	}
+}
+
+// fits holds the calls of a scope against the schemas of their tools: inputs must be able
+// to reach the tool, and results to have the methods that are said of them.
+func (e *exam) fits(namespace string, scope *namespaces.Scope) {
+	for path, call := range scope.Calls() {
+		tool, ok := e.process.Describe().Tool(call.Tool)
+		if !ok {
+			continue // a host refuses the scope
+		}
+		err := call.Mapping.Check(tool.Parameters)
+		if err == nil && call.Returns != nil {
+			err = call.Returns.Check(tool.Output)
+		}
+		if err != nil {
+			e.problem("%s of namespace %s does not fit tool %s: %v", strings.Join(path, "."), namespace, tool.Name, err)
 		}
 	}
 }

@@ -77,10 +77,16 @@ func (s *sloppy) Describe(_ context.Context, r *protocolpb.DescribeRequest) (*pr
 	}
 	return &protocolpb.DescribeResponse{
 		Id: "sloppy", Version: "1.0.0", Description: fmt.Sprint("asked ", s.described.Add(1)),
-		Tools: []*protocolpb.Tool{{Name: "tool", Description: "A tool.", Parameters: []byte(`{"type":"object"}`)}},
+		Tools: []*protocolpb.Tool{
+			{Name: "tool", Description: "A tool.", Parameters: []byte(`{"type":"object"}`)},
+			{Name: "other", Description: "Another.", Parameters: []byte(`{"type":"object","properties":{"a":{}}}`), Output: []byte(`{"type":"object","properties":{"a":{}}}`)},
+		},
 		Namespaces: []*protocolpb.Namespace{{
-			Id: "sloppy", GlobalName: "Sloppy", Description: "Sloppy.", RequiredTools: []string{"tool"},
-			Scope: []byte(`{"kind":"object","entries":{"f":{"kind":"call","tool":"tool","mapping":{"kind":"function","mapper":"f"}}}}`),
+			Id: "sloppy", GlobalName: "Sloppy", Description: "Sloppy.", RequiredTools: []string{"tool", "other"},
+			Scope: []byte(`{"kind":"object","entries":{"f":{"kind":"call","tool":"tool","mapping":{"kind":"function","mapper":"f"}},
+				"g":{"kind":"call","tool":"other","returns":"Job"}},
+				"classes":{"Job":{"key":"id","methods":{"poll":{"kind":"call","tool":"other","mapping":{"kind":"positional","positional":["id"]}},
+					"map":{"kind":"call","tool":"tool","mapping":{"kind":"function","mapper":"of a method"}}}}}}`),
 		}},
 	}, nil
 }
@@ -185,7 +191,10 @@ func TestASloppyPluginIsFoundOut(t *testing.T) {
 		"an event of call 1 on a stream has the number 2",
 		"a call that ran out of time was answered with result",
 		"storage of tool has asked nothing of its host",
-		"made 5 of []; expected an object",
+		"the mapping function f of namespace sloppy made 5 of []; expected an object",
+		"the mapping function of a method of namespace sloppy made 5 of []; expected an object",
+		`g of namespace sloppy does not fit tool other: class "Job" has the key "id", which the tool's output schema does not have`,
+		`Job.prototype.poll of namespace sloppy does not fit tool other: positional field "id" is not in the tool's input schema; it has: a`,
 		"made 5; declared is {}",
 		"calling tool while draining succeeded",
 		"Drain returned (0 left, <nil>) while a call was running",

@@ -40,19 +40,12 @@ func (h Hints) hintMethod(name string) string {
 // owners names the results that have the methods of a class, by the calls that return them.
 func owners(reg *namespaces.Registration, scope *namespaces.Scope, class *namespaces.Class) string {
 	var calls []string
-	var walk func(path []string, at namespaces.Node)
-	walk = func(path []string, at namespaces.Node) {
-		if c, ok := at.Call(); ok && c.Returns == class && len(calls) < nearest {
-			calls = append(calls, written(path))
-		}
-		if entries, _, ok := at.Object(); ok {
-			for key, child := range entries {
-				walk(append(slices.Clip(path), key), child)
-			}
+	for path, c := range scope.Calls() {
+		if c.Returns == class && !namespaces.IsMethod(path) && len(calls) < nearest {
+			calls = append(calls, written(slices.Concat([]string{reg.GlobalName}, path)))
 		}
 	}
-	walk([]string{reg.GlobalName}, scope.Root())
-	if len(calls) == 0 {
+	if len(calls) == 0 { // methods of other results return them
 		return class.Name + " results of " + reg.GlobalName
 	}
 	return "results of " + strings.Join(calls, ", ")

@@ -3,6 +3,7 @@ package pluginlint
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -32,7 +33,7 @@ func (r *Report) namespace(d *protocol.Description, n protocol.NamespaceInfo, sc
 		return
 	}
 	v := verbsOf(scope)
-	r.verbs(where, d, n, v)
+	r.verbs(where, d, n, v, methodsOf(scope))
 	for _, text := range []struct{ name, text string }{{"description", n.Description}, {"prompt", n.Prompt}} {
 		r.taught(where, n.GlobalName, text.name, text.text, scope, v)
 	}
@@ -65,28 +66,40 @@ type verb struct {
 	call namespaces.Call
 }
 
-// verbsOf are the callables of a scope, in order.
+// verbsOf are the callables of a scope, in order, without the methods of results.
 func verbsOf(scope *namespaces.Scope) []verb {
 	var out []verb
-	var walk func(at string, p namespaces.Node)
-	walk = func(at string, p namespaces.Node) {
-		if c, ok := p.Call(); ok {
-			out = append(out, verb{at, c})
-			return
-		}
-		if entries, _, ok := p.Object(); ok {
-			for key, child := range entries {
-				walk(at+property(key), child)
-			}
-		}
-		if items, _, ok := p.Array(); ok {
-			for i, child := range items {
-				walk(fmt.Sprintf("%s[%d]", at, i), child)
-			}
+	for path, c := range scope.Calls() {
+		if !namespaces.IsMethod(path) {
+			out = append(out, verb{access(scope.Root(), path), c})
 		}
 	}
-	walk("", scope.Root())
 	return out
+}
+
+// methodsOf are the methods of the results of a scope's calls.
+func methodsOf(scope *namespaces.Scope) []verb {
+	var out []verb
+	for path, c := range scope.Calls() {
+		if namespaces.IsMethod(path) {
+			out = append(out, verb{"." + path[0] + "#" + path[2], c})
+		}
+	}
+	return out
+}
+
+// access is how a cell writes a path that leads into a scope.
+func access(at namespaces.Node, path []string) string {
+	var b strings.Builder
+	for _, segment := range path {
+		if _, _, isList := at.Array(); isList {
+			b.WriteString("[" + segment + "]")
+		} else {
+			b.WriteString(property(segment))
+		}
+		at, _ = at.Child(segment)
+	}
+	return b.String()
 }
 
 // property is how a cell writes the access to a key.
@@ -99,13 +112,13 @@ func property(key string) string {
 
 // verbs warns about callables that fail whenever they are called, or cannot be
 // called by their name, and about tools that nothing leads to.
-func (r *Report) verbs(where string, d *protocol.Description, n protocol.NamespaceInfo, verbs []verb) {
+func (r *Report) verbs(where string, d *protocol.Description, n protocol.NamespaceInfo, verbs, methods []verb) {
 	if len(verbs) == 0 {
 		r.add(Warning, "no-verbs", where, "nothing in its scope can be called", "add a verb, or offer the data by a tool")
 		return
 	}
 	used := map[string]bool{}
-	for _, v := range verbs {
+	for _, v := range slices.Concat(verbs, methods) {
 		used[v.call.Tool] = true
 		if strings.Contains(v.path, `["`) {
 			r.add(Warning, "unsafe-verb", where, fmt.Sprintf("%s%s cannot be written with a dot; models will write it wrongly", n.GlobalName, v.path), "name it like a JavaScript identifier")
@@ -117,6 +130,13 @@ func (r *Report) verbs(where string, d *protocol.Description, n protocol.Namespa
 		if err := v.call.Mapping.Check(tool.Parameters); err != nil {
 			r.add(Warning, "mapping", where, fmt.Sprintf("%s%s leads to tool %s, which cannot take its arguments: %v", n.GlobalName, v.path, tool.Name, err),
 				"name parameters that the tool has")
+		}
+		if v.call.Returns == nil {
+			continue
+		}
+		if err := v.call.Returns.Check(tool.Output); err != nil {
+			r.add(Warning, "methods", where, fmt.Sprintf("the results of %s%s cannot have their methods: %v", n.GlobalName, v.path, err),
+				"name a key that the results of tool "+tool.Name+" have, and methods that are no fields of them")
 		}
 	}
 	for _, tool := range n.RequiredTools {

@@ -129,6 +129,16 @@ func oneVerb(key, mapping string) string {
 		"next":{"kind":"call","tool":"weather_next","mapping":{"kind":"default"}}}}`, key, mapping)
 }
 
+// methods is a scope whose results have a method, by a key that becomes a field of the
+// input.
+func methods(key, field string) func(*rawPlugin) {
+	return func(p *rawPlugin) {
+		p.desc.Tools[0].Output = json.RawMessage(`{"type":"object","properties":{"at":{}}}`)
+		p.scope = strings.TrimSuffix(strings.Replace(goodScope, `["city"]}`, `["city"]},"returns":"Place"`, 1), "}") +
+			`,"classes":{"Place":{"key":"` + key + `","methods":{"again":{"kind":"call","tool":"weather_get","mapping":{"kind":"positional","positional":["` + field + `"]}}}}}}`
+	}
+}
+
 // seeded are mistakes of every kind, each in a real plugin.
 var seeded = []seed{
 	// What a host refuses: the manifest and the folder.
@@ -248,6 +258,10 @@ var seeded = []seed{
 	{name: "no verbs", plugin: scope(`{"kind":"object","entries":{"a":{"kind":"value","value":1}}}`), severity: Warning, code: "no-verbs", parts: []string{"namespace weather", "nothing in its scope", "add a verb"}},
 	{name: "unused tool", plugin: scope(`{"kind":"object","entries":{"get":{"kind":"call","tool":"weather_get","mapping":{"kind":"default"}}}}`), severity: Warning, code: "unused-tool",
 		parts: []string{"namespace weather", "tool weather_next", "add a verb"}},
+	{name: "results without the key of their methods", plugin: methods("town", "city"), severity: Warning, code: "methods",
+		parts: []string{"namespace weather", "Weather.get cannot have their methods", `the key "town"`, "name a key that the results of tool weather_get have"}},
+	{name: "method with a bad mapping", plugin: methods("at", "town"), severity: Warning, code: "mapping",
+		parts: []string{"Weather.Place#again leads to tool weather_get", `"town"`}},
 	{name: "huge scope", plugin: func(p *rawPlugin) {
 		p.scope = strings.Replace(goodScope, `"metric"`, `"`+strings.Repeat("x", 40<<10)+`"`, 1)
 	}, severity: Warning, code: "huge-scope", parts: []string{"namespace weather", "bytes", "behind a tool"}},
