@@ -14,6 +14,9 @@ import (
 
 func TestMain(m *testing.M) {
 	confine.Main()
+	if len(os.Args) == 3 && os.Args[1] == probeArgument {
+		beProbe(os.Args[2])
+	}
 	os.Exit(m.Run())
 }
 
