@@ -27,7 +27,7 @@ func gitProfile() *profile {
 		commands: map[string]*profile{
 			"log": history, "show": history, "shortlog": history, "whatchanged": history, "rev-list": history,
 			"reflog": {options: readOptions(log), check: reflog},
-			"diff":   read(diff), "diff-tree": read(log), "diff-index": read(diff), "diff-files": read(diff), "range-diff": read(diff),
+			"diff":   read(diff), "diff-tree": read(log), "diff-index": read(diff), "diff-files": read(diff),
 			"status":        read("sbvz u? M? --short --branch --show-stash --porcelain? --long --verbose --untracked-files? --ignored? --ignore-submodules? --column? --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames?"),
 			"ls-files":      read("cdmoiskutvfz x: X: --cached --deleted --modified --others --ignored --stage --killed --unmerged --directory --no-empty-directory --eol --exclude= --exclude-standard --error-unmatch --full-name  --abbrev? --deduplicate --format="),
 			"ls-tree":       read("drtlz --name-only --name-status --long --full-name --full-tree --abbrev? --object-only --format="),
@@ -95,10 +95,12 @@ func gitListing(options string) *profile {
 // gitSettings keep the configuration of a repository, which may be hostile, from running programs.
 var gitSettings = []string{
 	"core.fsmonitor=false", "core.hooksPath=/dev/null", "core.sshCommand=false", "log.showSignature=false", "gpg.program=false", "gpg.ssh.program=false", "gpg.x509.program=false", "protocol.allow=never",
+	// A checkout may have a whole repository as ordinary files, with a configuration.
+	"safe.bareRepository=explicit",
 }
 
 // gitDiffs are the commands that would run the programs of a repository's attributes.
-var gitDiffs = []string{"log", "show", "whatchanged", "diff", "diff-tree", "diff-index", "diff-files", "range-diff", "stash", "reflog"}
+var gitDiffs = []string{"log", "show", "whatchanged", "diff", "diff-tree", "diff-index", "diff-files", "stash", "reflog", "blame"}
 
 // hardenGit adds words to the arguments of a command that only reads.
 func hardenGit(args []word, command int) []word {
