@@ -76,7 +76,7 @@ type streams struct {
 
 func openStreams(terminal *execution.Size) (*streams, error) {
 	if terminal != nil {
-		master, tty, err := pty.Open()
+		master, tty, err := openTerminal()
 		if err != nil {
 			return nil, err
 		}
@@ -115,8 +115,35 @@ func closeAll(files ...*os.File) {
 	}
 }
 
+// openTerminal opens a terminal, so that reads and writes of the caller's side can have a
+// deadline: the library leaves it in blocking mode.
+func openTerminal() (master, tty *os.File, err error) {
+	blocking, tty, err := pty.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer closeAll(blocking)
+	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		closeAll(tty)
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fd), blocking.Name()), tty, nil
+}
+
 func resize(terminal *os.File, s execution.Size) error {
-	return pty.Setsize(terminal, &pty.Winsize{Cols: s.Columns, Rows: s.Rows})
+	raw, err := terminal.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var resizeErr error
+	err = raw.Control(func(fd uintptr) {
+		resizeErr = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Col: s.Columns, Row: s.Rows})
+	})
+	return errors.Join(err, resizeErr)
 }
 
 // startSupervisor starts a supervisor that waits for a request.

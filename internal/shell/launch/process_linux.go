@@ -86,8 +86,8 @@ func (p *process) Read(b []byte) (int, error) {
 		}
 		<-p.ended // of a supervisor that was killed, the stream ends before
 		p.draining = true
-		if err := p.output.SetReadDeadline(time.Time{}); err != nil {
-			return 0, endOfFile(err)
+		if p.output.SetReadDeadline(time.Time{}) != nil {
+			return 0, io.EOF // Wait has closed the stream
 		}
 	}
 	return p.drain(b)
@@ -109,7 +109,7 @@ func (p *process) drain(b []byte) (int, error) {
 	})
 	switch {
 	case err != nil:
-		return 0, endOfFile(err)
+		return 0, io.EOF // Wait has closed the stream
 	case readErr == nil && n > 0:
 		p.left -= n
 		return n, nil
