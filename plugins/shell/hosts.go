@@ -3,8 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
 
 	"github.com/quoinhq/quoin/internal/shell/command"
+	"github.com/quoinhq/quoin/internal/shell/confine"
+	"github.com/quoinhq/quoin/internal/shell/egress"
 	"github.com/quoinhq/quoin/internal/shell/execution"
 	"github.com/quoinhq/quoin/internal/shell/launch"
 	"github.com/quoinhq/quoin/internal/shell/node"
@@ -16,25 +22,61 @@ import (
 type hosts struct {
 	judge     *command.Judge
 	launchers map[settings.Host]execution.Launcher // of this machine
+	sandbox   *confine.Launcher                    // nil where there is no sandbox
 	nodes     *node.Nodes                          // nil without any
 }
 
-func newHosts(s *settings.Settings) (h hosts, err error) {
+func newHosts(s *settings.Settings, workdir string, log *slog.Logger) (h hosts, err error) {
 	if h.judge, err = command.NewJudge(s); err != nil {
 		return h, err
 	}
 	h.launchers = map[settings.Host]execution.Launcher{settings.Gateway: launch.New()}
+	switch h.sandbox, err = newSandbox(s, workdir, log); {
+	case err == nil:
+		h.launchers[settings.Sandbox] = h.sandbox
+	case s.Host == settings.Sandbox:
+		return h, fmt.Errorf("sandbox: %w", err)
+	default:
+		log.Warn("commands cannot run in a sandbox here", "error", err)
+	}
 	if s.NodesDir != "" {
 		h.nodes = node.Open(s.NodesDir)
 	}
 	return h, nil
 }
 
-func (h hosts) close() error {
-	if h.nodes == nil {
-		return nil
+// newSandbox returns the launcher of commands that see the working directory, and reach
+// the network through a proxy at the most.
+func newSandbox(s *settings.Settings, workdir string, log *slog.Logger) (*confine.Launcher, error) {
+	o := confine.Options{
+		Write: slices.Concat([]string{workdir}, s.Sandbox.Write), Read: s.Sandbox.Read, Deny: s.Sandbox.Deny,
+		MemoryBytes: s.Sandbox.MemoryBytes, Processes: s.Sandbox.Processes, FileBytes: s.Sandbox.FileBytes,
+		Required: *s.Sandbox.Required,
 	}
-	return h.nodes.Close()
+	if s.NodesDir != "" {
+		o.Deny = slices.Concat(o.Deny, []string{s.NodesDir})
+	}
+	if len(s.Sandbox.Domains) > 0 {
+		proxy, err := egress.New(egress.Config{Domains: s.Sandbox.Domains, Refused: func(r egress.Refusal) {
+			log.Warn("a command in the sandbox was refused a server", "server", r.Server, "reason", r.Reason, "hint", r.Hint)
+		}})
+		if err != nil {
+			return nil, err
+		}
+		o.Proxy = func(l net.Listener) error { return proxy.Serve(context.Background(), l) } // until it is closed
+	}
+	return confine.New(o)
+}
+
+func (h hosts) close() error {
+	var errs []error
+	if h.sandbox != nil {
+		errs = append(errs, h.sandbox.Close())
+	}
+	if h.nodes != nil {
+		errs = append(errs, h.nodes.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // judgePlan has the host of a plan judge its command. A node has a policy of its own, and

@@ -15,6 +15,7 @@ package main
 import (
 	_ "embed"
 
+	"github.com/quoinhq/quoin/internal/shell/confine"
 	"github.com/quoinhq/quoin/internal/shell/launch"
 	"github.com/quoinhq/quoin/sdk"
 )
@@ -23,7 +24,8 @@ import (
 var manifest []byte
 
 func main() {
-	launch.Main() // does not return in the processes that watch over commands
+	launch.Main()  // does not return in a process that watches over a command,
+	confine.Main() // nor this one in one that starts a command in a sandbox
 	sdk.Serve(newPlugin())
 }
 

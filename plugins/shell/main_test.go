@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quoinhq/quoin/internal/shell/confine"
 	"github.com/quoinhq/quoin/internal/shell/launch"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/sdk/sdktest"
@@ -12,6 +13,7 @@ import (
 
 func TestMain(m *testing.M) {
 	launch.Main()
+	confine.Main()
 	sdktest.Main(m)
 }
 
@@ -53,5 +55,15 @@ func TestDefaultsAllowNothing(t *testing.T) {
 	h = start(t, map[string]any{"host": "gateway", "ask": "off"})
 	if _, err := h.Call("exec", map[string]any{"command": "echo hello"}); !errors.As(err, &e) || e.Code != codeDenied || !strings.Contains(e.Message, "not allowed") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestSandboxIsTheDefault runs a command where a configuration says nothing of hosts.
+func TestSandboxIsTheDefault(t *testing.T) {
+	h := start(t, map[string]any{"security": "full"})
+	var r processResult
+	h.CallInto(&r, "exec", map[string]any{"command": "echo written > file; cat file"})
+	if r.Status != "completed" || r.Host != "sandbox" || r.Output != "written\n" {
+		t.Errorf("%+v", r)
 	}
 }

@@ -41,7 +41,7 @@ func (s *shell) configure(ctx context.Context, c sdk.Config) error {
 	if s.workdir, err = makeWorkdir(s.settings.Workdir, c.DataDir); err != nil {
 		return fmt.Errorf("plugins.shell.workdir: %w", err)
 	}
-	if s.hosts, err = newHosts(s.settings); err != nil {
+	if s.hosts, err = newHosts(s.settings, s.workdir, s.logger); err != nil {
 		return fmt.Errorf("plugins.shell: %w", err)
 	}
 	s.table = sessions.New(sessions.Limits{
