@@ -97,7 +97,7 @@ func (r record) ended() record {
 
 // list is every process of o that there is something to say of.
 func (s *shell) list(o sessions.Owner) []processResult {
-	var all []processResult
+	all := []processResult{}
 	s.lostMu.Lock()
 	for _, r := range s.lost {
 		if r.Owner == o {

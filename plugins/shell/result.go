@@ -34,7 +34,7 @@ type processResult struct {
 // processAnswer is what the tool process returns.
 type processAnswer struct {
 	processResult
-	Processes []processResult `json:"processes,omitempty" jsonschema:"list: the processes of this session, the oldest first"`
+	Processes []processResult `json:"processes,omitzero" jsonschema:"list: the processes of this session, the oldest first"`
 	// Offset and Lines are of a log.
 	Offset *int `json:"offset,omitempty" jsonschema:"log: the line that the output starts with"`
 	Lines  *int `json:"lines,omitempty" jsonschema:"log: how many lines there are"`
