@@ -22,6 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	launch.Main()
+	helperMain()
 	goleak.VerifyTestMain(m)
 }
 

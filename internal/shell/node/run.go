@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/internal/shell/execution"
 	"github.com/quoinhq/quoin/internal/shell/node/nodepb"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // lostGrace is how long a process whose gateway is gone has to end by itself.
@@ -46,7 +47,7 @@ func (s *Server) Start(stream nodepb.Node_StartServer) error {
 	}
 	log := s.options.Log.With("gateway", gateway.Name, "pid", process.PID())
 	log.Info("a command runs", "approval", start.GetApproval().GetId(), "dir", dir)
-	r := &run{stream: stream, process: process, writes: make(chan []byte, 1), killed: make(chan struct{}), done: make(chan struct{})}
+	r := &running{stream: stream, process: process, writes: make(chan []byte, 1), killed: make(chan struct{}), done: make(chan struct{})}
 	lost, err := r.serve(s, gateway, dir)
 	select {
 	case <-r.done:
@@ -92,8 +93,8 @@ func sizeOf(m *nodepb.Size) *execution.Size {
 	return &execution.Size{Columns: uint16(c), Rows: uint16(r)}
 }
 
-// run is a process of a gateway with the stream that it lives as long as.
-type run struct {
+// running is a process of a gateway with the stream that it lives as long as.
+type running struct {
 	stream  nodepb.Node_StartServer
 	process execution.Process
 
@@ -108,7 +109,7 @@ type run struct {
 
 // serve passes the bytes on until nothing of the process is left. lost reports that the
 // gateway has gone before that.
-func (r *run) serve(s *Server, gateway *Gateway, dir string) (lost bool, err error) {
+func (r *running) serve(s *Server, gateway *Gateway, dir string) (lost bool, err error) {
 	go r.receive()
 	go r.write()
 	removed := make(chan struct{})
@@ -139,7 +140,7 @@ func (r *run) serve(s *Server, gateway *Gateway, dir string) (lost bool, err err
 
 // end ends the process of a gateway that is gone. It does not wait for output, which may
 // wait for a gateway that does not read.
-func (r *run) end() {
+func (r *running) end() {
 	r.process.Interrupt()
 	select {
 	case <-r.done:
@@ -149,7 +150,7 @@ func (r *run) end() {
 }
 
 // send sends an output. Several goroutines do.
-func (r *run) send(o *nodepb.Output) error {
+func (r *running) send(o *nodepb.Output) error {
 	r.sending.Lock()
 	defer r.sending.Unlock()
 	return r.stream.Send(o)
@@ -157,7 +158,7 @@ func (r *run) send(o *nodepb.Output) error {
 
 // output sends what the process writes, and how it ends. It reads to the end even when no
 // one takes it, so that the process can end.
-func (r *run) output(dir string) error {
+func (r *running) output(dir string) error {
 	sent := r.send(&nodepb.Output{Of: &nodepb.Output_Started{Started: &nodepb.Started{Pid: int64(r.process.PID()), Dir: dir}}})
 	for buffer := make([]byte, maxWriteBytes); ; {
 		n, err := r.process.Read(buffer)
@@ -177,16 +178,16 @@ func (r *run) output(dir string) error {
 	if sent != nil {
 		return sent
 	}
-	m := &nodepb.Exit{Code: int32(exit.Code), Signal: exit.Signal, Reason: exit.Reason}
+	m := &nodepb.Exit{Code: int32(exit.Code), Signal: exit.Signal, Reason: text.Printable(text.Shorten(exit.Reason, maxMessageBytes))}
 	if err != nil {
-		m.Error = err.Error()
+		m.Error = message(err)
 	}
 	return r.send(&nodepb.Output{Of: &nodepb.Output_Exit{Exit: m}})
 }
 
 // receive does what the gateway wants, until the stream ends. Nothing that it does waits
 // for the process, so that a kill always comes through.
-func (r *run) receive() {
+func (r *running) receive() {
 	for {
 		in, err := r.stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -205,7 +206,7 @@ func (r *run) receive() {
 
 // obey does one thing. It returns false if the process has to be killed: because the
 // gateway says so, or because it breaks the rules.
-func (r *run) obey(in *nodepb.Input) bool {
+func (r *running) obey(in *nodepb.Input) bool {
 	switch of := in.GetOf().(type) {
 	case *nodepb.Input_Write:
 		if len(of.Write) == 0 || len(of.Write) > maxWriteBytes {
@@ -233,7 +234,7 @@ func (r *run) obey(in *nodepb.Input) bool {
 }
 
 // write passes on what the gateway has for the standard input.
-func (r *run) write() {
+func (r *running) write() {
 	for {
 		select {
 		case <-r.done:
@@ -242,7 +243,7 @@ func (r *run) write() {
 			n, err := r.process.Write(data)
 			m := &nodepb.Written{Bytes: uint32(n)}
 			if err != nil {
-				m.Error = err.Error()
+				m.Error = message(err)
 			}
 			if r.send(&nodepb.Output{Of: &nodepb.Output_Written{Written: m}}) != nil {
 				return

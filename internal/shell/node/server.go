@@ -48,8 +48,8 @@ type Server struct {
 	identity *identity
 	policy   *policy
 
-	mu      sync.Mutex
-	running map[Fingerprint]int64 // processes of each gateway
+	mu     sync.Mutex
+	counts map[Fingerprint]int64 // processes of each gateway
 }
 
 // NewServer returns a node, whose key it makes if there is no key yet.
@@ -62,7 +62,7 @@ func NewServer(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{options: o, identity: id, policy: p, running: map[Fingerprint]int64{}}, nil
+	return &Server{options: o, identity: id, policy: p, counts: map[Fingerprint]int64{}}, nil
 }
 
 // Fingerprint is that of the node's key.
@@ -230,8 +230,11 @@ func failure(err error) error {
 	case errors.Is(err, ErrApproval):
 		code = codes.FailedPrecondition
 	}
-	return status.Error(code, text.Printable(text.Shorten(err.Error(), maxMessageBytes)))
+	return status.Error(code, message(err))
 }
+
+// message is an error as the text of a message, which has to be UTF-8 and short.
+func message(err error) string { return text.Printable(text.Shorten(err.Error(), maxMessageBytes)) }
 
 // maxMessageBytes bounds a reason that crosses the connection.
 const maxMessageBytes = 4 << 10
@@ -244,15 +247,15 @@ func (s *Server) take(g *Gateway) (release func(), err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if most := cmp.Or(s.options.Settings.MaxProcesses, 16); s.running[f] >= most {
+	if most := cmp.Or(s.options.Settings.MaxProcesses, 16); s.counts[f] >= most {
 		return nil, status.Error(codes.ResourceExhausted, fmt.Sprintf("%d processes of this gateway run on the node, which is the bound: maxProcesses of the node's configuration", most))
 	}
-	s.running[f]++
+	s.counts[f]++
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.running[f]--; s.running[f] == 0 {
-			delete(s.running, f)
+		if s.counts[f]--; s.counts[f] == 0 {
+			delete(s.counts, f)
 		}
 	}, nil
 }
