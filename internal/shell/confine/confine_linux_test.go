@@ -4,7 +4,9 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,12 +19,16 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == probeArgument {
 		beProbe(os.Args[2])
 	}
+	if len(os.Args) == 3 && os.Args[1] == holderArgument {
+		beHolder(os.Args[2])
+	}
 	os.Exit(m.Run())
 }
 
 // launcher is one with the given options, and a writable directory that commands run in.
 func launcher(t *testing.T, change func(*confine.Options)) (*confine.Launcher, string) {
 	t.Helper()
+	needNamespaces(t)
 	work := t.TempDir()
 	o := confine.Options{Write: []string{work}, MemoryBytes: 1 << 30, Processes: 64, FileBytes: 64 << 20, Required: true}
 	if change != nil {
@@ -38,6 +44,17 @@ func launcher(t *testing.T, change func(*confine.Options)) (*confine.Launcher, s
 		}
 	})
 	return l, work
+}
+
+// needNamespaces skips a test where the system allows no user namespaces: there is no
+// sandbox then, and New says so.
+func needNamespaces(t *testing.T) {
+	t.Helper()
+	cmd := exec.Command("/bin/true")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID}
+	if err := cmd.Run(); err != nil {
+		t.Skipf("this system allows no user namespaces: %v", err)
+	}
 }
 
 // run runs a line of shell and returns what it writes and how it ends.

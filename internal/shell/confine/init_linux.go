@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
@@ -47,6 +48,9 @@ func Main() {
 // beInit makes the sandbox and runs the command in it.
 func beInit() {
 	l := link(linkFD)
+	// A command may signal its init. It cannot kill or stop it, and what has a handler
+	// here is dropped. Ignored signals the command would inherit.
+	signal.Notify(make(chan os.Signal, 1))
 	// Nothing that the launcher has open is for the command.
 	if err := unix.CloseRange(linkFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		giveUp(l, os.NewSyscallError("close_range", err))
