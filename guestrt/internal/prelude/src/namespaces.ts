@@ -7,7 +7,7 @@ import * as $ from "./intrinsics";
 import { deepFreeze, defineConstant, defineGetter } from "./lazy";
 import type { Native } from "./native";
 import { newError, typeError } from "./raise";
-import { takeSignal, takeSignalOption, type Signal } from "./signals";
+import { takeSignalOption, type Signal } from "./signals";
 
 /**
  * Defines one global per namespace, and the namespaces object that holds them
@@ -142,11 +142,12 @@ function buildArray(shared: Shared, items: any, path: string): object {
 function buildCall(shared: Shared, node: any, path: string, name: string): object {
   const head = callHead(shared, path);
   const returns = $.ownValue(node, "returns");
+  const complete = returns === undefined ? undefined : shared.complete[returns];
   const template = $.ownValue(node, "template") === true;
   const call = (...args: unknown[]): Promise<unknown> => {
     try {
-      if (template) takeTemplate(name, args);
-      return send(shared, head, args, template ? undefined : takeOptions(args), returns);
+      const signal = template ? takeTemplate(name, args) : takeOptions(args);
+      return request(head + argumentsJSON(args), undefined, signal, complete);
     } catch (error) {
       return rejected(error);
     }
@@ -159,21 +160,16 @@ function callHead(shared: Shared, path: string): string {
   return '"namespace",' + shared.id + ",[" + path + "],";
 }
 
-function send(shared: Shared, head: string, args: unknown[], signal: Signal | undefined, returns: any): Promise<unknown> {
-  const complete = returns === undefined ? undefined : shared.complete[returns];
-  return request(head + argumentsJSON(args), undefined, signal, complete);
-}
-
 /** Takes off a list of arguments what is not for the tool: the signal, and what was not given. */
 function takeOptions(args: unknown[]): Signal | undefined {
-  const signal = takeSignal(args) || takeSignalOption(args);
+  const signal = takeSignalOption(args);
   // As in any call, an argument at the end that is undefined was not given.
   while (args.length > 0 && args[args.length - 1] === undefined) args.length--;
   return signal;
 }
 
-/** Replaces the first argument of a tag by what the host is told of the template. */
-function takeTemplate(name: string, args: unknown[]): void {
+/** Replaces the first argument of a tag by what the host is told of the template. A tag takes no signal. */
+function takeTemplate(name: string, args: unknown[]): undefined {
   const strings: any = args[0];
   const raw: any = $.ownValue(strings, "raw");
   if (!$.isArray(strings) || !$.isArray(raw)) {
@@ -222,7 +218,9 @@ function buildMethod(shared: Shared, node: any, path: string, key: string, type:
         const all = $.newList();
         all[0] = id;
         for (let i = 0; i < args.length; i++) all[i + 1] = args[i];
-        return send(shared, head, all, signal, returns);
+        // A class may return itself, so its completion is there only now.
+        const complete = returns === undefined ? undefined : shared.complete[returns];
+        return request(head + argumentsJSON(all), undefined, signal, complete);
       } catch (error) {
         return rejected(error);
       }

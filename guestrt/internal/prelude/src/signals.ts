@@ -51,11 +51,19 @@ export function takeSignal(args: unknown[]): Signal | undefined {
   return signal;
 }
 
-/** Takes the signal out of the options that are the last of a list of arguments. */
+/**
+ * Takes the signal out of the options that are the last of a list of arguments. Options
+ * that hold nothing else are taken off.
+ */
 export function takeSignalOption(args: unknown[]): Signal | undefined {
-  const options: any = args.length > 0 ? args[args.length - 1] : undefined;
+  if (signals === undefined || args.length === 0) return undefined;
+  const options: any = args[args.length - 1];
   const signal = $.ownValue(options, "signal");
   if (!isSignal(signal)) return undefined;
+  if ($.ownKeys(options).length === 1) {
+    args.length--;
+    return signal;
+  }
   const rest = $.createObject(null);
   const keys = $.keysOf(options);
   for (let i = 0; i < keys.length; i++) {
