@@ -12,7 +12,7 @@
 // is the content of a namespace for one run: a tree of objects, arrays, plain
 // values and callables. A [Call] is what a callable stands for: a tool and a
 // [Mapping], which turns the arguments of a JavaScript call into the tool's
-// input.
+// input. A [Class] gives the results of calls methods, which are calls themselves.
 //
 // # Use
 //

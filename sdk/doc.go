@@ -46,7 +46,8 @@
 // model can call; adding it yields a [ToolRef]. A [Namespace] is a global
 // object for guests; its [Scope] maps names to verbs, further scopes and plain
 // data; a [Verb] leads to a tool and says how arguments become its input. A
-// [Call] is one call in progress, made on behalf of a run that a [RunContext]
+// [Class] gives the results of verbs methods, and a verb with a [Template] stands in
+// front of template literals. A [Call] is one call in progress, made on behalf of a run that a [RunContext]
 // names.
 //
 // # Hooks

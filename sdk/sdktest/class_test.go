@@ -40,29 +40,39 @@ func jobs() *sdk.Plugin {
 	list := sdk.AddTool(p, sdk.Tool{Name: "jobs", Description: "Lists jobs."}, func(context.Context, *sdk.Call, struct{}) ([]jobResult, error) {
 		return []jobResult{{Job: "a"}, {Job: "b"}}, nil
 	})
+	shout := func(_ context.Context, _ sdk.RunContext, args []json.RawMessage) (any, error) {
+		return map[string]any{"action": "shout", "job": args[0], "line": strings.ToUpper(string(args[1][1 : len(args[1])-1]))}, nil
+	}
 	job := &sdk.Class{Name: "Job", Key: "job"}
 	job.Methods = map[string]*sdk.VerbRef{
 		"poll":  sdk.Verb(one).Fixed("action", "poll").Returns(job),
 		"write": sdk.Verb(one).Fixed("action", "write").Positional("job", "line"),
-		"shout": sdk.Verb(one).Map(func(_ context.Context, _ sdk.RunContext, args []json.RawMessage) (any, error) {
-			return map[string]any{"action": "shout", "job": args[0], "line": strings.ToUpper(string(args[1][1 : len(args[1])-1]))}, nil
-		}),
+		"shout": sdk.Verb(one).Map(shout),
 	}
-	p.AddNamespace(sdk.Namespace{ID: "jobs", Global: "Jobs", Description: "Jobs.", Scope: sdk.Scope{
+	scope := sdk.Scope{
 		"run":  sdk.Verb(one).Fixed("action", "run").Positional("line").Options().Returns(job),
 		"list": sdk.Verb(list).Returns(job),
-		"sh": sdk.Verb(one).Returns(job).Template(func(_ context.Context, _ sdk.RunContext, t sdk.Template) (any, error) {
-			var line strings.Builder
-			for i, s := range t.Raw {
-				line.WriteString(s)
-				if i < len(t.Values) {
-					fmt.Fprintf(&line, "'%s'", t.Values[i])
-				}
-			}
-			return jobInput{Action: "sh", Line: line.String()}, nil
-		}),
-	}})
+		"sh":   sdk.Verb(one).Template(quoted).Returns(job),
+	}
+	p.AddNamespace(sdk.Namespace{ID: "jobs", Global: "Jobs", Description: "Jobs.", Scope: scope})
 	return p
+}
+
+// quoted makes a command of a template: its values are quoted.
+func quoted(_ context.Context, _ sdk.RunContext, t sdk.Template) (any, error) {
+	var line strings.Builder
+	for i, text := range t.Raw {
+		line.WriteString(text)
+		if i == len(t.Values) {
+			break
+		}
+		var value any
+		if err := json.Unmarshal(t.Values[i], &value); err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&line, "'%s'", strings.ReplaceAll(fmt.Sprint(value), "'", `'\''`))
+	}
+	return jobInput{Action: "sh", Line: line.String()}, nil
 }
 
 func TestMethods(t *testing.T) {
@@ -76,7 +86,7 @@ func TestMethods(t *testing.T) {
 		"const j = await Jobs.run('x'); return (await j.shout('y')).said":                                                                           `{"action":"shout","job":"job-1","line":"Y"}`,
 		"const l = await Jobs.list(); return (await l[1].write('z')).said":                                                                          `{"action":"write","job":"b","line":"z"}`,
 		"const j = await Jobs.run('x'); return [Object.keys(j), typeof j.poll, typeof ({...j}).poll, JSON.stringify(j) === JSON.stringify({...j})]": `[["job","said"],"function","undefined",true]`,
-		"return (await Jobs.sh`grep ${'a b'} \\d *.md ${3}`).said.line":                                                                             `"grep '\"a b\"' \\d *.md '3'"`,
+		"return (await Jobs.sh`grep ${'a b'} \\d *.md ${3}`).said.line":                                                                             `"grep 'a b' \\d *.md '3'"`,
 		"return (await (await Jobs.sh`ls`).poll()).said.job":                                                                                        `"job-1"`,
 		"try { await Jobs.sh('ls') } catch (e) { return String(e) }":                                                                                `"TypeError: sh stands in front of a template literal: write sh` + "`…`" + `, without parentheses"`,
 		"const { poll } = await Jobs.run('x'); try { await poll() } catch (e) { return String(e) }":                                                 `"TypeError: poll is a method of Job: call it on a result that has job"`,
@@ -97,7 +107,7 @@ func TestTemplateArguments(t *testing.T) {
 		}
 	}
 	got, err := h.Verb("jobs", []string{"sh"}, map[string]any{"strings": []string{"a ", ""}}, "v")
-	if err != nil || string(got) != `{"job":"job-1","said":{"action":"sh","line":"a '\"v\"'"}}` {
+	if err != nil || string(got) != `{"job":"job-1","said":{"action":"sh","line":"a 'v'"}}` {
 		t.Errorf("%s, %v", got, err)
 	}
 	got, err = h.Verb("jobs", []string{"Job", "prototype", "write"}, "j", "text")
