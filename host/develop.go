@@ -17,7 +17,7 @@ var ErrNoPlugins = errors.New("this host has no plugin directory")
 // already replaces that by a new generation, and the undo of the earlier one then
 // does nothing. See plugins.Supervisor.Override.
 func (h *Host) Develop(ctx context.Context, f plugins.Candidate) (undo func(context.Context) error, err error) {
-	if h.plugins == nil {
+	if h.plugins == nil || h.cfg.Plugins.Dir == "" {
 		return nil, ErrNoPlugins
 	}
 	return h.plugins.Override(ctx, f.ID(), f)

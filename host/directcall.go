@@ -38,7 +38,7 @@ func (h *Host) CallTool(ctx context.Context, s Session, id string, input json.Ra
 				continue
 			}
 			t.DirectOnly = false
-			request, f := view.NewRequestTools([]catalog.Tool{t}, h.owners)
+			request, f := h.requestTools([]catalog.Tool{t})
 			if f != nil {
 				return runs.Refused(f)
 			}

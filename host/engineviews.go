@@ -55,5 +55,5 @@ func (v engineViews) IsDown(owner string) bool {
 		return slices.ContainsFunc(v.h.MCPStatus(), func(s mcp.Status) bool { return s.Name == server && s.State != mcp.StateConnected })
 	}
 	plugin := strings.TrimPrefix(owner, runs.OfPlugins)
-	return slices.ContainsFunc(v.h.Plugins(), func(s plugins.Status) bool { return s.ID == plugin && s.State != plugins.StateRunning })
+	return slices.ContainsFunc(v.h.Plugins(), func(s plugins.Status) bool { return v.h.ownerOf(s.ID) == plugin && s.State != plugins.StateRunning })
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
@@ -36,9 +37,13 @@ func (h *Host) startHooks() (err error) {
 // by plugin id. The caller holds viewMu.
 func (h *Host) refreshHooks() error {
 	declared := make(map[string]protocol.Capabilities)
+	tools := make(map[string][]plugins.OwnedTool)
 	if h.plugins != nil {
-		for _, o := range h.plugins.Hooks() {
-			declared[o.PluginID] = o.Capabilities
+		for _, o := range h.plugins.Offers() {
+			tools[o.PluginID] = o.Tools
+			if o.Capabilities.Hooks() {
+				declared[o.PluginID] = o.Capabilities
+			}
 		}
 		for _, p := range h.plugins.Plugins() {
 			if _, known := declared[p.ID]; !known && (p.State == plugins.StateRunning || p.State == plugins.StateRestarting) {
@@ -53,9 +58,19 @@ func (h *Host) refreshHooks() error {
 		}
 	}
 	var hooks []policy.Hook
-	for _, id := range slices.Sorted(maps.Keys(declared)) {
+	// Bundled ones come last: what they have judged and asked about, no one rewrites.
+	ids := slices.SortedFunc(maps.Keys(declared), func(a, b string) int {
+		if x, y := h.cfg.Plugins.isBundled(a), h.cfg.Plugins.isBundled(b); x != y {
+			if x {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a, b)
+	})
+	for _, id := range ids {
 		if declared[id].Hooks() && !h.owners[id] {
-			hooks = append(hooks, h.pluginHook(id, declared[id]))
+			hooks = append(hooks, h.pluginHook(id, declared[id], tools[id]))
 		}
 	}
 	chain, err := policy.NewChain(hooks, h.cfg.HookTimeout)
@@ -68,7 +83,7 @@ func (h *Host) refreshHooks() error {
 
 // pluginHook is the hook of a plugin. It sees the calls of the plugin's own tools,
 // and of others those that the plugin asks for and the operator allows.
-func (h *Host) pluginHook(id string, has protocol.Capabilities) policy.Hook {
+func (h *Host) pluginHook(id string, has protocol.Capabilities, tools []plugins.OwnedTool) policy.Hook {
 	wants, err := policy.ParsePatterns("hooks of plugin "+id, has.HookTools)
 	if err != nil {
 		h.log.Error("the hooks of a plugin have a bad pattern; the calls they could be meant for are blocked", "plugin", id, "error", err)
@@ -79,7 +94,7 @@ func (h *Host) pluginHook(id string, has protocol.Capabilities) policy.Hook {
 	hook.Only = func(c *policy.Call) bool {
 		t := policy.Tool{Source: c.Source, Owner: c.Owner, Name: c.ToolName}
 		asks := err != nil || wants.Match(t)
-		if t.Source == string(catalog.SourceQuoin) && t.Owner == id {
+		if t.Source == string(catalog.SourceQuoin) && h.ownsTool(id, tools, t.Owner, t.Name) {
 			return asks || len(has.HookTools) == 0
 		}
 		return asks && granted.Match(t)

@@ -102,8 +102,11 @@ type GuestConfig struct {
 
 // PluginConfig says where the plugins are and what each of them gets.
 type PluginConfig struct {
-	// Dir is a directory with one subdirectory per plugin. Empty means no plugins.
+	// Dir is a directory with one subdirectory per plugin. Empty means no such plugins.
 	Dir string
+	// Bundled are plugins that come with the program and are trusted as that is. No plugin
+	// of Dir takes their ids. Defaults to nil.
+	Bundled []BundledPlugin
 	// Watch loads, reloads and removes plugins as Dir changes. What
 	// runs goes on: a call ends on the plugin that it started on, and a run that
 	// resumes has the tools of that moment.
@@ -184,7 +187,7 @@ type Host struct {
 	log      *slog.Logger
 	obs      *observe.Observer
 	engine   *runs.Engine
-	plugins  *plugins.Supervisor // nil without a plugin directory
+	plugins  *plugins.Supervisor // nil without plugins
 	mcp      *mcp.Servers
 	mcpNames map[string]string // identifiers of MCP servers in programs, by name
 	schemas  *catalog.Schemas
@@ -208,7 +211,7 @@ type Host struct {
 	toolWatchers toolWatchers
 }
 
-// New starts a host: guest workers, then the plugins of Config.Plugins.Dir. It
+// New starts a host: guest workers, then the plugins of Config.Plugins. It
 // fails when no guest worker can start with the isolation of Settings.Isolation.
 // A plugin that cannot start is reported by
 // Plugins and in the log, and its tools do not exist. ctx bounds the start only.
@@ -282,8 +285,12 @@ func (h *Host) start(ctx context.Context) (err error) {
 }
 
 func (h *Host) startPlugins(ctx context.Context) error {
-	if h.cfg.Plugins.Dir == "" {
+	if h.cfg.Plugins.Dir == "" && len(h.cfg.Plugins.Bundled) == 0 {
 		return nil
+	}
+	bundled, err := h.cfg.Plugins.bundledPlugins()
+	if err != nil {
+		return err
 	}
 	data, temp, err := pluginData(h.cfg.Plugins)
 	h.tempDir = temp
@@ -292,6 +299,7 @@ func (h *Host) startPlugins(ctx context.Context) error {
 	}
 	s, err := plugins.Supervise(ctx, h.cfg.Plugins.Dir, plugins.SupervisorOptions{
 		DataDir:  data,
+		Bundled:  bundled,
 		Configs:  h.cfg.Plugins.Config,
 		Secrets:  h.cfg.Plugins.Secrets,
 		Gate:     plugins.LockGate(h.cfg.Plugins.Dir, h.cfg.Plugins.TrustedKeys),
@@ -324,7 +332,7 @@ func pluginData(c PluginConfig) (dir, temp string, err error) {
 // Isolation says how the guest workers of this host are confined.
 func (h *Host) Isolation() Isolation { return runs.IsolationOf(h.engine.Pool.Layers()) }
 
-// Plugins reports every plugin of the plugin directory, also those that could
+// Plugins reports every plugin of the plugin directory and every bundled one, also those that could
 // not be started. One that runs, but whose namespaces this host refuses, has no
 // Namespaces and a Reason.
 func (h *Host) Plugins() []plugins.Status {

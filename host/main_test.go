@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if serveGuard() || serveMorph() {
+	if serveGuard() || serveMorph() || serveBundle() {
 		return
 	}
 	if dir := os.Getenv(crashKey); dir != "" {

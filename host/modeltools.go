@@ -88,7 +88,7 @@ func (h *Host) ModelTools(ctx context.Context, s Session, tools []catalog.Tool, 
 	if f != nil {
 		return nil, f
 	}
-	client, f := view.NewRequestTools(moved, h.owners)
+	client, f := h.requestTools(moved)
 	if f != nil {
 		return nil, f
 	}

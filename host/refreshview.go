@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -97,17 +98,25 @@ func (h *Host) refresh() error {
 		return err
 	}
 	tools := slices.Clone(h.cfg.Tools)
-	regs := slices.Clone(h.cfg.Namespaces)
+	regs := map[string][]namespaces.Registration{}
+	for _, r := range h.cfg.Namespaces {
+		regs[r.PluginID] = append(regs[r.PluginID], r)
+	}
 	if h.plugins != nil {
 		for _, o := range h.plugins.Offers() {
 			if h.impostor(o.PluginID) {
 				continue
 			}
 			for _, t := range o.Tools {
-				tools = append(tools, pluginTool(h.plugins, t))
+				tools = append(tools, pluginTool(h.plugins, h.ownerOf(o.PluginID), t))
 			}
-			regs = append(regs, o.Namespaces...)
+			if regs[o.PluginID] = o.Namespaces; h.cfg.Plugins.isBundled(o.PluginID) {
+				regs[o.PluginID] = h.asCore(o.PluginID, o.Namespaces)
+			}
 		}
+	}
+	if err := h.checkBundledTools(h.cfg.Tools); err != nil {
+		return err
 	}
 	tools = append(tools, h.mcpTools()...)
 	c, err := catalog.New(tools, catalog.Options{
@@ -138,27 +147,28 @@ func (h *Host) impostor(pluginID string) bool {
 	return true
 }
 
-// register makes a registry of regs, plugin by plugin. A plugin whose namespaces
+// register makes a registry of namespaces by plugin. A plugin whose namespaces
 // are refused loses all of them, with a line in the log, and is in refused.
-func (h *Host) register(regs []namespaces.Registration) (registry *namespaces.Registry, refused map[string]error) {
-	byPlugin := make(map[string][]namespaces.Registration)
-	for _, r := range regs {
-		byPlugin[r.PluginID] = append(byPlugin[r.PluginID], r)
-	}
-	// In order of id, the embedder's own first: of two that claim one global,
-	// it is always the same one that gets it.
-	ids := slices.SortedFunc(maps.Keys(byPlugin), func(a, b string) int {
-		if h.owners[a] != h.owners[b] {
-			if h.owners[a] {
-				return -1
-			}
+func (h *Host) register(byPlugin map[string][]namespaces.Registration) (registry *namespaces.Registry, refused map[string]error) {
+	// The embedder's own first, then those of bundled plugins, else in order of id: of two
+	// that claim one global, it is always the same one that gets it.
+	rank := func(id string) int {
+		switch {
+		case h.owners[id]:
+			return 0
+		case h.cfg.Plugins.isBundled(id):
 			return 1
 		}
-		return strings.Compare(a, b)
+		return 2
+	}
+	ids := slices.SortedFunc(maps.Keys(byPlugin), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
 	})
 	registry, refused = namespaces.NewRegistry(), make(map[string]error)
 	for _, id := range ids {
-		if err := registry.Replace(id, byPlugin[id]); err != nil {
+		next := registry.All() // those of bundled plugins and the embedder's share an owner
+		next = append(slices.DeleteFunc(next, func(r namespaces.Registration) bool { return r.PluginID != h.ownerOf(id) }), byPlugin[id]...)
+		if err := registry.Replace(h.ownerOf(id), next); err != nil {
 			h.log.Error("namespaces of a plugin were refused", "plugin", id, "error", err)
 			refused[id] = err
 		}
@@ -167,7 +177,7 @@ func (h *Host) register(regs []namespaces.Registration) (registry *namespaces.Re
 }
 
 // pluginTool makes a catalog tool that calls the plugin's live process.
-func pluginTool(s *plugins.Supervisor, t plugins.OwnedTool) catalog.Tool {
+func pluginTool(s *plugins.Supervisor, owner string, t plugins.OwnedTool) catalog.Tool {
 	examples := make([]catalog.Example, 0, len(t.Examples))
 	for _, e := range t.Examples {
 		examples = append(examples, catalog.Example{Description: e.Description, Input: e.Input, Output: e.Output})
@@ -177,7 +187,7 @@ func pluginTool(s *plugins.Supervisor, t plugins.OwnedTool) catalog.Tool {
 		Label:       t.Label,
 		Description: t.Description,
 		Source:      catalog.SourceQuoin,
-		Owner:       t.PluginID,
+		Owner:       owner,
 		Parameters:  t.Parameters,
 		Output:      t.Output,
 		ReadOnly:    t.ReadOnly,

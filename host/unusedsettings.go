@@ -31,7 +31,7 @@ func (h *Host) UnusedSettings() []UnusedSetting {
 	inv.Plugins = []string{}
 	for _, p := range h.Plugins() {
 		inv.Plugins = append(inv.Plugins, p.ID)
-		owner := policy.Tool{Source: string(catalog.SourceQuoin), Owner: p.ID}
+		owner := policy.Tool{Source: string(catalog.SourceQuoin), Owner: h.ownerOf(p.ID)}
 		inv.Owners = append(inv.Owners, owner)
 		if p.State != plugins.StateRunning {
 			inv.Absent = append(inv.Absent, owner)

@@ -26,8 +26,14 @@ func (s *Supervisor) Reload(ctx context.Context, id string) error {
 	if id != filepath.Base(id) || strings.HasPrefix(id, ".") {
 		return unknownPluginError(id)
 	}
-	dir := filepath.Join(s.dir, id)
 	p, err := s.plugin(id)
+	if err == nil && s.options.bundled(id) != nil {
+		return p.reload(ctx)
+	}
+	if s.dir == "" {
+		return unknownPluginError(id)
+	}
+	dir := filepath.Join(s.dir, id)
 	switch there := isPluginDir(dir); {
 	case err == nil && there:
 		return p.reload(ctx)
@@ -124,6 +130,9 @@ func (s *Supervisor) removeIfUnused(p *supervised) {
 func (s *Supervisor) Override(ctx context.Context, id string, f Candidate) (undo func(context.Context) error, err error) {
 	if !manifest.IsID(id) {
 		return nil, &manifest.Error{Field: "id", Problem: fmt.Sprintf("%q is not the id of a plugin", id)}
+	}
+	if s.options.bundled(id) != nil {
+		return nil, errBundled(id)
 	}
 	p, err := s.getOrAdd(id, filepath.Join(s.dir, id))
 	if err != nil {

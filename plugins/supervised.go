@@ -77,7 +77,10 @@ func (p *supervised) findInstalled() (Candidate, error) {
 	p.mu.Lock()
 	p.fingerprint = mark
 	p.mu.Unlock()
-	found := p.options.Gate.admit(Find(p.dir))
+	found := Find(p.dir)
+	if p.options.bundled(p.id) == nil {
+		found = p.options.Gate.admit(found)
+	}
 	return found, found.Err
 }
 

@@ -21,6 +21,8 @@ type SupervisorOptions struct {
 	DataDir string
 	// Configs are the plugins' configurations by plugin id.
 	Configs map[string]json.RawMessage
+	// Bundled are plugins next to those of the directory. Defaults to nil.
+	Bundled []Bundled
 	// Secrets are the plugins' secrets by plugin id and name.
 	Secrets map[string]map[string]SecretSource
 	// RunDir, Logger, StartTimeout, CallTimeout and CloseTimeout are those of
@@ -106,8 +108,8 @@ type Supervisor struct {
 	closeErr  error
 }
 
-// Supervise loads every plugin in dir, all at once, and returns when each has
-// come up or failed. A plugin that cannot be loaded does not hide the others:
+// Supervise loads every plugin in dir and every bundled one, all at once, and returns when
+// each has come up or failed. An empty dir means the bundled ones only. A plugin that cannot be loaded does not hide the others:
 // its Status says why. The error is about dir or the options. The plugins
 // outlive ctx, which bounds the loading only.
 func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Supervisor, error) {
@@ -120,33 +122,35 @@ func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Superviso
 	if o.clock == nil {
 		o.clock = systemClock{}
 	}
-	if o.Gate == nil {
+	if o.Gate == nil && dir != "" {
 		o.Gate = LockGate(dir, nil)
 	}
 	o.DrainTimeout = orDefault(o.DrainTimeout, 5*time.Second)
 	o.HealthTimeout = orDefault(o.HealthTimeout, 5*time.Second)
 	o.RetireTimeout = orDefault(o.RetireTimeout, orDefault(o.CallTimeout, defaultCallTimeout)+exitGrace)
 	o.Restart = o.Restart.withDefaults()
-	dir, err := filepath.Abs(dir)
+	if dir != "" {
+		var err error
+		if dir, err = filepath.Abs(dir); err != nil {
+			return nil, err
+		}
+	}
+	run, err := openRunDir(o.RunDir)
 	if err != nil {
 		return nil, err
 	}
-	found, err := Discover(dir)
-	if err != nil {
-		return nil, err
-	}
-	s := &Supervisor{options: o, dir: dir}
-	if s.run, err = openRunDir(o.RunDir); err != nil {
-		return nil, err
-	}
+	s := &Supervisor{options: o, dir: dir, run: run}
 	s.life, s.stop = context.WithCancel(context.Background())
-	if o.Watch {
+	if s.plugins, err = s.discoverAll(); err != nil {
+		s.stop()
+		return nil, errors.Join(err, run.close())
+	}
+	slices.SortFunc(s.plugins, func(a, b *supervised) int { return cmp.Compare(a.id, b.id) })
+	if o.Watch && dir != "" {
 		defer s.watch.Go(s.newWatcher().run)
 	}
 	var loading sync.WaitGroup
-	for _, f := range found {
-		p := s.newSupervised(f.ID(), f.Dir)
-		s.plugins = append(s.plugins, p)
+	for _, p := range s.plugins {
 		loading.Go(func() { p.load(ctx) })
 	}
 	loading.Wait()
@@ -155,6 +159,10 @@ func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Superviso
 
 // processOptions are the options of one plugin's processes.
 func (s *Supervisor) processOptions(id string) Options {
+	callTimeout := s.options.CallTimeout
+	if b := s.options.bundled(id); b != nil && b.CallTimeout > 0 {
+		callTimeout = b.CallTimeout
+	}
 	return Options{
 		DataDir:      filepath.Join(s.options.DataDir, id),
 		Secrets:      s.options.Secrets[id],
@@ -162,7 +170,7 @@ func (s *Supervisor) processOptions(id string) Options {
 		Config:       s.options.Configs[id],
 		Logger:       s.options.Logger,
 		StartTimeout: s.options.StartTimeout,
-		CallTimeout:  s.options.CallTimeout,
+		CallTimeout:  callTimeout,
 		CloseTimeout: s.options.CloseTimeout,
 		clock:        s.options.clock,
 	}

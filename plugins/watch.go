@@ -142,6 +142,9 @@ func (w *watcher) reconcile() {
 	}
 	for _, id := range w.ids(sights) {
 		now, there := sights[id]
+		if w.s.options.bundled(id) != nil {
+			continue
+		}
 		p, unknown := w.s.plugin(id)
 		switch known := unknown == nil; {
 		case there && (!known || w.needsReload(p, now)), err == nil && known && !there && p.isInstalled():

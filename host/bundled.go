@@ -1,0 +1,122 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins"
+)
+
+// BundledPlugin is a plugin that comes with the program. Its tools, namespaces and hooks
+// belong to the owner "core", as the embedder's own do: its tool exec is
+// quoin:core:exec. Configuration, secrets and data are those of its ID.
+type BundledPlugin struct {
+	// ID is that of its manifest.
+	ID string
+	// Dir is its folder, named by its ID. Defaults to bundled/<ID> next to the running
+	// executable.
+	Dir string
+	// CallTimeout bounds each of its calls. Defaults to that of all plugins.
+	CallTimeout time.Duration
+}
+
+// bundledPlugins are the bundled plugins as a supervisor takes them.
+func (c PluginConfig) bundledPlugins() (out []plugins.Bundled, err error) {
+	for _, b := range c.Bundled {
+		if b.Dir == "" {
+			self, err := os.Executable()
+			if err != nil {
+				return nil, fmt.Errorf("bundled plugin %s: the directory of the executable is not known: %w", b.ID, err)
+			}
+			b.Dir = filepath.Join(filepath.Dir(self), "bundled", b.ID)
+		}
+		if b.Dir, err = filepath.Abs(b.Dir); err != nil {
+			return nil, err
+		}
+		if filepath.Base(b.Dir) != b.ID {
+			return nil, fmt.Errorf("bundled plugin %s: its folder %s must have the name %s", b.ID, b.Dir, b.ID)
+		}
+		out = append(out, plugins.Bundled{Dir: b.Dir, CallTimeout: b.CallTimeout})
+	}
+	return out, nil
+}
+
+func (c PluginConfig) isBundled(id string) bool {
+	return slices.ContainsFunc(c.Bundled, func(b BundledPlugin) bool { return b.ID == id })
+}
+
+// ownerOf is the owner of what a plugin brings.
+func (h *Host) ownerOf(pluginID string) string {
+	if h.cfg.Plugins.isBundled(pluginID) {
+		return catalog.OwnerCore
+	}
+	return pluginID
+}
+
+// ownsTool reports whether a plugin has brought a tool. Of the owner "core" it has
+// brought those that it offers.
+func (h *Host) ownsTool(pluginID string, offered []plugins.OwnedTool, owner, name string) bool {
+	if owner != h.ownerOf(pluginID) {
+		return false
+	}
+	return !h.cfg.Plugins.isBundled(pluginID) || slices.ContainsFunc(offered, func(t plugins.OwnedTool) bool { return t.Name == name })
+}
+
+// asCore makes the namespaces of a bundled plugin those of the owner "core". Their
+// functions get the configuration of the plugin.
+func (h *Host) asCore(pluginID string, regs []namespaces.Registration) []namespaces.Registration {
+	config := h.cfg.Plugins.Config[pluginID]
+	out := slices.Clone(regs)
+	for i := range out {
+		r := &out[i]
+		r.PluginID = catalog.OwnerCore
+		if create := r.CreateScope; create != nil {
+			r.CreateScope = func(ctx context.Context, rc namespaces.RunContext) (any, error) {
+				rc.Config = config
+				return create(ctx, rc)
+			}
+		}
+		if mapInput := r.MapInput; mapInput != nil {
+			r.MapInput = func(ctx context.Context, rc namespaces.RunContext, mapper string, args []json.RawMessage) (json.RawMessage, error) {
+				rc.Config = config
+				return mapInput(ctx, rc, mapper, args)
+			}
+		}
+	}
+	return out
+}
+
+// checkBundledTools refuses tools of the embedder that have the id of a bundled plugin's.
+func (h *Host) checkBundledTools(tools []catalog.Tool) error {
+	if h.plugins == nil || len(h.cfg.Plugins.Bundled) == 0 {
+		return nil
+	}
+	for _, o := range h.plugins.Offers() {
+		if !h.cfg.Plugins.isBundled(o.PluginID) {
+			continue
+		}
+		for _, own := range tools {
+			own = own.WithDefaults()
+			if own.Source == catalog.SourceQuoin && h.ownsTool(o.PluginID, o.Tools, own.Owner, own.Name) {
+				return fmt.Errorf("tool %s is also one of the bundled plugin %s: name yours otherwise, give it another Owner, or leave the plugin out of Config.Plugins.Bundled", own.ID(), o.PluginID)
+			}
+		}
+	}
+	return nil
+}
+
+// requestTools are the tools that come with a request.
+func (h *Host) requestTools(tools []catalog.Tool) (*view.ClientTools, *Error) {
+	if err := h.checkBundledTools(tools); err != nil {
+		return nil, view.RequestFailure("%v", err)
+	}
+	return view.NewRequestTools(tools, h.owners)
+}
