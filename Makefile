@@ -5,6 +5,7 @@ export CGO_ENABLED := 0
 GO       ?= go
 BIN      := bin
 PLUGINS  := issues calendar fictions
+BUNDLED  := shell
 FUZZTIME ?= 30s
 SOAKTIME ?= 5m
 
@@ -26,21 +27,23 @@ help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build quoin, its guest worker and the example plugins into bin/
+build: ## Build quoin, its guest worker, its bundled plugins and the example plugins into bin/
 	$(GO) build -trimpath -o $(BIN)/quoin ./host/cmd/quoin
 	$(GO) build $(GUESTFLAGS) -o $(BIN)/quoin-guest ./guestrt/cmd/quoin-guest
 	$(GO) build -trimpath -o $(BIN)/demo ./examples/demo
 	@for p in $(PLUGINS); do $(MAKE) --no-print-directory plugin DIR=$(BIN)/plugins P=$$p || exit 1; done
 	@$(MAKE) --no-print-directory plugin DIR=$(BIN)/plugins-test P=rude
+	@for p in $(BUNDLED); do $(MAKE) --no-print-directory plugin DIR=$(BIN)/bundled SOURCES=./plugins P=$$p || exit 1; done
 	@if command -v node >/dev/null; then $(GO) run ./examples/plugins/notes $(BIN)/plugins/notes; else \
 		echo "build: node is not installed; the example plugin notes, which is written in JavaScript, is LEFT OUT"; fi
 
-# plugin builds one example plugin and puts its manifest beside it.
+# plugin builds one plugin and puts its manifest beside it.
+SOURCES = ./examples/plugins
 .PHONY: plugin
 plugin:
 	@mkdir -p $(DIR)/$(P)
-	$(GO) build -trimpath -o $(DIR)/$(P)/$(P) ./examples/plugins/$(P)
-	@cp examples/plugins/$(P)/plugin.json $(DIR)/$(P)/plugin.json
+	$(GO) build -trimpath -o $(DIR)/$(P)/$(P) $(SOURCES)/$(P)
+	@cp $(SOURCES)/$(P)/plugin.json $(DIR)/$(P)/plugin.json
 
 .PHONY: demo
 demo: build ## Build everything and run a real cell against the example plugins

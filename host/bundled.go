@@ -61,8 +61,8 @@ func (h *Host) ownerOf(pluginID string) string {
 	return pluginID
 }
 
-// ownsTool reports whether a plugin has brought a tool. Of the owner "core" it has
-// brought those that it offers.
+// ownsTool reports whether a plugin has brought a tool. A bundled one owns only what it
+// offers of the tools of "core".
 func (h *Host) ownsTool(pluginID string, offered []plugins.OwnedTool, owner, name string) bool {
 	if owner != h.ownerOf(pluginID) {
 		return false

@@ -120,7 +120,7 @@ func TestNothingTakesThePlaceOfABundledPlugin(t *testing.T) {
 	wantValue(t, exec(h, `return (await tools.run({command: "ls"})).ran`), `"ls"`)
 
 	own := counted("run", new([]catalog.Invocation))
-	_, err := host.New(t.Context(), bundled(t, host.Config{Tools: []catalog.Tool{own}}))
+	_, err := newHost(bundled(t, host.Config{Tools: []catalog.Tool{own}}))
 	if err == nil || !strings.Contains(err.Error(), "quoin:core:run is also one of the bundled plugin bundle") {
 		t.Errorf("New: %v", err)
 	}
@@ -137,7 +137,7 @@ func TestAMissingBundledPlugin(t *testing.T) {
 	if len(list) != 1 || list[0].State != plugins.StateDisabled || !strings.Contains(list[0].Reason, "plugin.json") {
 		t.Errorf("plugins %+v", list)
 	}
-	if _, err := host.New(t.Context(), host.Config{Plugins: host.PluginConfig{Bundled: []host.BundledPlugin{{ID: "shell", Dir: "/x/other"}}}}); err == nil {
+	if _, err := newHost(host.Config{Plugins: host.PluginConfig{Bundled: []host.BundledPlugin{{ID: "shell", Dir: "/x/other"}}}}); err == nil {
 		t.Error("a folder of another name was taken")
 	}
 }

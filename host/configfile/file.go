@@ -15,6 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/internal/shell/settings"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/trust"
 )
@@ -93,6 +94,7 @@ type File struct {
 	mcpSecrets map[string]string
 	secrets    map[string]map[string]string
 
+	shell       *settings.Settings
 	approvals   []*approvalFile
 	trustedKeys []string
 }
@@ -272,7 +274,7 @@ func (f *File) Given(path string) bool {
 // Config returns the configuration of a host as the file has it. What the file
 // leaves out has the defaults of Config.
 func (f *File) Config() host.Config {
-	return host.Config{
+	cfg := host.Config{
 		Settings: f.Settings,
 		Agents:   f.Agents,
 		Rules:    f.Policy,
@@ -284,6 +286,8 @@ func (f *File) Config() host.Config {
 
 		Approvals: host.ApprovalConfig{QuestionTimeout: f.QuestionTimeout},
 	}
+	f.addShell(&cfg.Plugins)
+	return cfg
 }
 
 // Schema returns the JSON Schema of configuration files.

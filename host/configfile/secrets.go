@@ -52,7 +52,7 @@ func (f *File) secretProblem(path, field string, err error) config.Problem {
 // checkWhole reports what the fields one by one do not show.
 func (f *File) checkWhole(path string) error {
 	var all Error
-	for _, err := range []error{f.checkMCP(path), f.checkMCPServer(path), f.checkSecrets(path)} {
+	for _, err := range []error{f.checkMCP(path), f.checkMCPServer(path), f.checkSecrets(path), f.checkShell(path)} {
 		var some *Error
 		if errors.As(err, &some) {
 			all.Problems = append(all.Problems, some.Problems...)

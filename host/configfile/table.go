@@ -27,6 +27,7 @@ func newFile() *File {
 		PluginConfig:    map[string]json.RawMessage{},
 		PluginSecrets:   map[string]map[string]plugins.SecretSource{},
 		secrets:         map[string]map[string]string{},
+		shell:           newShell(),
 		mcp:             map[string]*mcp.Server{},
 		mcpSecrets:      map[string]string{},
 		PluginHooks:     map[string][]string{},
@@ -67,6 +68,7 @@ func (f *File) table() config.Table {
 				config.Map("secrets", "plugin id", f.pluginSecrets, "Where each plugin's secrets are, by their names: `\"env:NAME\"`, a variable of the host's environment, or `\"file:/path\"`, a file with nothing but the secret. "+
 					"They are read whenever the plugin is started. Programs, results, logs and records never have them."),
 				config.Map("hooks", "plugin id", f.pluginHooks, "Plugins whose hooks may look at calls of tools that are not their own. They are relied upon: while such a plugin is not there, those calls are blocked."),
+				config.Object("shell", f.shellFields(), "The bundled plugin that runs shell commands. See [the shell](../shell.md)."),
 			}, "Programs that bring tools and namespaces."),
 			config.Object("mcp", f.mcpFields(), "Upstream MCP servers, whose tools programs call as `MCP.<server>.<tool>`."),
 			config.List("approvals", f.approval, "Calls that need a person's approval. Rules add up."),

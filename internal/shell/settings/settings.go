@@ -12,6 +12,9 @@ import (
 	"github.com/quoinhq/quoin/internal/shell/egress"
 )
 
+// PluginID is the id of the shell plugin.
+const PluginID = "shell"
+
 // Host is where a command runs.
 type Host string
 
