@@ -58,6 +58,10 @@ func TestAllowedProgramsDoNotRunOthers(t *testing.T) {
 		{nil, "echo", `echo id | xargs -I{} {} x`},
 		{nil, "echo", `echo id | xargs -I echo echo x`},
 		{nil, "echo", `echo x | xargs -a f sh`},
+		{nil, "awk", `awk '{print}' /inet/tcp/0/example.org/80`},
+		{nil, "awk", `awk 'BEGIN{ARGV[1]="/in" "et/tcp/0/example.org/80"}{print}'`},
+		{nil, "awk", `awk 'BEGIN{SYMTAB["x"]=1}{print}' x`},
+		{nil, "xz", `xz -t -d a.xz`},
 		{nil, "man", `man -P id ls`},
 		{nil, "less", `less x`},
 	} {

@@ -93,6 +93,25 @@ func needing(options string, names ...string) *profile {
 	}}
 }
 
+// compressor accepts what lists, tests or writes to the standard output. The last mode holds for xz: with -d after -t it
+// replaces the file.
+func compressor() *profile {
+	return &profile{options: readOptions("ltdcvkq --list --test --stdout --to-stdout --decompress --verbose"), with: func(p parsed) error {
+		if p.has("c", "stdout", "to-stdout") || p.has("l", "t", "list", "test") && !p.has("d", "decompress") {
+			return nil
+		}
+		return errors.New("it may replace the file: add -c")
+	}}
+}
+
+// rpmQuery wants -q first: -i alone installs.
+func rpmQuery(args []word) error {
+	if len(args) == 0 || !strings.HasPrefix(args[0].text, "-q") {
+		return errors.New("its first option is not -q")
+	}
+	return nil
+}
+
 // ipProfile accepts the listings of ip.
 func ipProfile() *profile {
 	listing := &profile{options: readOptions(""), check: onlyOperands("show", "list", "ls", "lst", "sh", "dev")}
@@ -159,17 +178,17 @@ func init() {
 		"git": gitProfile(), "go": goProfile(), "sed": sedProfile(), "gsed": sedProfile(), "tar": tarProfile(), "gtar": tarProfile(), "ip": ipProfile(),
 		"docker": dockerProfile(), "podman": dockerProfile(), "kubectl": kubectlProfile(), "systemctl": systemctlProfile(),
 		"unzip":      needing("lvqZ1t", "l", "v", "Z", "t"),
-		"gzip":       needing("ltdcvkq --list --test --stdout --to-stdout --decompress --verbose", "l", "t", "c", "list", "test", "stdout", "to-stdout"),
-		"xz":         needing("ltdcvkq --list --test --stdout --to-stdout --decompress --verbose", "l", "t", "c", "list", "test", "stdout", "to-stdout"),
+		"gzip":       compressor(),
+		"xz":         compressor(),
 		"dpkg":       needing("lLsS --list --listfiles --status --search --print-architecture", "l", "L", "s", "S", "list", "listfiles", "status", "search", "print-architecture"),
-		"rpm":        needing("qail", "q"),
+		"rpm":        {options: readOptions("qail"), words: rpmQuery},
 		"ss":         read("tulnpaxwersmi46 --tcp --udp --listening --numeric --processes --all --summary"),
 		"locate":     read("bceiw l: n: --basename --count --existing --ignore-case --limit="),
 		"ag":         read("cilLwvQsaun A: B: C: G: m: --ignore-case --files-with-matches --literal --hidden --word-regexp --nocolor --nogroup"),
 		"objdump":    {options: readOptions("dDSsxtThpfrRCwzlg j: M: --disassemble? --source --syms --headers --demangle? --section= --no-show-raw-insn"), check: noResponseFile},
 		"pip":        {options: readOptions("--version"), commands: map[string]*profile{"list": read("--outdated --format="), "show": read("f --files"), "freeze": read("l --local --all")}},
 		"npm":        {options: readOptions("--version"), commands: map[string]*profile{"ls": read("ag --all --depth= --json --long --global"), "list": read("ag --all --depth= --json --long --global")}},
-		"dmesg":      read("HTktex l: f: --human --ctime --level= --facility= --decode"),
+		"dmesg":      read("Tktex l: f: --ctime --level= --facility= --decode"),
 		"journalctl": read("xekqarf u: n: b? p: S: U: o: t: g: --no-pager --unit= --lines= --boot? --since= --until= --priority= --output= --grep= --user --system --dmesg --reverse --follow --catalog --quiet"),
 		"gofmt":      read("lds --l --d --s"),
 		"shellcheck": read("x s: f: e: S: --shell= --format= --exclude= --severity="),
