@@ -7,7 +7,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	t.Run("WithoutCgroup", func(t *testing.T) {
-		launchtest.Run(t, launchtest.Host{Launcher: &launcher{withoutCgroup: true}, Dir: t.TempDir()})
+	withAndWithoutCgroup(t, func(t *testing.T, l *launcher) {
+		launchtest.Run(t, launchtest.Host{Launcher: l, Dir: t.TempDir()})
 	})
 }

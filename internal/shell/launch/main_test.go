@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -8,5 +9,8 @@ import (
 
 func TestMain(m *testing.M) {
 	Main()
+	if script := os.Getenv(callerScript); script != "" {
+		os.Exit(callAndWait(script))
+	}
 	goleak.VerifyTestMain(m)
 }

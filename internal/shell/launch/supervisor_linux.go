@@ -105,12 +105,12 @@ func closeOthers(first uint) error {
 }
 
 // startCommand starts the command in a session of its own.
-func startCommand(r request, cgroupFD int) (int, error) {
+func startCommand(r request, input, output *os.File, cgroupFD int) (int, error) {
 	if info, err := os.Stat(r.Dir); err != nil || !info.IsDir() {
 		return 0, fmt.Errorf("the working directory %q is not a directory that can be used: give another as workdir", r.Dir)
 	}
-	input, output := os.NewFile(inputFD, "input"), os.NewFile(outputFD, "output")
-	attr := &syscall.SysProcAttr{Setsid: true, Setctty: r.Terminal, Ctty: 0}
+	// The first process dies with the supervisor even when nothing else is there to end it.
+	attr := &syscall.SysProcAttr{Setsid: true, Setctty: r.Terminal, Ctty: 0, Pdeathsig: syscall.SIGKILL}
 	if cgroupFD >= 0 {
 		attr.UseCgroupFD, attr.CgroupFD = true, cgroupFD
 	}
@@ -125,8 +125,7 @@ func startCommand(r request, cgroupFD int) (int, error) {
 		return 0, fmt.Errorf("start %s: %w", r.Argv[0], unwrapPath(err))
 	}
 	pid := p.Pid // Release forgets it
-	// The output stays open, so that it ends with this process and not before.
-	return pid, errors.Join(p.Release(), input.Close())
+	return pid, p.Release()
 }
 
 // unwrapPath takes away the name of the system call and the path.

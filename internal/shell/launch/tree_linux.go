@@ -19,6 +19,7 @@ const patience = 2 * time.Second
 type tree struct {
 	first  int
 	cgroup cgroup
+	output *os.File // open until the tree has ended, so that it ends then and not before
 
 	firstEnded chan struct{}
 	gone       chan struct{} // closed once the supervisor has no child
@@ -28,13 +29,21 @@ type tree struct {
 }
 
 func startTree(r request) (*tree, error) {
-	t := &tree{firstEnded: make(chan struct{}), gone: make(chan struct{})}
+	input := os.NewFile(inputFD, "input")
+	defer closeAll(input) // so that a write fails when no process reads
+	t := &tree{output: os.NewFile(outputFD, "output"), firstEnded: make(chan struct{}), gone: make(chan struct{})}
 	if !r.WithoutCgroup {
 		t.cgroup = newCgroup()
 	}
-	pid, err := startCommand(r, t.cgroup.fd())
-	if err != nil {
+	pid, err := startCommand(r, input, t.output, t.cgroup.fd())
+	if err != nil && t.cgroup.dir != "" {
+		// Not every kernel, and not every filter of system calls, lets a process start in
+		// a group.
 		t.cgroup.remove()
+		t.cgroup = cgroup{}
+		pid, err = startCommand(r, input, t.output, -1)
+	}
+	if err != nil {
 		return nil, err
 	}
 	t.first = pid
@@ -269,9 +278,9 @@ func children() []int {
 func endOrphans(session int, dir string) {
 	c := cgroup{dir: dir}
 	defer c.remove()
-	for again := true; again; {
+	for again := true; again; time.Sleep(time.Millisecond) {
 		c.kill()
-		again = false
+		again = c.populated()
 		for _, m := range allProcesses() {
 			if m.session == session && !m.zombie && m.signal(unix.SIGKILL) == nil {
 				again = true

@@ -1,0 +1,233 @@
+package launch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quoinhq/quoin/internal/shell/execution"
+)
+
+// callerScript is the variable that makes the test binary a caller with one command.
+const callerScript = "QUOIN_LAUNCH_CALLER"
+
+// callAndWait starts a script and copies its output, until it is killed.
+func callAndWait(script string) int {
+	l := &launcher{withoutCgroup: os.Getenv(callerScript+"_WITHOUT_CGROUP") != ""}
+	p, err := l.Start(context.Background(), shellScript(script))
+	if err == nil {
+		_, err = io.Copy(os.Stdout, p)
+	}
+	fmt.Fprintln(os.Stderr, "the command has ended:", err)
+	return 1
+}
+
+func shellScript(script string) execution.Command {
+	return execution.Command{Argv: []string{"/bin/sh", "-c", script}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}}
+}
+
+// hidden is a tree whose processes leave the group and the session, lose their parents
+// and ignore signals.
+const hidden = `trap '' TERM HUP INT
+	sleep 1000 &
+	setsid sh -c 'trap "" TERM HUP INT; sleep 1000 & sleep 1000' &
+	(setsid sh -c 'sleep 1000 & echo ready >&2' &)
+	sleep 1000`
+
+// withAndWithoutCgroup runs a test on what this machine has, and without a control group.
+func withAndWithoutCgroup(t *testing.T, test func(*testing.T, *launcher)) {
+	t.Run("AsTheMachineIs", func(t *testing.T) { test(t, &launcher{}) })
+	t.Run("WithoutCgroup", func(t *testing.T) { test(t, &launcher{withoutCgroup: true}) })
+}
+
+// lifeline makes a named pipe that a script opens for all its descendants. What it
+// returns waits until none has it open.
+func lifeline(t *testing.T, script string) (held string, gone func()) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeAll(f) })
+	return "exec 9>'" + path + "'\n" + script, func() {
+		t.Helper()
+		if _, err := io.Copy(io.Discard, f); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestACallerThatIsKilledLeavesNothing: a plugin that is killed cannot tell its
+// supervisors, and nothing of its commands survives.
+func TestACallerThatIsKilledLeavesNothing(t *testing.T) {
+	withAndWithoutCgroup(t, func(t *testing.T, l *launcher) {
+		script, gone := lifeline(t, hidden)
+		caller := exec.Command("/proc/self/exe")
+		caller.Env = []string{callerScript + "=" + script}
+		if l.withoutCgroup {
+			caller.Env = append(caller.Env, callerScript+"_WITHOUT_CGROUP=1")
+		}
+		out, err := caller.StdoutPipe()
+		if err == nil {
+			err = caller.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err := errors.Join(err, caller.Process.Kill()); err != nil {
+			t.Fatal(line, err)
+		}
+		gone()
+		if err := caller.Wait(); err == nil {
+			t.Error("the caller was not killed")
+		}
+	})
+}
+
+// TestASupervisorThatIsKilled: the command may do this, as it is of the same user. What
+// is left is ended: without a control group, what is in the session of the command.
+func TestASupervisorThatIsKilled(t *testing.T) {
+	withAndWithoutCgroup(t, func(t *testing.T, l *launcher) {
+		tree := hidden
+		c := newCgroup()
+		c.remove()
+		if l.withoutCgroup || c.dir == "" {
+			tree = "trap '' TERM HUP INT; (sleep 1000 & echo ready >&2); sleep 1000"
+		}
+		script, gone := lifeline(t, tree)
+		p := startProcess(t, l, script)
+		if err := p.supervisor.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if rest, err := io.ReadAll(p); err != nil || len(rest) > 0 {
+			t.Errorf("read %q, %v", rest, err)
+		}
+		if exit, err := p.Wait(); err == nil {
+			t.Errorf("ended with %+v", exit)
+		}
+		gone()
+	})
+}
+
+// TestASupervisorThatIsStopped: the command may do this as well.
+func TestASupervisorThatIsStopped(t *testing.T) {
+	withAndWithoutCgroup(t, func(t *testing.T, l *launcher) {
+		script, gone := lifeline(t, hidden)
+		p := startProcess(t, l, script)
+		if err := p.supervisor.Process.Signal(unix.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		p.Kill()
+		gone()
+		if exit, err := p.Wait(); err != nil || exit.Signal != "SIGKILL" {
+			t.Errorf("ended with %+v, %v", exit, err)
+		}
+	})
+}
+
+// startProcess starts a script and reads the line "ready".
+func startProcess(t *testing.T, l *launcher, script string) *process {
+	t.Helper()
+	started, err := l.Start(t.Context(), shellScript(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, ok := started.(*process)
+	if !ok {
+		t.Fatalf("a process is a %T", started)
+	}
+	t.Cleanup(func() {
+		p.Kill()
+		p.closeStreams()
+	})
+	ready := make([]byte, len("ready\n"))
+	if _, err := io.ReadFull(p, ready); err != nil || string(ready) != "ready\n" {
+		t.Fatalf("read %q, %v", ready, err)
+	}
+	return p
+}
+
+// TestTheControlGroup: a command has one where the machine lets it, and takes it along.
+func TestTheControlGroup(t *testing.T) {
+	probe := newCgroup()
+	probe.remove()
+	p := startProcess(t, &launcher{}, `echo ready; cat /proc/self/cgroup
+		group=$(sed -n 's/^0:://p' /proc/self/cgroup)
+		test -d '`+probe.dir+`' || mkdir '`+filepath.Dir(probe.dir)+`'/"${group##*/}"/below; read -r a`)
+	if (p.cgroup == "") != (probe.dir == "") {
+		t.Fatalf("the command has the control group %q, this process may make %q", p.cgroup, probe.dir)
+	}
+	if _, err := io.WriteString(p, "x\n"); err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.cgroup != "" && !strings.Contains(string(out), filepath.Base(p.cgroup)+"\n") {
+		t.Errorf("the command is not in %s:\n%s", p.cgroup, out)
+	}
+	if _, err := p.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(p.cgroup); err == nil && p.cgroup != "" {
+		t.Errorf("%s is left", p.cgroup)
+	}
+}
+
+// TestAbandonedControlGroups: a group whose supervisor was killed with its caller is
+// removed by the next command, one whose supervisor lives is not.
+func TestAbandonedControlGroups(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(
+		os.Mkdir(filepath.Join(dir, fmt.Sprint(cgroupPrefix, os.Getpid())), 0o700),
+		os.Mkdir(filepath.Join(dir, cgroupPrefix+"4194305"), 0o700), // more than a kernel gives
+		os.Mkdir(filepath.Join(dir, "other"), 0o700),
+	); err != nil {
+		t.Fatal(err)
+	}
+	removeAbandoned(dir)
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(left) != 2 {
+		t.Errorf("left are %q, %v", left, err)
+	}
+}
+
+func TestWhereAMountShowsAGroup(t *testing.T) {
+	for _, c := range []struct{ line, path, want string }{
+		{"30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw", "/a/b", "/sys/fs/cgroup/a/b"},
+		{"30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw", "/", "/sys/fs/cgroup"},
+		{"30 23 0:26 /docker/1 /sys/fs/cgroup rw - cgroup2 cgroup2 rw", "/docker/1/x", "/sys/fs/cgroup/x"},
+		{"30 23 0:26 /docker/1 /sys/fs/cgroup rw - cgroup2 cgroup2 rw", "/docker/2", ""},
+		{"30 23 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu", "/a", ""},
+		{"30 23 0:26", "/a", ""},
+		{"", "/a", ""},
+	} {
+		if got := inMount(c.line, c.path); got != c.want {
+			t.Errorf("%q, %q: got %q, want %q", c.line, c.path, got, c.want)
+		}
+	}
+}
+
+func TestMainIsToBeCalled(t *testing.T) {
+	mainCalled.Store(false)
+	defer mainCalled.Store(true)
+	if p, err := New().Start(t.Context(), shellScript("exit 0")); err == nil {
+		p.Kill()
+		t.Error("it has started")
+	}
+}
