@@ -53,7 +53,7 @@ func (s *shell) exec(ctx context.Context, c *sdk.Call, in execInput) (processRes
 	}
 	session, err := s.table.Start(ctx, launcher, sessions.Spec{
 		Owner: owner(c.Run), Command: s.command(p), Line: in.Command, Host: string(p.host),
-		Timeout: time.Duration(seconds) * time.Second, ApprovalID: approvalID, GuardInput: p.decision == askFirst,
+		Timeout: time.Duration(seconds) * time.Second, ApprovalID: approvalID, Input: p.inputRule(),
 	})
 	if err != nil {
 		return processResult{}, explain(err)

@@ -36,7 +36,11 @@ func (s *shell) beforeProcess(c *sdk.ToolCall) (sdk.Verdict, error) {
 	if err := decodeParams(c.Params, processFields, &in); err != nil {
 		return block(err)
 	}
-	a, err := s.approvalOfInput(owner(c.Run), in)
+	session, err := s.table.Get(owner(c.Run), in.SessionID)
+	if err != nil {
+		return sdk.Verdict{}, nil // the tool says what there is to say
+	}
+	a, err := s.approvalOfInput(session, in)
 	if err != nil {
 		return block(err)
 	}

@@ -32,7 +32,9 @@ func (s *shell) remember(session *sessions.Session) {
 	s.write(session)
 	go func() { // ends with the process
 		<-session.Done()
-		if s.table.Has(session.State().ID) {
+		st := session.State()
+		// What a stopping plugin has ended is written down as it should be: as running.
+		if s.table.Has(st.ID) && st.Exit.Reason != lostRunning {
 			s.write(session)
 		}
 	}()

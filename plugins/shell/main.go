@@ -35,6 +35,7 @@ func newPlugin() *sdk.Plugin {
 	p := sdk.New(sdk.ManifestInfo(manifest), nil)
 	s := &shell{storage: p.Storage(), logger: p.Logger()}
 	p.OnConfigure(s.configure)
+	p.OnDrain(s.drain)
 	p.OnClose(s.close)
 	p.BeforeToolCall(s.before)
 	exec, process := s.addExec(p), s.addProcess(p)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quoinhq/quoin/internal/shell/command"
 	"github.com/quoinhq/quoin/internal/shell/execution"
+	"github.com/quoinhq/quoin/internal/shell/sessions"
 	"github.com/quoinhq/quoin/internal/shell/settings"
 	"github.com/quoinhq/quoin/sdk"
 )
@@ -111,6 +112,19 @@ func (p *plan) makeSubject() string {
 // remembered reports that an approval may hold for later calls.
 func (p *plan) remembered() bool { return p.judgement.Subject != "" }
 
+// inputRule says who may write to the process. An approved shell runs what it reads, and
+// so does a program of the allow-list that takes commands from its terminal, as a pager
+// does.
+func (p *plan) inputRule() sessions.InputRule {
+	switch {
+	case p.decision == askFirst, p.decision == runAllowed && p.in.PTY && p.ask != settings.AskOff:
+		return sessions.ApprovedInput
+	case p.decision == runAllowed && p.in.PTY:
+		return sessions.NoInput
+	}
+	return sessions.FreeInput
+}
+
 // refusal is the error of a command that must not run.
 func (p *plan) refusal() error {
 	return sdk.Errorf(codeDenied, "the command is not allowed: %s", p.why())
@@ -192,6 +206,7 @@ func (s *shell) environment(p *plan) []string {
 	env := map[string]string{
 		"PATH": strings.Join(s.settings.Path, string(os.PathListSeparator)),
 		"HOME": cmp.Or(os.Getenv("HOME"), p.dir), "LANG": "C.UTF-8", "SHELL": s.hosts.judge.Argv("")[0], "TERM": "dumb",
+		"PAGER": "cat", "GIT_PAGER": "cat",
 	}
 	if p.host != settings.Gateway {
 		env["HOME"] = p.dir

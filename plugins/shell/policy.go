@@ -76,8 +76,9 @@ func elevate(s *settings.Settings, agent string, in execInput, p policy) (policy
 		return p, sdk.Errorf(codeNotAllowed, "elevated commands run on host gateway, not on %s: leave host out", in.Host)
 	}
 	p.host, p.elevated = settings.Gateway, true
-	if s.Elevated.Full && in.Security != string(settings.Deny) {
-		p.security, p.ask = settings.Full, settings.AskOff
+	if s.Elevated.Full {
+		p.security = stricter(securities, settings.Full, settings.Security(in.Security))
+		p.ask = stricter(asks, settings.AskOff, settings.Ask(in.Ask))
 	}
 	return p.onNode(s, in)
 }

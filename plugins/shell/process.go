@@ -141,36 +141,27 @@ func resize(session *sessions.Session, in processInput) error {
 // writes are the actions that write to a process.
 var writes = []string{"write", "send-keys", "paste", "submit"}
 
-// checkInput refuses to write to a process that a person has approved without a person
-// having approved the text, too: an approved shell would run whatever it reads.
+// checkInput refuses to write to a process against its rule.
 func (s *shell) checkInput(c *sdk.Call, session *sessions.Session, in processInput) error {
-	spec := session.State().Spec
-	if !spec.GuardInput || !slices.Contains(writes, in.Action) {
-		return nil
+	a, err := s.approvalOfInput(session, in)
+	if err != nil || a == nil {
+		return err
 	}
-	typed, err := typingOf(session, in)
-	if err != nil {
-		return explain(err)
-	}
-	if c.Approval == nil || c.Approval.Subject != typed.subject(in.SessionID) {
-		return sdk.Errorf(codeApproval, "writing to process %s needs the approval of a person, as its command did", in.SessionID)
+	if c.Approval == nil || c.Approval.Subject != a.Subject {
+		return sdk.Errorf(codeApproval, "writing to process %s needs the approval of a person, and has none", in.SessionID)
 	}
 	return nil
 }
 
 // approvalOfInput is what a person is asked about a text that is to be written to a
 // process; nil if no one needs to be asked.
-func (s *shell) approvalOfInput(o sessions.Owner, in processInput) (*sdk.Approval, error) {
-	if !slices.Contains(writes, in.Action) {
-		return nil, nil
-	}
-	session, err := s.table.Get(o, in.SessionID)
-	if err != nil {
-		return nil, nil // the tool says what there is to say
-	}
+func (s *shell) approvalOfInput(session *sessions.Session, in processInput) (*sdk.Approval, error) {
 	spec := session.State().Spec
-	if !spec.GuardInput {
+	if !slices.Contains(writes, in.Action) || spec.Input == sessions.FreeInput {
 		return nil, nil
+	}
+	if spec.Input == sessions.NoInput {
+		return nil, sdk.Errorf(codeDenied, "process %s takes no input: it has a terminal, where programs take commands that are not on the allow-list, and no one is asked here (plugins.shell.ask)", in.SessionID)
 	}
 	typed, err := typingOf(session, in)
 	if err != nil {
@@ -178,8 +169,8 @@ func (s *shell) approvalOfInput(o sessions.Owner, in processInput) (*sdk.Approva
 	}
 	return &sdk.Approval{
 		Title: "Write to a process", Severity: "warning",
-		Description: fmt.Sprintf("Input: %s\nProcess: %s\nCommand: %s\nHost: %s\nCWD: %s",
-			typed.shown(), in.SessionID, spec.Line, spec.Host, spec.Command.Dir),
+		Description: fmt.Sprintf("Input: %s\nProcess: %s\nCommand:%s\nHost: %s\nCWD: %s",
+			typed.shown(), in.SessionID, marked(spec.Line), spec.Host, shownWord(spec.Command.Dir)),
 		Timeout: s.approvalTimeout(), Allowed: onceOnly, Subject: typed.subject(in.SessionID),
 	}, nil
 }

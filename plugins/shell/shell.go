@@ -53,11 +53,19 @@ func (s *shell) configure(ctx context.Context, c sdk.Config) error {
 	return s.loadLost(ctx)
 }
 
+// drain ends the processes, so that the calls that wait for them end: the next process
+// of the plugin could not look after them.
+func (s *shell) drain(context.Context) {
+	if s.table != nil { // the host never came to configure
+		s.table.Close(lostRunning)
+	}
+}
+
 func (s *shell) close() error {
 	if s.table == nil { // the host never came to configure
 		return nil
 	}
-	s.table.Close()
+	s.table.Close(lostRunning)
 	return s.hosts.close()
 }
 

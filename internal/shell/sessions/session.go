@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,7 @@ type Session struct {
 	exit    execution.Exit
 	ended   time.Time
 	cause   cause
+	reason  string // of the caller, in the place of that of the host
 }
 
 // cause is why a process was told to end.
@@ -95,6 +97,7 @@ func (s *Session) read() {
 func (s *Session) finish(exit execution.Exit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	exit.Reason = cmp.Or(s.reason, exit.Reason)
 	s.exit, s.ended = exit, time.Now()
 	switch {
 	case s.cause == byCaller:

@@ -26,9 +26,19 @@ type Spec struct {
 	Timeout time.Duration
 	// ApprovalID names the approval that let it run, if there was one.
 	ApprovalID string
-	// GuardInput reports that a person decides about what is written to the process.
-	GuardInput bool
+	// Input says who may write to the process.
+	Input InputRule
 }
+
+// InputRule says who may write to a process.
+type InputRule int
+
+// The rules for input.
+const (
+	FreeInput     InputRule = iota // its owner
+	ApprovedInput                  // its owner, with what a person has approved
+	NoInput
+)
 
 // Limits bound a table. Each must be positive.
 type Limits struct {
@@ -272,8 +282,9 @@ func (t *Table) Remove(ctx context.Context, o Owner, id string) (State, error) {
 	return s.State(), nil
 }
 
-// Close kills every process and waits until all are gone. The table takes no more.
-func (t *Table) Close() {
+// Close kills every process, for a reason that their sessions give, and waits until all
+// are gone. The table takes no more.
+func (t *Table) Close(reason string) {
 	t.mu.Lock()
 	t.closed = true
 	all := make([]*Session, 0, len(t.sessions))
@@ -282,16 +293,16 @@ func (t *Table) Close() {
 	}
 	t.mu.Unlock()
 	for _, s := range all {
-		s.abandon()
+		s.abandon(reason)
 	}
 	t.readers.Wait()
 }
 
 // abandon kills the process without a grace.
-func (s *Session) abandon() {
+func (s *Session) abandon(reason string) {
 	s.mu.Lock()
 	if s.status == Running && s.cause == byItself {
-		s.cause = byCaller
+		s.cause, s.reason = byCaller, reason
 	}
 	running := s.status == Running
 	s.mu.Unlock()

@@ -216,5 +216,5 @@ func (s *Settings) check() error {
 	if err := egress.CheckDomains(s.Sandbox.Domains); err != nil {
 		return fmt.Errorf("sandbox.domains: %w", err)
 	}
-	return nil
+	return errors.Join(s.checkPrefix(), s.checkNumbers())
 }

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
+	"github.com/quoinhq/quoin/sdk"
+	"github.com/quoinhq/quoin/sdk/sdktest"
+)
+
+// judged asks the hook about a call.
+func judged(t *testing.T, h *sdktest.Harness, tool string, input map[string]any) protocol.HookVerdict {
+	t.Helper()
+	params, err := json.Marshal(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := h.Before(sdk.ToolCall{Kind: "tool", ToolID: "quoin:core:" + tool, Source: "quoin", Owner: "core", ToolName: tool, Params: params, CallID: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// code is the code of a call's error; empty without one.
+func code(err error) string {
+	var e *protocol.Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+func with(input map[string]any, name string, value any) map[string]any {
+	more := maps.Clone(input)
+	more[name] = value
+	return more
+}
+
+func TestApprovedCommandRunsAsItWasShown(t *testing.T) {
+	h := start(t, map[string]any{"host": "gateway", "allow": []string{"true"}})
+	input := map[string]any{"command": "printf '%s' \"$((1+1))\"  'a  b'"}
+	v := judged(t, h, "exec", input)
+	if v.Block || v.Approval == nil || v.Approval.Subject == "" || !strings.Contains(v.Approval.Description, input["command"].(string)) {
+		t.Fatalf("%+v", v.Approval)
+	}
+	if _, err := h.Call("exec", input); code(err) != codeApproval {
+		t.Errorf("without an approval: %v", err)
+	}
+	raw, err := h.CallApproved(sdk.CallApproval{ID: "apr_1", Subject: v.Approval.Subject}, "exec", input)
+	var r processResult
+	if err != nil || json.Unmarshal(raw, &r) != nil || r.Output != "2a  b" || r.ApprovalID != "apr_1" {
+		t.Errorf("%s, %v", raw, err)
+	}
+}
+
+// TestAnApprovalIsForOneCall: whatever changes what would run needs another approval.
+func TestAnApprovalIsForOneCall(t *testing.T) {
+	h := start(t, map[string]any{"host": "gateway", "elevated": map[string]any{"enabled": true, "agents": []string{"test"}}})
+	input := map[string]any{"command": "cat /etc/hostname"}
+	v := judged(t, h, "exec", input)
+	if v.Approval == nil {
+		t.Fatalf("%+v", v)
+	}
+	approval := sdk.CallApproval{ID: "apr_1", Subject: v.Approval.Subject}
+	for name, other := range map[string]map[string]any{
+		"command":   with(input, "command", "cat /etc/passwd"),
+		"more":      with(input, "command", "cat /etc/hostname; id"),
+		"directory": with(input, "workdir", "/"),
+		"variable":  with(input, "env", map[string]string{"A": "1"}),
+		"terminal":  with(input, "pty", true),
+		"elevated":  with(input, "elevated", true),
+		"sandbox":   with(input, "host", "sandbox"),
+	} {
+		if raw, err := h.CallApproved(approval, "exec", other); code(err) != codeApproval {
+			t.Errorf("%s: %s, %v", name, raw, err)
+		}
+	}
+	if _, err := h.CallApproved(sdk.CallApproval{ID: "apr_1"}, "exec", input); code(err) != codeApproval {
+		t.Errorf("an approval of nothing: %v", err)
+	}
+}
+
+// TestOnlyWhatIsUnderstoodIsRemembered: allow-always is offered for commands that are the
+// same whenever they run.
+func TestOnlyWhatIsUnderstoodIsRemembered(t *testing.T) {
+	h := start(t, map[string]any{"host": "gateway"})
+	for line, want := range map[string]bool{
+		"cat /etc/hostname":         true,
+		"nice cat /etc/hostname":    true,
+		"cat $(echo /etc/hostname)": false,
+		"cat $FILE":                 false,
+		"eval cat /etc/hostname":    false,
+	} {
+		v := judged(t, h, "exec", map[string]any{"command": line})
+		if v.Approval == nil || slices.Contains(v.Approval.Allowed, "allow-always") != want || !slices.Contains(v.Approval.Allowed, "deny") {
+			t.Errorf("%s: %+v", line, v.Approval)
+		}
+	}
+}
+
+// TestHookBlocks what no one can approve, before anyone is asked.
+func TestHookBlocks(t *testing.T) {
+	h := start(t, map[string]any{"host": "gateway"})
+	for name, input := range map[string]map[string]any{
+		"security deny":     {"command": "ls", "security": "deny"},
+		"ask off":           {"command": "ls", "ask": "off"}, // asks for less, so that it is asked about
+		"too long":          {"command": "echo " + strings.Repeat("x", 5000)},
+		"NUL":               {"command": "echo \x00"},
+		"variable":          {"command": "ls", "env": map[string]string{"LD_PRELOAD": "/tmp/x.so"}},
+		"path":              {"command": "ls", "env": map[string]string{"PATH": "/tmp"}},
+		"no such directory": {"command": "ls", "workdir": "/no/such/directory"},
+		"other host":        {"command": "ls", "host": "node", "node": "n"},
+		"elevated":          {"command": "ls", "elevated": true},
+		"unknown field":     {"command": "ls", "COMMAND": "id"},
+		"not a text":        {"command": 7},
+	} {
+		v := judged(t, h, "exec", input)
+		if name == "ask off" {
+			if v.Block || v.Approval == nil {
+				t.Errorf("%s: %+v", name, v)
+			}
+			continue
+		}
+		if !v.Block || v.Reason == "" || v.Approval != nil {
+			t.Errorf("%s: %+v", name, v)
+		}
+		if raw, err := h.CallApproved(sdk.CallApproval{ID: "apr_1", Subject: "x"}, "exec", input); err == nil {
+			t.Errorf("%s: the tool ran it: %s", name, raw)
+		}
+	}
+}
+
+// TestInputOfAnApprovedShellIsApproved: what a shell reads runs, and no one has seen it.
+func TestInputOfAnApprovedShellIsApproved(t *testing.T) {
+	h := start(t, map[string]any{"host": "gateway"})
+	input := map[string]any{"command": "sh", "background": true}
+	raw, err := h.CallApproved(sdk.CallApproval{ID: "apr_1", Subject: judged(t, h, "exec", input).Approval.Subject}, "exec", input)
+	var r processResult
+	if err != nil || json.Unmarshal(raw, &r) != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []map[string]any{
+		{"action": "write", "sessionId": r.SessionID, "data": "echo \u202eowned\n"},
+		{"action": "submit", "sessionId": r.SessionID, "data": "echo owned"},
+		{"action": "paste", "sessionId": r.SessionID, "text": "echo owned\n"},
+		{"action": "send-keys", "sessionId": r.SessionID, "keys": []string{"echo owned", "Enter"}},
+	} {
+		v := judged(t, h, "process", in)
+		if v.Approval == nil || slices.Contains(v.Approval.Allowed, "allow-always") || strings.Contains(v.Approval.Description, "\u202e") {
+			t.Fatalf("%v: %+v", in, v.Approval)
+		}
+		if _, err := h.Call("process", in); code(err) != codeApproval {
+			t.Errorf("%v without an approval: %v", in, err)
+		}
+		other := maps.Clone(in)
+		other["eof"] = true
+		if in["action"] == "write" {
+			if _, err := h.CallApproved(sdk.CallApproval{ID: "apr_2", Subject: v.Approval.Subject}, "process", other); code(err) != codeApproval {
+				t.Errorf("another input with the approval: %v", err)
+			}
+		}
+	}
+	in := map[string]any{"action": "write", "sessionId": r.SessionID, "data": "echo $((40+2)); exit\n"}
+	if _, err := h.CallApproved(sdk.CallApproval{ID: "apr_3", Subject: judged(t, h, "process", in).Approval.Subject}, "process", in); err != nil {
+		t.Fatal(err)
+	}
+	h.CallInto(&r, "process", map[string]any{"action": "poll", "sessionId": r.SessionID, "until": "end"})
+	if r.Output != "42\n" || *r.ExitCode != 0 {
+		t.Errorf("%+v", r)
+	}
+	for _, action := range []string{"poll", "log", "status", "kill"} {
+		if v := judged(t, h, "process", map[string]any{"action": action, "sessionId": r.SessionID}); v.Approval != nil || v.Block {
+			t.Errorf("%s: %+v", action, v)
+		}
+	}
+}
+
+// TestTerminalsOfTheAllowListTakeNoInput: a pager on the allow-list takes commands.
+func TestTerminalsOfTheAllowListTakeNoInput(t *testing.T) {
+	h := start(t, map[string]any{"host": "gateway", "ask": "off", "allow": []string{"cat"}})
+	var r processResult
+	h.CallInto(&r, "exec", map[string]any{"command": "cat", "pty": true, "background": true})
+	in := map[string]any{"action": "write", "sessionId": r.SessionID, "data": "!id\n"}
+	if v := judged(t, h, "process", in); !v.Block {
+		t.Errorf("%+v", v)
+	}
+	if _, err := h.Call("process", in); code(err) != codeDenied {
+		t.Errorf("%v", err)
+	}
+	h.CallInto(&r, "exec", map[string]any{"command": "cat", "background": true})
+	h.CallInto(&r, "process", map[string]any{"action": "write", "sessionId": r.SessionID, "data": "tea", "eof": true})
+	h.CallInto(&r, "process", map[string]any{"action": "poll", "sessionId": r.SessionID, "until": "end"})
+	if r.Output != "tea" {
+		t.Errorf("%+v", r)
+	}
+}
