@@ -10,7 +10,7 @@ import (
 // gitProfile has the commands of git that only read. Options that run a program (--ext-diff, --textconv,
 // --open-files-in-pager), that write (--output) and that set configuration (-c) are missing.
 func gitProfile() *profile {
-	const diff = ` pusRawbW U: M? C? B? D? G: S: l: X? z -- --patch --no-patch --unified= --raw --patch-with-stat --stat? --numstat --shortstat --dirstat? --cumulative --summary
+	const diff = ` pusRawbW U: M? C? B? D? G: S: l: X? z --patch --no-patch --unified= --raw --patch-with-stat --stat? --numstat --shortstat --dirstat? --cumulative --summary
 		--compact-summary --name-only --name-status --color? --no-color --color-moved? --word-diff? --word-diff-regex= --no-renames --check --full-index --binary --abbrev? --no-abbrev
 		--find-renames? --find-copies? --find-copies-harder --irreversible-delete --diff-filter= --pickaxe-all --pickaxe-regex --text --ignore-space-at-eol --ignore-cr-at-eol --ignore-space-change
 		--ignore-all-space --ignore-blank-lines --inter-hunk-context= --function-context --exit-code --quiet --no-ext-diff --no-textconv --ignore-submodules? --src-prefix= --dst-prefix=
@@ -43,6 +43,7 @@ func gitProfile() *profile {
 			"branch":        gitListing("arvi --all --remotes --list --verbose --show-current --color? --no-color --column? --no-column --sort= --merged? --no-merged? --contains= --no-contains= --points-at= --format= --abbrev? --no-abbrev --ignore-case"),
 			"tag":           gitListing("n# --list --sort= --format= --column? --no-column --color? --merged? --no-merged? --contains= --no-contains= --points-at= --ignore-case"),
 			"remote":        {options: readOptions("v --verbose"), alone: true, commands: map[string]*profile{"get-url": read("--push --all")}},
+			"stash":         {options: none, commands: map[string]*profile{"list": history, "show": read(diff)}},
 			"worktree":      {options: none, commands: map[string]*profile{"list": listing("vz --porcelain --verbose")}},
 			"config":        {options: readOptions("lz --list --get --get-all --get-regexp --global --local --system --worktree --show-origin --show-scope --name-only --null --type= --bool --int --path"), with: gitConfig},
 			"count-objects": listing("vH --verbose --human-readable"),

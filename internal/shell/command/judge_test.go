@@ -6,20 +6,6 @@ import (
 	"github.com/quoinhq/quoin/internal/shell/settings"
 )
 
-func newJudge(t testing.TB, change func(*settings.Settings)) *Judge {
-	t.Helper()
-	s, err := settings.Parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	change(s)
-	j, err := NewJudge(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return j
-}
-
 // TestJudgement: what is allowed is run by the absolute path, with every word quoted.
 func TestJudgement(t *testing.T) {
 	j := newJudge(t, func(s *settings.Settings) { s.Allow = []string{"ls", "cat", "grep", "find", "wc"} })

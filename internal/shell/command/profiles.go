@@ -60,7 +60,7 @@ func init() {
 	profiles["sort"] = read("bdfghiMnRrVcCmsuz k: t: S: --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --human-numeric-sort --month-sort --numeric-sort --random-sort --reverse --sort= --version-sort --check? --key= --merge --field-separator= --stable --unique --zero-terminated --parallel= --debug")
 	profiles["uniq"] = &profile{options: readOptions("cdDiuz f: s: w: # --count --repeated --all-repeated? --skip-fields= --ignore-case --skip-chars= --unique --zero-terminated --check-chars= --group?"), operands: 1}
 	profiles["date"] = &profile{options: readOptions("uR I? d: r: --utc --universal --rfc-email --iso-8601? --date= --reference= --rfc-3339="), operands: 1, check: dateFormat}
-	profiles["file"] = read("bhiLkNnprsS0vE F: m: e: P: --brief --mime --mime-type --mime-encoding --dereference --keep-going --no-pad --raw --special-files --print0 --separator= --extension")
+	profiles["file"] = read("bhiLkNnrsS0vE F: m: e: P: --brief --mime --mime-type --mime-encoding --dereference --keep-going --no-pad --raw --special-files --print0 --separator= --extension")
 	profiles["tree"] = read("adfilxLCnNqQpsughDFvrtcUSAX L: P: I: --noreport --dirsfirst --filelimit= --charset= --du --si --prune --inodes --device --sort= --gitignore --matchdirs --ignore-case")
 	profiles["rg"] = read("abcFhHiIlLnNoPqsSuUvVwxz0p. A: B: C: e: f: g: m: M: r: t: T: j: E: d: " +
 		"--files --after-context= --before-context= --context= --regexp= --file= --glob= --iglob= --max-count= --max-columns= --replace= --type= --type-not= --threads= --encoding= --max-depth= --max-filesize= --sort= --sortr= --color= --colors= " +

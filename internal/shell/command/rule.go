@@ -47,7 +47,7 @@ func addRule(rules map[string][]rule, entry settings.Rule) error {
 		return errors.New("it has no command")
 	}
 	name := entry.Command[0]
-	if strings.ContainsAny(name, "*?[ \t") || name == "" || strings.Contains(name, "/") && (!path.IsAbs(name) || path.Clean(name) != name) {
+	if strings.ContainsAny(name, "*? \t") || name == "" || strings.Contains(name, "/") && (!path.IsAbs(name) || path.Clean(name) != name) {
 		return fmt.Errorf("%q is not the name of one program or its absolute path", name)
 	}
 	r := rule{words: entry.Command[1:]}
@@ -87,7 +87,13 @@ func (r *rule) check(exe *executable) error {
 	if !wild || !exe.runsCode() || exe.profile() != nil && !slices.ContainsFunc(r.words, isPattern) {
 		return nil
 	}
-	if len(r.words) == 0 || strings.HasPrefix(r.words[0], "-") || isPattern(r.words[0]) {
+	first := slices.IndexFunc(r.words, isPattern)
+	if first < 0 {
+		first = len(r.words)
+	}
+	optionBefore := first > 0 && strings.HasPrefix(r.words[first-1], "-")
+	optionItself := first < len(r.words) && strings.HasPrefix(r.words[first], "-")
+	if !slices.ContainsFunc(r.words[:first], isOperand) || optionBefore || optionItself {
 		return fmt.Errorf(`%s runs what its arguments say: write the words that must follow it, as in "%s check"`, exe.name, exe.name)
 	}
 	return nil

@@ -27,7 +27,7 @@ func init() {
 	wrappers = map[string]wrapper{
 		"env":     prefix("iv0 u: --ignore-environment --unset= --debug", envWords),
 		"nice":    prefix("n: # --adjustment=", nil),
-		"timeout": prefix("k:s:v f p --foreground --preserve-status --kill-after= --signal= --verbose", duration),
+		"timeout": prefix("k: s: v f p --foreground --preserve-status --kill-after= --signal= --verbose", duration),
 		"nohup":   prefix("", nil),
 		"setsid":  prefix("w --wait", nil),
 		"stdbuf":  prefix("i: o: e: --input= --output= --error=", nil),
@@ -154,16 +154,19 @@ func commandString(dialect syntax.LangVariant) wrapper {
 		if !given || i >= len(words) || words[i].glob || strings.HasPrefix(words[i].text, "-") || strings.HasPrefix(words[i].text, "+") {
 			return piece{}, false
 		}
-		if r.open {
-			r.unclear("%s gets words that are not known before it runs", exe.name)
+		if i+1 < len(words) {
+			r.unclear("%s gets words after its command line", exe.name)
 		}
-		if i > 2 || words[1].text != "-c" || i+1 < len(words) {
+		if i > 2 || words[1].text != "-c" {
 			r.rememberable = false
 		}
 		r.behind = append(slices.Clip(r.behind), exe.name)
 		defer func() { r.behind = r.behind[:len(r.behind)-1] }()
 		before := len(r.effective)
 		p := r.line(words[i].text, dialect)
+		if p.line == "" {
+			r.unclear("%s has no command", exe.name)
+		}
 		if e := p.essence; len(r.effective) != before+1 || !strings.HasPrefix(e, "[") || !strings.HasSuffix(e, "]") {
 			p.essence = "( " + e + " )"
 		}
