@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -17,18 +19,52 @@ import (
 	"github.com/quoinhq/quoin/internal/shell/execution"
 )
 
-// callerScript is the variable that makes the test binary a caller with one command.
-const callerScript = "QUOIN_LAUNCH_CALLER"
+var helpers = map[string]func() int{
+	"caller":    callAndWait,
+	"killer":    callAndKill,
+	"otherUser": beAnotherUser,
+}
 
-// callAndWait starts a script and copies its output, until it is killed.
-func callAndWait(script string) int {
-	l := &launcher{withoutCgroup: os.Getenv(callerScript+"_WITHOUT_CGROUP") != ""}
-	p, err := l.Start(context.Background(), shellScript(script))
-	if err == nil {
-		_, err = io.Copy(os.Stdout, p)
+// callScript starts the script of the environment.
+func callScript() execution.Process {
+	l := &launcher{withoutCgroup: os.Getenv("WITHOUT_CGROUP") != ""}
+	p, err := l.Start(context.Background(), shellScript(os.Getenv("SCRIPT")))
+	if err != nil {
+		panic(err)
 	}
+	return p
+}
+
+// callAndWait copies the output of the script, until it is killed.
+func callAndWait() int {
+	_, err := io.Copy(os.Stdout, callScript())
 	fmt.Fprintln(os.Stderr, "the command has ended:", err)
 	return 1
+}
+
+// callAndKill kills the script once it has written a line, and writes the error of Wait.
+func callAndKill() int {
+	p := callScript()
+	if _, err := bufio.NewReader(io.TeeReader(p, os.Stdout)).ReadString('\n'); err != nil {
+		panic(err)
+	}
+	p.Kill()
+	_, err := p.Wait()
+	fmt.Println(err)
+	return 0
+}
+
+// beAnotherUser is a program of root's that its caller may not end, like sudo.
+func beAnotherUser() int {
+	if err := unix.Setresuid(0, 0, 0); err != nil {
+		panic(err)
+	}
+	fmt.Println(os.Getpid())
+	for {
+		if err := unix.Pause(); !errors.Is(err, unix.EINTR) { // ends only when it is killed
+			panic(err)
+		}
+	}
 }
 
 func shellScript(script string) execution.Command {
@@ -76,9 +112,9 @@ func TestACallerThatIsKilledLeavesNothing(t *testing.T) {
 	withAndWithoutCgroup(t, func(t *testing.T, l *launcher) {
 		script, gone := lifeline(t, hidden)
 		caller := exec.Command("/proc/self/exe")
-		caller.Env = []string{callerScript + "=" + script}
+		caller.Env = []string{helperVariable + "=caller", "SCRIPT=" + script}
 		if l.withoutCgroup {
-			caller.Env = append(caller.Env, callerScript+"_WITHOUT_CGROUP=1")
+			caller.Env = append(caller.Env, "WITHOUT_CGROUP=1")
 		}
 		out, err := caller.StdoutPipe()
 		if err == nil {
@@ -137,6 +173,41 @@ func TestASupervisorThatIsStopped(t *testing.T) {
 			t.Errorf("ended with %+v, %v", exit, err)
 		}
 	})
+}
+
+// TestAProcessOfAnotherUser: the supervisor may not end it, does not wait for it without
+// end, and says so.
+func TestAProcessOfAnotherUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can make a program that runs as another user")
+	}
+	// A directory that another user can read, unlike that of the tests.
+	dir := t.TempDir()
+	var where unix.Statfs_t
+	if err := unix.Statfs(dir, &where); err != nil || where.Flags&unix.ST_NOSUID != 0 {
+		t.Skipf("programs do not change their user in %s (%v)", dir, err)
+	}
+	plain, asRoot := filepath.Join(dir, "plain"), filepath.Join(dir, "as-root")
+	content, err := os.ReadFile("/proc/self/exe")
+	if err := errors.Join(err,
+		os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755),
+		os.WriteFile(plain, content, 0o755), os.WriteFile(asRoot, content, 0o755), os.Chmod(asRoot, 0o755|os.ModeSetuid),
+	); err != nil {
+		t.Fatal(err)
+	}
+	caller := exec.Command(plain)
+	caller.Env = []string{helperVariable + "=killer", "SCRIPT=" + helperVariable + "=otherUser '" + asRoot + "' & wait"}
+	caller.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := caller.Output()
+	pid, message, _ := strings.Cut(string(out), "\n")
+	if err != nil || !strings.Contains(message, "of another user, which cannot be ended, are left: ["+pid+"]") {
+		t.Errorf("the helper wrote %q, %v", out, err)
+	}
+	if n, err := strconv.Atoi(pid); err == nil {
+		if err := unix.Kill(n, unix.SIGKILL); err != nil {
+			t.Errorf("end process %d: %v", n, err)
+		}
+	}
 }
 
 // startProcess starts a script and reads the line "ready".

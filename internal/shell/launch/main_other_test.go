@@ -2,6 +2,4 @@
 
 package launch
 
-const callerScript = "QUOIN_LAUNCH_CALLER"
-
-func callAndWait(string) int { return 1 }
+var helpers = map[string]func() int{}

@@ -90,6 +90,8 @@ var trees = map[string]string{
 	"AWideTree": `i=0; while [ $i -lt 20 ]; do (sleep 1000 & setsid sleep 1000 & wait) & i=$((i+1)); done
 		echo ready; wait`,
 	"ADeepTree": `deep() { if [ $1 -gt 0 ]; then deep $(($1 - 1)) & wait; else echo ready; sleep 1000; fi; }; deep 40; :`,
+	"OneThatGrows": `grow() { if [ $1 -gt 0 ]; then grow $(($1 - 1)) & grow $(($1 - 1)) & fi; sleep 1000; }
+		echo ready; grow 6 2>/dev/null`,
 	// Each process starts another and ends: a list of processes is too old when it is read.
 	"OneThatForksAndEnds":    "hop() { if [ ! -e \"$STOP\" ]; then hop & fi; }\nhop; echo ready; " + waits,
 	"OneThatForksInSessions": "printf '%s\\n' 'if [ ! -e \"$STOP\" ]; then setsid sh \"$HOP\" & fi' >\"$HOP\"; sh \"$HOP\"; echo ready; " + waits,
