@@ -51,6 +51,8 @@ var hostFiles = map[string]string{
 		`"admin":{"kind":"object","entries":{"close":{"kind":"call"},"__proto__":{"kind":"value","value":1}}},` +
 		`"config":{"kind":"value","value":{"deep":{"list":[1,{"x":2}]}}},"nothing":{"kind":"value","value":null}}}`,
 	"namespaces/ping.json": `{"kind":"call"}`,
+	"namespaces/jobs.json": `{"kind":"object","entries":{"run":{"kind":"call","returns":"Job"},"sh":{"kind":"call","template":true,"returns":"Job"}},
+		"classes":{"Job":{"key":"ns","methods":{"poll":{"kind":"call","returns":"Job"},"kill":{"kind":"call"},"path":{"kind":"call"}}}}}`,
 	"mcp.json":             `{"servers":[{"identifier":"gitHub","serverName":"git-hub"},{"identifier":"idle","serverName":"idle"}]}`,
 	"mcp/gitHub.json": `{"tools":[{"identifier":"createIssue","name":"create-issue"},{"identifier":"then2","name":"then"},` +
 		`{"identifier":"resources.list","name":"resources_list","operation":"resources_list"},` +
@@ -63,7 +65,7 @@ var hostFiles = map[string]string{
 	"namespaces/broken.json":      `{"error":{"message":"the plugin is gone","code":"plugin_unavailable"}}`,
 }
 
-const hostNamespaces = `[["Issues","issues"],["Ping","ping"],["Broken","broken"],["Missing","missing"]]`
+const hostNamespaces = `[["Issues","issues"],["Ping","ping"],["Jobs","jobs"],["Broken","broken"],["Missing","missing"]]`
 
 // driver makes native in JavaScript and keeps entry out of the guest's reach.
 // Its clock stands still between two turns.

@@ -40,7 +40,7 @@ return tries.filter((f) => { try { f() } catch { return true } }).length
 
 //// namespaces holds them all
 return [Object.keys(namespaces), Object.getPrototypeOf(namespaces), Object.isFrozen(namespaces), namespaces.Issues === Issues, typeof namespaces.Nope]
-//=> [["Issues","Ping","Broken","Missing"],null,true,true,"undefined"]
+//=> [["Issues","Ping","Jobs","Broken","Missing"],null,true,true,"undefined"]
 
 //// a namespace that could not be made fails at every use, with its reason
 const seen = []
@@ -50,7 +50,7 @@ return seen
 
 //// and typeof may ask for it
 return [typeof Broken, typeof Missing, Object.keys(namespaces)]
-//=> ["object","object",["Issues","Ping","Broken","Missing"]]
+//=> ["object","object",["Issues","Ping","Jobs","Broken","Missing"]]
 
 //// its failure is the program's own, for nothing was called
 Broken.list()
