@@ -133,25 +133,41 @@ func badClass(c *Class, why string) error {
 	return &Error{Code: InvalidClass, Message: "class " + quoteName(c.Name) + " " + why}
 }
 
-// Check reports whether the results of a tool with the given output schema can
-// be of the class: that they have its key, and no field like one of its methods,
-// which would hide the method. It fails with InvalidClass. What a schema leaves open is
-// accepted; of a list, the items count.
-func (c *Class) Check(output json.RawMessage) error {
+// Check reports whether a call fits its tool: inputs that the mapping makes, as
+// [Mapping.Check] does, and results, if they are to have methods. Results must have the
+// class's key, and no field like one of its methods, which would hide the method. Check
+// accepts what a schema leaves open; of a list, the items count. A failure of the results is
+// InvalidClass.
+func (c Call) Check(parameters, output json.RawMessage) error {
+	if err := c.Mapping.Check(parameters); err != nil || c.Returns == nil {
+		return err
+	}
 	doc := jsonschema.Parse(output)
 	if doc == nil {
 		return nil
 	}
 	schema := doc.Root()
+	if c.ReturnsIn != "" {
+		whole := readProperties(doc, schema)
+		if schema = whole.properties[c.ReturnsIn]; schema == nil && whole.knows(c.ReturnsIn) {
+			return nil
+		} else if schema == nil {
+			return badClass(c.Returns, "is that of the field "+quoteName(c.ReturnsIn)+" of results, which the tool's output schema does not have")
+		}
+	}
 	if items := schema.Get("items"); items != nil {
 		schema = items
 	}
-	known := readProperties(doc, schema)
-	if !known.knows(c.Key) {
+	return c.Returns.fits(readProperties(doc, schema))
+}
+
+// fits reports results that cannot be of the class.
+func (c *Class) fits(results *inputs) error {
+	if !results.knows(c.Key) {
 		return badClass(c, "has the key "+quoteName(c.Key)+", which the tool's output schema does not have")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Methods)) {
-		if _, named := known.properties[name]; named {
+		if _, named := results.properties[name]; named {
 			return badClass(c, "has the method "+quoteName(name)+", but the tool's output schema has a field of that name")
 		}
 	}

@@ -42,12 +42,19 @@ func TestClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grafted, err := Serialize(map[string]any{"start": Call{Tool: "start", Returns: sessions()}, "part": map[string]any{"s": given, "r": *read}}, Limits{})
+	grafted, err := Serialize(map[string]any{"start": Call{Tool: "start", Returns: sessions()}, "list": Call{Tool: "start", Returns: sessions(), ReturnsIn: "all"}, "part": map[string]any{"s": given, "r": *read}}, Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(slices.Collect(grafted.Classes())); n != 2 {
 		t.Errorf("equal classes are %d", n)
+	}
+	text, err := grafted.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := Decode(text, Limits{}); err != nil || !strings.Contains(string(back.Guest()), `"list":{"kind":"call","returns":"Session","returnsIn":"all"}`) {
+		t.Errorf("read again: %s, %v", back.Guest(), err)
 	}
 	for name, s := range map[string]*Scope{"given": given, "read": read} {
 		if got, _ := s.MarshalJSON(); string(got) != encodedSessions {
@@ -194,6 +201,8 @@ func TestDecodeRefusesClasses(t *testing.T) {
 		"classes of a list":             {`{"kind":"array","items":[],"classes":{}}`, MalformedScope},
 		"kind root":                     {`{"kind":"root","entries":{}}`, MalformedScope},
 		"returns no string":             {entry(`{"kind":"call","tool":"t","returns":1}`), MalformedScope},
+		"returnsIn without returns":     {entry(`{"kind":"call","tool":"t","returnsIn":"a"}`), InvalidClass},
+		"returnsIn of no field":         {strings.Replace(root(`{"A":`+good+`}`), `"returns":"A"`, `"returns":"A","returnsIn":"__proto__"`, 1), InvalidClass},
 		"returns of data":               {entry(`{"kind":"value","value":1,"returns":"A"}`), MalformedScope},
 		"template no boolean":           {entry(`{"kind":"call","tool":"t","template":"yes"}`), MalformedScope},
 		"template of data":              {entry(`{"kind":"value","value":1,"template":true}`), MalformedScope},
@@ -222,7 +231,7 @@ func TestTemplateSurvivesTheWire(t *testing.T) {
 }
 
 func TestClassCheck(t *testing.T) {
-	class := &Class{Name: "A", Key: "id", Methods: map[string]Call{"poll": keyed("t")}}
+	c := Call{Returns: &Class{Name: "A", Key: "id", Methods: map[string]Call{"poll": keyed("t")}}}
 	for schema, says := range map[string]string{
 		``: "", `true`: "", `{`: "", `{"type":"string"}`: "",
 		`{"properties":{"id":{}}}`:                                                                "",
@@ -233,9 +242,28 @@ func TestClassCheck(t *testing.T) {
 		`{"type":"array","items":{"properties":{"other":{}}}}`:                                    `the key "id"`,
 		`{"$ref":"#/$defs/R","$defs":{"R":{"anyOf":[{"properties":{"id":{}}},{"type":"null"}]}}}`: "",
 	} {
-		if err := class.Check(json.RawMessage(schema)); says == "" && err != nil || says != "" && (!errors.Is(err, InvalidClass) || !strings.Contains(err.Error(), says)) {
+		if err := c.Check(nil, json.RawMessage(schema)); says == "" && err != nil || says != "" && (!errors.Is(err, InvalidClass) || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%s: %v; want %q", schema, err, says)
 		}
+	}
+}
+
+func TestClassCheckBelowAField(t *testing.T) {
+	c := Call{ReturnsIn: "list", Returns: &Class{Name: "A", Key: "id", Methods: map[string]Call{"poll": keyed("t")}}}
+	for schema, says := range map[string]string{
+		``: "", `true`: "", `{"properties":{"list":{}}}`: "",
+		`{"properties":{"list":{"type":"array","items":{"properties":{"id":{}}}}}}`:    "",
+		`{"properties":{"list":{"type":"array","items":{"properties":{"other":{}}}}}}`: `the key "id"`,
+		`{"properties":{"list":{"properties":{"id":{},"poll":{}}}}}`:                   `the method "poll"`,
+		`{"properties":{"other":{}}}`:                                                  `the field "list" of results`,
+	} {
+		if err := c.Check(nil, json.RawMessage(schema)); says == "" && err != nil || says != "" && (!errors.Is(err, InvalidClass) || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: %v; want %q", schema, err, says)
+		}
+	}
+	c.Mapping = Mapping{Kind: MapPositional, Positional: []string{"x"}}
+	if err := c.Check(json.RawMessage(`{"properties":{"y":{}}}`), nil); !errors.Is(err, MappingMismatch) {
+		t.Errorf("a mapping that does not fit: %v", err)
 	}
 }
 

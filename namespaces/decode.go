@@ -71,6 +71,7 @@ const (
 	hasMapping
 	hasTemplate
 	hasReturns
+	hasReturnsIn
 	hasClasses
 )
 
@@ -78,13 +79,13 @@ const (
 // all it must have, and all it may have.
 var (
 	nodeFields = map[string]int{"kind": hasKind, "entries": hasEntries, "items": hasItems,
-		"value": hasValue, "tool": hasTool, "mapping": hasMapping, "template": hasTemplate, "returns": hasReturns,
+		"value": hasValue, "tool": hasTool, "mapping": hasMapping, "template": hasTemplate, "returns": hasReturns, "returnsIn": hasReturnsIn,
 		"classes": hasClasses}
 	kindFields = map[string]struct{ must, may int }{
 		"object": {hasKind | hasEntries, hasKind | hasEntries},
 		"array":  {hasKind | hasItems, hasKind | hasItems},
 		"value":  {hasKind | hasValue, hasKind | hasValue},
-		"call":   {hasKind | hasTool, hasKind | hasTool | hasMapping | hasTemplate | hasReturns},
+		"call":   {hasKind | hasTool, hasKind | hasTool | hasMapping | hasTemplate | hasReturns | hasReturnsIn},
 		"root":   {hasKind | hasEntries, hasKind | hasEntries | hasClasses},
 	}
 )
@@ -132,6 +133,8 @@ func (d *decoder) node(at *trail, level int) (*node, error) {
 			call.Template, err = d.bool(at)
 		case hasReturns:
 			call.Returns, err = d.returns(at)
+		case hasReturnsIn:
+			call.ReturnsIn, err = d.string(at)
 		case hasClasses:
 			err = d.readClasses(at)
 		}

@@ -16,6 +16,7 @@ const (
 	callMapping             = `,"mapping":`
 	callTemplate            = `,"template":true`
 	callReturns             = `,"returns":`
+	callReturnsIn           = `,"returnsIn":`
 	guestCall               = `{"kind":"call"`
 
 	classesOpen, classesClose          = `,"classes":{`, `}`
@@ -113,6 +114,9 @@ func (c *Call) encodeUse(dst []byte) []byte {
 	}
 	if c.Returns != nil {
 		dst = appendString(append(dst, callReturns...), c.Returns.Name)
+	}
+	if c.ReturnsIn != "" {
+		dst = appendString(append(dst, callReturnsIn...), c.ReturnsIn)
 	}
 	return dst
 }

@@ -19,6 +19,9 @@ type Call struct {
 	// Returns gives the results methods. A result that is a list has them on its
 	// items.
 	Returns *Class
+	// ReturnsIn names a field of the results if what is there gets the methods, in
+	// place of the result itself.
+	ReturnsIn string
 }
 
 // Scope is the serialised content of a namespace: a tree of objects, arrays,
@@ -157,6 +160,10 @@ func checkCall(c *Call, at *trail) error {
 	if at != nil && at.key == "then" {
 		return &Error{Code: UnsafeKey, Path: at.String(), Message: at.String() +
 			" cannot be callable: await would call it; use another key"}
+	}
+	if c.ReturnsIn != "" && (c.Returns == nil || checkKey(c.ReturnsIn, nil) != nil) {
+		return &Error{Code: InvalidClass, Path: at.String(), Message: "the call at " + at.where() +
+			" names the field " + quoteName(c.ReturnsIn) + " of its results, but no class, or no usable field"}
 	}
 	err := c.Mapping.Validate()
 	if c.Template && err == nil && (c.Mapping.Kind == MapDefault || c.Mapping.Options) {

@@ -52,7 +52,7 @@ func drawValue(t *rapid.T, depth int) any {
 	case "call":
 		c := Call{Tool: rapid.StringMatching(`[a-z_]{1,8}`).Draw(t, "tool"), Mapping: drawMapping(t)}
 		if rapid.Bool().Draw(t, "class") {
-			c.Returns = sessions()
+			c.Returns, c.ReturnsIn = sessions(), rapid.SampledFrom([]string{"", "list"}).Draw(t, "in")
 		}
 		return c
 	case "object":

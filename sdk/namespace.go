@@ -140,10 +140,9 @@ func (p *Plugin) encodeScope(scope Scope, allow func(tool string) error) (json.R
 		if v.tool.owner != p {
 			return fmt.Errorf("tool %q was not added to this plugin", v.tool.name)
 		}
-		if err := m.Check(p.tools[v.tool.name].info.Parameters); err != nil {
-			return fmt.Errorf("tool %q: %w", v.tool.name, err)
-		}
-		if err := v.returns.check(p.tools[v.tool.name].info.Output); err != nil {
+		info := p.tools[v.tool.name].info
+		call := namespaces.Call{Mapping: m, Returns: v.returns.names(), ReturnsIn: v.returnsIn}
+		if err := call.Check(info.Parameters, info.Output); err != nil {
 			return fmt.Errorf("tool %q: %w", v.tool.name, err)
 		}
 		return allow(v.tool.name)

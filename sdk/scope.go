@@ -31,6 +31,7 @@ type VerbRef struct {
 	mapper     MapFunc
 	template   bool
 	returns    *Class
+	returnsIn  string
 }
 
 // Verb makes a place in a scope callable: a call there becomes a call of t.
@@ -60,6 +61,13 @@ func (v *VerbRef) Options() *VerbRef {
 // Returns gives the results of the verb the methods of c.
 func (v *VerbRef) Returns(c *Class) *VerbRef {
 	v.returns = c
+	return v
+}
+
+// ReturnsIn gives methods to what stands in a field of the results: an object, or the items
+// of a list, as in {items: […], more: true}.
+func (v *VerbRef) ReturnsIn(field string, c *Class) *VerbRef {
+	v.returns, v.returnsIn = c, field
 	return v
 }
 
@@ -210,7 +218,7 @@ func (w *scopeWalk) verb(v *VerbRef, path []string) (call namespaces.Call, err e
 	if err != nil {
 		return call, err
 	}
-	return namespaces.Call{Tool: v.tool.name, Mapping: m, Template: v.template, Returns: class}, nil
+	return namespaces.Call{Tool: v.tool.name, Mapping: m, Template: v.template, Returns: class, ReturnsIn: v.returnsIn}, nil
 }
 
 // placeName is a path as a caller would write it.

@@ -179,11 +179,7 @@ func (e *exam) fits(namespace string, scope *namespaces.Scope) {
 		if !ok {
 			continue // a host refuses the scope
 		}
-		err := call.Mapping.Check(tool.Parameters)
-		if err == nil && call.Returns != nil {
-			err = call.Returns.Check(tool.Output)
-		}
-		if err != nil {
+		if err := call.Check(tool.Parameters, tool.Output); err != nil {
 			e.problem("%s of namespace %s does not fit tool %s: %v", strings.Join(path, "."), namespace, tool.Name, err)
 		}
 	}

@@ -25,6 +25,11 @@ type jobResult struct {
 	Said jobInput `json:"said"`
 }
 
+type jobList struct {
+	Jobs []jobResult `json:"jobs"`
+	More bool        `json:"more,omitempty"`
+}
+
 // jobs is a plugin whose results have methods. Its tools return what they were given.
 func jobs() *sdk.Plugin {
 	p := sdk.New(sdk.Info{ID: "jobs", Version: "1.0.0", Description: "Runs jobs."}, nil)
@@ -37,8 +42,8 @@ func jobs() *sdk.Plugin {
 	one := sdk.AddTool(p, sdk.Tool{Name: "job", Description: "Does what it is told to a job."}, func(_ context.Context, _ *sdk.Call, in jobInput) (jobResult, error) {
 		return jobResult{id(in), in}, nil
 	})
-	list := sdk.AddTool(p, sdk.Tool{Name: "jobs", Description: "Lists jobs."}, func(context.Context, *sdk.Call, struct{}) ([]jobResult, error) {
-		return []jobResult{{Job: "a"}, {Job: "b"}}, nil
+	list := sdk.AddTool(p, sdk.Tool{Name: "jobs", Description: "Lists jobs."}, func(context.Context, *sdk.Call, struct{}) (jobList, error) {
+		return jobList{Jobs: []jobResult{{Job: "a"}, {Job: "b"}}}, nil
 	})
 	shout := func(_ context.Context, _ sdk.RunContext, args []json.RawMessage) (any, error) {
 		return map[string]any{"action": "shout", "job": args[0], "line": strings.ToUpper(string(args[1][1 : len(args[1])-1]))}, nil
@@ -51,7 +56,7 @@ func jobs() *sdk.Plugin {
 	}
 	scope := sdk.Scope{
 		"run":  sdk.Verb(one).Fixed("action", "run").Positional("line").Options().Returns(job),
-		"list": sdk.Verb(list).Returns(job),
+		"list": sdk.Verb(list).ReturnsIn("jobs", job),
 		"sh":   sdk.Verb(one).Template(quoted).Returns(job),
 	}
 	p.AddNamespace(sdk.Namespace{ID: "jobs", Global: "Jobs", Description: "Jobs.", Scope: scope})
@@ -84,7 +89,7 @@ func TestMethods(t *testing.T) {
 		"const j = await Jobs.run('x'); return (await (await j.poll()).poll()).said":                                                                `{"action":"poll","job":"job-1"}`,
 		"const j = await Jobs.run('x'); return (await j.write('y')).said":                                                                           `{"action":"write","job":"job-1","line":"y"}`,
 		"const j = await Jobs.run('x'); return (await j.shout('y')).said":                                                                           `{"action":"shout","job":"job-1","line":"Y"}`,
-		"const l = await Jobs.list(); return (await l[1].write('z')).said":                                                                          `{"action":"write","job":"b","line":"z"}`,
+		"const l = await Jobs.list(); return (await l.jobs[1].write('z')).said":                                                                     `{"action":"write","job":"b","line":"z"}`,
 		"const j = await Jobs.run('x'); return [Object.keys(j), typeof j.poll, typeof ({...j}).poll, JSON.stringify(j) === JSON.stringify({...j})]": `[["job","said"],"function","undefined",true]`,
 		"return (await Jobs.sh`grep ${'a b'} \\d *.md ${3}`).said.line":                                                                             `"grep 'a b' \\d *.md '3'"`,
 		"return (await (await Jobs.sh`ls`).poll()).said.job":                                                                                        `"job-1"`,

@@ -51,8 +51,10 @@ var hostFiles = map[string]string{
 		`"admin":{"kind":"object","entries":{"close":{"kind":"call"},"__proto__":{"kind":"value","value":1}}},` +
 		`"config":{"kind":"value","value":{"deep":{"list":[1,{"x":2}]}}},"nothing":{"kind":"value","value":null}}}`,
 	"namespaces/ping.json": `{"kind":"call"}`,
-	"namespaces/jobs.json": `{"kind":"object","entries":{"run":{"kind":"call","returns":"Job"},"sh":{"kind":"call","template":true,"returns":"Job"}},
-		"classes":{"Job":{"key":"ns","methods":{"poll":{"kind":"call","returns":"Job"},"kill":{"kind":"call"},"path":{"kind":"call"}}}}}`,
+	"namespaces/jobs.json": `{"kind":"object","entries":{"run":{"kind":"call","returns":"Job"},"sh":{"kind":"call","template":true,"returns":"Job"},
+		"list":{"kind":"call","returns":"Arg","returnsIn":"args"}},
+		"classes":{"Job":{"key":"ns","methods":{"poll":{"kind":"call","returns":"Job"},"kill":{"kind":"call"},"path":{"kind":"call"}}},
+			"Arg":{"key":"id","methods":{"poll":{"kind":"call"}}}}}`,
 	"mcp.json":             `{"servers":[{"identifier":"gitHub","serverName":"git-hub"},{"identifier":"idle","serverName":"idle"}]}`,
 	"mcp/gitHub.json": `{"tools":[{"identifier":"createIssue","name":"create-issue"},{"identifier":"then2","name":"then"},` +
 		`{"identifier":"resources.list","name":"resources_list","operation":"resources_list"},` +

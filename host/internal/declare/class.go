@@ -45,14 +45,33 @@ func (w *scopeWriter) class(class *namespaces.Class) string {
 }
 
 // result is the type of the results of a call.
-func (w *scopeWriter) result(d *document, class *namespaces.Class, indent int) string {
-	if class == nil {
+func (w *scopeWriter) result(d *document, c namespaces.Call, indent int) string {
+	class := c.Returns
+	switch {
+	case class == nil:
 		return d.whole(indent)
-	}
-	if d == nil {
+	case d == nil && c.ReturnsIn != "":
+		return anyObject
+	case d == nil:
 		return anyObject + " & Partial<" + w.className(class) + ">"
+	case c.ReturnsIn == "":
+		return w.resultAt(d, d.doc.Root(), class, indent)
 	}
 	root := d.doc.Root()
+	field := d.propertyOf(root, c.ReturnsIn, 0)
+	if field == nil {
+		return d.whole(indent)
+	}
+	optional := "?"
+	if d.requires(root, c.ReturnsIn, 0) {
+		optional = ""
+	}
+	others := d.expression(d.without(root, []string{c.ReturnsIn}, 0), indent)
+	return others.within('&') + " & { " + Key(c.ReturnsIn) + optional + ": " + w.resultAt(d, field, class, indent) + " }"
+}
+
+// resultAt is the type of what fits a schema and has methods.
+func (w *scopeWriter) resultAt(d *document, root *jsonschema.Node, class *namespaces.Class, indent int) string {
 	types := root.Get("type").Words()
 	if item := d.itemOf(root, 0); item != nil {
 		list := "(" + w.withMethods(d, item, class, indent) + ")[]"

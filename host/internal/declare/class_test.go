@@ -24,6 +24,7 @@ var jobTools = func() []catalog.Tool {
 		"maybe": `{"type":"object","properties":{"job":{"type":"string"}},"additionalProperties":false}`,
 		"list":  `{"type":["array","null"],"items":{"type":"object","required":["job"],"properties":{"job":{"type":"string"}}}}`,
 		"union": `{"anyOf":[{"type":"object","required":["job"],"properties":{"job":{"type":"string"}}},{"type":"null"}]}`,
+		"page":  `{"type":"object","required":["jobs","next"],"properties":{"jobs":{"type":"array","items":{"type":"object","required":["job"],"properties":{"job":{"type":"string"}}}},"next":{"type":"integer"}},"additionalProperties":false}`,
 		"any":   ``,
 		"bool":  `true`,
 	} {
@@ -52,6 +53,7 @@ func jobScope(t testing.TB) *namespaces.Scope {
 	for _, tool := range []string{"maybe", "list", "union", "any", "bool"} {
 		content[tool] = namespaces.Call{Tool: tool, Returns: job, Mapping: namespaces.Mapping{Fixed: fixed{"action": json.RawMessage(`"x"`)}}}
 	}
+	content["page"] = namespaces.Call{Tool: "page", Returns: job, ReturnsIn: "jobs"}
 	return scopeOf(t, content)
 }
 
@@ -90,13 +92,14 @@ interface Namespaces_Jobs_Job {
 	typescript.Check(t, merge(files, map[string]string{"use.ts": "const { signal } = new AbortController();\n" +
 		"const job = await Jobs.run('make', { wait: 1, signal }); const id: string = job.job; const code: number | undefined = job.code;\n" +
 		"const again = await (await job.poll({ wait: 1 })).poll(); await again.write('y', { signal }); await job.map(1, 2);\n" +
+		"const page = await Jobs.page({ action: 'x' }); const next: number = page.next; for (const j of page.jobs) await j.write(j.job);\n" +
 		"const word = 'a'; await (await Jobs.sh`grep ${word} ${3} *.md`).poll();\n" +
 		"for (const j of (await Jobs.list()) ?? []) await j.poll();\n" +
 		"await (await Jobs.maybe()).poll?.(); await (await Jobs.union())?.poll?.(); const any = await Jobs.any(); any.what; await any.poll?.(); (await Jobs.bool()).what;\n" +
 		"export { id, code };"}))
 	for _, bad := range []string{
 		"(await Jobs.run('x')).pol()", "(await Jobs.run('x')).poll('x')", "(await Jobs.run('x')).poll({ action: 'kill' })", "(await Jobs.run('x')).poll({ job: 'b' })",
-		"Jobs.run(1)", "Jobs.run('x', { line: 'y' })", "Jobs.sh('ls')", "(await Jobs.maybe()).poll()", "(await Jobs.union()).poll()", "(await Jobs.list()).poll()",
+		"Jobs.run(1)", "Jobs.run('x', { line: 'y' })", "Jobs.sh('ls')", "(await Jobs.maybe()).poll()", "(await Jobs.union()).poll()", "(await Jobs.list()).poll()", "(await Jobs.page({ action: 'x' })).poll()",
 	} {
 		if said := typescript.Complaints(t, merge(files, map[string]string{"use.ts": bad + "; export {};"})); !strings.Contains(said, "use.ts") {
 			t.Errorf("%s is accepted", bad)

@@ -54,7 +54,7 @@ func (w *scopeWriter) function(f function, c namespaces.Call, indent int) functi
 		f.parameters = tagParameters
 		s.about = []string{"A tag: stands in front of a template literal, without parentheses."}
 	}
-	f.result = "Promise<" + w.result(types.open(tool.output, "Output"), c.Returns, s.indent) + ">"
+	f.result = "Promise<" + w.result(types.open(tool.output, "Output"), c, s.indent) + ">"
 	f.about, f.aboutParameters = append(aboutFunction(tool.Tool), s.about...), s.about
 	w.types.WriteString(types.Declarations())
 	return f

@@ -141,8 +141,7 @@ function buildArray(shared: Shared, items: any, path: string): object {
 
 function buildCall(shared: Shared, node: any, path: string, name: string): object {
   const head = callHead(shared, path);
-  const returns = $.ownValue(node, "returns");
-  const complete = returns === undefined ? undefined : shared.complete[returns];
+  const complete = completion(shared, node);
   const template = $.ownValue(node, "template") === true;
   const call = (...args: unknown[]): Promise<unknown> => {
     try {
@@ -180,6 +179,15 @@ function takeTemplate(name: string, args: unknown[]): undefined {
   args[0] = same ? { __proto__: null, strings } : { __proto__: null, strings, raw };
 }
 
+/** What completes the results of a call; undefined without a class. */
+function completion(shared: Shared, node: any): Complete | undefined {
+  const name = $.ownValue(node, "returns");
+  if (name === undefined) return undefined;
+  const complete = shared.complete[name]!;
+  const below = $.ownValue(node, "returnsIn");
+  return below === undefined ? complete : (value) => complete($.ownValue(value, below));
+}
+
 /** The function that gives results the methods of a class. A list has them on its items. */
 function completeBy(shared: Shared, name: string, node: any): Complete {
   const key: string = $.ownValue(node, "key");
@@ -206,7 +214,6 @@ function completeBy(shared: Shared, name: string, node: any): Complete {
 
 function buildMethod(shared: Shared, node: any, path: string, key: string, type: string, name: string): object {
   const head = callHead(shared, path);
-  const returns = $.ownValue(node, "returns");
   const { method } = {
     method(this: unknown, ...args: unknown[]): Promise<unknown> {
       try {
@@ -218,9 +225,8 @@ function buildMethod(shared: Shared, node: any, path: string, key: string, type:
         const all = $.newList();
         all[0] = id;
         for (let i = 0; i < args.length; i++) all[i + 1] = args[i];
-        // A class may return itself, so its completion is there only now.
-        const complete = returns === undefined ? undefined : shared.complete[returns];
-        return request(head + argumentsJSON(all), undefined, signal, complete);
+        // A class may return itself, so the completion is there only now.
+        return request(head + argumentsJSON(all), undefined, signal, completion(shared, node));
       } catch (error) {
         return rejected(error);
       }

@@ -22,6 +22,11 @@ const job = await Jobs.run()
 return [job.path, Object.keys(job).includes("path")]
 //=> [["run"],true]
 
+//// what stands in a field of a result may have the methods
+const { args, poll } = await Jobs.list({id: 1}, {id: 0}, {id: null}, {}, null, [{id: 2}], 7)
+return [typeof poll, args.map((a) => typeof a?.poll), (await args[1].poll()).args]
+//=> ["undefined",["function","function","undefined","undefined","undefined","undefined","undefined"],[0]]
+
 //// methods are constant, frozen, named, shared, and no constructors
 "use strict"
 const a = await Jobs.run(1), b = await Jobs.run(2)

@@ -1,6 +1,7 @@
 package pluginlint
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -127,16 +128,14 @@ func (r *Report) verbs(where string, d *protocol.Description, n protocol.Namespa
 		if !ok {
 			continue // CheckTargets has said so
 		}
-		if err := v.call.Mapping.Check(tool.Parameters); err != nil {
-			r.add(Warning, "mapping", where, fmt.Sprintf("%s%s leads to tool %s, which cannot take its arguments: %v", n.GlobalName, v.path, tool.Name, err),
-				"name parameters that the tool has")
-		}
-		if v.call.Returns == nil {
-			continue
-		}
-		if err := v.call.Returns.Check(tool.Output); err != nil {
+		err := v.call.Check(tool.Parameters, tool.Output)
+		switch {
+		case errors.Is(err, namespaces.InvalidClass):
 			r.add(Warning, "methods", where, fmt.Sprintf("the results of %s%s cannot have their methods: %v", n.GlobalName, v.path, err),
 				"name a key that the results of tool "+tool.Name+" have, and methods that are no fields of them")
+		case err != nil:
+			r.add(Warning, "mapping", where, fmt.Sprintf("%s%s leads to tool %s, which cannot take its arguments: %v", n.GlobalName, v.path, tool.Name, err),
+				"name parameters that the tool has")
 		}
 	}
 	for _, tool := range n.RequiredTools {
