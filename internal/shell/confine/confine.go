@@ -37,6 +37,9 @@ const (
 	LayerSeccomp      = "seccomp"      // system call filter
 )
 
+var layerNames = []string{LayerNamespaces, LayerUser, LayerRoot, LayerProc, LayerLimits, LayerCapabilities, LayerPrivileges,
+	LayerLandlock, LayerSeccomp}
+
 // indispensable are the layers without which nothing runs.
 var indispensable = []string{LayerNamespaces, LayerUser, LayerRoot, LayerCapabilities, LayerPrivileges, LayerSeccomp}
 
@@ -59,7 +62,11 @@ type Report struct {
 func newReport(layers []Layer, required bool) (Report, error) {
 	r := Report{Tier: "A", Layers: layers}
 	var missing []string
-	for _, l := range layers {
+	for _, name := range layerNames {
+		l := Layer{Name: name, Detail: "not reported"}
+		if i := slices.IndexFunc(layers, func(l Layer) bool { return l.Name == name }); i >= 0 {
+			l = layers[i]
+		}
 		if l.On {
 			continue
 		}

@@ -22,6 +22,12 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == holderArgument {
 		beHolder(os.Args[2])
 	}
+	if len(os.Args) == 3 && os.Args[1] == fetchArgument {
+		beFetcher(os.Args[2])
+	}
+	if len(os.Args) == 2 && os.Args[1] == serveArgument {
+		beServer()
+	}
 	os.Exit(m.Run())
 }
 

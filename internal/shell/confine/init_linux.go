@@ -156,12 +156,16 @@ func runCommand(l link, o order, streams []*os.File) error {
 	for i, f := range streams {
 		fds[i] = f.Fd()
 	}
-	pid, err := syscall.ForkExec(o.Command.Argv[0], o.Command.Argv, &syscall.ProcAttr{
-		Dir: o.Command.Dir, Env: environment(o), Files: fds,
+	argv, dir := textsOf(o.Command.Argv), string(o.Command.Dir)
+	if err := checkDirectory(dir); err != nil {
+		return err
+	}
+	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
+		Dir: dir, Env: environment(o), Files: fds,
 		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: o.Command.Terminal != nil},
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.Command.Argv[0], err)
+		return fmt.Errorf("%s: %w", argv[0], err)
 	}
 	closeAll(slices.Compact(streams)) // the command alone has them open
 	if err := l.send(notice{Started: true}); err != nil {
@@ -181,6 +185,19 @@ func runCommand(l link, o order, streams []*os.File) error {
 			return l.send(notice{Exit: &exit{Code: status.ExitStatus()}})
 		}
 	}
+}
+
+// checkDirectory says which directory is not there, which the start of a command does
+// not tell from the program.
+func checkDirectory(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", path)
+	}
+	if err != nil {
+		return fmt.Errorf("the working directory in the sandbox: %w", err)
+	}
+	return nil
 }
 
 // obey does what the launcher says, and ends with it.
@@ -205,7 +222,7 @@ func environment(o order) []string {
 		}
 		own["NO_PROXY"], own["no_proxy"] = "localhost,127.0.0.1,::1", "localhost,127.0.0.1,::1"
 	}
-	env := slices.DeleteFunc(slices.Clone(o.Command.Env), func(e string) bool {
+	env := slices.DeleteFunc(textsOf(o.Command.Env), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
 		_, ours := own[name]
 		return ours

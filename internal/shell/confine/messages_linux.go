@@ -17,12 +17,39 @@ const maxMessage = 128 << 10
 
 // order is what the launcher tells the init first.
 type order struct {
-	Command execution.Command `json:"command"`
-	Plan    plan              `json:"plan"`
-	Limits  limits            `json:"limits"`
-	Proxy   bool              `json:"proxy,omitempty"`
+	Command command `json:"command"`
+	Plan    plan    `json:"plan"`
+	Limits  limits  `json:"limits"`
+	Proxy   bool    `json:"proxy,omitempty"`
 	// Given says that the trees of the mounts came as descriptors.
 	Given bool `json:"given,omitempty"`
+}
+
+// command is an execution.Command. Its texts are bytes, which JSON keeps as they are.
+type command struct {
+	Argv, Env [][]byte
+	Dir       []byte
+	Terminal  *execution.Size
+}
+
+func commandOf(c execution.Command) command {
+	return command{Argv: bytesOf(c.Argv), Env: bytesOf(c.Env), Dir: []byte(c.Dir), Terminal: c.Terminal}
+}
+
+func bytesOf(texts []string) [][]byte {
+	all := make([][]byte, len(texts))
+	for i, t := range texts {
+		all[i] = []byte(t)
+	}
+	return all
+}
+
+func textsOf(all [][]byte) []string {
+	texts := make([]string, len(all))
+	for i, b := range all {
+		texts[i] = string(b)
+	}
+	return texts
 }
 
 type limits struct {

@@ -133,6 +133,13 @@ func grantsOf(o Options, homes []string) ([]mount, error) {
 		}
 		grants = append(grants, m)
 	}
+	for _, g := range grants {
+		for _, path := range credentialsOf(homes) {
+			if within(g.Path, path) {
+				return nil, fmt.Errorf("%s cannot be shown in the sandbox: %s holds credentials", g.Path, path)
+			}
+		}
+	}
 	return withoutNested(grants)
 }
 
@@ -196,17 +203,24 @@ func withoutNested(grants []mount) ([]mount, error) {
 	return kept, nil
 }
 
+// credentialsOf are the paths of credentials below homes, without links.
+func credentialsOf(homes []string) []string {
+	var paths []string
+	for _, home := range homes {
+		for _, name := range credentials {
+			paths = append(paths, resolve(filepath.Join(home, name)))
+		}
+	}
+	return paths
+}
+
 // hide finds which paths must not be seen, and pins those that a command could move.
 func (p *plan) hide(deny, homes []string) error {
 	var hidden []string
 	for _, path := range deny {
 		hidden = append(hidden, filepath.Clean(path))
 	}
-	for _, home := range homes {
-		for _, name := range credentials {
-			hidden = append(hidden, filepath.Join(home, name))
-		}
-	}
+	hidden = append(hidden, credentialsOf(homes)...)
 	own, err := specialMounts()
 	if err != nil {
 		return err
