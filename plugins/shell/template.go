@@ -108,7 +108,7 @@ func quoteWord(s, next string) string {
 }
 
 func isPlain(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./,:@%+", c) >= 0
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./:@%+", c) >= 0
 }
 
 // checkPlaces refuses values where quotes do not quote: in quotes, in a here-document, in
@@ -158,6 +158,8 @@ func quotes(n syntax.Node) bool {
 		return n.Backquotes
 	case *syntax.Redirect:
 		return n.Hdoc != nil
+	case *syntax.Assign:
+		return n.Index != nil // bash runs what an index says, even in quotes
 	}
 	return false
 }

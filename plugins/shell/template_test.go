@@ -170,3 +170,15 @@ func shape(t *testing.T, command string) string {
 	})
 	return fmt.Sprintf("%d words, %s", words, b.String())
 }
+
+// TestValuesOfTemplatesAreNotRead: a shell would run what an index of an array says even
+// in quotes, and split a list in braces.
+func TestValuesOfTemplatesAreNotRead(t *testing.T) {
+	if _, err := fromTemplate(t.Context(), sdk.RunContext{}, template(t, []string{"a[", "]=x"}, "b[$(id)]")); err == nil {
+		t.Error("a value is the index of an array")
+	}
+	in, err := fromTemplate(t.Context(), sdk.RunContext{}, template(t, []string{"echo {a,", "}"}, "b,c"))
+	if want := "echo {a,'b,c'}"; err != nil || in.(execInput).Command != want {
+		t.Errorf("%v, %v, want %s", in, err, want)
+	}
+}
