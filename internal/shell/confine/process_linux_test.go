@@ -126,24 +126,6 @@ func TestNothingIsInherited(t *testing.T) {
 	}
 }
 
-func TestInputAndTerminal(t *testing.T) {
-	l, work := launcher(t, nil)
-	c := execution.Command{Argv: []string{"/bin/cat"}, Dir: work}
-	p := start(t, l, c)
-	if _, err := io.WriteString(p, "typed\n"); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.CloseInput(); err != nil {
-		t.Fatal(err)
-	}
-	if out, exit := finish(t, p); out != "typed\n" || exit.Code != 0 {
-		t.Errorf("%q, %+v", out, exit)
-	}
-	if err := p.Resize(execution.Size{Columns: 1, Rows: 1}); err == nil {
-		t.Error("pipes have a size")
-	}
-}
-
 // TestTerminal: a command has a terminal of the sandbox, which can be typed at and
 // changes its size.
 func TestTerminal(t *testing.T) {
@@ -208,18 +190,6 @@ func TestKillEndsEverything(t *testing.T) {
 	}
 	if _, err := p.Write([]byte("x")); err == nil {
 		t.Error("a process that has ended takes input")
-	}
-}
-
-func TestInterruptReachesEveryProcess(t *testing.T) {
-	l, work := launcher(t, nil)
-	p := start(t, l, execution.Command{Argv: []string{"/bin/sh", "-c",
-		"(setsid sh -c 'trap \"echo child; exit\" TERM; echo ready; while :; do sleep 0.01; done' &); trap 'sleep 0.2; exit 7' TERM; while :; do sleep 0.01; done"},
-		Dir: work, Env: []string{"PATH=/usr/bin:/bin"}})
-	readUntil(t, p, "ready")
-	p.Interrupt()
-	if out, exit := finish(t, p); exit.Code != 7 || !strings.Contains(out, "child") {
-		t.Errorf("%+v %q", exit, out)
 	}
 }
 
@@ -321,53 +291,6 @@ func TestForkBomb(t *testing.T) {
 	p.Kill()
 	if left := marked(t, mark); len(left) > 0 {
 		t.Errorf("%d processes are left", len(left))
-	}
-}
-
-// TestMuchOutput: a command that writes without an end is read as fast as the reader
-// likes, and stopped.
-func TestMuchOutput(t *testing.T) {
-	l, work := launcher(t, nil)
-	size := int64(1 << 30)
-	if testing.Short() {
-		size = 64 << 20
-	}
-	p := start(t, l, execution.Command{Argv: []string{"/bin/cat", "/dev/zero"}, Dir: work})
-	if n, err := io.CopyN(io.Discard, p, size); n != size || err != nil {
-		t.Errorf("%d bytes, %v", n, err)
-	}
-	p.Kill()
-	if _, err := p.Wait(); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestCyclesLeaveNothing starts and kills many commands.
-func TestCyclesLeaveNothing(t *testing.T) {
-	l, work := launcher(t, nil)
-	cycles := 200
-	if testing.Short() {
-		cycles = 20
-	}
-	run(t, l, work, "true") // what is made once
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	before := descriptors(t)
-	for i := range cycles {
-		c := execution.Command{Argv: []string{"/bin/sleep", "3600"}, Dir: work}
-		if i%2 == 0 {
-			c.Terminal = &execution.Size{Columns: 80, Rows: 24}
-		}
-		p, err := l.Start(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Kill()
-		if _, err := p.Wait(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if after := descriptors(t); after > before {
-		t.Errorf("%d descriptors, %d before", after, before)
 	}
 }
 
