@@ -79,6 +79,9 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("the user is an ordinary one")
 	}
+	if testing.Short() {
+		t.Skip("it takes as long as all other tests, which are run as an ordinary user by themselves, too")
+	}
 	const user = 65534
 	dir, err := os.MkdirTemp("", "confine")
 	if err != nil {
