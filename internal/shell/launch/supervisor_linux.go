@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -32,6 +33,7 @@ func Main() {
 // supervise starts the command that it is asked for, waits for its end or for an order,
 // ends what is left, and reports.
 func supervise() int {
+	runtime.LockOSThread() // the command ends with the thread that starts it
 	if err := becomeSupervisor(); err != nil {
 		fmt.Fprintln(os.Stderr, supervisorName+":", err)
 		return 1

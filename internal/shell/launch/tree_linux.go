@@ -90,15 +90,15 @@ func (t *tree) end() {
 	defer t.cgroup.remove()
 	var deadline time.Time
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
+		select {
+		case <-t.gone: // most commands leave nothing
+			return
+		case <-time.After(pause):
+		}
 		t.cgroup.kill()
 		t.stopAll()
 		killable, refused := t.signalAll(unix.SIGKILL)
 		t.killChildren()
-		select {
-		case <-t.gone:
-			return
-		case <-time.After(pause):
-		}
 		switch {
 		case killable > 0 || len(refused) == 0:
 			deadline = time.Time{}
