@@ -104,7 +104,9 @@ func approvalMessage(a *policy.Approval) string {
 		}
 	}
 	b.WriteString(terminal.Line(a.Title) + "\n")
-	line("Description", a.Description)
+	for text := range strings.SplitSeq(a.Description, "\n") { // as it is: a command must not look like another
+		b.WriteString("  " + terminal.Text(text) + "\n")
+	}
 	line("Severity", string(a.Severity))
 	line("Tool", a.ToolID)
 	line("Called as", a.Via)

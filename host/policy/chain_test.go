@@ -233,7 +233,7 @@ func TestApprovalsMerge(t *testing.T) {
 	}
 	got, err := policy.Merge(r.Asks)
 	want := policy.ApprovalRequest{
-		Title: "Create?", Description: "One.\n\nTwo\uFFFD.", Severity: policy.SeverityCritical, Timeout: time.Minute,
+		Title: "Create?", Description: "One.\n\nTwo\\a.", Severity: policy.SeverityCritical, Timeout: time.Minute,
 		Allowed: []policy.Decision{policy.AllowOnce, policy.Deny},
 	}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
@@ -254,5 +254,30 @@ func TestApprovalsMerge(t *testing.T) {
 func TestAHookWithoutFunctionsIsAnError(t *testing.T) {
 	if _, err := policy.NewChain([]policy.Hook{{Name: "guard"}}, 0); err == nil || !strings.Contains(err.Error(), `"guard"`) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestARequestIsShownWholeOrNotAtAll: what would be cut off could be what matters, and what
+// hides characters is shown as an escape.
+func TestARequestIsShownWholeOrNotAtAll(t *testing.T) {
+	asks := func(title, description string) policy.Ruling {
+		return before(t, says("shell", policy.Verdict{Approval: &policy.ApprovalRequest{Title: title, Description: description}}))
+	}
+	r := asks("Run?", "Command: echo \u202egpj\x1b[2J\ta\r\\n\xff\nHost: gateway")
+	if r.Block != nil || r.Asks[0].Description != "Command: echo \\u202egpj\\x1b[2J\\ta\\r\\n\\xff\nHost: gateway" {
+		t.Errorf("%+v", r)
+	}
+	for name, r := range map[string]policy.Ruling{
+		"title":                  asks(strings.Repeat("x", 257), ""),
+		"description":            asks("", strings.Repeat("x", 8<<10+1)),
+		"description of escapes": asks("", strings.Repeat("\u202e", 4<<10)),
+	} {
+		if r.Block == nil || r.Block.Err == nil || !strings.Contains(r.Block.Err.Error(), "at most") {
+			t.Errorf("%s: %+v, want a block", name, r)
+		}
+	}
+	half := strings.Repeat("x", 5<<10)
+	if _, err := policy.Merge(append(asks("", half).Asks, asks("", half+"y").Asks...)); err == nil {
+		t.Error("two requests were cut to fit")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
@@ -45,8 +46,8 @@ const (
 	DefaultApprovalTimeout = 10 * time.Minute
 	MinApprovalTimeout     = time.Second
 	MaxApprovalTimeout     = 24 * time.Hour
-	maxTitle               = 256     // bytes; more is cut
-	maxDescription         = 8 << 10 // bytes; more is cut
+	maxTitle               = 256     // bytes; more is refused: a person must see all of it
+	maxDescription         = 8 << 10 // bytes; more is refused
 	maxSubject             = 1 << 10 // bytes; more is refused
 	maxReason              = 4 << 10 // bytes; more is cut
 	// DefaultRemember is how long an allow-always is remembered.
@@ -117,9 +118,27 @@ func (r ApprovalRequest) resolved() (ApprovalRequest, error) {
 	r.Allowed = slices.DeleteFunc(slices.Clone(allDecisions), func(d Decision) bool {
 		return d != Deny && !slices.Contains(r.Allowed, d)
 	})
-	r.Title, r.Description = text.Cut(plain(r.Title), maxTitle), text.Cut(plain(r.Description), maxDescription)
+	r.Title, r.Description = shown(r.Title), shown(r.Description)
+	if err := fits(r.Title, r.Description); err != nil {
+		return r, err
+	}
 	r.Subject = strings.ToValidUTF8(r.Subject, "\uFFFD")
 	return r, nil
+}
+
+// shown is a text of a hook as every person sees it, wherever it is shown: what would
+// control a terminal or change the order of characters is an escape.
+func shown(s string) string { return strings.ReplaceAll(terminal.Text(s), "\t", `\t`) }
+
+// fits refuses a request that cannot be shown whole: what is cut off could be what matters.
+func fits(title, description string) error {
+	if len(title) > maxTitle {
+		return fmt.Errorf("the approval's title has %d bytes, at most %d fit", len(title), maxTitle)
+	}
+	if len(description) > maxDescription {
+		return fmt.Errorf("the approval's description has %d bytes, at most %d fit", len(description), maxDescription)
+	}
+	return nil
 }
 
 // errNoWayToAllow means that the requests for one call allow no common decision.
@@ -142,7 +161,9 @@ func Merge(asks []Ask) (ApprovalRequest, error) {
 		out.Timeout = min(out.Timeout, a.Timeout)
 		out.Allowed = slices.DeleteFunc(slices.Clone(out.Allowed), func(d Decision) bool { return !slices.Contains(a.Allowed, d) })
 	}
-	out.Description = text.Cut(out.Description, maxDescription)
+	if err := fits(out.Title, out.Description); err != nil {
+		return out, err
+	}
 	if len(out.Allowed) == 1 {
 		return out, errNoWayToAllow
 	}

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	guestPackage  = "github.com/quoinhq/quoin/guestrt/cmd/quoin-guest"
-	pluginPackage = "github.com/quoinhq/quoin/examples/plugins/" // and its name
+	guestPackage   = "github.com/quoinhq/quoin/guestrt/cmd/quoin-guest"
+	pluginPackage  = "github.com/quoinhq/quoin/examples/plugins/"
+	bundledPackage = "github.com/quoinhq/quoin/plugins/" // and its name
 )
 
 // builds are the programs built so far by this process.
@@ -41,8 +42,13 @@ func Guest() (string, error) {
 
 // Install builds the example plugin of that name, once per process, and puts it
 // with its manifest into dir/name. It is safe for concurrent use.
-func Install(dir, name string) error {
-	bin, manifest, err := build(name)
+func Install(dir, name string) error { return install(dir, name, pluginPackage+name) }
+
+// InstallBundled is Install for a bundled plugin.
+func InstallBundled(dir, name string) error { return install(dir, name, bundledPackage+name) }
+
+func install(dir, name, pkg string) error {
+	bin, manifest, err := build(name, pkg)
 	if err != nil {
 		return err
 	}
@@ -78,12 +84,12 @@ func place(from, to string) error {
 }
 
 // build builds a plugin and fetches its manifest.
-func build(name string) (bin, manifest string, err error) {
+func build(name, pkg string) (bin, manifest string, err error) {
 	bin, err = once(name, func(bin string) error {
-		if out, err := exec.Command("go", "build", "-o", bin, pluginPackage+name).CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", bin, pkg).CombinedOutput(); err != nil {
 			return fmt.Errorf("building plugin %s: %w\n%s", name, err, out)
 		}
-		src, err := exec.Command("go", "list", "-f", "{{.Dir}}", pluginPackage+name).Output()
+		src, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
 		if err != nil {
 			return fmt.Errorf("finding plugin %s: %w", name, err)
 		}

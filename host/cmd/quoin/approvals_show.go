@@ -74,7 +74,13 @@ func showApproval(w io.Writer, p *policy.Approval) error {
 	}
 	line("severity", string(p.Severity))
 	line("title", terminal.Line(p.Title))
-	line("description", terminal.Line(p.Description))
+	for i, text := range strings.Split(p.Description, "\n") { // as it is: a command must not look like another
+		name := ""
+		if i == 0 {
+			name = "description"
+		}
+		line(name, text)
+	}
 	line("tool", terminal.Line(p.ToolID))
 	line("called as", terminal.Line(p.Via))
 	line("session", terminal.Line(sessionName(p.Session)))

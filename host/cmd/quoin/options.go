@@ -184,7 +184,10 @@ func (o *options) addDirectories(f *configfile.File, cfg *host.Config) error {
 	}
 	cfg.Plugins.Dir, cfg.Plugins.DataDir = dir, filepath.Join(state, "plugins")
 	cfg.MCP.PinDir = pinDir(state)
-	return openState(state, cfg)
+	if err := openState(state, cfg); err != nil {
+		return err
+	}
+	return o.completeShell(cfg, state)
 }
 
 // pinDir is where it is kept what the tools of MCP servers have to be.

@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 			"exits":    cmdExits,
 			"result":   cmdResult,
 			"plugins":  cmdPlugins,
+			"bundled":  cmdBundled,
 			"guest":    cmdGuest,
 			"serve":    cmdServe,
 			"node":     cmdNode,
@@ -196,6 +197,17 @@ func cmdPlugins(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for _, name := range args[1:] {
 		ts.Check(hosttest.Install(ts.MkAbs(args[0]), name))
+	}
+}
+
+// cmdBundled puts bundled plugins next to the command of all scripts, where it looks for
+// them: bundled NAME...
+func cmdBundled(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: bundled NAME...")
+	}
+	for _, name := range args {
+		ts.Check(hosttest.InstallBundled(filepath.Join(filepath.Dir(quoin(ts)), "bundled"), name))
 	}
 }
 

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
+	"github.com/quoinhq/quoin/internal/shell/settings"
+)
+
+// completeShell tells the shell plugin, if it is enabled, where the nodes are enrolled,
+// and what of Quoin itself no command may see: the configuration, the plugins, and what
+// is in the state directory but for the plugin's own data.
+func (o *options) completeShell(cfg *host.Config, state string) error {
+	raw, enabled := cfg.Plugins.Config[settings.PluginID]
+	if !enabled {
+		return nil
+	}
+	s, err := settings.Parse(raw)
+	if err != nil {
+		return err
+	}
+	if s.NodesDir, err = filepath.Abs(nodesDir(state)); err != nil {
+		return err
+	}
+	config, err := paths.Config(o.config)
+	if err != nil {
+		return err
+	}
+	hidden, err := entriesBut(state, "plugins")
+	if err != nil {
+		return err
+	}
+	data, err := entriesBut(cfg.Plugins.DataDir, settings.PluginID)
+	if err != nil {
+		return err
+	}
+	for _, path := range append(append(hidden, data...), cfg.Plugins.Dir, config) {
+		if path == "" {
+			continue
+		}
+		if path, err = filepath.Abs(path); err != nil {
+			return err
+		}
+		s.Sandbox.Deny = append(s.Sandbox.Deny, path)
+	}
+	if raw, err = json.Marshal(s); err != nil {
+		return err
+	}
+	cfg.Plugins.Config[settings.PluginID] = raw
+	return nil
+}
+
+// entriesBut are the paths of what is in a directory, without one name. A directory that is
+// not there has nothing.
+func entriesBut(dir, name string) (list []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("what commands of the shell must not see: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() != name {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list, nil
+}
