@@ -66,7 +66,10 @@ func (w *scopeWriter) result(d *document, c namespaces.Call, indent int) string 
 	if d.requires(root, c.ReturnsIn, 0) {
 		optional = ""
 	}
-	others := d.expression(d.without(root, []string{c.ReturnsIn}, 0), indent)
+	others := expr{text: "Omit<" + d.reference(root) + ", " + quote(c.ReturnsIn) + ">"}
+	if d.reference(root) == "" {
+		others = d.expression(d.without(root, []string{c.ReturnsIn}, 0), indent)
+	}
 	return others.within('&') + " & { " + Key(c.ReturnsIn) + optional + ": " + w.resultAt(d, field, class, indent) + " }"
 }
 

@@ -44,7 +44,7 @@ func jobScope(t testing.TB) *namespaces.Scope {
 	}
 	poll := method("job", "poll", true)
 	poll.Returns = job
-	job.Methods = map[string]namespaces.Call{"poll": poll, "write": method("job", "write", false, "line"),
+	job.Methods = map[string]namespaces.Call{"poll": poll, "stop": method("job", "stop", true), "write": method("job", "write", false, "line"),
 		"map": verb("job", namespaces.Mapping{Kind: namespaces.MapFunction, Mapper: "m"})}
 	run := method("job", "run", true)
 	run.Mapping.Positional = []string{"line"}
@@ -64,26 +64,23 @@ func TestMethods(t *testing.T) {
 /** What results with "job" can do; copies of them cannot. */
 interface Namespaces_Jobs_Job {
   /** Runs job. */
-  map(...args: unknown[]): Promise<{
-    job: string;
-    /** Integer. */
-    code?: number;
-  }>;
-  poll(options?: {
-    line?: string;
-    /** Integer. */
-    wait?: number;
-  } & { signal?: AbortSignal }): Promise<{
-    job: string;
-    /** Integer. */
-    code?: number;
-  } & Namespaces_Jobs_Job>;
-  write(line?: string, options?: { signal: AbortSignal }): Promise<{
-    job: string;
-    /** Integer. */
-    code?: number;
-  }>;
+  map(...args: unknown[]): Promise<Namespaces_Jobs_job_Output>;
+  poll(options?: Namespaces_Jobs_job_Options & { signal?: AbortSignal }): Promise<Namespaces_Jobs_job_Output & Namespaces_Jobs_Job>;
+  stop(options?: Namespaces_Jobs_job_Options & { signal?: AbortSignal }): Promise<Namespaces_Jobs_job_Output>;
+  write(line?: string, options?: { signal: AbortSignal }): Promise<Namespaces_Jobs_job_Output>;
 }
+
+type Namespaces_Jobs_job_Output = {
+  job: string;
+  /** Integer. */
+  code?: number;
+};
+
+type Namespaces_Jobs_job_Options = {
+  line?: string;
+  /** Integer. */
+  wait?: number;
+};
 `
 	if diff := cmp.Diff(want, methods); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

@@ -48,13 +48,13 @@ func (w *scopeWriter) function(f function, c namespaces.Call, indent int) functi
 	}
 	types := NewTypes(strings.TrimRight(prefix+word(f.key), "_"))
 	types.taken = w.taken
-	s := signature{mapping: c.Mapping, method: f.receiver != nil, indent: min(indent, deepestIndent), document: types.open(tool.input, "Input")}
+	s := signature{mapping: c.Mapping, method: f.receiver != nil, indent: min(indent, deepestIndent), document: types.open(tool.input, "Input"), named: w.options(tool, c)}
 	f.parameters = s.parameters(tool.Tool)
 	if c.Template {
 		f.parameters = tagParameters
 		s.about = []string{"A tag: stands in front of a template literal, without parentheses."}
 	}
-	f.result = "Promise<" + w.result(types.open(tool.output, "Output"), c, s.indent) + ">"
+	f.result = "Promise<" + w.result(w.output(tool, types), c, s.indent) + ">"
 	f.about, f.aboutParameters = append(aboutFunction(tool.Tool), s.about...), s.about
 	w.types.WriteString(types.Declarations())
 	return f
@@ -79,7 +79,8 @@ func aboutFunction(tool *catalog.Tool) []string {
 type signature struct {
 	*document // of the input, nil without one
 	mapping   namespaces.Mapping
-	method    bool // the first argument is the key of the object
+	method    bool   // the first argument is the key of the object
+	named     string // the type of the options, "" to write it in place
 	indent    int
 	about     []string // of the parameters
 	used      []string // names of parameters
@@ -161,12 +162,13 @@ func (s *signature) fields() string {
 func (s *signature) options() (text string, needed bool) {
 	of := expr{text: anyObject}
 	if s.document != nil {
-		taken := slices.Concat(s.mapping.Positional, slices.Sorted(maps.Keys(s.mapping.Fixed)))
-		rest := s.without(s.doc.Root(), taken, 0)
-		if e := s.expression(rest, s.indent); e.text != unknown {
+		rest := s.without(s.doc.Root(), noOptions(s.mapping), 0)
+		needed = s.needs(rest, 0)
+		if s.named != "" {
+			of = expr{text: s.named}
+		} else if e := s.expression(rest, s.indent); e.text != unknown {
 			of = e
 		}
-		needed = s.needs(rest, 0)
 	}
 	return of.within('&') + " & " + anySignal, needed
 }

@@ -83,7 +83,11 @@ func pair(open, close byte) bool {
 func FuzzNamespace(f *testing.F) {
 	const scope = `{"kind":"object","entries":{"a":{"kind":"call","tool":"t","mapping":{"kind":"positional","positional":["id","x-y"],"rest":"l","fixed":{"s":1}}},` +
 		`"*/":{"kind":"array","items":[{"kind":"value","value":"*/"},{"kind":"call","tool":"t","mapping":{"kind":"default","fixed":{"a":1}}}]},"d":{"kind":"value","value":{"e":[1,null]}}}}`
+	const methods = `{"kind":"object","entries":{"a":{"kind":"call","tool":"t","returns":"A","returnsIn":"l"},"b":{"kind":"call","tool":"t","returns":"A",` +
+		`"template":true,"mapping":{"kind":"function","mapper":"m"}}},"classes":{"A":{"key":"id","methods":{"c":{"kind":"call","tool":"t","returns":"A",` +
+		`"mapping":{"kind":"positional","positional":["id"],"options":true}},"d":{"kind":"call","tool":"t","mapping":{"kind":"positional","positional":["id"],"options":true}}}}}}`
 	for _, tc := range shapes {
+		f.Add(methods, `{"properties":{"a":`+tc.schema+`,"id":`+tc.schema+`,"l":`+tc.schema+`},"required":["id"],"$defs":{"x":`+tc.schema+`}}`, "A description.")
 		f.Add(scope, tc.schema, "A description.")
 		f.Add(scope, `{"properties":{"a":`+tc.schema+`,"id":`+tc.schema+`,"l":`+tc.schema+`},"required":["id"],"$defs":{"x":`+tc.schema+`}}`, "*/")
 	}

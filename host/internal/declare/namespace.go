@@ -26,12 +26,16 @@ const (
 func Namespace(reg *namespaces.Registration, scope *namespaces.Scope, tool func(name string) *catalog.Tool) []byte {
 	w := &scopeWriter{prefix: "Namespaces_" + Identifier(reg.GlobalName) + "_", taken: map[string]bool{}, tool: tool, read: map[string]*target{}}
 	w.classNames(scope)
+	w.countUses(scope)
 	w.b.WriteString("interface Namespaces {\n" + comment(aboutNamespace(reg), "  "))
 	fmt.Fprintf(&w.b, "  readonly %s: ", Key(reg.GlobalName))
 	w.value(scope.Root(), 2)
 	fmt.Fprintf(&w.b, ";\n}\n\ndeclare const %s: Namespaces[%s];\n", reg.GlobalName, quote(reg.GlobalName))
 	for class := range scope.Classes() {
 		w.b.WriteString(w.class(class))
+	}
+	for _, s := range w.shared {
+		w.b.WriteString(s.Declarations())
 	}
 	w.b.WriteString(w.types.String())
 	return []byte(w.b.String())
@@ -68,12 +72,15 @@ type scopeWriter struct {
 	types  strings.Builder
 
 	functions int
+	uses      map[string]int
+	shared    []*shared
 }
 
 // target is a tool that functions call, with its schemas read.
 type target struct {
 	*catalog.Tool
 	input, output *source
+	shared        *shared // nil until a type is shared
 }
 
 // target finds a tool by its name.
@@ -85,14 +92,18 @@ func (w *scopeWriter) target(name string) *target {
 	if tool == nil {
 		tool = &catalog.Tool{Name: name}
 	}
-	t := &target{tool, readSource(tool.Parameters), readSource(tool.Output)}
+	t := &target{Tool: tool, input: readSource(tool.Parameters), output: readSource(tool.Output)}
 	w.read[name] = t
 	return t
 }
 
 // full reports whether there is room for no more.
 func (w *scopeWriter) full() bool {
-	return w.b.Len()+w.types.Len() > maxScope || w.functions >= maxFunctions
+	size := w.b.Len() + w.types.Len()
+	for _, s := range w.shared {
+		size += s.declared.Len()
+	}
+	return size > maxScope || w.functions >= maxFunctions
 }
 
 // value writes the type of what stands at a place.

@@ -196,11 +196,27 @@ func TestHostileNamespaces(t *testing.T) {
 			Parameters: must(json.Marshal(map[string]any{"required": []string{evil}, "properties": map[string]any{evil: map[string]any{"description": evil}}}))},
 		catalog.Tool{Name: "large", Parameters: json.RawMessage(`{"properties":{"a":{"description":"` + strings.Repeat("word ", 2000) + `"}},"$comment":"` + strings.Repeat("c", 500<<10) + `"}`)},
 		catalog.Tool{Name: "loop", Parameters: json.RawMessage(`{"allOf":[` + strings.TrimSuffix(strings.Repeat(`{"$ref":"#"},`, 50), ",") + `]}`), Output: json.RawMessage(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`)},
+		catalog.Tool{Name: "out", Parameters: json.RawMessage(`{"anyOf":[{"properties":{"a":{"type":"object","properties":{"b":{}}}}},{"$ref":"#"}]}`),
+			Output: must(json.Marshal(map[string]any{"properties": map[string]any{evil: map[string]any{"type": "string"}, "list": map[string]any{"type": []string{"array", "object", "null"}, "items": map[string]any{"$ref": "#"}}}}))},
+		catalog.Tool{Name: "nullish", Parameters: json.RawMessage(`false`), Output: json.RawMessage(`{"anyOf":[{"type":"null"},{"type":"object","properties":{"list":{"enum":[1,null]}}},{"type":"array","items":{"type":["null","object"]}}]}`)},
 	)
 	crowd, data := map[string]any{}, map[string]any{strings.Repeat("k", 1<<20): 1}
 	for i := range 9_000 {
 		crowd[fmt.Sprint("c", i)] = verb("large", namespaces.Mapping{})
 		data[fmt.Sprint("d", i)] = map[string]any{evil: strings.Repeat("é", 50)}
+	}
+	methods := map[string]any{}
+	for i, tool := range []string{"evil", "large", "loop", "out", "nullish"} {
+		class := &namespaces.Class{Name: fmt.Sprint("Output", i), Key: evil, Methods: map[string]namespaces.Call{}}
+		for _, name := range []string{"new", "constructors", "класс", "a"} {
+			m := namespaces.Call{Tool: tool, Returns: class, Mapping: namespaces.Mapping{Kind: namespaces.MapPositional, Positional: []string{evil}, Options: true}}
+			class.Methods[name] = m
+			m.ReturnsIn = evil
+			methods[tool+name] = m
+			m.ReturnsIn, m.Mapping.Positional = "list", []string{"a", "b"}
+			methods[name+tool] = m
+		}
+		methods["tag"+tool] = namespaces.Call{Tool: tool, Returns: class, Template: true, Mapping: namespaces.Mapping{Kind: namespaces.MapFunction, Mapper: "m"}}
 	}
 	deep, wide := any(verb("evil", namespaces.Mapping{})), []any{}
 	for range 60 {
@@ -212,8 +228,9 @@ func TestHostileNamespaces(t *testing.T) {
 	scopes := map[string]any{
 		"evil": map[string]any{evil: map[string]any{evil: evil}, "call" + evil: verb("evil", namespaces.Mapping{}), "by": verb("evil", positional(evil, "a")),
 			"fixed": verb("evil", namespaces.Mapping{Fixed: fixed{evil: json.RawMessage("1")}}), "then": 1, "toString": 2, "get": verb("evil", namespaces.Mapping{}), "new": verb("evil", namespaces.Mapping{})},
-		"loop":  map[string]any{"in": verb("loop", namespaces.Mapping{}), "fixed": verb("loop", namespaces.Mapping{Fixed: fixed{"a": json.RawMessage("1")}}), "by": verb("loop", positional("a", "b", "c"))},
-		"crowd": crowd, "data": data, "deep": map[string]any{"d": deep}, "wide": map[string]any{"w": wide, "z": []any{wide[:32], wide[:32]}},
+		"loop":    map[string]any{"in": verb("loop", namespaces.Mapping{}), "fixed": verb("loop", namespaces.Mapping{Fixed: fixed{"a": json.RawMessage("1")}}), "by": verb("loop", positional("a", "b", "c"))},
+		"methods": methods,
+		"crowd":   crowd, "data": data, "deep": map[string]any{"d": deep}, "wide": map[string]any{"w": wide, "z": []any{wide[:32], wide[:32]}},
 	}
 	files := map[string]string{"guest.d.ts": hosttest.GuestDeclarations(t), "namespaces/gone.d.ts": string(declare.Unavailable(evil))}
 	for name, content := range scopes {
