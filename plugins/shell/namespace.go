@@ -33,7 +33,7 @@ func namespace(exec, process *sdk.ToolRef) sdk.Namespace {
 			"start": sdk.Verb(exec).Positional("command").Options().Fixed("background", true).Returns(session),
 			"sh":    sdk.Verb(exec).Template(fromTemplate).Returns(session),
 			"get":   action("status").Positional("sessionId"),
-			"list":  sdk.Verb(process).Fixed("action", "list"),
+			"list":  sdk.Verb(process).Fixed("action", "list").ReturnsIn("processes", session),
 		},
 	}
 }

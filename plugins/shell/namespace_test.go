@@ -16,6 +16,7 @@ func TestPrograms(t *testing.T) {
 		"const p = await Shell.start('sleep 600'); const r = await p.kill(); return [p.status, r.status, r.signal, (await p.refresh()).status]":                                                                       `["running","killed","SIGTERM","killed"]`,
 		"const p = await Shell.start('cat'); const q = await Shell.get(p.sessionId); await q.write('x', {eof: true}); return (await q.wait()).output":                                                                 `"x"`,
 		"const p = await Shell.start('exit 7'); await p.wait(); await p.clear(); try { await p.poll() } catch (e) { return e.code }":                                                                                  `"unknown_session"`,
+		"const p = await Shell.start('sleep 600'); const q = (await Shell.list()).processes.find(q => q.sessionId === p.sessionId); return (await q.kill()).status":                                                   `"killed"`,
 		"const p = await Shell.start('sleep 600'); await p.remove(); return (await Shell.list()).processes.some(q => q.sessionId === p.sessionId)":                                                                    `false`,
 		"try { await Shell.sh`echo \"${1}\"` } catch (e) { return e.code }":                                                                                                                                           `"invalid_template"`,
 	} {
