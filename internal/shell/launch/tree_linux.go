@@ -244,9 +244,13 @@ func readMember(pid int) (member, bool) {
 	if err != nil {
 		return member{}, false
 	}
-	// The name of the program is in parentheses and may have any character.
-	_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
-	f := strings.Fields(rest)
+	return parseMember(pid, string(stat))
+}
+
+// parseMember reads what /proc says of a process. The name of its program is in
+// parentheses and may have any character: a process chooses it.
+func parseMember(pid int, stat string) (member, bool) {
+	f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(f) < 20 {
 		return member{}, false
 	}

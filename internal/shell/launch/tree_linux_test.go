@@ -1,0 +1,26 @@
+package launch
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestNamesOfProgramsDoNotMislead: a process that is named like another's line is still
+// found below its parent.
+func TestNamesOfProgramsDoNotMislead(t *testing.T) {
+	const rest = " S 41 42 43 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 12345 99 98"
+	want := member{pid: 7, parent: 41, session: 43, started: "12345"}
+	for _, name := range []string{"sh", "", ")", "a) Z 1 1 1 0", ") (", "a b\n7 (x) Z 1 1", "\xff\x00"} {
+		if got, ok := parseMember(7, "7 ("+name+")"+rest); !ok || got != want {
+			t.Errorf("%q: got %+v, %v", name, got, ok)
+		}
+	}
+	for _, stat := range []string{"", "7", "7 (sh", "7 (sh)", "7 (sh) S", "7 (sh) S x y z" + strings.Repeat(" 1", 20)} {
+		if got, ok := parseMember(7, stat); ok {
+			t.Errorf("%q: got %+v", stat, got)
+		}
+	}
+	if got, ok := parseMember(7, "7 (sh)"+strings.Replace(rest, "S", "Z", 1)); !ok || !got.zombie {
+		t.Errorf("one that has ended: %+v, %v", got, ok)
+	}
+}
