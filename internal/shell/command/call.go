@@ -87,7 +87,7 @@ func (r *reading) builtin(words []word) (piece, bool) {
 // run reads the words of a command: a program that only runs another one is taken away.
 // file is that of the program when it is one of several in that file.
 func (r *reading) run(words []word, file *executable) piece {
-	if len(r.effective) >= maxCommands || len(r.behind) > maxNesting {
+	if r.steps++; r.steps > maxSteps || len(r.effective) >= maxCommands || len(r.behind) > maxNesting {
 		r.unclear("there are more than %d commands, or %d programs that run another one", maxCommands, maxNesting)
 		return piece{}
 	}

@@ -11,7 +11,7 @@ import (
 // it is written. Every program of the lines is there, so that no line is refused because
 // a machine lacks it.
 func TestEvasions(t *testing.T) {
-	dir := programs(t)
+	dir := programs(t, probe)
 	j := newJudge(t, func(s *settings.Settings) { s.Path = []string{dir}; realistic(s) })
 	lines, classes := corpus(t, "evasions.txt")
 	if len(lines) < 700 {
@@ -35,7 +35,7 @@ func TestEvasions(t *testing.T) {
 
 // TestHarmless: the same allow-list lets commands that only read through.
 func TestHarmless(t *testing.T) {
-	dir := programs(t)
+	dir := programs(t, probe)
 	j := newJudge(t, func(s *settings.Settings) { s.Path = []string{dir}; realistic(s) })
 	lines, classes := corpus(t, "harmless.txt")
 	if len(lines) < 200 {

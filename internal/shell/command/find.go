@@ -72,6 +72,7 @@ func find(r *reading, exe *executable, words []word) (piece, bool) {
 		for i, w := range words[:len(words)-1] {
 			if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w.text) {
 				r.runBehind(exe, words[i+1:], true, nil)
+				break
 			}
 		}
 		return piece{}, false

@@ -95,6 +95,10 @@ const maxNesting = 8
 // maxCommands bounds the commands of one line.
 const maxCommands = 40
 
+// maxSteps bounds the commands and programs that run others, also those that are read for
+// the reasons alone.
+const maxSteps = 200
+
 // maxReasons bounds what a person has to read.
 const maxReasons = 8
 
@@ -104,6 +108,7 @@ type reading struct {
 	effective []Effective
 	reasons   []string
 	depth     int
+	steps     int
 	// behind are the programs that run the command which is read now, and open says
 	// that one of them adds words to it.
 	behind []string

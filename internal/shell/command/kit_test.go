@@ -46,11 +46,11 @@ const probe = `#!/bin/sh
 
 // programs makes a directory of programs: probes, and what runs other programs as the
 // machine has it.
-func programs(t testing.TB) string {
+func programs(t testing.TB, script string) string {
 	t.Helper()
 	dir := t.TempDir()
 	first := filepath.Join(dir, "probe-of-all")
-	if err := os.WriteFile(first, []byte(probe), 0o755); err != nil {
+	if err := os.WriteFile(first, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	link := func(name string) {

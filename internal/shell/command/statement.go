@@ -151,12 +151,12 @@ func (r *reading) redirect(d *syntax.Redirect) string {
 		}
 		r.unclear("it redirects to %s", w.text)
 	case syntax.RdrIn:
-		if (fd == "" || fd == "0") && !w.glob && w.text != "" && !device(w.text) {
+		if (fd == "" || fd == "0") && !w.glob && strings.Trim(w.text, "0123456789") != "" && !device(w.text) {
 			return " " + fd + op + " " + w.quoted
 		}
 		r.unclear("it reads from %s", w.text)
 	case syntax.WordHdoc:
-		if (fd == "" || fd == "0") && !w.glob {
+		if (fd == "" || fd == "0") && !w.glob && strings.Trim(w.text, "0123456789") != "" {
 			return " " + fd + op + " " + w.quoted
 		}
 		r.unclear("it reads from %s", w.text)

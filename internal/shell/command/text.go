@@ -30,6 +30,10 @@ func misleading(line string) string {
 			return fmt.Sprintf("the command has the character %U, which does not show", c)
 		}
 	}
+	if strings.Contains(line, "\\\n") && strings.Contains(line, "#") {
+		// The parser has such a comment go on, and a shell does not.
+		return "the command has a comment, or a #, and a line that goes on"
+	}
 	return ""
 }
 
