@@ -41,7 +41,7 @@ func newStage(t *testing.T, name string) *stage {
 			t.Fatal(err)
 		}
 	}
-	for _, f := range []string{"notes.txt", "go.mod", "README.md", "data.json", "two words.txt", "src/a.go", "src/b.go", "docs/a.md", "-n", "[x]"} {
+	for _, f := range []string{"notes.txt", "go.mod", "README.md", "data.json", "two words.txt", "src/a.go", "src/b.go", "docs/" + "a.md", "-n", "[x]"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(s.work, f)), 0o755); err != nil {
 			t.Fatal(err)
 		}

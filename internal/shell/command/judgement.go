@@ -10,7 +10,8 @@ type Judgement struct {
 	// be known.
 	Effective []Effective
 	// Line is the command line to run in the place of the one judged when it is
-	// allowed: the executables as absolute paths, every word quoted.
+	// allowed: the executables as absolute paths, every word quoted but for patterns of
+	// file names. It is there for every line whose parts are all understood.
 	Line string
 	// Subject is what a decision for always is remembered for: a digest of the effective
 	// commands and of the contents of their files. Empty when the line cannot be

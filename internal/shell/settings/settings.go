@@ -56,7 +56,7 @@ type Settings struct {
 	// Security defaults to allowlist, Ask to on-miss.
 	Security Security `json:"security,omitempty"`
 	Ask      Ask      `json:"ask,omitempty"`
-	// Allow is the allow-list, as patterns of commands: "echo", "git status".
+	// Allow is the allow-list, as the first words of commands: "echo", "git status".
 	Allow []string `json:"allow,omitempty"`
 	// Rules are entries of the allow-list with examples.
 	Rules []Rule `json:"rules,omitempty"`
@@ -94,7 +94,8 @@ type Settings struct {
 // Rule is an entry of the allow-list.
 type Rule struct {
 	// Command is the executable and the words that must follow it, each a pattern in
-	// which * stands for any characters.
+	// which * stands for any characters, but for those of an option. A last word of **
+	// accepts more words, if those of the program are known not to do more than read.
 	Command []string `json:"command"`
 	// Match and NotMatch are examples, which are checked when the rule is read.
 	Match    []string `json:"match,omitempty"`
