@@ -266,6 +266,8 @@ func (d *decoder) mapping(at *trail) (m Mapping, err error) {
 			m.Rest, err = d.string(at)
 		case "options":
 			m.Options, err = d.bool(at)
+		case "optionNames":
+			m.OptionNames, err = d.strings(at)
 		case "mapper":
 			m.Mapper, err = d.string(at)
 		case "fixed":
@@ -331,7 +333,7 @@ func (d *decoder) strings(at *trail) ([]string, error) {
 			return nil, err
 		}
 		if list = append(list, s); len(list) > maxFields {
-			return nil, badMapping("the mapping has more than %d positional fields", maxFields)
+			return nil, badMapping("the mapping has more than %d fields in a list", maxFields)
 		}
 	}
 	return list, d.delim(']', at)

@@ -126,20 +126,16 @@ func (m *Mapping) encode(dst []byte) []byte {
 	dst = append(dst, `{"kind":`...)
 	dst = appendString(dst, m.Kind.String())
 	if len(m.Positional) > 0 {
-		dst = append(dst, `,"positional":[`...)
-		for i, name := range m.Positional {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendString(dst, name)
-		}
-		dst = append(dst, ']')
+		dst = appendStrings(append(dst, `,"positional":`...), m.Positional)
 	}
 	if m.Rest != "" {
 		dst = appendString(append(dst, `,"rest":`...), m.Rest)
 	}
 	if m.Options {
 		dst = append(dst, `,"options":true`...)
+	}
+	if len(m.OptionNames) > 0 {
+		dst = appendStrings(append(dst, `,"optionNames":`...), m.OptionNames)
 	}
 	if len(m.Fixed) > 0 {
 		dst = append(dst, `,"fixed":`...)
@@ -149,6 +145,18 @@ func (m *Mapping) encode(dst []byte) []byte {
 		dst = appendString(append(dst, `,"mapper":`...), m.Mapper)
 	}
 	return append(dst, '}')
+}
+
+// appendStrings appends an array of strings.
+func appendStrings(dst []byte, list []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendString(dst, s)
+	}
+	return append(dst, ']')
 }
 
 // appendFields appends an object with its keys sorted.

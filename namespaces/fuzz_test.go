@@ -18,6 +18,7 @@ func FuzzScopeDecode(f *testing.F) {
 		entry(`{"tool":"t","mapping":{"kind":"positional","positional":["a"],"rest":"b","fixed":{"c":{"d":1}}},"kind":"call"}`),
 		entry(`{"kind":"call","tool":"t","mapping":{"kind":"function","mapper":"m"}}`),
 		entry(`{"kind":"call","tool":"t","template":true,"mapping":{"kind":"positional","positional":["s"],"rest":"v"}}`),
+		entry(`{"kind":"call","tool":"t","mapping":{"kind":"positional","positional":["s"],"options":true,"optionNames":["v"]}}`),
 		encodedSessions,
 		`{"kind":"object","classes":{"A":{"methods":{"a":{"kind":"call","tool":"t","returns":"A"}},"key":"k"}},"entries":{}}`,
 		`{"kind":"object","entries":{"__proto__":{"kind":"value","value":1}}}`,

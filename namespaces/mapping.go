@@ -72,6 +72,8 @@ type Mapping struct {
 	// Options lets one more argument follow Positional: an object with other
 	// fields of the input (MapPositional without Rest).
 	Options bool `json:"options,omitempty"`
+	// OptionNames are the only fields that options may have; empty for any.
+	OptionNames []string `json:"optionNames,omitempty"`
 	// Fixed are fields with values the guest cannot choose: they replace what
 	// it gave under the same name (MapDefault, MapPositional).
 	Fixed map[string]json.RawMessage `json:"fixed,omitempty"`
@@ -101,7 +103,7 @@ func (m Mapping) Validate() error {
 	if why := m.contradiction(); why != "" {
 		return badMapping("a %s mapping %s", m.Kind, why)
 	}
-	names := slices.Concat(m.Positional, slices.Sorted(maps.Keys(m.Fixed)))
+	names := slices.Concat(m.Positional, m.OptionNames, slices.Sorted(maps.Keys(m.Fixed)))
 	if m.Rest != "" {
 		names = append(names, m.Rest)
 	}
@@ -129,6 +131,8 @@ func (m Mapping) contradiction() string {
 	switch {
 	case m.Kind != MapPositional && (len(m.Positional) > 0 || m.Rest != ""):
 		return "has no positional or rest fields; use kind \"positional\""
+	case !m.Options && len(m.OptionNames) > 0:
+		return "has names of options, but no options"
 	case m.Options && (m.Kind != MapPositional || len(m.Positional) == 0 || m.Rest != ""):
 		return "has options without positional fields, or with rest"
 	case m.Kind == MapFunction && len(m.Fixed) > 0:
@@ -146,7 +150,7 @@ func (m Mapping) contradiction() string {
 // canonical returns a copy whose fixed values are compact, so that equal
 // mappings are encoded equally.
 func (m Mapping) canonical() Mapping {
-	m.Positional = slices.Clone(m.Positional)
+	m.Positional, m.OptionNames = slices.Clone(m.Positional), slices.Clone(m.OptionNames)
 	fixed := maps.Clone(m.Fixed)
 	for name, value := range fixed {
 		var b bytes.Buffer
@@ -255,6 +259,11 @@ func (m Mapping) readOptions(options json.RawMessage, fields map[string]json.Raw
 	for _, name := range m.Positional {
 		if _, given := fields[name]; given {
 			return badArguments("%s is no option, because an argument before the options gives it", quoteName(name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if len(m.OptionNames) > 0 && !slices.Contains(m.OptionNames, name) {
+			return badArguments("%s is no option; the options are %s", quoteName(name), strings.Join(m.OptionNames, ", "))
 		}
 	}
 	return nil

@@ -41,6 +41,11 @@ func (m Mapping) Check(schema json.RawMessage) error {
 			return in.unknown("positional", name)
 		}
 	}
+	for _, name := range m.OptionNames {
+		if !in.knows(name) {
+			return in.unknown("option", name)
+		}
+	}
 	if m.Rest != "" {
 		if !in.knows(m.Rest) {
 			return in.unknown("rest", m.Rest)
@@ -72,11 +77,11 @@ func (m Mapping) checkFixed(in *inputs) error {
 
 // checkRequired finds required properties that no argument can reach.
 func (m Mapping) checkRequired(in *inputs) error {
-	if m.Kind != MapPositional || m.Options {
+	if m.Kind != MapPositional || m.Options && len(m.OptionNames) == 0 {
 		return nil
 	}
 	for _, name := range in.required {
-		if _, fixed := m.Fixed[name]; !fixed && name != m.Rest && !slices.Contains(m.Positional, name) {
+		if _, fixed := m.Fixed[name]; !fixed && name != m.Rest && !slices.Contains(m.Positional, name) && !slices.Contains(m.OptionNames, name) {
 			return mismatch("the tool requires %q, which this mapping never sets; add it to the positional or fixed fields", name)
 		}
 	}

@@ -25,6 +25,7 @@ func fixed(pairs ...string) map[string]json.RawMessage {
 
 func TestApply(t *testing.T) {
 	tag := Mapping{Kind: MapPositional, Positional: []string{"id"}, Rest: "labels", Fixed: fixed("source", `"cell"`)}
+	named := Mapping{Kind: MapPositional, Positional: []string{"id"}, Options: true, OptionNames: []string{"a", "b"}}
 	options := Mapping{Kind: MapPositional, Positional: []string{"id"}, Options: true, Fixed: fixed("source", `"cell"`)}
 	for name, test := range map[string]struct {
 		m    Mapping
@@ -51,6 +52,8 @@ func TestApply(t *testing.T) {
 		"options, none":               {options, raw(`7`), `{"id":7,"source":"cell"}`, ""},
 		"options, null":               {options, raw(`7`, ` null`), `{"id":7,"source":"cell"}`, ""},
 		"options, fixed wins":         {options, raw(`7`, `{"source":1}`), `{"id":7,"source":"cell"}`, ""},
+		"options by name":             {named, raw(`7`, `{"b":2}`), `{"b":2,"id":7}`, ""},
+		"options of another name":     {named, raw(`7`, `{"b":2,"c":3}`), ``, MappingArguments},
 		"options, no object":          {options, raw(`7`, `[1]`), ``, MappingArguments},
 		"options, of an argument":     {options, raw(`7`, `{"id":8}`), ``, MappingArguments},
 		"options, and more":           {options, raw(`7`, `{}`, `{}`), ``, MappingArguments},
@@ -75,6 +78,8 @@ func TestMappingValidate(t *testing.T) {
 	for name, m := range map[string]Mapping{
 		"positional fields of another kind": {Positional: []string{"a"}},
 		"options of another kind":           {Options: true},
+		"names of no options":               {Kind: MapPositional, Positional: []string{"a"}, OptionNames: []string{"b"}},
+		"an option is positional":           {Kind: MapPositional, Positional: []string{"a"}, Options: true, OptionNames: []string{"a"}},
 		"options alone":                     {Kind: MapPositional, Options: true},
 		"options and rest":                  {Kind: MapPositional, Positional: []string{"a"}, Options: true, Rest: "b"},
 		"rest of another kind":              {Kind: MapFunction, Mapper: "m", Rest: "a"},
@@ -122,6 +127,9 @@ func TestMappingCheck(t *testing.T) {
 		"fixed fraction":            {Mapping{Fixed: fixed("id", "1.5")}, schema, "has type number"},
 		"required left out":         {p("state"), schema, `requires "id", which this mapping never sets`},
 		"required is fixed":         {Mapping{Kind: MapPositional, Positional: []string{"state"}, Fixed: fixed("id", "1")}, schema, ""},
+		"option unknown":            {Mapping{Kind: MapPositional, Positional: []string{"id"}, Options: true, OptionNames: []string{"tags"}}, schema, `option field "tags"`},
+		"required is no option":     {Mapping{Kind: MapPositional, Positional: []string{"state"}, Options: true, OptionNames: []string{"any"}}, schema, `requires "id"`},
+		"required is an option":     {Mapping{Kind: MapPositional, Positional: []string{"state"}, Options: true, OptionNames: []string{"id"}}, schema, ""},
 		"required may be an option": {Mapping{Kind: MapPositional, Positional: []string{"state"}, Options: true}, schema, ""},
 		"no schema":                 {p("x"), ``, ""},
 		"schema without properties": {p("x"), `{"type":"object"}`, ""},

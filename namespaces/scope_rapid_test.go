@@ -30,6 +30,7 @@ func drawMapping(t *rapid.T) Mapping {
 		{Kind: MapPositional, Positional: names[2:]},
 		{Kind: MapPositional, Positional: names[2:], Rest: names[1], Fixed: fixed},
 		{Kind: MapPositional, Positional: names[2:], Options: true},
+		{Kind: MapPositional, Positional: names[2:], Options: true, OptionNames: names[:2]},
 		{Kind: MapFunction, Mapper: names[0]},
 	}).Draw(t, "mapping")
 }

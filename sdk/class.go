@@ -22,7 +22,7 @@ type Class struct {
 	Key string
 	// Methods are the methods by their names. The first argument of each is the key
 	// of the result, so the first name of Positional is that of the field it goes to.
-	// A method without Positional and Map takes an object with the other fields, as after
+	// A method without Positional and Map takes an object with other fields, as after
 	// Positional(Key).Options().
 	Methods map[string]*VerbRef
 }

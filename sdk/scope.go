@@ -27,6 +27,7 @@ type VerbRef struct {
 	positional []string
 	rest       string
 	options    bool
+	optionList []string
 	fixed      map[string]any
 	mapper     MapFunc
 	template   bool
@@ -52,9 +53,10 @@ func (v *VerbRef) Rest(name string) *VerbRef {
 }
 
 // Options lets one more argument follow the positional ones: an object with
-// other fields of the input, as in run("make", {workdir: "/src"}). It excludes Rest.
-func (v *VerbRef) Options() *VerbRef {
-	v.options = true
+// other fields of the input, as in run("make", {workdir: "/src"}). With names it may have
+// these alone. It excludes Rest.
+func (v *VerbRef) Options(names ...string) *VerbRef {
+	v.options, v.optionList = true, append(v.optionList, names...)
 	return v
 }
 
@@ -96,7 +98,7 @@ func (v *VerbRef) mapping(path []string) (namespaces.Mapping, error) {
 		}
 		return namespaces.Mapping{Kind: namespaces.MapFunction, Mapper: mapperName(path)}, nil
 	}
-	m := namespaces.Mapping{Positional: v.positional, Rest: v.rest, Options: v.options}
+	m := namespaces.Mapping{Positional: v.positional, Rest: v.rest, Options: v.options, OptionNames: v.optionList}
 	if len(v.positional) > 0 || v.rest != "" || v.options {
 		m.Kind = namespaces.MapPositional
 	}

@@ -50,7 +50,7 @@ func jobs() *sdk.Plugin {
 	}
 	job := &sdk.Class{Name: "Job", Key: "job"}
 	job.Methods = map[string]*sdk.VerbRef{
-		"poll":  sdk.Verb(one).Fixed("action", "poll").Returns(job),
+		"poll":  sdk.Verb(one).Fixed("action", "poll").Options("wait").Returns(job),
 		"write": sdk.Verb(one).Fixed("action", "write").Positional("job", "line"),
 		"shout": sdk.Verb(one).Map(shout),
 	}
@@ -87,6 +87,7 @@ func TestMethods(t *testing.T) {
 		"return await Jobs.run('make', {job: 'j', wait: 5})":                                                                                        `{"job":"j","said":{"action":"run","job":"j","line":"make","wait":5}}`,
 		"const j = await Jobs.run('x'); return (await j.poll({wait: 3})).said":                                                                      `{"action":"poll","job":"job-1","wait":3}`,
 		"const j = await Jobs.run('x'); return (await (await j.poll()).poll()).said":                                                                `{"action":"poll","job":"job-1"}`,
+		"const j = await Jobs.run('x'); try { await j.poll({line: 'y'}) } catch (e) { return e.message }":                                           `"Jobs.Job#poll: \"line\" is no option; the options are wait"`,
 		"const j = await Jobs.run('x'); return (await j.write('y')).said":                                                                           `{"action":"write","job":"job-1","line":"y"}`,
 		"const j = await Jobs.run('x'); return (await j.shout('y')).said":                                                                           `{"action":"shout","job":"job-1","line":"Y"}`,
 		"const l = await Jobs.list(); return (await l.jobs[1].write('z')).said":                                                                     `{"action":"write","job":"b","line":"z"}`,

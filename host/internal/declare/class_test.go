@@ -42,9 +42,11 @@ func jobScope(t testing.TB) *namespaces.Scope {
 		m.Fixed, m.Options = fixed{"action": json.RawMessage(`"` + action + `"`)}, options
 		return namespaces.Call{Tool: tool, Mapping: m}
 	}
+	hold := method("job", "hold", true)
+	hold.Mapping.OptionNames = []string{"wait"}
 	poll := method("job", "poll", true)
 	poll.Returns = job
-	job.Methods = map[string]namespaces.Call{"poll": poll, "stop": method("job", "stop", true), "write": method("job", "write", false, "line"),
+	job.Methods = map[string]namespaces.Call{"poll": poll, "stop": method("job", "stop", true), "hold": hold, "write": method("job", "write", false, "line"),
 		"map": verb("job", namespaces.Mapping{Kind: namespaces.MapFunction, Mapper: "m"})}
 	run := method("job", "run", true)
 	run.Mapping.Positional = []string{"line"}
@@ -64,6 +66,10 @@ func TestMethods(t *testing.T) {
 /** What results with "job" can do; copies of them cannot. */
 interface Namespaces_Jobs_Job {
   /** Runs job. */
+  hold(options?: {
+    /** Integer. */
+    wait?: number;
+  } & { signal?: AbortSignal }): Promise<Namespaces_Jobs_job_Output>;
   map(...args: unknown[]): Promise<Namespaces_Jobs_job_Output>;
   poll(options?: Namespaces_Jobs_job_Options & { signal?: AbortSignal }): Promise<Namespaces_Jobs_job_Output & Namespaces_Jobs_Job>;
   stop(options?: Namespaces_Jobs_job_Options & { signal?: AbortSignal }): Promise<Namespaces_Jobs_job_Output>;
@@ -95,7 +101,7 @@ type Namespaces_Jobs_job_Options = {
 		"await (await Jobs.maybe()).poll?.(); await (await Jobs.union())?.poll?.(); const any = await Jobs.any(); any.what; await any.poll?.(); (await Jobs.bool()).what;\n" +
 		"export { id, code };"}))
 	for _, bad := range []string{
-		"(await Jobs.run('x')).pol()", "(await Jobs.run('x')).poll('x')", "(await Jobs.run('x')).poll({ action: 'kill' })", "(await Jobs.run('x')).poll({ job: 'b' })",
+		"(await Jobs.run('x')).pol()", "(await Jobs.run('x')).poll('x')", "(await Jobs.run('x')).hold({ line: 'x' })", "(await Jobs.run('x')).poll({ action: 'kill' })", "(await Jobs.run('x')).poll({ job: 'b' })",
 		"Jobs.run(1)", "Jobs.run('x', { line: 'y' })", "Jobs.sh('ls')", "(await Jobs.maybe()).poll()", "(await Jobs.union()).poll()", "(await Jobs.list()).poll()", "(await Jobs.page({ action: 'x' })).poll()",
 	} {
 		if said := typescript.Complaints(t, merge(files, map[string]string{"use.ts": bad + "; export {};"})); !strings.Contains(said, "use.ts") {

@@ -162,7 +162,7 @@ func (s *signature) fields() string {
 func (s *signature) options() (text string, needed bool) {
 	of := expr{text: anyObject}
 	if s.document != nil {
-		rest := s.without(s.doc.Root(), noOptions(s.mapping), 0)
+		rest := s.optionsOf(s.mapping)
 		needed = s.needs(rest, 0)
 		if s.named != "" {
 			of = expr{text: s.named}

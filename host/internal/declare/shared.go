@@ -20,12 +20,25 @@ type shared struct {
 
 // optionsUse tells the options of calls apart by what else gives fields of the input.
 func optionsUse(c namespaces.Call) string {
-	return c.Tool + "\x1f" + strings.Join(noOptions(c.Mapping), "\x1f")
+	return c.Tool + "\x1f" + strings.Join(noOptions(c.Mapping), "\x1f") + "\x1f\x1f" + strings.Join(c.Mapping.OptionNames, "\x1f")
 }
 
 // noOptions are the fields of the input that options do not have.
 func noOptions(m namespaces.Mapping) []string {
 	return slices.Concat(m.Positional, slices.Sorted(maps.Keys(m.Fixed)))
+}
+
+// optionsOf returns what the schema of an input says of options.
+func (d *document) optionsOf(m namespaces.Mapping) *jsonschema.Node {
+	left := noOptions(m)
+	if len(m.OptionNames) > 0 {
+		for _, p := range d.doc.Root().Get("properties").Fields() {
+			if !slices.Contains(m.OptionNames, p.Key) && !slices.Contains(left, p.Key) {
+				left = append(left, p.Key)
+			}
+		}
+	}
+	return d.without(d.doc.Root(), left, 0)
 }
 
 // countUses counts how many calls have the same tool, and the same options of it.
@@ -76,7 +89,7 @@ func (w *scopeWriter) options(tool *target, c namespaces.Call) string {
 	s := w.sharedTypes(tool)
 	n, known := s.options[use]
 	if !known {
-		n = s.input.without(s.input.doc.Root(), noOptions(c.Mapping), 0)
+		n = s.input.optionsOf(c.Mapping)
 		if !long(tool.input, n) {
 			n = nil
 		}
