@@ -42,7 +42,7 @@ func linkedTest(file, name, part string) error {
 		return err
 	}
 	if !strings.Contains(string(source), "func "+name+"(") {
-		return fmt.Errorf("%s has no %s", file, name)
+		return fmt.Errorf("%s has no %s: link the file that has it", file, name)
 	}
 	if part != "" && !namesCase(string(source), path.Dir(file), part) {
 		return fmt.Errorf("%s: %s has no case %q", file, name, part)
