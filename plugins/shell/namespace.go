@@ -13,10 +13,10 @@ func namespace(exec, process *sdk.ToolRef) sdk.Namespace {
 	session := &sdk.Class{Name: "ShellProcess", Key: "sessionId"}
 	action := func(name string) *sdk.VerbRef { return sdk.Verb(process).Fixed("action", name).Returns(session) }
 	session.Methods = map[string]*sdk.VerbRef{
-		"poll":     action("poll"),
-		"wait":     action("poll").Fixed("until", "end"),
-		"log":      action("log"),
-		"write":    action("write").Positional("sessionId", "data").Options(),
+		"poll":     action("poll").Options("waitMs", "until", "raw"),
+		"wait":     action("poll").Fixed("until", "end").Options("waitMs", "raw"),
+		"log":      action("log").Options("offset", "limit", "raw"),
+		"write":    action("write").Positional("sessionId", "data").Options("eof"),
 		"submit":   action("submit").Positional("sessionId", "data"),
 		"sendKeys": action("send-keys").Positional("sessionId").Rest("keys"),
 		"paste":    action("paste").Positional("sessionId", "text"),
