@@ -135,38 +135,42 @@ func (s *Session) State() State {
 func (s *Session) Poll(ctx context.Context, wait time.Duration, untilEnd, raw bool) (text string, omitted int64, err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	ready := s.done
-	if !untilEnd {
-		ready = s.unseen()
+	if untilEnd {
+		select {
+		case <-s.done:
+		case <-timer.C:
+		case <-ctx.Done():
+			return "", 0, context.Cause(ctx)
+		}
+		text, omitted, _ = s.unseen(raw)
+		return text, omitted, nil
 	}
-	select {
-	case <-ready:
-	case <-timer.C:
-	case <-ctx.Done():
-		return "", 0, context.Cause(ctx)
+	for {
+		var changed <-chan struct{}
+		if text, omitted, changed = s.unseen(raw); text != "" || changed == nil {
+			return text, omitted, nil
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return "", 0, nil
+		case <-ctx.Done():
+			return "", 0, context.Cause(ctx)
+		}
 	}
+}
+
+// unseen returns the output that no Poll has returned, and what is closed when there is
+// more; nil once the process has ended.
+func (s *Session) unseen(raw bool) (text string, omitted int64, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.take(&s.seen)
-	return k.text(raw), k.omitted, nil
-}
-
-// unseen is closed when there is output that no Poll has returned, or the process has
-// ended.
-func (s *Session) unseen() chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.output.total > s.seen || s.status != Running {
-		return closed
+	if s.status == Running {
+		changed = s.changed
 	}
-	return s.changed
+	return k.text(raw), k.omitted, changed
 }
-
-var closed = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
 
 // take returns the output from *pos on and moves *pos behind it. While the process
 // runs, a character or a control sequence that is not whole is left for later. The

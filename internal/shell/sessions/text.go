@@ -128,8 +128,11 @@ func sequenceLen(b []byte) int {
 		return stringLen(b)
 	case c >= 0x20 && c <= 0x2f: // intermediates, one final byte
 		for i := 2; i < len(b); i++ {
-			if b[i] < 0x20 || b[i] > 0x2f {
+			switch {
+			case b[i] >= 0x30 && b[i] <= 0x7e:
 				return i + 1
+			case b[i] < 0x20 || b[i] > 0x2f:
+				return i // broken off
 			}
 		}
 		return 0
@@ -151,8 +154,8 @@ func stringLen(b []byte) int {
 			return i + 1
 		case b[i] == esc && i+1 < len(b) && b[i+1] == '\\':
 			return i + 2
-		case b[i] == esc && i+1 < len(b):
-			return i // broken off by another sequence
+		case b[i] == '\n', b[i] == esc && i+1 < len(b):
+			return i // broken off
 		}
 	}
 	return 0
