@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"slices"
 
 	"github.com/quoinhq/quoin/internal/shell/command"
 	"github.com/quoinhq/quoin/internal/shell/confine"
-	"github.com/quoinhq/quoin/internal/shell/egress"
 	"github.com/quoinhq/quoin/internal/shell/execution"
 	"github.com/quoinhq/quoin/internal/shell/launch"
+	"github.com/quoinhq/quoin/internal/shell/machine"
 	"github.com/quoinhq/quoin/internal/shell/node"
 	"github.com/quoinhq/quoin/internal/shell/settings"
 	"github.com/quoinhq/quoin/sdk"
@@ -30,8 +28,12 @@ func newHosts(s *settings.Settings, workdir string, log *slog.Logger) (h hosts, 
 	if h.judge, err = command.NewJudge(s); err != nil {
 		return h, err
 	}
+	var deny []string
+	if s.NodesDir != "" {
+		deny = []string{s.NodesDir}
+	}
 	h.launchers = map[settings.Host]execution.Launcher{settings.Gateway: launch.New()}
-	switch h.sandbox, err = newSandbox(s, workdir, log); {
+	switch h.sandbox, err = machine.Sandbox(s, workdir, deny, log); {
 	case err == nil:
 		h.launchers[settings.Sandbox] = h.sandbox
 	case s.Host == settings.Sandbox:
@@ -43,29 +45,6 @@ func newHosts(s *settings.Settings, workdir string, log *slog.Logger) (h hosts, 
 		h.nodes = node.Open(s.NodesDir)
 	}
 	return h, nil
-}
-
-// newSandbox returns the launcher of commands that see the working directory, and reach
-// the network through a proxy at the most.
-func newSandbox(s *settings.Settings, workdir string, log *slog.Logger) (*confine.Launcher, error) {
-	o := confine.Options{
-		Write: slices.Concat([]string{workdir}, s.Sandbox.Write), Read: s.Sandbox.Read, Deny: s.Sandbox.Deny,
-		MemoryBytes: s.Sandbox.MemoryBytes, Processes: s.Sandbox.Processes, FileBytes: s.Sandbox.FileBytes,
-		Required: *s.Sandbox.Required,
-	}
-	if s.NodesDir != "" {
-		o.Deny = slices.Concat(o.Deny, []string{s.NodesDir})
-	}
-	if len(s.Sandbox.Domains) > 0 {
-		proxy, err := egress.New(egress.Config{Domains: s.Sandbox.Domains, Refused: func(r egress.Refusal) {
-			log.Warn("a command in the sandbox was refused a server", "server", r.Server, "reason", r.Reason, "hint", r.Hint)
-		}})
-		if err != nil {
-			return nil, err
-		}
-		o.Proxy = func(l net.Listener) error { return proxy.Serve(context.Background(), l) } // until it is closed
-	}
-	return confine.New(o)
 }
 
 func (h hosts) close() error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/quoinhq/quoin/internal/shell/command"
 	"github.com/quoinhq/quoin/internal/shell/execution"
+	"github.com/quoinhq/quoin/internal/shell/machine"
 	"github.com/quoinhq/quoin/internal/shell/sessions"
 	"github.com/quoinhq/quoin/internal/shell/settings"
 	"github.com/quoinhq/quoin/sdk"
@@ -190,8 +190,9 @@ func (s *shell) command(p *plan) execution.Command {
 	if p.elevated {
 		argv = slices.Concat(s.settings.Elevated.Prefix, argv)
 	}
+	place := machine.Place{Host: p.host, Dir: p.dir, Shell: s.hosts.judge.Argv("")[0], Terminal: p.in.PTY}
 	c := execution.Command{
-		Argv: argv, Dir: p.dir, Env: s.environment(p),
+		Argv: argv, Dir: p.dir, Env: machine.Environment(s.settings, place, p.in.Env),
 		Network: p.host == settings.Node || len(s.settings.Sandbox.Domains) > 0, // a node has its own domains
 	}
 	if p.in.PTY {
@@ -199,33 +200,4 @@ func (s *shell) command(p *plan) execution.Command {
 		c.Terminal = &size
 	}
 	return c
-}
-
-// environment is made from nothing: what the plugin itself has is not handed on.
-func (s *shell) environment(p *plan) []string {
-	env := map[string]string{
-		"PATH": strings.Join(s.settings.Path, string(os.PathListSeparator)),
-		"HOME": cmp.Or(os.Getenv("HOME"), p.dir), "LANG": "C.UTF-8", "SHELL": s.hosts.judge.Argv("")[0], "TERM": "dumb",
-		"PAGER": "cat", "GIT_PAGER": "cat",
-	}
-	if p.host != settings.Gateway {
-		env["HOME"] = p.dir
-	}
-	if tz := os.Getenv("TZ"); tz != "" {
-		env["TZ"] = tz
-	}
-	if p.in.PTY {
-		env["TERM"] = "xterm-256color"
-	}
-	for _, more := range []map[string]string{s.settings.Env, p.in.Env} {
-		for name, value := range more {
-			env[name] = value
-		}
-	}
-	list := make([]string, 0, len(env))
-	for name, value := range env {
-		list = append(list, name+"="+value)
-	}
-	slices.Sort(list)
-	return list
 }

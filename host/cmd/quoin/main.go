@@ -14,12 +14,14 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/debugrelay"
+	"github.com/quoinhq/quoin/internal/shell/confine"
 	"github.com/quoinhq/quoin/internal/shell/launch"
 )
 
 func main() {
 	debugrelay.ServeIfRelay()
 	launch.Main()
+	confine.Main()
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		if err := host.RelaxTimerSlack(); err != nil {
 			fmt.Fprintln(os.Stderr, "quoin: calls take longer than they could:", err)

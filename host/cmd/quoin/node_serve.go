@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,8 +17,8 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
 	"github.com/quoinhq/quoin/host/configfile"
-	"github.com/quoinhq/quoin/internal/shell/execution"
 	"github.com/quoinhq/quoin/internal/shell/launch"
+	"github.com/quoinhq/quoin/internal/shell/machine"
 	"github.com/quoinhq/quoin/internal/shell/node"
 	"github.com/quoinhq/quoin/internal/shell/settings"
 	"github.com/quoinhq/quoin/internal/terminal"
@@ -67,16 +68,18 @@ func (v *nodeServing) run(cmd *cobra.Command) (err error) {
 	}
 	log := logger(f, cmd.ErrOrStderr(), slog.LevelInfo)
 	defer process.LogHangups(log)()
-	dir, err := v.directory(nodeHome)
+	state, err := v.directory(filepath.Clean)
+	if err == nil {
+		state, err = filepath.Abs(state)
+	}
 	if err != nil {
 		return err
 	}
-	o, stop, err := nodeServer(f, dir)
+	o, stop, err := nodeServer(soon, f, state, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	o.Log = log
 	server, err := node.NewServer(*o)
 	if err != nil {
 		return err
@@ -100,35 +103,46 @@ func (v *nodeServing) run(cmd *cobra.Command) (err error) {
 	return server.Serve(soon, l)
 }
 
-// nodeServer is what the configuration makes of the node.
-func nodeServer(f *configfile.File, dir string) (*node.Options, func() error, error) {
+// nodeServer is what the configuration makes of the node. stop ends what it needs.
+func nodeServer(ctx context.Context, f *configfile.File, state string, log *slog.Logger) (_ *node.Options, stop func() error, err error) {
 	s, err := settings.Parse(f.PluginConfig["shell"])
 	if err != nil {
 		return nil, nil, fmt.Errorf("plugins.shell: %w", err)
 	}
-	o := &node.Options{Home: node.OpenHome(dir), Settings: s, Version: host.Version, Workdir: cmp.Or(s.Workdir, filepath.Join(dir, "work"))}
+	o := &node.Options{Home: node.OpenHome(nodeHome(state)), Settings: s, Version: host.Version, Workdir: s.Workdir, Log: log}
 	if s.Workdir == "" {
+		o.Workdir = filepath.Join(state, "node-work")
 		if err := os.MkdirAll(o.Workdir, 0o700); err != nil {
 			return nil, nil, err
 		}
 	}
-	launcher, stop, err := nodeLauncher(s, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	o.Launcher = launcher
-	return o, stop, nil
-}
-
-// nodeLauncher is the host that the commands of a node run on.
-func nodeLauncher(s *settings.Settings, o *node.Options) (execution.Launcher, func() error, error) {
 	switch s.Host {
 	case settings.Gateway:
-		return launch.New(), func() error { return nil }, nil
+		o.Launcher = launch.New()
+		return o, func() error { return nil }, nil
 	case settings.Sandbox:
-		return nodeSandbox(s, o)
+		stop, err := nodeSandbox(ctx, o, state)
+		return o, stop, err
 	}
 	return nil, nil, fmt.Errorf("plugins.shell.host: a node cannot run commands on %s: set it to sandbox or gateway", s.Host)
+}
+
+// nodeSandbox has the commands of a node run in a sandbox, which hides the state of Quoin.
+func nodeSandbox(ctx context.Context, o *node.Options, state string) (stop func() error, err error) {
+	var deny []string
+	for _, name := range []string{"node", "nodes", "runs", "approvals", "plugins"} {
+		deny = append(deny, filepath.Join(state, name))
+	}
+	sandbox, err := machine.Sandbox(o.Settings, o.Workdir, deny, o.Log)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	report, err := sandbox.Report(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sandbox: %w", err), sandbox.Close())
+	}
+	o.Launcher, o.Tier = sandbox, report.Tier
+	return sandbox.Close, nil
 }
 
 func newNodeInvite() *cobra.Command {

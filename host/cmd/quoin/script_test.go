@@ -19,6 +19,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt/guestserver"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/debugrelay"
 	"github.com/quoinhq/quoin/internal/hosttest"
+	"github.com/quoinhq/quoin/internal/shell/confine"
 	"github.com/quoinhq/quoin/internal/shell/launch"
 	"github.com/quoinhq/quoin/internal/typescript"
 	"github.com/quoinhq/quoin/internal/typescript/tsgo"
@@ -27,6 +28,7 @@ import (
 func TestMain(m *testing.M) {
 	debugrelay.ServeIfRelay()
 	launch.Main()
+	confine.Main()
 	guestserver.ServeIfWorker()
 	testscript.Main(tidy{m}, map[string]func(){
 		"curl":       curl,

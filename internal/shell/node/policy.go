@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/quoinhq/quoin/internal/shell/command"
+	"github.com/quoinhq/quoin/internal/shell/machine"
 	"github.com/quoinhq/quoin/internal/shell/settings"
 )
 
@@ -187,24 +187,7 @@ func (p *policy) directory(dir string) (string, error) {
 	return "", fmt.Errorf("%w: the working directory %s is not below workdir or sandbox.write of the node's configuration", ErrRefused, dir)
 }
 
-// environment is that of a command: what the machine has, what the configuration of the
-// node adds, and what the job adds.
-func (p *policy) environment(j Job, terminal bool) []string {
-	env := map[string]string{"PATH": strings.Join(p.settings.Path, string(os.PathListSeparator)), "LANG": "C.UTF-8"}
-	for _, name := range []string{"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR"} {
-		if v, ok := os.LookupEnv(name); ok {
-			env[name] = v
-		}
-	}
-	if terminal {
-		env["TERM"] = "xterm-256color"
-	}
-	maps.Copy(env, p.settings.Env)
-	maps.Copy(env, j.Env)
-	list := make([]string, 0, len(env))
-	for name, value := range env {
-		list = append(list, name+"="+value)
-	}
-	slices.Sort(list)
-	return list
+// environment is that of a command.
+func (p *policy) environment(j Job, dir string, terminal bool) []string {
+	return machine.Environment(p.settings, machine.Place{Host: p.settings.Host, Dir: dir, Shell: p.own.Argv("")[0], Terminal: terminal}, j.Env)
 }

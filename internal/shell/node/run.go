@@ -40,7 +40,7 @@ func (s *Server) Start(stream nodepb.Node_StartServer) error {
 	}
 	terminal := sizeOf(start.GetTerminal())
 	process, err := s.options.Launcher.Start(stream.Context(), execution.Command{
-		Argv: argv, Dir: dir, Env: s.policy.environment(job, terminal != nil), Terminal: terminal, Network: start.GetNetwork(),
+		Argv: argv, Dir: dir, Env: s.policy.environment(job, dir, terminal != nil), Terminal: terminal, Network: start.GetNetwork(),
 	})
 	if err != nil {
 		return failure(err)
