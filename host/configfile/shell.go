@@ -111,7 +111,15 @@ func (f *File) checkShell(path string) error {
 }
 
 // shellConfig is plugins.shell as the plugin reads it.
-func (f *File) shellConfig() (json.RawMessage, error) { return json.Marshal(f.shell) }
+func (f *File) shellConfig() (json.RawMessage, error) { return f.ShellConfig("") }
+
+// ShellConfig is plugins.shell as the plugin and a node read it, with the directory of
+// the nodes that the host is enrolled at, if it has one.
+func (f *File) ShellConfig(nodesDir string) (json.RawMessage, error) {
+	s := *f.shell
+	s.NodesDir = nodesDir
+	return json.Marshal(s)
+}
 
 // addShell adds the shell plugin to what a host starts, if it is enabled.
 func (f *File) addShell(p *host.PluginConfig) {

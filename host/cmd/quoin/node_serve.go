@@ -105,7 +105,11 @@ func (v *nodeServing) run(cmd *cobra.Command) (err error) {
 
 // nodeServer is what the configuration makes of the node. stop ends what it needs.
 func nodeServer(ctx context.Context, f *configfile.File, state string, log *slog.Logger) (_ *node.Options, stop func() error, err error) {
-	s, err := settings.Parse(f.PluginConfig["shell"])
+	raw, err := f.ShellConfig("")
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := settings.Parse(raw)
 	if err != nil {
 		return nil, nil, fmt.Errorf("plugins.shell: %w", err)
 	}

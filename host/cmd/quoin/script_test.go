@@ -83,7 +83,11 @@ func TestScripts(t *testing.T) {
 			"compiler": cmdCompiler,
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond != "typescript" {
+			switch cond {
+			case "sandbox":
+				return hasSandbox(), nil
+			case "typescript":
+			default:
 				return false, fmt.Errorf("there is no condition %q", cond)
 			}
 			_, err := typescript.Find()
@@ -109,6 +113,16 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// hasSandbox reports whether the system lets this user have the sandbox of the shell.
+func hasSandbox() bool {
+	l, err := confine.New(confine.Options{})
+	if err != nil {
+		return false
+	}
+	_, err = l.Report(context.Background())
+	return errors.Join(err, l.Close()) == nil
 }
 
 // goCaches are the variables with which the go command of a script, whose home is
