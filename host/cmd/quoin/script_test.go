@@ -21,6 +21,8 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/internal/shell/confine"
 	"github.com/quoinhq/quoin/internal/shell/launch"
+	"github.com/quoinhq/quoin/internal/shell/machine"
+	"github.com/quoinhq/quoin/internal/shell/settings"
 	"github.com/quoinhq/quoin/internal/typescript"
 	"github.com/quoinhq/quoin/internal/typescript/tsgo"
 )
@@ -116,14 +118,18 @@ func TestScripts(t *testing.T) {
 }
 
 // hasSandbox reports whether the system lets this user have the sandbox of the shell.
-func hasSandbox() bool {
-	l, err := confine.New(confine.Options{})
+var hasSandbox = sync.OnceValue(func() bool {
+	s, err := settings.Parse(nil)
+	if err != nil {
+		return false
+	}
+	l, err := machine.Sandbox(s, os.TempDir(), nil, nil)
 	if err != nil {
 		return false
 	}
 	_, err = l.Report(context.Background())
 	return errors.Join(err, l.Close()) == nil
-}
+})
 
 // goCaches are the variables with which the go command of a script, whose home is
 // another, finds what has been built and fetched before. It fetches nothing.
