@@ -100,7 +100,7 @@ func (f *File) checkShell(path string) error {
 	if _, there := f.PluginConfig[settings.PluginID]; there {
 		return problem("plugins.config.shell", "is not read: write its fields in plugins.shell")
 	}
-	raw, err := f.shellConfig()
+	raw, err := f.ShellConfig()
 	if err == nil {
 		_, err = settings.Parse(raw)
 	}
@@ -110,20 +110,12 @@ func (f *File) checkShell(path string) error {
 	return nil
 }
 
-// shellConfig is plugins.shell as the plugin reads it.
-func (f *File) shellConfig() (json.RawMessage, error) { return f.ShellConfig("") }
-
-// ShellConfig is plugins.shell as the plugin and a node read it, with the directory of
-// the nodes that the host is enrolled at, if it has one.
-func (f *File) ShellConfig(nodesDir string) (json.RawMessage, error) {
-	s := *f.shell
-	s.NodesDir = nodesDir
-	return json.Marshal(s)
-}
+// ShellConfig is plugins.shell as the plugin and a node read it, whether the plugin is enabled or not.
+func (f *File) ShellConfig() (json.RawMessage, error) { return json.Marshal(f.shell) }
 
 // addShell adds the shell plugin to what a host starts, if it is enabled.
 func (f *File) addShell(p *host.PluginConfig) {
-	raw, err := f.shellConfig()
+	raw, err := f.ShellConfig()
 	if err != nil || !f.shell.Enabled { // Load has refused what has no JSON form
 		return
 	}

@@ -105,7 +105,7 @@ func (v *nodeServing) run(cmd *cobra.Command) (err error) {
 
 // nodeServer is what the configuration makes of the node. stop ends what it needs.
 func nodeServer(ctx context.Context, f *configfile.File, state string, log *slog.Logger) (_ *node.Options, stop func() error, err error) {
-	raw, err := f.ShellConfig("")
+	raw, err := f.ShellConfig()
 	if err != nil {
 		return nil, nil, err
 	}
