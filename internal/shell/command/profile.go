@@ -55,13 +55,19 @@ func kindOf(name string) string {
 	return name
 }
 
-// kinds are those of the name and of the file behind it.
-func (e *executable) kinds() []string {
-	list := []string{e.kind()}
+// fileKind is the kind of the file behind the name; that of the name where it is not
+// known, or a file that has many programs.
+func (e *executable) fileKind() string {
 	if base := kindOf(path.Base(e.path)); e.path != "" && !slices.Contains(multicall, base) {
-		list = append(list, base)
+		return base
 	}
-	return list
+	return e.kind()
+}
+
+// kinds are those of the name and of the file behind it, with their versions as well:
+// that of m4 is part of its name.
+func (e *executable) kinds() []string {
+	return []string{e.kind(), e.fileKind(), strings.ToLower(e.name), strings.ToLower(path.Base(e.path))}
 }
 
 // runsCode reports whether a program runs what its arguments or files say.
@@ -74,10 +80,13 @@ func (e *executable) runsCode() bool {
 // acceptsRest returns nil if the words after those that a rule has written out are
 // harmless. open says that more come.
 func (e *executable) acceptsRest(args []word, written int, open bool) error {
-	if p := e.profile(); p != nil {
-		if base := kindOf(path.Base(e.path)); e.path != "" && base != e.kind() && codeRunners[base] && profiles[base] == nil {
-			return fmt.Errorf("it is %s, which runs code", base)
+	p := e.profile()
+	if e.path != "" && e.fileKind() != e.kind() {
+		if err := e.acceptsFile(p, args, written, open); err != nil {
+			return err
 		}
+	}
+	if p != nil {
 		return p.accepts(args, written, open)
 	}
 	if !e.runsCode() {
@@ -90,6 +99,20 @@ func (e *executable) acceptsRest(args []word, written int, open bool) error {
 		if a.open || strings.HasPrefix(a.text, "-") {
 			return fmt.Errorf("the option %s is not in the rule", a.text)
 		}
+	}
+	return nil
+}
+
+// acceptsFile judges a program whose file has another name, by that name. p is the profile of the name it was called by.
+func (e *executable) acceptsFile(p *profile, args []word, written int, open bool) error {
+	file := &executable{name: path.Base(e.path)}
+	named := &executable{name: e.name} // as the rule was read
+	other := file.profile()
+	switch {
+	case p != nil && other != nil:
+		return other.accepts(args, written, open)
+	case wrappers[file.kind()] != nil && !shells[file.kind()], file.runsCode() && (p != nil || !named.runsCode()):
+		return fmt.Errorf("it is %s, which runs code", file.name)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (r *rule) check(exe *executable) error {
 	if slices.Contains(r.words, restOfWords) {
 		return fmt.Errorf("%s may be the last word alone", restOfWords)
 	}
-	if exe.profile() == nil && takesCommands(exe.kind()) && !slices.ContainsFunc(r.words, onlyTells) &&
+	if exe.profile() == nil && slices.ContainsFunc(exe.kinds(), takesCommands) && !slices.ContainsFunc(r.words, onlyTells) &&
 		(!slices.ContainsFunc(r.words, isOperand) || slices.Contains(r.words, "-s") || slices.Contains(r.words, "-i")) {
 		return fmt.Errorf(`%s runs what its input says: write the file that it is to run`, exe.name)
 	}
@@ -93,6 +93,9 @@ func (r *rule) check(exe *executable) error {
 	}
 	optionBefore := first > 0 && strings.HasPrefix(r.words[first-1], "-")
 	optionItself := first < len(r.words) && strings.HasPrefix(r.words[first], "-")
+	if exe.profile() != nil {
+		optionBefore, optionItself = strings.HasPrefix(r.words[0], "-"), false
+	}
 	if !slices.ContainsFunc(r.words[:first], isOperand) || optionBefore || optionItself {
 		return fmt.Errorf(`%s runs what its arguments say: write the words that must follow it, as in "%s check"`, exe.name, exe.name)
 	}

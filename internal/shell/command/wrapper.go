@@ -43,14 +43,11 @@ func init() {
 
 // wrapperOf is the wrapper of an executable, if its file is what its name says.
 func wrapperOf(exe *executable) wrapper {
-	w := wrappers[exe.kind()]
-	for _, kind := range exe.kinds() {
-		same := kind == exe.kind() || shells[kind] && shells[exe.kind()]
-		if w == nil || !same {
-			return nil
-		}
+	kind, file := exe.kind(), exe.fileKind()
+	if kind != file && !(shells[kind] && shells[file]) {
+		return nil
 	}
-	return w
+	return wrappers[kind]
 }
 
 // runBehind reads what a wrapper runs. open says that the wrapper adds words.
