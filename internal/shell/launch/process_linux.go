@@ -153,8 +153,8 @@ func (p *process) Resize(s execution.Size) error {
 func (p *process) Interrupt() { p.send(interrupt) }
 
 func (p *process) Kill() {
-	p.send(kill)
 	_ = p.supervisor.Process.Signal(unix.SIGCONT) // the command may have stopped it; fails only if it is gone
+	p.send(kill)
 	<-p.ended
 }
 
