@@ -67,6 +67,7 @@ func TestScripts(t *testing.T) {
 			"node":     cmdNode,
 			"issuer":   cmdIssuer,
 			"halt":     cmdHalt,
+			"gone":     cmdGone,
 			"hangup":   cmdHangup,
 			"manager":  cmdManager,
 			"tear":     cmdTear,
