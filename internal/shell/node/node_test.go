@@ -177,3 +177,30 @@ func TestAnApprovalIsForOneSubject(t *testing.T) {
 		}
 	}
 }
+
+// TestATerminalOfTheAllowListTakesNoInput types into a program that the list allows, and
+// into the same one when a person has approved it.
+func TestATerminalOfTheAllowListTakesNoInput(t *testing.T) {
+	_, n := enrolled(t, launch.New(), nil)
+	job := Job{Line: "cat"}
+	for _, approved := range []bool{false, true} {
+		v, err := n.Judge(t.Context(), job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if approved {
+			job.Approval = &Approval{ID: "1", Subject: v.Subject}
+		}
+		p, err := n.Start(t.Context(), job, &execution.Size{Columns: 80, Rows: 24}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Write([]byte("!sh\n")); (err == nil) != approved {
+			t.Errorf("approved %v: %v", approved, err)
+		}
+		p.Kill()
+		if _, err := p.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -107,6 +107,10 @@ func (p *policy) rule(j Job) (*ruling, error) {
 		v.Allowed, v.Refused = false, true
 		v.Reasons = []string{"the node denies all commands: security is deny in its configuration"}
 	}
+	if v.Security == settings.Allowlist && !listed && v.Ask == settings.AskOff {
+		v.Refused = true
+		v.Reasons = append(v.Reasons, "the node does not ask about what is not on its allow-list: ask is off in its configuration")
+	}
 	if v.Refused || !v.Allowed && limited {
 		v.Line = ""
 	}
@@ -136,27 +140,33 @@ var (
 	ErrApproval = errors.New("the command needs an approval")
 )
 
-// decide returns the program to start for a job, and refuses what may not run. Without an
-// approval that counts, nothing but what the lists allow runs.
-func (p *policy) decide(j Job) (argv []string, dir string, err error) {
+// decision is what runs for a job.
+type decision struct {
+	argv []string
+	dir  string
+	// listed reports that the node's allow-list, and no person, lets the job run.
+	listed bool
+}
+
+// decide refuses what may not run. Without an approval that counts, nothing but what the
+// lists allow runs.
+func (p *policy) decide(j Job) (*decision, error) {
 	r, err := p.rule(j)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	reasons := strings.Join(r.Reasons, "; ")
 	switch {
 	case r.Refused:
-		return nil, "", fmt.Errorf("%w: %s", ErrRefused, reasons)
-	case r.asks && r.Ask == settings.AskOff:
-		return nil, "", fmt.Errorf("%w: it is not on the node's allow-list, and the node does not ask: ask is off in its configuration: %s", ErrRefused, reasons)
+		return nil, fmt.Errorf("%w: %s", ErrRefused, reasons)
 	case j.Approval != nil && j.Approval.Subject != r.Subject:
-		return nil, "", fmt.Errorf("%w: what it would run has changed since a person approved it", ErrApproval)
+		return nil, fmt.Errorf("%w: what it would run has changed since a person approved it", ErrApproval)
 	case j.Approval != nil:
-		return p.own.Argv(j.Line), r.Dir, nil
+		return &decision{argv: p.own.Argv(j.Line), dir: r.Dir}, nil
 	case r.asks || !r.Allowed:
-		return nil, "", fmt.Errorf("%w: %s", ErrApproval, reasons)
+		return nil, fmt.Errorf("%w: %s", ErrApproval, reasons)
 	}
-	return r.argv, r.Dir, nil
+	return &decision{r.argv, r.Dir, r.Security == settings.Allowlist}, nil
 }
 
 // directory is where a command runs that asks for dir. A node that runs commands in a

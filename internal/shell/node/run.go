@@ -33,22 +33,22 @@ func (s *Server) Start(stream nodepb.Node_StartServer) error {
 		return err
 	}
 	defer release()
-	argv, dir, err := s.policy.decide(job)
+	d, err := s.policy.decide(job)
 	if err != nil {
 		s.options.Log.Warn("a command was refused", "gateway", gateway.Name, "reason", err)
 		return failure(err)
 	}
 	terminal := sizeOf(start.GetTerminal())
 	process, err := s.options.Launcher.Start(stream.Context(), execution.Command{
-		Argv: argv, Dir: dir, Env: s.policy.environment(job, dir, terminal != nil), Terminal: terminal, Network: start.GetNetwork(),
+		Argv: d.argv, Dir: d.dir, Env: s.policy.environment(job, d.dir, terminal != nil), Terminal: terminal, Network: start.GetNetwork(),
 	})
 	if err != nil {
 		return failure(err)
 	}
 	log := s.options.Log.With("gateway", gateway.Name, "pid", process.PID())
-	log.Info("a command runs", "approval", start.GetApproval().GetId(), "dir", dir)
-	r := &running{stream: stream, process: process, writes: make(chan []byte, 1), killed: make(chan struct{}), done: make(chan struct{})}
-	lost, err := r.serve(s, gateway, dir)
+	log.Info("a command runs", "approval", start.GetApproval().GetId(), "dir", d.dir)
+	r := &running{stream: stream, process: process, writes: make(chan []byte, 1), killed: make(chan struct{}), done: make(chan struct{}), noInput: d.listed && terminal != nil}
+	lost, err := r.serve(s, gateway, d.dir)
 	select {
 	case <-r.done:
 		log.Info("a command has ended", "code", r.exit.Code, "signal", r.exit.Signal, "reason", r.exit.Reason, "lost", lost)
@@ -97,6 +97,8 @@ func sizeOf(m *nodepb.Size) *execution.Size {
 type running struct {
 	stream  nodepb.Node_StartServer
 	process execution.Process
+
+	noInput bool // a pager, for one, would take commands that are not on the list
 
 	sending sync.Mutex
 	writes  chan []byte   // at most one waits
@@ -233,6 +235,16 @@ func (r *running) obey(in *nodepb.Input) bool {
 	return true
 }
 
+// errNoInput is about input for a terminal that no person has approved.
+var errNoInput = errors.New("the command has a terminal, and is allowed by the node's allow-list alone: it takes no input")
+
+func (r *running) input(data []byte) (int, error) {
+	if r.noInput {
+		return 0, errNoInput
+	}
+	return r.process.Write(data)
+}
+
 // write passes on what the gateway has for the standard input.
 func (r *running) write() {
 	for {
@@ -240,7 +252,7 @@ func (r *running) write() {
 		case <-r.done:
 			return
 		case data := <-r.writes:
-			n, err := r.process.Write(data)
+			n, err := r.input(data)
 			m := &nodepb.Written{Bytes: uint32(n)}
 			if err != nil {
 				m.Error = message(err)
