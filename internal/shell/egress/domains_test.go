@@ -1,7 +1,9 @@
 package egress
 
 import (
+	"fmt"
 	"net/netip"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -58,4 +60,28 @@ func FuzzAdmit(f *testing.F) {
 			t.Errorf("%q: lets %q through at %d", server, name, port)
 		}
 	})
+}
+
+// TestHintsHelp: what a refusal tells an operator to add lets the request pass.
+func TestHintsHelp(t *testing.T) {
+	list := []string{"example.org"}
+	entry := regexp.MustCompile(`an operator can add "([^"]+)" to plugins\.shell\.sandbox\.domains`)
+	for _, server := range []string{"other.org:443", "Other.org.:443", "example.org:8443"} {
+		p, err := New(Config{Domains: list})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, refused := p.admit(server, portHTTPS)
+		m := entry.FindStringSubmatch(fmt.Sprint(refused))
+		if m == nil {
+			t.Errorf("%s: no hint in %v", server, refused)
+			continue
+		}
+		if p, err = New(Config{Domains: append(list, m[1])}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := p.admit(server, portHTTPS); err != nil {
+			t.Errorf("%s: the hint %q does not help: %v", server, m[1], err)
+		}
+	}
 }
