@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,9 +13,16 @@ import (
 	"github.com/quoinhq/quoin/sdk/sdktest"
 )
 
+// pluginName is what the test binary is called when it is the plugin.
+const pluginName = "quoin-shell-test-plugin"
+
 func TestMain(m *testing.M) {
 	launch.Main()
 	confine.Main()
+	if filepath.Base(os.Args[0]) == pluginName {
+		main()
+		return
+	}
 	sdktest.Main(m)
 }
 
