@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
@@ -14,8 +15,8 @@ import (
 )
 
 // completeShell tells the shell plugin, if it is enabled, where the nodes are enrolled,
-// and what of Quoin itself no command may see: the configuration, the plugins, and what
-// is in the state directory but for the plugin's own data.
+// and what of Quoin itself no command may see: the program, the configuration, the
+// plugins, and what is in the state directory but for the plugin's own data.
 func (o *options) completeShell(cfg *host.Config, state string) error {
 	raw, enabled := cfg.Plugins.Config[settings.PluginID]
 	if !enabled {
@@ -40,7 +41,7 @@ func (o *options) completeShell(cfg *host.Config, state string) error {
 	if err != nil {
 		return err
 	}
-	for _, path := range append(append(hidden, data...), cfg.Plugins.Dir, config) {
+	for _, path := range slices.Concat(hidden, data, ownProgram(), []string{cfg.Plugins.Dir, config}) {
 		if path == "" {
 			continue
 		}
@@ -54,6 +55,19 @@ func (o *options) completeShell(cfg *host.Config, state string) error {
 	}
 	cfg.Plugins.Config[settings.PluginID] = raw
 	return nil
+}
+
+// ownProgram is this one and the folder of its bundled plugins, as far as they are there: a
+// command that works around them must not put others in their place.
+func ownProgram() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc([]string{self, filepath.Join(filepath.Dir(self), "bundled")}, func(path string) bool {
+		_, err := os.Lstat(path)
+		return err != nil
+	})
 }
 
 // entriesBut are the paths of what is in a directory, without one name. A directory that is
