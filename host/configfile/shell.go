@@ -82,7 +82,7 @@ func (f *File) shellRule(i int) config.Field {
 	r := &settings.Rule{}
 	keep := func() { f.shell.Rules[i] = *r }
 	return config.Object(strconv.Itoa(i), []config.Field{
-		config.Texts("command", &r.Command, "The executable and the words that must follow it; `*` stands for any characters of a word.").Then(keep),
+		config.Texts("command", &r.Command, "The executable and the words that must follow it; `*` stands for any characters of a word that is no option, a last `**` for more words that only read.").Then(keep),
 		config.Texts("match", &r.Match, "Command lines that the rule must allow, or the plugin does not start.").Then(keep),
 		config.Texts("notMatch", &r.NotMatch, "Command lines that it must not allow.").Then(keep),
 	}, "One rule.")

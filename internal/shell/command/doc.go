@@ -8,6 +8,29 @@
 // env, nice, timeout and other programs that only run another one are taken away, each
 // with the very file that would run.
 //
+// # Lifecycle
+//
+// [NewJudge] reads the allow-list. An entry that could allow any code is an error, and so
+// is a rule that its own examples contradict. [Judge.Judge] reads a line in five steps:
+// its characters, its syntax, its words, the programs that only run another one, and the
+// arguments of what is left. [Judge.Argv] is the shell that runs a line.
+//
+// A line is built along with the judgement: executables as absolute paths, every word in
+// quotes. It is what runs when the allow-list has the command, so that no shell reads it
+// in another way than the judge has. A program whose arguments can run others, or write,
+// has a profile: the options that only read. An option without an entry is refused, also
+// a short form of one that has.
+//
+// # Concurrency
+//
+// A Judge may be used from any goroutine. It keeps the digests of files, and computes one
+// again when the file has changed.
+//
+// # Failure
+//
+// There are no errors but those of the configuration. What cannot be read, or exceeds a
+// limit, is a judgement that says why: not allowed, not remembered, or refused.
+//
 // # Trust
 //
 // Command lines are hostile. What cannot be read, is too long or is anything but plain
