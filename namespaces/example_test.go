@@ -106,3 +106,23 @@ func ExampleSerialize() {
 	// Output:
 	// the value at labels[1] cannot be written as JSON: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input
 }
+
+// A result that names a job gets the method kill: await (await Jobs.run("make")).kill().
+func ExampleClass() {
+	job := &namespaces.Class{Name: "Job", Key: "job", Methods: map[string]namespaces.Call{
+		"kill": {Tool: "kill_job", Mapping: namespaces.Mapping{Kind: namespaces.MapPositional, Positional: []string{"job"}}},
+	}}
+	scope, err := namespaces.Serialize(map[string]any{"run": namespaces.Call{Tool: "run_job", Returns: job}}, namespaces.Limits{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	call, err := scope.Resolve([]string{"Job", "prototype", "kill"}) // as the guest asks for it
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	input, err := call.Mapping.Apply([]json.RawMessage{json.RawMessage(`"job-7"`)})
+	fmt.Println(call.Tool, string(input), err)
+	// Output: kill_job {"job":"job-7"} <nil>
+}

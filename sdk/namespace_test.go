@@ -114,6 +114,11 @@ func TestScopePerRun(t *testing.T) {
 	wantError(t, err, protocol.KindPlugin, protocol.CodePanic, "namespace issues", "boom")
 }
 
+// methods is a class with one method.
+func methods(name, key, method string, v *sdk.VerbRef) *sdk.Class {
+	return &sdk.Class{Name: name, Key: key, Methods: map[string]*sdk.VerbRef{method: v}}
+}
+
 func TestNamespaceMistakes(t *testing.T) {
 	_, foreign := tagger()
 	cycle := sdk.Scope{}
@@ -154,6 +159,33 @@ func TestNamespaceMistakes(t *testing.T) {
 		{"an unsafe key", func(tag *sdk.ToolRef) sdk.Namespace {
 			return scope(sdk.Scope{"__proto__": sdk.Verb(tag)})
 		}, []string{"__proto__"}},
+		{"a class without a name", func(tag *sdk.ToolRef) sdk.Namespace {
+			return scope(sdk.Scope{"get": sdk.Verb(tag).Returns(methods("", "id", "close", sdk.Verb(tag)))})
+		}, []string{"needs a name"}},
+		{"results without the key", func(tag *sdk.ToolRef) sdk.Namespace {
+			return scope(sdk.Scope{"get": sdk.Verb(tag).Returns(methods("Tag", "number", "close", sdk.Verb(tag).Positional("id")))})
+		}, []string{"get", `tool "tag"`, `"Tag"`, `"number"`}},
+		{"a method like a field", func(tag *sdk.ToolRef) sdk.Namespace {
+			return scope(sdk.Scope{"get": sdk.Verb(tag).Returns(methods("Tag", "id", "source", sdk.Verb(tag)))})
+		}, []string{"get", `"source"`, "a field of that name"}},
+		{"a method whose tool has no such field", func(tag *sdk.ToolRef) sdk.Namespace {
+			return scope(sdk.Scope{"get": sdk.Verb(tag).Returns(methods("Tag", "id", "close", sdk.Verb(tag).Positional("number")))})
+		}, []string{"Tag.prototype.close", `"number"`}},
+		{"a method without a tool", func(tag *sdk.ToolRef) sdk.Namespace {
+			return scope(sdk.Scope{"get": sdk.Verb(tag).Returns(methods("Tag", "id", "close", nil))})
+		}, []string{"Tag.prototype.close", "no tool"}},
+		{"methods in no field", func(tag *sdk.ToolRef) sdk.Namespace {
+			return scope(sdk.Scope{"get": sdk.Verb(tag).ReturnsIn("items", methods("Tag", "id", "close", sdk.Verb(tag)))})
+		}, []string{"get", `"items"`}},
+		{"a tag with Positional", func(tag *sdk.ToolRef) sdk.Namespace {
+			return scope(sdk.Scope{"get": sdk.Verb(tag).Positional("id").Template(func(context.Context, sdk.RunContext, sdk.Template) (any, error) { return nil, nil })})
+		}, []string{"get", "as Template does"}},
+		{"options with Rest", func(tag *sdk.ToolRef) sdk.Namespace {
+			return scope(sdk.Scope{"get": sdk.Verb(tag).Positional("id").Rest("labels").Options()})
+		}, []string{"get", "with rest"}},
+		{"an option that the tool does not have", func(tag *sdk.ToolRef) sdk.Namespace {
+			return scope(sdk.Scope{"get": sdk.Verb(tag).Positional("id").Options("number")})
+		}, []string{"get", `option field "number"`}},
 		{"global", func(tag *sdk.ToolRef) sdk.Namespace {
 			return sdk.Namespace{ID: "n", Global: "my issues", Description: "N.", Scope: sdk.Scope{"get": sdk.Verb(tag)}}
 		}, []string{"my issues", "identifier"}},
