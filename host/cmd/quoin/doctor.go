@@ -22,6 +22,7 @@ import (
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/shell/settings"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -47,6 +48,8 @@ type diagnosis struct {
 	Unmatched []host.UnusedSetting `json:"unmatched"`
 	// MCP are the MCP servers of the configuration.
 	MCP []diagnosedServer `json:"mcp"`
+	// Shell is the shell plugin, if it is enabled.
+	Shell *diagnosedShell `json:"shell,omitempty"`
 }
 
 // diagnosedServer is an MCP server as hosts of the state directory see it.
@@ -56,6 +59,14 @@ type diagnosedServer struct {
 	NeedsSignIn bool      `json:"needsSignIn,omitempty"`
 	Quarantined int       `json:"quarantined,omitempty"`
 	Needs       string    `json:"needs,omitempty"` // what to do about it
+}
+
+// diagnosedShell is the shell plugin with this configuration. One whose sandbox lacks what
+// it requires does not start.
+type diagnosedShell struct {
+	State  string `json:"state"`
+	Host   string `json:"host"` // where commands run that do not say so
+	Reason string `json:"reason,omitempty"`
 }
 
 // holds says whether isolation "required" would let a host start.
@@ -124,8 +135,31 @@ func diagnose(cmd *cobra.Command, o *options) (*diagnosis, error) {
 	if d.Unmatched, err = o.unusedSettings(f); err != nil {
 		return nil, err
 	}
+	if d.Shell, err = o.diagnoseShell(cmd, f); err != nil {
+		return nil, err
+	}
 	d.MCP, err = o.diagnoseServers(cmd.Context(), f)
 	return d, err
+}
+
+// diagnoseShell starts the shell plugin, if it is enabled, to see whether it can.
+func (o *options) diagnoseShell(cmd *cobra.Command, f *configfile.File) (found *diagnosedShell, err error) {
+	raw, enabled := f.Config().Plugins.Config[settings.PluginID]
+	if !enabled {
+		return nil, nil
+	}
+	s, err := settings.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	return found, o.inspect(cmd, io.Discard, func(h *host.Host) error {
+		for _, p := range h.Plugins() {
+			if p.ID == settings.PluginID {
+				found = &diagnosedShell{State: p.State.String(), Host: string(s.Host), Reason: p.Reason}
+			}
+		}
+		return nil
+	})
 }
 
 // serversTime is how long doctor waits for MCP servers.
@@ -225,6 +259,9 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 	}
 	for _, u := range d.Unmatched {
 		fmt.Fprintf(&b, "configuration: %s\n", u)
+	}
+	if d.Shell != nil {
+		b.WriteString(strings.TrimSuffix(fmt.Sprintf("plugin shell is %s, for commands on host %s: %s", d.Shell.State, d.Shell.Host, d.Shell.Reason), ": ") + "\n")
 	}
 	for _, s := range d.MCP {
 		if s.Needs != "" {
