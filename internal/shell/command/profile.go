@@ -81,7 +81,7 @@ func (e *executable) runsCode() bool {
 // harmless. open says that more come.
 func (e *executable) acceptsRest(args []word, written int, open bool) error {
 	p := e.profile()
-	if e.path != "" && e.fileKind() != e.kind() {
+	if e.path != "" && e.fileKind() != e.kind() && linked[e.kind()] != e.fileKind() {
 		if err := e.acceptsFile(p, args, written, open); err != nil {
 			return err
 		}
@@ -102,6 +102,9 @@ func (e *executable) acceptsRest(args []word, written int, open bool) error {
 	}
 	return nil
 }
+
+// linked are programs that a file does by the name it is called by, so that the profile of the name is the right one.
+var linked = map[string]string{"xzcat": "xz", "bzcat": "bzip", "zcat": "gzip", "zstdcat": "zstd", "fd": "fdfind"}
 
 // acceptsFile judges a program whose file has another name, by that name. p is the profile of the name it was called by.
 func (e *executable) acceptsFile(p *profile, args []word, written int, open bool) error {

@@ -68,6 +68,7 @@ func init() {
 	delete(profiles["rg"].options.short, 'z')
 	profiles["fd"] = read("HIusgFapl0L1 i d: t: e: E: S: c: --hidden --no-ignore --no-ignore-vcs --unrestricted --case-sensitive --ignore-case --glob --regex --fixed-strings --absolute-path --full-path --follow --print0 --max-depth= --min-depth= --exact-depth= --type= --extension= --exclude= --size= --changed-within= --changed-before= --owner= --color= --max-results= --prune --quiet --version --help")
 	delete(profiles["fd"].options.short, 'l')
+	profiles["fdfind"] = profiles["fd"]
 	profiles["jq"] = &profile{options: readOptions("csSrjaenRCMV --compact-output --slurp --sort-keys --raw-output --join-output --ascii-output --exit-status --null-input --raw-input --color-output --monochrome-output --tab --indent= --stream --seq --version --arg --argjson --args --jsonargs")}
 	profiles["hostname"] = &profile{options: readOptions("fsidIA --fqdn --short --long --ip-address --all-ip-addresses --all-fqdns --domain"), check: noOperands}
 	profiles["xxd"] = &profile{options: readOptions("bEipu c: g: l: o: s:"), operands: 1}

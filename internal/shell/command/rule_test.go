@@ -1,6 +1,8 @@
 package command
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -133,6 +135,32 @@ func TestRules(t *testing.T) {
 		"otherbash -c ls":            false,
 		"otherpython x.py":           false,
 		"lenv rm x":                  false,
+	} {
+		if g := j.Judge(line, nil); g.Allowed != want {
+			t.Errorf("%q is allowed: %v, want %v %q", line, g.Allowed, want, g.Reasons)
+		}
+	}
+}
+
+// TestLinkedPrograms: a link is judged by what it leads to, also where the file is one
+// that does what it is called.
+func TestLinkedPrograms(t *testing.T) {
+	dir := t.TempDir()
+	for _, file := range []string{"xz", "mawk", "fdfind", "busybox", "vim.basic", "python3.11", "bash"} {
+		write(t, filepath.Join(dir, file), "#!/bin/sh\n", 0o755)
+	}
+	for name, file := range map[string]string{"xzcat": "xz", "awk": "mawk", "fd": "fdfind", "ls": "busybox", "rm": "busybox", "cat": "bash", "head": "python3.11", "tail": "vim.basic"} {
+		if err := os.Symlink(file, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := newJudge(t, func(s *settings.Settings) {
+		s.Path = []string{dir}
+		s.Allow = []string{"xzcat", "xz", "awk", "fd", "ls", "cat", "head", "tail"}
+	})
+	for line, want := range map[string]bool{
+		"xzcat a.xz": true, "xz a": false, "xz -l a.xz": true, "awk '{ print }' a": true, "awk 'BEGIN { system(1) }'": false, "fd x": true, "fd -x rm": false,
+		"ls -l": true, "busybox ls -l": true, "rm x": false, "busybox rm x": false, "cat x": false, "head x": false, "tail x": false,
 	} {
 		if g := j.Judge(line, nil); g.Allowed != want {
 			t.Errorf("%q is allowed: %v, want %v %q", line, g.Allowed, want, g.Reasons)
