@@ -98,7 +98,9 @@ func TestADecisionAllowsOneCommand(t *testing.T) {
 	desk := newDesk()
 	cfg, work := withShell(t, desk.config(nil), map[string]any{"allow": []string{"echo"}})
 	h := start(t, cfg)
-	run := func(command string) string { return `return (await Shell.run(` + strconv.Quote(command) + `)).exitCode` }
+	run := func(command string) string {
+		return `return (await Shell.run(` + strconv.Quote(command) + `)).exitCode`
+	}
 
 	done := execLater(h, host.ExecInput{Code: run("env touch a")})
 	a := <-desk.asked
