@@ -76,8 +76,12 @@ func (s *shell) yieldAfter(in execInput) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// progressEvery bounds how often the output of a command is shown while it runs.
-const progressEvery = 200 * time.Millisecond
+// progressEvery and progressBytes bound how often the output of a command is shown while
+// it runs, and how much of it.
+const (
+	progressEvery = 200 * time.Millisecond
+	progressBytes = 8 << 10
+)
 
 // await waits for the end of a command, shows its output meanwhile, and returns how it
 // stands in the end. A call that is given up takes its command along.
@@ -87,9 +91,15 @@ func (s *shell) await(ctx context.Context, c *sdk.Call, session *sessions.Sessio
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	var shown int64
+	show := func() {
+		if text := session.Next(&shown); text != "" {
+			_ = c.Progress(progress{SessionID: session.State().ID, Output: lastBytes(text, progressBytes), Bytes: shown}) // for those who watch; the result has it all
+		}
+	}
 	for {
 		select {
 		case <-session.Done():
+			show()
 			return whole(session), nil
 		case <-yield.C:
 			if s.settings.NoBackground {
@@ -100,9 +110,7 @@ func (s *shell) await(ctx context.Context, c *sdk.Call, session *sessions.Sessio
 		case <-ctx.Done():
 			return s.giveUp(session, context.Cause(ctx))
 		case <-tick.C:
-			if text := session.Next(&shown); text != "" {
-				_ = c.Progress(progress{SessionID: session.State().ID, Output: text, Bytes: shown}) // for those who watch; the result has it all
-			}
+			show()
 		}
 	}
 }
