@@ -48,8 +48,10 @@ export const MapInputRequest = {
 };
 export const MapInputResponse = { input: [1, "bytes"], error: [2, Error] };
 
+export const CallApproval = { id: [1, "string"], subject: [2, "string"], edited: [3, "bool"] };
 export const CallToolRequest = {
   tool: [1, "string"], callId: [2, "string"], idempotencyKey: [3, "string"], run: [4, RunContext], input: [5, "bytes"],
+  approval: [6, CallApproval],
 };
 export const CallToolsRequest = { call: [1, CallToolRequest], timeoutUs: [2, "int"], number: [3, "int"] };
 export const CallToolEvent = { progress: [1, "bytes"], result: [2, "bytes"], error: [3, Error], number: [4, "int"] };
