@@ -175,6 +175,7 @@ func zombie(pid int) bool {
 
 // TestTheEndOfAGatewayEndsItsProcesses kills a gateway. Its processes ignore SIGTERM.
 func TestTheEndOfAGatewayEndsItsProcesses(t *testing.T) {
+	t.Parallel()
 	_, _, dir := another(t)
 	gateway, lines := startHelper(t, gatewayEnv+"="+filepath.Join(dir, "nodes"), jobEnv+"="+family)
 	pids := twoNumbers(t, lines)
@@ -187,6 +188,7 @@ func TestTheEndOfAGatewayEndsItsProcesses(t *testing.T) {
 // TestTheEndOfANodeEndsItsProcesses kills a node. The gateway learns that its process is
 // lost.
 func TestTheEndOfANodeEndsItsProcesses(t *testing.T) {
+	t.Parallel()
 	cmd, nodes, _ := another(t)
 	n, err := nodes.Node("builder")
 	if err != nil {
@@ -256,6 +258,7 @@ func viaProxy(t *testing.T) (*proxy, *Node) {
 
 // TestALostConnectionEndsTheProcess cuts the connection.
 func TestALostConnectionEndsTheProcess(t *testing.T) {
+	t.Parallel()
 	proxy, n := viaProxy(t)
 	p, pids := startFamily(t, n)
 	proxy.cut()
@@ -267,6 +270,7 @@ func TestALostConnectionEndsTheProcess(t *testing.T) {
 
 // TestASilentConnectionEndsTheProcess loses all bytes, and leaves the connection open.
 func TestASilentConnectionEndsTheProcess(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes as long as a connection may be silent: 15 seconds")
 	}
@@ -281,6 +285,7 @@ func TestASilentConnectionEndsTheProcess(t *testing.T) {
 
 // TestTheEndOfAnEnrolmentEndsProcesses removes a gateway from the node.
 func TestTheEndOfAnEnrolmentEndsProcesses(t *testing.T) {
+	t.Parallel()
 	f, n := enrolled(t, launch.New(), full)
 	p, pids := startFamily(t, n)
 	list, err := f.home.Gateways()
@@ -302,6 +307,7 @@ func TestTheEndOfAnEnrolmentEndsProcesses(t *testing.T) {
 // TestAProcessThatIsNotReadStops lets a process write without end while no one reads:
 // flow control stops it, and it can be killed. What is read then is whole.
 func TestAProcessThatIsNotReadStops(t *testing.T) {
+	t.Parallel()
 	_, n := enrolled(t, launch.New(), full)
 	p, err := n.Start(t.Context(), Job{Line: "exec yes"}, nil, false)
 	if err != nil {
@@ -346,6 +352,7 @@ func written(t *testing.T, pid int) (n int64) {
 
 // TestInputAndOutputAreWhole sends a large text through a process.
 func TestInputAndOutputAreWhole(t *testing.T) {
+	t.Parallel()
 	_, n := enrolled(t, launch.New(), full)
 	p, err := n.Start(t.Context(), Job{Line: "exec cat"}, nil, false)
 	if err != nil {
@@ -372,6 +379,7 @@ func TestInputAndOutputAreWhole(t *testing.T) {
 // TestStartIsBoundByItsContext starts with a context that has ended, and with one that
 // ends afterwards.
 func TestStartIsBoundByItsContext(t *testing.T) {
+	t.Parallel()
 	_, n := enrolled(t, launch.New(), full)
 	ctx, cancel := context.WithCancel(t.Context())
 	p, err := n.Start(ctx, Job{Line: "echo on"}, nil, false)
@@ -389,6 +397,7 @@ func TestStartIsBoundByItsContext(t *testing.T) {
 
 // TestANodeRunsNoMoreThanItsBound starts one process more than maxProcesses.
 func TestANodeRunsNoMoreThanItsBound(t *testing.T) {
+	t.Parallel()
 	_, n := enrolled(t, launch.New(), func(s *settings.Settings) { full(s); s.MaxProcesses = 1 })
 	p, err := n.Start(t.Context(), Job{Line: "exec cat"}, nil, false)
 	if err != nil {
