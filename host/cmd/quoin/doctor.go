@@ -22,7 +22,6 @@ import (
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/internal/sandbox"
-	"github.com/quoinhq/quoin/internal/shell/settings"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -61,14 +60,6 @@ type diagnosedServer struct {
 	Needs       string    `json:"needs,omitempty"` // what to do about it
 }
 
-// diagnosedShell is the shell plugin with this configuration. One whose sandbox lacks what
-// it requires does not start.
-type diagnosedShell struct {
-	State  string `json:"state"`
-	Host   string `json:"host"` // where commands run that do not say so
-	Reason string `json:"reason,omitempty"`
-}
-
 // holds says whether isolation "required" would let a host start.
 type holds struct {
 	Holds   bool     `json:"holds"`
@@ -93,6 +84,7 @@ func newDoctor() *cobra.Command {
 		Long: `Start one guest worker and say which layers of its sandbox are on, why others
 are not and what would enable them, and whether a host that requires isolation
 would start. That is the default of hosts; exec and wait take what there is.
+The shell plugin is started where it is enabled, with the sandbox of commands.
 The MCP servers of the configuration are connected to; those that need a sign-in, have
 tools in quarantine or are down are named.
 Exit status: 0 it would start, 1 it would not, 2 usage.`,
@@ -140,26 +132,6 @@ func diagnose(cmd *cobra.Command, o *options) (*diagnosis, error) {
 	}
 	d.MCP, err = o.diagnoseServers(cmd.Context(), f)
 	return d, err
-}
-
-// diagnoseShell starts the shell plugin, if it is enabled, to see whether it can.
-func (o *options) diagnoseShell(cmd *cobra.Command, f *configfile.File) (found *diagnosedShell, err error) {
-	raw, enabled := f.Config().Plugins.Config[settings.PluginID]
-	if !enabled {
-		return nil, nil
-	}
-	s, err := settings.Parse(raw)
-	if err != nil {
-		return nil, err
-	}
-	return found, o.inspect(cmd, io.Discard, func(h *host.Host) error {
-		for _, p := range h.Plugins() {
-			if p.ID == settings.PluginID {
-				found = &diagnosedShell{State: p.State.String(), Host: string(s.Host), Reason: p.Reason}
-			}
-		}
-		return nil
-	})
 }
 
 // serversTime is how long doctor waits for MCP servers.
@@ -261,7 +233,7 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 		fmt.Fprintf(&b, "configuration: %s\n", u)
 	}
 	if d.Shell != nil {
-		b.WriteString(strings.TrimSuffix(fmt.Sprintf("plugin shell is %s, for commands on host %s: %s", d.Shell.State, d.Shell.Host, d.Shell.Reason), ": ") + "\n")
+		b.WriteString(d.Shell.text())
 	}
 	for _, s := range d.MCP {
 		if s.Needs != "" {
