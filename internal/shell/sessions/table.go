@@ -142,7 +142,8 @@ func (t *Table) watch(s *Session) {
 	}
 	s.read()
 	t.makeRoom(s.spec.Owner)
-	time.AfterFunc(t.limits.Keep, func() { t.drop(s) })
+	id := s.id // a timer that had s would keep the output of one that is removed before
+	time.AfterFunc(t.limits.Keep, func() { t.drop(id) })
 }
 
 // reserve checks the bounds for one more process of o.
@@ -192,7 +193,7 @@ func (t *Table) makeRoom(o Owner) {
 		}
 	}
 	slices.SortFunc(ended, func(a, b *Session) int { return b.State().Ended.Compare(a.State().Ended) })
-	var gone []*Session
+	var gone []string
 	own, bytes := 0, 0
 	for i, s := range ended {
 		bytes += s.size()
@@ -200,12 +201,12 @@ func (t *Table) makeRoom(o Owner) {
 			own++
 		}
 		if i >= maxEnded || bytes > maxEndedBytes && i > 0 || s.spec.Owner == o && own > maxOwnEnded {
-			gone = append(gone, s)
+			gone = append(gone, s.id)
 		}
 	}
 	t.mu.Unlock()
-	for _, s := range gone {
-		t.drop(s)
+	for _, id := range gone {
+		t.drop(id)
 	}
 }
 
@@ -215,13 +216,13 @@ func (s *Session) size() int {
 	return s.output.size()
 }
 
-func (t *Table) drop(s *Session) {
+func (t *Table) drop(id string) {
 	t.mu.Lock()
-	known := t.sessions[s.id] == s
-	delete(t.sessions, s.id)
+	known := t.sessions[id] != nil
+	delete(t.sessions, id)
 	t.mu.Unlock()
 	if known {
-		t.removed(s.id)
+		t.removed(id)
 	}
 }
 
@@ -265,7 +266,7 @@ func (t *Table) Clear(o Owner, id string) (State, error) {
 	if s.running() {
 		return State{}, errorf(CodeRunning, "process %s runs: kill it first, or use remove", id)
 	}
-	t.drop(s)
+	t.drop(id)
 	return s.State(), nil
 }
 
@@ -278,7 +279,7 @@ func (t *Table) Remove(ctx context.Context, o Owner, id string) (State, error) {
 	if err := s.Kill(ctx); err != nil {
 		return State{}, err
 	}
-	t.drop(s)
+	t.drop(id)
 	return s.State(), nil
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +24,7 @@ type fake struct {
 	output   *io.PipeReader
 	writer   *io.PipeWriter
 	input    chan []byte
-	deaf     bool // it ignores being asked to end
+	deaf     atomic.Bool // it ignores being asked to end
 	interval sync.Once
 	ended    chan struct{}
 	exit     execution.Exit
@@ -48,7 +50,7 @@ func (f *fake) Write(b []byte) (int, error) {
 }
 
 func (f *fake) Interrupt() {
-	if !f.deaf {
+	if !f.deaf.Load() {
 		f.end(execution.Exit{Code: -1, Signal: "SIGTERM"})
 	}
 }
@@ -182,7 +184,7 @@ func TestEndings(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				table, l := newTable(t, limits)
 				s, f := mustStart(t, table, l, Spec{Owner: ada, Timeout: time.Minute})
-				f.deaf = c.deaf
+				f.deaf.Store(c.deaf)
 				start := time.Now()
 				c.end(t, s, f)
 				<-s.Done()
@@ -237,8 +239,8 @@ func TestOwners(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var gone []string
-		table := New(limits, func(id string) { gone = append(gone, id) })
+		var gone atomic.Int64
+		table := New(limits, func(string) { gone.Add(1) })
 		l := &launcher{}
 		var running []*Session
 		for range limits.Running {
@@ -264,8 +266,8 @@ func TestBounds(t *testing.T) {
 		if all := table.List(ada); len(all) != maxOwnEnded+limits.Running || all[len(all)-1].Status != Running {
 			t.Errorf("%d are kept", len(all))
 		}
-		if len(gone) != maxOwnEnded {
-			t.Errorf("%d are removed", len(gone))
+		if n := gone.Load(); n != maxOwnEnded {
+			t.Errorf("%d are removed", n)
 		}
 		for _, s := range running {
 			check(t, s.Kill(t.Context()))
@@ -362,4 +364,31 @@ func TestLog(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestARemovedSessionIsFreed before the time is over for which it would have been kept:
+// programs start and remove processes faster than that.
+func TestARemovedSessionIsFreed(t *testing.T) {
+	table, l := newTable(t, limits)
+	freed := make(chan struct{})
+	func() {
+		s, f := mustStart(t, table, l, Spec{Owner: ada})
+		runtime.AddCleanup(s, func(int) { close(freed) }, 0)
+		f.end(execution.Exit{})
+		<-s.Done()
+		if _, err := table.Remove(t.Context(), ada, s.id); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	for deadline := time.After(time.Minute); ; {
+		runtime.GC()
+		select {
+		case <-freed:
+			return
+		case <-deadline:
+			t.Fatal("something still has the session")
+		default:
+			runtime.Gosched()
+		}
+	}
 }
