@@ -18,7 +18,12 @@ func approvedBy(subject string) string {
 }
 
 func wantApproval(id, subject string, edited bool) string {
-	return fmt.Sprintf(`{"ID":%q,"Subject":%q,"Edited":%v}`, id, subject, edited)
+	return fmt.Sprintf(`{"ID":%q,"Subject":%q,"Edited":%v,"Remembered":false}`, id, subject, edited)
+}
+
+// wantRemembered is the approval of an earlier call.
+func wantRemembered(id, subject string) string {
+	return fmt.Sprintf(`{"ID":%q,"Subject":%q,"Edited":false,"Remembered":true}`, id, subject)
 }
 
 // TestAPluginIsToldWhatAllowedItsCall: the subject that its own hook asked about, and
@@ -39,7 +44,7 @@ func TestAPluginIsToldWhatAllowedItsCall(t *testing.T) {
 	a = <-desk.asked
 	decide(t, h, a.ID, policy.AllowAlways)
 	wantValue(t, <-done, wantApproval(a.ID, "rm b", false))
-	wantValue(t, exec(h, approvedBy("rm b")), wantApproval(a.ID, "rm b", false))
+	wantValue(t, exec(h, approvedBy("rm b")), wantRemembered(a.ID, "rm b"))
 
 	done = execLater(h, host.ExecInput{Code: approvedBy("rm c")})
 	a = <-desk.asked
@@ -103,5 +108,5 @@ func TestWhatAllowedACallSurvivesTheHost(t *testing.T) {
 	}
 	third := start(t, kept(t, dir, cfg))
 	decide(t, third, a.ID, policy.AllowOnce)
-	wantValue(t, third.Wait(t.Context(), me, id), wantApproval(always.ID, "rm c", false))
+	wantValue(t, third.Wait(t.Context(), me, id), wantRemembered(always.ID, "rm c"))
 }

@@ -113,7 +113,7 @@ func hookName(id string) string { return "plugin " + id }
 func ownApproval(id string, all []catalog.Approval) *protocol.CallApproval {
 	for _, a := range all {
 		if a.Hook == hookName(id) {
-			return &protocol.CallApproval{ID: a.ID, Subject: a.Subject, Edited: a.Edited}
+			return &protocol.CallApproval{ID: a.ID, Subject: a.Subject, Edited: a.Edited, Remembered: a.Remembered}
 		}
 	}
 	return nil

@@ -105,6 +105,8 @@ type Approval struct {
 	ID string `json:"id"`
 	// Edited reports that a person has written the input.
 	Edited bool `json:"edited,omitempty"`
+	// Remembered reports that the approval was decided for an earlier call.
+	Remembered bool `json:"remembered,omitempty"`
 }
 
 // Entry is the compact description of a tool: everything but its schemas.

@@ -152,7 +152,7 @@ func Unanswered(ctx context.Context, store Approvals, c Call, asks []Ask, now ti
 		case g == nil:
 			left = append(left, a)
 		case !a.Rewritten:
-			answers = append(answers, catalog.Approval{Hook: a.Hook, Subject: a.Subject, ID: g.ApprovalID})
+			answers = append(answers, catalog.Approval{Hook: a.Hook, Subject: a.Subject, ID: g.ApprovalID, Remembered: true})
 		}
 	}
 	return left, answers, nil

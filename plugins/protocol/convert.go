@@ -95,14 +95,14 @@ func callApprovalToWire(a *CallApproval) *protocolpb.CallApproval {
 	if a == nil {
 		return nil
 	}
-	return &protocolpb.CallApproval{Id: validText(a.ID), Subject: validText(a.Subject), Edited: a.Edited}
+	return &protocolpb.CallApproval{Id: validText(a.ID), Subject: validText(a.Subject), Edited: a.Edited, Remembered: a.Remembered}
 }
 
 func callApprovalFromWire(w *protocolpb.CallApproval) *CallApproval {
 	if w == nil {
 		return nil
 	}
-	return &CallApproval{ID: w.GetId(), Subject: w.GetSubject(), Edited: w.GetEdited()}
+	return &CallApproval{ID: w.GetId(), Subject: w.GetSubject(), Edited: w.GetEdited(), Remembered: w.GetRemembered()}
 }
 
 func callFromWire(w *protocolpb.CallToolRequest) CallRequest {

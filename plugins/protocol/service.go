@@ -54,6 +54,9 @@ type CallApproval struct {
 	Subject string
 	// Edited reports that a person has written the input.
 	Edited bool
+	// Remembered reports that no person has seen this call: a decision for always about
+	// an earlier one with the same subject answers for it.
+	Remembered bool
 }
 
 // HealthStatus is a plugin's answer to Health.

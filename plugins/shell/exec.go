@@ -41,7 +41,7 @@ func (s *shell) exec(ctx context.Context, c *sdk.Call, in execInput) (processRes
 		if c.Approval.Subject != p.subject {
 			return processResult{}, sdk.Errorf(codeApproval, "what was approved is not what would run now: the command, its files or where it runs have changed; call exec again")
 		}
-		approvalID = c.Approval.ID
+		approvalID, p.remembered = c.Approval.ID, c.Approval.Remembered
 	}
 	launcher, err := s.launcher(p, approvalID)
 	if err != nil {

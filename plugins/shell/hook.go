@@ -66,7 +66,7 @@ func (s *shell) approvalTimeout() time.Duration {
 // approval is what a person is asked.
 func (s *shell) approval(p *plan) *sdk.Approval {
 	allowed := onceOnly
-	if p.remembered() {
+	if p.rememberable() {
 		allowed = []string{"allow-once", "allow-always", "deny"}
 	}
 	severity := "warning"

@@ -112,7 +112,7 @@ func (s *shell) job(p *plan, approvalID string) node.Job {
 		j.Allow = &node.AllowList{Allow: s.settings.Allow, Rules: s.settings.Rules}
 	}
 	if approvalID != "" {
-		j.Approval = &node.Approval{ID: approvalID, Subject: p.judgement.Subject}
+		j.Approval = &node.Approval{ID: approvalID, Subject: p.judgement.Subject, Remembered: p.remembered}
 	}
 	return j
 }

@@ -29,6 +29,8 @@ type plan struct {
 	decision  decision
 	reasons   []string
 	subject   string
+	// remembered says that a decision for always about an earlier call lets it run.
+	remembered bool
 }
 
 // decision says whether a command may run.
@@ -109,8 +111,8 @@ func (p *plan) makeSubject() string {
 	return scope + ":" + hex.EncodeToString(sum[:])
 }
 
-// remembered reports that an approval may hold for later calls.
-func (p *plan) remembered() bool { return p.judgement.Subject != "" }
+// rememberable reports that an approval may hold for later calls.
+func (p *plan) rememberable() bool { return p.judgement.Subject != "" }
 
 // inputRule says who may write to the process. An approved shell runs what it reads, and
 // so does a program of the allow-list that takes commands from its terminal, as a pager
@@ -179,11 +181,11 @@ func below(root, path string) bool {
 // terminal is the size that terminals have at first.
 var terminal = execution.Size{Columns: 120, Rows: 40}
 
-// command is what runs: what was asked for, byte for byte, or, if the allow-list has
-// it, the very files that were judged.
+// command is what runs: what was asked for, byte for byte, or, if no person has seen it,
+// the very files that were judged.
 func (s *shell) command(p *plan) execution.Command {
 	line := p.in.Command
-	if p.decision == runAllowed {
+	if p.decision == runAllowed || p.remembered {
 		line = p.judgement.Line
 	}
 	argv := s.hosts.judge.Argv(line)

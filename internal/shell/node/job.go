@@ -40,6 +40,9 @@ type Approval struct {
 	ID string
 	// Subject is that of the Verdict that the person saw.
 	Subject string
+	// Remembered says that the person saw an earlier job, so that what was judged runs,
+	// and not the bytes of this one.
+	Remembered bool
 }
 
 // Verdict is what a node says of a command line.

@@ -178,6 +178,32 @@ func TestAnApprovalIsForOneSubject(t *testing.T) {
 	}
 }
 
+// TestARememberedApprovalRunsWhatWasJudged: the bytes of a job that no person has seen
+// do not run.
+func TestARememberedApprovalRunsWhatWasJudged(t *testing.T) {
+	_, n := enrolled(t, launch.New(), func(s *settings.Settings) { s.Allow = nil })
+	for line, want := range map[string]error{"cat /proc/self/cmdline": nil, "cat $HOME/x": ErrApproval} {
+		v, err := n.Judge(t.Context(), Job{Line: line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := n.Start(t.Context(), Job{Line: line, Approval: &Approval{ID: "1", Subject: v.Subject, Remembered: true}}, nil, false)
+		if !errors.Is(err, want) {
+			t.Fatalf("%s: %v, want %v", line, err, want)
+		}
+		if err != nil {
+			continue
+		}
+		out, err := io.ReadAll(p)
+		if err != nil || !strings.HasPrefix(string(out), "/") {
+			t.Errorf("%s: %q, %v", line, out, err)
+		}
+		if _, err := p.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestATerminalOfTheAllowListTakesNoInput types into a program that the list allows, and
 // into the same one when a person has approved it.
 func TestATerminalOfTheAllowListTakesNoInput(t *testing.T) {

@@ -69,6 +69,8 @@ type ruling struct {
 	Verdict
 	asks bool     // the node's own policy wants a person's approval
 	argv []string // what runs without an approval
+	// judged is the line that stands for the judgement; empty if parts are not understood.
+	judged string
 }
 
 // rule judges a job by every allow-list that counts.
@@ -81,7 +83,7 @@ func (p *policy) rule(j Job) (*ruling, error) {
 		return nil, err
 	}
 	v := Verdict{Judgement: p.own.Judge(j.Line, j.Env), Security: p.settings.Security, Ask: p.settings.Ask, Dir: dir}
-	listed := v.Allowed
+	listed, judged := v.Allowed, v.Line
 	if v.Security == settings.Full {
 		v.Allowed, v.Reasons = !v.Refused, nil
 	}
@@ -115,7 +117,7 @@ func (p *policy) rule(j Job) (*ruling, error) {
 		v.Line = ""
 	}
 	v.Subject = p.subject(v)
-	r := &ruling{Verdict: v, argv: p.own.Argv(v.Line)}
+	r := &ruling{Verdict: v, argv: p.own.Argv(v.Line), judged: judged}
 	r.asks = v.Ask == settings.AskAlways || v.Security == settings.Allowlist && !listed
 	return r, nil
 }
@@ -161,6 +163,10 @@ func (p *policy) decide(j Job) (*decision, error) {
 		return nil, fmt.Errorf("%w: %s", ErrRefused, reasons)
 	case j.Approval != nil && j.Approval.Subject != r.Subject:
 		return nil, fmt.Errorf("%w: what it would run has changed since a person approved it", ErrApproval)
+	case j.Approval != nil && j.Approval.Remembered && (r.Subject == "" || r.judged == ""):
+		return nil, fmt.Errorf("%w: it cannot be remembered", ErrApproval)
+	case j.Approval != nil && j.Approval.Remembered:
+		return &decision{argv: p.own.Argv(r.judged), dir: r.Dir}, nil
 	case j.Approval != nil:
 		return &decision{argv: p.own.Argv(j.Line), dir: r.Dir}, nil
 	case r.asks || !r.Allowed:

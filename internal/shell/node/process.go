@@ -43,7 +43,7 @@ func (n *Node) Start(ctx context.Context, j Job, terminal *execution.Size, netwo
 	}
 	request := &nodepb.StartRequest{Job: j.message(), Network: network}
 	if j.Approval != nil {
-		request.Approval = &nodepb.Approval{Id: j.Approval.ID, Subject: j.Approval.Subject}
+		request.Approval = &nodepb.Approval{Id: j.Approval.ID, Subject: j.Approval.Subject, Remembered: j.Approval.Remembered}
 	}
 	if terminal != nil {
 		request.Terminal = sizeMessage(*terminal)

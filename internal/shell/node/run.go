@@ -79,7 +79,7 @@ func receiveStart(stream nodepb.Node_StartServer) (*nodepb.StartRequest, Job, er
 		return nil, Job{}, status.Error(codes.InvalidArgument, err.Error())
 	}
 	if a := start.GetApproval(); a != nil {
-		job.Approval = &Approval{ID: a.GetId(), Subject: a.GetSubject()}
+		job.Approval = &Approval{ID: a.GetId(), Subject: a.GetSubject(), Remembered: a.GetRemembered()}
 	}
 	return start, job, nil
 }

@@ -1175,9 +1175,10 @@ func (x *CallToolRequest) GetApproval() *CallApproval {
 // CallApproval is the decision of a person that a call is made by.
 type CallApproval struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`           // of the approval that was decided, in this call or an earlier one
-	Subject       string                 `protobuf:"bytes,2,opt,name=subject,proto3" json:"subject,omitempty"` // what the plugin's hook asked about
-	Edited        bool                   `protobuf:"varint,3,opt,name=edited,proto3" json:"edited,omitempty"`  // a person has written the input
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`                  // of the approval that was decided, in this call or an earlier one
+	Subject       string                 `protobuf:"bytes,2,opt,name=subject,proto3" json:"subject,omitempty"`        // what the plugin's hook asked about
+	Edited        bool                   `protobuf:"varint,3,opt,name=edited,proto3" json:"edited,omitempty"`         // a person has written the input
+	Remembered    bool                   `protobuf:"varint,4,opt,name=remembered,proto3" json:"remembered,omitempty"` // a decision for always about an earlier call answers for this one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1229,6 +1230,13 @@ func (x *CallApproval) GetSubject() string {
 func (x *CallApproval) GetEdited() bool {
 	if x != nil {
 		return x.Edited
+	}
+	return false
+}
+
+func (x *CallApproval) GetRemembered() bool {
+	if x != nil {
+		return x.Remembered
 	}
 	return false
 }
@@ -2645,11 +2653,14 @@ const file_plugin_proto_rawDesc = "" +
 	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\x12-\n" +
 	"\x03run\x18\x04 \x01(\v2\x1b.quoin.plugin.v1.RunContextR\x03run\x12\x14\n" +
 	"\x05input\x18\x05 \x01(\fR\x05input\x129\n" +
-	"\bapproval\x18\x06 \x01(\v2\x1d.quoin.plugin.v1.CallApprovalR\bapproval\"P\n" +
+	"\bapproval\x18\x06 \x01(\v2\x1d.quoin.plugin.v1.CallApprovalR\bapproval\"p\n" +
 	"\fCallApproval\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\asubject\x18\x02 \x01(\tR\asubject\x12\x16\n" +
-	"\x06edited\x18\x03 \x01(\bR\x06edited\"\x7f\n" +
+	"\x06edited\x18\x03 \x01(\bR\x06edited\x12\x1e\n" +
+	"\n" +
+	"remembered\x18\x04 \x01(\bR\n" +
+	"remembered\"\x7f\n" +
 	"\x10CallToolsRequest\x124\n" +
 	"\x04call\x18\x01 \x01(\v2 .quoin.plugin.v1.CallToolRequestR\x04call\x12\x1d\n" +
 	"\n" +

@@ -729,7 +729,9 @@ type Approval struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The subject of the judgement that the person saw.
-	Subject       string `protobuf:"bytes,2,opt,name=subject,proto3" json:"subject,omitempty"`
+	Subject string `protobuf:"bytes,2,opt,name=subject,proto3" json:"subject,omitempty"`
+	// The person saw an earlier job with this subject.
+	Remembered    bool `protobuf:"varint,3,opt,name=remembered,proto3" json:"remembered,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -776,6 +778,13 @@ func (x *Approval) GetSubject() string {
 		return x.Subject
 	}
 	return ""
+}
+
+func (x *Approval) GetRemembered() bool {
+	if x != nil {
+		return x.Remembered
+	}
+	return false
 }
 
 type Size struct {
@@ -1486,10 +1495,13 @@ const file_node_proto_rawDesc = "" +
 	"\x03job\x18\x01 \x01(\v2\x12.quoin.node.v1.JobR\x03job\x123\n" +
 	"\bapproval\x18\x02 \x01(\v2\x17.quoin.node.v1.ApprovalR\bapproval\x12/\n" +
 	"\bterminal\x18\x03 \x01(\v2\x13.quoin.node.v1.SizeR\bterminal\x12\x18\n" +
-	"\anetwork\x18\x04 \x01(\bR\anetwork\"4\n" +
+	"\anetwork\x18\x04 \x01(\bR\anetwork\"T\n" +
 	"\bApproval\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
-	"\asubject\x18\x02 \x01(\tR\asubject\"4\n" +
+	"\asubject\x18\x02 \x01(\tR\asubject\x12\x1e\n" +
+	"\n" +
+	"remembered\x18\x03 \x01(\bR\n" +
+	"remembered\"4\n" +
 	"\x04Size\x12\x18\n" +
 	"\acolumns\x18\x01 \x01(\rR\acolumns\x12\x12\n" +
 	"\x04rows\x18\x02 \x01(\rR\x04rows\"\xac\x02\n" +
