@@ -65,7 +65,7 @@ func calls() lockdown.Filter {
 	f.On(unix.SYS_CLONE, append(lockdown.Without(refuse, 0, newNamespaces), allow)...)
 	f.On(unix.SYS_UNSHARE, append(lockdown.Without(refuse, 0, newNamespaces|unshareTime), allow)...)
 	f.AllowArg(refuse, unix.SYS_SOCKET, 0, unix.AF_INET, unix.AF_INET6)
-	f.AllowArg(refuse, unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX)
+	f.On(unix.SYS_SOCKETPAIR, streamPairs(refuse)...)
 	f.AllowArg(refuse, unix.SYS_PERSONALITY, 0, 0, 0x0008, 0x20000, 0x20008, 0xffffffff)
 	f.On(unix.SYS_IOCTL, noneOf(refuse, 1, unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCCONS, unix.TIOCSETD)...)
 	for call, n := range modes {
@@ -86,6 +86,19 @@ func noneOf(action, n uint32, values ...uint32) []unix.SockFilter {
 		rule = append(rule, lockdown.Jump(unix.BPF_JEQ, v, uint8(len(values)-i), 0))
 	}
 	return append(rule, lockdown.Answer(unix.SECCOMP_RET_ALLOW), lockdown.Answer(action))
+}
+
+// streamPairs is the rule of socketpair: a socket for datagrams could be connected again,
+// to one of the machine that a directory shows.
+func streamPairs(action uint32) []unix.SockFilter {
+	const kinds = 0xf // the rest are flags
+	return []unix.SockFilter{
+		lockdown.LoadArg(0), lockdown.Jump(unix.BPF_JEQ, unix.AF_UNIX, 0, 4),
+		lockdown.LoadArg(1), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: kinds},
+		lockdown.Jump(unix.BPF_JEQ, unix.SOCK_STREAM, 2, 0), lockdown.Jump(unix.BPF_JEQ, unix.SOCK_SEQPACKET, 1, 0),
+		lockdown.Answer(action),
+		lockdown.Answer(unix.SECCOMP_RET_ALLOW),
+	}
 }
 
 // makes is the rule of a call that may make a file: it refuses a mode with setID, and

@@ -35,6 +35,19 @@ const (
 	victimVar   = "PROBE_VICTIM"   // the number of a process of the machine
 )
 
+// datagramSuffix makes of the name of the socket that of one for datagrams.
+const datagramSuffix = "-datagrams"
+
+// datagramByPair takes one of a pair of sockets to another address, which no pair of
+// streams can do.
+func datagramByPair() error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Connect(pair[0], &unix.SockaddrUnix{Name: os.Getenv(socketVar) + datagramSuffix})
+}
+
 func first[T any](_ T, err error) error { return err }
 
 func raw(call uintptr, args ...uintptr) error {
@@ -201,6 +214,7 @@ var escapes = map[string]escape{
 	"metadata of a cloud":     refusedBy(func() error { return first(net.Dial("tcp", "169.254.169.254:80")) }, unix.ENETUNREACH),
 	"an abstract socket":      refusedBy(func() error { return first(net.Dial("unix", os.Getenv(abstractVar))) }, unix.EPERM),
 	"a socket of a directory": refusedBy(func() error { return first(net.Dial("unix", os.Getenv(socketVar))) }, unix.EPERM),
+	"a datagram by a pair":    refusedBy(datagramByPair, unix.EPERM),
 	"a datagram to a socket":  refusedBy(socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0), unix.EPERM),
 	"netlink":                 refusedBy(socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE), unix.EPERM),
 	"packets":                 refusedBy(socket(unix.AF_PACKET, unix.SOCK_RAW, 0), unix.EPERM),
