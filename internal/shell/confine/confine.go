@@ -15,7 +15,7 @@ type Options struct {
 	// Deny are paths that are hidden wherever Write or Read would show them.
 	Deny []string
 	// MemoryBytes bounds the memory of each process of a command, Processes their
-	// number, FileBytes the size of a file.
+	// number, FileBytes the size of a file. All three are needed.
 	MemoryBytes, Processes, FileBytes int64
 	// Required refuses to run where a layer cannot be had.
 	Required bool

@@ -60,7 +60,7 @@ func TestEveryEscapeFails(t *testing.T) {
 func TestTheEscapesWorkOutside(t *testing.T) {
 	m := newMachine(t)
 	for _, name := range []string{"a file outside", "a file outside by a link", "a file outside by dots", "a hidden file",
-		"see another process", "a server of the machine", "an abstract socket", "a socket of a directory", "chmod u+s"} {
+		"see another process", "a server of the machine", "an abstract socket", "a socket of a directory", "a datagram by a pair", "chmod u+s"} {
 		t.Run(name, func(t *testing.T) {
 			m.fresh(t)
 			cmd := exec.Command("/proc/self/exe", probeArgument, name)
@@ -155,6 +155,11 @@ func newMachine(t *testing.T) *machine {
 	listen(t, "unix", abstract)
 	socket := filepath.Join(m.work, "s")
 	listen(t, "unix", socket)
+	datagrams, err := net.ListenPacket("unixgram", socket+datagramSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = datagrams.Close() })
 	m.victim = exec.Command("/bin/sleep", "3600")
 	if err := m.victim.Start(); err != nil {
 		t.Fatal(err)
@@ -169,6 +174,36 @@ func newMachine(t *testing.T) *machine {
 		fmt.Sprintf("%s=%d", victimVar, m.victim.Process.Pid),
 	}
 	return m
+}
+
+// TestAClosedDirectoryHidesNothing: a command closes the directory of a hidden file, so
+// that the next sandbox cannot cover the file, and the command of that opens it again.
+func TestAClosedDirectoryHidesNothing(t *testing.T) {
+	m := newMachine(t)
+	deep := filepath.Dir(m.hidden)
+	if _, exit := run(t, m.launcher, m.work, "chmod 0 "+deep); exit.Code != 0 {
+		t.Fatalf("%+v", exit)
+	}
+	t.Cleanup(func() {
+		if err := os.Chmod(deep, 0o755); err != nil {
+			t.Error(err)
+		}
+	})
+	p, err := m.launcher.Start(t.Context(), execution.Command{Argv: []string{"/bin/sh", "-c", "chmod 755 " + deep + "; cat " + m.hidden}, Dir: m.work})
+	if err == nil {
+		out, _ := finish(t, p)
+		t.Errorf("the sandbox started and shows %q", out)
+	}
+	o := confine.Options{Write: []string{m.work}, Deny: []string{m.hidden}, MemoryBytes: 1 << 30, Processes: 64, FileBytes: 64 << 20}
+	if l, err := confine.New(o); err == nil {
+		if p, err := l.Start(t.Context(), execution.Command{Argv: []string{"/bin/true"}, Dir: m.work}); err == nil {
+			finish(t, p)
+			t.Error("another launcher starts it")
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func listen(t *testing.T, network, address string) net.Listener {

@@ -32,6 +32,9 @@ type Launcher struct {
 // New checks the options against the machine. Close the Launcher when no command runs
 // any more.
 func New(o Options) (*Launcher, error) {
+	if o.MemoryBytes <= 0 || o.Processes <= 0 || o.FileBytes <= 0 {
+		return nil, errors.New("the sandbox needs bounds for memory, processes and files that are more than 0")
+	}
 	p, err := planFor(o)
 	if err != nil {
 		return nil, err

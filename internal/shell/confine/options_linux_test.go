@@ -54,7 +54,9 @@ func TestOptionsThatAreRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			l, err := New(c.options)
+			o := c.options
+			o.MemoryBytes, o.Processes, o.FileBytes = 1<<30, 64, 1<<20
+			l, err := New(o)
 			if err == nil {
 				t.Fatal("it was accepted", l.Close())
 			}
@@ -62,6 +64,15 @@ func TestOptionsThatAreRefused(t *testing.T) {
 				t.Errorf("%v; want %q", err, c.names)
 			}
 		})
+	}
+}
+
+// TestASandboxHasBounds: without them a command would not start, or not always.
+func TestASandboxHasBounds(t *testing.T) {
+	for _, o := range []Options{{}, {MemoryBytes: 1 << 30, Processes: 64}, {MemoryBytes: -1, Processes: 64, FileBytes: 1}} {
+		if l, err := New(o); err == nil || !strings.Contains(err.Error(), "bounds") {
+			t.Errorf("%+v: %v, %v", o, l, err)
+		}
 	}
 }
 

@@ -247,8 +247,8 @@ func (p *plan) hideOne(path string) error {
 	}
 	_, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return nil
+	case errors.Is(err, fs.ErrPermission) && !in.Write:
+		return nil // a command cannot reach it either
 	case errors.Is(err, fs.ErrNotExist) && in.Write:
 		return fmt.Errorf("%s is denied in the sandbox, does not exist, and could be made by a command, because %s is writable: make it, or use another directory", path, in.Path)
 	case errors.Is(err, fs.ErrNotExist):

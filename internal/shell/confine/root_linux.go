@@ -54,7 +54,7 @@ func makeRoot(p plan, trees []*os.File) (proc, err error) {
 	steps := []func() error{
 		func() (err error) { proc, err = makeSkeleton(p); return err },
 		func() error { return attach(root, p.Mounts, trees) },
-		func() error { return hide(root, p.Hide) },
+		func() error { return hide(root, p) },
 		func() error { return unix.Fchdir(int(root.Fd())) },
 		func() error { return unix.PivotRoot(".", ".") },
 		func() error { return unix.Unmount(".", unix.MNT_DETACH) },
@@ -184,9 +184,15 @@ func makePoint(path string, file bool) error {
 }
 
 // hide covers paths by an empty file or directory that cannot be opened.
-func hide(root *os.File, paths []string) error {
-	for _, path := range paths {
-		if err := hideOne(root, path); err != nil {
+func hide(root *os.File, p plan) error {
+	for _, path := range p.Hide {
+		err := hideOne(root, path)
+		// In what it may not write, a command cannot reach what the init cannot. Elsewhere
+		// one of before may have closed the directory, for the next to open it again.
+		if in := p.mountOf(path); errors.Is(err, unix.EACCES) && in != nil && !in.Write {
+			continue
+		}
+		if err != nil {
 			return &os.PathError{Op: "hide", Path: path, Err: err}
 		}
 	}
@@ -195,10 +201,7 @@ func hide(root *os.File, paths []string) error {
 
 func hideOne(root *os.File, path string) error {
 	at, err := openBelow(root, path)
-	switch {
-	case errors.Is(err, unix.EACCES):
-		return nil // the command cannot reach it either
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	defer unix.Close(at) //nolint:errcheck // it holds nothing
