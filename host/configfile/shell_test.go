@@ -35,6 +35,18 @@ func TestShellIsOffUnlessEnabled(t *testing.T) {
 	}
 }
 
+// TestShellIsAPluginThatIsThere: no directory of plugins has it, and no warning says so.
+func TestShellIsAPluginThatIsThere(t *testing.T) {
+	f, err := loadText(`{plugins: {shell: {enabled: true}, config: {shel: {}}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.UnusedSettings(t.TempDir())
+	if err != nil || len(got) != 1 || got[0].Field != "plugins.config.shel" || got[0].Nearest != "shell" {
+		t.Errorf("%v: %+v, want a warning about shel alone", err, got)
+	}
+}
+
 // TestShellReachesThePlugin as the plugin reads it, with everything that the file says.
 func TestShellReachesThePlugin(t *testing.T) {
 	f, err := loadText(`{plugins: {shell: {

@@ -32,6 +32,11 @@ func (f *File) UnusedSettings(pluginDir string) ([]host.UnusedSetting, error) {
 		inv.Owners = append(inv.Owners, policy.Tool{Source: string(catalog.SourceMCP), Owner: s.Name})
 	}
 	c := f.Config()
+	if inv.Plugins != nil {
+		for _, b := range c.Plugins.Bundled { // they are next to the program, not in the directory
+			inv.Plugins = append(inv.Plugins, b.ID)
+		}
+	}
 	// Without the hooks: those of the approvals' rules follow, with their places.
 	out := inv.Settings(unused.References{Rules: c.Rules, PluginHooks: c.Plugins.Hooks,
 		PluginConfig: c.Plugins.Config, PluginSecrets: c.Plugins.Secrets})
