@@ -37,7 +37,7 @@ func newHosts(s *settings.Settings, workdir string, log *slog.Logger) (h hosts, 
 	case err == nil:
 		h.launchers[settings.Sandbox] = h.sandbox
 	case s.Host == settings.Sandbox:
-		return h, fmt.Errorf("sandbox: %w", err)
+		return h, fmt.Errorf("plugins.shell.sandbox: %w", err)
 	default:
 		log.Warn("commands cannot run in a sandbox here", "error", err)
 	}

@@ -42,7 +42,7 @@ func (s *shell) configure(ctx context.Context, c sdk.Config) error {
 		return fmt.Errorf("plugins.shell.workdir: %w", err)
 	}
 	if s.hosts, err = newHosts(s.settings, s.workdir, s.logger); err != nil {
-		return fmt.Errorf("plugins.shell: %w", err)
+		return err // it names the field
 	}
 	s.table = sessions.New(sessions.Limits{
 		OutputBytes: int(s.settings.OutputBytes),

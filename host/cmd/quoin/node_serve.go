@@ -139,7 +139,7 @@ func nodeSandbox(ctx context.Context, o *node.Options, state string) (stop func(
 	}
 	sandbox, err := machine.Sandbox(o.Settings, o.Workdir, deny, o.Log)
 	if err != nil {
-		return nil, fmt.Errorf("sandbox: %w", err)
+		return nil, fmt.Errorf("plugins.shell.sandbox: %w", err)
 	}
 	report, err := sandbox.Report(ctx)
 	if err != nil {

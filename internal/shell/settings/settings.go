@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/quoinhq/quoin/internal/shell/egress"
@@ -188,6 +189,9 @@ func orDefault[T comparable](v *T, def T) {
 }
 
 // check refuses what does not fit. Rules are checked by the package that reads them.
+// variableName matches the names that a shell can read.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 func (s *Settings) check() error {
 	switch s.Host {
 	case Sandbox, Gateway, Node:
@@ -213,6 +217,11 @@ func (s *Settings) check() error {
 	}
 	if s.Workdir != "" && !filepath.IsAbs(s.Workdir) {
 		return fmt.Errorf("workdir: %q is not an absolute path", s.Workdir)
+	}
+	for name := range s.Env {
+		if !variableName.MatchString(name) {
+			return fmt.Errorf("env: %q is not the name of a variable: use letters, digits and _", name)
+		}
 	}
 	if err := egress.CheckDomains(s.Sandbox.Domains); err != nil {
 		return fmt.Errorf("sandbox.domains: %w", err)

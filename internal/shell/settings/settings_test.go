@@ -48,6 +48,7 @@ func TestMistakes(t *testing.T) {
 		`{"sandbox":{"domains":["*"]}}`:        "sandbox.domains:",
 		`{"sandbox":{"memoryBytes":1}}`:        "sandbox.memoryBytes:",
 		`{"workdir":"here"}`:                   "workdir:",
+		`{"env":{"A B":"c"}}`:                  "env:",
 		`{"yieldMs":9}`:                        "yieldMs: 9 is not between 10 and 120000",
 		`{"yieldMs":120001}`:                   "yieldMs:",
 		`{"timeoutSeconds":-1}`:                "timeoutSeconds:",
