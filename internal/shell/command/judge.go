@@ -66,7 +66,7 @@ func (j *Judge) Judge(line string, env map[string]string) Judgement {
 		}
 	}
 	all := r.line(line, j.shell.dialect)
-	if len(r.effective) == 0 && all.essence == "" {
+	if len(r.effective) == 0 && all.essence == "" && r.plain {
 		r.unclear("there is no command")
 	}
 	return r.judgement(all, env)
@@ -151,7 +151,8 @@ func (r *reading) line(line string, dialect syntax.LangVariant) (p piece) {
 	}()
 	file, err := syntax.NewParser(syntax.Variant(dialect)).Parse(strings.NewReader(line), "")
 	if err != nil {
-		r.unclear("the command cannot be read: %v", err)
+		// The parser's example of a function is not what the command line has.
+		r.unclear("the command cannot be read: %s", strings.ReplaceAll(err.Error(), "`foo(`", "`(`"))
 		return piece{}
 	}
 	return r.statements(file.Stmts)

@@ -81,7 +81,7 @@ func (r *rule) check(exe *executable) error {
 	}
 	if exe.profile() == nil && slices.ContainsFunc(exe.kinds(), takesCommands) && !slices.ContainsFunc(r.words, onlyTells) &&
 		(!slices.ContainsFunc(r.words, isOperand) || slices.Contains(r.words, "-s") || slices.Contains(r.words, "-i")) {
-		return fmt.Errorf(`%s runs what its input says: write the file that it is to run`, exe.name)
+		return fmt.Errorf(`%s runs what its input says: write the file that it is to run, as in "%s /srv/build.sh"`, exe.name, exe.name)
 	}
 	wild := r.rest || slices.ContainsFunc(r.words, func(w string) bool { return strings.Contains(w, "*") })
 	if !wild || !exe.runsCode() || exe.profile() != nil && !slices.ContainsFunc(r.words, isPattern) {
@@ -135,7 +135,7 @@ func exampleWords(line string) ([]string, error) {
 			}
 		}
 	}
-	return nil, errors.New("it is not one command of plain words")
+	return nil, errors.New(`it is not one command of plain words, such as "git status"`)
 }
 
 func (r *rule) matchesExample(name, example string) error {
