@@ -30,12 +30,21 @@ func (s *shell) describe(p *plan) string {
 		b.WriteString("\nVariable: " + name + "=" + shownWord(p.in.Env[name]))
 	}
 	for _, e := range p.judgement.Effective {
-		b.WriteString("\nRuns: " + shownWords(e.Argv) + " (" + shownWord(e.Path) + ")")
+		b.WriteString("\nRuns: " + shownWords(e.Argv) + " (" + shownProgram(e.Path) + ")")
 	}
 	for _, r := range p.reasons {
 		b.WriteString("\nAsked because: " + oneLine(r))
 	}
 	return b.String()
+}
+
+// shownProgram is the path of a program, if plugins.shell.path has it: the shell may have
+// it as a builtin.
+func shownProgram(path string) string {
+	if path == "" {
+		return "no program"
+	}
+	return shownWord(path)
 }
 
 // marked is a text behind a label: on the same line, or with a mark on each of its own.

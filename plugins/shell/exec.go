@@ -17,7 +17,7 @@ func (s *shell) addExec(p *sdk.Plugin) *sdk.ToolRef {
 		Name:  execTool,
 		Label: "Run a command",
 		Description: "Runs a shell command and returns {status, exitCode, output, cwd, sessionId, …}. A command that is not done after yieldMs goes on in the background " +
-			"as a session: status is \"running\", and process polls it. A command that is not allowed fails with code command_denied; one that a person must approve waits for them.",
+			"as a session: status is \"running\", and process polls it. A command that is not allowed fails with code blocked; one that a person must approve waits for them.",
 		Examples: []sdk.Example{
 			{Input: execInput{Command: "go test ./...", Workdir: "service"}},
 			{Description: "in the background", Input: execInput{Command: "make build", Background: true, Timeout: 600}},

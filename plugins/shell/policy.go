@@ -70,6 +70,8 @@ func elevate(s *settings.Settings, agent string, in execInput, p policy) (policy
 	switch {
 	case !s.Elevated.Enabled:
 		return p, sdk.Errorf(codeNotAllowed, "elevated commands are not allowed here (plugins.shell.elevated.enabled)")
+	case agent == "":
+		return p, sdk.Errorf(codeNotAllowed, "this session names no agent, and only the agents of plugins.shell.elevated.agents may run elevated commands")
 	case !slices.Contains(s.Elevated.Agents, agent):
 		return p, sdk.Errorf(codeNotAllowed, "agent %q may not run elevated commands (plugins.shell.elevated.agents)", agent)
 	case in.Host != "" && in.Host != string(settings.Gateway):
@@ -94,7 +96,7 @@ func (p policy) onNode(s *settings.Settings, in execInput) (policy, error) {
 	p.node = cmp.Or(in.Node, s.Node)
 	switch {
 	case p.node == "":
-		return p, sdk.Errorf("invalid_input", "node is missing: name the node that the command runs on")
+		return p, sdk.Errorf("invalid_input", "node is missing: name the node that the command runs on, as in {node: \"build-1\"} (plugins.shell.node is one for all)")
 	case s.Node != "" && in.Node != "" && in.Node != s.Node:
 		return p, sdk.Errorf(codeNotAllowed, "node %q is not allowed here: leave node out to run on %q (plugins.shell.node)", in.Node, s.Node)
 	}
