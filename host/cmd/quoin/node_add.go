@@ -64,7 +64,13 @@ Exit status: 0 enrolled, 1 not, 2 usage.`,
 			if o.json {
 				return output.PrintJSON(cmd.OutOrStdout(), e)
 			}
-			_, err = terminal.Fprintf(cmd.OutOrStdout(), "added %s at %s\nnow: quoin node test %s\n", e.Name, e.Address, e.Name)
+			next := []string{program(), "node", "test", e.Name}
+			for _, flag := range []string{"config", "state"} { // else the next command looks in another place
+				if given := cmd.Flag(flag); given.Changed {
+					next = append(next, "--"+flag, given.Value.String())
+				}
+			}
+			_, err = terminal.Fprintf(cmd.OutOrStdout(), "added %s at %s\nnow: %s\n", e.Name, e.Address, shellLine(next))
 			return err
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,7 +103,12 @@ func (n *Nodes) redeem(ctx context.Context, e enrolmentFile, t token, gateway st
 		return err
 	}
 	_, err = remote.client.Enrol(ctx, &nodepb.EnrolRequest{Secret: t.secret[:], Gateway: gateway})
-	return errors.Join(remote.failure(err), remote.Close())
+	err = remote.failure(err)
+	if errors.Is(err, ErrUnreachable) && strings.Contains(err.Error(), "tls: bad certificate") {
+		// The node knows no key but those that are enrolled while no invitation is open.
+		err = errNoInvitation
+	}
+	return errors.Join(err, remote.Close())
 }
 
 // List returns the enrolments, by name.
