@@ -102,9 +102,12 @@ func (s *Server) findDirect() map[string]directTool {
 		if len(ids) != 1 {
 			missed[wanted] = true
 			if !s.direct.missed[wanted] {
-				s.options.Logger.Warn("a tool that clients are to see directly is not shown: expected the id of one tool, or a name that only one has", "tool", wanted, "found", len(ids))
+				s.options.Logger.Warn("a tool that clients are to see directly is not there: expected the id of one tool, or a name that only one has; it is shown once it comes", "tool", wanted, "found", len(ids))
 			}
 			continue
+		}
+		if s.direct.missed[wanted] { // such as one of a plugin that was still to start
+			s.options.Logger.Info("a tool that clients are to see directly has come", "tool", wanted)
 		}
 		d, err := s.host.ToolOf(everyone, ids[0])
 		if err != nil { // it has gone this moment: there will be another change
