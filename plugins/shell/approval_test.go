@@ -101,6 +101,9 @@ func TestOnlyWhatIsUnderstoodIsRemembered(t *testing.T) {
 		if v.Approval == nil || slices.Contains(v.Approval.Allowed, "allow-always") != want || !slices.Contains(v.Approval.Allowed, "deny") {
 			t.Errorf("%s: %+v", line, v.Approval)
 		}
+		if strings.HasSuffix(v.Approval.Subject, " cat /etc/hostname") != want {
+			t.Errorf("%s: the subject is %q, and a person is to see what it allows", line, v.Approval.Subject)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // configuration.
 type execInput struct {
 	Command    string            `json:"command" min:"1" jsonschema:"the command line, as a POSIX shell or bash reads it"`
-	Workdir    string            `json:"workdir,omitempty" jsonschema:"working directory; a relative one is below the configured one"`
+	Workdir    string            `json:"workdir,omitempty" jsonschema:"working directory; a relative one is below the configured one, and host node takes none"`
 	Env        map[string]string `json:"env,omitempty" jsonschema:"further environment variables"`
 	YieldMs    *int64            `json:"yieldMs,omitempty" jsonschema:"how long to wait for the end before the command goes on in the background; 10 to 120000, default 10000"`
 	Background bool              `json:"background,omitempty" jsonschema:"do not wait at all"`

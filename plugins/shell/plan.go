@@ -16,6 +16,7 @@ import (
 	"github.com/quoinhq/quoin/internal/shell/machine"
 	"github.com/quoinhq/quoin/internal/shell/sessions"
 	"github.com/quoinhq/quoin/internal/shell/settings"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/sdk"
 )
 
@@ -108,8 +109,20 @@ func (p *plan) makeSubject() string {
 		panic(err) // texts always encode
 	}
 	sum := sha256.Sum256(b)
-	return scope + ":" + hex.EncodeToString(sum[:])
+	subject := scope + ":" + hex.EncodeToString(sum[:])
+	if scope == "once" {
+		return subject
+	}
+	// It is listed with what was allowed for always, so that a person can tell what to revoke.
+	var shown []string
+	for _, e := range p.judgement.Effective {
+		shown = append(shown, shownWords(e.Argv))
+	}
+	return subject + " " + text.Shorten(strings.Join(shown, "; "), maxShownSubject)
 }
+
+// maxShownSubject bounds, in bytes, the commands in a subject.
+const maxShownSubject = 200
 
 // rememberable reports that an approval may hold for later calls.
 func (p *plan) rememberable() bool { return p.judgement.Subject != "" }

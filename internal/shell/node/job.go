@@ -93,7 +93,7 @@ func (j Job) check() error {
 	case len(j.Dir) > maxDirBytes || strings.ContainsRune(j.Dir, 0):
 		return errors.New("the working directory is not a path")
 	case j.Dir != "" && !strings.HasPrefix(j.Dir, "/") && !filepath.IsAbs(j.Dir):
-		return fmt.Errorf("the working directory %q is not an absolute path", j.Dir)
+		return fmt.Errorf("the working directory %q is not an absolute path, which a node needs", j.Dir)
 	case len(j.Env) > maxVariables:
 		return fmt.Errorf("there are %d variables, and may be %d", len(j.Env), maxVariables)
 	}
