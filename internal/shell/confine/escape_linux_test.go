@@ -206,6 +206,21 @@ func TestAClosedDirectoryHidesNothing(t *testing.T) {
 	}
 }
 
+// TestWhatAppearsLaterIsHidden in the sandboxes that start afterwards.
+func TestWhatAppearsLaterIsHidden(t *testing.T) {
+	shown := t.TempDir()
+	key := filepath.Join(shown, "nodes", "key")
+	l, work := launcher(t, func(o *confine.Options) {
+		o.Read, o.Deny = []string{shown}, []string{filepath.Dir(key), filepath.Join(shown, "never")}
+	})
+	if err := errors.Join(os.Mkdir(filepath.Dir(key), 0o755), os.WriteFile(key, []byte(secretText), 0o644), os.Chmod(shown, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if out, exit := run(t, l, work, "cat "+key); exit.Code == 0 || strings.Contains(out, secretText) {
+		t.Errorf("%+v %s", exit, out)
+	}
+}
+
 func listen(t *testing.T, network, address string) net.Listener {
 	t.Helper()
 	l, err := net.Listen(network, address)

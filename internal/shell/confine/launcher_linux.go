@@ -114,7 +114,10 @@ func (l *Launcher) Start(ctx context.Context, c execution.Command) (execution.Pr
 
 // open starts an init and lets it make the sandbox.
 func (l *Launcher) open(ctx context.Context, o order) (*sandbox, error) {
-	o.Plan = l.plan
+	var err error
+	if o.Plan, err = l.plan.now(); err != nil {
+		return nil, err
+	}
 	o.Given = os.Geteuid() == 0
 	o.Limits = limits{Memory: uint64(l.options.MemoryBytes), Processes: uint64(l.options.Processes), File: uint64(l.options.FileBytes)}
 	s, err := l.spawn(o)

@@ -13,6 +13,10 @@ type plan struct {
 	Links  []symlink `json:"links"`
 	Mounts []mount   `json:"mounts"`
 	Hide   []string  `json:"hide,omitempty"`
+
+	// absent are denied paths that were not there when the plan was made, and are looked
+	// for at each start.
+	absent []string
 }
 
 type symlink struct{ Path, Target string }

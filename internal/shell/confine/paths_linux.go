@@ -236,6 +236,20 @@ func (p *plan) hide(deny, homes []string) error {
 	return nil
 }
 
+// now is the plan with what is hidden at this moment.
+func (p plan) now() (plan, error) {
+	absent := p.absent
+	p.Hide, p.absent = slices.Clone(p.Hide), nil
+	for _, path := range absent {
+		if err := p.hideOne(path); err != nil {
+			return plan{}, err
+		}
+	}
+	slices.Sort(p.Hide)
+	p.Hide = slices.Compact(p.Hide)
+	return p, nil
+}
+
 func (p *plan) hideOne(path string) error {
 	path = resolve(path)
 	in := p.mountOf(path)
@@ -252,6 +266,7 @@ func (p *plan) hideOne(path string) error {
 	case errors.Is(err, fs.ErrNotExist) && in.Write:
 		return fmt.Errorf("%s is denied in the sandbox, does not exist, and could be made by a command, because %s is writable: make it, or use another directory", path, in.Path)
 	case errors.Is(err, fs.ErrNotExist):
+		p.absent = append(p.absent, path)
 		return nil
 	case err != nil:
 		return err
