@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,7 +76,7 @@ func (v *nodeServing) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	o, stop, err := nodeServer(soon, f, state, log)
+	o, stop, err := v.server(soon, f, state, log)
 	if err != nil {
 		return err
 	}
@@ -103,8 +104,8 @@ func (v *nodeServing) run(cmd *cobra.Command) (err error) {
 	return server.Serve(soon, l)
 }
 
-// nodeServer is what the configuration makes of the node. stop ends what it needs.
-func nodeServer(ctx context.Context, f *configfile.File, state string, log *slog.Logger) (_ *node.Options, stop func() error, err error) {
+// server is what the configuration makes of the node. stop ends what it needs.
+func (v *nodeServing) server(ctx context.Context, f *configfile.File, state string, log *slog.Logger) (_ *node.Options, stop func() error, err error) {
 	raw, err := f.ShellConfig()
 	if err != nil {
 		return nil, nil, err
@@ -115,7 +116,7 @@ func nodeServer(ctx context.Context, f *configfile.File, state string, log *slog
 	}
 	o := &node.Options{Home: node.OpenHome(nodeHome(state)), Settings: s, Version: host.Version, Workdir: s.Workdir, Log: log}
 	if s.Workdir == "" {
-		o.Workdir = filepath.Join(state, "node-work")
+		o.Workdir = filepath.Join(state, nodeWork)
 		if err := os.MkdirAll(o.Workdir, 0o700); err != nil {
 			return nil, nil, err
 		}
@@ -125,19 +126,24 @@ func nodeServer(ctx context.Context, f *configfile.File, state string, log *slog
 		o.Launcher = launch.New()
 		return o, func() error { return nil }, nil
 	case settings.Sandbox:
-		stop, err := nodeSandbox(ctx, o, state)
+		stop, err := v.sandbox(ctx, o, state)
 		return o, stop, err
 	}
 	return nil, nil, fmt.Errorf("plugins.shell.host: a node cannot run commands on %s: set it to sandbox or gateway", s.Host)
 }
 
-// nodeSandbox has the commands of a node run in a sandbox, which hides the state of Quoin.
-func nodeSandbox(ctx context.Context, o *node.Options, state string) (stop func() error, err error) {
-	var deny []string
-	for _, name := range []string{"node", "nodes", "runs", "approvals", "plugins"} {
-		deny = append(deny, filepath.Join(state, name))
+// nodeWork is where the commands of a node run that has no other workdir, in its state
+// directory.
+const nodeWork = "node-work"
+
+// sandbox has the commands of a node run in a sandbox, which hides what is Quoin's own.
+func (v *nodeServing) sandbox(ctx context.Context, o *node.Options, state string) (stop func() error, err error) {
+	hidden, err := v.hiddenPaths(state, nodeWork)
+	if err != nil {
+		return nil, err
 	}
-	sandbox, err := machine.Sandbox(o.Settings, o.Workdir, deny, o.Log)
+	hidden = slices.DeleteFunc(hidden, func(path string) bool { return path == "" })
+	sandbox, err := machine.Sandbox(o.Settings, o.Workdir, hidden, o.Log)
 	if err != nil {
 		return nil, fmt.Errorf("plugins.shell.sandbox: %w", err)
 	}

@@ -29,11 +29,7 @@ func (o *options) completeShell(cfg *host.Config, state string) error {
 	if s.NodesDir, err = filepath.Abs(nodesDir(state)); err != nil {
 		return err
 	}
-	config, err := paths.Config(o.config)
-	if err != nil {
-		return err
-	}
-	hidden, err := entriesBut(state, "plugins")
+	hidden, err := o.hiddenPaths(state, "plugins")
 	if err != nil {
 		return err
 	}
@@ -41,7 +37,7 @@ func (o *options) completeShell(cfg *host.Config, state string) error {
 	if err != nil {
 		return err
 	}
-	for _, path := range slices.Concat(hidden, data, ownProgram(), []string{cfg.Plugins.Dir, config}) {
+	for _, path := range slices.Concat(hidden, data, []string{cfg.Plugins.Dir}) {
 		if path == "" {
 			continue
 		}
@@ -55,6 +51,33 @@ func (o *options) completeShell(cfg *host.Config, state string) error {
 	}
 	cfg.Plugins.Config[settings.PluginID] = raw
 	return nil
+}
+
+// stateNames are in the state directory sooner or later.
+var stateNames = []string{"approvals", "mcp-pins", "node", "nodes", "plugins", "runs", "signins", "tasks", "trajectory"}
+
+// hiddenPaths are what of Quoin itself no command in a sandbox of this machine may see: the
+// program, the configuration, and what is in the state directory but for one name.
+func (o *options) hiddenPaths(state, but string) ([]string, error) {
+	config, err := paths.Config(o.config)
+	if err != nil {
+		return nil, err
+	}
+	if config != "" {
+		if config, err = filepath.Abs(config); err != nil {
+			return nil, err
+		}
+	}
+	hidden, err := entriesBut(state, but)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range stateNames {
+		if name != but {
+			hidden = append(hidden, filepath.Join(state, name))
+		}
+	}
+	return append(slices.Concat(hidden, ownProgram()), config), nil
 }
 
 // ownProgram is this one and the folder of its bundled plugins, as far as they are there: a
