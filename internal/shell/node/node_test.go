@@ -221,10 +221,18 @@ func TestATerminalOfTheAllowListTakesNoInput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		read := make(chan error, 1)
+		go func() { // the answer to a write comes after the echo of it
+			_, err := io.Copy(io.Discard, p)
+			read <- err
+		}()
 		if _, err := p.Write([]byte("!sh\n")); (err == nil) != approved {
 			t.Errorf("approved %v: %v", approved, err)
 		}
 		p.Kill()
+		if err := <-read; err != nil {
+			t.Error(err)
+		}
 		if _, err := p.Wait(); err != nil {
 			t.Error(err)
 		}
