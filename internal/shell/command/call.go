@@ -133,11 +133,24 @@ func (r *reading) leaf(exe *executable, words []word) piece {
 	if r.open || exe.runsCode() && !exe.harmless(args) || slices.ContainsFunc(args, func(w word) bool { return w.glob }) {
 		r.rememberable = false
 	}
-	essence, err := json.Marshal(append([]string{exe.path, exe.digest, exe.name}, texts(args)...))
+	essence, err := json.Marshal(append([]any{exe.path, exe.digest, exe.name}, essences(args)...))
 	if err != nil {
 		r.unclear("%v", err)
 	}
 	return piece{exe.line(exe.hardened(args)), string(essence)}
+}
+
+// essences are words as a decision about them holds: ~/x and '~/x' have the same text, and
+// lead to different files.
+func essences(words []word) []any {
+	out := make([]any, len(words))
+	for i, w := range words {
+		out[i] = w.text
+		if strings.HasPrefix(w.quoted, "~") {
+			out[i] = []string{w.text}
+		}
+	}
+	return out
 }
 
 func texts(words []word) []string {

@@ -32,6 +32,9 @@ func TestSubjects(t *testing.T) {
 		{"! rm -r x"},
 		{"rm -r x 2>/dev/null"},
 		{"LANG=C rm -r x"},
+		{"rm -r ~/x", "nice rm -r ~/x"},
+		{"rm -r '~/x'"},
+		{"rm -r \"~'/x'\""},
 	}
 	seen := map[string]string{}
 	for _, lines := range same {
