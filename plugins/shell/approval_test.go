@@ -86,6 +86,22 @@ func TestAnApprovalIsForOneCall(t *testing.T) {
 	}
 }
 
+// TestAnotherPrefixIsAnotherSubject: a decision for always does not give the rights of a
+// prefix that the operator sets later.
+func TestAnotherPrefixIsAnotherSubject(t *testing.T) {
+	work := t.TempDir()
+	subject := func(input map[string]any, prefix ...string) string {
+		h := start(t, map[string]any{"host": "gateway", "workdir": work, "elevated": map[string]any{"enabled": true, "agents": []string{"test"}, "prefix": prefix}})
+		return judged(t, h, "exec", input).Approval.Subject
+	}
+	for elevated, same := range map[bool]bool{true: false, false: true} {
+		input := map[string]any{"command": "cat /etc/hostname", "elevated": elevated}
+		if got := subject(input) == subject(input, "/usr/bin/env"); got != same {
+			t.Errorf("elevated %v: same is %v", elevated, got)
+		}
+	}
+}
+
 // TestOnlyWhatIsUnderstoodIsRemembered: allow-always is offered for commands that are the
 // same whenever they run.
 func TestOnlyWhatIsUnderstoodIsRemembered(t *testing.T) {

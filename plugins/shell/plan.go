@@ -64,7 +64,7 @@ func (s *shell) plan(ctx context.Context, rc sdk.RunContext, in execInput) (*pla
 		return nil, err
 	}
 	p.decide()
-	p.subject = p.makeSubject()
+	p.subject = p.makeSubject(s.settings.Elevated.Prefix)
 	return p, nil
 }
 
@@ -93,7 +93,7 @@ func (p *plan) decide() {
 
 // makeSubject is what an approval of the call is held against. Whatever the command
 // would do otherwise with is part of it.
-func (p *plan) makeSubject() string {
+func (p *plan) makeSubject(prefix []string) string {
 	env := make([]string, 0, len(p.in.Env))
 	for name, value := range p.in.Env {
 		env = append(env, name+"="+value)
@@ -104,7 +104,10 @@ func (p *plan) makeSubject() string {
 	if what == "" {
 		scope, what = "once", p.in.Command
 	}
-	b, err := json.Marshal([]any{scope, what, p.host, p.node, p.elevated, p.in.PTY, p.dir, env})
+	if !p.elevated {
+		prefix = []string{}
+	}
+	b, err := json.Marshal([]any{scope, what, p.host, p.node, p.elevated, prefix, p.in.PTY, p.dir, env})
 	if err != nil {
 		panic(err) // texts always encode
 	}
