@@ -305,6 +305,10 @@ func newRevoke() *cobra.Command {
 			if errors.Is(err, policy.ErrNotFound) {
 				return fmt.Errorf("there is no grant %s: quoin approvals list --remembered shows them", terminal.Short(args[0]))
 			}
+			if err != nil || a.json {
+				return err
+			}
+			_, err = terminal.Fprintf(cmd.OutOrStdout(), "revoked %s\n", args[0])
 			return err
 		},
 	}
