@@ -25,7 +25,7 @@ type process struct {
 	writing sync.Mutex // one write at a time waits for its answer
 	written chan *nodepb.Written
 
-	data   chan []byte   // one chunk at a time, handed over to Read
+	data   chan []byte   // output that Read has not taken yet
 	rest   []byte        // what Read has not returned yet
 	ended  chan struct{} // closed at the end of the output
 	kill   sync.Once     // closes killed
@@ -34,6 +34,10 @@ type process struct {
 	exit   execution.Exit
 	err    error
 }
+
+// maxUnread is how many chunks of output wait for Read. Like the buffer of a pipe, they let
+// a Write end whose answer comes after output that it has caused.
+const maxUnread = 8
 
 // Start runs a job. ctx bounds the start and nothing else. An error means that nothing
 // runs.
@@ -83,7 +87,7 @@ func (n *Node) start(life context.Context, cancel context.CancelFunc, request *n
 	}
 	p := &process{
 		node: n, stream: stream, cancel: cancel, pid: int(first.GetStarted().GetPid()), term: request.Terminal != nil,
-		written: make(chan *nodepb.Written, 1), data: make(chan []byte), ended: make(chan struct{}),
+		written: make(chan *nodepb.Written, 1), data: make(chan []byte, maxUnread), ended: make(chan struct{}),
 		killed: make(chan struct{}), gone: make(chan struct{}),
 	}
 	go p.receive()
@@ -158,12 +162,21 @@ func (p *process) Read(b []byte) (int, error) {
 	for len(p.rest) == 0 {
 		select {
 		case p.rest = <-p.data:
-		case <-p.ended:
-			return 0, io.EOF
+			continue
+		default:
+		}
+		select {
+		case p.rest = <-p.data:
+		case <-p.ended: // what came before it is in data
+			if len(p.data) == 0 {
+				return 0, io.EOF
+			}
 		case <-p.killed:
 			return 0, io.EOF
 		case <-p.gone:
-			return 0, p.atEnd()
+			if len(p.data) == 0 {
+				return 0, p.atEnd()
+			}
 		}
 	}
 	n := copy(b, p.rest)
