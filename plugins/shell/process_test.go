@@ -229,7 +229,8 @@ func waitFor(t *testing.T, holds func() bool) {
 
 // TestDrainEndsPolls, which would hold up the host for half an hour.
 func TestDrainEndsPolls(t *testing.T) {
-	h := start(t, gatewayFull())
+	p := newPlugin()
+	h := sdktest.Start(t, p, &sdktest.Options{Config: gatewayFull()})
 	var r processResult
 	h.CallInto(&r, "exec", map[string]any{"command": "sleep 600", "background": true})
 	done := make(chan processAnswer)
@@ -243,6 +244,13 @@ func TestDrainEndsPolls(t *testing.T) {
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	for polls := 0; polls == 0; { // a plugin that drains takes no new calls
+		health, err := p.Service().Health(ctx)
+		if err != nil || ctx.Err() != nil {
+			t.Fatal(err, ctx.Err())
+		}
+		polls = health.RunningCalls
+	}
 	left, err := h.Drain(ctx)
 	if a := <-done; err != nil || left != 0 || a.Status != "killed" || a.Reason != lostRunning {
 		t.Errorf("%d left, %v: %+v", left, err, a)
