@@ -55,7 +55,7 @@ var hostFiles = map[string]string{
 		"list":{"kind":"call","returns":"Arg","returnsIn":"args"}},
 		"classes":{"Job":{"key":"ns","methods":{"poll":{"kind":"call","returns":"Job"},"kill":{"kind":"call"},"path":{"kind":"call"}}},
 			"Arg":{"key":"id","methods":{"poll":{"kind":"call"}}}}}`,
-	"mcp.json":             `{"servers":[{"identifier":"gitHub","serverName":"git-hub"},{"identifier":"idle","serverName":"idle"}]}`,
+	"mcp.json": `{"servers":[{"identifier":"gitHub","serverName":"git-hub"},{"identifier":"idle","serverName":"idle"}]}`,
 	"mcp/gitHub.json": `{"tools":[{"identifier":"createIssue","name":"create-issue"},{"identifier":"then2","name":"then"},` +
 		`{"identifier":"resources.list","name":"resources_list","operation":"resources_list"},` +
 		`{"identifier":"prompts.get","name":"prompts_get","operation":"prompts_get"}]}`,
