@@ -13,9 +13,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
 	"github.com/quoinhq/quoin/internal/shell/launch"
@@ -72,6 +74,50 @@ func TestAStrangerCanDoNothing(t *testing.T) {
 	}
 	if list, err := f.home.Gateways(); err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// TestAStrangerDoesNotStay: 64 strangers that an invitation has let in would leave no room
+// for gateways, for as long as they like.
+func TestAStrangerDoesNotStay(t *testing.T) {
+	home := OpenHome(filepath.Join(t.TempDir(), "node"))
+	for _, known := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			key, err := newIdentity()
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := parseIdentity(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, err := home.identity()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if known {
+				f := other.fingerprint.String()
+				if err := home.gateways.create(f, Gateway{Fingerprint: f}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			all := func(Fingerprint) error { return nil }
+			ours, theirs := net.Pipe()
+			defer theirs.Close()
+			config := other.tlsConfig(all)
+			config.NextProtos = []string{"h2"}
+			shaken := make(chan error, 1)
+			go func() { shaken <- tls.Client(theirs, config).Handshake() }()
+			conn, _, err := visits{credentials.NewTLS(id.tlsConfig(all)), home}.ServerHandshake(ours)
+			if err := errors.Join(err, <-shaken); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour)
+			if stays := ours.SetDeadline(time.Time{}) == nil; stays != known {
+				t.Errorf("known %v: it stays %v", known, stays)
+			}
+			_ = conn.Close()
+		})
 	}
 }
 

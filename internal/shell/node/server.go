@@ -74,6 +74,7 @@ const (
 	maxConnections   = 64
 	maxStreams       = 256 // of a connection
 	handshakeTimeout = 10 * time.Second
+	strangerTime     = 30 * time.Second // to redeem an invitation
 	pingTime         = 10 * time.Second
 	pingTimeout      = 5 * time.Second
 	windowBytes      = 64 << 10 // of a stream, and of a connection
@@ -83,7 +84,7 @@ const (
 // Serve answers gateways until ctx ends; then it ends what runs, and returns.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	g := grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(s.identity.tlsConfig(s.admit))),
+		grpc.Creds(visits{credentials.NewTLS(s.identity.tlsConfig(s.admit)), s.options.Home}),
 		grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream),
 		grpc.MaxRecvMsgSize(maxRequestBytes), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.ConnectionTimeout(handshakeTimeout), grpc.WaitForHandlers(true),
@@ -116,6 +117,31 @@ func (s *Server) admit(f Fingerprint) error {
 	}
 	s.options.Log.Warn("a connection was refused", "fingerprint", f.String(), "reason", err)
 	return err
+}
+
+// visits are credentials by which a stranger stays for strangerTime: those that an
+// invitation lets in must not keep the connections that gateways need.
+type visits struct {
+	credentials.TransportCredentials
+	home *Home
+}
+
+// ServerHandshake ends the connection in time, unless the other side is enrolled by then.
+func (v visits) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := v.TransportCredentials.ServerHandshake(raw)
+	t, ok := info.(credentials.TLSInfo)
+	if err != nil || !ok || len(t.State.PeerCertificates) != 1 {
+		return conn, info, err
+	}
+	f := fingerprintOf(t.State.PeerCertificates[0])
+	if _, err := v.home.gateway(f); err != nil {
+		time.AfterFunc(strangerTime, func() {
+			if _, err := v.home.gateway(f); err != nil {
+				_ = raw.Close() // it may have ended
+			}
+		})
+	}
+	return conn, info, nil
 }
 
 type callerKey struct{}
