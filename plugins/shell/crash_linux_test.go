@@ -53,9 +53,10 @@ func TestKilledPlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := host.New(t.Context(), host.Config{Plugins: host.PluginConfig{
-		Dir: dir, DataDir: t.TempDir(), Config: map[string]json.RawMessage{"shell": config},
-	}})
+	h, err := host.New(t.Context(), host.Config{
+		Settings: host.Settings{Isolation: host.IsolationBestEffort}, // this executable is the guest, with cgo under the race detector
+		Plugins:  host.PluginConfig{Dir: dir, DataDir: t.TempDir(), Config: map[string]json.RawMessage{"shell": config}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
