@@ -45,6 +45,9 @@ func (e sweeper) endOrphan(ctx context.Context, id string, questions []*policy.A
 	if e.runByID(id) != nil {
 		return nil
 	}
+	if _, err := e.Store.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
+		return nil // it is there: a claim, however short, would keep a wait from it
+	}
 	claim, err := e.Store.Claim(ctx, id)
 	if errors.Is(err, runstore.ErrClaimed) {
 		return nil
@@ -54,7 +57,7 @@ func (e sweeper) endOrphan(ctx context.Context, id string, questions []*policy.A
 	}
 	defer claim.Release()
 	if _, err := e.Store.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
-		return nil // it is there, or the operator has to look at it
+		return nil // it has come, or the operator has to look at it
 	}
 	for _, a := range questions {
 		got, err := e.ApprovalStore.Resolve(ctx, a.ID, policy.Resolution{State: policy.StateCancelled, At: time.Now()})
