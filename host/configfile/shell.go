@@ -65,7 +65,7 @@ func shellSandboxFields(s *settings.SandboxSettings) []config.Field {
 		config.Texts("read", &s.Read, "Directories that commands can read, next to the system's, as absolute paths."),
 		config.Texts("write", &s.Write, "Directories that commands can write, next to the working directory, as absolute paths."),
 		config.Texts("deny", &s.Deny, "Paths below them that are hidden."),
-		config.Texts("domains", &s.Domains, "Names that may be reached over HTTP and HTTPS, such as `\"proxy.golang.org\"` or `\"*.debian.org\"`. Without any there is no network."),
+		config.Texts("domains", &s.Domains, "Names that may be reached over HTTP and HTTPS, such as `\"api.example.com\"` or `\"*.example.net\"`. Without any there is no network."),
 		config.Int("memoryBytes", &s.MemoryBytes, 16<<20, 1<<40, "Memory of each process."),
 		config.Int("processes", &s.Processes, 1, 65_536, "Processes of one command at the most."),
 		config.Int("fileBytes", &s.FileBytes, 1<<10, 1<<40, "Size of a file at the most."),

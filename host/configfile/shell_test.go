@@ -55,7 +55,7 @@ func TestShellReachesThePlugin(t *testing.T) {
 		path: ["/usr/bin"], elevated: {enabled: true, agents: ["ops"], full: true, prefix: ["/usr/bin/sudo", "-n"]},
 		workdir: "/srv/work", env: {A: "1"}, yieldMs: 20, timeoutSeconds: 5, noBackground: true, outputBytes: 4096,
 		maxProcesses: 3, keepSeconds: 7, approvalTimeoutSeconds: 9,
-		sandbox: {read: ["/srv/a"], write: ["/srv/b"], deny: ["/srv/b/c"], domains: ["*.debian.org"], memoryBytes: 33554432, processes: 9, fileBytes: 2048, required: false},
+		sandbox: {read: ["/srv/a"], write: ["/srv/b"], deny: ["/srv/b/c"], domains: ["*.example.net"], memoryBytes: 33554432, processes: 9, fileBytes: 2048, required: false},
 	}}}`)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestShellReachesThePlugin(t *testing.T) {
 		Path:  []string{"/usr/bin"}, Elevated: settings.Elevated{Enabled: true, Agents: []string{"ops"}, Full: true, Prefix: []string{"/usr/bin/sudo", "-n"}},
 		Workdir: "/srv/work", Env: map[string]string{"A": "1"}, YieldMs: 20, TimeoutSeconds: 5, NoBackground: true, OutputBytes: 4096,
 		MaxProcesses: 3, KeepSeconds: 7, ApprovalTimeoutSeconds: 9,
-		Sandbox: settings.SandboxSettings{Read: []string{"/srv/a"}, Write: []string{"/srv/b"}, Deny: []string{"/srv/b/c"}, Domains: []string{"*.debian.org"},
+		Sandbox: settings.SandboxSettings{Read: []string{"/srv/a"}, Write: []string{"/srv/b"}, Deny: []string{"/srv/b/c"}, Domains: []string{"*.example.net"},
 			MemoryBytes: 32 << 20, Processes: 9, FileBytes: 2048, Required: new(false)},
 	}
 	if d := cmp.Diff(want, got); d != "" || err != nil {

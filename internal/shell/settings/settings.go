@@ -123,8 +123,8 @@ type SandboxSettings struct {
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
-	// Domains are names that may be reached over HTTP and HTTPS: "proxy.golang.org",
-	// "*.debian.org". Empty means no network at all.
+	// Domains are names that may be reached over HTTP and HTTPS: "api.example.com",
+	// "*.example.net". Empty means no network at all.
 	Domains []string `json:"domains,omitempty"`
 	// MemoryBytes bounds the memory of each process of a command, Processes their
 	// number, FileBytes the size of a file.
