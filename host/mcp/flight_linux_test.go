@@ -170,6 +170,7 @@ func TestQuestionsReachTheirOwnCalls(t *testing.T) {
 		all.Wait()
 		cancel()
 		other.Wait()
+		waitForFile(t, file, "cancelled") // it is the last thing that is written there
 	})
 }
 

@@ -36,6 +36,7 @@ func TestMaxConcurrent(t *testing.T) {
 	}
 	cancel()
 	first.Wait()
+	waitForFile(t, file, "cancelled") // it is the last thing that is written there
 	w.call(t, "good", "echo", `{}`)
 }
 
