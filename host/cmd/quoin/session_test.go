@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -65,9 +66,9 @@ func scriptEnv(ts *testscript.TestScript) []string {
 	return env
 }
 
-// await returns once the session has printed what matches, after what was waited
-// for before.
-func (s *session) await(what string, re *regexp.Regexp) {
+// await returns once the session has printed what matches each of the expressions, in any
+// order, after what was waited for before.
+func (s *session) await(all ...*regexp.Regexp) {
 	w, err := fsnotify.NewWatcher()
 	s.ts.Check(err)
 	defer w.Close()
@@ -75,8 +76,16 @@ func (s *session) await(what string, re *regexp.Regexp) {
 	for {
 		b, err := os.ReadFile(s.output)
 		s.ts.Check(err)
-		if m := re.FindIndex(b[s.read:]); m != nil {
-			s.read += m[1]
+		end := s.read
+		missing := slices.IndexFunc(all, func(re *regexp.Regexp) bool {
+			m := re.FindIndex(b[s.read:])
+			if m != nil {
+				end = max(end, s.read+m[1])
+			}
+			return m == nil
+		})
+		if missing < 0 {
+			s.read = end
 			return
 		}
 		select {
@@ -84,10 +93,15 @@ func (s *session) await(what string, re *regexp.Regexp) {
 		case err := <-w.Errors:
 			s.ts.Check(err)
 		case err := <-s.exited:
-			s.ts.Fatalf("the session ended (%v) after it printed:\n%s\nwanted:\n%s", err, b[s.read:], what)
+			s.ts.Fatalf("the session ended (%v) after it printed:\n%s\nwanted:\n%s", err, b[s.read:], all[missing])
+		case <-time.After(awaitTime):
+			s.ts.Fatalf("the session does not go on after it printed:\n%s\nwanted:\n%s", b[s.read:], all[missing])
 		}
 	}
 }
+
+// awaitTime bounds how long a session may print nothing that a script waits for.
+const awaitTime = 5 * time.Minute
 
 // interrupt ends the session as Ctrl-C does, and requires that it ends well.
 func (s *session) interrupt() {
@@ -136,12 +150,17 @@ func cmdByHand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdAwaits waits until the session has printed a text: awaits TEXT
+// cmdAwaits waits until the session has printed some texts, in any order, after what was
+// awaited before: awaits TEXT...
 func cmdAwaits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: awaits TEXT")
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: awaits TEXT...")
 	}
-	theSession(ts).await(args[0], regexp.MustCompile(regexp.QuoteMeta(args[0])))
+	var all []*regexp.Regexp
+	for _, text := range args {
+		all = append(all, regexp.MustCompile(regexp.QuoteMeta(text)))
+	}
+	theSession(ts).await(all...)
 }
 
 // cmdEnds ends the session, or waits for its end, and requires how it ends:

@@ -110,5 +110,5 @@ func (t *tutorial) console(text string) {
 		t.session = beginSession(t.ts, t.dir, strings.Fields(command)[2:])
 		text = rest
 	}
-	t.session.await(text, pattern(text))
+	t.session.await(pattern(text))
 }

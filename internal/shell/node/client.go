@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"time"
 
 	"google.golang.org/grpc"
@@ -49,7 +51,7 @@ func connect(e enrolmentFile) (*Node, error) {
 		return nil
 	}
 	c, err := grpc.NewClient("passthrough:///"+e.Address,
-		grpc.WithTransportCredentials(credentials.NewTLS(id.tlsConfig(accept))),
+		grpc.WithTransportCredentials(confirmed{credentials.NewTLS(id.tlsConfig(accept))}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReplyBytes)), grpc.WithMaxHeaderListSize(maxHeaderBytes),
 		grpc.WithInitialWindowSize(windowBytes), grpc.WithInitialConnWindowSize(windowBytes),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingTime, Timeout: pingTimeout}),
@@ -60,6 +62,48 @@ func connect(e enrolmentFile) (*Node, error) {
 		return nil, err
 	}
 	return &Node{e, c, nodepb.NewNodeClient(c)}, nil
+}
+
+// confirmed are credentials whose handshake ends once the node has accepted the key of
+// this side. Under TLS 1.3 a client is done before the server has read its certificate
+// (RFC 8446, section 2): a write that follows at once may fail with a broken pipe, and
+// the alert that says why is never read.
+type confirmed struct {
+	credentials.TransportCredentials
+}
+
+func (c confirmed) Clone() credentials.TransportCredentials {
+	return confirmed{c.TransportCredentials.Clone()}
+}
+
+func (c confirmed) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := c.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // fails only if it is closed already
+	defer stop()
+	first := make([]byte, 1) // of the settings, with which a server of HTTP/2 starts
+	if _, err := io.ReadFull(conn, first); err != nil {
+		_ = conn.Close() // what was read says why
+		return nil, nil, err
+	}
+	return &resumed{conn, first}, info, nil
+}
+
+// resumed is a connection of which a byte has been read.
+type resumed struct {
+	net.Conn
+	first []byte
+}
+
+func (r *resumed) Read(p []byte) (int, error) {
+	if len(r.first) == 0 || len(p) == 0 {
+		return r.Conn.Read(p)
+	}
+	n := copy(p, r.first)
+	r.first = r.first[n:]
+	return n, nil
 }
 
 // Close ends the connection, and with it what runs on the node for it.
