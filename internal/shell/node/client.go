@@ -91,7 +91,7 @@ func (c confirmed) ClientHandshake(ctx context.Context, authority string, raw ne
 	return &resumed{conn, first}, info, nil
 }
 
-// resumed is a connection of which a byte has been read.
+// resumed is a connection whose first byte has been read.
 type resumed struct {
 	net.Conn
 	first []byte

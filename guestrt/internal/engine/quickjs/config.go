@@ -5,10 +5,6 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// engineID names the engine and everything of it that an image depends on
-// besides the executable: the QuickJS release and the layout of the arena.
-const engineID = "quickjs-2026-06-04/libquickjs-0.14.0/arena-1"
-
 // Config configures Open.
 type Config struct {
 	// BuildID identifies the executable, usually its SHA-256. Images of

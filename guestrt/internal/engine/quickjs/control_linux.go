@@ -5,8 +5,6 @@ package quickjs
 import (
 	"unsafe"
 
-	lib "modernc.org/libquickjs"
-
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -29,13 +27,14 @@ type control struct {
 	limits  wire.Limits
 	loaded  uint64 // not 0 once a cell was started
 	settled uint64 // heap.live at the last full collection for an image
+	lost    uint64 // not 0 once there was no memory to note a rejection
 
 	// Functions of the prelude and the array of rejections, as owned values.
-	start, settle, fire, drain, rejections lib.TJSValue
+	start, settle, fire, drain, rejections value
 
 	// cell is the cell's function, cellColumn how far into the first line of the
 	// program it starts.
-	cell       lib.TJSValue
+	cell       value
 	cellColumn uint64
 }
 
@@ -43,12 +42,6 @@ var _ [controlSize - unsafe.Sizeof(control{})]byte // control fits
 
 // ctl is the live arena's control block.
 func ctl() *control { return at[control](arenaBase) }
-
-func (c *control) runtime() *lib.TJSRuntime { return at[lib.TJSRuntime](c.rt) }
-func (c *control) context() *lib.TJSContext { return at[lib.TJSContext](c.ctx) }
-
-// quiescent reports whether no guest function is on the stack.
-func (c *control) quiescent() bool { return c.runtime().Fcurrent_stack_frame == 0 }
 
 // setMemoryLimit applies a memory limit with its reserve.
 func (c *control) setMemoryLimit(n uint64) {
@@ -77,8 +70,7 @@ func (c *control) boundCollection() {
 	if c.rt == 0 {
 		return
 	}
-	rt := c.runtime()
-	if uint64(rt.Fmalloc_gc_threshold) <= c.heap.limit || c.heap.live > c.heap.limit {
+	if c.collectAt() <= c.heap.limit || c.heap.live > c.heap.limit {
 		return
 	}
 	room := c.heap.limit - c.heap.live
@@ -86,7 +78,7 @@ func (c *control) boundCollection() {
 	if room > c.heap.limit/16 {
 		t = c.heap.live + room/2
 	}
-	rt.Fmalloc_gc_threshold = lib.Tsize_t(t)
+	c.setCollectAt(t)
 }
 
 // inArena reports whether p is a plausible address of an allocation.

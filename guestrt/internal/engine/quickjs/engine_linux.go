@@ -10,7 +10,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
-	"modernc.org/libc"
 
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -25,7 +24,7 @@ type Engine struct {
 	origin origin
 	view   []byte // the template's bytes
 	live   uint64 // heap bytes of the template
-	tls    *libc.TLS
+	lib    *library
 	vm     *vm // the live VM
 	closed bool
 
@@ -56,7 +55,7 @@ func Open(cfg Config) (*Engine, error) {
 	if err := reserveArena(reserve); err != nil {
 		return nil, err
 	}
-	e := &Engine{tls: libc.NewTLS()}
+	e := &Engine{lib: newLibrary()}
 	err := e.build(reserve, cfg)
 	if err == nil {
 		err = e.rehearse()
@@ -68,7 +67,7 @@ func Open(cfg Config) (*Engine, error) {
 }
 
 func (e *Engine) build(reserve uint64, cfg Config) error {
-	if err := buildTemplate(e.tls, reserve, cfg.Prelude); err != nil {
+	if err := buildTemplate(e.lib, reserve, cfg.Prelude); err != nil {
 		return err
 	}
 	c := ctl()
@@ -121,14 +120,11 @@ func (e *Engine) admit(o engine.Options) (wire.Limits, error) {
 // attach makes the VM of what the arena holds.
 func (e *Engine) attach(o engine.Options, l wire.Limits) *vm {
 	c := ctl()
-	if e.tls == nil {
-		e.tls = libc.NewTLS()
-	}
-	v := &vm{engine: e, files: o.Files, random: newRandom(o.Seed), js: js{tls: e.tls, rt: c.rt, ctx: c.ctx}}
+	v := &vm{engine: e, files: o.Files, random: newRandom(o.Seed), js: e.lib.js(c)}
 	c.limits = l
 	c.setMemoryLimit(l.MemoryBytes)
-	c.context().Frandom_state = seedState(o.Seed)
-	c.context().Finterrupt_counter = pollEvery
+	c.seed(seedState(o.Seed))
+	c.poll()
 	e.vm = v
 	return v
 }
@@ -146,8 +142,7 @@ func (e *Engine) release(v *vm) error {
 	}
 	e.vm = nil
 	if v.broken {
-		// A panic may have left frames on the engine's stack.
-		e.tls = nil
+		e.lib.renew()
 	}
 	return e.reset()
 }
@@ -165,9 +160,7 @@ func (e *Engine) Close() error {
 	if e.dec != nil {
 		e.dec.Close()
 	}
-	if e.tls != nil {
-		e.tls.Close()
-	}
+	e.lib.close()
 	return e.unmap(e.origin.reserve)
 }
 

@@ -5,8 +5,6 @@ package quickjs
 import (
 	"errors"
 
-	lib "modernc.org/libquickjs"
-
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -17,7 +15,7 @@ const protoHops = 8
 // code: no getter, proxy trap or conversion is called.
 func (v *vm) thrown() *wire.GuestError {
 	j := v.js
-	e := lib.XJS_GetException(j.tls, j.ctx)
+	e := j.takeException()
 	defer j.free(e)
 	if isObject(e) {
 		return v.describeObject(e)
@@ -32,9 +30,9 @@ func (v *vm) thrownError() error {
 }
 
 // describeObject reads own data properties of a thrown object.
-func (v *vm) describeObject(e lib.TJSValue) *wire.GuestError {
+func (v *vm) describeObject(e value) *wire.GuestError {
 	message := v.dataProperty(e, "message", maxErrorMessage)
-	if lib.XJS_IsError(v.js.tls, v.js.ctx, e) == 0 && message == "" {
+	if !v.js.isError(e) && message == "" {
 		message = "an object was thrown"
 	}
 	name := v.inheritedData(e, "name", maxErrorName)
@@ -45,14 +43,14 @@ func (v *vm) describeObject(e lib.TJSValue) *wire.GuestError {
 }
 
 // describePrimitive is the text of a thrown value that is no object.
-func (v *vm) describePrimitive(e lib.TJSValue) string {
-	switch int32(e.Ftag) {
-	case lib.EJS_TAG_SYMBOL:
+func (v *vm) describePrimitive(e value) string {
+	switch e.tag {
+	case tagSymbol:
 		return "a symbol was thrown"
-	case lib.EJS_TAG_UNDEFINED, lib.EJS_TAG_UNINITIALIZED:
+	case tagUndefined, tagUninitialized:
 		return "undefined"
 	}
-	s := lib.XJS_ToString(v.js.tls, v.js.ctx, e)
+	s := v.js.toString(e)
 	defer v.js.free(s)
 	text, ok := v.js.text(s, maxErrorMessage)
 	if !ok {
@@ -62,58 +60,37 @@ func (v *vm) describePrimitive(e lib.TJSValue) string {
 	return text
 }
 
-// isProxy reports whether reading obj could run guest code.
-func isProxy(obj lib.TJSValue) bool {
-	return int(at[lib.TJSObject](pointer(obj)).Fclass_id) == lib.EJS_CLASS_PROXY
-}
-
-// dataProperty returns the own string property name of obj, or "" when there
+// dataProperty returns the own string property name of obj, or "" when it
 // does not exist, or it is an accessor, or obj is a proxy.
-func (v *vm) dataProperty(obj lib.TJSValue, name string, limit int) (s string) {
-	if !isObject(obj) || isProxy(obj) {
+func (v *vm) dataProperty(obj value, name string, limit int) string {
+	if !isObject(obj) || v.js.isProxy(obj) {
 		return ""
 	}
-	j := v.js
-	var atom lib.TJSAtom
-	j.withText([]byte(name), func(p uintptr) { atom = lib.XJS_NewAtom(j.tls, j.ctx, p) })
-	defer lib.XJS_FreeAtom(j.tls, j.ctx, atom)
-	const size = 64
-	desc := j.tls.Alloc(size)
-	defer j.tls.Free(size)
-	switch lib.XJS_GetOwnProperty(j.tls, j.ctx, desc, obj, atom) {
-	case 0:
-		return ""
-	case -1:
-		j.dropException()
+	val := v.js.ownData(obj, name)
+	defer v.js.free(val)
+	if !isString(val) {
 		return ""
 	}
-	d := at[lib.TJSPropertyDescriptor](desc)
-	val, get, set := d.Fvalue, d.Fgetter, d.Fsetter
-	if isString(val) {
-		var ok bool
-		if s, ok = j.text(val, limit); !ok {
-			j.dropException()
-		}
+	s, ok := v.js.text(val, limit)
+	if !ok {
+		v.js.dropException()
 	}
-	j.free(val)
-	j.free(get)
-	j.free(set)
 	return s
 }
 
 // inheritedData is dataProperty along the prototype chain.
-func (v *vm) inheritedData(obj lib.TJSValue, name string, limit int) string {
+func (v *vm) inheritedData(obj value, name string, limit int) string {
 	j := v.js
 	cur := j.dup(obj)
 	defer func() { j.free(cur) }()
 	for range protoHops {
-		if !isObject(cur) || isProxy(cur) {
+		if !isObject(cur) || j.isProxy(cur) {
 			return ""
 		}
 		if s := v.dataProperty(cur, name, limit); s != "" {
 			return s
 		}
-		next := lib.XJS_GetPrototype(j.tls, j.ctx, cur)
+		next := j.prototype(cur)
 		j.free(cur)
 		cur = next
 	}

@@ -159,3 +159,6 @@ func isNamePart(c byte) bool {
 	return c == '_' || c == '$' || c >= utf8.RuneSelf ||
 		'0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
+
+// refusedModule is what a guest is told that asks for a module.
+const refusedModule = "code mode module access is disabled."

@@ -169,7 +169,7 @@ func TestMemoryFaultKillsTheVM(t *testing.T) {
 	e := openTest(t)
 	vm := newVM(t, e, engine.Options{})
 	load(t, vm, `await tools.call('a')`)
-	ctl().settle.Fu.Fuint641 = 0x5000_0000_0000
+	ctl().settle.bits = 0x5000_0000_0000
 	if _, err := vm.Turn([]wire.Settlement{{ID: 1, OK: true, JSON: []byte("1")}}, soon()); !errors.Is(err, engine.ErrDead) {
 		t.Errorf("fault: %v", err)
 	}

@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"github.com/klauspost/compress/zstd"
-	lib "modernc.org/libquickjs"
 
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
 )
@@ -31,7 +30,7 @@ func (v *vm) Snapshot(most int) (img []byte, err error) {
 			return fmt.Errorf("quickjs: snapshot: guest code is on the stack")
 		}
 		if c.heap.live > c.settled+collectGrowth {
-			lib.XJS_RunGC(v.js.tls, v.js.rt)
+			v.js.collect()
 			c.settled = c.heap.live
 		}
 		img, err = v.engine.image(c, most)

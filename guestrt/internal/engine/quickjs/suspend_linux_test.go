@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	lib "modernc.org/libquickjs"
-
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -149,14 +147,14 @@ func (s *stepper) drain() (r wire.Report) {
 func (v *vm) stepOnce(t *testing.T) (ran bool) {
 	t.Helper()
 	err := v.guard(func() error {
-		switch r := lib.XJS_ExecutePendingJob(v.js.tls, v.js.rt, 0); {
+		switch r := v.js.job(); {
 		case r < 0:
 			t.Fatalf("%+v", v.thrown())
 		case r > 0:
 			ran = true
 		default:
 			fired := v.js.call(ctl().fire)
-			ran = int32(fired.Ftag) == lib.EJS_TAG_BOOL && fired.Fu.Fuint641 != 0
+			ran = isTrue(fired)
 		}
 		return nil
 	})

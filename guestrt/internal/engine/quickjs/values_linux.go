@@ -2,153 +2,62 @@
 
 package quickjs
 
-import (
-	"unsafe"
-
-	"modernc.org/libc"
-	lib "modernc.org/libquickjs"
-
-	"github.com/quoinhq/quoin/guestrt/internal/engine"
-)
-
-// js wraps the few QuickJS calls the adapter makes. Values are owned by the
-// caller unless a method says that it consumes them.
-type js struct {
-	tls     *libc.TLS
-	rt, ctx uintptr
+// value is what QuickJS calls a JSValue on machines of 64 bits. A function that returns one
+// gives it to its caller, and takes none unless it says so.
+type value struct {
+	bits uint64
+	tag  int64
 }
+
+// The tags of values (quickjs.h). The libraries agree about these.
+const (
+	tagSymbol        = -8
+	tagString        = -7
+	tagStringRope    = -6
+	tagCode          = -2
+	tagObject        = -1
+	tagInt           = 0
+	tagBool          = 1
+	tagNull          = 2
+	tagUndefined     = 3
+	tagUninitialized = 4
+	tagException     = 6
+)
 
 var (
-	undefined = lib.TJSValue{Ftag: lib.EJS_TAG_UNDEFINED}
-	exception = lib.TJSValue{Ftag: lib.EJS_TAG_EXCEPTION}
-	null      = lib.TJSValue{Ftag: lib.EJS_TAG_NULL}
+	undefined = value{tag: tagUndefined}
+	exception = value{tag: tagException}
+	null      = value{tag: tagNull}
 )
 
-const valueSize = unsafe.Sizeof(lib.TJSValue{})
+func isException(v value) bool { return v.tag == tagException }
+func isObject(v value) bool    { return v.tag == tagObject }
+func isString(v value) bool    { return v.tag == tagString || v.tag == tagStringRope }
+func isTrue(v value) bool      { return v.tag == tagBool && uint32(v.bits) != 0 }
 
-func isException(v lib.TJSValue) bool { return int32(v.Ftag) == lib.EJS_TAG_EXCEPTION }
-func isObject(v lib.TJSValue) bool    { return int32(v.Ftag) == lib.EJS_TAG_OBJECT }
+func intValue(n int32) value { return value{uint64(uint32(n)), tagInt} }
 
-func isString(v lib.TJSValue) bool {
-	t := int32(v.Ftag)
-	return t == lib.EJS_TAG_STRING || t == lib.EJS_TAG_STRING_ROPE
-}
-
-func intValue(n int32) lib.TJSValue {
-	return lib.TJSValue{Fu: lib.TJSValueUnion{Fuint641: uint64(uint32(n))}, Ftag: lib.EJS_TAG_INT}
-}
-
-func boolValue(b bool) lib.TJSValue {
-	v := lib.TJSValue{Ftag: lib.EJS_TAG_BOOL}
+func boolValue(b bool) value {
+	v := value{tag: tagBool}
 	if b {
-		v.Fu.Fuint641 = 1
+		v.bits = 1
 	}
 	return v
 }
 
-func pointer(v lib.TJSValue) uintptr { return uintptr(v.Fu.Fuint641) }
-
-func argument(argv uintptr, i int) lib.TJSValue {
-	return *at[lib.TJSValue](argv + uintptr(i)*valueSize)
-}
-
-func (j js) dup(v lib.TJSValue) lib.TJSValue { return lib.XDupValue(j.tls, j.ctx, v) }
-func (j js) free(v lib.TJSValue)             { lib.XFreeValue(j.tls, j.ctx, v) }
-
-// withText calls f with a C copy of b outside the arena and the Go heap.
-func (j js) withText(b []byte, f func(p uintptr)) {
-	p := libc.Xmalloc(j.tls, libc.Tsize_t(len(b)+1))
-	if p == 0 {
-		panic(engine.ErrMemory)
-	}
-	defer libc.Xfree(j.tls, p)
-	copy(bytesAt(p, uintptr(len(b))), b)
-	*at[byte](p + uintptr(len(b))) = 0
-	f(p)
-}
-
-func (j js) newString(b []byte) (v lib.TJSValue) {
-	j.withText(b, func(p uintptr) { v = lib.XJS_NewStringLen(j.tls, j.ctx, p, lib.Tsize_t(len(b))) })
-	return v
-}
-
-// newFunction makes a function of a hook that reads at most args arguments.
-func (j js) newFunction(name string, hook func(*libc.TLS, uintptr, lib.TJSValue, int32, uintptr) lib.TJSValue, args int32) (v lib.TJSValue) {
-	j.withText([]byte(name), func(p uintptr) {
-		v = lib.XJS_NewCFunction2(j.tls, j.ctx, funcAddr(hook), p, args, lib.EJS_CFUNC_generic, 0)
-	})
-	return v
-}
-
-func (j js) get(obj lib.TJSValue, name string) (v lib.TJSValue) {
-	j.withText([]byte(name), func(p uintptr) { v = lib.XJS_GetPropertyStr(j.tls, j.ctx, obj, p) })
-	return v
-}
-
-// put defines an own data property and consumes val.
-func (j js) put(obj lib.TJSValue, name string, val lib.TJSValue) (ok bool) {
-	j.withText([]byte(name), func(p uintptr) {
-		ok = lib.XJS_DefinePropertyValueStr(j.tls, j.ctx, obj, p, val, lib.MJS_PROP_C_W_E) >= 0
-	})
-	return ok
-}
-
-// putIndex defines an own indexed property and consumes val.
-func (j js) putIndex(obj lib.TJSValue, i int32, val lib.TJSValue) bool {
-	return lib.XJS_DefinePropertyValueUint32(j.tls, j.ctx, obj, lib.Tuint32_t(i), val, lib.MJS_PROP_C_W_E) >= 0
-}
-
-// length reads the length of an array.
-func (j js) length(arr lib.TJSValue) (int32, bool) {
-	v := j.get(arr, "length")
-	defer j.free(v)
-	return int32(v.Fu.Fuint641), int32(v.Ftag) == lib.EJS_TAG_INT
-}
-
-// call calls f with args, which stay owned by the caller.
-func (j js) call(f lib.TJSValue, args ...lib.TJSValue) lib.TJSValue {
-	n := max(1, len(args)) * int(valueSize)
-	argv := j.tls.Alloc(n)
-	defer j.tls.Free(n)
-	for i, a := range args {
-		*at[lib.TJSValue](argv + uintptr(i)*valueSize) = a
-	}
-	return lib.XJS_Call(j.tls, j.ctx, f, undefined, int32(len(args)), argv)
-}
-
-// compile parses a global script. The result is for evalCompiled.
-func (j js) compile(src []byte, name string) (v lib.TJSValue) {
-	j.withText([]byte(name), func(file uintptr) {
-		j.withText(src, func(p uintptr) {
-			v = lib.XJS_Eval(j.tls, j.ctx, p, lib.Tsize_t(len(src)), file, lib.MJS_EVAL_TYPE_GLOBAL|lib.MJS_EVAL_FLAG_COMPILE_ONLY)
-		})
-	})
-	return v
-}
-
-// evalCompiled runs a compiled script and consumes it.
-func (j js) evalCompiled(code lib.TJSValue) lib.TJSValue {
-	return lib.XJS_EvalFunction(j.tls, j.ctx, code)
-}
+// pointer is the address of what a value refers to, or an integer.
+func pointer(v value) uintptr { return uintptr(v.bits) }
 
 // text returns the string v as valid UTF-8, at most limit bytes of it and cut
 // at a character. It is false, with an exception pending, when v is no string
 // or memory ran out.
-func (j js) text(v lib.TJSValue, limit int) (string, bool) {
+func (j js) text(v value, limit int) (s string, ok bool) {
 	if !isString(v) {
 		return "", false
 	}
-	bp := j.tls.Alloc(8)
-	defer j.tls.Free(8)
-	p := lib.XJS_ToCStringLen2(j.tls, j.ctx, bp, v, 0)
-	if p == 0 {
-		return "", false
-	}
-	n := int(*at[lib.Tsize_t](bp))
-	s := clip(bytesAt(p, uintptr(n)), limit)
-	lib.XJS_FreeCString(j.tls, j.ctx, p)
-	return s, true
+	ok = j.lend(v, func(b []byte) { s = clip(b, limit) })
+	return s, ok
 }
 
 // dropException forgets the pending exception.
-func (j js) dropException() { j.free(lib.XJS_GetException(j.tls, j.ctx)) }
+func (j js) dropException() { j.free(j.takeException()) }

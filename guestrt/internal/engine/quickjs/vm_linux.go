@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	lib "modernc.org/libquickjs"
-
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -37,14 +35,17 @@ type vm struct {
 	deadline time.Time
 	end      ending
 
-	finished      bool             // the program has ended
-	dead          bool             // discarded
-	broken        bool             // the engine panicked
-	lostRejection bool             // no memory to note a rejection
-	jobErr        *wire.GuestError // the first exception that escaped a job
+	finished bool             // the program has ended
+	dead     bool             // discarded
+	broken   bool             // the engine panicked
+	jobErr   *wire.GuestError // the first exception that escaped a job
 
 	hints map[string]string // what the host said of mistakes, by virtual file
 }
+
+// running is the VM whose turn it is. There is one VM per process and its
+// methods are not called concurrently.
+var running *vm
 
 // guard runs f as a part of a turn. A panic or a memory fault in the engine
 // becomes an error and the end of the VM.
@@ -183,10 +184,8 @@ func (v *vm) advance(enter func() (*wire.GuestError, error)) (wire.Report, error
 	if guest != nil {
 		return v.failed(guest), nil
 	}
-	if err := v.settleDown(); err != nil {
-		return wire.Report{}, err
-	}
-	if v.end != endNone || v.jobErr != nil || v.lostRejection {
+	v.settleDown()
+	if v.end != endNone || v.jobErr != nil || ctl().lost != 0 {
 		return v.failed(v.jobErr), nil
 	}
 	return v.collect()
@@ -208,7 +207,7 @@ func (v *vm) start(c engine.Cell) *wire.GuestError {
 		return v.thrown()
 	}
 	ctl().cell, ctl().cellColumn = cell, uint64(max(bytes.Index(c.Source, []byte("async")), 0))
-	if lib.XJS_IsFunction(j.tls, j.ctx, cell) == 0 {
+	if !j.isFunction(cell) {
 		return inputError(&wire.GuestError{Name: "SyntaxError", Message: "the cell is not the body of a function"})
 	}
 	config := j.newString(c.Config)
@@ -242,7 +241,7 @@ func (v *vm) settle(s wire.Settlement) (*wire.GuestError, error) {
 	if isException(known) {
 		return v.thrown(), nil
 	}
-	if int32(known.Ftag) != lib.EJS_TAG_BOOL || known.Fu.Fuint641 == 0 {
+	if !isTrue(known) {
 		return nil, fmt.Errorf("%w: id %d", engine.ErrUnknownCall, s.ID)
 	}
 	return nil, nil
@@ -250,39 +249,38 @@ func (v *vm) settle(s wire.Settlement) (*wire.GuestError, error) {
 
 // settleDown runs jobs and due timers until neither is left or the guest must
 // stop.
-func (v *vm) settleDown() error {
+func (v *vm) settleDown() {
 	for {
-		if err := v.runJobs(); err != nil || v.stopped() {
-			return err
+		if v.runJobs(); v.stopped() {
+			return
 		}
 		fired := v.js.call(ctl().fire)
 		if isException(fired) {
 			if v.jobErr = v.thrown(); v.jobErr != nil {
-				return nil
+				return
 			}
 		}
-		if v.stopped() || int32(fired.Ftag) != lib.EJS_TAG_BOOL || fired.Fu.Fuint641 == 0 {
-			return nil
+		if v.stopped() || !isTrue(fired) {
+			return
 		}
 	}
+}
+
+// over reports whether the guest must stop, and remembers why.
+func (v *vm) over() bool {
+	if v.end == endNone {
+		switch {
+		case ctl().kill != 0:
+			v.end = endMemory
+		case !v.deadline.IsZero() && time.Until(v.deadline) <= 0:
+			v.end = endDeadline
+		}
+	}
+	return v.end != endNone
 }
 
 // stopped reports whether the guest may not go on.
-func (v *vm) stopped() bool { return v.over() || v.jobErr != nil || v.lostRejection }
-
-// runJobs executes pending jobs until no job is left or the guest must stop.
-func (v *vm) runJobs() error {
-	for !v.stopped() {
-		r := lib.XJS_ExecutePendingJob(v.js.tls, v.js.rt, 0)
-		if r == 0 {
-			return nil
-		}
-		if r < 0 {
-			v.jobErr = v.thrown()
-		}
-	}
-	return nil
-}
+func (v *vm) stopped() bool { return v.over() || v.jobErr != nil || ctl().lost != 0 }
 
 // collect asks the prelude for the state of the program and its requests.
 func (v *vm) collect() (wire.Report, error) {
@@ -303,19 +301,14 @@ func (v *vm) collect() (wire.Report, error) {
 	return r, nil
 }
 
-func (v *vm) readDrain(text lib.TJSValue) (r wire.Report, err error) {
-	j := v.js
+func (v *vm) readDrain(text value) (r wire.Report, err error) {
 	if !isString(text) {
 		return r, fmt.Errorf("the prelude drained no string")
 	}
-	bp := j.tls.Alloc(8)
-	defer j.tls.Free(8)
-	p := lib.XJS_ToCStringLen2(j.tls, j.ctx, bp, text, 0)
-	if p == 0 {
+	if !v.js.lend(text, func(b []byte) { r, err = parseDrain(b) }) {
 		return v.failed(v.thrown()), nil
 	}
-	defer lib.XJS_FreeCString(j.tls, j.ctx, p)
-	return parseDrain(bytesAt(p, uintptr(*at[lib.Tsize_t](bp))))
+	return r, err
 }
 
 // Discard gives the VM's memory back. It is idempotent.

@@ -1,9 +1,8 @@
-//go:build linux && (amd64 || arm64)
+//go:build linux && (amd64 || arm64) && !quickjs_c
 
 package quickjs
 
 import (
-	"time"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -13,10 +12,6 @@ import (
 // The functions below are called by QuickJS. Their addresses are stored in the
 // arena, so they must be top-level functions, and what they need they find in
 // package variables, never through a pointer in the arena.
-
-// running is the VM whose turn it is. There is one VM per process and its
-// methods are not called concurrently.
-var running *vm
 
 // mallocFunctions is static data; JS_NewRuntime2 copies it.
 var mallocFunctions lib.TJSMallocFunctions
@@ -76,71 +71,51 @@ func (c *control) account(st *lib.TJSMallocState) {
 	c.boundCollection()
 }
 
-// pollEvery is how many calls and backward branches pass between two polls.
-// QuickJS would make it ten thousand, which is seconds where each is dear.
-const pollEvery = 500
-
 // hookInterrupt is polled while guest code runs. Not 0 ends the guest with an
 // exception that it cannot catch.
 func hookInterrupt(tls *libc.TLS, rt, opaque uintptr) int32 {
 	v := running
-	ctl().context().Finterrupt_counter = pollEvery
+	ctl().poll()
 	if v == nil || !v.over() {
 		return 0
 	}
 	return 1
 }
 
-// over reports whether the guest must stop, and remembers why.
-func (v *vm) over() bool {
-	if v.end == endNone {
-		switch {
-		case ctl().kill != 0:
-			v.end = endMemory
-		case !v.deadline.IsZero() && time.Until(v.deadline) <= 0:
-			v.end = endDeadline
-		}
-	}
-	return v.end != endNone
-}
-
 // hookRejection appends kind, promise and reason to the prelude's list.
 func hookRejection(tls *libc.TLS, ctx uintptr, promise, reason lib.TJSValue, handled int32, opaque uintptr) {
 	v := running
-	if v == nil || ctl().rejections.Ftag != lib.EJS_TAG_OBJECT {
+	if v == nil || !isObject(ctl().rejections) {
 		return
 	}
 	list := ctl().rejections
 	n, ok := v.js.length(list)
 	if ok {
 		ok = v.js.putIndex(list, n, intValue(handled)) &&
-			v.js.putIndex(list, n+1, v.js.dup(promise)) &&
-			v.js.putIndex(list, n+2, v.js.dup(reason))
+			v.js.putIndex(list, n+1, v.js.dup(cooked(promise))) &&
+			v.js.putIndex(list, n+2, v.js.dup(cooked(reason)))
 	}
 	if !ok {
 		v.js.dropException()
-		v.lostRejection = true
+		ctl().lost = 1
 	}
 }
-
-// maxPath bounds the path of a virtual file, in bytes.
-const maxPath = 1024
 
 // hookFile is native.file(path): the text of a virtual file, or undefined.
 func hookFile(tls *libc.TLS, ctx uintptr, this lib.TJSValue, argc int32, argv uintptr) lib.TJSValue {
 	v := running
-	if v == nil || v.files == nil || argc < 1 || !isString(argument(argv, 0)) {
-		return undefined
+	if v == nil || argc < 1 || !isString(argument(argv, 0)) {
+		return raw(undefined)
 	}
 	path, ok := v.js.text(argument(argv, 0), maxPath)
 	if !ok {
-		return exception
+		return raw(exception)
 	}
-	data, found := v.files(path)
+	data, found := v.file(path)
 	if !found {
-		return undefined
+		return raw(undefined)
 	}
-	return v.js.newString(data)
+	return raw(v.js.newString(data))
 }
 
 // hookModule refuses every module, whichever way the guest asks for one.
@@ -148,8 +123,6 @@ func hookModule(tls *libc.TLS, ctx, name, opaque uintptr) uintptr {
 	lib.XJS_ThrowTypeError(tls, ctx, uintptr(unsafe.Pointer(&moduleRefusal)), 0)
 	return 0
 }
-
-const refusedModule = "code mode module access is disabled."
 
 // moduleRefusal is a C string in static data.
 var moduleRefusal = func() (b [64]byte) {

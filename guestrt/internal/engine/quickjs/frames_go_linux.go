@@ -1,4 +1,4 @@
-//go:build linux && (amd64 || arm64)
+//go:build linux && (amd64 || arm64) && !quickjs_c
 
 package quickjs
 
@@ -15,14 +15,14 @@ import (
 const maxOwnFrames = 32
 
 // hide marks all functions of a compiled script.
-func hide(code lib.TJSValue) {
-	if int32(code.Ftag) != lib.EJS_TAG_FUNCTION_BYTECODE {
+func hide(code value) {
+	if code.tag != tagCode {
 		return
 	}
 	b := at[lib.TJSFunctionBytecode](pointer(code))
 	b.Fjs_mode |= lib.MJS_MODE_BACKTRACE_BARRIER
 	for i := range uintptr(b.Fcpool_count) {
-		hide(*at[lib.TJSValue](b.Fcpool + i*valueSize))
+		hide(*at[value](b.Fcpool + i*valueSize))
 	}
 }
 
@@ -38,13 +38,13 @@ func hookError(tls *libc.TLS, ctx uintptr, this lib.TJSValue, argc int32, argv u
 	}
 	rt.Fcurrent_stack_frame = first
 	defer func() { rt.Fcurrent_stack_frame = top }()
-	return lib.XJS_CallConstructor(tls, ctx, argument(argv, 1), 1, argv)
+	return lib.XJS_CallConstructor(tls, ctx, raw(argument(argv, 1)), 1, argv)
 }
 
 // guestFrame returns the nearest frame at or below sf that is neither the
 // prelude's nor a native function's, or 0.
 func guestFrame(sf uintptr) uintptr {
-	for sf != 0 && (hidden(sf) || native(sf)) {
+	for sf != 0 && (hidden(sf) || isNative(sf)) {
 		sf = at[lib.TJSStackFrame](sf).Fprev_frame
 	}
 	return sf
@@ -69,8 +69,8 @@ func hidden(sf uintptr) bool {
 	return at[lib.TJSStackFrame](sf).Fjs_mode&lib.MJS_MODE_BACKTRACE_BARRIER != 0
 }
 
-func native(sf uintptr) bool {
-	switch f := at[lib.TJSStackFrame](sf).Fcur_func; at[lib.TJSObject](pointer(f)).Fclass_id {
+func isNative(sf uintptr) bool {
+	switch f := at[lib.TJSStackFrame](sf).Fcur_func; at[lib.TJSObject](pointer(cooked(f))).Fclass_id {
 	case lib.EJS_CLASS_C_FUNCTION, lib.EJS_CLASS_C_FUNCTION_DATA:
 		return true
 	}
