@@ -6,7 +6,9 @@
 //
 // Each step is for good. With [EveryThread] it holds for every thread of the process,
 // unless it returns [ErrCgo]: a process built with cgo may have threads that the Go
-// runtime does not know. With [ThisThread] it holds for what the thread starts.
+// runtime does not know. A build with the tag quickjs_c takes the threads from the
+// kernel instead, and [OpenThreads] lets it do so after it has given up its files. With
+// [ThisThread] a step holds for what the thread starts.
 // [Status] reads what the kernel tells others about a process, to check from outside.
 //
 // Only Linux has these steps; the package is empty elsewhere.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -25,24 +24,6 @@ func ThisThread(call, a, b, c uintptr) error {
 		return errno
 	}
 	return nil
-}
-
-// EveryThread makes a system call on every thread of the process.
-func EveryThread(call, a, b, c uintptr) error {
-	_, _, errno := syscall.AllThreadsSyscall6(call, a, b, c, 0, 0, 0)
-	switch errno {
-	case 0:
-		return nil
-	case syscall.ENOTSUP:
-		return ErrCgo
-	default:
-		return errno
-	}
-}
-
-// ThreadsKnown reports whether EveryThread works.
-func ThreadsKnown() bool {
-	return !errors.Is(EveryThread(unix.SYS_PRCTL, unix.PR_GET_DUMPABLE, 0, 0), ErrCgo)
 }
 
 // ForbidTracing makes the process one that writes no core dump and that others of the

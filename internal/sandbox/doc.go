@@ -31,6 +31,12 @@
 // # What it does not do
 //
 // It does not decide whether a host insists: that is the host's configuration.
-// Lacking says what a report falls short of if it does. A worker built with cgo cannot confine threads it does not
-// know; it reports the layers concerned as failed or off.
+// Lacking says what a report falls short of if it does.
+//
+// # With cgo
+//
+// The Go runtime cannot act on the threads of a process with cgo: it reports the
+// layers concerned as failed or off. A build with the tag quickjs_c finds its threads
+// itself, and lets through what the C library needs to make them. Nothing else of the
+// C library is let through: see library_c_linux.go.
 package sandbox

@@ -8,12 +8,12 @@ import (
 
 // restrictPaths forbids everything Landlock can forbid on this kernel, without
 // exception.
-func restrictPaths() (string, error) {
+func restrictPaths(t lockdown.Threads) (string, error) {
 	abi, err := lockdown.LandlockABI()
 	if err != nil {
 		return "", &offError{err.Error()}
 	}
-	if err := lockdown.Restrict(lockdown.EveryThread, lockdown.LandlockRules(abi)); err != nil {
+	if err := lockdown.Restrict(t, lockdown.LandlockRules(abi)); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf(landlockDetail, abi), nil

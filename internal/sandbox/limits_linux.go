@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -25,8 +26,8 @@ type limit struct {
 }
 
 func setLimits(p Policy, held uint64, heldErr, firstErr error) (string, error) {
-	if heldErr != nil {
-		return "", heldErr
+	if err := errors.Join(heldErr, boundLibrary()); err != nil {
+		return "", err
 	}
 	limits := []limit{
 		{unix.RLIMIT_CORE, 0},

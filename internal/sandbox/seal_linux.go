@@ -29,20 +29,25 @@ func Seal(p Policy) []wire.Layer {
 	held, heldErr := privateMemory()
 	sealed.held = held
 	firstErr := killFirst() // while /proc is there
+	var threads *lockdown.ThreadList
+	everyThread := func(call, a, b, c uintptr) error { return threads.Every(call, a, b, c) }
 	steps := []struct {
 		name  string
 		apply func() (detail string, err error)
 	}{
 		{LayerUser, checkUser},
 		{LayerEnvironment, checkEnvironment},
-		{LayerFiles, closeDescriptors},
+		{LayerFiles, func() (string, error) {
+			defer func() { threads = lockdown.OpenThreads() }() // while /proc is there, and none of what is closed
+			return closeDescriptors()
+		}},
 		{LayerNamespaces, checkNamespaces},
 		{LayerRoot, emptyRoot},
 		{LayerDumpable, func() (string, error) { return "", lockdown.ForbidTracing() }},
 		{LayerLimits, func() (string, error) { return setLimits(p, held, heldErr, firstErr) }},
-		{LayerCapabilities, onThreads(lockdown.DropCapabilities)},
-		{LayerPrivileges, onThreads(lockdown.ForbidPrivileges)},
-		{LayerLandlock, restrictPaths},
+		{LayerCapabilities, onThreads(everyThread, lockdown.DropCapabilities)},
+		{LayerPrivileges, onThreads(everyThread, lockdown.ForbidPrivileges)},
+		{LayerLandlock, func() (string, error) { return restrictPaths(everyThread) }},
 		{LayerSeccomp, filterCalls},
 	}
 	layers := make([]wire.Layer, 0, len(steps))
@@ -50,12 +55,13 @@ func Seal(p Policy) []wire.Layer {
 		detail, err := s.apply()
 		layers = append(layers, layer(s.name, detail, err))
 	}
+	threads.Close()
 	return layers
 }
 
-// onThreads is a step for every thread, without a detail to report.
-func onThreads(do func(lockdown.Threads) error) func() (string, error) {
-	return func() (string, error) { return "", do(lockdown.EveryThread) }
+// onThreads is a step for the threads, without a detail to report.
+func onThreads(t lockdown.Threads, do func(lockdown.Threads) error) func() (string, error) {
+	return func() (string, error) { return "", do(t) }
 }
 
 func layer(name, detail string, err error) wire.Layer {

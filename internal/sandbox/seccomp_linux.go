@@ -18,7 +18,10 @@ const (
 	wake   = 5
 )
 
-// threadFlags are exactly the flags the Go runtime makes a thread with.
+// threads are exactly the flags that threads are made with.
+var threads = []uint32{threadFlags, threadFlags | unix.CLONE_SETTLS}
+
+// threadFlags are the flags the Go runtime makes a thread with.
 const threadFlags = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_SYSVSEM | unix.CLONE_THREAD
 
 // mappings are the flags of the mappings that the Go runtime and the C library
@@ -93,7 +96,8 @@ func calls(pid uint32, started []uint) lockdown.Filter {
 	p.AllowArg(kill, unix.SYS_MADVISE, 2, advices...)
 	p.AllowArg(kill, unix.SYS_FUTEX, 1, futexWait, futexWake)
 	onlyHere(&p, kill)
-	p.AllowArg(kill, unix.SYS_CLONE, 0, threadFlags, threadFlags|unix.CLONE_SETTLS)
+	forLibrary(&p)
+	p.AllowArg(kill, unix.SYS_CLONE, 0, threads...)
 	p.AllowArg(kill, unix.SYS_TGKILL, 0, pid)
 	p.AllowArg(lockdown.Fails(unix.EPERM), unix.SYS_PRCTL, 0, unix.PR_SET_VMA)
 	p.AllowArg(lockdown.Fails(unix.EPERM), unix.SYS_FCNTL, 1, unix.F_GETFL)

@@ -1,0 +1,18 @@
+//go:build quickjs_c
+
+package guestserver
+
+import (
+	"runtime"
+
+	"github.com/quoinhq/quoin/internal/selfexec"
+)
+
+// A worker runs the engine on the first thread of the process. Its stack is as large
+// as that of a C program and does not count for the data limit; the seal makes the
+// stacks of later threads small.
+func init() {
+	if selfexec.IsWorker() {
+		runtime.LockOSThread()
+	}
+}

@@ -1,0 +1,44 @@
+//go:build quickjs_c
+
+package sandbox
+
+// #include "library_c_linux.h"
+import "C"
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quoinhq/quoin/internal/lockdown"
+)
+
+// threadStack is the stack of a thread that is started after the seal. It counts for
+// the data limit, touched or not. The engine runs on the first thread, whose stack
+// does not; what runs on the others is the Go runtime.
+const threadStack = 256 << 10
+
+// libraryThread are exactly the flags the C library makes a thread with. It tries
+// clone3 first, whose flags a filter cannot see, and does without it.
+const libraryThread = threadFlags | unix.CLONE_SETTLS | unix.CLONE_PARENT_SETTID | unix.CLONE_CHILD_CLEARTID
+
+func init() {
+	// The C library makes every thread, those of the Go runtime too.
+	threads = []uint32{libraryThread}
+	// The stack of a thread. The flag says what for and does nothing.
+	mappings = append(mappings, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_STACK)
+}
+
+// boundLibrary bounds what the C library takes.
+func boundLibrary() error {
+	if errno := C.quoin_thread_stacks(threadStack); errno != 0 {
+		return os.NewSyscallError("pthread_setattr_default_np", unix.Errno(errno))
+	}
+	return nil
+}
+
+// forLibrary adds the rules that only the C library needs: its memory that is neither
+// a mapping nor a stack. It counts for the data limit.
+func forLibrary(p *lockdown.Filter) {
+	p.Allow(unix.SYS_BRK)
+}
