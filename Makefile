@@ -99,6 +99,10 @@ mcp-conformance: ## Run the official MCP conformance suite (needs npm and its re
 mcp-interop: ## Put Quoin between MCP servers and clients of others, and read large OpenAPI documents (needs npm)
 	$(GO) test -pgo=off -tags interop -count=1 -v ./host/internal/mcpinterop
 
+.PHONY: test-arm64
+test-arm64: ## Run the tests of engine, seal and workers on an emulated arm64 machine (Linux on amd64, apt-get)
+	$(GO) run -pgo=off ./internal/arm64test $(ARM64FLAGS)
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each
 	@set -e; pkgs=$$($(GO) list ./...); \

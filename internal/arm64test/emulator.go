@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// resultMark starts a line with the result of a job, readyMark the line that the
+// machine says first.
+const (
+	resultMark = "quoin-result "
+	readyMark  = "quoin-ready "
+)
+
+// result is what the machine says of a job when it has ended.
+type result struct {
+	Name    string
+	Exit    int
+	Seconds float64
+}
+
+// emulate starts the machine and reports what its jobs say. It fails unless the given
+// number of jobs passes.
+func emulate(ctx context.Context, d distribution, files string, jobs int, out io.Writer) error {
+	libraries := filepath.Join(d.root, "usr", "lib", "x86_64-linux-gnu")
+	cmd := exec.CommandContext(ctx, filepath.Join(d.root, "usr", "lib64", "ld-linux-x86-64.so.2"), "--library-path", libraries,
+		filepath.Join(d.root, "usr", "bin", "qemu-system-aarch64"),
+		"-L", filepath.Join(d.root, "usr", "share", "qemu"), "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot",
+		"-machine", "virt", "-cpu", "neoverse-n1", "-smp", "2", "-m", "3072", "-accel", "tcg,thread=multi",
+		"-kernel", d.kernel, "-initrd", files, "-append", "console=ttyAMA0 rdinit=/init quiet panic=-1",
+		"-serial", "stdio")
+	cmd.Stderr = os.Stderr
+	console, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	t := transcript{start: time.Now(), out: out}
+	err = errors.Join(t.follow(console), cmd.Wait())
+	switch {
+	case t.ended < jobs:
+		t.printf("a job did not end; the machine said:\n%s", strings.Join(t.lines, "\n"))
+		return errors.Join(fmt.Errorf("%d of %d jobs ended", t.ended, jobs), context.Cause(ctx), err)
+	case t.passed < jobs:
+		return errors.Join(fmt.Errorf("%d of %d jobs passed", t.passed, jobs), err)
+	}
+	return err
+}
+
+// transcript is what the current job has said.
+type transcript struct {
+	start          time.Time
+	out            io.Writer
+	lines          []string
+	tests, skipped int // of the current job
+	ended, passed  int // jobs
+}
+
+// follow reads the machine's console to its end.
+func (t *transcript) follow(console io.Reader) error {
+	lines := bufio.NewReader(console)
+	for {
+		line, err := lines.ReadString('\n')
+		t.line(strings.TrimRight(line, "\r\n"))
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (t *transcript) printf(format string, args ...any) {
+	fmt.Fprintf(t.out, "test-arm64: "+format+"\n", args...)
+}
+
+func (t *transcript) line(line string) {
+	if said, ok := strings.CutPrefix(line, readyMark); ok {
+		t.printf("%s (after %.0f s)", said, time.Since(t.start).Seconds())
+		t.lines = nil
+		return
+	}
+	if said, ok := strings.CutPrefix(line, resultMark); ok {
+		var r result
+		if err := json.Unmarshal([]byte(said), &r); err != nil {
+			t.printf("the machine says %q: %v", said, err)
+			return
+		}
+		t.end(r)
+		return
+	}
+	switch {
+	case strings.HasPrefix(line, "--- PASS"), strings.HasPrefix(line, "--- FAIL"):
+		t.tests++
+	case strings.HasPrefix(line, "--- SKIP"):
+		t.skipped++
+	}
+	t.lines = append(t.lines, line)
+}
+
+// end reports a job: one line when it passed, and what it said when not.
+func (t *transcript) end(r result) {
+	verdict := "FAIL"
+	t.ended++
+	if r.Exit == 0 {
+		verdict = "ok"
+		t.passed++
+	}
+	if r.Exit != 0 || t.tests == 0 {
+		fmt.Fprintln(t.out, strings.Join(withoutNoise(t.lines), "\n"))
+	}
+	t.printf("%-4s %s: %d tests, %d skipped, %.0f s", verdict, r.Name, t.tests, t.skipped, r.Seconds)
+	t.lines, t.tests, t.skipped = nil, 0, 0
+}
+
+// withoutNoise leaves out what tests say that start, wait and pass.
+func withoutNoise(lines []string) []string {
+	var kept []string
+	for _, l := range lines {
+		first, _, _ := strings.Cut(strings.TrimSpace(l), ":")
+		if !strings.HasPrefix(l, "=== ") && first != "--- PASS" {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}

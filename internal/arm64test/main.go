@@ -1,0 +1,85 @@
+// Command arm64test runs tests of this module on an emulated arm64 machine, for make
+// test-arm64: Debian's kernel for arm64 under qemu-system-aarch64. It needs Linux on
+// amd64, apt-get and dpkg-deb, and no privileges.
+//
+// The emulator and the kernels come from Debian, at run time, into a directory of the
+// user's cache; apt-get checks them by the signatures of Debian. Test binaries are
+// compiled here, without cgo, and are put with the tracked files of the module into an
+// initial file system. The machine has no disk, no network and no Go toolchain.
+//
+// main.go has the flags, plan.go what runs, debian.go fetches the emulator and the
+// kernel, filesystem.go makes the initial file system, emulator.go starts the machine
+// and reads what it says, machine_linux.go is the machine's first process, gotool.go
+// what it has for a go command.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	short  bool
+	only   string // packages whose path contains it
+	run    string
+	kernel string
+	update bool
+	wait   time.Duration
+}
+
+func main() {
+	if isMachine() {
+		beMachine()
+	}
+	if isGoCommand() {
+		beGoCommand(os.Args[1:])
+	}
+	var o options
+	flag.BoolVar(&o.short, "short", false, "run the chosen set that fits into a few minutes")
+	flag.StringVar(&o.only, "only", "", "run the packages whose path contains this")
+	flag.StringVar(&o.run, "run", "", "run the tests that match this, instead of those of the plan")
+	flag.StringVar(&o.kernel, "kernel", "4k", "the kernel's pages: 4k or 16k")
+	flag.BoolVar(&o.update, "update", false, "fetch the emulator and the kernel again")
+	flag.DurationVar(&o.wait, "wait", 90*time.Minute, "how long the machine may run")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, o, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "test-arm64:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options, out io.Writer) error {
+	jobs, err := choose(o)
+	if err != nil {
+		return err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	d, err := debian(ctx, filepath.Join(cache, "quoin", "arm64"), o.kernel, o.update, out)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "quoin-arm64-")
+	if err != nil {
+		return err
+	}
+	files, err := fileSystem(ctx, dir, jobs, out)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, o.wait)
+		defer cancel()
+		err = emulate(ctx, d, files, len(jobs), out)
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}

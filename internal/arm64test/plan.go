@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// job is one test binary, or another program, that the machine runs. It is a line of
+// the machine's plan.
+type job struct {
+	Name    string   // what the results call it
+	Package string   // below the module, with the program or its tests
+	Program bool     // Package is a program, not a package with tests
+	Args    []string // what it is given
+	Builds  []string // programs that its tests build, which the machine has ready
+	User    bool     // it runs as an ordinary user, not as root
+	Long    bool     // it is left out of the chosen set
+}
+
+// binary is where the machine has a job's program.
+func (j job) binary() string {
+	name := strings.ReplaceAll(j.Package, "/", "-")
+	if !j.Program {
+		name += ".test"
+	}
+	return "/programs/" + name
+}
+
+// noToolchain are the tests that compile programs of their own.
+const noToolchain = "GoRun|HostImports|ProgramOfGo"
+
+const (
+	workerProgram = "guestrt/cmd/quoin-guest"
+	hostProgram   = "host/cmd/quoin"
+
+	engineTests  = "guestrt/internal/engine/quickjs"
+	poolTests    = "guestrt"
+	sealTests    = "internal/sandbox"
+	hostileTests = "internal/hostile"
+)
+
+// plan is everything that the machine can run, in order.
+var plan = []job{
+	{Name: "seal as root", Package: sealTests},
+	{Name: "seal as a user", Package: sealTests, User: true},
+	{Name: "engine", Package: engineTests, User: true},
+	{Name: "hostile corpus", Package: hostileTests, User: true, Builds: []string{workerProgram}, Args: []string{"-test.run=TestCorpus"}},
+	{Name: "workers", Package: poolTests, User: true, Long: true, Args: []string{"-test.skip=" + noToolchain}},
+	{Name: "workers as root", Package: poolTests, Long: true, Args: []string{"-test.skip=" + noToolchain}},
+	{Name: "doctor", Package: hostProgram, Program: true, User: true, Builds: []string{workerProgram}, Args: []string{"doctor"}},
+}
+
+// choose returns the jobs that the flags ask for.
+func choose(o options) ([]job, error) {
+	var jobs []job
+	for _, j := range plan {
+		if !strings.Contains(j.Package, o.only) || o.short && j.Long || o.run != "" && j.Program {
+			continue
+		}
+		if !j.Program {
+			args := append([]string{"-test.v", "-test.timeout=60m"}, j.Args...)
+			if o.short {
+				args = append(args, "-test.short")
+			}
+			if o.run != "" {
+				args = append(args, "-test.run="+o.run)
+			}
+			j.Args = args
+		}
+		jobs = append(jobs, j)
+	}
+	if len(jobs) == 0 {
+		return nil, fmt.Errorf("no package of the plan contains %q", o.only)
+	}
+	return jobs, nil
+}
