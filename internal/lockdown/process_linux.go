@@ -3,6 +3,7 @@ package lockdown
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"unsafe"
@@ -84,7 +85,35 @@ func ProcessesPerNamespace(release string) bool {
 
 // Status reads what the kernel tells about a process.
 func Status(pid int) (map[string]string, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return readStatus(fmt.Sprintf("/proc/%d/status", pid))
+}
+
+// ThreadStatuses reads what the kernel tells about each thread of a process.
+func ThreadStatuses(pid int) ([]map[string]string, error) {
+	dir := fmt.Sprintf("/proc/%d/task/", pid)
+	threads, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []map[string]string
+	for _, t := range threads {
+		status, err := readStatus(dir + t.Name() + "/status")
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			continue // it has ended
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, status)
+	}
+	if all == nil {
+		return nil, fmt.Errorf("process %d has ended", pid)
+	}
+	return all, nil
+}
+
+func readStatus(path string) (map[string]string, error) {
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

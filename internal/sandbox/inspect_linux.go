@@ -8,14 +8,23 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// Verify compares what a worker reported with what the kernel says about its
-// process, as far as the kernel tells others. Its error names the first layer
+// Verify compares what a worker reported with what the kernel says about each thread
+// of its process, as far as the kernel tells others. Its error names the first layer
 // that is claimed and not in force.
 func Verify(pid int, layers []wire.Layer) error {
-	status, err := lockdown.Status(pid)
+	threads, err := lockdown.ThreadStatuses(pid)
 	if err != nil {
 		return err
 	}
+	for _, status := range threads {
+		if err := verifyThread(status, layers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func verifyThread(status map[string]string, layers []wire.Layer) error {
 	facts := map[string]bool{
 		LayerUser:         !strings.HasPrefix(status["Uid"], "0\t"),
 		LayerNamespaces:   len(strings.Fields(status["NSpid"])) > 1,
@@ -25,7 +34,7 @@ func Verify(pid int, layers []wire.Layer) error {
 	}
 	for _, l := range layers {
 		if holds, known := facts[l.Name]; known && !holds && l.State == wire.LayerOn {
-			return fmt.Errorf("the worker claims the layer %s, the kernel knows nothing of it", l.Name)
+			return fmt.Errorf("the worker claims the layer %s, the kernel knows nothing of it on thread %s", l.Name, status["Pid"])
 		}
 	}
 	return nil

@@ -1,11 +1,13 @@
 package sandbox
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -23,7 +25,19 @@ import (
 // reports again.
 const probeName = "sandbox-probe"
 
+// partlyName marks a test binary whose first thread alone gives up privileges.
+const partlyName = "sandbox-partly"
+
+func init() {
+	if os.Args[0] == partlyName {
+		runtime.LockOSThread() // the first thread
+	}
+}
+
 func TestMain(m *testing.M) {
+	if os.Args[0] == partlyName {
+		bePartly()
+	}
 	if os.Args[0] == probeName {
 		beProbe(os.Args[1])
 	}
@@ -323,6 +337,50 @@ func TestDataLimit(t *testing.T) {
 		if got := dataLimit(held, memory); got != want {
 			t.Errorf("dataLimit(%d) = %d, want %d", memory, got, want)
 		}
+	}
+}
+
+// bePartly has a thread from before its first one gave up privileges, and waits for
+// the end of its input.
+func bePartly() {
+	started := make(chan bool)
+	go func() {
+		runtime.LockOSThread()
+		close(started)
+		select {}
+	}()
+	<-started
+	if err := lockdown.ForbidPrivileges(lockdown.ThisThread); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println("ready")
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		panic(err)
+	}
+	os.Exit(0)
+}
+
+func TestVerifyLooksAtEveryThread(t *testing.T) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{partlyName}
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	status, err := lockdown.Status(cmd.Process.Pid)
+	if err != nil || status["NoNewPrivs"] != "1" {
+		t.Errorf("the first thread: %q, %v", status["NoNewPrivs"], err)
+	}
+	err = Verify(cmd.Process.Pid, []wire.Layer{{Name: LayerPrivileges, State: wire.LayerOn}})
+	if err == nil || !strings.Contains(err.Error(), LayerPrivileges) {
+		t.Errorf("%v", err)
+	}
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+		t.Error(err)
 	}
 }
 
