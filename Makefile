@@ -37,6 +37,10 @@ build: ## Build quoin, its guest worker, its bundled plugins and the example plu
 	@if command -v node >/dev/null; then $(GO) run ./examples/plugins/notes $(BIN)/plugins/notes; else \
 		echo "build: node is not installed; the example plugin notes, which is written in JavaScript, is LEFT OUT"; fi
 
+.PHONY: native
+native: ## Build the guest worker with the native engine, QuickJS in C (needs a C compiler)
+	$(GO) run ./guestrt/cmd/quoin-native -o $(BIN)/quoin-guest-native
+
 # plugin builds one plugin and puts its manifest beside it.
 SOURCES = ./examples/plugins
 .PHONY: plugin
@@ -64,6 +68,11 @@ test-all: ## Run every test; builds the TypeScript compiler first (minutes)
 .PHONY: race
 race: ## Run every test under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -pgo=off -timeout 60m ./...
+
+.PHONY: test-native
+test-native: ## Run the guest's tests on the native engine (needs a C compiler)
+	@vars=$$($(GO) run ./guestrt/cmd/quoin-native env) && eval "$$vars" && \
+	$(TEST) -short -tags quickjs_c,netgo,osusergo ./guestrt/... ./internal/hostile
 
 .PHONY: bench
 bench: build ## Measure the rows of the budget table

@@ -226,9 +226,9 @@ func TestWantOfMemoryIsToldFromABug(t *testing.T) {
 		deed func(js)
 		want error
 	}{
-		"a stack frame of C": {func(j js) { j.tls.Alloc(1 << 46) }, engine.ErrMemory},
-		"our own copies":     {func(js) { panic(engine.ErrMemory) }, engine.ErrMemory},
-		"a bug":              {func(js) { panic("index out of range") }, engine.ErrDead},
+		"the library":    {wantMemory, engine.ErrMemory},
+		"our own copies": {func(js) { panic(engine.ErrMemory) }, engine.ErrMemory},
+		"a bug":          {func(js) { panic("index out of range") }, engine.ErrDead},
 	} {
 		vm := newVM(t, e, engine.Options{}).(*vm)
 		if err := vm.guard(func() error { c.deed(vm.js); return nil }); !errors.Is(err, c.want) {

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// worker is the package of the guest worker, which is the same for every engine.
+const worker = "github.com/quoinhq/quoin/guestrt/cmd/quoin-guest"
+
+// tags select the native engine, and what a static executable needs.
+const tags = "quickjs_c,netgo,osusergo"
+
+func main() {
+	if err := command(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "quoin-native:", err)
+		os.Exit(1)
+	}
+}
+
+func command(args []string) error {
+	flags := flag.NewFlagSet("quoin-native", flag.ExitOnError)
+	out := flags.String("o", filepath.Join("bin", "quoin-guest-native"), "write the worker to this `file`")
+	sanitize := flags.Bool("sanitize", false, "build with AddressSanitizer and UndefinedBehaviorSanitizer")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		return fmt.Errorf("the native engine runs on linux/amd64 and linux/arm64, not on %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	l, err := buildLibrary(*sanitize)
+	if err != nil {
+		return err
+	}
+	switch flags.Arg(0) {
+	case "":
+		return l.buildWorker(*out)
+	case "env":
+		for _, v := range l.env() {
+			name, value, _ := strings.Cut(v, "=")
+			fmt.Printf("export %s='%s'\n", name, value)
+		}
+		return nil
+	}
+	return fmt.Errorf("unknown command %q, expected env or nothing", flags.Arg(0))
+}
+
+// env are the variables with which the Go tool finds the library.
+func (l *library) env() []string {
+	return []string{
+		"CGO_ENABLED=1",
+		"CGO_CFLAGS=-O2 -g0 -I" + l.dir + " " + strings.Join(l.shared(), " "),
+		"CGO_LDFLAGS=-L" + l.dir + " -l" + libraryName + " -lm " + strings.Join(l.shared(), " "),
+	}
+}
+
+// shared are the options that compiler and linker both need.
+func (l *library) shared() []string {
+	if l.sanitize {
+		return []string{"-fsanitize=address,undefined"}
+	}
+	return nil
+}
+
+// linkFlags make an executable that images can rely on: at fixed addresses, and with
+// its C library inside.
+func (l *library) linkFlags() string {
+	static := "-static "
+	if l.sanitize {
+		static = ""
+	}
+	return "-buildid= -linkmode external -extldflags '" + static +
+		"-no-pie -Wl,--build-id=none,--gc-sections,-z,noexecstack,-z,relro,-z,now'"
+}
+
+// buildWorker links the worker with the library.
+func (l *library) buildWorker(out string) error {
+	return run("", append(os.Environ(), l.env()...), "go", "build", "-trimpath", "-buildvcs=false", "-buildmode=exe",
+		"-pgo=off", "-tags", tags, "-ldflags", l.linkFlags(), "-o", out, worker)
+}
