@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stddef.h>
 
 // Each arena of malloc reserves 64 MiB of addresses, and a thread gets one of its own
 // by a mapping that no filter of ours allows. This runs before there is a thread.
@@ -24,3 +25,9 @@ int quoin_thread_stacks(unsigned long bytes) {
 	pthread_attr_destroy(&attributes);
 	return failure;
 }
+
+// In a static executable, printf brings in what loads character sets as shared code,
+// and that brings in all of dlopen. These stand in for it: there is no such code.
+__attribute__((weak)) void *__libc_dlopen_mode(const char *name, int mode) { return NULL; }
+__attribute__((weak)) void *__libc_dlsym(void *handle, const char *name) { return NULL; }
+__attribute__((weak)) int __libc_dlclose(void *handle) { return 0; }
