@@ -13,15 +13,19 @@ type Config struct {
 	// Prelude is the guest prelude's source. Defaults to prelude.JS.
 	Prelude string
 	// ReserveBytes is the address space set aside for the arena, rounded up to
-	// pages. It bounds the memory limit. Defaults to 1.25 GiB.
+	// the largest pages of a kernel. It bounds the memory limit. Defaults to 1.25 GiB.
 	ReserveBytes uint64
 }
 
 const (
-	pageSize = 4096
+	// pageSize is the unit in which images say what differs. Kernels may have pages
+	// of several.
+	pageSize      = 4096
+	maxKernelPage = 64 << 10 // the largest that an arm64 has
 
 	defaultReserve = 1<<30 + 1<<28
 	minReserve     = 16 << 20
+	maxReserve     = 16 << 30
 )
 
 // fill sets the fields that have a default.
@@ -32,7 +36,7 @@ func (c Config) fill() Config {
 	if c.ReserveBytes == 0 {
 		c.ReserveBytes = defaultReserve
 	}
-	c.ReserveBytes = roundPage(c.ReserveBytes)
+	c.ReserveBytes = (c.ReserveBytes + maxKernelPage - 1) &^ (maxKernelPage - 1)
 	return c
 }
 

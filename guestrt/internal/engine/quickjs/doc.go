@@ -61,7 +61,7 @@
 //
 // Images need function addresses that are equal in every process, so a
 // position independent executable is refused at Open, and so is any platform
-// but Linux on amd64 and arm64, and a kernel with pages of more than 4 KiB.
+// but Linux on amd64 and arm64, and a kernel with pages of more than 64 KiB.
 // The prelude must come out the same every time it is initialised: it may not
 // keep a time or a random number from then. Native loops inside the engine (regular expressions, sorting,
 // large copies) do not poll the interrupt; the host kills the worker then.

@@ -49,7 +49,7 @@ func Open(cfg Config) (*Engine, error) {
 	}
 	cfg = cfg.fill()
 	reserve := cfg.ReserveBytes
-	if reserve < minReserve || reserve > 1<<40 {
+	if reserve < minReserve || reserve > maxReserve {
 		return nil, fmt.Errorf("quickjs: open: %w: a reserve of %d bytes", engine.ErrLimits, reserve)
 	}
 	if err := reserveArena(reserve); err != nil {

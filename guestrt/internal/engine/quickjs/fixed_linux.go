@@ -28,10 +28,11 @@ const (
 	maxHeaders = 1024
 )
 
-// checkPageSize fails on kernels with pages larger than the arena's.
+// checkPageSize fails on kernels whose pages are not whole pages of images, or are
+// larger than what the arena keeps room for.
 func checkPageSize() error {
-	if n := unix.Getpagesize(); n != pageSize {
-		return fmt.Errorf("quickjs: open: %w: the kernel has pages of %d bytes, images need %d", engine.ErrUnsupported, n, pageSize)
+	if n := unix.Getpagesize(); n%pageSize != 0 || n > maxKernelPage {
+		return fmt.Errorf("quickjs: open: %w: the kernel has pages of %d bytes, at most %d are served", engine.ErrUnsupported, n, maxKernelPage)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -21,11 +23,12 @@ const keptAbove = 64 << 10
 // holds at most the template and keptAbove bytes between VMs.
 func (e *Engine) reset() error {
 	end := uint64(len(e.view))
-	kept := min(max(ctl().used(), end), end+keptAbove)
+	page := uint64(unix.Getpagesize())
+	kept := (min(max(ctl().used(), end), end+keptAbove) + page - 1) &^ (page - 1)
 	for off := 0; off < len(e.view); off += pageSize {
-		page, want := bytesAt(arenaBase+uintptr(off), pageSize), e.view[off:off+pageSize]
-		if !bytes.Equal(page, want) {
-			copy(page, want)
+		got, want := bytesAt(arenaBase+uintptr(off), pageSize), e.view[off:off+pageSize]
+		if !bytes.Equal(got, want) {
+			copy(got, want)
 		}
 	}
 	clear(bytesAt(arenaBase+uintptr(end), uintptr(kept-end)))
