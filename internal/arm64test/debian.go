@@ -47,18 +47,29 @@ func debian(ctx context.Context, dir, pages string, update bool, out io.Writer) 
 	if err != nil {
 		return d, err
 	}
-	emulator, kernel := exists(d.root), exists(d.kernel)
+	const process = "usr/bin/qemu-aarch64"
+	emulator, kernel := exists(filepath.Join(d.root, process)), exists(d.kernel)
 	if !emulator || !kernel {
 		fmt.Fprintln(out, "test-arm64: fetching from Debian "+suite)
 		err = a.get(ctx, "-q", "update")
 	}
 	if !emulator && err == nil {
 		err = a.install(ctx, d.root, "qemu-system-arm")
+		if err == nil {
+			err = a.take(ctx, "qemu-user", "./"+process, filepath.Join(d.root, process))
+		}
 	}
 	if !kernel && err == nil {
 		err = a.kernel(ctx, d.kernel, meta+":arm64")
 	}
 	return d, err
+}
+
+// command is one of the emulator's programs, run with its own libraries.
+func (d distribution) command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	usr := filepath.Join(d.root, "usr")
+	args = append([]string{"--library-path", filepath.Join(usr, "lib", "x86_64-linux-gnu"), filepath.Join(usr, "bin", program)}, args...)
+	return exec.CommandContext(ctx, filepath.Join(usr, "lib64", "ld-linux-x86-64.so.2"), args...)
 }
 
 func exists(path string) bool {
@@ -121,7 +132,7 @@ func (a apt) install(ctx context.Context, root, name string) error {
 		return err
 	}
 	partial := root + ".partial"
-	if err := os.RemoveAll(partial); err != nil {
+	if err := errors.Join(os.RemoveAll(root), os.RemoveAll(partial)); err != nil {
 		return err
 	}
 	for _, p := range packages {
@@ -145,17 +156,22 @@ func (a apt) kernel(ctx context.Context, path, meta string) error {
 	if !found {
 		return fmt.Errorf("%s depends on no kernel; apt-cache says:\n%s", meta, said)
 	}
-	name := "linux-image-" + strings.Fields(after)[0]
+	return a.take(ctx, "linux-image-"+strings.Fields(after)[0], "./boot/vmlinuz-", path)
+}
+
+// take fetches a package and copies the one file of it whose name starts so.
+func (a apt) take(ctx context.Context, name, prefix, path string) error {
 	download := exec.CommandContext(ctx, "apt-get", "-q", "download", name)
 	download.Env, download.Dir = a.env(), filepath.Join(a.dir, "archives")
 	if said, err := download.CombinedOutput(); err != nil {
 		return fmt.Errorf("apt-get download %s: %w\n%s", name, err, said)
 	}
-	file, err := one(filepath.Join(a.dir, "archives", "linux-image-*.deb"))
+	bare, _, _ := strings.Cut(name, ":")
+	file, err := one(filepath.Join(a.dir, "archives", bare+"_*.deb"))
 	if err != nil {
 		return err
 	}
-	return errors.Join(takeKernel(ctx, file, path), a.get(ctx, "clean"))
+	return errors.Join(takeFile(ctx, file, prefix, path), a.get(ctx, "clean"))
 }
 
 // one is the only file that matches.
@@ -170,9 +186,8 @@ func one(pattern string) (string, error) {
 	return found[0], nil
 }
 
-// takeKernel takes the kernel alone out of its package, whose modules are many times
-// larger.
-func takeKernel(ctx context.Context, file, path string) error {
+// takeFile copies one file out of a package, which may be many times larger.
+func takeFile(ctx context.Context, file, prefix, path string) error {
 	cmd := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", file)
 	stream, err := cmd.StdoutPipe()
 	if err != nil {
@@ -181,21 +196,21 @@ func takeKernel(ctx context.Context, file, path string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	err = copyKernel(tar.NewReader(stream), path)
+	err = copyFile(tar.NewReader(stream), prefix, path)
 	_, rest := io.Copy(io.Discard, stream)
 	return errors.Join(err, rest, cmd.Wait())
 }
 
-func copyKernel(files *tar.Reader, path string) error {
+func copyFile(files *tar.Reader, prefix, path string) error {
 	for {
 		h, err := files.Next()
 		if err != nil {
-			return fmt.Errorf("the package has no kernel: %w", err)
+			return fmt.Errorf("the package has no file %s: %w", prefix, err)
 		}
-		if !strings.HasPrefix(h.Name, "./boot/vmlinuz-") {
+		if h.Typeflag != tar.TypeReg || !strings.HasPrefix(h.Name, prefix) {
 			continue
 		}
-		f, err := os.Create(path + ".partial")
+		f, err := os.OpenFile(path+".partial", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
 		if err != nil {
 			return err
 		}

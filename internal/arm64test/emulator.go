@@ -28,17 +28,14 @@ type result struct {
 	Seconds float64
 }
 
-// emulate starts the machine and reports what its jobs say. It fails unless the given
-// number of jobs passes.
-func emulate(ctx context.Context, d distribution, files string, jobs int, out io.Writer) error {
-	libraries := filepath.Join(d.root, "usr", "lib", "x86_64-linux-gnu")
-	cmd := exec.CommandContext(ctx, filepath.Join(d.root, "usr", "lib64", "ld-linux-x86-64.so.2"), "--library-path", libraries,
-		filepath.Join(d.root, "usr", "bin", "qemu-system-aarch64"),
+// emulate runs the machine to its end and reports what its jobs say.
+func emulate(ctx context.Context, d distribution, files string, t *transcript) error {
+	cmd := d.command(ctx, "qemu-system-aarch64",
 		"-L", filepath.Join(d.root, "usr", "share", "qemu"), "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot",
 		"-machine", "virt", "-cpu", "neoverse-n1", "-smp", "2", "-m", "3072", "-accel", "tcg,thread=multi",
 		"-kernel", d.kernel, "-initrd", files, "-append", "console=ttyAMA0 rdinit=/init quiet panic=-1",
 		"-serial", "stdio")
-	cmd.Stderr = os.Stderr
+	cmd.Stderr = t.out
 	console, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -46,15 +43,37 @@ func emulate(ctx context.Context, d distribution, files string, jobs int, out io
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	t := transcript{start: time.Now(), out: out}
-	err = errors.Join(t.follow(console), cmd.Wait())
-	switch {
-	case t.ended < jobs:
-		t.printf("a job did not end; the machine said:\n%s", strings.Join(t.lines, "\n"))
-		return errors.Join(fmt.Errorf("%d of %d jobs ended", t.ended, jobs), context.Cause(ctx), err)
-	case t.passed < jobs:
-		return errors.Join(fmt.Errorf("%d of %d jobs passed", t.passed, jobs), err)
+	err = t.follow(console)
+	if err := errors.Join(err, cmd.Wait()); err != nil {
+		return fmt.Errorf("the machine ended with %w (%v)", err, context.Cause(ctx))
 	}
+	return nil
+}
+
+// emulateProcess runs a job in an emulated process of this machine, whose addresses
+// have as many bits as the job asks for. System calls go to this machine's kernel.
+func emulateProcess(ctx context.Context, d distribution, dir string, j job, t *transcript) error {
+	if err := compile(ctx, dir, j, t); err != nil {
+		return err
+	}
+	args := append([]string{"-R", fmt.Sprintf("%#x", uint64(1)<<j.Addresses), filepath.Join(dir, "program")}, j.Args...)
+	cmd := d.command(ctx, "qemu-aarch64", args...)
+	cmd.Dir = j.Package
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	cmd.Stdout, cmd.Stderr = w, w
+	start := time.Now()
+	if err := errors.Join(cmd.Start(), w.Close()); err != nil {
+		return err
+	}
+	err = errors.Join(t.follow(r), r.Close())
+	var exit *exec.ExitError
+	if end := cmd.Wait(); !errors.As(end, &exit) {
+		err = errors.Join(err, end)
+	}
+	t.end(result{Name: j.Name, Exit: cmd.ProcessState.ExitCode(), Seconds: time.Since(start).Seconds()})
 	return err
 }
 
@@ -62,6 +81,7 @@ func emulate(ctx context.Context, d distribution, files string, jobs int, out io
 type transcript struct {
 	start          time.Time
 	out            io.Writer
+	loud           bool // every line is shown at once
 	lines          []string
 	tests, skipped int // of the current job
 	ended, passed  int // jobs
@@ -86,7 +106,22 @@ func (t *transcript) printf(format string, args ...any) {
 	fmt.Fprintf(t.out, "test-arm64: "+format+"\n", args...)
 }
 
+// verdict fails unless all jobs passed.
+func (t *transcript) verdict(jobs int) error {
+	if t.ended < jobs {
+		t.printf("a job did not end; the machine said:\n%s", strings.Join(t.lines, "\n"))
+		return fmt.Errorf("%d of %d jobs ended", t.ended, jobs)
+	}
+	if t.passed < jobs {
+		return fmt.Errorf("%d of %d jobs passed", t.passed, jobs)
+	}
+	return nil
+}
+
 func (t *transcript) line(line string) {
+	if t.loud {
+		fmt.Fprintln(t.out, line)
+	}
 	if said, ok := strings.CutPrefix(line, readyMark); ok {
 		t.printf("%s (after %.0f s)", said, time.Since(t.start).Seconds())
 		t.lines = nil

@@ -18,7 +18,7 @@ import (
 const planFile = "/plan.json"
 
 // fileSystem compiles what the jobs need and returns the initial file system.
-func fileSystem(ctx context.Context, dir string, jobs []job, out io.Writer) (string, error) {
+func fileSystem(ctx context.Context, dir string, jobs []job, t *transcript) (string, error) {
 	list, err := json.Marshal(jobs)
 	if err != nil {
 		return "", err
@@ -31,7 +31,7 @@ func fileSystem(ctx context.Context, dir string, jobs []job, out io.Writer) (str
 	a := &archive{w: f, made: map[string]bool{}}
 	own := job{Package: "internal/arm64test", Program: true}
 	a.add(planFile, list, 0o644)
-	if err = compile(ctx, dir, own, out); err == nil {
+	if err = compile(ctx, dir, own, t); err == nil {
 		err = a.addFile("/init", filepath.Join(dir, "program"), 0o755)
 	}
 	built := map[string]bool{}
@@ -45,7 +45,7 @@ func fileSystem(ctx context.Context, dir string, jobs []job, out io.Writer) (str
 			continue
 		}
 		built[j.binary()] = true
-		if err = compile(ctx, dir, j, out); err == nil {
+		if err = compile(ctx, dir, j, t); err == nil {
 			err = a.addFile(j.binary(), filepath.Join(dir, "program"), 0o755)
 		}
 	}
@@ -53,8 +53,8 @@ func fileSystem(ctx context.Context, dir string, jobs []job, out io.Writer) (str
 }
 
 // compile makes dir/program of a job.
-func compile(ctx context.Context, dir string, j job, out io.Writer) error {
-	fmt.Fprintf(out, "test-arm64: compiling %s\n", j.Package)
+func compile(ctx context.Context, dir string, j job, t *transcript) error {
+	t.printf("compiling %s", j.Package)
 	args := []string{"build"}
 	if !j.Program {
 		args = []string{"test", "-c"}

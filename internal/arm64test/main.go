@@ -32,6 +32,7 @@ type options struct {
 	run    string
 	kernel string
 	update bool
+	loud   bool
 	wait   time.Duration
 }
 
@@ -48,6 +49,7 @@ func main() {
 	flag.StringVar(&o.run, "run", "", "run the tests that match this, instead of those of the plan")
 	flag.StringVar(&o.kernel, "kernel", "4k", "the kernel's pages: 4k or 16k")
 	flag.BoolVar(&o.update, "update", false, "fetch the emulator and the kernel again")
+	flag.BoolVar(&o.loud, "v", false, "show what tests say while they run")
 	flag.DurationVar(&o.wait, "wait", 90*time.Minute, "how long the machine may run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -75,11 +77,35 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	files, err := fileSystem(ctx, dir, jobs, out)
-	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, o.wait)
-		defer cancel()
-		err = emulate(ctx, d, files, len(jobs), out)
+	ctx, cancel := context.WithTimeoutCause(ctx, o.wait, fmt.Errorf("%v are over; -wait gives more", o.wait))
+	defer cancel()
+	t := &transcript{start: time.Now(), out: out, loud: o.loud}
+	return errors.Join(runAll(ctx, d, dir, jobs, t), os.RemoveAll(dir))
+}
+
+// runAll runs the jobs of the machine, and those that run without it.
+func runAll(ctx context.Context, d distribution, dir string, jobs []job, t *transcript) error {
+	var inside, outside []job
+	for _, j := range jobs {
+		if j.Addresses == 0 {
+			inside = append(inside, j)
+		} else {
+			outside = append(outside, j)
+		}
 	}
-	return errors.Join(err, os.RemoveAll(dir))
+	for _, j := range outside {
+		if err := emulateProcess(ctx, d, dir, j, t); err != nil {
+			return err
+		}
+	}
+	if len(inside) > 0 {
+		files, err := fileSystem(ctx, dir, inside, t)
+		if err == nil {
+			err = emulate(ctx, d, files, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return t.verdict(len(jobs))
 }

@@ -14,7 +14,10 @@ type job struct {
 	Args    []string // what it is given
 	Builds  []string // programs that its tests build, which the machine has ready
 	User    bool     // it runs as an ordinary user, not as root
-	Long    bool     // it is left out of the chosen set
+	// Addresses is how many bits the addresses of a process have in which the job
+	// runs alone, without the machine; 0 is a job of the machine.
+	Addresses int
+	Long      bool // it is left out of the chosen set
 }
 
 // binary is where the machine has a job's program.
@@ -28,6 +31,9 @@ func (j job) binary() string {
 
 // noToolchain are the tests that compile programs of their own.
 const noToolchain = "GoRun|HostImports|ProgramOfGo"
+
+// children are the tests that start processes, which an emulated process cannot.
+const children = "EverythingSurvivesItsProcess|HundredProcesses|TemplateIsReproducible"
 
 const (
 	workerProgram = "guestrt/cmd/quoin-guest"
@@ -43,6 +49,7 @@ const (
 var plan = []job{
 	{Name: "seal as root", Package: sealTests},
 	{Name: "seal as a user", Package: sealTests, User: true},
+	{Name: "engine with addresses of 39 bits", Package: engineTests, Addresses: 39, Args: []string{"-test.skip=" + children}},
 	{Name: "engine", Package: engineTests, User: true},
 	{Name: "hostile corpus", Package: hostileTests, User: true, Builds: []string{workerProgram}, Args: []string{"-test.run=TestCorpus"}},
 	{Name: "workers", Package: poolTests, User: true, Long: true, Args: []string{"-test.skip=" + noToolchain}},
