@@ -14,7 +14,6 @@ import (
 )
 
 const (
-	guestPackage   = "github.com/quoinhq/quoin/guestrt/cmd/quoin-guest"
 	pluginPackage  = "github.com/quoinhq/quoin/examples/plugins/"
 	bundledPackage = "github.com/quoinhq/quoin/plugins/" // and its name
 )
@@ -27,11 +26,12 @@ var builds struct {
 }
 
 // Guest builds the guest worker, once per process, as make build does, and
-// returns its path. Unlike a test binary that serves as its own guest, it is
-// never slowed down by the race detector.
+// returns its path: that of the native engine in tests that are built with the tag
+// quickjs_c. Unlike a test binary that serves as its own guest, it is never slowed
+// down by the race detector.
 func Guest() (string, error) {
 	return once("quoin-guest", func(bin string) error {
-		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-buildmode=exe", "-ldflags=-buildid=", "-o", bin, guestPackage)
+		cmd := exec.Command("go", buildGuest(bin)...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("building the guest worker: %w\n%s", err, out)

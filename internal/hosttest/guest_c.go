@@ -1,0 +1,9 @@
+//go:build quickjs_c
+
+package hosttest
+
+// buildGuest are the arguments with which the Go tool builds the guest worker that has
+// the native engine.
+func buildGuest(bin string) []string {
+	return []string{"run", "github.com/quoinhq/quoin/guestrt/cmd/quoin-native", "-o", bin}
+}

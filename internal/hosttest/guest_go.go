@@ -1,0 +1,9 @@
+//go:build !quickjs_c
+
+package hosttest
+
+// buildGuest are the arguments with which the Go tool builds the guest worker.
+func buildGuest(bin string) []string {
+	return []string{"build", "-trimpath", "-buildvcs=false", "-buildmode=exe", "-ldflags=-buildid=", "-o", bin,
+		"github.com/quoinhq/quoin/guestrt/cmd/quoin-guest"}
+}
