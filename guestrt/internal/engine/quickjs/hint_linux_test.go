@@ -36,7 +36,7 @@ func TestHints(t *testing.T) {
 		{`[...tools.nosuch()]`, call + `: call/["tools","nosuch"]`},
 		{`(() => { (() => tools.nosuch())() })()`, call + `: call/["tools","nosuch"]`},
 		{`tools.a.b.c()`, `TypeError: cannot read property 'b' of undefined: read/["tools","a"]`},
-		{`tools.a["b"]`, `TypeError: cannot read property of undefined: read/["tools","a"]`},
+		{`tools.a["b"]`, `TypeError: ` + computedRead + `: read/["tools","a"]`},
 		{`if (MCP.github.x) 1;`, `TypeError: cannot read property 'x' of undefined: read/["MCP","github"]`},
 		{`Isues.list()`, `ReferenceError: 'Isues' is not defined: name/["Isues"]`},
 		// The name of the method is asked for where the value is the program's own.

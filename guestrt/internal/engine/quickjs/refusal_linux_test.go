@@ -162,19 +162,3 @@ func TestEnginePanicKillsTheVM(t *testing.T) {
 		t.Errorf("after the panic: %s", got)
 	}
 }
-
-// TestMemoryFaultKillsTheVM: a wild pointer in the heap is an error, not the
-// end of the process.
-func TestMemoryFaultKillsTheVM(t *testing.T) {
-	e := openTest(t)
-	vm := newVM(t, e, engine.Options{})
-	load(t, vm, `await tools.call('a')`)
-	ctl().settle.bits = 0x5000_0000_0000
-	if _, err := vm.Turn([]wire.Settlement{{ID: 1, OK: true, JSON: []byte("1")}}, soon()); !errors.Is(err, engine.ErrDead) {
-		t.Errorf("fault: %v", err)
-	}
-	discard(t, vm)
-	if got := mustValue(t, run(t, e, engine.Options{}, "return 1")); got != "1" {
-		t.Errorf("after the fault: %s", got)
-	}
-}

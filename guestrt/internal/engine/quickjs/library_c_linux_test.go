@@ -4,5 +4,11 @@ package quickjs
 
 import "github.com/quoinhq/quoin/guestrt/internal/engine"
 
+// computedRead is what the library says of a read of undefined["b"].
+const computedRead = "cannot read property 'b' of undefined"
+
+// otherAnswers are the answers of this library that differ from the oracle's.
+const otherAnswers = "diff/native.golden"
+
 // wantMemory is a panic of our own: the library takes no memory of the system's.
 func wantMemory(js) { panic(engine.ErrMemory) }
