@@ -6,10 +6,13 @@ package lockdown
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,29 +20,38 @@ import (
 // ThreadList lists the threads of the process as the kernel knows them, also those of
 // the C library. It goes on to do so when the process can no longer open files.
 type ThreadList struct {
-	dir int
-	err error // why there is no list
+	dir, stat int
+	err       error // why there is no list
 }
 
 // OpenThreads starts a list, to be closed. If that fails, Every does.
 func OpenThreads() *ThreadList {
-	const path = "/proc/self/task"
-	l := &ThreadList{}
+	l := &ThreadList{dir: -1, stat: -1}
 	if errno := C.quoin_threads_start(); errno != 0 {
 		l.err = os.NewSyscallError("sigaction", unix.Errno(errno))
 		return l
 	}
-	if l.dir, l.err = unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); l.err != nil {
-		l.err = &os.PathError{Op: "open", Path: path, Err: l.err}
+	if l.dir, l.err = open("/proc/self/task"); l.err == nil {
+		l.stat, l.err = open("/proc/self/stat")
 	}
 	return l
+}
+
+func open(path string) (int, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return fd, nil
 }
 
 // Close ends the list.
 func (l *ThreadList) Close() {
 	C.quoin_threads_end()
-	if l.err == nil {
-		unix.Close(l.dir) //nolint:errcheck // nothing was written
+	for _, fd := range []int{l.dir, l.stat} {
+		if fd >= 0 {
+			unix.Close(fd) //nolint:errcheck // nothing was written
+		}
 	}
 }
 
@@ -75,7 +87,22 @@ func (l *ThreadList) Every(call, a, b, c uintptr) error {
 	return nil
 }
 
-func (l *ThreadList) list() ([]int, error) {
+// list returns the threads by the ids that this process has for them. A process with a
+// pid namespace of its own reads a /proc that has other ids.
+func (l *ThreadList) list() (threads []int, err error) {
+	if os.Getpid() == 1 {
+		threads, err = l.scan()
+	} else {
+		threads, err = l.read()
+	}
+	if err == nil && !slices.Contains(threads, unix.Gettid()) {
+		err = errors.New("the list of the threads of this process is that of another")
+	}
+	return threads, err
+}
+
+// read takes the ids from /proc.
+func (l *ThreadList) read() ([]int, error) {
 	if _, err := unix.Seek(l.dir, 0, unix.SEEK_SET); err != nil {
 		return nil, os.NewSyscallError("lseek", err)
 	}
@@ -100,6 +127,44 @@ func (l *ThreadList) list() ([]int, error) {
 		threads = append(threads, t)
 	}
 	return threads, nil
+}
+
+// scan takes the number of threads from /proc and tries ids: the threads have those of
+// the namespace to themselves, given out in ascending order, and the process is young.
+func (l *ThreadList) scan() ([]int, error) {
+	const highest, tries = 1 << 12, 100
+	for range tries {
+		n, err := l.count()
+		if err != nil {
+			return nil, err
+		}
+		var threads []int
+		for t := 1; t <= highest && len(threads) < n; t++ {
+			if unix.Tgkill(os.Getpid(), t, 0) == nil {
+				threads = append(threads, t)
+			}
+		}
+		if len(threads) == n {
+			return threads, nil
+		} // or one has ended meanwhile
+	}
+	return nil, errors.New("threads end faster than they can be listed")
+}
+
+// count returns how many threads there are.
+func (l *ThreadList) count() (int, error) {
+	var buf [1024]byte
+	n, err := unix.Pread(l.stat, buf[:], 0)
+	if err != nil {
+		return 0, os.NewSyscallError("pread", err)
+	}
+	text := string(buf[:n])
+	const field = 17 // after the name, which is in parentheses
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(fields) <= field {
+		return 0, fmt.Errorf("stat has %d fields after the name", len(fields))
+	}
+	return strconv.Atoi(fields[field])
 }
 
 // EveryThread makes a system call on every thread of the process, which must still be

@@ -54,7 +54,19 @@ type report struct {
 // seal, as a program that links more than a guest does.
 const early = "early "
 
+// threaded marks a probe whose process has so many more threads before the seal, and
+// waiting is one that ends with a signal alone.
+const (
+	threaded     = "threaded "
+	waiting      = "wait"
+	extraThreads = 8
+)
+
 func beProbe(name string) {
+	name, many := strings.CutPrefix(name, threaded)
+	if many {
+		keepThreads(extraThreads)
+	}
 	name, started := strings.CutPrefix(name, early)
 	if started {
 		r, w, err := os.Pipe() // pipes need the poller
@@ -64,12 +76,30 @@ func beProbe(name string) {
 	}
 	layers := Seal(Policy{})
 	say(report{Layers: layers})
+	if name == waiting {
+		<-time.After(time.Hour) // it is killed
+	}
 	answer := "allowed"
 	if err := probes[name](); err != nil {
 		answer = err.Error()
 	}
 	say(report{Probe: answer})
 	os.Exit(0)
+}
+
+// keepThreads makes n threads that do nothing.
+func keepThreads(n int) {
+	started := make(chan bool)
+	for range n {
+		go func() {
+			runtime.LockOSThread()
+			started <- true
+			select {}
+		}()
+	}
+	for range n {
+		<-started
+	}
 }
 
 func say(r report) {
@@ -147,14 +177,13 @@ func wakePoller() error {
 	return nil
 }
 
-// run starts a probing process and returns what it said and how it ended.
-func run(t *testing.T, name string, attr *os.ProcAttr) (layers []wire.Layer, answer string, status syscall.WaitStatus) {
+// start starts a probing process. What it says comes out of r.
+func start(t *testing.T, name string, attr *os.ProcAttr) (r *os.File, p *os.Process) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -162,12 +191,20 @@ func run(t *testing.T, name string, attr *os.ProcAttr) (layers []wire.Layer, ans
 	defer null.Close()
 	attr.Files = append([]*os.File{null, null, null, w}, attr.Files...)
 	runtime.LockOSThread() // the child dies with the thread that starts it
-	defer runtime.UnlockOSThread()
-	p, err := os.StartProcess("/proc/self/exe", []string{probeName, name}, attr)
+	t.Cleanup(runtime.UnlockOSThread)
+	p, err = os.StartProcess("/proc/self/exe", []string{probeName, name}, attr)
 	w.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r, p
+}
+
+// run starts a probing process and returns what it said and how it ended.
+func run(t *testing.T, name string, attr *os.ProcAttr) (layers []wire.Layer, answer string, status syscall.WaitStatus) {
+	t.Helper()
+	r, p := start(t, name, attr)
+	defer r.Close()
 	out, err := io.ReadAll(r)
 	if err != nil {
 		t.Fatal(err)
@@ -381,6 +418,33 @@ func TestVerifyLooksAtEveryThread(t *testing.T) {
 	}
 	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEveryThreadIsSealed has the kernel say so, of threads from before the seal too.
+func TestEveryThreadIsSealed(t *testing.T) {
+	for variant, namespaces := range variants(t) {
+		t.Run(variant, func(t *testing.T) {
+			r, p := start(t, threaded+waiting, standard(namespaces))
+			defer r.Close()
+			var said report
+			if err := json.NewDecoder(r).Decode(&said); err != nil {
+				t.Fatal(err)
+			}
+			threads, err := lockdown.ThreadStatuses(p.Pid)
+			if err != nil || len(threads) < extraThreads {
+				t.Errorf("%d threads, %v", len(threads), err)
+			}
+			if err := Verify(p.Pid, said.Layers); err != nil {
+				t.Error(err)
+			}
+			if err := p.Kill(); err != nil {
+				t.Error(err)
+			}
+			if _, err := p.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
