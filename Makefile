@@ -79,13 +79,13 @@ bench: build ## Measure the rows of the budget table
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/internal/bench
 
 .PHONY: bench-peers
-bench-peers: ## Measure the guest engine beside quickjs-wasi (needs node and npm)
-	$(GO) test -run '^$$' -bench . -benchtime 1x ./guestrt/internal/bench/peers
+bench-peers: ## Measure the guest engine beside its peers (needs node, npm and a C compiler)
+	$(GO) test -pgo=$(CURDIR)/$(PROFILE) -run '^$$' -bench Peers -benchtime 1x -timeout 60m ./guestrt/internal/bench/peers
 
 .PHONY: profile
 profile: ## Measure what the guest is optimised for (needs node and npm)
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
-	$(GO) test -trimpath -run '^$$' -bench . -benchtime 1x -cpuprofile "$$dir/programs" -o "$$dir/programs.test" ./guestrt/internal/bench/peers; \
+	$(GO) test -trimpath -run '^$$' -bench Peers -benchtime 1x -timeout 60m -cpuprofile "$$dir/programs" -o "$$dir/programs.test" ./guestrt/internal/bench/peers; \
 	$(GO) test -trimpath -run '^$$' -bench 'Cell|Turn|Snapshot|Restore' -benchtime 2s -cpuprofile "$$dir/turns" -o "$$dir/turns.test" ./guestrt/internal/engine/quickjs; \
 	(cd "$$dir" && $(GO) tool pprof -proto programs turns > merged); \
 	cp "$$dir/merged" $(PROFILE)

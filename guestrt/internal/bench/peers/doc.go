@@ -1,11 +1,17 @@
-// Package peers measures the guest engine next to quickjs-wasi, the engine that
-// comparable hosts for Node.js use: QuickJS in WebAssembly, with snapshots.
+// Package peers measures the guest engine next to its peers, in one run and in
+// turns: quickjs-wasi, the engine that comparable hosts for Node.js use, which is
+// QuickJS in WebAssembly with snapshots; QuickJS in C of both forks, in a program
+// that does nothing else; and quickjs-go, QuickJS in C behind cgo.
 //
-// Run it with make bench-peers. It needs node and npm, and the npm registry: the
-// peer is installed into a temporary folder, in the version that
-// testdata/package.json pins, and removed afterwards. Both engines run the same
-// cells on the same machine, in turns, and one table shows the medians and their
-// ratio: of programs in processor time, of what is short in wall time. What is
-// compared is the engine inside its process: no socket, no sandbox, no host.
-// Where node, npm or the registry is missing the benchmark says so and skips.
+// Run it with make bench-peers. quickjs-wasi needs node, npm and its registry, the
+// others a C compiler and the Go module proxy. All are fetched when the benchmark
+// runs, in pinned versions, into temporary folders and the module cache; a peer that
+// cannot be had is left out, and the benchmark says why. So is the V8-v7 set, whose
+// programs run a fixed number of times each.
+//
+// Each peer runs each cell in a process of its own, one after the other, in several
+// rounds: a ratio is the median of the ratios of the rounds, so that a busy machine
+// disturbs it less. Of programs the processor time counts, of what is short the wall
+// time. What is compared is the engine inside its process: no socket, no sandbox, no
+// host.
 package peers

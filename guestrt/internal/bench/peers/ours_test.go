@@ -3,7 +3,10 @@
 package peers
 
 import (
-	"slices"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -13,13 +16,29 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// figure is what one engine makes of one cell.
-type figure struct {
-	Cell   string  `json:"cell"`
-	Micros float64 `json:"micros"` // the median
-	Check  string  `json:"check"`  // the program's result
-	Bytes  int     `json:"bytes"`  // of an image, as stored
+// runCell, in the environment, makes the test binary run one cell in the engine it
+// is built with and print a figure, as the other peers do.
+const runCell = "QUOIN_BENCH_CELL"
+
+// BenchmarkCell runs the cell that the environment names.
+func BenchmarkCell(b *testing.B) {
+	cell := os.Getenv(runCell)
+	if cell == "" {
+		b.Skip("runs in a process of its own, started by BenchmarkPeers")
+	}
+	times, err := strconv.Atoi(os.Getenv(runCell + "_TIMES"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	data, err := json.Marshal(runOurs(b, cell, times))
+	if err != nil {
+		b.Fatal(err)
+	}
+	fmt.Printf("\n%s%s\n", figureMark, data)
 }
+
+// figureMark starts the line of a figure among what a test binary prints.
+const figureMark = "figure: "
 
 // ours runs the cells in the engine of this module.
 type ours struct {
@@ -27,81 +46,87 @@ type ours struct {
 	e *quickjs.Engine
 }
 
-func newOurs(b *testing.B) *ours {
+// runOurs runs a cell in an engine of its own.
+func runOurs(b *testing.B, cell string, n int) figure {
 	b.Helper()
 	e, err := quickjs.Open(quickjs.Config{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			b.Error(err)
-		}
-	})
-	return &ours{b, e}
+	f := (&ours{b, e}).run(cell, n)
+	if err := e.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return f
 }
 
-// run runs every cell and returns the figures by cell.
-func (o *ours) run(programs map[string]string) map[string]figure {
-	out := map[string]figure{}
-	add := func(f figure) { out[f.Cell] = f }
-	add(o.measure("create, first result, discard", shortTimes, wall, func() (start time.Duration, f figure) {
-		start = wall()
-		vm := o.create()
-		f.Check = o.value(o.load(vm, "return 1+1"))
-		o.discard(vm)
-		return start, f
-	}))
-	const suspended = "const r = await tools.call('a', {q: 1}); return r.v + 1"
-	vm := o.create()
-	o.load(vm, suspended)
-	var image []byte
-	add(o.measure("snapshot to bytes", shortTimes, wall, func() (start time.Duration, f figure) {
-		start = wall()
-		image = must(vm.Snapshot(wire.MaxImage))(o.b)
-		f.Bytes = len(image)
-		return start, f
-	}))
-	o.discard(vm)
-	add(o.measure("restore from bytes, finish, discard", shortTimes, wall, func() (start time.Duration, f figure) {
-		start = wall()
-		vm := must(o.e.Restore(image, engine.Options{}))(o.b)
-		r := must(vm.Turn([]wire.Settlement{{ID: 1, OK: true, JSON: []byte(`{"v":1}`)}}, time.Time{}))(o.b)
-		f.Check = o.value(r)
-		o.discard(vm)
-		return start, f
-	}))
-	for name, source := range programs {
-		var vm engine.VM
-		add(o.measure(name, times, processor, func() (start time.Duration, f figure) {
-			if vm != nil {
-				o.discard(vm)
-			}
-			vm = o.create()
-			start = processor()
-			f.Check = o.value(o.load(vm, source))
+// run runs a cell, a short one by its name or a program by its file.
+func (o *ours) run(cell string, n int) figure {
+	switch cell {
+	case "create":
+		return o.measure(n, wall, func() (start time.Duration, f figure) {
+			start = wall()
+			vm := o.create()
+			f.Check = o.value(o.load(vm, "return 1+1"))
+			o.discard(vm)
 			return start, f
-		}))
+		})
+	case "snapshot":
+		vm := o.suspend()
+		defer o.discard(vm)
+		return o.measure(n, wall, func() (start time.Duration, f figure) {
+			start = wall()
+			f.Bytes = len(must(vm.Snapshot(wire.MaxImage))(o.b))
+			return start, f
+		})
+	case "restore":
+		vm := o.suspend()
+		image := must(vm.Snapshot(wire.MaxImage))(o.b)
 		o.discard(vm)
+		return o.measure(n, wall, func() (start time.Duration, f figure) {
+			start = wall()
+			vm := must(o.e.Restore(image, engine.Options{}))(o.b)
+			r := must(vm.Turn([]wire.Settlement{{ID: 1, OK: true, JSON: []byte(`{"v":1}`)}}, time.Time{}))(o.b)
+			f.Check = o.value(r)
+			o.discard(vm)
+			return start, f
+		})
 	}
-	return out
+	source := string(must(os.ReadFile(cell))(o.b))
+	var vm engine.VM
+	f := o.measure(n, processor, func() (start time.Duration, f figure) {
+		if vm != nil {
+			o.discard(vm)
+		}
+		vm = o.create()
+		start = processor()
+		f.Check = o.value(o.load(vm, source))
+		return start, f
+	})
+	o.discard(vm)
+	return f
+}
+
+func (o *ours) suspend() engine.VM {
+	vm := o.create()
+	o.load(vm, "const r = await tools.call('a', {q: 1}); return r.v + 1")
+	return vm
 }
 
 // measure runs a cell n times, after a tenth as many that do not count. run
 // returns when by the clock it started; the time ends when it returns.
-func (o *ours) measure(cell string, n int, clock func() time.Duration, run func() (time.Duration, figure)) figure {
+func (o *ours) measure(n int, clock func() time.Duration, run func() (time.Duration, figure)) figure {
 	var f figure
-	d := make([]time.Duration, 0, n)
+	var micros []float64
 	for i := -n/10 - 1; i < n; i++ {
 		start, got := run()
 		took := clock() - start
 		f = got
 		if i >= 0 {
-			d = append(d, took)
+			micros = append(micros, float64(took.Nanoseconds())/1000)
 		}
 	}
-	slices.Sort(d)
-	f.Cell, f.Micros = cell, float64(d[n/2].Nanoseconds())/1000
+	f.Micros = micros
 	return f
 }
 
@@ -119,7 +144,9 @@ func processor() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func (o *ours) create() engine.VM { return must(o.e.New(engine.Options{}))(o.b) }
+func (o *ours) create() engine.VM {
+	return must(o.e.New(engine.Options{Limits: wire.Limits{MemoryBytes: 512 << 20}}))(o.b)
+}
 
 func (o *ours) load(vm engine.VM, body string) wire.Report {
 	return must(vm.Load(engine.Cell{

@@ -7,49 +7,112 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
 const (
-	rounds     = 3   // of both engines, in turns
-	times      = 5   // a program in one round
+	rounds     = 5   // of all peers, in turns
+	times      = 3   // a program in one round
 	shortTimes = 200 // what is short in one round
 )
 
-// BenchmarkPeers prints one table.
-func BenchmarkPeers(b *testing.B) {
-	dir := installPeer(b)
-	programs := readPrograms(b)
-	o := newOurs(b)
-	var mine, theirs []map[string]figure
-	for range rounds {
-		theirs = append(theirs, runPeer(b, dir))
-		mine = append(mine, o.run(programs))
-	}
-	compare(b, mine, theirs)
+// figure is what one peer makes of one cell.
+type figure struct {
+	Micros []float64 `json:"micros"` // of each run
+	Check  string    `json:"check"`  // the program's result
+	Bytes  int       `json:"bytes"`  // of an image, as stored
 }
 
-// installPeer installs the peer into a temporary folder.
-func installPeer(b *testing.B) string {
+// peer is an engine that runs cells.
+type peer struct {
+	name  string
+	short bool // whether it can be created, suspended and restored as ours can
+	run   func(b *testing.B, cell string, n int) figure
+}
+
+// The short cells, by name.
+var shortCells = []string{"create", "snapshot", "restore"}
+
+// BenchmarkPeers prints one table of the short cells and our programs, and one of
+// the V8-v7 set. The first has the sub-benchmark's name Programs, the second Set.
+func BenchmarkPeers(b *testing.B) {
+	all := findPeers(b)
+	b.Run("Programs", func(b *testing.B) {
+		programs := must(filepath.Glob("testdata/programs/*.js"))(b)
+		if len(programs) == 0 {
+			b.Fatal("no programs")
+		}
+		compare(b, all, append(slices.Clone(shortCells), programs...))
+	})
+	b.Run("Set", func(b *testing.B) { compare(b, all, writeSet(b)) })
+}
+
+// findPeers makes every peer ready that can be had here, and says which cannot.
+func findPeers(b *testing.B) []peer {
 	b.Helper()
+	all := []peer{{"default", true, runOurs}}
+	for _, find := range []func(*testing.B) (peer, error){findWASI, findC, findBellard, findGo} {
+		p, err := find(b)
+		if err != nil {
+			fmt.Printf("%s is LEFT OUT: %v\n", p.name, err)
+			continue
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// compare runs every cell in every peer, in turns, and prints the table.
+func compare(b *testing.B, all []peer, cells []string) {
+	b.Helper()
+	t := table{peers: all}
+	for _, cell := range cells {
+		t.add(b, cell)
+	}
+	t.print(b)
+}
+
+// readFigure runs a program that prints a figure.
+func readFigure(b *testing.B, cmd *exec.Cmd) figure {
+	b.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		b.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, errs.Bytes())
+	}
+	for lines := bufio.NewScanner(&out); lines.Scan(); {
+		text := strings.TrimPrefix(lines.Text(), figureMark)
+		if !strings.HasPrefix(text, "{") {
+			continue
+		}
+		var f figure
+		if err := json.Unmarshal([]byte(text), &f); err != nil {
+			b.Fatalf("%s printed %q: %v", cmd.Args[0], text, err)
+		}
+		return f
+	}
+	b.Fatalf("%s printed no figure", strings.Join(cmd.Args, " "))
+	return figure{}
+}
+
+// findWASI installs quickjs-wasi into a temporary folder.
+func findWASI(b *testing.B) (peer, error) {
+	b.Helper()
+	p := peer{name: "quickjs-wasi", short: true}
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			b.Skipf("%s is not installed: the peer is a package for Node.js", tool)
+			return p, fmt.Errorf("%s is not installed", tool)
 		}
 	}
 	dir := b.TempDir()
 	for _, name := range []string{"package.json", "peer.mjs"} {
-		data, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			b.Fatal(err)
-		}
+		data := must(os.ReadFile(filepath.Join("testdata", name)))(b)
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			b.Fatal(err)
 		}
@@ -57,87 +120,21 @@ func installPeer(b *testing.B) string {
 	npm := exec.Command("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error")
 	npm.Dir = dir
 	if out, err := npm.CombinedOutput(); err != nil {
-		b.Skipf("the peer cannot be installed from the npm registry: %v\n%s", err, out)
+		return p, fmt.Errorf("it cannot be installed from the npm registry: %w\n%s", err, out)
 	}
-	return dir
+	p.run = func(b *testing.B, cell string, n int) figure {
+		node := exec.Command("node", "peer.mjs", absolute(b, cell), strconv.Itoa(n))
+		node.Dir = dir
+		return readFigure(b, node)
+	}
+	return p, nil
 }
 
-// runPeer runs the cells in the peer, in a process of its own.
-func runPeer(b *testing.B, dir string) map[string]figure {
+// absolute is a program's file as a process in another folder finds it.
+func absolute(b *testing.B, cell string) string {
 	b.Helper()
-	folder, err := filepath.Abs("testdata/programs")
-	if err != nil {
-		b.Fatal(err)
+	if slices.Contains(shortCells, cell) {
+		return cell
 	}
-	node := exec.Command("node", "peer.mjs", folder, strconv.Itoa(times), strconv.Itoa(shortTimes))
-	node.Dir, node.Stderr = dir, os.Stderr
-	out, err := node.Output()
-	if err != nil {
-		b.Fatalf("the peer failed: %v", err)
-	}
-	figures := map[string]figure{}
-	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
-		var f figure
-		if err := json.Unmarshal(lines.Bytes(), &f); err != nil {
-			b.Fatalf("the peer printed %q: %v", lines.Text(), err)
-		}
-		figures[f.Cell] = f
-	}
-	return figures
-}
-
-func readPrograms(b *testing.B) map[string]string {
-	b.Helper()
-	files, err := filepath.Glob("testdata/programs/*.js")
-	if err != nil || len(files) == 0 {
-		b.Fatalf("no programs: %v", err)
-	}
-	programs := map[string]string{}
-	for _, name := range files {
-		source, err := os.ReadFile(name)
-		if err != nil {
-			b.Fatal(err)
-		}
-		programs[filepath.Base(name)] = string(source)
-	}
-	return programs
-}
-
-// compare prints the medians of the rounds, ours over theirs, and the geometric
-// mean of the programs' ratios.
-func compare(b *testing.B, mine, theirs []map[string]figure) {
-	b.Helper()
-	fmt.Printf("\nPrograms in processor time, the others in wall time; medians.\n\n| cell | quoin | quickjs-wasi | ratio |\n|---|---:|---:|---:|\n")
-	logs, programs := 0.0, 0
-	for _, cell := range slices.Sorted(maps.Keys(mine[0])) {
-		m, t := mine[0][cell], theirs[0][cell]
-		if m.Check != t.Check {
-			b.Errorf("%s: we say %s, they say %s", cell, m.Check, t.Check)
-		}
-		ratio := median(mine, cell) / median(theirs, cell)
-		if filepath.Ext(cell) == ".js" {
-			logs, programs = logs+math.Log(ratio), programs+1
-		}
-		fmt.Printf("| %s | %s | %s | %.2f |\n", cell, written(median(mine, cell), m), written(median(theirs, cell), t), ratio)
-	}
-	mean := math.Exp(logs / float64(programs))
-	fmt.Printf("| geometric mean of the programs | | | %.2f |\n", mean)
-	b.ReportMetric(mean, "ratio")
-}
-
-func median(rounds []map[string]figure, cell string) float64 {
-	var micros []float64
-	for _, r := range rounds {
-		micros = append(micros, r[cell].Micros)
-	}
-	slices.Sort(micros)
-	return micros[len(micros)/2]
-}
-
-func written(micros float64, f figure) string {
-	text := fmt.Sprintf("%.3f ms", micros/1000)
-	if f.Bytes > 0 {
-		text += fmt.Sprintf(", %d bytes", f.Bytes)
-	}
-	return text
+	return must(filepath.Abs(cell))(b)
 }

@@ -1,13 +1,12 @@
-// Runs the cells in quickjs-wasi and prints one JSON line for each:
-// {"cell", "micros", "check", "bytes"}: of programs the processor time, of what is
-// short the wall time, which can be read finely enough. Arguments: the folder of the programs,
-// how often to run each, how often to run what is short.
-import { readFileSync, readdirSync } from "node:fs";
+// Runs one cell in quickjs-wasi and prints {"micros": [...], "check", "bytes"}: of a
+// program the processor time, of what is short the wall time, which can be read
+// finely enough. Arguments: the program's file or a short cell's name, how often to run it.
+import { readFileSync } from "node:fs";
 import { QuickJS } from "quickjs-wasi";
 
-const [folder, times, shortTimes] = [process.argv[2], +process.argv[3], +process.argv[4]];
+const [cell, times] = [process.argv[2], +process.argv[3]];
 const wasm = await WebAssembly.compile(readFileSync(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm"))));
-const options = { wasm, memoryLimit: 64 << 20 };
+const options = { wasm, memoryLimit: 512 << 20 };
 
 const wall = () => performance.now() * 1000;
 
@@ -16,17 +15,16 @@ function processor() {
   return user + system;
 }
 
-async function measure(cell, n, clock, run) {
+async function measure(clock, run) {
   const micros = [];
   let result;
-  for (let i = -Math.ceil(n / 10); i < n; i++) {
+  for (let i = -Math.ceil(times / 10); i < times; i++) {
     const { start, ...rest } = await run();
     result = rest;
     if (i >= 0) micros.push(clock() - start);
     rest.after?.();
   }
-  micros.sort((a, b) => a - b);
-  console.log(JSON.stringify({ cell, micros: micros[n >> 1], check: result.check, bytes: result.bytes }));
+  console.log(JSON.stringify({ micros, check: result.check, bytes: result.bytes }));
 }
 
 async function value(vm, source) {
@@ -36,14 +34,6 @@ async function value(vm, source) {
   if ("error" in settled) throw new Error(settled.error.toString());
   return String(vm.dump(settled.value));
 }
-
-await measure("create, first result, discard", shortTimes, wall, async () => {
-  const start = wall();
-  const vm = await QuickJS.create(options);
-  const check = await value(vm, "(async()=>1+1)()");
-  vm.dispose();
-  return { start, check };
-});
 
 const suspended = `
   globalThis.call = () => new Promise((resolve) => { globalThis.settle = resolve; });
@@ -56,31 +46,42 @@ async function suspend() {
   return vm;
 }
 
-await measure("snapshot to bytes", shortTimes, wall, async () => {
-  const vm = await suspend();
-  const start = wall();
-  const bytes = QuickJS.serializeSnapshot(vm.snapshot()).length;
-  return { start, bytes, after: () => vm.dispose() };
-});
+const short = {
+  create: () => measure(wall, async () => {
+    const start = wall();
+    const vm = await QuickJS.create(options);
+    const check = await value(vm, "(async()=>1+1)()");
+    vm.dispose();
+    return { start, check };
+  }),
+  snapshot: () => measure(wall, async () => {
+    const vm = await suspend();
+    const start = wall();
+    const bytes = QuickJS.serializeSnapshot(vm.snapshot()).length;
+    return { start, bytes, check: "", after: () => vm.dispose() };
+  }),
+  restore: async () => {
+    const vm = await suspend();
+    const image = QuickJS.serializeSnapshot(vm.snapshot());
+    vm.dispose();
+    await measure(wall, async () => {
+      const start = wall();
+      const vm = await QuickJS.restore(QuickJS.deserializeSnapshot(image), options);
+      const settle = vm.global.getProp("settle");
+      vm.callFunction(settle, vm.undefined, vm.hostToHandle({ v: 1 })).dispose();
+      vm.executePendingJobs();
+      const check = String(vm.dump(vm.global.getProp("result")));
+      vm.dispose();
+      return { start, check };
+    });
+  },
+};
 
-const vm = await suspend();
-const image = QuickJS.serializeSnapshot(vm.snapshot());
-vm.dispose();
-
-await measure("restore from bytes, finish, discard", shortTimes, wall, async () => {
-  const start = wall();
-  const vm = await QuickJS.restore(QuickJS.deserializeSnapshot(image), options);
-  const settle = vm.global.getProp("settle");
-  vm.callFunction(settle, vm.undefined, vm.hostToHandle({ v: 1 })).dispose();
-  vm.executePendingJobs();
-  const check = String(vm.dump(vm.global.getProp("result")));
-  vm.dispose();
-  return { start, check };
-});
-
-for (const file of readdirSync(folder).sort()) {
-  const source = "(async()=>{" + readFileSync(folder + "/" + file, "utf8") + "\n})()";
-  await measure(file, times, processor, async () => {
+if (cell in short) {
+  await short[cell]();
+} else {
+  const source = "(async()=>{" + readFileSync(cell, "utf8") + "\n})()";
+  await measure(processor, async () => {
     const vm = await QuickJS.create(options);
     const start = processor();
     const check = await value(vm, source);
