@@ -1,4 +1,4 @@
-// Package peers measures the guest engine next to its peers, in one run and in
+// Package peers measures both guest engines next to their peers, in one run and in
 // turns: quickjs-wasi, the engine that comparable hosts for Node.js use, which is
 // QuickJS in WebAssembly with snapshots; QuickJS in C of both forks, in a program
 // that does nothing else; and quickjs-go, QuickJS in C behind cgo.
@@ -11,7 +11,7 @@
 //
 // Each peer runs each cell in a process of its own, one after the other, in several
 // rounds: a ratio is the median of the ratios of the rounds, so that a busy machine
-// disturbs it less. Of programs the processor time counts, of what is short the wall
+// disturbs it less. Programs count by their processor time, what is short by the wall
 // time. What is compared is the engine inside its process: no socket, no sandbox, no
 // host.
 package peers

@@ -5,12 +5,14 @@ package peers
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -43,6 +45,37 @@ func (m module) fetch(b *testing.B) (string, error) {
 		return "", fmt.Errorf("%s@%s has the checksum %s, not %s", m.path, m.version, got.Sum, m.sum)
 	}
 	return got.Dir, nil
+}
+
+// findNative builds this test with the native engine.
+func findNative(b *testing.B) (peer, error) {
+	b.Helper()
+	p := peer{name: "native", short: true}
+	out, err := exec.Command("go", "run", "github.com/quoinhq/quoin/guestrt/cmd/quoin-native", "env").Output()
+	if err != nil {
+		if e, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("%w: %s", err, e.Stderr)
+		}
+		return p, fmt.Errorf("quoin-native env: %w", err)
+	}
+	exe := filepath.Join(b.TempDir(), "native.test")
+	build := exec.Command("go", "test", "-c", "-tags", "quickjs_c,netgo,osusergo", "-trimpath", "-o", exe, ".")
+	build.Env = os.Environ()
+	for line := range strings.Lines(string(out)) {
+		name, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+		if ok {
+			build.Env = append(build.Env, name+"="+strings.Trim(value, "'"))
+		}
+	}
+	if out, err := build.CombinedOutput(); err != nil {
+		return p, fmt.Errorf("it does not build: %w\n%s", err, out)
+	}
+	p.run = func(b *testing.B, cell string, n int) figure {
+		cmd := exec.Command(exe, "-test.run", "^$", "-test.bench", "^BenchmarkCell$", "-test.benchtime", "1x")
+		cmd.Env = append(os.Environ(), runCell+"="+cell, runCell+"_TIMES="+strconv.Itoa(n))
+		return readFigure(b, cmd)
+	}
+	return p, nil
 }
 
 // findC builds QuickJS-ng from its source in C, as its own qjs is built but for

@@ -57,7 +57,7 @@ func BenchmarkPeers(b *testing.B) {
 func findPeers(b *testing.B) []peer {
 	b.Helper()
 	all := []peer{{"default", true, runOurs}}
-	for _, find := range []func(*testing.B) (peer, error){findWASI, findC, findBellard, findGo} {
+	for _, find := range []func(*testing.B) (peer, error){findNative, findWASI, findC, findBellard, findGo} {
 		p, err := find(b)
 		if err != nil {
 			fmt.Printf("%s is LEFT OUT: %v\n", p.name, err)
