@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 
 func buildGuest(dir string) (string, error) {
 	path := filepath.Join(dir, guestName)
-	cmd := exec.Command("go", "build", "-trimpath", "-buildmode=exe", "-o", path, "./cmd/quoin-guest")
+	cmd := exec.Command("go", guestBuild(path)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the guest: %w\n%s", err, out)

@@ -58,6 +58,9 @@ func limitMemory(guest uint64) error {
 // openWarm builds the engine and makes it do once what reads system files the
 // first time, which the seal forbids.
 func openWarm(buildID [32]byte) (engine.Engine, error) {
+	if err := checkLinkage(); err != nil {
+		return nil, err
+	}
 	e, err := openEngine(buildID)
 	if err != nil {
 		return nil, err

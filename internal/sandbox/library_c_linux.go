@@ -6,6 +6,7 @@ package sandbox
 import "C"
 
 import (
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -29,8 +30,16 @@ func init() {
 	mappings = append(mappings, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_STACK)
 }
 
-// boundLibrary bounds what the C library takes.
+// boundLibrary bounds what the C library takes, and makes sure of the stack of the
+// first thread, which the engine relies on.
 func boundLibrary() error {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_STACK, &now); err != nil {
+		return os.NewSyscallError("getrlimit", err)
+	}
+	if now.Max < stack {
+		return fmt.Errorf("the host limits stacks to %d bytes, the engine needs %d: raise the hard limit (ulimit -Hs)", now.Max, stack)
+	}
 	if errno := C.quoin_thread_stacks(threadStack); errno != 0 {
 		return os.NewSyscallError("pthread_setattr_default_np", unix.Errno(errno))
 	}

@@ -45,17 +45,11 @@ func compiler() (string, error) {
 func cflags(sanitize bool) []string {
 	flags := []string{"-std=gnu11", "-g0", "-funsigned-char", "-fwrapv", "-fno-math-errno", "-D_GNU_SOURCE",
 		"-fno-pic", "-fno-pie", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections",
-		"-fstack-protector-strong", "-fno-strict-aliasing", "-Wformat", "-Werror=format-security"}
-	switch runtime.GOARCH {
-	case "amd64":
-		flags = append(flags, "-fcf-protection=full")
-	case "arm64":
-		flags = append(flags, "-mbranch-protection=standard")
-	}
+		"-fno-strict-aliasing", "-Wformat", "-Werror=format-security"}
 	if sanitize {
 		return append(flags, "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer")
 	}
-	return append(flags, "-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=3")
+	return append(append(flags, "-O2"), hardening()...)
 }
 
 // buildLibrary compiles the engine unless the cache has it.

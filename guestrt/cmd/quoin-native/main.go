@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -53,7 +54,7 @@ func command(args []string) error {
 func (l *library) env() []string {
 	return []string{
 		"CGO_ENABLED=1",
-		"CGO_CFLAGS=-O2 -g0 -I" + l.dir + " " + strings.Join(l.shared(), " "),
+		"CGO_CFLAGS=-O2 -g0 -I" + l.dir + " " + strings.Join(l.protection(), " "),
 		"CGO_LDFLAGS=-L" + l.dir + " -l" + libraryName + " -lm " + strings.Join(l.shared(), " "),
 	}
 }
@@ -66,6 +67,14 @@ func (l *library) shared() []string {
 	return nil
 }
 
+// protection are the options for what the Go tool compiles.
+func (l *library) protection() []string {
+	if l.sanitize {
+		return l.shared()
+	}
+	return hardening()
+}
+
 // linkFlags make an executable that images can rely on: at fixed addresses, and with
 // its C library inside.
 func (l *library) linkFlags() string {
@@ -74,11 +83,19 @@ func (l *library) linkFlags() string {
 		static = ""
 	}
 	return "-buildid= -linkmode external -extldflags '" + static +
-		"-no-pie -Wl,--build-id=none,--gc-sections,-z,noexecstack,-z,relro,-z,now'"
+		"-no-pie -Wl,--build-id=none,--gc-sections," + linkHardening + "'"
 }
 
 // buildWorker links the worker with the library.
 func (l *library) buildWorker(out string) error {
-	return run("", append(os.Environ(), l.env()...), "go", "build", "-trimpath", "-buildvcs=false", "-buildmode=exe",
+	err := run("", append(os.Environ(), l.env()...), "go", "build", "-trimpath", "-buildvcs=false", "-buildmode=exe",
 		"-pgo=off", "-tags", tags, "-ldflags", l.linkFlags(), "-o", out, worker)
+	if err != nil || l.sanitize {
+		return err
+	}
+	const function = "qn_init" // of the shim
+	if err := checkHardening(out, function); err != nil {
+		return errors.Join(err, os.Remove(out))
+	}
+	return nil
 }
