@@ -1,16 +1,27 @@
 /* The life of the engine, its limits, and entering guest code. */
 
 enum {
-    POLL_EVERY = 500,    /* calls and backward branches between two polls */
-    STACK_BYTES = 1 << 20,
+    POLL_EVERY = 500,      /* calls and backward branches between two polls */
+    STACK_BYTES = 4 << 20, /* nests no program less deep than the default engine does */
 };
+
+static size_t stack_bytes = STACK_BYTES; /* at most half of what a thread has */
 
 /* enter sets the bounds of the stack: each call from Go may come on another
    thread. Go that C called is deeper on the same stack, which keeps its bounds. */
 static void enter(void)
 {
-    if (!turn.nested)
-        JS_UpdateStackTop(RT);
+    if (turn.nested)
+        return;
+    RT->stack_top = js_get_stack_pointer();
+    RT->stack_limit = RT->stack_top - stack_bytes;
+}
+
+static void measure_stack(void)
+{
+    struct rlimit most;
+    if (!getrlimit(RLIMIT_STACK, &most) && most.rlim_cur != RLIM_INFINITY && most.rlim_cur / 2 < stack_bytes)
+        stack_bytes = most.rlim_cur / 2;
 }
 
 static int64_t monotonic(void)
@@ -102,6 +113,14 @@ static JSModuleDef *refuse_module(JSContext *ctx, const char *name, void *opaque
     return NULL;
 }
 
+/* What the default engine does not have: functions that show the prelude's own in a
+   stack, and what no text of Quoin's speaks of. */
+static const char surplus[] =
+    "delete Error.captureStackTrace;delete Error.prepareStackTrace;delete Error.stackTraceLimit;"
+    "delete globalThis.DisposableStack;delete globalThis.AsyncDisposableStack;delete globalThis.SuppressedError;"
+    "delete ArrayBuffer.prototype.immutable;delete ArrayBuffer.prototype.sliceToImmutable;"
+    "delete ArrayBuffer.prototype.transferToImmutable;delete Iterator.zip;delete Iterator.zipKeyed";
+
 /* new_context adds what the guest may have; the prelude brings the rest. */
 static JSContext *new_context(JSRuntime *rt)
 {
@@ -113,7 +132,8 @@ static JSContext *new_context(JSRuntime *rt)
         JS_AddIntrinsicMapSet(ctx) || JS_AddIntrinsicTypedArrays(ctx) || JS_AddIntrinsicPromise(ctx) ||
         JS_AddIntrinsicWeakRef(ctx))
         return NULL;
-    return ctx;
+    JSValue deleted = JS_Eval(ctx, surplus, sizeof surplus - 1, "surplus", JS_EVAL_TYPE_GLOBAL);
+    return JS_IsException(deleted) ? NULL : ctx;
 }
 
 int qn_init(qn_control *c)
@@ -123,7 +143,7 @@ int qn_init(qn_control *c)
     if (!rt)
         return -1;
     c->rt = (uintptr_t)rt;
-    JS_SetMaxStackSize(rt, STACK_BYTES);
+    measure_stack();
     enter();
     JSContext *ctx = new_context(rt);
     if (!ctx)
@@ -143,7 +163,12 @@ void qn_collect(void)
     JS_RunGC(RT);
 }
 
-int qn_quiescent(void) { return RT->current_stack_frame == NULL; }
+/* qn_quiescent also forgets where the stack is, which no image needs to say. */
+int qn_quiescent(void)
+{
+    RT->stack_top = RT->stack_limit = 0;
+    return RT->current_stack_frame == NULL;
+}
 
 uint64_t qn_collect_at(void) { return RT->malloc_gc_threshold; }
 void qn_set_collect_at(uint64_t n) { RT->malloc_gc_threshold = n; }

@@ -3,6 +3,8 @@
 #define NDEBUG
 #include "quickjs.c"
 
+#include <sys/resource.h>
+
 /* The engine forbids these to itself. */
 #undef malloc
 #undef free
