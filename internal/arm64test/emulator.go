@@ -32,7 +32,8 @@ type result struct {
 func emulate(ctx context.Context, d distribution, files string, t *transcript) error {
 	cmd := d.command(ctx, "qemu-system-aarch64",
 		"-L", filepath.Join(d.root, "usr", "share", "qemu"), "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot",
-		"-machine", "virt", "-cpu", "neoverse-n1", "-smp", "2", "-m", "3072", "-accel", "tcg,thread=multi",
+		"-machine", "virt", "-cpu", "neoverse-n1", "-smp", "2", "-m", "3072",
+		"-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off",
 		"-kernel", d.kernel, "-initrd", files, "-append", "console=ttyAMA0 rdinit=/init quiet panic=-1",
 		"-serial", "stdio")
 	cmd.Stderr = t.out

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,7 @@ type job struct {
 	Package string   // below the module, with the program or its tests
 	Program bool     // Package is a program, not a package with tests
 	Args    []string // what it is given
+	Chosen  []string // what it is given in addition when a chosen set is asked for
 	Builds  []string // programs that its tests build, which the machine has ready
 	User    bool     // it runs as an ordinary user, not as root
 	// Addresses is how many bits the addresses of a process have in which the job
@@ -51,7 +53,7 @@ var plan = []job{
 	{Name: "seal as a user", Package: sealTests, User: true},
 	{Name: "engine with addresses of 39 bits", Package: engineTests, Addresses: 39, Args: []string{"-test.skip=" + children}},
 	{Name: "engine", Package: engineTests, User: true},
-	{Name: "hostile corpus", Package: hostileTests, User: true, Builds: []string{workerProgram}, Args: []string{"-test.run=TestCorpus"}},
+	{Name: "hostile corpus", Package: hostileTests, User: true, Builds: []string{workerProgram}, Args: []string{"-test.run=TestCorpus"}, Chosen: []string{"-every=20"}},
 	{Name: "workers", Package: poolTests, User: true, Long: true, Args: []string{"-test.skip=" + noToolchain}},
 	{Name: "workers as root", Package: poolTests, Long: true, Args: []string{"-test.skip=" + noToolchain}},
 	{Name: "doctor", Package: hostProgram, Program: true, User: true, Builds: []string{workerProgram}, Args: []string{"doctor"}},
@@ -63,6 +65,9 @@ func choose(o options) ([]job, error) {
 	for _, j := range plan {
 		if !strings.Contains(j.Package, o.only) || o.short && j.Long || o.run != "" && j.Program {
 			continue
+		}
+		if o.short {
+			j.Args = slices.Concat(j.Args, j.Chosen)
 		}
 		if !j.Program {
 			args := append([]string{"-test.v", "-test.timeout=60m"}, j.Args...)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -14,7 +13,7 @@ import (
 // hardening are the options that make errors of memory in C code harder to use.
 func hardening() []string {
 	flags := []string{"-fstack-protector-strong", "-fstack-clash-protection", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=3"}
-	switch runtime.GOARCH {
+	switch target() {
 	case "amd64":
 		flags = append(flags, "-fcf-protection=full")
 	case "arm64":

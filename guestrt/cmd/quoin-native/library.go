@@ -41,6 +41,15 @@ func compiler() (string, error) {
 	return path, nil
 }
 
+// target is the architecture to build for: $GOARCH, or this one. Another needs a
+// compiler for it in $CC.
+func target() string {
+	if arch := os.Getenv("GOARCH"); arch != "" {
+		return arch
+	}
+	return runtime.GOARCH
+}
+
 // cflags are the options that every file of C is compiled with.
 func cflags(sanitize bool) []string {
 	flags := []string{"-std=gnu11", "-g0", "-funsigned-char", "-fwrapv", "-fno-math-errno", "-D_GNU_SOURCE",
@@ -70,7 +79,7 @@ func buildLibrary(sanitize bool) (*library, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := sha256.Sum256(fmt.Appendf(nil, "%x\n%s\n%s\n%s", src.sum(), runtime.GOARCH, version, strings.Join(cflags(sanitize), " ")))
+	key := sha256.Sum256(fmt.Appendf(nil, "%x\n%s\n%s\n%s", src.sum(), target(), version, strings.Join(cflags(sanitize), " ")))
 	l := &library{dir: filepath.Join(cache, "quoin", "native", fmt.Sprintf("%x", key[:16])), sanitize: sanitize}
 	if _, err := os.Stat(l.archive()); err == nil {
 		return l, nil

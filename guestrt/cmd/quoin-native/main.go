@@ -30,8 +30,8 @@ func command(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
-		return fmt.Errorf("the native engine runs on linux/amd64 and linux/arm64, not on %s/%s", runtime.GOOS, runtime.GOARCH)
+	if runtime.GOOS != "linux" || target() != "amd64" && target() != "arm64" {
+		return fmt.Errorf("the native engine runs on linux/amd64 and linux/arm64, not on %s/%s", runtime.GOOS, target())
 	}
 	l, err := buildLibrary(*sanitize)
 	if err != nil {
