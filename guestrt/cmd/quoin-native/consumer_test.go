@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -72,7 +73,8 @@ func (c consumer) run(name string, args ...string) {
 	}
 }
 
-// serve lays out the committed state of this module as a module proxy does.
+// serve lays out the committed state of this module, without those nested in it, as a
+// module proxy does.
 func serve(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../../..")
@@ -100,8 +102,13 @@ func serve(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	output(t, "git", "-c", "safe.directory=*", "-C", root, "archive", "--format=zip", "-1",
-		"--prefix=github.com/quoinhq/quoin@v0.0.1/", "-o", filepath.Join(versions, "v0.0.1.zip"), "HEAD")
+	git := slices.Clip([]string{"-c", "safe.directory=*", "-C", root})
+	archive := append(git, "archive", "--format=zip", "-1", "--prefix=github.com/quoinhq/quoin@v0.0.1/",
+		"-o", filepath.Join(versions, "v0.0.1.zip"), "HEAD", ".")
+	for nested := range strings.Lines(output(t, "git", append(git, "ls-files", "*/go.mod")...)) {
+		archive = append(archive, ":!"+filepath.Dir(strings.TrimSpace(nested)))
+	}
+	output(t, "git", archive...)
 	return "file://" + dir
 }
 

@@ -36,7 +36,7 @@ return `${o}`
 let p = {}
 for (let i = 0; i < 1e5; i++) p = new Proxy(p, {})
 return p.x
-//=> internal_error | completed null
+//=> internal_error | completed null | memory_limit_exceeded
 
 //// recursion by prototypes
 let o = {}
