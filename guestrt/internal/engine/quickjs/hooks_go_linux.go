@@ -33,7 +33,7 @@ func hookMalloc(tls *libc.TLS, s uintptr, n lib.Tsize_t) uintptr {
 	st, c := at[lib.TJSMallocState](s), ctl()
 	p := c.heap.malloc(uint64(n))
 	if p == 0 {
-		c.crossed()
+		c.refused()
 		return 0
 	}
 	c.account(st)
@@ -55,7 +55,7 @@ func hookRealloc(tls *libc.TLS, s uintptr, p uintptr, n lib.Tsize_t) uintptr {
 	}
 	q := c.heap.realloc(p, uint64(n))
 	if q == 0 {
-		c.crossed()
+		c.refused()
 		return 0
 	}
 	c.account(at[lib.TJSMallocState](s))

@@ -122,7 +122,7 @@ func (s *stepper) enter(f func() (*wire.GuestError, error)) {
 	err := s.v.guard(func() error {
 		guest, err := f()
 		if guest != nil {
-			s.t.Errorf("%+v", guest)
+			s.t.Fatalf("%+v", guest)
 		}
 		return err
 	})

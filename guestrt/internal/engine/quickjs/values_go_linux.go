@@ -226,7 +226,7 @@ func (l *library) create(c *control) (js, error) {
 	lib.XJS_SetHostPromiseRejectionTracker(tls, c.rt, funcAddr(hookRejection), 0)
 	lib.XJS_SetModuleLoaderFunc(tls, c.rt, 0, funcAddr(hookModule), 0)
 	c.watchErrors()
-	return l.js(c), nil
+	return l.js(c), l.repair(c)
 }
 
 // stackSlots bounds the guest's recursion, counted in the engine's own

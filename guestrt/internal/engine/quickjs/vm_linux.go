@@ -62,13 +62,17 @@ func (v *vm) guard(f func() error) (err error) {
 	return f()
 }
 
+// errRefusal is the panic that ends a guest at its memory limit, in a function of the
+// engine that does not survive a refused allocation.
+var errRefusal = errors.New("the engine does not survive a refused allocation here")
+
 // causeOf tells a panic for want of memory from a bug. The C library's own comes
 // as a text that ends in OOM.
 func causeOf(panicked any) error {
 	switch r := panicked.(type) {
 	case error:
-		if errors.Is(r, engine.ErrMemory) {
-			return engine.ErrMemory
+		if errors.Is(r, engine.ErrMemory) || errors.Is(r, errRefusal) {
+			return r
 		}
 	case string:
 		if strings.HasSuffix(r, "OOM") {
@@ -136,6 +140,10 @@ func (v *vm) turn(op string, deadline time.Time, enter func() (*wire.GuestError,
 		}
 		return nil
 	})
+	if errors.Is(err, errRefusal) {
+		v.end = endMemory
+		r, err = v.failed(nil), nil
+	}
 	if err != nil {
 		v.broken = true
 		return wire.Report{}, fmt.Errorf("quickjs: %s: %w", op, err)
