@@ -1,4 +1,4 @@
-//go:build quickjs_c
+//go:build quickjs_c && !quickjs_sanitize
 
 package guestserver
 

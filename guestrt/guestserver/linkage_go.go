@@ -1,6 +1,7 @@
-//go:build !(linux && quickjs_c)
+//go:build !(linux && quickjs_c) || quickjs_sanitize
 
 package guestserver
 
-// checkLinkage finds nothing to object to: without C code there is no library.
+// checkLinkage finds nothing to object to: without C code there is no library, and
+// sanitizers need theirs to be dynamic.
 func checkLinkage() error { return nil }

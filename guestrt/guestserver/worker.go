@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
-	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/selfexec"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -44,15 +43,6 @@ func Main() {
 	}()
 	conn := os.NewFile(connection, "host")
 	exit(Serve(conn, Config{Open: openWarm, Seal: seal, LimitMemory: limitMemory}))
-}
-
-func seal() []wire.Layer { return sandbox.Seal(sandbox.Policy{}) }
-
-// limitMemory bounds the process, and below that the Go runtime, which would rather
-// take memory than collect it.
-func limitMemory(guest uint64) error {
-	debug.SetMemoryLimit(sandbox.RuntimeMemory(guest))
-	return sandbox.LimitMemory(guest)
 }
 
 // openWarm builds the engine and makes it do once what reads system files the

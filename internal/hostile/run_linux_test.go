@@ -58,11 +58,11 @@ func newVictims(t testing.TB, programs []hostile.Program) victims {
 		}
 		h, err := host.New(context.Background(), host.Config{
 			Guests:       host.GuestConfig{Path: guest},
-			Settings:     host.Settings{Timeout: patience, MemoryLimit: p.MemoryLimit},
+			Settings:     host.Settings{Timeout: patience, MemoryLimit: p.MemoryLimit, Isolation: isolation},
 			Tools:        tools(),
 			Namespaces:   []namespaces.Registration{vault()},
 			DrainTimeout: time.Millisecond, // of calls that end with their run only
-			Logger:       slog.New(slog.DiscardHandler),
+			Logger:       slog.New(logs),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -180,7 +180,7 @@ func check(t *testing.T, v victims, p hostile.Program, s host.Session) {
 	r, took := v.attack(p, s)
 	code, value := outcome(r)
 	t.Logf("%s: %s after %d ms", p, code, took.Milliseconds())
-	if !p.Accepts(code, value) {
+	if hosttest.GuestSealed && !p.Accepts(code, value) { // sanitizers change what fits into time and stack
 		t.Errorf("%s ends with %.500s\nwant one of %v", p, show(r), p.Endings)
 	}
 	switch {

@@ -1,4 +1,4 @@
-//go:build quickjs_c
+//go:build quickjs_c && !quickjs_sanitize
 
 package hosttest
 
@@ -7,3 +7,6 @@ package hosttest
 func buildGuest(bin string) []string {
 	return []string{"run", "github.com/quoinhq/quoin/guestrt/cmd/quoin-native", "-o", bin}
 }
+
+// GuestSealed says that the guest worker seals itself.
+const GuestSealed = true

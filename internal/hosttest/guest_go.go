@@ -1,4 +1,4 @@
-//go:build !quickjs_c
+//go:build !quickjs_c && !quickjs_sanitize
 
 package hosttest
 
@@ -7,3 +7,6 @@ func buildGuest(bin string) []string {
 	return []string{"build", "-trimpath", "-buildvcs=false", "-buildmode=exe", "-ldflags=-buildid=", "-o", bin,
 		"github.com/quoinhq/quoin/guestrt/cmd/quoin-guest"}
 }
+
+// GuestSealed says that the guest worker seals itself.
+const GuestSealed = true

@@ -67,6 +67,14 @@ func (l *library) shared() []string {
 	return nil
 }
 
+// tags select what is built. A worker that is built with sanitizers does not seal itself.
+func (l *library) tags() string {
+	if l.sanitize {
+		return tags + ",quickjs_sanitize"
+	}
+	return tags
+}
+
 // protection are the options for what the Go tool compiles.
 func (l *library) protection() []string {
 	if l.sanitize {
@@ -89,7 +97,7 @@ func (l *library) linkFlags() string {
 // buildWorker links the worker with the library.
 func (l *library) buildWorker(out string) error {
 	err := run("", append(os.Environ(), l.env()...), "go", "build", "-trimpath", "-buildvcs=false", "-buildmode=exe",
-		"-pgo=off", "-tags", tags, "-ldflags", l.linkFlags(), "-o", out, worker)
+		"-pgo=off", "-tags", l.tags(), "-ldflags", l.linkFlags(), "-o", out, worker)
 	if err != nil || l.sanitize {
 		return err
 	}

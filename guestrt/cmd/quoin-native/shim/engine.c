@@ -175,6 +175,13 @@ void qn_set_collect_at(uint64_t n) { RT->malloc_gc_threshold = n; }
 void qn_seed(uint64_t state) { CTX->random_state = state; }
 void qn_poll(void) { CTX->interrupt_counter = POLL_EVERY; }
 
+void qn_adopt(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    expose_blocks(&control->heap);
+#endif
+}
+
 void qn_enter(int64_t remaining, int ended)
 {
     turn.running = true;

@@ -1,20 +1,22 @@
 /* A two-level segregated fit allocator, step for step the one of tlsf.go. */
 
-static inline uint64_t block_size(const qn_block *b) { return b->size_flags & ~(uint64_t)(BLOCK_ALIGN - 1); }
-static inline bool block_is_free(const qn_block *b) { return b->size_flags & FREE_BIT; }
-static inline void *payload(qn_block *b) { return (char *)b + BLOCK_HEADER; }
-static inline qn_block *block_of(const void *p) { return (qn_block *)((char *)p - BLOCK_HEADER); }
-static inline qn_block *block_after(qn_block *b, uint64_t size) { return (qn_block *)((char *)b + BLOCK_HEADER + size); }
+#include "sanitize.h"
 
-static inline uint64_t round_payload(uint64_t n)
+UNCHECKED static inline uint64_t block_size(const qn_block *b) { return b->size_flags & ~(uint64_t)(BLOCK_ALIGN - 1); }
+UNCHECKED static inline bool block_is_free(const qn_block *b) { return b->size_flags & FREE_BIT; }
+UNCHECKED static inline void *payload(qn_block *b) { return (char *)b + BLOCK_HEADER; }
+UNCHECKED static inline qn_block *block_of(const void *p) { return (qn_block *)((char *)p - BLOCK_HEADER); }
+UNCHECKED static inline qn_block *block_after(qn_block *b, uint64_t size) { return (qn_block *)((char *)b + BLOCK_HEADER + size); }
+
+UNCHECKED static inline uint64_t round_payload(uint64_t n)
 {
     return n <= MIN_PAYLOAD ? MIN_PAYLOAD : (n + BLOCK_ALIGN - 1) & ~(uint64_t)(BLOCK_ALIGN - 1);
 }
 
-static inline int top_bit(uint64_t n) { return 63 - __builtin_clzll(n); }
+UNCHECKED static inline int top_bit(uint64_t n) { return 63 - __builtin_clzll(n); }
 
 /* size_class finds the list that a block of this payload belongs to. */
-static inline void size_class(uint64_t size, unsigned *fl, unsigned *sl)
+UNCHECKED static inline void size_class(uint64_t size, unsigned *fl, unsigned *sl)
 {
     if (size < SMALL_SIZE) {
         *fl = 0;
@@ -27,13 +29,13 @@ static inline void size_class(uint64_t size, unsigned *fl, unsigned *sl)
 }
 
 /* next_block is the block after b, or NULL when b is the last. */
-static inline qn_block *next_block(qn_heap *h, qn_block *b)
+UNCHECKED static inline qn_block *next_block(qn_heap *h, qn_block *b)
 {
     qn_block *n = block_after(b, block_size(b));
     return (uintptr_t)n == h->brk ? NULL : n;
 }
 
-static void link_free(qn_heap *h, qn_block *b)
+UNCHECKED static void link_free(qn_heap *h, qn_block *b)
 {
     unsigned fl, sl;
     uint64_t size = block_size(b);
@@ -49,7 +51,7 @@ static void link_free(qn_heap *h, qn_block *b)
     h->fl |= 1u << fl;
 }
 
-static void unlink_free(qn_heap *h, qn_block *b)
+UNCHECKED static void unlink_free(qn_heap *h, qn_block *b)
 {
     unsigned fl, sl;
     if (b->link_next)
@@ -68,7 +70,7 @@ static void unlink_free(qn_heap *h, qn_block *b)
 }
 
 /* join_blocks makes one block of a and its successor b. */
-static void join_blocks(qn_heap *h, qn_block *a, qn_block *b)
+UNCHECKED static void join_blocks(qn_heap *h, qn_block *a, qn_block *b)
 {
     a->size_flags = block_size(a) + BLOCK_HEADER + block_size(b);
     if (h->last == b)
@@ -79,7 +81,7 @@ static void join_blocks(qn_heap *h, qn_block *a, qn_block *b)
 
 /* release_block merges b with its free neighbours and files the result, or gives
    it back to the wilderness. */
-static void release_block(qn_heap *h, qn_block *b)
+UNCHECKED static void release_block(qn_heap *h, qn_block *b)
 {
     qn_block *n = next_block(h, b);
     if (n && block_is_free(n)) {
@@ -101,7 +103,7 @@ static void release_block(qn_heap *h, qn_block *b)
 }
 
 /* trim_block cuts what is beyond size off the allocated block b and frees it. */
-static void trim_block(qn_heap *h, qn_block *b, uint64_t size)
+UNCHECKED static void trim_block(qn_heap *h, qn_block *b, uint64_t size)
 {
     uint64_t rest = block_size(b) - size;
     if (rest < BLOCK_HEADER + MIN_PAYLOAD)
@@ -118,7 +120,7 @@ static void trim_block(qn_heap *h, qn_block *b, uint64_t size)
 }
 
 /* take_free removes a free block of at least size bytes from its list. */
-static qn_block *take_free(qn_heap *h, uint64_t size)
+UNCHECKED static qn_block *take_free(qn_heap *h, uint64_t size)
 {
     unsigned fl, sl;
     uint64_t fit = size;
@@ -143,7 +145,7 @@ static qn_block *take_free(qn_heap *h, uint64_t size)
 }
 
 /* extend_heap makes a new block at brk. */
-static qn_block *extend_heap(qn_heap *h, uint64_t size)
+UNCHECKED static qn_block *extend_heap(qn_heap *h, uint64_t size)
 {
     if (h->end - h->brk < size + BLOCK_HEADER)
         return NULL;
@@ -155,14 +157,14 @@ static qn_block *extend_heap(qn_heap *h, uint64_t size)
     return b;
 }
 
-static inline void grow_live(qn_heap *h, uint64_t n)
+UNCHECKED static inline void grow_live(qn_heap *h, uint64_t n)
 {
     h->live += n;
     if (h->live > h->peak)
         h->peak = h->live;
 }
 
-static void *heap_malloc(qn_heap *h, uint64_t n)
+UNCHECKED static void *heap_malloc(qn_heap *h, uint64_t n)
 {
     uint64_t size = round_payload(n);
     if (n > MAX_REQUEST || h->live + size + BLOCK_HEADER + SLACK > h->limit) {
@@ -178,23 +180,26 @@ static void *heap_malloc(qn_heap *h, uint64_t n)
     }
     h->blocks++;
     grow_live(h, block_size(b) + BLOCK_HEADER);
+    CONCEAL(b, BLOCK_HEADER);
+    EXPOSE(payload(b), block_size(b));
     return payload(b);
 }
 
-static void heap_free(qn_heap *h, void *p)
+UNCHECKED static void heap_free(qn_heap *h, void *p)
 {
     if (!p)
         return;
     qn_block *b = block_of(p);
     h->blocks--;
     h->live -= block_size(b) + BLOCK_HEADER;
+    CONCEAL(p, block_size(b));
     release_block(h, b);
 }
 
-static inline size_t heap_usable(const void *p) { return p ? block_size(block_of(p)) : 0; }
+UNCHECKED static inline size_t heap_usable(const void *p) { return p ? block_size(block_of(p)) : 0; }
 
 /* grow_in_place widens b over a free successor or the wilderness. */
-static bool grow_in_place(qn_heap *h, qn_block *b, uint64_t size)
+UNCHECKED static bool grow_in_place(qn_heap *h, qn_block *b, uint64_t size)
 {
     if (b == h->last) {
         uintptr_t end = (uintptr_t)block_after(b, size);
@@ -215,7 +220,7 @@ static bool grow_in_place(qn_heap *h, qn_block *b, uint64_t size)
 
 /* move_block copies the payload of b into a new block. The limit was checked for
    the result; both blocks exist only for the copy. */
-static void *move_block(qn_heap *h, qn_block *b, uint64_t size)
+UNCHECKED static void *move_block(qn_heap *h, qn_block *b, uint64_t size)
 {
     uint64_t old = block_size(b);
     qn_block *to = take_free(h, size);
@@ -225,14 +230,17 @@ static void *move_block(qn_heap *h, qn_block *b, uint64_t size)
         h->crossings++;
         return NULL;
     }
+    CONCEAL(to, BLOCK_HEADER);
+    EXPOSE(payload(to), block_size(to));
     memcpy(payload(to), payload(b), old);
     h->live -= old;
     grow_live(h, block_size(to));
+    CONCEAL(payload(b), old);
     release_block(h, b);
     return payload(to);
 }
 
-static void *heap_realloc(qn_heap *h, void *p, uint64_t n)
+UNCHECKED static void *heap_realloc(qn_heap *h, void *p, uint64_t n)
 {
     if (!p)
         return heap_malloc(h, n);
@@ -246,6 +254,8 @@ static void *heap_realloc(qn_heap *h, void *p, uint64_t n)
         h->live -= old;
         trim_block(h, b, size);
         h->live += block_size(b);
+        CONCEAL(p, old);
+        EXPOSE(p, block_size(b));
         return p;
     }
     if (h->live - old + size + SLACK > h->limit) {
@@ -255,7 +265,24 @@ static void *heap_realloc(qn_heap *h, void *p, uint64_t n)
     if (grow_in_place(h, b, size)) {
         h->live -= old;
         grow_live(h, block_size(b));
+        EXPOSE(p, block_size(b));
         return p;
     }
     return move_block(h, b, size);
 }
+
+#ifdef __SANITIZE_ADDRESS__
+/* expose_blocks makes the sanitizer see the blocks as they are in an arena whose
+   contents were replaced. */
+UNCHECKED static void expose_blocks(qn_heap *h)
+{
+    static uintptr_t highest;
+    if (h->brk > highest)
+        highest = h->brk;
+    CONCEAL((void *)h->start, highest - h->start);
+    for (qn_block *b = (qn_block *)h->start; (uintptr_t)b != h->brk; b = block_after(b, block_size(b)))
+        if (!block_is_free(b))
+            EXPOSE(payload(b), block_size(b));
+    highest = h->end < highest + (64 << 20) ? h->end : highest + (64 << 20); /* what this guest may take */
+}
+#endif

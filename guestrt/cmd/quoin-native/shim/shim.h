@@ -49,6 +49,7 @@ enum { QN_TEXTS = 4 };
 
 /* The life of the engine. */
 int qn_init(qn_control *c);            /* makes runtime and context; 0, or -1 without memory */
+void qn_adopt(void);
 void qn_enter(int64_t remaining, int ended); /* a turn goes on: nanoseconds until its deadline, or 0 */
 int qn_leave(void);                    /* and stops: why the guest was ended, or QN_END_NONE */
 void qn_collect(void);                 /* a full collection */

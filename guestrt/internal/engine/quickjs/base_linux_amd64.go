@@ -1,3 +1,5 @@
+//go:build !quickjs_sanitize
+
 package quickjs
 
 // arenaBase lies above the lowest 64 TiB, where the Go runtime puts its heap at

@@ -52,10 +52,15 @@ type js struct{}
 // library is what the process needs to call QuickJS: nothing.
 type library struct{}
 
-func newLibrary() *library          { return &library{} }
-func (l *library) js(c *control) js { return js{} }
-func (l *library) renew()           {}
-func (l *library) close()           {}
+func newLibrary() *library { return &library{} }
+func (l *library) renew()  {}
+func (l *library) close()  {}
+
+// js takes over an arena whose contents Go has replaced.
+func (l *library) js(c *control) js {
+	C.qn_adopt()
+	return js{}
+}
 
 // create makes the runtime and the context in the fresh arena.
 func (l *library) create(c *control) (js, error) {
