@@ -109,8 +109,10 @@ mcp-interop: ## Put Quoin between MCP servers and clients of others, and read la
 	$(GO) test -pgo=off -tags interop -count=1 -v ./host/internal/mcpinterop
 
 .PHONY: test-arm64
-test-arm64: ## Run the tests of engine, seal and workers on an emulated arm64 machine (Linux on amd64, apt-get)
+test-arm64: ## Run the tests of engines, seal and workers on an emulated arm64 machine (Linux on amd64, apt-get)
 	$(GO) run -pgo=off ./internal/arm64test $(ARM64FLAGS)
+	$(GO) run -pgo=off ./internal/arm64test -native $(ARM64FLAGS)
+	$(GO) run -pgo=off ./internal/arm64test -short -kernel 16k $(ARM64FLAGS)
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each

@@ -21,24 +21,24 @@ const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 // kernels are Debian's packages by the size of their pages.
 var kernels = map[string]string{"4k": "linux-image-arm64", "16k": "linux-image-arm64-16k"}
 
-// distribution is what was fetched: a kernel, and a root directory with the emulator
-// and every library that it needs.
+// distribution is what was fetched: a kernel, and trees with the emulator and the C
+// compiler, each with every library that it needs.
 type distribution struct {
-	root, kernel string
+	root, kernel, compiler string
 }
 
 // debian returns what dir has, after it has fetched what is missing.
-func debian(ctx context.Context, dir, pages string, update bool, out io.Writer) (distribution, error) {
-	meta, known := kernels[pages]
+func debian(ctx context.Context, dir string, o options, out io.Writer) (distribution, error) {
+	meta, known := kernels[o.kernel]
 	if !known {
-		return distribution{}, fmt.Errorf("a kernel with pages of %s; 4k and 16k exist", pages)
+		return distribution{}, fmt.Errorf("a kernel with pages of %s; 4k and 16k exist", o.kernel)
 	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return distribution{}, fmt.Errorf("the emulator is for Linux on amd64, this is %s on %s; on arm64, make test runs the tests themselves", runtime.GOOS, runtime.GOARCH)
 	}
 	dir = filepath.Join(dir, suite)
-	d := distribution{root: filepath.Join(dir, "emulator"), kernel: filepath.Join(dir, "kernel-"+pages)}
-	if update {
+	d := distribution{root: filepath.Join(dir, "emulator"), kernel: filepath.Join(dir, "kernel-"+o.kernel), compiler: filepath.Join(dir, "compiler")}
+	if o.update {
 		if err := os.RemoveAll(dir); err != nil {
 			return d, err
 		}
@@ -49,7 +49,8 @@ func debian(ctx context.Context, dir, pages string, update bool, out io.Writer) 
 	}
 	const process = "usr/bin/qemu-aarch64"
 	emulator, kernel := exists(filepath.Join(d.root, process)), exists(d.kernel)
-	if !emulator || !kernel {
+	compiler := !o.native || exists(d.compiler)
+	if !emulator || !kernel || !compiler {
 		fmt.Fprintln(out, "test-arm64: fetching from Debian "+suite)
 		err = a.get(ctx, "-q", "update")
 	}
@@ -61,6 +62,9 @@ func debian(ctx context.Context, dir, pages string, update bool, out io.Writer) 
 	}
 	if !kernel && err == nil {
 		err = a.kernel(ctx, d.kernel, meta+":arm64")
+	}
+	if !compiler && err == nil {
+		err = a.install(ctx, d.compiler, "gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross")
 	}
 	return d, err
 }
@@ -122,9 +126,9 @@ func (a apt) get(ctx context.Context, args ...string) error {
 	return command(ctx, a.env(), "apt-get", args...)
 }
 
-// install puts the files of a package, and of all it depends on, below root.
-func (a apt) install(ctx context.Context, root, name string) error {
-	if err := a.get(ctx, "-q", "-y", "--download-only", "install", name); err != nil {
+// install puts the files of packages, and of all they depend on, below root.
+func (a apt) install(ctx context.Context, root string, names ...string) error {
+	if err := a.get(ctx, append([]string{"-q", "-y", "--download-only", "install"}, names...)...); err != nil {
 		return err
 	}
 	packages, err := filepath.Glob(filepath.Join(a.dir, "archives", "*.deb"))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -26,6 +27,7 @@ type result struct {
 	Name    string
 	Exit    int
 	Seconds float64
+	Says    string // of the job
 }
 
 // emulate runs the machine to its end and reports what its jobs say.
@@ -53,11 +55,11 @@ func emulate(ctx context.Context, d distribution, files string, t *transcript) e
 
 // emulateProcess runs a job in an emulated process of this machine, whose addresses
 // have as many bits as the job asks for. System calls go to this machine's kernel.
-func emulateProcess(ctx context.Context, d distribution, dir string, j job, t *transcript) error {
-	if err := compile(ctx, dir, j, t); err != nil {
+func emulateProcess(ctx context.Context, d distribution, b builder, j job, t *transcript) error {
+	if err := b.compile(ctx, j, t); err != nil {
 		return err
 	}
-	args := append([]string{"-R", fmt.Sprintf("%#x", uint64(1)<<j.Addresses), filepath.Join(dir, "program")}, j.Args...)
+	args := append([]string{"-R", fmt.Sprintf("%#x", uint64(1)<<j.Addresses), b.program()}, j.Args...)
 	cmd := d.command(ctx, "qemu-aarch64", args...)
 	cmd.Dir = j.Package
 	r, w, err := os.Pipe()
@@ -74,7 +76,7 @@ func emulateProcess(ctx context.Context, d distribution, dir string, j job, t *t
 	if end := cmd.Wait(); !errors.As(end, &exit) {
 		err = errors.Join(err, end)
 	}
-	t.end(result{Name: j.Name, Exit: cmd.ProcessState.ExitCode(), Seconds: time.Since(start).Seconds()})
+	t.end(result{Name: j.Name, Says: j.Says, Exit: cmd.ProcessState.ExitCode(), Seconds: time.Since(start).Seconds()})
 	return err
 }
 
@@ -150,15 +152,20 @@ func (t *transcript) line(line string) {
 func (t *transcript) end(r result) {
 	verdict := "FAIL"
 	t.ended++
-	if r.Exit == 0 {
+	if r.Exit == 0 && t.said(r.Says) {
 		verdict = "ok"
 		t.passed++
 	}
-	if r.Exit != 0 || t.tests == 0 {
+	if verdict != "ok" || t.tests == 0 {
 		fmt.Fprintln(t.out, strings.Join(withoutNoise(t.lines), "\n"))
 	}
 	t.printf("%-4s %s: %d tests, %d skipped, %.0f s", verdict, r.Name, t.tests, t.skipped, r.Seconds)
 	t.lines, t.tests, t.skipped = nil, 0, 0
+}
+
+// said reports whether a line of the current job starts so.
+func (t *transcript) said(start string) bool {
+	return slices.ContainsFunc(t.lines, func(l string) bool { return strings.HasPrefix(l, start) })
 }
 
 // withoutNoise leaves out what tests say that start, wait and pass.

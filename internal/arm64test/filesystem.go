@@ -18,12 +18,12 @@ import (
 const planFile = "/plan.json"
 
 // fileSystem compiles what the jobs need and returns the initial file system.
-func fileSystem(ctx context.Context, dir string, jobs []job, t *transcript) (string, error) {
+func fileSystem(ctx context.Context, b builder, jobs []job, t *transcript) (string, error) {
 	list, err := json.Marshal(jobs)
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "initial.cpio")
+	path := filepath.Join(b.dir, "initial.cpio")
 	f, err := os.Create(path)
 	if err != nil {
 		return "", err
@@ -31,13 +31,13 @@ func fileSystem(ctx context.Context, dir string, jobs []job, t *transcript) (str
 	a := &archive{w: f, made: map[string]bool{}}
 	own := job{Package: "internal/arm64test", Program: true}
 	a.add(planFile, list, 0o644)
-	if err = compile(ctx, dir, own, t); err == nil {
-		err = a.addFile("/init", filepath.Join(dir, "program"), 0o755)
+	if err = b.compile(ctx, own, t); err == nil {
+		err = a.addFile("/init", b.program(), 0o755)
 	}
 	built := map[string]bool{}
 	for _, j := range jobs {
 		for _, p := range j.Builds {
-			jobs = append(jobs, job{Package: p, Program: true})
+			jobs = append(jobs, job{Package: p, Program: true, Native: j.Native && p == workerProgram})
 		}
 	}
 	for _, j := range jobs {
@@ -45,24 +45,11 @@ func fileSystem(ctx context.Context, dir string, jobs []job, t *transcript) (str
 			continue
 		}
 		built[j.binary()] = true
-		if err = compile(ctx, dir, j, t); err == nil {
-			err = a.addFile(j.binary(), filepath.Join(dir, "program"), 0o755)
+		if err = b.compile(ctx, j, t); err == nil {
+			err = a.addFile(j.binary(), b.program(), 0o755)
 		}
 	}
 	return path, errors.Join(err, a.addTracked(ctx), a.end(), f.Close())
-}
-
-// compile makes dir/program of a job.
-func compile(ctx context.Context, dir string, j job, t *transcript) error {
-	t.printf("compiling %s", j.Package)
-	args := []string{"build"}
-	if !j.Program {
-		args = []string{"test", "-c"}
-	}
-	args = append(args, "-pgo=off", "-trimpath", "-buildvcs=false", "-buildmode=exe", "-ldflags=-buildid=",
-		"-o", filepath.Join(dir, "program"), "./"+j.Package)
-	env := append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
-	return command(ctx, env, "go", args...)
 }
 
 // archive writes a file system in the format that the kernel unpacks: cpio with the

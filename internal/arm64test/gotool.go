@@ -28,11 +28,13 @@ func goCommand(args []string) error {
 		pkg = strings.TrimPrefix(strings.TrimPrefix(args[len(args)-1], modulePath), "./")
 	}
 	switch {
+	case len(args) == 4 && args[0] == "run" && strings.HasSuffix(args[1], nativeTool) && args[2] == "-o":
+		return handOut(job{Package: workerProgram, Program: true, Native: true}, args[3])
 	case len(args) > 2 && args[0] == "build":
 		if !strings.HasPrefix(args[len(args)-1], modulePath) {
 			pkg = below(pkg)
 		}
-		return handOut(pkg, after(args, "-o"))
+		return handOut(job{Package: pkg, Program: true}, after(args, "-o"))
 	case len(args) > 2 && args[0] == "list" && after(args, "-f") == "{{.Dir}}":
 		fmt.Println("/src/" + pkg)
 		return nil
@@ -59,10 +61,10 @@ func after(args []string, flag string) string {
 	return ""
 }
 
-func handOut(pkg, to string) error {
-	b, err := os.ReadFile(job{Package: pkg, Program: true}.binary())
+func handOut(j job, to string) error {
+	b, err := os.ReadFile(j.binary())
 	if err != nil {
-		return fmt.Errorf("this machine has no Go toolchain, and no program %s: %w", pkg, err)
+		return fmt.Errorf("this machine has no Go toolchain, and no program %s: %w", j.Package, err)
 	}
 	return os.WriteFile(to, b, 0o755)
 }

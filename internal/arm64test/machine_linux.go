@@ -158,7 +158,7 @@ func runJobs() error {
 	}
 	for _, j := range jobs {
 		start := time.Now()
-		r := result{Name: j.Name, Exit: runJob(j), Seconds: time.Since(start).Seconds()}
+		r := result{Name: j.Name, Says: j.Says, Exit: runJob(j), Seconds: time.Since(start).Seconds()}
 		line, err := json.Marshal(r)
 		if err != nil {
 			return err

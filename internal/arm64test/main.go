@@ -4,11 +4,11 @@
 //
 // The emulator and the kernels come from Debian, at run time, into a directory of the
 // user's cache; apt-get checks them by the signatures of Debian. Test binaries are
-// compiled here, without cgo, and are put with the tracked files of the module into an
+// compiled here and are put with the tracked files of the module into an
 // initial file system. The machine has no disk, no network and no Go toolchain.
 //
 // main.go has the flags, plan.go what runs, debian.go fetches the emulator and the
-// kernel, filesystem.go makes the initial file system, emulator.go starts the machine
+// kernel, build.go compiles, filesystem.go makes the initial file system, emulator.go starts the machine
 // and reads what it says, machine_linux.go is the machine's first process, gotool.go
 // what it has for a go command.
 package main
@@ -28,8 +28,9 @@ import (
 // options are the flags.
 type options struct {
 	short  bool
-	only   string // packages whose path contains it
+	only   string // jobs whose name contains it
 	run    string
+	native bool
 	kernel string
 	update bool
 	loud   bool
@@ -45,8 +46,9 @@ func main() {
 	}
 	var o options
 	flag.BoolVar(&o.short, "short", false, "run the chosen set that fits into a few minutes")
-	flag.StringVar(&o.only, "only", "", "run the packages whose path contains this")
+	flag.StringVar(&o.only, "only", "", "run the jobs whose name contains this")
 	flag.StringVar(&o.run, "run", "", "run the tests that match this, instead of those of the plan")
+	flag.BoolVar(&o.native, "native", false, "run the tests of the native engine, with a C compiler that comes from Debian, too")
 	flag.StringVar(&o.kernel, "kernel", "4k", "the kernel's pages: 4k or 16k")
 	flag.BoolVar(&o.update, "update", false, "fetch the emulator and the kernel again")
 	flag.BoolVar(&o.loud, "v", false, "show what tests say while they run")
@@ -69,7 +71,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	d, err := debian(ctx, filepath.Join(cache, "quoin", "arm64"), o.kernel, o.update, out)
+	d, err := debian(ctx, filepath.Join(cache, "quoin", "arm64"), o, out)
 	if err != nil {
 		return err
 	}
@@ -77,14 +79,18 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	b, err := newBuilder(ctx, dir, d, o.native)
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.wait, fmt.Errorf("%v are over; -wait gives more", o.wait))
 	defer cancel()
 	t := &transcript{start: time.Now(), out: out, loud: o.loud}
-	return errors.Join(runAll(ctx, d, dir, jobs, t), os.RemoveAll(dir))
+	return errors.Join(runAll(ctx, d, b, jobs, t), os.RemoveAll(dir))
 }
 
 // runAll runs the jobs of the machine, and those that run without it.
-func runAll(ctx context.Context, d distribution, dir string, jobs []job, t *transcript) error {
+func runAll(ctx context.Context, d distribution, b builder, jobs []job, t *transcript) error {
 	var inside, outside []job
 	for _, j := range jobs {
 		if j.Addresses == 0 {
@@ -94,12 +100,12 @@ func runAll(ctx context.Context, d distribution, dir string, jobs []job, t *tran
 		}
 	}
 	for _, j := range outside {
-		if err := emulateProcess(ctx, d, dir, j, t); err != nil {
+		if err := emulateProcess(ctx, d, b, j, t); err != nil {
 			return err
 		}
 	}
 	if len(inside) > 0 {
-		files, err := fileSystem(ctx, dir, inside, t)
+		files, err := fileSystem(ctx, b, inside, t)
 		if err == nil {
 			err = emulate(ctx, d, files, t)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -15,6 +16,8 @@ type job struct {
 	Args    []string // what it is given
 	Chosen  []string // what it is given in addition when a chosen set is asked for
 	Builds  []string // programs that its tests build, which the machine has ready
+	Native  bool     // it has the native engine
+	Says    string   // a line of what it says starts so
 	User    bool     // it runs as an ordinary user, not as root
 	// Addresses is how many bits the addresses of a process have in which the job
 	// runs alone, without the machine; 0 is a job of the machine.
@@ -22,11 +25,15 @@ type job struct {
 	Long      bool // it is left out of the chosen set
 }
 
-// binary is where the machine has a job's program.
+// binary is where the machine has a job's program. The programs of Quoin have the
+// names by which they find each other.
 func (j job) binary() string {
-	name := strings.ReplaceAll(j.Package, "/", "-")
+	name := path.Base(j.Package)
 	if !j.Program {
-		name += ".test"
+		name = strings.ReplaceAll(j.Package, "/", "-") + ".test"
+	}
+	if j.Native {
+		name += "-native"
 	}
 	return "/programs/" + name
 }
@@ -56,14 +63,23 @@ var plan = []job{
 	{Name: "hostile corpus", Package: hostileTests, User: true, Builds: []string{workerProgram}, Args: []string{"-test.run=TestCorpus"}, Chosen: []string{"-every=20"}},
 	{Name: "workers", Package: poolTests, User: true, Long: true, Args: []string{"-test.skip=" + noToolchain}},
 	{Name: "workers as root", Package: poolTests, Long: true, Args: []string{"-test.skip=" + noToolchain}},
-	{Name: "doctor", Package: hostProgram, Program: true, User: true, Builds: []string{workerProgram}, Args: []string{"doctor"}},
+	{Name: "doctor", Package: hostProgram, Program: true, User: true, Builds: []string{workerProgram}, Args: []string{"doctor"}, Says: "tier A:"},
+
+	{Name: "native: seal", Package: sealTests, Native: true, User: true},
+	{Name: "native: seal as root", Package: sealTests, Native: true, Long: true},
+	{Name: "native: engine with addresses of 39 bits", Package: engineTests, Native: true, Addresses: 39, Args: []string{"-test.skip=" + children}},
+	{Name: "native: engine", Package: engineTests, Native: true, User: true},
+	{Name: "native: hostile corpus", Package: hostileTests, Native: true, User: true, Builds: []string{workerProgram},
+		Args: []string{"-test.run=TestCorpus"}, Chosen: []string{"-every=20"}},
+	{Name: "native: workers", Package: poolTests, Native: true, User: true, Long: true, Builds: []string{workerProgram},
+		Args: []string{"-test.skip=" + noToolchain}},
 }
 
 // choose returns the jobs that the flags ask for.
 func choose(o options) ([]job, error) {
 	var jobs []job
 	for _, j := range plan {
-		if !strings.Contains(j.Package, o.only) || o.short && j.Long || o.run != "" && j.Program {
+		if !strings.Contains(j.Name, o.only) || j.Native != o.native || o.short && j.Long || o.run != "" && j.Program {
 			continue
 		}
 		if o.short {
@@ -82,7 +98,7 @@ func choose(o options) ([]job, error) {
 		jobs = append(jobs, j)
 	}
 	if len(jobs) == 0 {
-		return nil, fmt.Errorf("no package of the plan contains %q", o.only)
+		return nil, fmt.Errorf("no job is called like %q", o.only)
 	}
 	return jobs, nil
 }
