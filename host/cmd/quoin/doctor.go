@@ -21,6 +21,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/internal/enginefaults"
 	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -32,6 +33,8 @@ type diagnosis struct {
 		Path    string `json:"path"`
 		BuildID string `json:"buildId"` // SHA-256 of the executable
 		Engine  string `json:"engine"`
+		// OpenFaults are faults of memory safety that are known of the engine and open.
+		OpenFaults []string `json:"openFaults"`
 	} `json:"guest"`
 	System struct {
 		OS     string `json:"os"`
@@ -172,6 +175,7 @@ func (o *options) diagnoseServers(ctx context.Context, f *configfile.File) ([]di
 func judge(found *guestrt.Inspection) *diagnosis {
 	d := &diagnosis{Tier: sandbox.Tier(found.Layers)}
 	d.Guest.Path, d.Guest.Engine = found.GuestPath, found.EngineID
+	d.Guest.OpenFaults = append([]string{}, enginefaults.OpenIn(found.EngineID)...)
 	if found.GuestPath != "" {
 		d.Guest.BuildID = hex.EncodeToString(found.BuildID[:])
 	}
@@ -224,6 +228,12 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 		return err
 	}
 	fmt.Fprintf(&b, "\ntier %s: %s\n", d.Tier, tiers[d.Tier])
+	for _, f := range d.Guest.OpenFaults {
+		fmt.Fprintf(&b, "engine: known fault of memory safety, open: %s\n", f)
+	}
+	if len(d.Guest.OpenFaults) == 0 && d.Error == "" {
+		b.WriteString("engine: no known fault of memory safety is open\n")
+	}
 	if d.Required.Holds {
 		b.WriteString("isolation \"required\" holds\n")
 	} else {
