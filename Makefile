@@ -72,7 +72,13 @@ race: ## Run every test under the race detector (needs a C compiler)
 .PHONY: test-native
 test-native: ## Run the guest's tests on the native engine (needs a C compiler)
 	@vars=$$($(GO) run ./guestrt/cmd/quoin-native env) && eval "$$vars" && \
-	$(TEST) -short -tags quickjs_c,netgo,osusergo ./guestrt/... ./internal/hostile
+	$(TEST) -short -tags quickjs_c,netgo,osusergo ./guestrt/... ./internal/lockdown ./internal/sandbox ./internal/hostile
+
+.PHONY: test-sanitize
+test-sanitize: ## Run the engine's tests and the hostile corpus on the native engine with sanitizers (minutes)
+	@vars=$$($(GO) run ./guestrt/cmd/quoin-native -sanitize env) && eval "$$vars" && \
+	$(TEST) -short -tags quickjs_c,quickjs_sanitize,netgo,osusergo ./guestrt/internal/engine/quickjs ./guestrt/internal/prelude
+	CGO_ENABLED=0 $(TEST) -tags quickjs_sanitize ./internal/hostile
 
 .PHONY: bench
 bench: build ## Measure the rows of the budget table

@@ -13,6 +13,7 @@ static void enter(void)
 {
     if (turn.nested)
         return;
+    FORGET_FRAMES();
     RT->stack_top = js_get_stack_pointer();
     RT->stack_limit = RT->stack_top - stack_bytes;
 }

@@ -8,6 +8,7 @@
 #define UNCHECKED __attribute__((no_sanitize("address")))
 #define CONCEAL(p, n) __asan_poison_memory_region(p, n)
 #define EXPOSE(p, n) __asan_unpoison_memory_region(p, n)
+#define FORGET_FRAMES() __asan_handle_no_return() /* those that a panic of Go has left */
 
 /* The worker has an environment that holds no options. Its first finding ends it. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void)
@@ -20,6 +21,7 @@ __attribute__((visibility("default"))) const char *__ubsan_default_options(void)
 #define UNCHECKED
 #define CONCEAL(p, n)
 #define EXPOSE(p, n)
+#define FORGET_FRAMES()
 #endif
 
 #endif
