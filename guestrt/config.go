@@ -8,10 +8,17 @@ import (
 
 // Config configures a Pool. The zero value works.
 type Config struct {
-	// GuestPath is the guest worker's executable. Defaults to "quoin-guest"
-	// next to the running executable, then to the running executable itself if
-	// it called guestserver.ServeIfWorker.
+	// Engine says which engine runs the guests. Defaults to EngineDefault.
+	Engine Engine
+	// GuestPath is the executable of the default engine's worker. Defaults to
+	// "quoin-guest" next to the running executable, then to the running executable
+	// itself if it called guestserver.ServeIfWorker.
 	GuestPath string
+	// NativePath is the executable of the native engine's worker. Defaults to
+	// "quoin-guest-native" next to the running executable, then to the running
+	// executable itself if it called guestserver.ServeIfWorker and was built with
+	// that engine.
+	NativePath string
 	// BuildID is the build that the executable must be, as [BuildOf] returns it:
 	// NewPool refuses another one. Defaults to any build.
 	BuildID [32]byte

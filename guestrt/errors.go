@@ -15,8 +15,9 @@ import (
 type WorkerError struct {
 	Code, Reason, Phase, Message string
 
-	cause error // what the system said, or nil
-	final bool  // another way of starting the worker would end the same
+	cause  error // what the system said, or nil
+	final  bool  // another way of starting the worker would end the same
+	absent bool  // no setting names a worker, and no place has one
 }
 
 // Error returns the message, which is fit for a result.

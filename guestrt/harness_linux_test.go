@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 }
 
 func buildGuest(dir string) (string, error) {
-	path := filepath.Join(dir, guestName)
+	path := filepath.Join(dir, defaultWorker.name)
 	cmd := exec.Command("go", guestBuild(path)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -123,9 +123,10 @@ func final(err error) bool {
 
 // Inspection is what a look at one worker of this system found.
 type Inspection struct {
+	Engine    Engine       // which of the two was looked for or, with EngineAuto, found
 	GuestPath string       // the executable, or "" if it was not found
 	BuildID   [32]byte     // its SHA-256
-	EngineID  string       // the engine it runs, or "" if it did not start
+	EngineID  string       // id of the engine it runs, or "" if it did not start
 	Layers    []wire.Layer // all off if no worker started
 	Err       error        // why no worker started
 }
@@ -135,13 +136,13 @@ type Inspection struct {
 func Inspect(ctx context.Context, c Config) (*Inspection, error) {
 	c.Isolation, c.Prepared = IsolationBestEffort, 1
 	c = c.filled()
-	in := &Inspection{}
+	in := &Inspection{Engine: kindOf(c.Engine).engine}
 	b, err := findBinary(c)
 	if err != nil {
 		in.Err, in.Layers = err, sandbox.Unsealed("there is no worker")
 		return in, nil
 	}
-	in.GuestPath, in.BuildID = b.path, b.id
+	in.Engine, in.GuestPath, in.BuildID = b.kind.engine, b.path, b.id
 	if err := b.file.Close(); err != nil {
 		return nil, fmt.Errorf("close %s: %w", b.path, err)
 	}

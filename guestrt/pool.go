@@ -43,6 +43,7 @@ type Pool struct {
 	cancel context.CancelFunc
 	launch launchConfig // fixed when NewPool returns
 	layers []wire.Layer // of the first worker; fixed, too
+	engine string       // id of the first worker's engine; fixed, too
 
 	closed   atomic.Bool
 	closing  sync.Once
@@ -81,6 +82,9 @@ func NewPool(ctx context.Context, c Config) (*Pool, error) {
 	if err := c.Isolation.check(); err != nil {
 		return nil, err
 	}
+	if err := c.Engine.check(); err != nil {
+		return nil, err
+	}
 	b, err := findBinary(c)
 	if err != nil {
 		return nil, err
@@ -100,7 +104,7 @@ func NewPool(ctx context.Context, c Config) (*Pool, error) {
 		}
 		return nil, err
 	}
-	p.layers = first.ready.Layers
+	p.layers, p.engine = first.ready.Layers, first.ready.EngineID
 	p.returnUnused(first)
 	p.refill()
 	return p, nil
@@ -109,6 +113,10 @@ func NewPool(ctx context.Context, c Config) (*Pool, error) {
 // BuildID returns the SHA-256 of the guest executable. Snapshots are valid only
 // between pools of the same id.
 func (p *Pool) BuildID() [32]byte { return p.guest.id }
+
+// Engine returns which engine the workers run, which is never EngineAuto, and its id:
+// the name of the engine, its version and the format of its snapshots.
+func (p *Pool) Engine() (e Engine, id string) { return p.guest.kind.engine, p.engine }
 
 // Layers reports the layers of isolation that the first worker had, and so every
 // one. The slice is shared: do not modify it.

@@ -51,7 +51,7 @@ func startProcess(ctx context.Context, s *spawner, b *binary, l *launchConfig, l
 	var unmeasured error
 	p.meter, unmeasured = newMeter(p.os.Pid)
 	go p.watch(logger.With("worker", p.os.Pid))
-	err = p.handshake(ctx, b.id, l)
+	err = p.handshake(ctx, b, l)
 	if err == nil && unmeasured != nil {
 		err = unavailable("the guest worker cannot be measured: %v", unmeasured)
 	}
@@ -65,8 +65,8 @@ func startProcess(ctx context.Context, s *spawner, b *binary, l *launchConfig, l
 }
 
 // handshake says Hello and takes the worker's Ready.
-func (p *process) handshake(ctx context.Context, id [32]byte, l *launchConfig) error {
-	hello := &wire.Hello{Version: wire.Version, BuildID: id, Required: l.isolation.required()}
+func (p *process) handshake(ctx context.Context, b *binary, l *launchConfig) error {
+	hello := &wire.Hello{Version: wire.Version, BuildID: b.id, Required: l.isolation.required()}
 	m, end := p.exchange(ctx, hello, time.Now().Add(startTimeout), nil)
 	if end != nil {
 		if end.Code == wire.CodeAborted {
@@ -88,6 +88,9 @@ func (p *process) handshake(ctx context.Context, id [32]byte, l *launchConfig) e
 	}
 	if err := sandbox.Verify(p.os.Pid, ready.Layers); err != nil {
 		return unavailable("the guest worker's sandbox cannot be verified: %v", err)
+	}
+	if err := b.checkEngine(ready); err != nil {
+		return err
 	}
 	if err := l.checkReady(ready, p.group); err != nil {
 		return err

@@ -92,6 +92,9 @@ func (w *Worker) Kill() { w.p.kill(aborted("the worker was killed")) }
 // Layers returns the isolation the worker reported when it got ready.
 func (w *Worker) Layers() []wire.Layer { return w.p.ready.Layers }
 
+// EngineID returns the id of the worker's engine, as Pool.Engine does.
+func (w *Worker) EngineID() string { return w.p.ready.EngineID }
+
 // Pid returns the process id of the worker.
 func (w *Worker) Pid() int { return w.p.os.Pid }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
+	"github.com/quoinhq/quoin/guestrt/internal/engine/quickjs"
 	"github.com/quoinhq/quoin/internal/selfexec"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -25,7 +26,7 @@ func ServeIfWorker() {
 	if selfexec.IsWorker() {
 		Main()
 	}
-	selfexec.Register()
+	selfexec.Register(quickjs.ID())
 }
 
 // Main is the whole life of a worker process. It never returns.

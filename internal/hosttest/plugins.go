@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -120,4 +121,24 @@ func once(name string, make func(bin string) error) (string, error) {
 		builds.done[name] = err
 	}
 	return bin, err
+}
+
+// engineID starts the id of the default engine in its worker.
+var engineID = regexp.MustCompile(`quickjs-\d{4}-\d\d-\d\d/`)
+
+// RenamedGuest writes the guest worker to a file, changed so that it says to run the
+// native engine. It is for tests of the choice between the two, which need no C compiler.
+func RenamedGuest(path string) error {
+	built, err := Guest()
+	if err != nil {
+		return err
+	}
+	b, err := os.ReadFile(built)
+	if err != nil {
+		return err
+	}
+	if !engineID.Match(b) {
+		return fmt.Errorf("the guest worker does not have an engine id of the form %v", engineID)
+	}
+	return os.WriteFile(path, engineID.ReplaceAll(b, []byte("quickjs-ng-renamed/")), 0o755)
 }

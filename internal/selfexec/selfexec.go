@@ -14,7 +14,8 @@ const (
 	argument = "--serve-guest-on-fd-3"
 )
 
-var available atomic.Bool
+// engine is the id of the engine that this executable runs as a worker.
+var engine atomic.Pointer[string]
 
 // Args returns the command line of a worker, its name included.
 func Args() []string { return []string{name, argument} }
@@ -24,9 +25,15 @@ func IsWorker() bool {
 	return len(os.Args) == 2 && os.Args[0] == name && os.Args[1] == argument
 }
 
-// Register notes that this executable becomes a worker when it is started with
-// Args. guestserver.ServeIfWorker calls it.
-func Register() { available.Store(true) }
+// Register notes that this executable becomes a worker of the engine of that id when it
+// is started with Args. guestserver.ServeIfWorker calls it.
+func Register(engineID string) { engine.Store(&engineID) }
 
-// Available reports whether Register was called in this process.
-func Available() bool { return available.Load() }
+// EngineID returns the id of the engine that Register was called with in this process,
+// or "".
+func EngineID() string {
+	if id := engine.Load(); id != nil {
+		return *id
+	}
+	return ""
+}
