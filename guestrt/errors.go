@@ -30,6 +30,18 @@ func (e *WorkerError) Is(target error) bool {
 	return ok && t.Code == e.Code && (t.Reason == "" || t.Reason == e.Reason)
 }
 
+// ErrNoWorker is matched by the error of a search that found no worker in any place,
+// while no setting names one.
+var ErrNoWorker = errors.New("there is no guest worker")
+
+// Unwrap returns ErrNoWorker for an error that says so.
+func (e *WorkerError) Unwrap() error {
+	if e.absent {
+		return ErrNoWorker
+	}
+	return nil
+}
+
 func workerError(code, reason, phase, format string, args ...any) *WorkerError {
 	return &WorkerError{Code: code, Reason: reason, Phase: phase, Message: fmt.Sprintf(format, args...)}
 }

@@ -57,11 +57,25 @@ func (k *workerKind) buildLine(path string) string { return strings.Replace(k.bu
 // names.
 func findBinary(c Config) (*binary, error) {
 	b, err := searchEngine(c)
+	if c.Engine == EngineNative && errors.Is(err, ErrNoWorker) {
+		return nil, unavailable("%v; or set guest.engine to %q", err, EngineDefault)
+	}
 	if err != nil || c.BuildID == [sha256.Size]byte{} || b.id == c.BuildID {
 		return b, err
 	}
 	return nil, errors.Join(unavailable("the guest worker %s has the build %.12x, expected %.12x: the file was replaced; "+
 		"put back the one that was there, or start the host again", b.path, b.id, c.BuildID), b.file.Close())
+}
+
+// FindWorker returns the executable of the worker that a pool of that Config would run,
+// and its build. It starts nothing. The error matches ErrNoWorker where no setting names
+// an executable and its place is empty.
+func FindWorker(c Config) (path string, build [32]byte, err error) {
+	b, err := searchEngine(c)
+	if err != nil {
+		return "", build, err
+	}
+	return b.path, b.id, b.file.Close()
 }
 
 // searchEngine looks for a worker of the engine that a Config names.
@@ -70,7 +84,7 @@ func searchEngine(c Config) (*binary, error) {
 		return kindOf(c.Engine).search(c)
 	}
 	b, err := nativeWorker.search(c)
-	if isAbsent(err) {
+	if errors.Is(err, ErrNoWorker) {
 		return defaultWorker.search(c)
 	}
 	return b, err
@@ -111,12 +125,6 @@ func (k *workerKind) search(c Config) (*binary, error) {
 	return b, nil
 }
 
-// isAbsent reports whether a search found no worker in the places that no setting names.
-func isAbsent(err error) bool {
-	var e *WorkerError
-	return errors.As(err, &e) && e.absent
-}
-
 // open opens an executable that is to be a worker of the kind.
 func (k *workerKind) open(path string) (*binary, error) {
 	b, err := openBinary(path)
@@ -142,8 +150,8 @@ func nativeNotFound(neighbour string) *WorkerError {
 		out = nativeWorker.name
 	}
 	return unavailable("no guest worker of the native engine was found: guest.nativePath is not set, and %s does not exist; "+
-		"build it with: %s (it needs a C compiler; in a checkout of Quoin: make native), and set guest.nativePath to it unless it lies next to this program; or set guest.engine to %q",
-		neighbour, nativeWorker.buildLine(out), EngineDefault)
+		"build it with: %s (with a C compiler here; in a checkout of Quoin: make native), and set guest.nativePath to it unless it lies next to this program",
+		neighbour, nativeWorker.buildLine(out))
 }
 
 // notFound names the three places and what puts a worker there. A program of go

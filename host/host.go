@@ -84,10 +84,18 @@ type Config struct {
 
 // GuestConfig says which guest workers run the programs, and how many.
 type GuestConfig struct {
-	// Path names the guest executable. Defaults to quoin-guest next to the
-	// running executable, else the running executable itself if it called
+	// Engine says which engine runs new runs. Without a worker of it, New fails. A
+	// suspended run goes on with the engine that it was suspended with, as long as
+	// there is a worker of that one. Defaults to EngineDefault.
+	Engine EngineChoice
+	// Path names the guest executable of the default engine. Defaults to quoin-guest
+	// next to the running executable, else the running executable itself if it called
 	// guestserver.ServeIfWorker.
 	Path string
+	// NativePath names the guest executable of the native engine. Defaults to
+	// quoin-guest-native next to the running executable, else the running executable
+	// itself if it called guestserver.ServeIfWorker and was built with that engine.
+	NativePath string
 	// Previous names guest executables of earlier builds. Runs that they have
 	// suspended go on with them; new runs use the guest of Path. Defaults to nil.
 	Previous []string
@@ -258,7 +266,7 @@ func (h *Host) newEngine(ctx context.Context) {
 	h.engine.Configure(runs.Config{
 		SettingsOf: h.settingsOf, Logger: h.log, Observer: h.obs, Store: h.cfg.Store, ApprovalStore: h.cfg.Approvals.Store,
 		Views: engineViews{h}, Hooks: h.hooks.Load, HoldPlugins: h.holdPlugins,
-		Quotas: h.cfg.Quotas, MaxWorkers: h.cfg.Guests.Max, PreviousGuests: h.cfg.Guests.Previous, Origin: h.cfg.Origin,
+		Quotas: h.cfg.Quotas, MaxWorkers: h.cfg.Guests.Max, Origin: h.cfg.Origin,
 		PluginConfig: h.cfg.Plugins.Config, OnApproval: h.cfg.Approvals.OnNew, QuestionTimeout: h.cfg.Approvals.QuestionTimeout, DrainTimeout: h.cfg.DrainTimeout,
 	})
 }
@@ -270,7 +278,8 @@ func (h *Host) start(ctx context.Context) (err error) {
 	if err := h.startHooks(); err != nil {
 		return err
 	}
-	if err := h.engine.Start(ctx, h.cfg.Guests.Path, h.cfg.Guests.Prepared); err != nil {
+	g := &h.cfg.Guests
+	if err := h.engine.Start(ctx, runs.Guests{Engine: g.Engine, Path: g.Path, NativePath: g.NativePath, Previous: g.Previous, Prepared: g.Prepared}); err != nil {
 		return err
 	}
 	if err := h.startPlugins(ctx); err != nil {
@@ -331,6 +340,12 @@ func pluginData(c PluginConfig) (dir, temp string, err error) {
 
 // Isolation says how the guest workers of this host are confined.
 func (h *Host) Isolation() Isolation { return runs.IsolationOf(h.engine.Pool.Layers()) }
+
+// GuestEngine says which engine runs the new runs of this host.
+func (h *Host) GuestEngine() Engine {
+	_, id := h.engine.Pool.Engine()
+	return runs.EngineOf(id)
+}
 
 // Plugins reports every plugin of the plugin directory and every bundled one, also those that could
 // not be started. One that runs, but whose namespaces this host refuses, has no

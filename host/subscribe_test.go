@@ -183,9 +183,9 @@ quoin_calls_total{outcome="ok",owner="core",source="quoin"} 1
 # HELP quoin_catalog_queries_total Searches and descriptions that guests asked of the catalog.
 # TYPE quoin_catalog_queries_total counter
 quoin_catalog_queries_total{method="search"} 1
-# HELP quoin_guest_restores_total Guests that were put into a worker from their snapshot.
+# HELP quoin_guest_restores_total Guests that were put into a worker from their snapshot, by engine.
 # TYPE quoin_guest_restores_total counter
-quoin_guest_restores_total 1
+quoin_guest_restores_total{engine="default"} 1
 # HELP quoin_limits_hit_total Times a limit was hit, by limit.
 # TYPE quoin_limits_hit_total counter
 quoin_limits_hit_total{limit="output_bytes"} 1

@@ -1,6 +1,9 @@
 package host
 
-import "github.com/quoinhq/quoin/host/codemode"
+import (
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/codemode"
+)
 
 // The vocabulary of package codemode, under the names that embedders use.
 type (
@@ -18,6 +21,7 @@ type (
 	OutputKind  = codemode.OutputKind
 	Telemetry   = codemode.Telemetry
 	Isolation   = codemode.Isolation
+	Engine      = codemode.Engine
 
 	RunInfo        = codemode.RunInfo
 	RunStatus      = codemode.RunStatus
@@ -28,6 +32,16 @@ type (
 	Code   = codemode.Code
 	Reason = codemode.Reason
 	Phase  = codemode.Phase
+)
+
+// EngineChoice says which engine runs the guests of a host; see guestrt.Engine.
+type EngineChoice = guestrt.Engine
+
+// The choices of an engine.
+const (
+	EngineDefault = guestrt.EngineDefault
+	EngineNative  = guestrt.EngineNative
+	EngineAuto    = guestrt.EngineAuto
 )
 
 // The isolation policies.
@@ -103,6 +117,7 @@ const (
 	ReasonGuestException      = codemode.ReasonGuestException
 	ReasonSandboxViolation    = codemode.ReasonSandboxViolation
 	ReasonWorkerCrashed       = codemode.ReasonWorkerCrashed
+	ReasonEngineUnavailable   = codemode.ReasonEngineUnavailable
 	ReasonQuota               = codemode.ReasonQuota
 )
 

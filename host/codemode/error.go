@@ -47,7 +47,8 @@ const (
 	ReasonGuestException      Reason = "guest_exception"
 	ReasonSandboxViolation    Reason = "sandbox_violation"
 	ReasonWorkerCrashed       Reason = "worker_crashed"
-	ReasonQuota               Reason = "quota_exceeded" // of the session, its agent or the host
+	ReasonEngineUnavailable   Reason = "engine_unavailable" // the run is kept: a host that has its engine can continue it
+	ReasonQuota               Reason = "quota_exceeded"     // of the session, its agent or the host
 )
 
 // The reasons of waiting results.

@@ -31,6 +31,8 @@ type RunInfo struct {
 	ImageBytes int `json:"imageBytes"`
 	// GuestBuild is the build of the guest that suspended the run, in hexadecimal.
 	GuestBuild string `json:"guestBuild,omitempty"`
+	// GuestEngine is the id of the engine that suspended it: see Engine.
+	GuestEngine string `json:"guestEngine,omitempty"`
 	// Foreign says that this host does not have that build: see host.Config.Guests.
 	Foreign bool `json:"foreign,omitempty"`
 	// Origin is Config.Origin of the host that suspended the run.

@@ -30,6 +30,17 @@ type Telemetry struct {
 	PeakHeapBytes uint64    `json:"peakHeapBytes"`
 	SnapshotBytes int       `json:"snapshotBytes"`
 	Isolation     Isolation `json:"isolation"`
+	Engine        Engine    `json:"engine"`
+}
+
+// Engine is the JavaScript engine of the worker that ran the guest.
+type Engine struct {
+	// Name is default or native, as the configuration calls it. Before a worker ran it
+	// is the word that the tier of Isolation has then.
+	Name string `json:"name"`
+	// ID is the name of the engine itself, its version and the format of its
+	// snapshots, as the worker has said it.
+	ID string `json:"id,omitempty"`
 }
 
 // Isolation is how the worker that ran the guest was confined, as the worker
@@ -46,5 +57,6 @@ func NewTelemetry() Telemetry {
 		Sources:      map[string]int{},
 		VisibleTools: []string{"exec", "wait"},
 		Isolation:    Isolation{Tier: "none", Layers: map[string]string{}},
+		Engine:       Engine{Name: "none"},
 	}
 }

@@ -36,8 +36,11 @@ type File struct {
 	Agents map[string]host.Settings
 	// Policy says which tools exist.
 	Policy policy.Scopes
-	// GuestPath names the guest executable; empty means the default search.
-	GuestPath string
+	// GuestEngine says which engine runs new runs.
+	GuestEngine host.EngineChoice
+	// GuestPath and NativePath name the guest executables of the default and of the
+	// native engine; empty means the default search.
+	GuestPath, NativePath string
 	// PreviousGuests are those of Config.
 	PreviousGuests []string
 	// PreparedWorkers and MaxWorkers are those of Config.
@@ -278,7 +281,7 @@ func (f *File) Config() host.Config {
 		Settings: f.Settings,
 		Agents:   f.Agents,
 		Rules:    f.Policy,
-		Guests:   host.GuestConfig{Path: f.GuestPath, Previous: f.PreviousGuests, Prepared: f.PreparedWorkers, Max: f.MaxWorkers},
+		Guests:   host.GuestConfig{Engine: f.GuestEngine, Path: f.GuestPath, NativePath: f.NativePath, Previous: f.PreviousGuests, Prepared: f.PreparedWorkers, Max: f.MaxWorkers},
 		Quotas:   f.Quotas,
 		Plugins:  host.PluginConfig{Dir: f.PluginDir, Watch: f.WatchPlugins, TrustedKeys: f.TrustedKeys, Config: f.PluginConfig, Secrets: f.PluginSecrets, Hooks: f.PluginHooks},
 		MCP:      host.MCPConfig{Servers: f.MCP},

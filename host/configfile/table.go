@@ -32,6 +32,7 @@ func newFile() *File {
 		mcpSecrets:      map[string]string{},
 		PluginHooks:     map[string][]string{},
 		QuestionTimeout: policy.DefaultApprovalTimeout,
+		GuestEngine:     host.EngineDefault,
 		PreparedWorkers: host.DefaultPreparedWorkers,
 		MaxWorkers:      host.DefaultMaxWorkers,
 		Quotas:          host.Quotas{}.WithDefaults(),
@@ -53,7 +54,10 @@ func (f *File) table() config.Table {
 			config.Map("agents", "agent id", f.agent, "What differs for one agent."),
 			config.Map("sessions", "session key", f.session, "Further rules for one session; they can only narrow what the others leave."),
 			config.Object("guest", []config.Field{
-				config.Text("path", &f.GuestPath, "The guest executable. Without it: quoin-guest next to the host's executable, else that itself if it serves as a worker."),
+				config.Choice("engine", &f.GuestEngine, []host.EngineChoice{host.EngineDefault, host.EngineNative, host.EngineAuto},
+					"The engine of new runs: QuickJS in Go, or `native`, QuickJS in C, whose worker has to be there. `auto` is native where that worker is found, else default. A suspended run goes on with the engine that it was suspended with."),
+				config.Text("path", &f.GuestPath, "The guest executable of the default engine. Without it: quoin-guest next to the host's executable, else that itself if it serves as a worker."),
+				config.Text("nativePath", &f.NativePath, "The guest executable of the native engine. Without it: quoin-guest-native next to the host's executable."),
 				config.Texts("previous", &f.PreviousGuests, "Guest executables of earlier installations. Runs that they have suspended go on with them; new runs use path."),
 				config.Int("preparedWorkers", &f.PreparedWorkers, 1, 256, "Guest workers that are kept ready."),
 				config.Int("maxWorkers", &f.MaxWorkers, 1, 4096, "Guest workers that run cells at one moment; further cells wait."),
@@ -145,7 +149,7 @@ func (c *codeModeFile) settings() host.Settings {
 // hostFields are those that hold for a host as a whole.
 func (c *codeModeFile) hostFields() []config.Field {
 	return []config.Field{
-		config.Choice("runtime", &c.runtime, []string{"quickjs"}, "The engine. `quickjs-wasi` is another name of the only one there is.").Alias("quickjs-wasi", "quickjs"),
+		config.Choice("runtime", &c.runtime, []string{"quickjs"}, "The language runtime. `quickjs-wasi` is another name of the only one there is; `guest.engine` says which build of it.").Alias("quickjs-wasi", "quickjs"),
 		config.Choice("mode", &c.mode, []string{"only"}, "How the model sees other tools: not at all."),
 		config.Choice("isolation", &c.Isolation, []host.IsolationPolicy{host.IsolationRequired, host.IsolationStrict, host.IsolationBestEffort},
 			"Whether a host starts where the system lacks layers of the guest's sandbox. Unless it is given, `quoin exec` takes what there is."),

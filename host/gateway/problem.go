@@ -94,6 +94,8 @@ func problemFrom(err error) *Problem {
 	}
 	var p *Problem
 	switch {
+	case e.Reason == host.ReasonEngineUnavailable:
+		p = problem(http.StatusConflict, ProblemConflict, "%s", e.Message)
 	case e.Code == host.CodeUnavailable:
 		p = shuttingDown()
 	case e.Reason == host.ReasonRunUnavailable, e.Reason == host.ReasonRunExpired:

@@ -139,7 +139,7 @@ func (t *task) take(res *host.Result) error {
 // keptForLater reports whether a wait failed and its run is as it was.
 func keptForLater(res *host.Result) bool {
 	switch res.Reason {
-	case host.ReasonRunBusy, host.ReasonStoreFailed, host.ReasonToolsMissing, host.ReasonQuota, host.ReasonTooManySuspended:
+	case host.ReasonRunBusy, host.ReasonStoreFailed, host.ReasonToolsMissing, host.ReasonEngineUnavailable, host.ReasonQuota, host.ReasonTooManySuspended:
 		return true
 	}
 	return res.Code == host.CodeUnavailable

@@ -85,8 +85,9 @@ type Output struct {
 type Record struct {
 	ID          string           `json:"id"`
 	Format      int              `json:"format"`
-	Generation  uint64           `json:"generation"` // counts the images of the run; binds a journal to its image
-	GuestBuild  string           `json:"guestBuild"` // hex of the guest build id the image belongs to
+	Generation  uint64           `json:"generation"`            // counts the images of the run; binds a journal to its image
+	GuestBuild  string           `json:"guestBuild"`            // hex of the guest build id the image belongs to
+	GuestEngine string           `json:"guestEngine,omitempty"` // id of the engine of that build
 	Session     codemode.Session `json:"session"`
 	Language    string           `json:"language"`
 	Created     time.Time        `json:"created"`

@@ -61,6 +61,8 @@ type Event struct {
 	Reason        string  `json:"reason,omitempty"`        // of the suspension or the failure
 	GuestCPUMs    float64 `json:"guestCpuMs,omitempty"`    // so far
 	SnapshotBytes int     `json:"snapshotBytes,omitempty"` // of the suspended guest
+	Engine        string  `json:"engine,omitempty"`        // default or native, in run_suspended and run_ended
+	EngineID      string  `json:"engineId,omitempty"`      // as in the telemetry of results
 
 	// Fields of call and approval events.
 	Method       string  `json:"method,omitempty"` // call, namespace, mcp, search or describe

@@ -110,7 +110,7 @@ func (r *remote) bind(cmd *cobra.Command) {
 }
 
 // local are the flags that only a host of this process heeds.
-var local = []string{"plugins", "config", "set", "state", "record-bodies"}
+var local = []string{"plugins", "config", "set", "engine", "state", "record-bodies"}
 
 // client returns the client of the server that is asked for, or nil.
 func (r *remote) client(cmd *cobra.Command) (*client.Client, error) {

@@ -143,7 +143,7 @@ func (o *options) bindConfig(cmd *cobra.Command) {
 // load reads the configuration that flags, environment and file amount to.
 func (o *options) load() (*configfile.File, error) {
 	set := slices.Clone(o.set)
-	for _, flag := range []struct{ field, value string }{{"log.level", o.logLevel.Value}, {"log.format", o.logFormat.Value}} {
+	for _, flag := range []struct{ field, value string }{{"guest.engine", o.engine.Value}, {"log.level", o.logLevel.Value}, {"log.format", o.logFormat.Value}} {
 		if flag.value != "" {
 			set = append(set, flag.field+"="+flag.value)
 		}

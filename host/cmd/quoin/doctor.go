@@ -32,7 +32,10 @@ type diagnosis struct {
 	Guest struct {
 		Path    string `json:"path"`
 		BuildID string `json:"buildId"` // SHA-256 of the executable
-		Engine  string `json:"engine"`
+		Engine  string `json:"engine"`  // its id
+		// Choice is which engine that is, and Other the one that new runs do not use.
+		Choice host.EngineChoice `json:"choice"`
+		Other  foundEngine       `json:"other"`
 		// OpenFaults are faults of memory safety that are known of the engine and open.
 		OpenFaults []string `json:"openFaults"`
 	} `json:"guest"`
@@ -87,12 +90,14 @@ func newDoctor() *cobra.Command {
 		Long: `Start one guest worker and say which layers of its sandbox are on, why others
 are not and what would enable them, and whether a host that requires isolation
 would start. That is the default of hosts; exec and wait take what there is.
+The engine is the one that new programs would run on; the other one is looked for, too.
 The shell plugin is started where it is enabled, with the sandbox of commands.
 The MCP servers of the configuration are connected to; those that need a sign-in, have
 tools in quarantine or are down are named.
 Exit status: 0 it would start, 1 it would not, 2 usage.`,
 		Example: `  quoin doctor
   quoin doctor --json
+  quoin doctor --engine native
   quoin doctor --config quoin.json5`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -111,6 +116,7 @@ Exit status: 0 it would start, 1 it would not, 2 usage.`,
 		},
 	}
 	o.bindConfig(cmd)
+	o.bindEngine(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -121,12 +127,20 @@ func diagnose(cmd *cobra.Command, o *options) (*diagnosis, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := guestrt.Config{Logger: logger(f, cmd.ErrOrStderr(), slog.LevelWarn), GuestPath: f.GuestPath}
+	c := guestConfig(f)
+	c.Logger = logger(f, cmd.ErrOrStderr(), slog.LevelWarn)
 	found, err := guestrt.Inspect(cmd.Context(), c)
 	if err != nil {
 		return nil, err
 	}
 	d := judge(found)
+	other := host.EngineNative
+	if found.Engine == host.EngineNative {
+		other = host.EngineDefault
+	}
+	if d.Guest.Other, err = findEngine(cmd.Context(), c, other); err != nil {
+		return nil, err
+	}
 	if d.Unmatched, err = o.unusedSettings(f); err != nil {
 		return nil, err
 	}
@@ -174,7 +188,7 @@ func (o *options) diagnoseServers(ctx context.Context, f *configfile.File) ([]di
 // judge says what an inspection means.
 func judge(found *guestrt.Inspection) *diagnosis {
 	d := &diagnosis{Tier: sandbox.Tier(found.Layers)}
-	d.Guest.Path, d.Guest.Engine = found.GuestPath, found.EngineID
+	d.Guest.Path, d.Guest.Engine, d.Guest.Choice = found.GuestPath, found.EngineID, found.Engine
 	d.Guest.OpenFaults = append([]string{}, enginefaults.OpenIn(found.EngineID)...)
 	if found.GuestPath != "" {
 		d.Guest.BuildID = hex.EncodeToString(found.BuildID[:])
@@ -215,7 +229,7 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 		fmt.Fprintf(&b, "no guest worker starts: %s\n\n", d.Error)
 	}
 	tw := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
-	terminal.Fprintf(tw, "guest\t%s\nbuild\t%s\nengine\t%s\n", d.Guest.Path, d.Guest.BuildID, d.Guest.Engine)
+	terminal.Fprintf(tw, "guest\t%s\nbuild\t%s\nengine\t%s %s\n", d.Guest.Path, d.Guest.BuildID, d.Guest.Choice, d.Guest.Engine)
 	terminal.Fprintf(tw, "system\t%s\n\n", strings.TrimSpace(fmt.Sprintf("%s/%s, user %d  %s", d.System.OS, d.System.Arch, d.System.UID, d.System.Kernel)))
 	fmt.Fprintln(tw, "LAYER\tSTATE\tREQUIRED\tDETAIL")
 	for _, l := range d.Layers {
@@ -227,6 +241,7 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
+	terminal.Fprintf(&b, "\nthe %s engine: %s\n", d.Guest.Other.Engine, d.Guest.Other.text())
 	fmt.Fprintf(&b, "\ntier %s: %s\n", d.Tier, tiers[d.Tier])
 	for _, f := range d.Guest.OpenFaults {
 		fmt.Fprintf(&b, "engine: known fault of memory safety, open: %s\n", f)

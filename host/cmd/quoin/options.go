@@ -17,6 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -28,7 +29,7 @@ type options struct {
 	plugins, config, state, session string
 	agent, sessionKey, turn         string   // of the session, in addition to its id
 	set                             []string // of --set
-	logLevel, logFormat             cli.Choice
+	engine, logLevel, logFormat     cli.Choice
 	bodies                          bool // trajectories hold inputs and outputs
 	show                            output.ResultPrinter
 	remote                          remote
@@ -46,6 +47,7 @@ func (o *options) bindHost(cmd *cobra.Command, cells bool) {
 	f := cmd.Flags()
 	f.StringVar(&o.plugins, "plugins", "", "directory of plugins, or none (default: the user's, else plugins next to the executable)")
 	o.bindConfig(cmd)
+	o.bindEngine(cmd)
 	o.bindLog(cmd)
 	if cells {
 		f.StringVar(&o.state, "state", "", "directory of suspended runs, trajectories and plugin data (default: in the user's state home)")
@@ -132,9 +134,7 @@ func failedStart(err error) *host.Result {
 	case errors.As(err, &ending):
 		res.Error = ending.Message
 	}
-	res.Telemetry.VisibleTools = []string{"exec", "wait"}
-	res.Telemetry.Sources = map[string]int{}
-	res.Telemetry.Isolation = host.Isolation{Tier: "none", Layers: map[string]string{}}
+	res.Telemetry = codemode.NewTelemetry()
 	return res
 }
 

@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
+	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/internal/terminal"
@@ -72,6 +73,8 @@ type version struct {
 	Go       string `json:"go"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
+	// Engines are those that guests can run on.
+	Engines []foundEngine `json:"engines"`
 }
 
 func newVersion() *cobra.Command {
@@ -79,28 +82,51 @@ func newVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Long: `Print the version, and with --json also the commit that the command was built from,
-as far as the build has recorded it, and what it was built with.`,
+		Long: `Print the version and the engines that there are guest workers for, each with its own
+version; and with --json also the commit that the command was built from, as far as
+the build has recorded it, and what it was built with.`,
 		Example: `  quoin version
   quoin version --json`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asJSON {
-				return output.PrintJSON(cmd.OutOrStdout(), thisVersion())
+			v, err := thisVersion(cmd.Context())
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return output.PrintJSON(cmd.OutOrStdout(), v)
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "quoin "+host.Version)
-			return err
+			return v.print(cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func thisVersion() version {
+func (v *version) print(w io.Writer) error {
+	var b strings.Builder
+	terminal.Fprintf(&b, "quoin %s\n", v.Version)
+	for _, e := range v.Engines {
+		if e.ID != "" {
+			terminal.Fprintf(&b, "%s engine %s\n", e.Engine, e.ID)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func thisVersion(ctx context.Context) (version, error) {
 	v := version{Version: host.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	for _, choice := range []host.EngineChoice{host.EngineDefault, host.EngineNative} {
+		e, err := findEngine(ctx, guestrt.Config{}, choice)
+		if err != nil {
+			return v, err
+		}
+		v.Engines = append(v.Engines, e)
+	}
 	build, _ := debug.ReadBuildInfo()
 	if build == nil {
-		return v
+		return v, nil
 	}
 	for _, s := range build.Settings {
 		switch s.Key {
@@ -110,5 +136,5 @@ func thisVersion() version {
 			v.Modified = s.Value == "true"
 		}
 	}
-	return v
+	return v, nil
 }

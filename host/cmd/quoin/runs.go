@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
@@ -114,7 +115,8 @@ func (k *keeper) with(cmd *cobra.Command, do func(suspended) error) error {
 		return err
 	}
 	full := k.hostConfig(f, logger(f, cmd.ErrOrStderr(), slog.LevelError))
-	cfg := host.Config{Guests: host.GuestConfig{Path: full.Guests.Path, Previous: full.Guests.Previous, Prepared: 1}, Logger: full.Logger}
+	cfg := host.Config{Guests: full.Guests, Logger: full.Logger}
+	cfg.Guests.Prepared = 1
 	cfg.Settings.Isolation = host.IsolationBestEffort // no cell runs
 	state, err := k.existingState(f)
 	if err != nil {
@@ -188,9 +190,12 @@ func expiry(r host.RunInfo, now time.Time) string {
 
 func kibibytes(n int) string { return fmt.Sprintf("%d KiB", (n+1023)/1024) }
 
-// build is the start of a build id.
+// build is the start of a build id, and the engine unless it is the default one.
 func build(r host.RunInfo) string {
 	short := r.GuestBuild[:min(len(r.GuestBuild), 12)]
+	if guestrt.EngineOf(r.GuestEngine) == host.EngineNative {
+		short += " native"
+	}
 	if r.Foreign {
 		return short + " (other)"
 	}

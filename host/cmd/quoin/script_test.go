@@ -63,6 +63,7 @@ func TestScripts(t *testing.T) {
 			"plugins":  cmdPlugins,
 			"bundled":  cmdBundled,
 			"guest":    cmdGuest,
+			"native":   cmdNative,
 			"serve":    cmdServe,
 			"node":     cmdNode,
 			"issuer":   cmdIssuer,
@@ -211,6 +212,14 @@ func cmdGuest(ts *testscript.TestScript, neg bool, args []string) {
 	built, err := hosttest.Guest()
 	ts.Check(err)
 	ts.Check(os.Symlink(built, ts.MkAbs(args[0])))
+}
+
+// cmdNative puts a guest worker that says to run the native engine into a file: native FILE
+func cmdNative(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: native FILE")
+	}
+	ts.Check(hosttest.RenamedGuest(ts.MkAbs(args[0])))
 }
 
 // cmdPlugins builds example plugins into a directory: plugins DIR NAME...

@@ -128,7 +128,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *config
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
-	log.Info("serving", "address", l.Addr().String(), "isolation", h.Isolation().Tier, "token", token != "", "tools", len(h.Tools(host.Session{})), "plugins", len(h.Plugins()))
+	log.Info("serving", "address", l.Addr().String(), "isolation", h.Isolation().Tier, "engine", h.GuestEngine().Name, "engineId", h.GuestEngine().ID, "token", token != "", "tools", len(h.Tools(host.Session{})), "plugins", len(h.Plugins()))
 	if err := v.announce(cmd.OutOrStdout(), l.Addr()); err != nil {
 		return errors.Join(err, s.Shutdown(now), h.Close())
 	}

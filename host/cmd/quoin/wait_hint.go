@@ -45,12 +45,18 @@ func (o *options) origin(f *configfile.File, plugins, state string) ([]string, e
 		}
 		flags = append(flags, known.name, abs)
 	}
-	if f.GuestPath != "" && !filepath.IsAbs(f.GuestPath) {
-		abs, err := filepath.Abs(f.GuestPath)
+	for _, guest := range []struct{ field, path string }{{"guest.path", f.GuestPath}, {"guest.nativePath", f.NativePath}} {
+		if guest.path == "" || filepath.IsAbs(guest.path) {
+			continue
+		}
+		abs, err := filepath.Abs(guest.path)
 		if err != nil {
 			return nil, err
 		}
-		flags = append(flags, "--set", "guest.path="+abs)
+		flags = append(flags, "--set", guest.field+"="+abs)
+	}
+	if o.engine.Value != "" {
+		flags = append(flags, "--engine", o.engine.Value)
 	}
 	for _, set := range o.set {
 		flags = append(flags, "--set", set)

@@ -17,9 +17,9 @@ type Metrics struct {
 	runsSuspended *prometheus.CounterVec // reason
 	runsResumed   prometheus.Counter
 	refusals      *prometheus.CounterVec // tool, code
-	restores      prometheus.Counter
+	restores      *prometheus.CounterVec // engine
 	snapshotBytes prometheus.Histogram
-	guestCPU      prometheus.Counter
+	guestCPU      *prometheus.CounterVec // engine
 	limits        *prometheus.CounterVec // limit
 
 	calls        *prometheus.CounterVec   // source, owner, outcome
@@ -53,9 +53,9 @@ func (m *Metrics) makeRuns() {
 	m.runsSuspended = m.counters("runs_suspended_total", "Times a run was suspended, by reason.", "reason")
 	m.runsResumed = m.counter("runs_resumed_total", "Times a suspended run was taken up by wait.")
 	m.refusals = m.counters("refusals_total", "Calls of exec and wait that were refused before anything ran, by code.", "tool", "code")
-	m.restores = m.counter("guest_restores_total", "Guests that were put into a worker from their snapshot.")
+	m.restores = m.counters("guest_restores_total", "Guests that were put into a worker from their snapshot, by engine.", "engine")
 	m.snapshotBytes = m.histogram("guest_snapshot_bytes", "Size of the snapshots of suspended runs.", prometheus.ExponentialBuckets(1<<10, 4, 8))
-	m.guestCPU = m.counter("guest_cpu_seconds_total", "Processor time of guests.")
+	m.guestCPU = m.counters("guest_cpu_seconds_total", "Processor time of guests, by engine.", "engine")
 	m.limits = m.counters("limits_hit_total", "Times a limit was hit, by limit.", "limit")
 	m.recordsFailed = m.counter("trajectory_failures_total", "Events that the trajectory sink did not take.")
 	m.panics = m.counters("panics_total", "Panics that were recovered from, by what was going on. Each is a mistake in the host or in the embedder's code, and is in the log with its stack.", "during")
@@ -111,11 +111,14 @@ func (m *Metrics) RunResumed() { m.runsResumed.Inc() }
 // Refused counts a call of exec or wait that made or took up no run.
 func (m *Metrics) Refused(tool, code string) { m.refusals.WithLabelValues(tool, code).Inc() }
 
-// GuestRestored counts a guest that was put into a worker.
-func (m *Metrics) GuestRestored() { m.restores.Inc() }
+// GuestRestored counts a guest that was put into a worker of that engine.
+func (m *Metrics) GuestRestored(engine string) { m.restores.WithLabelValues(engine).Inc() }
 
-// GuestRan adds the processor time of one turn. A negative one does not count.
-func (m *Metrics) GuestRan(cpu time.Duration) { m.guestCPU.Add(max(cpu, 0).Seconds()) }
+// GuestRan adds the processor time of one turn in that engine. A negative one does not
+// count.
+func (m *Metrics) GuestRan(engine string, cpu time.Duration) {
+	m.guestCPU.WithLabelValues(engine).Add(max(cpu, 0).Seconds())
+}
 
 // LimitHit counts a limit that stopped, refused or cut something.
 func (m *Metrics) LimitHit(limit string) { m.limits.WithLabelValues(limit).Inc() }

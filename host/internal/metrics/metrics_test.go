@@ -21,6 +21,7 @@ func busy() *metrics.Metrics {
 		Foreign: func() int { return 2 },
 		Calls:   func() int { return 5 },
 		Held:    func() (bytes, limit int64) { return 1000, 2000 },
+		Engine:  func() (name, id string) { return "native", "quickjs-ng-1/arena-1" },
 		Version: "1.2.3",
 	})
 	m.RunStarted()
@@ -30,8 +31,8 @@ func busy() *metrics.Metrics {
 	m.RunResumed()
 	m.RunEnded("completed")
 	m.Refused("wait", "invalid_input")
-	m.GuestRestored()
-	m.GuestRan(1500 * time.Millisecond)
+	m.GuestRestored("default")
+	m.GuestRan("native", 1500*time.Millisecond)
 	m.LimitHit("timeout")
 	m.CallEnded("quoin", "issues", "ok", 3*time.Millisecond)
 	m.CallEnded("", "", "error", 0)
@@ -73,9 +74,12 @@ func TestValues(t *testing.T) {
 # TYPE quoin_calls_total counter
 quoin_calls_total{outcome="error",owner="none",source="none"} 1
 quoin_calls_total{outcome="ok",owner="issues",source="quoin"} 1
-# HELP quoin_guest_cpu_seconds_total Processor time of guests.
+# HELP quoin_guest_cpu_seconds_total Processor time of guests, by engine.
 # TYPE quoin_guest_cpu_seconds_total counter
-quoin_guest_cpu_seconds_total 1.5
+quoin_guest_cpu_seconds_total{engine="native"} 1.5
+# HELP quoin_guest_engine_info Always 1; its labels are the engine of new runs, default or native, and its id.
+# TYPE quoin_guest_engine_info gauge
+quoin_guest_engine_info{engine="native",id="quickjs-ng-1/arena-1"} 1
 # HELP quoin_pool_workers Guest workers: warm ones that are unused, kept ones that wait for their session, and those in use.
 # TYPE quoin_pool_workers gauge
 quoin_pool_workers{state="in_use"} 3
@@ -91,7 +95,7 @@ quoin_runs{state="active"} 3
 quoin_runs{state="suspended"} 40
 `
 	err := testutil.GatherAndCompare(busy().Gatherer(), strings.NewReader(want),
-		"quoin_calls_total", "quoin_guest_cpu_seconds_total", "quoin_pool_workers", "quoin_pool_workers_retired_total", "quoin_runs")
+		"quoin_calls_total", "quoin_guest_cpu_seconds_total", "quoin_guest_engine_info", "quoin_pool_workers", "quoin_pool_workers_retired_total", "quoin_runs")
 	if err != nil {
 		t.Error(err)
 	}

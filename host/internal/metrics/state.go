@@ -10,7 +10,8 @@ type State struct {
 	Foreign func() int // suspended runs of other guest builds
 	Calls   func() int // in flight
 	Held    func() (bytes, limit int64)
-	Version string // of the host
+	Engine  func() (name, id string) // of new runs
+	Version string                   // of the host
 }
 
 // Pool is what a pool of guest workers holds, and what became of its workers.
@@ -29,6 +30,7 @@ var (
 	callsActive = desc("calls_in_flight", "Nested tool calls that have started and not ended.")
 	heldBytes   = desc("held_bytes", "Bytes of arguments, answers, output and images that this host holds for runs.")
 	heldLimit   = desc("held_bytes_limit", "What quoin_held_bytes may come to, the setting quotas.heldBytes.")
+	engineInfo  = desc("guest_engine_info", "Always 1; its labels are the engine of new runs, default or native, and its id.", "engine", "id")
 	buildInfo   = desc("build_info", "Always 1; its label is the version of the host.", "version")
 )
 
@@ -41,7 +43,7 @@ type stateCollector struct{ state State }
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{poolWorkers, poolStarted, poolRetired, runsHeld, runsForeign, callsActive, heldBytes, heldLimit, buildInfo} {
+	for _, d := range []*prometheus.Desc{poolWorkers, poolStarted, poolRetired, runsHeld, runsForeign, callsActive, heldBytes, heldLimit, engineInfo, buildInfo} {
 		ch <- d
 	}
 }
@@ -70,5 +72,7 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	held, limit := c.state.Held()
 	gauge(heldBytes, float64(held))
 	gauge(heldLimit, float64(limit))
+	name, id := c.state.Engine()
+	gauge(engineInfo, 1, name, id)
 	gauge(buildInfo, 1, c.state.Version)
 }

@@ -44,6 +44,7 @@ type Usage struct {
 	CPUMicros   uint64
 	OutputBytes int64
 	ImageBytes  int
+	Engine      codemode.Engine
 }
 
 func (r *Run) event(k trajectory.Kind) trajectory.Event {
@@ -57,6 +58,9 @@ func (r *Run) endEvent(k trajectory.Kind, u Usage) trajectory.Event {
 	e.CallID = r.callID
 	r.mu.Unlock()
 	e.GuestCPUMs = float64(u.CPUMicros) / 1000
+	if u.Engine.ID != "" {
+		e.Engine, e.EngineID = u.Engine.Name, u.Engine.ID
+	}
 	e.OutputBytes = int(u.OutputBytes)
 	e.Start = u.Start.Round(0)
 	e.Duration = time.Since(u.Start)

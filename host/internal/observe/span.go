@@ -29,6 +29,7 @@ const (
 	attrParent       = "quoin.parent.call.id"
 	attrStatus       = "quoin.run.status"
 	attrReason       = "quoin.run.reason"
+	attrEngine       = "quoin.run.engine"
 	attrToolID       = "quoin.tool.id"
 	attrOwner        = "quoin.tool.owner"
 	attrVia          = "quoin.tool.via"
@@ -110,7 +111,7 @@ func (e *Entry) End(res *codemode.Result) *codemode.Result {
 	if e.span == nil {
 		return res
 	}
-	e.span.SetAttributes(appendSet(nil, attrStatus, string(res.Status), attrReason, string(res.Reason))...)
+	e.span.SetAttributes(appendSet(nil, attrStatus, string(res.Status), attrReason, string(res.Reason), attrEngine, res.Telemetry.Engine.ID)...)
 	if res.Status == codemode.StatusFailed {
 		fail(e.span, string(res.Code))
 	}

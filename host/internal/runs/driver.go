@@ -44,6 +44,7 @@ type driver struct {
 	timerDue  time.Time       // zero: no guest timer
 	imageSize int             // of the newest image
 	layers    []wire.Layer    // of the worker that ran it last
+	engineID  string          // of that worker; "": no worker ran it
 	carried   *outputBudget   // what a host emitted and did not return before it was killed
 }
 
@@ -54,7 +55,7 @@ func (r *run) begin(start time.Time) *driver {
 	d := &driver{
 		run: r, started: start,
 		output: outputBudget{limit: r.settings.MaxOutput}, chargedOutput: last.chargedOutput,
-		held: last.held, timerDue: last.timerDue, imageSize: last.imageSize, layers: last.layers,
+		held: last.held, timerDue: last.timerDue, imageSize: last.imageSize, layers: last.layers, engineID: last.engineID,
 	}
 	if last.carried != nil {
 		d.output.resume(last.carried)
@@ -101,7 +102,7 @@ func (d *driver) lease() error {
 		h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
 		return err
 	}
-	d.worker, d.layers = w, w.Layers()
+	d.worker, d.layers, d.engineID = w, w.Layers(), w.EngineID()
 	return nil
 }
 
@@ -212,7 +213,7 @@ func (d *driver) restore() error {
 	}
 	err := d.lease()
 	if err == nil {
-		d.run.engine.Observer.Metrics.GuestRestored()
+		d.run.engine.Observer.Metrics.GuestRestored(EngineOf(d.engineID).Name)
 		if err = d.tryRestore(); d.processFailed(err) {
 			d.run.engine.Logger.Warn("a guest worker could not take a suspended program; another one tries", "run", d.run.id, "error", err)
 			if err = d.replaceWorker(); err == nil {
@@ -251,7 +252,7 @@ func (d *driver) replaceWorker() error {
 		h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
 		return err
 	}
-	d.worker, d.layers = w, w.Layers()
+	d.worker, d.layers, d.engineID = w, w.Layers(), w.EngineID()
 	return nil
 }
 

@@ -31,8 +31,9 @@ type Engine struct {
 	settings codemode.Settings // of the host; of agents, see SettingsOf
 
 	Pool     *guestrt.Pool
-	previous map[string]*previousGuest // by build
-	foreign  atomic.Int64              // suspended runs of builds that are not here
+	previous map[string]*otherGuest // by build
+	other    *otherEngine
+	foreign  atomic.Int64 // suspended runs of builds that are not here
 	meters   *meters
 
 	approvalWatcher approvalWatcher
@@ -72,7 +73,6 @@ type Config struct {
 
 	Quotas          codemode.Quotas
 	MaxWorkers      int
-	PreviousGuests  []string
 	Origin          []string
 	PluginConfig    map[string]json.RawMessage
 	OnApproval      func(*policy.Approval)
@@ -103,7 +103,7 @@ type gauges struct{ *Engine }
 // Metrics returns what metrics read of the engine, for a host of that version.
 func (e *Engine) Metrics(version string) metrics.State {
 	g := gauges{e}
-	return metrics.State{Pool: g.pool, Runs: g.runs, Foreign: g.foreignRuns, Calls: e.performing.now, Held: g.held, Version: version}
+	return metrics.State{Pool: g.pool, Runs: g.runs, Foreign: g.foreignRuns, Calls: e.performing.now, Held: g.held, Engine: g.engine, Version: version}
 }
 
 func (e gauges) pool() metrics.Pool {
@@ -112,6 +112,13 @@ func (e gauges) pool() metrics.Pool {
 	}
 	s := e.Pool.Stats()
 	return metrics.Pool{Warm: s.Warm, Kept: s.Kept, InUse: s.InUse, Started: s.Started, Retired: s.Retired}
+}
+
+func (e gauges) engine() (name, id string) {
+	if e.Pool != nil {
+		_, id = e.Pool.Engine()
+	}
+	return EngineOf(id).Name, id
 }
 
 func (e gauges) runs() (active, suspended int) {
@@ -238,9 +245,6 @@ func (e *Engine) build() string {
 	id := e.Pool.BuildID()
 	return hex.EncodeToString(id[:])
 }
-
-// canRestore reports whether this host has the build.
-func (e *Engine) canRestore(build string) bool { return build == e.build() || e.previous[build] != nil }
 
 // The model's own tools.
 const (

@@ -32,7 +32,7 @@ func withRecord(f *failure, rec *runstore.Record) *failure {
 	}
 	t := baseTelemetry(nil)
 	count(&t, rec.Counters)
-	t.SnapshotBytes, t.Isolation = len(rec.Image), storedIsolation(rec.Layers)
+	t.SnapshotBytes, t.Isolation, t.Engine = len(rec.Image), storedIsolation(rec.Layers), EngineOf(rec.GuestEngine)
 	f.Telemetry = &t
 	return f
 }

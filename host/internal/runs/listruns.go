@@ -73,6 +73,7 @@ func (r *run) info() (info codemode.RunInfo, ok bool) {
 	} else {
 		id := r.pool.BuildID()
 		info.Status, info.Expires, info.ImageBytes, info.GuestBuild = codemode.RunWaiting, r.expires, r.imageBytes, hex.EncodeToString(id[:])
+		_, info.GuestEngine = r.pool.Engine()
 	}
 	return info, state < stateEnding
 }
@@ -81,7 +82,7 @@ func (e *Engine) storedInfo(rec *runstore.Record) codemode.RunInfo {
 	info := codemode.RunInfo{
 		ID: rec.ID, Session: rec.Session, Language: rec.Language,
 		Status: codemode.RunWaiting, Created: rec.Created, Expires: rec.Expires, Origin: rec.Origin,
-		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, Foreign: !e.canRestore(rec.GuestBuild),
+		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, GuestEngine: rec.GuestEngine, Foreign: !e.canRestore(rec.GuestBuild),
 	}
 	calls := make([]*entry, 0, len(rec.Calls))
 	for _, c := range rec.Calls {

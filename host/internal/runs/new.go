@@ -2,8 +2,6 @@ package runs
 
 import (
 	"context"
-	"encoding/hex"
-	"fmt"
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
@@ -32,28 +30,17 @@ func (e *Engine) Configure(c Config) {
 }
 
 // Start starts the guest workers.
-func (e *Engine) Start(ctx context.Context, guestPath string, prepared int) (err error) {
+func (e *Engine) Start(ctx context.Context, g Guests) (err error) {
 	e.Pool, err = guestrt.NewPool(ctx, guestrt.Config{
-		GuestPath: guestPath,
-		Prepared:  prepared,
-		Isolation: guestrt.Isolation(e.settings.Isolation),
-		Logger:    e.Logger,
+		Engine:     g.Engine,
+		GuestPath:  g.Path,
+		NativePath: g.NativePath,
+		Prepared:   g.Prepared,
+		Isolation:  guestrt.Isolation(e.settings.Isolation),
+		Logger:     e.Logger,
 	})
 	if err != nil {
 		return err
 	}
-	return e.startPrevious()
-}
-
-// startPrevious finds the builds of Config.PreviousGuests.
-func (e *Engine) startPrevious() error {
-	e.previous = map[string]*previousGuest{}
-	for i, path := range e.PreviousGuests {
-		id, err := guestrt.BuildOf(path)
-		if err != nil {
-			return fmt.Errorf("guest.previous[%d]: %w: name the quoin-guest of an earlier installation, or leave it out", i, err)
-		}
-		e.previous[hex.EncodeToString(id[:])] = &previousGuest{path: path, build: id}
-	}
-	return nil
+	return e.findOtherGuests(g)
 }

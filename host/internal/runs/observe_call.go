@@ -173,7 +173,7 @@ func (c *call) checkDeclared() {
 // usage returns what the current exec or wait of the run has used.
 func (r *run) usage() observe.Usage {
 	c, _ := r.calls.countedAt(r.driver.started, time.Now())
-	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.used, ImageBytes: r.driver.imageSize}
+	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.used, ImageBytes: r.driver.imageSize, Engine: EngineOf(r.driver.engineID)}
 }
 
 // observeDiscarded reports the end of a run that this process knows only from its record.

@@ -19,7 +19,7 @@ const maxTimerMillis = 1<<31 - 1
 // next timer is due.
 func (d *driver) absorb(rep *wire.Report) *failure {
 	r := d.run
-	r.engine.Observer.Metrics.GuestRan(r.calls.countTurn(rep, r.settings.MemoryLimit))
+	r.engine.Observer.Metrics.GuestRan(EngineOf(d.engineID).Name, r.calls.countTurn(rep, r.settings.MemoryLimit))
 	d.timerDue = time.Time{}
 	if rep.TimerMillis >= 0 {
 		d.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)
@@ -114,7 +114,7 @@ func (d *driver) telemetryOf(c runstore.Counters) codemode.Telemetry {
 	}
 	count(&t, c)
 	t.SnapshotBytes = d.imageSize
-	t.Isolation = IsolationOf(d.layers)
+	t.Isolation, t.Engine = IsolationOf(d.layers), EngineOf(d.engineID)
 	return t
 }
 

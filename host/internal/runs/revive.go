@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/view"
@@ -125,6 +124,7 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 	r.observed.Parent, r.observed.Trace = rec.ToolCallID, rec.Trace
 	r.record.generation, r.record.stored = rec.Generation, true
 	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, carriedOutput(rec), storedLayers(rec.Layers)
+	r.driver.engineID = rec.GuestEngine
 	for id, b := range rec.Scopes {
 		scope, err := namespaces.Decode(b, namespaces.Limits{})
 		if err != nil {
@@ -172,21 +172,3 @@ func (r *run) mayRepeat(c *entry) bool {
 // claimRetry is how often Wait looks whether another process has let go of a run
 // whose calls it is still finishing.
 const claimRetry = 20 * time.Millisecond
-
-// poolOf returns the workers of the build that a run was suspended with.
-func (e *Engine) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *failure) {
-	if rec.GuestBuild == e.build() {
-		return e.Pool, nil
-	}
-	g := e.previous[rec.GuestBuild]
-	if g == nil {
-		return nil, withRecord(failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost,
-			"code mode run cannot be restored: another build of the guest suspended it (%.12s). It is kept until %s: a host that has this build, as its guest or among guest.previous, can go on with it.",
-			rec.GuestBuild, rec.Expires.UTC().Format(timeOfRuns)), rec)
-	}
-	pool, err := g.start(ctx, guestrt.Isolation(e.settings.Isolation), e.Logger)
-	if err != nil {
-		return nil, withRecord(failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err), rec)
-	}
-	return pool, nil
-}

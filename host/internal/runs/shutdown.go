@@ -74,6 +74,9 @@ func (e *Engine) StopWorkers() error {
 	for _, g := range e.previous {
 		errs = append(errs, g.close())
 	}
+	if e.other != nil {
+		errs = append(errs, e.other.close())
+	}
 	e.background.Wait()
 	return errors.Join(errs...)
 }

@@ -116,6 +116,7 @@ func (r *run) notStored(err error) *failure {
 func (r *run) describe(rec *runstore.Record) {
 	build := r.pool.BuildID()
 	rec.GuestBuild = hex.EncodeToString(build[:])
+	_, rec.GuestEngine = r.pool.Engine()
 	rec.Session, rec.Language, rec.Created = r.session, r.language, r.created
 	rec.Fingerprint, rec.Owners = r.view().Catalog.Fingerprint(), r.view().Owners()
 	rec.TimerDue, rec.Layers = r.driver.timerDue, IsolationOf(r.driver.layers).Layers

@@ -3,6 +3,7 @@ package runs
 import (
 	"maps"
 
+	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -30,6 +31,15 @@ func IsolationOf(layers []wire.Layer) codemode.Isolation {
 		out.Tier = sandbox.Tier(layers)
 	}
 	return out
+}
+
+// EngineOf names the engine of a worker that has said that id. An empty id is of a run
+// that no worker ran, or of a record of a time when there was one engine.
+func EngineOf(id string) codemode.Engine {
+	if id == "" {
+		return codemode.NewTelemetry().Engine
+	}
+	return codemode.Engine{Name: string(guestrt.EngineOf(id)), ID: id}
 }
 
 // storedIsolation is what a record says of it.

@@ -141,5 +141,8 @@ func summary(res *host.Result) string {
 	if t.ApprovalCount > 0 {
 		parts = append(parts, Count(t.ApprovalCount, "approval"))
 	}
+	if t.Engine.Name == string(host.EngineNative) {
+		parts = append(parts, "native engine")
+	}
 	return strings.Join(append(parts, "guest "+millis(t.GuestCPUMillis), "isolation "+t.Isolation.Tier), " · ")
 }

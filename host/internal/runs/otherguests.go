@@ -1,0 +1,170 @@
+package runs
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// An image belongs to the build of the guest that it was taken from. New runs use one
+// build. Those of GuestConfig.Previous, and the guest of the engine that new runs do not
+// use, finish what they have suspended.
+
+// Guests says which guest workers there are.
+type Guests struct {
+	Engine           guestrt.Engine // of new runs
+	Path, NativePath string         // as guestrt.Config has them
+	Previous         []string       // older builds
+	Prepared         int
+}
+
+// otherGuest is a guest that new runs do not use. Its workers start when one is needed.
+type otherGuest struct {
+	path  string
+	build [32]byte // of the file when it was found
+
+	mu   sync.Mutex
+	pool *guestrt.Pool // nil: not started
+}
+
+// start returns the workers of the guest, which runs that engine.
+func (g *otherGuest) start(ctx context.Context, e *Engine, engine guestrt.Engine) (*guestrt.Pool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pool != nil {
+		return g.pool, nil
+	}
+	pool, err := guestrt.NewPool(context.WithoutCancel(ctx), guestrt.Config{
+		Engine: engine, GuestPath: g.path, NativePath: g.path, BuildID: g.build,
+		Prepared: 1, Isolation: guestrt.Isolation(e.settings.Isolation), Logger: e.Logger,
+	})
+	if err == nil {
+		g.pool = pool
+	}
+	return pool, err
+}
+
+// close ends the workers, if there are any.
+func (g *otherGuest) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pool == nil {
+		return nil
+	}
+	return g.pool.Close()
+}
+
+// otherEngine is the guest of the engine that new runs do not use. It is looked for when
+// a run turns up that another guest has suspended, and looked for again until it is there:
+// who builds it does not have to start the host again.
+type otherEngine struct {
+	engine guestrt.Engine
+	config guestrt.Config
+
+	mu    sync.Mutex
+	build string // of guest, in hexadecimal
+	guest *otherGuest
+	err   error // why there is no guest, when looking again is of no use
+}
+
+// find returns the guest and its build, or why this host has no such guest.
+func (o *otherEngine) find() (string, *otherGuest, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.guest != nil || o.err != nil {
+		return o.build, o.guest, o.err
+	}
+	path, id, err := guestrt.FindWorker(o.config)
+	if err != nil {
+		if !errors.Is(err, guestrt.ErrNoWorker) {
+			o.err = err
+		}
+		return "", nil, err
+	}
+	o.build, o.guest = hex.EncodeToString(id[:]), &otherGuest{path: path, build: id}
+	return o.build, o.guest, nil
+}
+
+// close ends the workers, if there are any.
+func (o *otherEngine) close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.guest == nil {
+		return nil
+	}
+	return o.guest.close()
+}
+
+// findOtherGuests finds the builds of Guests.Previous, and the guest of the other engine
+// if the configuration names it.
+func (e *Engine) findOtherGuests(g Guests) error {
+	e.previous = map[string]*otherGuest{}
+	for i, path := range g.Previous {
+		id, err := guestrt.BuildOf(path)
+		if err != nil {
+			return fmt.Errorf("guest.previous[%d]: %w: name the quoin-guest of an earlier installation, or leave it out", i, err)
+		}
+		e.previous[hex.EncodeToString(id[:])] = &otherGuest{path: path, build: id}
+	}
+	other, named := guestrt.EngineNative, g.NativePath
+	if mine, _ := e.Pool.Engine(); mine == guestrt.EngineNative {
+		other, named = guestrt.EngineDefault, g.Path
+	}
+	e.other = &otherEngine{engine: other, config: guestrt.Config{Engine: other, GuestPath: g.Path, NativePath: g.NativePath}}
+	if named == "" {
+		return nil
+	}
+	_, _, err := e.other.find()
+	return err
+}
+
+// guestOf returns the guest of a build, or nil. It is not asked for the build of new runs.
+func (e *Engine) guestOf(build string) *otherGuest {
+	if g := e.previous[build]; g != nil {
+		return g
+	}
+	if id, g, err := e.other.find(); err == nil && id == build {
+		return g
+	}
+	return nil
+}
+
+// canRestore reports whether this host has the build.
+func (e *Engine) canRestore(build string) bool { return build == e.build() || e.guestOf(build) != nil }
+
+// poolOf returns the workers of the build that a run was suspended with.
+func (e *Engine) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *failure) {
+	if rec.GuestBuild == e.build() {
+		return e.Pool, nil
+	}
+	g := e.guestOf(rec.GuestBuild)
+	if g == nil {
+		return nil, withRecord(e.noGuest(rec), rec)
+	}
+	pool, err := g.start(ctx, e, guestrt.EngineOf(rec.GuestEngine))
+	if err != nil {
+		return nil, withRecord(failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err), rec)
+	}
+	return pool, nil
+}
+
+// noGuest says what a host needs to go on with a run.
+func (e *Engine) noGuest(rec *runstore.Record) *failure {
+	kept := rec.Expires.UTC().Format(timeOfRuns)
+	if engine := guestrt.EngineOf(rec.GuestEngine); engine == e.other.engine {
+		if _, _, err := e.other.find(); err != nil {
+			return failf(codemode.CodeUnavailable, codemode.ReasonEngineUnavailable, codemode.PhaseHost,
+				"code mode run cannot be restored now: the %s engine has suspended it (%s), and this host has no worker of that engine. It is kept until %s. %v.",
+				engine, rec.GuestEngine, kept, err)
+		}
+	}
+	return failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost,
+		"code mode run cannot be restored: another build of the guest suspended it (%.12s). It is kept until %s: a host that has this build, as its guest or among guest.previous, can go on with it.",
+		rec.GuestBuild, kept)
+}
