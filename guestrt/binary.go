@@ -13,6 +13,9 @@ import (
 type binary struct {
 	path string
 	kind *workerKind // what it was looked for as
+	// anyEngine says that the worker's engine is the one that was looked for, whichever
+	// it is.
+	anyEngine bool
 	file *os.File
 	id   [sha256.Size]byte
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// Engine says which JavaScript engine runs the guests. The zero value is
-// EngineDefault. Each engine has a worker of its own, and a snapshot goes on in a
-// worker of the engine that took it.
+// Engine says which JavaScript engine runs the guests. Each engine has a worker of its
+// own, and a snapshot goes on in a worker of the engine that took it. The zero value
+// looks where EngineDefault does and takes the engine of the worker that is there.
 type Engine string
 
 const (
@@ -51,7 +51,7 @@ func (b *binary) checkEngine(ready *wire.Ready) error {
 	if !plainID(id) {
 		return unavailable("the guest worker %s says that its engine is %.64q, which is not an engine's id; use the worker built with this host", b.path, id)
 	}
-	if got := EngineOf(id); got != b.kind.engine {
+	if got := EngineOf(id); got != b.kind.engine && !b.anyEngine {
 		return unavailable("the guest worker %s runs the %s engine (%s), expected the %s engine: %s must name a worker of it, "+
 			"and %s one of the %s engine; or set guest.engine to %q",
 			b.path, got, id, b.kind.engine, b.kind.setting, kindOf(got).setting, got, got)

@@ -23,6 +23,7 @@ func TestTheWorkerIsOfTheEngineAskedFor(t *testing.T) {
 		config       Config
 	}{
 		{"without a choice", "", EngineDefault, both},
+		{"without a choice, a worker of the native engine", "", EngineNative, Config{GuestPath: native}},
 		{"default", EngineDefault, EngineDefault, both},
 		{"native", EngineNative, EngineNative, both},
 		{"auto", EngineAuto, EngineNative, both},
@@ -104,7 +105,7 @@ func TestOnlyPlainEngineIDsAreTaken(t *testing.T) {
 // default's under another id, so that no C compiler is needed.
 func workersOfBothEngines(t *testing.T) (byDefault, native string) {
 	t.Helper()
-	byDefault, err := hosttest.Guest()
+	byDefault, err := hosttest.DefaultGuest()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,12 +80,16 @@ func FindWorker(c Config) (path string, build [32]byte, err error) {
 
 // searchEngine looks for a worker of the engine that a Config names.
 func searchEngine(c Config) (*binary, error) {
-	if c.Engine != EngineAuto {
-		return kindOf(c.Engine).search(c)
+	if c.Engine == EngineAuto {
+		b, err := nativeWorker.search(c)
+		if !errors.Is(err, ErrNoWorker) {
+			return b, err
+		}
+		c.Engine = EngineDefault
 	}
-	b, err := nativeWorker.search(c)
-	if errors.Is(err, ErrNoWorker) {
-		return defaultWorker.search(c)
+	b, err := kindOf(c.Engine).search(c)
+	if err == nil {
+		b.anyEngine = c.Engine == ""
 	}
 	return b, err
 }
@@ -114,7 +118,7 @@ func (k *workerKind) search(c Config) (*binary, error) {
 	if !errors.Is(err, os.ErrNotExist) {
 		return nil, unavailable("the guest worker cannot be used: %v", err)
 	}
-	if id := selfexec.EngineID(); id == "" || EngineOf(id) != k.engine {
+	if id := selfexec.EngineID(); id == "" || c.Engine != "" && EngineOf(id) != k.engine {
 		e := k.notFound(neighbour)
 		e.absent = true
 		return nil, e

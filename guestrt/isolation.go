@@ -152,6 +152,6 @@ func Inspect(ctx context.Context, c Config) (*Inspection, error) {
 		return in, nil
 	}
 	ready := p.warm.ready.take(matchAny).ready
-	in.EngineID, in.Layers = ready.EngineID, ready.Layers
+	in.Engine, in.EngineID, in.Layers = EngineOf(ready.EngineID), ready.EngineID, ready.Layers
 	return in, p.Close()
 }

@@ -116,7 +116,7 @@ func (p *Pool) BuildID() [32]byte { return p.guest.id }
 
 // Engine returns which engine the workers run, which is never EngineAuto, and its id:
 // the name of the engine, its version and the format of its snapshots.
-func (p *Pool) Engine() (e Engine, id string) { return p.guest.kind.engine, p.engine }
+func (p *Pool) Engine() (e Engine, id string) { return EngineOf(p.engine), p.engine }
 
 // Layers reports the layers of isolation that the first worker had, and so every
 // one. The slice is shared: do not modify it.

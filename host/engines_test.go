@@ -12,6 +12,15 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
+func defaultGuest(t *testing.T) string {
+	t.Helper()
+	path, err := hosttest.DefaultGuest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // renamedGuest is the worker of the default engine under the name of the native one.
 func renamedGuest(t *testing.T) string {
 	t.Helper()
@@ -41,7 +50,7 @@ const (
 func TestARunStaysOnItsEngine(t *testing.T) {
 	ctx, dir, native := context.Background(), mkdir(t), renamedGuest(t)
 	with := func(e host.EngineChoice) *host.Host {
-		return start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Engine: e, NativePath: native}})
+		return start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Engine: e, Path: defaultGuest(t), NativePath: native}})
 	}
 	suspend := func(h *host.Host) (id string) {
 		r := exec(h, twoYields)
@@ -103,7 +112,7 @@ func TestARunWhoseEngineIsGone(t *testing.T) {
 	id := wantWaiting(t, exec(first, twoYields), host.ReasonYield)
 	shut(t, first)
 
-	second := start(t, host.Config{Store: openDir(t, dir)})
+	second := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: defaultGuest(t)}})
 	r := second.Wait(ctx, me, id)
 	wantFailure(t, r, host.CodeUnavailable, host.ReasonEngineUnavailable, host.PhaseHost)
 	for _, words := range []string{"the native engine has suspended it (" + idOfNative, "no worker of that engine", "kept until", "quoin-guest-native", "make native", "guest.nativePath"} {
@@ -134,10 +143,7 @@ func TestARunWhoseEngineIsGone(t *testing.T) {
 // TestTheNativeEngineIsNotReplaced: a host that is to run the native engine does not start
 // without its worker, nor with a worker of the other.
 func TestTheNativeEngineIsNotReplaced(t *testing.T) {
-	built, err := hosttest.Guest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := defaultGuest(t)
 	for _, c := range []struct {
 		name   string
 		guests host.GuestConfig
@@ -146,7 +152,7 @@ func TestTheNativeEngineIsNotReplaced(t *testing.T) {
 		{"no worker", host.GuestConfig{Engine: host.EngineNative}, []string{"make native", `guest.engine to "default"`}},
 		{"a worker of the other", host.GuestConfig{Engine: host.EngineNative, NativePath: built}, []string{"runs the default engine", built}},
 		{"auto with a worker of the other", host.GuestConfig{Engine: host.EngineAuto, NativePath: built}, []string{"runs the default engine", built}},
-		{"a second worker that is not there", host.GuestConfig{NativePath: "nowhere"}, []string{"guest.nativePath", "nowhere"}},
+		{"a second worker that is not there", host.GuestConfig{Path: built, NativePath: "nowhere"}, []string{"guest.nativePath", "nowhere"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h, err := newHost(host.Config{Guests: c.guests})

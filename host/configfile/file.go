@@ -36,7 +36,8 @@ type File struct {
 	Agents map[string]host.Settings
 	// Policy says which tools exist.
 	Policy policy.Scopes
-	// GuestEngine says which engine runs new runs.
+	// GuestEngine says which engine runs new runs. Unless some source gives it, it is
+	// empty: then it is that of the guest executable.
 	GuestEngine host.EngineChoice
 	// GuestPath and NativePath name the guest executables of the default and of the
 	// native engine; empty means the default search.
@@ -220,6 +221,9 @@ func (f *File) finish() {
 	if c := &f.tools.codeMode; c.SearchLimit > c.MaxSearchLimit {
 		f.Report.Amend("tools.codeMode.searchDefaultLimit", c.MaxSearchLimit,
 			fmt.Sprintf("is %d, more than maxSearchLimit; %d is used", c.SearchLimit, c.MaxSearchLimit))
+	}
+	if !f.Given("guest.engine") {
+		f.GuestEngine = ""
 	}
 	f.leaveOn("", &f.tools.codeMode)
 	f.Settings = f.tools.codeMode.settings()

@@ -8,5 +8,8 @@ func buildGuest(bin string) []string {
 	return []string{"run", "github.com/quoinhq/quoin/guestrt/cmd/quoin-native", "-o", bin}
 }
 
+// DefaultGuest is Guest for the default engine.
+func DefaultGuest() (string, error) { return guest("quoin-guest-default", buildDefaultGuest) }
+
 // GuestSealed says that the guest worker seals itself.
 const GuestSealed = true

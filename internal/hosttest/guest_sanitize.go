@@ -10,3 +10,6 @@ func buildGuest(bin string) []string {
 
 // GuestSealed says that the guest worker seals itself.
 const GuestSealed = false
+
+// DefaultGuest is Guest for the default engine.
+func DefaultGuest() (string, error) { return guest("quoin-guest-default", buildDefaultGuest) }

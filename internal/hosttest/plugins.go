@@ -30,9 +30,15 @@ var builds struct {
 // returns its path: that of the native engine in tests that are built with the tag
 // quickjs_c. Unlike a test binary that serves as its own guest, it is never slowed
 // down by the race detector.
-func Guest() (string, error) {
-	return once("quoin-guest", func(bin string) error {
-		cmd := exec.Command("go", buildGuest(bin)...)
+func Guest() (string, error) { return guest("quoin-guest", buildGuest) }
+
+func buildDefaultGuest(bin string) []string {
+	return []string{"build", "-trimpath", "-buildvcs=false", "-buildmode=exe", "-ldflags=-buildid=", "-o", bin, "github.com/quoinhq/quoin/guestrt/cmd/quoin-guest"}
+}
+
+func guest(name string, arguments func(bin string) []string) (string, error) {
+	return once(name, func(bin string) error {
+		cmd := exec.Command("go", arguments(bin)...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("building the guest worker: %w\n%s", err, out)
@@ -126,10 +132,10 @@ func once(name string, make func(bin string) error) (string, error) {
 // engineID starts the id of the default engine in its worker.
 var engineID = regexp.MustCompile(`quickjs-\d{4}-\d\d-\d\d/`)
 
-// RenamedGuest writes the guest worker to a file, changed so that it says to run the
+// RenamedGuest writes the guest worker of the default engine to a file, changed so that it says to run the
 // native engine. It is for tests of the choice between the two, which need no C compiler.
 func RenamedGuest(path string) error {
-	built, err := Guest()
+	built, err := DefaultGuest()
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 			"plugins":  cmdPlugins,
 			"bundled":  cmdBundled,
 			"guest":    cmdGuest,
-			"native":   cmdNative,
+			"engines":  cmdEngines,
 			"serve":    cmdServe,
 			"node":     cmdNode,
 			"issuer":   cmdIssuer,
@@ -214,12 +214,16 @@ func cmdGuest(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Symlink(built, ts.MkAbs(args[0])))
 }
 
-// cmdNative puts a guest worker that says to run the native engine into a file: native FILE
-func cmdNative(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: native FILE")
+// cmdEngines puts a guest worker of the default engine and one that says to run the native
+// engine into files: engines DEFAULT NATIVE
+func cmdEngines(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: engines DEFAULT NATIVE")
 	}
-	ts.Check(hosttest.RenamedGuest(ts.MkAbs(args[0])))
+	built, err := hosttest.DefaultGuest()
+	ts.Check(err)
+	ts.Check(os.Symlink(built, ts.MkAbs(args[0])))
+	ts.Check(hosttest.RenamedGuest(ts.MkAbs(args[1])))
 }
 
 // cmdPlugins builds example plugins into a directory: plugins DIR NAME...

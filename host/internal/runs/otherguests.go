@@ -114,6 +114,9 @@ func (e *Engine) findOtherGuests(g Guests) error {
 	}
 	other, named := guestrt.EngineNative, g.NativePath
 	if mine, _ := e.Pool.Engine(); mine == guestrt.EngineNative {
+		if g.Engine == "" { // Path names the native one
+			g.Path = ""
+		}
 		other, named = guestrt.EngineDefault, g.Path
 	}
 	e.other = &otherEngine{engine: other, config: guestrt.Config{Engine: other, GuestPath: g.Path, NativePath: g.NativePath}}
