@@ -80,6 +80,12 @@ test-sanitize: ## Run the engine's tests and the hostile corpus on the native en
 	$(TEST) -short -tags quickjs_c,quickjs_sanitize,netgo,osusergo ./guestrt/internal/engine/quickjs ./guestrt/internal/prelude
 	CGO_ENABLED=0 $(TEST) -tags quickjs_sanitize ./internal/hostile
 
+.PHONY: test-upstream
+test-upstream: ## Run the tests of quickjs-ng that apply to guests on both engines (needs a C compiler)
+	QUOIN_UPSTREAM_TESTS=1 $(TEST) -run TestUpstreamPrograms ./guestrt/internal/engine/quickjs
+	@vars=$$($(GO) run ./guestrt/cmd/quoin-native env) && eval "$$vars" && \
+	QUOIN_UPSTREAM_TESTS=1 $(TEST) -tags quickjs_c,netgo,osusergo -run TestUpstreamPrograms ./guestrt/internal/engine/quickjs
+
 .PHONY: bench
 bench: build ## Measure the rows of the budget table
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/internal/bench
