@@ -86,7 +86,7 @@ func (b builder) compile(ctx context.Context, j job, t *transcript) error {
 	if !j.Program {
 		args = []string{"test", "-c"}
 	}
-	args = append(args, "-pgo=off", "-trimpath", "-buildvcs=false", "-buildmode=exe", "-o", b.program())
+	args = append(args, "-pgo=off", "-buildvcs=false", "-buildmode=exe", "-o", b.program())
 	env := append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
 	flags := "-buildid="
 	if j.Native {

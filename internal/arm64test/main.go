@@ -28,7 +28,7 @@ import (
 // options are the flags.
 type options struct {
 	short  bool
-	only   string // jobs whose name contains it
+	only   string // a regular expression of jobs
 	run    string
 	native bool
 	kernel string
@@ -46,7 +46,7 @@ func main() {
 	}
 	var o options
 	flag.BoolVar(&o.short, "short", false, "run the chosen set that fits into a few minutes")
-	flag.StringVar(&o.only, "only", "", "run the jobs whose name contains this")
+	flag.StringVar(&o.only, "only", "", "run the jobs whose names match this")
 	flag.StringVar(&o.run, "run", "", "run the tests that match this, instead of those of the plan")
 	flag.BoolVar(&o.native, "native", false, "run the tests of the native engine, with a C compiler that comes from Debian, too")
 	flag.StringVar(&o.kernel, "kernel", "4k", "the kernel's pages: 4k or 16k")

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -39,7 +40,7 @@ func (j job) binary() string {
 }
 
 // noToolchain are the tests that compile programs of their own.
-const noToolchain = "GoRun|HostImports|ProgramOfGo"
+const noToolchain = "GoRun|ParentNeverLinks"
 
 // children are the tests that start processes, which an emulated process cannot.
 const children = "EverythingSurvivesItsProcess|HundredProcesses|TemplateIsReproducible"
@@ -77,9 +78,13 @@ var plan = []job{
 
 // choose returns the jobs that the flags ask for.
 func choose(o options) ([]job, error) {
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return nil, err
+	}
 	var jobs []job
 	for _, j := range plan {
-		if !strings.Contains(j.Name, o.only) || j.Native != o.native || o.short && j.Long || o.run != "" && j.Program {
+		if !only.MatchString(j.Name) || j.Native != o.native || o.short && j.Long || o.run != "" && j.Program {
 			continue
 		}
 		if o.short {
@@ -98,7 +103,7 @@ func choose(o options) ([]job, error) {
 		jobs = append(jobs, j)
 	}
 	if len(jobs) == 0 {
-		return nil, fmt.Errorf("no job is called like %q", o.only)
+		return nil, fmt.Errorf("no job's name matches %q", o.only)
 	}
 	return jobs, nil
 }
