@@ -56,7 +56,7 @@ func (b *binary) check() error {
 		return fmt.Errorf("%s is not an executable of this system: %w", b.path, err)
 	}
 	if e.Type != elf.ET_EXEC {
-		return fmt.Errorf("%s is position independent; build it with CGO_ENABLED=0 and -buildmode=exe", b.path)
+		return fmt.Errorf("%s is position independent; build it with CGO_ENABLED=0 and -buildmode=exe, or the native worker with quoin-native", b.path)
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func Needed(name string) Need {
 func Remedy(name string) string { return remedies[name] }
 
 const (
-	noCgo     = "a guest worker built with CGO_ENABLED=0"
+	noCgo     = "a guest worker built with CGO_ENABLED=0, or the native one that quoin-native builds"
 	container = "a container profile that allows "
 )
 
