@@ -49,6 +49,8 @@
 // headers included. The first allocation that would cross the limit, less a
 // small reserve, fails and the guest sees a catchable out of memory error. The
 // reserve then lets it handle the error; a second crossing ends the guest.
+// In a few functions QuickJS does not survive a refused allocation; there the default
+// engine ends the guest at once.
 //
 // # Trust
 //
