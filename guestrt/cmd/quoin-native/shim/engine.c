@@ -187,7 +187,8 @@ void qn_enter(int64_t remaining, int ended)
 {
     turn.running = true;
     turn.ended = ended;
-    turn.nested = 0;
+    turn.nested = 0; /* a panic of Go leaves these as they were */
+    frames_left = INT_MAX;
     turn.deadline = 0;
     if (remaining) {
         int64_t now = monotonic();

@@ -36,7 +36,9 @@ export interface Walk {
   lenient: boolean;
   /** Strict only: what the text is for. */
   purpose: Purpose;
-  /** The text so far, in pieces; count is their number, units their length. */
+  /** The text so far: pieces that were joined already, then the last ones. units is the length of all. */
+  joined: string[];
+  joinedCount: number;
   parts: string[];
   count: number;
   units: number;
@@ -52,6 +54,9 @@ export interface Walk {
 /** Text that gathers in a local variable goes to the walk in pieces of this length. */
 export const pieceLength = 65536;
 const maxKnownNames = 1000;
+
+/** So many pieces are joined into one: a piece of one character takes many times its length of the heap. */
+const maxPieces = 4096;
 
 const overLimit = new $.WeakSetConstructor<object>();
 
@@ -73,7 +78,7 @@ export function toJSONText(value: unknown, caps: Caps, purpose: Purpose): string
   const walk = newWalk(caps, false);
   walk.purpose = purpose;
   writeItem(walk, applyToJSON(walk, value, ""));
-  const text = $.joinParts(walk.parts, "");
+  const text = wholeText(walk);
   if (text.length * 3 > caps.bytes && utf8Size(text) > caps.bytes) throw tooLarge(walk);
   return text;
 }
@@ -86,7 +91,7 @@ export function toNote(value: unknown, caps: Caps): string {
   } catch (error) {
     walk.parts[walk.count++] = isLimitError(error) ? "…" : "[unreadable]";
   }
-  return $.joinParts(walk.parts, "");
+  return wholeText(walk);
 }
 
 function newWalk(caps: Caps, lenient: boolean): Walk {
@@ -95,6 +100,8 @@ function newWalk(caps: Caps, lenient: boolean): Walk {
     caps,
     lenient,
     purpose: Purpose.Result,
+    joined: $.newList(),
+    joinedCount: 0,
     parts: $.newList(),
     count: 0,
     units: 0,
@@ -138,6 +145,19 @@ export function emit(walk: Walk, text: string): void {
   walk.units += text.length;
   if (walk.units > walk.caps.bytes) throw tooLarge(walk);
   walk.parts[walk.count++] = text;
+  if (walk.count === maxPieces) joinPieces(walk);
+}
+
+function joinPieces(walk: Walk): void {
+  walk.joined[walk.joinedCount++] = $.joinParts(walk.parts, "");
+  walk.parts = $.newList();
+  walk.count = 0;
+}
+
+/** The text that the walk has written. */
+function wholeText(walk: Walk): string {
+  joinPieces(walk);
+  return $.joinParts(walk.joined, "");
 }
 
 function tooLarge(walk: Walk): Error {
