@@ -80,6 +80,10 @@ test-sanitize: ## Run the engine's tests and the hostile corpus on the native en
 	$(TEST) -short -tags quickjs_c,quickjs_sanitize,netgo,osusergo ./guestrt/internal/engine/quickjs ./guestrt/internal/prelude
 	CGO_ENABLED=0 $(TEST) -tags quickjs_sanitize ./internal/hostile
 
+.PHONY: test-patches
+test-patches: ## Prove that each patch of the native engine's memory is needed (minutes, needs a C compiler)
+	QUOIN_TEST_PATCHES=1 $(TEST) -run TestSafetyPatchesAreNeeded ./guestrt/cmd/quoin-native
+
 .PHONY: test-upstream
 test-upstream: ## Run the tests of quickjs-ng that apply to guests on both engines (needs a C compiler)
 	QUOIN_UPSTREAM_TESTS=1 $(TEST) -run TestUpstreamPrograms ./guestrt/internal/engine/quickjs

@@ -61,8 +61,8 @@ func cflags(sanitize bool) []string {
 	return append(append(flags, "-O2"), hardening()...)
 }
 
-// buildLibrary compiles the engine unless the cache has it.
-func buildLibrary(sanitize bool) (*library, error) {
+// buildLibrary compiles the engine with these patches, unless the cache has it.
+func buildLibrary(sanitize bool, patches fs.FS) (*library, error) {
 	cc, err := compiler()
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func buildLibrary(sanitize bool) (*library, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s --version: %w", cc, err)
 	}
-	src, err := loadSource()
+	src, err := loadSource(patches)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func command(args []string) error {
 	if runtime.GOOS != "linux" || target() != "amd64" && target() != "arm64" {
 		return fmt.Errorf("the native engine runs on linux/amd64 and linux/arm64, not on %s/%s", runtime.GOOS, target())
 	}
-	l, err := buildLibrary(*sanitize)
+	l, err := buildLibrary(*sanitize, patches)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ var shim embed.FS
 type source map[string][]byte
 
 // loadSource returns all that is compiled: the checked source, patched, and the shim.
-func loadSource() (source, error) {
+func loadSource(patches fs.FS) (source, error) {
 	dir, err := fetchModule()
 	if err != nil {
 		return nil, err
