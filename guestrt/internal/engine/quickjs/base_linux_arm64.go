@@ -8,3 +8,6 @@ package quickjs
 // on a kernel with 39 bits once in 1,000: Open fails there with engine.ErrBusy, and
 // a host starts the worker once more.
 const arenaBase = uintptr(0x8_0000_0000)
+
+// The arena ends below 1<<36, where the shadow memory starts.
+const _ = 1<<36 - maxReserve - arenaBase
