@@ -28,7 +28,7 @@ type section struct {
 	sentences []sentence
 }
 
-var contractTest = regexp.MustCompile(`^([a-z0-9/]+)\.((?:Test|Fuzz|Benchmark|Example)\w*)(?:/(.+))?$`)
+var contractTest = regexp.MustCompile(`^([a-z0-9/-]+)\.((?:Test|Fuzz|Benchmark|Example)\w*)(?:/(.+))?$`)
 
 // parseContract reads testdata/contract.txt: sections start with "== ", sentences
 // stand at the start of a line, and their tests follow, one a line, after a tab.
