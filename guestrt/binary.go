@@ -16,8 +16,8 @@ type binary struct {
 	// anyEngine says that the worker's engine is the one that was looked for, whichever
 	// it is.
 	anyEngine bool
-	file *os.File
-	id   [sha256.Size]byte
+	file      *os.File
+	id        [sha256.Size]byte
 }
 
 func openBinary(path string) (*binary, error) {

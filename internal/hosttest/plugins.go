@@ -3,6 +3,7 @@
 package hosttest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 )
@@ -31,6 +33,20 @@ var builds struct {
 // quickjs_c. Unlike a test binary that serves as its own guest, it is never slowed
 // down by the race detector.
 func Guest() (string, error) { return guest("quoin-guest", buildGuest) }
+
+// NativeGuest builds the guest worker of the native engine, once per process, with the
+// command that a host names where it misses one. It needs a C compiler: see HasCompiler.
+func NativeGuest() (string, error) {
+	return guest("quoin-guest-native", func(bin string) []string {
+		return []string{"run", "github.com/quoinhq/quoin/guestrt/cmd/quoin-native", "-o", bin}
+	})
+}
+
+// HasCompiler reports whether there is the C compiler that the native engine needs.
+func HasCompiler() bool {
+	_, err := exec.LookPath(cmp.Or(os.Getenv("CC"), "cc"))
+	return err == nil && runtime.GOOS == "linux"
+}
 
 func buildDefaultGuest(bin string) []string {
 	return []string{"build", "-trimpath", "-buildvcs=false", "-buildmode=exe", "-ldflags=-buildid=", "-o", bin, "github.com/quoinhq/quoin/guestrt/cmd/quoin-guest"}

@@ -64,6 +64,7 @@ func TestScripts(t *testing.T) {
 			"bundled":  cmdBundled,
 			"guest":    cmdGuest,
 			"engines":  cmdEngines,
+			"native":   cmdNative,
 			"serve":    cmdServe,
 			"node":     cmdNode,
 			"issuer":   cmdIssuer,
@@ -90,6 +91,8 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "sandbox":
 				return hasSandbox(), nil
+			case "native": // what builds it takes half a minute
+				return hosttest.HasCompiler() && !testing.Short(), nil
 			case "typescript":
 			default:
 				return false, fmt.Errorf("there is no condition %q", cond)
@@ -224,6 +227,21 @@ func cmdEngines(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(os.Symlink(built, ts.MkAbs(args[0])))
 	ts.Check(hosttest.RenamedGuest(ts.MkAbs(args[1])))
+}
+
+// cmdNative puts guest workers of both engines into a directory: native DIR
+func cmdNative(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: native DIR")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	byDefault, err := hosttest.DefaultGuest()
+	ts.Check(err)
+	native, err := hosttest.NativeGuest()
+	ts.Check(err)
+	ts.Check(os.Symlink(byDefault, filepath.Join(dir, "quoin-guest")))
+	ts.Check(os.Symlink(native, filepath.Join(dir, "quoin-guest-native")))
 }
 
 // cmdPlugins builds example plugins into a directory: plugins DIR NAME...
