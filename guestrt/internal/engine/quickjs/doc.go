@@ -1,6 +1,10 @@
-// Package quickjs is the default guest engine: QuickJS transpiled to Go, with
-// a heap that can be taken out of one process and continued in another. Only
-// the worker process links it.
+// Package quickjs is the guest engine: QuickJS with a heap that can be taken out of
+// one process and continued in another. Only the worker process links it.
+//
+// It is made with one of two libraries: QuickJS translated to Go, in the files that end
+// in _go_linux.go, or quickjs-ng in C, under the build tag quickjs_c, in those that end
+// in _c_linux.go. All else is the same code, and so are the tests. Command quoin-native
+// makes the library in C and prints the variables that the Go tool needs for it.
 //
 // # Nouns
 //
@@ -41,7 +45,8 @@
 // the deadline), memory_limit_exceeded, invalid_input (the cell does not
 // compile) or internal_error with reason guest_exception. A Go error means
 // that the VM or the image is at fault; it matches one of the errors in package
-// engine. A VM that failed in either way must be discarded.
+// engine. A VM that failed in either way must be discarded. A memory fault in the
+// library in C ends the process.
 //
 // # Memory limit
 //
