@@ -31,6 +31,7 @@ func TestTheWorkerIsOfTheEngineAskedFor(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.config.Engine, c.config.Prepared = c.asked, 1
+			skipIfNative(t, c.config)
 			p := newPool(t, c.config)
 			e, id := p.Engine()
 			if e != c.found || EngineOf(id) != c.found {
@@ -58,6 +59,7 @@ func TestTheWorkerIsOfTheEngineAskedFor(t *testing.T) {
 		{"another word", Config{Engine: "fast"}, []string{`"fast"`, `"default"`, `"native"`, `"auto"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			skipIfNative(t, c.config)
 			p, err := NewPool(context.Background(), c.config)
 			if err == nil {
 				p.Close()
@@ -70,6 +72,13 @@ func TestTheWorkerIsOfTheEngineAskedFor(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// skipIfNative skips a test of no native worker in a test binary that is one.
+func skipIfNative(t *testing.T, c Config) {
+	if nativeBuild && c.NativePath == "" && (c.Engine == EngineNative || c.Engine == EngineAuto) {
+		t.Skip("this test binary has the native engine and serves as its worker")
 	}
 }
 
