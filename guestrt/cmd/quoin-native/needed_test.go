@@ -13,13 +13,14 @@ import (
 const neededEnv = "QUOIN_TEST_PATCHES"
 
 // safetyPatches are the patches that repair what misuses memory, and programs of
-// testdata/safety of package quickjs that fail without them.
+// testdata/safety of package quickjs that fail without them. regexp-without-memory is
+// left out: what it repairs writes a few bytes behind a request, which the arena rounds
+// up, so that the sanitizers seldom see it.
 var safetyPatches = map[string]string{
 	"coroutine-kept-alive":            "coroutine-held|generator-held",
 	"array-push-behind-count":         "array-push|array-regrown",
 	"rope-taken-for-string":           "json-indent|regexp-escape",
 	"resolving-functions-freed-twice": "out-of-memory-promises",
-	"regexp-without-memory":           "out-of-memory-regexps",
 	"references-counted-too-often":    "references-released",
 }
 
