@@ -14,10 +14,6 @@ staticcheck := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 govulncheck := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 gotestsum   := gotest.tools/gotestsum@v1.13.0
 
-# The guest's hash names the snapshots it can read, so that its build must not
-# depend on the directory, the machine, or the state of the checkout.
-GUESTFLAGS := -trimpath -buildvcs=false -buildmode=exe -ldflags=-buildid=
-
 # The guest is compiled by the profile beside its main package. Whatever does not
 # measure it says -pgo=off, so that nothing is compiled twice.
 PROFILE := guestrt/cmd/quoin-guest/default.pgo
@@ -29,7 +25,7 @@ help: ## Show this help
 .PHONY: build
 build: ## Build quoin, its guest worker, its bundled plugins and the example plugins into bin/
 	$(GO) build -trimpath -o $(BIN)/quoin ./host/cmd/quoin
-	$(GO) build $(GUESTFLAGS) -o $(BIN)/quoin-guest ./guestrt/cmd/quoin-guest
+	$(GO) run -pgo=off ./guestrt/cmd/quoin-optimize -o $(BIN)/quoin-guest
 	$(GO) build -trimpath -o $(BIN)/demo ./examples/demo
 	@for p in $(PLUGINS); do $(MAKE) --no-print-directory plugin DIR=$(BIN)/plugins P=$$p || exit 1; done
 	@$(MAKE) --no-print-directory plugin DIR=$(BIN)/plugins-test P=rude
@@ -90,19 +86,26 @@ test-upstream: ## Run the tests of quickjs-ng that apply to guests on both engin
 	@vars=$$($(GO) run ./guestrt/cmd/quoin-native env) && eval "$$vars" && \
 	QUOIN_UPSTREAM_TESTS=1 $(TEST) -tags quickjs_c,netgo,osusergo -run TestUpstreamPrograms ./guestrt/internal/engine/quickjs
 
+# The flags with which go build and go test use the optimised engine.
+OPTIMIZED = $$($(GO) run -pgo=off ./guestrt/cmd/quoin-optimize flags)
+
+.PHONY: test-optimized
+test-optimized: ## Run the engine's tests on the optimised library, as the worker has it
+	flags="$(OPTIMIZED)" && $(GO) test $$flags -pgo=off -short -timeout 20m ./guestrt/... ./internal/hostile
+
 .PHONY: bench
 bench: build ## Measure the rows of the budget table
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/internal/bench
 
 .PHONY: bench-peers
 bench-peers: ## Measure the guest engine beside its peers (needs node, npm and a C compiler)
-	$(GO) test -pgo=$(CURDIR)/$(PROFILE) -run '^$$' -bench Peers -benchtime 1x -timeout 60m ./guestrt/internal/bench/peers
+	flags="$(OPTIMIZED)" && $(GO) test $$flags -pgo=$(CURDIR)/$(PROFILE) -run '^$$' -bench Peers -benchtime 1x -timeout 60m ./guestrt/internal/bench/peers
 
 .PHONY: profile
 profile: ## Measure what the guest is optimised for (needs node and npm)
-	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
-	$(GO) test -trimpath -run '^$$' -bench Peers -benchtime 1x -timeout 60m -cpuprofile "$$dir/programs" -o "$$dir/programs.test" ./guestrt/internal/bench/peers; \
-	$(GO) test -trimpath -run '^$$' -bench 'Cell|Turn|Snapshot|Restore' -benchtime 2s -cpuprofile "$$dir/turns" -o "$$dir/turns.test" ./guestrt/internal/engine/quickjs; \
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; flags="$(OPTIMIZED)"; \
+	$(GO) test $$flags -trimpath -run '^$$' -bench Peers -benchtime 1x -timeout 60m -cpuprofile "$$dir/programs" -o "$$dir/programs.test" ./guestrt/internal/bench/peers; \
+	$(GO) test $$flags -trimpath -run '^$$' -bench 'Cell|Turn|Snapshot|Restore' -benchtime 2s -cpuprofile "$$dir/turns" -o "$$dir/turns.test" ./guestrt/internal/engine/quickjs; \
 	(cd "$$dir" && $(GO) tool pprof -proto programs turns > merged); \
 	cp "$$dir/merged" $(PROFILE)
 

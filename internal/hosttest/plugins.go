@@ -48,7 +48,12 @@ func HasCompiler() bool {
 	return err == nil && runtime.GOOS == "linux"
 }
 
+// buildDefaultGuest are the arguments with which the Go tool builds the worker of the
+// default engine: where guests run, with the optimised library, as make build does.
 func buildDefaultGuest(bin string) []string {
+	if runtime.GOOS == "linux" {
+		return []string{"run", "github.com/quoinhq/quoin/guestrt/cmd/quoin-optimize", "-o", bin}
+	}
 	return []string{"build", "-trimpath", "-buildvcs=false", "-buildmode=exe", "-ldflags=-buildid=", "-o", bin, "github.com/quoinhq/quoin/guestrt/cmd/quoin-guest"}
 }
 

@@ -201,8 +201,12 @@ type library struct{ tls *libc.TLS }
 
 func newLibrary() *library { return &library{libc.NewTLS()} }
 
-// js is the guest that the arena holds.
-func (l *library) js(c *control) js { return js{tls: l.tls, rt: c.rt, ctx: c.ctx} }
+// js is the guest that the arena holds. No function of the library is on the stack, which
+// the optimised library empties here: a panic may have left frames on it.
+func (l *library) js(c *control) js {
+	lib.XJS_UpdateStackTop(l.tls, c.rt)
+	return js{tls: l.tls, rt: c.rt, ctx: c.ctx}
+}
 
 // renew is called after a panic, which may have left frames on the library's stack.
 func (l *library) renew() { l.tls = libc.NewTLS() }
