@@ -143,6 +143,14 @@ var failureCases = []failureCase{
 		}
 		return exec(h, `return 1`)
 	}},
+	{"run of an engine that is gone", host.CodeUnavailable, host.ReasonEngineUnavailable, host.PhaseHost, false, "make native", func(t *testing.T) *host.Result {
+		dir := mkdir(t)
+		first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Engine: host.EngineNative, NativePath: renamedGuest(t)}})
+		id := wantWaiting(t, exec(first, `await yield_control()`), host.ReasonYield)
+		shut(t, first)
+		second := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: defaultGuest(t)}})
+		return second.Wait(context.Background(), me, id)
+	}},
 	{"caller that goes away", host.CodeAborted, "", host.PhaseHost, false, "aborted", func(t *testing.T) *host.Result {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()

@@ -132,6 +132,7 @@ return await tools.login({n: 2})`}), host.ReasonYield)
 	wantFailure(t, second.Wait(modelCall("toolu_3"), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
 	flush()
 
+	engine := second.GuestEngine().ID
 	byName := map[string][]*tracepb.Span{}
 	for _, s := range c.spans {
 		byName[s.Name] = append(byName[s.Name], s)
@@ -172,9 +173,9 @@ return await tools.login({n: 2})`}), host.ReasonYield)
 		}
 	}
 	want(exec, map[string]string{"gen_ai.tool.name": "exec", "gen_ai.tool.type": "function", "gen_ai.tool.call.id": "toolu_1",
-		"quoin.parent.call.id": "toolu_1", "quoin.run.status": "waiting", "quoin.run.reason": "yield"})
+		"quoin.parent.call.id": "toolu_1", "quoin.run.status": "waiting", "quoin.run.reason": "yield", "quoin.run.engine": engine})
 	want(wait, map[string]string{"gen_ai.tool.name": "wait", "gen_ai.tool.type": "function", "gen_ai.tool.call.id": "toolu_2",
-		"quoin.parent.call.id": "toolu_1", "quoin.run.status": "completed"})
+		"quoin.parent.call.id": "toolu_1", "quoin.run.status": "completed", "quoin.run.engine": engine})
 	want(logins[1], map[string]string{"gen_ai.tool.name": "login", "gen_ai.tool.type": "extension", "gen_ai.tool.call.id": "bridge:call:4",
 		"quoin.parent.call.id": "toolu_1", "quoin.tool.id": "quoin:core:login", "quoin.tool.owner": "core"})
 	want(fail, map[string]string{"gen_ai.tool.name": "fail", "gen_ai.tool.type": "extension", "gen_ai.tool.call.id": "bridge:call:2",

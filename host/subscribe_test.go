@@ -212,6 +212,7 @@ quoin_runs_started_total 5
 quoin_runs_suspended_total{reason="yield"} 2
 `
 	wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
+	want = strings.ReplaceAll(want, `engine="default"`, `engine="`+h.GuestEngine().Name+`"`)
 	err := testutil.GatherAndCompare(h.Metrics(), strings.NewReader(want), "quoin_calls_total", "quoin_catalog_queries_total", "quoin_guest_restores_total",
 		"quoin_limits_hit_total", "quoin_refusals_total", "quoin_runs", "quoin_runs_ended_total", "quoin_runs_resumed_total", "quoin_runs_started_total", "quoin_runs_suspended_total")
 	if err != nil {
