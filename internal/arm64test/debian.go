@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -113,9 +114,39 @@ func newAPT(dir string) (apt, error) {
 		name, value, _ := strings.Cut(s, " ")
 		fmt.Fprintf(&text, "%s %q;\n", name, strings.Trim(value, `"`))
 	}
-	sources := fmt.Sprintf("Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n", os.Getenv("QUOIN_DEBIAN_MIRROR"), suite, keyring)
+	archive, err := mirror()
+	if err != nil {
+		return a, err
+	}
+	sources := fmt.Sprintf("Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n", archive, suite, keyring)
 	return a, errors.Join(os.WriteFile(filepath.Join(dir, "status"), nil, 0o644),
 		os.WriteFile(source, []byte(sources), 0o644), os.WriteFile(a.config, []byte(text.String()), 0o644))
+}
+
+// envMirror names a mirror of Debian's archive.
+const envMirror = "QUOIN_DEBIAN_MIRROR"
+
+// mirror is where Debian's archive is: what envMirror says, else what the machine's own
+// apt-get uses.
+func mirror() (string, error) {
+	if m := os.Getenv(envMirror); m != "" {
+		return m, nil
+	}
+	said, err := exec.Command("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").Output()
+	if err != nil {
+		return "", fmt.Errorf("apt-get indextargets: %w", err)
+	}
+	return mirrorIn(string(said))
+}
+
+// mirrorIn finds the mirror of Debian among archives, one a line.
+func mirrorIn(archives string) (string, error) {
+	for uri := range strings.Lines(archives) {
+		if uri = strings.TrimSpace(uri); path.Base(uri) == "debian" {
+			return uri, nil
+		}
+	}
+	return "", fmt.Errorf("the apt-get of this machine knows no mirror of Debian: set %s to one", envMirror)
 }
 
 func (a apt) env() []string {
