@@ -17,9 +17,6 @@ import (
 // engine.
 var units = []string{"shim.c", "libregexp.c", "libunicode.c", "dtoa.c"}
 
-// headers are the files that package quickjs includes.
-var headers = []string{"shim.h", "heap.h"}
-
 const libraryName = "quoinjs"
 
 // library is a compiled engine in a directory of its own.
