@@ -26,7 +26,7 @@ func main() {
 		dropFrames()
 	}
 	refused(func() { alloca(1 << 62) })
-	if p := frame(16); *(*byte)(unsafe.Add(nil, p)) != 0 || frame(0) != p+16 {
+	if p := alloca(16); *(*byte)(unsafe.Add(nil, p)) != 0 || frame(16) != p+16 || frame(2048) != p+16+leastFrame || alloca(0) != p+16+leastFrame+2048 {
 		panic("the stack is not as it was")
 	}
 }
