@@ -4,14 +4,14 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/gomodule"
 )
 
 // The module that carries the source. Its version is not in go.mod, because its own
@@ -37,9 +37,9 @@ type source map[string][]byte
 
 // loadSource returns all that is compiled: the checked source, patched, and the shim.
 func loadSource(patches fs.FS) (source, error) {
-	dir, err := fetchModule()
+	dir, err := gomodule.Fetch(sourceModule, sourceVersion, sourceSum)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the engine's source: %w", err)
 	}
 	src, err := checkedFiles(filepath.Join(dir, filepath.FromSlash(sourceDir)), sourceSums)
 	if err != nil {
@@ -49,33 +49,6 @@ func loadSource(patches fs.FS) (source, error) {
 		return nil, err
 	}
 	return src, src.add(shim)
-}
-
-// fetchModule returns the directory of the module that carries the source.
-func fetchModule() (string, error) {
-	empty, err := os.MkdirTemp("", "quoin-native-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(empty)
-	cmd := exec.Command("go", "mod", "download", "-json", sourceModule+"@"+sourceVersion)
-	// Outside of every module and workspace, and of what they say of vendoring. The sum
-	// is checked here.
-	cmd.Dir = empty
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GO111MODULE=on", "GONOSUMDB="+sourceModule)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	var m struct{ Dir, Sum, Error string }
-	if jsonErr := json.Unmarshal(out, &m); jsonErr != nil && err == nil {
-		err = jsonErr
-	}
-	if err != nil {
-		return "", fmt.Errorf("fetch %s@%s, which carries the engine's source: %w %s", sourceModule, sourceVersion, err, m.Error)
-	}
-	if m.Sum != sourceSum {
-		return "", fmt.Errorf("%s@%s has the sum %s, expected %s", sourceModule, sourceVersion, m.Sum, sourceSum)
-	}
-	return m.Dir, nil
 }
 
 // checkedFiles reads the files that sums names, one a line after its SHA-256.

@@ -3,13 +3,14 @@ package main
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/gomodule"
 )
 
 // The module that is rewritten, in the version that the optimiser is tested with.
@@ -83,39 +84,20 @@ func replaceOnce(files map[string][]byte, name, from, to string) error {
 
 // fetchLibrary returns the directory of the library's module.
 func fetchLibrary() (string, error) {
-	version, err := goOutput("", nil, "list", "-mod=mod", "-m", "-f", "{{.Version}}{{with .Replace}} => {{.Path}}{{end}}", libraryModule)
+	version, err := goOutput("list", "-mod=mod", "-m", "-f", "{{.Version}}{{with .Replace}} => {{.Path}}{{end}}", libraryModule)
 	if err != nil {
 		return "", fmt.Errorf("find the version of %s, in a module that requires Quoin: %w", libraryModule, err)
 	}
 	if version != libraryVersion {
 		return "", fmt.Errorf("this module uses %s %s; the optimiser knows %s", libraryModule, version, libraryVersion)
 	}
-	empty, err := os.MkdirTemp("", "quoin-optimize-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(empty)
-	// Outside of every module; the sum is checked here.
-	out, err := goOutput(empty, []string{"GOFLAGS=", "GO111MODULE=on", "GONOSUMDB=" + libraryModule},
-		"mod", "download", "-json", libraryModule+"@"+libraryVersion)
-	if err != nil {
-		return "", err
-	}
-	var m struct{ Dir, Sum string }
-	if err := json.Unmarshal([]byte(out), &m); err != nil {
-		return "", err
-	}
-	if m.Sum != librarySum {
-		return "", fmt.Errorf("%s@%s has the sum %s, expected %s", libraryModule, libraryVersion, m.Sum, librarySum)
-	}
-	return m.Dir, nil
+	return gomodule.Fetch(libraryModule, libraryVersion, librarySum)
 }
 
-// goOutput runs the Go tool in a directory, outside of every workspace.
-func goOutput(dir string, env []string, args ...string) (string, error) {
+// goOutput runs the Go tool in this module, outside of every workspace.
+func goOutput(args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "GOWORK=off"), env...)
+	cmd.Env = append(os.Environ(), "GOWORK=off")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

@@ -33,11 +33,11 @@ func prepare() (build, error) {
 	if err != nil {
 		return build{}, err
 	}
-	proxy, err := goOutput("", nil, "env", "GOPROXY")
+	proxy, err := goOutput("env", "GOPROXY")
 	if err != nil {
 		return build{}, err
 	}
-	noSum, err := goOutput("", nil, "env", "GONOSUMDB")
+	noSum, err := goOutput("env", "GONOSUMDB")
 	if err != nil {
 		return build{}, err
 	}
@@ -89,7 +89,7 @@ func publish(proxy string, files map[string][]byte) (version string, err error) 
 // writeModfile writes the main module's go.mod with the library replaced, and its
 // go.sum next to it, and returns the former's name.
 func writeModfile(cache, version string) (string, error) {
-	gomod, err := goOutput("", nil, "env", "GOMOD")
+	gomod, err := goOutput("env", "GOMOD")
 	if err != nil {
 		return "", err
 	}

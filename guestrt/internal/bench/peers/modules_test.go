@@ -3,8 +3,6 @@
 package peers
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/quoinhq/quoin/internal/gomodule"
 )
 
 // Modules that carry the peers in C and the V8-v7 set. Nothing of them is part of
@@ -27,25 +27,7 @@ var (
 type module struct{ path, version, sum string }
 
 // fetch returns the folder of the module's files.
-func (m module) fetch(b *testing.B) (string, error) {
-	b.Helper()
-	get := exec.Command("go", "mod", "download", "-json", m.path+"@"+m.version)
-	get.Dir, get.Env = b.TempDir(), append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	var errs bytes.Buffer
-	get.Stderr = &errs
-	out, err := get.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s@%s cannot be fetched: %w\n%s%s", m.path, m.version, err, out, errs.Bytes())
-	}
-	var got struct{ Dir, Sum string }
-	if err := json.Unmarshal(out, &got); err != nil {
-		return "", fmt.Errorf("go mod download printed %q: %w", out, err)
-	}
-	if got.Sum != m.sum {
-		return "", fmt.Errorf("%s@%s has the checksum %s, not %s", m.path, m.version, got.Sum, m.sum)
-	}
-	return got.Dir, nil
-}
+func (m module) fetch() (string, error) { return gomodule.Fetch(m.path, m.version, m.sum) }
 
 // findNative builds this test with the native engine.
 func findNative(b *testing.B) (peer, error) {
@@ -83,7 +65,7 @@ func findNative(b *testing.B) (peer, error) {
 func findC(b *testing.B) (peer, error) {
 	b.Helper()
 	p := peer{name: "C QuickJS-ng 0.15.1"}
-	dir, err := ngModule.fetch(b)
+	dir, err := ngModule.fetch()
 	if err != nil {
 		return p, err
 	}
@@ -99,7 +81,7 @@ func findC(b *testing.B) (peer, error) {
 func findBellard(b *testing.B) (peer, error) {
 	b.Helper()
 	p := peer{name: "C QuickJS of Bellard"}
-	dir, err := bellardModule.fetch(b)
+	dir, err := bellardModule.fetch()
 	if err != nil {
 		return p, err
 	}
@@ -135,7 +117,7 @@ func (p peer) started(exe string) peer {
 func findGo(b *testing.B) (peer, error) {
 	b.Helper()
 	p := peer{name: "quickjs-go " + ngModule.version}
-	if _, err := ngModule.fetch(b); err != nil {
+	if _, err := ngModule.fetch(); err != nil {
 		return p, err
 	}
 	dir := b.TempDir()
@@ -169,7 +151,7 @@ var set = []struct {
 // many runs of it, and its end. The result says how many runs there were.
 func writeSet(b *testing.B) []string {
 	b.Helper()
-	dir, err := setModule.fetch(b)
+	dir, err := setModule.fetch()
 	if err != nil {
 		b.Skipf("the V8-v7 set is LEFT OUT: %v", err)
 	}
