@@ -59,7 +59,7 @@ func (t *table) print(b *testing.B) {
 	}
 	fmt.Printf("\n|---|%s\n", strings.Repeat("---:|", len(t.peers)))
 	for _, r := range t.rows {
-		fmt.Printf("| %s |", r.cell)
+		fmt.Printf("| %s |", filepath.Base(r.cell))
 		for _, p := range t.peers {
 			fmt.Printf(" %s |", r.written(p.name))
 		}
@@ -89,7 +89,7 @@ func (t *table) ratios(b *testing.B, base peer) {
 		if len(r.figures[base.name]) == 0 {
 			continue
 		}
-		fmt.Printf("| %s |", r.cell)
+		fmt.Printf("| %s |", filepath.Base(r.cell))
 		isProgram := filepath.Ext(r.cell) == ".js"
 		if isProgram {
 			programs++
@@ -111,7 +111,7 @@ func (t *table) ratios(b *testing.B, base peer) {
 	for i, p := range others {
 		mean := math.Exp(logs[i] / float64(programs))
 		fmt.Printf(" %.2f |", mean)
-		b.ReportMetric(mean, p.name+"/"+base.name)
+		b.ReportMetric(mean, strings.ReplaceAll(p.name+"/"+base.name, " ", "-")) // a unit has no spaces
 	}
 	fmt.Println()
 }
