@@ -2,13 +2,14 @@ package host
 
 import (
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/modeltools"
 )
 
 // offerOf is what the model is told of a view.
 func offerOf(v *view.View) modeltools.Offer {
-	return modeltools.Offer{Catalog: v.Catalog, Namespaces: v.Namespaces, MCP: view.MCPBlock(v)}
+	return modeltools.Offer{Catalog: v.Catalog, Namespaces: v.Namespaces, MCP: func(room int) string { return view.MCPBlock(v, room) }}
 }
 
 // Definitions returns exec and wait as a model of the session is to be shown them
@@ -20,9 +21,20 @@ func (h *Host) Definitions(s Session) (exec, wait catalog.Tool) {
 
 // Offered reports whether models of that id get code mode in the session: whether its
 // settings enable it, for that model if they name it. For a model that is set to
-// ActivationAuto the host's tools count. Model may be empty.
+// ActivationAuto the host's tools count, by what they cost. Model may be empty.
 func (h *Host) Offered(s Session, model string) bool {
-	// A request may bring tools that the host does not have.
-	tools := max(h.sessionView(s).Catalog.Len(), 1)
-	return h.settingsOf(s).ActiveFor(model, tools)
+	settings, v := h.settingsOf(s), h.sessionView(s)
+	exec, wait := modeltools.Definitions(offerOf(v), settings)
+	cost := promptTokens(v, exec, wait)
+	cost.Tools = max(cost.Tools, 1) // a request may bring tools that the host does not have
+	return settings.ActiveFor(model, cost)
+}
+
+// promptTokens estimates what a model request costs that could call the tools of a view.
+func promptTokens(v *view.View, exec, wait catalog.Tool) codemode.PromptTokens {
+	cost := codemode.PromptTokens{CodeMode: modeltools.EstimateTokens(&exec) + modeltools.EstimateTokens(&wait)}
+	for _, t := range v.Catalog.Tools() {
+		cost.Tools += modeltools.EstimateTokens(t)
+	}
+	return cost
 }

@@ -60,13 +60,9 @@ func ExampleHost_ModelTools() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		var r host.Result
-		if err := json.Unmarshal(answer, &r); err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(r.Status, string(r.Value))
+		fmt.Println(string(answer)) // what the model is shown
 	}
 	// Output:
 	// [exec wait]
-	// completed 21
+	// {"status":"completed","value":21}
 }

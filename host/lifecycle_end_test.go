@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -420,6 +421,15 @@ var outputCases = []lifecycleCase{
 		shown := len(r.Output[0].Text())
 		w.is(strings.Contains(r.Error, strconv.Itoa(2002-shown)+" bytes"), "error %q, %d shown of 2002", r.Error, shown)
 	}},
+	{name: "a value that is too large is there for the next program", cfg: small(host.OutputFail), do: func(w *world) {
+		r := exec(w.h, `return {items: Array.from({length: 500}, (_, i) => ({id: i})), n: 1}`)
+		w.failed(r, host.CodeOutputLimit, "")
+		w.is(strings.Contains(r.Error, `KB in 500 items`), "the error does not say where the bytes are: %s", r.Error)
+		expression := keptIn(w, r.Error)
+		w.value(exec(w.h, "return "+expression+".items.filter((i) => i.id > 497)"), `[{"id":498},{"id":499}]`)
+		other := w.h.Exec(context.Background(), host.Session{SessionID: "another"}, host.ExecInput{Code: "return " + expression})
+		w.failed(other, host.CodeInternal, host.ReasonGuestException)
+	}},
 	{name: "output that is too large fails and shows its beginning", cfg: small(host.OutputFail), do: func(w *world) {
 		r := exec(w.h, `text("first"); text("\u{1F600}".repeat(1000)); text("last"); return 1`)
 		w.failed(r, host.CodeOutputLimit, "")
@@ -431,17 +441,23 @@ var outputCases = []lifecycleCase{
 		w.is(len(r.Output) == 1 && strings.Contains(r.Output[0].Text(), "[0,1,2,"), "got %s", show(r))
 	}},
 	{name: "a value that is too large is truncated", cfg: small(host.OutputTruncate), do: func(w *world) {
-		r := exec(w.h, `return "\\\"".repeat(1000)`)
+		r := exec(w.h, `return {id: 7, body: "\\\"".repeat(1000), tags: ["a", "b"]}`)
 		w.is(r.Status == host.StatusCompleted && len(r.Value) <= 1<<10, "got %s", show(r))
 		var m struct {
 			Truncated    bool
 			OmittedBytes int
-			Prefix       string
+			Guidance     string
+			Value        struct {
+				ID   int
+				Body string
+				Tags []string
+			}
 		}
 		if err := json.Unmarshal(r.Value, &m); err != nil {
 			w.Fatal(err)
 		}
-		w.is(m.Truncated && m.OmittedBytes+len(m.Prefix) == 4002 && len(m.Prefix) > 300, "marker %+v", m)
+		w.is(m.Truncated && m.OmittedBytes > 3000 && m.Value.ID == 7 && len(m.Value.Body) > 100 && len(m.Value.Tags) == 2, "marker %+v", m)
+		w.value(exec(w.h, "return "+keptIn(w, m.Guidance)+".body.length"), "2000")
 	}},
 	{name: "output that is too large leaves the value alone", cfg: small(host.OutputTruncate), do: func(w *world) {
 		r := exec(w.h, `text("x".repeat(5000)); return {n: 1}`)
@@ -475,4 +491,14 @@ var outputCases = []lifecycleCase{
 		w.failed(r, host.CodeInternal, host.ReasonGuestException)
 		w.output(r, "before")
 	}},
+}
+
+// keptIn finds the expression by which a program gets a value that was too large.
+func keptIn(w *world, message string) string {
+	w.Helper()
+	found := regexp.MustCompile(`JSON\.parse\(\(await API\.read\("kept/\d+\.json"\)\)\.content\)`).FindString(message)
+	if found == "" {
+		w.Fatalf("%q does not say how to get the value", message)
+	}
+	return found
 }

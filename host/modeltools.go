@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,7 +14,8 @@ import (
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/terminal"
+	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -22,6 +24,9 @@ import (
 type ModelToolsOptions struct {
 	// Model is the id of the model, for Settings.Models.
 	Model string
+	// Window is the context window of the model in tokens, for models that are set to
+	// ActivationAuto. Zero means Settings.ContextWindow.
+	Window int64
 	// DisableTools says that the request is meant to have no tools: nothing is
 	// hidden and nothing is added.
 	DisableTools bool
@@ -45,8 +50,9 @@ type ModelToolsOptions struct {
 //	}
 //
 // Then call the Invoke of the visible tool that the model names, as without code
-// mode; that of exec and wait takes the model's arguments and returns a Result as
-// JSON. Exec and Wait do the same for callers that have read the arguments.
+// mode; that of exec and wait takes the model's arguments and returns what to show the
+// model, as modeltools.RenderResult writes it. Exec and Wait take arguments that have
+// been read and return the full Result.
 //
 // When code mode is active, Visible is exec, wait and the direct-only tools; all
 // others can be called by programs. When it is not, Visible is what came in. It is
@@ -97,9 +103,15 @@ func (h *Host) ModelTools(ctx context.Context, s Session, tools []catalog.Tool, 
 		return nil, f
 	}
 	v := to.View.Load()
-	count := v.Catalog.Len() + len(direct)
-	active := settings.ActiveFor(o.Model, count)
-	h.Debug().Decision("surface", "active", active, "model", o.Model, "agent", s.AgentID, "tools", count)
+	exec, wait := modeltools.Definitions(offerOf(v), settings)
+	cost := promptTokens(v, exec, wait)
+	cost.Window = o.Window
+	for i := range direct {
+		cost.Tools += modeltools.EstimateTokens(&direct[i])
+		cost.CodeMode += modeltools.EstimateTokens(&direct[i])
+	}
+	active := settings.ActiveFor(o.Model, cost)
+	h.Debug().Decision("surface", "active", active, "model", o.Model, "agent", s.AgentID, "tools", v.Catalog.Len()+len(direct), "tokens", cost.Tools, "instead", cost.CodeMode)
 	if !active {
 		return unchanged, nil
 	}
@@ -107,7 +119,7 @@ func (h *Host) ModelTools(ctx context.Context, s Session, tools []catalog.Tool, 
 		return nil, f
 	}
 	turn := &ModelTools{Active: true, host: h, session: s, rules: o.Rules, tools: client}
-	turn.Visible = append(turn.own(v, settings), direct...)
+	turn.Visible = append(turn.own(exec, wait), direct...)
 	client.Turn.Visible = turn.Names()
 	if f := distinct(client.Turn.Visible); f != nil {
 		return nil, f
@@ -178,23 +190,56 @@ func distinct(names []string) *Error {
 }
 
 // own are exec and wait as tools that can be called.
-func (t *ModelTools) own(v *view.View, s Settings) []catalog.Tool {
-	exec, wait := modeltools.Definitions(offerOf(v), s)
+func (t *ModelTools) own(exec, wait catalog.Tool) []catalog.Tool {
 	exec.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		in, err := ParseExec(c.Input)
 		if err != nil {
-			return jsontext.Marshal(t.host.Refused(err))
+			return modeltools.RenderResult(t.host.Refused(err), nil)
 		}
-		return jsontext.Marshal(t.Exec(ctx, in))
+		return t.shown(ctx, t.Exec(ctx, in))
 	}
 	wait.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		id, err := ParseWait(c.Input)
 		if err != nil {
-			return jsontext.Marshal(t.host.Refused(err))
+			return modeltools.RenderResult(t.host.Refused(err), nil)
 		}
-		return jsontext.Marshal(t.Wait(ctx, id))
+		return t.shown(ctx, t.Wait(ctx, id))
 	}
 	return []catalog.Tool{exec, wait}
+}
+
+// shown is a result as the model is shown it, with what people are asked meanwhile.
+func (t *ModelTools) shown(ctx context.Context, r *Result) (json.RawMessage, error) {
+	if r.Status != StatusWaiting || r.Reason != ReasonApproval {
+		return modeltools.RenderResult(r, nil)
+	}
+	pending, err := t.host.Approvals(ctx, policy.Filter{Session: &t.session, RunID: r.RunID})
+	if err != nil {
+		return nil, err
+	}
+	return modeltools.RenderResult(r, askedOf(pending))
+}
+
+// askedOf says what people are asked, in a sentence each.
+func askedOf(pending []*policy.Approval) []string {
+	const (
+		most     = 5
+		mostText = 300 // bytes of one text of a stranger
+	)
+	told := func(s string) string { return terminal.Line(text.Shorten(s, mostText)) }
+	var out []string
+	for _, a := range pending[:min(len(pending), most)] {
+		if len(a.Questions) == 0 {
+			out = append(out, "A person has to decide about a call of "+told(a.ToolID)+" ("+told(a.Title)+").")
+		}
+		for _, q := range a.Questions {
+			out = append(out, told(q.From)+" asks a person: "+told(q.Message)+".")
+		}
+	}
+	if more := len(pending) - most; more > 0 {
+		out = append(out, fmt.Sprintf("%d more.", more))
+	}
+	return out
 }
 
 // Exec is Host.Exec of a program that can call the tools of the request. Tools and

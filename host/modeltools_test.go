@@ -16,6 +16,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -36,33 +37,33 @@ func direct(name string) catalog.Tool {
 	return tool
 }
 
-// call invokes a visible tool as a gateway does.
+// call answers a model's call of exec or wait with the full Result.
 func call(t *testing.T, s *host.ModelTools, name, arguments string) *host.Result {
 	t.Helper()
-	for _, tool := range s.Visible {
-		if tool.Name != name {
-			continue
-		}
-		b, err := tool.Invoke(context.Background(), catalog.Invocation{Input: json.RawMessage(arguments)})
+	if name == modeltools.Wait {
+		id, err := host.ParseWait([]byte(arguments))
 		if err != nil {
-			t.Fatal(err)
+			return codemode.Failed(err)
 		}
-		var r host.Result
-		if err := json.Unmarshal(b, &r); err != nil {
-			t.Fatalf("%v: %s", err, b)
-		}
-		return &r
+		return s.Wait(context.Background(), id)
 	}
-	t.Fatalf("the model is not shown %s", name)
-	return nil
+	in, err := host.ParseExec([]byte(arguments))
+	if err != nil {
+		return codemode.Failed(err)
+	}
+	return s.Exec(context.Background(), in)
 }
 
 // TestSurface is the table of what a model is shown.
 func TestSurface(t *testing.T) {
 	ordinary := []catalog.Tool{echo("read"), echo("write")}
-	many := make([]catalog.Tool, 30)
+	many, large := make([]catalog.Tool, 30), make([]catalog.Tool, 10)
 	for i := range many {
 		many[i] = echo(fmt.Sprintf("tool_%d", i))
+	}
+	for i := range large {
+		large[i] = echo(fmt.Sprintf("tool_%d", i))
+		large[i].Description = strings.Repeat("What it does. ", 200)
 	}
 	control := []catalog.Tool{echo("tool_search_code"), echo("tool_search"), echo("tool_describe"), echo("tool_call")}
 	models := map[string]host.Activation{"*": host.ActivationAuto, "big/*": host.ActivationOn, "big/no": host.ActivationOff, "small*": host.ActivationOff}
@@ -92,8 +93,11 @@ func TestSurface(t *testing.T) {
 		{name: "a model that is off", settings: host.Settings{Models: models}, tools: many, options: host.ModelToolsOptions{Model: "big/no"}},
 		{name: "the most exact pattern counts", settings: host.Settings{Models: models}, tools: many, options: host.ModelToolsOptions{Model: "small-7b"}},
 		{name: "auto with few tools", settings: host.Settings{Models: models}, tools: ordinary, options: host.ModelToolsOptions{Model: "other"}},
-		{name: "auto with many tools", settings: host.Settings{Models: models}, tools: many, options: host.ModelToolsOptions{Model: "other"}, want: "exec wait"},
-		{name: "auto with another threshold", settings: host.Settings{Models: models, AutoMinTools: 2}, tools: ordinary, options: host.ModelToolsOptions{Model: "other"}, want: "exec wait"},
+		{name: "auto with many small tools", settings: host.Settings{Models: models}, tools: many, options: host.ModelToolsOptions{Model: "other"}},
+		{name: "auto with ten large tools", settings: host.Settings{Models: models}, tools: large, options: host.ModelToolsOptions{Model: "other"}, want: "exec wait"},
+		{name: "auto in a wider window", settings: host.Settings{Models: models}, tools: large, options: host.ModelToolsOptions{Model: "other", Window: 1_000_000}},
+		{name: "auto with another share", settings: host.Settings{Models: models, AutoShare: 50}, tools: large, options: host.ModelToolsOptions{Model: "other"}},
+		{name: "auto with a window of the settings", settings: host.Settings{Models: models, ContextWindow: 1_000_000}, tools: large, options: host.ModelToolsOptions{Model: "other"}},
 		{name: "a model without entry", settings: host.Settings{Models: map[string]host.Activation{"a": host.ActivationOff}}, tools: ordinary, options: host.ModelToolsOptions{Model: "b"}, want: "exec wait"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -97,6 +97,38 @@ func quickCall(t *Tool, names map[string]string) string {
 // function on the global tools, or tools.call with the id where it has no function.
 func (c *Catalog) Call(t *Tool) string { return quickCall(t, c.safe().ids) }
 
+// Overview lists the tools a guest sees in at most room bytes, for a catalog whose tools
+// are too many to say of each what it does: the owners, with how many tools each has and
+// the names of some, which are functions of tools. Where owners are very many, it has their
+// names and numbers alone.
+//
+//   - issues (12): issues_list, issues_get, …
+//
+// Equal catalogs have equal overviews. It is empty if a guest sees no tool.
+func (c *Catalog) Overview(room int) string {
+	return text.Groups(c.byOwner(), room, func(n int) string { return fmt.Sprintf("and %d more owners", n) })
+}
+
+// byOwner has the functions a guest sees by owner, in catalog order.
+func (c *Catalog) byOwner() (groups []text.Group) {
+	at := map[string]int{}
+	ids := c.safe().ids
+	for _, t := range c.guest {
+		key := string(t.Source) + ":" + t.Owner
+		i, known := at[key]
+		if !known {
+			i = len(groups)
+			at[key] = i
+			groups = append(groups, text.Group{Name: t.Owner})
+		}
+		groups[i].Count++
+		if name := SafeName(t.Name); ids[name] == t.ID() {
+			groups[i].Parts = append(groups[i].Parts, name)
+		}
+	}
+	return groups
+}
+
 // enrich adds a detail to each line for which there is room, and returns what
 // room is left.
 func enrich(lines []quickLine, room int, detail func(*quickLine)) int {

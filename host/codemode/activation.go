@@ -13,7 +13,7 @@ type Activation string
 const (
 	ActivationOn   Activation = "on"   // whenever there are tools
 	ActivationOff  Activation = "off"  // never
-	ActivationAuto Activation = "auto" // from Settings.AutoMinTools tools on
+	ActivationAuto Activation = "auto" // where its tools cost more than Settings.AutoShare of its window
 )
 
 // activation returns what Models says of a model. An exact id wins, then the
@@ -38,17 +38,31 @@ func (s Settings) activation(model string) Activation {
 	})]
 }
 
-// ActiveFor reports whether a model gets code mode if it would otherwise see so many
-// tools.
-func (s Settings) ActiveFor(model string, tools int) bool {
-	if s.Disabled || tools == 0 {
+// PromptTokens is what the tools of a model request cost, in tokens.
+type PromptTokens struct {
+	// Tools is the cost of the definitions of all tools, each shown to the model;
+	// 0 means that there are no tools.
+	Tools int64
+	// CodeMode is the cost of exec and wait in their place.
+	CodeMode int64
+	// Window is the context window of the model; 0 means Settings.ContextWindow.
+	Window int64
+}
+
+// ActiveFor reports whether a model gets code mode in a request that costs so much. With
+// ActivationAuto it gets it where tools cost more than AutoShare of its window, and more
+// than exec and wait do.
+func (s Settings) ActiveFor(model string, p PromptTokens) bool {
+	if s.Disabled || p.Tools == 0 {
 		return false
 	}
 	switch s.activation(model) {
 	case ActivationOff:
 		return false
 	case ActivationAuto:
-		return int64(tools) >= s.WithDefaults().AutoMinTools
+		s = s.WithDefaults()
+		share := s.AutoShare * cmp.Or(p.Window, s.ContextWindow) / 100
+		return p.Tools > share && p.Tools > p.CodeMode
 	default:
 		return true
 	}

@@ -11,7 +11,9 @@ type SettingRanges struct {
 	SnapshotTTL                                            Range // seconds
 	MemoryLimit, MaxOutput, MaxSnapshot                    Range // bytes
 	MaxPendingCalls, MaxApprovals, MaxSuspended            Range
-	SearchLimit, MaxSearchLimit, AutoMinTools              Range
+	SearchLimit, MaxSearchLimit                            Range
+	AutoShare                                              Range // percent
+	ContextWindow                                          Range // tokens
 	QuotaSessionPercent, QuotaAgentPercent, QuotaHeldBytes Range
 }
 
@@ -27,7 +29,8 @@ var settingRanges = SettingRanges{
 	MaxSuspended:    Range{64, 1, 1_000_000},
 	SearchLimit:     Range{8, 1, 50},
 	MaxSearchLimit:  Range{50, 1, 50},
-	AutoMinTools:    Range{20, 1, 10_000},
+	AutoShare:       Range{2, 1, 100},
+	ContextWindow:   Range{200_000, 1_000, 100_000_000},
 
 	QuotaSessionPercent: Range{50, 1, 100},
 	QuotaAgentPercent:   Range{100, 1, 100},

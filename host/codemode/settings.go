@@ -49,9 +49,13 @@ type Settings struct {
 	// any characters, and the most exact id counts. A model without an entry gets
 	// code mode.
 	Models map[string]Activation
-	// AutoMinTools is how many tools there must be for code mode with models that
-	// have ActivationAuto. Defaults to 20; 1 to 10,000.
-	AutoMinTools int64
+	// AutoShare is the share of a model's context window that its tools have to cost,
+	// each shown to it, for code mode with ActivationAuto. In percent. Defaults to 2; 1
+	// to 100.
+	AutoShare int64
+	// ContextWindow is the context window of models whose window is not known, in
+	// tokens. Defaults to 200,000; 1,000 to 100,000,000.
+	ContextWindow int64
 }
 
 // IsolationPolicy says how much of the guest's sandbox a host insists on. Package
@@ -106,7 +110,8 @@ func (s Settings) WithDefaults() Settings {
 	s.SnapshotTTL = r.SnapshotTTL.duration(s.SnapshotTTL, time.Second)
 	s.MaxSuspended = r.MaxSuspended.clamp(s.MaxSuspended)
 	s.MaxSearchLimit = r.MaxSearchLimit.clamp(s.MaxSearchLimit)
-	s.AutoMinTools = r.AutoMinTools.clamp(s.AutoMinTools)
+	s.AutoShare = r.AutoShare.clamp(s.AutoShare)
+	s.ContextWindow = r.ContextWindow.clamp(s.ContextWindow)
 	s.SearchLimit = min(r.SearchLimit.clamp(s.SearchLimit), s.MaxSearchLimit)
 	return s
 }

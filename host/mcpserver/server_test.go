@@ -59,7 +59,7 @@ func TestExecAndWait(t *testing.T) {
 		}
 
 		res, got = call(t, c, "exec", map[string]any{"code": "throw new TypeError('no')"})
-		if got["status"] != "failed" || got["reason"] != "guest_exception" || !res.IsError {
+		if got["status"] != "failed" || got["code"] != "program_error" || !res.IsError {
 			t.Errorf("exec: %v", got)
 		}
 		res, got = call(t, c, "exec", map[string]any{"program": 1})
@@ -85,7 +85,7 @@ func TestRunsBelongToSessions(t *testing.T) {
 		mine := connectHTTP(t, overHTTP(t, s, me).URL, era, nil)
 		other := connectHTTP(t, overHTTP(t, s, host.Session{SessionID: "other"}).URL, era, nil)
 		_, got := call(t, mine, "exec", map[string]any{"code": "await yield_control(); return 2"})
-		if _, refused := call(t, other, "wait", map[string]any{"runId": got["runId"]}); refused["reason"] != "wrong_session" {
+		if _, refused := call(t, other, "wait", map[string]any{"runId": got["runId"]}); refused["code"] != "wrong_session" {
 			t.Errorf("%s: another session's wait: %v", era, refused)
 		}
 		if _, done := call(t, mine, "wait", map[string]any{"runId": got["runId"]}); done["value"] != 2.0 {

@@ -167,7 +167,7 @@ func TestTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"output":[{"text":"one","type":"text"},{"text":"two","type":"text"},{"text":"three","type":"text"}],"status":"completed","value":4}`
+	want := `{"output":["one","two","three"],"status":"completed","value":4}`
 	if string(structured) != want || a.text("resultType") != "complete" {
 		t.Errorf("got %s, expected %s; resultType %s", structured, want, a.text("resultType"))
 	}

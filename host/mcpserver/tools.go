@@ -24,7 +24,7 @@ func (s *Server) addOwnTools() {
 func ownTool(t catalog.Tool) *mcp.Tool {
 	return &mcp.Tool{
 		Name: t.Name, Title: t.Label, Description: t.Description,
-		InputSchema: t.Parameters, OutputSchema: resultSchema,
+		InputSchema: t.Parameters, OutputSchema: modeltools.ResultSchema(),
 		// Programs reach whatever tools there are: the defaults of the hints hold.
 		Annotations: &mcp.ToolAnnotations{Title: t.Label},
 	}

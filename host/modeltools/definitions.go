@@ -89,3 +89,13 @@ func mustSchema(o schemaObject) json.RawMessage {
 	}
 	return b
 }
+
+// EstimateTokens returns about how many tokens of a prompt the definition of a tool
+// costs: one for four bytes, as English and JSON have with the tokenizers of today.
+func EstimateTokens(t *catalog.Tool) int64 {
+	const (
+		bytesPerToken = 4
+		frame         = 40 // what providers write around each definition
+	)
+	return int64(len(t.Name)+len(t.Description)+len(t.Parameters)+frame) / bytesPerToken
+}

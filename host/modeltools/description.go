@@ -12,19 +12,34 @@ import (
 	"github.com/quoinhq/quoin/namespaces"
 )
 
+// manyTools is how many tools the prompt describes one by one. It names some where there
+// are more: to describe them all would cost more than to search for what a task needs.
+const manyTools = 100
+
+// briefRoom is what all tools, servers and namespaces together have where there are more
+// than manyTools, in bytes. With the rest of the definitions it is below 1,500 tokens.
+const briefRoom = 2000
+
 // Bounds of what one namespace may say to the model, and all of them together.
 const (
 	maxDescription     = 300  // bytes of a description
+	maxBriefLine       = 120  // bytes of one where there are many tools
 	maxNamespacePrompt = 2000 // bytes of a prompt
 	maxNamespaceBlocks = 8000
+	maxMCPText         = 4000 // of all MCP servers
 )
 
 // Offer is what the description of exec tells a model about.
 type Offer struct {
 	Catalog    *catalog.Catalog
 	Namespaces []namespaces.Registration
-	MCP        string // the text about MCP servers; empty without them
+	// MCP writes the text about MCP servers, in at most room bytes. It may be
+	// nil, and returns "" without servers.
+	MCP func(room int) string
 }
+
+// brief reports whether there are too many tools to describe each.
+func (o Offer) brief() bool { return o.Catalog.Len() > manyTools }
 
 // guestGlobal is a line about what a program can use. Names are the globals it is
 // about, for the test that each of them exists.
@@ -35,7 +50,7 @@ type guestGlobal struct {
 	more  func(Offer) string
 }
 
-func hasTools(o Offer) bool { return len(o.Catalog.QuickIndex()) > 0 }
+func hasTools(o Offer) bool { return o.Catalog.Len() > o.Catalog.Counts()[catalog.SourceMCP] }
 
 func hasMCP(o Offer) bool { return o.Catalog.Counts()[catalog.SourceMCP] > 0 }
 
@@ -54,9 +69,9 @@ func declaredFiles(o Offer) string {
 // guestGlobals are the lines, in the order of the description.
 var guestGlobals = []guestGlobal{
 	{[]string{"tools"}, `tools.NAME(input) calls a tool and resolves to its result, or rejects with its error`, hasTools, nil},
-	{[]string{"tools"}, `tools.search(query, {limit}) finds tools; tools.describe(id) gives input and output schemas; tools.call(id, input) calls by id`, hasTools, nil},
+	{[]string{"tools"}, `tools.search(query, {limit}) finds tools; tools.describe(id) gives schemas; tools.call(id, input) calls by id`, hasTools, nil},
 	{[]string{"ALL_TOOLS"}, `ALL_TOOLS lists all tools as {id, name, description, source}`, hasTools, nil},
-	{[]string{"MCP"}, `MCP.SERVER.TOOL(input) calls a tool of an MCP server: see await API.list("mcp") and (await API.read("mcp/SERVER.d.ts")).content`, hasMCP, nil},
+	{[]string{"MCP"}, `MCP.SERVER.TOOL(input) calls a tool of an MCP server`, hasMCP, nil},
 	{[]string{"API"}, `(await API.list(prefix)).files and (await API.read(path)).content are TypeScript declarations: guest.d.ts`, nil, declaredFiles},
 	{[]string{"text", "json", "console"}, `text(value), json(value), console.log(...) add to the output`, nil, nil},
 	{[]string{"results"}, `results.save(name, value), results.load(name), results.delete(name) put values aside until the program ends`, nil, nil},
@@ -68,8 +83,8 @@ var guestGlobals = []guestGlobal{
 // execDescription is what a model is told of exec.
 func execDescription(o Offer, s codemode.Settings) string {
 	var b strings.Builder
-	b.WriteString("Runs a " + languageNames(s) + " program and returns its result. " +
-		"Other tools are called from inside of such programs; one program can make many calls, in loops and in parallel, and return only what matters.\n\n" +
+	b.WriteString("Runs a " + languageNames(s) + " program and returns its result. Other tools are called from inside of such programs.\n\n" +
+		economy +
 		"The program is the body of an async function: use await, and return the final value (it becomes JSON). " +
 		"There are no modules, no require, no files, no network and no environment.\n\n")
 	for _, g := range guestGlobals {
@@ -81,14 +96,58 @@ func execDescription(o Offer, s codemode.Settings) string {
 			b.WriteString("\n")
 		}
 	}
+	if hasTools(o) || hasMCP(o) {
+		b.WriteString(signalText)
+	}
 	b.WriteString("\nExample:\n" + promptExample(o) + "\n\n")
 	b.WriteString(limitsText(s))
-	if index := o.Catalog.QuickIndex(); index != "" {
-		b.WriteString("\n\nTools (call => result  what it does):\n" + index)
-	}
-	b.WriteString(o.MCP)
-	b.WriteString(namespaceBlocks(o))
+	b.WriteString(reachText(o))
 	return b.String()
+}
+
+// economy is what saves most: turns first, then what each of them costs.
+const economy = "Do the whole task in one program: find tools, call them, loop, branch, join and filter there. " +
+	"Make calls that do not need each other in parallel, with Promise.all or Promise.allSettled. " +
+	"Return only what matters, not whole results. " +
+	"Never poll or sleep for a result: await the call, however long it takes.\n\n"
+
+// signalText is how a call is given up, and what becomes of one that is not.
+const signalText = "\nEvery call takes {signal} after its input; aborting it gives the call up. A program ends when it has returned and its calls have ended.\n"
+
+// reachText says what the program can reach: tools, MCP servers and namespaces.
+func reachText(o Offer) string {
+	if o.brief() {
+		return briefText(o)
+	}
+	text := ""
+	if index := o.Catalog.QuickIndex(); index != "" {
+		text = "\n\nTools (call => result  what it does):\n" + index
+	}
+	if o.MCP != nil {
+		text += o.MCP(maxMCPText)
+	}
+	return text + namespaceBlocks(o)
+}
+
+// briefText is reachText for many tools. Namespaces come first, of whose functions
+// searches know nothing, then tools and servers in equal parts.
+func briefText(o Offer) string {
+	spaces := namespaceLines(o, briefRoom/3)
+	room := briefRoom - len(spaces)
+	const head = "\n\nSome of the tools, by owner (tools.search finds all):\n"
+	servers := ""
+	if o.MCP != nil {
+		half := room
+		if hasTools(o) {
+			half /= 2
+		}
+		servers = o.MCP(half)
+	}
+	text := ""
+	if hasTools(o) {
+		text = head + o.Catalog.Overview(room-len(head)-len(servers))
+	}
+	return text + servers + spaces
 }
 
 // waitDescription is what a model is told of wait.
@@ -166,6 +225,28 @@ func namespaceBlocks(o Offer) string {
 		return ""
 	}
 	return "\n\nGlobals of namespaces:" + b.String()
+}
+
+// namespaceLines has a line for each namespace that the run can see, in at most room
+// bytes together.
+func namespaceLines(o Offer, room int) string {
+	if len(o.Namespaces) == 0 {
+		return ""
+	}
+	const head = "\n\nGlobals of namespaces, declared in namespaces/NAME.d.ts:"
+	rest := func(n int) string { return fmt.Sprintf("\n- and %d more: await API.list(\"namespaces\")", n) }
+	text := head
+	for i, n := range o.Namespaces {
+		line := "\n- " + n.GlobalName
+		if d := bounded(strings.Join(strings.Fields(n.Description), " "), maxBriefLine); d != "" {
+			line += ": " + d
+		}
+		if more := len(o.Namespaces) - i; len(text)+len(line)+len(rest(more)) > room {
+			return text + rest(more)
+		}
+		text += line
+	}
+	return text
 }
 
 // bounded returns at most n bytes of a text of a plugin, as valid UTF-8.

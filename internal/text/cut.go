@@ -33,6 +33,26 @@ func Shorten(s string, n int) string {
 	return Cut(s, n-len(ellipsis)) + ellipsis
 }
 
+// List returns names with commas between them, as many of the first as n bytes hold. If
+// some are left out, "…" stands in their place.
+func List(names []string, n int) string {
+	whole := strings.Join(names, ", ")
+	if len(whole) <= n {
+		return whole
+	}
+	if n < len(ellipsis) {
+		return ""
+	}
+	end := 0
+	for _, name := range names {
+		if end+len(name)+len(", ")+len(ellipsis) > n {
+			break
+		}
+		end += len(name) + len(", ")
+	}
+	return whole[:end] + ellipsis
+}
+
 // Printable returns s with U+FFFD in place of each character that shows nothing
 // or that changes how others are shown, line breaks included. The result is one
 // line of valid UTF-8.

@@ -1,6 +1,7 @@
 package text_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -101,5 +102,35 @@ func TestEditDistance(t *testing.T) {
 		if got := text.EditDistance(test.a, test.b, test.limit); got != test.want {
 			t.Errorf("%q, %q: %d, want %d", test.a, test.b, got, test.want)
 		}
+	}
+}
+
+func TestList(t *testing.T) {
+	names := []string{"one", "two", "three"}
+	for n, want := range map[int]string{0: "", 2: "", 3: "…", 7: "…", 8: "one, …", 12: "one, …", 13: "one, two, …", 14: "one, two, …", 15: "one, two, three", 99: "one, two, three", -1: ""} {
+		if got := text.List(names, n); got != want || len(got) > max(n, 0) {
+			t.Errorf("in %d bytes: %q, want %q", n, got, want)
+		}
+	}
+	if got := text.List(nil, 0); got != "" {
+		t.Errorf("no names: %q", got)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	groups := []text.Group{{Name: "issues", Parts: []string{"list", "get", "close"}, Count: 3}, {Name: "webbrowser", Note: ", resources", Parts: []string{strings.Repeat("x", 90), "b"}, Count: 7}}
+	rest := func(n int) string { return fmt.Sprintf("and %d more", n) }
+	for n, want := range map[int]string{
+		128: "- issues (3): list, get, close\n- webbrowser (7, resources): …",
+		111: "issues (3), webbrowser (7)",
+		24:  "issues (3), and 1 more",
+		10:  "and 2 more",
+	} {
+		if got := text.Groups(groups, n, rest); got != want || len(got) > n {
+			t.Errorf("in %d bytes: %q, want %q", n, got, want)
+		}
+	}
+	if got := text.Groups(nil, 100, rest); got != "" {
+		t.Errorf("no groups: %q", got)
 	}
 }

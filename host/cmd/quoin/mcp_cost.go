@@ -54,7 +54,7 @@ func definitionBytes(server string, tools []catalog.Tool, s host.Settings) (*vie
 	}
 	v := view.New(c, &namespaces.Registry{}, view.MCPServerIdentifiers([]string{server}))
 	n := 0
-	exec, wait := modeltools.Definitions(modeltools.Offer{Catalog: c, MCP: view.MCPBlock(v)}, s)
+	exec, wait := modeltools.Definitions(modeltools.Offer{Catalog: c, MCP: func(room int) string { return view.MCPBlock(v, room) }}, s)
 	for _, t := range []catalog.Tool{exec, wait} {
 		n += len(t.Name) + len(t.Description) + len(t.Parameters)
 	}

@@ -48,6 +48,7 @@ type Engine struct {
 	closed     bool            // close has started
 	runs       map[string]*run // active and suspended, by run id
 	recent     recentRuns
+	kept       keptValues
 	driving    inFlight      // Execs and Waits
 	performing inFlight      // tool calls, of any run
 	parking    chan struct{} // closed when runs are to be parked as soon as they can

@@ -171,6 +171,9 @@ func (r runFiles) apiFile(ctx context.Context, path string) (data []byte, found 
 	if name, ok := strings.CutPrefix(path, view.PrefixAPI+prefixScopeAPI); ok {
 		return r.scopeFile(ctx, v, name)
 	}
+	if data, found := r.engine.kept.file(r.session, strings.TrimPrefix(path, view.PrefixAPI)); found {
+		return data, true
+	}
 	data, tool, found := v.Declarations.File(path)
 	if tool != nil {
 		r.used.note(tool)

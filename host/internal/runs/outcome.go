@@ -48,14 +48,16 @@ func (d *driver) absorb(rep *wire.Report) *failure {
 // completed is the result of a run whose program returned.
 func (d *driver) completed(value []byte) *codemode.Result {
 	res := &codemode.Result{Status: codemode.StatusCompleted}
-	if !d.output.fits(value) {
-		if d.run.settings.OnOutputLimit == codemode.OutputFail {
-			d.output.addValue(value)
-			return d.failed(d.output.over())
-		}
+	fits := d.output.fits(value)
+	if !fits && d.run.settings.OnOutputLimit == codemode.OutputFail {
+		kept := d.keep(value)
+		d.output.addValue(value)
+		return d.failed(and(d.output.over(), "%s", kept))
+	}
+	if !fits {
 		d.run.observed.LimitPassed(observe.LimitOutput)
 	}
-	res.Value, res.Output = d.output.truncated(value)
+	res.Value, res.Output = d.output.truncated(value, d.keep)
 	res.Value = bytes.Clone(res.Value) // a part of the report would keep the whole report
 	d.run.observed.Value = res.Value
 	return d.run.finishWith(nil, func() *codemode.Result {

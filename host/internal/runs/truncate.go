@@ -3,19 +3,19 @@ package runs
 import (
 	"encoding/json"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
-// marker stands for a value that OutputTruncate left out. Prefix is the start
-// of its JSON.
+// marker stands for a value that OutputTruncate has shortened. Value is what is shown of
+// it: valid JSON, whose largest parts are cut.
 type marker struct {
-	Truncated    bool   `json:"truncated"`
-	OmittedBytes int64  `json:"omittedBytes"`
-	Guidance     string `json:"guidance"`
-	Prefix       string `json:"prefix"`
+	Truncated    bool            `json:"truncated"`
+	OmittedBytes int64           `json:"omittedBytes"`
+	Guidance     string          `json:"guidance"`
+	Value        json.RawMessage `json:"value"`
 }
 
 // outputMarker is the last item of an output that was shortened. What
@@ -26,14 +26,18 @@ type outputMarker struct {
 	Guidance     string `json:"guidance"`
 }
 
-const truncateGuidance = "Output truncated; run again and return less, for example only the fields you need."
+const (
+	truncateGuidance = "Output truncated; print less, for example only the fields you need."
+	valueGuidance    = "Value truncated; return only the fields you need."
+)
 
-// markerRoom is more than a marker takes next to its prefix.
+// markerRoom is more than a marker takes next to its value and the sentence about it.
 const markerRoom = 192
 
 // truncated shares the budget between items and value. A value of up to half of
-// it is kept whole, and a longer one gets whatever the items leave, at least half.
-func (b *outputBudget) truncated(value json.RawMessage) (json.RawMessage, []codemode.Output) {
+// it is kept whole, and a longer one gets whatever the items leave, at least half. Keep
+// puts a value that is cut aside, and says how to get it.
+func (b *outputBudget) truncated(value json.RawMessage, keep func(json.RawMessage) string) (json.RawMessage, []codemode.Output) {
 	if b.fits(value) {
 		return value, b.items
 	}
@@ -42,7 +46,7 @@ func (b *outputBudget) truncated(value json.RawMessage) (json.RawMessage, []code
 		room = max(room, b.limit-b.used)
 	}
 	if int64(len(value)) > room {
-		value = markerOf(value, int(room))
+		value = markerOf(value, int(room), valueGuidance+keep(value))
 	}
 	return value, b.within(b.limit - int64(len(value)))
 }
@@ -57,23 +61,37 @@ func (b *outputBudget) within(limit int64) []codemode.Output {
 	for _, o := range b.items {
 		less.addItem(o)
 	}
-	text, err := jsontext.Marshal(outputMarker{true, less.omitted + b.omitted, truncateGuidance})
+	last, err := jsontext.Marshal(outputMarker{true, less.omitted + b.omitted, truncateGuidance})
 	if err != nil {
 		return less.items
 	}
-	return append(less.items, codemode.Output{Kind: codemode.OutputJSON, Value: text})
+	return append(less.items, codemode.Output{Kind: codemode.OutputJSON, Value: last})
 }
 
-// markerOf returns the marker for a value, with as long a prefix as makes it at
-// most room bytes.
-func markerOf(value json.RawMessage, room int) json.RawMessage {
-	n := cut(value, room-markerRoom, quotedBytes)
-	text, err := jsontext.Marshal(marker{true, int64(len(value) - n), truncateGuidance, ""})
+// leastOfValue is what a marker shows of a value at the least, in bytes. Where there is
+// no room for it and the whole guidance, the guidance is cut.
+const leastOfValue = 64
+
+// markerOf returns the marker for a value in at most room bytes, which is half of the
+// least limit of an output or more.
+func markerOf(value json.RawMessage, room int, guidance string) json.RawMessage {
+	m := marker{true, int64(len(value)), guidance, json.RawMessage("0")}
+	frame, err := jsontext.Marshal(m)
+	if over := len(frame) + leastOfValue - room; over > 0 {
+		m.Guidance = text.Shorten(guidance, len(guidance)-over)
+		frame, err = jsontext.Marshal(m)
+	}
 	if err != nil {
 		return fmt.Appendf(nil, `{"truncated":true,"omittedBytes":%d}`, len(value))
 	}
-	text = text[:len(text)-len(`"}`)] // the prefix is the last field, and empty
-	return append(append(text, insideString(value[:n])...), `"}`...)
+	var shown int
+	m.Value, shown = jsontext.Shorten(value, room-len(frame))
+	m.OmittedBytes -= int64(shown)
+	out, err := jsontext.Marshal(m)
+	if err != nil {
+		return frame
+	}
+	return out
 }
 
 // cut returns the length of the longest prefix of a JSON text whose tokens, by
@@ -81,50 +99,13 @@ func markerOf(value json.RawMessage, room int) json.RawMessage {
 // sequence, and two escapes that are one character are one token.
 func cut(text []byte, room int, size func(token []byte) int) (n int) {
 	for n < len(text) {
-		end := n + tokenEnd(text[n:])
+		end := n + jsontext.TokenEnd(text[n:])
 		if room -= size(text[n:end]); room < 0 {
 			break
 		}
 		n = end
 	}
 	return n
-}
-
-// tokenEnd returns the length of the first token.
-func tokenEnd(text []byte) int {
-	const escape = len(`\u0000`)
-	switch {
-	case text[0] != '\\':
-		_, n := utf8.DecodeRune(text)
-		return n
-	case len(text) < escape || text[1] != 'u':
-		return min(2, len(text))
-	case len(text) >= 2*escape && text[escape] == '\\' && text[escape+1] == 'u' &&
-		surrogate(text) == highSurrogate && surrogate(text[escape:]) == lowSurrogate:
-		return 2 * escape
-	default:
-		return escape
-	}
-}
-
-// The halves of a character beyond U+FFFF.
-const (
-	noSurrogate = iota
-	highSurrogate
-	lowSurrogate
-)
-
-// surrogate says which half of a pair an escape sequence is.
-func surrogate(escape []byte) int {
-	second := escape[3] | 0x20 // in lower case
-	switch {
-	case escape[2]|0x20 != 'd' || second < '8':
-		return noSurrogate
-	case second <= '9', second == 'a', second == 'b':
-		return highSurrogate
-	default:
-		return lowSurrogate
-	}
 }
 
 func tokenBytes(token []byte) int { return len(token) }

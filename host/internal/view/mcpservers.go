@@ -2,7 +2,8 @@ package view
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // MCPServer is an MCP server that cells can use now.
@@ -32,61 +33,48 @@ func (s MCPServer) Line() string {
 	return line + fmt.Sprintf(`. Signatures: await API.read("mcp/%s.d.ts").`, s.Identifier)
 }
 
-// maxMCPBlock bounds what a model is told of MCP servers in advance, in bytes.
-const maxMCPBlock = 4000
+// MaxMCPBlock is the most that a model is told of MCP servers in advance, in bytes.
+const MaxMCPBlock = 4000
 
 // maxToolNames bounds how many bytes of names of one server's tools that is: a server of
 // a thousand tools costs no more than one of fifty.
 const maxToolNames = 600
 
-// MCPBlock has one line for each MCP server that the run can see. What servers say
-// of themselves is not in it.
-func MCPBlock(v *View) string {
-	lines := v.mcpLines()
-	if len(lines) == 0 {
+// MCPBlock has one line for each MCP server that the run can see, in at most room bytes.
+// What servers say of themselves is not in it.
+func MCPBlock(v *View, room int) string {
+	groups := v.mcpGroups()
+	if len(groups) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	b.WriteString("\n\nMCP servers. Each tool takes one object, as in await MCP.server.tool({ ... }), and resolves to {content, structuredContent?, isError?}:")
-	room := maxMCPBlock - b.Len()
-	for _, line := range lines {
-		room -= len(line) + len("\n- ")
-	}
-	for i, line := range lines {
-		line += v.toolNames(i, min(maxToolNames, room/len(lines)))
-		if b.Len()+len(line) > maxMCPBlock {
-			fmt.Fprintf(&b, "\n- and %d more: await API.list(\"mcp\")", len(lines)-i)
-			break
-		}
-		b.WriteString("\n- " + line)
-	}
-	return b.String()
+	head := "\n\nMCP servers, called as await MCP.SERVER.TOOL({ ... }). A tool takes one object and resolves to {content, structuredContent?, isError?}; " +
+		"(await API.read(\"mcp/SERVER.d.ts\")).content has the signatures:\n"
+	return head + text.Groups(groups, min(room-len(head), maxToolNames*len(groups)), func(n int) string {
+		return fmt.Sprintf("and %d more: await API.list(\"mcp\")", n)
+	})
 }
 
-// toolNames lists the names that tools of a server have in programs, as far as there
-// is room for them.
-func (v *View) toolNames(server, room int) string {
-	text := ""
-	for _, t := range v.mcp()[server].tools {
-		if t.group != "" {
-			continue
+// mcpGroups are the servers with their tools as programs call them.
+func (v *View) mcpGroups() (groups []text.Group) {
+	for i, s := range v.MCPServers() {
+		g := text.Group{Name: s.Identifier, Count: s.Tools}
+		if s.Name != s.Identifier {
+			g.Note += fmt.Sprintf(", server %q", s.Name)
 		}
-		next := ", " + t.method
-		if text == "" {
-			next = " Tools: " + t.method
+		if s.Resources {
+			g.Note += ", resources"
 		}
-		if len(text)+len(next)+len(", ….") > room {
-			if text != "" {
-				text += ", …"
+		if s.Prompts {
+			g.Note += ", prompts"
+		}
+		for _, t := range v.mcp()[i].tools {
+			if t.group == "" {
+				g.Parts = append(g.Parts, t.method)
 			}
-			break
 		}
-		text += next
+		groups = append(groups, g)
 	}
-	if text != "" {
-		text += "."
-	}
-	return text
+	return groups
 }
 
 // MCPServers describes the MCP servers of a view.
