@@ -97,6 +97,10 @@ test-optimized: ## Run the engine's tests on the optimised library, as the worke
 bench: build ## Measure the rows of the budget table
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./host/internal/bench
 
+.PHONY: bench-models
+bench-models: ## Measure tokens, turns and searches of models, offline, and write docs/models.md
+	$(GO) test -pgo=off -count=1 -v -run 'TestModelsPage|TestFirstMistakes|TestNeverWorse' ./host/internal/benchmodels -update
+
 .PHONY: bench-peers
 bench-peers: ## Measure the guest engine beside its peers (needs node, npm and a C compiler)
 	flags="$(OPTIMIZED)" && $(GO) test $$flags -pgo=$(CURDIR)/$(PROFILE) -run '^$$' -bench Peers -benchtime 1x -timeout 60m ./guestrt/internal/bench/peers

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // BM25's parameters: how soon repetition stops counting, and how much a long
@@ -145,11 +148,75 @@ func (ix *index) completions(word string, most int) []string {
 	return found[:min(most, len(found))]
 }
 
-// add adds what a term is worth to the scores of the tools that have it, and
-// appends the tools that had no score yet to touched.
-func (ix *index) add(term string, weight float64, scores []float64, touched []int32) []int32 {
-	n, have := float64(len(ix.tools)), float64(ix.having(term))
-	rarity := weight * math.Log(1+(n-have+0.5)/(have+0.5))
+// near returns the terms that a word may be a slip of, in order: they start with the
+// same character and differ in one, or two of long words.
+func (ix *index) near(word string) []string {
+	const short, long = 4, 8
+	if len(word) < short || len(word) > text.MaxCompared {
+		return nil
+	}
+	slips := 1
+	if len(word) >= long {
+		slips = 2
+	}
+	var found []string
+	for _, term := range ix.alike(word, slips) {
+		if len(found) < maxExpansions && text.EditDistance(word, term, slips) <= slips {
+			found = append(found, term)
+		}
+	}
+	return found
+}
+
+// alike returns the terms with the first character of a word and about its length, in
+// order. There is a most, so that the words of a hostile catalog cost no more. What is
+// beyond it depends on the tools alone, not on the parts that they are in.
+func (ix *index) alike(word string, slips int) []string {
+	const most = 2000
+	_, first := utf8.DecodeRuneInString(word)
+	var found []string
+	for _, p := range ix.parts {
+		mine := 0
+		for i := sort.SearchStrings(p.sorted, word[:first]); i < len(p.sorted) && mine < most && strings.HasPrefix(p.sorted[i], word[:first]); i++ {
+			term := p.sorted[i]
+			if len(term) >= len(word)-slips && len(term) <= len(word)+slips && ix.has(term) {
+				found = append(found, term)
+				mine++
+			}
+		}
+	}
+	slices.Sort(found)
+	found = slices.Compact(found)
+	return found[:min(len(found), most)]
+}
+
+// has reports whether a tool has a term.
+func (ix *index) has(term string) bool {
+	for i := range ix.parts {
+		p := &ix.parts[i]
+		for _, posting := range p.terms[term] {
+			if p.number(posting.tool) >= 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rarity is what a term is worth that so many tools have.
+func (ix *index) rarity(having int) float64 {
+	n, have := float64(len(ix.tools)), float64(having)
+	return math.Log(1 + (n-have+0.5)/(have+0.5))
+}
+
+// add notes what a term is worth to each tool that has it, where that is more than what
+// is noted there. It is false if no tool has the term.
+func (ix *index) add(term string, weight float64, s *scores) bool {
+	having := ix.having(term)
+	if having == 0 {
+		return false
+	}
+	rarity := weight * ix.rarity(having)
 	for i := range ix.parts {
 		p := &ix.parts[i]
 		for _, posting := range p.terms[term] {
@@ -159,11 +226,12 @@ func (ix *index) add(term string, weight float64, scores []float64, touched []in
 			}
 			count := float64(posting.count)
 			norm := bm25K1 * (1 - bm25B + bm25B*float64(p.lengths[posting.tool])/ix.average)
-			if scores[tool] == 0 {
-				touched = append(touched, tool)
+			worth := rarity * count * (bm25K1 + 1) / (count + norm)
+			if s.of[tool] == 0 {
+				s.touched = append(s.touched, tool)
 			}
-			scores[tool] += rarity * count * (bm25K1 + 1) / (count + norm)
+			s.of[tool] = max(s.of[tool], worth)
 		}
 	}
-	return touched
+	return true
 }

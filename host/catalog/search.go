@@ -15,10 +15,15 @@ const (
 	maxQueryBytes = 2 << 10 // the rest is not looked at
 	maxQueryTerms = 48      // further words are not looked at
 	maxExpansions = 16      // words tried for one that is given in part
+	maxMisspelt   = 3       // words that are tried as misspelt ones
 )
 
-// expansionWeight is how much a word counts that the query gives only in part.
-const expansionWeight = 0.5
+// How much a word counts that the query does not have itself.
+const (
+	expansionWeight = 0.5 // it is given only in part
+	misspeltWeight  = 0.5
+	synonymWeight   = 0.6
+)
 
 // Limit reads the limit from a guest's search options, a JSON object or null:
 // the default if it is absent or no number, at most the maximum. It fails with
@@ -48,8 +53,9 @@ func (c *Catalog) Limit(options json.RawMessage) (int, error) {
 // Search returns the entries that fit a query best, best first, those of MCP tools
 // included. Tools named outright, by id or name in any case, come first;
 // the others are ranked by BM25 over name, label, owner, description, and the
-// names and descriptions of parameters, English words by their stems. A word
-// no tool has is tried as the start of one. Equals stand in catalog order.
+// names and descriptions of parameters, English words by their stems. Words that
+// mean the same count less than the word itself. A word no tool has is tried as the
+// start of one, and then as a misspelt one. Equals stand in catalog order.
 // A blank query finds all tools, in catalog order.
 //
 // A limit that is not positive means Options.DefaultLimit; one above
@@ -100,13 +106,11 @@ func (ix *index) rank(query string, except []int32, limit int) []int32 {
 	if limit <= 0 {
 		return nil
 	}
-	scores := make([]float64, len(ix.tools))
-	var touched []int32
-	for _, term := range queryTerms(query) {
-		touched = ix.score(term, scores, touched)
-	}
+	r := ranking{ix: ix, total: newScores(len(ix.tools)), word: newScores(len(ix.tools)), words: make([]uint8, len(ix.tools)), misspelt: maxMisspelt}
+	r.score(query)
+	scores := r.total.of
 	best := make([]int32, 0, limit+1)
-	for _, n := range touched {
+	for _, n := range r.total.touched {
 		if slices.Contains(except, n) {
 			continue
 		}
@@ -124,37 +128,117 @@ func (ix *index) rank(query string, except []int32, limit int) []int32 {
 	return best
 }
 
+// scores are those of the tools of an index. Touched are the tools that have one.
+type scores struct {
+	of      []float64
+	touched []int32
+}
+
+func newScores(tools int) scores { return scores{of: make([]float64, tools)} }
+
+// ranking is a search while it runs.
+type ranking struct {
+	ix       *index
+	total    scores
+	word     scores  // for the word at hand
+	words    []uint8 // how many words of the query each tool has
+	misspelt int     // words that may still be tried as misspelt ones
+}
+
+// score ranks the tools for a query. The more of its words a tool has, the likelier the
+// tool is meant: half of its score is for that.
+func (r *ranking) score(query string) {
+	const alone = 0.5
+	terms := queryTerms(query)
+	for _, term := range terms {
+		r.add(term)
+	}
+	for _, n := range r.total.touched {
+		r.total.of[n] *= alone + (1-alone)*float64(r.words[n])/float64(len(terms))
+	}
+}
+
+// add adds what a word of the query is worth to each tool: the most that the word
+// itself, or one in its place, is worth there. A tool does not gain by having many
+// words for one thing.
+func (r *ranking) add(word string) {
+	known := r.ix.add(word, r.weight(word), &r.word)
+	for _, other := range synonyms()[word] {
+		known = r.ix.add(other, synonymWeight, &r.word) || known
+	}
+	if !known {
+		r.guess(word)
+	}
+	for _, n := range r.word.touched {
+		if r.total.of[n] == 0 {
+			r.total.touched = append(r.total.touched, n)
+		}
+		r.total.of[n] += r.word.of[n]
+		r.words[n]++
+		r.word.of[n] = 0
+	}
+	r.word.touched = r.word.touched[:0]
+}
+
+// weight is how much a word itself counts. A rare word for a common thing counts less
+// than a rare thing: the mean of what is rare about the word and about what it stands for.
+func (r *ranking) weight(word string) float64 {
+	own := r.ix.having(word)
+	most := own
+	for _, other := range synonyms()[word] {
+		most = max(most, r.ix.having(other))
+	}
+	if own == 0 || own == most {
+		return 1
+	}
+	return (1 + r.ix.rarity(most)/r.ix.rarity(own)) / 2
+}
+
+// guess scores the words that an unknown one may be the start of, or else those that
+// it may be a slip of.
+func (r *ranking) guess(word string) {
+	const shortest = 3
+	if len(word) < shortest {
+		return
+	}
+	known := false
+	for _, completion := range r.ix.completions(word, maxExpansions) {
+		known = r.ix.add(completion, expansionWeight, &r.word) || known
+	}
+	if known || r.misspelt == 0 {
+		return
+	}
+	r.misspelt--
+	for _, near := range r.ix.near(word) {
+		r.ix.add(near, misspeltWeight, &r.word)
+	}
+}
+
 // queryTerms returns the stems of a query's words, each once. Stop words are
-// left out unless there is nothing else.
+// left out unless there is nothing else. A word with hyphens is also taken without
+// them: "to-do" is "todo".
 func queryTerms(query string) []string {
 	query = text.Cut(query, maxQueryBytes)
 	var terms, stops []string
-	eachWord(query, func(word string) {
-		list := &terms
-		if isStopWord(word) {
-			list = &stops
-		}
+	keep := func(list *[]string, word string) {
 		if term := stem(word); len(*list) < maxQueryTerms && !slices.Contains(*list, term) {
 			*list = append(*list, term)
 		}
+	}
+	eachWord(query, func(word string) {
+		if isStopWord(word) {
+			keep(&stops, word)
+		} else {
+			keep(&terms, word)
+		}
 	})
+	for word := range strings.FieldsSeq(query) {
+		if whole := strings.ReplaceAll(strings.ToLower(word), "-", ""); len(whole) < len(word) && len(whole) <= maxWordBytes {
+			eachWord(whole, func(word string) { keep(&terms, word) })
+		}
+	}
 	if len(terms) == 0 {
 		return stops
 	}
 	return terms
-}
-
-// score adds the weight of a term, or of the terms that start with it.
-func (ix *index) score(term string, scores []float64, touched []int32) []int32 {
-	if ix.having(term) > 0 {
-		return ix.add(term, 1, scores, touched)
-	}
-	const shortest = 3
-	if len(term) < shortest {
-		return touched
-	}
-	for _, completion := range ix.completions(term, maxExpansions) {
-		touched = ix.add(completion, expansionWeight, scores, touched)
-	}
-	return touched
 }

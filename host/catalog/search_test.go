@@ -53,6 +53,12 @@ func TestSearchFinds(t *testing.T) {
 		"addresses":             "send_mail",    // parameter description
 		"checksum":              "send_mail",    // parameter of a parameter
 		"calendar":              "create_event", // owner
+		"schedule":              "create_event", // other words for it
+		"meeting":               "create_event", //
+		"agenda":                "create_event", //
+		"e-mail":                "send_mail",    // hyphens
+		"calender":              "create_event", // slips
+		"recipiants":            "send_mail",    //
 		"appoint":               "create_event", // part of a word
 		"diar":                  "create_event", // part of a word
 		"日本":                    "translate",    // no spaces between words
@@ -122,6 +128,44 @@ func TestExactNamesComeFirst(t *testing.T) {
 	}
 	if found := ids(c.Search(" Quoin:Z:web ", 1)); !slices.Equal(found, []string{"quoin:z:web"}) {
 		t.Errorf("by id: %v", found)
+	}
+}
+
+// TestSynonyms: the list is well formed, words lead to others, and not every way back.
+func TestSynonyms(t *testing.T) {
+	all := synonyms()
+	for word, others := range all {
+		if len(others) > 24 || slices.Contains(others, word) {
+			t.Errorf("%q stands for %q", word, others)
+		}
+	}
+	small := parseSynonyms("# a comment\nfast quick\npr > pull request\n")
+	if diff := cmp.Diff(map[string][]string{"fast": {"quick"}, "quick": {"fast"}, "pr": {"pull", "request"}}, small); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestDerivedCatalogsRankAlike: guesses of misspelt words depend on the tools that are
+// there, not on how the catalog came about.
+func TestDerivedCatalogsRankAlike(t *testing.T) {
+	var tools, kept []Tool
+	for i := range 60 {
+		tool := Tool{Name: fmt.Sprintf("t%d", i), Description: "calender" + string(rune('a'+i%26)) + " calendar"}
+		tools = append(tools, tool)
+		if i%3 == 0 {
+			kept = append(kept, tool)
+		}
+	}
+	whole := build(t, tools...)
+	names := map[string]bool{}
+	for _, k := range kept {
+		names[k.Name] = true
+	}
+	filtered, fresh := whole.Filter(func(t *Tool) bool { return names[t.Name] }), build(t, kept...)
+	for _, query := range []string{"calendr", "calenderx", "calendera", "schedule"} {
+		if diff := cmp.Diff(ids(fresh.Search(query, 20)), ids(filtered.Search(query, 20))); diff != "" {
+			t.Errorf("%q (-fresh +filtered)\n%s", query, diff)
+		}
 	}
 }
 
