@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(doomedKey); dir != "" {
 		log.Fatal(doomed(dir))
 	}
+	if dir := os.Getenv(doomedUndoKey); dir != "" {
+		log.Fatal(doomedUndo(dir))
+	}
 	if dir := os.Getenv(askingKey); dir != "" {
 		log.Fatal(asking(dir))
 	}

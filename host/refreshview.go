@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // pluginsChanged keeps the old view when the new one cannot be made: the tools
@@ -192,6 +193,7 @@ func pluginTool(s *plugins.Supervisor, owner string, t plugins.OwnedTool) catalo
 		Output:      t.Output,
 		ReadOnly:    t.ReadOnly,
 		Idempotent:  t.Idempotent,
+		Revertible:  t.Revertible,
 		Examples:    examples,
 		Invoke: func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 			return s.CallTool(ctx, t.PluginID, plugins.CallRequest{
@@ -207,10 +209,19 @@ func pluginTool(s *plugins.Supervisor, owner string, t plugins.OwnedTool) catalo
 				},
 				Input:    c.Input,
 				Approval: ownApproval(t.PluginID, c.Approvals),
+				RevertBy: inverseOf(c.RevertBy),
 				Known:    &t,
 			}, c.Progress)
 		},
 	}
+}
+
+// inverseOf is f for what plugins say.
+func inverseOf(f func(catalog.Inverse)) func(protocol.Inverse) {
+	if f == nil {
+		return nil
+	}
+	return func(i protocol.Inverse) { f(catalog.Inverse(i)) }
 }
 
 // sessionView returns what the rules leave to a session.

@@ -26,6 +26,8 @@ type CallRequest struct {
 	Input json.RawMessage
 	// Approval is what allowed the call, if the plugin's own hook asked for one.
 	Approval *protocol.CallApproval
+	// RevertBy, which may be nil, is told how the call is undone, before CallTool returns.
+	RevertBy func(protocol.Inverse)
 	// Known is the tool as the caller knows it. A supervisor whose
 	// plugin was reloaded since refuses the call with CodeChanged if the tool is
 	// not compatible: gone, less harmless, or with another input. Nil: whatever
@@ -48,6 +50,7 @@ func (p *Process) CallTool(ctx context.Context, req CallRequest, progress func(j
 			Run:            protocol.RunContext(req.Run),
 			Input:          req.Input,
 			Approval:       req.Approval,
+			RevertBy:       p.inverse(req.RevertBy),
 		}, p.progress(progress))
 		return err
 	})
@@ -60,6 +63,17 @@ func (p *Process) progress(f func(json.RawMessage)) func(json.RawMessage) {
 		return f
 	}
 	return func(v json.RawMessage) { f(p.mask.value(v)) }
+}
+
+// inverse is f for what the plugin sends.
+func (p *Process) inverse(f func(protocol.Inverse)) func(protocol.Inverse) {
+	if f == nil || p.mask == nil {
+		return f
+	}
+	return func(i protocol.Inverse) {
+		i.Input, i.Impossible = p.mask.value(i.Input), p.mask.text(i.Impossible)
+		f(i)
+	}
 }
 
 // CreateScope returns the scope of one of the plugin's namespaces in a run. The

@@ -31,6 +31,8 @@ type Call struct {
 
 	progress func(json.RawMessage) error
 	storage  *Storage
+	plugin   *Plugin
+	inverse  func(protocol.Inverse) // takes how the call is undone; nil: the caller does not ask
 }
 
 // Storage returns the plugin's storage, which is the same for every call.

@@ -103,6 +103,7 @@ func (s *service) CallTool(ctx context.Context, req protocol.CallRequest, progre
 	call := &Call{
 		ID: req.CallID, Tool: req.Tool, IdempotencyKey: req.IdempotencyKey, Run: req.Run, Approval: req.Approval,
 		Logger: s.p.logger.With("tool", req.Tool, "call", req.CallID), progress: progress, storage: s.p.Storage(),
+		plugin: s.p, inverse: req.RevertBy,
 	}
 	s.watched(ctx, req, func(ctx context.Context) { result, err = t.call(ctx, call, input) })
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) {

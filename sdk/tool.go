@@ -28,6 +28,9 @@ type Tool struct {
 	// Idempotent: repeating a call with the same IdempotencyKey changes
 	// nothing more.
 	Idempotent bool
+	// Revert says how each call is undone: see [RevertBy]. Defaults to nil: a call cannot
+	// be undone, or the tool is ReadOnly.
+	Revert *Revert
 	// Examples show the model worked inputs. Each is checked against the
 	// input schema when the tool is added.
 	Examples []Example
@@ -93,6 +96,9 @@ func AddToolSafely[In, Out any](p *Plugin, t Tool, h Handler[In, Out]) (*ToolRef
 	if err != nil {
 		return nil, fmt.Errorf("tool %q: output: %w", t.Name, err)
 	}
+	if err := t.Revert.check(reflect.TypeFor[In](), reflect.TypeFor[Out]()); err != nil {
+		return nil, fmt.Errorf("tool %q: %w", t.Name, err)
+	}
 	return p.addTool(t, in, out, func(ctx context.Context, c *Call, input json.RawMessage) (json.RawMessage, error) {
 		var v In
 		if err := json.Unmarshal(input, &v); err != nil {
@@ -102,6 +108,7 @@ func AddToolSafely[In, Out any](p *Plugin, t Tool, h Handler[In, Out]) (*ToolRef
 		if err != nil {
 			return nil, err
 		}
+		c.revertBy(t.Revert, v, result)
 		return encodeOutput(t.Name, result, out)
 	})
 }
@@ -144,6 +151,10 @@ func (p *Plugin) AddRawToolSafely(t Tool, s RawSchemas, h RawHandler) (*ToolRef,
 	if err != nil {
 		return nil, fmt.Errorf("tool %q: output schema: %w", t.Name, err)
 	}
+	raw := reflect.TypeFor[json.RawMessage]()
+	if err := t.Revert.check(raw, raw); err != nil {
+		return nil, fmt.Errorf("tool %q: %w", t.Name, err)
+	}
 	return p.addTool(t, in, out, func(ctx context.Context, c *Call, input json.RawMessage) (json.RawMessage, error) {
 		result, err := h(ctx, c, input)
 		if err != nil {
@@ -152,6 +163,7 @@ func (p *Plugin) AddRawToolSafely(t Tool, s RawSchemas, h RawHandler) (*ToolRef,
 		if !json.Valid(result) || !utf8.Valid(result) {
 			return nil, protocol.NewError(protocol.KindPlugin, protocol.CodeInvalidOutput, "tool %s returned something that is not JSON in UTF-8", t.Name)
 		}
+		c.revertBy(t.Revert, input, result)
 		return result, nil
 	})
 }
@@ -167,13 +179,16 @@ func (p *Plugin) addTool(t Tool, in, out *jsonschema.Schema, call RawHandler) (*
 	if t.Description == "" {
 		return nil, fmt.Errorf("tool %q has no description: the model chooses by it", t.Name)
 	}
+	if t.Revert != nil && t.ReadOnly {
+		return nil, fmt.Errorf("tool %q is ReadOnly and has a Revert: a call that changes nothing is not undone", t.Name)
+	}
 	check, err := newInputCheck(t.Name, in)
 	if err != nil {
 		return nil, fmt.Errorf("tool %q: %w", t.Name, err)
 	}
 	info := protocol.ToolInfo{
 		Name: t.Name, Label: t.Label, Description: t.Description,
-		ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
+		ReadOnly: t.ReadOnly, Idempotent: t.Idempotent, Revertible: t.Revert != nil,
 	}
 	if info.Parameters, err = json.Marshal(in); err != nil {
 		return nil, fmt.Errorf("tool %q: input schema: %w", t.Name, err)

@@ -44,6 +44,9 @@ type Tool struct {
 	// ReadOnly promises that a call changes nothing, Idempotent that repeating
 	// a call with the same input changes nothing more.
 	ReadOnly, Idempotent bool
+	// Revertible promises that Invoke says how each call is undone, by
+	// Invocation.RevertBy. Calls of such a tool are kept in the journal of their run.
+	Revertible bool
 	// DirectOnly says that programs cannot call the tool, because its results, such
 	// as images, do not fit into JSON. A Catalog leaves it out; a model that has
 	// code mode sees it next to exec and wait.
@@ -93,6 +96,22 @@ type Invocation struct {
 	// return and be invoked again. The call does not survive the process meanwhile.
 	// It is nil where no person can be asked.
 	Ask func(context.Context, codemode.Question) (codemode.QuestionAnswer, error)
+	// RevertBy takes how the call is undone. A tool calls it before it returns without
+	// an error, unless it has changed nothing. It is nil where the tool is not
+	// Revertible. The last of several calls counts.
+	RevertBy func(Inverse)
+}
+
+// Inverse says how one call of a tool is undone: by a call of another tool of the same
+// source and owner, or not at all.
+type Inverse struct {
+	// Tool is the name of the tool that undoes the call. It should be Idempotent: after
+	// a crash it is called again, with the same idempotency key.
+	Tool string
+	// Input is what Tool gets, a JSON object of at most 64 KiB.
+	Input json.RawMessage
+	// Impossible says why the call cannot be undone. Then there is no Tool.
+	Impossible string
 }
 
 // Approval is the decision of a person, as far as it answers one hook.

@@ -8,7 +8,7 @@ type Range struct{ Default, Min, Max int64 }
 // SettingRanges are the ranges of the numeric settings, by the name of their field.
 type SettingRanges struct {
 	Timeout, CPUBudget                                     Range // milliseconds
-	SnapshotTTL                                            Range // seconds
+	SnapshotTTL, UndoTTL                                   Range // seconds
 	MemoryLimit, MaxOutput, MaxSnapshot                    Range // bytes
 	MaxPendingCalls, MaxApprovals, MaxSuspended            Range
 	SearchLimit, MaxSearchLimit                            Range
@@ -21,6 +21,7 @@ var settingRanges = SettingRanges{
 	Timeout:         Range{10_000, 100, 60_000},
 	CPUBudget:       Range{60_000, 100, 3_600_000},
 	SnapshotTTL:     Range{900, 1, 86_400},
+	UndoTTL:         Range{604_800, 1, 2_592_000},
 	MemoryLimit:     Range{64 << 20, 1 << 20, 1 << 30},
 	MaxOutput:       Range{64 << 10, 1 << 10, 10 << 20},
 	MaxSnapshot:     Range{10 << 20, 1 << 10, 256 << 20},

@@ -38,6 +38,9 @@ type Settings struct {
 	// SnapshotTTL is how long a suspended run is kept after its last use.
 	// Defaults to 15 minutes; 1 s to 24 h.
 	SnapshotTTL time.Duration
+	// UndoTTL is how long it is kept how the calls of a run are undone, from the first
+	// of them on. Defaults to 7 days; 1 s to 30 days.
+	UndoTTL time.Duration
 	// MaxSuspended bounds the suspended runs. Defaults to 64; 1 to 1,000,000.
 	MaxSuspended int64
 	// SearchLimit is the number of results of a search without a limit. Defaults
@@ -108,6 +111,7 @@ func (s Settings) WithDefaults() Settings {
 	s.MaxPendingCalls = r.MaxPendingCalls.clamp(s.MaxPendingCalls)
 	s.MaxApprovals = r.MaxApprovals.clamp(s.MaxApprovals)
 	s.SnapshotTTL = r.SnapshotTTL.duration(s.SnapshotTTL, time.Second)
+	s.UndoTTL = r.UndoTTL.duration(s.UndoTTL, time.Second)
 	s.MaxSuspended = r.MaxSuspended.clamp(s.MaxSuspended)
 	s.MaxSearchLimit = r.MaxSearchLimit.clamp(s.MaxSearchLimit)
 	s.AutoShare = r.AutoShare.clamp(s.AutoShare)

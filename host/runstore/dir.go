@@ -44,8 +44,9 @@ type Dir struct {
 }
 
 var (
-	_ Store      = (*Dir)(nil)
-	_ Identified = (*Dir)(nil)
+	_ Store       = (*Dir)(nil)
+	_ Identified  = (*Dir)(nil)
+	_ EffectStore = (*Dir)(nil)
 )
 
 // OpenDir opens the store in path, creating the directory (mode 0700) and its
@@ -334,6 +335,8 @@ func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
 			d.sweepOrphan(ctx, e, now)
 		case endedExt:
 			d.sweepEnded(e, now)
+		case effectsExt:
+			d.sweepEffects(ctx, strings.TrimSuffix(e.Name(), effectsExt), e, now)
 		}
 		if id, ok := strings.CutSuffix(e.Name(), recordExt); ok && !d.sweepRecord(ctx, id, e, now) {
 			left++

@@ -2,6 +2,7 @@ package runstore
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,11 +15,13 @@ type Memory struct {
 	records map[string]*Record
 	ended   []*Ended // the oldest first
 	claims  map[string]bool
+	effects map[string]*Effects // by run
 }
 
 var (
-	_ Store    = (*Memory)(nil)
-	_ Volatile = (*Memory)(nil)
+	_ Store       = (*Memory)(nil)
+	_ Volatile    = (*Memory)(nil)
+	_ EffectStore = (*Memory)(nil)
 )
 
 // Put implements Store.
@@ -131,6 +134,7 @@ func (m *Memory) Sweep(_ context.Context, now time.Time) (int, error) {
 		}
 	}
 	m.ended = slices.DeleteFunc(m.ended, func(e *Ended) bool { return !now.Before(e.Expires) })
+	maps.DeleteFunc(m.effects, func(id string, j *Effects) bool { return j.expired(now) != nil && !m.claims[effectsClaim(id)] })
 	return len(m.records), nil
 }
 

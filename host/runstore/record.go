@@ -111,6 +111,9 @@ type Record struct {
 	Layers map[string]string `json:"layers,omitempty"`
 	// Tools are digests of the schemas of tools that the run has used, by id.
 	Tools map[string]string `json:"tools,omitempty"`
+	// Effects are calls that have changed something which cannot be undone, as long as
+	// the run has no journal of effects.
+	Effects []Effect `json:"effects,omitempty"`
 	// Owners are the plugins and MCP servers whose tools the run could reach, as
 	// source:owner.
 	Owners []string `json:"owners,omitempty"`

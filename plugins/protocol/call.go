@@ -63,7 +63,7 @@ func (c *Client) callOnOwnStream(ctx context.Context, req CallRequest, progress 
 	if err != nil {
 		return nil, transportError(ctx, err)
 	}
-	result, ended, err := receive(ctx, stream.Recv, req.Tool, progress)
+	result, ended, err := receive(ctx, stream.Recv, req.Tool, req.RevertBy, progress)
 	if !ended {
 		return nil, streamError(ctx, req.Tool, err)
 	}
@@ -72,7 +72,7 @@ func (c *Client) callOnOwnStream(ctx context.Context, req CallRequest, progress 
 
 // receive reads the events of one call. It has ended if its last event was one
 // that the protocol knows; else err is the stream's.
-func receive(ctx context.Context, recv func() (*protocolpb.CallToolEvent, error), tool string, progress func(json.RawMessage)) (result json.RawMessage, ended bool, err error) {
+func receive(ctx context.Context, recv func() (*protocolpb.CallToolEvent, error), tool string, revertBy func(Inverse), progress func(json.RawMessage)) (result json.RawMessage, ended bool, err error) {
 	for {
 		event, err := recv()
 		if err != nil {
@@ -81,6 +81,9 @@ func receive(ctx context.Context, recv func() (*protocolpb.CallToolEvent, error)
 		switch e := event.GetEvent().(type) {
 		case *protocolpb.CallToolEvent_Result:
 			result, err := required(e.Result, "the result of "+tool)
+			if w := event.GetInverse(); w != nil && revertBy != nil {
+				revertBy(inverseFromWire(w))
+			}
 			return result, true, err
 		case *protocolpb.CallToolEvent_Error:
 			if ctx.Err() != nil {

@@ -105,6 +105,22 @@ func callApprovalFromWire(w *protocolpb.CallApproval) *CallApproval {
 	return &CallApproval{ID: w.GetId(), Subject: w.GetSubject(), Edited: w.GetEdited(), Remembered: w.GetRemembered()}
 }
 
+func inverseToWire(i *Inverse) *protocolpb.Inverse {
+	if i == nil {
+		return nil
+	}
+	return &protocolpb.Inverse{Tool: validText(i.Tool), Input: i.Input, Impossible: validText(i.Impossible)}
+}
+
+// inverseFromWire keeps a call that has taken effect from failing because its inverse
+// is of no use.
+func inverseFromWire(w *protocolpb.Inverse) Inverse {
+	if _, err := checkedJSON(w.GetInput(), "the input of the inverse"); err != nil {
+		return Inverse{Impossible: err.Message}
+	}
+	return Inverse{Tool: w.GetTool(), Input: nilIfEmpty(w.GetInput()), Impossible: w.GetImpossible()}
+}
+
 func callFromWire(w *protocolpb.CallToolRequest) CallRequest {
 	return CallRequest{
 		Tool:           w.GetTool(),
@@ -136,6 +152,7 @@ func toolToWire(t ToolInfo) *protocolpb.Tool {
 		Output:      t.Output,
 		ReadOnly:    t.ReadOnly,
 		Idempotent:  t.Idempotent,
+		Revertible:  t.Revertible,
 	}
 	for _, e := range t.Examples {
 		w.Examples = append(w.Examples, &protocolpb.Example{
@@ -192,6 +209,7 @@ func toolFromWire(w *protocolpb.Tool) (ToolInfo, *Error) {
 		Description: w.GetDescription(),
 		ReadOnly:    w.GetReadOnly(),
 		Idempotent:  w.GetIdempotent(),
+		Revertible:  w.GetRevertible(),
 	}
 	var err *Error
 	if t.Parameters, err = checkedJSON(w.GetParameters(), "the input schema of tool "+t.Name); err != nil {

@@ -38,6 +38,8 @@ type ToolInfo struct {
 	// Idempotent: repeating a call with the same idempotency key changes
 	// nothing more.
 	Idempotent bool
+	// Revertible: a call that has changed something says how it is undone.
+	Revertible bool
 	Examples   []Example
 }
 

@@ -124,11 +124,22 @@ func (s *server) call(ctx context.Context, r *protocolpb.CallToolRequest, send f
 		}
 		return send(&protocolpb.CallToolEvent{Event: &protocolpb.CallToolEvent_Progress{Progress: v}})
 	}
-	result, err := s.service.CallTool(ctx, callFromWire(r), progress)
+	var inverse *Inverse
+	req := callFromWire(r)
+	req.RevertBy = func(i Inverse) {
+		mu.Lock()
+		defer mu.Unlock()
+		inverse = &i
+	}
+	result, err := s.service.CallTool(ctx, req, progress)
 	mu.Lock()
 	defer mu.Unlock()
 	ended = true
-	return send(lastEvent(r.GetTool(), result, err))
+	last := lastEvent(r.GetTool(), result, err)
+	if last.GetError() == nil {
+		last.Inverse = inverseToWire(inverse)
+	}
+	return send(last)
 }
 
 // lastEvent is the event that ends a call. A result over the limit is an error

@@ -43,6 +43,20 @@ type CallRequest struct {
 	Input json.RawMessage
 	// Approval is what allowed the call, if the plugin's own hook asked for one.
 	Approval *CallApproval
+	// RevertBy takes how the call is undone, before CallTool returns without an error.
+	// A service may call it for a tool that is Revertible. A client that leaves it nil is
+	// not told.
+	RevertBy func(Inverse)
+}
+
+// Inverse says how a call is undone: by a call of Tool, of the same plugin, or not at
+// all.
+type Inverse struct {
+	// Tool should be Idempotent. Input is a JSON object of at most 64 KiB.
+	Tool  string
+	Input json.RawMessage
+	// Impossible says why the call cannot be undone. Then there is no Tool.
+	Impossible string
 }
 
 // CallApproval is the decision of a person that a call is made by.

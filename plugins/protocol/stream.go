@@ -94,7 +94,7 @@ func (s *callStream) call(ctx context.Context, req CallRequest, progress func(js
 	if err := s.Send(m); err != nil && !errors.Is(err, io.EOF) {
 		return nil, false, err
 	}
-	return receive(ctx, s.next, req.Tool, progress)
+	return receive(ctx, s.next, req.Tool, req.RevertBy, progress)
 }
 
 // next receives an event of the newest call. What a plugin still sends of an

@@ -43,6 +43,8 @@ func newPlugin() *sdk.Plugin {
 		return d.store.Close()
 	})
 
+	d.addWithdraw(p)
+	d.addUncomment(p)
 	p.AddNamespace(sdk.Namespace{
 		ID:          "issues",
 		Global:      "Issues",

@@ -67,7 +67,10 @@ func (d *desk) addCreate(p *sdk.Plugin) *sdk.ToolRef {
 		Label:       "Create an issue",
 		Description: "Creates an open issue and returns it with its number. Fails with code invalid_field and says which fields to mend.",
 		Idempotent:  true,
-		Examples:    []sdk.Example{{Input: tracker.Draft{Title: "Crash on save", Body: "Saving an empty file crashes.", Labels: []string{"bug"}, Assignee: "ada"}}},
+		Revert: sdk.RevertBy(func(_ tracker.Draft, made tracker.Issue) (*sdk.Inverse, error) {
+			return &sdk.Inverse{Tool: "issues_withdraw", Input: withdrawInput{ID: made.ID, Version: made.Version}}, nil
+		}),
+		Examples: []sdk.Example{{Input: tracker.Draft{Title: "Crash on save", Body: "Saving an empty file crashes.", Labels: []string{"bug"}, Assignee: "ada"}}},
 	}, func(ctx context.Context, c *sdk.Call, in tracker.Draft) (tracker.Issue, error) {
 		return explain(d.store.Create(ctx, act(c), in))
 	})
@@ -79,13 +82,39 @@ func (d *desk) addUpdate(p *sdk.Plugin) *sdk.ToolRef {
 		Label:       "Edit an issue",
 		Description: "Changes title, body, assignee, labels, or reopens a closed issue. Needs the version you read: fails with code conflict, naming the current version, if the issue has changed since. Returns the issue with its new version.",
 		Idempotent:  true,
+		Revert:      sdk.RevertBy(restore),
 		Examples: []sdk.Example{
 			{Description: "assign and label", Input: updateInput{ID: 12, Patch: tracker.Patch{Version: 3, Assignee: new("bob"), AddLabels: []string{"p1"}}}},
 			{Description: "reopen", Input: updateInput{ID: 12, Patch: tracker.Patch{Version: 4, State: new("open")}}},
 		},
-	}, func(ctx context.Context, c *sdk.Call, in updateInput) (tracker.Issue, error) {
-		return explain(d.store.Update(ctx, act(c), in.ID, in.Patch))
+	}, func(ctx context.Context, c *sdk.Call, in updateInput) (changed, error) {
+		return asChanged(explain(d.store.Update(ctx, act(c), in.ID, in.Patch)))
 	})
+}
+
+// changed is an issue after an edit. What it was before is for the inverse alone.
+type changed struct {
+	tracker.Issue
+	before tracker.Detail
+}
+
+func asChanged(c tracker.Change, err error) (changed, error) { return changed{c.Issue, c.Before}, err }
+
+// restore undoes an edit, unless the issue has been edited since.
+func restore(in updateInput, out changed) (*sdk.Inverse, error) {
+	was := out.before
+	if was.ID == 0 { // the receipt of an earlier call does not say
+		return nil, errors.New("what the issue was before is not known any more")
+	}
+	if was.State == out.State {
+		return &sdk.Inverse{Tool: "issues_update", Input: updateInput{ID: in.ID, Patch: tracker.Patch{
+			Version: out.Version, Title: &was.Title, Body: &was.Body, Assignee: &was.Assignee, Labels: was.Labels,
+		}}}, nil
+	}
+	if in.Patch.Title != nil || in.Patch.Body != nil || in.Patch.Assignee != nil || in.Patch.Labels != nil || len(in.Patch.AddLabels)+len(in.Patch.RemoveLabels) > 0 {
+		return nil, errors.New("it reopened the issue and edited it at once: close the issue, and edit it back")
+	}
+	return &sdk.Inverse{Tool: "issues_close", Input: closeInput{ID: in.ID, Reason: was.CloseReason}}, nil
 }
 
 func (d *desk) addComment(p *sdk.Plugin) *sdk.ToolRef {
@@ -94,7 +123,10 @@ func (d *desk) addComment(p *sdk.Plugin) *sdk.ToolRef {
 		Label:       "Comment on an issue",
 		Description: "Adds a comment to an open or closed issue and returns it. Does not change the issue's version.",
 		Idempotent:  true,
-		Examples:    []sdk.Example{{Input: commentInput{ID: 12, Body: "Fixed in the next release."}}},
+		Revert: sdk.RevertBy(func(_ commentInput, made tracker.Comment) (*sdk.Inverse, error) {
+			return &sdk.Inverse{Tool: "issues_uncomment", Input: uncommentInput{ID: made.IssueID, Comment: made.ID}}, nil
+		}),
+		Examples: []sdk.Example{{Input: commentInput{ID: 12, Body: "Fixed in the next release."}}},
 	}, func(ctx context.Context, c *sdk.Call, in commentInput) (tracker.Comment, error) {
 		return explain(d.store.Comment(ctx, act(c), in.ID, in.Body))
 	})
@@ -106,9 +138,51 @@ func (d *desk) addClose(p *sdk.Plugin) *sdk.ToolRef {
 		Label:       "Close an issue",
 		Description: "Closes an issue and returns it. An issue that is closed for that reason already stays as it is; one closed for another reason fails with code already_closed.",
 		Idempotent:  true,
-		Examples:    []sdk.Example{{Input: closeInput{ID: 12, Reason: "duplicate"}}},
-	}, func(ctx context.Context, c *sdk.Call, in closeInput) (tracker.Issue, error) {
-		return explain(d.store.CloseIssue(ctx, act(c), in.ID, in.Reason))
+		Revert: sdk.RevertBy(func(_ closeInput, out changed) (*sdk.Inverse, error) {
+			if out.before.ID == 0 { // it was closed before
+				return nil, nil
+			}
+			return &sdk.Inverse{Tool: "issues_update", Input: updateInput{ID: out.ID, Patch: tracker.Patch{Version: out.Version, State: new(tracker.Open)}}}, nil
+		}),
+		Examples: []sdk.Example{{Input: closeInput{ID: 12, Reason: "duplicate"}}},
+	}, func(ctx context.Context, c *sdk.Call, in closeInput) (changed, error) {
+		return asChanged(explain(d.store.CloseIssue(ctx, act(c), in.ID, in.Reason)))
+	})
+}
+
+// withdrawInput and uncommentInput are of the tools that undo others. Programs may call
+// them, but the namespace does not offer them.
+type withdrawInput struct {
+	ID      int64 `json:"id" min:"1" jsonschema:"number of the issue"`
+	Version int64 `json:"version" min:"1" jsonschema:"the version you read"`
+}
+
+type uncommentInput struct {
+	ID      int64 `json:"id" min:"1" jsonschema:"number of the issue"`
+	Comment int64 `json:"comment" min:"1" jsonschema:"id of the comment"`
+}
+
+func (d *desk) addWithdraw(p *sdk.Plugin) {
+	sdk.AddTool(p, sdk.Tool{
+		Name:        "issues_withdraw",
+		Label:       "Withdraw an issue",
+		Description: "Removes an issue that was created by mistake: undoes issues_create. Fails with code conflict once it was edited or has comments.",
+		Idempotent:  true,
+		Examples:    []sdk.Example{{Input: withdrawInput{ID: 12, Version: 1}}},
+	}, func(ctx context.Context, c *sdk.Call, in withdrawInput) (tracker.Issue, error) {
+		return explain(d.store.Withdraw(ctx, act(c), in.ID, in.Version))
+	})
+}
+
+func (d *desk) addUncomment(p *sdk.Plugin) {
+	sdk.AddTool(p, sdk.Tool{
+		Name:        "issues_uncomment",
+		Label:       "Remove a comment",
+		Description: "Removes a comment: undoes issues_comment. Returns the issue.",
+		Idempotent:  true,
+		Examples:    []sdk.Example{{Input: uncommentInput{ID: 12, Comment: 3}}},
+	}, func(ctx context.Context, c *sdk.Call, in uncommentInput) (tracker.Issue, error) {
+		return explain(d.store.Uncomment(ctx, act(c), in.ID, in.Comment))
 	})
 }
 

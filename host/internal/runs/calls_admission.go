@@ -2,6 +2,7 @@ package runs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -97,7 +98,7 @@ func (t *callTable) add(q wire.Request) *entry {
 		Target:         q.Target,
 		Path:           q.Path,
 		Args:           bytes.Clone(q.Args), // a part of the report would keep the whole report
-		IdempotencyKey: t.runID + ":" + strconv.FormatUint(q.ID, 10),
+		IdempotencyKey: cmp.Or(t.key, t.runID+":"+strconv.FormatUint(q.ID, 10)),
 		State:          runstore.CallQueued,
 	}}
 	t.pending[c.ID] = c

@@ -36,6 +36,7 @@ func (m *countedMutex) Lock() {
 // concurrent use.
 type callTable struct {
 	runID string
+	key   string    // the idempotency key of its calls; "": each has its own
 	slots int       // calls that may be in flight at once
 	busy  *inFlight // calls in flight of all runs
 

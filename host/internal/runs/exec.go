@@ -33,10 +33,15 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 		return Refused(f)
 	}
 	defer e.driving.leave()
-	r, err := e.newRun(s, language, to)
-	if err != nil {
-		return Refused(failf(codemode.CodeInternal, "", codemode.PhaseHost, "random numbers are not available: %v", err))
+	id := in.RunID
+	if id == "" {
+		var err error
+		if id, err = newRunID(); err != nil {
+			return Refused(failf(codemode.CodeInternal, "", codemode.PhaseHost, "random numbers are not available: %v", err))
+		}
 	}
+	r := e.makeRun(id, s, language, to)
+	r.calls.key = in.IdempotencyKey
 	if in.MaxOutput > 0 {
 		r.settings.MaxOutput = in.MaxOutput
 	}

@@ -20,6 +20,8 @@ type Input struct {
 	Timeout                        time.Duration
 	Request                        *view.ClientTools // of the model request that the call came through
 	MaxOutput                      int64             // in place of that of the settings; 0: no change
+	RunID                          string            // of the run; "": a new one
+	IdempotencyKey                 string            // of the calls of the run, which are of one tool; "": each has its own
 }
 
 // Program returns the program, which may stand in either of two fields.

@@ -9,6 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -21,6 +22,7 @@ func invoke(ctx context.Context, c *call) *callError {
 	c.invoked = true
 	first := r.calls.markDispatched(c.entry)
 	held := &heldQuestions{call: c}
+	inverse := c.expectEffect()
 	start := time.Now()
 	value, err := c.invokeTool(ctx, catalog.Invocation{
 		ID:             c.publicID(),
@@ -38,17 +40,22 @@ func invoke(ctx context.Context, c *call) *callError {
 		Ask: func(actx context.Context, q codemode.Question) (codemode.QuestionAnswer, error) {
 			return held.ask(ctx, actx, q)
 		},
+		RevertBy: inverse.taker(),
 	})
 	held.end()
 	c.took += time.Since(start)
 	var need *codemode.InputRequired
 	if errors.As(err, &need) {
 		c.hadNoEffect(first)
+		c.noteEffect(runstore.Effect{State: runstore.EffectNone})
 		return c.inquire(ctx, need)
 	}
 	if err != nil {
-		return failureFromTool(ctx, c.tool, err)
+		rejection := failureFromTool(ctx, c.tool, err)
+		c.noteEffect(effectOfFailure(rejection))
+		return rejection
 	}
+	c.noteEffect(inverse.effect(c.tool))
 	c.value = value
 	return nil
 }

@@ -29,6 +29,7 @@ type record struct {
 	calls        *callTable
 	describe     func(*runstore.Record) // fills in what the run is
 	identify     func(*entry)           // notes which tool a call means
+	dropped      func()                 // lets go of what belongs to the claim
 
 	claimMu countedMutex
 	claim   runstore.Claim // nil: another process may go on with the run
@@ -246,6 +247,9 @@ func (rec *record) claimed() bool {
 func (rec *record) dropClaim() {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()
+	if rec.dropped != nil {
+		rec.dropped()
+	}
 	if claim := rec.claim; claim != nil {
 		rec.claim = nil // also if Release panics
 		claim.Release()

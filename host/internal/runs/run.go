@@ -50,6 +50,7 @@ type run struct {
 	scopes scopes
 
 	used    usedTools
+	effects effects
 	changed atomic.Bool   // the tools have changed since the run was suspended
 	wake    chan struct{} // capacity 1: the driver should look at the calls
 }
@@ -65,15 +66,16 @@ func isRunID(id string) bool {
 	return true
 }
 
-// newRun makes an active run with a new id.
-func (e *Engine) newRun(s codemode.Session, language string, to *view.Access) (*run, error) {
+// newRunID makes the id of a run.
+func newRunID() (string, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[:]); err != nil {
-		return nil, err
+		return "", err
 	}
-	return e.makeRun(runPrefix+hex.EncodeToString(id[:]), s, language, to), nil
+	return runPrefix + hex.EncodeToString(id[:]), nil
 }
 
+// makeRun makes an active run.
 func (e *Engine) makeRun(id string, s codemode.Session, language string, to *view.Access) *run {
 	r := &run{
 		engine:    e,
@@ -99,7 +101,7 @@ func (e *Engine) makeRun(id string, s codemode.Session, language string, to *vie
 	}
 	r.record = &record{
 		id: id, store: e.Store, volatile: e.volatile(), compactAfter: e.maxDelivered, log: e.Logger,
-		calls: r.calls, describe: r.describe, identify: r.identify,
+		calls: r.calls, describe: r.describe, identify: r.identify, dropped: r.effects.close,
 	}
 	return r
 }

@@ -122,7 +122,7 @@ func (r *run) describe(rec *runstore.Record) {
 	rec.TimerDue, rec.Layers = r.driver.timerDue, IsolationOf(r.driver.layers).Layers
 	rec.ToolCallID, rec.Trace = r.observed.Parent, r.observed.Trace
 	rec.ClientTools, rec.Rules = r.access.Client.Stored(), r.access.StoredRules()
-	rec.Tools, rec.Origin = r.used.stored(), r.engine.Origin
+	rec.Tools, rec.Origin, rec.Effects = r.used.stored(), r.engine.Origin, r.effects.unwritten()
 	rec.Scopes = r.scopes.encoded(func(id string, err error) {
 		r.engine.Logger.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
 	})

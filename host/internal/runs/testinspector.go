@@ -80,10 +80,11 @@ func (i Inspector) Taken() map[string]int64 {
 // TakeReport handles a report as if a worker had sent it for a new run of the session,
 // and ends the run. A panic is not contained.
 func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Report) codemode.Telemetry {
-	r, err := i.e.newRun(s, codemode.LanguageJavaScript, to)
+	id, err := newRunID()
 	if err != nil {
 		panic(err)
 	}
+	r := i.e.makeRun(id, s, codemode.LanguageJavaScript, to)
 	if f := i.e.add(r); f != nil {
 		panic(f)
 	}

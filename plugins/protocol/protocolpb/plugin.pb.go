@@ -423,15 +423,18 @@ func (x *Capabilities) GetHookTools() []string {
 }
 
 type Tool struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Label         string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
-	Description   string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	Parameters    []byte                 `protobuf:"bytes,4,opt,name=parameters,proto3" json:"parameters,omitempty"` // JSON Schema of the input
-	Output        []byte                 `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`         // JSON Schema of the result, may be empty
-	ReadOnly      bool                   `protobuf:"varint,6,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	Idempotent    bool                   `protobuf:"varint,7,opt,name=idempotent,proto3" json:"idempotent,omitempty"`
-	Examples      []*Example             `protobuf:"bytes,8,rep,name=examples,proto3" json:"examples,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Label       string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	Description string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	Parameters  []byte                 `protobuf:"bytes,4,opt,name=parameters,proto3" json:"parameters,omitempty"` // JSON Schema of the input
+	Output      []byte                 `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`         // JSON Schema of the result, may be empty
+	ReadOnly    bool                   `protobuf:"varint,6,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	Idempotent  bool                   `protobuf:"varint,7,opt,name=idempotent,proto3" json:"idempotent,omitempty"`
+	Examples    []*Example             `protobuf:"bytes,8,rep,name=examples,proto3" json:"examples,omitempty"`
+	// A call that has changed something says how it is undone, in the inverse of its
+	// result (since 2).
+	Revertible    bool `protobuf:"varint,9,opt,name=revertible,proto3" json:"revertible,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -520,6 +523,13 @@ func (x *Tool) GetExamples() []*Example {
 		return x.Examples
 	}
 	return nil
+}
+
+func (x *Tool) GetRevertible() bool {
+	if x != nil {
+		return x.Revertible
+	}
+	return false
 }
 
 type Example struct {
@@ -1308,8 +1318,11 @@ type CallToolEvent struct {
 	//	*CallToolEvent_Progress
 	//	*CallToolEvent_Result
 	//	*CallToolEvent_Error
-	Event         isCallToolEvent_Event `protobuf_oneof:"event"`
-	Number        uint64                `protobuf:"varint,4,opt,name=number,proto3" json:"number,omitempty"` // on a stream of calls, that of the call; else 0
+	Event  isCallToolEvent_Event `protobuf_oneof:"event"`
+	Number uint64                `protobuf:"varint,4,opt,name=number,proto3" json:"number,omitempty"` // on a stream of calls, that of the call; else 0
+	// With a result of a revertible tool: how the call is undone. Absent if the call has
+	// changed nothing (since 2).
+	Inverse       *Inverse `protobuf:"bytes,5,opt,name=inverse,proto3" json:"inverse,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1385,6 +1398,13 @@ func (x *CallToolEvent) GetNumber() uint64 {
 	return 0
 }
 
+func (x *CallToolEvent) GetInverse() *Inverse {
+	if x != nil {
+		return x.Inverse
+	}
+	return nil
+}
+
 type isCallToolEvent_Event interface {
 	isCallToolEvent_Event()
 }
@@ -1407,6 +1427,68 @@ func (*CallToolEvent_Result) isCallToolEvent_Event() {}
 
 func (*CallToolEvent_Error) isCallToolEvent_Event() {}
 
+// Inverse says how a call is undone: by a call of another tool of the plugin, which
+// should be idempotent, or not at all (since 2).
+type Inverse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tool          string                 `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	Input         []byte                 `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`           // JSON object, at most 64 KiB
+	Impossible    string                 `protobuf:"bytes,3,opt,name=impossible,proto3" json:"impossible,omitempty"` // why the call cannot be undone; then there is no tool
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Inverse) Reset() {
+	*x = Inverse{}
+	mi := &file_plugin_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Inverse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Inverse) ProtoMessage() {}
+
+func (x *Inverse) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Inverse.ProtoReflect.Descriptor instead.
+func (*Inverse) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Inverse) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *Inverse) GetInput() []byte {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *Inverse) GetImpossible() string {
+	if x != nil {
+		return x.Impossible
+	}
+	return ""
+}
+
 type HealthRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1415,7 +1497,7 @@ type HealthRequest struct {
 
 func (x *HealthRequest) Reset() {
 	*x = HealthRequest{}
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1427,7 +1509,7 @@ func (x *HealthRequest) String() string {
 func (*HealthRequest) ProtoMessage() {}
 
 func (x *HealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1440,7 +1522,7 @@ func (x *HealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthRequest.ProtoReflect.Descriptor instead.
 func (*HealthRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18}
+	return file_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 type HealthResponse struct {
@@ -1453,7 +1535,7 @@ type HealthResponse struct {
 
 func (x *HealthResponse) Reset() {
 	*x = HealthResponse{}
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1465,7 +1547,7 @@ func (x *HealthResponse) String() string {
 func (*HealthResponse) ProtoMessage() {}
 
 func (x *HealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1478,7 +1560,7 @@ func (x *HealthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthResponse.ProtoReflect.Descriptor instead.
 func (*HealthResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{19}
+	return file_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *HealthResponse) GetError() *Error {
@@ -1503,7 +1585,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1515,7 +1597,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1528,7 +1610,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{20}
+	return file_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 type DrainResponse struct {
@@ -1540,7 +1622,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1552,7 +1634,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[21]
+	mi := &file_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1565,7 +1647,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{21}
+	return file_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DrainResponse) GetRunningCalls() int64 {
@@ -1595,7 +1677,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1607,7 +1689,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[22]
+	mi := &file_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1620,7 +1702,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{22}
+	return file_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ToolCall) GetKind() string {
@@ -1709,7 +1791,7 @@ type BeforeToolCallRequest struct {
 
 func (x *BeforeToolCallRequest) Reset() {
 	*x = BeforeToolCallRequest{}
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1721,7 +1803,7 @@ func (x *BeforeToolCallRequest) String() string {
 func (*BeforeToolCallRequest) ProtoMessage() {}
 
 func (x *BeforeToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[23]
+	mi := &file_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1734,7 +1816,7 @@ func (x *BeforeToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeforeToolCallRequest.ProtoReflect.Descriptor instead.
 func (*BeforeToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{23}
+	return file_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *BeforeToolCallRequest) GetCall() *ToolCall {
@@ -1757,7 +1839,7 @@ type BeforeToolCallResponse struct {
 
 func (x *BeforeToolCallResponse) Reset() {
 	*x = BeforeToolCallResponse{}
-	mi := &file_plugin_proto_msgTypes[24]
+	mi := &file_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1769,7 +1851,7 @@ func (x *BeforeToolCallResponse) String() string {
 func (*BeforeToolCallResponse) ProtoMessage() {}
 
 func (x *BeforeToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[24]
+	mi := &file_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1782,7 +1864,7 @@ func (x *BeforeToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeforeToolCallResponse.ProtoReflect.Descriptor instead.
 func (*BeforeToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{24}
+	return file_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *BeforeToolCallResponse) GetError() *Error {
@@ -1836,7 +1918,7 @@ type ApprovalRequest struct {
 
 func (x *ApprovalRequest) Reset() {
 	*x = ApprovalRequest{}
-	mi := &file_plugin_proto_msgTypes[25]
+	mi := &file_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1848,7 +1930,7 @@ func (x *ApprovalRequest) String() string {
 func (*ApprovalRequest) ProtoMessage() {}
 
 func (x *ApprovalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[25]
+	mi := &file_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1861,7 +1943,7 @@ func (x *ApprovalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovalRequest.ProtoReflect.Descriptor instead.
 func (*ApprovalRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{25}
+	return file_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ApprovalRequest) GetTitle() string {
@@ -1920,7 +2002,7 @@ type AfterToolCallRequest struct {
 
 func (x *AfterToolCallRequest) Reset() {
 	*x = AfterToolCallRequest{}
-	mi := &file_plugin_proto_msgTypes[26]
+	mi := &file_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1932,7 +2014,7 @@ func (x *AfterToolCallRequest) String() string {
 func (*AfterToolCallRequest) ProtoMessage() {}
 
 func (x *AfterToolCallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[26]
+	mi := &file_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1945,7 +2027,7 @@ func (x *AfterToolCallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AfterToolCallRequest.ProtoReflect.Descriptor instead.
 func (*AfterToolCallRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{26}
+	return file_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AfterToolCallRequest) GetCall() *ToolCall {
@@ -2000,7 +2082,7 @@ type AfterToolCallResponse struct {
 
 func (x *AfterToolCallResponse) Reset() {
 	*x = AfterToolCallResponse{}
-	mi := &file_plugin_proto_msgTypes[27]
+	mi := &file_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2012,7 +2094,7 @@ func (x *AfterToolCallResponse) String() string {
 func (*AfterToolCallResponse) ProtoMessage() {}
 
 func (x *AfterToolCallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[27]
+	mi := &file_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2025,7 +2107,7 @@ func (x *AfterToolCallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AfterToolCallResponse.ProtoReflect.Descriptor instead.
 func (*AfterToolCallResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{27}
+	return file_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AfterToolCallResponse) GetError() *Error {
@@ -2060,7 +2142,7 @@ type HostRequest struct {
 
 func (x *HostRequest) Reset() {
 	*x = HostRequest{}
-	mi := &file_plugin_proto_msgTypes[28]
+	mi := &file_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2072,7 +2154,7 @@ func (x *HostRequest) String() string {
 func (*HostRequest) ProtoMessage() {}
 
 func (x *HostRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[28]
+	mi := &file_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2085,7 +2167,7 @@ func (x *HostRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostRequest.ProtoReflect.Descriptor instead.
 func (*HostRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{28}
+	return file_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *HostRequest) GetNumber() uint64 {
@@ -2179,7 +2261,7 @@ type HostReply struct {
 
 func (x *HostReply) Reset() {
 	*x = HostReply{}
-	mi := &file_plugin_proto_msgTypes[29]
+	mi := &file_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2191,7 +2273,7 @@ func (x *HostReply) String() string {
 func (*HostReply) ProtoMessage() {}
 
 func (x *HostReply) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[29]
+	mi := &file_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2204,7 +2286,7 @@ func (x *HostReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostReply.ProtoReflect.Descriptor instead.
 func (*HostReply) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{29}
+	return file_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *HostReply) GetNumber() uint64 {
@@ -2245,7 +2327,7 @@ type StorageGet struct {
 
 func (x *StorageGet) Reset() {
 	*x = StorageGet{}
-	mi := &file_plugin_proto_msgTypes[30]
+	mi := &file_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2257,7 +2339,7 @@ func (x *StorageGet) String() string {
 func (*StorageGet) ProtoMessage() {}
 
 func (x *StorageGet) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[30]
+	mi := &file_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2270,7 +2352,7 @@ func (x *StorageGet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageGet.ProtoReflect.Descriptor instead.
 func (*StorageGet) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{30}
+	return file_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *StorageGet) GetKey() string {
@@ -2294,7 +2376,7 @@ type StorageSet struct {
 
 func (x *StorageSet) Reset() {
 	*x = StorageSet{}
-	mi := &file_plugin_proto_msgTypes[31]
+	mi := &file_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2306,7 +2388,7 @@ func (x *StorageSet) String() string {
 func (*StorageSet) ProtoMessage() {}
 
 func (x *StorageSet) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[31]
+	mi := &file_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2319,7 +2401,7 @@ func (x *StorageSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageSet.ProtoReflect.Descriptor instead.
 func (*StorageSet) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{31}
+	return file_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *StorageSet) GetKey() string {
@@ -2354,7 +2436,7 @@ type StorageDelete struct {
 
 func (x *StorageDelete) Reset() {
 	*x = StorageDelete{}
-	mi := &file_plugin_proto_msgTypes[32]
+	mi := &file_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2366,7 +2448,7 @@ func (x *StorageDelete) String() string {
 func (*StorageDelete) ProtoMessage() {}
 
 func (x *StorageDelete) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[32]
+	mi := &file_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2379,7 +2461,7 @@ func (x *StorageDelete) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageDelete.ProtoReflect.Descriptor instead.
 func (*StorageDelete) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{32}
+	return file_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *StorageDelete) GetKey() string {
@@ -2408,7 +2490,7 @@ type StorageList struct {
 
 func (x *StorageList) Reset() {
 	*x = StorageList{}
-	mi := &file_plugin_proto_msgTypes[33]
+	mi := &file_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2420,7 +2502,7 @@ func (x *StorageList) String() string {
 func (*StorageList) ProtoMessage() {}
 
 func (x *StorageList) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[33]
+	mi := &file_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2433,7 +2515,7 @@ func (x *StorageList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageList.ProtoReflect.Descriptor instead.
 func (*StorageList) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{33}
+	return file_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *StorageList) GetPrefix() string {
@@ -2467,7 +2549,7 @@ type StorageEntry struct {
 
 func (x *StorageEntry) Reset() {
 	*x = StorageEntry{}
-	mi := &file_plugin_proto_msgTypes[34]
+	mi := &file_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2479,7 +2561,7 @@ func (x *StorageEntry) String() string {
 func (*StorageEntry) ProtoMessage() {}
 
 func (x *StorageEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[34]
+	mi := &file_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2492,7 +2574,7 @@ func (x *StorageEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageEntry.ProtoReflect.Descriptor instead.
 func (*StorageEntry) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{34}
+	return file_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *StorageEntry) GetValue() []byte {
@@ -2519,7 +2601,7 @@ type StorageKeys struct {
 
 func (x *StorageKeys) Reset() {
 	*x = StorageKeys{}
-	mi := &file_plugin_proto_msgTypes[35]
+	mi := &file_plugin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2531,7 +2613,7 @@ func (x *StorageKeys) String() string {
 func (*StorageKeys) ProtoMessage() {}
 
 func (x *StorageKeys) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[35]
+	mi := &file_plugin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2544,7 +2626,7 @@ func (x *StorageKeys) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StorageKeys.ProtoReflect.Descriptor instead.
 func (*StorageKeys) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{35}
+	return file_plugin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *StorageKeys) GetKeys() []string {
@@ -2587,7 +2669,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x10before_tool_call\x18\x01 \x01(\bR\x0ebeforeToolCall\x12&\n" +
 	"\x0fafter_tool_call\x18\x02 \x01(\bR\rafterToolCall\x12\x1d\n" +
 	"\n" +
-	"hook_tools\x18\x03 \x03(\tR\thookTools\"\xfd\x01\n" +
+	"hook_tools\x18\x03 \x03(\tR\thookTools\"\x9d\x02\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12 \n" +
@@ -2600,7 +2682,10 @@ const file_plugin_proto_rawDesc = "" +
 	"\n" +
 	"idempotent\x18\a \x01(\bR\n" +
 	"idempotent\x124\n" +
-	"\bexamples\x18\b \x03(\v2\x18.quoin.plugin.v1.ExampleR\bexamples\"Y\n" +
+	"\bexamples\x18\b \x03(\v2\x18.quoin.plugin.v1.ExampleR\bexamples\x12\x1e\n" +
+	"\n" +
+	"revertible\x18\t \x01(\bR\n" +
+	"revertible\"Y\n" +
 	"\aExample\x12 \n" +
 	"\vdescription\x18\x01 \x01(\tR\vdescription\x12\x14\n" +
 	"\x05input\x18\x02 \x01(\fR\x05input\x12\x16\n" +
@@ -2665,13 +2750,20 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04call\x18\x01 \x01(\v2 .quoin.plugin.v1.CallToolRequestR\x04call\x12\x1d\n" +
 	"\n" +
 	"timeout_us\x18\x02 \x01(\x03R\ttimeoutUs\x12\x16\n" +
-	"\x06number\x18\x03 \x01(\x04R\x06number\"\x98\x01\n" +
+	"\x06number\x18\x03 \x01(\x04R\x06number\"\xcc\x01\n" +
 	"\rCallToolEvent\x12\x1c\n" +
 	"\bprogress\x18\x01 \x01(\fH\x00R\bprogress\x12\x18\n" +
 	"\x06result\x18\x02 \x01(\fH\x00R\x06result\x12.\n" +
 	"\x05error\x18\x03 \x01(\v2\x16.quoin.plugin.v1.ErrorH\x00R\x05error\x12\x16\n" +
-	"\x06number\x18\x04 \x01(\x04R\x06numberB\a\n" +
-	"\x05event\"\x0f\n" +
+	"\x06number\x18\x04 \x01(\x04R\x06number\x122\n" +
+	"\ainverse\x18\x05 \x01(\v2\x18.quoin.plugin.v1.InverseR\ainverseB\a\n" +
+	"\x05event\"S\n" +
+	"\aInverse\x12\x12\n" +
+	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x14\n" +
+	"\x05input\x18\x02 \x01(\fR\x05input\x12\x1e\n" +
+	"\n" +
+	"impossible\x18\x03 \x01(\tR\n" +
+	"impossible\"\x0f\n" +
 	"\rHealthRequest\"c\n" +
 	"\x0eHealthResponse\x12,\n" +
 	"\x05error\x18\x01 \x01(\v2\x16.quoin.plugin.v1.ErrorR\x05error\x12#\n" +
@@ -2795,7 +2887,7 @@ func file_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_plugin_proto_goTypes = []any{
 	(ErrorKind)(0),                 // 0: quoin.plugin.v1.ErrorKind
 	(Effect)(0),                    // 1: quoin.plugin.v1.Effect
@@ -2817,25 +2909,26 @@ var file_plugin_proto_goTypes = []any{
 	(*CallApproval)(nil),           // 17: quoin.plugin.v1.CallApproval
 	(*CallToolsRequest)(nil),       // 18: quoin.plugin.v1.CallToolsRequest
 	(*CallToolEvent)(nil),          // 19: quoin.plugin.v1.CallToolEvent
-	(*HealthRequest)(nil),          // 20: quoin.plugin.v1.HealthRequest
-	(*HealthResponse)(nil),         // 21: quoin.plugin.v1.HealthResponse
-	(*DrainRequest)(nil),           // 22: quoin.plugin.v1.DrainRequest
-	(*DrainResponse)(nil),          // 23: quoin.plugin.v1.DrainResponse
-	(*ToolCall)(nil),               // 24: quoin.plugin.v1.ToolCall
-	(*BeforeToolCallRequest)(nil),  // 25: quoin.plugin.v1.BeforeToolCallRequest
-	(*BeforeToolCallResponse)(nil), // 26: quoin.plugin.v1.BeforeToolCallResponse
-	(*ApprovalRequest)(nil),        // 27: quoin.plugin.v1.ApprovalRequest
-	(*AfterToolCallRequest)(nil),   // 28: quoin.plugin.v1.AfterToolCallRequest
-	(*AfterToolCallResponse)(nil),  // 29: quoin.plugin.v1.AfterToolCallResponse
-	(*HostRequest)(nil),            // 30: quoin.plugin.v1.HostRequest
-	(*HostReply)(nil),              // 31: quoin.plugin.v1.HostReply
-	(*StorageGet)(nil),             // 32: quoin.plugin.v1.StorageGet
-	(*StorageSet)(nil),             // 33: quoin.plugin.v1.StorageSet
-	(*StorageDelete)(nil),          // 34: quoin.plugin.v1.StorageDelete
-	(*StorageList)(nil),            // 35: quoin.plugin.v1.StorageList
-	(*StorageEntry)(nil),           // 36: quoin.plugin.v1.StorageEntry
-	(*StorageKeys)(nil),            // 37: quoin.plugin.v1.StorageKeys
-	nil,                            // 38: quoin.plugin.v1.ConfigureRequest.SecretsEntry
+	(*Inverse)(nil),                // 20: quoin.plugin.v1.Inverse
+	(*HealthRequest)(nil),          // 21: quoin.plugin.v1.HealthRequest
+	(*HealthResponse)(nil),         // 22: quoin.plugin.v1.HealthResponse
+	(*DrainRequest)(nil),           // 23: quoin.plugin.v1.DrainRequest
+	(*DrainResponse)(nil),          // 24: quoin.plugin.v1.DrainResponse
+	(*ToolCall)(nil),               // 25: quoin.plugin.v1.ToolCall
+	(*BeforeToolCallRequest)(nil),  // 26: quoin.plugin.v1.BeforeToolCallRequest
+	(*BeforeToolCallResponse)(nil), // 27: quoin.plugin.v1.BeforeToolCallResponse
+	(*ApprovalRequest)(nil),        // 28: quoin.plugin.v1.ApprovalRequest
+	(*AfterToolCallRequest)(nil),   // 29: quoin.plugin.v1.AfterToolCallRequest
+	(*AfterToolCallResponse)(nil),  // 30: quoin.plugin.v1.AfterToolCallResponse
+	(*HostRequest)(nil),            // 31: quoin.plugin.v1.HostRequest
+	(*HostReply)(nil),              // 32: quoin.plugin.v1.HostReply
+	(*StorageGet)(nil),             // 33: quoin.plugin.v1.StorageGet
+	(*StorageSet)(nil),             // 34: quoin.plugin.v1.StorageSet
+	(*StorageDelete)(nil),          // 35: quoin.plugin.v1.StorageDelete
+	(*StorageList)(nil),            // 36: quoin.plugin.v1.StorageList
+	(*StorageEntry)(nil),           // 37: quoin.plugin.v1.StorageEntry
+	(*StorageKeys)(nil),            // 38: quoin.plugin.v1.StorageKeys
+	nil,                            // 39: quoin.plugin.v1.ConfigureRequest.SecretsEntry
 }
 var file_plugin_proto_depIdxs = []int32{
 	0,  // 0: quoin.plugin.v1.Error.kind:type_name -> quoin.plugin.v1.ErrorKind
@@ -2844,7 +2937,7 @@ var file_plugin_proto_depIdxs = []int32{
 	8,  // 3: quoin.plugin.v1.DescribeResponse.namespaces:type_name -> quoin.plugin.v1.Namespace
 	5,  // 4: quoin.plugin.v1.DescribeResponse.capabilities:type_name -> quoin.plugin.v1.Capabilities
 	7,  // 5: quoin.plugin.v1.Tool.examples:type_name -> quoin.plugin.v1.Example
-	38, // 6: quoin.plugin.v1.ConfigureRequest.secrets:type_name -> quoin.plugin.v1.ConfigureRequest.SecretsEntry
+	39, // 6: quoin.plugin.v1.ConfigureRequest.secrets:type_name -> quoin.plugin.v1.ConfigureRequest.SecretsEntry
 	2,  // 7: quoin.plugin.v1.ConfigureResponse.error:type_name -> quoin.plugin.v1.Error
 	11, // 8: quoin.plugin.v1.CreateScopeRequest.run:type_name -> quoin.plugin.v1.RunContext
 	2,  // 9: quoin.plugin.v1.CreateScopeResponse.error:type_name -> quoin.plugin.v1.Error
@@ -2854,47 +2947,48 @@ var file_plugin_proto_depIdxs = []int32{
 	17, // 13: quoin.plugin.v1.CallToolRequest.approval:type_name -> quoin.plugin.v1.CallApproval
 	16, // 14: quoin.plugin.v1.CallToolsRequest.call:type_name -> quoin.plugin.v1.CallToolRequest
 	2,  // 15: quoin.plugin.v1.CallToolEvent.error:type_name -> quoin.plugin.v1.Error
-	2,  // 16: quoin.plugin.v1.HealthResponse.error:type_name -> quoin.plugin.v1.Error
-	11, // 17: quoin.plugin.v1.ToolCall.run:type_name -> quoin.plugin.v1.RunContext
-	24, // 18: quoin.plugin.v1.BeforeToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
-	2,  // 19: quoin.plugin.v1.BeforeToolCallResponse.error:type_name -> quoin.plugin.v1.Error
-	27, // 20: quoin.plugin.v1.BeforeToolCallResponse.approval:type_name -> quoin.plugin.v1.ApprovalRequest
-	24, // 21: quoin.plugin.v1.AfterToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
-	2,  // 22: quoin.plugin.v1.AfterToolCallResponse.error:type_name -> quoin.plugin.v1.Error
-	32, // 23: quoin.plugin.v1.HostRequest.get:type_name -> quoin.plugin.v1.StorageGet
-	33, // 24: quoin.plugin.v1.HostRequest.set:type_name -> quoin.plugin.v1.StorageSet
-	34, // 25: quoin.plugin.v1.HostRequest.delete:type_name -> quoin.plugin.v1.StorageDelete
-	35, // 26: quoin.plugin.v1.HostRequest.list:type_name -> quoin.plugin.v1.StorageList
-	2,  // 27: quoin.plugin.v1.HostReply.error:type_name -> quoin.plugin.v1.Error
-	36, // 28: quoin.plugin.v1.HostReply.entry:type_name -> quoin.plugin.v1.StorageEntry
-	37, // 29: quoin.plugin.v1.HostReply.keys:type_name -> quoin.plugin.v1.StorageKeys
-	3,  // 30: quoin.plugin.v1.Plugin.Describe:input_type -> quoin.plugin.v1.DescribeRequest
-	9,  // 31: quoin.plugin.v1.Plugin.Configure:input_type -> quoin.plugin.v1.ConfigureRequest
-	12, // 32: quoin.plugin.v1.Plugin.CreateScope:input_type -> quoin.plugin.v1.CreateScopeRequest
-	14, // 33: quoin.plugin.v1.Plugin.MapInput:input_type -> quoin.plugin.v1.MapInputRequest
-	16, // 34: quoin.plugin.v1.Plugin.CallTool:input_type -> quoin.plugin.v1.CallToolRequest
-	18, // 35: quoin.plugin.v1.Plugin.CallTools:input_type -> quoin.plugin.v1.CallToolsRequest
-	20, // 36: quoin.plugin.v1.Plugin.Health:input_type -> quoin.plugin.v1.HealthRequest
-	22, // 37: quoin.plugin.v1.Plugin.Drain:input_type -> quoin.plugin.v1.DrainRequest
-	25, // 38: quoin.plugin.v1.Plugin.BeforeToolCall:input_type -> quoin.plugin.v1.BeforeToolCallRequest
-	28, // 39: quoin.plugin.v1.Plugin.AfterToolCall:input_type -> quoin.plugin.v1.AfterToolCallRequest
-	31, // 40: quoin.plugin.v1.Plugin.HostServices:input_type -> quoin.plugin.v1.HostReply
-	4,  // 41: quoin.plugin.v1.Plugin.Describe:output_type -> quoin.plugin.v1.DescribeResponse
-	10, // 42: quoin.plugin.v1.Plugin.Configure:output_type -> quoin.plugin.v1.ConfigureResponse
-	13, // 43: quoin.plugin.v1.Plugin.CreateScope:output_type -> quoin.plugin.v1.CreateScopeResponse
-	15, // 44: quoin.plugin.v1.Plugin.MapInput:output_type -> quoin.plugin.v1.MapInputResponse
-	19, // 45: quoin.plugin.v1.Plugin.CallTool:output_type -> quoin.plugin.v1.CallToolEvent
-	19, // 46: quoin.plugin.v1.Plugin.CallTools:output_type -> quoin.plugin.v1.CallToolEvent
-	21, // 47: quoin.plugin.v1.Plugin.Health:output_type -> quoin.plugin.v1.HealthResponse
-	23, // 48: quoin.plugin.v1.Plugin.Drain:output_type -> quoin.plugin.v1.DrainResponse
-	26, // 49: quoin.plugin.v1.Plugin.BeforeToolCall:output_type -> quoin.plugin.v1.BeforeToolCallResponse
-	29, // 50: quoin.plugin.v1.Plugin.AfterToolCall:output_type -> quoin.plugin.v1.AfterToolCallResponse
-	30, // 51: quoin.plugin.v1.Plugin.HostServices:output_type -> quoin.plugin.v1.HostRequest
-	41, // [41:52] is the sub-list for method output_type
-	30, // [30:41] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	20, // 16: quoin.plugin.v1.CallToolEvent.inverse:type_name -> quoin.plugin.v1.Inverse
+	2,  // 17: quoin.plugin.v1.HealthResponse.error:type_name -> quoin.plugin.v1.Error
+	11, // 18: quoin.plugin.v1.ToolCall.run:type_name -> quoin.plugin.v1.RunContext
+	25, // 19: quoin.plugin.v1.BeforeToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
+	2,  // 20: quoin.plugin.v1.BeforeToolCallResponse.error:type_name -> quoin.plugin.v1.Error
+	28, // 21: quoin.plugin.v1.BeforeToolCallResponse.approval:type_name -> quoin.plugin.v1.ApprovalRequest
+	25, // 22: quoin.plugin.v1.AfterToolCallRequest.call:type_name -> quoin.plugin.v1.ToolCall
+	2,  // 23: quoin.plugin.v1.AfterToolCallResponse.error:type_name -> quoin.plugin.v1.Error
+	33, // 24: quoin.plugin.v1.HostRequest.get:type_name -> quoin.plugin.v1.StorageGet
+	34, // 25: quoin.plugin.v1.HostRequest.set:type_name -> quoin.plugin.v1.StorageSet
+	35, // 26: quoin.plugin.v1.HostRequest.delete:type_name -> quoin.plugin.v1.StorageDelete
+	36, // 27: quoin.plugin.v1.HostRequest.list:type_name -> quoin.plugin.v1.StorageList
+	2,  // 28: quoin.plugin.v1.HostReply.error:type_name -> quoin.plugin.v1.Error
+	37, // 29: quoin.plugin.v1.HostReply.entry:type_name -> quoin.plugin.v1.StorageEntry
+	38, // 30: quoin.plugin.v1.HostReply.keys:type_name -> quoin.plugin.v1.StorageKeys
+	3,  // 31: quoin.plugin.v1.Plugin.Describe:input_type -> quoin.plugin.v1.DescribeRequest
+	9,  // 32: quoin.plugin.v1.Plugin.Configure:input_type -> quoin.plugin.v1.ConfigureRequest
+	12, // 33: quoin.plugin.v1.Plugin.CreateScope:input_type -> quoin.plugin.v1.CreateScopeRequest
+	14, // 34: quoin.plugin.v1.Plugin.MapInput:input_type -> quoin.plugin.v1.MapInputRequest
+	16, // 35: quoin.plugin.v1.Plugin.CallTool:input_type -> quoin.plugin.v1.CallToolRequest
+	18, // 36: quoin.plugin.v1.Plugin.CallTools:input_type -> quoin.plugin.v1.CallToolsRequest
+	21, // 37: quoin.plugin.v1.Plugin.Health:input_type -> quoin.plugin.v1.HealthRequest
+	23, // 38: quoin.plugin.v1.Plugin.Drain:input_type -> quoin.plugin.v1.DrainRequest
+	26, // 39: quoin.plugin.v1.Plugin.BeforeToolCall:input_type -> quoin.plugin.v1.BeforeToolCallRequest
+	29, // 40: quoin.plugin.v1.Plugin.AfterToolCall:input_type -> quoin.plugin.v1.AfterToolCallRequest
+	32, // 41: quoin.plugin.v1.Plugin.HostServices:input_type -> quoin.plugin.v1.HostReply
+	4,  // 42: quoin.plugin.v1.Plugin.Describe:output_type -> quoin.plugin.v1.DescribeResponse
+	10, // 43: quoin.plugin.v1.Plugin.Configure:output_type -> quoin.plugin.v1.ConfigureResponse
+	13, // 44: quoin.plugin.v1.Plugin.CreateScope:output_type -> quoin.plugin.v1.CreateScopeResponse
+	15, // 45: quoin.plugin.v1.Plugin.MapInput:output_type -> quoin.plugin.v1.MapInputResponse
+	19, // 46: quoin.plugin.v1.Plugin.CallTool:output_type -> quoin.plugin.v1.CallToolEvent
+	19, // 47: quoin.plugin.v1.Plugin.CallTools:output_type -> quoin.plugin.v1.CallToolEvent
+	22, // 48: quoin.plugin.v1.Plugin.Health:output_type -> quoin.plugin.v1.HealthResponse
+	24, // 49: quoin.plugin.v1.Plugin.Drain:output_type -> quoin.plugin.v1.DrainResponse
+	27, // 50: quoin.plugin.v1.Plugin.BeforeToolCall:output_type -> quoin.plugin.v1.BeforeToolCallResponse
+	30, // 51: quoin.plugin.v1.Plugin.AfterToolCall:output_type -> quoin.plugin.v1.AfterToolCallResponse
+	31, // 52: quoin.plugin.v1.Plugin.HostServices:output_type -> quoin.plugin.v1.HostRequest
+	42, // [42:53] is the sub-list for method output_type
+	31, // [31:42] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -2907,21 +3001,21 @@ func file_plugin_proto_init() {
 		(*CallToolEvent_Result)(nil),
 		(*CallToolEvent_Error)(nil),
 	}
-	file_plugin_proto_msgTypes[28].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[29].OneofWrappers = []any{
 		(*HostRequest_Get)(nil),
 		(*HostRequest_Set)(nil),
 		(*HostRequest_Delete)(nil),
 		(*HostRequest_List)(nil),
 	}
-	file_plugin_proto_msgTypes[31].OneofWrappers = []any{}
 	file_plugin_proto_msgTypes[32].OneofWrappers = []any{}
+	file_plugin_proto_msgTypes[33].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   37,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -3,6 +3,7 @@ package tracker
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,28 +51,36 @@ func (s *Store) Create(ctx context.Context, act Act, d Draft) (Issue, error) {
 	})
 }
 
+// Change is an issue after an edit, and what it was before.
+type Change struct {
+	Issue
+	Before Detail `json:"before"` // without its comments; the zero value if nothing has changed
+}
+
 // Update edits an issue, provided that it is still at the version the patch
 // names; otherwise the error has code conflict and nothing changes.
-func (s *Store) Update(ctx context.Context, act Act, id int64, patch Patch) (Issue, error) {
+func (s *Store) Update(ctx context.Context, act Act, id int64, patch Patch) (Change, error) {
 	if err := patch.check(); err != nil {
-		return Issue{}, err
+		return Change{}, err
 	}
-	return once(ctx, s, "update", act, func(tx *sql.Tx) (Issue, error) {
+	return once(ctx, s, "update", act, func(tx *sql.Tx) (c Change, err error) {
 		var body string
 		issue, err := find(ctx, tx, id, &body)
 		if err != nil {
-			return issue, err
+			return c, err
 		}
 		if issue.Version != patch.Version {
-			return issue, conflict(issue, patch.Version)
+			return c, conflict(issue, patch.Version)
 		}
+		c.Before = Detail{Issue: issue, Body: body}
 		if err := patch.apply(&issue, &body); err != nil {
-			return issue, err
+			return c, err
 		}
 		if err := s.save(ctx, tx, issue, body); err != nil {
-			return issue, err
+			return c, err
 		}
-		return find(ctx, tx, id, nil)
+		c.Issue, err = find(ctx, tx, id, nil)
+		return c, err
 	})
 }
 
@@ -196,28 +205,67 @@ func (s *Store) Comment(ctx context.Context, act Act, id int64, body string) (Co
 // CloseIssue closes an issue for one of [Reasons]; no reason means completed.
 // Closing an issue that is already closed for that reason, or for any reason
 // when reason is empty, changes nothing and returns it.
-func (s *Store) CloseIssue(ctx context.Context, act Act, id int64, reason string) (Issue, error) {
+func (s *Store) CloseIssue(ctx context.Context, act Act, id int64, reason string) (Change, error) {
 	var p problems
 	asked := reason
 	reason = oneOf(&p, "reason", reason, Reasons...)
 	if err := p.err(); err != nil {
-		return Issue{}, err
+		return Change{}, err
 	}
-	return once(ctx, s, "close", act, func(tx *sql.Tx) (Issue, error) {
+	return once(ctx, s, "close", act, func(tx *sql.Tx) (c Change, err error) {
 		var body string
 		issue, err := find(ctx, tx, id, &body)
 		switch {
 		case err != nil:
-			return issue, err
+			return c, err
 		case issue.State == Closed && asked != "" && asked != issue.CloseReason:
-			return issue, alreadyClosed(issue, asked)
+			return c, alreadyClosed(issue, asked)
 		case issue.State == Closed:
-			return issue, nil
+			return Change{Issue: issue}, nil
 		}
+		c.Before = Detail{Issue: issue, Body: body}
 		now := s.now().UTC()
 		issue.State, issue.CloseReason, issue.ClosedAt = Closed, reason, &now
 		if err := s.save(ctx, tx, issue, body); err != nil {
+			return c, err
+		}
+		c.Issue, err = find(ctx, tx, id, nil)
+		return c, err
+	})
+}
+
+// Withdraw removes an issue that is at that version, and has no comments; otherwise the
+// error has code conflict and nothing changes.
+func (s *Store) Withdraw(ctx context.Context, act Act, id, version int64) (Issue, error) {
+	return once(ctx, s, "withdraw", act, func(tx *sql.Tx) (Issue, error) {
+		issue, err := find(ctx, tx, id, nil)
+		switch {
+		case err != nil:
 			return issue, err
+		case issue.Version != version:
+			return issue, conflict(issue, version)
+		case issue.Comments > 0:
+			return issue, commented(issue)
+		}
+		if _, err := tx.ExecContext(ctx, "delete from issues where id = ?", id); err != nil {
+			return issue, fmt.Errorf("withdraw issue %d: %w", id, err)
+		}
+		return issue, nil
+	})
+}
+
+// Uncomment removes a comment.
+func (s *Store) Uncomment(ctx context.Context, act Act, id, comment int64) (Issue, error) {
+	return once(ctx, s, "uncomment", act, func(tx *sql.Tx) (Issue, error) {
+		if issue, err := find(ctx, tx, id, nil); err != nil {
+			return issue, err
+		}
+		res, err := tx.ExecContext(ctx, "delete from comments where id = ? and issue_id = ?", comment, id)
+		if err != nil {
+			return Issue{}, fmt.Errorf("remove comment %d of issue %d: %w", comment, id, err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return Issue{}, errors.Join(err, noComment(id, comment))
 		}
 		return find(ctx, tx, id, nil)
 	})

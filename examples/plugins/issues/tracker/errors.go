@@ -57,6 +57,22 @@ func alreadyClosed(now Issue, reason string) error {
 	}
 }
 
+func commented(now Issue) error {
+	return &Error{
+		Code:    CodeConflict,
+		Message: fmt.Sprintf("Issue %d has %d comments by now, so it is not withdrawn. Close it instead.", now.ID, now.Comments),
+		Details: map[string]any{"id": now.ID, "comments": now.Comments},
+	}
+}
+
+func noComment(id, comment int64) error {
+	return &Error{
+		Code:    CodeNotFound,
+		Message: fmt.Sprintf("Issue %d has no comment %d. Get the issue to see those that it has.", id, comment),
+		Details: map[string]any{"id": id, "comment": comment},
+	}
+}
+
 func badCursor(why string) error {
 	return &Error{Code: CodeInvalidCursor, Message: "The cursor " + why + ". Pass nextCursor of the previous page unchanged, with the same filter, or leave it out to start again."}
 }

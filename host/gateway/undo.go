@@ -1,0 +1,76 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// EffectList is the answer to GET /v1/effects.
+type EffectList struct {
+	// Runs are oldest first, without their effects.
+	Runs []*runstore.Effects `json:"runs"`
+}
+
+// listEffects lists the runs that can be undone: those of the session if one is named,
+// else those of all sessions.
+func (h *handlers) listEffects(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	list, err := h.host.ListEffects(r.Context())
+	if err != nil {
+		return problem(http.StatusInternalServerError, ProblemInternal, "the store of runs cannot be read: %v", err)
+	}
+	var out []*runstore.Effects
+	for _, j := range list {
+		if session == (Session{}) || session.Covers(j.Session) {
+			out = append(out, j)
+		}
+	}
+	return h.ok(w, EffectList{nonNil(out)})
+}
+
+// showEffects shows what the calls of a run have changed.
+func (h *handlers) showEffects(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	j, p := h.findEffects(r.Context(), session, r.PathValue("run"))
+	if p != nil {
+		return p
+	}
+	return h.ok(w, j)
+}
+
+// undo undoes the effects of a run, even when the client goes away meanwhile.
+func (h *handlers) undo(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	f, p := h.bodies.fields(w, r)
+	if p != nil {
+		return p
+	}
+	id, skip := f.required("runId", "the id of a run that GET /v1/effects lists"), f.texts("skip")
+	if p := f.problem(); p != nil {
+		return p
+	}
+	ctx := context.WithoutCancel(r.Context())
+	j, p := h.findEffects(ctx, session, id)
+	if p != nil {
+		return p
+	}
+	j, err := h.host.Undo(ctx, j.Session, j.RunID, host.UndoOptions{Skip: skip})
+	if err != nil {
+		return problemFrom(err)
+	}
+	return h.ok(w, j)
+}
+
+// findEffects returns the effects of a run that the caller may see: of its session if it
+// names one, else of any.
+func (h *handlers) findEffects(ctx context.Context, session Session, id string) (*host.RunEffects, *Problem) {
+	j, err := h.host.Effects(ctx, id)
+	if err != nil {
+		return nil, problemFrom(err)
+	}
+	if session != (Session{}) && !session.Covers(j.Session) {
+		// A caller must not learn whether another session has such a run.
+		return nil, problem(http.StatusNotFound, ProblemNotFound, "there is no run %s of this session that can be undone; GET /v1/effects lists them", shown(id))
+	}
+	return j, nil
+}

@@ -1,0 +1,191 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// effects is what the calls of a run have changed, and how that is undone. The journal
+// is opened by the first call of a tool that says how its calls are undone; a run
+// without such a call has none. The zero value is ready.
+//
+// An effect is in the journal before its call leaves, as unknown, and again once the
+// tool has answered, before the program gets the answer.
+type effects struct {
+	mu      sync.Mutex
+	journal runstore.EffectJournal // nil: not open
+	numbers map[string]int         // of the effects of the journal, by call
+	last    int                    // the newest number
+	pending []runstore.Effect      // there is no journal yet
+}
+
+// maxPendingEffects bounds what is remembered of calls before the journal is opened.
+const maxPendingEffects = 256
+
+// unwritten returns the effects that no journal has.
+func (f *effects) unwritten() []runstore.Effect {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]runstore.Effect(nil), f.pending...)
+}
+
+// close lets others have the journal.
+func (f *effects) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closeLocked()
+}
+
+func (f *effects) closeLocked() {
+	if f.journal != nil {
+		f.journal.Close()
+		f.journal = nil
+	}
+}
+
+// inverse is what a tool says of how its call is undone.
+type inverse struct {
+	said atomic.Pointer[catalog.Inverse]
+}
+
+// taker returns what a tool calls; nil for a tool whose calls cannot be undone.
+func (i *inverse) taker() func(catalog.Inverse) {
+	if i == nil {
+		return nil
+	}
+	return func(v catalog.Inverse) { i.said.Store(&v) }
+}
+
+// effect is what a call has changed whose tool has answered.
+func (i *inverse) effect(tool *catalog.Tool) runstore.Effect {
+	if i == nil {
+		return runstore.Effect{State: runstore.EffectFinal, Reason: "its tool says no way to undo it"}
+	}
+	v := i.said.Load()
+	switch {
+	case v == nil:
+		return runstore.Effect{State: runstore.EffectNone}
+	case v.Impossible != "":
+		return runstore.Effect{State: runstore.EffectFinal, Reason: v.Impossible}
+	case v.Tool == "" || !isObject(v.Input):
+		return runstore.Effect{State: runstore.EffectFinal, Reason: "its tool has named no inverse: expected a tool, and an input that is a JSON object"}
+	}
+	undoer := catalog.Tool{Source: tool.Source, Owner: tool.Owner, Name: v.Tool}
+	return runstore.Effect{State: runstore.EffectDone, Inverse: undoer.ID(), Input: v.Input}
+}
+
+// effectOfFailure is what a call has changed whose tool has failed.
+func effectOfFailure(e *callError) runstore.Effect {
+	switch {
+	case e.unknown:
+		return runstore.Effect{State: runstore.EffectUnknown, Reason: e.Message}
+	case e.EffectStatus == effectDone:
+		return runstore.Effect{State: runstore.EffectFinal, Reason: "it took effect and failed: " + e.Message}
+	}
+	return runstore.Effect{State: runstore.EffectNone}
+}
+
+// expectEffect is what the tool of the call will say of how the call is undone. The
+// journal has the call from here on. It is nil for other tools.
+func (c *call) expectEffect() *inverse {
+	if !c.tool.Revertible || c.tool.ReadOnly {
+		return nil
+	}
+	c.noteEffect(runstore.Effect{State: runstore.EffectUnknown, Reason: "its host stopped before the tool had answered"})
+	return &inverse{}
+}
+
+// noteEffect enters what a call has changed, as far as it is known.
+func (c *call) noteEffect(e runstore.Effect) {
+	revertible := c.effect > 0 || c.tool.Revertible
+	if c.tool.ReadOnly || !revertible && e.State == runstore.EffectNone {
+		return
+	}
+	store, ok := c.run.engine.Store.(runstore.EffectStore)
+	if !ok {
+		return
+	}
+	e.CallID, e.Tool, e.At = c.publicID(), c.tool.ID(), time.Now().UTC()
+	if err := c.run.putEffect(store, c, e, revertible); err != nil {
+		c.run.engine.Logger.Error("what a call has changed is not in the journal, and cannot be undone from there",
+			"run", c.run.id, "tool", e.Tool, "call", e.CallID, "error", err)
+	}
+}
+
+// putEffect writes an effect to the journal, which is opened for a tool whose calls can
+// be undone. Others wait for that.
+func (r *run) putEffect(store runstore.EffectStore, c *call, e runstore.Effect, revertible bool) error {
+	f := &r.effects
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.journal == nil && !revertible {
+		if len(f.pending) < maxPendingEffects {
+			f.last++
+			e.Number = f.last
+			f.pending = append(f.pending, e)
+		}
+		return nil
+	}
+	if f.journal == nil {
+		if err := r.openEffects(store); err != nil {
+			return err
+		}
+	}
+	if c.effect == 0 {
+		c.effect = f.number(e.CallID)
+	}
+	e.Number = c.effect
+	// The process may be killed before the tool answers, the power may fail later.
+	err := f.journal.Put(revertible && e.State != runstore.EffectUnknown, e)
+	if r.isOver() { // the call was given up, and the run has let go of the journal
+		f.closeLocked()
+	}
+	return err
+}
+
+// openEffects opens the journal of the run. The caller holds effects.mu.
+func (r *run) openEffects(store runstore.EffectStore) error {
+	f, now := &r.effects, time.Now().UTC()
+	journal, err := store.OpenEffects(r.background(), r.id, &runstore.Effects{
+		Session: r.session, Created: now, Expires: now.Add(r.settings.UndoTTL),
+	})
+	if err != nil {
+		return err
+	}
+	f.journal, f.numbers = journal, make(map[string]int)
+	for _, known := range journal.Effects().Effects {
+		f.numbers[known.CallID] = known.Number
+		f.last = max(f.last, known.Number)
+	}
+	if len(f.pending) == 0 {
+		return nil
+	}
+	if err := journal.Put(false, f.pending...); err != nil {
+		return err
+	}
+	f.pending = nil
+	return nil
+}
+
+// number returns the number of the effect of a call: that of its first attempt, or a
+// new one. The caller holds mu.
+func (f *effects) number(callID string) int {
+	n := f.numbers[callID]
+	if n == 0 {
+		f.last++
+		n = f.last
+		f.numbers[callID] = n
+	}
+	return n
+}
+
+// isObject reports whether b is a JSON object.
+func isObject(b json.RawMessage) bool {
+	return json.Valid(b) && bytes.HasPrefix(bytes.TrimSpace(b), []byte("{"))
+}

@@ -1,0 +1,103 @@
+package runstore
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// OpenEffects implements EffectStore.
+func (m *Memory) OpenEffects(ctx context.Context, runID string, header *Effects) (EffectJournal, error) {
+	claim, err := m.Claim(ctx, effectsClaim(runID))
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	j := m.effects[runID]
+	if (j == nil || j.expired(time.Now()) != nil) && header != nil {
+		m.makeEffectsRoom()
+		j = header.clone()
+		j.RunID, j.Effects = runID, nil
+		if m.effects == nil {
+			m.effects = make(map[string]*Effects)
+		}
+		m.effects[runID] = j
+	}
+	if j == nil {
+		err = ErrNotFound
+	} else {
+		err = j.expired(time.Now())
+	}
+	if err != nil {
+		delete(m.claims, effectsClaim(runID))
+		return nil, err
+	}
+	return &memoryEffects{m: m, journal: j, claim: claim}, nil
+}
+
+// makeEffectsRoom forgets the journals that were made first until another fits. The
+// caller holds mu.
+func (m *Memory) makeEffectsRoom() {
+	for len(m.effects) >= MaxEffectRuns {
+		list := make([]*Effects, 0, len(m.effects))
+		for _, j := range m.effects {
+			list = append(list, j)
+		}
+		byCreation(list)
+		delete(m.effects, list[0].RunID)
+	}
+}
+
+// Effects implements EffectStore.
+func (m *Memory) Effects(_ context.Context, runID string) (*Effects, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	j := m.effects[runID]
+	if j == nil {
+		return nil, ErrNotFound
+	}
+	return j.clone(), j.expired(time.Now())
+}
+
+// ListEffects implements EffectStore.
+func (m *Memory) ListEffects(context.Context) ([]*Effects, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []*Effects
+	for _, j := range m.effects {
+		if j.expired(time.Now()) == nil {
+			header := *j
+			header.Effects = nil
+			out = append(out, &header)
+		}
+	}
+	byCreation(out)
+	return out, nil
+}
+
+// memoryEffects is a journal in memory, in the hands of its writer.
+type memoryEffects struct {
+	m       *Memory
+	journal *Effects // guarded by the mu of m
+	claim   Claim
+	once    sync.Once
+}
+
+// Effects implements EffectJournal.
+func (o *memoryEffects) Effects() *Effects {
+	o.m.mu.Lock()
+	defer o.m.mu.Unlock()
+	return o.journal.clone()
+}
+
+// Put implements EffectJournal.
+func (o *memoryEffects) Put(_ bool, effects ...Effect) error {
+	o.m.mu.Lock()
+	defer o.m.mu.Unlock()
+	o.journal.apply(effects)
+	return nil
+}
+
+// Close implements EffectJournal.
+func (o *memoryEffects) Close() { o.once.Do(o.claim.Release) }
