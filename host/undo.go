@@ -44,8 +44,8 @@ type UndoOptions struct {
 // Effects returns what the calls of a run have changed, of any session;
 // RunEffects.Session says whose it is. It calls nothing: it is what Undo would do. The
 // host keeps the effects of a run that has called a tool which says how its calls are
-// undone, for Settings.UndoTTL, if the store is a runstore.EffectStore. The error of
-// another run is an *Error.
+// undone, for Settings.UndoTTL, if the store is a runstore.EffectStore. The
+// error for another run is an *Error.
 func (h *Host) Effects(ctx context.Context, runID string) (*RunEffects, error) {
 	j, err := h.engine.Effects(ctx, runID)
 	if err != nil {
@@ -64,7 +64,7 @@ func (h *Host) ListEffects(ctx context.Context) ([]*runstore.Effects, error) {
 // of each, the newest effect first, once. Each inverse is called by a run of its own, so
 // that rules, hooks and approvals hold as for any call. Undo stops at the first inverse
 // that fails or waits; calling it again goes on there, also in another process and after
-// a crash. Of a run that has been undone it undoes nothing.
+// a crash. A run that has been undone stays as it is.
 //
 // The error is an *Error: there is nothing to undo, the run has not ended, or it belongs
 // to another session. When ctx ends, the inverse that is being called is given up.

@@ -18,7 +18,8 @@ type Inverse struct {
 	Tool string
 	// Input is what the tool gets: a value of its input type, or anything with the same
 	// JSON form, of at most 64 KiB. A tool that undoes should fail if the object has
-	// changed since, so let Input name the version that the call has made.
+	// changed since. Let Input hold what the call has left, and compare that: undoing
+	// later calls makes new versions of what comes out the same.
 	Input any
 }
 

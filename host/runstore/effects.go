@@ -71,7 +71,7 @@ type Effects struct {
 // that have ended, until they expire.
 type EffectStore interface {
 	// OpenEffects gives the caller the journal of a run until Close, and makes one of
-	// header if there is none and header is not nil. It answers ErrClaimed, or
+	// header if it does not exist and header is not nil. It answers ErrClaimed, or
 	// ErrNotFound and ErrExpired for a journal that is not there.
 	OpenEffects(ctx context.Context, runID string, header *Effects) (EffectJournal, error)
 	// Effects returns the journal of a run, ErrNotFound or ErrExpired.

@@ -44,6 +44,7 @@ func newPlugin() *sdk.Plugin {
 	})
 
 	d.addWithdraw(p)
+	d.addRestore(p)
 	d.addUncomment(p)
 	p.AddNamespace(sdk.Namespace{
 		ID:          "issues",

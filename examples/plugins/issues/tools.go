@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 
 	"github.com/quoinhq/quoin/examples/plugins/issues/tracker"
 	"github.com/quoinhq/quoin/sdk"
@@ -67,8 +68,9 @@ func (d *desk) addCreate(p *sdk.Plugin) *sdk.ToolRef {
 		Label:       "Create an issue",
 		Description: "Creates an open issue and returns it with its number. Fails with code invalid_field and says which fields to mend.",
 		Idempotent:  true,
-		Revert: sdk.RevertBy(func(_ tracker.Draft, made tracker.Issue) (*sdk.Inverse, error) {
-			return &sdk.Inverse{Tool: "issues_withdraw", Input: withdrawInput{ID: made.ID, Version: made.Version}}, nil
+		Revert: sdk.RevertBy(func(in tracker.Draft, made tracker.Issue) (*sdk.Inverse, error) {
+			as := tracker.Detail{Issue: made, Body: in.Body}.Content()
+			return &sdk.Inverse{Tool: "issues_withdraw", Input: withdrawInput{ID: made.ID, As: as}}, nil
 		}),
 		Examples: []sdk.Example{{Input: tracker.Draft{Title: "Crash on save", Body: "Saving an empty file crashes.", Labels: []string{"bug"}, Assignee: "ada"}}},
 	}, func(ctx context.Context, c *sdk.Call, in tracker.Draft) (tracker.Issue, error) {
@@ -82,7 +84,7 @@ func (d *desk) addUpdate(p *sdk.Plugin) *sdk.ToolRef {
 		Label:       "Edit an issue",
 		Description: "Changes title, body, assignee, labels, or reopens a closed issue. Needs the version you read: fails with code conflict, naming the current version, if the issue has changed since. Returns the issue with its new version.",
 		Idempotent:  true,
-		Revert:      sdk.RevertBy(restore),
+		Revert:      sdk.RevertBy(func(_ updateInput, out changed) (*sdk.Inverse, error) { return restore(out) }),
 		Examples: []sdk.Example{
 			{Description: "assign and label", Input: updateInput{ID: 12, Patch: tracker.Patch{Version: 3, Assignee: new("bob"), AddLabels: []string{"p1"}}}},
 			{Description: "reopen", Input: updateInput{ID: 12, Patch: tracker.Patch{Version: 4, State: new("open")}}},
@@ -92,29 +94,22 @@ func (d *desk) addUpdate(p *sdk.Plugin) *sdk.ToolRef {
 	})
 }
 
-// changed is an issue after an edit. What it was before is for the inverse alone.
+// changed is an issue after an edit. What the edit has changed is for the inverse alone.
 type changed struct {
 	tracker.Issue
-	before tracker.Detail
+	before, after tracker.Content
 }
 
-func asChanged(c tracker.Change, err error) (changed, error) { return changed{c.Issue, c.Before}, err }
+func asChanged(c tracker.Change, err error) (changed, error) {
+	return changed{c.Issue, c.Before, c.After}, err
+}
 
 // restore undoes an edit, unless the issue has been edited since.
-func restore(in updateInput, out changed) (*sdk.Inverse, error) {
-	was := out.before
-	if was.ID == 0 { // the receipt of an earlier call does not say
-		return nil, errors.New("what the issue was before is not known any more")
+func restore(c changed) (*sdk.Inverse, error) {
+	if reflect.DeepEqual(c.before, c.after) {
+		return nil, nil
 	}
-	if was.State == out.State {
-		return &sdk.Inverse{Tool: "issues_update", Input: updateInput{ID: in.ID, Patch: tracker.Patch{
-			Version: out.Version, Title: &was.Title, Body: &was.Body, Assignee: &was.Assignee, Labels: was.Labels,
-		}}}, nil
-	}
-	if in.Patch.Title != nil || in.Patch.Body != nil || in.Patch.Assignee != nil || in.Patch.Labels != nil || len(in.Patch.AddLabels)+len(in.Patch.RemoveLabels) > 0 {
-		return nil, errors.New("it reopened the issue and edited it at once: close the issue, and edit it back")
-	}
-	return &sdk.Inverse{Tool: "issues_close", Input: closeInput{ID: in.ID, Reason: was.CloseReason}}, nil
+	return &sdk.Inverse{Tool: "issues_restore", Input: restoreInput{ID: c.ID, From: c.after, To: c.before}}, nil
 }
 
 func (d *desk) addComment(p *sdk.Plugin) *sdk.ToolRef {
@@ -138,23 +133,24 @@ func (d *desk) addClose(p *sdk.Plugin) *sdk.ToolRef {
 		Label:       "Close an issue",
 		Description: "Closes an issue and returns it. An issue that is closed for that reason already stays as it is; one closed for another reason fails with code already_closed.",
 		Idempotent:  true,
-		Revert: sdk.RevertBy(func(_ closeInput, out changed) (*sdk.Inverse, error) {
-			if out.before.ID == 0 { // it was closed before
-				return nil, nil
-			}
-			return &sdk.Inverse{Tool: "issues_update", Input: updateInput{ID: out.ID, Patch: tracker.Patch{Version: out.Version, State: new(tracker.Open)}}}, nil
-		}),
-		Examples: []sdk.Example{{Input: closeInput{ID: 12, Reason: "duplicate"}}},
+		Revert:      sdk.RevertBy(func(_ closeInput, out changed) (*sdk.Inverse, error) { return restore(out) }),
+		Examples:    []sdk.Example{{Input: closeInput{ID: 12, Reason: "duplicate"}}},
 	}, func(ctx context.Context, c *sdk.Call, in closeInput) (changed, error) {
 		return asChanged(explain(d.store.CloseIssue(ctx, act(c), in.ID, in.Reason)))
 	})
 }
 
-// withdrawInput and uncommentInput are of the tools that undo others. Programs may call
-// them, but the namespace does not offer them.
+// The inputs of the tools that undo others. Programs may call them, but the namespace
+// does not offer them.
 type withdrawInput struct {
-	ID      int64 `json:"id" min:"1" jsonschema:"number of the issue"`
-	Version int64 `json:"version" min:"1" jsonschema:"the version you read"`
+	ID int64           `json:"id" min:"1" jsonschema:"number of the issue"`
+	As tracker.Content `json:"as" jsonschema:"what the issue must still be"`
+}
+
+type restoreInput struct {
+	ID   int64           `json:"id" min:"1" jsonschema:"number of the issue"`
+	From tracker.Content `json:"from" jsonschema:"what the issue must still be"`
+	To   tracker.Content `json:"to" jsonschema:"what it becomes"`
 }
 
 type uncommentInput struct {
@@ -168,9 +164,23 @@ func (d *desk) addWithdraw(p *sdk.Plugin) {
 		Label:       "Withdraw an issue",
 		Description: "Removes an issue that was created by mistake: undoes issues_create. Fails with code conflict once it was edited or has comments.",
 		Idempotent:  true,
-		Examples:    []sdk.Example{{Input: withdrawInput{ID: 12, Version: 1}}},
+		Examples:    []sdk.Example{{Input: withdrawInput{ID: 12, As: tracker.Content{Title: "Crash on save", State: tracker.Open, Labels: []string{}}}}},
 	}, func(ctx context.Context, c *sdk.Call, in withdrawInput) (tracker.Issue, error) {
-		return explain(d.store.Withdraw(ctx, act(c), in.ID, in.Version))
+		return explain(d.store.Withdraw(ctx, act(c), in.ID, in.As))
+	})
+}
+
+func (d *desk) addRestore(p *sdk.Plugin) {
+	sdk.AddTool(p, sdk.Tool{
+		Name:        "issues_restore",
+		Label:       "Restore an issue",
+		Description: "Makes an issue what it was before an edit: undoes issues_update and issues_close. Fails with code conflict if it has been edited since.",
+		Idempotent:  true,
+		Examples: []sdk.Example{{Input: restoreInput{
+			ID: 12, From: tracker.Content{Title: "Crash", State: tracker.Open, Labels: []string{}}, To: tracker.Content{Title: "Crash on save", State: tracker.Open, Labels: []string{}},
+		}}},
+	}, func(ctx context.Context, c *sdk.Call, in restoreInput) (tracker.Issue, error) {
+		return explain(d.store.Restore(ctx, act(c), in.ID, in.From, in.To))
 	})
 }
 

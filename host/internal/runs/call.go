@@ -25,7 +25,7 @@ type call struct {
 	question   *policy.Approval     // newly put to people
 	decision   *policy.Approval     // what people have decided
 	approvals  []catalog.Approval   // what allowed the call
-	effect     int                  // its number in the journal of effects; 0: none
+	effect     int                  // its number in the journal of effects; 0: it has no place there
 	resumption *codemode.Resumption // what the tool asked for and people have answered
 	sentBack   bool                 // to the stage approve, which waits for the question
 	invoked    bool                 // its tool may have taken effect

@@ -13,7 +13,7 @@ import (
 
 // effects is what the calls of a run have changed, and how that is undone. The journal
 // is opened by the first call of a tool that says how its calls are undone; a run
-// without such a call has none. The zero value is ready.
+// without such a call has no journal. The zero value is ready.
 //
 // An effect is in the journal before its call leaves, as unknown, and again once the
 // tool has answered, before the program gets the answer.

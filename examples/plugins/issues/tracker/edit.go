@@ -51,10 +51,11 @@ func (s *Store) Create(ctx context.Context, act Act, d Draft) (Issue, error) {
 	})
 }
 
-// Change is an issue after an edit, and what it was before.
+// Change is an issue after an edit, and what the edit has changed.
 type Change struct {
 	Issue
-	Before Detail `json:"before"` // without its comments; the zero value if nothing has changed
+	Before Content `json:"before"`
+	After  Content `json:"after"` // the same if nothing has changed
 }
 
 // Update edits an issue, provided that it is still at the version the patch
@@ -72,14 +73,15 @@ func (s *Store) Update(ctx context.Context, act Act, id int64, patch Patch) (Cha
 		if issue.Version != patch.Version {
 			return c, conflict(issue, patch.Version)
 		}
-		c.Before = Detail{Issue: issue, Body: body}
+		c.Before = Detail{Issue: issue, Body: body}.Content()
 		if err := patch.apply(&issue, &body); err != nil {
 			return c, err
 		}
 		if err := s.save(ctx, tx, issue, body); err != nil {
 			return c, err
 		}
-		c.Issue, err = find(ctx, tx, id, nil)
+		c.Issue, err = find(ctx, tx, id, &body)
+		c.After = Detail{Issue: c.Issue, Body: body}.Content()
 		return c, err
 	})
 }
@@ -223,35 +225,90 @@ func (s *Store) CloseIssue(ctx context.Context, act Act, id int64, reason string
 		case issue.State == Closed:
 			return Change{Issue: issue}, nil
 		}
-		c.Before = Detail{Issue: issue, Body: body}
+		c.Before = Detail{Issue: issue, Body: body}.Content()
 		now := s.now().UTC()
 		issue.State, issue.CloseReason, issue.ClosedAt = Closed, reason, &now
 		if err := s.save(ctx, tx, issue, body); err != nil {
 			return c, err
 		}
-		c.Issue, err = find(ctx, tx, id, nil)
+		c.Issue, err = find(ctx, tx, id, &body)
+		c.After = Detail{Issue: c.Issue, Body: body}.Content()
 		return c, err
 	})
 }
 
-// Withdraw removes an issue that is at that version, and has no comments; otherwise the
-// error has code conflict and nothing changes.
-func (s *Store) Withdraw(ctx context.Context, act Act, id, version int64) (Issue, error) {
+// Content is what edits of an issue change.
+type Content struct {
+	Title       string   `json:"title" jsonschema:"one line"`
+	Body        string   `json:"body" jsonschema:"description; may be empty"`
+	State       string   `json:"state" enum:"open,closed" jsonschema:"open or closed"`
+	CloseReason string   `json:"closeReason,omitempty" jsonschema:"completed, not_planned or duplicate; only when closed"`
+	Labels      []string `json:"labels" jsonschema:"sorted, lower case"`
+	Assignee    string   `json:"assignee" jsonschema:"empty when unassigned"`
+}
+
+// Content is what edits have made of the issue.
+func (d Detail) Content() Content {
+	return Content{d.Title, d.Body, d.State, d.CloseReason, d.Labels, d.Assignee}
+}
+
+// Withdraw removes an issue that has that content and no comments; otherwise the error
+// has code conflict and nothing changes.
+func (s *Store) Withdraw(ctx context.Context, act Act, id int64, as Content) (Issue, error) {
 	return once(ctx, s, "withdraw", act, func(tx *sql.Tx) (Issue, error) {
-		issue, err := find(ctx, tx, id, nil)
+		now, err := s.stillAs(ctx, tx, id, as)
 		switch {
 		case err != nil:
-			return issue, err
-		case issue.Version != version:
-			return issue, conflict(issue, version)
-		case issue.Comments > 0:
-			return issue, commented(issue)
+			return now.Issue, err
+		case now.Comments > 0:
+			return now.Issue, commented(now.Issue)
 		}
 		if _, err := tx.ExecContext(ctx, "delete from issues where id = ?", id); err != nil {
-			return issue, fmt.Errorf("withdraw issue %d: %w", id, err)
+			return now.Issue, fmt.Errorf("withdraw issue %d: %w", id, err)
 		}
-		return issue, nil
+		return now.Issue, nil
 	})
+}
+
+// Restore gives an issue a content back, as long as it has the other one; otherwise the
+// error has code conflict and nothing changes. It compares contents and not versions,
+// since undoing a later edit makes a new version.
+func (s *Store) Restore(ctx context.Context, act Act, id int64, from, to Content) (Issue, error) {
+	var p problems
+	to.Title, to.Body = checkTitle(&p, to.Title), checkBody(&p, to.Body, false)
+	to.Assignee, to.Labels = checkAssignee(&p, to.Assignee), checkLabels(&p, "labels", to.Labels)
+	if to.State == Closed {
+		to.CloseReason = oneOf(&p, "closeReason", to.CloseReason, Reasons...)
+	}
+	if err := p.err(); err != nil {
+		return Issue{}, err
+	}
+	return once(ctx, s, "restore", act, func(tx *sql.Tx) (Issue, error) {
+		now, err := s.stillAs(ctx, tx, id, from)
+		if err != nil {
+			return now.Issue, err
+		}
+		issue := now.Issue
+		issue.Title, issue.Assignee, issue.Labels = to.Title, to.Assignee, to.Labels
+		if issue.State, issue.CloseReason, issue.ClosedAt = Open, "", nil; to.State == Closed {
+			issue.State, issue.CloseReason, issue.ClosedAt = Closed, to.CloseReason, new(s.now().UTC())
+		}
+		if err := s.save(ctx, tx, issue, to.Body); err != nil {
+			return issue, err
+		}
+		return find(ctx, tx, id, nil)
+	})
+}
+
+// stillAs returns an issue that has that content.
+func (s *Store) stillAs(ctx context.Context, tx *sql.Tx, id int64, as Content) (now Detail, err error) {
+	if now.Issue, err = find(ctx, tx, id, &now.Body); err != nil {
+		return now, err
+	}
+	if c := now.Content(); c.Title != as.Title || c.Body != as.Body || c.State != as.State || c.CloseReason != as.CloseReason || c.Assignee != as.Assignee || !slices.Equal(c.Labels, as.Labels) {
+		return now, changedSince(now.Issue)
+	}
+	return now, nil
 }
 
 // Uncomment removes a comment.

@@ -57,6 +57,14 @@ func alreadyClosed(now Issue, reason string) error {
 	}
 }
 
+func changedSince(now Issue) error {
+	return &Error{
+		Code:    CodeConflict,
+		Message: fmt.Sprintf("Issue %d has been edited since and is at version %d, so that nothing is undone. Look at what changed, and edit it with update.", now.ID, now.Version),
+		Details: map[string]any{"id": now.ID, "currentVersion": now.Version},
+	}
+}
+
 func commented(now Issue) error {
 	return &Error{
 		Code:    CodeConflict,

@@ -21,7 +21,7 @@ export const Example = { description: [1, "string"], input: [2, "bytes"], output
 
 export const Tool = {
   name: [1, "string"], label: [2, "string"], description: [3, "string"], parameters: [4, "bytes"], output: [5, "bytes"],
-  readOnly: [6, "bool"], idempotent: [7, "bool"], examples: [8, Example, "repeated"],
+  readOnly: [6, "bool"], idempotent: [7, "bool"], examples: [8, Example, "repeated"], revertible: [9, "bool"],
 };
 
 export const Namespace = {
@@ -54,7 +54,8 @@ export const CallToolRequest = {
   approval: [6, CallApproval],
 };
 export const CallToolsRequest = { call: [1, CallToolRequest], timeoutUs: [2, "int"], number: [3, "int"] };
-export const CallToolEvent = { progress: [1, "bytes"], result: [2, "bytes"], error: [3, Error], number: [4, "int"] };
+export const Inverse = { tool: [1, "string"], input: [2, "bytes"], impossible: [3, "string"] };
+export const CallToolEvent = { progress: [1, "bytes"], result: [2, "bytes"], error: [3, Error], number: [4, "int"], inverse: [5, Inverse] };
 
 export const HealthRequest = {};
 export const HealthResponse = { error: [1, Error], runningCalls: [2, "int"] };

@@ -24,14 +24,18 @@ const DRAIN_MARGIN = 50;
 //	{ id, version, description,
 //	  configure(config, { dataDir, secrets, protocol, host }), close(),
 //	  tools: [{ name, label, description, parameters, output, readOnly, idempotent,
-//	            examples: [{ description, input, output }], async call(input, call) }],
+//	            revertible, examples: [{ description, input, output }], async call(input, call) }],
 //	  namespaces: [{ id, globalName, description, prompt, requiredTools,
 //	                 scope | createScope(run), mappers: { name(args, run) } }] }
 //
 // whose functions may all be async. A tool gets its input, checked, and a call:
 //
-//	{ id, idempotencyKey, run, signal, progress(value) }
+//	{ id, idempotencyKey, run, signal, progress(value),
+//	  revertBy(tool, input), irreversible(why) }
 //
+// A revertible tool calls revertBy before it returns, unless it has changed nothing: a
+// call of that tool of the plugin, which is idempotent, undoes this one. It calls
+// irreversible if this very call cannot be undone.
 // host is the Host, whose services may be used from then on.
 //
 // A tool returns its result or throws a ToolError. signal is an AbortSignal, aborted
@@ -109,11 +113,14 @@ export class Service {
       end.abort(new Error("time is up"));
     });
     try {
+      let inverse;
       const call = {
         id: request.callId, idempotencyKey: request.idempotencyKey, run: run(request.run),
         signal: end.signal, progress,
+        revertBy(tool, input) { inverse = { tool, input: json(input) }; },
+        irreversible(why) { inverse = { impossible: why }; },
       };
-      return { result: await this.result(request, call) };
+      return { result: await this.result(request, call), inverse };
     } catch (e) {
       if (late && !(e instanceof Failure)) {
         e = new Failure(m.Kind.TIMEOUT, "timeout", `tool ${request.tool} ran out of time`);

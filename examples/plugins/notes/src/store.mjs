@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { ToolError } from "../quoin/errors.mjs";
 
 const KEYS = 1000; // calls whose outcome is remembered
+const KEPT = 8000; // characters of a text that is kept with it
 
 // Store emits "change" after each change. Every change has a revision, a number
 // that only grows.
@@ -38,39 +39,54 @@ export class Store extends EventEmitter {
     return new ToolError("not_found", `there is no note "${title}"${hint}`, { title, suggestions: close });
   }
 
-  // apply makes a change, unless a call with the same key has made it: then it
+  // apply makes a change of a note, unless a call with the same key has made it: then it
   // returns what that call returned. A host sends a key again when it does not know
-  // whether the first attempt took effect.
-  apply(key, change) {
-    const before = key && this.state.calls.find((c) => c.key === key);
-    if (before) return before.result;
+  // whether the first attempt took effect. Before and after are the texts of the note,
+  // undefined where there is no note, or false where the text is long.
+  apply(key, title, change) {
+    const known = key && this.state.calls.find((c) => c.key === key);
+    if (known) return known;
+    const text = () => {
+      const now = this.notes.get(title)?.text;
+      return now?.length > KEPT ? false : now;
+    };
+    const before = text();
     const result = change(++this.state.revision);
-    if (key) this.state.calls.push({ key, result });
+    const made = { key, before, after: text(), result };
+    if (key) this.state.calls.push(made);
     this.state.calls.splice(0, this.state.calls.length - KEYS);
     this.save();
     this.emit("change");
-    return result;
+    return made;
   }
 
   put(key, title, text, ifRevision) {
     const now = this.notes.get(title);
-    if (ifRevision !== undefined && (now?.revision ?? 0) !== ifRevision && !this.knows(key)) {
-      throw new ToolError("conflict", `the note "${title}" has changed: it is at revision ${now?.revision ?? 0}, not ${ifRevision}; read it again`,
-        { title, revision: now?.revision ?? 0 });
-    }
+    if (ifRevision !== undefined && (now?.revision ?? 0) !== ifRevision && !this.knows(key)) throw this.conflict(title);
     if (!now && this.notes.size >= this.maxNotes && !this.knows(key)) {
       throw new ToolError("full", `there are ${this.maxNotes} notes already; remove one first`, { limit: this.maxNotes });
     }
-    return this.apply(key, (revision) => {
+    return this.apply(key, title, (revision) => {
       this.notes.set(title, { text, revision, modified: new Date().toISOString() });
       delete this.state.removed[title];
       return { title, revision };
     });
   }
 
+  conflict(title) {
+    const revision = this.notes.get(title)?.revision ?? 0;
+    return new ToolError("conflict", `the note "${title}" has changed: it is at revision ${revision}; read it again`, { title, revision });
+  }
+
+  // restore gives a note a text back, as long as it has the other one.
+  restore(key, title, from, to) {
+    if (this.notes.get(title)?.text !== from && !this.knows(key)) throw this.conflict(title);
+    return to === undefined ? this.remove(key, title) : this.put(key, title, to);
+  }
+
   remove(key, title) {
     if (!this.knows(key)) this.get(title);
-    return this.apply(key, (revision) => {
+    return this.apply(key, title, (revision) => {
       this.notes.delete(title);
       this.state.removed[title] = revision;
       return { title, revision };

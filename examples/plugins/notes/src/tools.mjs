@@ -8,6 +8,14 @@ import { limits, object, strings, text, title } from "./fields.mjs";
 const revision = { type: "integer", description: "Number of the change, which only grows" };
 const changed = object({ title, revision });
 
+// undo has a change of a note undone, as long as the note is what the change has made of
+// it. It compares texts and not revisions: undoing a later change makes a new revision.
+function undo({ result, before, after }, { revertBy, irreversible }) {
+  if (before === false || after === false) irreversible("the note is too long for its former text to be kept");
+  else if (before !== after) revertBy("notes_restore", { title: result.title, from: after, to: before });
+  return result;
+}
+
 // tools returns the tools over a store that configure makes later.
 export const tools = (store) => [
   {
@@ -15,27 +23,30 @@ export const tools = (store) => [
     label: "Write a note",
     description: "Writes a note, in place of an earlier one with the same title.",
     idempotent: true,
+    revertible: true,
     parameters: object({ title, text, "ifRevision?": { type: "integer", minimum: 0, description: "Write only if the note is still at this revision; 0 for a new one" } }),
     output: changed,
     examples: [{ description: "A shopping list", input: { title: "Groceries", text: "Milk, bread #shopping" } }],
-    call: ({ title, text, ifRevision }, { idempotencyKey }) => store().put(idempotencyKey, title, text, ifRevision),
+    call: ({ title, text, ifRevision }, call) => undo(store().put(call.idempotencyKey, title, text, ifRevision), call),
   },
   {
     name: "notes_append",
     label: "Append to a note",
     description: "Appends lines to a note, which is made if there is none.",
     idempotent: true,
+    revertible: true,
     parameters: object({ title, lines: { type: "array", items: { type: "string", description: "One line" }, description: "Lines to append" } }),
     output: changed,
     examples: [{ description: "Two more things to buy", input: { title: "Groceries", lines: ["Eggs", "Tea"] } }],
-    call({ title, lines }, { idempotencyKey }) {
+    call({ title, lines }, call) {
+      const { idempotencyKey } = call;
       const before = store().notes.get(title)?.text;
       const all = [...(before === undefined ? [] : [before]), ...lines].join("\n");
       if (all.length > limits.textCharacters && !store().knows(idempotencyKey)) {
         throw new ToolError("too_long", `the note "${title}" would have ${all.length} characters; the limit is ${limits.textCharacters}: begin a new note`,
           { length: all.length, limit: limits.textCharacters });
       }
-      return store().put(idempotencyKey, title, all);
+      return undo(store().put(idempotencyKey, title, all), call);
     },
   },
   {
@@ -63,10 +74,21 @@ export const tools = (store) => [
     label: "Remove a note",
     description: "Removes a note.",
     idempotent: true,
+    revertible: true,
     parameters: object({ title }),
     output: changed,
     examples: [{ description: "A note by its title", input: { title: "Groceries" } }],
-    call: ({ title }, { idempotencyKey }) => store().remove(idempotencyKey, title),
+    call: ({ title }, call) => undo(store().remove(call.idempotencyKey, title), call),
+  },
+  {
+    name: "notes_restore",
+    label: "Restore a note",
+    description: "Makes a note what it was before a change: undoes notes_put, notes_append and notes_remove. Fails with code conflict if it has changed since.",
+    idempotent: true,
+    parameters: object({ title, "from?": { ...text, description: "What the note must still be; left out: not there" }, "to?": { ...text, description: "What it becomes; left out: removed" } }),
+    output: changed,
+    examples: [{ description: "Take back a note", input: { title: "Groceries", from: "Milk" } }],
+    call: ({ title, from, to }, { idempotencyKey }) => store().restore(idempotencyKey, title, from, to).result,
   },
   {
     name: "notes_changes",
