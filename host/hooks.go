@@ -23,7 +23,7 @@ func (h *Host) startHooks() (err error) {
 	h.hooks.Store(h.ownHooks)
 	h.hookGrants = make(map[string]policy.Patterns)
 	for id, texts := range h.cfg.Plugins.Hooks {
-		if h.owners[id] {
+		if h.isBuiltIn(id) {
 			return fmt.Errorf("hooks of plugin %s: that is the name of an owner of built-in tools, which no plugin may have", id)
 		}
 		if h.hookGrants[id], err = policy.ParsePatterns("hooks of plugin "+id, texts); err != nil {
@@ -69,7 +69,7 @@ func (h *Host) refreshHooks() error {
 		return strings.Compare(a, b)
 	})
 	for _, id := range ids {
-		if declared[id].Hooks() && !h.owners[id] {
+		if declared[id].Hooks() && !h.isBuiltIn(id) {
 			hooks = append(hooks, h.pluginHook(id, declared[id], tools[id]))
 		}
 	}

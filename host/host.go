@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -69,6 +71,8 @@ type Config struct {
 	// line. It is kept with the runs that this host suspends, for people: programs,
 	// models and callers over HTTP do not get it. Defaults to nil.
 	Origin []string
+	// Programs says where programs are saved under a name.
+	Programs ProgramConfig
 	// Trajectory takes the events of runs and calls.
 	Trajectory TrajectoryConfig
 	// TracerProvider takes a span for every exec and wait, under the span of its
@@ -167,6 +171,22 @@ type ApprovalConfig struct {
 	// a call. Defaults to 10 minutes; 1 s to 24 h, and clamped to that.
 	QuestionTimeout time.Duration
 }
+
+// ProgramConfig says where programs are saved under a name. The zero value keeps no program.
+type ProgramConfig struct {
+	// Store has the saved programs, and those of runs for a while. Defaults to nil: no
+	// program is kept.
+	Store programs.Store
+	// KeepFor is how long the program of a run can be saved after the run has ended.
+	// Defaults to 24 hours; negative means not at all, so that no program can be saved.
+	KeepFor time.Duration
+	// ModelsSave lets programs of models call programs.save. Defaults to false: only
+	// callers of SaveProgram save.
+	ModelsSave bool
+}
+
+// DefaultKeepPrograms is the default of KeepFor in ProgramConfig.
+const DefaultKeepPrograms = 24 * time.Hour
 
 // TrajectoryConfig says who takes the events of runs and calls.
 type TrajectoryConfig struct {
@@ -268,6 +288,7 @@ func (h *Host) newEngine(ctx context.Context) {
 		Views: engineViews{h}, Hooks: h.hooks.Load, HoldPlugins: h.holdPlugins,
 		Quotas: h.cfg.Quotas, MaxWorkers: h.cfg.Guests.Max, Origin: h.cfg.Origin,
 		PluginConfig: h.cfg.Plugins.Config, OnApproval: h.cfg.Approvals.OnNew, QuestionTimeout: h.cfg.Approvals.QuestionTimeout, DrainTimeout: h.cfg.DrainTimeout,
+		Programs: runs.ProgramConfig{Store: h.cfg.Programs.Store, KeepFor: cmp.Or(h.cfg.Programs.KeepFor, DefaultKeepPrograms), ModelsSave: h.cfg.Programs.ModelsSave},
 	})
 }
 

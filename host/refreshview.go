@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -48,6 +49,9 @@ func (h *Host) checkOwn() error {
 		}
 		if err := checkTool(t); err != nil {
 			return fmt.Errorf("Config.Tools: %w", err)
+		}
+		if t.Owner == programs.Owner {
+			return fmt.Errorf("tool %q of Config.Tools has the owner %s, which is that of saved programs: choose another", t.Name, programs.Owner)
 		}
 		h.owners[t.Owner] = true
 	}
@@ -138,10 +142,14 @@ func (h *Host) refresh() error {
 	return nil
 }
 
+// isBuiltIn reports whether a name is that of an owner of built-in tools, or of saved
+// programs. No plugin may have it.
+func (h *Host) isBuiltIn(id string) bool { return h.owners[id] || id == programs.Owner }
+
 // impostor reports whether a plugin has taken the name of an owner of the
 // embedder's. With that name it would own the embedder's tools.
 func (h *Host) impostor(pluginID string) bool {
-	if !h.owners[pluginID] {
+	if !h.isBuiltIn(pluginID) {
 		return false
 	}
 	h.log.Error("a plugin has the name of an owner of built-in tools and is left out: rename it", "plugin", pluginID)
@@ -155,7 +163,7 @@ func (h *Host) register(byPlugin map[string][]namespaces.Registration) (registry
 	// that claim one global, it is always the same one that gets it.
 	rank := func(id string) int {
 		switch {
-		case h.owners[id]:
+		case h.isBuiltIn(id):
 			return 0
 		case h.cfg.Plugins.isBundled(id):
 			return 1

@@ -17,7 +17,7 @@ const (
 // reservedNames maps each reserved global to its reason.
 var reservedNames = func() map[string]string {
 	groups := map[string]string{
-		becauseGuest: `ALL_TOOLS API MCP namespaces results tools text json yield_control console
+		becauseGuest: `ALL_TOOLS API MCP namespaces programs results tools text json yield_control console
 			setTimeout clearTimeout setInterval clearInterval setImmediate clearImmediate queueMicrotask
 			TextEncoder TextDecoder structuredClone atob btoa URL URLSearchParams
 			AbortController AbortSignal Event EventTarget DOMException crypto Crypto CryptoKey SubtleCrypto performance`,

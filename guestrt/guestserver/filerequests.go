@@ -3,6 +3,7 @@ package guestserver
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/quoinhq/quoin/guestrt/internal/prelude"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -29,6 +30,9 @@ func (s *server) file(path string) (data []byte, found bool) {
 	answer, ok := m.(*wire.FileData)
 	if !ok {
 		exit(&protocolError{fmt.Errorf("said %v instead of FileData", m.Type())})
+	}
+	if answer.Found && strings.HasPrefix(path, prelude.ProgramFolder) {
+		return savedProgram(answer.Data), true
 	}
 	return answer.Data, answer.Found
 }

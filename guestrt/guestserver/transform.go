@@ -22,7 +22,18 @@ var asyncHead = regexp.MustCompile(`\(async ?\(\) ?=> ?\{`)
 // map. Types are erased without being checked, also those that are imported or
 // exported.
 func transform(source string) (program string, sourceMap []byte, refusal *wire.GuestError) {
-	text := wrap(source)
+	return transformIn(wrapping{wrapHead, asyncHead}, source)
+}
+
+// wrapping is what a source is put into: the text before it, and how that is printed.
+type wrapping struct {
+	head    string
+	printed *regexp.Regexp
+}
+
+// transformIn is transform in another wrapper than that of cells.
+func transformIn(in wrapping, source string) (program string, sourceMap []byte, refusal *wire.GuestError) {
+	text := in.head + source + wrapTail
 	unmapped := &positions{lang: typescript, unmapped: true}
 	for range maxTypeImports {
 		o := typeScriptOptions()
@@ -32,7 +43,7 @@ func transform(source string) (program string, sourceMap []byte, refusal *wire.G
 				o.MinifyWhitespace = false
 				r = api.Transform(text, o)
 			}
-			program, sourceMap = hideHelpers(string(r.Code), r.Map)
+			program, sourceMap = hideHelpers(in.printed, string(r.Code), r.Map)
 			return program, sourceMap, nil
 		}
 		e := problemOf(r.Errors[0])
@@ -79,8 +90,8 @@ const (
 // hideHelpers keeps the functions the transform puts before the program, which
 // lowered syntax such as "using" needs, out of the guest's global scope, and moves
 // the columns of the source map by what it adds.
-func hideHelpers(program string, sourceMap []byte) (string, []byte) {
-	at := asyncHead.FindStringIndex(program)
+func hideHelpers(head *regexp.Regexp, program string, sourceMap []byte) (string, []byte) {
+	at := head.FindStringIndex(program)
 	if at == nil || at[0] == 0 {
 		return program, sourceMap
 	}

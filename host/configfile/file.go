@@ -72,6 +72,10 @@ type File struct {
 	Hooks []policy.Hook
 	// QuestionTimeout is how long a person has to answer what a tool asks.
 	QuestionTimeout time.Duration
+	// KeepPrograms is how long the program of a run can be saved; 0 means not at all.
+	// ModelsSavePrograms lets programs save programs.
+	KeepPrograms       time.Duration
+	ModelsSavePrograms bool
 	// PluginHooks are the tools of others whose calls a plugin's hooks may see, as
 	// patterns by plugin id.
 	PluginHooks map[string][]string
@@ -292,6 +296,10 @@ func (f *File) Config() host.Config {
 		Hooks:    f.Hooks,
 
 		Approvals: host.ApprovalConfig{QuestionTimeout: f.QuestionTimeout},
+		Programs:  host.ProgramConfig{KeepFor: f.KeepPrograms, ModelsSave: f.ModelsSavePrograms},
+	}
+	if f.KeepPrograms == 0 {
+		cfg.Programs.KeepFor = -1
 	}
 	f.addShell(&cfg.Plugins)
 	return cfg

@@ -32,6 +32,7 @@ func newFile() *File {
 		mcpSecrets:      map[string]string{},
 		PluginHooks:     map[string][]string{},
 		QuestionTimeout: policy.DefaultApprovalTimeout,
+		KeepPrograms:    host.DefaultKeepPrograms,
 		GuestEngine:     host.EngineDefault,
 		PreparedWorkers: host.DefaultPreparedWorkers,
 		MaxWorkers:      host.DefaultMaxWorkers,
@@ -78,6 +79,10 @@ func (f *File) table() config.Table {
 			config.List("approvals", f.approval, "Calls that need a person's approval. Rules add up."),
 			config.Duration("questionTimeoutMs", &f.QuestionTimeout, time.Millisecond, policy.MinApprovalTimeout.Milliseconds(), policy.MaxApprovalTimeout.Milliseconds(),
 				"How long a person has to answer what a tool asks in the middle of its call; no answer in time rejects the call."),
+			config.Object("programs", []config.Field{
+				config.Duration("keepHours", &f.KeepPrograms, time.Hour, 0, 24*30, "How long the program of a run is kept, so that it can be saved under a name, in hours; 0 keeps no program."),
+				config.Bool("saveByModels", &f.ModelsSavePrograms, "Whether programs of models may save programs, with `programs.save`. Unless it is given, people alone do, with `quoin programs save`."),
+			}, "Programs that are saved under a name. They are in the state directory, sealed as suspended runs are."),
 			config.Object("state", []config.Field{
 				config.Text("dir", &f.StateDir, "The directory of suspended runs, approvals, trajectories and plugin data. Without it: quoin in the user's state home."),
 			}, "What outlives a process."),

@@ -45,6 +45,16 @@ func (s *Sealer) Replace(path string, content []byte) error {
 	return durable.Replace(path, b, durable.Options{})
 }
 
+// ReplaceLazily is Replace without waiting for the disk, for what may be lost with the
+// machine.
+func (s *Sealer) ReplaceLazily(path string, content []byte) error {
+	b, err := s.seal(path, content)
+	if err != nil {
+		return err
+	}
+	return durable.Replace(path, b, durable.Options{Lazy: true})
+}
+
 // seal returns the file, which is bound to its name.
 func (s *Sealer) seal(path string, content []byte) ([]byte, error) {
 	if len(content) > maxSealed-4<<10 {

@@ -20,6 +20,9 @@ type Options struct {
 	// ModTime is the modification time that the file has as soon as it is visible.
 	// Defaults to the time of the write.
 	ModTime time.Time
+	// Lazy does not wait for the disk: a machine that stops may lose the file, and what
+	// Replace has replaced.
+	Lazy bool
 }
 
 // Replace writes data to path, in place of the file that may be there.
@@ -30,6 +33,9 @@ func Replace(path string, data []byte, o Options) error {
 	}
 	if err := os.Rename(temp, path); err != nil {
 		return errors.Join(err, os.Remove(temp))
+	}
+	if o.Lazy {
+		return nil
 	}
 	return SyncDir(filepath.Dir(path))
 }
@@ -90,7 +96,7 @@ func writeNew(path string, data []byte, o Options) (err error) {
 	if err == nil && !o.ModTime.IsZero() {
 		err = os.Chtimes(path, o.ModTime, o.ModTime)
 	}
-	if err == nil {
+	if err == nil && !o.Lazy {
 		err = Sync(f)
 	}
 	return errors.Join(err, f.Close())

@@ -14,6 +14,8 @@ const (
 	MethodYield     Method = "yield"     // hand control back to the caller of exec
 	MethodMCP       Method = "mcp"       // call a tool or an operation of an MCP server
 	MethodCancel    Method = "cancel"    // give calls up; this one is not answered
+	MethodProgram   Method = "program"   // start a saved program
+	MethodSave      Method = "save"      // save the program of a run under a name
 )
 
 // OutputKind tells text the guest emitted from structured values.
@@ -60,16 +62,16 @@ type Request struct {
 	ID     uint64
 	Method Method
 	// Target is the tool id or name (call, describe), the namespace id
-	// (namespace), the name of the server (mcp), the query (search) or the
-	// reason (yield).
+	// (namespace), the name of the server (mcp), the query (search), the reason
+	// (yield) or the name of a saved program (program, save).
 	Target string
 	// Path is the callable's path inside its namespace, or the name of a tool of
 	// an MCP server or the two words of an operation such as resources, list; nil
 	// for other methods.
 	Path []string
 	// Args is JSON: the input object (call), the array of arguments (namespace,
-	// mcp), the options object (search), the array of the ids of calls (cancel),
-	// else nil.
+	// mcp), the options object (search, save), the array of the ids of calls (cancel),
+	// the array of the depth and the input (program), else nil.
 	Args []byte
 }
 

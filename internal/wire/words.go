@@ -79,7 +79,7 @@ func knownPhase(s string) bool {
 
 func knownMethod(m Method) bool {
 	switch m {
-	case MethodCall, MethodSearch, MethodDescribe, MethodNamespace, MethodYield, MethodMCP, MethodCancel:
+	case MethodCall, MethodSearch, MethodDescribe, MethodNamespace, MethodYield, MethodMCP, MethodCancel, MethodProgram, MethodSave:
 		return true
 	}
 	return false

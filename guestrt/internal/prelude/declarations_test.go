@@ -115,14 +115,14 @@ func TestDeclaredMembersExist(t *testing.T) {
 }
 
 // TestDeclarationsNameFilesThatThereAre: hosts serve those of tools, of
-// namespaces and of MCP servers.
+// namespaces, of MCP servers and of saved programs.
 func TestDeclarationsNameFilesThatThereAre(t *testing.T) {
 	var folders []string
 	for _, m := range regexp.MustCompile(`(\w+)/[^\s/]+\.d\.ts`).FindAllStringSubmatch(prelude.Declarations, -1) {
 		folders = append(folders, m[1])
 	}
 	slices.Sort(folders)
-	if diff := cmp.Diff([]string{"mcp", "namespaces", "tools"}, slices.Compact(folders)); diff != "" {
+	if diff := cmp.Diff([]string{"mcp", "namespaces", "programs", "tools"}, slices.Compact(folders)); diff != "" {
 		t.Error(diff)
 	}
 }

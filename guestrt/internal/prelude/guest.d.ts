@@ -7,7 +7,8 @@
 // of a call it is refused. TypeScript is not checked: types are erased. "using" works
 // in TypeScript alone. There are no modules, no files, no network and no processes.
 //
-// tools/*.d.ts, namespaces/*.d.ts and mcp/*.d.ts declare what this run can call.
+// tools/*.d.ts, namespaces/*.d.ts, mcp/*.d.ts and programs/*.d.ts declare what this run
+// can call.
 
 /** One tool of this run, as it is listed. */
 interface ToolEntry {
@@ -110,6 +111,47 @@ declare function text(value?: unknown): void;
 declare function json(value?: unknown): void;
 /** Hands control back; goes on with the next wait. */
 declare function yield_control(reason?: unknown): Promise<void>;
+
+/** The inputs of saved programs, by name: programs/<name>.d.ts adds to it. */
+interface ProgramInputs {}
+
+/** A saved program, as it is listed. */
+interface ProgramEntry {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the input. */
+  readonly input: Record<string, unknown>;
+}
+
+/** Programs that were saved under a name: tools.search finds them too. */
+declare const programs: {
+  /** Runs a saved program in this run, with an input that fits its schema. Its value is the program's own. */
+  readonly run: <N extends string>(
+    name: N,
+    input?: N extends keyof ProgramInputs ? ProgramInputs[N] : object,
+    options?: CallOptions,
+  ) => Promise<any>;
+  /**
+   * The input of the program that asks, laid over defaults; the defaults alone in a program that was not
+   * run by its name. A program that is to be saved starts with
+   * const { days } = programs.input({ days: 7 });
+   */
+  readonly input: <T extends object>(defaults?: T) => T;
+  readonly list: () => readonly ProgramEntry[];
+  /** Saves the newest program of this session that has completed, or that of runId, where the host allows it. */
+  readonly save: (
+    name: string,
+    options?: {
+      runId?: string;
+      description?: string;
+      /** JSON Schema of the input. */
+      input?: object;
+      /** An input, in place of its schema. */
+      example?: object;
+      replace?: boolean;
+    },
+  ) => Promise<ProgramEntry>;
+};
 
 /** Values put aside, as copies, until the run ends: at most 64, of limited size. */
 declare const results: {

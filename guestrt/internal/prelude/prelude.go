@@ -24,6 +24,11 @@ func Extra(name string) (script string, ok bool) {
 	return string(text), err == nil
 }
 
+// ProgramFolder starts the paths of the virtual files that are saved programs. Each is a
+// JavaScript expression whose value is a function of the program's input and of its
+// programs object, which returns the program as an async function without parameters.
+const ProgramFolder = "program/"
+
 // Declarations is guest.d.ts: the globals of every program, in TypeScript.
 //
 //go:embed guest.d.ts
@@ -53,7 +58,7 @@ func Reserved() []string {
 	return []string{
 		"ALL_TOOLS", "API", "AbortController", "AbortSignal", "MCP", "TextDecoder", "TextEncoder", "URL",
 		"URLSearchParams", "atob", "btoa", "clearInterval", "clearTimeout", "console", "crypto", "json",
-		"namespaces", "performance", "queueMicrotask", "results", "setInterval", "setTimeout", "structuredClone", "text", "tools",
+		"namespaces", "performance", "programs", "queueMicrotask", "results", "setInterval", "setTimeout", "structuredClone", "text", "tools",
 		"yield_control",
 	}
 }

@@ -203,7 +203,11 @@ func openState(state string, cfg *host.Config) error {
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	cfg.Store, cfg.Approvals.Store = store, approvals
+	saved, err := openPrograms(state, store)
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	cfg.Store, cfg.Approvals.Store, cfg.Programs.Store = store, approvals, saved
 	cfg.MCP.SignIns, err = openSignIns(state, store, approvals, cfg.Logger)
 	return err
 }

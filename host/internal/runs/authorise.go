@@ -21,6 +21,10 @@ func authorise(ctx context.Context, c *call) *callError {
 	if chain.Len() == 0 {
 		return nil
 	}
+	asks, rejection := c.judgeSaved(ctx, chain)
+	if rejection != nil {
+		return rejection
+	}
 	ruling := chain.Before(ctx, c.subject, func(_, after json.RawMessage) (json.RawMessage, error) {
 		if e := r.checkInput(c.tool, after); e != nil {
 			return nil, e
@@ -31,10 +35,11 @@ func authorise(ctx context.Context, c *call) *callError {
 		return c.blocked(ctx, ruling.Block)
 	}
 	c.input, c.subject.Params = ruling.Params, ruling.Params
-	if len(ruling.Asks) == 0 {
+	asks = append(asks, ruling.Asks...)
+	if len(asks) == 0 {
 		return nil
 	}
-	if err := c.ask(ctx, ruling.Asks); err != nil {
+	if err := c.ask(ctx, asks); err != nil {
 		return c.notAsked(err)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/programs"
 )
 
 // call is a bridge call that is being performed. It belongs to the goroutine that
@@ -16,10 +17,11 @@ type call struct {
 	run    *run
 
 	tool       *catalog.Tool
-	via        string          // how the guest writes the tool
-	given      json.RawMessage // the input as resolved
-	input      json.RawMessage // the input to use: hooks may have changed it
-	subject    policy.Call     // the call as hooks and people see it
+	saved      *programs.Program // that the call starts
+	via        string            // how the guest writes the tool
+	given      json.RawMessage   // the input as resolved
+	input      json.RawMessage   // the input to use: hooks may have changed it
+	subject    policy.Call       // the call as hooks and people see it
 	progress   func(json.RawMessage)
 	budget     queryBudget
 	question   *policy.Approval     // newly put to people

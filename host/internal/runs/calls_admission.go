@@ -44,7 +44,7 @@ func (t *callTable) admit(reqs []wire.Request, start bool) (b burst, _ *failure)
 		switch q.Method {
 		case wire.MethodYield:
 			b.yielded = true
-		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
+		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP, wire.MethodProgram, wire.MethodSave:
 			b.fresh = append(b.fresh, c)
 		default:
 			b.queries = append(b.queries, c)
@@ -69,7 +69,7 @@ func (t *callTable) checkRequests(reqs []wire.Request) *failure {
 			return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker sent arguments that are not JSON")
 		}
 		switch q.Method {
-		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
+		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP, wire.MethodProgram, wire.MethodSave:
 			tools++
 		case wire.MethodSearch, wire.MethodDescribe, wire.MethodYield:
 		case wire.MethodCancel:
@@ -108,7 +108,7 @@ func (t *callTable) add(q wire.Request) *entry {
 		t.counters.Search++
 	case wire.MethodDescribe:
 		t.counters.Describe++
-	case wire.MethodCall:
+	case wire.MethodCall, wire.MethodProgram, wire.MethodSave:
 		t.counters.Call++
 	case wire.MethodNamespace, wire.MethodMCP:
 		t.counters.Namespace++

@@ -84,7 +84,7 @@ func (c *entry) publicID() string {
 // isTool reports whether the call runs a tool.
 func (c *entry) isTool() bool {
 	switch wire.Method(c.Method) {
-	case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP:
+	case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP, wire.MethodProgram, wire.MethodSave:
 		return true
 	}
 	return false

@@ -37,6 +37,8 @@ type Engine struct {
 	meters   *meters
 
 	approvalWatcher approvalWatcher
+	keptPrograms    keptPrograms
+	programIndex    programIndex
 	callWorkers     *callWorkers[callJob]
 	pipelines       pipelines
 
@@ -77,6 +79,7 @@ type Config struct {
 	Origin          []string
 	PluginConfig    map[string]json.RawMessage
 	OnApproval      func(*policy.Approval)
+	Programs        ProgramConfig
 	QuestionTimeout time.Duration // 0: policy.DefaultApprovalTimeout
 	DrainTimeout    time.Duration
 }

@@ -37,6 +37,11 @@ func (r runFiles) file(ctx context.Context, path string) (data []byte, found boo
 		return r.view().Catalog.GuestEntriesJSON(), true
 	case fileTools:
 		return r.view().Catalog.SafeNamesJSON(), true
+	case filePrograms:
+		return r.programsFile(), true
+	}
+	if key, ok := strings.CutPrefix(path, prefixProgram); ok {
+		return r.programFile(key)
 	}
 	if question, ok := strings.CutPrefix(path, view.PrefixHint); ok {
 		h := view.Hints{View: r.view(), Layers: r.access.Layers, Scope: r.scopes.get, Servers: r.engine.Views.MCPStatus}
@@ -165,8 +170,11 @@ type scopeDeclaration struct {
 // namespace, or the list of all files, which tells their sizes.
 func (r runFiles) apiFile(ctx context.Context, path string) (data []byte, found bool) {
 	v := r.view()
-	if path == view.FileAPIIndex && len(v.Namespaces) > 0 {
+	if path == view.FileAPIIndex && (len(v.Namespaces) > 0 || len(r.visiblePrograms()) > 0) {
 		return r.apiIndex(ctx, v), true
+	}
+	if name, ok := strings.CutPrefix(path, view.PrefixAPI+prefixProgramAPI); ok {
+		return r.programDeclaration(name)
 	}
 	if name, ok := strings.CutPrefix(path, view.PrefixAPI+prefixScopeAPI); ok {
 		return r.scopeFile(ctx, v, name)
@@ -186,6 +194,7 @@ func (r runFiles) apiIndex(ctx context.Context, v *view.View) []byte {
 	for i := range v.Namespaces {
 		list = append(list, r.declareScope(ctx, v, &v.Namespaces[i], false).DeclarationEntry)
 	}
+	list = append(list, r.programEntries()...)
 	return view.Encode(view.SortEntries(list))
 }
 

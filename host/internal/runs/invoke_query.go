@@ -35,8 +35,12 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 		if err != nil {
 			return nil, failureFromCatalog(err)
 		}
-		v = r.view().Search(c.Target, limit)
+		v = r.search(c.Target, limit)
 	default:
+		if d := r.describeProgram(c.Target); d != nil {
+			v = d
+			break
+		}
 		tool, rejection := r.findTool(c.Target)
 		if rejection != nil {
 			return nil, rejection

@@ -115,7 +115,7 @@ func (r *run) reviveHeld(c *entry) error {
 	if err := json.Unmarshal(c.Args, &p); err != nil {
 		return fmt.Errorf("its program: %w", err)
 	}
-	r.driver.held, r.language = &p, p.Language
+	r.driver.held, r.language, r.code = &p, p.Language, p.Code
 	return nil
 }
 

@@ -36,7 +36,7 @@ func (e *Engine) checkComplete(r *run, rec *runstore.Record) *failure {
 	}
 	for _, c := range rec.Calls {
 		notMade := c.State == runstore.CallQueued || c.State == runstore.CallApproval
-		if !notMade || c.Tool == "" || c.Method == methodExec || strings.HasPrefix(c.Tool, ofCallers) {
+		if !notMade || c.Tool == "" || c.Method == methodExec || strings.HasPrefix(c.Tool, ofCallers) || isProgramTool(c.Tool) {
 			continue
 		}
 		if _, there := v.Catalog.ByID(c.Tool); !there {

@@ -25,6 +25,7 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 // Configure says what the engine is made of. It comes before Start.
 func (e *Engine) Configure(c Config) {
 	e.Config = c
+	e.keptPrograms = keptPrograms{ProgramConfig: c.Programs, guard: e.guard, log: c.Logger}
 	e.meters = newMeters(c.Quotas, c.MaxWorkers, e.settings)
 	e.approvalWatcher.approvals, e.approvalWatcher.log, e.approvalWatcher.guard = c.ApprovalStore, c.Logger, e.guard
 }

@@ -60,6 +60,7 @@ func (d *driver) completed(value []byte) *codemode.Result {
 	res.Value, res.Output = d.output.truncated(value, d.keep)
 	res.Value = bytes.Clone(res.Value) // a part of the report would keep the whole report
 	d.run.observed.Value = res.Value
+	d.run.engine.keptPrograms.keep(d.run, true)
 	return d.run.finishWith(nil, func() *codemode.Result {
 		res.Telemetry = d.telemetry()
 		return res

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
 	"github.com/quoinhq/quoin/namespaces"
@@ -24,6 +25,10 @@ func resolve(ctx context.Context, c *call) *callError {
 		rejection = c.resolveNamespace(ctx)
 	case wire.MethodMCP:
 		rejection = c.resolveMCP()
+	case wire.MethodProgram:
+		rejection = c.resolveSavedProgram(ctx)
+	case wire.MethodSave:
+		rejection = c.resolveSave()
 	default:
 		rejection = c.resolveTool()
 	}
@@ -61,6 +66,9 @@ func (r *run) findTool(idOrName string) (*catalog.Tool, *callError) {
 	tool, err := r.view().Catalog.Resolve(idOrName)
 	if err == nil {
 		return tool, nil
+	}
+	if isProgramTool(idOrName) {
+		return nil, rejectf(codeNotCallable, "%s is a saved program: programs.run(%q, input) runs it.", idOrName, strings.TrimPrefix(idOrName, programs.Prefix))
 	}
 	e := failureFromCatalog(err)
 	if r.changed.Load() && (errors.Is(err, catalog.UnknownTool) || errors.Is(err, catalog.AmbiguousTool)) {

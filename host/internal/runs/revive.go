@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -163,7 +164,8 @@ func (r *run) redrive() {
 // mayRepeat reports whether it is harmless to make a call again that was in flight when
 // its host stopped.
 func (r *run) mayRepeat(c *entry) bool {
-	if c.Method == methodExec { // approved; the program has not started
+	switch c.Method {
+	case methodExec, string(wire.MethodProgram): // the program has not started
 		return true
 	}
 	tool, ok := r.view().Catalog.ByID(c.Tool)

@@ -49,6 +49,9 @@ type run struct {
 	driver *driver
 	scopes scopes
 
+	code    string // of the program, where this process has it
+	title   string
+	saved   savedPrograms
 	used    usedTools
 	effects effects
 	changed atomic.Bool   // the tools have changed since the run was suspended

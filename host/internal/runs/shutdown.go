@@ -63,6 +63,7 @@ func (e *Engine) Close() {
 		r.record.dropClaim()
 		r.finishMove()
 	}
+	e.keptPrograms.flush()
 }
 
 // StopWorkers ends the guest workers.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -26,6 +27,7 @@ func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 	r.record.exclusive(func() { res, started, f = d.park(image, fresh) })
 	switch {
 	case f == nil:
+		r.engine.keptPrograms.keep(r, false)
 		r.launch(started, nil)
 		return res
 	case f.Reason == codemode.ReasonStoreFailed && r.leave(f):
@@ -176,6 +178,14 @@ func (r *run) isPastExpiry() bool {
 // means no tool is refused once its turn comes. The caller holds calls.mu.
 func (r *run) identify(c *entry) {
 	if c.Tool != "" || !c.isTool() {
+		return
+	}
+	switch wire.Method(c.Method) {
+	case wire.MethodProgram:
+		c.Tool = programs.Prefix + c.Target
+		return
+	case wire.MethodSave:
+		c.Tool = saveTool.ID()
 		return
 	}
 	if wire.Method(c.Method) == wire.MethodMCP {

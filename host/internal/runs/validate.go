@@ -27,6 +27,9 @@ func revalidate(_ context.Context, c *call) *callError {
 // checkInput checks an input of a tool. A tool whose schemas changed since the run
 // first used it is compatible as long as it takes the input.
 func (r *run) checkInput(tool *catalog.Tool, input []byte) *callError {
+	if isProgramTool(tool.ID()) {
+		return checkProgramInput(tool, input)
+	}
 	if now, ok := r.view().Catalog.ByID(tool.ID()); ok {
 		tool = now // not what it was when the call was made and a person was asked
 	}

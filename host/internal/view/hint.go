@@ -196,6 +196,7 @@ func lists(reg *namespaces.Registration, object []string) string {
 var guestMembers = map[string][]string{
 	"API":         {"list", "read"},
 	"tools":       {"call", "describe", "search"},
+	"programs":    {"input", "list", "run", "save"},
 	"results":     {"delete", "load", "save"},
 	"performance": {"now", "timeOrigin"},
 	"console":     {"assert", "debug", "dir", "error", "info", "log", "table", "trace", "warn"},
@@ -230,7 +231,7 @@ func (v *View) hintFile(path string) string {
 var absentGlobals = strings.Fields("Buffer Bun Deno WebSocket XMLHttpRequest axios document exports fetch fs global importScripts module process window")
 
 // ownGlobals are the names that a cell has from Quoin in any case.
-var ownGlobals = []string{"ALL_TOOLS", "API", "MCP", "console", "json", "namespaces", "results", "text", "tools", "yield_control"}
+var ownGlobals = []string{"ALL_TOOLS", "API", "MCP", "console", "json", "namespaces", "programs", "results", "text", "tools", "yield_control"}
 
 // hintVariable explains a variable that does not exist.
 func (v *View) hintVariable(name string) string {

@@ -61,7 +61,12 @@ func countSources(c *catalog.Catalog) map[string]int {
 // Search finds tools. Those of MCP servers say how they are called, since that is not
 // through tools.
 func (v *View) Search(query string, limit int) []catalog.Entry {
-	found := v.Catalog.Search(query, limit)
+	return v.SearchIn(v.Catalog, query, limit)
+}
+
+// SearchIn is Search in a catalog that has the tools of the view, and others.
+func (v *View) SearchIn(c *catalog.Catalog, query string, limit int) []catalog.Entry {
+	found := c.Search(query, limit)
 	for i := range found {
 		if found[i].Source == catalog.SourceMCP {
 			found[i].Call = v.mcpSignature(found[i].ID)

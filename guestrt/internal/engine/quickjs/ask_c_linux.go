@@ -11,7 +11,6 @@ import (
 	"unsafe"
 
 	"github.com/quoinhq/quoin/guestrt/internal/engine/weburl"
-	"github.com/quoinhq/quoin/guestrt/internal/prelude"
 )
 
 // The functions below are called by the shim, in a turn. They run no code of the
@@ -59,7 +58,7 @@ func (v *vm) answer(kind C.int, texts []C.qn_text) ([]byte, bool) {
 	case C.QN_ASK_FILE:
 		return v.file(clip(textBytes(texts[0]), maxPath))
 	case C.QN_ASK_EXTRA:
-		src, ok := prelude.Extra(clip(textBytes(texts[0]), maxPath))
+		src, ok := v.script(clip(textBytes(texts[0]), maxPath))
 		return []byte(src), ok
 	}
 	var args [C.QN_TEXTS]*string

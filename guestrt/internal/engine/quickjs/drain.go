@@ -109,7 +109,7 @@ func parseOutput(o []json.RawMessage) (wire.Output, error) {
 // and method.
 var requestFields = map[wire.Method]int{
 	wire.MethodCall: 2, wire.MethodSearch: 2, wire.MethodDescribe: 1, wire.MethodNamespace: 3, wire.MethodYield: 1, wire.MethodMCP: 3,
-	wire.MethodCancel: 2,
+	wire.MethodCancel: 2, wire.MethodProgram: 2, wire.MethodSave: 2,
 }
 
 func parseRequest(q []json.RawMessage) (req wire.Request, err error) {
@@ -128,7 +128,7 @@ func parseRequest(q []json.RawMessage) (req wire.Request, err error) {
 		return malformed("target")
 	}
 	switch req.Method {
-	case wire.MethodCall, wire.MethodSearch, wire.MethodCancel:
+	case wire.MethodCall, wire.MethodSearch, wire.MethodCancel, wire.MethodProgram, wire.MethodSave:
 		req.Args = rest[1]
 	case wire.MethodNamespace, wire.MethodMCP:
 		if json.Unmarshal(rest[1], &req.Path) != nil {

@@ -10,11 +10,10 @@ import (
 	lib "modernc.org/libquickjs"
 
 	"github.com/quoinhq/quoin/guestrt/internal/engine/weburl"
-	"github.com/quoinhq/quoin/guestrt/internal/prelude"
 )
 
 // hookExtra is native.extra(name): the value of a script that the prelude brings
-// along for a guest that needs it.
+// along for a guest that needs it, or of a saved program.
 func hookExtra(tls *libc.TLS, ctx uintptr, this lib.TJSValue, argc int32, argv uintptr) lib.TJSValue {
 	if running == nil {
 		return raw(undefined)
@@ -24,7 +23,7 @@ func hookExtra(tls *libc.TLS, ctx uintptr, this lib.TJSValue, argc int32, argv u
 	if !ok {
 		return raw(undefined)
 	}
-	src, ok := prelude.Extra(name)
+	src, ok := running.script(name)
 	if !ok {
 		return raw(undefined)
 	}

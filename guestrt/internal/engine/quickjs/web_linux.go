@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/quoinhq/quoin/guestrt/internal/engine/weburl"
+	"github.com/quoinhq/quoin/guestrt/internal/prelude"
 )
 
 // maxPath bounds the path of a virtual file, in bytes.
@@ -19,6 +21,16 @@ func (v *vm) file(path string) (data []byte, found bool) {
 		return nil, false
 	}
 	return v.files(path)
+}
+
+// script returns the text that native.extra evaluates: an extra of the prelude's, or a
+// saved program, which the host has.
+func (v *vm) script(name string) (text string, found bool) {
+	if !strings.HasPrefix(name, prelude.ProgramFolder) {
+		return prelude.Extra(name)
+	}
+	data, found := v.file(name)
+	return string(data), found
 }
 
 // newRandom makes the source of a VM's crypto object. It is no part of an image:

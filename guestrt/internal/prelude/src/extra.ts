@@ -32,6 +32,7 @@ const globals: [extra: string, names: string[]][] = [
   ["crypto", ["crypto"]],
   ["encoding", ["TextDecoder", "TextEncoder"]],
   ["mcp", ["MCP"]],
+  ["programs", ["programs"]],
   ["results", ["results"]],
   ["searchparams", ["URLSearchParams"]],
   ["url", ["URL"]],

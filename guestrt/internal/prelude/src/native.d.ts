@@ -8,7 +8,10 @@ export interface Native {
   file(path: string): string | undefined;
   /** Makes an error whose stack begins with the guest function that called the prelude. */
   error(message: string, kind: ErrorConstructor): Error;
-  /** Evaluates an extra, one of those that package prelude brings along. */
+  /**
+   * Evaluates an extra, one of those that package prelude brings along, or a saved
+   * program; undefined if there is none.
+   */
   extra(name: string): Extra;
   /** Fills a part of a buffer with random bytes that no other guest and no clone of this one gets. */
   random(buffer: ArrayBufferLike, offset: number, length: number): void;

@@ -1,0 +1,497 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/host/programs"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/terminal"
+)
+
+func newPrograms() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "programs",
+		Short: "Save programs under a name, and run them again",
+		Long: `Save the program of a completed run under a name, and run it again with another
+input. A program is saved with the schemas of the tools that it ran with: when one of
+them has changed, the program is not run until a person has reviewed it. Cells run it
+with programs.run(name, input), and find it with tools.search.`,
+		Example: `  quoin programs save last --name weekly-report --example '{"days":7}'
+  quoin programs list
+  quoin programs run weekly-report --input '{"days":30}'
+  quoin programs review weekly-report
+  quoin programs remove weekly-report`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newProgramsSave(), newProgramsList(), newProgramsShow(), newProgramsRun(), newProgramsReview(), newProgramsRemove())
+	return cmd
+}
+
+// library are the flags of the commands that look into the store of programs.
+type library struct {
+	options
+	json bool
+}
+
+func (l *library) bind(cmd *cobra.Command) {
+	l.bindConfig(cmd)
+	f := cmd.Flags()
+	f.StringVar(&l.state, "state", "", "state directory of the command that ran the program (default: in the user's state home)")
+	f.StringVar(&l.session, "session", "", "only programs and runs of this session (default: of all)")
+	f.BoolVar(&l.json, "json", false, "print JSON")
+	l.bindCaller(cmd)
+	l.remote.bind(cmd)
+}
+
+// savedPrograms are those of a state directory, or of a server.
+type savedPrograms interface {
+	SaveProgram(ctx context.Context, s host.Session, rq programs.Request, by string) (*programs.Program, error)
+	Programs(context.Context, host.Session) ([]host.ProgramReview, error)
+	Program(ctx context.Context, s host.Session, name string) (*host.ProgramReview, error)
+	AcceptProgram(ctx context.Context, s host.Session, name, by string) (*host.ProgramReview, error)
+	RemoveProgram(ctx context.Context, s host.Session, name string) error
+}
+
+var (
+	_ savedPrograms = ownPrograms{}
+	_ savedPrograms = (*host.Host)(nil)
+	_ savedPrograms = (*client.Client)(nil)
+)
+
+// ownPrograms are those of a state directory, for a person who may see all of them: an
+// empty session is all. What has changed it does not know, since it has no tools.
+type ownPrograms struct{ *programs.Dir }
+
+func (o ownPrograms) SaveProgram(ctx context.Context, s host.Session, rq programs.Request, by string) (*programs.Program, error) {
+	of := &s
+	if s == (host.Session{}) {
+		of = nil
+	}
+	return programs.Save(ctx, o.Dir, of, rq, by, time.Now())
+}
+
+func (o ownPrograms) Programs(ctx context.Context, s host.Session) ([]host.ProgramReview, error) {
+	list, err := o.of(ctx, s)
+	out := make([]host.ProgramReview, len(list))
+	for i, p := range programs.Summaries(list) {
+		out[i].Program = p
+	}
+	return out, err
+}
+
+func (o ownPrograms) of(ctx context.Context, s host.Session) ([]*programs.Program, error) {
+	if s == (host.Session{}) {
+		return o.List(ctx)
+	}
+	return programs.Visible(ctx, o.Dir, s)
+}
+
+// Program returns the program of a name, which must be the only one.
+func (o ownPrograms) Program(ctx context.Context, s host.Session, name string) (*host.ProgramReview, error) {
+	list, err := o.of(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var found *programs.Program
+	for _, p := range list {
+		switch {
+		case p.Name != name:
+		case found != nil:
+			return nil, fmt.Errorf("several sessions have a program %s: say with --session whose is meant (quoin programs list shows them)", name)
+		default:
+			found = p
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("there is no program %s (quoin programs list shows those there are)", terminal.Short(name))
+	}
+	return &host.ProgramReview{Program: found}, nil
+}
+
+func (o ownPrograms) AcceptProgram(context.Context, host.Session, string, string) (*host.ProgramReview, error) {
+	return nil, fmt.Errorf("a review needs the tools")
+}
+
+func (o ownPrograms) RemoveProgram(ctx context.Context, s host.Session, name string) error {
+	r, err := o.Program(ctx, s, name)
+	if err != nil {
+		return err
+	}
+	return o.Remove(ctx, r.Program)
+}
+
+// with calls do with the programs of the server, or of the state directory.
+func (l *library) with(cmd *cobra.Command, do func(savedPrograms) error) error {
+	c, err := l.remote.client(cmd)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		defer c.Close()
+		return do(c)
+	}
+	f, err := l.load()
+	if err != nil {
+		return err
+	}
+	state, err := l.existingState(f)
+	if err != nil {
+		return err
+	}
+	runs, err := runstore.OpenDir(filepath.Join(state, "runs"))
+	if err != nil {
+		return err
+	}
+	dir, err := openPrograms(state, runs)
+	if err != nil {
+		return err
+	}
+	return do(ownPrograms{dir})
+}
+
+// openPrograms opens the programs of a state directory.
+func openPrograms(state string, runs *runstore.Dir) (*programs.Dir, error) {
+	return programs.OpenDir(filepath.Join(state, "programs"), runs)
+}
+
+func newProgramsSave() *cobra.Command {
+	var l library
+	var rq programs.Request
+	var schema, example, audience string
+	cmd := &cobra.Command{
+		Use:   "save RUN_ID|last",
+		Short: "Save the program of a completed run under a name",
+		Long: `Save the program of a completed run under a name. The run is one that ended in the last
+day (programs.keepHours); last is the newest that has completed. A program that is to
+take an input starts with const { days } = programs.input({ days: 7 }), and
+--example '{"days":7}' makes the schema of its input; --input-schema gives one.`,
+		Example: `  quoin programs save last --name weekly-report --example '{"days":7}'
+  quoin programs save run_0123456789abcdef0123456789abcdef --name triage --description "Labels new issues"
+  quoin programs save last --name triage --input-schema triage.schema.json --replace`,
+		Args: cli.OneArg("RUN_ID", "which a waiting result and quoin trajectory show, or last"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rq.RunID, rq.For = args[0], programs.Audience(audience)
+			var err error
+			if rq.Input, err = givenJSON("input-schema", schema); err != nil {
+				return err
+			}
+			if rq.Example, err = givenJSON("example", example); err != nil {
+				return err
+			}
+			if err := programs.CheckName(rq.Name); err != nil {
+				return cli.AsUsage(fmt.Errorf("--name: %w", err))
+			}
+			return l.with(cmd, func(s savedPrograms) error {
+				p, err := s.SaveProgram(cmd.Context(), l.caller(), rq, decider())
+				if err != nil {
+					return err
+				}
+				if l.json {
+					return output.PrintJSON(cmd.OutOrStdout(), p)
+				}
+				_, err = terminal.Fprintf(cmd.OutOrStdout(), "saved %s, for %s; cells run it with %s\n", p.Name, audienceOf(p), p.Call())
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&rq.Name, "name", "", "name of the program, such as weekly-report")
+	f.StringVar(&rq.Description, "description", "", "what it does, for searches (default: the title of the run)")
+	f.StringVar(&schema, "input-schema", "", "JSON Schema of its input: a file, or the JSON itself")
+	f.StringVar(&example, "example", "", "an input to make the schema of: a file, or the JSON itself")
+	f.StringVar(&audience, "for", "", "who may run it: session, agent or everyone (default: session)")
+	f.BoolVar(&rq.Replace, "replace", false, "replace the program that has the name")
+	l.bind(cmd)
+	return cmd
+}
+
+// givenJSON returns the JSON of a flag: the text itself where it starts like an object,
+// else that of a file.
+func givenJSON(flag, value string) (json.RawMessage, error) {
+	if value == "" {
+		return nil, nil
+	}
+	b := []byte(value)
+	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
+		var err error
+		if b, err = os.ReadFile(value); err != nil {
+			return nil, cli.Usagef("--%s is neither a JSON object nor a file: %v", flag, err)
+		}
+	}
+	if !json.Valid(b) {
+		return nil, cli.Usagef("--%s is not JSON", flag)
+	}
+	return b, nil
+}
+
+// audienceOf names those who may run a program.
+func audienceOf(p *programs.Program) string {
+	switch p.For {
+	case programs.ForAgent:
+		return "agent " + terminal.Short(p.Owner.AgentID)
+	case programs.ForSession:
+		return strings.TrimSpace("session " + terminal.Short(ownerName(p.Owner)))
+	}
+	return string(p.For)
+}
+
+func newProgramsList() *cobra.Command {
+	var l library
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the saved programs",
+		Example: `  quoin programs list
+  quoin programs list --json --server http://127.0.0.1:8787`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return l.with(cmd, func(s savedPrograms) error {
+				list, err := s.Programs(cmd.Context(), l.caller())
+				if err != nil {
+					return err
+				}
+				if l.json {
+					return output.PrintJSON(cmd.OutOrStdout(), list)
+				}
+				return listPrograms(cmd.OutOrStdout(), list)
+			})
+		},
+	}
+	l.bind(cmd)
+	return cmd
+}
+
+func listPrograms(w io.Writer, list []host.ProgramReview) error {
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "NAME\tFOR\tSAVED\tTOOLS\tREVIEW\tDESCRIPTION")
+	for _, p := range list {
+		review := "-"
+		if len(p.Changes) > 0 {
+			review = "needed"
+		}
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, audienceOf(p.Program), p.Saved.UTC().Format(time.DateTime), len(p.Tools), review, terminal.Short(p.Description))
+	}
+	return tw.Flush()
+}
+
+func newProgramsShow() *cobra.Command {
+	var l library
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show a saved program: its input, its tools and its code",
+		Example: `  quoin programs show weekly-report
+  quoin programs show weekly-report --json`,
+		Args: cli.OneArg("NAME", "which quoin programs list shows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return l.with(cmd, func(s savedPrograms) error {
+				p, err := s.Program(cmd.Context(), l.caller(), args[0])
+				if err != nil {
+					return err
+				}
+				if l.json {
+					return output.PrintJSON(cmd.OutOrStdout(), p)
+				}
+				return showProgram(cmd.OutOrStdout(), p)
+			})
+		},
+	}
+	cmd.ValidArgsFunction = cli.CompleteFirst(l.names)
+	l.bind(cmd)
+	return cmd
+}
+
+func showProgram(w io.Writer, p *host.ProgramReview) error {
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"name", p.Name}, {"description", p.Description}, {"run with", p.Call()}, {"for", audienceOf(p.Program)},
+		{"language", p.Language}, {"saved", p.Saved.UTC().Format(time.RFC3339)}, {"by", p.By}, {"run", p.RunID},
+	} {
+		if line[1] != "" {
+			terminal.Fprintf(tw, "%s\t%s\n", line[0], line[1])
+		}
+	}
+	for _, t := range p.Tools {
+		terminal.Fprintf(tw, "tool\t%s\n", t.ID)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := terminal.Fprintf(w, "\n%s\n", p.Code)
+	return err
+}
+
+func newProgramsRun() *cobra.Command {
+	var o options
+	var input string
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "run NAME",
+		Short: "Run a saved program and print its result",
+		Long: `Run a saved program with an input, and print its result as quoin exec does.
+Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`,
+		Example: `  quoin programs run weekly-report
+  quoin programs run weekly-report --input '{"days":30}'
+  quoin programs run weekly-report --server http://127.0.0.1:8787`,
+		Args: cli.OneArg("NAME", "which quoin programs list shows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := givenJSON("input", input)
+			if err != nil {
+				return err
+			}
+			code, err := host.ProgramCell(args[0], in)
+			if err != nil {
+				return cli.AsUsage(err)
+			}
+			exec := host.ExecInput{Code: code, Title: "Saved program " + args[0]}
+			if exec.Timeout, err = givenTimeout(cmd, timeout); err != nil {
+				return err
+			}
+			return o.runCell(cmd, func(ctx context.Context, b backend, s host.Session) (*host.Result, error) {
+				return b.Exec(ctx, s, exec)
+			})
+		},
+	}
+	o.bind(cmd, true)
+	o.show.Bind(cmd)
+	o.bindCaller(cmd)
+	cmd.Flags().StringVar(&input, "input", "", "input of the program: a JSON object, or a file with one")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
+	return cmd
+}
+
+func newProgramsReview() *cobra.Command {
+	var o options
+	var accept, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "review NAME",
+		Short: "Show which tools of a saved program have changed, and accept that",
+		Long: `Show which tools of a saved program are not as they were when it was saved. The
+program is not run before a person has looked at that and accepted it with --accept.
+Tools that are gone cannot be accepted.
+Exit status: 0 nothing has changed, or all was accepted; 1 there are changes.`,
+		Example: `  quoin programs review weekly-report
+  quoin programs review weekly-report --accept
+  quoin programs review weekly-report --server http://127.0.0.1:8787`,
+		Args: cli.OneArg("NAME", "which quoin programs list shows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.withPrograms(cmd, func(s savedPrograms) error {
+				look := s.Program
+				if accept {
+					look = func(ctx context.Context, of host.Session, name string) (*host.ProgramReview, error) {
+						return s.AcceptProgram(ctx, of, name, decider())
+					}
+				}
+				p, err := look(cmd.Context(), o.caller(), args[0])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					err = output.PrintJSON(cmd.OutOrStdout(), p)
+				} else {
+					err = printReview(cmd.OutOrStdout(), p)
+				}
+				if err == nil && len(p.Changes) > 0 {
+					return cli.ExitError{Code: cli.ExitFailed}
+				}
+				return err
+			})
+		},
+	}
+	o.bind(cmd, true)
+	o.bindCaller(cmd)
+	cmd.Flags().BoolVar(&accept, "accept", false, "take the tools as they are now for those the program was saved with")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func printReview(w io.Writer, p *host.ProgramReview) error {
+	if len(p.Changes) == 0 {
+		_, err := terminal.Fprintf(w, "%s: its %d tools are as they were\n", p.Name, len(p.Tools))
+		return err
+	}
+	for _, c := range p.Changes {
+		is := c.Is
+		if is == "" {
+			is = "gone"
+		}
+		if _, err := terminal.Fprintf(w, "%s\n  was %s\n  is  %s\n", c.Tool, c.Was, is); err != nil {
+			return err
+		}
+	}
+	_, err := terminal.Fprintf(w, "look at the program (quoin programs show %s), then accept the changes with: quoin programs review %s --accept\n", p.Name, p.Name)
+	return err
+}
+
+// withPrograms calls do with the programs of the server, or of a host that is made with
+// its tools.
+func (o *options) withPrograms(cmd *cobra.Command, do func(savedPrograms) error) error {
+	c, err := o.remote.client(cmd)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		defer c.Close()
+		return do(c)
+	}
+	h, rec, err := o.openHost(cmd.Context(), cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	err = do(h)
+	if cerr := h.Close(); err == nil {
+		err = cerr
+	}
+	if cerr := rec.close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func newProgramsRemove() *cobra.Command {
+	var l library
+	cmd := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Forget a saved program",
+		Example: `  quoin programs remove weekly-report
+  quoin programs remove weekly-report --server http://127.0.0.1:8787`,
+		Args: cli.OneArg("NAME", "which quoin programs list shows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return l.with(cmd, func(s savedPrograms) error {
+				if err := s.RemoveProgram(cmd.Context(), l.caller(), args[0]); err != nil {
+					return err
+				}
+				_, err := terminal.Fprintf(cmd.OutOrStdout(), "removed %s\n", args[0])
+				return err
+			})
+		},
+	}
+	cmd.ValidArgsFunction = cli.CompleteFirst(l.names)
+	l.bind(cmd)
+	return cmd
+}
+
+// names are the saved programs.
+func (l *library) names(cmd *cobra.Command) (names []cobra.Completion, _ error) {
+	err := l.with(cmd, func(s savedPrograms) error {
+		list, err := s.Programs(cmd.Context(), l.caller())
+		for _, p := range list {
+			names = append(names, cobra.CompletionWithDesc(p.Name, p.Description))
+		}
+		return err
+	})
+	return names, err
+}

@@ -1,0 +1,117 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/programs"
+)
+
+// ProgramList is the answer to GET /v1/programs.
+type ProgramList struct {
+	// Programs are those of the session, by name, without their code.
+	Programs []host.ProgramReview `json:"programs"`
+}
+
+// listPrograms lists the saved programs of the session.
+func (h *handlers) listPrograms(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	list, err := h.host.Programs(r.Context(), session)
+	if err != nil {
+		return problemOfPrograms(err)
+	}
+	return h.ok(w, ProgramList{nonNil(list)})
+}
+
+// saveProgram saves the program of a completed run of the session.
+func (h *handlers) saveProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	f, p := h.bodies.fields(w, r)
+	if p != nil {
+		return p
+	}
+	rq := programs.Request{
+		RunID:       f.text("runId"),
+		Name:        f.required("name", "a name such as weekly-report"),
+		Description: f.text("description"),
+		Input:       f.raw("input"),
+		Example:     f.raw("example"),
+		For:         programs.Audience(f.text("for")),
+		Replace:     f.flag("replace"),
+	}
+	claim := f.text("by")
+	if p := f.problem(); p != nil {
+		return p
+	}
+	saved, err := h.host.SaveProgram(context.WithoutCancel(r.Context()), session, rq, h.decider(claim))
+	if err != nil {
+		return problemOfPrograms(err)
+	}
+	return h.ok(w, host.ProgramReview{Program: saved})
+}
+
+// showProgram describes one saved program, with its code.
+func (h *handlers) showProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	p, err := h.host.Program(r.Context(), session, r.PathValue("name"))
+	if err != nil {
+		return problemOfPrograms(err)
+	}
+	return h.ok(w, p)
+}
+
+// runProgram runs a saved program as exec runs a cell.
+func (h *handlers) runProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	f, p := h.bodies.fields(w, r)
+	if p != nil {
+		return p
+	}
+	input, call := f.raw("input"), f.text("toolCallId")
+	in := host.ExecInput{Title: f.text("title"), Timeout: f.millis("timeoutMs")}
+	if p := f.problem(); p != nil {
+		return p
+	}
+	return h.ok(w, h.host.RunProgram(host.WithToolCallID(r.Context(), call), session, r.PathValue("name"), input, in))
+}
+
+// removeProgram forgets a saved program.
+func (h *handlers) removeProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	if err := h.host.RemoveProgram(context.WithoutCancel(r.Context()), session, r.PathValue("name")); err != nil {
+		return problemOfPrograms(err)
+	}
+	return h.ok(w, removed{"removed"})
+}
+
+// removed is the answer to DELETE /v1/programs/{name}.
+type removed struct {
+	Status string `json:"status"` // removed
+}
+
+// acceptProgram takes the tools of this moment for those that a program ran with.
+func (h *handlers) acceptProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	f, p := h.bodies.fields(w, r)
+	if p != nil {
+		return p
+	}
+	name, claim := f.required("name", "the name of a saved program"), f.text("by")
+	if p := f.problem(); p != nil {
+		return p
+	}
+	review, err := h.host.AcceptProgram(context.WithoutCancel(r.Context()), session, name, h.decider(claim))
+	if err != nil {
+		return problemOfPrograms(err)
+	}
+	return h.ok(w, review)
+}
+
+// problemOfPrograms makes the problem of an error about saved programs.
+func problemOfPrograms(err error) *Problem {
+	switch {
+	case errors.Is(err, programs.NotFound):
+		return problem(http.StatusNotFound, ProblemNotFound, "%v", err)
+	case errors.Is(err, programs.Exists), errors.Is(err, programs.Full):
+		return problem(http.StatusConflict, ProblemConflict, "%v", err)
+	case errors.Is(err, programs.Invalid):
+		return problem(http.StatusBadRequest, ProblemInvalidRequest, "%v", err)
+	}
+	return problem(http.StatusInternalServerError, ProblemInternal, "the store of programs: %v", err)
+}

@@ -1,0 +1,117 @@
+package runs
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/programs"
+)
+
+// ProgramConfig says where programs are kept. Without a Store they are not.
+type ProgramConfig struct {
+	Store programs.Store
+	// KeepFor is how long the program of a run can be saved.
+	KeepFor time.Duration
+	// ModelsSave lets programs save programs.
+	ModelsSave bool
+}
+
+// maxUnkept bounds the programs of runs that wait to be kept; the oldest go first.
+const maxUnkept = 64
+
+// keptPrograms keeps the programs of runs, so that they can be saved under a name. The
+// runs do not wait for the store. It is safe for concurrent use.
+type keptPrograms struct {
+	ProgramConfig
+	guard func(func())
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	waiting []unkept
+	writing bool
+	writers sync.WaitGroup
+}
+
+// unkept is a program of a run that is to be kept.
+type unkept struct {
+	programs.Kept
+	digests map[string]string // of the tools that the run has used, by id
+	catalog *catalog.Catalog
+}
+
+// keep keeps the program of a run that was suspended, or that has completed.
+func (k *keptPrograms) keep(r *run, completed bool) {
+	if k.Store == nil || k.KeepFor <= 0 || len(r.code) > programs.MaxCode {
+		return
+	}
+	now := time.Now()
+	u := unkept{
+		Kept: programs.Kept{
+			RunID: r.id, Session: r.session, Language: r.language, Code: r.code, Title: r.title,
+			Completed: completed, At: now.UTC(), Expires: now.Add(k.KeepFor).UTC(),
+		},
+		digests: r.used.stored(), catalog: r.view().Catalog,
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.waiting) >= maxUnkept {
+		k.waiting = slices.Delete(k.waiting, 0, 1)
+	}
+	k.waiting = append(k.waiting, u)
+	if !k.writing {
+		k.writing = true
+		k.writers.Go(func() { k.guard(k.write) })
+	}
+}
+
+// write keeps what waits, until nothing does.
+func (k *keptPrograms) write() {
+	for {
+		u, ok := k.next()
+		if !ok {
+			return
+		}
+		u.Tools = u.tools()
+		if err := k.Store.Keep(context.Background(), &u.Kept); err != nil {
+			k.log.Warn("the program of a run is not kept: it cannot be saved under a name", "run", u.RunID, "error", err)
+		}
+	}
+}
+
+func (k *keptPrograms) next() (u unkept, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.waiting) == 0 {
+		k.writing, k.waiting = false, nil
+		return u, false
+	}
+	u = k.waiting[0]
+	k.waiting = slices.Delete(k.waiting, 0, 1)
+	return u, true
+}
+
+// flush waits until the store has everything.
+func (k *keptPrograms) flush() { k.writers.Wait() }
+
+// tools are the tools that a run has used, by id. Those that its caller brought are left
+// out: the next caller brings its own.
+func (u *unkept) tools() []programs.Tool {
+	var out []programs.Tool
+	for _, id := range slices.Sorted(maps.Keys(u.digests)) {
+		if strings.HasPrefix(id, ofCallers) || isProgramTool(id) {
+			continue
+		}
+		tool, ok := u.catalog.ByID(id)
+		if ok && schemaDigest(tool) != u.digests[id] {
+			tool = nil
+		}
+		out = append(out, programs.ToolOf(id, u.digests[id], tool))
+	}
+	return out
+}

@@ -1,0 +1,292 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/programs"
+	"github.com/quoinhq/quoin/internal/jsontext"
+)
+
+// A saved program is started by a call like that of a tool: rules, hooks and people look
+// at it, and it is in the events. What the call answers is which program it is; the guest
+// then gets the text and runs it. The calls that the program makes are the run's own.
+
+// Bounds of what one run may start.
+const (
+	maxProgramDepth = 8   // programs that run each other; the prelude has it too
+	maxSavedTexts   = 256 // programs whose text a run may have
+)
+
+// Codes of rejections about saved programs.
+const (
+	codeProgramDepth   = "program_too_deep"
+	codeProgramChanged = "program_changed"
+	codeNotAllowed     = "not_allowed"
+)
+
+// savedPrograms are those that a run has started, by key. The zero value is ready.
+type savedPrograms struct {
+	mu    sync.Mutex
+	byKey map[string]*programs.Program
+}
+
+// saveTool stands for programs.save in rules, hooks and events.
+var saveTool = catalog.Tool{
+	Name: "save_program", Description: "Saves the program of a completed run under a name.", Source: catalog.SourceQuoin, Owner: catalog.OwnerCore,
+	Parameters: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["name"],"properties":{` +
+		`"name":{"type":"string"},"runId":{"type":"string"},"description":{"type":"string"},"input":{"type":"object"},"example":{"type":"object"},"replace":{"type":"boolean"}}}`),
+}
+
+// isProgramTool reports whether an id is that of a saved program, or of saving one. A
+// catalog has neither.
+func isProgramTool(id string) bool {
+	return strings.HasPrefix(id, programs.Prefix) || id == saveTool.ID()
+}
+
+// programTool is a saved program as rules, hooks and events see it.
+func programTool(p *programs.Program) *catalog.Tool {
+	return &catalog.Tool{
+		Name: p.Name, Description: strings.TrimSpace("Saved program. " + p.Description),
+		Source: catalog.SourceQuoin, Owner: programs.Owner, Parameters: p.Input,
+	}
+}
+
+// resolveSavedProgram finds the program that a call starts.
+func (c *call) resolveSavedProgram(ctx context.Context) *callError {
+	r := c.run
+	var depth int
+	var args []json.RawMessage
+	if json.Unmarshal(c.Args, &args) != nil || len(args) != 2 || json.Unmarshal(args[0], &depth) != nil {
+		return rejectf(codeNestedTool, "programs.run: arguments are not a depth and an input.")
+	}
+	if depth < 0 || depth >= maxProgramDepth {
+		return rejectf(codeProgramDepth, "programs.run: programs may run each other %d deep.", maxProgramDepth)
+	}
+	p, rejection := r.findProgram(ctx, c.Target)
+	if rejection != nil {
+		return rejection
+	}
+	c.via = fmt.Sprintf("programs.run(%q)", p.Name)
+	if changes := ProgramChanges(p, r.view().Catalog); len(changes) > 0 {
+		return programChanged(p, changes)
+	}
+	c.saved, c.tool, c.input = p, programTool(p), catalog.NormalInput(args[1])
+	c.tool.Invoke = c.startSaved
+	return nil
+}
+
+// findProgram returns a program that the run may start.
+func (r *run) findProgram(ctx context.Context, name string) (*programs.Program, *callError) {
+	st := r.engine.Programs.Store
+	if st == nil {
+		return nil, rejectf(string(programs.NotFound), "No programs are saved here.")
+	}
+	p, err := programs.Find(ctx, st, r.session, name)
+	if err != nil {
+		return nil, failureFromPrograms(err)
+	}
+	if tool := programTool(p); !r.access.Layers.Allows(view.Subject(tool)) {
+		return nil, rejectf(string(programs.NotFound), "There is no saved program %q.", name)
+	}
+	return p, nil
+}
+
+func failureFromPrograms(err error) *callError {
+	var e *programs.Error
+	if errors.As(err, &e) {
+		return rejectf(string(e.Code), "%s", e.Message)
+	}
+	return rejectf(codeNestedTool, "saved programs: %s", withoutPaths(err))
+}
+
+// checkProgramInput checks an input of a saved program, or of saving one.
+func checkProgramInput(tool *catalog.Tool, input []byte) *callError {
+	err := catalog.CheckInput(tool.Parameters, input)
+	if err == nil {
+		return nil
+	}
+	e := failureFromCatalog(err)
+	e.ToolID = tool.ID()
+	e.Message = "Invalid input of " + tool.Name + ": " + e.Message
+	return e
+}
+
+// judgeSaved shows the program that a call starts to the hooks that look at programs, and
+// returns what they ask.
+func (c *call) judgeSaved(ctx context.Context, chain *policy.Chain) ([]policy.Ask, *callError) {
+	if c.saved == nil {
+		return nil, nil
+	}
+	r, p := c.run, program{Code: c.saved.Code, Command: c.saved.Code, Language: c.saved.Language, Title: c.saved.Name}
+	params, err := jsontext.Marshal(p)
+	if err != nil {
+		return nil, rejectf(codeNestedTool, "the saved program cannot be shown to hooks: %v", err)
+	}
+	pc := r.programCall(params, policy.InputKind(p.Language))
+	pc.CallID = c.publicID()
+	ruling := chain.Before(ctx, pc, func(before, after json.RawMessage) (json.RawMessage, error) {
+		return rewrittenProgram(r.settings, before, after)
+	})
+	if ruling.Block != nil {
+		return nil, c.blocked(ctx, ruling.Block)
+	}
+	if err := json.Unmarshal(ruling.Params, &p); err != nil {
+		return nil, rejectf(codeHookFailed, "the saved program that hooks have rewritten cannot be read: %v", err)
+	}
+	if p.Code != c.saved.Code || p.Language != c.saved.Language {
+		rewritten := *c.saved
+		rewritten.Code, rewritten.Language = p.Code, p.Language
+		c.saved = &rewritten
+	}
+	return ruling.Asks, nil
+}
+
+// startSaved lets the guest have the program: the answer is its key.
+func (c *call) startSaved(context.Context, catalog.Invocation) (json.RawMessage, error) {
+	s, key := &c.run.saved, c.saved.Key()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.byKey[key]; !known && len(s.byKey) >= maxSavedTexts {
+		return nil, rejectf(codeNotAllowed, "One run may start %d different programs.", maxSavedTexts)
+	}
+	if s.byKey == nil {
+		s.byKey = map[string]*programs.Program{}
+	}
+	s.byKey[key] = c.saved
+	return json.Marshal(map[string]string{"program": key})
+}
+
+// ProgramChange is a tool that is not as it was when a program ran with it.
+type ProgramChange struct {
+	Tool string `json:"tool"`
+	// Was and Is are its input and output then and now. Is is empty if it is gone.
+	Was string `json:"was"`
+	Is  string `json:"is,omitempty"`
+}
+
+// ProgramChanges compares the tools that a program ran with to those of a catalog.
+func ProgramChanges(p *programs.Program, c *catalog.Catalog) (out []ProgramChange) {
+	for _, was := range p.Tools {
+		tool, ok := c.ByID(was.ID)
+		switch {
+		case !ok:
+			out = append(out, ProgramChange{Tool: was.ID, Was: signature(was)})
+		case schemaDigest(tool) != was.Digest:
+			out = append(out, ProgramChange{was.ID, signature(was), signature(programs.ToolOf(was.ID, "", tool))})
+		}
+	}
+	return out
+}
+
+// signature writes the shapes of a tool.
+func signature(t programs.Tool) string {
+	switch {
+	case t.Input == "":
+		return "(unknown)"
+	case t.Output == "":
+		return "(" + t.Input + ")"
+	}
+	return "(" + t.Input + ") => " + t.Output
+}
+
+// TakeTools gives a program the tools of a catalog in place of those that it ran with.
+// Tools that are gone stay as they were.
+func TakeTools(p *programs.Program, c *catalog.Catalog) {
+	tools := make([]programs.Tool, len(p.Tools))
+	for i, was := range p.Tools {
+		tools[i] = was
+		if tool, ok := c.ByID(was.ID); ok {
+			tools[i] = programs.ToolOf(was.ID, schemaDigest(tool), tool)
+		}
+	}
+	p.Tools = tools
+}
+
+// programChanged says that a program has to be reviewed.
+func programChanged(p *programs.Program, changes []ProgramChange) *callError {
+	ids := make([]string, len(changes))
+	for i, ch := range changes {
+		ids[i] = ch.Tool
+		if ch.Is == "" {
+			ids[i] += " (gone)"
+		}
+	}
+	e := rejectf(codeProgramChanged, "The saved program %s was not run: its tools have changed since it was saved: %s. A person reviews it with: quoin programs review %s. Until then, write the program again.",
+		p.Name, strings.Join(ids, ", "), p.Name)
+	e.ToolID, e.EffectStatus = p.ToolID(), effectNone
+	return e
+}
+
+// resolveSave makes the input of programs.save of its arguments.
+func (c *call) resolveSave() *callError {
+	r := c.run
+	tool := saveTool
+	if r.engine.Programs.Store == nil || !r.access.Layers.Allows(view.Subject(&tool)) {
+		return rejectf(codeNotAllowed, "programs.save: no programs are saved here.")
+	}
+	var in map[string]json.RawMessage
+	if json.Unmarshal(c.Args, &in) != nil || in == nil {
+		return rejectf(codeNestedTool, "programs.save: its options are no object.")
+	}
+	in["name"], _ = json.Marshal(c.Target)
+	input, err := json.Marshal(in)
+	if err != nil {
+		return rejectf(codeNestedTool, "programs.save: %v", err)
+	}
+	tool.Invoke = r.saveProgram
+	c.tool, c.input, c.via = &tool, input, "programs.save"
+	return nil
+}
+
+// saveProgram saves what a program asks for.
+func (r *run) saveProgram(ctx context.Context, inv catalog.Invocation) (json.RawMessage, error) {
+	e := r.engine
+	var rq programs.Request
+	if err := json.Unmarshal(inv.Input, &rq); err != nil {
+		return nil, rejectf(codeNestedTool, "programs.save: %v", err)
+	}
+	if !e.Programs.ModelsSave {
+		return nil, rejectf(codeNotAllowed, "programs.save: programs of models are not saved here (programs.saveByModels). A person saves it with: quoin programs save last --name %s", rq.Name)
+	}
+	p, err := e.SaveProgram(ctx, &r.session, rq, "model")
+	if err != nil {
+		return nil, failureFromPrograms(err)
+	}
+	return jsontext.Marshal(entryOf(p))
+}
+
+// SaveProgram is programs.Save of a run of this engine's store.
+func (e *Engine) SaveProgram(ctx context.Context, s *codemode.Session, rq programs.Request, by string) (*programs.Program, error) {
+	e.keptPrograms.flush()
+	return programs.Save(ctx, e.Programs.Store, s, rq, by, time.Now())
+}
+
+// visiblePrograms are the saved programs that the run may start.
+func (r *run) visiblePrograms() []*programs.Program {
+	st := r.engine.Programs.Store
+	if st == nil {
+		return nil
+	}
+	all, err := programs.Visible(r.ctx, st, r.session)
+	if err != nil {
+		r.engine.Logger.Error("saved programs cannot be read", "run", r.id, "error", err)
+		return nil
+	}
+	out := all[:0]
+	for _, p := range all {
+		if r.access.Layers.Allows(view.Subject(programTool(p))) {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,125 @@
+package programs
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+)
+
+// Store has the programs of runs, and those that were saved. See the package comment
+// for what every implementation promises.
+type Store interface {
+	// Keep keeps the program of a run until k.Expires, unless more than MaxKept are kept
+	// after it. It takes the place of what was kept of the run; where k has no code, the
+	// code stays.
+	Keep(ctx context.Context, k *Kept) error
+	// Kept returns the program of a run. The error is NotFound without one.
+	Kept(ctx context.Context, runID string) (*Kept, error)
+	// AllKept returns what is kept, newest first.
+	AllKept(ctx context.Context) ([]*Kept, error)
+	// Put saves a program. The error is Exists if its name is taken for its audience,
+	// unless replace is set, and Full if there are MaxPrograms.
+	Put(ctx context.Context, p *Program, replace bool) error
+	// List returns all saved programs with their code, by name.
+	List(ctx context.Context) ([]*Program, error)
+	// Remove forgets a program. The error is NotFound if it is not there.
+	Remove(ctx context.Context, p *Program) error
+}
+
+// Find returns the program that a session means by a name: that of the narrowest
+// audience. The error is NotFound without one.
+func Find(ctx context.Context, st Store, s codemode.Session, name string) (*Program, error) {
+	list, err := Visible(ctx, st, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	names := make([]string, len(list))
+	for i, p := range list {
+		names[i] = p.Name
+	}
+	return nil, unknown(name, names)
+}
+
+// unknown says that there is no such program, and which are like it.
+func unknown(name string, names []string) error {
+	const most = 5
+	e := errorf(NotFound, "There is no saved program %.80q.", name)
+	switch {
+	case len(names) == 0:
+		e.Message += " No program is saved for this session."
+	case len(names) <= most:
+		e.Message += " There are: " + strings.Join(names, ", ") + "."
+	default:
+		e.Message += " tools.search(\"program\") and programs.list() find those that there are."
+	}
+	return e
+}
+
+// Visible returns the programs of a session, by name: of those of one name, that of the
+// narrowest audience.
+func Visible(ctx context.Context, st Store, s codemode.Session) ([]*Program, error) {
+	all, err := st.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Program
+	for _, p := range all {
+		if p.VisibleTo(s) {
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, byName)
+	return slices.CompactFunc(out, func(a, b *Program) bool { return a.Name == b.Name }), nil
+}
+
+// byName orders programs by name, and those of one name by audience, narrowest first.
+func byName(a, b *Program) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), a.For.width()-b.For.width(), strings.Compare(a.place(), b.place()))
+}
+
+func (a Audience) width() int {
+	return slices.Index([]Audience{ForSession, ForAgent, ForEveryone}, a)
+}
+
+// Summaries returns programs without their code.
+func Summaries(list []*Program) []*Program {
+	out := make([]*Program, len(list))
+	for i, p := range list {
+		out[i] = p.summary()
+	}
+	return out
+}
+
+// over returns how many of the kept programs, newest first, may stay at that time.
+func over(list []*Kept, now time.Time) (stay []*Kept) {
+	for _, k := range list {
+		if len(stay) < MaxKept && now.Before(k.Expires) {
+			stay = append(stay, k)
+		}
+	}
+	return stay
+}
+
+// newestFirst orders kept programs.
+func newestFirst(a, b *Kept) int {
+	return cmp.Or(b.At.Compare(a.At), strings.Compare(a.RunID, b.RunID))
+}
+
+// merged is k with what was known of its run before.
+func (k *Kept) merged(known *Kept) *Kept {
+	out := *k
+	if out.Code == "" && known != nil {
+		out.Code, out.Language = known.Code, known.Language
+		out.Title = cmp.Or(out.Title, known.Title)
+	}
+	return &out
+}

@@ -1,0 +1,124 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/programs"
+)
+
+// ProgramChange is a tool that is not as it was when a saved program ran with it.
+type ProgramChange = runs.ProgramChange
+
+// ProgramReview is a saved program, and which of its tools have changed. A program with
+// changes is not run before AcceptProgram.
+type ProgramReview struct {
+	*programs.Program
+	Changes []ProgramChange `json:"changes,omitempty"`
+}
+
+// errNoPrograms is what hosts without a store of programs say.
+var errNoPrograms = &programs.Error{Code: programs.NotFound, Message: "this host saves no programs: give it a store of programs."}
+
+// SaveProgram saves the program of a completed run of the session under a name. By says
+// who saves it, for the record. The error is a *programs.Error, or the store's.
+func (h *Host) SaveProgram(ctx context.Context, s Session, rq programs.Request, by string) (*programs.Program, error) {
+	if h.cfg.Programs.Store == nil {
+		return nil, errNoPrograms
+	}
+	return h.engine.SaveProgram(ctx, &s, rq, by)
+}
+
+// Programs lists the saved programs of a session by name, without their code, and which
+// of their tools have changed.
+func (h *Host) Programs(ctx context.Context, s Session) ([]ProgramReview, error) {
+	if h.cfg.Programs.Store == nil {
+		return nil, nil
+	}
+	list, err := programs.Visible(ctx, h.cfg.Programs.Store, s)
+	if err != nil {
+		return nil, err
+	}
+	c := h.sessionView(s).Catalog
+	out := make([]ProgramReview, len(list))
+	for i, p := range programs.Summaries(list) {
+		out[i] = ProgramReview{p, runs.ProgramChanges(p, c)}
+	}
+	return out, nil
+}
+
+// Program returns a saved program of a session, and which of its tools have changed. The
+// error is a *programs.Error, or the store's.
+func (h *Host) Program(ctx context.Context, s Session, name string) (*ProgramReview, error) {
+	if h.cfg.Programs.Store == nil {
+		return nil, errNoPrograms
+	}
+	p, err := programs.Find(ctx, h.cfg.Programs.Store, s, name)
+	if err != nil {
+		return nil, err
+	}
+	return &ProgramReview{p, runs.ProgramChanges(p, h.sessionView(s).Catalog)}, nil
+}
+
+// AcceptProgram takes the tools of this moment for those that a saved program ran with:
+// who calls it has looked at the changes. By says who that is. Tools that are gone stay
+// changes.
+func (h *Host) AcceptProgram(ctx context.Context, s Session, name, by string) (*ProgramReview, error) {
+	r, err := h.Program(ctx, s, name)
+	if err != nil {
+		return nil, err
+	}
+	accepted := *r.Program
+	c := h.sessionView(s).Catalog
+	runs.TakeTools(&accepted, c)
+	accepted.By, accepted.Saved = by, time.Now().UTC()
+	if err := h.cfg.Programs.Store.Put(ctx, &accepted, true); err != nil {
+		return nil, err
+	}
+	return &ProgramReview{&accepted, runs.ProgramChanges(&accepted, c)}, nil
+}
+
+// RemoveProgram forgets a saved program of a session. The error is a *programs.Error, or
+// the store's.
+func (h *Host) RemoveProgram(ctx context.Context, s Session, name string) error {
+	if h.cfg.Programs.Store == nil {
+		return errNoPrograms
+	}
+	p, err := programs.Find(ctx, h.cfg.Programs.Store, s, name)
+	if err != nil {
+		return err
+	}
+	return h.cfg.Programs.Store.Remove(ctx, p)
+}
+
+// RunProgram is Exec of a saved program with an input, an object as JSON.
+func (h *Host) RunProgram(ctx context.Context, s Session, name string, input json.RawMessage, in ExecInput) *Result {
+	code, err := ProgramCell(name, input)
+	if err != nil {
+		return runs.Refused(codemode.Errorf(CodeInvalidInput, "", PhaseInput, "%v", err))
+	}
+	in.Code, in.Command, in.Language = code, "", codemode.LanguageJavaScript
+	return h.Exec(ctx, s, in)
+}
+
+// ProgramCell returns the cell that runs a saved program with an input, an object as JSON.
+func ProgramCell(name string, input json.RawMessage) (string, error) {
+	if err := programs.CheckName(name); err != nil {
+		return "", err
+	}
+	if len(input) == 0 {
+		return fmt.Sprintf("return await programs.run(%q)", name), nil
+	}
+	if !json.Valid(input) {
+		return "", fmt.Errorf("the input of %s is not JSON", name)
+	}
+	text, err := json.Marshal(string(input))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("return await programs.run(%q, JSON.parse(%s))", name, text), nil
+}
