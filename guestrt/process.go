@@ -24,6 +24,7 @@ type process struct {
 	group  *group // nil: it has no group of its own
 	ready  *wire.Ready
 	meter  meter
+	late   lateAnswer
 
 	atReady uint64 // its private memory in bytes when it got ready
 
@@ -126,6 +127,7 @@ func (p *process) watch(logger *slog.Logger) {
 	p.log.Close()
 	p.socket.Close()
 	p.meter.close()
+	p.late.stop()
 	close(p.gone)
 }
 
@@ -180,16 +182,10 @@ func (p *process) withDeadline(ctx context.Context, deadline time.Time, talk fun
 		return nil, p.awaitExit()
 	}
 	unwatch := context.AfterFunc(ctx, abort)
-	if !deadline.IsZero() {
-		timer := time.AfterFunc(time.Until(deadline), func() { p.kill(timedOut()) })
-		unwatchContext := unwatch
-		unwatch = func() bool {
-			inTime := timer.Stop()
-			return unwatchContext() && inTime
-		}
-	}
+	p.late.expect(deadline, func() { p.kill(timedOut()) })
 	answer, end := talk()
-	if !unwatch() && end == nil {
+	inTime := p.late.came()
+	if !(unwatch() && inTime) && end == nil {
 		// The kill is under way, if it has not happened yet.
 		return nil, p.awaitExit()
 	}
