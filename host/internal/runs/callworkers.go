@@ -9,13 +9,13 @@ const maxIdle = 32
 // the next calls: the stack of a new goroutine is copied several times on the way down
 // to a tool. BenchmarkCallWorkers shows what that saves.
 type callWorkers[Job any] struct {
-	do   func(Job)
+	do   func(Job) (next *Job) // on the same goroutine
 	jobs chan Job
 	idle atomic.Int32
 	end  <-chan struct{} // closed when the host ends
 }
 
-func newCallWorkers[Job any](end <-chan struct{}, do func(Job)) *callWorkers[Job] {
+func newCallWorkers[Job any](end <-chan struct{}, do func(Job) *Job) *callWorkers[Job] {
 	return &callWorkers[Job]{do: do, jobs: make(chan Job), end: end}
 }
 
@@ -31,7 +31,9 @@ func (w *callWorkers[Job]) perform(j Job) {
 // serve performs one call after the other.
 func (w *callWorkers[Job]) serve(j Job) {
 	for {
-		w.do(j)
+		for next := &j; next != nil; {
+			next = w.do(*next)
+		}
 		var none Job
 		j = none // a goroutine that waits holds no run
 		if w.idle.Add(1) > maxIdle {

@@ -17,9 +17,10 @@ func deepCall(n int) int {
 // BenchmarkCallWorkers compares calls on kept goroutines with calls on new ones.
 func BenchmarkCallWorkers(b *testing.B) {
 	done := make(chan struct{})
-	do := func(callJob) {
+	do := func(callJob) *callJob {
 		deepCall(40)
 		done <- struct{}{}
+		return nil
 	}
 	b.Run("kept", func(b *testing.B) {
 		end := make(chan struct{})

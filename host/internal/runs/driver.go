@@ -46,6 +46,8 @@ type driver struct {
 	layers    []wire.Layer    // of the worker that ran it last
 	engineID  string          // of that worker; "": no worker ran it
 	carried   *outputBudget   // what a host emitted and did not return before it was killed
+
+	baton
 }
 
 // begin returns the driver of one Exec or Wait. It has the guest of the driver before.
@@ -61,6 +63,7 @@ func (r *run) begin(start time.Time) *driver {
 		d.output.resume(last.carried)
 	}
 	r.driver = d
+	d.baton.begin()
 	return d
 }
 
@@ -323,13 +326,7 @@ func because(d *quota.Denied) string {
 // their answers arrive, with no model turn in between. The caller contains it.
 func (d *driver) drive(rep *wire.Report, err error) *codemode.Result {
 	for {
-		switch {
-		case errors.Is(err, errBusy), errors.Is(err, errClosing), errors.Is(err, errUnrestored):
-			return d.suspend()
-		case err != nil:
-			return d.failed(d.failureFrom(err))
-		}
-		if res := d.handleReport(rep); res != nil {
+		if res := d.step(rep, err); res != nil {
 			return res
 		}
 		if res := d.ready(); res != nil {
@@ -337,6 +334,17 @@ func (d *driver) drive(rep *wire.Report, err error) *codemode.Result {
 		}
 		rep, err = d.turn()
 	}
+}
+
+// step takes over what one turn of the guest came to. The result is nil if the run goes on.
+func (d *driver) step(rep *wire.Report, err error) *codemode.Result {
+	switch {
+	case errors.Is(err, errBusy), errors.Is(err, errClosing), errors.Is(err, errUnrestored):
+		return d.suspend()
+	case err != nil:
+		return d.failed(d.failureFrom(err))
+	}
+	return d.handleReport(rep)
 }
 
 // ready waits until the guest should run again. If it should not in this Exec or
@@ -349,6 +357,11 @@ func (d *driver) ready() *codemode.Result {
 			return d.failed(d.failureFrom(err))
 		case why == wokeReady:
 			return nil
+		case why == wokeDriven:
+			if d.result != nil {
+				return d.result
+			}
+			continue
 		case why == wokeDeadline, why == wokeClient:
 			return d.suspend()
 		case why == wokeNothing:
@@ -386,7 +399,7 @@ func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
 	if f != nil {
 		return d.failed(f)
 	}
-	r.launch(b.started, nil)
+	d.launch(b.started, nil)
 	d.answerAll(b.queries)
 	if b.yielded {
 		return d.suspend(b.fresh...)
@@ -408,7 +421,7 @@ func (d *driver) checkpoint(fresh []*entry) error {
 		}
 		rec.Omitted = d.output.omitted
 	})
-	r.launch(started, lost)
+	d.launch(started, lost)
 	return err
 }
 
@@ -429,10 +442,12 @@ const (
 	wokeNothing              // nothing will ever come
 	wokeClient               // nothing will come until the client has answered
 	wokeClosing              // the host shuts down
+	wokeDriven               // the goroutine of a call has driven the guest on
 )
 
 // await blocks until there is a reason to run the guest again, or no reason can come.
-// A guest that waits for long is evicted meanwhile.
+// A guest that waits for long is evicted meanwhile. While this goroutine waits, goroutines
+// of calls may drive the guest on: see baton.go.
 func (d *driver) await() (woke, error) {
 	r := d.run
 	status := r.calls.status()
@@ -446,6 +461,7 @@ func (d *driver) await() (woke, error) {
 	if d.large {
 		closing = nil
 	}
+	turns := d.turns
 	for ; ; status = r.calls.status() {
 		switch {
 		case r.ctx.Err() != nil:
@@ -463,17 +479,29 @@ func (d *driver) await() (woke, error) {
 		case status.blockedOnClient && !d.timerIsDue(), d.isCallersTurn(status):
 			return wokeClient, nil
 		}
+		late, due := false, false
+		d.lend()
 		select {
 		case <-r.wake:
+		case <-d.over:
 		case <-timer:
-			return wokeReady, nil
+			due = true
 		case <-end.timer.C: // update decides, since it may be paused
 		case <-closing:
 		case <-evict:
+			late = true
+		case <-d.ctx.Done():
+		}
+		d.takeBack()
+		switch {
+		case d.turns != turns: // the timers are of an earlier turn
+			return wokeDriven, nil
+		case due:
+			return wokeReady, nil
+		case late:
 			if err := d.evict(); err != nil {
 				return 0, err
 			}
-		case <-d.ctx.Done():
 		}
 	}
 }

@@ -18,7 +18,7 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 		pipelines:    pipelines{call: callStages, query: queryStages, program: programStages},
 	}
 	e.life, e.End = context.WithCancel(context.WithoutCancel(ctx))
-	e.callWorkers = newCallWorkers(e.life.Done(), func(j callJob) { j.run.perform(j.call, j.lost) })
+	e.callWorkers = newCallWorkers(e.life.Done(), callJob.perform)
 	return e
 }
 

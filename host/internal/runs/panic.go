@@ -98,13 +98,18 @@ func (r *run) containExpiry() {
 // caused the panic serves no other run.
 func (d *driver) contain(res **codemode.Result) {
 	if p := recover(); p != nil {
-		d.run.engine.ReportPanic(duringRun, p, "run", d.run.id)
-		if d.worker != nil {
-			d.worker.Kill()
-		}
-		*res = d.run.endAfterPanic()
+		*res = d.panicked(p)
 	}
 	d.release()
+}
+
+// panicked ends a run while whose guest was driven something has panicked.
+func (d *driver) panicked(p any) *codemode.Result {
+	d.run.engine.ReportPanic(duringRun, p, "run", d.run.id)
+	if d.worker != nil {
+		d.worker.Kill()
+	}
+	return d.run.endAfterPanic()
 }
 
 // containCall is deferred by the goroutine that performs a call: a panic ends the call's run.

@@ -2,13 +2,12 @@ package runs
 
 import "context"
 
-// recordCall records the outcome of a call, frees its slot and wakes the driver. The
-// guest gets the answer once the store has it. The calls that have got slots are c.next.
+// recordCall records the outcome of a call and frees its slot. The guest gets the answer
+// once the store has it. The calls that have got slots are c.next.
 func recordCall(_ context.Context, c *call) *callError {
 	r := c.run
 	c.next, c.lost = r.record.settle(r.background(), c.entry, c.tool, c.value, c.rejection)
 	r.dropIdleClaim()
-	r.notify()
 	return nil
 }
 

@@ -56,6 +56,9 @@ type run struct {
 	effects effects
 	changed atomic.Bool   // the tools have changed since the run was suspended
 	wake    chan struct{} // capacity 1: the driver should look at the calls
+
+	waiting atomic.Pointer[driver] // has laid its baton down
+	arrived atomic.Bool            // a call has settled since a goroutine with the baton last looked
 }
 
 // A run id is runPrefix and 128 random bits in hexadecimal.
@@ -357,6 +360,12 @@ type callJob struct {
 	run  *run
 	call *entry
 	lost error // why the store does not know of the call, which is then not made
+}
+
+// perform performs the call. It returns the one to perform next on this goroutine.
+func (j callJob) perform() (next *callJob) {
+	j.run.perform(j.call, j.lost)
+	return j.run.settled()
 }
 
 // launch performs calls that have a slot, unless the store could not be told of

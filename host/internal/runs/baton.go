@@ -1,0 +1,120 @@
+package runs
+
+import (
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+)
+
+// baton is the right to drive a run. The goroutine of the Exec or Wait has it, and lays it
+// down while it waits for calls. Then the goroutine of a call that has settled may take it
+// up: it delivers the answer, runs the guest's turn, lays the baton down, and performs a
+// call that the guest has made in that turn. So a program that makes one call after the
+// other stays on one goroutine, and the one of the Exec or Wait, with its timers, wakes up
+// only for what is no plain answer.
+//
+// An answer is never left lying: a goroutine that cannot have the baton has set
+// run.arrived before it tried, and who lays the baton down looks at that afterwards.
+type baton struct {
+	holder sync.Mutex    // held by the goroutine that drives
+	over   chan struct{} // capacity 1: the goroutine of a call came to a result
+
+	// These fields belong to the holder.
+	turns  int              // of the guest that goroutines of calls have run
+	result *codemode.Result // what one of them came to
+	onCall bool             // the holder is the goroutine of a call
+	next   *callJob         // what it performs next
+}
+
+// begin gives a new baton to this goroutine. It is never laid down for good.
+func (b *baton) begin() {
+	b.over = make(chan struct{}, 1)
+	b.holder.Lock()
+}
+
+// lend lays the baton down.
+func (d *driver) lend() {
+	d.run.waiting.Store(d)
+	d.holder.Unlock()
+	if d.run.arrived.Load() {
+		d.run.notify()
+	}
+}
+
+// takeBack takes the baton up again, after the turn that the goroutine of a call may be
+// running.
+func (d *driver) takeBack() {
+	d.holder.Lock()
+	d.run.waiting.CompareAndSwap(d, nil)
+	d.run.arrived.Store(false)
+}
+
+// settled is called by the goroutine of a call that has settled. It returns the call that
+// this goroutine has to perform next, if there is one.
+func (r *run) settled() (next *callJob) {
+	r.arrived.Store(true)
+	for next == nil && r.arrived.Load() {
+		d := r.waiting.Load()
+		if d == nil || !d.holder.TryLock() {
+			return nil
+		}
+		if r.waiting.Load() == d {
+			next = d.driveOn()
+		}
+		d.holder.Unlock()
+	}
+	if r.arrived.Load() {
+		r.notify()
+	}
+	return next
+}
+
+// driveOn runs one turn of the guest on the goroutine of a call.
+func (d *driver) driveOn() *callJob {
+	r := d.run
+	r.arrived.Store(false)
+	if !d.isPlain(r.calls.status()) {
+		r.notify()
+		return nil
+	}
+	d.onCall, d.next = true, nil
+	d.result = d.turnHere()
+	d.onCall = false
+	d.turns++
+	switch {
+	case d.result != nil:
+		r.waiting.CompareAndSwap(d, nil)
+		d.over <- struct{}{}
+	case !d.timerDue.IsZero():
+		r.notify() // to set the timer
+	}
+	return d.next
+}
+
+// isPlain reports whether all there is to do is to deliver answers to a guest that is in
+// its worker. The goroutine of the Exec or Wait does the rest: it has the timers.
+func (d *driver) isPlain(s callStatus) bool {
+	return s.deliverable && !s.onApproval && d.worker != nil && d.held == nil && d.timerDue.IsZero() &&
+		d.run.ctx.Err() == nil && d.ctx.Err() == nil && !isClosed(d.run.engine.parking) && time.Until(d.deadline) > d.margin
+}
+
+// turnHere is a turn and what it comes to, contained.
+func (d *driver) turnHere() (res *codemode.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			res = d.panicked(p)
+		}
+	}()
+	return d.step(d.turn())
+}
+
+// launch performs calls that have a slot. The goroutine of a call keeps the last one for
+// itself.
+func (d *driver) launch(started []*entry, lost error) {
+	if n := len(started); d.onCall && d.next == nil && n > 0 {
+		d.next = &callJob{d.run, started[n-1], lost}
+		started = started[:n-1]
+	}
+	d.run.launch(started, lost)
+}
