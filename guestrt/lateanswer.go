@@ -14,7 +14,7 @@ type lateAnswer struct {
 	mu    sync.Mutex
 	timer *time.Timer
 	fires time.Time // zero: the timer does not run
-	due   time.Time // of the answer that is expected; zero: none is, or it has no deadline
+	due   time.Time // of the answer that is expected; zero: there is no such, or it has no deadline
 	act   func()
 	acted bool // for the answer that is expected
 	ended bool

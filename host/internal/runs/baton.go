@@ -9,13 +9,14 @@ import (
 
 // baton is the right to drive a run. The goroutine of the Exec or Wait has it, and lays it
 // down while it waits for calls. Then the goroutine of a call that has settled may take it
-// up: it delivers the answer, runs the guest's turn, lays the baton down, and performs a
-// call that the guest has made in that turn. So a program that makes one call after the
+// up: it delivers the answer, runs the guest's turn, lays the baton down, and performs
+// calls that the guest has made in that turn. So a program that makes one call after the
 // other stays on one goroutine, and the one of the Exec or Wait, with its timers, wakes up
 // only for what is no plain answer.
 //
-// An answer is never left lying: a goroutine that cannot have the baton has set
-// run.arrived before it tried, and who lays the baton down looks at that afterwards.
+// No answer is left lying: a goroutine that cannot have the baton has set run.arrived
+// before it tried, and who lays the baton down looks at that afterwards. Where calls were
+// made together and have not all started, the last one to start looks.
 type baton struct {
 	holder sync.Mutex    // held by the goroutine that drives
 	over   chan struct{} // capacity 1: the goroutine of a call came to a result
@@ -24,20 +25,32 @@ type baton struct {
 	turns  int              // of the guest that goroutines of calls have run
 	result *codemode.Result // what one of them came to
 	onCall bool             // the holder is the goroutine of a call
-	next   *callJob         // what it performs next
+	next   []callJob        // what it performs next
 }
 
-// begin gives a new baton to this goroutine. It is never laid down for good.
-func (b *baton) begin() {
+// take gives a new baton to this goroutine. It is never laid down for good.
+func (b *baton) take() {
 	b.over = make(chan struct{}, 1)
 	b.holder.Lock()
+}
+
+// look returns how the calls are now. While calls that were made together have not all
+// started, their answers are not deliverable yet.
+func (d *driver) look() callStatus {
+	d.run.arrived.Store(false)
+	s := d.run.calls.status()
+	if s.deliverable && d.run.unstarted.Load() > 0 {
+		s.deliverable = false
+		d.run.arrived.Store(true)
+	}
+	return s
 }
 
 // lend lays the baton down.
 func (d *driver) lend() {
 	d.run.waiting.Store(d)
 	d.holder.Unlock()
-	if d.run.arrived.Load() {
+	if d.run.arrived.Load() && d.run.unstarted.Load() == 0 {
 		d.run.notify()
 	}
 }
@@ -47,14 +60,13 @@ func (d *driver) lend() {
 func (d *driver) takeBack() {
 	d.holder.Lock()
 	d.run.waiting.CompareAndSwap(d, nil)
-	d.run.arrived.Store(false)
 }
 
-// settled is called by the goroutine of a call that has settled. It returns the call that
-// this goroutine has to perform next, if there is one.
-func (r *run) settled() (next *callJob) {
+// settled is called by the goroutine of a call that has settled. It returns the calls that
+// this goroutine has to perform next.
+func (r *run) settled() (next []callJob) {
 	r.arrived.Store(true)
-	for next == nil && r.arrived.Load() {
+	for len(next) == 0 && r.arrived.Load() && r.unstarted.Load() == 0 {
 		d := r.waiting.Load()
 		if d == nil || !d.holder.TryLock() {
 			return nil
@@ -64,17 +76,13 @@ func (r *run) settled() (next *callJob) {
 		}
 		d.holder.Unlock()
 	}
-	if r.arrived.Load() {
-		r.notify()
-	}
 	return next
 }
 
 // driveOn runs one turn of the guest on the goroutine of a call.
-func (d *driver) driveOn() *callJob {
+func (d *driver) driveOn() []callJob {
 	r := d.run
-	r.arrived.Store(false)
-	if !d.isPlain(r.calls.status()) {
+	if !d.isPlain(d.look()) {
 		r.notify()
 		return nil
 	}
@@ -109,12 +117,12 @@ func (d *driver) turnHere() (res *codemode.Result) {
 	return d.step(d.turn())
 }
 
-// launch performs calls that have a slot. The goroutine of a call keeps the last one for
+// launch performs calls that have a slot. The goroutine of a call keeps the first ones for
 // itself.
 func (d *driver) launch(started []*entry, lost error) {
-	if n := len(started); d.onCall && d.next == nil && n > 0 {
-		d.next = &callJob{d.run, started[n-1], lost}
-		started = started[:n-1]
+	if d.onCall && d.next == nil {
+		d.next = d.run.jobs(started, lost)
+	} else {
+		d.run.launch(started, lost)
 	}
-	d.run.launch(started, lost)
 }

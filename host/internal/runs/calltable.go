@@ -264,8 +264,9 @@ func (t *callTable) waitingBytes() int {
 }
 
 // drainInbox takes answers out of the inbox in the order of their settling, as many as
-// one turn may carry. It returns the calls that have got slots since there is room.
-func (t *callTable) drainInbox() (out []wire.Settlement, started []*entry) {
+// one turn may carry, and reports whether more are left. It returns the calls that have
+// got slots since there is room.
+func (t *callTable) drainInbox() (out []wire.Settlement, started []*entry, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	size := 0
@@ -279,7 +280,7 @@ func (t *callTable) drainInbox() (out []wire.Settlement, started []*entry) {
 		t.inbox = slices.Delete(t.inbox, 0, 1)
 		t.remove(c)
 	}
-	return out, t.fillSlots()
+	return out, t.fillSlots(), len(t.inbox) > 0
 }
 
 // sorted returns the pending calls in request order. The caller holds mu.

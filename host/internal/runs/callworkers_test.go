@@ -17,7 +17,7 @@ func deepCall(n int) int {
 // BenchmarkCallWorkers compares calls on kept goroutines with calls on new ones.
 func BenchmarkCallWorkers(b *testing.B) {
 	done := make(chan struct{})
-	do := func(callJob) *callJob {
+	do := func(callJob) []callJob {
 		deepCall(40)
 		done <- struct{}{}
 		return nil
@@ -27,7 +27,7 @@ func BenchmarkCallWorkers(b *testing.B) {
 		defer close(end)
 		w := newCallWorkers(end, do)
 		for b.Loop() {
-			w.perform(callJob{})
+			w.perform([]callJob{{}})
 			<-done
 		}
 	})

@@ -63,7 +63,7 @@ func (r *run) begin(start time.Time) *driver {
 		d.output.resume(last.carried)
 	}
 	r.driver = d
-	d.baton.begin()
+	d.baton.take()
 	return d
 }
 
@@ -273,7 +273,10 @@ func (d *driver) turn() (*wire.Report, error) {
 		return nil, errBusy
 	}
 	d.dropImage()
-	settlements, started := d.run.calls.drainInbox()
+	settlements, started, more := d.run.calls.drainInbox()
+	if more {
+		d.run.arrived.Store(true)
+	}
 	if len(started) > 0 {
 		d.run.launch(started, d.run.record.journal(d.run.background()))
 	}
@@ -450,7 +453,7 @@ const (
 // of calls may drive the guest on: see baton.go.
 func (d *driver) await() (woke, error) {
 	r := d.run
-	status := r.calls.status()
+	status := d.look()
 	end := d.startTimer(status.onApproval)
 	defer end.stop()
 	timer, stop := d.guestTimer()
@@ -462,7 +465,7 @@ func (d *driver) await() (woke, error) {
 		closing = nil
 	}
 	turns := d.turns
-	for ; ; status = r.calls.status() {
+	for ; ; status = d.look() {
 		switch {
 		case r.ctx.Err() != nil:
 			return 0, r.ctx.Err()

@@ -103,8 +103,9 @@ func (c *call) rejectPanic(p any) {
 type pipelines struct{ call, query, program []stage }
 
 // perform has one call pass its stages. It runs on its own goroutine, with a slot of the
-// run taken. A call that the store could not be told of passes the last stage alone.
-func (r *run) perform(e *entry, lost error) {
+// run taken. A call that the store could not be told of passes the last stage alone. It
+// returns the calls that have got slots.
+func (r *run) perform(e *entry, lost error) (next []callJob) {
 	defer r.engine.performing.leave()
 	defer r.containCall(e)
 	c := &call{entry: e, run: r}
@@ -118,18 +119,9 @@ func (r *run) perform(e *entry, lost error) {
 	if lost != nil {
 		c.rejection = rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(lost))
 		stages[last].do(ctx, c)
-		r.launch(c.next, c.lost)
-		return
+		return r.jobs(c.next, c.lost)
 	}
 	r.guarded(ctx, c, stages[:last], watch)
-	stages[last].step(ctx, c, launching{watch})
-}
-
-// launching starts the calls that have got slots before the watch hears of the recorded
-// call, which may take long.
-type launching struct{ callWatch }
-
-func (l launching) after(stage string, c *call) {
-	c.run.launch(c.next, c.lost)
-	l.callWatch.after(stage, c)
+	stages[last].step(ctx, c, watch)
+	return r.jobs(c.next, c.lost)
 }

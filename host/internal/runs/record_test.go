@@ -184,7 +184,7 @@ func TestJournalBeforeAnswer(t *testing.T) {
 	w := newRecordWorld(t)
 	started := w.suspend(w.request(2)...)
 	w.store.during = func(write string, calls []runstore.Call) {
-		if out, _ := w.calls.drainInbox(); write != "calls" || len(out) != 0 || w.calls.idle() {
+		if out, _, _ := w.calls.drainInbox(); write != "calls" || len(out) != 0 || w.calls.idle() {
 			t.Errorf("during %s the guest has %v", write, out)
 		}
 		if len(calls) != 1 || calls[0].State != runstore.CallSettled || string(calls[0].Answer) != `"one"` {
@@ -195,7 +195,7 @@ func TestJournalBeforeAnswer(t *testing.T) {
 		t.Fatal(lost)
 	}
 	w.store.during = nil
-	if out, _ := w.calls.drainInbox(); len(out) != 1 || string(out[0].JSON) != `"one"` {
+	if out, _, _ := w.calls.drainInbox(); len(out) != 1 || string(out[0].JSON) != `"one"` {
 		t.Errorf("the guest gets %v", out)
 	}
 	rec, err := w.store.Get(t.Context(), "run_x")
@@ -214,7 +214,7 @@ func TestASlotThatTheJournalMissed(t *testing.T) {
 	if len(next) != 1 || !errors.Is(lost, w.store.fail) {
 		t.Errorf("%d calls have got the slot, lost %v", len(next), lost)
 	}
-	if out, _ := w.calls.drainInbox(); len(out) != 1 {
+	if out, _, _ := w.calls.drainInbox(); len(out) != 1 {
 		t.Errorf("the guest gets %v", out)
 	}
 }

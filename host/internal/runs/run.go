@@ -57,8 +57,9 @@ type run struct {
 	changed atomic.Bool   // the tools have changed since the run was suspended
 	wake    chan struct{} // capacity 1: the driver should look at the calls
 
-	waiting atomic.Pointer[driver] // has laid its baton down
-	arrived atomic.Bool            // a call has settled since a goroutine with the baton last looked
+	waiting   atomic.Pointer[driver] // has laid its baton down
+	arrived   atomic.Bool            // a call has settled since a goroutine with the baton last looked
+	unstarted atomic.Int32           // calls that goroutines are about to perform
 }
 
 // A run id is runPrefix and 128 random bits in hexadecimal.
@@ -362,18 +363,36 @@ type callJob struct {
 	lost error // why the store does not know of the call, which is then not made
 }
 
-// perform performs the call. It returns the one to perform next on this goroutine.
-func (j callJob) perform() (next *callJob) {
-	j.run.perform(j.call, j.lost)
-	return j.run.settled()
+// perform performs the call. It returns those to perform next on this goroutine.
+func (j callJob) perform() (next []callJob) {
+	r := j.run
+	if r.unstarted.Add(-1) == 0 && r.arrived.Load() {
+		r.notify() // this call may take long, and others have left their answers to it
+	}
+	if next = r.perform(j.call, j.lost); len(next) > 0 {
+		r.arrived.Store(true)
+		return next
+	}
+	return r.settled()
 }
 
 // launch performs calls that have a slot, unless the store could not be told of
 // them: a run that is found after a crash must not take a call for one never made.
 func (r *run) launch(started []*entry, lost error) {
-	for _, c := range started {
-		r.engine.callWorkers.perform(callJob{r, c, lost})
+	r.engine.callWorkers.perform(r.jobs(started, lost))
+}
+
+// jobs are calls that are about to be performed.
+func (r *run) jobs(started []*entry, lost error) []callJob {
+	if len(started) == 0 {
+		return nil
 	}
+	r.unstarted.Add(int32(len(started)))
+	out := make([]callJob, len(started))
+	for i, c := range started {
+		out[i] = callJob{r, c, lost}
+	}
+	return out
 }
 
 // view is what the run reaches now.
