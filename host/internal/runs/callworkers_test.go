@@ -1,6 +1,11 @@
 package runs
 
-import "testing"
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
 
 // deepCall uses about as much stack as a call does on its way to a tool.
 //
@@ -37,4 +42,34 @@ func BenchmarkCallWorkers(b *testing.B) {
 			<-done
 		}
 	})
+}
+
+// TestABatchIsPerformedAtOnce: calls that wait for each other, those that came out of
+// others included, all have goroutines.
+func TestABatchIsPerformedAtOnce(t *testing.T) {
+	const calls = 16
+	end := make(chan struct{})
+	defer close(end)
+	var all sync.WaitGroup
+	all.Add(3 * calls)
+	meet := map[int]*sync.WaitGroup{1: {}, 2: {}}
+	for _, m := range meet {
+		m.Add(calls)
+	}
+	quick := make([]int, calls) // 0: returns at once
+	var given atomic.Bool
+	w := newCallWorkers(end, func(round int) (next []int) {
+		defer all.Done()
+		if m := meet[round]; m != nil {
+			m.Done()
+			m.Wait()
+		}
+		if round == 1 && !given.Swap(true) {
+			return append(slices.Repeat([]int{2}, calls), quick...)
+		}
+		return nil
+	})
+	w.perform(nil)
+	w.perform(slices.Repeat([]int{1}, calls))
+	all.Wait()
 }
