@@ -3,12 +3,14 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // TestHostileGuests runs programs that try to harm the host, and a good one on
@@ -143,25 +145,28 @@ func TestRepliesThatDoNotFit(t *testing.T) {
 
 func TestTooManyPendingCalls(t *testing.T) {
 	g := newGate()
-	h := start(t, host.Config{Settings: host.Settings{MaxPendingCalls: 4}, Tools: []catalog.Tool{g.tool("slow")}})
-	// 4 in flight and 128 queued are fine.
+	g.entered = make(chan catalog.Invocation, 64+codemode.MaxQueuedCalls)
+	h := start(t, host.Config{Settings: host.Settings{MaxPendingCalls: 64}, Tools: []catalog.Tool{g.tool("slow")}})
+	// 64 in flight and the queue full are fine.
 	id := wantWaiting(t, h.Exec(context.Background(), me, host.ExecInput{Timeout: soon,
-		Code: `return (await Promise.all(Array.from({length: 132}, () => tools.slow()))).length`}), host.ReasonPendingTools)
-	for range 4 {
+		Code: fmt.Sprintf(`return (await Promise.all(Array.from({length: %d}, () => tools.slow()))).length`, 64+codemode.MaxQueuedCalls)}), host.ReasonPendingTools)
+	for range 64 {
 		<-g.entered
 	}
 	if len(g.entered) != 0 {
-		t.Errorf("%d calls more than 4 were in flight", len(g.entered))
+		t.Errorf("%d calls more than 64 were in flight", len(g.entered))
 	}
 	// One more is refused before any is dispatched.
-	r := exec(h, `await Promise.all(Array.from({length: 133}, () => tools.slow()))`)
+	r := exec(h, fmt.Sprintf(`await Promise.all(Array.from({length: %d}, () => tools.slow()))`, 65+codemode.MaxQueuedCalls))
 	wantFailure(t, r, host.CodeInvalidInput, host.ReasonTooManyPending, host.PhaseBridge)
 	if r.Dispatched || len(g.entered) != 0 {
 		t.Errorf("dispatched %v, %d calls: a refused burst must not start", r.Dispatched, len(g.entered))
 	}
 	close(g.open)
-	r = h.Wait(context.Background(), me, id)
-	wantValue(t, r, `132`)
+	for r = h.Wait(context.Background(), me, id); r.Status == host.StatusWaiting; {
+		r = h.Wait(context.Background(), me, id)
+	}
+	wantValue(t, r, fmt.Sprint(64+codemode.MaxQueuedCalls))
 }
 
 // TestEndlessToolCalls: a program that always waits for the next quick call is

@@ -34,16 +34,16 @@ var queueCases = []lifecycleCase{
 		w.open("a")
 		w.value(<-done, `5`)
 	}},
-	{name: "the fullest queue", cfg: pendingAtMost(1), do: func(w *world) {
-		w.value(exec(w.h, `return (await Promise.all(Array.from({length: 129}, (_, n) => tools.echo({n})))).length`), `129`)
+	{name: "the fullest queue", cfg: pendingAtMost(64), do: func(w *world) {
+		w.value(exec(w.h, `return (await Promise.all(Array.from({length: 4064}, (_, n) => tools.echo({n})))).length`), `4064`)
 	}},
 	{name: "a burst beyond the queue starts nothing", cfg: pendingAtMost(1), do: func(w *world) {
-		r := exec(w.h, `await Promise.all(Array.from({length: 130}, () => tools.a()))`)
+		r := exec(w.h, `await Promise.all(Array.from({length: 4002}, () => tools.a()))`)
 		w.failed(r, host.CodeInvalidInput, host.ReasonTooManyPending)
 		w.is(w.calls("a") == 0 && !r.Dispatched, "a call was made")
 	}},
 	{name: "a second burst beyond the queue starts nothing of it", cfg: pendingAtMost(1), do: func(w *world) {
-		r := exec(w.h, `tools.a(); await tools.search("x"); await Promise.all(Array.from({length: 129}, () => tools.b()))`)
+		r := exec(w.h, `tools.a(); await tools.search("x"); await Promise.all(Array.from({length: 4001}, () => tools.b()))`)
 		w.failed(r, host.CodeInvalidInput, host.ReasonTooManyPending)
 		w.is(w.calls("b") == 0, "a call of the second burst was made")
 	}},

@@ -194,26 +194,28 @@ func (t *ModelTools) own(exec, wait catalog.Tool) []catalog.Tool {
 	exec.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		in, err := ParseExec(c.Input)
 		if err != nil {
-			return modeltools.RenderResult(t.host.Refused(err), nil)
+			return t.host.RenderResult(ctx, t.session, t.host.Refused(err))
 		}
-		return t.shown(ctx, t.Exec(ctx, in))
+		return t.host.RenderResult(ctx, t.session, t.Exec(ctx, in))
 	}
 	wait.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		id, err := ParseWait(c.Input)
 		if err != nil {
-			return modeltools.RenderResult(t.host.Refused(err), nil)
+			return t.host.RenderResult(ctx, t.session, t.host.Refused(err))
 		}
-		return t.shown(ctx, t.Wait(ctx, id))
+		return t.host.RenderResult(ctx, t.session, t.Wait(ctx, id))
 	}
 	return []catalog.Tool{exec, wait}
 }
 
-// shown is a result as the model is shown it, with what people are asked meanwhile.
-func (t *ModelTools) shown(ctx context.Context, r *Result) (json.RawMessage, error) {
+// RenderResult writes a result of the session as a model is to be shown it: what
+// modeltools.RenderResult writes, with what people are asked about the run. It fails
+// only if the store of approvals does.
+func (h *Host) RenderResult(ctx context.Context, s Session, r *Result) (json.RawMessage, error) {
 	if r.Status != StatusWaiting || r.Reason != ReasonApproval {
 		return modeltools.RenderResult(r, nil)
 	}
-	pending, err := t.host.Approvals(ctx, policy.Filter{Session: &t.session, RunID: r.RunID})
+	pending, err := h.Approvals(ctx, policy.Filter{Session: &s, RunID: r.RunID})
 	if err != nil {
 		return nil, err
 	}

@@ -174,6 +174,10 @@ func unknownProperties(names, known []string) string {
 	list := make([]string, len(names))
 	for i, name := range names {
 		list[i] = quoted(name)
+		if name == "signal" { // what programs give most often to the wrong place
+			list[i] += " (a signal is given after the input, as in f(input, {signal}))"
+			continue
+		}
 		best := -1
 		for _, k := range known {
 			if d, ok := text.Distance(strings.ToLower(text.Shorten(name, text.MaxCompared)), strings.ToLower(k)); ok && (best < 0 || d < best) && d < len(k) {

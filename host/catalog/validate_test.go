@@ -36,6 +36,7 @@ func TestValidateInputMessages(t *testing.T) {
 		{issueSchema, ` null `, `missing "repo"` + expected},
 		{issueSchema, `{"repo":1}`, `repo: is number but must be string` + expected},
 		{issueSchema, `{"repo":"a","state":"opne"}`, `state: is "opne" but must be one of "open", "closed"` + expected},
+		{issueSchema, `{"repo":"a","signal":{}}`, `unknown "signal" (a signal is given after the input, as in f(input, {signal}))` + expected},
 		{issueSchema, `{"repo":"a","limt":1}`, `unknown "limt" (did you mean "limit"?)` + expected},
 		{issueSchema, `{"repo":"a","zebra":1,"yak":2}`, `unknown "yak", "zebra"` + expected},
 		{issueSchema, `{"limit":"x","state":1}`, `missing "repo"; limit: is string but must be integer; state: is number but must be string` + expected},

@@ -29,7 +29,7 @@ type Settings struct {
 	// to 10 MiB; 1 KiB to 256 MiB.
 	MaxSnapshot int64
 	// MaxPendingCalls bounds the tool calls of one run in flight. Defaults to 16;
-	// 1 to 128. 128 more wait in a queue.
+	// 1 to 128. MaxQueuedCalls more wait in a queue.
 	MaxPendingCalls int64
 	// MaxApprovals bounds how often one run may ask people for an approval.
 	// Defaults to 100; 1 to 10,000. Whatever it is, a run asks at most 40 times in
@@ -91,8 +91,9 @@ const (
 func Languages() []string { return []string{LanguageJavaScript, LanguageTypeScript} }
 
 // MaxQueuedCalls is how many calls of one run may wait for a free slot, in addition to
-// the MaxPendingCalls in flight.
-const MaxQueuedCalls = 128
+// the MaxPendingCalls in flight. A program can await as many calls at once as it likes: its
+// 4,097th is refused by the guest itself, alone and so that the program can catch it.
+const MaxQueuedCalls = 4000
 
 // WithDefaults returns s with every default filled in and every value in its range.
 func (s Settings) WithDefaults() Settings {

@@ -176,7 +176,7 @@ func (c *codeModeFile) fields() []config.Field {
 		config.Choice("onOutputLimit", &c.OnOutputLimit, []host.OutputPolicy{host.OutputFail, host.OutputTruncate},
 			"What happens beyond `maxOutputBytes`: the run fails, or it completes with a marker that says how much is missing."),
 		config.Int("maxSnapshotBytes", &c.MaxSnapshot, codemode.Ranges().MaxSnapshot.Min, codemode.Ranges().MaxSnapshot.Max, "Stored size of one suspended run."),
-		config.Int("maxPendingToolCalls", &c.MaxPendingCalls, codemode.Ranges().MaxPendingCalls.Min, codemode.Ranges().MaxPendingCalls.Max, "Tool calls of one run in flight; 128 more wait in a queue."),
+		config.Int("maxPendingToolCalls", &c.MaxPendingCalls, codemode.Ranges().MaxPendingCalls.Min, codemode.Ranges().MaxPendingCalls.Max, "Tool calls of one run in flight; 4,000 more wait in a queue."),
 		config.Int("maxApprovals", &c.MaxApprovals, codemode.Ranges().MaxApprovals.Min, codemode.Ranges().MaxApprovals.Max, "How often one run may ask people for an approval; more calls that need one are not made."),
 		config.Duration("undoTtlSeconds", &c.UndoTTL, time.Second, codemode.Ranges().UndoTTL.Min, codemode.Ranges().UndoTTL.Max, "How long it is kept how the calls of a run are undone, in seconds."),
 		config.Duration("snapshotTtlSeconds", &c.SnapshotTTL, time.Second, codemode.Ranges().SnapshotTTL.Min, codemode.Ranges().SnapshotTTL.Max, "How long a suspended run is kept after its last use, in seconds."),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -234,4 +235,27 @@ func TestRules(t *testing.T) {
 	c.post("/v1/exec", `{"code": "return ALL_TOOLS.map(t => t.name)", "rules": {"allow": ["quoin:core:a"]}}`).wants(200, "value", `["a"]`)
 	c.post("/v1/exec", `{"code": "return ALL_TOOLS.map(t => t.name)", "rules": {"allow": []}}`).wants(200, "value", `[]`)
 	c.post("/v1/exec", `{"code": "return ALL_TOOLS.length", "rules": {"allow": null}}`).wants(200, "value", `2`)
+}
+
+// TestCompactResults: a client that asks for it gets what a model is to be shown, in one
+// rendering with the MCP server and ModelTools.
+func TestCompactResults(t *testing.T) {
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
+	for _, tc := range []struct{ path, body, want string }{
+		{"/v1/exec", `{"code": "text('a'); return 6 * 7", "compact": true}`, `{"status":"completed","value":42,"output":["a"]}`},
+		{"/v1/exec", `{"code": "", "compact": true}`, `"code":"invalid_input"`},
+		{"/v1/wait", `{"runId": "run_00112233445566778899aabbccddeeff", "compact": true}`, `"code":"run_unavailable"`},
+	} {
+		a := c.send(c.request(context.Background(), http.MethodPost, tc.path, tc.body)).wants(http.StatusOK)
+		if got := string(a.body); !strings.Contains(got, tc.want) || strings.Contains(got, "telemetry") || strings.Contains(got, "phase") {
+			t.Errorf("%s %s: %s, want %s", tc.path, tc.body, got, tc.want)
+		}
+	}
+	run := c.send(c.request(context.Background(), http.MethodPost, "/v1/exec", `{"code": "await yield_control(); return 1", "compact": true}`)).text("runId")
+	if a := c.send(c.request(context.Background(), http.MethodPost, "/v1/wait", `{"runId": "`+run+`", "compact": true}`)); strings.TrimSpace(string(a.body)) != `{"status":"completed","value":1}` {
+		t.Errorf("wait: %s", a.body)
+	}
+	if a := c.send(c.request(context.Background(), http.MethodPost, "/v1/exec", `{"code": "return 1", "compact": "yes"}`)); a.status != http.StatusBadRequest {
+		t.Errorf("compact as a text: %d", a.status)
+	}
 }

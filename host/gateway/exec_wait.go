@@ -17,11 +17,27 @@ func (h *handlers) exec(w http.ResponseWriter, r *http.Request, session Session)
 	if p != nil {
 		return p
 	}
-	in, call := execInput(f), f.text("toolCallId")
+	in, call, compact := execInput(f), f.text("toolCallId"), f.flag("compact")
 	if p := f.problem(); p != nil {
 		return p
 	}
-	return h.ok(w, h.host.Exec(host.WithToolCallID(r.Context(), call), session, in))
+	res := h.host.Exec(host.WithToolCallID(r.Context(), call), session, in)
+	h.writeResult(w, r, session, res, compact)
+	return nil
+}
+
+// writeResult answers with a result: the full one, or what a model is to be shown of it.
+// It reports whether the client may have got it.
+func (h *handlers) writeResult(w http.ResponseWriter, r *http.Request, session Session, res *host.Result, compact bool) bool {
+	if !compact {
+		return h.writeJSON(w, http.StatusOK, "application/json", res)
+	}
+	shown, err := h.host.RenderResult(context.WithoutCancel(r.Context()), session, res)
+	if err != nil {
+		h.log.Error("what waits for a person cannot be listed: a model is not told of it", "run", res.RunID, "error", err)
+		return h.writeJSON(w, http.StatusOK, "application/json", res)
+	}
+	return h.writeJSON(w, http.StatusOK, "application/json", shown)
 }
 
 // execInput reads the members of a body of POST /v1/exec.
@@ -65,17 +81,17 @@ func (h *handlers) wait(w http.ResponseWriter, r *http.Request, session Session)
 		return p
 	}
 	id, timeout := f.required("runId", "the runId of a waiting result"), f.millis("timeoutMs")
-	call := f.text("toolCallId")
+	call, compact := f.text("toolCallId"), f.flag("compact")
 	if p := f.problem(); p != nil {
 		return p
 	}
 	free := h.waits.do(r.Context(), waitKey{session, id}, func(ctx context.Context) *host.Delivery {
 		return h.host.Deliver(host.WithToolCallID(ctx, call), session, id, timeout)
 	}, func(res *host.Result) bool {
-		return h.writeJSON(w, http.StatusOK, "application/json", res)
+		return h.writeResult(w, r, session, res, compact)
 	})
 	if !free {
-		return h.ok(w, h.host.Refused(errRunBusy))
+		h.writeResult(w, r, session, h.host.Refused(errRunBusy), compact)
 	}
 	return nil
 }

@@ -180,9 +180,9 @@ func limitsText(s codemode.Settings) string {
 	if s.OnOutputLimit == codemode.OutputTruncate {
 		over = "the rest is cut off"
 	}
-	return fmt.Sprintf("Limits: %s per call of exec or wait; %s of memory; %d bytes of output and value together (%s); %d tool calls at once, %d more queue. "+
+	return fmt.Sprintf("Limits: %s per call of exec or wait; %s of memory; %d bytes of output and value together (%s); %d tool calls at once, the others queue. "+
 		"A result with the status \"waiting\" is not the end: call wait with its runId.",
-		duration(s.Timeout), size(s.MemoryLimit), s.MaxOutput, over, s.MaxPendingCalls, codemode.MaxQueuedCalls)
+		duration(s.Timeout), size(s.MemoryLimit), s.MaxOutput, over, s.MaxPendingCalls)
 }
 
 // duration writes a time in the largest unit that it is a whole number of.

@@ -80,7 +80,7 @@ func TestDescriptionNamesFilesThatExist(t *testing.T) {
 func TestDescriptionHasTheLimitsInForce(t *testing.T) {
 	s := codemode.Settings{Timeout: 2500e6, MemoryLimit: 32 << 20, MaxOutput: 2048, MaxPendingCalls: 3, SnapshotTTL: 90e9, OnOutputLimit: codemode.OutputTruncate, Languages: []string{codemode.LanguageTypeScript}}.WithDefaults()
 	exec, wait := Definitions(offered(t, promptTools), s)
-	for _, want := range []string{"2500 ms", "32 MiB", "2048 bytes", "the rest is cut off", "3 tool calls at once", "128 more queue", "Runs a TypeScript program"} {
+	for _, want := range []string{"2500 ms", "32 MiB", "2048 bytes", "the rest is cut off", "3 tool calls at once", "the others queue", "Runs a TypeScript program"} {
 		if !strings.Contains(exec.Description, want) {
 			t.Errorf("the description lacks %q:\n%s", want, exec.Description)
 		}

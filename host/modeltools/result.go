@@ -109,9 +109,8 @@ const maxPendingNames = 8
 func pendingTools(calls []codemode.PendingCall) (names []string) {
 	count := map[string]int{}
 	for _, c := range calls {
-		name := cmp.Or(c.Tool, c.Method)
-		if count[name]++; count[name] == 1 {
-			names = append(names, name)
+		if count[c.Tool]++; count[c.Tool] == 1 && c.Tool != "" {
+			names = append(names, c.Tool)
 		}
 	}
 	more := len(names) - maxPendingNames

@@ -46,7 +46,7 @@ func TestRenderResult(t *testing.T) {
 		{"output", codemode.Result{Status: codemode.StatusCompleted, Value: json.RawMessage("1"), Output: []codemode.Output{item(codemode.OutputText, `"a"`), item(codemode.OutputJSON, `{"b":1}`)}},
 			nil, `{"status":"completed","value":1,"output":["a",{"b":1}]}`},
 		{"pending tools", codemode.Result{Status: codemode.StatusWaiting, RunID: "run_1", Reason: codemode.ReasonPendingTools, PendingToolCalls: calls},
-			nil, `{"status":"waiting","runId":"run_1","reason":"pending_tools","pending":["quoin:issues:list x 2","search"]}`},
+			nil, `{"status":"waiting","runId":"run_1","reason":"pending_tools","pending":["quoin:issues:list x 2"]}`},
 		{"a person", codemode.Result{Status: codemode.StatusWaiting, RunID: "run_1", Reason: codemode.ReasonApproval, PendingToolCalls: calls[:1]},
 			[]string{"Decide."}, `{"status":"waiting","runId":"run_1","reason":"approval","pending":["quoin:issues:list"],"waitingFor":["Decide."],` +
 				`"next":"Tell the user what a person has to do. Call wait with this runId when it is done."}`},

@@ -4,13 +4,13 @@
 await Promise.all(Array.from({ length: 5000 }, () => tools.echo({})))
 //=> invalid_input
 
-//// one hundred and forty-five at once
-await Promise.all(Array.from({ length: 145 }, () => tools.echo({})))
+//// one more than run and queue
+await Promise.all(Array.from({ length: 4017 }, () => tools.echo({})))
 //=> invalid_input
 
-//// one hundred and forty-four at once
-return (await Promise.all(Array.from({ length: 144 }, (_, i) => tools.echo({ i })))).length
-//=> completed 144
+//// as many as run and queue
+return (await Promise.all(Array.from({ length: 4016 }, (_, i) => tools.echo({ i })))).length
+//=> completed 4016
 
 //// calls without end, not awaited
 for (;;) tools.echo({})
