@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/modeltools"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/trajectory"
+)
+
+// instructions are the same for every conversation, so that providers can cache them.
+const instructions = "You work through programs: tools are called from inside of them. Answer in a few words."
+
+// options say what a gateway is made of.
+type options struct {
+	provider modeltools.Provider
+	model    string
+	baseURL  string // of the model's API; empty is the provider's own
+	key      string
+	retries  int
+	stateDir string
+	tools    []catalog.Tool
+	host     host.Config // without what open adds
+	ask      []string    // tools whose calls wait for a person, as patterns
+}
+
+// gateway puts conversations with a model in front of a host.
+type gateway struct {
+	host          *host.Host
+	provider      provider
+	model         string
+	tools         []catalog.Tool
+	conversations *conversations
+	trajectories  *trajectory.Dir
+
+	mu       sync.Mutex
+	watching map[string]func(event) // by conversation: who is told of nested calls
+}
+
+// open starts a gateway on a state directory. What an earlier process left there goes on.
+func open(ctx context.Context, o options) (_ *gateway, err error) {
+	g := &gateway{model: o.model, tools: o.tools, watching: map[string]func(event){}}
+	if g.provider, err = newProvider(o); err != nil {
+		return nil, err
+	}
+	if g.conversations, err = openConversations(filepath.Join(o.stateDir, "conversations")); err != nil {
+		return nil, err
+	}
+	cfg := o.host
+	store, err := runstore.OpenDir(filepath.Join(o.stateDir, "runs"))
+	if err != nil {
+		return nil, err
+	}
+	cfg.Store = store
+	if cfg.Approvals.Store, err = policy.OpenApprovals(filepath.Join(o.stateDir, "approvals"), store); err != nil {
+		return nil, err
+	}
+	if g.trajectories, err = trajectory.OpenDir(filepath.Join(o.stateDir, "trajectories"), trajectory.DirOptions{}); err != nil {
+		return nil, err
+	}
+	cfg.Trajectory = host.TrajectoryConfig{Sink: g.trajectories, OnEvent: g.nested}
+	cfg.Plugins.DataDir = filepath.Join(o.stateDir, "plugins")
+	if len(o.ask) > 0 {
+		rule := policy.ApprovalRule{Tools: o.ask, ApprovalRequest: policy.ApprovalRequest{Timeout: 24 * time.Hour}}
+		ask, err := rule.Hook("ask")
+		if err != nil {
+			return nil, errors.Join(err, g.trajectories.Close())
+		}
+		cfg.Hooks = append(cfg.Hooks, ask)
+	}
+	if g.host, err = host.New(ctx, cfg); err != nil {
+		return nil, errors.Join(err, g.trajectories.Close())
+	}
+	return g, nil
+}
+
+// close stops the gateway. Programs that wait, or get to where they do so within 10 s, go
+// on in the next process.
+func (g *gateway) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return errors.Join(g.host.Shutdown(ctx), g.trajectories.Close())
+}
+
+// modelTools are the tools as the model sees them in a conversation. Calls are made for
+// the model's call of that id.
+func (g *gateway) modelTools(ctx context.Context, c *conversation, callID string) (*host.ModelTools, error) {
+	return g.host.ModelTools(ctx, c.session(callID), g.tools, host.ModelToolsOptions{Model: g.model})
+}
+
+// conversation returns the stored conversation of that id, or a new one.
+func (g *gateway) conversation(id string) (*conversation, error) {
+	c, err := g.conversations.load(id)
+	if errors.Is(err, errUnknown) && c == nil {
+		return &conversation{ID: id, Provider: g.provider.kind()}, nil
+	}
+	if err == nil && c.Provider != g.provider.kind() {
+		return nil, fmt.Errorf("the conversation %q is one with %s: start with -provider %s, or another conversation", id, c.Provider, c.Provider)
+	}
+	return c, err
+}
+
+// say adds what a person has written. The calls before it must have their answers.
+func (g *gateway) say(c *conversation, text string) error {
+	if len(c.Calls) > 0 {
+		return errors.New("a call still waits: answer its question, or continue")
+	}
+	item, err := g.provider.said(text)
+	if err != nil {
+		return err
+	}
+	c.Items, c.ModelsTurn = append(c.Items, item), true
+	return g.conversations.save(c)
+}
+
+// approval returns a pending approval of a conversation. Others are not for its user.
+func (g *gateway) approval(ctx context.Context, c *conversation, id string) (*policy.Approval, error) {
+	session := c.session("")
+	list, err := g.host.Approvals(ctx, policy.Filter{Session: &session})
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range list {
+		if a.ID == id {
+			return a, nil
+		}
+	}
+	return nil, policy.ErrNotFound
+}
+
+// forget ends what a conversation runs, and removes it.
+func (g *gateway) forget(ctx context.Context, id string) error {
+	release, err := g.conversations.hold(id)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if _, err := g.host.EndSession(ctx, (&conversation{ID: id}).session("")); err != nil {
+		return err
+	}
+	return g.conversations.remove(id)
+}
+
+// watch has tell hear of nested calls of a conversation until the function that is
+// returned is called.
+func (g *gateway) watch(id string, tell func(event)) func() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.watching[id] = tell
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.watching, id)
+	}
+}
+
+func (g *gateway) nested(e trajectory.Event) {
+	g.mu.Lock()
+	tell := g.watching[e.Session.SessionID]
+	g.mu.Unlock()
+	if tell != nil {
+		tell(event{Kind: eventNested, Tool: orElse(e.Via, e.ToolName, e.Method), Text: string(e.Outcome)})
+	}
+}
+
+func orElse(words ...string) string {
+	for _, w := range words {
+		if w != "" {
+			return w
+		}
+	}
+	return ""
+}
+
+// newProvider makes the client of the provider, whose SDK reads the environment.
+func newProvider(o options) (provider, error) {
+	switch o.provider {
+	case modeltools.ProviderOpenAI, modeltools.ProviderResponses:
+		with := []option.RequestOption{option.WithMaxRetries(o.retries)}
+		if o.baseURL != "" {
+			with = append(with, option.WithBaseURL(o.baseURL))
+		}
+		if o.key != "" {
+			with = append(with, option.WithAPIKey(o.key))
+		}
+		client := openai.NewClient(with...)
+		if o.provider == modeltools.ProviderOpenAI {
+			return chatCompletions{client}, nil
+		}
+		return openAIResponses{client}, nil
+	case modeltools.ProviderAnthropic:
+		with := []anthropicoption.RequestOption{anthropicoption.WithMaxRetries(o.retries)}
+		if o.baseURL != "" {
+			with = append(with, anthropicoption.WithBaseURL(o.baseURL))
+		}
+		if o.key != "" {
+			with = append(with, anthropicoption.WithAPIKey(o.key))
+		}
+		return messages{anthropic.NewClient(with...)}, nil
+	}
+	return nil, fmt.Errorf("the provider %q is not one of %s, %s and %s", o.provider, modeltools.ProviderOpenAI, modeltools.ProviderResponses, modeltools.ProviderAnthropic)
+}
