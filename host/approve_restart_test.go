@@ -79,7 +79,7 @@ func TestPendingApprovalsSurviveTheHost(t *testing.T) {
 			var calls []catalog.Invocation
 			cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))
 			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: refused}), host.ReasonApproval)
+			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: refused}), host.ReasonApproval)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func TestAHeldProgramSurvivesTheHost(t *testing.T) {
 	desk := newDesk()
 	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: `const n: number = 42; return (await tools.echo({n})).n`, Language: "typescript"}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `const n: number = 42; return (await tools.echo({n})).n`, Language: "typescript"}), host.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestAHeldProgramRests(t *testing.T) {
 	cfg := desk.config([]catalog.Tool{g.tool("slow"), echo("echo")}, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
 	cfg.Guests.Max = 1
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: `return await tools.slow()`}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return await tools.slow()`}), host.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestAnApprovedCallInFlightAtTheEnd(t *testing.T) {
 			cfg := desk.config([]catalog.Tool{tool}, asks(policy.ApprovalRequest{}, "slow"))
 			cfg.DrainTimeout = time.Millisecond
 			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: `
+			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `
 try { return await tools.slow() } catch (e) { return [e.effectStatus, e.code] }`}), host.ReasonApproval)
 			decide(t, first, (<-desk.asked).ID, policy.AllowOnce)
 			<-g.entered // pending host work goes on while the run is suspended
@@ -234,7 +234,7 @@ func asking(dir string) error {
 		}()
 		return fmt.Errorf("got %s", show(exec(h, `return await tools.echo({n: 1})`)))
 	}
-	r := h.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `return (await tools.echo({n: 41})).n + 1`})
+	r := h.Exec(context.Background(), me, host.ExecInput{Wait: soon, Code: `return (await tools.echo({n: 41})).n + 1`})
 	if r.Status != host.StatusWaiting {
 		return fmt.Errorf("got %s", show(r))
 	}
@@ -354,7 +354,7 @@ func TestApprovalsOfSuspendedRunsAreNoOrphans(t *testing.T) {
 	desk := newDesk()
 	cfg := kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo")))
 	first := start(t, cfg)
-	wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: refused}), host.ReasonApproval)
+	wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: refused}), host.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

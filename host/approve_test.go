@@ -100,7 +100,7 @@ func TestAnApprovalIsASuspendedCall(t *testing.T) {
 func TestWaitingForAPerson(t *testing.T) {
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo")))
-	r := h.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: `return (await tools.echo({n: 1})).n`})
+	r := h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return (await tools.echo({n: 1})).n`})
 	id := wantWaiting(t, r, host.ReasonApproval)
 	if len(r.PendingToolCalls) != 1 || r.PendingToolCalls[0].Tool != "quoin:core:echo" || r.Telemetry.ApprovalWaitMillis < 150 { // without the pause it would be less than 140
 		t.Errorf("got %s", show(r))
@@ -120,7 +120,7 @@ func TestNoDecisionInTimeDenies(t *testing.T) {
 	h := start(t, newDesk().config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: time.Second}, "echo")))
 	want := `["The call of \"echo\" was denied: no one approved it in time.","denied","none","quoin:core:echo"]`
 	wantValue(t, exec(h, refused), want)
-	r := h.Exec(t.Context(), me, host.ExecInput{Code: refused, Timeout: soon})
+	r := h.Exec(t.Context(), me, host.ExecInput{Code: refused, Wait: soon})
 	wantValue(t, h.Wait(t.Context(), me, wantWaiting(t, r, host.ReasonApproval)), want)
 }
 
@@ -271,7 +271,7 @@ func TestAbortCancelsApprovals(t *testing.T) {
 			store := &resolutions{resolved: make(chan policy.Resolution, 1)}
 			cfg.Settings.SnapshotTTL, cfg.Approvals.Store = tc.ttl, store
 			h := start(t, cfg)
-			run := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: `return await tools.echo()`}), host.ReasonApproval)
+			run := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return await tools.echo()`}), host.ReasonApproval)
 			a := <-desk.asked
 			tc.end(t, h, run)
 			if r := <-store.resolved; r.State != policy.StateCancelled {
@@ -355,7 +355,7 @@ func TestProgramsCanNeedApproval(t *testing.T) {
 			in := host.ExecInput{Code: `const n: number = 41; return (await tools.echo({n})).n + 1`, Language: "typescript"}
 			var r *host.Result
 			if tc.suspend {
-				in.Timeout = soon
+				in.Wait = soon
 				r = h.Exec(t.Context(), me, in)
 				id := wantWaiting(t, r, host.ReasonApproval)
 				if len(r.PendingToolCalls) != 1 || r.PendingToolCalls[0].Method != "exec" {

@@ -106,7 +106,7 @@ func TestApprovedInputIsCheckedAgain(t *testing.T) {
 	t.Run("in the same host", func(t *testing.T) {
 		desk := newDesk()
 		h := start(t, desk.config([]catalog.Tool{old}, asks(policy.ApprovalRequest{}, "echo")))
-		id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: program}), host.ReasonApproval)
+		id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: program}), host.ReasonApproval)
 		if err := h.Replace(now); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestApprovedInputIsCheckedAgain(t *testing.T) {
 	next := func(t *testing.T, hook policy.Hook, program string) {
 		dir, desk := t.TempDir(), newDesk()
 		first := start(t, kept(t, dir, desk.config([]catalog.Tool{old}, hook)))
-		id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: program}), host.ReasonApproval)
+		id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: program}), host.ReasonApproval)
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package host_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -16,7 +15,6 @@ func TestAnAskingCallerGetsItsTurn(t *testing.T) {
 	desk := newDesk()
 	var calls []catalog.Invocation
 	cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))
-	cfg.Settings.Timeout = time.Minute // only the caller's turn ends an exec before
 	h := start(t, cfg)
 	ctx := host.WithAskingCaller(context.Background())
 	res := h.Exec(ctx, me, host.ExecInput{Code: `const both = await Promise.all([tools.echo({n: 1}), tools.echo({n: 2})]);

@@ -20,7 +20,7 @@ import (
 func TestAHostileWorkerHarmsItsRunAlone(t *testing.T) {
 	h := start(t, hostileConfig(t, ""))
 	for _, mode := range []string{"cpu 18446744073709551615", "cpu 9223372036854775808", "cpu 9223372036854776", "heap 18446744073709551615", "trail 20000", "forged-ids"} {
-		r := h.Exec(context.Background(), mallory, host.ExecInput{Code: mode, Timeout: 2 * time.Second})
+		r := h.Exec(context.Background(), mallory, host.ExecInput{Code: mode, Timeout: 2 * time.Second, Wait: 2 * time.Second})
 		if r.Telemetry.GuestCPUMillis < 0 || r.Telemetry.PeakHeapBytes > 1<<30 {
 			t.Errorf("%s: %s", mode, show(r))
 		}
@@ -95,7 +95,7 @@ func TestMemoryHolds(t *testing.T) {
 				r := h.Exec(context.Background(), mallory, host.ExecInput{
 					Code:    `const a = "x".repeat(3 << 20); await Promise.allSettled(Array.from({length: 8}, () => tools.ask({a})))`,
 					Tools:   []catalog.Tool{{Name: "ask", Description: "Asks."}},
-					Timeout: 3 * time.Second})
+					Timeout: 3 * time.Second, Wait: 3 * time.Second})
 				if n := len(show(r)); n > 128<<10 {
 					t.Errorf("a result of %d bytes", n)
 				}
@@ -107,7 +107,7 @@ func TestMemoryHolds(t *testing.T) {
 		cfg.Quotas = host.Quotas{HeldBytes: budget}
 		h := start(t, cfg)
 		attack(t, h, func() {
-			r := h.Exec(context.Background(), mallory, host.ExecInput{Code: fmt.Sprint("pin ", 8*mib), Timeout: 3 * time.Second})
+			r := h.Exec(context.Background(), mallory, host.ExecInput{Code: fmt.Sprint("pin ", 8*mib), Timeout: 3 * time.Second, Wait: 3 * time.Second})
 			if r.Status == host.StatusCompleted {
 				t.Errorf("%s", show(r))
 			}

@@ -101,7 +101,7 @@ func TestWhatAllowedACallSurvivesTheHost(t *testing.T) {
 
 	cfg.Hooks = []policy.Hook{rule} // now a rule asks too
 	second := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, second.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: approvedBy("rm c")}), host.ReasonApproval)
+	id := wantWaiting(t, second.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: approvedBy("rm c")}), host.ReasonApproval)
 	a := <-desk.asked
 	if err := second.Close(); err != nil {
 		t.Fatal(err)

@@ -113,7 +113,7 @@ func TestAnswersAtOnce(t *testing.T) {
 
 func TestAnswerErrors(t *testing.T) {
 	g := newGate()
-	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}, Settings: host.Settings{Timeout: soon}})
+	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}, Settings: host.Settings{Wait: soon}})
 	r := execWith(h, `return await Promise.all([tools.slow(), tools.pick({title: "a"})])`, picker("pick"))
 	id := wantWaiting(t, r, host.ReasonPendingTools)
 	slow, pick := r.PendingToolCalls[0].ID, r.PendingToolCalls[1].ID

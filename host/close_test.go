@@ -93,7 +93,7 @@ func TestShutdownFreesCellsThatWaitForAWorker(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	spinning, queued := make(chan *host.Result), make(chan *host.Result)
 	go func() { spinning <- h.Exec(ctx, me, host.ExecInput{Code: `for (;;);`}) }()
-	for h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Timeout: soon}).Status != host.StatusFailed {
+	for h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Wait: soon}).Status != host.StatusFailed {
 	}
 	go func() { queued <- exec(h, `return 1`) }()
 	for { // until both are there

@@ -211,7 +211,7 @@ func TestTelemetryNeverGoesBack(t *testing.T) {
 				return kept(t, dir, host.Config{Tools: []catalog.Tool{echo("echo")}, Hooks: []policy.Hook{asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo")}})
 			}
 			h := start(t, config())
-			r := h.Exec(context.Background(), me, host.ExecInput{Code: `await tools.echo({})`, Timeout: soon})
+			r := h.Exec(context.Background(), me, host.ExecInput{Code: `await tools.echo({})`, Wait: soon})
 			for range 3 {
 				before := r
 				if before.Status != host.StatusWaiting {

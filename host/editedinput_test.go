@@ -76,7 +76,7 @@ func TestAnEditedInputSurvivesTheHost(t *testing.T) {
 	var calls []catalog.Invocation
 	cfg := desk.config([]catalog.Tool{ordersUpTo10(&calls)}, asks(policy.ApprovalRequest{}, "order"))
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: ordering}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering}), host.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,12 @@ type ExecInput struct {
 	Tools []catalog.Tool
 	// Rules narrow what the run reaches beyond Config.Rules, its own Tools included.
 	Rules policy.Rules
-	// Timeout shortens Settings.Timeout for this call. Zero means no change.
+	// Timeout shortens Settings.Timeout for this call: how long the program may compute
+	// in one go. Zero means no change.
 	Timeout time.Duration
+	// Wait is how long the caller is willing to wait for a result, at most Settings.Wait,
+	// which zero stands for. Then the result says that the program is waiting.
+	Wait time.Duration
 
 	request *view.ClientTools // of the ModelTools that the call came through
 }
@@ -35,5 +39,5 @@ type ExecInput struct {
 // forEngine returns the input as the engine takes it.
 func (in ExecInput) forEngine() runs.Input {
 	return runs.Input{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title,
-		Tools: in.Tools, Rules: in.Rules, Timeout: in.Timeout, Request: in.request}
+		Tools: in.Tools, Rules: in.Rules, Timeout: in.Timeout, Wait: in.Wait, Request: in.request}
 }

@@ -46,7 +46,7 @@ func cellOf(cfg host.Config, in host.ExecInput) func(*testing.T) *host.Result {
 }
 
 // onlyTimeout is what every timeout says, whichever side stopped the program.
-const onlyTimeout = "code mode timeout exceeded. This exec or wait was given "
+const onlyTimeout = "code mode timeout exceeded. This program was given "
 
 var failureCases = []failureCase{
 	{"empty code", host.CodeInvalidInput, "", host.PhaseInput, false, "code is missing", cell(" ")},
@@ -131,7 +131,7 @@ var failureCases = []failureCase{
 	{"no worker", host.CodeUnavailable, "", host.PhaseHost, false, "every guest worker is busy", func(t *testing.T) *host.Result {
 		h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}})
 		done := spin(t, h)
-		r := h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Timeout: soon})
+		r := h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Wait: soon})
 		h.EndSession(context.Background(), me)
 		<-done
 		return r
@@ -264,7 +264,7 @@ func spin(t *testing.T, h *host.Host) <-chan *host.Result {
 	done := make(chan *host.Result, 1)
 	go func() { done <- exec(h, `for (;;);`) }()
 	for {
-		r := h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Timeout: soon})
+		r := h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Wait: soon})
 		if r.Status == host.StatusFailed {
 			return done
 		}

@@ -103,7 +103,7 @@ func TestAnApprovedCallNeedsTheJournal(t *testing.T) {
 	cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))
 	cfg.Store = store
 	h := start(t, cfg)
-	id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: refused}), host.ReasonApproval)
+	id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: refused}), host.ReasonApproval)
 	store.answers.Store(true)
 	decide(t, h, (<-desk.asked).ID, policy.AllowOnce)
 	h.Engine().Quiet(t.Context())

@@ -148,7 +148,7 @@ func TestTooManyPendingCalls(t *testing.T) {
 	g.entered = make(chan catalog.Invocation, 64+codemode.MaxQueuedCalls)
 	h := start(t, host.Config{Settings: host.Settings{MaxPendingCalls: 64}, Tools: []catalog.Tool{g.tool("slow")}})
 	// 64 in flight and the queue full are fine.
-	id := wantWaiting(t, h.Exec(context.Background(), me, host.ExecInput{Timeout: soon,
+	id := wantWaiting(t, h.Exec(context.Background(), me, host.ExecInput{Wait: soon,
 		Code: fmt.Sprintf(`return (await Promise.all(Array.from({length: %d}, () => tools.slow()))).length`, 64+codemode.MaxQueuedCalls)}), host.ReasonPendingTools)
 	for range 64 {
 		<-g.entered
@@ -170,10 +170,10 @@ func TestTooManyPendingCalls(t *testing.T) {
 }
 
 // TestEndlessToolCalls: a program that always waits for the next quick call is
-// idle, not running, when its deadline comes.
+// idle, not running, when the time of its caller is over.
 func TestEndlessToolCalls(t *testing.T) {
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
-	r := h.Exec(context.Background(), me, host.ExecInput{Code: `for (;;) await tools.echo()`, Timeout: 2 * soon})
+	r := h.Exec(context.Background(), me, host.ExecInput{Code: `for (;;) await tools.echo()`, Wait: 2 * soon})
 	wantWaiting(t, r, host.ReasonPendingTools)
 	wantFailure(t, h.Abort(context.Background(), me, r.RunID), host.CodeAborted, "", host.PhaseHost)
 }

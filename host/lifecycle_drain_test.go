@@ -107,7 +107,7 @@ var suspendCases = []lifecycleCase{
 		w.value(w.wait(id), `1`)
 	}},
 	{name: "the deadline while idle", do: func(w *world) {
-		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.a()`, Timeout: soon})
+		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.a()`, Wait: soon})
 		id := w.waiting(r, host.ReasonPendingTools)
 		w.pending(r, "a")
 		w.open("a")
@@ -117,16 +117,16 @@ var suspendCases = []lifecycleCase{
 		w.failed(w.h.Exec(context.Background(), me, host.ExecInput{Code: `for (;;);`, Timeout: soon}), host.CodeTimeout, "")
 	}},
 	{name: "the shortest deadline while idle", do: func(w *world) {
-		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.a()`, Timeout: 1})
+		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.a()`, Wait: 1})
 		for r.Code == host.CodeTimeout { // the machine was busier than the cell was patient
-			r = w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.a()`, Timeout: 1})
+			r = w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.a()`, Wait: 1})
 		}
 		w.waiting(r, host.ReasonPendingTools)
 		w.open("a")
 		w.value(w.wait(r.RunID), `"through"`)
 	}},
 	{name: "the deadline while only a timer is pending", do: func(w *world) {
-		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `await new Promise(d => setTimeout(d, 2000)); return 1`, Timeout: soon})
+		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `await new Promise(d => setTimeout(d, 2000)); return 1`, Wait: soon})
 		id := w.waiting(r, host.ReasonTimer)
 		w.is(len(r.PendingToolCalls) == 0, "pending %+v", r.PendingToolCalls)
 		w.value(w.wait(id), `1`)

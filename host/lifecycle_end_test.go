@@ -278,7 +278,7 @@ var restartCases = []lifecycleCase{
 		w.is(r.Telemetry.CallCount == 2 && r.Telemetry.SearchCount == 1, "telemetry %+v", r.Telemetry)
 	}},
 	{name: "the isolation is that of the last worker", do: func(w *world) {
-		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.again()`, Timeout: soon})
+		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.again()`, Wait: soon})
 		id := w.waiting(r, host.ReasonPendingTools)
 		w.restart()
 		later := w.waitSoon(id) // no worker was needed

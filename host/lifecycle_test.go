@@ -109,7 +109,7 @@ func (w *world) exec(code string, reason host.Reason) string {
 // execSoon is exec for a program that waits for a gate until its deadline.
 func (w *world) execSoon(code string) string {
 	w.Helper()
-	return w.waiting(w.h.Exec(context.Background(), me, host.ExecInput{Code: code, Timeout: soon}), host.ReasonPendingTools)
+	return w.waiting(w.h.Exec(context.Background(), me, host.ExecInput{Code: code, Wait: soon}), host.ReasonPendingTools)
 }
 
 func (w *world) wait(id string) *host.Result { return w.h.Wait(context.Background(), me, id) }

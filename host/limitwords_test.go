@@ -20,8 +20,8 @@ func TestLimitsAreNamed(t *testing.T) {
 		in   host.ExecInput
 		want string
 	}{
-		{slow, host.ExecInput{Code: spin}, " An exec or wait may take 400ms (tools.codeMode.timeoutMs)."},
-		{slow, host.ExecInput{Code: spin, Timeout: 200 * time.Millisecond}, " This exec or wait was given 200ms; the setting tools.codeMode.timeoutMs allows 400ms."},
+		{slow, host.ExecInput{Code: spin}, " A program may compute for 400ms in one go (tools.codeMode.timeoutMs)."},
+		{slow, host.ExecInput{Code: spin, Timeout: 200 * time.Millisecond}, " This program was given 200ms to compute in one go; the setting tools.codeMode.timeoutMs allows 400ms."},
 		{small, host.ExecInput{Code: fill}, " A program may use 4 MiB of memory (tools.codeMode.memoryLimitBytes)."},
 	} {
 		r := tc.h.Exec(t.Context(), me, tc.in)

@@ -325,7 +325,7 @@ func TestMCPAcrossWait(t *testing.T) {
 		const server = MCP.up
 		const r = await server.wait({ dir: %q })
 		const again = await server.createIssue2({ b: 2 })
-		return [r.structuredContent.label, again.structuredContent.in.b]`, dir), Timeout: soon})
+		return [r.structuredContent.label, again.structuredContent.in.b]`, dir), Wait: soon})
 	id := wantWaiting(t, res, host.ReasonPendingTools)
 	if len(res.PendingToolCalls) != 1 || res.PendingToolCalls[0].Tool != "mcp:up:wait" {
 		t.Errorf("pending %+v", res.PendingToolCalls)
@@ -363,7 +363,7 @@ func TestMCPAfterRestart(t *testing.T) {
 	first := open()
 	res := first.Exec(context.Background(), me, host.ExecInput{Code: fmt.Sprintf(`
 		const create = MCP.up.createIssue2
-		try { await MCP.up.wait({ dir: %q }) } catch (e) { return [e.code, e.effectStatus, (await create({ c: 3 })).structuredContent.in.c] }`, dir), Timeout: soon})
+		try { await MCP.up.wait({ dir: %q }) } catch (e) { return [e.code, e.effectStatus, (await create({ c: 3 })).structuredContent.in.c] }`, dir), Wait: soon})
 	id := wantWaiting(t, res, host.ReasonPendingTools)
 	waitFor(t, dir, "running")
 	if err := first.Close(); err != nil {

@@ -35,7 +35,7 @@ func TestARunIsKeptByAHostThatLacksItsTools(t *testing.T) {
 			dir := mkdir(t)
 			config := func() host.Config { return kept(t, dir, host.Config{Tools: tools, Hooks: hooks}) }
 			first := start(t, config())
-			r := first.Exec(context.Background(), me, host.ExecInput{Code: tc.code, Timeout: soon})
+			r := first.Exec(context.Background(), me, host.ExecInput{Code: tc.code, Wait: soon})
 			if r.Status != host.StatusWaiting {
 				t.Fatalf("got %s", show(r))
 			}

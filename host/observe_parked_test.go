@@ -35,7 +35,7 @@ func TestTrajectoryOfParkedCalls(t *testing.T) {
 	cfg.Trajectory.Sink = openTrajectory(t, dir)
 	first := start(t, cfg)
 	r := first.Exec(modelCall("toolu_1"), me, host.ExecInput{
-		Timeout: soon, Code: `return await Promise.all([tools.echo({n: 1}), tools.pick_file({title: "one"})])`, Tools: []catalog.Tool{picker("pick_file")},
+		Wait: soon, Code: `return await Promise.all([tools.echo({n: 1}), tools.pick_file({title: "one"})])`, Tools: []catalog.Tool{picker("pick_file")},
 	})
 	if r.Status != host.StatusWaiting {
 		t.Fatalf("got %s", show(r))

@@ -135,7 +135,7 @@ func TestEndToEndPlan(t *testing.T) {
 	})
 	var runID string
 	t.Run("12 a slow tool leaves the run waiting", func(t *testing.T) {
-		r := g.turn.Exec(context.Background(), host.ExecInput{Code: `text("before"); const v = await tools.slow({}); text("after " + v); return v`, Timeout: soon})
+		r := g.turn.Exec(context.Background(), host.ExecInput{Code: `text("before"); const v = await tools.slow({}); text("after " + v); return v`, Wait: soon})
 		runID = wantWaiting(t, r, host.ReasonPendingTools)
 		if len(r.Output) != 1 || r.Output[0].Text() != "before" {
 			t.Errorf("output %s", show(r))

@@ -36,7 +36,7 @@ func asksOnce(ctx context.Context, inv catalog.Invocation) (any, error) {
 func TestAToolAsksWhileItsCallIsOpen(t *testing.T) {
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{holding(asksOnce)}))
-	r := h.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: ordering})
+	r := h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering})
 	id := wantWaiting(t, r, host.ReasonApproval)
 	a := <-desk.asked
 	if len(r.PendingToolCalls) != 1 || a.Questions[0].ID != "a" || a.CallID != r.PendingToolCalls[0].ID {
@@ -139,7 +139,7 @@ func TestAHeldQuestionEndsWithItsHost(t *testing.T) {
 	cfg := desk.config([]catalog.Tool{holding(asksOnce)})
 	cfg.DrainTimeout = time.Hour // which Close does not take: all the call does is to wait for a person
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: ordering}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering}), host.ReasonApproval)
 	a := <-desk.asked
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestAHeldQuestionEndsWithItsHost(t *testing.T) {
 func TestTheEndOfARunCancelsAHeldQuestion(t *testing.T) {
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{holding(asksOnce)}))
-	id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: ordering}), host.ReasonApproval)
+	id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering}), host.ReasonApproval)
 	a := <-desk.asked
 	h.Abort(t.Context(), me, id)
 	if _, err := h.AnswerQuestion(t.Context(), a.ID, replies{"a": {Action: codemode.AnswerDecline}}, ""); !errors.Is(err, policy.ErrCancelled) {

@@ -41,7 +41,7 @@ func TestQuestionsSurviveTheHost(t *testing.T) {
 			desk, shop := newDesk(), once("7", signInQuestion())
 			cfg := desk.config([]catalog.Tool{shop.tool()})
 			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: ordering}), host.ReasonApproval)
+			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering}), host.ReasonApproval)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}

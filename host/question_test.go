@@ -134,7 +134,7 @@ func TestAQuestionIsASuspendedCall(t *testing.T) {
 func TestWaitingForAnAnswer(t *testing.T) {
 	desk, shop := newDesk(), once(`"secret state"`, sizeQuestion("a"))
 	h := start(t, desk.config([]catalog.Tool{shop.tool()}))
-	r := h.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: ordering})
+	r := h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering})
 	id := wantWaiting(t, r, host.ReasonApproval)
 	if len(r.PendingToolCalls) != 1 || r.PendingToolCalls[0].Tool != "quoin:core:order" || r.Dispatched {
 		t.Errorf("got %s", show(r))
@@ -232,7 +232,7 @@ func TestNoAnswerInTime(t *testing.T) {
 	cfg.Approvals.QuestionTimeout = time.Second
 	h := start(t, cfg)
 	wantValue(t, exec(h, ordering), want)
-	r := h.Exec(t.Context(), me, host.ExecInput{Code: ordering, Timeout: soon})
+	r := h.Exec(t.Context(), me, host.ExecInput{Code: ordering, Wait: soon})
 	wantValue(t, h.Wait(t.Context(), me, wantWaiting(t, r, host.ReasonApproval)), want)
 }
 
@@ -264,7 +264,7 @@ func TestTheEndOfARunCancelsItsQuestions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			desk, shop := newDesk(), once("", sizeQuestion("a"))
 			h := start(t, desk.config([]catalog.Tool{shop.tool()}))
-			id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Timeout: soon, Code: ordering}), host.ReasonApproval)
+			id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering}), host.ReasonApproval)
 			a := <-desk.asked
 			if err := end(h, id); err != nil {
 				t.Fatal(err)

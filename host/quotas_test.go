@@ -200,7 +200,7 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 		for h.Engine().Taken()["workers"] == 0 {
 			runtime.Gosched()
 		}
-		r := h.Exec(ctx, mallory, host.ExecInput{Code: `return 1`, Timeout: 200 * time.Millisecond})
+		r := h.Exec(ctx, mallory, host.ExecInput{Code: `return 1`, Wait: 200 * time.Millisecond})
 		wantFailure(t, r, host.CodeUnavailable, "", host.PhaseHost)
 		for _, want := range []string{"every guest worker is busy", "this session has 1 guest workers", "1 of the host's 2", "guest.maxWorkers"} {
 			if !strings.Contains(r.Error, want) {
@@ -218,11 +218,11 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 			return policy.Verdict{Approval: &policy.ApprovalRequest{Title: "May it?"}}, nil
 		}}}})
 		share := policy.DefaultMaxPending/100 + min(policy.DefaultMaxPending%100, 1)
-		r := h.Exec(ctx, mallory, host.ExecInput{Timeout: 2 * time.Second, Code: fmt.Sprintf(`const e = await Promise.any(Array.from({length: %d}, (_, i) => tools.echo({i}).then(() => { throw 1 }, e => e))); text([e.code, e.effectStatus, e.message].join())`, share+1)})
+		r := h.Exec(ctx, mallory, host.ExecInput{Wait: 2 * time.Second, Code: fmt.Sprintf(`const e = await Promise.any(Array.from({length: %d}, (_, i) => tools.echo({i}).then(() => { throw 1 }, e => e))); text([e.code, e.effectStatus, e.message].join())`, share+1)})
 		if said := show(r); !strings.Contains(said, `quota_exceeded,none,`) || !strings.Contains(said, "calls that wait for a person") {
 			t.Error(show(r))
 		}
-		wantWaiting(t, h.Exec(ctx, alice, host.ExecInput{Code: `return await tools.echo({})`, Timeout: 300 * time.Millisecond}), host.ReasonApproval)
+		wantWaiting(t, h.Exec(ctx, alice, host.ExecInput{Code: `return await tools.echo({})`, Wait: 300 * time.Millisecond}), host.ReasonApproval)
 	})
 }
 

@@ -81,7 +81,7 @@ func TestBusyWorkers(t *testing.T) {
 	go func() { spinning <- h.Exec(ctx, me, host.ExecInput{Code: `for (;;);`}) }()
 	var r *host.Result
 	for { // until the spinning cell has the place
-		if r = h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Timeout: soon}); r.Status == host.StatusFailed {
+		if r = h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Wait: soon}); r.Status == host.StatusFailed {
 			break
 		}
 	}

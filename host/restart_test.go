@@ -56,7 +56,7 @@ func TestAnswersReachTheStore(t *testing.T) {
 	dir := mkdir(t)
 	g := newGate()
 	first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{g.tool("slow")}, DrainTimeout: time.Minute})
-	id := wantWaiting(t, first.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `return await tools.slow()`}), host.ReasonPendingTools)
+	id := wantWaiting(t, first.Exec(context.Background(), me, host.ExecInput{Wait: soon, Code: `return await tools.slow()`}), host.ReasonPendingTools)
 	closed := make(chan error)
 	go func() { closed <- first.Close() }()
 	close(g.open)
@@ -89,7 +89,7 @@ func TestCallsInFlightAtTheEnd(t *testing.T) {
 			tool := g.tool("slow")
 			tc.mark(&tool)
 			first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{tool}, DrainTimeout: time.Millisecond})
-			id := wantWaiting(t, first.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `
+			id := wantWaiting(t, first.Exec(context.Background(), me, host.ExecInput{Wait: soon, Code: `
 try { return await tools.slow() } catch (e) { return [e.effectStatus, e.code] }`}), host.ReasonPendingTools)
 			key := (<-g.entered).IdempotencyKey
 			if err := first.Close(); err != nil {

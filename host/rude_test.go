@@ -54,7 +54,7 @@ func TestRudePlugin(t *testing.T) {
 	t.Run("hangs", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		r := h.Exec(ctx, me, host.ExecInput{Code: waitForRude + `await Rude.hang({obey: true})`, Timeout: 3 * time.Second})
+		r := h.Exec(ctx, me, host.ExecInput{Code: waitForRude + `await Rude.hang({obey: true})`, Wait: 3 * time.Second})
 		wantWaiting(t, r, host.ReasonPendingTools)
 		fine(t)
 	})
@@ -191,7 +191,7 @@ func TestACallOfAPluginIsMadeAgain(t *testing.T) {
 			ctx, stop := context.WithCancel(context.Background())
 			defer stop()
 			feed := first.Subscribe(ctx)
-			id := wantWaiting(t, first.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `
+			id := wantWaiting(t, first.Exec(context.Background(), me, host.ExecInput{Wait: soon, Code: `
 try { const r = await Rude.` + tc.verb + `(); return [r.attempt, r.key.length > 8] } catch (e) { return [e.effectStatus, e.code] }`}), host.ReasonPendingTools)
 			for e := range feed {
 				if e.Kind == trajectory.CallProgress {

@@ -10,17 +10,18 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 )
 
-// Wait goes on with a suspended run. It returns like Exec; the run id stays the
-// same for the whole run. A run belongs to its Session, and only one Wait at a
-// time may have it.
+// Wait goes on with a suspended run. It returns like Exec, as soon as something has
+// changed for the model; the run id stays the same for the whole run. A run belongs to
+// its Session, and only one Wait at a time may have it.
 func (h *Host) Wait(ctx context.Context, s Session, runID string) *Result {
 	return h.WaitFor(ctx, s, runID, 0)
 }
 
-// WaitFor is Wait with a shorter time limit than Settings.Timeout. Zero means no
-// change.
-func (h *Host) WaitFor(ctx context.Context, s Session, runID string, timeout time.Duration) *Result {
-	return h.engine.Wait(ctx, s, runID, timeout)
+// WaitFor is Wait for a caller that is willing to wait for so long, at most
+// Settings.Wait, which zero stands for. What has settled is delivered to the program
+// however short the time is.
+func (h *Host) WaitFor(ctx context.Context, s Session, runID string, wait time.Duration) *Result {
+	return h.engine.Wait(ctx, s, runID, wait)
 }
 
 // Answer gives a run the result of a call of a tool that its caller brought
@@ -87,9 +88,11 @@ func (h *Host) RevokeGrant(ctx context.Context, id string) error {
 	return h.cfg.Approvals.Store.Forget(ctx, id)
 }
 
-// Exec runs a program until it returns, fails, yields, or is still waiting for
-// tools at its deadline. It always returns a Result. When ctx ends, the program
-// stops and the result has the code aborted.
+// Exec runs a program until it returns, fails, yields, or a person has been asked
+// something for 10 s. It returns before if the program is still waiting for tools when
+// the time of the caller is over: ExecInput.Wait, or shortly before a deadline of ctx. It
+// always returns a Result. When ctx is cancelled, the program stops and the result has
+// the code aborted.
 func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
 	return h.engine.Exec(ctx, s, in.forEngine())
 }
@@ -111,11 +114,12 @@ func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error)
 }
 
 // Deliver is WaitFor for a caller who may fail to pass the Result on, such as a server.
+// When ctx ends, the run is suspended, as when the caller's time is over.
 // The store keeps the result of a run that has ended until Done: a later wait, of this
 // process or another, gets it again. It keeps it for Settings.SnapshotTTL at most, and
 // no more than runstore.MaxEnded results of runstore.MaxEndedBytes.
-func (h *Host) Deliver(ctx context.Context, s Session, runID string, timeout time.Duration) *Delivery {
-	d := h.engine.Deliver(ctx, s, runID, timeout)
+func (h *Host) Deliver(ctx context.Context, s Session, runID string, wait time.Duration) *Delivery {
+	d := h.engine.Deliver(ctx, s, runID, wait)
 	return &Delivery{Result: d.Result, delivery: d}
 }
 

@@ -55,7 +55,7 @@ func TestManyYields(t *testing.T) {
 func TestDeadlineWithToolsPending(t *testing.T) {
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
-	r := h.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `
+	r := h.Exec(context.Background(), me, host.ExecInput{Wait: soon, Code: `
 const quick = await tools.echo({n: 1});
 return [quick.n, await tools.slow()]`})
 	id := wantWaiting(t, r, host.ReasonPendingTools)
@@ -73,7 +73,7 @@ return [quick.n, await tools.slow()]`})
 func TestAnyCallIsEnough(t *testing.T) {
 	one, two := newGate(), newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{one.tool("one"), two.tool("two")}})
-	r := h.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `
+	r := h.Exec(context.Background(), me, host.ExecInput{Wait: soon, Code: `
 const a = tools.one(), b = tools.two();
 text("first: " + await Promise.race([a, b]));
 await yield_control();
@@ -158,7 +158,7 @@ func TestTooManySuspendedRuns(t *testing.T) {
 	if len(g.entered) > 0 || r.Dispatched {
 		t.Error("a call of a refused run was made")
 	}
-	r = h.Exec(context.Background(), me, host.ExecInput{Timeout: soon, Code: `return await tools.slow()`})
+	r = h.Exec(context.Background(), me, host.ExecInput{Wait: soon, Code: `return await tools.slow()`})
 	wantFailure(t, r, host.CodeInvalidInput, host.ReasonTooManySuspended, host.PhaseHost)
 	<-g.entered
 	<-g.ended // the refused run's call was cancelled

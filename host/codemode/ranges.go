@@ -7,7 +7,7 @@ type Range struct{ Default, Min, Max int64 }
 
 // SettingRanges are the ranges of the numeric settings, by the name of their field.
 type SettingRanges struct {
-	Timeout, CPUBudget                                     Range // milliseconds
+	Timeout, Wait, CPUBudget                               Range // milliseconds
 	SnapshotTTL, UndoTTL                                   Range // seconds
 	MemoryLimit, MaxOutput, MaxSnapshot                    Range // bytes
 	MaxPendingCalls, MaxApprovals, MaxSuspended            Range
@@ -19,6 +19,7 @@ type SettingRanges struct {
 
 var settingRanges = SettingRanges{
 	Timeout:         Range{10_000, 100, 60_000},
+	Wait:            Range{900_000, 100, 3_600_000},
 	CPUBudget:       Range{60_000, 100, 3_600_000},
 	SnapshotTTL:     Range{900, 1, 86_400},
 	UndoTTL:         Range{604_800, 1, 2_592_000},

@@ -3,6 +3,7 @@ package codemode
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
@@ -26,6 +27,9 @@ type Result struct {
 
 	RunID            string // waiting
 	PendingToolCalls []PendingCall
+	// RetryAfter is set of a run that waits for others: a caller that does not want to hold a
+	// Wait open comes back after that long. A Wait before returns as soon as there is news.
+	RetryAfter time.Duration
 
 	Error      string // failed: at most 8 KiB
 	Code       Code
@@ -73,9 +77,10 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 			RunID     string        `json:"runId"`
 			Reason    Reason        `json:"reason"`
 			Pending   []PendingCall `json:"pendingToolCalls"`
+			Retry     int64         `json:"retryAfterMs,omitempty"`
 			Output    []Output      `json:"output"`
 			Telemetry *Telemetry    `json:"telemetry"`
-		}{r.Status, r.RunID, r.Reason, pending, output, &r.Telemetry})
+		}{r.Status, r.RunID, r.Reason, pending, r.RetryAfter.Milliseconds(), output, &r.Telemetry})
 	default:
 		return jsontext.Marshal(struct {
 			Status     Status     `json:"status"`
@@ -98,6 +103,7 @@ func (r *Result) UnmarshalJSON(b []byte) error {
 		Value      json.RawMessage `json:"value"`
 		RunID      string          `json:"runId"`
 		Pending    []PendingCall   `json:"pendingToolCalls"`
+		Retry      int64           `json:"retryAfterMs"`
 		Error      string          `json:"error"`
 		Code       Code            `json:"code"`
 		Reason     Reason          `json:"reason"`
@@ -116,7 +122,8 @@ func (r *Result) UnmarshalJSON(b []byte) error {
 	}
 	*r = Result{
 		Status: in.Status, Value: in.Value, RunID: in.RunID, PendingToolCalls: in.Pending,
-		Error: in.Error, Code: in.Code, Phase: in.Phase, Dispatched: in.Dispatched,
+		RetryAfter: time.Duration(in.Retry) * time.Millisecond,
+		Error:      in.Error, Code: in.Code, Phase: in.Phase, Dispatched: in.Dispatched,
 		Reason: in.Reason, Output: in.Output, Telemetry: in.Telemetry,
 	}
 	return nil

@@ -12,8 +12,13 @@ type Settings struct {
 	// Isolation says what happens where the system lacks layers of the guest's
 	// sandbox. Defaults to IsolationRequired: New fails and names what is missing.
 	Isolation IsolationPolicy
-	// Timeout bounds one Exec or Wait. Defaults to 10 s; 100 ms to 60 s.
+	// Timeout bounds how long a program may compute in one go, until it waits for a call
+	// or a timer. What it waits for does not count. Defaults to 10 s; 100 ms to 60 s.
 	Timeout time.Duration
+	// Wait bounds how long an Exec or Wait may take before it says that the program is
+	// still waiting, and is what callers get that do not say. A program that computes at
+	// that moment goes on until it waits. Defaults to 15 minutes; 100 ms to 1 h.
+	Wait time.Duration
 	// CPUBudget bounds the processor time of one run, all its Execs and Waits
 	// together. Defaults to 60 s; 100 ms to 1 h.
 	CPUBudget time.Duration
@@ -105,6 +110,7 @@ func (s Settings) WithDefaults() Settings {
 		s.OnOutputLimit = OutputFail
 	}
 	s.Timeout = r.Timeout.duration(s.Timeout, time.Millisecond)
+	s.Wait = r.Wait.duration(s.Wait, time.Millisecond)
 	s.CPUBudget = r.CPUBudget.duration(s.CPUBudget, time.Millisecond)
 	s.MemoryLimit = r.MemoryLimit.clamp(s.MemoryLimit)
 	s.MaxOutput = r.MaxOutput.clamp(s.MaxOutput)
@@ -121,11 +127,20 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// CallTimeout returns the time that one exec or wait may take. A caller can shorten
-// it; zero asks for Settings.Timeout.
-func (s Settings) CallTimeout(want time.Duration) time.Duration {
+// ComputeTime returns how long a program may compute in one go. A caller can shorten it;
+// zero asks for Settings.Timeout.
+func (s Settings) ComputeTime(want time.Duration) time.Duration {
 	if want <= 0 {
 		return s.Timeout
 	}
 	return min(max(want, time.Duration(settingRanges.Timeout.Min)*time.Millisecond), s.Timeout)
+}
+
+// WaitTime returns how long one exec or wait may take before it says that its program is
+// still waiting. A caller can shorten it; zero asks for Settings.Wait.
+func (s Settings) WaitTime(want time.Duration) time.Duration {
+	if want <= 0 {
+		return s.Wait
+	}
+	return min(want, s.Wait)
 }

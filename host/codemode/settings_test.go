@@ -13,6 +13,7 @@ func TestSettingsDefaultsAndClamps(t *testing.T) {
 	defaults := Settings{
 		Languages:       []string{"javascript", "typescript"},
 		Timeout:         10 * time.Second,
+		Wait:            15 * time.Minute,
 		CPUBudget:       time.Minute,
 		MemoryLimit:     64 << 20,
 		MaxOutput:       64 << 10,
@@ -29,16 +30,18 @@ func TestSettingsDefaultsAndClamps(t *testing.T) {
 		ContextWindow:   200_000,
 	}
 	low, high := defaults, defaults
+	low.Wait = 100 * time.Millisecond
 	low.Timeout, low.MemoryLimit, low.MaxOutput, low.MaxSnapshot = 100*time.Millisecond, 1<<20, 1<<10, 1<<10
 	low.CPUBudget, high.CPUBudget = 100*time.Millisecond, time.Hour
 	low.MaxPendingCalls, low.SnapshotTTL, low.UndoTTL, low.MaxSuspended, low.SearchLimit, low.MaxSearchLimit = 1, time.Second, time.Second, 1, 1, 1
+	high.Wait = time.Hour
 	high.Timeout, high.MemoryLimit, high.MaxOutput, high.MaxSnapshot = time.Minute, 1<<30, 10<<20, 256<<20
 	high.MaxPendingCalls, high.SnapshotTTL, high.UndoTTL, high.MaxSuspended, high.SearchLimit, high.MaxSearchLimit = 128, 24*time.Hour, 30*24*time.Hour, 1_000_000, 50, 50
 	low.MaxApprovals, high.MaxApprovals = 1, 10_000
 	low.AutoShare, high.AutoShare, low.ContextWindow, high.ContextWindow = 1, 100, 1_000, 100_000_000
 	all := func(d time.Duration, n int64) Settings {
 		return Settings{
-			Timeout: d, CPUBudget: d, MemoryLimit: n, MaxOutput: n, MaxSnapshot: n, MaxPendingCalls: n, MaxApprovals: n,
+			Timeout: d, Wait: d, CPUBudget: d, MemoryLimit: n, MaxOutput: n, MaxSnapshot: n, MaxPendingCalls: n, MaxApprovals: n,
 			SnapshotTTL: d, UndoTTL: d, MaxSuspended: n, SearchLimit: n, MaxSearchLimit: n, AutoShare: n, ContextWindow: n,
 		}
 	}

@@ -19,7 +19,7 @@ import (
 const everything = `{
 	// comment
 	tools: { codeMode: {
-		enabled: true, runtime: "quickjs", mode: 'only', languages: ["typescript"], timeoutMs: 500, cpuBudgetMs: 700, memoryLimitBytes: 2e6,
+		enabled: true, runtime: "quickjs", mode: 'only', languages: ["typescript"], timeoutMs: 500, waitMs: 600, cpuBudgetMs: 700, memoryLimitBytes: 2e6,
 		maxOutputBytes: 2000, maxSnapshotBytes: 3000, maxPendingToolCalls: 3, snapshotTtlSeconds: 4, undoTtlSeconds: 5, maxSuspendedRuns: 5,
 		searchDefaultLimit: 6, maxSearchLimit: 7, onOutputLimit: "truncate", isolation: "best-effort",
 		models: { "ollama/*": "off", "*": "auto" }, autoSharePercent: 8, contextWindowTokens: 64000,
@@ -40,7 +40,7 @@ func TestLoadFile(t *testing.T) {
 		{"the other name of the runtime", `{tools:{codeMode:{enabled:true,runtime:"quickjs-wasi"}}}`, func(*host.Settings) {}},
 		{"everything", everything, func(s *host.Settings) {
 			*s = host.Settings{
-				Languages: []string{"typescript"}, Timeout: 500 * time.Millisecond, CPUBudget: 700 * time.Millisecond, MemoryLimit: 2e6, MaxOutput: 2000,
+				Languages: []string{"typescript"}, Timeout: 500 * time.Millisecond, Wait: 600 * time.Millisecond, CPUBudget: 700 * time.Millisecond, MemoryLimit: 2e6, MaxOutput: 2000,
 				Isolation: host.IsolationBestEffort, OnOutputLimit: host.OutputTruncate, MaxSnapshot: 3000, MaxPendingCalls: 3, MaxApprovals: 100, SnapshotTTL: 4 * time.Second, UndoTTL: 5 * time.Second,
 				MaxSuspended: 5, SearchLimit: 6, MaxSearchLimit: 7, AutoShare: 8, ContextWindow: 64_000,
 				Models: map[string]host.Activation{"ollama/*": host.ActivationOff, "*": host.ActivationAuto},

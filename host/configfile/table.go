@@ -38,6 +38,7 @@ func newFile() *File {
 		MaxWorkers:      host.DefaultMaxWorkers,
 		Quotas:          host.Quotas{}.WithDefaults(),
 		Server:          ServerFile{Listen: "127.0.0.1:8787", MaxBodyBytes: 8 << 20, MaxCalls: 256, MaxStreams: 32},
+		MCPServer:       MCPServerFile{Wait: 45 * time.Second},
 		Log:             LogFile{Level: LogInfo, Format: LogText},
 		Trajectory:      TrajectoryFile{DirOptions: trajectory.DirOptions{MaxFileBytes: 8 << 20, MaxTotalBytes: 256 << 20, MaxRuns: 10_000, MaxAge: 7 * 24 * time.Hour}},
 	}
@@ -169,7 +170,8 @@ func (c *codeModeFile) fields() []config.Field {
 	return []config.Field{
 		config.Bool("enabled", &c.enabled, "Turns code mode on. Nothing else does where `codeMode` is given."),
 		config.Texts("languages", &c.Languages, "Languages a program may be written in.").OneOf(codemode.Languages()...),
-		config.Duration("timeoutMs", &c.Timeout, time.Millisecond, codemode.Ranges().Timeout.Min, codemode.Ranges().Timeout.Max, "Time of one `exec` or `wait`, in milliseconds."),
+		config.Duration("timeoutMs", &c.Timeout, time.Millisecond, codemode.Ranges().Timeout.Min, codemode.Ranges().Timeout.Max, "How long a program may compute in one go, until it waits for a call or a timer, in milliseconds."),
+		config.Duration("waitMs", &c.Wait, time.Millisecond, codemode.Ranges().Wait.Min, codemode.Ranges().Wait.Max, "How long an `exec` or `wait` may take before it says that the program is still waiting, in milliseconds. Callers may ask for less."),
 		config.Duration("cpuBudgetMs", &c.CPUBudget, time.Millisecond, codemode.Ranges().CPUBudget.Min, codemode.Ranges().CPUBudget.Max, "Processor time of one run, all its waits together, in milliseconds."),
 		config.Int("memoryLimitBytes", &c.MemoryLimit, codemode.Ranges().MemoryLimit.Min, codemode.Ranges().MemoryLimit.Max, "Memory of one guest."),
 		config.Int("maxOutputBytes", &c.MaxOutput, codemode.Ranges().MaxOutput.Min, codemode.Ranges().MaxOutput.Max, "Output and value of one result together, as compact JSON."),

@@ -89,7 +89,7 @@ func TestGrants(t *testing.T) {
 	other := c.as(host.Session{SessionID: "other"})
 	c.get("/v1/grants").wants(200, "grants", "[]")
 	// The run waits once a second has passed without a decision.
-	question := map[string]any{"code": `return await tools.risky({})`, "timeoutMs": 1000}
+	question := map[string]any{"code": `return await tools.risky({})`, "waitMs": 1000}
 	id := c.post("/v1/exec", question).wants(200, "status", `"waiting"`, "reason", `"approval"`).text("runId")
 	var list gateway.ApprovalList
 	if err := json.Unmarshal(c.get("/v1/approvals?run="+id).wants(200).body, &list); err != nil || len(list.Approvals) != 1 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -48,10 +49,23 @@ func execInput(f *fields) host.ExecInput {
 		Language: f.text("language"),
 		Title:    f.text("title"),
 		Timeout:  f.millis("timeoutMs"),
+		Wait:     waitOf(f),
 	}
 	f.objects("tools", func(f *fields) { in.Tools = append(in.Tools, clientTool(f)) })
 	f.object("rules", func(f *fields) { in.Rules = policy.Rules{Allow: f.texts("allow"), Deny: f.texts("deny")} })
 	return in
+}
+
+// defaultWait is how long exec and wait take for a caller that does not say. Most clients and
+// proxies give up on an answer after 60 s.
+const defaultWait = 45 * time.Second
+
+// waitOf returns how long the caller is willing to wait.
+func waitOf(f *fields) time.Duration {
+	if wait := f.millis("waitMs"); wait > 0 {
+		return wait
+	}
+	return defaultWait
 }
 
 // clientTool reads a tool of the caller's. The caller answers its calls between
@@ -80,13 +94,13 @@ func (h *handlers) wait(w http.ResponseWriter, r *http.Request, session Session)
 	if p != nil {
 		return p
 	}
-	id, timeout := f.required("runId", "the runId of a waiting result"), f.millis("timeoutMs")
+	id, wait := f.required("runId", "the runId of a waiting result"), waitOf(f)
 	call, compact := f.text("toolCallId"), f.flag("compact")
 	if p := f.problem(); p != nil {
 		return p
 	}
 	free := h.waits.do(r.Context(), waitKey{session, id}, func(ctx context.Context) *host.Delivery {
-		return h.host.Deliver(host.WithToolCallID(ctx, call), session, id, timeout)
+		return h.host.Deliver(host.WithToolCallID(ctx, call), session, id, wait)
 	}, func(res *host.Result) bool {
 		return h.writeResult(w, r, session, res, compact)
 	})

@@ -35,7 +35,7 @@ func onlyApproval(t *testing.T, c *caller, query string) *policy.Approval {
 func TestQuestions(t *testing.T) {
 	h := newHost(t, host.Config{Tools: []catalog.Tool{{Name: "order", Description: "Orders.", Invoke: asksSize}}})
 	c := serve(t, h, gateway.Options{}, nil)
-	id := c.post("/v1/exec", map[string]any{"code": `return await tools.order({})`, "timeoutMs": 1000}).wants(200, "status", `"waiting"`, "reason", `"approval"`).text("runId")
+	id := c.post("/v1/exec", map[string]any{"code": `return await tools.order({})`, "waitMs": 1000}).wants(200, "status", `"waiting"`, "reason", `"approval"`).text("runId")
 	a := onlyApproval(t, c, "")
 	if len(a.Questions) != 1 || a.Questions[0].Message != "Which size?" || a.State != policy.StatePending || len(a.Allowed) != 0 {
 		t.Errorf("%+v", a)
@@ -74,7 +74,7 @@ func TestEditedInputs(t *testing.T) {
 		Invoke: func(_ context.Context, inv catalog.Invocation) (json.RawMessage, error) { return inv.Input, nil }}
 	h := newHost(t, host.Config{Tools: []catalog.Tool{tool}, Hooks: []policy.Hook{ask}})
 	c := serve(t, h, gateway.Options{}, nil)
-	id := c.post("/v1/exec", map[string]any{"code": `return await tools.pay({sum: 9})`, "timeoutMs": 1000}).wants(200, "reason", `"approval"`).text("runId")
+	id := c.post("/v1/exec", map[string]any{"code": `return await tools.pay({sum: 9})`, "waitMs": 1000}).wants(200, "reason", `"approval"`).text("runId")
 	a := onlyApproval(t, c, "")
 	if string(a.InputSchema) != string(tool.Parameters) {
 		t.Errorf("%+v", a)

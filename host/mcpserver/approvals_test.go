@@ -160,7 +160,7 @@ func TestWhatAPersonDecides(t *testing.T) {
 // TestCallersThatCannotBeAsked learn what a person has to do, and where.
 func TestCallersThatCannotBeAsked(t *testing.T) {
 	var c calls
-	h := guarded(t, &c, host.Settings{Timeout: 200 * time.Millisecond})
+	h := guarded(t, &c, host.Settings{Wait: 200 * time.Millisecond})
 	s := newServer(t, h, mcpserver.Options{})
 	everyWay(t, s, nil, func(t *testing.T, client *mcp.ClientSession) {
 		_, got := call(t, client, "exec", map[string]any{"code": writes})

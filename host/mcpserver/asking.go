@@ -26,10 +26,12 @@ type toolCall struct {
 	stateless bool
 	// patient says that the call is over only when the program is, or waits for people.
 	patient bool
-	direct  bool    // a call of a direct tool
-	runID   string  // the run that the call is about, if that is known before
-	round   int     // how often the caller was asked
-	steps   float64 // of progress
+	direct  bool          // a call of a direct tool
+	resumes bool          // a call of wait
+	wait    time.Duration // how long it may take; 0: as long as the settings allow
+	runID   string        // the run that the call is about, if that is known before
+	round   int           // how often the caller was asked
+	steps   float64       // of progress
 	result  func(*host.Result, []*policy.Approval) (*mcp.CallToolResult, error)
 }
 
@@ -91,7 +93,7 @@ func (c *toolCall) first(ctx context.Context, st requestState, start func(contex
 // last returns the result that a patient call has waited for.
 func (c *toolCall) last(ctx context.Context, res *host.Result) *host.Result {
 	for c.patient && res.Status == host.StatusWaiting && res.Reason == host.ReasonPendingTools && ctx.Err() == nil {
-		res = c.server.host.Wait(ctx, c.caller, res.RunID)
+		res = c.goesOn(ctx, res.RunID)
 	}
 	return res
 }
@@ -194,7 +196,7 @@ func (c *toolCall) goOn(ctx context.Context, st requestState, answers mcp.InputR
 		}
 	}
 	ctx = asking
-	return c.last(ctx, c.server.host.Wait(ctx, c.caller, st.RunID)), nil
+	return c.last(ctx, c.goesOn(ctx, st.RunID)), nil
 }
 
 // outcome is what came of asking a caller about an approval.

@@ -178,6 +178,11 @@ func (s *Server) callDirect(id string) mcp.ToolHandler {
 		// A tool may take longer than a program; a client that does not wait goes away.
 		c.result, c.patient, c.direct = directResult, true, true
 		return c.perform(ctx, func(ctx context.Context) *host.Result {
+			if slotOf(ctx) != nil { // it becomes a task soon
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, c.wait)
+				defer cancel()
+			}
 			return s.host.CallTool(ctx, c.caller, id, arguments(req))
 		})
 	}

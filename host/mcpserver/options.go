@@ -39,6 +39,11 @@ type Options struct {
 	// Processes that share a state directory share it, and the Cipher. Defaults to the
 	// memory of this process.
 	Tasks TaskStore
+	// Wait is how long exec takes at the most, and wait for a client that does not follow its
+	// progress, before they say that a program is still waiting. It has to be less than the
+	// time after which clients give up on a call, which is 60 s for most. A wait with a
+	// progress token takes as long as the settings of the host allow. Defaults to 45 s.
+	Wait time.Duration
 	// MaxBody bounds the body of a request, and a line of Serve, in bytes. Defaults to
 	// 8 MiB.
 	MaxBody int64
@@ -65,6 +70,9 @@ func (o Options) filled() (_ Options, err error) {
 	}
 	if o.Tasks == nil {
 		o.Tasks = &memoryTasks{tasks: map[string]memoryTask{}}
+	}
+	if o.Wait <= 0 {
+		o.Wait = 45 * time.Second
 	}
 	if o.MaxBody <= 0 {
 		o.MaxBody = 8 << 20

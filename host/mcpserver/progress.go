@@ -3,6 +3,8 @@ package mcpserver
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/propagation"
@@ -11,6 +13,10 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
+
+// heartbeat is how often a client that follows a program hears that it goes on, so that it
+// waits on.
+const heartbeat = 15 * time.Second
 
 // reportProgress tells a client that has asked for it which calls the program makes. The
 // run is that of runID, if it is the caller's, or the one that an Exec with the returned
@@ -26,18 +32,28 @@ func (c *toolCall) reportProgress(ctx context.Context, runID string) (_ context.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for e := range events {
-			if !c.caller.Owns(e.Session) || e.RunID == "" || e.RunID != runID && e.ParentCallID != id {
-				continue
+		started, beat := time.Now(), time.NewTicker(c.server.heartbeat)
+		defer beat.Stop()
+		for {
+			var message string
+			select {
+			case e, more := <-events:
+				if !more {
+					return
+				}
+				if c.caller.Owns(e.Session) && e.RunID != "" && (e.RunID == runID || e.ParentCallID == id) {
+					message = progressMessage(e)
+				}
+			case <-beat.C:
+				message = fmt.Sprintf("waiting for %s", time.Since(started).Round(time.Second))
 			}
-			message := progressMessage(e)
 			if message == "" || ctx.Err() != nil {
 				continue
 			}
 			c.steps++
 			p := &mcp.ProgressNotificationParams{ProgressToken: token, Progress: c.steps, Message: message}
 			if err := c.req.Session.NotifyProgress(ctx, p); err != nil {
-				c.server.options.Logger.Debug("a client was not told of progress", "run", e.RunID, "error", err)
+				c.server.options.Logger.Debug("a client was not told of progress", "run", runID, "error", err)
 			}
 		}
 	}()

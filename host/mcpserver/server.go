@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -25,6 +26,8 @@ type Server struct {
 	process string
 	tasks   *tasks
 	drivers *drivers
+	// heartbeat is the constant, but for tests.
+	heartbeat time.Duration
 }
 
 // New returns a server of a host, which it borrows.
@@ -36,7 +39,7 @@ func New(h *host.Host, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, host: h, process: rand.Text(), drivers: newDrivers()}
+	s := &Server{options: o, host: h, process: rand.Text(), drivers: newDrivers(), heartbeat: heartbeat}
 	s.tasks = &tasks{server: s}
 	options := &mcp.ServerOptions{
 		Logger: slog.New(quieter{s.options.Logger.Handler()}),

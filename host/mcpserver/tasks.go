@@ -24,6 +24,7 @@ const tasksExtension = "io.modelcontextprotocol/tasks"
 const (
 	taskLifetime     = 24 * time.Hour
 	taskPollInterval = time.Second
+	taskAfter        = 10 * time.Second       // how long a call takes that becomes a task then
 	taskHold         = 500 * time.Millisecond // how long tasks/get waits for news
 )
 

@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	driveStep = 10 * time.Second       // of one wait
 	driveFor  = time.Minute            // how long a run is driven after its client has asked last
 	driveRest = 100 * time.Millisecond // between two waits
 )
@@ -75,7 +76,7 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 	// No request bounds it: a client that goes away finds its task as far as it came.
 	ctx := host.WithAskingCaller(context.Background())
 	for {
-		delivery := s.host.Deliver(ctx, caller, runID, 0)
+		delivery := s.host.Deliver(ctx, caller, runID, driveStep)
 		res := delivery.Result
 		err := s.tasks.change(runID, func(t *task) error { return t.take(res) })
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -61,6 +62,7 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 		if err != nil {
 			return s.host.Refused(err)
 		}
+		in.Wait = c.wait
 		return s.host.Exec(ctx, c.caller, in)
 	})
 }
@@ -69,12 +71,15 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 func (s *Server) wait(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	c := s.newCall(ctx, req)
 	id, err := host.ParseWait(arguments(req))
-	c.runID = id
+	c.runID, c.resumes = id, true
+	if req.Params.GetProgressToken() != nil {
+		c.wait = 0 // as long as the settings allow: the client sees that it goes on
+	}
 	return c.perform(ctx, func(ctx context.Context) *host.Result {
 		if err != nil {
 			return s.host.Refused(err)
 		}
-		return s.host.Wait(ctx, c.caller, id)
+		return c.goesOn(ctx, id)
 	})
 }
 
@@ -83,8 +88,31 @@ func (s *Server) newCall(ctx context.Context, req *mcp.CallToolRequest) *toolCal
 	return &toolCall{
 		server: s, req: req, caller: callerOf(ctx, req.Extra),
 		can: s.elicitationOf(req.ClientCapabilities()), stateless: req.ProtocolVersion() >= firstStateless,
-		result: programResult,
+		result: programResult, wait: s.waitOf(ctx),
 	}
+}
+
+// waitOf is how long a call may take before it says that its program is waiting. One that
+// may become a task becomes one soon.
+func (s *Server) waitOf(ctx context.Context) time.Duration {
+	if slotOf(ctx) != nil {
+		return min(taskAfter, s.options.Wait)
+	}
+	return s.options.Wait
+}
+
+// goesOn goes on with a run. When the client of a wait goes away, the run stays as it is.
+func (c *toolCall) goesOn(ctx context.Context, runID string) *host.Result {
+	if !c.resumes { // its client knows of no run
+		return c.server.host.WaitFor(ctx, c.caller, runID, c.wait)
+	}
+	d := c.server.host.Deliver(ctx, c.caller, runID, c.wait)
+	if ctx.Err() != nil {
+		d.Release()
+	} else {
+		d.Done()
+	}
+	return d.Result
 }
 
 // arguments are those of a call; a client may leave them out.

@@ -153,6 +153,7 @@ func briefText(o Offer) string {
 // waitDescription is what a model is told of wait.
 func waitDescription(s codemode.Settings) string {
 	return fmt.Sprintf("Continues a program whose result has the status \"waiting\", with the runId of that result, and returns its next result. "+
+		"It returns as soon as the program has ended, yielded or asked something, so do not poll and do not sleep. "+
 		"It is for no other use. A waiting program is kept for %s.", duration(s.SnapshotTTL))
 }
 
@@ -180,7 +181,7 @@ func limitsText(s codemode.Settings) string {
 	if s.OnOutputLimit == codemode.OutputTruncate {
 		over = "the rest is cut off"
 	}
-	return fmt.Sprintf("Limits: %s per call of exec or wait; %s of memory; %d bytes of output and value together (%s); %d tool calls at once, the others queue. "+
+	return fmt.Sprintf("Limits: %s of computing between two awaits; %s of memory; %d bytes of output and value together (%s); %d tool calls at once, the others queue. "+
 		"A result with the status \"waiting\" is not the end: call wait with its runId.",
 		duration(s.Timeout), size(s.MemoryLimit), s.MaxOutput, over, s.MaxPendingCalls)
 }

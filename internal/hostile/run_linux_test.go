@@ -58,7 +58,7 @@ func newVictims(t testing.TB, programs []hostile.Program) victims {
 		}
 		h, err := host.New(context.Background(), host.Config{
 			Guests:       host.GuestConfig{Path: guest},
-			Settings:     host.Settings{Timeout: patience, MemoryLimit: p.MemoryLimit, Isolation: isolation},
+			Settings:     host.Settings{Timeout: patience, Wait: patience, MemoryLimit: p.MemoryLimit, Isolation: isolation},
 			Tools:        tools(),
 			Namespaces:   []namespaces.Registration{vault()},
 			DrainTimeout: time.Millisecond, // of calls that end with their run only

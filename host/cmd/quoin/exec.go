@@ -21,7 +21,7 @@ const maxSource = 4 << 20
 func newExec() *cobra.Command {
 	var o options
 	var code, lang string
-	var timeout time.Duration
+	var timeout, wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "exec [FILE|-]",
 		Short: "Run a cell and print its result",
@@ -46,7 +46,10 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 			if err != nil {
 				return o.printNotStarted(cmd, err)
 			}
-			if in.Timeout, err = givenTimeout(cmd, timeout); err != nil {
+			if in.Timeout, err = givenTime(cmd, "timeout", timeout); err != nil {
+				return err
+			}
+			if in.Wait, err = givenTime(cmd, "wait", wait); err != nil {
 				return err
 			}
 			return o.runCell(cmd, func(ctx context.Context, b backend, s host.Session) (*host.Result, error) {
@@ -61,13 +64,24 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 	cmd.Flags().StringVarP(&code, "eval", "e", "", "the program itself")
 	cmd.Flags().StringVar(&lang, "lang", "", "js or ts (default: from the file name, else js)")
 	cli.CompleteFlag(cmd, "lang", cobra.FixedCompletions([]cobra.Completion{"js", "ts"}, cli.NoFiles))
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
+	bindTimes(cmd, &timeout, &wait)
 	return cmd
+}
+
+// bindTimes adds --timeout and --wait.
+func bindTimes(cmd *cobra.Command, timeout, wait *time.Duration) {
+	cmd.Flags().DurationVar(timeout, "timeout", 0, "shorten how long the program may compute in one go, for example 2s")
+	bindWait(cmd, wait)
+}
+
+// bindWait adds --wait.
+func bindWait(cmd *cobra.Command, wait *time.Duration) {
+	cmd.Flags().DurationVar(wait, "wait", 0, "how long to wait for a result, for example 2s (default: as long as the configuration allows, with --server 45s)")
 }
 
 func newWait() *cobra.Command {
 	var o options
-	var timeout time.Duration
+	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "wait RUN_ID",
 		Short: "Go on with a suspended cell",
@@ -81,12 +95,12 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
   quoin wait run_0123456789abcdef0123456789abcdef --server http://127.0.0.1:8787`,
 		Args: cli.OneArg("RUN_ID", "the runId of a result whose status is waiting"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			timeout, err := givenTimeout(cmd, timeout)
+			wait, err := givenTime(cmd, "wait", wait)
 			if err != nil {
 				return err
 			}
 			return o.runCell(cmd, func(ctx context.Context, b backend, s host.Session) (*host.Result, error) {
-				return b.WaitFor(ctx, s, args[0], timeout)
+				return b.WaitFor(ctx, s, args[0], wait)
 			})
 		},
 	}
@@ -94,14 +108,14 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 	o.show.Bind(cmd)
 	cmd.ValidArgsFunction = cli.CompleteFirst(o.runs(true))
 	o.bindCaller(cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
+	bindWait(cmd, &wait)
 	return cmd
 }
 
-// givenTimeout checks --timeout, which may be left out.
-func givenTimeout(cmd *cobra.Command, d time.Duration) (time.Duration, error) {
-	if cmd.Flags().Changed("timeout") && d <= 0 {
-		return 0, cli.Usagef("--timeout is %s, expected a time above zero such as 2s", d)
+// givenTime checks a flag of that name, which may be left out.
+func givenTime(cmd *cobra.Command, name string, d time.Duration) (time.Duration, error) {
+	if cmd.Flags().Changed(name) && d <= 0 {
+		return 0, cli.Usagef("--%s is %s, expected a time above zero such as 2s", name, d)
 	}
 	return d, nil
 }

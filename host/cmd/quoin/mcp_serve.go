@@ -116,7 +116,7 @@ func (v *mcpServing) serve(soon, now context.Context, cmd *cobra.Command, f *con
 // share its state directory take the answers to each other's questions, and answer for
 // each other's tasks.
 func newMCPServer(h *host.Host, f *configfile.File, cfg host.Config, expose []string) (_ *mcpserver.Server, err error) {
-	o := mcpserver.Options{MaxBody: f.Server.MaxBodyBytes, MaxCalls: f.Server.MaxCalls, MaxStreams: f.Server.MaxStreams, Direct: f.MCPServer.Direct, OthersDecide: f.MCPServer.OthersDecide, Logger: cfg.Logger}
+	o := mcpserver.Options{MaxBody: f.Server.MaxBodyBytes, MaxCalls: f.Server.MaxCalls, MaxStreams: f.Server.MaxStreams, Direct: f.MCPServer.Direct, OthersDecide: f.MCPServer.OthersDecide, Wait: f.MCPServer.Wait, Logger: cfg.Logger}
 	if len(expose) > 0 {
 		o.Direct = expose
 	}

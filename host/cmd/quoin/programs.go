@@ -337,7 +337,7 @@ func showProgram(w io.Writer, p *host.ProgramReview) error {
 func newProgramsRun() *cobra.Command {
 	var o options
 	var input string
-	var timeout time.Duration
+	var timeout, wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "run NAME",
 		Short: "Run a saved program and print its result",
@@ -357,7 +357,10 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 				return cli.AsUsage(err)
 			}
 			exec := host.ExecInput{Code: code, Title: "Saved program " + args[0]}
-			if exec.Timeout, err = givenTimeout(cmd, timeout); err != nil {
+			if exec.Timeout, err = givenTime(cmd, "timeout", timeout); err != nil {
+				return err
+			}
+			if exec.Wait, err = givenTime(cmd, "wait", wait); err != nil {
 				return err
 			}
 			return o.runCell(cmd, func(ctx context.Context, b backend, s host.Session) (*host.Result, error) {
@@ -369,7 +372,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 	o.show.Bind(cmd)
 	o.bindCaller(cmd)
 	cmd.Flags().StringVar(&input, "input", "", "input of the program: a JSON object, or a file with one")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "shorten the time limit, for example 2s")
+	bindTimes(cmd, &timeout, &wait)
 	return cmd
 }
 

@@ -25,6 +25,7 @@ type execBody struct {
 	Tools     []clientTool `json:"tools,omitempty"`
 	Rules     policy.Rules `json:"rules,omitzero"`
 	TimeoutMS int64        `json:"timeoutMs,omitempty"`
+	WaitMS    int64        `json:"waitMs,omitempty"`
 	CallID    string       `json:"toolCallId,omitempty"`
 }
 
@@ -51,9 +52,9 @@ type answerBody struct {
 
 // runBody is the body of POST /v1/wait and POST /v1/abort.
 type runBody struct {
-	RunID     string `json:"runId"`
-	TimeoutMS int64  `json:"timeoutMs,omitempty"`
-	CallID    string `json:"toolCallId,omitempty"`
+	RunID  string `json:"runId"`
+	WaitMS int64  `json:"waitMs,omitempty"`
+	CallID string `json:"toolCallId,omitempty"`
 }
 
 // decisionBody is the body of POST /v1/approvals.
@@ -81,7 +82,7 @@ func millis(d time.Duration) int64 {
 // calls with Answer. When ctx ends before the answer arrives, the server aborts the
 // run.
 func (c *Client) Exec(ctx context.Context, s host.Session, in host.ExecInput) (*host.Result, error) {
-	body := execBody{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title, Rules: in.Rules, TimeoutMS: millis(in.Timeout), CallID: host.ToolCallID(ctx)}
+	body := execBody{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title, Rules: in.Rules, TimeoutMS: millis(in.Timeout), WaitMS: millis(in.Wait), CallID: host.ToolCallID(ctx)}
 	for _, t := range in.Tools {
 		if t.Invoke != nil {
 			return nil, errors.New("tool " + t.Name + " has an Invoke, which a server cannot call: leave it out, and use Answer")
@@ -119,11 +120,11 @@ func (c *Client) Wait(ctx context.Context, s host.Session, runID string) (*host.
 	return c.WaitFor(ctx, s, runID, 0)
 }
 
-// WaitFor is Wait with a shorter time limit than the server's. Zero means the
-// server's limit.
-func (c *Client) WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error) {
+// WaitFor is Wait for a caller that is willing to wait for so long, at most as long as the
+// server's settings allow. Zero means 45 s.
+func (c *Client) WaitFor(ctx context.Context, s host.Session, runID string, wait time.Duration) (*host.Result, error) {
 	res := &host.Result{}
-	if err := c.post(ctx, s, "/v1/wait", runBody{runID, millis(timeout), host.ToolCallID(ctx)}, res); err != nil {
+	if err := c.post(ctx, s, "/v1/wait", runBody{runID, millis(wait), host.ToolCallID(ctx)}, res); err != nil {
 		return nil, err
 	}
 	return res, nil

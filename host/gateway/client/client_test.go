@@ -109,7 +109,7 @@ func TestAClientSaysWhatAHostSays(t *testing.T) {
 	if list, err := c.Plugins(ctx); len(list) != 0 || err != nil {
 		t.Errorf("%v, %v", list, err)
 	}
-	in := host.ExecInput{Code: `text("é"); return await tools.echo({a: [1]})`, Language: "typescript", Title: "t", Timeout: 30 * time.Second}
+	in := host.ExecInput{Code: `text("é"); return await tools.echo({a: [1]})`, Language: "typescript", Title: "t", Wait: 30 * time.Second}
 	there, err := c.Exec(ctx, me, in)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestRecordsFromAfar(t *testing.T) {
 	tool := catalog.Tool{Name: "risky", Description: "Risky.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		return json.RawMessage("1"), nil
 	}}
-	h, c := start(t, host.Config{Settings: host.Settings{Timeout: time.Second}, Tools: []catalog.Tool{tool}, Hooks: []policy.Hook{ask}})
+	h, c := start(t, host.Config{Settings: host.Settings{Wait: time.Second}, Tools: []catalog.Tool{tool}, Hooks: []policy.Hook{ask}})
 	r, err := c.Exec(host.WithToolCallID(ctx, "call_1"), me, host.ExecInput{Code: `return await tools.risky({})`})
 	if err != nil || r.Status != host.StatusWaiting || r.Reason != "approval" {
 		t.Fatalf("%+v, %v", r, err)
@@ -296,7 +296,7 @@ func TestAnswersFromAfar(t *testing.T) {
 		}
 		return nil, &codemode.InputRequired{Questions: []codemode.Question{{ID: "sure", Kind: codemode.QuestionURL, From: "shop", Message: "Look.", URL: "https://shop.example/7"}}}
 	}}
-	h, c := start(t, host.Config{Settings: host.Settings{Timeout: time.Second}, Tools: []catalog.Tool{tool}, Hooks: []policy.Hook{ask}})
+	h, c := start(t, host.Config{Settings: host.Settings{Wait: time.Second}, Tools: []catalog.Tool{tool}, Hooks: []policy.Hook{ask}})
 	r, err := c.Exec(ctx, me, host.ExecInput{Code: `return await tools.order({n: 1})`})
 	if err != nil || r.Status != host.StatusWaiting {
 		t.Fatalf("%+v, %v", r, err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
@@ -98,14 +97,13 @@ func whyDenied(a *policy.Approval) string {
 }
 
 // awaitDecision waits for an approval to be resolved. Meanwhile nothing of the call
-// goes on in this process, so that a host that closes does not wait for it, and
-// the deadline of the run pauses.
+// goes on in this process, so that a host that closes does not wait for it.
 func (r *run) awaitDecision(ctx context.Context, id string) (*policy.Approval, error) {
 	r.engine.performing.pause()
-	r.calls.approvalStarts(time.Now())
+	r.calls.approvalStarts(r.engine.clock.Now())
 	r.notify()
 	defer func() {
-		r.calls.approvalEnds(time.Now())
+		r.calls.approvalEnds(r.engine.clock.Now())
 		r.engine.performing.resume()
 		r.notify()
 	}()

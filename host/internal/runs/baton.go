@@ -2,7 +2,6 @@ package runs
 
 import (
 	"sync"
-	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 )
@@ -103,8 +102,9 @@ func (d *driver) driveOn() []callJob {
 // isPlain reports whether all there is to do is to deliver answers to a guest that is in
 // its worker. The goroutine of the Exec or Wait does the rest: it has the timers.
 func (d *driver) isPlain(s callStatus) bool {
-	return s.deliverable && !s.onApproval && d.worker != nil && d.held == nil && d.timerDue.IsZero() &&
-		d.run.ctx.Err() == nil && d.ctx.Err() == nil && !isClosed(d.run.engine.parking) && time.Until(d.deadline) > d.margin
+	e := d.run.engine
+	return s.deliverable && s.tellBy.IsZero() && d.worker != nil && d.held == nil && d.timerDue.IsZero() &&
+		d.run.ctx.Err() == nil && d.ctx.Err() == nil && !isClosed(e.parking) && !isClosed(d.leaves) && e.clock.Until(d.deadline) > 0
 }
 
 // turnHere is a turn and what it comes to, contained.

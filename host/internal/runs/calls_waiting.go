@@ -131,6 +131,29 @@ func (t *callTable) approvalStarts(now time.Time) {
 	if t.onApproval++; t.onApproval == 1 {
 		t.approvalSince = now
 	}
+	t.tellWithin(now, questionGrace)
+}
+
+// tellWithin notes that the caller is to hear of a call within that time. The caller holds
+// mu.
+func (t *callTable) tellWithin(now time.Time, grace time.Duration) {
+	if by := now.Add(grace); t.tellBy.IsZero() || by.Before(t.tellBy) {
+		t.tellBy = by
+	}
+}
+
+// told notes that the caller hears of all calls that wait for an answer.
+func (t *callTable) told() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tellBy = time.Time{}
+}
+
+// answerCame notes that a call waits for an answer no more. The caller holds mu.
+func (t *callTable) answerCame() {
+	if t.onApproval == 0 && t.onClient == 0 {
+		t.tellBy = time.Time{}
+	}
 }
 
 // approvalEnds notes that one call less waits for a person.
@@ -140,6 +163,7 @@ func (t *callTable) approvalEnds(now time.Time) {
 	if t.onApproval--; t.onApproval == 0 {
 		t.counters.ApprovalMicros += now.Sub(t.approvalSince).Microseconds()
 	}
+	t.answerCame()
 }
 
 // approvalWait is how long the run has waited for people until now. The caller holds mu.
@@ -162,7 +186,7 @@ type clientCall struct {
 const methodOfAsked = string(wire.MethodCall)
 
 // askClient makes a call wait for the client and returns where the answer will be.
-func (t *callTable) askClient(c *entry, input json.RawMessage) (<-chan codemode.ToolAnswer, *quota.Denied) {
+func (t *callTable) askClient(c *entry, input json.RawMessage, now time.Time) (<-chan codemode.ToolAnswer, *quota.Denied) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	more := int64(len(input) - len(c.Input)) // an approved call, or one of another host, has it already
@@ -174,6 +198,7 @@ func (t *callTable) askClient(c *entry, input json.RawMessage) (<-chan codemode.
 	c.State, c.Input = runstore.CallAsked, input
 	c.charged += more
 	t.onClient++
+	t.tellWithin(now, clientGrace)
 	t.touch(c)
 	return t.clientCall(c.ID).answer, nil
 }
@@ -183,6 +208,7 @@ func (t *callTable) clientAnswered() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.onClient--
+	t.answerCame()
 }
 
 // clientCall returns the place for the client's answer to a call, which may come before
@@ -236,11 +262,11 @@ var closed = func() chan struct{} {
 
 // callStatus is what a driver has to know of the calls to decide whether it waits.
 type callStatus struct {
-	pending         bool // there are calls
-	deliverable     bool // an answer waits for the guest
-	blockedOnClient bool // nothing happens until the client answers a call
-	onApproval      bool // a person has to decide about a call
-	blockedOnPeople int  // so many calls wait for people, and nothing else happens
+	pending         bool      // there are calls
+	deliverable     bool      // an answer waits for the guest
+	blockedOnClient bool      // nothing happens until the client answers a call
+	blockedOnPeople int       // so many calls wait for people, and nothing else happens
+	tellBy          time.Time // when the caller is to hear of calls that wait for an answer; zero: it has
 }
 
 // status returns the callStatus of this moment.
@@ -252,7 +278,7 @@ func (t *callTable) status() callStatus {
 		deliverable: len(t.inbox) > 0,
 		// Every call in flight waits for the client or a person, so queued calls do not start.
 		blockedOnClient: t.onClient > 0 && t.unwritten == 0 && len(t.inbox) == 0 && t.onClient+t.onApproval == t.inFlight,
-		onApproval:      t.onApproval > 0,
+		tellBy:          t.tellBy,
 	}
 	if t.unwritten == 0 && len(t.inbox) == 0 && t.onApproval == t.inFlight {
 		s.blockedOnPeople = t.onApproval

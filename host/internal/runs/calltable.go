@@ -58,6 +58,7 @@ type callTable struct {
 	onClient      int       // calls in flight that the client is to answer
 	onApproval    int       // calls in flight that wait for a person
 	approvalSince time.Time // when onApproval last rose from 0
+	tellBy        time.Time // when the caller is to hear of calls that wait for an answer; zero: it has
 	questions     []time.Time
 
 	dispatched int // tools that may have taken effect

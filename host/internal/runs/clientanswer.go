@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/host/codemode"
@@ -83,7 +82,7 @@ func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) 
 	case r != nil:
 		return r, mayResume(r.session, s)
 	}
-	r, rec, f := e.load(ctx, s, id, time.Now(), nil)
+	r, rec, f := e.load(ctx, s, id, 0, nil)
 	if f != nil {
 		return nil, f
 	}

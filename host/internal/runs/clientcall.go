@@ -9,7 +9,7 @@ import (
 // ask waits until the run's caller has answered a call. Meanwhile nothing of it
 // goes on in this process, so a host that closes does not wait for it.
 func (r *run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
-	answer, d := r.calls.askClient(c.entry, c.input)
+	answer, d := r.calls.askClient(c.entry, c.input, r.engine.clock.Now())
 	if d != nil {
 		e := rejectf(codeQuota, "The call was not made: %v.", d)
 		e.ToolID, e.EffectStatus = c.Tool, effectNone

@@ -1,10 +1,15 @@
 package runs
 
 import (
+	"context"
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 )
+
+// A run has two kinds of time. The time in which the guest computes is the operator's to
+// bound: for one turn, and for the whole run. The time in which the guest waits for calls
+// is the caller's: when it is over, the run is suspended and nothing is lost.
 
 // cpuGrace is what a turn may take beyond the run's budget before its worker is
 // stopped: the CPU time of a turn is known only when the turn ends.
@@ -14,13 +19,12 @@ const cpuGrace = 100 * time.Millisecond
 // does more than one thing gives it a part of a processor.
 const cpuShare = 8
 
-// turnDeadline is when the next turn must end: at the deadline, or when it must have
-// used up the run's CPU budget.
+// turnDeadline is when a turn that starts now must end: after the time that the guest may
+// compute in one go, or when it must have used up the run's CPU budget.
 func (d *driver) turnDeadline() time.Time {
-	if end := time.Now().Add(cpuShare*d.cpuLeft() + cpuGrace); end.Before(d.deadline) {
-		return end
-	}
-	return d.deadline
+	d.ran = true
+	d.turnEnds = time.Now().Add(min(d.compute, cpuShare*d.cpuLeft()+cpuGrace))
+	return d.turnEnds
 }
 
 // cpuLeft is what is left of the run's CPU budget. Searches in the host count too. The
@@ -38,52 +42,67 @@ func (d *driver) overBudget(f *failure) *failure {
 	return failf(codemode.CodeTimeout, "", codemode.PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits and searches included (tools.codeMode.cpuBudgetMs).", d.run.settings.CPUBudget)
 }
 
-// deadlineTimer is the time that is left while the guest waits for its calls. It
-// pauses while a person is asked: what people take is not the program's. But a caller
-// does not wait for them without end: after one more full timeout the run is suspended.
-type deadlineTimer struct {
+// limit sets the context of one Exec or Wait, how long the guest may compute in one turn,
+// and how long the caller waits from the start on.
+func (d *driver) limit(ctx context.Context, compute, wait time.Duration) {
+	d.ctx, d.callerAsks, d.compute = ctx, callerAsks(ctx), compute
+	var caller context.Context
+	caller, d.leaves = callerOf(ctx)
+	if end, ok := caller.Deadline(); ok {
+		left := end.Sub(d.started)
+		wait = min(wait, left-min(left/answerShare, answerMargin))
+	}
+	d.deadline = d.run.engine.clock.Now().Add(wait - time.Since(d.started))
+}
+
+// A caller whose context has a deadline gets its result so much earlier: a tenth of the
+// time, but at most a second. At the deadline itself it would be gone, and the run with it.
+const (
+	answerShare  = 10
+	answerMargin = time.Second
+)
+
+// questionGrace is how long people have to answer before the caller hears that they are
+// asked: those who look at what happens answer meanwhile, and a model is spared a turn.
+const questionGrace = 10 * time.Second
+
+// clientGrace is how soon a caller hears of a call that it is to answer itself, while other
+// calls of its program go on.
+const clientGrace = 250 * time.Millisecond
+
+// patience is how long a driver waits for calls on behalf of its caller: until the
+// caller's time is over, or it is to hear of a call that waits for an answer. It hears of
+// each such call once, and waits for the answer then.
+type patience struct {
 	driver *driver
-	timer  *time.Timer
-	paused time.Time // since when; zero: it runs
+	timer  Timer
+	end    time.Time
 }
 
-// startTimer starts a timer that ends at the deadline.
-func (d *driver) startTimer(onApproval bool) *deadlineTimer {
-	t := &deadlineTimer{driver: d, timer: time.NewTimer(time.Until(d.deadline) - d.margin)}
-	t.update(onApproval)
-	return t
+// patience starts the timer of what is left of the caller's time.
+func (d *driver) patience(tellBy time.Time) *patience {
+	p := &patience{driver: d}
+	p.end = p.endsAt(tellBy)
+	clock := d.run.engine.clock
+	p.timer = clock.NewTimer(clock.Until(p.end))
+	return p
 }
 
-// update pauses the timer if a call waits for a person, and resumes it if no call does.
-// It reports whether the time is over.
-func (t *deadlineTimer) update(onApproval bool) (over bool) {
-	d := t.driver
-	switch {
-	case onApproval && t.paused.IsZero():
-		t.paused = time.Now()
-		t.timer.Reset(d.approvalGrace)
-	case !onApproval && !t.paused.IsZero():
-		t.resume()
+func (p *patience) endsAt(tellBy time.Time) time.Time {
+	if end := p.driver.deadline; tellBy.IsZero() || end.Before(tellBy) {
+		return end
 	}
-	if t.paused.IsZero() {
-		return time.Until(d.deadline) <= d.margin
-	}
-	return time.Since(t.paused) >= d.approvalGrace
+	return tellBy
 }
 
-// resume lets the timer go on from where it was paused.
-func (t *deadlineTimer) resume() {
-	d, took := t.driver, time.Since(t.paused)
-	t.paused = time.Time{}
-	d.approvalGrace = max(d.approvalGrace-took, 0)
-	d.setDeadline(d.deadline.Add(took))
-	t.timer.Reset(time.Until(d.deadline) - d.margin)
+// over reports whether the caller is to have a result now.
+func (p *patience) over(tellBy time.Time) bool {
+	clock, end := p.driver.run.engine.clock, p.endsAt(tellBy)
+	if !end.Equal(p.end) {
+		p.end = end
+		p.timer.Reset(clock.Until(end))
+	}
+	return clock.Until(end) <= 0 || isClosed(p.driver.leaves)
 }
 
-// stop ends the timer. The time for which it was paused is added to the deadline.
-func (t *deadlineTimer) stop() {
-	if !t.paused.IsZero() {
-		t.resume()
-	}
-	t.timer.Stop()
-}
+func (p *patience) stop() { p.timer.Stop() }

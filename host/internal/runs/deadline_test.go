@@ -1,38 +1,68 @@
 package runs
 
 import (
+	"context"
 	"testing"
 	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
-// TestTheCountdownPausesForPeople: the time that people take is added to the deadline
-// and taken from the grace for them.
-func TestTheCountdownPausesForPeople(t *testing.T) {
-	const hour = time.Hour
-	deadline := time.Now().Add(hour)
-	d := &driver{deadline: deadline, approvalGrace: hour}
-	c := d.startTimer(false)
-	defer c.stop()
-	if c.update(false) || !c.paused.IsZero() {
-		t.Fatal("no person is asked, but the countdown is paused or over")
+// stillClock is a clock that goes on when it is told to.
+type stillClock struct {
+	realClock
+	now time.Time
+}
+
+func (c *stillClock) Now() time.Time                  { return c.now }
+func (c *stillClock) Until(t time.Time) time.Duration { return t.Sub(c.now) }
+
+// TestPatience: a driver waits until its caller's time is over, or the caller is to hear of
+// a question.
+func TestPatience(t *testing.T) {
+	clock := &stillClock{now: time.Now()}
+	d := &driver{run: &run{engine: &Engine{clock: clock}, settings: codemode.Settings{}.WithDefaults()}, started: time.Now()}
+	d.limit(context.Background(), time.Second, time.Hour)
+	var calls callTable
+	p := d.patience(calls.status().tellBy)
+	defer p.stop()
+	over := func(after time.Duration, want bool) {
+		t.Helper()
+		clock.now = clock.now.Add(after)
+		if got := p.over(calls.status().tellBy); got != want {
+			t.Errorf("over is %v, want %v", got, want)
+		}
 	}
-	if c.update(true) || c.paused.IsZero() {
-		t.Fatal("a person is asked, but the countdown runs or is over")
+	over(20*time.Minute, false)
+	calls.approvalStarts(clock.now)
+	over(questionGrace-time.Second, false)
+	calls.approvalStarts(clock.now) // a second question does not put off the first
+	over(time.Second, true)
+	calls.told()
+	over(time.Minute, false) // the caller knows of both
+	calls.approvalStarts(clock.now)
+	over(questionGrace, true)
+	for range 3 {
+		calls.approvalEnds(clock.now)
 	}
-	c.paused = c.paused.Add(-hour / 2)
-	if c.update(true) {
-		t.Fatal("half of the grace is left, but the countdown is over")
-	}
-	if c.update(false) || d.deadline.Before(deadline.Add(hour/2)) {
-		t.Errorf("half an hour for a person moved the deadline by %v", d.deadline.Sub(deadline))
-	}
-	c.update(true)
-	c.paused = c.paused.Add(-hour / 2)
-	if !c.update(true) {
-		t.Error("the grace has been used up, but the countdown goes on")
-	}
-	c.stop()
-	if d.approvalGrace != 0 || d.deadline.Before(deadline.Add(hour)) {
-		t.Errorf("approvalGrace %v, deadline moved by %v", d.approvalGrace, d.deadline.Sub(deadline))
+	over(0, false) // they were answered
+	over(time.Hour, true)
+}
+
+// TestTheDeadlineOfAContext bounds the time of a caller, with time left for the answer.
+func TestTheDeadlineOfAContext(t *testing.T) {
+	clock := &stillClock{now: time.Now()}
+	for _, c := range []struct{ left, least, most time.Duration }{
+		{time.Hour, 30 * time.Minute, 30 * time.Minute},
+		{10 * time.Minute, 9*time.Minute + 50*time.Second, 10*time.Minute - answerMargin},
+		{time.Second, 0, 900 * time.Millisecond},
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), c.left)
+		d := &driver{run: &run{engine: &Engine{clock: clock}}, started: time.Now()}
+		d.limit(ctx, time.Second, 30*time.Minute)
+		cancel()
+		if got := d.deadline.Sub(clock.now); got < c.least-time.Second || got > c.most {
+			t.Errorf("of a context with %v left the driver waits %v, want %v to %v", c.left, got, c.least, c.most)
+		}
 	}
 }

@@ -26,13 +26,14 @@ type driver struct {
 	// These fields are of the present Exec or Wait.
 	ctx           context.Context // ends with the caller's context or the run
 	started       time.Time       // reset by lap
-	allowed       time.Duration   // what this Exec or Wait may take
-	deadline      time.Time
-	margin        time.Duration // what must be left for another turn
-	approvalGrace time.Duration // how much longer the driver waits for people
-	callerAsks    bool          // the caller asks people itself
-	refused       *quota.Denied // why there was no worker the last time
-	delivery      *Delivery     // of the result; nil: the caller has it as soon as it is there
+	compute       time.Duration   // how long the guest may compute in one turn
+	deadline      time.Time       // when the caller wants to have a result; the guest may compute on
+	ran           bool            // the guest has had a turn
+	turnEnds      time.Time       // at the latest; of the newest turn
+	leaves        <-chan struct{} // closed when the caller leaves the run as it is; may be nil
+	callerAsks    bool            // the caller asks people itself
+	refused       *quota.Denied   // why there was no worker the last time
+	delivery      *Delivery       // of the result; nil: the caller has it as soon as it is there
 	output        outputBudget
 	chargedOutput int64 // bytes
 
@@ -67,19 +68,6 @@ func (r *run) begin(start time.Time) *driver {
 	return d
 }
 
-// limit sets the context and the deadline of one Exec or Wait.
-func (d *driver) limit(ctx context.Context, deadline time.Time) {
-	d.ctx, d.callerAsks = ctx, callerAsks(ctx)
-	d.allowed = deadline.Sub(d.started).Round(time.Millisecond)
-	d.approvalGrace = time.Until(deadline)
-	d.setDeadline(deadline)
-}
-
-func (d *driver) setDeadline(deadline time.Time) {
-	d.deadline = deadline
-	d.margin = min(turnMargin, time.Until(deadline)*3/10)
-}
-
 // errBusy means that no worker came free in time.
 var errBusy = errors.New("every guest worker is busy")
 
@@ -87,12 +75,6 @@ var errBusy = errors.New("every guest worker is busy")
 // evict and restore a guest costs about half a millisecond. A tool this slow takes at
 // most a fiftieth longer, and a faster tool pays nothing.
 const evictAfter = 25 * time.Millisecond
-
-// turnMargin is the time that must be left for another turn of the guest, or three
-// tenths of the time of the Exec or Wait if that is less. With less time, a guest that
-// only waits for tools is suspended: a turn that its deadline cuts off would fail it,
-// and for the guest the deadline comes up to 50 ms early.
-const turnMargin = 60 * time.Millisecond
 
 // lease takes one of the host's worker slots and a worker.
 func (d *driver) lease() error {
@@ -118,17 +100,19 @@ func (d *driver) awaitSlot() (err error) {
 		return nil
 	default:
 	}
-	t := time.NewTimer(time.Until(d.deadline) - d.margin)
+	t := h.clock.NewTimer(h.clock.Until(d.deadline))
 	defer t.Stop()
 	select {
 	case <-ticket.Ready():
 		return nil
-	case <-t.C:
+	case <-t.C():
 		err = errBusy
 	case <-h.parking:
 		err = errClosing
 	case <-d.ctx.Done():
 		err = d.ctx.Err()
+	case <-d.leaves:
+		err = errBusy
 	}
 	canceled, why := ticket.Cancel()
 	if !canceled { // it came at the last moment
@@ -165,8 +149,8 @@ func (d *driver) evict() error {
 	return nil
 }
 
-// serviceGrace is what a snapshot or a restore may take beyond the deadline. A worker
-// that needs longer is stopped.
+// serviceGrace is what a snapshot or a restore may take beyond the time of a turn. A
+// worker that needs longer is stopped.
 const serviceGrace = time.Second
 
 // errStuck means that a worker did not answer although no guest ran in it.
@@ -174,8 +158,7 @@ var errStuck = errors.New("the guest worker does not answer")
 
 // service runs a step in which no guest code runs under a time limit.
 func (d *driver) service(step func(context.Context) error) error {
-	limit := max(time.Until(d.deadline), 0) + serviceGrace
-	ctx, cancel := context.WithTimeoutCause(d.ctx, limit, errStuck)
+	ctx, cancel := context.WithTimeoutCause(d.ctx, d.compute+serviceGrace, errStuck)
 	defer cancel()
 	err := step(ctx)
 	if err != nil && d.ctx.Err() == nil && ctx.Err() != nil {
@@ -260,17 +243,13 @@ func (d *driver) replaceWorker() error {
 }
 
 // turn delivers what has settled and runs the guest. It returns errBusy or
-// errUnrestored, and delivers nothing, when there is no worker or no time left for a
-// turn.
+// errUnrestored, and delivers nothing, when there is no worker.
 func (d *driver) turn() (*wire.Report, error) {
 	if d.held != nil {
 		return d.startHeld()
 	}
 	if err := d.restore(); err != nil {
 		return nil, err
-	}
-	if time.Until(d.deadline) < d.margin {
-		return nil, errBusy
 	}
 	d.dropImage()
 	settlements, started, more := d.run.calls.drainInbox()
@@ -281,6 +260,11 @@ func (d *driver) turn() (*wire.Report, error) {
 		d.run.launch(started, d.run.record.journal(d.run.background()))
 	}
 	return d.worker.Turn(d.ctx, settlements, d.turnDeadline())
+}
+
+// startProgram starts a program in the worker and runs its first turn.
+func (d *driver) startProgram(p program) (*wire.Report, error) {
+	return d.worker.Start(d.ctx, d.run.cell(p.Code, p.Language), runFiles{d.run}.file, d.turnDeadline())
 }
 
 // dropImage forgets the image of a guest that is going to run. A store in memory holds
@@ -441,7 +425,7 @@ type woke int
 
 const (
 	wokeReady    woke = iota // there is something to deliver, or a guest timer is due
-	wokeDeadline             // the time of this Exec or Wait is over
+	wokeDeadline             // the caller is to have a result
 	wokeNothing              // nothing will ever come
 	wokeClient               // nothing will come until the client has answered
 	wokeClosing              // the host shuts down
@@ -454,8 +438,8 @@ const (
 func (d *driver) await() (woke, error) {
 	r := d.run
 	status := d.look()
-	end := d.startTimer(status.onApproval)
-	defer end.stop()
+	patience := d.patience(status.tellBy)
+	defer patience.stop()
 	timer, stop := d.guestTimer()
 	defer stop()
 	evict, stay := d.evictTimer()
@@ -475,7 +459,9 @@ func (d *driver) await() (woke, error) {
 			return wokeNothing, nil
 		case isClosed(closing):
 			return wokeClosing, nil
-		case end.update(status.onApproval):
+		case !d.ran && (status.deliverable || d.timerIsDue()):
+			return wokeReady, nil // however short the caller's time is, its run gets on
+		case patience.over(status.tellBy):
 			return wokeDeadline, nil
 		case status.deliverable:
 			return wokeReady, nil
@@ -489,7 +475,8 @@ func (d *driver) await() (woke, error) {
 		case <-d.over:
 		case <-timer:
 			due = true
-		case <-end.timer.C: // update decides, since it may be paused
+		case <-patience.timer.C(): // over decides
+		case <-d.leaves: // over decides
 		case <-closing:
 		case <-evict:
 			late = true

@@ -44,6 +44,7 @@ type Engine struct {
 
 	maxDelivered int           // see the constant
 	maxQueryTime time.Duration // see the constant
+	clock        Clock
 
 	mu         sync.Mutex
 	closing    bool            // nothing new is let in

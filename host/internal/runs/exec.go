@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
@@ -57,7 +56,6 @@ func (r *run) start(ctx context.Context, in Input, asked program) (res *codemode
 	defer r.contain(&res)
 	ctx, stop := r.joined(ctx)
 	defer stop()
-	timeout := r.settings.CallTimeout(in.Timeout)
 	p, f := r.judge(ctx, asked)
 	in.Title = p.Title
 	r.setLanguage(p.Language)
@@ -66,11 +64,11 @@ func (r *run) start(ctx context.Context, in Input, asked program) (res *codemode
 	if f != nil {
 		return r.driver.failed(f)
 	}
-	r.driver.limit(ctx, time.Now().Add(timeout))
+	r.driver.limit(ctx, r.settings.ComputeTime(in.Timeout), r.settings.WaitTime(in.Wait))
 	if r.driver.held != nil {
 		return r.driver.goOn()
 	}
-	return r.driver.first(p, timeout)
+	return r.driver.first(p)
 }
 
 func (r *run) setLanguage(language string) {
@@ -80,12 +78,10 @@ func (r *run) setLanguage(language string) {
 }
 
 // first starts the program in a worker and drives it.
-func (d *driver) first(p program, timeout time.Duration) (res *codemode.Result) {
+func (d *driver) first(p program) (res *codemode.Result) {
 	defer d.contain(&res)
 	if err := d.lease(); err != nil {
 		return d.failed(d.failureFrom(err))
 	}
-	// The time a cell waits for a worker is not the cell's.
-	d.setDeadline(time.Now().Add(timeout))
-	return d.drive(d.worker.Start(d.ctx, d.run.cell(p.Code, p.Language), runFiles{d.run}.file, d.turnDeadline()))
+	return d.drive(d.startProgram(p))
 }

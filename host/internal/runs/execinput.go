@@ -17,7 +17,7 @@ type Input struct {
 	Code, Command, Language, Title string
 	Tools                          []catalog.Tool
 	Rules                          policy.Rules
-	Timeout                        time.Duration
+	Timeout, Wait                  time.Duration
 	Request                        *view.ClientTools // of the model request that the call came through
 	MaxOutput                      int64             // in place of that of the settings; 0: no change
 	RunID                          string            // of the run; "": a new one

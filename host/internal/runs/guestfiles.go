@@ -82,7 +82,7 @@ func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespa
 	}
 	// The guest waits in the middle of a turn: a plugin that does not answer must
 	// not use up the time in which the guest could still handle that.
-	ctx, cancel := context.WithDeadline(ctx, time.Now().Add(time.Until(r.driver.deadline)/2))
+	ctx, cancel := context.WithDeadline(ctx, halfway(time.Now(), r.driver.turnEnds))
 	defer cancel()
 	v, err := r.createScope(ctx, reg)
 	if err != nil {

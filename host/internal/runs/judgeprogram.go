@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
@@ -90,12 +89,9 @@ func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy
 // startHeld starts a program that was held, if it may start.
 func (d *driver) startHeld() (*wire.Report, error) {
 	r := d.run
-	asked := time.Now()
 	if err := d.lease(); err != nil {
 		return nil, err
 	}
-	// The time a cell waits for a worker is not the cell's.
-	d.setDeadline(d.deadline.Add(time.Since(asked)))
 	c, p := r.calls.takeHeld(), d.held
 	d.held = nil
 	d.image = nil // a record without an image has an empty one
@@ -106,7 +102,7 @@ func (d *driver) startHeld() (*wire.Report, error) {
 		}
 		return nil, failf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", denied.Message)
 	}
-	return d.worker.Start(d.ctx, r.cell(p.Code, p.Language), runFiles{r}.file, d.turnDeadline())
+	return d.startProgram(*p)
 }
 
 // reviveHeld reads the program of a run that was stored before it started.

@@ -15,6 +15,7 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 		parking:      make(chan struct{}),
 		maxDelivered: maxDelivered,
 		maxQueryTime: maxQueryTime,
+		clock:        realClock{},
 		pipelines:    pipelines{call: callStages, query: queryStages, program: programStages},
 	}
 	e.life, e.End = context.WithCancel(context.WithoutCancel(ctx))

@@ -19,6 +19,7 @@ const maxTimerMillis = 1<<31 - 1
 // next timer is due.
 func (d *driver) absorb(rep *wire.Report) *failure {
 	r := d.run
+	r.idleSince = r.engine.clock.Now()
 	r.engine.Observer.Metrics.GuestRan(EngineOf(d.engineID).Name, r.calls.countTurn(rep, r.settings.MemoryLimit))
 	d.timerDue = time.Time{}
 	if rep.TimerMillis >= 0 {
@@ -85,15 +86,42 @@ func (d *driver) failure(f *failure) *codemode.Result {
 // store has: the next result goes on from there.
 func (d *driver) waiting(c runstore.Counters) *codemode.Result {
 	calls, reason := d.run.calls.describe(d.run.settings.MaxOutput)
+	d.run.calls.told()
 	d.run.observed.Suspended(reason, d.run.usage())
 	return &codemode.Result{
 		Status:           codemode.StatusWaiting,
 		RunID:            d.run.id,
 		Reason:           reason,
 		PendingToolCalls: calls,
+		RetryAfter:       d.retryAfter(calls, reason),
 		Output:           d.emitted(),
 		Telemetry:        d.telemetryOf(c),
 	}
+}
+
+// The bounds of a RetryAfter.
+const (
+	leastRetry = time.Second
+	mostRetry  = 5 * time.Minute
+)
+
+// retryAfter is when it is worth coming back: at once for a caller that is to act itself, when
+// the guest's timer is due, or else after as long again as the guest has waited.
+func (d *driver) retryAfter(calls []codemode.PendingCall, reason codemode.Reason) time.Duration {
+	for _, c := range calls {
+		if reason == codemode.ReasonYield || c.Input != nil || c.InputBytes > 0 {
+			return 0
+		}
+	}
+	now := d.run.engine.clock.Now()
+	after := min(max(now.Sub(d.run.idleSince), leastRetry), mostRetry)
+	if reason == codemode.ReasonTimer {
+		after = mostRetry
+	}
+	if !d.timerDue.IsZero() {
+		after = min(after, max(time.Until(d.timerDue), time.Millisecond))
+	}
+	return after
 }
 
 // emitted is the output of a result without a value.
@@ -131,10 +159,10 @@ func (d *driver) withLimit(f *failure) *failure {
 		return f
 	case f.Code == codemode.CodeTimeout && d.cpuLeft() == 0: // it names its limit
 		return f
-	case f.Code == codemode.CodeTimeout && d.allowed < s.Timeout:
-		text = fmt.Sprintf(" This exec or wait was given %s; the setting tools.codeMode.timeoutMs allows %s.", d.allowed, s.Timeout)
+	case f.Code == codemode.CodeTimeout && d.compute < s.Timeout:
+		text = fmt.Sprintf(" This program was given %s to compute in one go; the setting tools.codeMode.timeoutMs allows %s.", d.compute, s.Timeout)
 	case f.Code == codemode.CodeTimeout:
-		text = fmt.Sprintf(" An exec or wait may take %s (tools.codeMode.timeoutMs).", s.Timeout)
+		text = fmt.Sprintf(" A program may compute for %s in one go (tools.codeMode.timeoutMs).", s.Timeout)
 	case f.Code == codemode.CodeMemoryLimit:
 		text = fmt.Sprintf(" A program may use %s of memory (tools.codeMode.memoryLimitBytes).", byteSize(s.MemoryLimit))
 	default:

@@ -13,8 +13,7 @@ import (
 const maxQueryBytes = maxTurnBytes
 
 // answerAll answers queries while there is time, and room for their answers. The
-// others reject. At most half of the time that is left goes to the catalog: the program
-// needs the rest to take the answers, and would be blamed for the time otherwise.
+// others reject. The catalog gets at most half of the time that the program may compute.
 func (d *driver) answerAll(queries []*entry) {
 	if len(queries) == 0 {
 		return
@@ -22,10 +21,7 @@ func (d *driver) answerAll(queries []*entry) {
 	r := d.run
 	room := maxQueryBytes - r.calls.waitingBytes()
 	began := time.Now()
-	until := halfway(began, d.deadline)
-	if most := began.Add(r.engine.maxQueryTime); most.Before(until) {
-		until = most
-	}
+	until := began.Add(min(d.compute/2, r.engine.maxQueryTime))
 	defer func() { r.calls.countQueries(time.Since(began)) }()
 	for _, e := range queries {
 		c := &call{entry: e, run: r, budget: queryBudget{until, room}}

@@ -9,8 +9,8 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// TestTheCatalogLeavesTime: of the time that is left when a program asks for much at
-// once, half stays for the program, and what is not answered says why.
+// TestTheCatalogLeavesTime: half of the time that is left of a turn stays for the program,
+// and a query that is not answered says why.
 func TestTheCatalogLeavesTime(t *testing.T) {
 	now := time.Now()
 	if got, want := halfway(now, now.Add(8*time.Second)), now.Add(4*time.Second); !got.Equal(want) {

@@ -258,7 +258,7 @@ func TestTheInputOfAClientCallIsChargedOnce(t *testing.T) {
 	c := w.request(1)[0]
 	input := []byte(`{"text":"a somewhat long input"}`)
 	w.calls.questionAsked(c, "approval", input, nil)
-	if _, d := w.calls.askClient(c, input); d != nil {
+	if _, d := w.calls.askClient(c, input, time.Now()); d != nil {
 		t.Fatal(d)
 	}
 	if c.charged != c.heldBytes() || w.calls.account.bytes != c.heldBytes() {

@@ -17,12 +17,12 @@ import (
 
 // load takes a run that another process, or this one in an earlier life, has
 // parked in the store.
-func (e *Engine) load(ctx context.Context, s codemode.Session, id string, deadline time.Time, turn *view.ClientTools) (r *run, rec *runstore.Record, f *failure) {
+func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (r *run, rec *runstore.Record, f *failure) {
 	rec, err := e.recordFor(ctx, s, id)
 	if err != nil {
 		return nil, nil, failureFromStore(err)
 	}
-	claim, err := e.claim(ctx, rec, deadline)
+	claim, err := e.claim(ctx, rec, min(wait, claimPatience))
 	if err != nil {
 		return nil, nil, failureFromStore(err)
 	}
@@ -59,8 +59,13 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, deadli
 	return r, rec, nil
 }
 
+// claimPatience is how long a wait gives a process that has let go of a run to finish its
+// calls. One that takes longer drives the run.
+const claimPatience = 10 * time.Second
+
 // claim waits for a process that is finishing calls of the run, and for no other.
-func (e *Engine) claim(ctx context.Context, rec *runstore.Record, deadline time.Time) (runstore.Claim, error) {
+func (e *Engine) claim(ctx context.Context, rec *runstore.Record, wait time.Duration) (runstore.Claim, error) {
+	deadline := time.Now().Add(wait)
 	tick := time.NewTicker(claimRetry)
 	defer tick.Stop()
 	for {

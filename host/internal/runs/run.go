@@ -38,6 +38,8 @@ type run struct {
 	access   *view.Access
 	pool     *guestrt.Pool // of the build of the guest that its images belong to
 	created  time.Time
+	// idleSince is when the guest has run last, or the run came to this process; the driver's own.
+	idleSince time.Time
 
 	// ctx ends with the run. Tool calls run under it.
 	ctx    context.Context
@@ -94,6 +96,7 @@ func (e *Engine) makeRun(id string, s codemode.Session, language string, to *vie
 		access:    to,
 		pool:      e.Pool,
 		created:   time.Now(),
+		idleSince: e.clock.Now(),
 		wake:      make(chan struct{}, 1),
 		lifecycle: lifecycle{gone: make(chan struct{})},
 	}

@@ -42,6 +42,9 @@ func (i Inspector) CompactAfter(bytes int) { i.e.maxDelivered = bytes }
 // QueryFor bounds what the catalog may take for one turn. Call it before the first run.
 func (i Inspector) QueryFor(d time.Duration) { i.e.maxQueryTime = d }
 
+// SetClock has callers wait by another clock. Call it before the first run.
+func (i Inspector) SetClock(c Clock) { i.e.clock = c }
+
 // LeftToRun returns what is left of a run's processor time, and what of it went to the
 // catalog.
 func (i Inspector) LeftToRun(id string) (left, queries time.Duration) {
@@ -89,7 +92,7 @@ func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Rep
 		panic(f)
 	}
 	r.begin(time.Now())
-	r.driver.limit(r.ctx, time.Now().Add(time.Minute))
+	r.driver.limit(r.ctx, time.Minute, time.Minute)
 	res := r.driver.handleReport(rep)
 	if res == nil {
 		res = r.driver.failed(failf(codemode.CodeAborted, "", codemode.PhaseHost, "the test is over"))

@@ -15,14 +15,16 @@ import (
 )
 
 // Wait is Host.WaitFor.
-func (e *Engine) Wait(ctx context.Context, s codemode.Session, runID string, timeout time.Duration) *codemode.Result {
+func (e *Engine) Wait(ctx context.Context, s codemode.Session, runID string, wait time.Duration) *codemode.Result {
 	a := e.Observer.Enter(ctx, ToolWait, s)
-	return a.End(e.WaitThrough(ctx, a, s, runID, timeout, nil, nil))
+	return a.End(e.WaitThrough(ctx, a, s, runID, wait, nil, nil))
 }
 
-func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.Session, runID string, timeout time.Duration, turn *view.ClientTools, d *Delivery) (res *codemode.Result) {
+// WaitThrough is Wait of a run whose tools are those of a model request, if turn is not
+// nil, and whose result is delivered by d, if that is not nil.
+func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.Session, runID string, wait time.Duration, turn *view.ClientTools, d *Delivery) (res *codemode.Result) {
 	defer e.containRefusal(&res)
-	deadline := a.Start.Add(e.SettingsOf(s).CallTimeout(timeout))
+	wait = e.SettingsOf(s).WaitTime(wait)
 	if f := e.enter(); f != nil {
 		return Refused(f)
 	}
@@ -31,7 +33,7 @@ func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.S
 	if f := e.checkRunID(s, runID); f != nil {
 		return Refused(f)
 	}
-	r, rec, f := e.resumable(ctx, s, runID, deadline, turn)
+	r, rec, f := e.resumable(ctx, s, runID, wait, turn)
 	if f != nil && errors.Is(f, runstore.ErrEnded) {
 		var res *codemode.Result
 		if res, f = e.delivered(ctx, s, runID, d); f == nil {
@@ -50,7 +52,7 @@ func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.S
 	r.observed.Resumed(ctx, r.driver.started)
 	ctx, stop := r.joined(ctx)
 	defer stop()
-	return r.driver.resume(ctx, rec, deadline)
+	return r.driver.resume(ctx, rec, wait)
 }
 
 // checkRunID refuses what cannot be a runId, with a hint at what it may be.
@@ -75,14 +77,14 @@ const processTool = "process"
 
 // resumable makes a suspended run active for the caller. The record is nil when only
 // this process can have changed the run since it was stored.
-func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, deadline time.Time, turn *view.ClientTools) (*run, *runstore.Record, *failure) {
+func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (*run, *runstore.Record, *failure) {
 	r := e.runByID(id)
 	if r == nil {
-		return e.load(ctx, s, id, deadline, turn)
+		return e.load(ctx, s, id, wait, turn)
 	}
 	rec, elsewhere, f := r.reopen(ctx, s)
 	if elsewhere { // another process has resumed and parked the run in the meantime
-		return e.load(ctx, s, id, deadline, turn)
+		return e.load(ctx, s, id, wait, turn)
 	}
 	return r, rec, f
 }
@@ -131,10 +133,10 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 }
 
 // resume delivers what has settled into a worker with the run's guest and drives
-// it on. Without anything to deliver by the deadline the run stays as it is.
-func (d *driver) resume(ctx context.Context, rec *runstore.Record, deadline time.Time) *codemode.Result {
+// it on. Without anything to deliver in that time the run stays as it is.
+func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Duration) *codemode.Result {
 	r := d.run
-	d.limit(ctx, deadline)
+	d.limit(ctx, r.settings.Timeout, wait)
 	r.refreshView()
 	r.calls.settleYields()
 	if rec == nil {
@@ -156,10 +158,11 @@ func (d *driver) postponed(f *failure) *codemode.Result {
 }
 
 // Deliver is Host.Deliver.
-func (e *Engine) Deliver(ctx context.Context, s codemode.Session, runID string, timeout time.Duration) *Delivery {
+func (e *Engine) Deliver(ctx context.Context, s codemode.Session, runID string, wait time.Duration) *Delivery {
+	ctx = leavesTheRun(ctx)
 	a := e.Observer.Enter(ctx, ToolWait, s)
 	d := &Delivery{engine: e}
-	d.Result = a.End(e.WaitThrough(ctx, a, s, runID, timeout, nil, d))
+	d.Result = a.End(e.WaitThrough(ctx, a, s, runID, wait, nil, d))
 	return d
 }
 

@@ -83,7 +83,7 @@ func (a *actor) yield() string {
 // nap suspends at its deadline: the tool answers while the guest is stored.
 func (a *actor) nap() string {
 	ms := 150 + a.rng.IntN(200)
-	return a.want(host.ExecInput{Code: fmt.Sprintf(`return await tools.nap({ ms: %d })`, ms), Timeout: 100 * time.Millisecond}, fmt.Sprintf(`"rested %d"`, ms))
+	return a.want(host.ExecInput{Code: fmt.Sprintf(`return await tools.nap({ ms: %d })`, ms), Wait: 100 * time.Millisecond}, fmt.Sprintf(`"rested %d"`, ms))
 }
 
 func (a *actor) sleep() string {
@@ -116,7 +116,7 @@ func (a *actor) abort() string {
 // attack runs a hostile program under a short deadline.
 func (a *actor) attack() string {
 	p := a.programs[a.rng.IntN(len(a.programs))]
-	r := a.h.Exec(context.Background(), a.session, host.ExecInput{Code: p.Source, Language: p.Language, Timeout: 200 * time.Millisecond})
+	r := a.h.Exec(context.Background(), a.session, host.ExecInput{Code: p.Source, Language: p.Language, Timeout: 200 * time.Millisecond, Wait: 200 * time.Millisecond})
 	code := string(r.Status)
 	switch r.Status {
 	case host.StatusWaiting:
@@ -144,7 +144,7 @@ func (a *actor) rude() string {
 		verbs = []string{`Rude.crash({ how: "kill" })`}
 	}
 	code := `await ` + verbs[a.rng.IntN(len(verbs))]
-	r := a.h.Exec(context.Background(), a.session, host.ExecInput{Code: code, Timeout: 500 * time.Millisecond})
+	r := a.h.Exec(context.Background(), a.session, host.ExecInput{Code: code, Wait: 500 * time.Millisecond})
 	switch {
 	case r.Status == host.StatusWaiting:
 		a.h.Abort(context.Background(), a.session, r.RunID)

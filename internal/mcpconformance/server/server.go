@@ -41,7 +41,7 @@ func Start(ctx context.Context) (*Server, error) {
 	h, err := host.New(ctx, host.Config{
 		Guests: host.GuestConfig{Path: guest}, Logger: quiet, Tools: tools,
 		// What takes longer than half a second is a task.
-		Settings: host.Settings{Isolation: host.IsolationBestEffort, Timeout: 500 * time.Millisecond},
+		Settings: host.Settings{Isolation: host.IsolationBestEffort, Wait: 500 * time.Millisecond},
 	})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,9 @@ import (
 	"github.com/quoinhq/quoin/plugins"
 )
 
+// patience is how long a cell may wait for its tools.
+const patience = 10 * time.Second
+
 // maxWaits bounds how often a cell that yields goes on.
 const maxWaits = 100
 
@@ -52,14 +55,14 @@ func (c *Cell) Run(ctx context.Context, cfg host.Config) (o *Outcome, err error)
 		return nil, err
 	}
 	start := time.Now()
-	r := h.Exec(ctx, Session, host.ExecInput{Code: c.Code, Language: c.Language})
+	r := h.Exec(ctx, Session, host.ExecInput{Code: c.Code, Language: c.Language, Wait: patience})
 	var output []host.Output
 	for i := 0; ; i++ {
 		output = append(output, r.Output...)
 		if r.Status != host.StatusWaiting || r.Reason != host.ReasonYield || i == maxWaits {
 			break
 		}
-		r = h.Wait(ctx, Session, r.RunID)
+		r = h.WaitFor(ctx, Session, r.RunID, patience)
 	}
 	r.Output = output
 	if err := ctx.Err(); err != nil {

@@ -29,6 +29,9 @@ func isScratch(path string) bool {
 	return false
 }
 
+// waitStep is how often the loop says what the scratch cell waits for.
+const waitStep = 10 * time.Second
+
 // maxWaits bounds how often the scratch cell goes on after it has yielded.
 const maxWaits = 100
 
@@ -60,6 +63,7 @@ func (l *loop) scratch(ctx context.Context) error {
 // that do not answer it waits as long as ctx allows, and says which they are.
 func (l *loop) runScratch(ctx context.Context, in host.ExecInput) (*host.Result, []host.Output, error) {
 	start := time.Now()
+	in.Wait = waitStep
 	r, err := l.Host.Exec(ctx, l.Session, in)
 	var output []host.Output
 	for yields := 0; err == nil; {
@@ -76,7 +80,7 @@ func (l *loop) runScratch(ctx context.Context, in host.ExecInput) (*host.Result,
 			err = ctx.Err()
 		}
 		if err == nil {
-			r, err = l.Host.WaitFor(ctx, l.Session, r.RunID, 0)
+			r, err = l.Host.WaitFor(ctx, l.Session, r.RunID, waitStep)
 		}
 	}
 	return nil, nil, err
