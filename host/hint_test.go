@@ -36,6 +36,14 @@ func TestHints(t *testing.T) {
 		{`tools.same_name()`, call + `tools.same_name is no function, because several tools have the name. Call one by its id: tools.call("quoin:core:same.name", input) or tools.call("quoin:other:same name", input).`},
 		{`tools.delete()`, call + "tools.delete does not exist. Did you mean MCP.hub.delete2? " + listTools},
 		{`tools.notes()`, call + "tools.notes does not exist. Did you mean Notes, tools.notes_get? " + listTools},
+		{`tools.call("mcp:hub:create-issue", {})`, "Error: MCP tool mcp:hub:create-issue is not reached through tools; call it as MCP.hub.createIssue(input)."},
+		{`Notes.notes_get()`, call + "Notes.notes_get does not exist. Did you mean Notes.get, Notes.deep.pick? " + listNotes},
+		{`functions.list_issues({})`, "ReferenceError: 'functions' is not defined: Did you mean tools?"},
+		{`print("x")`, "ReferenceError: 'print' is not defined: Did you mean text, console.log?"},
+		{`((page) => page.issues.length)({items: []})`, "TypeError: cannot read property 'length' of undefined: page.issues is undefined. " +
+			"Object.keys(value) lists the fields of a value. A call without await is a Promise, which has no field of the result."},
+		{`((page) => page.map(String))({items: []})`, call + "map is a method of lists, and this value is no list. " +
+			"Object.keys(value) lists the fields of a value. A call without await is a Promise, which has no field of the result."},
 		{`tools.seach("x")`, call + "tools.seach does not exist. " + listTools},
 		{`tools.a.b()`, "TypeError: cannot read property 'b' of undefined: tools.a does not exist. " + listTools},
 		{`Notes.who && Notes.gett()`, call + "Notes.gett does not exist. Did you mean Notes.get? " + listNotes},

@@ -106,7 +106,8 @@ func refuseShell() *wire.GuestError {
 // program.
 func refuseModules(p *positions, where place) *wire.GuestError {
 	g := refuse(wire.ReasonModuleAccess, "code mode module access is disabled. "+
-		"Remove import, export and require, and use the globals: tools, namespaces, text, json and the standard JavaScript objects")
+		"Remove import, export and require, and use the globals: tools, namespaces, text, json and the standard JavaScript objects. "+
+		"What reaches files and networks is a tool: await tools.search(\"words\") finds it")
 	if where.line == 0 {
 		return g
 	}

@@ -31,13 +31,38 @@ func (p *prepared) syntaxError(c wire.Cell, e *wire.GuestError) *wire.GuestError
 		}
 	}
 	out.Stack = ""
-	if p.at.lang == javascript && onlyUsing(c.Source) {
-		out.Message += usingHint
+	if p.at.lang == javascript {
+		out.Message += languageHint(c.Source)
 	}
 	if ok {
 		out.Message += " (" + at(p.at.lang, line, col) + ")"
 	}
 	return &out
+}
+
+// languageHint says which other language a JavaScript source that the engine refused is
+// in; "" if it is just wrong.
+func languageHint(source string) string {
+	switch {
+	case onlyUsing(source):
+		return usingHint
+	case pythonBlock.MatchString(source):
+		return ", which looks like Python: exec runs JavaScript"
+	case onlyTypes(source):
+		return ", types work in TypeScript alone: send the language typescript, or leave the types out"
+	}
+	return ""
+}
+
+// pythonBlock is the head of a block of Python.
+var pythonBlock = regexp.MustCompile(`(?m)^[ \t]*(?:async )?(?:for \w[\w, ]* in |if |elif |else|while |def \w+\(|class \w+|with |try|except).*:[ \t]*$`)
+
+// onlyTypes reports whether a JavaScript source that the engine refused is right as
+// TypeScript.
+func onlyTypes(source string) bool {
+	_, broken := bareProblem(source, api.LoaderTS)
+	_, brokenJS := bareProblem(source, api.LoaderJS)
+	return !broken && brokenJS
 }
 
 // usingHint answers the one declaration that the engine does not know, and the

@@ -256,25 +256,10 @@ func (r *replayer) exec(turn *host.ModelTools, code string) (call, result string
 		if !strings.Contains(string(answer), `"completed"`) {
 			r.t.Fatalf("%s\n%s", code, answer)
 		}
-		return modeltools.Exec + string(arguments), shown(r.t, answer)
+		return modeltools.Exec + string(arguments), string(answer)
 	}
 	r.t.Fatal("the model is not shown exec")
 	return "", ""
-}
-
-// shown is what a model reads of a result: all but the telemetry, which is for people.
-func shown(t testing.TB, answer json.RawMessage) string {
-	t.Helper()
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(answer, &fields); err != nil {
-		t.Fatal(err)
-	}
-	delete(fields, "telemetry")
-	text, err := jsontext.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 func (r *replayer) oneCell(k task, db database, code func(*program) string) cost {

@@ -60,12 +60,18 @@ func mayResume(owner, caller codemode.Session) *failure {
 	return nil
 }
 
+// parsedValue is what JSON.parse says of an object, whose text is "[object Object]".
+const parsedValue = "SyntaxError: unexpected token: 'object'"
+
 // failureFromGuest translates what the worker said of a failed program. The worker is
 // not trusted: words outside the contract become internal_error.
 func failureFromGuest(e *wire.GuestError) *failure {
 	text := e.Message
 	if e.Name != "" {
 		text = e.Name + ": " + e.Message
+	}
+	if text == parsedValue {
+		text += ": what a call returns is a value, and is not JSON text: use it without JSON.parse"
 	}
 	if e.Stack != "" {
 		text += "\n" + e.Stack

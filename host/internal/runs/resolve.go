@@ -71,6 +71,9 @@ func (r *run) findTool(idOrName string) (*catalog.Tool, *callError) {
 		return nil, rejectf(codeNotCallable, "%s is a saved program: programs.run(%q, input) runs it.", idOrName, strings.TrimPrefix(idOrName, programs.Prefix))
 	}
 	e := failureFromCatalog(err)
+	if tool, ok := r.view().Catalog.ByID(e.ToolID); ok && errors.Is(err, catalog.NotCallable) {
+		e.Message = "MCP tool " + tool.ID() + " is not reached through tools; call it as " + r.view().MCPPath(tool) + "(input)."
+	}
 	if r.changed.Load() && (errors.Is(err, catalog.UnknownTool) || errors.Is(err, catalog.AmbiguousTool)) {
 		e.Code = codeCatalogChanged
 		e.Message = "The tools have changed since this run was suspended. " + e.Message

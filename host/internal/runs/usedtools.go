@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
 )
@@ -45,6 +47,13 @@ func (u *usedTools) note(tool *catalog.Tool) (same bool) {
 	}
 	u.digests[id], u.last[id] = digest, tool
 	return true
+}
+
+// tools returns the tools, in order of their ids. Those of a record are not there.
+func (u *usedTools) tools() []*catalog.Tool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.SortedFunc(maps.Values(u.last), func(a, b *catalog.Tool) int { return strings.Compare(a.ID(), b.ID()) })
 }
 
 // stored is what a record keeps.

@@ -1,12 +1,14 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/jsontext"
@@ -22,13 +24,15 @@ import (
 //	hint/name/["Isues"]            there is no variable Isues
 //	hint/file/["mcp/nosuch.d.ts"]  API.read found no such file
 //	hint/self/["pol"]              a value of the program's own has no method pol
+//	hint/field/["page","issues"]   a property of page.issues was read, which is undefined; page is the program's own
 const PrefixHint = "hint/"
 
 const (
-	hintCall = "call"
-	hintName = "name"
-	hintFile = "file"
-	hintSelf = "self"
+	hintCall  = "call"
+	hintName  = "name"
+	hintFile  = "file"
+	hintSelf  = "self"
+	hintField = "field"
 
 	maxHintPath = 16
 	nearest     = 3 // names that a hint offers
@@ -42,6 +46,8 @@ type Hints struct {
 	Scope func(namespaceID string) *namespaces.Scope
 	// Servers returns the states of the MCP servers.
 	Servers func() []mcp.Status
+	// Used returns the tools that the run has described or called, in order of their ids.
+	Used func() []*catalog.Tool
 }
 
 // Explain answers such a question in sentences for the model. It is false if nothing
@@ -65,6 +71,8 @@ func (h Hints) hintOf(kind string, path []string) string {
 		return v.hintFile(path[0])
 	case kind == hintSelf:
 		return h.hintMethod(path[0])
+	case kind == hintField:
+		return h.hintOwnField(path)
 	case path[0] == "namespaces" && len(path) > 1:
 		return h.hintNamespace(kind, path, path[1:])
 	case len(path) > 1 && path[0] == "tools":
@@ -173,7 +181,7 @@ func (h Hints) hintNamespace(kind string, whole, path []string) string {
 		if _, isCall := at.Call(); isCall {
 			return fmt.Sprintf("%s is a function: call it, and await what it returns, before using %s.", written(here), name)
 		}
-		var offers []string
+		offers := verbsOf(reg, scope, name)
 		for _, n := range text.Nearest(name, at.Keys(), nearest) {
 			offers = append(offers, written(append(slices.Clone(here), n)))
 		}
@@ -186,6 +194,18 @@ func (h Hints) hintNamespace(kind string, whole, path []string) string {
 		return written(whole) + " is a value, not a function. " + lists(reg, whole[:len(whole)-1])
 	}
 	return written(whole) + " is an object, not a function. " + lists(reg, whole)
+}
+
+// verbsOf returns the verbs of a namespace that call the tool of a name, the shortest
+// first.
+func verbsOf(reg *namespaces.Registration, scope *namespaces.Scope, tool string) (found []string) {
+	for path, c := range scope.Calls() {
+		if c.Tool == tool && !namespaces.IsMethod(path) {
+			found = append(found, written(slices.Concat([]string{reg.GlobalName}, path)))
+		}
+	}
+	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	return found
 }
 
 func lists(reg *namespaces.Registration, object []string) string {
@@ -230,6 +250,13 @@ func (v *View) hintFile(path string) string {
 // absentGlobals are what programs often reach for and no cell has.
 var absentGlobals = strings.Fields("Buffer Bun Deno WebSocket XMLHttpRequest axios document exports fetch fs global importScripts module process window")
 
+// otherSystems are names that models bring from other systems and languages, with what
+// a cell has in their place.
+var otherSystems = map[string]string{
+	"functions": "tools", "actions": "tools", "default_api": "tools", "print": "text, console.log", "puts": "text, console.log",
+	"echo": "text, console.log", "sleep": "setTimeout", "None": "null", "True": "true", "False": "false", "len": "length", "str": "String",
+}
+
 // ownGlobals are the names that a cell has from Quoin in any case.
 var ownGlobals = []string{"ALL_TOOLS", "API", "MCP", "console", "json", "namespaces", "programs", "results", "text", "tools", "yield_control"}
 
@@ -239,6 +266,9 @@ func (v *View) hintVariable(name string) string {
 		return "programs have no modules, files, environment or network of their own; tools reach the outside. await tools.search(\"words\") finds them."
 	}
 	offers := v.elsewhere(name)
+	if other, ok := otherSystems[name]; ok {
+		offers = append(offers, other)
+	}
 	known := slices.Clone(ownGlobals)
 	for i := range v.Namespaces {
 		known = append(known, v.Namespaces[i].GlobalName)

@@ -34,7 +34,7 @@ func (h Hints) hintMethod(name string) string {
 			}
 		}
 	}
-	return ""
+	return h.hintListMethod(name)
 }
 
 // owners names the results that have the methods of a class, by the calls that return them.

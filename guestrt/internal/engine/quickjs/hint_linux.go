@@ -47,8 +47,8 @@ func (v *vm) explain(obj, stack value) {
 	}
 }
 
-// mistaken returns the expression that is to blame: one that starts with a global, or
-// the last name of a call of a value of the program's own.
+// mistaken returns the expression that is to blame: one that starts with a global, a
+// field of a value of the program's own, or the last name of a call of one.
 func (v *vm) mistaken(sf frame, kind mistake, message string, stack value) (mistake, []string, bool) {
 	if kind == mistakeName {
 		return kind, []string{message[1 : len(message)-len(notDefined)]}, true
@@ -57,8 +57,12 @@ func (v *vm) mistaken(sf frame, kind mistake, message string, stack value) (mist
 	if !ok {
 		return kind, nil, false
 	}
-	if path, ok := memberPath(before); ok && !v.isLocal(sf, path[0]) {
+	path, ok := memberPath(before)
+	switch {
+	case ok && !v.isLocal(sf, path[0]):
 		return kind, path, true
+	case ok && kind == mistakeRead && len(path) > 1:
+		return mistakeField, path, true
 	}
 	name, ok := methodName(before)
 	return mistakeSelf, []string{name}, ok && kind == mistakeCall

@@ -18,6 +18,8 @@ const (
 	mistakeName mistake = "name" // there is no variable of that name
 	mistakeSelf mistake = "self" // what was called is a property of a value of the program's own, and no function
 
+	mistakeField mistake = "field" // a property was read of a field that a value of the program's own does not have
+
 	notDefined = "' is not defined"
 )
 
