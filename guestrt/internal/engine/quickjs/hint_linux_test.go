@@ -46,7 +46,7 @@ func TestHints(t *testing.T) {
 		{`(() => { let tools = {}; return () => tools.nosuch() })()()`, call + `: self/["nosuch"]`},
 		{`[tools][0].nosuch()`, call + `: self/["nosuch"]`},
 		{`(await (async () => ({a: {}}))()).a["nosuch"]()`, call + `: self/["nosuch"]`},
-		{`const o = {}; o.a.b`, `TypeError: cannot read property 'b' of undefined`},
+		{`const o = {}; o.a.b`, `TypeError: cannot read property 'b' of undefined: field/["o","a"]`},
 		// Nothing is said of what may be something else.
 		{`const k = "nosuch"; tools[k]()`, call},
 		{`(0, tools.nosuch)()`, call},
