@@ -41,8 +41,8 @@ type Tool struct {
 	Parameters json.RawMessage
 	// Output is the JSON Schema of the result. Optional.
 	Output json.RawMessage
-	// ReadOnly promises that a call changes nothing, Idempotent that repeating
-	// a call with the same input changes nothing more.
+	// ReadOnly promises that a call changes nothing, Idempotent that making it again
+	// with the same input and the same idempotency key changes nothing more.
 	ReadOnly, Idempotent bool
 	// Revertible promises that Invoke says how each call is undone, by
 	// Invocation.RevertBy. Calls of such a tool are kept in the journal of their run.

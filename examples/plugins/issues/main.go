@@ -23,7 +23,7 @@ import (
 func main() { sdk.Serve(newPlugin()) }
 
 // prompt is what the model reads about the namespace.
-const prompt = `Issues.list({state?, labels?, anyLabels?, assignee?, text?, since?, sort?, limit?, cursor?}) -> {items, nextCursor?, total}; Issues.get(id) adds body and thread.
+const prompt = `Issues.list({state?, labels?, anyLabels?, assignee?, unassigned?, text?, since?, sort?, order?, limit? (20, at most 100), cursor?}) -> {items, nextCursor?, total}; Issues.get(id) adds body and thread.
 Issues.create({title, body?, labels?, assignee?}), Issues.update(id, {version, ...changes}), Issues.comment(id, body), Issues.close(id, reason?).
 update needs the version you read; on error code "conflict" get the issue again and retry.`
 

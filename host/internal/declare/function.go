@@ -66,11 +66,8 @@ func aboutFunction(tool *catalog.Tool) []string {
 	if len(out) == 0 {
 		out = lines(tool.Label)
 	}
-	switch {
-	case tool.ReadOnly:
+	if tool.ReadOnly {
 		out = append(out, "Changes nothing.")
-	case tool.Idempotent:
-		out = append(out, "Repeating a call changes nothing more.")
 	}
 	return out
 }

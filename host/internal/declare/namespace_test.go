@@ -76,7 +76,6 @@ func TestNamespace(t *testing.T) {
     };
     /**
      * Edits an issue.
-     * Repeating a call changes nothing more.
      * @param id Its number. Integer.
      */
     edit(id: number, title: string, options?: { signal: AbortSignal }): Promise<Namespaces_Issues_edit_Output>;

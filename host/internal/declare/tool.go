@@ -97,11 +97,8 @@ func aboutTool(t *catalog.Tool, function string) []string {
 		out = append(append(out, text...), "")
 	}
 	id := "Id: " + harmless(t.ID()) + "."
-	switch {
-	case t.ReadOnly:
+	if t.ReadOnly { // that a tool is idempotent is not said: it is so of a call that the host makes again
 		id += " Changes nothing."
-	case t.Idempotent:
-		id += " Repeating a call changes nothing more."
 	}
 	out = append(out, id)
 	for i, e := range t.Examples {
