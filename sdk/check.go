@@ -1,7 +1,6 @@
 package sdk
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/quoinhq/quoin/internal/typeschema"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -18,7 +18,7 @@ type inputCheck struct {
 	tool     string
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
-	defaults bool
+	defaults typeschema.Defaults
 }
 
 func newInputCheck(tool string, s *jsonschema.Schema) (*inputCheck, error) {
@@ -26,20 +26,7 @@ func newInputCheck(tool string, s *jsonschema.Schema) (*inputCheck, error) {
 	if err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
-	return &inputCheck{tool: tool, schema: s, resolved: resolved, defaults: hasDefaults(s)}, nil
-}
-
-// hasDefaults reports whether any property of s has a default.
-func hasDefaults(s *jsonschema.Schema) bool {
-	if s == nil {
-		return false
-	}
-	for _, p := range s.Properties {
-		if p.Default != nil || hasDefaults(p) {
-			return true
-		}
-	}
-	return hasDefaults(s.Items) || hasDefaults(s.AdditionalProperties)
+	return &inputCheck{tool: tool, schema: s, resolved: resolved, defaults: typeschema.DefaultsOf(s, resolved)}, nil
 }
 
 // validate reports in words for the model what is wrong with an input.
@@ -53,11 +40,9 @@ func (c *inputCheck) prepare(input json.RawMessage) (json.RawMessage, error) {
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
-	if c.defaults {
-		var err error
-		if input, err = c.fill(input); err != nil {
-			return nil, err
-		}
+	input, err := c.defaults.Fill(input)
+	if err != nil {
+		return nil, c.refuse("%v", err)
 	}
 	var tree any
 	if err := json.Unmarshal(input, &tree); err != nil {
@@ -75,21 +60,6 @@ func (c *inputCheck) prepare(input json.RawMessage) (json.RawMessage, error) {
 		return nil, c.refuse("%s", joinProblems(found))
 	}
 	return input, nil
-}
-
-// fill returns an input with its defaults. Anything but an object is returned
-// as it is; numbers keep their digits.
-func (c *inputCheck) fill(input json.RawMessage) (json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(input))
-	d.UseNumber()
-	var object map[string]any
-	if err := d.Decode(&object); err != nil || object == nil || d.More() {
-		return input, nil // the check that follows says what is wrong
-	}
-	if err := c.resolved.ApplyDefaults(&object); err != nil {
-		return nil, c.refuse("%v", err)
-	}
-	return json.Marshal(object)
 }
 
 // refuse is an input error that names the tool and its fields.

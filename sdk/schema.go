@@ -1,75 +1,13 @@
 package sdk
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"reflect"
-	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/quoinhq/quoin/internal/typeschema"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
-
-// inferInput returns the schema of a tool's input type, which must encode as a
-// JSON object.
-func inferInput(t reflect.Type) (*jsonschema.Schema, error) {
-	s, err := infer(t)
-	if err != nil {
-		return nil, err
-	}
-	if s.Type != "object" {
-		return nil, fmt.Errorf("%s does not encode as a JSON object; use a struct, struct{} for no input, or a map", t)
-	}
-	if s.Properties == nil && s.AdditionalProperties == nil {
-		s.AdditionalProperties = &jsonschema.Schema{}
-	}
-	return s, nil
-}
-
-// inferOutput returns the schema of a tool's result type; nil if the type says
-// nothing.
-func inferOutput(t reflect.Type) (*jsonschema.Schema, error) {
-	if t.Kind() == reflect.Interface || t == reflect.TypeFor[json.RawMessage]() {
-		return nil, nil
-	}
-	return infer(t)
-}
-
-// infer is the schema of t as encoding/json writes it, refined by field tags.
-// Slices are arrays and never null: results are encoded that way, and a caller
-// has no use for the difference.
-func infer(t reflect.Type) (*jsonschema.Schema, error) {
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
-		reflect.TypeFor[json.RawMessage](): {},
-	}})
-	if err != nil {
-		return nil, err
-	}
-	dropNullArrays(s)
-	if err := refine(s, t, nil); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// dropNullArrays turns type ["null","array"] into "array" throughout s.
-func dropNullArrays(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	if slices.Equal(s.Types, []string{"null", "array"}) {
-		s.Types, s.Type = nil, "array"
-	}
-	for _, p := range s.Properties {
-		dropNullArrays(p)
-	}
-	dropNullArrays(s.Items)
-	dropNullArrays(s.AdditionalProperties)
-}
 
 // parseSchema reads a hand-written schema; nil stays nil.
 func parseSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
@@ -86,69 +24,11 @@ func parseSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	return &s, nil
 }
 
-// encodeOutput writes a result as JSON, with [] and {} where the schema wants
-// an array or object and a nil slice or map made null.
+// encodeOutput writes a result as JSON that fits its schema.
 func encodeOutput(tool string, v any, schema *jsonschema.Schema) (json.RawMessage, error) {
-	b, err := json.Marshal(v)
+	b, err := typeschema.Encode(v, schema)
 	if err != nil {
 		return nil, protocol.NewError(protocol.KindPlugin, protocol.CodeInvalidOutput, "tool %s: the result cannot be encoded: %v", tool, err)
 	}
-	if schema == nil || !bytes.Contains(b, []byte("null")) {
-		return b, nil
-	}
-	return fillNulls(b, schema)
+	return b, nil
 }
-
-// fillNulls rewrites b with the nulls replaced that schema does not allow.
-func fillNulls(b json.RawMessage, schema *jsonschema.Schema) (json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	var tree any
-	if err := d.Decode(&tree); err != nil {
-		return nil, err
-	}
-	filled, changed := fillNull(tree, schema)
-	if !changed {
-		return b, nil
-	}
-	return json.Marshal(filled)
-}
-
-// fillNull returns v without the nulls that schema does not allow, and whether
-// anything changed. Maps and slices are changed in place.
-func fillNull(v any, schema *jsonschema.Schema) (any, bool) {
-	if schema == nil {
-		return v, false
-	}
-	switch v := v.(type) {
-	case nil:
-		switch schema.Type {
-		case "array":
-			return []any{}, true
-		case "object":
-			return map[string]any{}, true
-		}
-	case []any:
-		changed := false
-		for i := range v {
-			item, c := fillNull(v[i], schema.Items)
-			v[i], changed = item, changed || c
-		}
-		return v, changed
-	case map[string]any:
-		changed := false
-		for k := range v {
-			s := schema.AdditionalProperties
-			if p, ok := schema.Properties[k]; ok {
-				s = p
-			}
-			item, c := fillNull(v[k], s)
-			v[k], changed = item, changed || c
-		}
-		return v, changed
-	}
-	return v, false
-}
-
-// errTag prefixes mistakes in field tags.
-var errTag = errors.New("field tag")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/quoinhq/quoin/internal/typeschema"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -88,11 +89,11 @@ func AddToolSafely[In, Out any](p *Plugin, t Tool, h Handler[In, Out]) (*ToolRef
 	if h == nil {
 		return nil, fmt.Errorf("tool %q has no handler", t.Name)
 	}
-	in, err := inferInput(reflect.TypeFor[In]())
+	in, err := typeschema.Input(reflect.TypeFor[In]())
 	if err != nil {
 		return nil, fmt.Errorf("tool %q: input: %w", t.Name, err)
 	}
-	out, err := inferOutput(reflect.TypeFor[Out]())
+	out, err := typeschema.Output(reflect.TypeFor[Out]())
 	if err != nil {
 		return nil, fmt.Errorf("tool %q: output: %w", t.Name, err)
 	}

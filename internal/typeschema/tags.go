@@ -1,4 +1,4 @@
-package sdk
+package typeschema
 
 import (
 	"encoding/json"
