@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 )
@@ -82,6 +83,10 @@ type Invocation struct {
 	IdempotencyKey string
 	// Session is who the run belongs to.
 	Session codemode.Session
+	// Deadline is when the caller of the Exec or Wait that drives the run gives up; zero
+	// if it does not, or if no request is there. The call ends then with its run, unless
+	// the run has been suspended before: so a context of a call has no deadline itself.
+	Deadline time.Time
 	// Input is the input object as JSON.
 	Input json.RawMessage
 	// Approvals are the decisions of people that the call is made by, one for each hook
