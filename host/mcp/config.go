@@ -14,12 +14,14 @@ import (
 	"strings"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/quoinhq/quoin/host/internal/oauth"
 	"github.com/quoinhq/quoin/host/internal/openapi"
 )
 
 // Server says how to reach one upstream server: the Command to run, the URL to speak
-// to, or the OpenAPI document that describes it. In the values of Env and Headers, ${NAME} stands for a variable of the
+// to, the OpenAPI document that describes it, or what the embedder has in its own process. In the values of Env and Headers, ${NAME} stands for a variable of the
 // host's environment, so that secrets need not be written down.
 type Server struct {
 	// Name owns the server's tools: 1 to 64 of letters, digits, '-', '_' and '.',
@@ -48,6 +50,15 @@ type Server struct {
 	// is where their requests go then. Without one they go to the origin of the
 	// document's address, if the document agrees.
 	OpenAPI string `json:"openapi,omitempty"`
+
+	// InProcess is a server of the embedder's own process. Its handlers get the values of
+	// the context of each call, such as that of catalog.InvocationOf. Its hints are
+	// believed, and its tools not pinned unless Pin says so.
+	InProcess *sdk.Server `json:"-"`
+	// Session is a connection that the embedder has made to a server, and closes after the
+	// host. The server's questions go to the handlers of its client. Its list of tools is
+	// read again every half minute.
+	Session *sdk.ClientSession `json:"-"`
 
 	// ConnectTimeout bounds a connection attempt, and the listing of tools.
 	// Defaults to 30 s; 100 ms to 10 min.
@@ -146,6 +157,9 @@ func (s Server) withDefaults() Server {
 	}
 	s.ConnectTimeout = clamp(s.ConnectTimeout, defConnectTimeout, maxConnectTimeout)
 	s.CallTimeout = clamp(s.CallTimeout, defCallTimeout, maxCallTimeout)
+	if s.InProcess != nil {
+		s.TrustHints, s.Pin = true, cmp.Or(s.Pin, PinOff)
+	}
 	s.Pin = cmp.Or(s.Pin, PinBlock)
 	s.MaxResultBytes = cmp.Or(s.MaxResultBytes, maxResultBytes)
 	return s
@@ -196,7 +210,12 @@ func Check(servers []Server) error {
 
 // check returns the first field that is wrong, and how.
 func (s Server) check() (field, text string) {
-	switch {
+	switch own := s.InProcess != nil || s.Session != nil; {
+	case own && (s.Command != "" || s.URL != "" || s.OpenAPI != "" || s.InProcess != nil && s.Session != nil):
+		return "inProcess", "or session is given with another way to reach the server; give one of them"
+	case own && (len(s.Headers) > 0 || len(s.Args) > 0 || len(s.Env) > 0 || len(s.PassEnv) > 0 || s.Dir != ""):
+		return "inProcess", "and session have no headers, args, env, passEnv or dir"
+	case own: // there is nothing to check
 	case s.Command != "" && s.OpenAPI != "":
 		return "openapi", "and command are both given; give one of them"
 	case s.Command == "" && s.URL == "" && s.OpenAPI == "":
@@ -315,6 +334,10 @@ func checkPatterns(patterns []string) string {
 // transport names how the server is reached.
 func (s *Server) transport() string {
 	switch {
+	case s.InProcess != nil:
+		return "in-process"
+	case s.Session != nil:
+		return "session"
 	case s.OpenAPI != "":
 		return "openapi"
 	case s.URL != "":

@@ -25,6 +25,9 @@ type connection struct {
 	signer  *signer    // nil if the server is not signed in to
 	api     *described // what an OpenAPI document describes; nil for other servers
 
+	inProcess *sdk.ServerSession // of a server of this process; nil for others
+	contexts  *callContexts      // of calls of it
+
 	calls          context.Context // calls end with it
 	cancel         context.CancelCauseFunc
 	cancelRequests context.CancelFunc // ends every request of a guard
@@ -70,9 +73,13 @@ func (k *keeper) dial(ctx context.Context) (*connection, error) {
 		return k.dialOpenAPI(ctx)
 	}
 	c := &connection{server: &k.server, signer: k.signer, log: k.log, onOutput: k.noteOutput, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
+	c.contexts = k.contexts
 	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancelRequests = cut
+	if k.server.Session != nil {
+		return k.useSession(c), nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, k.server.ConnectTimeout)
 	defer cancel()
 	transport, err := c.transport(ctx, wire)
@@ -124,6 +131,10 @@ func (c *connection) stateless() bool {
 
 // transport makes the way to the server. Requests over a network end with wire.
 func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
+	if c.server.InProcess != nil {
+		conn, err := c.connectInProcess(ctx)
+		return &recording{Transport: ready{conn}}, err
+	}
 	if c.server.Command != "" {
 		var err error
 		c.program, err = launch(ctx, c.server, newLineLog(c.log, time.Now, c.onOutput), c.change)
@@ -229,8 +240,11 @@ func (c *connection) close(grace time.Duration) error {
 	if c.conn != nil {
 		_ = c.conn.Close() // a farewell that fails is of no interest any more
 	}
-	if c.session != nil {
+	if c.session != nil && c.server.Session == nil {
 		_ = c.session.Close() // waits for its goroutines; reports the farewell again
+	}
+	if c.inProcess != nil {
+		_ = c.inProcess.Close() // our end is closed, so that it has ended already
 	}
 	if c.program != nil {
 		errs = append(errs, c.program.stop(grace))
@@ -308,6 +322,14 @@ func (c *connection) send(ctx context.Context, t *Tool, input json.RawMessage, a
 		}
 	}
 	meta := traceMeta(ctx)
+	if c.contexts != nil {
+		token, forget := c.contexts.note(ctx)
+		defer forget()
+		if meta == nil {
+			meta = sdk.Meta{}
+		}
+		meta[metaCall] = token
+	}
 	if t.Operation == "" {
 		return c.session.CallTool(ctx, &sdk.CallToolParams{Meta: meta, Name: t.Name, Arguments: input, InputResponses: answers, RequestState: state})
 	}

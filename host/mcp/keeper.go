@@ -27,6 +27,8 @@ type keeper struct {
 	limits  limits
 	signer  *signer // nil if the server is not signed in to
 
+	contexts *callContexts // of calls of a server of this process; nil for others
+
 	mu      sync.Mutex
 	conn    *connection // nil while disconnected
 	tools   []Tool
@@ -54,6 +56,9 @@ func newKeeper(life context.Context, s Server, o Options, publish func()) *keepe
 		tried:   make(chan struct{}),
 		status:  Status{Name: s.Name, State: StateConnecting, Since: time.Now()},
 		turn:    make(chan struct{}),
+	}
+	if s.InProcess != nil {
+		k.contexts = newCallContexts(s.InProcess)
 	}
 	k.signer = newSigner(o.SignIns, &k.server)
 	return k

@@ -73,6 +73,9 @@ func (l *listing) served(ctx context.Context, c *connection) error {
 	if caps.Tools != nil && caps.Tools.ListChanged {
 		c.stale = 0 // the server tells of changes
 	}
+	if c.server.Session != nil {
+		c.stale = max(c.stale, 1) // but not us: read it again as often as may be
+	}
 	return nil
 }
 

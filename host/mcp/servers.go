@@ -44,7 +44,7 @@ type Status struct {
 	// NeedsSignIn is set for a server that is down because someone has to sign in.
 	NeedsSignIn bool
 	Tools       int
-	// Transport is stdio, http or openapi.
+	// Transport is stdio, http, openapi, in-process or session.
 	Transport string
 	// Since is when the server came into its state, Retry when one that is down is
 	// tried again.

@@ -1,0 +1,118 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A server of the embedder's own process is connected over pipes, so that what it sends
+// is bounded like that of any other. Its handlers get the values of the context of the
+// call, which pipes do not carry: a request names the call by a token in its _meta.
+
+// connectInProcess connects to the server, and returns our end.
+func (c *connection) connectInProcess(ctx context.Context) (sdk.Connection, error) {
+	files := &pipes{}
+	inR, inW := files.open()
+	outR, outW := files.open()
+	if files.err != nil {
+		return nil, errors.Join(files.err, files.close())
+	}
+	session, err := c.server.InProcess.Connect(context.WithoutCancel(ctx), &sdk.IOTransport{Reader: inR, Writer: outW, MaxLineLength: -1}, nil)
+	if err != nil {
+		return nil, errors.Join(err, files.close())
+	}
+	c.inProcess = session
+	return newLineConn(inW, outR, newLineLog(c.log, time.Now, nil), c.change), nil
+}
+
+// metaCall is the member of _meta that names a call of this process.
+const metaCall = "com.github.quoinhq.quoin/call"
+
+// callContexts are the contexts of the calls that are made of a server of this process.
+type callContexts struct {
+	mu   sync.Mutex
+	open map[string]context.Context
+}
+
+// newCallContexts has a server give its handlers the values of the calls.
+func newCallContexts(s *sdk.Server) *callContexts {
+	c := &callContexts{open: make(map[string]context.Context)}
+	s.AddReceivingMiddleware(c.handing)
+	return c
+}
+
+// note returns a token for a call, which no one else can guess. Forget it when the call
+// has ended.
+func (c *callContexts) note(ctx context.Context) (token string, forget func()) {
+	token = rand.Text()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open[token] = ctx
+	return token, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.open, token)
+	}
+}
+
+// handing is the middleware that gives handlers the values of the call.
+func (c *callContexts) handing(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		switch method {
+		case "tools/call", "resources/read", "prompts/get":
+			meta := r.GetParams().GetMeta()
+			if token, ok := meta[metaCall].(string); ok {
+				delete(meta, metaCall)
+				ctx = c.with(ctx, token)
+			}
+		}
+		return next(ctx, method, r)
+	}
+}
+
+// with returns a context with the values of the call of that token, if there is one.
+func (c *callContexts) with(ctx context.Context, token string) context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if call := c.open[token]; call != nil {
+		return handlerContext{ctx, call}
+	}
+	return ctx
+}
+
+// handlerContext ends with the request, and has the values of the call too.
+type handlerContext struct {
+	context.Context
+	call context.Context
+}
+
+// Value returns a value of the request, or of the call.
+func (c handlerContext) Value(key any) any {
+	if v := c.Context.Value(key); v != nil {
+		return v
+	}
+	return c.call.Value(key)
+}
+
+// useSession makes the connection one over a session of the embedder's, which stays open.
+func (k *keeper) useSession(c *connection) *connection {
+	c.session, c.waited = k.server.Session, true
+	ended := make(chan error, 1)
+	go func() { ended <- c.session.Wait() }() // ends with the session
+	go func() {
+		defer close(c.ended)
+		select {
+		case err := <-ended:
+			c.cancel(errEnded)
+			c.err = errors.Join(errors.New("the session has ended"), err)
+		case <-c.calls.Done():
+			c.err = errEnded
+		}
+	}()
+	return c
+}
