@@ -287,7 +287,9 @@ func (d *driver) failureFrom(err error) *failure {
 	case d.run.ctx.Err() != nil:
 		return d.run.aborted()
 	case d.ctx.Err() != nil:
-		return failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(d.ctx))
+		f := failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(d.ctx))
+		f.Err = context.Cause(d.ctx) // for tools, whose calls end with it
+		return f
 	case errors.As(err, &own):
 		return own
 	case errors.Is(err, errStuck):

@@ -56,6 +56,7 @@ func (r *run) start(ctx context.Context, in Input, asked program) (res *codemode
 	defer r.contain(&res)
 	ctx, stop := r.joined(ctx)
 	defer stop()
+	r.drivenBy(ctx)
 	p, f := r.judge(ctx, asked)
 	in.Title = p.Title
 	r.setLanguage(p.Language)

@@ -24,7 +24,7 @@ func invoke(ctx context.Context, c *call) *callError {
 	held := &heldQuestions{call: c}
 	inverse := c.expectEffect()
 	start := time.Now()
-	value, err := c.invokeTool(ctx, catalog.Invocation{
+	inv := catalog.Invocation{
 		ID:             c.publicID(),
 		RunID:          r.id,
 		ToolID:         c.tool.ID(),
@@ -41,7 +41,9 @@ func invoke(ctx context.Context, c *call) *callError {
 			return held.ask(ctx, actx, q)
 		},
 		RevertBy: inverse.taker(),
-	})
+		Deadline: r.requestDeadline(),
+	}
+	value, err := c.invokeTool(catalog.WithInvocation(ctx, &inv), inv)
 	held.end()
 	c.took += time.Since(start)
 	var need *codemode.InputRequired

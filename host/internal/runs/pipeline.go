@@ -114,7 +114,7 @@ func (r *run) perform(e *entry, lost error) (next []callJob) {
 		stages, watch = r.engine.pipelines.program, programWatch{}
 	}
 	last := len(stages) - 1
-	ctx, done := r.calls.begin(r.ctx, e)
+	ctx, done := r.calls.begin(r.callContext(), e)
 	defer done()
 	if lost != nil {
 		c.rejection = rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(lost))

@@ -44,6 +44,8 @@ type run struct {
 	// ctx ends with the run. Tool calls run under it.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	// request is the context of the newest Exec or Wait. Calls have its values.
+	request atomic.Pointer[context.Context]
 
 	lifecycle
 	calls  *callTable

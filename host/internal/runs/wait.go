@@ -52,6 +52,7 @@ func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.S
 	r.observed.Resumed(ctx, r.driver.started)
 	ctx, stop := r.joined(ctx)
 	defer stop()
+	r.drivenBy(ctx)
 	return r.driver.resume(ctx, rec, wait)
 }
 

@@ -1,0 +1,44 @@
+package runs
+
+import (
+	"context"
+	"time"
+)
+
+// callContext is the context under which a run makes a call. It ends with the run, which
+// may outlive the request that made the call; it has the values of that request.
+type callContext struct {
+	context.Context // the run's
+	request         context.Context
+}
+
+// Value returns a value of the request. That of the run counts first: by it the packages
+// of the standard library find out what the context ends with.
+func (c callContext) Value(key any) any {
+	if v := c.Context.Value(key); v != nil {
+		return v
+	}
+	return c.request.Value(key)
+}
+
+// drivenBy notes the context of the Exec or Wait that drives the run from now on.
+func (r *run) drivenBy(ctx context.Context) { r.request.Store(&ctx) }
+
+// callContext returns the context for a call that starts now. The request is the newest
+// one, which may have ended: the run has been suspended since, and goes on.
+func (r *run) callContext() context.Context {
+	if request := r.request.Load(); request != nil {
+		return callContext{r.ctx, *request}
+	}
+	return r.ctx
+}
+
+// requestDeadline is the deadline of the request that drives the run; zero without one.
+func (r *run) requestDeadline() time.Time {
+	request := r.request.Load()
+	if request == nil || (*request).Err() != nil {
+		return time.Time{}
+	}
+	deadline, _ := (*request).Deadline()
+	return deadline
+}
