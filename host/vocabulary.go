@@ -14,14 +14,15 @@ type (
 	OutputPolicy    = codemode.OutputPolicy
 	Activation      = codemode.Activation
 
-	Result      = codemode.Result
-	Status      = codemode.Status
-	PendingCall = codemode.PendingCall
-	Output      = codemode.Output
-	OutputKind  = codemode.OutputKind
-	Telemetry   = codemode.Telemetry
-	Isolation   = codemode.Isolation
-	Engine      = codemode.Engine
+	Result          = codemode.Result
+	Status          = codemode.Status
+	PendingCall     = codemode.PendingCall
+	PendingApproval = codemode.PendingApproval
+	Output          = codemode.Output
+	OutputKind      = codemode.OutputKind
+	Telemetry       = codemode.Telemetry
+	Isolation       = codemode.Isolation
+	Engine          = codemode.Engine
 
 	RunInfo        = codemode.RunInfo
 	RunStatus      = codemode.RunStatus

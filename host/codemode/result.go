@@ -30,6 +30,9 @@ type Result struct {
 	// RetryAfter is set of a run that waits for others: a caller that does not want to hold a
 	// Wait open comes back after that long. A Wait before returns as soon as there is news.
 	RetryAfter time.Duration
+	// PendingApprovals are what people are asked about these calls. They are for the
+	// embedder, and in no JSON: what they hold, a model must not read.
+	PendingApprovals []PendingApproval
 
 	Error      string // failed: at most 8 KiB
 	Code       Code

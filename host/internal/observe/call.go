@@ -29,7 +29,7 @@ type Call struct {
 
 // Call starts to observe a call of the run.
 func (r *Run) Call(id, method string) *Call {
-	c := &Call{run: r, start: time.Now(), wanted: r.o.Wanted()}
+	c := &Call{run: r, start: time.Now(), wanted: r.wanted()}
 	c.Event = r.event(trajectory.CallEnded)
 	c.CallID, c.Method, c.Start = id, method, c.start.Round(0)
 	return c
@@ -45,7 +45,7 @@ func (c *Call) Resolved(tool *catalog.Tool, input json.RawMessage) {
 	c.Input = c.run.o.jsonBody(input, tool.Parameters)
 	e := c.Event
 	e.Kind = trajectory.CallStarted
-	c.run.o.Emit(e)
+	c.run.emit(e)
 }
 
 // Invoke notes that the tool gets input, which hooks may have changed from what the
@@ -75,7 +75,7 @@ func (c *Call) Progress() func(json.RawMessage) {
 		e.Progress = fraction(v)
 		e.Kind, e.Duration, e.OutputBytes = trajectory.CallProgress, time.Since(c.start), len(v)
 		e.Input, e.Output = nil, c.run.o.jsonBody(v, nil)
-		c.run.o.Emit(e)
+		c.run.emit(e)
 	}
 }
 
@@ -113,7 +113,7 @@ func (c *Call) End(value json.RawMessage, rejected *Rejection) {
 	} else {
 		c.Output = o.body(map[string]string{"error": rejected.Message})
 	}
-	o.Emit(c.Event)
+	c.run.emit(c.Event)
 }
 
 // Asks notes that the tool has returned with questions: its span ends, and the call has
@@ -135,7 +135,7 @@ func (c *Call) Park() {
 	if c.wanted {
 		e := c.Event
 		e.Kind, e.Duration = trajectory.CallParked, time.Since(c.start)
-		c.run.o.Emit(e)
+		c.run.emit(e)
 	}
 }
 
@@ -144,7 +144,7 @@ func (c *Call) Park() {
 func (r *Run) Interrupted(id, method, toolID string, tool *catalog.Tool, rejected Rejection) {
 	r.o.Metrics.CallEnded("", "", string(trajectory.OutcomeUnknown), 0)
 	r.o.log.line("tool call interrupted", "run", r.id, "call", id, "tool", toolID, "effectStatus", rejected.EffectStatus)
-	if !r.o.Wanted() {
+	if !r.wanted() {
 		return
 	}
 	e := r.event(trajectory.CallEnded)
@@ -153,7 +153,7 @@ func (r *Run) Interrupted(id, method, toolID string, tool *catalog.Tool, rejecte
 		e.ToolName, e.Source, e.Owner = tool.Name, string(tool.Source), tool.Owner
 	}
 	e.Outcome, e.Code, e.EffectStatus = trajectory.OutcomeUnknown, rejected.Code, rejected.EffectStatus
-	r.o.Emit(e)
+	r.emit(e)
 }
 
 // Query is one search or description.
@@ -167,7 +167,7 @@ type Query struct {
 // Queried reports a search or a description that the catalog has answered.
 func (r *Run) Queried(q Query) {
 	r.o.Metrics.Queried(q.Method)
-	if !r.o.Wanted() {
+	if !r.wanted() {
 		return
 	}
 	e := r.event(trajectory.CallEnded)
@@ -177,7 +177,7 @@ func (r *Run) Queried(q Query) {
 		e.Outcome, e.Code = trajectory.OutcomeError, q.Code
 	}
 	e.Input = r.o.body(map[string]string{"query": q.Text})
-	r.o.Emit(e)
+	r.emit(e)
 }
 
 // Approval is a question about a call.
@@ -209,14 +209,14 @@ func (r *Run) ApprovalCancelled(a Approval) {
 }
 
 func (r *Run) approval(k trajectory.Kind, a Approval, input, output json.RawMessage) {
-	if !r.o.Wanted() {
+	if !r.wanted() {
 		return
 	}
 	e := r.event(k)
 	e.ToolID, e.CallID, e.Method = a.ToolID, a.CallID, a.Method
 	e.ApprovalID, e.Decision, e.By = a.ID, a.Decision, a.By
 	e.Input, e.Output = input, output
-	r.o.Emit(e)
+	r.emit(e)
 }
 
 // questions returns what a tool asks as a document that events may hold. Addresses stay

@@ -96,8 +96,8 @@ func (o *Observer) Wanted() bool {
 	return o.sink != nil || o.callEnded != nil || o.feed.any() || o.Debug.CodeMode()
 }
 
-// Emit hands out one event.
-func (o *Observer) Emit(e trajectory.Event) {
+// Emit hands out one event, and returns it with its number and time.
+func (o *Observer) Emit(e trajectory.Event) trajectory.Event {
 	e.Seq = o.seq.Add(1)
 	if e.Time.IsZero() {
 		e.Time = time.Now()
@@ -114,6 +114,7 @@ func (o *Observer) Emit(e trajectory.Event) {
 	}
 	o.feed.publish(e)
 	o.debugEvent(e)
+	return e
 }
 
 // record hands an event to the sink. A sink that panics did not take it; the run goes on.

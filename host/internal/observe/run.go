@@ -27,6 +27,7 @@ type Run struct {
 	id      string
 	session codemode.Session
 	ended   atomic.Bool
+	watch   atomic.Pointer[Watch] // of the Exec or Wait that drives the run
 
 	mu     sync.Mutex
 	callID string            // the id of the model's call that drives the run
@@ -71,33 +72,33 @@ func (r *Run) endEvent(k trajectory.Kind, u Usage) trajectory.Event {
 // hooks have changed it.
 func (r *Run) Started(code, language, title string, rewritten bool, start time.Time) {
 	r.o.Metrics.RunStarted()
-	if !r.o.Wanted() {
+	if !r.wanted() {
 		return
 	}
 	e := r.event(trajectory.RunStarted)
 	e.CallID, e.Language, e.InputBytes, e.Start = r.Parent, language, len(code), start.Round(0)
 	e.Rewritten = rewritten
 	e.Input = r.o.body(map[string]string{"code": code, "language": language, "title": title})
-	r.o.Emit(e)
+	r.emit(e)
 }
 
 // Resumed reports a run that wait continues.
 func (r *Run) Resumed(ctx context.Context, start time.Time) {
 	r.o.Metrics.RunResumed()
-	if r.o.Wanted() {
+	if r.wanted() {
 		e := r.event(trajectory.RunResumed)
 		e.CallID, e.Start = ToolCallID(ctx), start.Round(0)
-		r.o.Emit(e)
+		r.emit(e)
 	}
 }
 
 // Suspended reports a run that is about to be suspended.
 func (r *Run) Suspended(reason codemode.Reason, u Usage) {
 	r.o.Metrics.RunSuspended(string(reason), u.ImageBytes)
-	if r.o.Wanted() {
+	if r.wanted() {
 		e := r.endEvent(trajectory.RunSuspended, u)
 		e.Status, e.Reason, e.SnapshotBytes = string(codemode.StatusWaiting), string(reason), u.ImageBytes
-		r.o.Emit(e)
+		r.emit(e)
 	}
 }
 
@@ -116,7 +117,7 @@ func (r *Run) Ended(f *codemode.Error, usage func() Usage) {
 		r.o.log.runFailed(r.id, r.session, f)
 	}
 	r.o.Metrics.RunEnded(code)
-	if !r.o.Wanted() {
+	if !r.wanted() {
 		return
 	}
 	e := r.endEvent(trajectory.RunEnded, usage())
@@ -128,17 +129,17 @@ func (r *Run) Ended(f *codemode.Error, usage func() Usage) {
 		e.OutputBytes += len(r.Value)
 		e.Output = r.o.jsonBody(r.Value, nil)
 	}
-	r.o.Emit(e)
+	r.emit(e)
 }
 
 // Discarded reports the end of a run that this process knows only from its record.
 func (r *Run) Discarded(f *codemode.Error) {
 	r.o.Metrics.RunEnded(string(f.Code))
 	r.o.log.runFailed(r.id, r.session, f)
-	if r.o.Wanted() {
+	if r.wanted() {
 		e := r.event(trajectory.RunEnded)
 		e.Status, e.Code, e.Reason, e.Message = string(codemode.StatusFailed), string(f.Code), string(f.Reason), messageOf(f)
-		r.o.Emit(e)
+		r.emit(e)
 	}
 }
 

@@ -65,6 +65,7 @@ func (o *Observer) Enter(caller context.Context, tool string, s codemode.Session
 // the span is the caller's span. Without one, the parent of a wait is the exec of its run.
 func (e *Entry) Drive(ctx context.Context, r *Run) context.Context {
 	e.run = r
+	r.watch.Store(watchOf(ctx))
 	if e.tool == toolExec {
 		r.Parent = ToolCallID(ctx)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -97,6 +98,7 @@ func (w queryWatch) after(stage string, c *call) {
 func (r runObserver) observeQuestion(c *entry, a *policy.Approval) {
 	if a != nil {
 		r.observed.ApprovalRequested(r.approvalOf(c, a.ID), a.Questions)
+		r.observed.Asked(func() codemode.PendingApproval { return pendingApproval(a) })
 		r.engine.announce(a)
 	}
 }

@@ -28,9 +28,11 @@ func (d *driver) absorb(rep *wire.Report) *failure {
 	if rep.Status == wire.StatusDone && !validJSON(rep.Value) || rep.Status == wire.StatusFailed && rep.Err == nil {
 		return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker sent a result that is not one")
 	}
+	before := len(d.output.items)
 	if f := d.output.add(rep.Output); f != nil {
 		return f
 	}
+	r.observed.Emitted(d.output.items[before:])
 	if d.output.used != d.chargedOutput {
 		if denied := r.calls.chargeOutput(d.output.used); denied != nil {
 			return heldTooMuch(denied)

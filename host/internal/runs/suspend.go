@@ -29,6 +29,7 @@ func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 	case f == nil:
 		r.engine.keptPrograms.keep(r, false)
 		r.launch(started, nil)
+		res.PendingApprovals = r.pendingApprovals()
 		return res
 	case f.Reason == codemode.ReasonStoreFailed && r.leave(f):
 		return d.failure(and(f, keptAsItWas))
