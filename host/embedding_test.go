@@ -46,8 +46,8 @@ func TestEmbeddingPage(t *testing.T) {
 	}
 }
 
-// runProgram builds a program as a package of this module and returns what it prints.
-func runProgram(t *testing.T, source []byte) string {
+// buildProgram builds a program as a package of this module and returns its path.
+func buildProgram(t *testing.T, source []byte) string {
 	t.Helper()
 	dir := t.TempDir()
 	file, overlay, exe := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "program")
@@ -69,8 +69,14 @@ func runProgram(t *testing.T, source []byte) string {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return exe
+}
+
+// runProgram builds a program and returns what it prints.
+func runProgram(t *testing.T, source []byte) string {
+	t.Helper()
 	var stderr strings.Builder
-	cmd := osexec.Command(exe)
+	cmd := osexec.Command(buildProgram(t, source))
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {

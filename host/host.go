@@ -279,6 +279,15 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	return h, nil
 }
 
+// Must returns h, and panics if err is not nil. It is for small programs that cannot go on
+// without a host.
+func Must(h *Host, err error) *Host {
+	if err != nil {
+		panic(fmt.Errorf("host: %w", err))
+	}
+	return h
+}
+
 // newEngine makes the engine of the runs, whose workers start later.
 func (h *Host) newEngine(ctx context.Context) {
 	h.engine = runs.New(ctx, h.settings)
