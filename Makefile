@@ -6,6 +6,8 @@ GO       ?= go
 BIN      := bin
 PLUGINS  := issues calendar fictions
 BUNDLED  := shell
+# Modules of their own, whose dependencies Quoin does not have.
+MODULES  := examples/adapters
 FUZZTIME ?= 30s
 SOAKTIME ?= 5m
 
@@ -65,12 +67,14 @@ TEST = $(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg 
 test: ## Run the tests but for the longest; says at the end what is left out, and why
 	$(TEST) -short ./...
 	cd examples/gateway && $(TEST) $(GATEWAY) -short ./...
+	@for m in $(MODULES); do (cd $$m && $(TEST) -short ./...) || exit 1; done
 	@echo "test: left out are the skipped tests above, which make test-all runs, and make race, soak, fuzz and bench"
 
 .PHONY: test-all
 test-all: ## Run every test; builds the TypeScript compiler first (minutes)
 	QUOIN_TSGO=build $(TEST) ./...
 	cd examples/gateway && $(TEST) $(GATEWAY) ./...
+	@for m in $(MODULES); do (cd $$m && $(TEST) ./...) || exit 1; done
 
 .PHONY: race
 race: ## Run every test under the race detector (needs a C compiler)
@@ -167,6 +171,7 @@ generate: ## Regenerate generated files
 lint: ## Run go vet and staticcheck
 	$(GO) vet -pgo=off ./...
 	GOFLAGS=-pgo=off $(GO) run $(staticcheck) ./...
+	@for m in $(MODULES); do (cd $$m && $(GO) vet -pgo=off ./... && GOFLAGS=-pgo=off $(GO) run $(staticcheck) ./...) || exit 1; done
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities, where tool and database can be reached
@@ -182,6 +187,7 @@ check: generate ## Format, tidy, generate, lint; fail unless the tree stays clea
 	gofmt -w $$(git ls-files '*.go')
 	$(GO) mod tidy
 	cd examples/gateway && $(GO) mod tidy
+	@for m in $(MODULES); do (cd $$m && $(GO) mod tidy) || exit 1; done
 	@$(MAKE) --no-print-directory lint vuln cross
 	@git diff --exit-code || { echo "check: the tree is not clean; commit the changes above"; exit 1; }
 
