@@ -7,7 +7,8 @@
 //
 // A Record is one suspended run. Its Calls are the journal: every bridge call
 // that was pending when the run was suspended, with the answer once it has one.
-// A Store keeps records. A Claim is the exclusive right to resume a run or to
+// A Store keeps records. Effects are what the calls of a run have changed, and how each
+// is undone: a journal of its own, which outlives the run. A Claim is the exclusive right to resume a run or to
 // add answers to its journal; at most one process holds it.
 //
 // # Lifecycle

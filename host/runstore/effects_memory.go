@@ -15,19 +15,20 @@ func (m *Memory) OpenEffects(ctx context.Context, runID string, header *Effects)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	j := m.effects[runID]
-	if (j == nil || j.expired(time.Now()) != nil) && header != nil {
+	switch {
+	case j == nil:
+		err = ErrNotFound
+	default:
+		err = j.expired(time.Now())
+	}
+	if err != nil && header != nil {
 		m.makeEffectsRoom()
 		j = header.clone()
 		j.RunID, j.Effects = runID, nil
 		if m.effects == nil {
 			m.effects = make(map[string]*Effects)
 		}
-		m.effects[runID] = j
-	}
-	if j == nil {
-		err = ErrNotFound
-	} else {
-		err = j.expired(time.Now())
+		m.effects[runID], err = j, nil
 	}
 	if err != nil {
 		delete(m.claims, effectsClaim(runID))

@@ -36,6 +36,8 @@ type Declaration struct {
 	// Once is a call that returns something else each time it takes effect, but
 	// takes effect once for each idempotency key.
 	Once *Call `json:"once,omitempty"`
+	// Undo is a call of a revertible tool that its inverse undoes.
+	Undo *Undo `json:"undo,omitempty"`
 	// Storage is a call that succeeds and uses what the host keeps for the plugin.
 	Storage *Call `json:"storage,omitempty"`
 	// Mappings are arguments that mapping functions turn into inputs.
@@ -53,6 +55,14 @@ type Failure struct {
 	Call
 	// Code is the error's.
 	Code string `json:"code"`
+}
+
+// Undo is a call that its inverse undoes.
+type Undo struct {
+	Call
+	// Shows is a call of a read-only tool whose result differs once the call is made, and
+	// is what it was once the call is undone.
+	Shows Call `json:"shows"`
 }
 
 // Large is a call with a large result.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/quoinhq/quoin/plugins"
@@ -58,6 +59,11 @@ func declaredCalls(e *exam) {
 		e.notExercised("once is not declared: a change that an idempotency key bounds")
 	} else {
 		e.declaredOnce(*d.Once)
+	}
+	if d.Undo != nil {
+		e.declaredUndo(*d.Undo)
+	} else if slices.ContainsFunc(e.process.Describe().Tools, func(t protocol.ToolInfo) bool { return t.Revertible }) {
+		e.notExercised("undo is not declared: a call that its inverse undoes")
 	}
 	e.alive("declared calls")
 }
@@ -118,6 +124,49 @@ func (e *exam) declaredOnce(c Call) {
 	if bytes.Equal(results[1], results[2]) {
 		e.problem("calls of %s with different idempotency keys both returned %.100s; expected that each takes effect", c.Tool, results[2])
 	}
+}
+
+// declaredUndo makes a change, and undoes it as a host does that was killed in the
+// middle: twice, with one idempotency key.
+func (e *exam) declaredUndo(u Undo) {
+	before, made := e.shown(u.Shows), (*protocol.Inverse)(nil)
+	_, err := e.process.CallTool(e.ctx, plugins.CallRequest{
+		Tool: u.Tool, CallID: "call-undo", IdempotencyKey: "conformance-undo", Run: run, Input: u.Input,
+		RevertBy: func(i protocol.Inverse) { made = &i },
+	}, nil)
+	if err != nil {
+		e.problem("the declared call undo of %s failed: %v", u.Tool, err)
+		return
+	}
+	if made == nil || made.Impossible != "" {
+		e.problem("the declared call undo of %s named no inverse with its result; expected a tool and its input", u.Tool)
+		return
+	}
+	if t, ok := e.process.Describe().Tool(made.Tool); !ok || !t.Idempotent {
+		e.problem("%s is undone by %q; expected a tool of the plugin that is idempotent, because a host that was killed calls it again", u.Tool, made.Tool)
+		return
+	}
+	if after := e.shown(u.Shows); bytes.Equal(before, after) {
+		e.problem("%s returned %.100s before the declared call undo of %s and after it; expected that the change shows", u.Shows.Tool, after, u.Tool)
+	}
+	for range 2 {
+		if _, err := e.keyedCall(e.ctx, made.Tool, made.Input, "conformance-inverse", nil); err != nil {
+			e.problem("%s, which undoes %s, failed: %v", made.Tool, u.Tool, err)
+			return
+		}
+	}
+	if end := e.shown(u.Shows); !bytes.Equal(before, end) {
+		e.problem("%s returned %.100s before %s was called, and %.100s once %s had undone that; expected the same", u.Shows.Tool, before, u.Tool, end, made.Tool)
+	}
+}
+
+// shown is the result of a call that shows what another one has changed.
+func (e *exam) shown(c Call) json.RawMessage {
+	result, err := e.call(e.ctx, c.Tool, c.Input)
+	if err != nil {
+		e.problem("the declared call shows of %s failed: %v", c.Tool, err)
+	}
+	return result
 }
 
 // concurrent makes calls at the same time, some next to ones that do not end.

@@ -89,6 +89,7 @@ func (h *Harness) tools() []catalog.Tool {
 			Output:      t.Output,
 			ReadOnly:    t.ReadOnly,
 			Idempotent:  t.Idempotent,
+			Revertible:  t.Revertible,
 			Examples:    examples,
 			Invoke: func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 				return h.client.CallTool(ctx, protocol.CallRequest{
@@ -100,6 +101,11 @@ func (h *Harness) tools() []catalog.Tool {
 						SessionID: c.Session.SessionID, RunID: c.RunID, TurnID: c.Session.TurnID,
 					},
 					Input: c.Input,
+					RevertBy: func(i protocol.Inverse) {
+						if c.RevertBy != nil {
+							c.RevertBy(catalog.Inverse(i))
+						}
+					},
 				}, c.Progress)
 			},
 		})

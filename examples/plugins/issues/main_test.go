@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/quoinhq/quoin/examples/plugins/internal/plugintest"
 	"github.com/quoinhq/quoin/examples/plugins/issues/tracker"
+	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/sdk"
 	"github.com/quoinhq/quoin/sdk/sdktest"
 )
@@ -34,6 +37,48 @@ func TestPlugin(t *testing.T) {
 	}
 	if got := plugintest.Verb[tracker.Detail](t, h, "issues", "get", 1); got.State != "closed" || got.Thread[0].Body != "On it." {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestUndo: each change is undone, and one that others have changed again is not.
+func TestUndo(t *testing.T) {
+	h := sdktest.Start(t, newPlugin(), nil)
+	read := func() (out tracker.Detail) {
+		h.CallInto(&out, "issues_get", map[string]any{"id": 1})
+		return out
+	}
+	made := h.CallInverse("issues_create", map[string]any{"title": "Crash", "body": "It crashes.", "labels": []string{"bug"}})
+	first := read()
+	said := h.CallInverse("issues_comment", map[string]any{"id": 1, "body": "On it."})
+	edited := h.CallInverse("issues_update", map[string]any{"id": 1, "patch": map[string]any{"version": 1, "title": "Crash on save", "labels": []string{}}})
+	closed := h.CallInverse("issues_close", map[string]any{"id": 1, "reason": "duplicate"})
+	if again := h.CallInverse("issues_close", map[string]any{"id": 1}); again != nil {
+		t.Errorf("closing a closed issue is undone by %+v", again)
+	}
+	var conflict *protocol.Error
+	if err := h.Revert(edited); !errors.As(err, &conflict) || conflict.Code != tracker.CodeConflict {
+		t.Errorf("an edit before another one: %v", err)
+	}
+	if err := h.Revert(made); !errors.As(err, &conflict) || conflict.Code != tracker.CodeConflict {
+		t.Errorf("an issue that was edited: %v", err)
+	}
+	for _, i := range []*protocol.Inverse{closed, edited, said} {
+		if err := h.Revert(i); err != nil {
+			t.Fatalf("%s: %v", i.Tool, err)
+		}
+	}
+	if now := read(); !reflect.DeepEqual(now.Content(), first.Content()) || now.Comments != 0 {
+		t.Errorf("after undo %+v, want %+v", now, first)
+	}
+	reopened := h.CallInverse("issues_close", map[string]any{"id": 1})
+	if err := h.Revert(reopened); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Revert(made); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Call("issues_get", map[string]any{"id": 1}); !errors.As(err, &conflict) || conflict.Code != tracker.CodeNotFound {
+		t.Errorf("a withdrawn issue: %v", err)
 	}
 }
 
