@@ -49,6 +49,8 @@ type echo struct {
 	run    RunContext
 	result json.RawMessage
 	err    error
+
+	inverse *Inverse
 }
 
 func (e *echo) Describe(context.Context) (*Description, error) { return e.desc, nil }
@@ -65,7 +67,10 @@ func (e *echo) MapInput(_ context.Context, _ string, run RunContext, _ string, a
 	return e.result, e.err
 }
 func (e *echo) CallTool(_ context.Context, req CallRequest, progress func(json.RawMessage) error) (json.RawMessage, error) {
-	e.call = req
+	if e.inverse != nil {
+		req.RevertBy(*e.inverse)
+	}
+	e.call, e.call.RevertBy = req, nil
 	if err := progress(json.RawMessage(`"half"`)); err != nil {
 		return nil, err
 	}
@@ -82,7 +87,7 @@ func TestEverythingSurvivesTheWire(t *testing.T) {
 	e := &echo{result: json.RawMessage(`{"ok":true}`), desc: &Description{
 		ID: "id", Version: "1", Description: "d",
 		Tools: []ToolInfo{{
-			Name: "t", Label: "l", Description: "d", ReadOnly: true, Idempotent: true,
+			Name: "t", Label: "l", Description: "d", ReadOnly: true, Idempotent: true, Revertible: true,
 			Parameters: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`true`),
 			Examples: []Example{{Description: "e", Input: json.RawMessage(`{}`), Output: json.RawMessage(`1`)}},
 		}, {Name: "u", Parameters: json.RawMessage(`{}`)}},
@@ -118,6 +123,39 @@ func TestEverythingSurvivesTheWire(t *testing.T) {
 	}
 	if n, err := c.Drain(ctx); err != nil || n != 4 {
 		t.Errorf("Drain: %d, %v", n, err)
+	}
+}
+
+// TestInversesTravelWithResults: with a result, for a caller that asks, and never instead
+// of it.
+func TestInversesTravelWithResults(t *testing.T) {
+	e := &echo{result: json.RawMessage(`{"ok":true}`)}
+	c := dial(t, func(s *grpc.Server) { Register(s, e) })
+	for name, tc := range map[string]struct {
+		said *Inverse
+		err  error
+		want *Inverse
+	}{
+		"nothing said": {},
+		"a tool":       {said: &Inverse{Tool: "u", Input: json.RawMessage(`{"n":1}`)}, want: &Inverse{Tool: "u", Input: json.RawMessage(`{"n":1}`)}},
+		"impossible":   {said: &Inverse{Impossible: "it is ashes"}, want: &Inverse{Impossible: "it is ashes"}},
+		"not JSON":     {said: &Inverse{Tool: "u", Input: json.RawMessage(`{`)}, want: &Inverse{Impossible: "the input of the inverse is not JSON in UTF-8"}},
+		"a failure":    {said: &Inverse{Tool: "u"}, err: errors.New("no")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e.inverse, e.err = tc.said, tc.err
+			var got *Inverse
+			result, err := c.CallTool(t.Context(), CallRequest{Tool: "t", RevertBy: func(i Inverse) { got = &i }}, nil)
+			if (err != nil) != (tc.err != nil) || err == nil && string(result) != `{"ok":true}` {
+				t.Errorf("got %s, %v", result, err)
+			}
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Error(d)
+			}
+			if _, err := c.CallTool(t.Context(), CallRequest{Tool: "t"}, nil); (err != nil) != (tc.err != nil) {
+				t.Errorf("a caller that does not ask: %v", err)
+			}
+		})
 	}
 }
 
