@@ -204,7 +204,7 @@ func TestEndToEndPlan(t *testing.T) {
 				})
 			})
 			t.Run("12-16", func(t *testing.T) {
-				g := p.goThrough(t, api, p.waits(), host.Config{Settings: host.Settings{Timeout: time.Second}})
+				g := p.goThrough(t, api, p.waits(), host.Config{Settings: host.Settings{Wait: time.Second}})
 				leavesNothing(t, g)
 				hasNested(t, g, p.runID)
 			})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/jsontext"
@@ -69,6 +70,8 @@ func RenderResult(r *codemode.Result, waitingFor []string) (json.RawMessage, err
 		shown.Pending, shown.WaitingFor = pendingTools(r.PendingToolCalls), waitingFor
 		if r.Reason == codemode.ReasonApproval {
 			shown.Next = "Tell the user what a person has to do. Call wait with this runId when it is done."
+		} else if r.RetryAfter > 0 {
+			shown.Next = fmt.Sprintf("Call wait with this runId: it returns as soon as there is news, which may take another %s.", r.RetryAfter.Round(time.Second))
 		}
 	default:
 		shown.Error, shown.Code, shown.Next = firstFrames(r.Error), failureWord(r), nextStep(r)
