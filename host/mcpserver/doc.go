@@ -15,6 +15,14 @@
 // value, since clients differ in which of both they give to the model. Telemetry
 // is in _meta, which models do not get. A failed result has isError.
 //
+// # Waiting
+//
+// A client that does not follow the progress of a call gives up on it, so exec and wait
+// answer within Options.Wait. A wait with a progress token takes as long as the settings of
+// the host allow, and its client hears every 15 s that it goes on. Exec never takes longer
+// than Options.Wait: its client does not know its run yet. A client that gives up on a wait
+// leaves the run as it is.
+//
 // # Asking people
 //
 // Approvals, questions of tools and sign-ins are put to the client, if it offers

@@ -140,7 +140,7 @@ serve --allow-dev-plugins on this machine.
 Exit status: 0 after Ctrl-C, 1 failed, 2 usage.`,
 		Example: `  cd weather && ` + protocol.EnvDebug + `=1 dlv debug
   quoin plugin debug ./weather
-  quoin plugin debug ./weather --set tools.codeMode.timeoutMs=60000`,
+  quoin plugin debug ./weather --set tools.codeMode.cpuBudgetMs=120000`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := pluginbuild.Open(dirOf(args))
