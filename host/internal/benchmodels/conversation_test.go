@@ -21,6 +21,7 @@ type cost struct {
 	turns   int // answers of the model, the last one included
 	input   int // tokens read, in all turns together
 	output  int // tokens of calls and programs
+	results int // tokens of what calls and programs returned
 	longest int // tokens of the context at the end
 }
 
@@ -46,7 +47,9 @@ func (c *conversation) turn(calls, results []string) {
 		c.context += n
 	}
 	for _, text := range results {
-		c.context += tokens(c.t, text) + perMessage
+		n := tokens(c.t, text)
+		c.cost.results += n
+		c.context += n + perMessage
 	}
 }
 

@@ -28,6 +28,7 @@ type results struct {
 	prompts          []prompt
 	all, tuned, held quality
 	direct, auto     int // tokens at ten tools
+	larger           int // tokens of the definitions of the tools of others
 }
 
 // measureAll makes all figures.
@@ -35,10 +36,14 @@ func measureAll(t testing.TB) results {
 	t.Helper()
 	on, auto := newHost(t, host.ActivationOn), newHost(t, host.ActivationAuto)
 	r := results{domains: domains(), replays: map[string][]replay{}, prompts: measurePrompts(t, on, auto)}
+	others := ownerless(services(t))
+	r.larger = tokens(t, definitions(t, others))
 	for _, d := range r.domains {
 		worker := newReplayer(t, on, d)
 		for _, k := range d.tasks {
-			r.replays[d.name] = append(r.replays[d.name], worker.run(k))
+			done := worker.run(k)
+			done.costs[wayLookUp] = worker.lookUp(k, d.db.clone(), others)
+			r.replays[d.name] = append(r.replays[d.name], done)
 		}
 	}
 	r.all, r.tuned, r.held = searchQuality(t)
@@ -54,7 +59,7 @@ func TestModelsPage(t *testing.T) {
 	}
 	r := measureAll(t)
 	parts := map[string]string{
-		"tasks": r.taskTable(), "lengths": r.lengthTable(), "prompts": r.promptTable(), "search": r.searchTable(), "few": r.fewTable(), "mistakes": mistakeTable(readMistakes(t)),
+		"tasks": r.taskTable(), "lengths": r.lengthTable(), "prompts": r.promptTable(), "search": r.searchTable(), "few": r.fewTable(), "large": r.largeTable(), "mistakes": mistakeTable(readMistakes(t)),
 	}
 	file := filepath.Join(docs, page)
 	text, err := os.ReadFile(file)
@@ -118,6 +123,9 @@ func (r results) checkGoals(t *testing.T) {
 		if d.name == "banking" && cell.turns > 0.2*direct.turns {
 			t.Errorf("banking: %.1f turns in place of %.1f, want 80 %% fewer", cell.turns, direct.turns)
 		}
+		if cell.results > 0.2*direct.results {
+			t.Errorf("%s: the results of a program are %.0f tokens, those of direct calls %.0f, want at most a fifth", d.name, cell.results, direct.results)
+		}
 		if cell.total > direct.total {
 			t.Errorf("%s: one program takes %.0f tokens, direct calls %.0f", d.name, cell.total, direct.total)
 		}
@@ -125,7 +133,7 @@ func (r results) checkGoals(t *testing.T) {
 }
 
 // means are those of the tasks of a domain.
-type means struct{ turns, input, output, total, longest float64 }
+type means struct{ turns, input, output, results, total, longest float64 }
 
 func (r results) mean(domain, way string) means { return meanOf(r.replays[domain], way) }
 
@@ -136,6 +144,7 @@ func meanOf(replays []replay, way string) (m means) {
 		m.turns += float64(c.turns) / n
 		m.input += float64(c.input) / n
 		m.output += float64(c.output) / n
+		m.results += float64(c.results) / n
 		m.total += float64(c.total()) / n
 		m.longest += float64(c.longest) / n
 	}
@@ -145,16 +154,29 @@ func meanOf(replays []replay, way string) (m means) {
 // taskTable compares the ways of working for each domain.
 func (r results) taskTable() string {
 	var b strings.Builder
-	b.WriteString("| domain | way | turns | tokens read | tokens written | context at the end | tokens, direct = 100 |\n|---|---|---:|---:|---:|---:|---:|\n")
+	b.WriteString("| domain | way | turns | tokens read | tokens written | tokens of results | context at the end | tokens, direct = 100 |\n|---|---|---:|---:|---:|---:|---:|---:|\n")
 	for _, d := range r.domains {
 		calls, most := callsOf(d)
 		name := fmt.Sprintf("%s: %d tasks, %.1f calls (at most %d), %d tools", d.name, len(d.tasks), calls, most, len(d.operations))
 		base := r.mean(d.name, wayDirect).total
 		for _, way := range ways {
 			m := r.mean(d.name, way)
-			fmt.Fprintf(&b, "| %s | %s | %.1f | %.0f | %.0f | %.0f | %.0f |\n", name, way, m.turns, m.input, m.output, m.longest, 100*m.total/base)
+			fmt.Fprintf(&b, "| %s | %s | %.1f | %.0f | %.0f | %.0f | %.0f | %.0f |\n", name, way, m.turns, m.input, m.output, m.results, m.longest, 100*m.total/base)
 			name = ""
 		}
+	}
+	return b.String()
+}
+
+// largeTable compares the ways of working where the tools of a task are among many.
+func (r results) largeTable() string {
+	var b strings.Builder
+	b.WriteString("| domain | direct calls: turns | tokens | a server with search and call: turns | tokens | look the tools up, one program: turns | tokens | tokens, direct = 100 |\n" +
+		"|---|---:|---:|---:|---:|---:|---:|---:|\n")
+	for _, d := range r.domains {
+		direct, relay, cell := r.mean(d.name, wayDirect), r.mean(d.name, wayRelay), r.mean(d.name, wayLookUp)
+		total := direct.total + direct.turns*float64(r.larger)
+		fmt.Fprintf(&b, "| %s | %.1f | %.0f | %.1f | %.0f | %.1f | %.0f | %.1f |\n", d.name, direct.turns, total, relay.turns, relay.total, cell.turns, cell.total, 100*cell.total/total)
 	}
 	return b.String()
 }

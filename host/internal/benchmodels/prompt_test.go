@@ -23,10 +23,7 @@ func measurePrompts(t testing.TB, on, auto *host.Host) []prompt {
 	t.Helper()
 	var all []prompt
 	for _, n := range promptSizes {
-		list := many(t, n)
-		for i := range list {
-			list[i].Owner = "" // a request brings tools that belong to the host
-		}
+		list := ownerless(many(t, n))
 		c, err := catalog.New(list, catalog.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -90,4 +87,12 @@ func (r *replayer) only() string {
 		return name
 	}
 	return ""
+}
+
+// ownerless are tools as a request brings them: they belong to the host.
+func ownerless(list []catalog.Tool) []catalog.Tool {
+	for i := range list {
+		list[i].Owner = ""
+	}
+	return list
 }

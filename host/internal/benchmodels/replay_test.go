@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,9 @@ const (
 	wayAll      = "one program that returns every result"
 	wayAnswer   = "one program that returns what the answer needs"
 )
+
+// wayLookUp is for tools among many, which the description of exec cannot all describe.
+const wayLookUp = "two programs: look the tools up, then all calls"
 
 var ways = []string{wayDirect, wayBatched, wayRelay, wayTwoCells, wayAll, wayAnswer}
 
@@ -289,5 +293,24 @@ func (r *replayer) twoCells(k task, db database) cost {
 		call, result = r.exec(turn, newProgram(r.t, writes, r.operations).answer())
 		talk.turn([]string{call}, []string{result})
 	}
+	return talk.end()
+}
+
+// lookUp is how a model works whose tools are among many: a program searches for what
+// the task needs, and the next makes all calls.
+func (r *replayer) lookUp(k task, db database, others []catalog.Tool) cost {
+	turn := request(r.t, r.host, append(tools(r.t, r.domain.operations, db), others...))
+	talk := converse(r.t, definitions(r.t, turn.Visible), k.text)
+	var queries []any
+	for _, c := range k.calls {
+		if query := strings.ReplaceAll(c.tool, "_", " "); !slices.Contains(queries, any(query)) {
+			queries = append(queries, query)
+		}
+	}
+	call, result := r.exec(turn, "const found = await Promise.all("+literal(r.t, queries)+".map((q) => tools.search(q, {limit: 2})));\n"+
+		"return Promise.all(found.flat().map(async (t) => [t.name, (await tools.describe(t.id)).parameters]));")
+	talk.turn([]string{call}, []string{result})
+	call, result = r.exec(turn, newProgram(r.t, k.calls, r.operations).answer())
+	talk.turn([]string{call}, []string{result})
 	return talk.end()
 }
