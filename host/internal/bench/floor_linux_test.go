@@ -9,7 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
@@ -149,4 +152,34 @@ func startPeer(b *testing.B, what string, files ...*os.File) {
 			b.Error(err)
 		}
 	})
+}
+
+// processorTime is what this process and its children have used: guest workers, plugins
+// and peers.
+func processorTime(b *testing.B) (sum time.Duration) {
+	b.Helper()
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		b.Fatal(err)
+	}
+	pids := []string{strconv.Itoa(os.Getpid())}
+	for _, list := range lists {
+		children, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread has ended
+		}
+		pids = append(pids, strings.Fields(string(children))...)
+	}
+	for _, s := range pids {
+		pid, err := strconv.Atoi(s)
+		if err != nil {
+			b.Fatal(err)
+		}
+		const everyThread = 2 // see guestrt/meter_linux.go
+		var ts unix.Timespec
+		if unix.ClockGettime(int32(^pid<<3|everyThread), &ts) == nil {
+			sum += time.Duration(ts.Nano())
+		}
+	}
+	return sum
 }

@@ -15,8 +15,9 @@ type row struct {
 	n          int
 	value      string // in place of p50
 	p50, p99   time.Duration
+	processor  time.Duration // of one operation, in all processes; 0: not measured
 	allocs     string
-	than       string // the case whose p50 this one's is compared to
+	than       string // the case that this one's p50 and processor time are compared to
 }
 
 // results is the table.
@@ -42,17 +43,29 @@ func (r *results) print() {
 		return
 	}
 	fmt.Printf("\n%s/%s, %d processors, %s\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
-	fmt.Println("| case | goal | p50 | p99 | allocations | n |\n|---|---|---:|---:|---:|---:|")
+	fmt.Println("| case | goal | p50 | p99 | processor | allocations | n |\n|---|---|---:|---:|---:|---:|---:|")
 	for _, x := range r.rows {
-		p50, p99 := x.value, ""
+		p50, p99, processor := x.value, "", ""
 		if p50 == "" {
 			p50, p99 = millis(x.p50), millis(x.p99)
 		}
-		if i := r.find(x.than); x.than != "" && i >= 0 {
-			p50 += fmt.Sprintf(" (%.2fx)", float64(x.p50)/float64(r.rows[i].p50))
+		if x.processor > 0 {
+			processor = millis(x.processor)
 		}
-		fmt.Printf("| %s | %s | %s | %s | %s | %d |\n", x.name, x.goal, p50, p99, x.allocs, x.n)
+		if i := r.find(x.than); x.than != "" && i >= 0 {
+			p50 += times(x.p50, r.rows[i].p50)
+			processor += times(x.processor, r.rows[i].processor)
+		}
+		fmt.Printf("| %s | %s | %s | %s | %s | %s | %d |\n", x.name, x.goal, p50, p99, processor, x.allocs, x.n)
 	}
+}
+
+// times is a duration as a multiple of another one, if both were measured.
+func times(d, than time.Duration) string {
+	if d == 0 || than == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%.2fx)", float64(d)/float64(than))
 }
 
 func millis(d time.Duration) string { return fmt.Sprintf("%.3f ms", float64(d.Nanoseconds())/1e6) }
