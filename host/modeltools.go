@@ -103,7 +103,7 @@ func (h *Host) ModelTools(ctx context.Context, s Session, tools []catalog.Tool, 
 		return nil, f
 	}
 	v := to.View.Load()
-	exec, wait := modeltools.Definitions(offerOf(v), settings)
+	exec, wait := modeltools.Definitions(h.offerOf(s, v, to.Layers), settings)
 	cost := promptTokens(v, exec, wait)
 	cost.Window = o.Window
 	for i := range direct {

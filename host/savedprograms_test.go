@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tiktoken-go/tokenizer"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -247,5 +250,56 @@ func TestNoPrograms(t *testing.T) {
 	wantValue(t, exec(h, `return programs.list()`), `[]`)
 	if _, err := h.SaveProgram(t.Context(), codemode.Session{}, programs.Request{Name: "x"}, "test"); !errors.Is(err, programs.NotFound) {
 		t.Error(err)
+	}
+}
+
+// TestRunningASavedProgramIsCheap: to run a program of 19 KB again costs a model at most
+// 150 tokens, its call and the answer together.
+func TestRunningASavedProgramIsCheap(t *testing.T) {
+	codec, err := tokenizer.Get(tokenizer.O200kBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Programs: host.ProgramConfig{Store: &programs.Memory{}}})
+	var code strings.Builder
+	code.WriteString("const { days } = programs.input({ days: 7 });\nlet found = 0;\n")
+	for code.Len() < 19<<10 {
+		fmt.Fprintf(&code, "found += (await tools.echo({ n: %d })).n; // the next of the things that this report counts\n", code.Len())
+	}
+	code.WriteString("return { days, found };")
+	first := exec(h, code.String())
+	if first.Status != host.StatusCompleted {
+		t.Fatal(show(first))
+	}
+	if _, err := h.SaveProgram(t.Context(), me, programs.Request{Name: "weekly-report", Example: json.RawMessage(`{"days":7}`)}, "test"); err != nil {
+		t.Fatal(err)
+	}
+	turn, err := h.ModelTools(t.Context(), me, nil, host.ModelToolsOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := turn.Visible[0].Description; !strings.Contains(said, `- programs.run("weekly-report", { days?: integer })`) {
+		t.Errorf("the model is not told of the program: %s", said)
+	}
+	denied, err := h.ModelTools(t.Context(), me, nil, host.ModelToolsOptions{Rules: policy.Rules{Deny: []string{"owner:programs"}}})
+	if err != nil || strings.Contains(denied.Visible[0].Description, "weekly-report") {
+		t.Errorf("the model is told of a program that it may not run: %v", err)
+	}
+	arguments := json.RawMessage(`{"code":"return await programs.run(\"weekly-report\", { days: 30 })"}`)
+	answer, err := turn.Visible[0].Invoke(t.Context(), catalog.Invocation{Input: arguments})
+	if err != nil || !strings.Contains(string(answer), `"days":30`) {
+		t.Fatalf("%s, %v", answer, err)
+	}
+	again, err := codec.Count(string(arguments) + string(answer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	once, err := codec.Count(code.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("written once: %d bytes, %d tokens; run again: %d tokens", code.Len(), once, again)
+	if again > 150 {
+		t.Errorf("it costs %d tokens: %s %s", again, arguments, answer)
 	}
 }

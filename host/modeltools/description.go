@@ -36,7 +36,16 @@ type Offer struct {
 	// MCP writes the text about MCP servers, in at most room bytes. It may be
 	// nil, and returns "" without servers.
 	MCP func(room int) string
+	// Programs are the saved programs, each with the call that runs it.
+	Programs []Program
 }
+
+// Program is a saved program as a model is told of it.
+type Program struct{ Call, Description string }
+
+// maxProgramText bounds what is said of all saved programs where there are few tools, in
+// bytes.
+const maxProgramText = 1500
 
 // brief reports whether there are too many tools to describe each.
 func (o Offer) brief() bool { return o.Catalog.Len() > manyTools }
@@ -126,13 +135,33 @@ func reachText(o Offer) string {
 	if o.MCP != nil {
 		text += o.MCP(maxMCPText)
 	}
-	return text + namespaceBlocks(o)
+	return text + namespaceBlocks(o) + programLines(o, maxProgramText)
+}
+
+// programLines has a line for each saved program, in at most room bytes together.
+func programLines(o Offer, room int) string {
+	if len(o.Programs) == 0 {
+		return ""
+	}
+	text := "\n\nSaved programs, to be run with one call:"
+	rest := func(n int) string { return fmt.Sprintf("\n- and %d more: programs.list()", n) }
+	for i, p := range o.Programs {
+		line := "\n- " + p.Call
+		if d := bounded(strings.Join(strings.Fields(p.Description), " "), maxBriefLine); d != "" {
+			line += ": " + d
+		}
+		if more := len(o.Programs) - i; len(text)+len(line)+len(rest(more)) > room {
+			return text + rest(more)
+		}
+		text += line
+	}
+	return text
 }
 
 // briefText is reachText for many tools. Namespaces come first, of whose functions
 // searches know nothing, then tools and servers in equal parts.
 func briefText(o Offer) string {
-	spaces := namespaceLines(o, briefRoom/3)
+	spaces := namespaceLines(o, briefRoom/3) + programLines(o, briefRoom/5)
 	room := briefRoom - len(spaces)
 	const head = "\n\nSome of the tools, by owner (tools.search finds all):\n"
 	servers := ""
