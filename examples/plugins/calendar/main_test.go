@@ -1,16 +1,36 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/quoinhq/quoin/examples/plugins/calendar/agenda"
 	"github.com/quoinhq/quoin/examples/plugins/internal/plugintest"
+	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/sdk/sdktest"
 )
 
 // object is an argument as a guest writes it.
 type object = map[string]any
+
+// TestUndo: an event that was booked is taken off again, unless it has changed since.
+func TestUndo(t *testing.T) {
+	h := sdktest.Start(t, newPlugin(), nil)
+	draft := map[string]any{"title": "Review", "start": "2026-03-02T14:00", "durationMinutes": 30, "recurrence": "FREQ=DAILY"}
+	made := h.CallInverse("calendar_create", draft)
+	if err := h.Revert(made); err != nil {
+		t.Fatal(err)
+	}
+	made = h.CallInverse("calendar_create", draft)
+	if _, err := h.Call("calendar_update", map[string]any{"id": 2, "patch": map[string]any{"title": "Daily review"}}); err != nil {
+		t.Fatal(err)
+	}
+	var conflict *protocol.Error
+	if err := h.Revert(made); !errors.As(err, &conflict) || conflict.Code != agenda.CodeConflict {
+		t.Errorf("an event that has changed: %v", err)
+	}
+}
 
 func TestPlugin(t *testing.T) {
 	h := sdktest.Start(t, newPlugin(), &sdktest.Options{Config: object{"timeZone": "Europe/Berlin"}})

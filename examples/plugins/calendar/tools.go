@@ -61,6 +61,9 @@ func (d *desk) addCreate(p *sdk.Plugin) *sdk.ToolRef {
 		Label:       "Create an event",
 		Description: "Books a single or recurring, timed or all-day event and returns it. With onlyIfFree it fails with code conflict when the time is taken.",
 		Idempotent:  true,
+		Revert: sdk.RevertBy(func(_ agenda.Draft, made agenda.Event) (*sdk.Inverse, error) {
+			return &sdk.Inverse{Tool: "calendar_remove", Input: removeInput{ID: made.ID, Options: agenda.Removal{Scope: agenda.ScopeSeries, Version: made.Version}}}, nil
+		}),
 		Examples: []sdk.Example{
 			{Description: "a review, if the time is free", Input: agenda.Draft{Title: "Review of issue 12", Start: "2026-03-02T14:00", DurationMinutes: 30, TimeZone: "Europe/Berlin", Attendees: []string{"ada@example.org"}, OnlyIfFree: true}},
 			{Description: "every Monday and Wednesday at nine", Input: agenda.Draft{Title: "Stand-up", Start: "2026-03-02T09:00", DurationMinutes: 15, TimeZone: "Europe/Berlin", Recurrence: "FREQ=WEEKLY;BYDAY=MO,WE"}},

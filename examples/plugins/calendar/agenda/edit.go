@@ -136,6 +136,7 @@ const (
 type Removal struct {
 	Scope      string `json:"scope,omitempty" enum:"occurrence,following,series" jsonschema:"how much of a recurring event goes: one occurrence, that and all following ones, or the whole series; required for recurring events"`
 	Occurrence string `json:"occurrence,omitempty" jsonschema:"the member of the series (occurrence field of an item of list); required for scope occurrence and following"`
+	Version    int64  `json:"version,omitempty" min:"1" jsonschema:"remove only if the event is still at this version"`
 }
 
 // Removed says what is gone.
@@ -151,6 +152,9 @@ func (s *Store) Remove(ctx context.Context, key string, id int64, how Removal) (
 		r, err := find(ctx, tx, id)
 		if err != nil {
 			return Removed{}, err
+		}
+		if how.Version != 0 && how.Version != r.version {
+			return Removed{}, conflict(id, r.version, how.Version)
 		}
 		gone, err := r.remove(&how)
 		if err != nil {
