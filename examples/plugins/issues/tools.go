@@ -162,7 +162,7 @@ func (d *desk) addWithdraw(p *sdk.Plugin) {
 	sdk.AddTool(p, sdk.Tool{
 		Name:        "issues_withdraw",
 		Label:       "Withdraw an issue",
-		Description: "Removes an issue that was created by mistake: undoes issues_create. Fails with code conflict once it was edited or has comments.",
+		Description: "Removes an issue that was created by mistake. Fails with code conflict once it was edited or has comments.",
 		Idempotent:  true,
 		Examples:    []sdk.Example{{Input: withdrawInput{ID: 12, As: tracker.Content{Title: "Crash on save", State: tracker.Open, Labels: []string{}}}}},
 	}, func(ctx context.Context, c *sdk.Call, in withdrawInput) (tracker.Issue, error) {
@@ -174,7 +174,7 @@ func (d *desk) addRestore(p *sdk.Plugin) {
 	sdk.AddTool(p, sdk.Tool{
 		Name:        "issues_restore",
 		Label:       "Restore an issue",
-		Description: "Makes an issue what it was before an edit: undoes issues_update and issues_close. Fails with code conflict if it has been edited since.",
+		Description: "Makes an issue what it was before it was edited, closed or reopened. Fails with code conflict if it has been edited since.",
 		Idempotent:  true,
 		Examples: []sdk.Example{{Input: restoreInput{
 			ID: 12, From: tracker.Content{Title: "Crash", State: tracker.Open, Labels: []string{}}, To: tracker.Content{Title: "Crash on save", State: tracker.Open, Labels: []string{}},
@@ -188,7 +188,7 @@ func (d *desk) addUncomment(p *sdk.Plugin) {
 	sdk.AddTool(p, sdk.Tool{
 		Name:        "issues_uncomment",
 		Label:       "Remove a comment",
-		Description: "Removes a comment: undoes issues_comment. Returns the issue.",
+		Description: "Removes a comment. Returns the issue.",
 		Idempotent:  true,
 		Examples:    []sdk.Example{{Input: uncommentInput{ID: 12, Comment: 3}}},
 	}, func(ctx context.Context, c *sdk.Call, in uncommentInput) (tracker.Issue, error) {
