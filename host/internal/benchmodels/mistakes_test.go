@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -130,7 +131,7 @@ func mistakeHost(t testing.TB) *host.Host {
 		Guests: host.GuestConfig{Path: guest}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Tools:      mistakeTools(t),
 		Namespaces: []namespaces.Registration{notes()},
-		MCP:        host.MCPConfig{Servers: []mcp.Server{{Name: "hub", URL: hub(t)}}},
+		MCP:        host.MCPConfig{Servers: []mcp.Server{{Name: "hub", URL: hub(t)}}, Wait: time.Minute},
 		Settings:   host.Settings{MaxOutput: 4096},
 	})
 	if err != nil {
