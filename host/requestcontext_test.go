@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -52,38 +53,37 @@ func TestCallsHaveTheValuesOfTheirRequest(t *testing.T) {
 	wantValue(t, r, `["The call of \"whoami\" was blocked before execution: no tenant","blocked","none"]`)
 }
 
-// TestTheRequestEndsItsCalls: a call ends with the request that drives its run, be it
-// cancelled or past its deadline, and the tool learns the cause.
+// TestTheRequestEndsItsCalls: a call ends with the request that drives its run, and the
+// tool learns the cause.
 func TestTheRequestEndsItsCalls(t *testing.T) {
 	errHangUp := errors.New("the caller hung up")
-	for _, tc := range []struct {
-		name string
-		end  func(context.Context) (context.Context, func())
-		want error
-	}{
-		{"cancelled", func(ctx context.Context) (context.Context, func()) {
-			ctx, cancel := context.WithCancelCause(ctx)
-			return ctx, func() { cancel(errHangUp) }
-		}, errHangUp},
-		{"past its deadline", func(ctx context.Context) (context.Context, func()) {
-			ctx, cancel := context.WithTimeout(ctx, soon)
-			return ctx, func() { <-ctx.Done(); cancel() }
-		}, context.DeadlineExceeded},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			g := newGate()
-			h := start(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
-			ctx, end := tc.end(context.Background())
-			done := make(chan *host.Result)
-			go func() { done <- h.Exec(ctx, me, host.ExecInput{Code: `return await tools.slow()`}) }()
-			<-g.entered
-			end()
-			wantFailure(t, <-done, host.CodeAborted, "", host.PhaseHost)
-			if cause := <-g.ended; !errors.Is(cause, tc.want) {
-				t.Errorf("the call ended with %v, want %v", cause, tc.want)
-			}
-		})
+	g := newGate()
+	h := start(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
+	ctx, cancel := context.WithCancelCause(context.Background())
+	done := make(chan *host.Result)
+	go func() { done <- h.Exec(ctx, me, host.ExecInput{Code: `return await tools.slow()`}) }()
+	<-g.entered
+	cancel(errHangUp)
+	wantFailure(t, <-done, host.CodeAborted, "", host.PhaseHost)
+	if cause := <-g.ended; !errors.Is(cause, errHangUp) {
+		t.Errorf("the call ended with %v, want %v", cause, errHangUp)
 	}
+}
+
+// TestCallsLearnTheDeadline: a tool learns when its caller gives up; the context of its
+// call, which may outlive that, has no deadline.
+func TestCallsLearnTheDeadline(t *testing.T) {
+	has := echo("has")
+	has.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
+		_, bounded := ctx.Deadline()
+		return json.Marshal([]any{c.Deadline.UnixNano(), bounded})
+	}
+	h := start(t, host.Config{Tools: []catalog.Tool{has}})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	deadline, _ := ctx.Deadline()
+	wantValue(t, h.Exec(ctx, me, host.ExecInput{Code: `const [at, bounded] = await tools.has({}); return [String(at).slice(0, 9), bounded]`}),
+		fmt.Sprintf(`["%.9s",false]`, fmt.Sprint(deadline.UnixNano())))
 }
 
 // TestCallsOutliveTheirRequest: once the run is suspended, the end of the request does

@@ -84,8 +84,8 @@ type Invocation struct {
 	// Session is who the run belongs to.
 	Session codemode.Session
 	// Deadline is when the caller of the Exec or Wait that drives the run gives up; zero
-	// if it does not, or if no request is there. The call ends then with its run, unless
-	// the run has been suspended before: so a context of a call has no deadline itself.
+	// if it does not, or if no request is there. The run is suspended before, and the call
+	// goes on: so the context of a call has no deadline itself.
 	Deadline time.Time
 	// Input is the input object as JSON.
 	Input json.RawMessage
