@@ -31,6 +31,15 @@
 // ModelTools.VerifyPayload refuses a request that shows anything else. A gateway that has no tools of its own, or
 // serves code mode itself, uses Definitions, ParseExec, ParseWait, Exec and Wait.
 //
+// # Tools of the embedder
+//
+// catalog.Func makes a tool of a Go function, catalog.FromDefinitions of definitions and
+// one function that calls them, and mcp.Server of an MCP server or session of the same
+// process. The context of a call has the values of the newest Exec or Wait of its run in
+// this process, also once the run is suspended and no request is there; it ends with the
+// run, and has no deadline. A request that is cancelled aborts the run that it drives.
+// Events yields what happens in a run as it happens.
+//
 // # Hooks and approvals
 //
 // Config.Hooks see every tool call, and every program, before and after; those of
@@ -42,6 +51,7 @@
 //
 // A tool can ask a person itself: it returns a *codemode.InputRequired, its call waits in
 // the same way, AnswerQuestion answers, and the tool is invoked again with the answers.
+// PendingApprovals of a waiting Result are what people are asked, as values.
 //
 // # Configuration
 //

@@ -70,6 +70,10 @@
 // Where each user signs in, a call has the token of its Session. The requests that belong
 // to no call, such as listings, have the host's own.
 //
+// A server of the embedder's own process is connected over pipes and bounded like any
+// other, but believed: its hints count, and its tools are not pinned. Its handlers get the
+// values of the context of the call, which no other client of it can claim.
+//
 // # What it does not do
 //
 // It knows nothing of catalogs, policy and guests: see package host.
