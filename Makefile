@@ -11,6 +11,9 @@ MODULES  := examples/adapters
 FUZZTIME ?= 30s
 SOAKTIME ?= 5m
 
+# What of the soak runs with the tests: make soak runs all of it, for longer.
+SHORTSOAK := 'TestSoak|TestKilledHost'
+
 # Tools run at a pinned version and are not part of go.mod.
 staticcheck := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 govulncheck := golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -71,8 +74,9 @@ test: ## Run the tests but for the longest; says at the end what is left out, an
 	@echo "test: left out are the skipped tests above, which make test-all runs, and make race, soak, fuzz and bench"
 
 .PHONY: test-all
-test-all: ## Run every test; builds the TypeScript compiler first (minutes)
+test-all: ## Run every test and a short soak; builds the TypeScript compiler first (minutes)
 	QUOIN_TSGO=build $(TEST) ./...
+	$(GO) test -count=1 -pgo=off -tags soak -run $(SHORTSOAK) ./host/internal/soak -soaktime 30s
 	cd examples/gateway && $(TEST) $(GATEWAY) ./...
 	@for m in $(MODULES); do (cd $$m && $(TEST) ./...) || exit 1; done
 
@@ -80,10 +84,13 @@ test-all: ## Run every test; builds the TypeScript compiler first (minutes)
 race: ## Run every test under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -pgo=off -timeout 60m ./...
 
+NATIVETAGS = quickjs_c,netgo,osusergo
+
 .PHONY: test-native
-test-native: ## Run the guest's tests on the native engine (needs a C compiler)
+test-native: ## Run the tests on the native engine, but for the longest, and a short soak (needs a C compiler)
 	@vars=$$($(GO) run ./guestrt/cmd/quoin-native env) && eval "$$vars" && \
-	$(TEST) -short -tags quickjs_c,netgo,osusergo ./guestrt/... ./internal/lockdown ./internal/sandbox ./internal/hostile
+	$(TEST) -short -tags $(NATIVETAGS) ./... && \
+	$(GO) test -count=1 -pgo=off -tags soak,$(NATIVETAGS) -run $(SHORTSOAK) ./host/internal/soak -soaktime 30s
 
 .PHONY: test-sanitize
 test-sanitize: ## Run the engine's tests and the hostile corpus on the native engine with sanitizers (minutes)
@@ -99,7 +106,7 @@ test-patches: ## Prove that each patch of the native engine's memory is needed (
 test-upstream: ## Run the tests of quickjs-ng that apply to guests on both engines (needs a C compiler)
 	QUOIN_UPSTREAM_TESTS=1 $(TEST) -run TestUpstreamPrograms ./guestrt/internal/engine/quickjs
 	@vars=$$($(GO) run ./guestrt/cmd/quoin-native env) && eval "$$vars" && \
-	QUOIN_UPSTREAM_TESTS=1 $(TEST) -tags quickjs_c,netgo,osusergo -run TestUpstreamPrograms ./guestrt/internal/engine/quickjs
+	QUOIN_UPSTREAM_TESTS=1 $(TEST) -tags $(NATIVETAGS) -run TestUpstreamPrograms ./guestrt/internal/engine/quickjs
 
 # The flags with which go build and go test use the optimised engine.
 OPTIMIZED = $$($(GO) run -pgo=off ./guestrt/cmd/quoin-optimize flags)

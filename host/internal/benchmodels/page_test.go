@@ -226,7 +226,7 @@ func (r results) searchTable() string {
 	for _, row := range []struct {
 		name string
 		q    quality
-	}{{"all", r.all}, {"looked at while the search was improved", r.tuned}, {"held out", r.held}} {
+	}{{"all", r.all}, {"whose misses were read", r.tuned}, {"the others", r.held}} {
 		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %.2f | %d |\n", row.name, row.q.queries, row.q.recall5, row.q.recall10, row.q.first, row.q.empty)
 	}
 	return b.String()
