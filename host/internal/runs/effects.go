@@ -3,6 +3,7 @@ package runs
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,9 +21,10 @@ import (
 type effects struct {
 	mu      sync.Mutex
 	journal runstore.EffectJournal // nil: not open
+	stored  bool                   // while it is not open, the store may have a journal
 	numbers map[string]int         // of the effects of the journal, by call
 	last    int                    // the newest number
-	pending []runstore.Effect      // there is no journal yet
+	pending []runstore.Effect      // there is no journal yet; they get their numbers there
 }
 
 // maxPendingEffects bounds what is remembered of calls before the journal is opened.
@@ -45,7 +47,7 @@ func (f *effects) close() {
 func (f *effects) closeLocked() {
 	if f.journal != nil {
 		f.journal.Close()
-		f.journal = nil
+		f.journal, f.stored = nil, true
 	}
 }
 
@@ -118,22 +120,21 @@ func (c *call) noteEffect(e runstore.Effect) {
 	}
 }
 
-// putEffect writes an effect to the journal, which is opened for a tool whose calls can
-// be undone. Others wait for that.
+// putEffect writes an effect to the journal, which is made for a tool whose calls can be
+// undone. Others wait for that.
 func (r *run) putEffect(store runstore.EffectStore, c *call, e runstore.Effect, revertible bool) error {
 	f := &r.effects
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.journal == nil && !revertible {
-		if len(f.pending) < maxPendingEffects {
-			f.last++
-			e.Number = f.last
-			f.pending = append(f.pending, e)
-		}
-		return nil
-	}
 	if f.journal == nil {
-		if err := r.openEffects(store); err != nil {
+		err := r.openEffects(store, revertible)
+		switch {
+		case err != nil && revertible:
+			return err
+		case f.journal == nil:
+			if len(f.pending) < maxPendingEffects {
+				f.pending = append(f.pending, e)
+			}
 			return err
 		}
 	}
@@ -149,12 +150,22 @@ func (r *run) putEffect(store runstore.EffectStore, c *call, e runstore.Effect, 
 	return err
 }
 
-// openEffects opens the journal of the run. The caller holds effects.mu.
-func (r *run) openEffects(store runstore.EffectStore) error {
+// openEffects opens the journal of the run. Without one it makes one, if it may. The
+// caller holds effects.mu.
+func (r *run) openEffects(store runstore.EffectStore, mayMake bool) error {
 	f, now := &r.effects, time.Now().UTC()
-	journal, err := store.OpenEffects(r.background(), r.id, &runstore.Effects{
-		Session: r.session, Created: now, Expires: now.Add(r.settings.UndoTTL),
-	})
+	if !mayMake && !f.stored {
+		return nil
+	}
+	var header *runstore.Effects
+	if mayMake {
+		header = &runstore.Effects{Session: r.session, Created: now, Expires: now.Add(r.settings.UndoTTL)}
+	}
+	journal, err := store.OpenEffects(r.background(), r.id, header)
+	if !mayMake && (errors.Is(err, runstore.ErrNotFound) || errors.Is(err, runstore.ErrExpired)) {
+		f.stored = false
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -165,6 +176,9 @@ func (r *run) openEffects(store runstore.EffectStore) error {
 	}
 	if len(f.pending) == 0 {
 		return nil
+	}
+	for i := range f.pending {
+		f.pending[i].Number = f.number(f.pending[i].CallID)
 	}
 	if err := journal.Put(false, f.pending...); err != nil {
 		return err

@@ -127,7 +127,7 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 	r := e.makeRun(rec.ID, s, rec.Language, to)
 	r.pool, r.created = pool, rec.Created
 	r.used.digests = rec.Tools
-	r.effects.pending = rec.Effects
+	r.effects.pending, r.effects.stored = rec.Effects, true
 	r.changed.Store(rec.Fingerprint != r.view().Catalog.Fingerprint())
 	r.observed.Parent, r.observed.Trace = rec.ToolCallID, rec.Trace
 	r.record.generation, r.record.stored = rec.Generation, true

@@ -1,0 +1,51 @@
+package host_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quoinhq/quoin/host"
+)
+
+// TestEffectsKeepTheirPlaces: a run that goes on in another process adds to its journal,
+// whatever it calls first there.
+func TestEffectsKeepTheirPlaces(t *testing.T) {
+	for _, tc := range []struct {
+		name, before, after string
+		open                []string
+		log                 []string
+	}{
+		{
+			"a journal, then another tool",
+			`await tools.put({name: "a", value: "1"});`, `await tools.mail(); await tools.put({name: "b", value: "1"});`,
+			[]string{"put done", "mail final", "put done"}, []string{"put a", "put b", "restore b", "restore a"},
+		},
+		{
+			"no journal yet",
+			`await tools.mail(); await tools.mail();`, `await tools.mail(); await tools.put({name: "b", value: "1"});`,
+			[]string{"mail final", "mail final", "mail final", "put done"}, []string{"put b", "restore b"},
+		},
+		{
+			"nothing to undo is called any more",
+			`await tools.put({name: "a", value: "1"});`, `await tools.mail();`,
+			[]string{"put done", "mail final"}, []string{"put a", "restore a"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir, s := t.TempDir(), newShelf(t.TempDir())
+			first := start(t, host.Config{Tools: s.tools(), Store: openDir(t, dir)})
+			run := wantWaiting(t, exec(first, tc.before+` await yield_control(); `+tc.after), host.ReasonYield)
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+			second := start(t, host.Config{Tools: s.tools(), Store: openDir(t, dir)})
+			wantValue(t, second.Wait(t.Context(), me, run), "null")
+			wantStates(t, effectsOf(t, second), host.UndoOpen, tc.open...)
+			undo(t, second, run)
+			if d := cmp.Diff(tc.log, s.read().Log); d != "" {
+				t.Errorf("log (-want +got):\n%s", d)
+			}
+		})
+	}
+}
