@@ -34,8 +34,7 @@ type keptPrograms struct {
 
 	mu      sync.Mutex
 	waiting []unkept
-	writing bool
-	writers sync.WaitGroup
+	writer  chan struct{} // closed when all that waits is kept; nil: nothing waits
 }
 
 // unkept is a program of a run that is to be kept.
@@ -64,9 +63,9 @@ func (k *keptPrograms) keep(r *run, completed bool) {
 		k.waiting = slices.Delete(k.waiting, 0, 1)
 	}
 	k.waiting = append(k.waiting, u)
-	if !k.writing {
-		k.writing = true
-		k.writers.Go(func() { k.guard(k.write) })
+	if k.writer == nil {
+		k.writer = make(chan struct{})
+		go k.write()
 	}
 }
 
@@ -77,10 +76,12 @@ func (k *keptPrograms) write() {
 		if !ok {
 			return
 		}
-		u.Tools = u.tools()
-		if err := k.Store.Keep(context.Background(), &u.Kept); err != nil {
-			k.log.Warn("the program of a run is not kept: it cannot be saved under a name", "run", u.RunID, "error", err)
-		}
+		k.guard(func() {
+			u.Tools = u.tools()
+			if err := k.Store.Keep(context.Background(), &u.Kept); err != nil {
+				k.log.Warn("the program of a run is not kept: it cannot be saved under a name", "run", u.RunID, "error", err)
+			}
+		})
 	}
 }
 
@@ -88,7 +89,8 @@ func (k *keptPrograms) next() (u unkept, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.waiting) == 0 {
-		k.writing, k.waiting = false, nil
+		close(k.writer)
+		k.writer, k.waiting = nil, nil
 		return u, false
 	}
 	u = k.waiting[0]
@@ -97,7 +99,14 @@ func (k *keptPrograms) next() (u unkept, ok bool) {
 }
 
 // flush waits until the store has everything.
-func (k *keptPrograms) flush() { k.writers.Wait() }
+func (k *keptPrograms) flush() {
+	k.mu.Lock()
+	writer := k.writer
+	k.mu.Unlock()
+	if writer != nil {
+		<-writer
+	}
+}
 
 // tools are the tools that a run has used, by id. Those that its caller brought are left
 // out: the next caller brings its own.
