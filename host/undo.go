@@ -28,7 +28,8 @@ type RunEffects struct {
 	// Effects are in the order of the calls. Those with the state final or unknown cannot
 	// be undone; Reason says why.
 	Effects []runstore.Effect `json:"effects"`
-	// Omitted counts calls beyond runstore.MaxEffects that may have changed something.
+	// Omitted counts calls that may have changed something and found no room: a journal has
+	// runstore.MaxEffects, and 256 from before the first call that can be undone.
 	Omitted int `json:"omitted,omitempty"`
 	// Waiting is the result of the run that calls an inverse and waits.
 	Waiting *Result `json:"waiting,omitempty"`
@@ -37,7 +38,7 @@ type RunEffects struct {
 // UndoOptions say how to undo a run. The zero value undoes all that can be undone.
 type UndoOptions struct {
 	// Skip are ids of calls whose effects stay as they are, such as those that a person
-	// has undone by hand.
+	// has undone by hand. They stay skipped.
 	Skip []string
 }
 

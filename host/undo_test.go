@@ -219,6 +219,18 @@ func TestOtherRunsHaveNoJournal(t *testing.T) {
 	}
 }
 
+// TestVeryManyEffectsAreCounted: before the first call that can be undone, a run keeps
+// the first 256 others, and says how many more there were.
+func TestVeryManyEffectsAreCounted(t *testing.T) {
+	h := start(t, host.Config{Tools: newShelf(t.TempDir()).tools()})
+	wantValue(t, exec(h, `for (let i = 0; i < 300; i++) await tools.mail(); await tools.put({name: "a", value: "1"})`), "null")
+	j := effectsOf(t, h)
+	wantStates(t, j, host.UndoOpen, append(slices.Repeat([]string{"mail final"}, 256), "put done")...)
+	if j.Omitted != 44 {
+		t.Errorf("%d calls are omitted", j.Omitted)
+	}
+}
+
 // TestUndoStopsAtAFailure and goes on later, or without what a person has skipped.
 func TestUndoStopsAtAFailure(t *testing.T) {
 	s := newShelf(t.TempDir())
@@ -249,6 +261,7 @@ func TestUndoStopsAtAFailure(t *testing.T) {
 	j := undo(t, h, run)
 	wantStates(t, j, host.UndoStopped, "put done", "put failed")
 	wantStates(t, undo(t, h, run, j.Effects[1].CallID), host.UndoDone, "put reverted", "put skipped")
+	wantStates(t, undo(t, h, run, j.Effects[1].CallID), host.UndoDone, "put reverted", "put skipped") // as after a crash
 	if _, err := h.Undo(t.Context(), me, run, host.UndoOptions{Skip: []string{"bridge:call:9"}}); err == nil {
 		t.Error("a call that is not there was skipped")
 	}

@@ -65,6 +65,8 @@ type Effects struct {
 	Omitted int `json:"omitted,omitempty"`
 	// Effects are in order of their numbers.
 	Effects []Effect `json:"-"`
+
+	omitted int // the highest number that Omitted counts; each is written more than once
 }
 
 // EffectStore is implemented by stores that keep the effects of runs, also of those
@@ -119,7 +121,10 @@ func (j *Effects) apply(effects []Effect) (kept []Effect) {
 			}
 			j.Effects[i] = e
 		case len(j.Effects) >= MaxEffects:
-			j.Omitted++
+			if e.Number > j.omitted {
+				j.omitted = e.Number
+				j.Omitted++
+			}
 			continue
 		default:
 			if j.inputs()+len(e.Input) > MaxEffectBytes {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/quoinhq/quoin/host/codemode"
 )
@@ -72,13 +73,13 @@ func TestEffects(t *testing.T) {
 			want := header.clone()
 			want.RunID, want.Effects = effectRun, []Effect{effect(1, EffectReverted), effect(2, EffectDone)}
 			got, err := s.Effects(ctx, effectRun)
-			if d := cmp.Diff(want, got); d != "" || err != nil {
+			if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Effects{})); d != "" || err != nil {
 				t.Errorf("%v, read (-want +got):\n%s", err, d)
 			}
 			j.Close()
 			j.Close()
 			again := open_(t, s, nil)
-			if d := cmp.Diff(want, again.Effects()); d != "" {
+			if d := cmp.Diff(want, again.Effects(), cmpopts.IgnoreUnexported(Effects{})); d != "" {
 				t.Errorf("opened again (-want +got):\n%s", d)
 			}
 			list, err := s.ListEffects(ctx)
@@ -144,6 +145,7 @@ func TestEffectsAreBounded(t *testing.T) {
 	for n := 2; n <= MaxEffects+5; n++ {
 		e := effect(n, EffectDone)
 		e.Input = full
+		j.apply([]Effect{effect(n, EffectUnknown)})
 		j.apply([]Effect{e})
 	}
 	if len(j.Effects) != MaxEffects || j.Omitted != 5 {

@@ -172,8 +172,7 @@ func (u *undoer) undo(cmd *cobra.Command, e effects, runID string) error {
 			return fmt.Errorf("%w (run %s; quoin undo lists those that can be undone)", err, terminal.Short(runID))
 		}
 		if j.Status == host.UndoWaiting && j.Waiting.Reason == host.ReasonPendingTools && ctx.Err() == nil {
-			o.Skip = nil // an inverse takes long
-			continue
+			continue // an inverse takes long
 		}
 		if err := u.print(cmd, j); err != nil {
 			return err

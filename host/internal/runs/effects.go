@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,7 @@ type effects struct {
 	numbers map[string]int         // of the effects of the journal, by call
 	last    int                    // the newest number
 	pending []runstore.Effect      // there is no journal yet; they get their numbers there
+	omitted int                    // calls that pending has no room for
 }
 
 // maxPendingEffects bounds what is remembered of calls before the journal is opened.
@@ -34,7 +36,7 @@ const maxPendingEffects = 256
 func (f *effects) unwritten() []runstore.Effect {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]runstore.Effect(nil), f.pending...)
+	return slices.Clone(f.pending)
 }
 
 // close lets others have the journal.
@@ -134,6 +136,8 @@ func (r *run) putEffect(store runstore.EffectStore, c *call, e runstore.Effect, 
 		case f.journal == nil:
 			if len(f.pending) < maxPendingEffects {
 				f.pending = append(f.pending, e)
+			} else {
+				f.omitted++
 			}
 			return err
 		}
@@ -159,7 +163,7 @@ func (r *run) openEffects(store runstore.EffectStore, mayMake bool) error {
 	}
 	var header *runstore.Effects
 	if mayMake {
-		header = &runstore.Effects{Session: r.session, Created: now, Expires: now.Add(r.settings.UndoTTL)}
+		header = &runstore.Effects{Session: r.session, Created: now, Expires: now.Add(r.settings.UndoTTL), Omitted: f.omitted}
 	}
 	journal, err := store.OpenEffects(r.background(), r.id, header)
 	if !mayMake && (errors.Is(err, runstore.ErrNotFound) || errors.Is(err, runstore.ErrExpired)) {

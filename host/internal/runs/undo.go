@@ -150,6 +150,9 @@ func (u *undoing) skip(calls []string) *failure {
 	for _, id := range calls {
 		all := u.journal.Effects().Effects
 		i := slices.IndexFunc(all, func(e runstore.Effect) bool { return e.CallID == id })
+		if i >= 0 && all[i].State == runstore.EffectSkipped {
+			continue // the same command goes on after a failure
+		}
 		if i < 0 || !reversible(all[i].State) {
 			return failf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "%q is no call of this run that is still to be undone.", text.Cut(id, 128))
 		}
