@@ -88,6 +88,21 @@ return n as number + 1;`})
 	}
 }
 
+// TestRunningOneIsNoProgram: the cell that only runs a saved program cannot take its place.
+func TestRunningOneIsNoProgram(t *testing.T) {
+	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Programs: host.ProgramConfig{Store: &programs.Memory{}}})
+	saved := weekly(t, h, me, programs.Request{})
+	wantValue(t, h.RunProgram(t.Context(), me, saved.Name, json.RawMessage(`{"label":"a\"b <c>"}`), host.ExecInput{}), `"a\"b <c> in 7 days"`)
+	wantValue(t, h.RunProgram(t.Context(), me, saved.Name, nil, host.ExecInput{}), `"bug in 7 days"`)
+	if p, err := h.SaveProgram(t.Context(), me, programs.Request{Name: saved.Name, Replace: true}, "test"); err != nil || p.Code != saved.Code {
+		t.Errorf("saved %+v, %v", p, err)
+	}
+	wantValue(t, exec(h, `return await programs.run("weekly-report") + "!"`), `"bug in 7 days!"`)
+	if p, err := h.SaveProgram(t.Context(), me, programs.Request{Name: "loud"}, "test"); err != nil || p.Code == saved.Code {
+		t.Errorf("saved %+v, %v", p, err)
+	}
+}
+
 // TestSavedProgramsAreBounded: programs may run each other so deep, and no deeper.
 func TestSavedProgramsAreBounded(t *testing.T) {
 	h := start(t, host.Config{Programs: host.ProgramConfig{Store: &programs.Memory{}}})

@@ -20,6 +20,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
@@ -201,6 +202,19 @@ func TestUndo(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// TestUndoIsNoProgram: the newest program that can be saved stays that of the session, and
+// is not one that undo has run.
+func TestUndoIsNoProgram(t *testing.T) {
+	s := newShelf(t.TempDir())
+	h := start(t, host.Config{Tools: s.tools(), Programs: host.ProgramConfig{Store: &programs.Memory{}}})
+	wantValue(t, exec(h, shelving), "null")
+	undo(t, h, effectsOf(t, h).RunID)
+	p, err := h.SaveProgram(t.Context(), me, programs.Request{RunID: "last", Name: "shelving"}, "test")
+	if err != nil || p.Code != shelving {
+		t.Errorf("saved %+v, %v", p, err)
 	}
 }
 

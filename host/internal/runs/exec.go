@@ -60,7 +60,9 @@ func (r *run) start(ctx context.Context, in Input, asked program) (res *codemode
 	p, f := r.judge(ctx, asked)
 	in.Title = p.Title
 	r.setLanguage(p.Language)
-	r.code, r.title = p.Code, p.Title
+	if in.IdempotencyKey == "" { // else the host has written it, and there is nothing to save
+		r.code, r.title = p.Code, p.Title
+	}
 	r.observed.Started(p.Code, r.language, in.Title, p.Code != asked.Code, r.driver.started)
 	if f != nil {
 		return r.driver.failed(f)

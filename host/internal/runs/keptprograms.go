@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -44,9 +45,14 @@ type unkept struct {
 	catalog *catalog.Catalog
 }
 
-// keep keeps the program of a run that was suspended, or that has completed.
+// onlyRunsSaved matches the cell that host.ProgramCell writes. There is nothing in it to
+// save, and under the name of the program that it runs it would run itself.
+var onlyRunsSaved = regexp.MustCompile(`^return await programs\.run\("[^"\\]*"(?:, JSON\.parse\("(?:[^"\\]|\\.)*"\))?\)$`)
+
+// keep keeps the program of a run that was suspended, or that has completed, unless it
+// only runs a saved one.
 func (k *keptPrograms) keep(r *run, completed bool) {
-	if k.Store == nil || k.KeepFor <= 0 || len(r.code) > programs.MaxCode {
+	if k.Store == nil || k.KeepFor <= 0 || len(r.code) > programs.MaxCode || onlyRunsSaved.MatchString(r.code) {
 		return
 	}
 	now := time.Now()
