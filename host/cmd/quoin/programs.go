@@ -267,7 +267,8 @@ func newProgramsList() *cobra.Command {
 				if l.json {
 					return output.PrintJSON(cmd.OutOrStdout(), list)
 				}
-				return listPrograms(cmd.OutOrStdout(), list)
+				_, own := s.(ownPrograms)
+				return listPrograms(cmd.OutOrStdout(), list, !own)
 			})
 		},
 	}
@@ -275,15 +276,23 @@ func newProgramsList() *cobra.Command {
 	return cmd
 }
 
-func listPrograms(w io.Writer, list []host.ProgramReview) error {
+// listPrograms has a column of reviews where the tools are known.
+func listPrograms(w io.Writer, list []host.ProgramReview, reviewed bool) error {
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "NAME\tFOR\tSAVED\tTOOLS\tREVIEW\tDESCRIPTION")
+	column := ""
+	if reviewed {
+		column = "REVIEW\t"
+	}
+	fmt.Fprintf(tw, "NAME\tFOR\tSAVED\tTOOLS\t%sDESCRIPTION\n", column)
 	for _, p := range list {
-		review := "-"
-		if len(p.Changes) > 0 {
-			review = "needed"
+		switch {
+		case !reviewed:
+		case len(p.Changes) > 0:
+			column = "needed\t"
+		default:
+			column = "-\t"
 		}
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, audienceOf(p.Program), p.Saved.UTC().Format(time.DateTime), len(p.Tools), review, terminal.Short(p.Description))
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%d\t%s%s\n", p.Name, audienceOf(p.Program), p.Saved.UTC().Format(time.DateTime), len(p.Tools), column, terminal.Short(p.Description))
 	}
 	return tw.Flush()
 }
@@ -405,7 +414,7 @@ Exit status: 0 nothing has changed, or all was accepted; 1 there are changes.`,
 				if asJSON {
 					err = output.PrintJSON(cmd.OutOrStdout(), p)
 				} else {
-					err = printReview(cmd.OutOrStdout(), p)
+					err = printReview(cmd.OutOrStdout(), p, accept)
 				}
 				if err == nil && len(p.Changes) > 0 {
 					return cli.ExitError{Code: cli.ExitFailed}
@@ -421,21 +430,30 @@ Exit status: 0 nothing has changed, or all was accepted; 1 there are changes.`,
 	return cmd
 }
 
-func printReview(w io.Writer, p *host.ProgramReview) error {
+func printReview(w io.Writer, p *host.ProgramReview, accepted bool) error {
 	if len(p.Changes) == 0 {
-		_, err := terminal.Fprintf(w, "%s: its %d tools are as they were\n", p.Name, len(p.Tools))
+		are := "all as they were"
+		if accepted {
+			are = "accepted as they are now"
+		}
+		_, err := terminal.Fprintf(w, "%s: its tools are %s\n", p.Name, are)
 		return err
 	}
+	gone := false
 	for _, c := range p.Changes {
 		is := c.Is
 		if is == "" {
-			is = "gone"
+			is, gone = "gone", true
 		}
 		if _, err := terminal.Fprintf(w, "%s\n  was %s\n  is  %s\n", c.Tool, c.Was, is); err != nil {
 			return err
 		}
 	}
-	_, err := terminal.Fprintf(w, "look at the program (quoin programs show %s), then accept the changes with: quoin programs review %s --accept\n", p.Name, p.Name)
+	next := fmt.Sprintf("look at the program (quoin programs show %[1]s), then accept the changes with: quoin programs review %[1]s --accept", p.Name)
+	if gone {
+		next = "a tool that is gone cannot be accepted: give the --plugins, --config and --session of the program's run, or write the program again and save it with --replace"
+	}
+	_, err := terminal.Fprintln(w, next)
 	return err
 }
 
