@@ -300,6 +300,27 @@ func TestConversationFiles(t *testing.T) {
 	}
 }
 
+// TestNoKey: a server of one's own is asked without a key.
+func TestNoKey(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("ANTHROPIC_API_KEY", "")
+	for _, p := range providers {
+		t.Run(string(p), func(t *testing.T) {
+			server := httptest.NewServer(&scripted.Endpoint{Script: []scripted.Turn{greet}})
+			defer server.Close()
+			base := server.URL
+			if p != modeltools.ProviderAnthropic {
+				base += "/v1"
+			}
+			var stdout, stderr strings.Builder
+			args := []string{"chat", "-best-effort", "-provider", string(p), "-model", "scripted", "-base-url", base, "-state", t.TempDir()}
+			if err := run(args, strings.NewReader("Hello?\n"), &stdout, &stderr); err != nil || !strings.Contains(stdout.String(), "Hello.") {
+				t.Errorf("%v: %s%s", err, &stdout, &stderr)
+			}
+		})
+	}
+}
+
 // TestUsage: what is wrong with a command line is said in words.
 func TestUsage(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")

@@ -6,7 +6,7 @@
 //
 // It speaks to OpenAI (chat completions, responses) and Anthropic (messages) through
 // their own SDKs, which read OPENAI_API_KEY and ANTHROPIC_API_KEY. With -base-url it
-// speaks to any other server of these APIs.
+// speaks to any other server of these APIs, which may want no key.
 //
 // # Nouns
 //
@@ -108,7 +108,8 @@ func (f *flags) complete() error {
 	if f.model == "" {
 		f.model = defaultModels[f.options.provider]
 	}
-	if variable := keyVariables[f.options.provider]; variable != "" && os.Getenv(variable) == "" {
+	// A server of one's own may want no key.
+	if variable := keyVariables[f.options.provider]; variable != "" && f.baseURL == "" && os.Getenv(variable) == "" {
 		return fmt.Errorf("%s is not set: it has to be the key of %s", variable, f.provider)
 	}
 	f.options.ask = strings.FieldsFunc(f.ask, func(r rune) bool { return r == ',' })
