@@ -35,7 +35,8 @@ func newUndo() *cobra.Command {
 said how: call the inverse of each call, the newest first, each once. Rules, hooks and
 approvals hold for these calls. Undo stops at the first that fails or waits for a person;
 the same command goes on there, also after a crash. --dry-run only shows what would
-happen, and what cannot be undone. Without RUN_ID, list the runs that can be undone.
+happen, and what cannot be undone. Without RUN_ID, list such runs, also those that are
+undone already.
 The state directory, the plugins and the configuration must be those of exec.
 Exit status: 0 undone, 1 an inverse has failed, 2 usage, 3 an inverse waits.`,
 		Example: `  quoin undo
