@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -134,6 +135,45 @@ func TestWaitOfAClientThatGoesAwayIsKept(t *testing.T) {
 	close(g.open)
 	c.wait(id).wants(200, "value", `"through"`, "output", `[{"type":"text","text":"kept"}]`)
 	c.wait(id).wants(200, "reason", `"run_unavailable"`)
+}
+
+// TestWaitsThatWereLeftHoldUpNoOne: the client that comes next waits as long as it wants
+// to, and not as long as the one that has left.
+func TestWaitsThatWereLeftHoldUpNoOne(t *testing.T) {
+	for name, keep := range map[string]time.Duration{"while it goes on": 0, "once it was given up": time.Nanosecond} {
+		t.Run(name, func(t *testing.T) {
+			g := newGate()
+			h := newHost(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
+			log := make(lines, 100)
+			c := serve(t, h, gateway.Options{Logger: debugLogger(log), KeepResult: keep}, nil)
+			id := c.exec(`await yield_control(); return await tools.slow({})`).text("runId")
+			ctx, leave := context.WithCancel(context.Background())
+			r := c.request(ctx, http.MethodPost, "/v1/wait", `{"runId": "`+id+`", "waitMs": 600000}`)
+			left := make(chan error, 1)
+			go func() {
+				resp, err := c.client.Do(r)
+				if err == nil {
+					err = errors.Join(errors.New("it got an answer"), resp.Body.Close())
+				}
+				left <- err
+			}()
+			<-g.entered
+			leave()
+			if err := <-left; !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			log.await("its result is kept")
+			open := sync.OnceFunc(func() { close(g.open) })
+			defer time.AfterFunc(20*time.Second, open).Stop() // a test that fails ends, too
+			a := c.post("/v1/wait", `{"runId": "`+id+`", "waitMs": 100}`)
+			for string(a.member("reason")) == `"run_busy"` { // the first wait has not ended yet
+				a = c.post("/v1/wait", `{"runId": "`+id+`", "waitMs": 100}`)
+			}
+			a.wants(200, "status", `"waiting"`)
+			open()
+			c.wait(id).wants(200, "value", `"through"`)
+		})
+	}
 }
 
 // TestClientTools answers the calls of the caller's own tools.

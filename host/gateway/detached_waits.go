@@ -37,26 +37,26 @@ type runWait struct {
 	key      waitKey
 	result   *host.Delivery // set once done is closed
 	done     chan struct{}  // closed when Wait has returned
+	leave    func()         // has Wait return, and leave the run suspended
 	detached bool           // has no client
 	since    time.Time      // when it lost its client
 	expiry   *time.Timer    // while detached
 }
 
 // do waits for a run on behalf of a client, who is gone when ctx ends, and hands it
-// the result with write. It returns false when another client of the session is
-// waiting for the run.
-func (d *detachedWaits) do(ctx context.Context, key waitKey, wait func(context.Context) *host.Delivery, write func(*host.Result) bool) bool {
-	w := d.attach(key)
+// the result with write. A wait that another client has left, which may have wanted to
+// wait for longer, ends after the time limit of this one. It returns false when another
+// client of the session is waiting for the run.
+func (d *detachedWaits) do(ctx context.Context, key waitKey, limit time.Duration, wait func(context.Context) *host.Delivery, write func(*host.Result) bool) bool {
+	w, isNew := d.attach(key)
 	if w == nil {
 		return false
 	}
-	if w.done == nil {
-		w.done = make(chan struct{})
-		go func() {
-			w.result = wait(context.WithoutCancel(ctx))
-			close(w.done)
-			d.finished(w)
-		}()
+	if isNew {
+		d.start(ctx, w, wait)
+	} else {
+		enough := time.AfterFunc(limit, w.leave)
+		defer enough.Stop()
 	}
 	select {
 	case <-w.done:
@@ -70,27 +70,39 @@ func (d *detachedWaits) do(ctx context.Context, key waitKey, wait func(context.C
 	return true
 }
 
-// attach gives the key's wait to a client: the detached one, or else a new one whose
-// done is nil. It returns nil when the wait has a client.
-func (d *detachedWaits) attach(key waitKey) *runWait {
+// start has the host wait.
+func (d *detachedWaits) start(ctx context.Context, w *runWait, wait func(context.Context) *host.Delivery) {
+	ctx, leave := context.WithCancel(context.WithoutCancel(ctx))
+	w.leave = leave
+	go func() {
+		defer leave()
+		w.result = wait(ctx)
+		close(w.done)
+		d.finished(w)
+	}()
+}
+
+// attach gives the key's wait to a client: the detached one, or else a new one, which is
+// to be started. It returns nil when the wait has a client.
+func (d *detachedWaits) attach(key waitKey) (w *runWait, isNew bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	w := d.all[key]
+	w = d.all[key]
 	switch {
 	case w == nil:
-		w = &runWait{key: key}
+		w = &runWait{key: key, done: make(chan struct{})}
 		if d.all == nil {
 			d.all = make(map[waitKey]*runWait)
 		}
 		d.all[key] = w
-		return w
+		return w, true
 	case !w.detached:
-		return nil
+		return nil, false
 	}
 	w.detached = false
 	w.expiry.Stop()
 	d.detached--
-	return w
+	return w, false
 }
 
 // finished is called when Wait has returned. If the client has gone meanwhile, the
@@ -153,8 +165,10 @@ func (d *detachedWaits) dropOldest() {
 	d.drop(oldest)
 }
 
-// drop forgets a detached wait. The caller holds mu.
+// drop forgets a detached wait, which ends: no client would get its result, and the next
+// wait for the run would find it busy. The caller holds mu.
 func (d *detachedWaits) drop(w *runWait) {
+	w.leave()
 	w.detached = false
 	w.expiry.Stop()
 	d.detached--

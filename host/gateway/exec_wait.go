@@ -99,7 +99,7 @@ func (h *handlers) wait(w http.ResponseWriter, r *http.Request, session Session)
 	if p := f.problem(); p != nil {
 		return p
 	}
-	free := h.waits.do(r.Context(), waitKey{session, id}, func(ctx context.Context) *host.Delivery {
+	free := h.waits.do(r.Context(), waitKey{session, id}, wait, func(ctx context.Context) *host.Delivery {
 		return h.host.Deliver(host.WithToolCallID(ctx, call), session, id, wait)
 	}, func(res *host.Result) bool {
 		return h.writeResult(w, r, session, res, compact)
