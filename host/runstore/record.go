@@ -48,9 +48,10 @@ type Call struct {
 	IdempotencyKey string          `json:"idempotencyKey,omitempty"`
 	Input          json.RawMessage `json:"input,omitempty"` // when asked: what the caller is to answer; with Approval: what was approved
 	Approval       string          `json:"approval,omitempty"`
-	Resume         json.RawMessage `json:"resume,omitempty"` // with an Approval that asks questions: what the tool gets back with the answers
-	Rounds         int             `json:"rounds,omitempty"` // how often the tool has returned with questions
-	Held           string          `json:"held,omitempty"`   // when in flight: the approval that its tool waits for meanwhile
+	Resume         json.RawMessage `json:"resume,omitempty"`  // with an Approval that asks questions: what the tool gets back with the answers
+	Rounds         int             `json:"rounds,omitempty"`  // how often the tool has returned with questions
+	Program        string          `json:"program,omitempty"` // with an Approval to start a saved program: the key of its text
+	Held           string          `json:"held,omitempty"`    // when in flight: the approval that its tool waits for meanwhile
 	State          CallState       `json:"state"`
 	OK             bool            `json:"ok,omitempty"`         // when settled
 	Answer         json.RawMessage `json:"answer,omitempty"`     // when settled: the value, or the error's data

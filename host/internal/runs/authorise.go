@@ -15,7 +15,7 @@ func authorise(ctx context.Context, c *call) *callError {
 	r := c.run
 	if c.askedBefore() {
 		c.input, c.subject.Params = c.Input, c.Input
-		return nil
+		return c.findJudged(ctx)
 	}
 	chain := r.engine.Hooks()
 	if chain.Len() == 0 {
@@ -38,6 +38,9 @@ func authorise(ctx context.Context, c *call) *callError {
 	asks = append(asks, ruling.Asks...)
 	if len(asks) == 0 {
 		return nil
+	}
+	if c.saved != nil {
+		asks = c.aboutSaved(asks)
 	}
 	if err := c.ask(ctx, asks); err != nil {
 		return c.notAsked(err)

@@ -62,6 +62,13 @@ func (t *callTable) questionAsked(c *entry, approval string, input, resume []byt
 	t.setApproval(c, runstore.CallApproval, approval, input)
 }
 
+// judged notes which saved program a person is about to be asked about.
+func (t *callTable) judged(c *entry, program string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.Program = program
+}
+
 // setHeld notes which approval the tool of a call in flight waits for, "" for no more, and
 // how many more questions count.
 func (t *callTable) setHeld(c *entry, approval string, more int) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/internal/jsontext"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // A saved program is started by a call like that of a tool: rules, hooks and people look
@@ -25,7 +27,11 @@ import (
 const (
 	maxProgramDepth = 8   // programs that run each other; the prelude has it too
 	maxSavedTexts   = 256 // programs whose text a run may have
+	maxSavedByModel = 64  // programs that programs of one session may save
 )
+
+// byModel is who has saved a program that a program has saved.
+const byModel = "model"
 
 // Codes of rejections about saved programs.
 const (
@@ -151,6 +157,38 @@ func (c *call) judgeSaved(ctx context.Context, chain *policy.Chain) ([]policy.As
 	return ruling.Asks, nil
 }
 
+// aboutSaved has people asked about the program as it is: what they allow for always is
+// not another one of its name.
+func (c *call) aboutSaved(asks []policy.Ask) []policy.Ask {
+	key := c.saved.Key()
+	c.run.calls.judged(c.entry, key)
+	out := slices.Clone(asks)
+	for i, a := range out {
+		out[i].Subject = strings.TrimSpace(text.Cut(a.Subject, maxAskedSubject) + " program " + key)
+	}
+	return out
+}
+
+// maxAskedSubject bounds what a hook says of a subject next to a program, in bytes.
+const maxAskedSubject = 512
+
+// findJudged has a call start the program that hooks and a person have seen, when its run
+// goes on in another process: by its name it may be another one by now. Hooks that have
+// rewritten it do so again.
+func (c *call) findJudged(ctx context.Context) *callError {
+	if c.saved == nil || c.saved.Key() == c.Program {
+		return nil
+	}
+	if _, rejection := c.judgeSaved(ctx, c.run.engine.Hooks()); rejection != nil {
+		return rejection
+	}
+	if c.saved.Key() == c.Program {
+		return nil
+	}
+	c.run.engine.cancelApproval(c.run.background(), c.Approval)
+	return c.notMade(rejectf(codeProgramChanged, "The saved program %s was not run: it is another one than the one that a person was asked about. Run it again.", c.saved.Name))
+}
+
 // startSaved lets the guest have the program: the answer is its key.
 func (c *call) startSaved(context.Context, catalog.Invocation) (json.RawMessage, error) {
 	s, key := &c.run.saved, c.saved.Key()
@@ -258,11 +296,38 @@ func (r *run) saveProgram(ctx context.Context, inv catalog.Invocation) (json.Raw
 	if !e.Programs.ModelsSave {
 		return nil, rejectf(codeNotAllowed, "programs.save: programs of models are not saved here (programs.saveByModels). A person saves it with: quoin programs save last --name %s", rq.Name)
 	}
-	p, err := e.SaveProgram(ctx, &r.session, rq, "model")
+	if rejection := r.mayModelSave(ctx, rq.Name); rejection != nil {
+		return nil, rejection
+	}
+	p, err := e.SaveProgram(ctx, &r.session, rq, byModel)
 	if err != nil {
 		return nil, failureFromPrograms(err)
 	}
 	return jsontext.Marshal(entryOf(p))
+}
+
+// mayModelSave keeps a model from putting its program in the place of a person's, and from
+// filling the store, which all sessions share.
+func (r *run) mayModelSave(ctx context.Context, name string) *callError {
+	list, err := programs.Visible(ctx, r.engine.Programs.Store, r.session)
+	if err != nil {
+		return failureFromPrograms(err)
+	}
+	own, isNew := 0, true
+	for _, p := range list {
+		byItself := p.For == programs.ForSession && p.By == byModel
+		if byItself {
+			own++
+		}
+		if p.Name == name && !byItself {
+			return rejectf(string(programs.Exists), "programs.save: the program %s is one that a person has saved: choose another name.", name)
+		}
+		isNew = isNew && p.Name != name
+	}
+	if isNew && own >= maxSavedByModel {
+		return rejectf(string(programs.Full), "programs.save: programs of this session have saved %d programs, which is all they may: replace one of them.", maxSavedByModel)
+	}
+	return nil
 }
 
 // SaveProgram is programs.Save of a run of this engine's store.
