@@ -50,6 +50,17 @@ func TestMCPServerInProcess(t *testing.T) {
 	wantValue(t, exec(h, `return (await MCP.greetings.leave({})).content[0].text`), `"bye"`)
 }
 
+// TestMCPServerOfTwoHosts: each of two hosts of one server gives it the values of its calls.
+func TestMCPServerOfTwoHosts(t *testing.T) {
+	cfg := host.Config{MCP: host.MCPConfig{Servers: []mcp.Server{{Name: "greetings", InProcess: greetings()}}}}
+	for i, h := range []*host.Host{start(t, cfg), start(t, cfg)} {
+		res := h.Exec(asTenant("acme"), me, host.ExecInput{Code: greet})
+		if want := `{"session":"session","tenant":"acme","text":"Good day, Ada"}`; string(res.Value) != want {
+			t.Errorf("host %d: got %s", i, show(res))
+		}
+	}
+}
+
 // TestMCPSession: the tools of a session that the embedder has opened are those of any
 // MCP server, and the session stays open.
 func TestMCPSession(t *testing.T) {

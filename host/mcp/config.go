@@ -53,7 +53,8 @@ type Server struct {
 
 	// InProcess is a server of the embedder's own process. Its handlers get the values of
 	// the context of each call, such as that of catalog.InvocationOf. Its hints are
-	// believed, and its tools not pinned unless Pin says so.
+	// believed, and its tools not pinned unless Pin says so. Each host adds a middleware to
+	// the server, which stays.
 	InProcess *sdk.Server `json:"-"`
 	// Session is a connection that the embedder has made to a server, and closes after the
 	// host. The server's questions go to the handlers of its client. Its list of tools is

@@ -65,24 +65,24 @@ func (c *callContexts) handing(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		switch method {
 		case "tools/call", "resources/read", "prompts/get":
-			meta := r.GetParams().GetMeta()
-			if token, ok := meta[metaCall].(string); ok {
-				delete(meta, metaCall)
-				ctx = c.with(ctx, token)
-			}
+			ctx = c.with(ctx, r.GetParams().GetMeta())
 		}
 		return next(ctx, method, r)
 	}
 }
 
-// with returns a context with the values of the call of that token, if there is one.
-func (c *callContexts) with(ctx context.Context, token string) context.Context {
+// with returns a context with the values of the call that a request is made for, if it
+// is one of ours: a server may have several hosts. The handler does not see the token.
+func (c *callContexts) with(ctx context.Context, meta map[string]any) context.Context {
+	token, _ := meta[metaCall].(string)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if call := c.open[token]; call != nil {
-		return handlerContext{ctx, call}
+	call := c.open[token]
+	c.mu.Unlock()
+	if call == nil {
+		return ctx
 	}
-	return ctx
+	delete(meta, metaCall)
+	return handlerContext{ctx, call}
 }
 
 // handlerContext ends with the request, and has the values of the call too.
