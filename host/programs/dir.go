@@ -31,6 +31,7 @@ type Dir struct {
 	mu     sync.Mutex
 	listed time.Time // the directory's time of change when list was read
 	list   []*Program
+	swept  time.Time // when expired programs of runs were last looked for
 }
 
 var _ Store = (*Dir)(nil)
@@ -77,30 +78,49 @@ func (d *Dir) Keep(_ context.Context, k *Kept) error {
 	if err != nil {
 		return err
 	}
-	if err := d.sealer.ReplaceLazily(name, b); err != nil {
+	if err := d.sealer.ReplaceLazily(name, b, k.Expires); err != nil {
 		return err
 	}
-	return d.sweep()
+	return d.sweep(time.Now())
 }
 
-// sweep deletes the oldest programs of runs beyond MaxKept.
-func (d *Dir) sweep() error {
+// sweepEvery is how often a store looks for programs of runs that have expired.
+const sweepEvery = time.Minute
+
+// sweep deletes the programs of runs that have expired, and beyond MaxKept those that
+// expire first.
+func (d *Dir) sweep(now time.Time) error {
 	entries, err := os.ReadDir(filepath.Join(d.path, "kept"))
-	if err != nil || len(entries) <= MaxKept {
+	if err != nil || len(entries) <= MaxKept && !d.isSweepDue(now) {
 		return err
 	}
 	var files []fs.FileInfo
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
+		info, err := e.Info()
+		// A file that another process is writing has no time of its own yet.
+		if err == nil && (filepath.Ext(e.Name()) == keptExt || now.Sub(info.ModTime()) > time.Hour) {
 			files = append(files, info)
 		}
 	}
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	var errs []error
-	for _, f := range files[min(MaxKept, len(files)):] {
-		errs = append(errs, remove(filepath.Join(d.path, "kept", f.Name())))
+	for i, f := range files {
+		if i >= MaxKept || !now.Before(f.ModTime()) {
+			errs = append(errs, remove(filepath.Join(d.path, "kept", f.Name())))
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// isSweepDue reports whether the last sweep is long ago, and notes this one.
+func (d *Dir) isSweepDue(now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now.Sub(d.swept) < sweepEvery {
+		return false
+	}
+	d.swept = now
+	return true
 }
 
 // remove deletes a file that may be gone.

@@ -106,6 +106,19 @@ func TestOldProgramsMakeRoom(t *testing.T) {
 	})
 }
 
+// TestExpiredProgramsLeaveTheDisk: not only lists, though no one asks for them.
+func TestExpiredProgramsLeaveTheDisk(t *testing.T) {
+	path := t.TempDir()
+	over := kept(1)
+	over.Expires = time.Now().Add(-time.Second)
+	keep(t, openDir(t, path), kept(2), over)
+	keep(t, openDir(t, path), kept(3)) // a later process
+	files, err := filepath.Glob(filepath.Join(path, "programs", "kept", "*"))
+	if err != nil || len(files) != 2 || filepath.Base(files[0]) != "run_2.kept" {
+		t.Errorf("left %q, %v", files, err)
+	}
+}
+
 // TestSaveRefuses: what cannot be saved is refused with what was expected.
 func TestSaveRefuses(t *testing.T) {
 	each(t, func(t *testing.T, st programs.Store) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/quoinhq/quoin/internal/durable"
 )
@@ -46,13 +47,13 @@ func (s *Sealer) Replace(path string, content []byte) error {
 }
 
 // ReplaceLazily is Replace without waiting for the disk, for what may be lost with the
-// machine.
-func (s *Sealer) ReplaceLazily(path string, content []byte) error {
+// machine. The modification time of the file is when it expires.
+func (s *Sealer) ReplaceLazily(path string, content []byte, expires time.Time) error {
 	b, err := s.seal(path, content)
 	if err != nil {
 		return err
 	}
-	return durable.Replace(path, b, durable.Options{Lazy: true})
+	return durable.Replace(path, b, durable.Options{Lazy: true, ModTime: expires})
 }
 
 // seal returns the file, which is bound to its name.
