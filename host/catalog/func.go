@@ -27,8 +27,11 @@ func Func[In, Out any](t Tool, f func(ctx context.Context, in In) (Out, error)) 
 		panic(fmt.Sprintf("catalog: tool %q: output: %v", t.Name, err))
 	}
 	resolved, err := in.Resolve(nil)
-	if err != nil || f == nil {
-		panic(fmt.Sprintf("catalog: tool %q has no function, or no schema of its input: %v", t.Name, err))
+	if err != nil {
+		panic(fmt.Sprintf("catalog: tool %q: the schema of its input cannot be used: %v", t.Name, err))
+	}
+	if f == nil {
+		panic(fmt.Sprintf("catalog: tool %q has no function", t.Name))
 	}
 	t.Parameters, t.Output = mustEncode(in), nil
 	if out != nil {

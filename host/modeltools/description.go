@@ -140,22 +140,8 @@ func reachText(o Offer) string {
 
 // programLines has a line for each saved program, in at most room bytes together.
 func programLines(o Offer, room int) string {
-	if len(o.Programs) == 0 {
-		return ""
-	}
-	text := "\n\nSaved programs, to be run with one call:"
-	rest := func(n int) string { return fmt.Sprintf("\n- and %d more: programs.list()", n) }
-	for i, p := range o.Programs {
-		line := "\n- " + p.Call
-		if d := bounded(strings.Join(strings.Fields(p.Description), " "), maxBriefLine); d != "" {
-			line += ": " + d
-		}
-		if more := len(o.Programs) - i; len(text)+len(line)+len(rest(more)) > room {
-			return text + rest(more)
-		}
-		text += line
-	}
-	return text
+	return listed("\n\nSaved programs, to be run with one call:", o.Programs, "programs.list()", room,
+		func(p Program) (name, description string) { return p.Call, p.Description })
 }
 
 // briefText is reachText for many tools. Namespaces come first, of whose functions
@@ -260,18 +246,25 @@ func namespaceBlocks(o Offer) string {
 // namespaceLines has a line for each namespace that the run can see, in at most room
 // bytes together.
 func namespaceLines(o Offer, room int) string {
-	if len(o.Namespaces) == 0 {
+	return listed("\n\nGlobals of namespaces, declared in namespaces/NAME.d.ts:", o.Namespaces, `await API.list("namespaces")`, room,
+		func(n namespaces.Registration) (name, description string) { return n.GlobalName, n.Description })
+}
+
+// listed has a line for each thing below a heading, in at most room bytes together. Where
+// there is no room for all, it says how many are left and how a program finds them.
+func listed[Thing any](heading string, things []Thing, others string, room int, about func(Thing) (name, description string)) string {
+	if len(things) == 0 {
 		return ""
 	}
-	const head = "\n\nGlobals of namespaces, declared in namespaces/NAME.d.ts:"
-	rest := func(n int) string { return fmt.Sprintf("\n- and %d more: await API.list(\"namespaces\")", n) }
-	text := head
-	for i, n := range o.Namespaces {
-		line := "\n- " + n.GlobalName
-		if d := bounded(strings.Join(strings.Fields(n.Description), " "), maxBriefLine); d != "" {
+	text := heading
+	rest := func(n int) string { return fmt.Sprintf("\n- and %d more: %s", n, others) }
+	for i, thing := range things {
+		name, description := about(thing)
+		line := "\n- " + name
+		if d := bounded(strings.Join(strings.Fields(description), " "), maxBriefLine); d != "" {
 			line += ": " + d
 		}
-		if more := len(o.Namespaces) - i; len(text)+len(line)+len(rest(more)) > room {
+		if more := len(things) - i; len(text)+len(line)+len(rest(more)) > room {
 			return text + rest(more)
 		}
 		text += line

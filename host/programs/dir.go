@@ -176,7 +176,7 @@ func (d *Dir) AllKept(context.Context) ([]*Kept, error) {
 		}
 	}
 	slices.SortFunc(out, newestFirst)
-	return over(out, time.Now()), nil
+	return staying(out, time.Now()), nil
 }
 
 func (d *Dir) savedFile(p *Program) string { return filepath.Join(d.path, p.place()+savedExt) }

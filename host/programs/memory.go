@@ -31,7 +31,7 @@ func (m *Memory) Keep(_ context.Context, k *Kept) error {
 	if k.Code == "" || len(k.Code) > MaxCode {
 		return nil
 	}
-	m.kept = over(slices.Insert(m.kept, 0, k), time.Now())
+	m.kept = staying(slices.Insert(m.kept, 0, k), time.Now())
 	return nil
 }
 
@@ -55,7 +55,7 @@ func notKept(runID string) error {
 func (m *Memory) AllKept(context.Context) ([]*Kept, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return over(m.kept, time.Now()), nil
+	return staying(m.kept, time.Now()), nil
 }
 
 // Put implements Store.

@@ -15,7 +15,8 @@ import (
 type Store interface {
 	// Keep keeps the program of a run until k.Expires, unless more than MaxKept are kept
 	// after it. It takes the place of what was kept of the run; where k has no code, the
-	// code stays.
+	// code stays. A program without code, or of more than MaxCode bytes, is not kept,
+	// which is no error.
 	Keep(ctx context.Context, k *Kept) error
 	// Kept returns the program of a run. The error is NotFound without one.
 	Kept(ctx context.Context, runID string) (*Kept, error)
@@ -99,8 +100,8 @@ func Summaries(list []*Program) []*Program {
 	return out
 }
 
-// over returns how many of the kept programs, newest first, may stay at that time.
-func over(list []*Kept, now time.Time) (stay []*Kept) {
+// staying returns those of the kept programs, newest first, that may stay at that time.
+func staying(list []*Kept, now time.Time) (stay []*Kept) {
 	for _, k := range list {
 		if len(stay) < MaxKept && now.Before(k.Expires) {
 			stay = append(stay, k)
