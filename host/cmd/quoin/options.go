@@ -138,6 +138,15 @@ func failedStart(err error) *host.Result {
 	return res
 }
 
+// withHost calls do with a host of this process.
+func (o *options) withHost(cmd *cobra.Command, do func(*host.Host) error) error {
+	h, rec, err := o.openHost(cmd.Context(), cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(h), h.Close(), rec.close())
+}
+
 // openHost makes the host that the flags ask for, and what records its runs.
 func (o *options) openHost(ctx context.Context, stderr io.Writer) (*host.Host, *recorders, error) {
 	f, err := o.load()

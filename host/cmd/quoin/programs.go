@@ -468,18 +468,7 @@ func (o *options) withPrograms(cmd *cobra.Command, do func(savedPrograms) error)
 		defer c.Close()
 		return do(c)
 	}
-	h, rec, err := o.openHost(cmd.Context(), cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	err = do(h)
-	if cerr := h.Close(); err == nil {
-		err = cerr
-	}
-	if cerr := rec.close(); err == nil {
-		err = cerr
-	}
-	return err
+	return o.withHost(cmd, func(h *host.Host) error { return do(h) })
 }
 
 func newProgramsRemove() *cobra.Command {

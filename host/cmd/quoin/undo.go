@@ -121,11 +121,7 @@ func (u *undoer) with(cmd *cobra.Command, do func(effects) error) error {
 		defer c.Close()
 		return do(c)
 	}
-	h, rec, err := u.openHost(cmd.Context(), cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(ownEffects{h}), h.Close(), rec.close())
+	return u.withHost(cmd, func(h *host.Host) error { return do(ownEffects{h}) })
 }
 
 func (u *undoer) list(cmd *cobra.Command, e effects) error {
