@@ -101,7 +101,7 @@ func (h *Host) RunProgram(ctx context.Context, s Session, name string, input jso
 	if err != nil {
 		return runs.Refused(codemode.Errorf(CodeInvalidInput, "", PhaseInput, "%v", err))
 	}
-	in.Code, in.Command, in.Language = code, "", codemode.LanguageJavaScript
+	in.Code, in.Command, in.Language = code, "", runs.OwnLanguage(h.engine.SettingsOf(s))
 	return h.Exec(ctx, s, in)
 }
 

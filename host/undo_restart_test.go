@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/programs"
 )
 
 // TestEffectsKeepTheirPlaces: a run that goes on in another process adds to its journal,
@@ -48,4 +49,20 @@ func TestEffectsKeepTheirPlaces(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOnlyTypeScript: where programs are written in TypeScript alone, undo and saved
+// programs work all the same.
+func TestOnlyTypeScript(t *testing.T) {
+	s := newShelf(t.TempDir())
+	h := start(t, host.Config{
+		Settings: host.Settings{Languages: []string{"typescript"}}, Tools: s.tools(), Programs: host.ProgramConfig{Store: &programs.Memory{}},
+	})
+	r := h.Exec(t.Context(), me, host.ExecInput{Language: "typescript", Code: `await tools.put({name: "a", value: "1"}); return 1 as number`})
+	wantValue(t, r, "1")
+	wantStates(t, undo(t, h, effectsOf(t, h).RunID), host.UndoDone, "put reverted")
+	if _, err := h.SaveProgram(t.Context(), me, programs.Request{Name: "one"}, "test"); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, h.RunProgram(t.Context(), me, "one", nil, host.ExecInput{}), "1")
 }

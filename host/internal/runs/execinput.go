@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -63,4 +64,13 @@ func (in Input) source(s codemode.Settings) (code, language string, _ *failure) 
 	}
 	return "", "", failf(codemode.CodeInvalidInput, codemode.ReasonUnsupportedLanguage, codemode.PhaseInput,
 		"code mode %s input is disabled: use %s.", language, strings.Join(s.Languages, " or "))
+}
+
+// OwnLanguage is the language of a program that the host has written, which is one in
+// JavaScript and in TypeScript.
+func OwnLanguage(s codemode.Settings) string {
+	if slices.Contains(s.Languages, codemode.LanguageJavaScript) {
+		return codemode.LanguageJavaScript
+	}
+	return codemode.LanguageTypeScript
 }

@@ -247,7 +247,7 @@ func (u *undoing) call(ctx context.Context, e *runstore.Effect) (*codemode.Resul
 		return nil, f
 	}
 	return u.engine.Exec(ctx, u.session, Input{
-		Code: undoProgram(*e), Title: fmt.Sprintf("undo %s of %s", e.CallID, u.runID),
+		Code: undoProgram(*e), Language: OwnLanguage(u.engine.SettingsOf(u.session)), Title: fmt.Sprintf("undo %s of %s", e.CallID, u.runID),
 		RunID: id, IdempotencyKey: "undo:" + u.runID + ":" + strconv.Itoa(e.Number),
 	}), nil
 }
