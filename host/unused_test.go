@@ -22,7 +22,7 @@ import (
 // is told, with what may have been meant, and goes into the log of a host that starts.
 func TestUnusedSettings(t *testing.T) {
 	var log bytes.Buffer
-	ask, err := policy.ApprovalRule{Tools: []string{"quoin:code_mode:exec", "list_isues"}}.Hook("ask")
+	ask, err := policy.ApprovalRule{Tools: []string{"quoin:code_mode:exec", "list_isues", "quoin:programs:weekly", "owner:programs", "quoin:core:save_program", "save_program"}}.Hook("ask")
 	if err != nil {
 		t.Fatal(err)
 	}

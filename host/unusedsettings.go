@@ -4,10 +4,12 @@ import (
 	"log/slog"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/unused"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/plugins"
 )
 
@@ -20,13 +22,16 @@ type UnusedSetting = unused.Setting
 // does not know the tools that callers bring. A setting that names a server or plugin
 // that is down counts as used.
 func (h *Host) UnusedSettings() []UnusedSetting {
-	inv := unused.Inventory{Owners: []policy.Tool{{Source: string(catalog.SourceQuoin), Owner: catalog.OwnerCore}}}
+	inv := unused.Inventory{
+		Owners: []policy.Tool{{Source: string(catalog.SourceQuoin), Owner: catalog.OwnerCore}},
+		Open:   []policy.Tool{{Source: string(catalog.SourceQuoin), Owner: programs.Owner}},
+	}
 	for _, t := range h.view.Load().Catalog.Tools() {
 		inv.Tools = append(inv.Tools, view.Subject(t))
 		inv.Owners = append(inv.Owners, policy.Tool{Source: string(t.Source), Owner: t.Owner})
 	}
 	if inv.Tools != nil {
-		inv.Tools = append(inv.Tools, policy.ExecTool)
+		inv.Tools = append(inv.Tools, policy.ExecTool, view.Subject(&runs.SaveTool))
 	}
 	inv.Plugins = []string{}
 	for _, p := range h.Plugins() {

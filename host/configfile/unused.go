@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/unused"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/plugins"
 )
 
@@ -15,8 +16,10 @@ import (
 // with its own MCP servers, without starting any of them. An empty directory means
 // that the plugins are not known.
 func (f *File) UnusedSettings(pluginDir string) ([]host.UnusedSetting, error) {
-	inv := unused.Inventory{Owners: []policy.Tool{{Source: string(catalog.SourceQuoin), Owner: catalog.OwnerCore},
-		{Source: policy.ExecTool.Source, Owner: policy.ExecTool.Owner}}}
+	inv := unused.Inventory{
+		Owners: []policy.Tool{{Source: string(catalog.SourceQuoin), Owner: catalog.OwnerCore}, {Source: policy.ExecTool.Source, Owner: policy.ExecTool.Owner}},
+		Open:   []policy.Tool{{Source: string(catalog.SourceQuoin), Owner: programs.Owner}},
+	}
 	if pluginDir != "" {
 		found, err := plugins.Discover(pluginDir)
 		if err != nil {

@@ -46,8 +46,8 @@ type savedPrograms struct {
 	byKey map[string]*programs.Program
 }
 
-// saveTool stands for programs.save in rules, hooks and events.
-var saveTool = catalog.Tool{
+// SaveTool stands for programs.save in rules, hooks and events.
+var SaveTool = catalog.Tool{
 	Name: "save_program", Description: "Saves the program of a completed run under a name.", Source: catalog.SourceQuoin, Owner: catalog.OwnerCore,
 	Parameters: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["name"],"properties":{` +
 		`"name":{"type":"string"},"runId":{"type":"string"},"description":{"type":"string"},"input":{"type":"object"},"example":{"type":"object"},"replace":{"type":"boolean"}}}`),
@@ -56,7 +56,7 @@ var saveTool = catalog.Tool{
 // isProgramTool reports whether an id is that of a saved program, or of saving one. A
 // catalog has neither.
 func isProgramTool(id string) bool {
-	return strings.HasPrefix(id, programs.Prefix) || id == saveTool.ID()
+	return strings.HasPrefix(id, programs.Prefix) || id == SaveTool.ID()
 }
 
 // programTool is a saved program as rules, hooks and events see it.
@@ -268,7 +268,7 @@ func programChanged(p *programs.Program, changes []ProgramChange) *callError {
 // resolveSave makes the input of programs.save of its arguments.
 func (c *call) resolveSave() *callError {
 	r := c.run
-	tool := saveTool
+	tool := SaveTool
 	if r.engine.Programs.Store == nil || !r.access.Layers.Allows(view.Subject(&tool)) {
 		return rejectf(codeNotAllowed, "programs.save: no programs are saved here.")
 	}

@@ -186,7 +186,7 @@ func (r *run) identify(c *entry) {
 		c.Tool = programs.Prefix + c.Target
 		return
 	case wire.MethodSave:
-		c.Tool = saveTool.ID()
+		c.Tool = SaveTool.ID()
 		return
 	}
 	if wire.Method(c.Method) == wire.MethodMCP {

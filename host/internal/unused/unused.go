@@ -39,6 +39,7 @@ type Inventory struct {
 	Tools   []policy.Tool // nil: not known
 	Owners  []policy.Tool // without names: plugins and servers that have tools, or may have some later
 	Absent  []policy.Tool // the owners whose tools are not known now
+	Open    []policy.Tool // the owners whose tools are those of sessions, and come and go
 	Plugins []string      // ids; nil: not known
 }
 
@@ -97,7 +98,7 @@ func (inv *Inventory) pattern(text string) (u Setting, ok bool) {
 	}
 	owns := func(t policy.Tool) bool { return b.Owns(t.Source, t.Owner) }
 	switch {
-	case b.NamesOwner() && slices.ContainsFunc(inv.Absent, owns):
+	case b.NamesOwner() && (slices.ContainsFunc(inv.Absent, owns) || slices.ContainsFunc(inv.Open, owns)):
 		return u, true
 	case b.NamesOwner() && !slices.ContainsFunc(inv.Owners, owns):
 		if inv.Plugins == nil && !strings.HasPrefix(text, "mcp:") {
