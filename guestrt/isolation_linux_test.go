@@ -331,7 +331,7 @@ func TestAWorkerWithCgoIsRefused(t *testing.T) {
 		// Only a worker with cgo is refused; the race target builds one.
 		t.Skip("this binary was built without cgo")
 	}
-	_, err := NewPool(context.Background(), Config{GuestPath: "/proc/self/exe"})
+	_, err := NewPool(context.Background(), Config{GuestPath: refusedWorker(t)})
 	wantEnding(t, err, wire.CodeRuntimeUnavailable, "")
 	if err == nil || !strings.Contains(err.Error(), refusedBecause) {
 		t.Errorf("%v, want one that says %q", err, refusedBecause)

@@ -55,8 +55,17 @@ func (l *library) env() []string {
 	return []string{
 		"CGO_ENABLED=1",
 		"CGO_CFLAGS=-O2 -g0 -I" + l.dir + " " + strings.Join(l.protection(), " "),
-		"CGO_LDFLAGS=-L" + l.dir + " -l" + libraryName + " -lm " + strings.Join(l.shared(), " "),
+		"CGO_LDFLAGS=" + l.static() + "-L" + l.dir + " -l" + libraryName + " -lm " + strings.Join(l.shared(), " "),
 	}
+}
+
+// static links the C library in, as a worker needs it: also a test binary that serves as its
+// own worker.
+func (l *library) static() string {
+	if l.sanitize {
+		return ""
+	}
+	return "-static "
 }
 
 // shared are the options that compiler and linker both need.
@@ -86,11 +95,7 @@ func (l *library) protection() []string {
 // linkFlags make an executable that images can rely on: at fixed addresses, and with
 // its C library inside.
 func (l *library) linkFlags() string {
-	static := "-static "
-	if l.sanitize {
-		static = ""
-	}
-	return "-buildid= -linkmode external -extldflags '" + static +
+	return "-buildid= -linkmode external -extldflags '" + l.static() +
 		"-no-pie -Wl,--build-id=none,--gc-sections," + linkHardening + "'"
 }
 
