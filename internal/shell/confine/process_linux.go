@@ -176,7 +176,10 @@ func (s *sandbox) CloseInput() error {
 		_, err := s.in.Write([]byte{endOfTransmission})
 		return err
 	}
-	return s.in.Close()
+	if err := s.in.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil // the process has ended, and its input with it
 }
 
 // Resize changes the size of the terminal.

@@ -43,7 +43,8 @@ type Process interface {
 	// Write writes to the standard input or the terminal. It may block until the
 	// process reads, and fails once the process has ended.
 	io.Writer
-	// CloseInput ends the standard input. On a terminal it types Ctrl-D.
+	// CloseInput ends the standard input; one that has ended is left so. On a terminal it
+	// types Ctrl-D.
 	CloseInput() error
 	// Resize changes the size of the terminal. Without one it is an error.
 	Resize(Size) error

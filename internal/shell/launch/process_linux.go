@@ -140,7 +140,10 @@ func (p *process) CloseInput() error {
 		_, err := p.Write([]byte{ctrlD})
 		return err
 	}
-	return p.input.Close()
+	if err := p.input.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil // the process has ended, and its input with it
 }
 
 func (p *process) Resize(s execution.Size) error {

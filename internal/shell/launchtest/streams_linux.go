@@ -52,6 +52,11 @@ var streams = cases{
 		}
 		p.exits(execution.Exit{})
 	},
+	"AnInputThatHasEndedIsLeftSo": func(t *testing.T, h Host) {
+		p := h.script(t, "exit 0")
+		p.writes("", 0)
+		p.closeInput()
+	},
 	"EveryByteCanBeWritten": func(t *testing.T, h Host) {
 		var script, want strings.Builder
 		for b := range 256 {

@@ -228,7 +228,11 @@ func (p *process) Write(b []byte) (total int, err error) {
 }
 
 func (p *process) CloseInput() error {
-	return p.send(&nodepb.Input{Of: &nodepb.Input_CloseInput{CloseInput: &nodepb.CloseInput{}}})
+	err := p.send(&nodepb.Input{Of: &nodepb.Input_CloseInput{CloseInput: &nodepb.CloseInput{}}})
+	if errors.Is(err, errEnded) {
+		return nil // and its input has ended with it
+	}
+	return err
 }
 
 func (p *process) Resize(s execution.Size) error {
