@@ -91,6 +91,13 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "sandbox":
 				return hasSandbox(), nil
+			case "default": // the tests run on the default engine
+				guest, err := hosttest.Guest()
+				if err != nil {
+					return false, err
+				}
+				ofDefault, err := hosttest.DefaultGuest()
+				return guest == ofDefault, err
 			case "native": // what builds it takes half a minute
 				return hosttest.HasCompiler() && !testing.Short(), nil
 			case "typescript":

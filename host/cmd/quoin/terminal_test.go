@@ -116,6 +116,9 @@ func TestCallsFitTheScreen(t *testing.T) {
 	}
 	plain := regexp.MustCompile(`\x1b\[\d*[A-Za-z]`).ReplaceAllString(out, "")
 	for line := range strings.Lines(plain) {
+		if strings.HasPrefix(line, "completed") {
+			break // what it took is written once, and may wrap
+		}
 		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 60 {
 			t.Errorf("a line of %d columns: %q", n, line)
 		}
