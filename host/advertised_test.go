@@ -69,6 +69,7 @@ type walked struct {
 // and tools of the caller, show to a program: lists, searches, descriptions,
 // functions, namespaces and declarations.
 func TestEverythingAdvertisedIsCallable(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			g := rand.New(rand.NewPCG(seed, 7))

@@ -47,6 +47,7 @@ func kept(t *testing.T, dir string, cfg host.Config) host.Config {
 // TestPendingApprovalsSurviveTheHost, and are decided without a host, or by
 // the next.
 func TestPendingApprovalsSurviveTheHost(t *testing.T) {
+	t.Parallel()
 	denied := `["The call of \"echo\" was denied: %s.","denied","none","quoin:core:echo"]`
 	for _, tc := range []struct {
 		name  string

@@ -117,6 +117,7 @@ func TestWaitingForAPerson(t *testing.T) {
 
 // TestNoDecisionInTimeDenies, with the program still there or suspended.
 func TestNoDecisionInTimeDenies(t *testing.T) {
+	t.Parallel()
 	h := start(t, newDesk().config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: time.Second}, "echo")))
 	want := `["The call of \"echo\" was denied: no one approved it in time.","denied","none","quoin:core:echo"]`
 	wantValue(t, exec(h, refused), want)
@@ -257,6 +258,7 @@ return [(await tools.echo({n: 1})).n, code]`})
 // TestAbortCancelsApprovals, of an active run, a suspended one and one that
 // expires.
 func TestAbortCancelsApprovals(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		end  func(t *testing.T, h *host.Host, run string)

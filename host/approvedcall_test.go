@@ -87,6 +87,7 @@ func TestAQuestionThatComesAfterTheEnd(t *testing.T) {
 // TestApprovedInputIsCheckedAgain: people take their time, and the tool may take
 // something else by then.
 func TestApprovedInputIsCheckedAgain(t *testing.T) {
+	t.Parallel()
 	var calls []catalog.Invocation
 	version := func(schema string) catalog.Tool {
 		tool := counted("echo", &calls)

@@ -171,6 +171,7 @@ func killedHost(t *testing.T, env ...string) string {
 // resumed run: answers that were there are delivered, calls in flight are made
 // again only where that is harmless, and no output is lost or doubled.
 func TestHostIsKilledAtAnyStage(t *testing.T) {
+	t.Parallel()
 	const once = "first :2\nsecond :3\n"
 	for _, tc := range []struct {
 		stage, kind string

@@ -83,6 +83,7 @@ func TestAResultInGo(t *testing.T) {
 // another what became of it and whether it had called tools, with its telemetry where
 // no result had it.
 func TestWhatBecameOfARun(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	const called, idle = `await tools.echo({}); await yield_control()`, `await yield_control()`
 	for _, tc := range []struct {
@@ -204,6 +205,7 @@ func TestAnAbortSaysWhatTheRunHadDone(t *testing.T) {
 
 // TestTelemetryNeverGoesBack, in one process and over several.
 func TestTelemetryNeverGoesBack(t *testing.T) {
+	t.Parallel()
 	for name, restart := range map[string]bool{"one process": false, "several": true} {
 		t.Run(name, func(t *testing.T) {
 			dir := mkdir(t)
@@ -246,6 +248,7 @@ func (s *agedStore) Get(ctx context.Context, id string) (*runstore.Record, error
 // TestAnExpiredResultSaysNothingOfCalls: a result that was not fetched in time is
 // gone, and a repetition might double what its run did.
 func TestAnExpiredResultSaysNothingOfCalls(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	config := host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}, Settings: host.Settings{SnapshotTTL: time.Second}}
 	first := start(t, config)

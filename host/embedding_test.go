@@ -19,6 +19,7 @@ var (
 // TestEmbeddingPage builds every program of docs/guide/embedding.md, runs it, and compares
 // what it prints with the page. The examples that the page names exist.
 func TestEmbeddingPage(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../docs/guide/embedding.md")
 	if err != nil {
 		t.Fatal(err)

@@ -131,6 +131,7 @@ func TestGuestReadsItsDeclarations(t *testing.T) {
 // TestACallGivenUpInTheQueueStaysSoAfterACrash: the next host does not make what
 // the program gave up before it was made.
 func TestACallGivenUpInTheQueueStaysSoAfterACrash(t *testing.T) {
+	t.Parallel()
 	dir, crashed := mkdir(t), mkdir(t)
 	slow := newGate()
 	paid := make(chan struct{}, 1)

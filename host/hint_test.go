@@ -15,6 +15,7 @@ import (
 // TestHints: an unknown name fails with the expression as written, the
 // nearest names there are, and how to list them. The guest finds it in the error.
 func TestHints(t *testing.T) {
+	t.Parallel()
 	twin := owned("same name", "other")
 	h := start(t, host.Config{
 		Tools:      []catalog.Tool{echo("list_issues"), echo("list-labels"), owned("notes_get", "notes"), echo("same.name"), twin, echo("secret_tool")},

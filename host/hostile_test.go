@@ -16,6 +16,7 @@ import (
 // TestHostileGuests runs programs that try to harm the host, and a good one on
 // the same host after each.
 func TestHostileGuests(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{
 		Settings: host.Settings{MemoryLimit: 32 << 20},
 		Tools:    []catalog.Tool{echo("echo")},
@@ -101,6 +102,7 @@ func TestOutputLimitIsExact(t *testing.T) {
 // TestValueTooLarge: a small graph that unfolds to more values than one result may
 // have is stopped by the count, not by the clock.
 func TestValueTooLarge(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Settings: host.Settings{Timeout: time.Minute}})
 	r := exec(h, `let a = [0]; for (let i = 0; i < 25; i++) a = [a, a]; return a`)
 	wantFailure(t, r, host.CodeOutputLimit, "", host.PhaseGuest)
@@ -117,6 +119,7 @@ func TestOutputTruncated(t *testing.T) {
 // TestRepliesThatDoNotFit: what a tool answers is the tool's affair; it rejects or
 // arrives, and never ends the run.
 func TestRepliesThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	reply := func(name, value string) catalog.Tool {
 		c := echo(name)
 		c.Invoke = func(context.Context, catalog.Invocation) (json.RawMessage, error) { return json.RawMessage(value), nil }

@@ -15,6 +15,7 @@ import (
 // TestAnswersThatNobodyTakesHoldCallsBack: a suspended program's queued calls start
 // as long as its answers are few; the rest starts when it takes them.
 func TestAnswersThatNobodyTakesHoldCallsBack(t *testing.T) {
+	t.Parallel()
 	const calls, slots, reply = 40, 4, 4 << 20
 	big := json.RawMessage(`"` + strings.Repeat("x", reply) + `"`)
 	var made atomic.Int32

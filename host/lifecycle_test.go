@@ -33,6 +33,7 @@ type world struct {
 var gated = []string{"a", "b", "safe", "again"}
 
 func TestLifecycle(t *testing.T) {
+	t.Parallel()
 	topics := []struct {
 		name  string
 		cases []lifecycleCase

@@ -55,6 +55,7 @@ func askingUpstream(label string) *sdk.Server {
 // one call, and the server has done its work once. A server that asks by its answer may be
 // answered in the next process.
 func TestAServerThatAsksSuspendsTheRun(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		label   string
 		restart bool

@@ -32,6 +32,7 @@ const modelChecks = 25
 // knows nothing but the contract: no result is lost, no call is made twice that
 // must not be, no run is left.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	var histories atomic.Int64
 	var failed atomic.Bool // then shrinking needs as many as it wants
 	limited := flag.Lookup("rapid.checks").Value.String() == flag.Lookup("rapid.checks").DefValue

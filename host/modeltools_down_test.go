@@ -11,6 +11,7 @@ import (
 
 // TestSurfaceNeedsAWorker: a host whose guests stop starting shows no tools.
 func TestSurfaceNeedsAWorker(t *testing.T) {
+	t.Parallel()
 	guest, err := hosttest.Guest()
 	if err != nil {
 		t.Fatal(err)

@@ -78,6 +78,7 @@ func (g *gateway) want(t *testing.T, code, want string) {
 // TestEndToEndPlan is one gateway from the model's tools to the record of what it
 // did with them, step by step. Each step needs those before it.
 func TestEndToEndPlan(t *testing.T) {
+	t.Parallel()
 	tools := []catalog.Tool{echo("read"), echo("write")}
 	t.Run("1-3 code mode is off and the tools are unchanged", func(t *testing.T) {
 		h := start(t, host.Config{Settings: host.Settings{Disabled: true}})

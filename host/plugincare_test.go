@@ -50,6 +50,7 @@ func rudeHost(t *testing.T, mode string) (*host.Host, *logged) {
 // TestAPanicNamesItsPluginAndLeavesItsStackInTheLog: the program learns who failed,
 // the operator where.
 func TestAPanicNamesItsPluginAndLeavesItsStackInTheLog(t *testing.T) {
+	t.Parallel()
 	h, log := rudeHost(t, "")
 	r := exec(h, `try { await Rude.panic() } catch (e) { return [e.code, e.message] }`)
 	if !strings.HasPrefix(string(r.Value), `["plugin_panic",`) || !strings.Contains(string(r.Value), "rude") || strings.Contains(string(r.Value), "goroutine") {
@@ -62,6 +63,7 @@ func TestAPanicNamesItsPluginAndLeavesItsStackInTheLog(t *testing.T) {
 // TestACrashLoopEnds: the plugin is brought back ever more slowly, then no more, and
 // nothing of it is left in what programs see.
 func TestACrashLoopEnds(t *testing.T) {
+	t.Parallel()
 	h, _ := rudeHost(t, "")
 	for {
 		st := h.Plugins()[0]
@@ -85,6 +87,7 @@ func TestACrashLoopEnds(t *testing.T) {
 // TestStrayPrintsAreNamed: a plugin that prints where the handshake belongs is told
 // so, in the reason why it does not run.
 func TestStrayPrintsAreNamed(t *testing.T) {
+	t.Parallel()
 	h, log := rudeHost(t, "garbage")
 	st := h.Plugins()[0]
 	if len(st.Tools) > 0 || !strings.Contains(st.Reason, "on standard output, where the handshake belongs") {

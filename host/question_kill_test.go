@@ -153,6 +153,7 @@ func inquired(t *testing.T, dir, stage, kind string) string {
 // of a tool that asks and its last, the next one makes the call exactly once, or says
 // that its effect is unknown.
 func TestHostIsKilledAroundAQuestion(t *testing.T) {
+	t.Parallel()
 	const (
 		ordered = `"ordered"`
 		unknown = `["interrupted","unknown"]`

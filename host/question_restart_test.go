@@ -12,6 +12,7 @@ import (
 
 // TestQuestionsSurviveTheHost, and are answered without a host, or with the next.
 func TestQuestionsSurviveTheHost(t *testing.T) {
+	t.Parallel()
 	const once7 = `{"state":7,"answers":{"login":{"action":"accept"}}}`
 	accept := replies{"login": accepted("")}
 	for _, tc := range []struct {

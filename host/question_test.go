@@ -227,6 +227,7 @@ func TestQuestionsThatCannotBePut(t *testing.T) {
 
 // TestNoAnswerInTime rejects the call, with the program still there or suspended.
 func TestNoAnswerInTime(t *testing.T) {
+	t.Parallel()
 	const want = `["The call of \"order\" was given up: core asked a person, and had no answer in time.","input_expired","none"]`
 	cfg := newDesk().config([]catalog.Tool{once("", sizeQuestion("a")).tool()})
 	cfg.Approvals.QuestionTimeout = time.Second

@@ -67,6 +67,7 @@ func TestAnAbortBesideAWaitThatFails(t *testing.T) {
 // TestAStorePanicLeavesNoRunActive: a store that panics while a run is taken up or
 // expires ends the run, which would be busy for ever otherwise.
 func TestAStorePanicLeavesNoRunActive(t *testing.T) {
+	t.Parallel()
 	boom := func() error { panic("the store panics") }
 	t.Run("in a wait", func(t *testing.T) {
 		store := &trapStore{Store: openDir(t, mkdir(t))}
@@ -181,6 +182,7 @@ func (s slowJournal) PutCalls(ctx context.Context, id string, generation uint64,
 // TestAnAnswerBesideCloseKeepsTheRun: a run that an answer loads while its host closes
 // is there for the next host.
 func TestAnAnswerBesideCloseKeepsTheRun(t *testing.T) {
+	t.Parallel()
 	dir, g := mkdir(t), newGate()
 	tools := []catalog.Tool{g.tool("slow")}
 	first := start(t, host.Config{Store: openDir(t, dir), Tools: tools})

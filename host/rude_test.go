@@ -29,6 +29,7 @@ func pluginDir(t *testing.T, names ...string) string {
 // TestRudePlugin: the host survives every act of a plugin that misbehaves, and so
 // does the well-behaved plugin next to it.
 func TestRudePlugin(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "rude", "issues")}, DrainTimeout: soon})
 	fine := func(t *testing.T) {
 		t.Helper()
@@ -93,6 +94,7 @@ func wantOK(t *testing.T, h *host.Host, code string) {
 // TestRudeClaims: a plugin that claims what is not its own is refused or gets
 // nothing of it, and the plugin it wanted to rob keeps working.
 func TestRudeClaims(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{
 		"claim-plugin-id", "claim-version", "claim-tool", "claim-namespace", "claim-global", "borrow-tool",
 		"no-required-tools", "bad-schema", "huge-description", "configure-refuse", "describe-exit",
@@ -131,6 +133,7 @@ func TestARefusedNamespaceIsSaid(t *testing.T) {
 
 // TestRudeScopes: a scope that is refused breaks the cells that touch it alone.
 func TestRudeScopes(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{
 		"scope-function", "scope-proto", "scope-empty-key", "scope-separator", "scope-cycle", "scope-foreign-tool",
 		"scope-not-json", "scope-array", "scope-wide", "scope-deep", "scope-huge", "scope-error", "scope-panic", "scope-exit",
@@ -174,6 +177,7 @@ func TestPluginErrorsReachTheProgram(t *testing.T) {
 // host makes the call again, with the same key, if the tool says that this is
 // harmless; the plugin finds in its storage that it has had it before.
 func TestACallOfAPluginIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ verb, want string }{
 		{"once", `["unknown","interrupted"]`},
 		{"onceRead", `[2,true]`},

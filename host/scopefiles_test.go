@@ -36,6 +36,7 @@ return files`)
 // TestExampleNamespacesAreDeclared: what the example plugins put into programs is
 // declared as they can use it, and the same program runs.
 func TestExampleNamespacesAreDeclared(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "issues", "calendar", "fictions")}})
 	files := scopeFiles(t, h)
 	if len(files) != 3 {

@@ -69,6 +69,7 @@ var routes = []string{
 // TestADeniedCommandRunsByNoRoute: what is not on the allow-list does not run, however a
 // program asks for it, and neither when the model or an MCP client calls the tool.
 func TestADeniedCommandRunsByNoRoute(t *testing.T) {
+	t.Parallel()
 	cfg, work := withShell(t, host.Config{}, map[string]any{"allow": []string{"echo"}, "ask": "off"})
 	h := start(t, cfg)
 	ran := func() bool {

@@ -19,6 +19,7 @@ import (
 // stay suspended, records them with bodies, logs at the lowest level, and looks for the
 // token in every file of the state directory, in the log and in what programs print.
 func TestTokensAreInNoFile(t *testing.T) {
+	t.Parallel()
 	runs, suspended := 10_000, 256
 	if testing.Short() {
 		runs, suspended = 200, 32

@@ -267,6 +267,7 @@ func stuckAtSignIn(t *testing.T, dir, stage, address string) string {
 // the sign-in the call is made exactly once, also when the host is killed in between.
 // Where that is not known, it is not made again.
 func TestHostIsKilledAroundASignIn(t *testing.T) {
+	t.Parallel()
 	const ordered, unknown = `"ordered"`, `["interrupted","unknown"]`
 	for _, tc := range []struct {
 		stage  string

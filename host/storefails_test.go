@@ -46,6 +46,7 @@ func TestARunThatCannotBeStoredAgainIsKept(t *testing.T) {
 
 // TestAProgramThatOnlySleepsSaysSo: no caller is told to wait for tools.
 func TestAProgramThatOnlySleepsSaysSo(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	r := h.Exec(context.Background(), me, host.ExecInput{Code: `await new Promise(d => setTimeout(d, 2000)); return 1`, Wait: soon})
 	id := wantWaiting(t, r, host.ReasonTimer)

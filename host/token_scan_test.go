@@ -26,6 +26,7 @@ var tokenRuns = flag.Int("tokenruns", 100, "runs of TestATokenIsInNoFile")
 // wherever a program can look, and all stay suspended. The token is in no heap, record,
 // event, log line, result or error.
 func TestATokenIsInNoFile(t *testing.T) {
+	t.Parallel()
 	dir, shop := mkdir(t), newPrivateShop(t)
 	address := shop.URL + "/mcp"
 	login(t, dir, address)
