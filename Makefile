@@ -64,7 +64,7 @@ demo-gateway: build ## Hold a scripted conversation with the example gateway, wh
 	$(BIN)/gateway-demo
 
 # gotestsum ends with how many tests ran, and each skipped one with its reason.
-TEST = $(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg -- -pgo=off -timeout 20m
+TEST = $(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg -- -pgo=off -timeout 40m
 
 .PHONY: test
 test: ## Run the tests but for the longest; says at the end what is left out, and why

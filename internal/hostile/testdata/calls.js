@@ -38,9 +38,9 @@ return 1
 await Promise.all(Array.from({ length: 20 }, () => tools.slow({})))
 //=> waiting
 
-//// calls that never answer, beyond the queue
+//// calls that never answer, in the queue
 await Promise.all(Array.from({ length: 200 }, () => tools.slow({})))
-//=> invalid_input
+//=> waiting
 
 //// a spin while calls are pending
 tools.slow({})
