@@ -48,7 +48,7 @@ type driver struct {
 	engineID  string          // of that worker; "": no worker ran it
 	carried   *outputBudget   // what a host emitted and did not return before it was killed
 
-	baton
+	driverLock
 }
 
 // begin returns the driver of one Exec or Wait. It has the guest of the driver before.
@@ -64,7 +64,7 @@ func (r *run) begin(start time.Time) *driver {
 		d.output.resume(last.carried)
 	}
 	r.driver = d
-	d.baton.take()
+	d.acquire()
 	return d
 }
 
@@ -436,7 +436,7 @@ const (
 
 // await blocks until there is a reason to run the guest again, or no reason can come.
 // A guest that waits for long is evicted meanwhile. While this goroutine waits, goroutines
-// of calls may drive the guest on: see baton.go.
+// of calls may drive the guest on: see driverlock.go.
 func (d *driver) await() (woke, error) {
 	r := d.run
 	status := d.look()
@@ -471,7 +471,7 @@ func (d *driver) await() (woke, error) {
 			return wokeClient, nil
 		}
 		late, due := false, false
-		d.lend()
+		d.releaseLock()
 		select {
 		case <-r.wake:
 		case <-d.over:
@@ -484,7 +484,7 @@ func (d *driver) await() (woke, error) {
 			late = true
 		case <-d.ctx.Done():
 		}
-		d.takeBack()
+		d.reacquireLock()
 		switch {
 		case d.turns != turns: // the timers are of an earlier turn
 			return wokeDriven, nil

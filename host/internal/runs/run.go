@@ -61,8 +61,8 @@ type run struct {
 	changed atomic.Bool   // the tools have changed since the run was suspended
 	wake    chan struct{} // capacity 1: the driver should look at the calls
 
-	waiting   atomic.Pointer[driver] // has laid its baton down
-	arrived   atomic.Bool            // a call has settled since a goroutine with the baton last looked
+	waiting   atomic.Pointer[driver] // has released its lock
+	arrived   atomic.Bool            // a call has settled since a goroutine with the lock last looked
 	unstarted atomic.Int32           // calls that goroutines are about to perform
 }
 

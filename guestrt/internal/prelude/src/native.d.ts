@@ -4,7 +4,7 @@ import type { Extra } from "./extra";
 
 /** What the engine gives the prelude. */
 export interface Native {
-  /** Reads a virtual host file; undefined if there is none. Runs in the host. */
+  /** Reads a virtual host file; undefined if the file does not exist. Runs in the host. */
   file(path: string): string | undefined;
   /** Makes an error whose stack begins with the guest function that called the prelude. */
   error(message: string, kind: ErrorConstructor): Error;

@@ -14,10 +14,10 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// TestNoAnswerIsLeftLying: chains of calls that return at once, bursts that are larger
+// TestEveryAnswerArrives: chains of calls that return at once, bursts that are larger
 // than the slots, calls that wait for other calls, timers and yields, in runs that are in
 // a store and in others, all come to their end.
-func TestNoAnswerIsLeftLying(t *testing.T) {
+func TestEveryAnswerArrives(t *testing.T) {
 	const program = `
 const chain = async (n) => { let s = 0; for (let i = 0; i < n; i++) s += (await tools.echo({n: i})).n; return s }
 const pair = async () => (await Promise.all([tools.meet({}), tools.meet({})])).length

@@ -6,17 +6,17 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 )
 
-// baton is the right to drive a run. The goroutine of the Exec or Wait has it, and lays it
-// down while it waits for calls. Then the goroutine of a call that has settled may take it
-// up: it delivers the answer, runs the guest's turn, lays the baton down, and performs
+// driverLock is held by the goroutine that drives a run. That of the Exec or Wait
+// releases it while it waits for calls. Then the goroutine of a call that has settled may
+// acquire it: it delivers the answer, runs the guest's turn, releases the lock, and performs
 // calls that the guest has made in that turn. So a program that makes one call after the
 // other stays on one goroutine, and the one of the Exec or Wait, with its timers, wakes up
 // only for what is no plain answer.
 //
-// No answer is left lying: a goroutine that cannot have the baton has set run.arrived
-// before it tried, and who lays the baton down looks at that afterwards. Where calls were
-// made together and have not all started, the last one to start looks.
-type baton struct {
+// Every answer is noticed: a goroutine that cannot acquire the lock has set run.arrived
+// before it tried, and the one that releases the lock looks at that afterwards. Where calls
+// were made together and have not all started, the last one to start looks.
+type driverLock struct {
 	holder sync.Mutex    // held by the goroutine that drives
 	over   chan struct{} // capacity 1: the goroutine of a call came to a result
 
@@ -27,10 +27,10 @@ type baton struct {
 	next   []callJob        // what it performs next
 }
 
-// take gives a new baton to this goroutine. It is never laid down for good.
-func (b *baton) take() {
-	b.over = make(chan struct{}, 1)
-	b.holder.Lock()
+// acquire locks a new lock for this goroutine, which keeps it when the run ends.
+func (l *driverLock) acquire() {
+	l.over = make(chan struct{}, 1)
+	l.holder.Lock()
 }
 
 // look returns how the calls are now. While calls that were made together have not all
@@ -45,8 +45,8 @@ func (d *driver) look() callStatus {
 	return s
 }
 
-// lend lays the baton down.
-func (d *driver) lend() {
+// releaseLock lets goroutines of calls drive the run.
+func (d *driver) releaseLock() {
 	d.run.waiting.Store(d)
 	d.holder.Unlock()
 	if d.run.arrived.Load() && d.run.unstarted.Load() == 0 {
@@ -54,9 +54,8 @@ func (d *driver) lend() {
 	}
 }
 
-// takeBack takes the baton up again, after the turn that the goroutine of a call may be
-// running.
-func (d *driver) takeBack() {
+// reacquireLock ends that, after the turn that the goroutine of a call may be running.
+func (d *driver) reacquireLock() {
 	d.holder.Lock()
 	d.run.waiting.CompareAndSwap(d, nil)
 }
