@@ -1,13 +1,11 @@
 package host_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +17,6 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // stateDir opens the stores of a state directory, as every process does for
@@ -267,42 +264,13 @@ func TestPendingApprovalsSurviveSIGKILL(t *testing.T) {
 // asker starts such a host and returns what its run and its question are called.
 func asker(t *testing.T, dir string, env ...string) (run, approval string, kill func()) {
 	t.Helper()
-	guest, err := hosttest.Guest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := osexec.Command(exe)
-	cmd.Env = append(append(os.Environ(), askingKey+"="+dir, doomedGuest+"="+guest), env...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if _, err := fmt.Sscan(lines.Text(), &run, &approval); err != nil {
+	p := startHost(t, append(env, askingKey+"="+dir)...)
+	for approval == "" {
+		if _, err := fmt.Sscan(p.next(), &run, &approval); err != nil {
 			t.Fatal(err)
 		}
-		if approval != "" {
-			break
-		}
 	}
-	return run, approval, func() {
-		t.Helper()
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Wait(); err == nil || approval == "" {
-			t.Fatalf("the host said %q and ended with %v", run, err)
-		}
-	}
+	return run, approval, p.kill
 }
 
 // TestOrphanedApprovalsEnd: a host is killed inside the first Exec of a run, which is

@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,7 +18,6 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // crashKey makes the test binary a host that suspends and resumes a run in the
@@ -129,42 +126,6 @@ func crash(dir string) error {
 func crashed(t *testing.T, dir, stage, kind string) string {
 	t.Helper()
 	return killedHost(t, crashKey+"="+dir, crashStage+"="+stage, crashKind+"="+kind)
-}
-
-// killedHost runs this test binary as a host that env describes, kills it once it is ready,
-// and returns the one line that it printed before.
-func killedHost(t *testing.T, env ...string) string {
-	t.Helper()
-	guest, err := hosttest.Guest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := osexec.Command(exe)
-	cmd.Env = append(append(os.Environ(), doomedGuest+"="+guest), env...)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said []string
-	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "ready"; {
-		said = append(said, lines.Text())
-	}
-	if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || len(said) != 1 {
-		t.Fatalf("the host said %q and ended with %v\n%s", said, err, stderr.String())
-	}
-	return said[0]
 }
 
 // TestHostIsKilledAtAnyStage: whenever a host is killed, another goes on with its

@@ -1,13 +1,11 @@
 package host_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,15 +16,11 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
-	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // doomedKey makes the test binary a host that suspends runs in the directory it
-// names, tells their ids, and waits to be killed. doomedGuest names its guest.
-const (
-	doomedKey   = "QUOIN_TEST_DOOMED"
-	doomedGuest = "QUOIN_TEST_GUEST"
-)
+// names, tells their ids, and waits to be killed.
+const doomedKey = "QUOIN_TEST_DOOMED"
 
 // doomed is the whole life of that host.
 func doomed(dir string) error {
@@ -67,36 +61,12 @@ func doomed(dir string) error {
 // TestSuspendedRunsSurviveSIGKILL: what a host suspended goes on in another when
 // the first was killed without a chance to do anything.
 func TestSuspendedRunsSurviveSIGKILL(t *testing.T) {
-	guest, err := hosttest.Guest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := mkdir(t)
-	cmd := osexec.Command(exe)
-	cmd.Env = append(os.Environ(), doomedKey+"="+dir, doomedGuest+"="+guest)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said []string
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		said = append(said, lines.Text())
-		if lines.Text() == "ready" {
-			break
-		}
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || len(said) != 3 {
-		t.Fatalf("the doomed host said %q and ended with %v", said, err)
+	p := startHost(t, doomedKey+"="+dir)
+	said := p.untilReady()
+	p.kill()
+	if len(said) != 2 {
+		t.Fatalf("the host said %q\n%s", said, p.stderr.String())
 	}
 	told := openTrajectory(t, dir)
 	h := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: told}, Tools: []catalog.Tool{echo("echo"), newGate().tool("slow")}})

@@ -1,13 +1,11 @@
 package host_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,7 +13,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -28,7 +25,6 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // signingInKey makes the test binary a host that is waiting for a sign-in to the server
@@ -227,38 +223,18 @@ func login(t *testing.T, dir, address string) {
 // the host. It returns the id of its run.
 func stuckAtSignIn(t *testing.T, dir, stage, address string) string {
 	t.Helper()
-	guest, err := hosttest.Guest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := osexec.Command(exe)
-	cmd.Env = append(os.Environ(), signingInKey+"="+dir, signingInURL+"="+address, inquiringStage+"="+stage, doomedGuest+"="+guest)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	p := startHost(t, signingInKey+"="+dir, signingInURL+"="+address, inquiringStage+"="+stage)
 	id := ""
-	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "ready"; {
-		if lines.Text() == "asked" {
+	for line := p.next(); line != "ready"; line = p.next() {
+		if line == "asked" {
 			login(t, dir, address)
-			continue
+		} else {
+			id = line
 		}
-		id = lines.Text()
 	}
-	if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || !strings.HasPrefix(id, "run_") || stderr.Len() > 0 {
-		t.Fatalf("the host said %q and ended with %v\n%s", id, err, stderr.String())
+	p.kill()
+	if !strings.HasPrefix(id, "run_") || p.stderr.Len() > 0 {
+		t.Fatalf("the host said %q\n%s", id, p.stderr.String())
 	}
 	return id
 }

@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -22,7 +20,6 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // shelf is what the tools of these tests change: values by name, in a file that
@@ -369,45 +366,16 @@ func doomedUndo(dir string) error {
 // TestUndoSurvivesSIGKILL: a host that is killed in the middle leaves an undo that
 // another one goes on with, and each inverse takes effect once.
 func TestUndoSurvivesSIGKILL(t *testing.T) {
-	guest, err := hosttest.Guest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := mkdir(t)
-	cmd := osexec.Command(exe)
-	cmd.Env = append(os.Environ(), doomedUndoKey+"="+dir, doomedGuest+"="+guest)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said []string
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		said = append(said, lines.Text())
-		if lines.Text() == "ready" {
-			break
-		}
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || len(said) != 2 {
-		t.Fatalf("the doomed host said %q and ended with %v", said, err)
-	}
+	run := killedHost(t, doomedUndoKey+"="+dir)
 	s := newShelf(dir)
 	h := start(t, host.Config{Tools: s.tools(), Store: openDir(t, dir)})
-	left, err := h.Effects(t.Context(), said[0])
+	left, err := h.Effects(t.Context(), run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantStates(t, left, host.UndoOpen, "mail final", "put done", "burn final", "put reverting", "put reverted")
-	wantStates(t, undo(t, h, said[0]), host.UndoDone, "mail final", "put reverted", "burn final", "put reverted", "put reverted")
+	wantStates(t, undo(t, h, run), host.UndoDone, "mail final", "put reverted", "burn final", "put reverted", "put reverted")
 	log := s.read().Log
 	if d := cmp.Diff([]string{"restore c", "restore b", "restore a"}, log[slices.Index(log, "restore c"):]); d != "" {
 		t.Error(d)

@@ -82,13 +82,12 @@ func TestAbort(t *testing.T) {
 	c.post("/v1/abort", map[string]string{"runId": id}).wants(200, "reason", `"run_unavailable"`)
 }
 
-// TestExecOfAClientThatGoesAwayIsAborted leaves in the middle of a call.
-func TestExecOfAClientThatGoesAwayIsAborted(t *testing.T) {
-	g := newGate()
-	c := serve(t, newHost(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}}), gateway.Options{}, nil)
-	ctx, leave := context.WithCancel(context.Background())
+// startPost posts a request that gets no answer: leave cancels it.
+func (c *caller) startPost(path, body string) (leave func()) {
+	c.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
 	left := make(chan error, 1)
-	r := c.request(ctx, http.MethodPost, "/v1/exec", `{"code": "return await tools.slow({})"}`)
+	r := c.request(ctx, http.MethodPost, path, body)
 	go func() {
 		resp, err := c.client.Do(r)
 		if err == nil {
@@ -96,11 +95,22 @@ func TestExecOfAClientThatGoesAwayIsAborted(t *testing.T) {
 		}
 		left <- err
 	}()
+	return func() {
+		c.t.Helper()
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// TestExecOfAClientThatGoesAwayIsAborted leaves in the middle of a call.
+func TestExecOfAClientThatGoesAwayIsAborted(t *testing.T) {
+	g := newGate()
+	c := serve(t, newHost(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}}), gateway.Options{}, nil)
+	leave := c.startPost("/v1/exec", `{"code": "return await tools.slow({})"}`)
 	<-g.entered
 	leave()
-	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
 	<-g.ended // cancelled, though the gate is closed
 }
 
@@ -112,22 +122,10 @@ func TestWaitOfAClientThatGoesAwayIsKept(t *testing.T) {
 	log := make(lines, 100)
 	c := serve(t, h, gateway.Options{Logger: debugLogger(log)}, nil)
 	id := c.exec(`await yield_control(); text("kept"); return await tools.slow({})`).text("runId")
-	ctx, leave := context.WithCancel(context.Background())
-	r := c.request(ctx, http.MethodPost, "/v1/wait", `{"runId": "`+id+`"}`)
-	left := make(chan error, 1)
-	go func() {
-		resp, err := c.client.Do(r)
-		if err == nil {
-			err = errors.Join(errors.New("it got an answer"), resp.Body.Close())
-		}
-		left <- err
-	}()
+	leave := c.startPost("/v1/wait", `{"runId": "`+id+`"}`)
 	<-g.entered
 	c.wait(id).wants(200, "reason", `"run_busy"`) // while the first is there
 	leave()
-	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
 	log.await("its result is kept")
 	other := me
 	other.SessionID = "other"
@@ -147,21 +145,9 @@ func TestWaitsThatWereLeftHoldUpNoOne(t *testing.T) {
 			log := make(lines, 100)
 			c := serve(t, h, gateway.Options{Logger: debugLogger(log), KeepResult: keep}, nil)
 			id := c.exec(`await yield_control(); return await tools.slow({})`).text("runId")
-			ctx, leave := context.WithCancel(context.Background())
-			r := c.request(ctx, http.MethodPost, "/v1/wait", `{"runId": "`+id+`", "waitMs": 600000}`)
-			left := make(chan error, 1)
-			go func() {
-				resp, err := c.client.Do(r)
-				if err == nil {
-					err = errors.Join(errors.New("it got an answer"), resp.Body.Close())
-				}
-				left <- err
-			}()
+			leave := c.startPost("/v1/wait", `{"runId": "`+id+`", "waitMs": 600000}`)
 			<-g.entered
 			leave()
-			if err := <-left; !errors.Is(err, context.Canceled) {
-				t.Fatal(err)
-			}
 			log.await("its result is kept")
 			open := sync.OnceFunc(func() { close(g.open) })
 			defer time.AfterFunc(20*time.Second, open).Stop() // a test that fails ends, too
