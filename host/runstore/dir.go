@@ -2,7 +2,6 @@ package runstore
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -69,7 +68,7 @@ func OpenDir(path string) (*Dir, error) {
 }
 
 // Identity implements Identified.
-func (d *Dir) Identity() string { return hex.EncodeToString(sum(d.key, []byte("quoin store"))[:16]) }
+func (d *Dir) Identity() string { return d.Key().Identity() }
 
 func (d *Dir) file(id, ext string) (string, error) {
 	if !idPattern.MatchString(id) {

@@ -3,13 +3,10 @@ package runstore
 import (
 	"bytes"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/quoinhq/quoin/internal/durable"
@@ -89,44 +86,6 @@ func sum(key []byte, parts ...[]byte) []byte {
 		h.Write(p)
 	}
 	return h.Sum(nil)
-}
-
-// loadKey returns the key in path and makes one of mode 0600 if it does not exist. Two
-// processes that start at the same time agree on one key: the one that comes second
-// reads the key of the first.
-func loadKey(path string) ([]byte, error) {
-	key, err := readKey(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return key, err
-	}
-	fresh := make([]byte, keyBytes)
-	if _, err := io.ReadFull(rand.Reader, fresh); err != nil {
-		return nil, err
-	}
-	if err := ignore(durable.Create(path, fresh, durable.Options{}), fs.ErrExist); err != nil {
-		return nil, fmt.Errorf("key file of the run store: %w", err)
-	}
-	return readKey(path)
-}
-
-// keyBytes is the length of a key.
-const keyBytes = 32
-
-// readKey refuses a key that others can read, or that another user put there: the
-// key is enough to forge a guest image.
-func readKey(path string) ([]byte, error) {
-	key, err := durable.ReadPrivate(path, maxHeader)
-	var open *durable.NotPrivateError
-	if errors.As(err, &open) {
-		return nil, fmt.Errorf("key file %w", err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(key) != keyBytes {
-		return nil, fmt.Errorf("key file %s holds %d bytes, expected %d: remove it to start with a new key (runs suspended under the old one are lost)", path, len(key), keyBytes)
-	}
-	return key, nil
 }
 
 // readRegular reads a file of the store.

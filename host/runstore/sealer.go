@@ -1,7 +1,6 @@
 package runstore
 
 import (
-	"crypto/aes"
 	"crypto/cipher"
 	"fmt"
 	"os"
@@ -22,9 +21,7 @@ const maxSealed = 4 << 20
 
 // Sealer returns the sealer for one purpose. Files of different purposes cannot
 // be passed off as each other.
-func (d *Dir) Sealer(purpose string) *Sealer {
-	return &Sealer{key: sum(d.key, []byte("quoin sealer: "+purpose))}
-}
+func (d *Dir) Sealer(purpose string) *Sealer { return d.Key().Sealer(purpose) }
 
 // Create writes a new file of mode 0600, complete or not at all, and on disk when
 // it returns. If the name is taken the error is fs.ErrExist and nothing changes:
@@ -99,10 +96,7 @@ func Names(dir, ext string) ([]string, error) {
 
 // Cipher returns AES-256-GCM with a key of one purpose, made of the directory's own, for
 // files with secrets. Seal it with a nil nonce: it draws one and puts it in front.
-func (d *Dir) Cipher(purpose string) (cipher.AEAD, error) {
-	block, err := aes.NewCipher(sum(d.key, []byte("quoin cipher: "+purpose)))
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCMWithRandomNonce(block)
-}
+func (d *Dir) Cipher(purpose string) (cipher.AEAD, error) { return d.Key().Cipher(purpose) }
+
+// Key returns the key of the directory.
+func (d *Dir) Key() *Key { return &Key{d.key} }
