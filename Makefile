@@ -72,6 +72,15 @@ test: ## Run the tests but for the longest; says at the end what is left out, an
 	cd examples/gateway && $(TEST) $(GATEWAY) -short ./...
 	@for m in $(MODULES); do (cd $$m && $(TEST) -short ./...) || exit 1; done
 	@echo "test: left out are the skipped tests above, which make test-all runs, and make race, soak, fuzz and bench"
+	@echo "test: runs are stored in memory and in directories; make test-postgres tests them in PostgreSQL"
+
+# The packages that have tests on PostgreSQL. The names of these tests contain Postgres.
+ONPOSTGRES = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | \
+	awk '/internal\/postgrestest/ {print $$1}')
+
+.PHONY: test-postgres
+test-postgres: ## Run the tests that store runs in PostgreSQL, on a private server (needs its programs)
+	QUOIN_TEST_POSTGRES=1 $(TEST) -run Postgres $(ONPOSTGRES)
 
 .PHONY: test-all
 test-all: ## Run every test and a short soak; builds the TypeScript compiler first (minutes)
