@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
+	"github.com/quoinhq/quoin/internal/mutualtls"
 	"github.com/quoinhq/quoin/internal/shell/execution"
 	"github.com/quoinhq/quoin/internal/shell/node/nodepb"
 	"github.com/quoinhq/quoin/internal/text"
@@ -36,22 +37,22 @@ var retries = backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 2, J
 
 // connect prepares a connection, which comes about when it is used.
 func connect(e enrolmentFile) (*Node, error) {
-	id, err := parseIdentity([]byte(e.Key))
+	id, err := mutualtls.Parse([]byte(e.Key))
 	if err != nil {
 		return nil, err
 	}
-	pinned, err := parseFingerprint(e.Fingerprint)
+	pinned, err := mutualtls.ParseFingerprint(e.Fingerprint)
 	if err != nil {
 		return nil, err
 	}
-	accept := func(f Fingerprint) error {
+	accept := func(f mutualtls.Fingerprint) error {
 		if f != pinned {
-			return errStranger
+			return mutualtls.ErrStranger
 		}
 		return nil
 	}
 	c, err := grpc.NewClient("passthrough:///"+e.Address,
-		grpc.WithTransportCredentials(confirmed{credentials.NewTLS(id.tlsConfig(accept))}),
+		grpc.WithTransportCredentials(confirmed{credentials.NewTLS(id.TLS(accept))}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReplyBytes)), grpc.WithMaxHeaderListSize(maxHeaderBytes),
 		grpc.WithInitialWindowSize(windowBytes), grpc.WithInitialConnWindowSize(windowBytes),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingTime, Timeout: pingTimeout}),

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quoinhq/quoin/internal/mutualtls"
 	"github.com/quoinhq/quoin/internal/shell/node/nodepb"
 )
 
@@ -81,7 +82,7 @@ func (n *Nodes) Add(ctx context.Context, name, address, tokenText, gateway strin
 	if err := n.store.read(name, &enrolmentFile{}); !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the name %s is taken: choose another, or remove the node first: quoin node remove %s", name, name)
 	}
-	key, err := newIdentity()
+	key, err := mutualtls.New()
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func (e *enrolmentFile) check(name string) error {
 	if e.Name != name {
 		return fmt.Errorf("it is the enrolment of %q", e.Name)
 	}
-	if _, err := parseFingerprint(e.Fingerprint); err != nil {
+	if _, err := mutualtls.ParseFingerprint(e.Fingerprint); err != nil {
 		return err
 	}
 	return CheckAddress(e.Address)

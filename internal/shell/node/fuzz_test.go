@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/quoinhq/quoin/internal/mutualtls"
 	"github.com/quoinhq/quoin/internal/shell/node/nodepb"
 	"github.com/quoinhq/quoin/internal/shell/settings"
 )
@@ -67,7 +68,7 @@ func FuzzVerdict(f *testing.F) {
 // FuzzToken reads any text as a token.
 func FuzzToken(f *testing.F) {
 	f.Add(token{}.String())
-	f.Add(" " + token{node: Fingerprint{1}}.String() + "\n")
+	f.Add(" " + token{node: mutualtls.Fingerprint{1}}.String() + "\n")
 	f.Add(tokenPrefix)
 	f.Fuzz(func(t *testing.T, s string) {
 		v, err := parseToken(s)
@@ -82,11 +83,11 @@ func FuzzToken(f *testing.F) {
 
 // FuzzEnrolment reads any bytes as the file of an enrolment.
 func FuzzEnrolment(f *testing.F) {
-	key, err := newIdentity()
+	key, err := mutualtls.New()
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add([]byte(`{"name":"n","address":"h:1","fingerprint":"` + Fingerprint{}.String() + `","key":""}`))
+	f.Add([]byte(`{"name":"n","address":"h:1","fingerprint":"` + mutualtls.Fingerprint{}.String() + `","key":""}`))
 	f.Add(key)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
@@ -99,7 +100,7 @@ func FuzzEnrolment(f *testing.F) {
 		}
 		n, err := nodes.Node("n")
 		if err == nil {
-			if _, err := parseFingerprint(n.enrolment.Fingerprint); err != nil {
+			if _, err := mutualtls.ParseFingerprint(n.enrolment.Fingerprint); err != nil {
 				t.Error(err)
 			}
 		}

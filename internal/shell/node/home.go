@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/internal/durable"
+	"github.com/quoinhq/quoin/internal/mutualtls"
 )
 
 // Home is the directory in which a node keeps its key, its invitations and the gateways
@@ -62,8 +63,8 @@ func (h *Home) Invite(valid time.Duration) (token string, err error) {
 	return h.invite(id, valid)
 }
 
-func (h *Home) invite(id *identity, valid time.Duration) (string, error) {
-	t := token{node: id.fingerprint}
+func (h *Home) invite(id *mutualtls.Identity, valid time.Duration) (string, error) {
+	t := token{node: id.Fingerprint()}
 	if _, err := rand.Read(t.secret[:]); err != nil {
 		return "", err
 	}
@@ -122,7 +123,7 @@ func (h *Home) invites() bool {
 
 // redeem enrols a gateway that has the secret of an invitation. Whatever fails after the
 // invitation is gone, it is gone: a secret never counts twice.
-func (h *Home) redeem(secret []byte, gateway Fingerprint, name string) error {
+func (h *Home) redeem(secret []byte, gateway mutualtls.Fingerprint, name string) error {
 	if len(secret) != secretBytes {
 		return errNoInvitation
 	}
@@ -138,11 +139,11 @@ func (h *Home) redeem(secret []byte, gateway Fingerprint, name string) error {
 
 // gateway returns an enrolled gateway. It reads the file each time, so that one that was
 // removed is a stranger at once.
-func (h *Home) gateway(f Fingerprint) (*Gateway, error) {
+func (h *Home) gateway(f mutualtls.Fingerprint) (*Gateway, error) {
 	g := &Gateway{}
 	if err := h.gateways.read(f.String(), g); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, errStranger
+			return nil, mutualtls.ErrStranger
 		}
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (h *Home) Gateways() ([]Gateway, error) {
 	}
 	all := make([]Gateway, 0, len(names))
 	for _, name := range names {
-		f, err := parseFingerprint(name)
+		f, err := mutualtls.ParseFingerprint(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", h.gateways.path(name), err)
 		}
@@ -179,7 +180,7 @@ var ErrNoGateway = errors.New("no gateway with this fingerprint is enrolled: quo
 // RemoveGateway ends the enrolment of a gateway. Its next request is refused, and its
 // processes are ended.
 func (h *Home) RemoveGateway(fingerprint string) error {
-	f, err := parseFingerprint(fingerprint)
+	f, err := mutualtls.ParseFingerprint(fingerprint)
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (h *Home) RemoveGateway(fingerprint string) error {
 }
 
 // identity reads the node's key, and makes it if there is no key yet.
-func (h *Home) identity() (*identity, error) {
+func (h *Home) identity() (*mutualtls.Identity, error) {
 	if err := (store{h.dir}).open(); err != nil {
 		return nil, err
 	}
@@ -205,7 +206,7 @@ func (h *Home) identity() (*identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := parseIdentity(text)
+	id, err := mutualtls.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -214,7 +215,7 @@ func (h *Home) identity() (*identity, error) {
 
 // makeKey writes a new key, unless another process was faster.
 func makeKey(path string) error {
-	text, err := newIdentity()
+	text, err := mutualtls.New()
 	if err != nil {
 		return err
 	}
@@ -225,7 +226,7 @@ func makeKey(path string) error {
 }
 
 // awaitRemoval returns once a gateway is no longer enrolled, or ctx has ended.
-func (h *Home) awaitRemoval(ctx context.Context, f Fingerprint) {
+func (h *Home) awaitRemoval(ctx context.Context, f mutualtls.Fingerprint) {
 	tick := time.NewTicker(removalCheck)
 	defer tick.Stop()
 	for {

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
+	"github.com/quoinhq/quoin/internal/mutualtls"
 	"github.com/quoinhq/quoin/internal/shell/launch"
 	"github.com/quoinhq/quoin/internal/shell/node/nodepb"
 	"github.com/quoinhq/quoin/internal/shell/settings"
@@ -28,7 +29,7 @@ import (
 // stranger is a gateway with a key of its own that talks to the node of a fixture.
 func stranger(t *testing.T, f *fixture) *Node {
 	t.Helper()
-	key, err := newIdentity()
+	key, err := mutualtls.New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func stranger(t *testing.T, f *fixture) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := connect(enrolmentFile{Enrolment{Name: "stranger", Address: f.address, Fingerprint: id.fingerprint.String()}, string(key)})
+	n, err := connect(enrolmentFile{Enrolment{Name: "stranger", Address: f.address, Fingerprint: id.Fingerprint().String()}, string(key)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,11 +84,11 @@ func TestAStrangerDoesNotStay(t *testing.T) {
 	home := OpenHome(filepath.Join(t.TempDir(), "node"))
 	for _, known := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			key, err := newIdentity()
+			key, err := mutualtls.New()
 			if err != nil {
 				t.Fatal(err)
 			}
-			other, err := parseIdentity(key)
+			other, err := mutualtls.Parse(key)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,19 +97,19 @@ func TestAStrangerDoesNotStay(t *testing.T) {
 				t.Fatal(err)
 			}
 			if known {
-				f := other.fingerprint.String()
+				f := other.Fingerprint().String()
 				if err := home.gateways.create(f, Gateway{Fingerprint: f}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			all := func(Fingerprint) error { return nil }
+			all := func(mutualtls.Fingerprint) error { return nil }
 			ours, theirs := net.Pipe()
 			defer theirs.Close()
-			config := other.tlsConfig(all)
+			config := other.TLS(all)
 			config.NextProtos = []string{"h2"}
 			shaken := make(chan error, 1)
 			go func() { shaken <- tls.Client(theirs, config).Handshake() }()
-			conn, _, err := visits{credentials.NewTLS(id.tlsConfig(all)), home}.ServerHandshake(ours)
+			conn, _, err := visits{credentials.NewTLS(id.TLS(all)), home}.ServerHandshake(ours)
 			if err := errors.Join(err, <-shaken); err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +133,7 @@ func TestPeersAreKnownByTheirKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	if _, err := m.Describe(t.Context()); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), errStranger.Error()) {
+	if _, err := m.Describe(t.Context()); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), mutualtls.ErrStranger.Error()) {
 		t.Errorf("another node in the place of the one enrolled: %v", err)
 	}
 	// A token of the one node is of no use at the other, which never sees its secret.

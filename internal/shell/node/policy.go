@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/quoinhq/quoin/internal/mutualtls"
 	"github.com/quoinhq/quoin/internal/shell/command"
 	"github.com/quoinhq/quoin/internal/shell/machine"
 	"github.com/quoinhq/quoin/internal/shell/settings"
@@ -21,14 +22,14 @@ import (
 type policy struct {
 	settings *settings.Settings
 	own      *command.Judge
-	node     Fingerprint
+	node     mutualtls.Fingerprint
 	workdir  string // of commands that do not name one
 
 	mu       sync.Mutex
 	gateways map[[sha256.Size]byte]*command.Judge // by the digest of a gateway's allow-list
 }
 
-func newPolicy(s *settings.Settings, node Fingerprint, workdir string) (*policy, error) {
+func newPolicy(s *settings.Settings, node mutualtls.Fingerprint, workdir string) (*policy, error) {
 	own, err := command.NewJudge(s)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/quoinhq/quoin/internal/mutualtls"
 	"github.com/quoinhq/quoin/internal/shell/node/nodepb"
 )
 
@@ -112,14 +113,14 @@ func (p *proxy) hold() {
 // serveBadNode serves a node of the test's own, and returns the gateway's side.
 func serveBadNode(t *testing.T, s nodepb.NodeServer) *Node {
 	t.Helper()
-	var ids [2]*identity
+	var ids [2]*mutualtls.Identity
 	var keys [2][]byte
 	for i := range ids {
 		var err error
-		if keys[i], err = newIdentity(); err != nil {
+		if keys[i], err = mutualtls.New(); err != nil {
 			t.Fatal(err)
 		}
-		if ids[i], err = parseIdentity(keys[i]); err != nil {
+		if ids[i], err = mutualtls.Parse(keys[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,11 +128,11 @@ func serveBadNode(t *testing.T, s nodepb.NodeServer) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := grpc.NewServer(grpc.Creds(credentials.NewTLS(ids[0].tlsConfig(func(Fingerprint) error { return nil }))), grpc.WaitForHandlers(true))
+	g := grpc.NewServer(grpc.Creds(credentials.NewTLS(ids[0].TLS(func(mutualtls.Fingerprint) error { return nil }))), grpc.WaitForHandlers(true))
 	nodepb.RegisterNodeServer(g, s)
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(l) }()
-	n, err := connect(enrolmentFile{Enrolment{Name: "bad", Address: l.Addr().String(), Fingerprint: ids[0].fingerprint.String()}, string(keys[1])})
+	n, err := connect(enrolmentFile{Enrolment{Name: "bad", Address: l.Addr().String(), Fingerprint: ids[0].Fingerprint().String()}, string(keys[1])})
 	if err != nil {
 		t.Fatal(err)
 	}

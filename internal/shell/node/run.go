@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/quoinhq/quoin/internal/mutualtls"
 	"github.com/quoinhq/quoin/internal/shell/execution"
 	"github.com/quoinhq/quoin/internal/shell/node/nodepb"
 	"github.com/quoinhq/quoin/internal/text"
@@ -117,7 +118,7 @@ func (r *running) serve(s *Server, gateway *Gateway, dir string) (lost bool, err
 	removed := make(chan struct{})
 	go func() {
 		defer close(removed)
-		if f, err := parseFingerprint(gateway.Fingerprint); err == nil {
+		if f, err := mutualtls.ParseFingerprint(gateway.Fingerprint); err == nil {
 			s.options.Home.awaitRemoval(r.stream.Context(), f)
 		}
 	}()

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/quoinhq/quoin/internal/mutualtls"
 	"github.com/quoinhq/quoin/internal/shell/execution"
 	"github.com/quoinhq/quoin/internal/shell/node/nodepb"
 	"github.com/quoinhq/quoin/internal/shell/settings"
@@ -45,11 +46,11 @@ type Server struct {
 	nodepb.UnimplementedNodeServer
 
 	options  Options
-	identity *identity
+	identity *mutualtls.Identity
 	policy   *policy
 
 	mu     sync.Mutex
-	counts map[Fingerprint]int64 // processes of each gateway
+	counts map[mutualtls.Fingerprint]int64 // processes of each gateway
 }
 
 // NewServer returns a node, whose key it makes if there is no key yet.
@@ -58,15 +59,15 @@ func NewServer(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPolicy(o.Settings, id.fingerprint, o.Workdir)
+	p, err := newPolicy(o.Settings, id.Fingerprint(), o.Workdir)
 	if err != nil {
 		return nil, err
 	}
-	return &Server{options: o, identity: id, policy: p, counts: map[Fingerprint]int64{}}, nil
+	return &Server{options: o, identity: id, policy: p, counts: map[mutualtls.Fingerprint]int64{}}, nil
 }
 
 // Fingerprint is that of the node's key.
-func (s *Server) Fingerprint() string { return s.identity.fingerprint.String() }
+func (s *Server) Fingerprint() string { return s.identity.Fingerprint().String() }
 
 // The bounds of connections. A peer that is gone is noticed after pingTime and pingTimeout
 // at the latest.
@@ -84,7 +85,7 @@ const (
 // Serve answers gateways until ctx ends; then it ends what runs, and returns.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	g := grpc.NewServer(
-		grpc.Creds(visits{credentials.NewTLS(s.identity.tlsConfig(s.admit)), s.options.Home}),
+		grpc.Creds(visits{credentials.NewTLS(s.identity.TLS(s.admit)), s.options.Home}),
 		grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream),
 		grpc.MaxRecvMsgSize(maxRequestBytes), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.ConnectionTimeout(handshakeTimeout), grpc.WaitForHandlers(true),
@@ -110,9 +111,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // admit lets a key into a connection: that of an enrolled gateway, or any as long as
 // there is an invitation, to redeem it.
-func (s *Server) admit(f Fingerprint) error {
+func (s *Server) admit(f mutualtls.Fingerprint) error {
 	_, err := s.options.Home.gateway(f)
-	if err == nil || errors.Is(err, errStranger) && s.options.Home.invites() {
+	if err == nil || errors.Is(err, mutualtls.ErrStranger) && s.options.Home.invites() {
 		return nil
 	}
 	s.options.Log.Warn("a connection was refused", "fingerprint", f.String(), "reason", err)
@@ -133,7 +134,7 @@ func (v visits) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, e
 	if err != nil || !ok || len(t.State.PeerCertificates) != 1 {
 		return conn, info, err
 	}
-	f := fingerprintOf(t.State.PeerCertificates[0])
+	f := mutualtls.FingerprintOf(t.State.PeerCertificates[0])
 	if _, err := v.home.gateway(f); err != nil {
 		time.AfterFunc(strangerTime, func() {
 			if _, err := v.home.gateway(f); err != nil {
@@ -168,10 +169,10 @@ func (s *Server) authenticate(ctx context.Context) (context.Context, error) {
 }
 
 // peerFingerprint is that of the key which the other side has proved to have.
-func peerFingerprint(ctx context.Context) (f Fingerprint, err error) {
+func peerFingerprint(ctx context.Context) (f mutualtls.Fingerprint, err error) {
 	if p, ok := peer.FromContext(ctx); ok {
 		if t, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(t.State.PeerCertificates) == 1 {
-			return fingerprintOf(t.State.PeerCertificates[0]), nil
+			return mutualtls.FingerprintOf(t.State.PeerCertificates[0]), nil
 		}
 	}
 	return f, status.Error(codes.Unauthenticated, "the connection has no key")
@@ -267,7 +268,7 @@ const maxMessageBytes = 4 << 10
 
 // take counts a process of a gateway, up to the bound of the configuration.
 func (s *Server) take(g *Gateway) (release func(), err error) {
-	f, err := parseFingerprint(g.Fingerprint)
+	f, err := mutualtls.ParseFingerprint(g.Fingerprint)
 	if err != nil {
 		return nil, err
 	}

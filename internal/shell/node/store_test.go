@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/internal/durable"
+	"github.com/quoinhq/quoin/internal/mutualtls"
 )
 
 // TestFilesThatOthersCanUseAreRefused opens files and directories to other users.
 func TestFilesThatOthersCanUseAreRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "nodes")
 	nodes := Open(dir)
-	if err := nodes.store.create("n", enrolmentFile{Enrolment: Enrolment{Name: "n", Address: "h:1", Fingerprint: Fingerprint{}.String()}}); err != nil {
+	if err := nodes.store.create("n", enrolmentFile{Enrolment: Enrolment{Name: "n", Address: "h:1", Fingerprint: mutualtls.Fingerprint{}.String()}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := nodes.read("n"); err != nil {
@@ -45,7 +46,7 @@ func TestFilesThatOthersCanUseAreRefused(t *testing.T) {
 // TestEnrolmentsOfOthersAreRefused puts files in the place of others.
 func TestEnrolmentsOfOthersAreRefused(t *testing.T) {
 	nodes := Open(filepath.Join(t.TempDir(), "nodes"))
-	good := Enrolment{Name: "a", Address: "h:1", Fingerprint: Fingerprint{}.String()}
+	good := Enrolment{Name: "a", Address: "h:1", Fingerprint: mutualtls.Fingerprint{}.String()}
 	for name, e := range map[string]Enrolment{
 		"b": good,
 		"c": {Name: "c", Address: "h", Fingerprint: good.Fingerprint},
@@ -78,7 +79,7 @@ func TestInvitationsAreFew(t *testing.T) {
 		t.Error("an invitation for more than a day")
 	}
 	for range maxInvitations {
-		if err := h.invitations.create(Fingerprint(newRandom(t)).String(), invitation{Expires: time.Now().Add(time.Hour)}); err != nil {
+		if err := h.invitations.create(mutualtls.Fingerprint(newRandom(t)).String(), invitation{Expires: time.Now().Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 	}

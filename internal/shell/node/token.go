@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/mutualtls"
 )
 
 // tokenPrefix tells tokens from other texts, and versions of tokens apart.
@@ -16,7 +18,7 @@ const secretBytes = 32
 // token is an invitation as it is handed over: the node's key, so that the gateway talks
 // to that node and no other, and a secret that counts once.
 type token struct {
-	node   Fingerprint
+	node   mutualtls.Fingerprint
 	secret [secretBytes]byte
 }
 
@@ -40,5 +42,5 @@ func parseToken(s string) (t token, err error) {
 // invitationName is the name of an invitation's file. Who reads the directory does not
 // learn the secret.
 func invitationName(secret []byte) string {
-	return Fingerprint(sha256.Sum256(secret)).String()
+	return mutualtls.Fingerprint(sha256.Sum256(secret)).String()
 }

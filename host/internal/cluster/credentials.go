@@ -1,0 +1,53 @@
+package cluster
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/quoinhq/quoin/internal/mutualtls"
+)
+
+// Credentials prove to the other side that this host belongs to the cluster, and check that
+// the other side does.
+type Credentials struct{ server, client *tls.Config }
+
+// SharedSecret are credentials of all who have the secret.
+func SharedSecret(secret []byte) (*Credentials, error) {
+	id, err := mutualtls.FromSecret(secret, "cluster")
+	if err != nil {
+		return nil, err
+	}
+	c := id.TLS(func(other mutualtls.Fingerprint) error {
+		if other != id.Fingerprint() {
+			return errors.New("the other side has another cluster secret")
+		}
+		return nil
+	})
+	return &Credentials{c, c}, nil
+}
+
+// Certificates are credentials of a certificate with its key, both PEM files, and of the
+// authority that has signed those of all hosts. A certificate names the host part of the
+// address that its host advertises, and is good for servers and clients.
+func Certificates(certFile, keyFile, caFile string) (*Credentials, error) {
+	own, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate of this host: %w", err)
+	}
+	text, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, fmt.Errorf("the authority of the cluster: %w", err)
+	}
+	authority := x509.NewCertPool()
+	if !authority.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("the authority of the cluster: %s has no certificate: expected PEM", caFile)
+	}
+	c := &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own}, SessionTicketsDisabled: true,
+		RootCAs: authority, ClientCAs: authority, ClientAuth: tls.RequireAndVerifyClientCert,
+	}
+	return &Credentials{c, c}, nil
+}

@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+// path is where hosts ask.
+const path = "/v1/run"
+
+// The bounds of a server. A connection carries maxStreams requests at once.
+const (
+	MaxRequests    = 4096
+	maxConnections = 256
+	maxStreams     = 1024
+	maxHeader      = 16 << 10
+	headerTimeout  = 10 * time.Second
+	bodyTimeout    = 30 * time.Second
+)
+
+// Handler answers a request of another host, which may tell what happens meanwhile. The
+// context ends when the asker is gone. The request has been checked, except for whether
+// this host holds the run and whether the session may have it.
+type Handler func(ctx context.Context, q *Request, tell func(*Frame)) *Reply
+
+// Server answers other hosts.
+type Server struct {
+	host    string
+	handler Handler
+	http    *http.Server
+	places  chan struct{} // taken by requests
+	ended   sync.WaitGroup
+}
+
+// Serve answers other hosts for the host of that id until Close. It closes the listener.
+func Serve(l net.Listener, c *Credentials, host string, h Handler, log *slog.Logger) *Server {
+	s := &Server{host: host, handler: h, places: make(chan struct{}, MaxRequests)}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP2(true)
+	s.http = &http.Server{
+		Handler: http.HandlerFunc(s.serve), TLSConfig: c.server.Clone(), Protocols: protocols,
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: 2 * idleTimeout, MaxHeaderBytes: maxHeader,
+		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: pingTimeout},
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	s.ended.Go(func() {
+		err := s.http.ServeTLS(netutil.LimitListener(l, maxConnections), "", "")
+		if !errors.Is(err, http.ErrServerClosed) {
+			log.Error("other hosts cannot ask this one any more", "error", err)
+		}
+	})
+	return s
+}
+
+// Close ends the server. Requests under way get until ctx ends.
+func (s *Server) Close(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = s.http.Close()
+	}
+	s.ended.Wait()
+	return err
+}
+
+// serve answers one request.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != path || r.Method != http.MethodPost {
+		http.Error(w, "not found", http.StatusNotFound)
+		return
+	}
+	select {
+	case s.places <- struct{}{}:
+		defer func() { <-s.places }()
+	default:
+		http.Error(w, ErrBusy.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	control := http.NewResponseController(w)
+	if err := control.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
+		http.Error(w, "no deadlines", http.StatusInternalServerError)
+		return
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	if err != nil {
+		http.Error(w, "the request cannot be read", http.StatusBadRequest)
+		return
+	}
+	_ = control.SetReadDeadline(time.Time{}) // as before
+	q, err := parseRequest(text)
+	if err != nil {
+		http.Error(w, "the request cannot be read", http.StatusBadRequest)
+		return
+	}
+	if q.Host != s.host {
+		http.Error(w, "another host is meant", http.StatusMisdirectedRequest)
+		return
+	}
+	s.answer(w, r.Context(), q)
+}
+
+// answer writes the frames of an answer, each at once.
+func (s *Server) answer(w http.ResponseWriter, ctx context.Context, q *Request) {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	control, lines := http.NewResponseController(w), json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	write := func(f *Frame) {
+		// An asker that cannot be told is gone: its context ends.
+		if lines.Encode(f) == nil {
+			_ = control.Flush()
+		}
+	}
+	write(&Frame{Reply: s.handler(ctx, q, write)})
+}
