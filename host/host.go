@@ -81,6 +81,11 @@ type Config struct {
 	TracerProvider trace.TracerProvider
 	// Logger takes what operators should know. Defaults to slog.Default.
 	Logger *slog.Logger
+	// Advance is how many suspended runs may go on at once without a caller: when a timer of
+	// theirs is due, a tool has answered or a person has decided. What comes of it is there
+	// for the next Wait. Their calls have the values of no request after a restart. Defaults
+	// to 0: a suspended run goes on when it is waited for.
+	Advance int
 	// DrainTimeout bounds how long Close waits for the calls of suspended runs,
 	// so that their answers reach the store. Defaults to 5 s.
 	DrainTimeout time.Duration
@@ -276,6 +281,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	}
 	warnUnusedSettings(h.log, h.UnusedSettings())
 	h.engine.StartSweeping()
+	h.engine.StartAdvancing()
 	return h, nil
 }
 
@@ -296,7 +302,7 @@ func (h *Host) newEngine(ctx context.Context) {
 		SettingsOf: h.settingsOf, Logger: h.log, Observer: h.obs, Store: h.cfg.Store, ApprovalStore: h.cfg.Approvals.Store,
 		Views: engineViews{h}, Hooks: h.hooks.Load, HoldPlugins: h.holdPlugins,
 		Quotas: h.cfg.Quotas, MaxWorkers: h.cfg.Guests.Max, Origin: h.cfg.Origin,
-		PluginConfig: h.cfg.Plugins.Config, OnApproval: h.cfg.Approvals.OnNew, QuestionTimeout: h.cfg.Approvals.QuestionTimeout, DrainTimeout: h.cfg.DrainTimeout,
+		PluginConfig: h.cfg.Plugins.Config, OnApproval: h.cfg.Approvals.OnNew, QuestionTimeout: h.cfg.Approvals.QuestionTimeout, DrainTimeout: h.cfg.DrainTimeout, Advance: h.cfg.Advance,
 		Programs: runs.ProgramConfig{Store: h.cfg.Programs.Store, KeepFor: cmp.Or(h.cfg.Programs.KeepFor, DefaultKeepPrograms), ModelsSave: h.cfg.Programs.ModelsSave},
 	})
 }

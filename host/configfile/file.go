@@ -121,6 +121,7 @@ type ServerFile struct {
 	MaxBodyBytes int64
 	MaxCalls     int
 	MaxStreams   int
+	Advance      int // suspended runs that go on at once without a caller
 }
 
 // LogFile is the part of a File about logs.

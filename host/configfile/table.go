@@ -37,7 +37,7 @@ func newFile() *File {
 		PreparedWorkers: host.DefaultPreparedWorkers,
 		MaxWorkers:      host.DefaultMaxWorkers,
 		Quotas:          host.Quotas{}.WithDefaults(),
-		Server:          ServerFile{Listen: "127.0.0.1:8787", MaxBodyBytes: 8 << 20, MaxCalls: 256, MaxStreams: 32},
+		Server:          ServerFile{Listen: "127.0.0.1:8787", MaxBodyBytes: 8 << 20, MaxCalls: 256, MaxStreams: 32, Advance: 4},
 		MCPServer:       MCPServerFile{Wait: 45 * time.Second},
 		Log:             LogFile{Level: LogInfo, Format: LogText},
 		Trajectory:      TrajectoryFile{DirOptions: trajectory.DirOptions{MaxFileBytes: 8 << 20, MaxTotalBytes: 256 << 20, MaxRuns: 10_000, MaxAge: 7 * 24 * time.Hour}},
@@ -235,6 +235,7 @@ func (s *ServerFile) fields() []config.Field {
 		config.Int("maxBodyBytes", &s.MaxBodyBytes, 1<<10, 64<<20, "Body of one request."),
 		config.Int("maxCalls", &s.MaxCalls, 1, 100_000, "`exec` and `wait` requests under way."),
 		config.Int("maxStreams", &s.MaxStreams, 1, 10_000, "Event streams that are open."),
+		config.Int("advance", &s.Advance, 0, 1000, "Suspended runs that go on at once without a caller, once a timer of theirs is due, a tool has answered or a person has decided. `0`: a suspended run goes on when it is waited for."),
 	}
 }
 

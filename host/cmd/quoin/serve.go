@@ -103,6 +103,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *config
 	if gateway.Exposed(l.Addr()) && token == "" {
 		return errors.Join(fmt.Errorf("listening on %s: %w", l.Addr(), gateway.ErrExposed), l.Close())
 	}
+	cfg.Advance = f.Server.Advance
 	h, err := host.New(soon, cfg)
 	if err != nil {
 		return errors.Join(err, l.Close())

@@ -11,6 +11,7 @@ import (
 
 // Abort is Host.Abort.
 func (e *Engine) Abort(ctx context.Context, s codemode.Session, runID string) *codemode.Result {
+	defer e.advancer.yieldTo(ctx, runID)()
 	r := e.runByID(runID)
 	aborted := failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted.")
 	if r == nil {
@@ -64,6 +65,7 @@ func (e *Engine) EndSession(ctx context.Context, s codemode.Session) (ended int,
 
 // abortStored forgets a run that only the store knows, and returns its last record.
 func (e *Engine) abortStored(ctx context.Context, s codemode.Session, id string) (*runstore.Record, *failure) {
+	defer e.advancer.yieldTo(ctx, id)()
 	rec, err := e.recordFor(ctx, s, id)
 	if err != nil {
 		return nil, failureFromStore(err)

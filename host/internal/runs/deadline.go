@@ -89,7 +89,7 @@ func (d *driver) patience(tellBy time.Time) *patience {
 }
 
 func (p *patience) endsAt(tellBy time.Time) time.Time {
-	if end := p.driver.deadline; tellBy.IsZero() || end.Before(tellBy) {
+	if end := p.driver.deadline; p.driver.unattended || tellBy.IsZero() || end.Before(tellBy) {
 		return end
 	}
 	return tellBy

@@ -34,6 +34,9 @@ type driver struct {
 	callerAsks    bool            // the caller asks people itself
 	refused       *quota.Denied   // why there was no worker the last time
 	delivery      *Delivery       // of the result; nil: the caller has it as soon as it is there
+	unattended    bool            // there is no caller: see advance.go
+	keptUntil     time.Time       // what an unattended driver leaves the run's expiry at
+	couldNot      *failure        // why an unattended driver has left the run as it was
 	output        outputBudget
 	chargedOutput int64 // bytes
 
@@ -351,6 +354,8 @@ func (d *driver) ready() *codemode.Result {
 				return d.result
 			}
 			continue
+		case why == wokeDeadline && d.mayGoOnLarge():
+			continue
 		case why == wokeDeadline, why == wokeClient:
 			return d.suspend()
 		case why == wokeNothing:
@@ -404,11 +409,8 @@ func (d *driver) checkpoint(fresh []*entry) error {
 	r := d.run
 	started, lost, err := r.record.checkpoint(r.background(), fresh, d.snapshot, func(rec *runstore.Record) {
 		rec.Counters = d.lap()
-		rec.Expires = d.deadline.Add(r.settings.SnapshotTTL)
-		for _, o := range d.output.items {
-			rec.Output = append(rec.Output, runstore.Output{Kind: string(o.Kind), Value: o.Value})
-		}
-		rec.Omitted = d.output.omitted
+		rec.Expires = d.expiresAfter(d.deadline)
+		d.output.store(rec)
 	})
 	d.launch(started, lost)
 	return err

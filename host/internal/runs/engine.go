@@ -37,6 +37,7 @@ type Engine struct {
 	meters   *meters
 
 	approvalWatcher approvalWatcher
+	advancer        *advancer // nil: no run goes on without a caller
 	keptPrograms    keptPrograms
 	programIndex    programIndex
 	callWorkers     *callWorkers[callJob]
@@ -83,6 +84,7 @@ type Config struct {
 	Programs        ProgramConfig
 	QuestionTimeout time.Duration // 0: policy.DefaultApprovalTimeout
 	DrainTimeout    time.Duration
+	Advance         int // runs that go on without a caller at once; 0: no run does
 }
 
 // ViewSource says what runs reach.

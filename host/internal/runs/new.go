@@ -28,6 +28,7 @@ func (e *Engine) Configure(c Config) {
 	e.Config = c
 	e.keptPrograms = keptPrograms{ProgramConfig: c.Programs, guard: e.guard, log: c.Logger}
 	e.meters = newMeters(c.Quotas, c.MaxWorkers, e.settings)
+	e.advancer = newAdvancer(e, c.Advance)
 	e.approvalWatcher.approvals, e.approvalWatcher.log, e.approvalWatcher.guard = c.ApprovalStore, c.Logger, e.guard
 }
 

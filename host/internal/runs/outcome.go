@@ -2,6 +2,8 @@ package runs
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -72,6 +74,9 @@ func (d *driver) completed(value []byte) *codemode.Result {
 
 // failed ends the run and is its result.
 func (d *driver) failed(f *failure) *codemode.Result {
+	if d.unattended && errors.Is(context.Cause(d.run.ctx), codemode.ErrClosed) && d.run.leave(f) {
+		return d.failure(f)
+	}
 	f = d.withLimit(f)
 	return d.run.finishWith(f, func() *codemode.Result { return d.failure(f) })
 }
@@ -88,7 +93,9 @@ func (d *driver) failure(f *failure) *codemode.Result {
 // store has: the next result goes on from there.
 func (d *driver) waiting(c runstore.Counters) *codemode.Result {
 	calls, reason := d.run.calls.describe(d.run.settings.MaxOutput)
-	d.run.calls.told()
+	if !d.unattended {
+		d.run.calls.told()
+	}
 	d.run.observed.Suspended(reason, d.run.usage())
 	return &codemode.Result{
 		Status:           codemode.StatusWaiting,

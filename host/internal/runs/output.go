@@ -27,6 +27,14 @@ func (b *outputBudget) resume(old *outputBudget) {
 	b.omitted += old.omitted
 }
 
+// store puts what was collected into a record.
+func (b *outputBudget) store(rec *runstore.Record) {
+	for _, o := range b.items {
+		rec.Output = append(rec.Output, runstore.Output{Kind: string(o.Kind), Value: o.Value})
+	}
+	rec.Omitted = b.omitted
+}
+
 // carriedOutput is what a host had emitted and not returned, or nil.
 func carriedOutput(rec *runstore.Record) *outputBudget {
 	if len(rec.Output) == 0 && rec.Omitted == 0 {

@@ -7,6 +7,9 @@ import "context"
 func recordCall(_ context.Context, c *call) *callError {
 	r := c.run
 	c.next, c.lost = r.record.settle(r.background(), c.entry, c.tool, c.value, c.rejection)
+	if r.now() == stateParked {
+		r.engine.advancer.hint(r.id)
+	}
 	r.dropIdleClaim()
 	return nil
 }

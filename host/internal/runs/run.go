@@ -311,7 +311,7 @@ func (r *run) activate() (f *failure) {
 // stayParked undoes activate because of f: the run waits on as it did. A run that was
 // aborted meanwhile ends instead.
 func (r *run) stayParked(f *failure) *failure {
-	if r.markParked(time.Now().Add(r.settings.SnapshotTTL), r.imageBytes) {
+	if r.markParked(r.driver.expiresAfter(time.Now()), r.imageBytes) {
 		return f
 	}
 	r.endUnparked()
@@ -342,7 +342,7 @@ func (r *run) joined(ctx context.Context) (context.Context, func()) {
 // delivered, and hands the run's claim to the delivery. The caller runs it
 // in record.exclusive.
 func (r *run) keepResult(res *codemode.Result) (kept bool) {
-	if r.driver.delivery == nil || !r.record.stored || res == nil {
+	if r.driver.delivery == nil || !r.record.stored || res == nil || r.driver.unattended && r.endedByCaller() {
 		return false
 	}
 	var claim runstore.Claim
@@ -354,7 +354,7 @@ func (r *run) keepResult(res *codemode.Result) (kept bool) {
 	}
 	if err != nil {
 		r.engine.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)
-		return false
+		return r.driver.unattended // its record stays, so that the run can go on from there
 	}
 	d := r.driver.delivery
 	d.runID, d.stored, d.claim = r.id, true, claim

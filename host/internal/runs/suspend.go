@@ -16,6 +16,9 @@ import (
 // outlives the host, in the journal.
 func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 	r := d.run
+	if d.unattended && !d.ran {
+		return d.stay()
+	}
 	image, err := d.snapshot()
 	if err != nil {
 		return d.failed(d.failureFrom(err))
@@ -29,6 +32,7 @@ func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 	case f == nil:
 		r.engine.keptPrograms.keep(r, false)
 		r.launch(started, nil)
+		r.engine.advancer.parked(r)
 		res.PendingApprovals = r.pendingApprovals()
 		return res
 	case f.Reason == codemode.ReasonStoreFailed && r.leave(f):
@@ -61,15 +65,19 @@ func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, start
 		return nil, nil, f
 	}
 	d.imageSize = len(image)
+	d.carry()
 	if r.ctx.Err() != nil { // aborted, and it is this driver that ends the run
 		return nil, nil, r.aborted()
 	}
-	limit, expires := int(r.engine.settings.MaxSuspended), time.Now().Add(r.settings.SnapshotTTL)
+	limit, expires := int(r.engine.settings.MaxSuspended), d.expiresAfter(time.Now())
 	if isClosing {
 		limit = 0
 	}
 	stored, started, err := r.record.suspend(r.background(), image, fresh, limit, func(rec *runstore.Record) {
 		rec.Counters, rec.Expires = d.lap(), expires
+		if d.unattended { // no result carries it
+			d.output.store(rec)
+		}
 	})
 	if err != nil {
 		r.engine.performing.leaveN(len(started))

@@ -33,6 +33,7 @@ func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.S
 	if f := e.checkRunID(s, runID); f != nil {
 		return Refused(f)
 	}
+	defer e.advancer.yieldTo(ctx, runID)()
 	r, rec, f := e.resumable(ctx, s, runID, wait, turn)
 	if f != nil && errors.Is(f, runstore.ErrEnded) {
 		var res *codemode.Result
@@ -139,14 +140,16 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 	r := d.run
 	d.limit(ctx, r.settings.Timeout, wait)
 	r.refreshView()
-	r.calls.settleYields()
+	if !d.unattended { // a program that has yielded goes on when its caller comes back
+		r.calls.settleYields()
+	}
 	if rec == nil {
 		var err error
 		if rec, err = r.engine.Store.Get(ctx, r.id); err != nil {
 			return d.postponed(failureFromStore(err))
 		}
 	}
-	d.image, d.imageSize = rec.Image, len(rec.Image)
+	d.image, d.imageSize, d.keptUntil = rec.Image, len(rec.Image), rec.Expires
 	if denied := r.calls.chargeImage(len(rec.Image)); denied != nil {
 		return d.postponed(failf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", denied))
 	}
@@ -155,6 +158,8 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 
 // postponed is the result of a Wait that leaves the run as it was.
 func (d *driver) postponed(f *failure) *codemode.Result {
+	d.couldNot = f
+	d.carry()
 	return d.failure(d.run.stayParked(f))
 }
 

@@ -1,0 +1,331 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// advancer goes on with suspended runs that no caller waits for, once one of their timers
+// is due or one of their calls has an answer. What a program puts out meanwhile is kept
+// for the next wait, and so is the result of one that ends.
+//
+// Hints say which run may go on: a call of this process that has settled, a decision, a
+// notice of the store. Each second a poll finds what hints have missed. At most
+// Config.Advance runs are advanced at once, and sessions get their turns. A caller comes
+// first: see yieldTo.
+type advancer struct {
+	engine *Engine
+	places *quota.Meter
+	hints  chan string // ids of runs that may go on; what does not fit is left to the poll
+	life   context.Context
+	end    context.CancelFunc
+	loop   sync.WaitGroup
+
+	mu       sync.Mutex
+	advances map[string]*advance // by run; those that wait for a place too
+	callers  map[string]int      // of runs that callers want
+	pauses   map[string]pause    // of runs that could not go on
+	retired  map[string]bool     // approvals that no run waits for any more
+}
+
+// advance is one attempt to go on with a run.
+type advance struct {
+	leave func()        // has the run suspended as soon as it can be
+	over  chan struct{} // closed when this process does nothing more for the run
+}
+
+// Limits of an advancer.
+const (
+	pollEvery        = time.Second
+	candidatesAPlace = 8               // advances that wait for a place, for each that there is
+	advancePatience  = time.Second     // how long an advance waits for calls of the guest before the run is suspended again
+	firstPause       = time.Second     // before a run that could not go on is tried again
+	longestPause     = 5 * time.Minute // doubles until then
+	maxPauses        = 4096            // runs whose pauses are remembered
+)
+
+// newAdvancer makes an advancer of that many places, or nil without any. The methods of
+// a nil advancer do nothing.
+func newAdvancer(e *Engine, places int) *advancer {
+	if places <= 0 {
+		return nil
+	}
+	a := &advancer{
+		engine: e, places: quota.NewMeter("advances", "runs that go on without a caller", "server.advance", int64(places), quota.SharesOf(e.Quotas)),
+		hints: make(chan string, 64*candidatesAPlace), advances: map[string]*advance{}, callers: map[string]int{}, pauses: map[string]pause{}, retired: map[string]bool{},
+	}
+	a.life, a.end = context.WithCancel(e.life)
+	return a
+}
+
+// StartAdvancing starts to go on with runs that no caller waits for, if the engine is to.
+func (e *Engine) StartAdvancing() {
+	if a := e.advancer; a != nil {
+		a.loop.Go(a.serve)
+	}
+}
+
+// serve looks for runs that can go on until the advancer is stopped.
+func (a *advancer) serve() {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	woken, decided := a.watch()
+	looked := time.Time{}
+	for {
+		select {
+		case id := <-a.hints:
+			a.consider(id)
+		case id := <-woken:
+			a.consider(id)
+		case <-decided:
+			looked = time.Time{}
+		case <-tick.C:
+			a.engine.guard(a.poll)
+			if time.Since(looked) >= lookAgain {
+				looked = time.Now()
+				a.engine.guard(a.lookAtDecisions)
+			}
+		case <-a.engine.parking:
+			return
+		case <-a.life.Done():
+			return
+		}
+	}
+}
+
+// hint says that a run may go on.
+func (a *advancer) hint(id string) {
+	if a == nil {
+		return
+	}
+	select {
+	case a.hints <- id:
+	default: // the poll finds it
+	}
+}
+
+// poll considers every run that is known to be able to go on.
+func (a *advancer) poll() {
+	for _, r := range a.engine.runsOwnedBy(func(codemode.Session) bool { return true }) {
+		if r.canAdvance() {
+			a.consider(r.id)
+		}
+	}
+	if room := a.room(); room > 0 {
+		for _, id := range a.due(room) {
+			a.consider(id)
+		}
+	}
+}
+
+// canAdvance reports whether a run is parked here and there is something to deliver to its guest.
+func (r *run) canAdvance() bool {
+	if r.now() != stateParked {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now() == stateParked && (r.calls.status().deliverable || r.driver.timerIsDue())
+}
+
+// room is how many more runs may wait for a place.
+func (a *advancer) room() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return int(a.places.Total())*candidatesAPlace - len(a.advances)
+}
+
+// consider has a run go on as soon as it is its session's turn, unless a caller wants it, it
+// is being advanced, or it could not go on a short time ago.
+func (a *advancer) consider(id string) {
+	if r := a.engine.runByID(id); r != nil && r.now() != stateParked {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.advances[id] != nil || a.callers[id] > 0 || time.Now().Before(a.pauses[id].until) ||
+		len(a.advances) >= int(a.places.Total())*candidatesAPlace || a.life.Err() != nil {
+		return
+	}
+	ctx, leave := context.WithCancel(a.life)
+	one := &advance{leave: leave, over: make(chan struct{})}
+	a.advances[id] = one
+	a.loop.Go(func() {
+		defer a.done(id, one)
+		a.engine.guard(func() { a.attempt(ctx, id) })
+	})
+}
+
+// done forgets an advance that is over.
+func (a *advancer) done(id string, one *advance) {
+	one.leave()
+	a.mu.Lock()
+	delete(a.advances, id)
+	a.mu.Unlock()
+	close(one.over)
+}
+
+// yieldTo has a run that goes on without a caller suspended for one, and waits for that. The
+// run is left to callers until release.
+func (a *advancer) yieldTo(ctx context.Context, id string) (release func()) {
+	if a == nil {
+		return func() {}
+	}
+	a.mu.Lock()
+	a.callers[id]++
+	delete(a.pauses, id)
+	one := a.advances[id]
+	a.mu.Unlock()
+	if one != nil {
+		one.leave()
+		select {
+		case <-one.over:
+		case <-ctx.Done():
+		}
+	}
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.callers[id]--; a.callers[id] <= 0 {
+			delete(a.callers, id)
+		}
+	}
+}
+
+// stop ends all advances; their runs stay in the store.
+func (a *advancer) stop() {
+	if a == nil {
+		return
+	}
+	a.end()
+	over := make(chan struct{})
+	go func() {
+		a.loop.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-time.After(driverGrace):
+		a.engine.Logger.Error("runs that go on without a caller cannot be suspended")
+	}
+}
+
+// attempt goes on with a run once it is the turn of its session.
+func (a *advancer) attempt(ctx context.Context, id string) {
+	s, err := a.sessionOf(ctx, id)
+	if err != nil {
+		a.couldNot(id, failureFromStore(err))
+		return
+	}
+	owner := quota.OwnerOf(s)
+	ticket := a.places.Queue(owner)
+	select {
+	case <-ticket.Ready():
+	case <-ctx.Done():
+		if canceled, _ := ticket.Cancel(); !canceled {
+			a.places.Give(owner, 1)
+		}
+		return
+	}
+	defer a.places.Give(owner, 1)
+	if ctx.Err() != nil {
+		return
+	}
+	ran, f := a.engine.advance(ctx, s, id)
+	switch {
+	case ran:
+		a.mu.Lock()
+		delete(a.pauses, id)
+		a.mu.Unlock()
+	case ctx.Err() == nil:
+		a.couldNot(id, f)
+	}
+}
+
+// sessionOf returns the session of a run, here or in the store.
+func (a *advancer) sessionOf(ctx context.Context, id string) (codemode.Session, error) {
+	if r := a.engine.runByID(id); r != nil {
+		return r.session, nil
+	}
+	rec, err := a.engine.Store.Get(ctx, id)
+	if err != nil {
+		return codemode.Session{}, err
+	}
+	return rec.Session, nil
+}
+
+// advance goes on with a run until it can only wait for more than a moment, or ctx ends. It
+// reports whether its guest has run; if it has not, the failure may say why.
+func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ran bool, _ *failure) {
+	if f := e.enter(); f != nil {
+		return false, f
+	}
+	defer e.driving.leave()
+	ctx = leavesTheRun(ctx)
+	r, rec, f := e.resumable(ctx, s, id, 0, nil)
+	if f != nil {
+		return false, f
+	}
+	kept := &Delivery{engine: e}
+	defer kept.Release()
+	d := r.driveUnattended(ctx, rec, kept)
+	return d.ran, d.couldNot
+}
+
+// driveUnattended drives a run that this process has made active on behalf of no caller, and returns
+// the driver. Where the run ends, the store keeps its result.
+func (r *run) driveUnattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (d *driver) {
+	var res *codemode.Result
+	a := r.engine.Observer.Enter(ctx, toolAdvance, r.session)
+	defer func() { a.End(res) }()
+	defer r.contain(&res)
+	d = r.begin(a.Start)
+	d.unattended, d.delivery = true, kept
+	ctx = a.Drive(ctx, r.observed)
+	r.observed.Resumed(ctx, d.started)
+	ctx, stop := r.joined(ctx)
+	defer stop()
+	res = d.resume(ctx, rec, advancePatience)
+	return d
+}
+
+// toolAdvance is what observers see in the place of the model's own tool.
+const toolAdvance = "advance"
+
+// pause is how long a run is left alone that could not go on.
+type pause struct {
+	until time.Time
+	next  time.Duration
+}
+
+// couldNot leaves a run alone for a while that could not go on. The log has the first time.
+func (a *advancer) couldNot(id string, f *failure) {
+	if f != nil && (f.Reason == codemode.ReasonRunBusy || f.Reason == codemode.ReasonRunUnavailable || f.Reason == codemode.ReasonRunExpired || errors.Is(f, runstore.ErrEnded)) {
+		return // another process has it, or it has ended
+	}
+	now := time.Now()
+	a.mu.Lock()
+	p, again := a.pauses[id]
+	if !again && len(a.pauses) >= maxPauses {
+		for other, old := range a.pauses {
+			if now.After(old.until) {
+				delete(a.pauses, other)
+			}
+		}
+	}
+	p.next = min(max(2*p.next, firstPause), longestPause)
+	p.until = now.Add(p.next)
+	if again || len(a.pauses) < maxPauses {
+		a.pauses[id] = p
+	}
+	a.mu.Unlock()
+	if !again && f != nil {
+		a.engine.Logger.Warn("a suspended run could not go on without a caller; it is tried again, at longer and longer intervals", "run", id, "error", f)
+	}
+}

@@ -1,0 +1,70 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+)
+
+// An unattended driver is one that an advancer has started. It differs from that of a
+// Wait where there is no one to take a result: output is kept, the caller has still to hear of
+// what it is to answer, and the time for which the run is kept does not start again.
+
+// expiresAfter is when a run expires that is suspended at a time, or goes on until then. Only
+// callers prolong the life of a run.
+func (d *driver) expiresAfter(at time.Time) time.Time {
+	if d.unattended {
+		return d.keptUntil
+	}
+	return at.Add(d.run.settings.SnapshotTTL)
+}
+
+// carry keeps what an unattended run has put out for the next driver of this process.
+func (d *driver) carry() {
+	if d.unattended {
+		d.carried = &d.output
+	}
+}
+
+// stay is the result of an unattended driver whose guest has not run: the store has the run
+// as it is.
+func (d *driver) stay() *codemode.Result {
+	d.carry()
+	calls, reason := d.run.calls.describe(d.run.settings.MaxOutput)
+	d.run.observed.Suspended(reason, d.run.usage())
+	if !d.run.markParked(d.keptUntil, d.imageSize) {
+		d.run.endUnparked()
+		return d.failure(d.run.aborted())
+	}
+	return &codemode.Result{Status: codemode.StatusWaiting, RunID: d.run.id, Reason: reason, PendingToolCalls: calls}
+}
+
+// mayGoOnLarge reports whether an unattended run goes on because its guest is too large to be
+// suspended. It gets as much time as a caller would give it.
+func (d *driver) mayGoOnLarge() bool {
+	if !d.unattended || !d.ran || d.large || isClosed(d.leaves) {
+		return false
+	}
+	if _, err := d.snapshot(); !tooLarge(err) {
+		return false
+	}
+	d.large = true
+	d.deadline = d.run.engine.clock.Now().Add(d.run.settings.WaitTime(0))
+	return true
+}
+
+// endedByCaller reports whether the run was ended by someone who knows of it, so that no one
+// is to hear of it any more.
+func (r *run) endedByCaller() bool {
+	cause := context.Cause(r.ctx)
+	return errors.Is(cause, codemode.ErrAborted) || errors.Is(cause, codemode.ErrSessionEnded)
+}
+
+// parked has a run go on whose calls have settled while it was being suspended.
+func (a *advancer) parked(r *run) {
+	if a != nil && r.calls.status().deliverable {
+		a.hint(r.id)
+	}
+}
