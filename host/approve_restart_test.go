@@ -21,7 +21,7 @@ import (
 
 // stateDir opens the stores of a state directory, as every process does for
 // itself.
-func stateDir(dir string) (*runstore.Dir, *policy.DirApprovals, error) {
+func stateDir(dir string) (*runstore.Dir, *policy.StoredApprovals, error) {
 	runs, err := runstore.OpenDir(filepath.Join(dir, "runs"))
 	if err != nil {
 		return nil, nil, err

@@ -23,7 +23,7 @@
 //
 // An [Approval] is a call that waits for a person, who answers with a
 // [Decision]. A [Grant] is what allow-always leaves behind. [Approvals] is the
-// store of both: [MemoryApprovals], or [DirApprovals], which outlives the
+// store of both: [MemoryApprovals], or [StoredApprovals], which outlives the
 // process and which several processes share.
 //
 // An inquiry is an approval that asks questions: a tool cannot go on before a person

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/quoinhq/quoin/internal/documents"
 )
 
 // MemoryApprovals is a store that lives and dies with its process. The zero value
@@ -16,7 +18,7 @@ type MemoryApprovals struct {
 	approvals map[string]*Approval
 	pending   int
 	grants    map[string]Grant
-	watchers  watchers
+	watchers  documents.Watchers
 }
 
 var _ Approvals = (*MemoryApprovals)(nil)
@@ -96,13 +98,13 @@ func (m *MemoryApprovals) Resolve(_ context.Context, id string, r Resolution) (*
 	if a.State == StatePending {
 		r.apply(a)
 		m.pending--
-		m.watchers.tell()
+		m.watchers.Tell("")
 	}
 	return a.clone(), nil
 }
 
 // Watch implements Approvals.
-func (m *MemoryApprovals) Watch(ctx context.Context) <-chan struct{} { return m.watchers.add(ctx) }
+func (m *MemoryApprovals) Watch(ctx context.Context) <-chan struct{} { return m.watchers.Add(ctx, "") }
 
 // Remember implements Approvals.
 func (m *MemoryApprovals) Remember(_ context.Context, g Grant) error {
@@ -160,7 +162,7 @@ func (m *MemoryApprovals) Sweep(_ context.Context, now time.Time) error {
 		case a.State == StatePending && !now.Before(a.Expires):
 			Resolution{State: StateExpired, At: now}.apply(a)
 			m.pending--
-			m.watchers.tell()
+			m.watchers.Tell("")
 		case a.State != StatePending && now.Sub(a.Decided) > retention:
 			delete(m.approvals, id)
 		}

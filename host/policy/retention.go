@@ -12,7 +12,7 @@ import (
 // Bounds of all approvals, decided ones included, as multiples of the pending
 // ones. An approval holds up to 64 KiB of input.
 const (
-	maxKeptFiles  = 10
+	maxKeptStored = 10
 	maxKeptMemory = 2
 )
 

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func sealed(t *testing.T, dir string) func(name, ext string, content any) {
 		t.Helper()
 		b, err := json.Marshal(content)
 		if err == nil {
-			err = runs.Sealer("approvals").Replace(filepath.Join(dir, "approvals", name+ext), b)
+			err = os.WriteFile(filepath.Join(dir, "approvals", name+ext), runs.Sealer("approvals").Seal(name+ext, b), 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-func openApprovals(t testing.TB, dir string) *policy.DirApprovals {
+func openApprovals(t testing.TB, dir string) *policy.StoredApprovals {
 	t.Helper()
 	runs, err := runstore.OpenDir(filepath.Join(dir, "runs"))
 	if err != nil {
@@ -503,9 +503,9 @@ func TestForgedFilesAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzDirApprovals reads files that another program wrote, with and without the
+// FuzzStoredApprovals reads files that another program wrote, with and without the
 // right seal. Nothing unsealed may come back.
-func FuzzDirApprovals(f *testing.F) {
+func FuzzStoredApprovals(f *testing.F) {
 	f.Add([]byte(`{}`), []byte(`{"state":"allowed","decision":"allow-once"}`), true)
 	f.Add([]byte(`{"id":"apr_00000000000000000000000000000000","state":"pending","severity":"info","allowedDecisions":["deny"]}`), []byte(`{"state":"denied","decision":"allow-once"}`), true)
 	f.Add([]byte("QUOINRUNO"), []byte(""), false)
@@ -522,12 +522,10 @@ func FuzzDirApprovals(f *testing.F) {
 	const id, grant = "apr_00000000000000000000000000000000", "grt_00000000000000000000000000000000"
 	f.Fuzz(func(t *testing.T, ask, done []byte, sealed bool) {
 		for ext, b := range map[string][]byte{id + ".ask": ask, id + ".done": done, grant + ".grant": done} {
-			name := filepath.Join(dir, "approvals", ext)
-			write := sealer.Replace
-			if !sealed {
-				write = func(name string, b []byte) error { return os.WriteFile(name, b, 0o600) }
+			if sealed {
+				b = sealer.Seal(ext, b)
 			}
-			if err := write(name, b); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "approvals", ext), b, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}

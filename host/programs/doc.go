@@ -18,7 +18,7 @@
 //
 // # Concurrency
 //
-// Every Store is safe for concurrent use, and a Dir by several processes. If two
+// Every Store is safe for concurrent use, and a Stored by several processes. If two
 // processes save one name, exactly one succeeds unless they replace. Values that a store returns are shared:
 // do not change them.
 //
@@ -30,7 +30,7 @@
 //
 // # Trust
 //
-// What a Dir reads back is hostile until its seal has verified. A program may do what the
+// What a Stored reads back is hostile until its seal has verified. A program may do what the
 // session that runs it may do, and no more: rules, hooks and approvals look at each of its
 // calls.
 package programs

@@ -24,7 +24,7 @@ func each(t *testing.T, test func(*testing.T, programs.Store)) {
 	t.Run("Dir", func(t *testing.T) { test(t, openDir(t, t.TempDir())) })
 }
 
-func openDir(t testing.TB, path string) *programs.Dir {
+func openDir(t testing.TB, path string) *programs.Stored {
 	t.Helper()
 	runs, err := runstore.OpenDir(filepath.Join(path, "runs"))
 	if err != nil {

@@ -178,30 +178,6 @@ func TestAFailedSyncOfTheDirectory(t *testing.T) {
 	holding(t, d, 3, "", "")
 }
 
-// TestAFailedSyncOfASealedFile: it is not there, and the older one stays.
-func TestAFailedSyncOfASealedFile(t *testing.T) {
-	d, _ := suspended(t)
-	s, name := d.Sealer("tests"), filepath.Join(t.TempDir(), "file")
-	failSyncs(t, 1)
-	if err := s.Create(name, []byte("old")); !errors.Is(err, errDisk) {
-		t.Fatalf("Create: %v", err)
-	}
-	if _, err := s.Read(name); !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("Read of a file that was not created: %v", err)
-	}
-	if err := s.Create(name, []byte("old")); err != nil {
-		t.Fatal(err)
-	}
-	failSyncs(t, 1)
-	if err := s.Replace(name, []byte("new")); !errors.Is(err, errDisk) {
-		t.Fatalf("Replace: %v", err)
-	}
-	if b, err := s.Read(name); err != nil || string(b) != "old" {
-		t.Errorf("after a failed Replace: %q, %v", b, err)
-	}
-	wantOnly(t, name)
-}
-
 // wantOnly fails the test if writers left temporary files next to a file.
 func wantOnly(t *testing.T, name string) {
 	t.Helper()

@@ -59,7 +59,7 @@ func OpenDir(path string) (*Dir, error) {
 		return nil, err
 	}
 	d := &Dir{path: path, key: key}
-	ids, err := Names(d.path, recordExt)
+	ids, err := names(d.path, recordExt)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (d *Dir) Get(_ context.Context, id string) (*Record, error) {
 
 // List implements Store. A record that vanishes meanwhile is left out.
 func (d *Dir) List(ctx context.Context) ([]*Record, error) {
-	ids, err := Names(d.path, recordExt)
+	ids, err := names(d.path, recordExt)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (d *Dir) Effects(_ context.Context, runID string) (*Effects, error) {
 
 // ListEffects implements EffectStore. A journal that does not verify is left out.
 func (d *Dir) ListEffects(ctx context.Context) ([]*Effects, error) {
-	ids, err := Names(d.path, effectsExt)
+	ids, err := names(d.path, effectsExt)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func decodeEffects(key, b []byte) (*Effects, int64, *chain, error) {
 
 // makeEffectsRoom deletes the journals that expire first until another fits.
 func (d *Dir) makeEffectsRoom(ctx context.Context) error {
-	names, err := Names(d.path, effectsExt)
+	names, err := names(d.path, effectsExt)
 	if err != nil || len(names) < MaxEffectRuns {
 		return err
 	}

@@ -81,7 +81,7 @@ var (
 )
 
 // ownDecisions are those of a state directory.
-type ownDecisions struct{ *policy.DirApprovals }
+type ownDecisions struct{ *policy.StoredApprovals }
 
 func (o ownDecisions) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Approval, error) {
 	return policy.Select(ctx, o, f, time.Now())
@@ -100,7 +100,7 @@ func (o ownDecisions) AnswerQuestion(ctx context.Context, id string, answers map
 }
 
 func (o ownDecisions) Grants(ctx context.Context) ([]*policy.Grant, error) {
-	return policy.LiveGrants(ctx, o.DirApprovals, time.Now())
+	return policy.LiveGrants(ctx, o.StoredApprovals, time.Now())
 }
 
 func (o ownDecisions) RevokeGrant(ctx context.Context, id string) error { return o.Forget(ctx, id) }
@@ -119,7 +119,7 @@ func (a *approver) decisions(cmd *cobra.Command) (_ decisions, done func(), _ er
 }
 
 // store opens the approvals of the state directory.
-func (a *approver) store() (*policy.DirApprovals, error) {
+func (a *approver) store() (*policy.StoredApprovals, error) {
 	f, err := a.load()
 	if err != nil {
 		return nil, err

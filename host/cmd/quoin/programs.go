@@ -75,14 +75,14 @@ var (
 
 // ownPrograms are those of a state directory, for a person who may see all of them: an
 // empty session is all. What has changed it does not know, since it has no tools.
-type ownPrograms struct{ *programs.Dir }
+type ownPrograms struct{ *programs.Stored }
 
 func (o ownPrograms) SaveProgram(ctx context.Context, s host.Session, rq programs.Request, by string) (*programs.Program, error) {
 	of := &s
 	if s == (host.Session{}) {
 		of = nil
 	}
-	return programs.Save(ctx, o.Dir, of, rq, by, time.Now())
+	return programs.Save(ctx, o.Stored, of, rq, by, time.Now())
 }
 
 func (o ownPrograms) Programs(ctx context.Context, s host.Session) ([]host.ProgramReview, error) {
@@ -98,7 +98,7 @@ func (o ownPrograms) of(ctx context.Context, s host.Session) ([]*programs.Progra
 	if s == (host.Session{}) {
 		return o.List(ctx)
 	}
-	return programs.Visible(ctx, o.Dir, s)
+	return programs.Visible(ctx, o.Stored, s)
 }
 
 // Program returns the program of a name, which must be the only one.
@@ -165,7 +165,7 @@ func (l *library) with(cmd *cobra.Command, do func(savedPrograms) error) error {
 }
 
 // openPrograms opens the programs of a state directory.
-func openPrograms(state string, runs *runstore.Dir) (*programs.Dir, error) {
+func openPrograms(state string, runs *runstore.Dir) (*programs.Stored, error) {
 	return programs.OpenDir(filepath.Join(state, "programs"), runs)
 }
 

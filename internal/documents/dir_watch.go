@@ -1,4 +1,4 @@
-package policy
+package documents
 
 import (
 	"context"
@@ -16,10 +16,10 @@ const (
 	lookWhenUntold = time.Second
 )
 
-// Watch implements Approvals.
-func (d *DirApprovals) Watch(ctx context.Context) <-chan struct{} {
+// Watch implements Store.
+func (d *Dir) Watch(ctx context.Context, ext string) <-chan struct{} {
 	c := make(chan struct{}, 1)
-	own := d.watchers.add(ctx)
+	own := d.watchers.Add(ctx, ext)
 	every := lookWhenTold
 	w, err := fsnotify.NewWatcher()
 	if err == nil {
@@ -31,14 +31,14 @@ func (d *DirApprovals) Watch(ctx context.Context) <-chan struct{} {
 	if w == nil || err != nil {
 		w, every = &fsnotify.Watcher{}, lookWhenUntold // whose channels never receive
 	}
-	go d.watch(ctx, c, own, w, every)
+	go watch(ctx, ext, c, own, w, every)
 	return c
 }
 
-// watch passes on events of the directory, resolutions of this process, and
+// watch passes on events of the directory, changes by this process, and
 // ticks. The ticks find what events miss: file systems drop them, and some have
 // no events at all.
-func (d *DirApprovals) watch(ctx context.Context, c chan struct{}, own <-chan struct{}, w *fsnotify.Watcher, every time.Duration) {
+func watch(ctx context.Context, ext string, c chan struct{}, own <-chan struct{}, w *fsnotify.Watcher, every time.Duration) {
 	if w.Events != nil {
 		defer w.Close()
 	}
@@ -49,7 +49,7 @@ func (d *DirApprovals) watch(ctx context.Context, c chan struct{}, own <-chan st
 		case <-ctx.Done():
 			return
 		case e, ok := <-w.Events:
-			if ok && !strings.HasSuffix(e.Name, doneExt) {
+			if ok && !strings.HasSuffix(e.Name, ext) {
 				continue
 			}
 			if !ok {

@@ -1,0 +1,63 @@
+package documents
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Sealer binds the contents of documents to their names and to an installation, and
+// encrypts them if they have to be secret. It is safe for concurrent use.
+type Sealer interface {
+	// Seal returns what a driver is to keep.
+	Seal(name string, content []byte) []byte
+	// Open returns the content of what a driver has kept under a name.
+	Open(name string, sealed []byte) ([]byte, error)
+}
+
+// sealed is a driver with a sealer around it.
+type sealed struct {
+	Store
+	seal Sealer
+}
+
+// Sealed returns a store whose contents are sealed. What does not verify is [ErrCorrupt].
+func Sealed(s Store, seal Sealer) Store { return sealed{s, seal} }
+
+// Create implements Store.
+func (s sealed) Create(ctx context.Context, name string, content []byte, expires time.Time) error {
+	return s.Store.Create(ctx, name, s.seal.Seal(name, content), expires)
+}
+
+// Replace implements Store.
+func (s sealed) Replace(ctx context.Context, name string, content []byte, expires time.Time) error {
+	return s.Store.Replace(ctx, name, s.seal.Seal(name, content), expires)
+}
+
+// Read implements Store.
+func (s sealed) Read(ctx context.Context, name string) ([]byte, error) {
+	b, err := s.Store.Read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return s.open(name, b)
+}
+
+func (s sealed) open(name string, b []byte) ([]byte, error) {
+	content, err := s.seal.Open(name, b)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrCorrupt, s.Location(name), err)
+	}
+	return content, nil
+}
+
+// All implements Store.
+func (s sealed) All(ctx context.Context, ext string) ([]Document, error) {
+	list, err := s.Store.All(ctx, ext)
+	for i := range list {
+		if d := &list[i]; d.Err == nil {
+			d.Content, d.Err = s.open(d.Name, d.Content)
+		}
+	}
+	return list, err
+}

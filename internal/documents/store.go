@@ -1,0 +1,80 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// ErrCorrupt means that a document is damaged, or was not written by this installation
+// under its present name.
+var ErrCorrupt = errors.New("document is damaged or was not written by this installation")
+
+// DefaultMaxBytes bounds a document of a driver that is told no other bound.
+const DefaultMaxBytes = 4 << 20
+
+// Store has the documents of one purpose. See the package comment for what every driver
+// promises. A document that is not there is fs.ErrNotExist.
+type Store interface {
+	// Create stores a document under a new name. If the name is taken, the error is
+	// fs.ErrExist and nothing changes. The document expires at that time, never if that is
+	// zero.
+	Create(ctx context.Context, name string, content []byte, expires time.Time) error
+	// Replace is Create for a name that may be taken.
+	Replace(ctx context.Context, name string, content []byte, expires time.Time) error
+	// Read returns the content of a document.
+	Read(ctx context.Context, name string) ([]byte, error)
+	// All returns the documents with an extension, such as ".json", in no order.
+	All(ctx context.Context, ext string) ([]Document, error)
+	// Names returns the names with an extension. Unless due is zero they are those of the
+	// documents that expire by then, and those where that is not known.
+	Names(ctx context.Context, ext string, due time.Time) ([]string, error)
+	// Counts returns how many documents there are of each extension.
+	Counts(ctx context.Context) (map[string]int, error)
+	// Remove removes documents in that order. The error is fs.ErrNotExist if not one of them
+	// was there.
+	Remove(ctx context.Context, names ...string) error
+	// Sweep removes what writers that died have left. Where documents are transient, it
+	// also removes those that have expired and, unless keep is 0, all but keep of the
+	// others: those that expire first go first.
+	Sweep(ctx context.Context, now time.Time, keep int) error
+	// Stamp returns a mark that changes whenever the document does, "" if it is not there.
+	Stamp(ctx context.Context, name string) (string, error)
+	// Version returns a mark that changes whenever any document of the purpose does. "" says
+	// that it cannot be told now.
+	Version(ctx context.Context) (string, error)
+	// Lock waits for the lock of that name, which no other process then holds, until ctx
+	// ends. Locks are no documents.
+	Lock(ctx context.Context, name string) (unlock func(), err error)
+	// Watch returns a channel that receives after documents with that extension may have
+	// changed, in any process, until ctx ends. Receives are not counted.
+	Watch(ctx context.Context, ext string) <-chan struct{}
+	// Location says where a document is, for messages to operators.
+	Location(name string) string
+}
+
+// Document is a document of a list.
+type Document struct {
+	Name    string
+	Content []byte
+	Err     error // why there is no content
+}
+
+// namePattern is what names of documents look like: a name that no file system reads as
+// anything else.
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$`)
+
+// CheckName refuses what is not the name of a document.
+func CheckName(name string) error {
+	if !namePattern.MatchString(name) {
+		return fmt.Errorf("the name of a document is %.80q: expected at most 200 letters, digits, dots, - and _", name)
+	}
+	return nil
+}
+
+// TooLarge says that a document does not fit into a bound, in bytes.
+func TooLarge(where string, size, limit int) error {
+	return fmt.Errorf("%s would have %d bytes, at most %d fit", where, size, limit)
+}
