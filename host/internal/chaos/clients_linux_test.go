@@ -1,0 +1,208 @@
+package chaos_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/host/internal/history"
+)
+
+const (
+	// maxOpen is how many suspended runs a client has at a time.
+	maxOpen = 5
+	// patience is how long a client waits for an answer of a host, which may stand still.
+	patience = 8 * time.Second
+)
+
+// prologue counts what a program is told of its calls.
+const prologue = `
+const answered = [], none = [];
+let unknown = 0;
+async function call(make) {
+  try { answered.push(await make()) } catch (e) {
+    if (e.effectStatus === "unknown") unknown++; else none.push(String(e.effectStatus) + " " + String(e.message));
+  }
+}
+`
+
+const epilogue = `
+return { answered, unknown, none };`
+
+// programs are what clients run. Every one is suspended at least once.
+var programs = []string{
+	`await call(() => Ledger.add());
+	await yield_control();
+	await call(() => Ledger.add(0, 5));
+	await yield_control();
+	await call(() => Ledger.add());`,
+	`await yield_control();
+	await Promise.all([1, 2, 3].map(n => call(() => Ledger.add(n, 3 - n))));
+	await yield_control();
+	await call(() => Ledger.put());`,
+	`await call(() => Ledger.add(200, 300));
+	await call(() => Ledger.put(100, 200));
+	await yield_control();
+	await call(() => Ledger.add());`,
+	`await new Promise(done => setTimeout(done, 400));
+	await call(() => Ledger.add());
+	await new Promise(done => setTimeout(done, 400));
+	await call(() => Ledger.add(10, 10));`,
+}
+
+// told is the value of a program.
+type told struct {
+	Answered []string `json:"answered"`
+	Unknown  int      `json:"unknown"`
+	None     []string `json:"none"`
+}
+
+// user is a client. It asks one thing at a time.
+type user struct {
+	w       *world
+	session host.Session
+	rng     *rand.Rand
+	open    []string
+}
+
+// tally is what all clients together have seen.
+type tally struct {
+	sync.Mutex
+	refused map[string]int  // by reason
+	none    map[string]int  // what programs were told of calls that took no effect
+	waits   []time.Duration // of those that were answered
+	ended   int             // runs that completed before they were suspended
+}
+
+func (t *tally) refuse(what string) {
+	t.Lock()
+	defer t.Unlock()
+	t.refused[what]++
+}
+
+// work keeps runs going until ctx ends.
+func (u *user) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		c := u.anyHost()
+		switch {
+		case c == nil:
+			rest(ctx, 50*time.Millisecond)
+		case len(u.open) < maxOpen && u.rng.IntN(2) == 0:
+			u.exec(c)
+		case len(u.open) > 0:
+			u.wait(c, u.open[u.rng.IntN(len(u.open))])
+		}
+	}
+}
+
+// finish waits for every run that is open, on any host, until ctx ends.
+func (u *user) finish(ctx context.Context) {
+	for len(u.open) > 0 && ctx.Err() == nil {
+		if c := u.anyHost(); c == nil || !u.wait(c, u.open[u.rng.IntN(len(u.open))]) {
+			rest(ctx, 20*time.Millisecond)
+		}
+	}
+}
+
+func (u *user) anyHost() *client.Client { return u.w.members[u.rng.IntN(len(u.w.members))].host() }
+
+func (u *user) exec(c *client.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	code := prologue + programs[u.rng.IntN(len(programs))] + epilogue
+	r, err := c.Exec(ctx, u.session, host.ExecInput{Code: code, Wait: 100 * time.Millisecond})
+	switch {
+	case err != nil:
+		u.w.tally.refuse("exec: " + firstWords(err.Error()))
+	case r.Status == host.StatusWaiting:
+		u.w.rec.Record(history.Event{Kind: history.Suspended, Run: r.RunID})
+		u.open = append(u.open, r.RunID)
+	case r.Status == host.StatusCompleted:
+		u.w.tally.Lock()
+		u.w.tally.ended++
+		u.w.tally.Unlock()
+	default:
+		u.w.tally.refuse("exec: " + string(r.Reason))
+	}
+}
+
+// again are reasons why a run does not go on now, and may later.
+var again = []host.Reason{host.ReasonRunBusy, host.ReasonStoreFailed, host.ReasonEngineUnavailable, host.ReasonToolsMissing, host.ReasonTooManySuspended, host.ReasonQuota}
+
+// wait asks for a run and reports whether that changed anything.
+func (u *user) wait(c *client.Client, id string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	start := time.Now()
+	r, err := c.Wait(ctx, u.session, id)
+	if err != nil {
+		u.w.rec.Record(history.Event{Kind: history.Unanswered, Run: id, Note: err.Error()})
+		u.w.tally.refuse("wait: " + firstWords(err.Error()))
+		return false
+	}
+	u.w.tally.Lock()
+	u.w.tally.waits = append(u.w.tally.waits, time.Since(start))
+	u.w.tally.Unlock()
+	switch {
+	case r.Status == host.StatusWaiting:
+		return true
+	case r.Status == host.StatusFailed && slices.Contains(again, r.Reason):
+		u.w.tally.refuse("wait: " + string(r.Reason))
+		return false
+	case r.Status == host.StatusFailed && r.Reason == host.ReasonRunUnavailable:
+		u.w.rec.Record(history.Event{Kind: history.Gone, Run: id, Note: r.Error})
+	case r.Status == host.StatusFailed:
+		u.w.rec.Record(history.Event{Kind: history.Failed, Run: id, Note: string(r.Reason) + ": " + r.Error})
+	default:
+		u.complete(id, r)
+	}
+	u.open = slices.DeleteFunc(u.open, func(s string) bool { return s == id })
+	return true
+}
+
+func (u *user) complete(id string, r *host.Result) {
+	var v told
+	e := history.Event{Kind: history.Completed, Run: id, Result: string(r.Value)}
+	if err := json.Unmarshal(r.Value, &v); err != nil {
+		e.Kind, e.Note = history.Failed, err.Error()
+	}
+	e.Answered, e.Unknown, e.Note = v.Answered, v.Unknown, strings.Join(v.None, "; ")
+	u.w.rec.Record(e)
+	u.w.tally.Lock()
+	defer u.w.tally.Unlock()
+	for _, why := range v.None {
+		u.w.tally.none[firstWords(why)]++
+	}
+}
+
+// firstWords is the start of a message without what differs from one to the next.
+func firstWords(s string) string {
+	if i := strings.LastIndex(s, ": "); i >= 0 && len(s)-i < 100 {
+		s = s[i+2:]
+	}
+	return s[:min(len(s), 100)]
+}
+
+// String is the summary of a run.
+func (t *tally) String() string {
+	t.Lock()
+	defer t.Unlock()
+	var b strings.Builder
+	fmt.Fprintf(&b, "waits answered: %d, p50 %s, p99 %s, longest %s\n", len(t.waits),
+		history.Quantile(t.waits, 0.5).Round(time.Millisecond), history.Quantile(t.waits, 0.99).Round(time.Millisecond),
+		history.Quantile(t.waits, 1).Round(time.Millisecond))
+	for what, n := range t.refused {
+		fmt.Fprintf(&b, "%6d %s\n", n, what)
+	}
+	for what, n := range t.none {
+		fmt.Fprintf(&b, "%6d programs were told: %s\n", n, what)
+	}
+	return b.String()
+}

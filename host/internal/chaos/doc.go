@@ -1,0 +1,28 @@
+// Package chaos breaks what a cluster of hosts stands on while clients use it, and then
+// asks package history what was lost. make chaos runs it for CHAOSTIME.
+//
+// # What there is
+//
+// Three hosts, each a process of quoin serve, share the runs of one PostgreSQL database,
+// which has a synchronous standby. Clients suspend runs on any host and wait for
+// them on any other one. Programs call a plugin; each host has a process of it. The
+// plugin tells the test each effect before it answers.
+//
+// Each host reaches the database, and the other hosts reach it, through a proxy of the
+// test, which can hold back what is sent in one or both directions, or reset connections.
+//
+// # What breaks
+//
+//   - Hosts: kill -9, SIGSTOP for longer than a lease.
+//   - Network: partitions from the database, from the other hosts, or from both; answers
+//     that are held back, so that a commit stands whose answer never comes; resets.
+//   - Clock of the database: a jump forward ends all leases at once, one backward keeps
+//     those of the dead.
+//   - Disk of the database: full for writes of runs, by the error that PostgreSQL has for it.
+//   - Database: restarts, crashes, failover to the standby.
+//
+// # What is left
+//
+// At the end everything is healed, and every run that a client was told of must end. All
+// processes are children that die with the test; files are in its temporary folders.
+package chaos

@@ -1,0 +1,184 @@
+package chaos_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/internal/childprocess"
+	"github.com/quoinhq/quoin/internal/hosttest"
+)
+
+// member is one host of the cluster: a process of quoin serve, and the next one after
+// it was killed.
+type member struct {
+	name, dir, binary string
+	database, peers   *proxy // how it reaches the database, how others reach it
+
+	mu      sync.Mutex
+	process *childprocess.Process
+	pid     int
+	client  *client.Client // nil while there is no process
+}
+
+// buildHost builds the command and puts a guest next to it.
+func buildHost(t *testing.T, dir string) string {
+	t.Helper()
+	binary := filepath.Join(dir, "quoin")
+	if out, err := exec.Command("go", "build", "-pgo=off", "-o", binary, "../../cmd/quoin").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	guest, err := hosttest.Guest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := copyFile(guest, filepath.Join(dir, filepath.Base(guest))); err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+// copyFile copies an executable.
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
+}
+
+// install makes the member's folder: its plugin and its configuration.
+func (m *member) install(config map[string]any) error {
+	plugin := filepath.Join(m.dir, "plugins", ledgerName)
+	if err := os.MkdirAll(plugin, 0o755); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	manifest := `{"id": "ledger", "version": "1.0.0", "protocol": 2, "command": "./ledger",
+		"configSchema": {"type": "object"}}`
+	text, err := json.MarshalIndent(config, "", "  ")
+	return errors.Join(err,
+		copyFile(self, filepath.Join(plugin, ledgerName)),
+		os.WriteFile(filepath.Join(plugin, "plugin.json"), []byte(manifest), 0o644),
+		os.WriteFile(m.config(), text, 0o600))
+}
+
+func (m *member) config() string { return filepath.Join(m.dir, "config.json") }
+
+// start starts the process and waits until it takes requests.
+func (m *member) start(ctx context.Context) error {
+	address := filepath.Join(m.dir, "address")
+	if err := os.Remove(address); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(m.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(m.binary, "serve", "--config", m.config(), "--listen", "127.0.0.1:0", "--address-file", address)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), "HOME="+m.dir)
+	p, err := childprocess.Start(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	ready, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-p.Done():
+			cancel(fmt.Errorf("%s ended before it was ready: %s", m.name, m.lastWords()))
+		case <-ready.Done():
+		}
+	}()
+	if err := hosttest.AwaitFile(ready, address, "http"); err != nil {
+		p.Kill()
+		return err
+	}
+	url, err := os.ReadFile(address)
+	if err != nil {
+		return err
+	}
+	c, err := client.New(strings.TrimSpace(string(url)), client.Options{})
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.process, m.pid, m.client = p, p.PID(), c
+	return nil
+}
+
+// lastWords is the end of the log.
+func (m *member) lastWords() string {
+	text, err := os.ReadFile(filepath.Join(m.dir, "log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-2000):])
+}
+
+// host returns the client of the process there is, or nil.
+func (m *member) host() *client.Client {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.client
+}
+
+// kill ends the process by SIGKILL, stopped or not.
+func (m *member) kill() {
+	m.mu.Lock()
+	p, c := m.process, m.client
+	m.process, m.client = nil, nil
+	m.mu.Unlock()
+	if p == nil {
+		return
+	}
+	p.Kill()
+	<-p.Done()
+	c.Close()
+}
+
+// stop has the process stand still for a while, with its plugin and its workers
+// going on.
+func (m *member) stop(ctx context.Context, pause time.Duration) error {
+	m.mu.Lock()
+	pid := m.pid
+	m.mu.Unlock()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	rest(ctx, pause)
+	return syscall.Kill(pid, syscall.SIGCONT)
+}
+
+// rest waits, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
