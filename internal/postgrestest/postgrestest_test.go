@@ -79,7 +79,7 @@ func TestPostgresStandbyIsPromoted(t *testing.T) {
 	if err := standby.Promote(); err != nil {
 		t.Fatal(err)
 	}
-	url := standby.NetworkURL("127.0.0.1", "state")
+	url := standby.NetworkURL(standby.Address(), "state")
 	if got := query(t, url, "UPDATE kept SET n = n + 1 RETURNING n"); got != "8" {
 		t.Errorf("n = %q", got)
 	}
@@ -90,7 +90,7 @@ func TestPostgresRefusesOtherPasswords(t *testing.T) {
 	if err := s.CreateDatabase("state"); err != nil {
 		t.Fatal(err)
 	}
-	url := strings.Replace(s.NetworkURL("127.0.0.1", "state"), s.password, "wrong", 1)
+	url := strings.Replace(s.NetworkURL(s.Address(), "state"), s.password, "wrong", 1)
 	bin, err := programs()
 	if err != nil {
 		t.Fatal(err)

@@ -225,14 +225,15 @@ func (s *Server) URL(database string) string {
 	return u.String()
 }
 
-// NetworkURL is where a database of the server is, by an address it listens on.
+// NetworkURL is where a database of the server is, by the host and port of an address
+// that leads to it: its own, or a proxy's.
 func (s *Server) NetworkURL(address, database string) string {
 	u := url.URL{
 		Scheme: "postgres", Path: "/" + database, User: url.UserPassword(user, s.password),
-		Host: net.JoinHostPort(address, strconv.Itoa(s.port)), RawQuery: "sslmode=disable",
+		Host: address, RawQuery: "sslmode=disable",
 	}
 	return u.String()
 }
 
-// Port is where the server listens on each of its addresses.
-func (s *Server) Port() int { return s.port }
+// Address is where the server listens, next to its socket.
+func (s *Server) Address() string { return net.JoinHostPort(s.listen[0], strconv.Itoa(s.port)) }
