@@ -70,11 +70,19 @@ type panicsLater struct {
 	checkpoints atomic.Int32
 }
 
-func (s *panicsLater) Checkpoint(ctx context.Context, r *runstore.Record) error {
+func (s *panicsLater) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	return through(s)(s.Store.Create(ctx, r, max))
+}
+
+func (s *panicsLater) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	return through(s)(s.Store.Claim(ctx, id))
+}
+
+func (s *panicsLater) checkpoint(ctx context.Context, claim runstore.Claim, r *runstore.Record) error {
 	if s.checkpoints.Add(1) == 2 {
 		panic("the store panics at a checkpoint")
 	}
-	return s.Store.Checkpoint(ctx, r)
+	return claim.Checkpoint(ctx, r)
 }
 
 // TestAPanicWhileACallDrivesOn: the goroutine of a call that drives the guest on ends the

@@ -19,13 +19,21 @@ type onJournal struct {
 	do func()
 }
 
-func (s *onJournal) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
+func (s *onJournal) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	return through(s)(s.Store.Create(ctx, r, max))
+}
+
+func (s *onJournal) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	return through(s)(s.Store.Claim(ctx, id))
+}
+
+func (s *onJournal) putCalls(ctx context.Context, claim runstore.Claim, generation uint64, calls []runstore.Call) error {
 	for _, c := range calls {
 		if c.State == runstore.CallInFlight && c.Approval != "" {
 			s.do()
 		}
 	}
-	return s.Store.PutCalls(ctx, id, generation, calls)
+	return claim.PutCalls(ctx, generation, calls)
 }
 
 // TestAnApprovedCallOfAnAbortedRunIsNotMade: a run that is aborted between the

@@ -212,9 +212,14 @@ func TestALostAnswerIsAskedForAnew(t *testing.T) {
 	}
 	rec.Answered = append(rec.Answered, rec.Calls[0].ID)
 	rec.Generation++
-	if err := store.Put(context.Background(), rec, 0); err != nil {
+	claim, err := store.Claim(context.Background(), id)
+	if err != nil {
 		t.Fatal(err)
 	}
+	if err := claim.Checkpoint(context.Background(), rec); err != nil {
+		t.Fatal(err)
+	}
+	claim.Release()
 	second := start(t, host.Config{Store: store})
 	answer(t, second, id, r.PendingToolCalls[0].ID, `"file"`)
 	wantValue(t, second.Wait(context.Background(), me, id), `"file"`)

@@ -55,20 +55,28 @@ func (c *crashing) at(stage string) {
 	}
 }
 
+func (c *crashing) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	return through(c)(c.Store.Create(ctx, r, max))
+}
+
+func (c *crashing) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	return through(c)(c.Store.Claim(ctx, id))
+}
+
 // Checkpoint is called before each of the two calls.
-func (c *crashing) Checkpoint(ctx context.Context, r *runstore.Record) error {
+func (c *crashing) checkpoint(ctx context.Context, claim runstore.Claim, r *runstore.Record) error {
 	c.checkpoints++
 	c.at([]string{"", "resumed", "first delivered"}[c.checkpoints])
-	err := c.Store.Checkpoint(ctx, r)
+	err := claim.Checkpoint(ctx, r)
 	c.at([]string{"", "first recorded", "second recorded"}[c.checkpoints])
 	return err
 }
 
 // PutCalls is called after each of them.
-func (c *crashing) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
+func (c *crashing) putCalls(ctx context.Context, claim runstore.Claim, generation uint64, calls []runstore.Call) error {
 	c.journals++
 	c.at([]string{"", "first answered", "second answered"}[c.journals])
-	err := c.Store.PutCalls(ctx, id, generation, calls)
+	err := claim.PutCalls(ctx, generation, calls)
 	c.at([]string{"", "first settled", "second settled"}[c.journals])
 	return err
 }

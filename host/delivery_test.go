@@ -157,7 +157,7 @@ func TestASweepEndsARunFirst(t *testing.T) {
 	}
 	held.Store(true)
 	<-tried
-	if err := other.Delete(t.Context(), id); err != nil {
+	if err := claim.Delete(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	claim.Release()

@@ -24,25 +24,72 @@ type faultyStore struct {
 	beforeClaim func()
 }
 
-func (s *faultyStore) Checkpoint(ctx context.Context, r *runstore.Record) error {
+func (s *faultyStore) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	return through(s)(s.Store.Create(ctx, r, max))
+}
+
+func (s *faultyStore) checkpoint(ctx context.Context, claim runstore.Claim, r *runstore.Record) error {
 	if s.checkpoints.Load() {
 		return errDisk
 	}
-	return s.Store.Checkpoint(ctx, r)
+	return claim.Checkpoint(ctx, r)
 }
 
-func (s *faultyStore) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
+func (s *faultyStore) putCalls(ctx context.Context, claim runstore.Claim, generation uint64, calls []runstore.Call) error {
 	if s.answers.Load() {
 		return errDisk
 	}
-	return s.Store.PutCalls(ctx, id, generation, calls)
+	return claim.PutCalls(ctx, generation, calls)
 }
 
 func (s *faultyStore) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 	if s.beforeClaim != nil {
 		s.beforeClaim()
 	}
-	return s.Store.Claim(ctx, id)
+	return through(s)(s.Store.Claim(ctx, id))
+}
+
+// through puts the claims of a store behind the hooks of a test: what is called in the
+// place of a write, with the claim to make it with.
+func through(hooks any) func(runstore.Claim, error) (runstore.Claim, error) {
+	return func(c runstore.Claim, err error) (runstore.Claim, error) {
+		if err != nil {
+			return nil, err
+		}
+		return &hookedClaim{c, hooks}, nil
+	}
+}
+
+type hookedClaim struct {
+	runstore.Claim
+	hooks any
+}
+
+func (c *hookedClaim) Checkpoint(ctx context.Context, r *runstore.Record) error {
+	if h, ok := c.hooks.(interface {
+		checkpoint(context.Context, runstore.Claim, *runstore.Record) error
+	}); ok {
+		return h.checkpoint(ctx, c.Claim, r)
+	}
+	return c.Claim.Checkpoint(ctx, r)
+}
+
+func (c *hookedClaim) PutCalls(ctx context.Context, generation uint64, calls []runstore.Call) error {
+	if h, ok := c.hooks.(interface {
+		putCalls(context.Context, runstore.Claim, uint64, []runstore.Call) error
+	}); ok {
+		return h.putCalls(ctx, c.Claim, generation, calls)
+	}
+	return c.Claim.PutCalls(ctx, generation, calls)
+}
+
+func (c *hookedClaim) Delete(ctx context.Context) error {
+	if h, ok := c.hooks.(interface {
+		remove(context.Context, runstore.Claim) error
+	}); ok {
+		return h.remove(ctx, c.Claim)
+	}
+	return c.Claim.Delete(ctx)
 }
 
 // notRecorded is how a call rejects that could not be recorded, and was not made.

@@ -25,14 +25,22 @@ type counting struct {
 	open        chan struct{} // closed: they go on
 }
 
-func (c *counting) Checkpoint(ctx context.Context, r *runstore.Record) error {
+func (c *counting) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	return through(c)(c.Store.Create(ctx, r, max))
+}
+
+func (c *counting) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	return through(c)(c.Store.Claim(ctx, id))
+}
+
+func (c *counting) checkpoint(ctx context.Context, claim runstore.Claim, r *runstore.Record) error {
 	c.mu.Lock()
 	c.checkpoints++
 	c.mu.Unlock()
-	return c.Store.Checkpoint(ctx, r)
+	return claim.Checkpoint(ctx, r)
 }
 
-func (c *counting) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
+func (c *counting) putCalls(ctx context.Context, claim runstore.Claim, generation uint64, calls []runstore.Call) error {
 	var ids []uint64
 	for _, call := range calls {
 		if call.State == runstore.CallSettled {
@@ -46,7 +54,7 @@ func (c *counting) PutCalls(ctx context.Context, id string, generation uint64, c
 		c.entered <- struct{}{}
 		<-c.open
 	}
-	return c.Store.PutCalls(ctx, id, generation, calls)
+	return claim.PutCalls(ctx, generation, calls)
 }
 
 // TestAnswersShareAWrite: each answer is written once, and calls that settle while
@@ -114,7 +122,9 @@ return sum`), host.ReasonYield)
 // cramped is a store with no room for what a run is.
 type cramped struct{ runstore.Store }
 
-func (cramped) Put(context.Context, *runstore.Record, int) error { return runstore.ErrTooLarge }
+func (cramped) Create(context.Context, *runstore.Record, int) (runstore.Claim, error) {
+	return nil, runstore.ErrTooLarge
+}
 
 func TestRunsTooLargeForTheStore(t *testing.T) {
 	h := start(t, host.Config{Store: cramped{&runstore.Memory{}}})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // A lifecycle case is one thing that may happen to a run between its exec and its
@@ -242,7 +243,10 @@ func (w *world) crash() {
 	for _, r := range records {
 		whole, err := w.cfg.Store.Get(ctx, r.ID)
 		if err == nil {
-			err = copied.Put(ctx, whole, 0)
+			var claim runstore.Claim
+			if claim, err = copied.Create(ctx, whole, 0); err == nil {
+				claim.Release()
+			}
 		}
 		if err != nil {
 			w.Fatal(err)

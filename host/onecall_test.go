@@ -56,16 +56,24 @@ type tracedStore struct {
 	path *callPath
 }
 
-func (s tracedStore) Checkpoint(ctx context.Context, r *runstore.Record) error {
-	s.path.here("the store gets the image and the call")
-	return s.Store.Checkpoint(ctx, r)
+func (s tracedStore) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	return through(s)(s.Store.Create(ctx, r, max))
 }
 
-func (s tracedStore) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
+func (s tracedStore) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	return through(s)(s.Store.Claim(ctx, id))
+}
+
+func (s tracedStore) checkpoint(ctx context.Context, claim runstore.Claim, r *runstore.Record) error {
+	s.path.here("the store gets the image and the call")
+	return claim.Checkpoint(ctx, r)
+}
+
+func (s tracedStore) putCalls(ctx context.Context, claim runstore.Claim, generation uint64, calls []runstore.Call) error {
 	if calls[0].State == runstore.CallSettled {
 		s.path.here("the journal gets the answer")
 	}
-	return s.Store.PutCalls(ctx, id, generation, calls)
+	return claim.PutCalls(ctx, generation, calls)
 }
 
 // TestOneCallPage has a run that was suspended make one call, and pins the way of that

@@ -34,16 +34,13 @@ func (s *panickyStore) trip(at string, owner host.Session) {
 	}
 }
 
-func (s *panickyStore) Put(ctx context.Context, r *runstore.Record, max int) error {
-	s.trip("put", r.Session)
-	return s.Memory.Put(ctx, r, max)
+func (s *panickyStore) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	s.trip("create", r.Session)
+	return through(&panickyClaim{s, r.ID})(s.Memory.Create(ctx, r, max))
 }
 
-func (s *panickyStore) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
-	if r, err := s.Memory.Get(ctx, id); err == nil {
-		s.trip("putcalls", r.Session)
-	}
-	return s.Memory.PutCalls(ctx, id, generation, calls)
+func (s *panickyStore) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	return through(&panickyClaim{s, id})(s.Memory.Claim(ctx, id))
 }
 
 func (s *panickyStore) Get(ctx context.Context, id string) (*runstore.Record, error) {
@@ -54,11 +51,26 @@ func (s *panickyStore) Get(ctx context.Context, id string) (*runstore.Record, er
 	return r, err
 }
 
-func (s *panickyStore) Delete(ctx context.Context, id string) error {
-	if r, err := s.Memory.Get(ctx, id); err == nil {
-		s.trip("delete", r.Session)
+// panickyClaim is the hooks of a claim of one run.
+type panickyClaim struct {
+	*panickyStore
+	id string
+}
+
+func (c *panickyClaim) trip(ctx context.Context, at string) {
+	if r, err := c.Memory.Get(ctx, c.id); err == nil {
+		c.panickyStore.trip(at, r.Session)
 	}
-	return s.Memory.Delete(ctx, id)
+}
+
+func (c *panickyClaim) putCalls(ctx context.Context, claim runstore.Claim, generation uint64, calls []runstore.Call) error {
+	c.trip(ctx, "putcalls")
+	return claim.PutCalls(ctx, generation, calls)
+}
+
+func (c *panickyClaim) remove(ctx context.Context, claim runstore.Claim) error {
+	c.trip(ctx, "delete")
+	return claim.Delete(ctx)
 }
 
 // TestAPanicEndsItsRunAlone: whatever panics on behalf of a run of mallory's, her run
@@ -75,7 +87,7 @@ func TestAPanicEndsItsRunAlone(t *testing.T) {
 		want       string // of mallory's last result: a value, or the code of its failure
 		between    string // the code if it happens between exec and wait
 	}{
-		{name: "store put", code: suspends, at: "put", during: "run", want: "internal_error"},
+		{name: "store create", code: suspends, at: "create", during: "run", want: "internal_error"},
 		{name: "store get", code: suspends, at: "get", during: "run", want: "internal_error"},
 		{name: "store delete", code: suspends, at: "delete", during: "run", want: "internal_error"},
 		{name: "store of a call", code: `const p = tools.slow({n:7}); await yield_control(); return await p`, at: "putcalls", during: "call", want: "internal_error", between: "invalid_input"},

@@ -51,9 +51,17 @@ func (s *stuck) at(stage string) {
 	}
 }
 
+func (s *stuck) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	return through(s)(s.Store.Create(ctx, r, max))
+}
+
+func (s *stuck) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	return through(s)(s.Store.Claim(ctx, id))
+}
+
 // PutCalls is called before the question is put, before the tool is invoked again, and
 // after that.
-func (s *stuck) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
+func (s *stuck) putCalls(ctx context.Context, claim runstore.Claim, generation uint64, calls []runstore.Call) error {
 	before, after := "", ""
 	switch c := calls[0]; {
 	case c.State == runstore.CallApproval:
@@ -66,7 +74,7 @@ func (s *stuck) PutCalls(ctx context.Context, id string, generation uint64, call
 		before, after = "done", "settled"
 	}
 	s.at(before)
-	err := s.Store.PutCalls(ctx, id, generation, calls)
+	err := claim.PutCalls(ctx, generation, calls)
 	s.at(after)
 	return err
 }

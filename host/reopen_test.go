@@ -110,7 +110,15 @@ func TestAStorePanicLeavesNoRunActive(t *testing.T) {
 // journalPanics is a store that panics when the journal of a run is written.
 type journalPanics struct{ runstore.Store }
 
-func (journalPanics) PutCalls(context.Context, string, uint64, []runstore.Call) error {
+func (s journalPanics) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	return through(s)(s.Store.Create(ctx, r, max))
+}
+
+func (s journalPanics) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	return through(s)(s.Store.Claim(ctx, id))
+}
+
+func (journalPanics) putCalls(context.Context, runstore.Claim, uint64, []runstore.Call) error {
 	panic("the store panics")
 }
 
@@ -171,12 +179,20 @@ type slowJournal struct {
 	entered, release chan struct{}
 }
 
-func (s slowJournal) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
+func (s slowJournal) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	return through(s)(s.Store.Create(ctx, r, max))
+}
+
+func (s slowJournal) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	return through(s)(s.Store.Claim(ctx, id))
+}
+
+func (s slowJournal) putCalls(ctx context.Context, claim runstore.Claim, generation uint64, calls []runstore.Call) error {
 	s.once.Do(func() {
 		s.entered <- struct{}{}
 		<-s.release
 	})
-	return s.Store.PutCalls(ctx, id, generation, calls)
+	return claim.PutCalls(ctx, generation, calls)
 }
 
 // TestAnAnswerBesideCloseKeepsTheRun: a run that an answer loads while its host closes

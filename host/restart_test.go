@@ -112,9 +112,11 @@ try { return await tools.slow() } catch (e) { return [e.effectStatus, e.code] }`
 func TestAbandonedRunsAreSwept(t *testing.T) {
 	dir := mkdir(t)
 	old := &runstore.Record{ID: "run_old", Format: runstore.FormatVersion, Expires: time.Now().Add(-time.Second)}
-	if err := openDir(t, dir).Put(context.Background(), old, 0); err != nil {
+	claim, err := openDir(t, dir).Create(context.Background(), old, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
+	claim.Release()
 	swept := &sweeps{Store: openDir(t, dir), left: make(chan int, 1)}
 	start(t, host.Config{Store: swept})
 	if left := <-swept.left; left != 0 {
@@ -192,9 +194,11 @@ try { return await tools.slow() } catch (e) { return [e.effectStatus, e.toolId] 
 	wantValue(t, <-done, `"through"`)
 
 	other := mkdir(t)
-	if err := openDir(t, other).Put(context.Background(), rec, 0); err != nil {
+	claim, err := openDir(t, other).Create(context.Background(), rec, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
+	claim.Release()
 	second := start(t, host.Config{Store: openDir(t, other), Tools: []catalog.Tool{g.tool("slow")}})
 	r := second.Wait(context.Background(), me, id)
 	wantValue(t, r, `["unknown","quoin:core:slow"]`)
@@ -231,9 +235,11 @@ return await tools.slow()`), host.ReasonYield)
 	wantValue(t, <-done, `"through"`)
 
 	other := mkdir(t)
-	if err := openDir(t, other).Put(context.Background(), rec, 0); err != nil {
+	claim, err := openDir(t, other).Create(context.Background(), rec, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
+	claim.Release()
 	second := start(t, host.Config{Store: openDir(t, other)})
 	r := second.Wait(context.Background(), me, id)
 	wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseHost)
@@ -282,9 +288,14 @@ func TestForeignBuildsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec.GuestBuild = "00"
-	if err := s.Put(context.Background(), rec, 0); err != nil {
+	claim, err := s.Claim(context.Background(), id)
+	if err != nil {
 		t.Fatal(err)
 	}
+	if err := claim.Checkpoint(context.Background(), rec); err != nil {
+		t.Fatal(err)
+	}
+	claim.Release()
 	second := start(t, host.Config{Store: openDir(t, dir)})
 	wantFailure(t, second.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost)
 }

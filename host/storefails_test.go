@@ -17,11 +17,19 @@ type fullStore struct {
 	full atomic.Bool
 }
 
-func (s *fullStore) Put(ctx context.Context, r *runstore.Record, max int) error {
+func (s *fullStore) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	return through(s)(s.Store.Create(ctx, r, max))
+}
+
+func (s *fullStore) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	return through(s)(s.Store.Claim(ctx, id))
+}
+
+func (s *fullStore) checkpoint(ctx context.Context, claim runstore.Claim, r *runstore.Record) error {
 	if s.full.Load() {
 		return errors.New("no space left on device")
 	}
-	return s.Store.Put(ctx, r, max)
+	return claim.Checkpoint(ctx, r)
 }
 
 // TestARunThatCannotBeStoredAgainIsKept: a run that goes on and cannot be suspended

@@ -12,7 +12,7 @@ import (
 
 // A run file may hold this much that newer frames have superseded, and twice the
 // newest record, before it is written again.
-const maxSuperseded = 256 << 10
+const maxSuperseded = 64 << 10
 
 // open is what this process knows of a run file that it writes to. The holder
 // of the run's claim is the only writer.
@@ -22,6 +22,7 @@ type open struct {
 	size       int64
 	chain      *chain
 	generation uint64
+	epoch      uint64 // the newest of a claim that wrote to the file
 	expires    time.Time
 	calls      map[uint64]bool // by id: those of the newest record
 	// A sync has failed: what is in the file may not be on disk whatever the next
@@ -52,9 +53,26 @@ func (d *Dir) close(id string) {
 	delete(d.open, id)
 }
 
+// closeSound is close, unless a sync of the file has failed: the next claim of this
+// process must not append to it either.
+func (d *Dir) closeSound(id string) {
+	d.mu.Lock()
+	o := d.open[id]
+	d.mu.Unlock()
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	unsure := o.unsure
+	o.mu.Unlock()
+	if !unsure {
+		d.close(id)
+	}
+}
+
 // rewrite puts a file with one record in the place of the run's file.
-func (d *Dir) rewrite(o *open, name string, r *Record) error {
-	f, err := recordFrame(r)
+func (d *Dir) rewrite(o *open, name string, r *Record, epoch uint64) error {
+	f, err := recordFrame(r, epoch)
 	if err != nil {
 		return err
 	}
@@ -72,7 +90,7 @@ func (d *Dir) rewrite(o *open, name string, r *Record) error {
 		return err
 	}
 	o.info, o.size, o.unsure = info, int64(len(b)), false
-	o.chain = c
+	o.chain, o.epoch = c, epoch
 	o.holds(r)
 	return nil
 }
@@ -100,7 +118,7 @@ func (d *Dir) know(o *open, name string) error {
 	if info, err = os.Stat(name); err != nil {
 		return err
 	}
-	o.info, o.size, o.chain = info, l.size, l.chain
+	o.info, o.size, o.chain, o.epoch = info, l.size, l.chain, l.epoch
 	o.holds(l.record)
 	return nil
 }

@@ -34,12 +34,12 @@ func newLeg(t *testing.T) *leg {
 	l := &leg{t: t, dir: dir, store: store}
 	r := record("run_1")
 	r.Image = []byte("image 1")
-	l.done(store.Put(context.Background(), r, 0))
+	l.done(runstore.Alone(store).Put(context.Background(), r, 0))
 	l.settle(1, 1, `"first"`)
 	l.settle(1, 2, `"second"`)
 	next := record("run_1")
 	next.Generation, next.Image = 2, []byte("image 2")
-	l.done(store.Checkpoint(context.Background(), next))
+	l.done(runstore.Alone(store).Checkpoint(context.Background(), next))
 	l.settle(2, 1, `"third"`)
 	return l
 }
@@ -65,7 +65,7 @@ func (l *leg) done(err error) {
 
 func (l *leg) settle(generation, id uint64, answer string) {
 	l.t.Helper()
-	l.done(l.store.PutCalls(context.Background(), "run_1", generation, []runstore.Call{
+	l.done(runstore.Alone(l.store).PutCalls(context.Background(), "run_1", generation, []runstore.Call{
 		{ID: id, State: runstore.CallSettled, OK: true, Answer: json.RawMessage(answer)},
 	}))
 }
@@ -129,7 +129,7 @@ func TestDamagedTail(t *testing.T) {
 	other := newLeg(t)
 	refused("frames under another key", bytes.Join([][]byte{first, other.read()[other.sizes[0]:]}, nil))
 	r := record("run_2")
-	if err := l.store.Put(context.Background(), r, 0); err != nil {
+	if err := runstore.Alone(l.store).Put(context.Background(), r, 0); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(l.dir, "run_2.run")
@@ -137,7 +137,7 @@ func TestDamagedTail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.store.PutCalls(context.Background(), "run_2", 1, []runstore.Call{{ID: 1, State: runstore.CallSettled}}); err != nil {
+	if err := runstore.Alone(l.store).PutCalls(context.Background(), "run_2", 1, []runstore.Call{{ID: 1, State: runstore.CallSettled}}); err != nil {
 		t.Fatal(err)
 	}
 	grown, err := os.ReadFile(name)
@@ -147,8 +147,7 @@ func TestDamagedTail(t *testing.T) {
 	refused("a frame of another run", bytes.Join([][]byte{first, grown[len(begun):]}, nil))
 }
 
-// TestLegsAreCompacted: a run that goes on for long does not fill the disk, and a
-// suspension leaves nothing but its record.
+// TestLegsAreCompacted: a run that goes on for long does not fill the disk.
 func TestLegsAreCompacted(t *testing.T) {
 	l := newLeg(t)
 	ctx := context.Background()
@@ -156,28 +155,25 @@ func TestLegsAreCompacted(t *testing.T) {
 	r.Image = bytes.Repeat([]byte{7}, 10_000)
 	for i := range 80 {
 		r.Generation = uint64(3 + i)
-		if err := l.store.Checkpoint(ctx, r); err != nil {
+		if err := runstore.Alone(l.store).Checkpoint(ctx, r); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.store.PutCalls(ctx, "run_1", r.Generation, []runstore.Call{{ID: 1, State: runstore.CallSettled, Answer: json.RawMessage(`"x"`)}}); err != nil {
+		if err := runstore.Alone(l.store).PutCalls(ctx, "run_1", r.Generation, []runstore.Call{{ID: 1, State: runstore.CallSettled, Answer: json.RawMessage(`"x"`)}}); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(l.read()); n > 320_000 {
+		if n := len(l.read()); n > 110_000 {
 			t.Fatalf("the file has %d bytes after %d checkpoints", n, i)
 		}
 	}
 	r.Generation = 1000
-	if err := l.store.Put(ctx, r, 0); err != nil {
+	if err := runstore.Alone(l.store).Put(ctx, r, 0); err != nil {
 		t.Fatal(err)
-	}
-	if n := len(l.read()); n > 12_000 {
-		t.Errorf("a suspended run takes %d bytes", n)
 	}
 	got, err := l.store.Get(ctx, "run_1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(r, got); d != "" {
+	if d := cmp.Diff(r, got, anyEpoch); d != "" {
 		t.Errorf("record (-want +got):\n%s", d)
 	}
 }
@@ -195,10 +191,10 @@ func TestCheckpointsOfAnotherWriter(t *testing.T) {
 		s := []*runstore.Dir{l.store, other}[i%2]
 		r := record("run_1")
 		r.Generation = uint64(10 + i)
-		if err := s.Checkpoint(ctx, r); err != nil {
+		if err := runstore.Alone(s).Checkpoint(ctx, r); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.PutCalls(ctx, "run_1", r.Generation, []runstore.Call{{ID: 1, State: runstore.CallSettled, OK: true}}); err != nil {
+		if err := runstore.Alone(s).PutCalls(ctx, "run_1", r.Generation, []runstore.Call{{ID: 1, State: runstore.CallSettled, OK: true}}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := s.Get(ctx, "run_1")
@@ -216,8 +212,8 @@ func TestTooLarge(t *testing.T) {
 	r.Generation, r.Image = 3, make([]byte, 256<<20+1)
 	ctx := context.Background()
 	for _, err := range []error{
-		l.store.Put(ctx, r, 0), l.store.Checkpoint(ctx, r),
-		l.store.PutCalls(ctx, "run_1", 2, []runstore.Call{{ID: 1, Answer: r.Image}}),
+		runstore.Alone(l.store).Put(ctx, r, 0), runstore.Alone(l.store).Checkpoint(ctx, r),
+		runstore.Alone(l.store).PutCalls(ctx, "run_1", 2, []runstore.Call{{ID: 1, Answer: r.Image}}),
 	} {
 		if !errors.Is(err, runstore.ErrTooLarge) {
 			t.Errorf("got %v, want ErrTooLarge", err)

@@ -37,10 +37,17 @@ func suspended(t *testing.T) (*Dir, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Put(context.Background(), generation(1), 0); err != nil {
+	if err := Alone(d).Put(context.Background(), generation(1), 0); err != nil {
 		t.Fatal(err)
 	}
 	return d, filepath.Join(d.path, "run"+recordExt)
+}
+
+// writtenAgain has the next write make a new file.
+func writtenAgain(d *Dir) {
+	o := d.opened("run")
+	o.unsure = true
+	o.mu.Unlock()
 }
 
 // generation is the run with its nth image.
@@ -94,14 +101,14 @@ func TestAFailedSyncIsNotForgotten(t *testing.T) {
 		want uint64
 		has  []string
 	}{
-		"answers":      {func(d *Dir) error { return d.PutCalls(ctx, "run", 1, settled(2, `"b"`)) }, 1, []string{`"a"`, `"b"`}},
-		"a checkpoint": {func(d *Dir) error { return d.Checkpoint(ctx, generation(2)) }, 2, []string{"", ""}},
+		"answers":      {func(d *Dir) error { return Alone(d).PutCalls(ctx, "run", 1, settled(2, `"b"`)) }, 1, []string{`"a"`, `"b"`}},
+		"a checkpoint": {func(d *Dir) error { return Alone(d).Checkpoint(ctx, generation(2)) }, 2, []string{"", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, file := suspended(t)
 			before := inode(t, file)
 			failSyncs(t, 1)
-			if err := d.PutCalls(ctx, "run", 1, settled(1, `"a"`)); !errors.Is(err, errDisk) {
+			if err := Alone(d).PutCalls(ctx, "run", 1, settled(1, `"a"`)); !errors.Is(err, errDisk) {
 				t.Fatalf("an answer that may not be on disk: %v", err)
 			}
 			if !os.SameFile(before, inode(t, file)) {
@@ -116,7 +123,7 @@ func TestAFailedSyncIsNotForgotten(t *testing.T) {
 			holding(t, d, tc.want, tc.has...)
 			// The new file is sound: from here on answers are appended again.
 			sound := inode(t, file)
-			if err := d.PutCalls(ctx, "run", tc.want, settled(1, `"c"`)); err != nil {
+			if err := Alone(d).PutCalls(ctx, "run", tc.want, settled(1, `"c"`)); err != nil {
 				t.Fatal(err)
 			}
 			if !os.SameFile(sound, inode(t, file)) {
@@ -133,11 +140,11 @@ func TestAFailedSyncOfTheNewFile(t *testing.T) {
 	d, file := suspended(t)
 	failSyncs(t, 3)
 	for range 3 {
-		if err := d.PutCalls(ctx, "run", 1, settled(1, `"a"`)); !errors.Is(err, errDisk) {
+		if err := Alone(d).PutCalls(ctx, "run", 1, settled(1, `"a"`)); !errors.Is(err, errDisk) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	if err := d.PutCalls(ctx, "run", 1, settled(2, `"b"`)); err != nil {
+	if err := Alone(d).PutCalls(ctx, "run", 1, settled(2, `"b"`)); err != nil {
 		t.Fatal(err)
 	}
 	holding(t, d, 1, `"a"`, `"b"`)
@@ -148,8 +155,9 @@ func TestAFailedSyncOfTheNewFile(t *testing.T) {
 // not take the place of one that is, and nothing of it is left over.
 func TestAFailedSyncKeepsTheOlderRecord(t *testing.T) {
 	d, file := suspended(t)
+	writtenAgain(d)
 	failSyncs(t, 1)
-	if err := d.Put(context.Background(), generation(2), 0); !errors.Is(err, errDisk) {
+	if err := Alone(d).Put(context.Background(), generation(2), 0); !errors.Is(err, errDisk) {
 		t.Fatalf("got %v", err)
 	}
 	holding(t, d, 1, "", "")
@@ -160,6 +168,7 @@ func TestAFailedSyncKeepsTheOlderRecord(t *testing.T) {
 // caller must not rely on it.
 func TestAFailedSyncOfTheDirectory(t *testing.T) {
 	d, _ := suspended(t)
+	writtenAgain(d)
 	n, was := 0, durable.Sync
 	t.Cleanup(func() { durable.Sync = was })
 	durable.Sync = func(f *os.File) error {
@@ -168,11 +177,11 @@ func TestAFailedSyncOfTheDirectory(t *testing.T) {
 		}
 		return was(f)
 	}
-	if err := d.Put(context.Background(), generation(2), 0); !errors.Is(err, errDisk) {
+	if err := Alone(d).Put(context.Background(), generation(2), 0); !errors.Is(err, errDisk) {
 		t.Fatalf("got %v", err)
 	}
 	durable.Sync = was
-	if err := d.Put(context.Background(), generation(3), 0); err != nil {
+	if err := Alone(d).Put(context.Background(), generation(3), 0); err != nil {
 		t.Fatal(err)
 	}
 	holding(t, d, 3, "", "")
@@ -197,7 +206,7 @@ func TestAppendedFilesStayReadable(t *testing.T) {
 	if err := d.know(o, file); err != nil {
 		t.Fatal(err)
 	}
-	f, err := callFrame(settled(1, `"a"`)[0])
+	f, err := callFrame(settled(1, `"a"`)[0], 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,14 +224,14 @@ func TestAppendedFilesStayReadable(t *testing.T) {
 // claim another process resumed the run and suspended it again.
 func TestSweepSparesARunThatWasUsedMeanwhile(t *testing.T) {
 	d, _ := suspended(t)
-	if d.removeExpired(context.Background(), "run", time.Now()) {
+	if d.removeExpired("run", time.Now()) {
 		t.Error("a run whose time is not over was removed")
 	}
 	holding(t, d, 1, "", "")
-	if !d.removeExpired(context.Background(), "run", time.Now().Add(2*time.Hour)) {
+	if !d.removeExpired("run", time.Now().Add(2*time.Hour)) {
 		t.Error("a run whose time is over was kept")
 	}
-	if !d.removeExpired(context.Background(), "run", time.Now()) {
+	if !d.removeExpired("run", time.Now()) {
 		t.Error("a run that is gone was counted as kept")
 	}
 }

@@ -28,9 +28,9 @@ const (
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
 // Dir is a Store in a directory. Records survive the process, and several
-// processes may use one directory at the same time. Each run has one file: Put
-// writes it aside, syncs and renames it; while the run goes on, Checkpoint and
-// PutCalls append to it and sync.
+// processes may use one directory at the same time. Each run has one file: Create
+// writes it aside, syncs and renames it; Checkpoint and PutCalls append to it and sync.
+// A claim is a lock on another file, which has the epoch in it.
 type Dir struct {
 	path string
 	key  []byte
@@ -77,116 +77,16 @@ func (d *Dir) file(id, ext string) (string, error) {
 	return filepath.Join(d.path, id+ext), nil
 }
 
-// Put implements Store.
-func (d *Dir) Put(ctx context.Context, r *Record, max int) error {
-	name, err := d.file(r.ID, recordExt)
-	if err != nil {
-		return fmt.Errorf("run id %q: expected letters, digits, '_' and '-'", r.ID)
-	}
-	fresh, err := d.checkRoom(ctx, name, max)
-	if err != nil {
-		return err
-	}
-	o := d.opened(r.ID)
-	defer o.mu.Unlock()
-	if err := d.rewrite(o, name, r); err != nil {
-		return err
-	}
-	if fresh {
-		d.held.Add(1)
-	}
-	return nil
-}
-
-// checkRoom reports whether a record under that name would be a new one, and
-// fails if there is no room for it.
-func (d *Dir) checkRoom(ctx context.Context, name string, max int) (fresh bool, err error) {
-	if _, err := os.Stat(name); err == nil {
-		return false, nil
-	}
+// checkRoom fails if there is no room for another record.
+func (d *Dir) checkRoom(ctx context.Context, max int) error {
 	if max <= 0 || d.held.Load() < int64(max) {
-		return true, nil
+		return nil
 	}
 	left, err := d.Sweep(ctx, time.Now())
 	if err == nil && left >= max {
 		err = ErrFull
 	}
-	return true, err
-}
-
-// Checkpoint implements Store: it appends to the run's file, unless that has grown
-// too large or cannot be appended to.
-func (d *Dir) Checkpoint(ctx context.Context, r *Record) error {
-	name, err := d.file(r.ID, recordExt)
-	if err != nil {
-		return fmt.Errorf("run id %q: expected letters, digits, '_' and '-'", r.ID)
-	}
-	f, err := recordFrame(r)
-	if err != nil {
-		return err
-	}
-	o := d.opened(r.ID)
-	defer o.mu.Unlock()
-	size := int64(frameBytes + len(f.header) + len(f.body))
-	if o.unsure || d.know(o, name) != nil || o.size > maxSuperseded+2*size {
-		fresh, err := d.checkRoom(ctx, name, 0)
-		if err == nil {
-			err = d.rewrite(o, name, r)
-		}
-		if err == nil && fresh {
-			d.held.Add(1)
-		}
-		return err
-	}
-	if err := o.extend(name, r.Expires, f); err != nil {
-		return err
-	}
-	o.holds(r)
-	return nil
-}
-
-// PutCalls implements Store: it appends to the run's file.
-func (d *Dir) PutCalls(_ context.Context, id string, generation uint64, calls []Call) error {
-	name, err := d.file(id, recordExt)
-	if err != nil {
-		return err
-	}
-	frames := make([]frame, 0, len(calls))
-	for _, c := range calls {
-		f, err := callFrame(c)
-		if err != nil {
-			return err
-		}
-		frames = append(frames, f)
-	}
-	o := d.opened(id)
-	defer o.mu.Unlock()
-	if o.unsure {
-		if err := d.renew(o, name); err != nil {
-			return err
-		}
-	}
-	if err := d.know(o, name); err != nil {
-		return err
-	}
-	if o.generation != generation {
-		return ErrNotFound
-	}
-	for _, c := range calls {
-		if !o.calls[c.ID] {
-			return noCall(id, c.ID)
-		}
-	}
-	return o.extend(name, o.expires, frames...)
-}
-
-// renew writes a file again after a failed sync: how much of it is on disk is unknown.
-func (d *Dir) renew(o *open, name string) error {
-	l, err := d.readFile(name)
-	if err != nil {
-		return err
-	}
-	return d.rewrite(o, name, l.record)
+	return err
 }
 
 // replace puts b under name so that a reader sees the old file or the new one. The
@@ -254,12 +154,9 @@ func (d *Dir) readFile(name string) (*log, error) {
 	return readLog(d.key, b)
 }
 
-// Delete implements Store. The lock file stays until the claim on it is released
-// or a sweep finds it: a claim must go on holding a file that others can see.
-func (d *Dir) Delete(_ context.Context, id string) error {
-	if !idPattern.MatchString(id) {
-		return nil
-	}
+// deleteRun deletes the files of a run. The lock file stays until the claim on it is
+// released or a sweep finds it: a claim must go on holding a file that others can see.
+func (d *Dir) deleteRun(id string) error {
 	return errors.Join(d.deleteRecord(id), ignore(os.Remove(filepath.Join(d.path, id+endedExt)), fs.ErrNotExist))
 }
 
@@ -270,52 +167,6 @@ func (d *Dir) deleteRecord(id string) error {
 		d.held.Add(-1)
 	}
 	return ignore(err, fs.ErrNotExist)
-}
-
-// Claim implements Store with a file lock, which the operating system drops
-// when its holder dies.
-func (d *Dir) Claim(_ context.Context, id string) (Claim, error) {
-	name, err := d.file(id, lockExt)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		l := durable.NewLock(name)
-		err := l.TryLock()
-		if errors.Is(err, durable.ErrLocked) {
-			return nil, ErrClaimed
-		}
-		if err != nil {
-			return nil, fmt.Errorf("lock of run %s: %w", id, err)
-		}
-		if l.Holds(name) {
-			return &fileClaim{d: d, id: id, lock: l}, nil
-		}
-		// Its last holder removed it between our open and our lock.
-		if err := l.Close(); err != nil {
-			return nil, err
-		}
-	}
-}
-
-type fileClaim struct {
-	once sync.Once
-	d    *Dir
-	id   string
-	lock *durable.FileLock
-}
-
-// Release also removes the lock file of a run that is gone. It does so while it
-// holds the lock, so that a process that opened the file meanwhile finds it replaced.
-func (c *fileClaim) Release() {
-	c.once.Do(func() {
-		c.d.close(c.id)
-		name := filepath.Join(c.d.path, c.id)
-		if _, err := os.Lstat(name + recordExt); errors.Is(err, fs.ErrNotExist) {
-			_ = os.Remove(name + lockExt) // a sweep removes what stays
-		}
-		_ = c.lock.Close() // the lock goes with the descriptor, which Close cannot keep
-	})
 }
 
 // Sweep implements Store. A file that does not verify is left for the operator.
@@ -331,13 +182,13 @@ func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
 		case tempExt:
 			d.sweepTemp(e, now)
 		case lockExt:
-			d.sweepOrphan(ctx, e, now)
+			d.sweepOrphan(e, now)
 		case endedExt:
 			d.sweepEnded(e, now)
 		case effectsExt:
-			d.sweepEffects(ctx, strings.TrimSuffix(e.Name(), effectsExt), e, now)
+			d.sweepEffects(strings.TrimSuffix(e.Name(), effectsExt), e, now)
 		}
-		if id, ok := strings.CutSuffix(e.Name(), recordExt); ok && !d.sweepRecord(ctx, id, e, now) {
+		if id, ok := strings.CutSuffix(e.Name(), recordExt); ok && !d.sweepRecord(id, e, now) {
 			left++
 		}
 	}
@@ -347,7 +198,7 @@ func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
 
 // sweepRecord deletes a record that has expired, and reports whether there is
 // no record to count: a file that does not verify takes no place.
-func (d *Dir) sweepRecord(ctx context.Context, id string, e fs.DirEntry, now time.Time) bool {
+func (d *Dir) sweepRecord(id string, e fs.DirEntry, now time.Time) bool {
 	info, err := e.Info()
 	if err != nil || now.Before(info.ModTime()) {
 		return errors.Is(err, fs.ErrNotExist)
@@ -356,36 +207,35 @@ func (d *Dir) sweepRecord(ctx context.Context, id string, e fs.DirEntry, now tim
 	if err != nil {
 		return true
 	}
-	return !now.Before(l.record.Expires) && d.removeExpired(ctx, id, now)
+	return !now.Before(l.record.Expires) && d.removeExpired(id, now)
 }
 
 // removeExpired deletes an expired run unless someone is resuming it, and reports
 // whether it is gone. Until the claim is here, others may have used the run.
-func (d *Dir) removeExpired(ctx context.Context, id string, now time.Time) bool {
-	c, err := d.Claim(ctx, id)
+func (d *Dir) removeExpired(id string, now time.Time) bool {
+	l, err := d.takeLock(id)
 	if err != nil {
 		return false
 	}
-	defer c.Release()
-	l, err := d.readFile(filepath.Join(d.path, id+recordExt))
-	if err == nil && !now.Before(l.record.Expires) {
-		err = d.Delete(ctx, id)
-		return err == nil
+	defer l.release()
+	log, err := d.readFile(filepath.Join(d.path, id+recordExt))
+	if err == nil && !now.Before(log.record.Expires) {
+		return d.deleteRun(id) == nil
 	}
 	return errors.Is(err, ErrNotFound)
 }
 
 // sweepOrphan deletes the lock of a run that has been gone for an hour.
-func (d *Dir) sweepOrphan(ctx context.Context, e fs.DirEntry, now time.Time) {
+func (d *Dir) sweepOrphan(e fs.DirEntry, now time.Time) {
 	id := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
-	if _, err := os.Lstat(filepath.Join(d.path, id+recordExt)); !errors.Is(err, fs.ErrNotExist) {
+	if d.has(id) {
 		return
 	}
 	if info, err := e.Info(); err != nil || now.Sub(info.ModTime()) < time.Hour {
 		return
 	}
-	if c, err := d.Claim(ctx, id); err == nil {
-		c.Release() // which removes it
+	if l, err := d.takeLock(id); err == nil {
+		l.release() // which removes it
 	}
 }
 

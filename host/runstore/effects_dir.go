@@ -34,16 +34,16 @@ func (d *Dir) OpenEffects(ctx context.Context, runID string, header *Effects) (_
 	if err != nil {
 		return nil, err
 	}
-	claim, err := d.Claim(ctx, effectsClaim(runID))
+	lock, err := d.takeLock(effectsClaim(runID))
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			claim.Release()
+			lock.release()
 		}
 	}()
-	o := &effectsFile{name: name, key: d.key, claim: claim}
+	o := &effectsFile{name: name, key: d.key, lock: lock}
 	journal, size, c, err := d.readEffects(name)
 	switch {
 	case err == nil && journal.RunID != runID:
@@ -172,7 +172,7 @@ func (d *Dir) makeEffectsRoom(ctx context.Context) error {
 		return err
 	}
 	for _, j := range known[:max(0, len(known)-MaxEffectRuns+1)] {
-		if err := ignore(d.deleteEffects(ctx, j.RunID, func(*Effects) bool { return true }), ErrClaimed); err != nil {
+		if err := ignore(d.deleteEffects(j.RunID, func(*Effects) bool { return true }), ErrClaimed); err != nil {
 			return err
 		}
 	}
@@ -180,12 +180,12 @@ func (d *Dir) makeEffectsRoom(ctx context.Context) error {
 }
 
 // deleteEffects deletes a journal that has no writer, if it is to go.
-func (d *Dir) deleteEffects(ctx context.Context, runID string, goes func(*Effects) bool) error {
-	claim, err := d.Claim(ctx, effectsClaim(runID))
+func (d *Dir) deleteEffects(runID string, goes func(*Effects) bool) error {
+	lock, err := d.takeLock(effectsClaim(runID))
 	if err != nil {
 		return err
 	}
-	defer claim.Release()
+	defer lock.release()
 	name := filepath.Join(d.path, runID+effectsExt)
 	j, _, _, err := d.readEffects(name)
 	if err != nil || !goes(j) {
@@ -195,19 +195,19 @@ func (d *Dir) deleteEffects(ctx context.Context, runID string, goes func(*Effect
 }
 
 // sweepEffects deletes a journal whose time is over. Its modification time is a hint.
-func (d *Dir) sweepEffects(ctx context.Context, runID string, e fs.DirEntry, now time.Time) {
+func (d *Dir) sweepEffects(runID string, e fs.DirEntry, now time.Time) {
 	if info, err := e.Info(); err != nil || now.Before(info.ModTime()) {
 		return
 	}
 	// The next sweep meets what stays.
-	_ = d.deleteEffects(ctx, runID, func(j *Effects) bool { return j.expired(now) != nil })
+	_ = d.deleteEffects(runID, func(j *Effects) bool { return j.expired(now) != nil })
 }
 
 // effectsFile is a journal in a file, in the hands of its writer.
 type effectsFile struct {
-	name  string
-	key   []byte
-	claim Claim
+	name string
+	key  []byte
+	lock *dirLock
 
 	mu      sync.Mutex
 	closed  bool
@@ -229,7 +229,7 @@ func (o *effectsFile) Close() {
 	defer o.mu.Unlock()
 	if !o.closed {
 		o.closed = true
-		o.claim.Release()
+		o.lock.release()
 	}
 }
 

@@ -7,13 +7,13 @@ import (
 )
 
 // OpenEffects implements EffectStore.
-func (m *Memory) OpenEffects(ctx context.Context, runID string, header *Effects) (EffectJournal, error) {
-	claim, err := m.Claim(ctx, effectsClaim(runID))
-	if err != nil {
-		return nil, err
-	}
+func (m *Memory) OpenEffects(_ context.Context, runID string, header *Effects) (EffectJournal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.writers[runID] {
+		return nil, ErrClaimed
+	}
+	var err error
 	j := m.effects[runID]
 	switch {
 	case j == nil:
@@ -31,10 +31,13 @@ func (m *Memory) OpenEffects(ctx context.Context, runID string, header *Effects)
 		m.effects[runID], err = j, nil
 	}
 	if err != nil {
-		delete(m.claims, effectsClaim(runID))
 		return nil, err
 	}
-	return &memoryEffects{m: m, journal: j, claim: claim}, nil
+	if m.writers == nil {
+		m.writers = make(map[string]bool)
+	}
+	m.writers[runID] = true
+	return &memoryEffects{m: m, journal: j, runID: runID}, nil
 }
 
 // makeEffectsRoom forgets the journals that were made first until another fits. The
@@ -81,7 +84,7 @@ func (m *Memory) ListEffects(context.Context) ([]*Effects, error) {
 type memoryEffects struct {
 	m       *Memory
 	journal *Effects // guarded by the mu of m
-	claim   Claim
+	runID   string
 	once    sync.Once
 }
 
@@ -101,4 +104,10 @@ func (o *memoryEffects) Put(_ bool, effects ...Effect) error {
 }
 
 // Close implements EffectJournal.
-func (o *memoryEffects) Close() { o.once.Do(o.claim.Release) }
+func (o *memoryEffects) Close() {
+	o.once.Do(func() {
+		o.m.mu.Lock()
+		defer o.m.mu.Unlock()
+		delete(o.m.writers, o.runID)
+	})
+}

@@ -25,6 +25,7 @@ const (
 // Ended is a run that has ended and whose result has not been delivered.
 type Ended struct {
 	ID      string           `json:"id"`
+	Epoch   uint64           `json:"epoch,omitempty"` // of the claim that wrote it; the store sets it
 	Session codemode.Session `json:"session"`
 	Expires time.Time        `json:"expires"`
 	Result  json.RawMessage  `json:"-"`
@@ -44,10 +45,8 @@ func room(sizes []int64, size int64) (drop int) {
 	return drop
 }
 
-// End implements Store.
-func (m *Memory) End(_ context.Context, e *Ended) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// end puts the result of a run in the place of its record. The caller holds mu.
+func (m *Memory) end(e *Ended) error {
 	if len(e.Result) > MaxEndedBytes {
 		return fmt.Errorf("%w: its result has %d bytes", ErrTooLarge, len(e.Result))
 	}
@@ -57,8 +56,7 @@ func (m *Memory) End(_ context.Context, e *Ended) error {
 	for _, known := range m.ended {
 		sizes = append(sizes, int64(len(known.Result)))
 	}
-	kept := *e
-	m.ended = append(slices.Delete(m.ended, 0, room(sizes, int64(len(e.Result)))), &kept)
+	m.ended = append(slices.Delete(m.ended, 0, room(sizes, int64(len(e.Result)))), e)
 	return nil
 }
 
@@ -84,9 +82,9 @@ func (m *Memory) hasEnded(id string) bool {
 	return slices.ContainsFunc(m.ended, func(e *Ended) bool { return e.ID == id })
 }
 
-// End implements Store. The result has a file of its own, which is there before that
-// of the run goes.
-func (d *Dir) End(ctx context.Context, e *Ended) error {
+// end puts the result of a run in the place of its record. The result has a file of its
+// own, which is there before that of the run goes.
+func (d *Dir) end(e *Ended) error {
 	name, err := d.file(e.ID, endedExt)
 	if err != nil {
 		return err

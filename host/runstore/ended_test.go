@@ -22,14 +22,14 @@ func ended(id string, result string) *runstore.Ended {
 func TestEnded(t *testing.T) {
 	eachStore(t, func(t *testing.T, s runstore.Store) {
 		ctx := context.Background()
-		if err := s.Put(ctx, record("a"), 1); err != nil {
+		if err := runstore.Alone(s).Put(ctx, record("a"), 1); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Ended(ctx, "a"); !errors.Is(err, runstore.ErrNotFound) {
 			t.Errorf("Ended of a suspended run: %v", err)
 		}
 		want := ended("a", `{"status":"completed"}`)
-		if err := s.End(ctx, want); err != nil {
+		if err := runstore.Alone(s).End(ctx, want); err != nil {
 			t.Fatal(err)
 		}
 		got, err := s.Ended(ctx, "a")
@@ -42,7 +42,7 @@ func TestEnded(t *testing.T) {
 		if list, err := s.List(ctx); err != nil || len(list) != 0 {
 			t.Errorf("List: %v, %v", list, err)
 		}
-		if err := s.Put(ctx, record("b"), 1); err != nil {
+		if err := runstore.Alone(s).Put(ctx, record("b"), 1); err != nil {
 			t.Errorf("a result takes a place: %v", err)
 		}
 		if _, err := s.Sweep(ctx, time.Now()); err != nil {
@@ -51,7 +51,7 @@ func TestEnded(t *testing.T) {
 		if _, err := s.Ended(ctx, "a"); err != nil {
 			t.Errorf("Sweep took a result: %v", err)
 		}
-		if err := s.Delete(ctx, "a"); err != nil {
+		if err := runstore.Alone(s).Delete(ctx, "a"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Get(ctx, "a"); !errors.Is(err, runstore.ErrNotFound) {
@@ -59,7 +59,7 @@ func TestEnded(t *testing.T) {
 		}
 		old := ended("old", `{}`)
 		old.Expires = time.Now().Add(-time.Second)
-		if err := s.End(ctx, old); err != nil {
+		if err := runstore.Alone(s).End(ctx, old); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Ended(ctx, "old"); !errors.Is(err, runstore.ErrExpired) {
@@ -81,7 +81,7 @@ func TestEndedIsBounded(t *testing.T) {
 		for i := range runstore.MaxEnded + 3 {
 			e := ended(fmt.Sprintf("r%03d", i), `{}`)
 			e.Expires = e.Expires.Add(time.Duration(i) * time.Second)
-			if err := s.End(ctx, e); err != nil {
+			if err := runstore.Alone(s).End(ctx, e); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -96,7 +96,7 @@ func TestEndedIsBounded(t *testing.T) {
 		if there != runstore.MaxEnded {
 			t.Errorf("%d results are kept, want %d", there, runstore.MaxEnded)
 		}
-		if err := s.End(ctx, ended("huge", string(make([]byte, runstore.MaxEndedBytes+1)))); !errors.Is(err, runstore.ErrTooLarge) {
+		if err := runstore.Alone(s).End(ctx, ended("huge", string(make([]byte, runstore.MaxEndedBytes+1)))); !errors.Is(err, runstore.ErrTooLarge) {
 			t.Errorf("a result that is too large: %v", err)
 		}
 	})
@@ -110,7 +110,7 @@ func TestAnEndedRunIsSealed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.End(t.Context(), ended("a", `{"status":"completed"}`)); err != nil {
+	if err := runstore.Alone(s).End(t.Context(), ended("a", `{"status":"completed"}`)); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(dir, "a.end")

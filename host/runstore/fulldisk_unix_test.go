@@ -76,7 +76,7 @@ func TestAFullDiskInTheMiddleOfAFrame(t *testing.T) {
 			size, last := l.sizes[len(l.sizes)-1], l.states[len(l.states)-1]
 			free := fillDisk(t, size+fits)
 			large := []runstore.Call{{ID: 2, State: runstore.CallSettled, OK: true, Answer: json.RawMessage(`"` + strings.Repeat("x", 10_000) + `"`)}}
-			err := l.store.PutCalls(ctx, "run_1", 2, large)
+			err := runstore.Alone(l.store).PutCalls(ctx, "run_1", 2, large)
 			free()
 			if err == nil {
 				t.Fatal("an answer that did not fit was taken for stored")
@@ -103,8 +103,8 @@ func TestAFullDiskForANewImage(t *testing.T) {
 	}
 	ctx := context.Background()
 	for name, write := range map[string]func(*leg, *runstore.Record) error{
-		"suspension": func(l *leg, r *runstore.Record) error { return l.store.Put(ctx, r, 0) },
-		"checkpoint": func(l *leg, r *runstore.Record) error { return l.store.Checkpoint(ctx, r) },
+		"suspension": func(l *leg, r *runstore.Record) error { return runstore.Alone(l.store).Put(ctx, r, 0) },
+		"checkpoint": func(l *leg, r *runstore.Record) error { return runstore.Alone(l.store).Checkpoint(ctx, r) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLeg(t)

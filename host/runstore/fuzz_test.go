@@ -18,7 +18,7 @@ func FuzzDirGet(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if err := s.Put(context.Background(), record("seed"), 0); err != nil {
+	if err := runstore.Alone(s).Put(context.Background(), record("seed"), 0); err != nil {
 		f.Fatal(err)
 	}
 	seed, err := os.ReadFile(filepath.Join(path, "seed.run"))

@@ -103,6 +103,7 @@ func allZero(b []byte) bool { return len(bytes.TrimLeft(b, "\x00")) == 0 }
 // log is what a run file says.
 type log struct {
 	record *Record // with its calls as they are by now
+	epoch  uint64  // the newest of a claim that wrote to it
 	size   int64   // of what verifies
 	chain  *chain  // for what comes next
 }
@@ -139,16 +140,21 @@ func readLog(key, b []byte) (*log, error) {
 	if err != nil {
 		return nil, err
 	}
+	epoch := r.Epoch
 	for _, f := range newest[1:] {
-		if err := r.decodeCall(f); err != nil {
+		by, err := r.decodeCall(f)
+		if err != nil {
 			return nil, err
 		}
+		epoch = max(epoch, by)
 	}
-	return &log{record: r, size: int64(len(b) - len(rest)), chain: c}, nil
+	return &log{record: r, epoch: epoch, size: int64(len(b) - len(rest)), chain: c}, nil
 }
 
-func recordFrame(r *Record) (frame, error) {
-	header, err := json.Marshal(r)
+func recordFrame(r *Record, epoch uint64) (frame, error) {
+	written := *r
+	written.Epoch = epoch
+	header, err := json.Marshal(&written)
 	return frame{kindRecord, header, r.Image}, err
 }
 
@@ -164,30 +170,36 @@ func decodeRecord(f frame) (*Record, error) {
 	return &r, nil
 }
 
+// progress is the header of a frame of kindJournal.
+type progress struct {
+	Call
+	Epoch uint64 `json:"epoch,omitempty"` // of the claim that wrote the frame
+}
+
 // callFrame is what has become of a call.
-func callFrame(c Call) (frame, error) {
+func callFrame(c Call, epoch uint64) (frame, error) {
 	answer := c.Answer
 	c.Answer = nil
-	header, err := json.Marshal(c.progress(Call{}))
+	header, err := json.Marshal(progress{c.progress(Call{}), epoch})
 	return frame{kindJournal, header, answer}, err
 }
 
-// decodeCall applies a frame of kindJournal.
-func (r *Record) decodeCall(f frame) error {
-	var c Call
+// decodeCall applies a frame of kindJournal, and returns the epoch of its writer.
+func (r *Record) decodeCall(f frame) (epoch uint64, err error) {
+	var p progress
 	if f.kind != kindJournal {
-		return fmt.Errorf("%w: a frame of the kind %q", ErrCorrupt, f.kind)
+		return 0, fmt.Errorf("%w: a frame of the kind %q", ErrCorrupt, f.kind)
 	}
-	if err := json.Unmarshal(f.header, &c); err != nil {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	if err := json.Unmarshal(f.header, &p); err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	if c.Answer = nil; len(f.body) > 0 {
-		c.Answer = f.body
+	if p.Answer = nil; len(f.body) > 0 {
+		p.Answer = f.body
 	}
-	if !r.note(c) {
-		return fmt.Errorf("%w: an answer to a call that is not in it", ErrCorrupt)
+	if !r.note(p.Call) {
+		return 0, fmt.Errorf("%w: an answer to a call that is not in it", ErrCorrupt)
 	}
-	return nil
+	return p.Epoch, nil
 }
 
 // note takes what has become of a call, and reports whether r has it.

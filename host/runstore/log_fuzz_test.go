@@ -57,11 +57,11 @@ func FuzzLog(f *testing.F) {
 	r := &Record{ID: "run", Format: FormatVersion, Generation: 1, Expires: time.Now().Add(24 * time.Hour), Calls: []Call{{ID: 1}, {ID: 2}}}
 	ctx := context.Background()
 	for _, err := range []error{
-		d.Put(ctx, r, 0),
-		d.PutCalls(ctx, "run", 1, []Call{{ID: 1, State: CallSettled, Answer: json.RawMessage("1")}}),
-		d.PutCalls(ctx, "run", 1, []Call{{ID: 2, State: CallSettled, Answer: json.RawMessage("2")}}),
-		d.Checkpoint(ctx, &Record{ID: "run", Format: FormatVersion, Generation: 2, Expires: r.Expires, Calls: []Call{{ID: 3}}}),
-		d.PutCalls(ctx, "run", 2, []Call{{ID: 3, State: CallSettled, Answer: json.RawMessage("3")}}),
+		Alone(d).Put(ctx, r, 0),
+		Alone(d).PutCalls(ctx, "run", 1, []Call{{ID: 1, State: CallSettled, Answer: json.RawMessage("1")}}),
+		Alone(d).PutCalls(ctx, "run", 1, []Call{{ID: 2, State: CallSettled, Answer: json.RawMessage("2")}}),
+		Alone(d).Checkpoint(ctx, &Record{ID: "run", Format: FormatVersion, Generation: 2, Expires: r.Expires, Calls: []Call{{ID: 3}}}),
+		Alone(d).PutCalls(ctx, "run", 2, []Call{{ID: 3, State: CallSettled, Answer: json.RawMessage("3")}}),
 	} {
 		if err != nil {
 			f.Fatal(err)
@@ -97,7 +97,7 @@ func FuzzLog(f *testing.F) {
 			t.Fatalf("the file as it was written has the state %d", n)
 		}
 		id, generation := states[n][0].ID, uint64(1+n/3)
-		if err := d.PutCalls(ctx, "run", generation, []Call{{ID: id, State: CallAsked}}); err != nil {
+		if err := Alone(d).PutCalls(ctx, "run", generation, []Call{{ID: id, State: CallAsked}}); err != nil {
 			t.Fatalf("state %d cannot be appended to: %v", n, err)
 		}
 		got, err := d.Get(ctx, "run")

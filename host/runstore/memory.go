@@ -14,8 +14,10 @@ type Memory struct {
 	mu      sync.Mutex
 	records map[string]*Record
 	ended   []*Ended // the oldest first
-	claims  map[string]bool
+	claims  map[string]*memoryClaim
+	epochs  map[string]uint64   // of the newest claim of each run
 	effects map[string]*Effects // by run
+	writers map[string]bool     // runs whose journal of effects is open
 }
 
 var (
@@ -24,23 +26,6 @@ var (
 	_ EffectStore = (*Memory)(nil)
 )
 
-// Put implements Store.
-func (m *Memory) Put(_ context.Context, r *Record, max int) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.records == nil {
-		m.records = make(map[string]*Record)
-	}
-	if _, known := m.records[r.ID]; !known && max > 0 && len(m.records) >= max && m.live(time.Now()) >= max {
-		return ErrFull
-	}
-	m.records[r.ID] = clone(r)
-	return nil
-}
-
-// Checkpoint implements Store.
-func (m *Memory) Checkpoint(ctx context.Context, r *Record) error { return m.Put(ctx, r, 0) }
-
 func (m *Memory) live(now time.Time) (n int) {
 	for _, r := range m.records {
 		if now.Before(r.Expires) {
@@ -48,22 +33,6 @@ func (m *Memory) live(now time.Time) (n int) {
 		}
 	}
 	return n
-}
-
-// PutCalls implements Store.
-func (m *Memory) PutCalls(_ context.Context, id string, generation uint64, calls []Call) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r, ok := m.records[id]
-	if !ok || r.Generation != generation {
-		return ErrNotFound
-	}
-	for _, c := range calls {
-		if !r.note(c) {
-			return noCall(id, c.ID)
-		}
-	}
-	return nil
 }
 
 // Get implements Store.
@@ -101,58 +70,22 @@ func (m *Memory) List(_ context.Context) ([]*Record, error) {
 // Volatile says that the records do not outlive the process.
 func (m *Memory) Volatile() {}
 
-// Delete implements Store.
-func (m *Memory) Delete(_ context.Context, id string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.records, id)
-	m.ended = slices.DeleteFunc(m.ended, func(e *Ended) bool { return e.ID == id })
-	return nil
-}
-
-// Claim implements Store.
-func (m *Memory) Claim(_ context.Context, id string) (Claim, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.claims[id] {
-		return nil, ErrClaimed
-	}
-	if m.claims == nil {
-		m.claims = make(map[string]bool)
-	}
-	m.claims[id] = true
-	return &memoryClaim{m: m, id: id}, nil
-}
-
 // Sweep implements Store.
 func (m *Memory) Sweep(_ context.Context, now time.Time) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id, r := range m.records {
-		if !now.Before(r.Expires) && !m.claims[id] {
+		if !now.Before(r.Expires) && m.claims[id] == nil {
 			delete(m.records, id)
 		}
 	}
 	m.ended = slices.DeleteFunc(m.ended, func(e *Ended) bool { return !now.Before(e.Expires) })
-	maps.DeleteFunc(m.effects, func(id string, j *Effects) bool { return j.expired(now) != nil && !m.claims[effectsClaim(id)] })
+	maps.DeleteFunc(m.epochs, func(id string, _ uint64) bool { return m.claims[id] == nil && !m.has(id) })
+	maps.DeleteFunc(m.effects, func(id string, j *Effects) bool { return j.expired(now) != nil && !m.writers[id] })
 	return len(m.records), nil
 }
 
-type memoryClaim struct {
-	m    *Memory
-	id   string
-	once sync.Once
-}
-
-func (c *memoryClaim) Release() {
-	c.once.Do(func() {
-		c.m.mu.Lock()
-		defer c.m.mu.Unlock()
-		delete(c.m.claims, c.id)
-	})
-}
-
-// clone copies what a caller could change; Image is never written after Put.
+// clone copies what a caller could change; Image is never written after it was stored.
 func clone(r *Record) *Record {
 	c := *r
 	c.Calls = slices.Clone(r.Calls)

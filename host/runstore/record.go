@@ -21,6 +21,7 @@ var (
 	ErrCorrupt  = errors.New("suspended run is damaged or was not written by this installation")
 	ErrFormat   = errors.New("suspended run has a format this version does not read")
 	ErrClaimed  = errors.New("suspended run is claimed by another holder")
+	ErrFenced   = errors.New("the run belongs to another host now")
 	ErrFull     = errors.New("too many suspended runs")
 	ErrTooLarge = errors.New("suspended run is too large to be stored")
 )
@@ -87,6 +88,7 @@ type Record struct {
 	ID          string           `json:"id"`
 	Format      int              `json:"format"`
 	Generation  uint64           `json:"generation"`            // counts the images of the run; binds a journal to its image
+	Epoch       uint64           `json:"epoch,omitempty"`       // of the claim that wrote the record; the store sets it
 	GuestBuild  string           `json:"guestBuild"`            // hex of the guest build id the image belongs to
 	GuestEngine string           `json:"guestEngine,omitempty"` // id of the engine of that build
 	Session     codemode.Session `json:"session"`
@@ -135,25 +137,42 @@ type Record struct {
 	ImageBytes int `json:"-"`
 }
 
-// Claim is the exclusive right to a suspended run. Release is idempotent.
+// Claim is the exclusive right to write a run. Its writes are those of the newest claim
+// of the run, or they write nothing and answer ErrFenced: a holder that was paused, or
+// cut off, finds out that another has the run. The writes of a claim may be called from
+// several goroutines; the store takes them one after the other.
 type Claim interface {
+	// Epoch counts the claims of the run, from 1. No two claims of a run have the same.
+	Epoch() uint64
+	// Checkpoint puts r in the place of the record. It answers ErrNotFound after End and
+	// Delete.
+	Checkpoint(ctx context.Context, r *Record) error
+	// PutCalls notes what has become of calls of the run: each takes the place of the one
+	// with its id, whose method, target, path, arguments and key stay. It answers
+	// ErrNotFound when the run has another generation, and after End and Delete.
+	PutCalls(ctx context.Context, generation uint64, calls []Call) error
+	// End puts the result of the run in the place of its record. The results that were
+	// put first go when there are more than MaxEnded, or MaxEndedBytes.
+	End(ctx context.Context, e *Ended) error
+	// Delete forgets the run, and its result. It may be called again.
+	Delete(ctx context.Context) error
+	// Release lets others have the run, and waits for a write that is being made. It is
+	// idempotent; writes after it answer ErrFenced.
 	Release()
 }
 
 // Store keeps suspended runs. See the package comment for what every
 // implementation promises.
 type Store interface {
-	// Put stores r, replacing an older record of the same id. It answers
-	// ErrFull when r is new and the store holds max records that have not
-	// expired; max <= 0 means no limit.
-	Put(ctx context.Context, r *Record, max int) error
-	// Checkpoint is Put, without a limit, for a run that goes on. If the run
-	// is claimed, only the holder of the claim may call Checkpoint or PutCalls.
-	Checkpoint(ctx context.Context, r *Record) error
-	// PutCalls notes what has become of calls of a stored run: each takes the place
-	// of the one with its id, whose method, target, path, arguments and key stay.
-	// It answers ErrNotFound when the run is gone or has another generation.
-	PutCalls(ctx context.Context, id string, generation uint64, calls []Call) error
+	// Create stores the first record of a run and claims the run. The epoch of the claim is
+	// greater than r.Epoch, which says more than 0 of a run of another store. It answers ErrFull when
+	// the store holds max records that have not expired; max <= 0 means no limit.
+	// ErrClaimed says that the id is taken. After any other error the store may have the
+	// record all the same.
+	Create(ctx context.Context, r *Record, max int) (Claim, error)
+	// Claim gives the caller a run with a record or a result until Release, or the end of
+	// its process. It answers ErrClaimed, or ErrNotFound.
+	Claim(ctx context.Context, id string) (Claim, error)
 	// Get returns the record and its journal; the caller owns both. It returns the
 	// record next to ErrExpired, too, until a sweep deletes it. It returns ErrEnded
 	// alone for a run with a result.
@@ -161,18 +180,39 @@ type Store interface {
 	// List returns every record that has not expired, with its journal and
 	// without its image. What does not verify is left out.
 	List(ctx context.Context) ([]*Record, error)
-	// End puts the result of a run in the place of its record. The results that were
-	// put first go when there are more than MaxEnded, or MaxEndedBytes.
-	End(ctx context.Context, e *Ended) error
 	// Ended returns the result of a run, ErrNotFound or ErrExpired.
 	Ended(ctx context.Context, id string) (*Ended, error)
-	// Delete forgets a run, and its result. Forgetting an unknown run is not an error.
-	Delete(ctx context.Context, id string) error
-	// Claim gives the caller the run until Release, or answers ErrClaimed.
-	Claim(ctx context.Context, id string) (Claim, error)
 	// Sweep deletes what has expired and is not claimed, and returns how many
 	// records are left.
 	Sweep(ctx context.Context, now time.Time) (left int, err error)
+}
+
+// Scheduler is implemented by stores that know which runs can go on without a caller.
+// Watch gives hints, Due tells the truth.
+type Scheduler interface {
+	// Wake marks a run as due: it can go on now, after an answer or a decision. A run that
+	// the store does not have is no error.
+	Wake(ctx context.Context, id string) error
+	// Due returns the ids of at most limit runs, oldest first, that are not claimed and
+	// can go on: they were woken since their last claim, or their Record.TimerDue is over
+	// by the clock of the store.
+	Due(ctx context.Context, limit int) ([]string, error)
+	// Watch sends the ids of runs that have just been woken, until ctx ends; then it closes
+	// the channel. It may lose ids, and send some again.
+	Watch(ctx context.Context) <-chan string
+}
+
+// Shared is implemented by stores that several hosts use over a network.
+type Shared interface {
+	// Owner says who holds the claim of a run. It answers ErrNotFound when the claim is free.
+	Owner(ctx context.Context, id string) (Owner, error)
+}
+
+// Owner is the host that holds the claim of a run.
+type Owner struct {
+	Host    string // id of the host
+	Address string // where it answers other hosts, host:port; empty if it does not
+	Epoch   uint64 // of the claim
 }
 
 // Identified is implemented by stores that can be told from each other.
@@ -180,6 +220,10 @@ type Identified interface {
 	// Identity is the same in every process that uses the store, and of no other
 	// store. It says nothing else.
 	Identity() string
+	// Reserve holds the id of a run that has no record, until release is called or the
+	// process ends: what belongs to such a run in other stores is no orphan. It answers
+	// ErrClaimed when another holds the id. Create and Claim do not look at it.
+	Reserve(ctx context.Context, id string) (release func(), err error)
 }
 
 // Volatile is implemented by stores whose records end with their process. A host

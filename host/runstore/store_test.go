@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -55,27 +56,30 @@ func record(id string) *runstore.Record {
 	}
 }
 
+// anyEpoch compares records that the same claim need not have written.
+var anyEpoch = cmpopts.IgnoreFields(runstore.Record{}, "Epoch")
+
 func TestPutGet(t *testing.T) {
 	eachStore(t, func(t *testing.T, s runstore.Store) {
 		ctx := context.Background()
 		want := record("run_1")
-		if err := s.Put(ctx, want, 0); err != nil {
+		if err := runstore.Alone(s).Put(ctx, want, 0); err != nil {
 			t.Fatal(err)
 		}
 		got, err := s.Get(ctx, "run_1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(want, got); d != "" {
+		if d := cmp.Diff(want, got, anyEpoch); d != "" {
 			t.Errorf("record changed (-want +got):\n%s", d)
 		}
-		if err := s.Delete(ctx, "run_1"); err != nil {
+		if err := runstore.Alone(s).Delete(ctx, "run_1"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Get(ctx, "run_1"); !errors.Is(err, runstore.ErrNotFound) {
 			t.Errorf("Get after Delete: %v, want ErrNotFound", err)
 		}
-		if err := s.Delete(ctx, "run_1"); err != nil {
+		if err := runstore.Alone(s).Delete(ctx, "run_1"); err != nil {
 			t.Errorf("second Delete: %v", err)
 		}
 	})
@@ -88,7 +92,7 @@ func TestUnknownIDs(t *testing.T) {
 			if _, err := s.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
 				t.Errorf("Get(%q): %v, want ErrNotFound", id, err)
 			}
-			if err := s.Delete(ctx, id); err != nil {
+			if err := runstore.Alone(s).Delete(ctx, id); err != nil {
 				t.Errorf("Delete(%q): %v", id, err)
 			}
 		}
@@ -101,7 +105,7 @@ func TestExpiry(t *testing.T) {
 		old, fresh := record("old"), record("fresh")
 		old.Expires = time.Now().Add(-time.Second)
 		for _, r := range []*runstore.Record{old, fresh} {
-			if err := s.Put(ctx, r, 0); err != nil {
+			if err := runstore.Alone(s).Put(ctx, r, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -126,7 +130,7 @@ func TestSweepLeavesClaimedRuns(t *testing.T) {
 		ctx := context.Background()
 		r := record("held")
 		r.Expires = time.Now().Add(-time.Second)
-		if err := s.Put(ctx, r, 0); err != nil {
+		if err := runstore.Alone(s).Put(ctx, r, 0); err != nil {
 			t.Fatal(err)
 		}
 		c, err := s.Claim(ctx, "held")
@@ -144,24 +148,24 @@ func TestMaximum(t *testing.T) {
 	eachStore(t, func(t *testing.T, s runstore.Store) {
 		ctx := context.Background()
 		for i := range 3 {
-			if err := s.Put(ctx, record("run_"+strconv.Itoa(i)), 3); err != nil {
+			if err := runstore.Alone(s).Put(ctx, record("run_"+strconv.Itoa(i)), 3); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := s.Put(ctx, record("run_3"), 3); !errors.Is(err, runstore.ErrFull) {
+		if err := runstore.Alone(s).Put(ctx, record("run_3"), 3); !errors.Is(err, runstore.ErrFull) {
 			t.Errorf("fourth of three: %v, want ErrFull", err)
 		}
 		again := record("run_1")
 		again.Generation = 2
-		if err := s.Put(ctx, again, 3); err != nil {
+		if err := runstore.Alone(s).Put(ctx, again, 3); err != nil {
 			t.Errorf("replacing a stored run at the limit: %v", err)
 		}
 		expired := record("run_2")
 		expired.Expires = time.Now().Add(-time.Second)
-		if err := s.Put(ctx, expired, 3); err != nil {
+		if err := runstore.Alone(s).Put(ctx, expired, 3); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Put(ctx, record("run_4"), 3); err != nil {
+		if err := runstore.Alone(s).Put(ctx, record("run_4"), 3); err != nil {
 			t.Errorf("an expired run still takes a place: %v", err)
 		}
 	})
@@ -171,11 +175,11 @@ func TestJournal(t *testing.T) {
 	eachStore(t, func(t *testing.T, s runstore.Store) {
 		ctx := context.Background()
 		r := record("run_1")
-		if err := s.Put(ctx, r, 0); err != nil {
+		if err := runstore.Alone(s).Put(ctx, r, 0); err != nil {
 			t.Fatal(err)
 		}
 		settled := []runstore.Call{{ID: 1, State: runstore.CallSettled, OK: true, Answer: json.RawMessage(`42`)}}
-		if err := s.PutCalls(ctx, "run_1", 1, settled); err != nil {
+		if err := runstore.Alone(s).PutCalls(ctx, "run_1", 1, settled); err != nil {
 			t.Fatal(err)
 		}
 		got, err := s.Get(ctx, "run_1")
@@ -187,21 +191,21 @@ func TestJournal(t *testing.T) {
 		if d := cmp.Diff(want, got.Calls); d != "" {
 			t.Errorf("journal (-want +got):\n%s", d)
 		}
-		if err := s.PutCalls(ctx, "run_1", 1, []runstore.Call{{ID: 7}}); err == nil {
+		if err := runstore.Alone(s).PutCalls(ctx, "run_1", 1, []runstore.Call{{ID: 7}}); err == nil {
 			t.Error("an answer to a call that the record does not have was taken")
 		}
 		for _, generation := range []uint64{0, 2} {
-			if err := s.PutCalls(ctx, "run_1", generation, settled); !errors.Is(err, runstore.ErrNotFound) {
+			if err := runstore.Alone(s).PutCalls(ctx, "run_1", generation, settled); !errors.Is(err, runstore.ErrNotFound) {
 				t.Errorf("journal of generation %d: %v, want ErrNotFound", generation, err)
 			}
 		}
-		if err := s.PutCalls(ctx, "gone", 1, nil); !errors.Is(err, runstore.ErrNotFound) {
+		if err := runstore.Alone(s).PutCalls(ctx, "gone", 1, nil); !errors.Is(err, runstore.ErrNotFound) {
 			t.Errorf("journal of an unknown run: %v, want ErrNotFound", err)
 		}
 		// A new suspension brings its own calls; the old journal is void.
 		r.Generation = 2
 		r.Calls = []runstore.Call{{ID: 9, Method: "yield", State: runstore.CallQueued}}
-		if err := s.Put(ctx, r, 0); err != nil {
+		if err := runstore.Alone(s).Put(ctx, r, 0); err != nil {
 			t.Fatal(err)
 		}
 		got, err = s.Get(ctx, "run_1")
@@ -213,7 +217,7 @@ func TestJournal(t *testing.T) {
 		}
 		// A writer that is late has the same call ids, and belongs to the old image.
 		for _, calls := range [][]runstore.Call{nil, settled, {{ID: 9, State: runstore.CallSettled}}} {
-			if err := s.PutCalls(ctx, "run_1", 1, calls); !errors.Is(err, runstore.ErrNotFound) {
+			if err := runstore.Alone(s).PutCalls(ctx, "run_1", 1, calls); !errors.Is(err, runstore.ErrNotFound) {
 				t.Errorf("journal of the generation before: %v, want ErrNotFound", err)
 			}
 		}
@@ -223,7 +227,7 @@ func TestJournal(t *testing.T) {
 func TestClaimIsExclusive(t *testing.T) {
 	eachStore(t, func(t *testing.T, s runstore.Store) {
 		ctx := context.Background()
-		if err := s.Put(ctx, record("run_1"), 0); err != nil {
+		if err := runstore.Alone(s).Put(ctx, record("run_1"), 0); err != nil {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup
@@ -256,46 +260,62 @@ func TestClaimIsExclusive(t *testing.T) {
 }
 
 // TestClaimOutlivesTheRecord: the holder of a claim keeps it when the record is
-// deleted and stored again, and lets no one else in.
+// deleted, and lets no one else in.
 func TestClaimOutlivesTheRecord(t *testing.T) {
 	eachStore(t, func(t *testing.T, s runstore.Store) {
 		ctx := context.Background()
-		if err := s.Put(ctx, record("run_1"), 0); err != nil {
-			t.Fatal(err)
-		}
-		c, err := s.Claim(ctx, "run_1")
+		c, err := s.Create(ctx, record("run_1"), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Delete(ctx, "run_1"); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Put(ctx, record("run_1"), 0); err != nil {
+		if err := c.Delete(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Claim(ctx, "run_1"); !errors.Is(err, runstore.ErrClaimed) {
 			t.Errorf("second claim: %v, want ErrClaimed", err)
 		}
+		if _, err := s.Create(ctx, record("run_1"), 0); !errors.Is(err, runstore.ErrClaimed) {
+			t.Errorf("another run of the id: %v, want ErrClaimed", err)
+		}
 		c.Release()
-		if c, err = s.Claim(ctx, "run_1"); err != nil {
-			t.Fatalf("claim after Release: %v", err)
+		if _, err = s.Claim(ctx, "run_1"); !errors.Is(err, runstore.ErrNotFound) {
+			t.Errorf("claim of a run that is gone: %v, want ErrNotFound", err)
+		}
+		if c, err = s.Create(ctx, record("run_1"), 0); err != nil {
+			t.Fatal(err)
 		}
 		c.Release()
 	})
 }
 
-// TestClaimsLeaveNoFiles: a claim of a run that is gone takes its lock file along.
+// TestClaimsLeaveNoFiles: a claim of a run that is gone takes its lock file along, as
+// do a claim of no run, and a reservation.
 func TestClaimsLeaveNoFiles(t *testing.T) {
 	path := t.TempDir()
 	s, err := runstore.OpenDir(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.Claim(context.Background(), "run_1")
+	ctx := context.Background()
+	release, err := s.Reserve(ctx, "run_1")
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.Reserve(ctx, "run_1"); !errors.Is(err, runstore.ErrClaimed) {
+		t.Errorf("an id that is held: %v, want ErrClaimed", err)
+	}
+	c, err := s.Create(ctx, record("run_1"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if err := c.Delete(ctx); err != nil {
+		t.Fatal(err)
+	}
 	c.Release()
+	if _, err := s.Claim(ctx, "run_1"); !errors.Is(err, runstore.ErrNotFound) {
+		t.Errorf("claim of no run: %v, want ErrNotFound", err)
+	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		t.Fatal(err)
@@ -327,7 +347,7 @@ func TestDirSurvivesItsProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := record("run_1")
-	if err := first.Put(ctx, want, 0); err != nil {
+	if err := runstore.Alone(first).Put(ctx, want, 0); err != nil {
 		t.Fatal(err)
 	}
 	second, err := runstore.OpenDir(path)
@@ -338,7 +358,7 @@ func TestDirSurvivesItsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, anyEpoch); d != "" {
 		t.Errorf("record changed (-want +got):\n%s", d)
 	}
 }
@@ -349,7 +369,7 @@ func TestDirPermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Put(context.Background(), record("run_1"), 0); err != nil {
+	if err := runstore.Alone(s).Put(context.Background(), record("run_1"), 0); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]os.FileMode{"": 0o700, "key": 0o600, "run_1.run": 0o600} {
@@ -380,7 +400,7 @@ func TestDirRefusesDamage(t *testing.T) {
 	}
 	r := record("run_1")
 	r.Image = []byte("image")
-	if err := s.Put(ctx, r, 0); err != nil {
+	if err := runstore.Alone(s).Put(ctx, r, 0); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(path, "run_1.run")
@@ -404,7 +424,7 @@ func TestDirRefusesDamage(t *testing.T) {
 		refused("cut at "+strconv.Itoa(i), whole[:i])
 	}
 
-	if err := s.Put(ctx, record("run_2"), 0); err != nil {
+	if err := runstore.Alone(s).Put(ctx, record("run_2"), 0); err != nil {
 		t.Fatal(err)
 	}
 	other, err := os.ReadFile(filepath.Join(path, "run_2.run"))
@@ -417,7 +437,7 @@ func TestDirRefusesDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := foreign.Put(ctx, r, 0); err != nil {
+	if err := runstore.Alone(foreign).Put(ctx, r, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(name, whole, 0o600); err != nil {
@@ -436,7 +456,7 @@ func TestDirRefusesAnotherFormat(t *testing.T) {
 	for _, format := range []int{0, runstore.FormatVersion - 1, runstore.FormatVersion + 1} {
 		r := record("run_1")
 		r.Format = format
-		if err := s.Put(context.Background(), r, 0); err != nil {
+		if err := runstore.Alone(s).Put(context.Background(), r, 0); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Get(context.Background(), "run_1"); !errors.Is(err, runstore.ErrFormat) {
@@ -445,12 +465,12 @@ func TestDirRefusesAnotherFormat(t *testing.T) {
 	}
 }
 
-// TestHammer puts, reads and journals one run from many goroutines: a reader
-// sees some whole record, never a mixture.
+// TestHammer stores, reads and claims one run from many goroutines: a reader sees some
+// whole record, never a mixture.
 func TestHammer(t *testing.T) {
 	eachStore(t, func(t *testing.T, s runstore.Store) {
 		ctx := context.Background()
-		if err := s.Put(ctx, record("run_1"), 0); err != nil {
+		if err := runstore.Alone(s).Put(ctx, record("run_1"), 0); err != nil {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup
@@ -460,8 +480,8 @@ func TestHammer(t *testing.T) {
 					r := record("run_1")
 					r.Generation = uint64(g*100 + i)
 					r.Image = bytes.Repeat([]byte{byte(g)}, 100)
-					if err := s.Put(ctx, r, 1); err != nil {
-						t.Errorf("Put: %v", err)
+					if err := runstore.Alone(s).Checkpoint(ctx, r); err != nil && !errors.Is(err, runstore.ErrClaimed) {
+						t.Errorf("Checkpoint: %v", err)
 					}
 					got, err := s.Get(ctx, "run_1")
 					if err != nil {
@@ -492,7 +512,7 @@ func TestSweepOfADirectory(t *testing.T) {
 		if id == "old" {
 			r.Expires = time.Now().Add(-time.Minute)
 		}
-		if err := s.Put(ctx, r, 0); err != nil {
+		if err := runstore.Alone(s).Put(ctx, r, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -523,7 +543,7 @@ func TestSweepOfADirectory(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if d := cmp.Diff([]string{"fresh.run", "key", "new.lock", "odd.run", "y.run.1.2.tmp"}, names); d != "" {
+	if d := cmp.Diff([]string{"fresh.lock", "fresh.run", "key", "new.lock", "odd.lock", "odd.run", "y.run.1.2.tmp"}, names); d != "" {
 		t.Errorf("files left (-want +got):\n%s", d)
 	}
 }
@@ -540,7 +560,7 @@ func BenchmarkDirPut(b *testing.B) {
 	for b.Loop() {
 		r.ID = "run_" + strconv.Itoa(n)
 		n++
-		if err := s.Put(context.Background(), r, 1_000_000); err != nil {
+		if err := runstore.Alone(s).Put(context.Background(), r, 1_000_000); err != nil {
 			b.Fatal(err)
 		}
 	}

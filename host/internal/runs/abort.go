@@ -75,7 +75,8 @@ func (e *Engine) abortStored(ctx context.Context, s codemode.Session, id string)
 		return nil, failureFromStore(err)
 	}
 	defer claim.Release()
-	if err := e.Store.Delete(ctx, id); err != nil && !errors.Is(err, runstore.ErrNotFound) {
+	defer e.holdID(ctx, id)()
+	if err := claim.Delete(ctx); err != nil {
 		return nil, failureFromStore(err)
 	}
 	e.cancelApprovals(ctx, rec.Calls)

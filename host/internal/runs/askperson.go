@@ -108,19 +108,38 @@ func (e *Engine) storeID() string {
 	return ""
 }
 
-// claimToAsk takes the claim of a run that is about to ask a person.
+// claimToAsk takes the claim of a run that is about to ask a person, or holds its id.
 func (r *run) claimToAsk() (err error) {
-	if r.engine.storeID() == "" {
+	store, ok := r.engine.Store.(runstore.Identified)
+	if !ok {
 		return nil
 	}
 	r.record.exclusive(func() {
 		if r.isOver() {
 			err = context.Cause(r.ctx)
-		} else if err = r.record.ensureClaim(r.background()); err != nil {
+			return
+		}
+		if r.record.stored {
+			err = r.record.ensureClaim(r.background())
+		} else {
+			err = r.record.reserve(r.background(), store)
+		}
+		if err != nil {
 			err = failureFromStore(err)
 		}
 	})
 	return err
+}
+
+// holdID holds the id of a run whose record goes before its questions do, or another host
+// takes them for orphans. It returns how to give the id back.
+func (e *Engine) holdID(ctx context.Context, id string) (release func()) {
+	if store, ok := e.Store.(runstore.Identified); ok {
+		if release, err := store.Reserve(ctx, id); err == nil {
+			return release
+		}
+	}
+	return func() {}
 }
 
 // announce tells the embedder of a new approval.

@@ -31,15 +31,23 @@ func (d *Delivery) Done() {
 	d.stored = false
 	if d.claim == nil {
 		claim, err := d.engine.Store.Claim(context.Background(), d.runID)
-		if errors.Is(err, runstore.ErrClaimed) {
+		if errors.Is(err, runstore.ErrClaimed) || errors.Is(err, runstore.ErrNotFound) {
 			return // another process delivers it too, and forgets it
+		}
+		if err != nil {
+			d.notDeleted(err)
+			return
 		}
 		d.claim = claim
 	}
-	if err := d.engine.Store.Delete(context.Background(), d.runID); err != nil {
-		d.engine.Logger.Error("a result that has been delivered was not deleted", "run", d.runID, "error", err)
+	if err := d.claim.Delete(context.Background()); err != nil {
+		d.notDeleted(err)
 	}
 	d.dropClaim()
+}
+
+func (d *Delivery) notDeleted(err error) {
+	d.engine.Logger.Error("a result that has been delivered was not deleted", "run", d.runID, "error", err)
 }
 
 // Release says that the result has not arrived: any process may deliver it. It reports

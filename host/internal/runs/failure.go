@@ -124,6 +124,8 @@ func failureFromStore(err error) *failure {
 		return failf(codemode.CodeInvalidInput, codemode.ReasonRunExpired, codemode.PhaseInput, "code mode run is unavailable or expired.")
 	case errors.Is(err, runstore.ErrClaimed):
 		return failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "code mode run is already being resumed.")
+	case errors.Is(err, runstore.ErrFenced):
+		return failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "code mode run goes on in another host now: wait for it again.")
 	case errors.Is(err, runstore.ErrFull):
 		return failf(codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost, "too many suspended code mode runs.")
 	case errors.Is(err, runstore.ErrTooLarge):

@@ -13,49 +13,50 @@ import (
 
 // A run that was never suspended is in no store. If its host is killed while a
 // person is asked about one of its calls, nothing but the question stays. So a run
-// claims its id in the store before it asks anyone, and the question says which
-// store that is: a claim ends with the process that holds it, and a question whose
-// run is neither stored nor claimed is an orphan.
+// reserves its id in the store before it asks anyone, and the question says which
+// store that is: a reservation ends with the process that holds it, and a question whose
+// run is neither stored nor reserved is an orphan.
 
 // endOrphans cancels the questions of runs that no host can continue.
 func (e sweeper) endOrphans(ctx context.Context) error {
-	store := e.storeID()
-	if store == "" {
+	store, ok := e.Store.(runstore.Identified)
+	if !ok {
 		return nil
 	}
+	identity := store.Identity()
 	list, err := e.ApprovalStore.List(ctx)
 	if err != nil {
 		return err
 	}
 	asked := make(map[string][]*policy.Approval)
 	for _, a := range list {
-		if a.State == policy.StatePending && a.Store == store {
+		if a.State == policy.StatePending && a.Store == identity {
 			asked[a.RunID] = append(asked[a.RunID], a)
 		}
 	}
 	var errs []error
 	for id, questions := range asked {
-		errs = append(errs, e.endOrphan(ctx, id, questions))
+		errs = append(errs, e.endOrphan(ctx, store, id, questions))
 	}
 	return errors.Join(errs...)
 }
 
 // endOrphan cancels the questions of one run, unless someone has it or can.
-func (e sweeper) endOrphan(ctx context.Context, id string, questions []*policy.Approval) error {
+func (e sweeper) endOrphan(ctx context.Context, store runstore.Identified, id string, questions []*policy.Approval) error {
 	if e.runByID(id) != nil {
 		return nil
 	}
 	if _, err := e.Store.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
 		return nil // it is there: a claim, however short, would keep a wait from it
 	}
-	claim, err := e.Store.Claim(ctx, id)
+	release, err := store.Reserve(ctx, id)
 	if errors.Is(err, runstore.ErrClaimed) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer claim.Release()
+	defer release()
 	if _, err := e.Store.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
 		return nil // it has come, or the operator has to look at it
 	}

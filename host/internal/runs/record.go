@@ -31,8 +31,9 @@ type record struct {
 	identify     func(*entry)           // notes which tool a call means
 	dropped      func()                 // lets go of what belongs to the claim
 
-	claimMu countedMutex
-	claim   runstore.Claim // nil: another process may go on with the run
+	claimMu  countedMutex
+	claim    runstore.Claim // nil: another process may go on with the run
+	reserved func()         // gives back the id of a run that has asked and has no record
 
 	mu         countedMutex // orders writes; taken before calls.mu
 	generation uint64
@@ -92,7 +93,7 @@ func (rec *record) checkpoint(ctx context.Context, fresh []*entry, image func() 
 	if r.Live = img == nil; r.Live {
 		r.Dispatched, r.Scopes = true, nil
 	}
-	if lost = rec.store.Checkpoint(ctx, r); lost != nil {
+	if lost = rec.write(func(c runstore.Claim) error { return c.Checkpoint(ctx, r) }); lost != nil {
 		rec.log.Error("the checkpoint of a run was not written", "run", rec.id, "error", lost)
 	} else {
 		rec.live = r.Live
@@ -117,14 +118,37 @@ func (rec *record) superseded() bool {
 // exclusive.
 func (rec *record) suspend(ctx context.Context, image []byte, fresh []*entry, limit int, complete func(*runstore.Record)) (*runstore.Record, []*entry, error) {
 	r, started := rec.next(image, fresh, complete)
+	var err error
 	if rec.stored {
-		limit = 0
+		err = rec.write(func(c runstore.Claim) error { return c.Checkpoint(ctx, r) })
+	} else {
+		err = rec.create(ctx, r, limit)
 	}
-	if err := rec.store.Put(ctx, r, limit); err != nil {
+	if err != nil {
 		return nil, started, err
 	}
 	rec.stored, rec.live = true, r.Live
 	return r, started, nil
+}
+
+// create puts the first record of the run into the store. The caller holds mu.
+func (rec *record) create(ctx context.Context, r *runstore.Record, limit int) error {
+	claim, err := rec.store.Create(ctx, r, limit)
+	if err == nil {
+		rec.setClaim(claim)
+	}
+	return err
+}
+
+// write makes one write under the claim. The caller holds mu.
+func (rec *record) write(write func(runstore.Claim) error) error {
+	rec.claimMu.Lock()
+	claim := rec.claim
+	rec.claimMu.Unlock()
+	if claim == nil {
+		return runstore.ErrFenced
+	}
+	return write(claim)
 }
 
 // next makes the next record of the run and puts fresh calls into the queue. The caller
@@ -168,7 +192,7 @@ func (rec *record) journal(ctx context.Context) error {
 	if len(news) == 0 {
 		return nil
 	}
-	if err := rec.store.PutCalls(ctx, rec.id, rec.generation, news); err != nil {
+	if err := rec.write(func(c runstore.Claim) error { return c.PutCalls(ctx, rec.generation, news) }); err != nil {
 		rec.log.Error("the journal of a suspended run was not written", "run", rec.id, "error", err)
 		return err
 	}
@@ -185,7 +209,7 @@ func (rec *record) forget(ctx context.Context) {
 		return
 	}
 	rec.stored = false
-	if err := rec.store.Delete(ctx, rec.id); err != nil {
+	if err := rec.write(func(c runstore.Claim) error { return c.Delete(ctx) }); err != nil {
 		rec.log.Error("a finished run was not deleted", "run", rec.id, "error", err)
 	}
 }
@@ -193,7 +217,7 @@ func (rec *record) forget(ctx context.Context) {
 // end replaces the record by the result of the run, and hands over the claim. The
 // caller runs it in exclusive.
 func (rec *record) end(ctx context.Context, e *runstore.Ended) (runstore.Claim, error) {
-	if err := rec.store.End(ctx, e); err != nil {
+	if err := rec.write(func(c runstore.Claim) error { return c.End(ctx, e) }); err != nil {
 		return nil, err
 	}
 	rec.stored = false
@@ -216,10 +240,10 @@ func (rec *record) isCurrent(stored *runstore.Record) bool {
 	return stored.Generation == rec.generation && !stored.Live
 }
 
-// ensureClaim takes the claim for this process, so that no other process resumes the
-// run while its calls are in flight here.
+// ensureClaim takes the claim of a stored run for this process, so that no other process
+// resumes the run while its calls are in flight here.
 func (rec *record) ensureClaim(ctx context.Context) error {
-	if rec.claimed() {
+	if !rec.stored || rec.claimed() {
 		return nil
 	}
 	claim, err := rec.store.Claim(ctx, rec.id)
@@ -228,6 +252,20 @@ func (rec *record) ensureClaim(ctx context.Context) error {
 	}
 	rec.setClaim(claim)
 	return nil
+}
+
+// reserve holds the id of a run that has no record yet.
+func (rec *record) reserve(ctx context.Context, store runstore.Identified) error {
+	rec.claimMu.Lock()
+	defer rec.claimMu.Unlock()
+	if rec.reserved != nil {
+		return nil
+	}
+	release, err := store.Reserve(ctx, rec.id)
+	if err == nil {
+		rec.reserved = release
+	}
+	return err
 }
 
 func (rec *record) setClaim(claim runstore.Claim) {
@@ -252,6 +290,10 @@ func (rec *record) dropClaim() {
 	}
 	if claim := rec.claim; claim != nil {
 		rec.claim = nil // also if Release panics
-		claim.Release()
+		defer claim.Release()
+	}
+	if release := rec.reserved; release != nil {
+		rec.reserved = nil
+		release()
 	}
 }

@@ -32,25 +32,31 @@ func (s *watchedStore) wrote(write string, calls []runstore.Call) error {
 	return s.fail
 }
 
-func (s *watchedStore) Put(ctx context.Context, r *runstore.Record, limit int) error {
-	if err := s.wrote("put", r.Calls); err != nil {
-		return err
+func (s *watchedStore) Create(ctx context.Context, r *runstore.Record, limit int) (runstore.Claim, error) {
+	if err := s.wrote("create", r.Calls); err != nil {
+		return nil, err
 	}
-	return s.Memory.Put(ctx, r, limit)
+	claim, err := s.Memory.Create(ctx, r, limit)
+	return &watchedClaim{claim, s}, err
 }
 
-func (s *watchedStore) Checkpoint(ctx context.Context, r *runstore.Record) error {
-	if err := s.wrote("checkpoint", r.Calls); err != nil {
-		return err
-	}
-	return s.Memory.Checkpoint(ctx, r)
+type watchedClaim struct {
+	runstore.Claim
+	store *watchedStore
 }
 
-func (s *watchedStore) PutCalls(ctx context.Context, id string, generation uint64, calls []runstore.Call) error {
-	if err := s.wrote("calls", calls); err != nil {
+func (c *watchedClaim) Checkpoint(ctx context.Context, r *runstore.Record) error {
+	if err := c.store.wrote("checkpoint", r.Calls); err != nil {
 		return err
 	}
-	return s.Memory.PutCalls(ctx, id, generation, calls)
+	return c.Claim.Checkpoint(ctx, r)
+}
+
+func (c *watchedClaim) PutCalls(ctx context.Context, generation uint64, calls []runstore.Call) error {
+	if err := c.store.wrote("calls", calls); err != nil {
+		return err
+	}
+	return c.Claim.PutCalls(ctx, generation, calls)
 }
 
 // recordWorld is a record without a run: no worker, no driver.
@@ -147,8 +153,8 @@ func TestARunThatWasNeverSuspendedWritesNothing(t *testing.T) {
 func TestImageBeforeCalls(t *testing.T) {
 	w := newRecordWorld(t)
 	w.store.during = func(write string, calls []runstore.Call) {
-		if want := []runstore.CallState{runstore.CallInFlight, runstore.CallInFlight, runstore.CallQueued}; write == "put" && !slices.Equal(states(calls), want) {
-			t.Errorf("put %v, want %v", states(calls), want)
+		if want := []runstore.CallState{runstore.CallInFlight, runstore.CallInFlight, runstore.CallQueued}; write == "create" && !slices.Equal(states(calls), want) {
+			t.Errorf("create %v, want %v", states(calls), want)
 		}
 	}
 	first := w.suspend(w.request(3)...)
@@ -246,7 +252,7 @@ func TestAnEndedRunJournalsNothing(t *testing.T) {
 	started := w.suspend(w.request(1)...)
 	w.calls.close()
 	w.settle(started[0], `1`)
-	if !slices.Equal(w.store.writes, []string{"put"}) {
+	if !slices.Equal(w.store.writes, []string{"create"}) {
 		t.Errorf("it wrote %v", w.store.writes)
 	}
 }

@@ -95,7 +95,8 @@ func unfinished(calls []runstore.Call) bool {
 // what is known of it. No process drives it: its claim was free.
 func (e *Engine) discardDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
 	defer claim.Release()
-	if err := e.Store.Delete(ctx, rec.ID); err != nil {
+	defer e.holdID(ctx, rec.ID)()
+	if err := claim.Delete(ctx); err != nil {
 		return withRecord(failureFromStore(err), rec)
 	}
 	var unknown []string

@@ -139,10 +139,13 @@ func (r *run) finishWith(cause error, result func() *codemode.Result) *codemode.
 	r.observed.Ended(failureFromCause(cause), r.usage)
 	res := result()
 	r.record.exclusive(func() {
+		if len(questions) > 0 {
+			defer r.engine.holdID(r.background(), r.id)()
+		}
 		if !r.keepResult(res) {
 			r.record.forget(r.background())
 		}
-		r.engine.cancelApprovals(r.background(), questions) // with the claim, or another host takes them for orphans
+		r.engine.cancelApprovals(r.background(), questions)
 		r.record.dropClaim()
 	})
 	return res

@@ -1,0 +1,357 @@
+package runstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/quoinhq/quoin/internal/durable"
+)
+
+// A lock file holds the newest epoch of its run in decimal, from its second byte on: on
+// Windows, no other handle can read the byte that is locked. It is not synced. After the
+// machine has failed it may hold an older epoch than the run file; then the first write
+// of a claim finds that out, and raises it.
+const (
+	epochAt    = 1
+	epochWidth = 20 // digits of the largest one
+)
+
+// reservation is the id under which the id of a run without a record is held.
+func reservation(runID string) string { return "reserved_" + runID }
+
+// dirLock is a lock of one id, which the operating system drops when its holder dies.
+type dirLock struct {
+	d    *Dir
+	id   string
+	name string
+	once sync.Once
+	lock *durable.FileLock
+}
+
+// takeLock locks an id, or answers ErrClaimed.
+func (d *Dir) takeLock(id string) (*dirLock, error) {
+	name, err := d.file(id, lockExt)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		l := durable.NewLock(name)
+		err := l.TryLock()
+		if errors.Is(err, durable.ErrLocked) {
+			return nil, ErrClaimed
+		}
+		if err != nil {
+			return nil, fmt.Errorf("lock of run %s: %w", id, err)
+		}
+		if l.Holds(name) {
+			return &dirLock{d: d, id: id, name: name, lock: l}, nil
+		}
+		// Its last holder removed it between our open and our lock.
+		if err := l.Close(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// release also removes the lock file of a run that is gone. It does so while it holds
+// the lock, so that a process that opened the file meanwhile finds it replaced.
+func (l *dirLock) release() {
+	l.once.Do(func() {
+		l.d.closeSound(l.id)
+		if !l.d.has(l.id) {
+			_ = os.Remove(l.name) // a sweep removes what stays
+		}
+		_ = l.lock.Close() // the lock goes with the descriptor, which Close cannot keep
+	})
+}
+
+// has reports whether there is a record or a result of a run.
+func (d *Dir) has(id string) bool {
+	_, err := os.Lstat(filepath.Join(d.path, id+recordExt))
+	return !errors.Is(err, fs.ErrNotExist) || d.hasEnded(id)
+}
+
+// epoch returns the epoch in the lock file; 0 if it holds none.
+func (l *dirLock) epoch() (epoch uint64, err error) {
+	f, err := os.Open(l.name)
+	if err != nil {
+		return 0, err
+	}
+	b := make([]byte, epochWidth)
+	n, _ := f.ReadAt(b, epochAt) // short: there is no epoch in it
+	if n == epochWidth {
+		epoch, err = strconv.ParseUint(string(b), 10, 64)
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: lock file %s holds no epoch: remove it while no host runs", ErrCorrupt, filepath.Base(l.name))
+	}
+	return epoch, errors.Join(err, f.Close())
+}
+
+// setEpoch writes the epoch into the lock file.
+func (l *dirLock) setEpoch(epoch uint64) error {
+	f, err := os.OpenFile(l.name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(fmt.Appendf(nil, "%0*d", epochWidth, epoch), epochAt)
+	return errors.Join(err, f.Close())
+}
+
+// next counts a claim, whose epoch is greater than least. What has no epoch in its lock
+// file has it in its other files.
+func (l *dirLock) next(least uint64) (uint64, error) {
+	epoch, err := l.epoch()
+	if err == nil && epoch == 0 {
+		epoch, err = l.d.storedEpoch(l.id)
+	}
+	if err != nil {
+		return 0, err
+	}
+	epoch = max(epoch, least) + 1
+	return epoch, l.setEpoch(epoch)
+}
+
+// storedEpoch is the newest epoch that the files of a run have. A damaged file has none:
+// then no claim can go on with the run.
+func (d *Dir) storedEpoch(id string) (uint64, error) {
+	l, err := d.readFile(filepath.Join(d.path, id+recordExt))
+	if err == nil {
+		return l.epoch, nil
+	}
+	if e, endedErr := d.Ended(context.Background(), id); endedErr == nil {
+		return e.Epoch, nil
+	}
+	for _, harmless := range []error{ErrNotFound, ErrCorrupt, ErrFormat} {
+		err = ignore(err, harmless)
+	}
+	return 0, err
+}
+
+// Create implements Store.
+func (d *Dir) Create(ctx context.Context, r *Record, max int) (_ Claim, err error) {
+	name, err := d.file(r.ID, recordExt)
+	if err != nil {
+		return nil, fmt.Errorf("run id %q: expected letters, digits, '_' and '-'", r.ID)
+	}
+	if d.has(r.ID) {
+		return nil, ErrClaimed
+	}
+	if err := d.checkRoom(ctx, max); err != nil {
+		return nil, err
+	}
+	lock, err := d.takeLock(r.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			lock.release()
+		}
+	}()
+	if d.has(r.ID) {
+		return nil, ErrClaimed
+	}
+	c := &dirClaim{d: d, id: r.ID, name: name, lock: lock, first: true}
+	if c.epoch, err = lock.next(r.Epoch); err != nil {
+		return nil, err
+	}
+	o := d.opened(r.ID)
+	defer o.mu.Unlock()
+	if err := d.rewrite(o, name, r, c.epoch); err != nil {
+		return nil, err
+	}
+	d.held.Add(1)
+	return c, nil
+}
+
+// Claim implements Store with a file lock.
+func (d *Dir) Claim(_ context.Context, id string) (_ Claim, err error) {
+	name, err := d.file(id, recordExt)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := d.takeLock(id)
+	if err != nil {
+		return nil, err
+	}
+	if !d.has(id) {
+		lock.release()
+		return nil, ErrNotFound
+	}
+	epoch, err := lock.next(0)
+	if err != nil {
+		lock.release()
+		return nil, err
+	}
+	return &dirClaim{d: d, id: id, name: name, lock: lock, epoch: epoch}, nil
+}
+
+// Reserve implements Identified with a file lock.
+func (d *Dir) Reserve(_ context.Context, id string) (release func(), err error) {
+	l, err := d.takeLock(reservation(id))
+	if err != nil {
+		return nil, err
+	}
+	return l.release, nil
+}
+
+// dirClaim is a claim of a run in a directory.
+type dirClaim struct {
+	d     *Dir
+	id    string
+	name  string // of the run file
+	lock  *dirLock
+	epoch uint64
+
+	mu       sync.Mutex // orders writes, and Release after them
+	released bool
+	over     bool // the run was ended or deleted
+	first    bool // what the run file has of this epoch is of this claim
+}
+
+// Epoch implements Claim.
+func (c *dirClaim) Epoch() uint64 { return c.epoch }
+
+// write makes one write, unless the claim is not the newest.
+func (c *dirClaim) write(write func() error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.released || !c.lock.lock.Holds(c.lock.name) {
+		return ErrFenced
+	}
+	if newest, err := c.lock.epoch(); err != nil || newest != c.epoch {
+		return errors.Join(ErrFenced, err)
+	}
+	return write()
+}
+
+// known makes sure that o is how the run file is now, and that no newer claim has
+// written to it. Before its first write no claim of the same epoch may have either.
+func (c *dirClaim) known(o *open) error {
+	err := c.d.know(o, c.name)
+	if err == nil && (o.epoch > c.epoch || o.epoch == c.epoch && !c.first) {
+		return errors.Join(ErrFenced, c.lock.setEpoch(o.epoch))
+	}
+	c.first = true
+	return err
+}
+
+// Checkpoint implements Claim: it appends to the run's file, unless that has grown
+// too large or cannot be appended to.
+func (c *dirClaim) Checkpoint(_ context.Context, r *Record) error {
+	if r.ID != c.id {
+		return fmt.Errorf("a record of run %s for run %s", r.ID, c.id)
+	}
+	f, err := recordFrame(r, c.epoch)
+	if err != nil {
+		return err
+	}
+	return c.write(func() error {
+		if c.over {
+			return ErrNotFound
+		}
+		o := c.d.opened(c.id)
+		defer o.mu.Unlock()
+		size := int64(frameBytes + len(f.header) + len(f.body))
+		err := c.known(o)
+		switch {
+		case errors.Is(err, ErrFenced):
+			return err
+		case err != nil, o.unsure, o.size > maxSuperseded+2*size:
+			err = c.d.rewrite(o, c.name, r, c.epoch)
+		default:
+			if err = o.extend(c.name, r.Expires, f); err == nil {
+				o.epoch = c.epoch
+				o.holds(r)
+			}
+		}
+		return err
+	})
+}
+
+// PutCalls implements Claim: it appends to the run's file.
+func (c *dirClaim) PutCalls(_ context.Context, generation uint64, calls []Call) error {
+	frames := make([]frame, 0, len(calls))
+	for _, call := range calls {
+		f, err := callFrame(call, c.epoch)
+		if err != nil {
+			return err
+		}
+		frames = append(frames, f)
+	}
+	return c.write(func() error {
+		if c.over {
+			return ErrNotFound
+		}
+		o := c.d.opened(c.id)
+		defer o.mu.Unlock()
+		if err := c.known(o); err != nil {
+			return err
+		}
+		if o.unsure {
+			if err := c.renew(o); err != nil {
+				return err
+			}
+		}
+		if o.generation != generation {
+			return ErrNotFound
+		}
+		for _, call := range calls {
+			if !o.calls[call.ID] {
+				return noCall(c.id, call.ID)
+			}
+		}
+		if err := o.extend(c.name, o.expires, frames...); err != nil {
+			return err
+		}
+		o.epoch = c.epoch
+		return nil
+	})
+}
+
+// renew writes a file again after a failed sync: how much of it is on disk is unknown.
+func (c *dirClaim) renew(o *open) error {
+	l, err := c.d.readFile(c.name)
+	if err != nil {
+		return err
+	}
+	return c.d.rewrite(o, c.name, l.record, c.epoch)
+}
+
+// End implements Claim.
+func (c *dirClaim) End(_ context.Context, e *Ended) error {
+	if e.ID != c.id {
+		return fmt.Errorf("a result of run %s for run %s", e.ID, c.id)
+	}
+	written := *e
+	written.Epoch = c.epoch
+	return c.write(func() error {
+		err := c.d.end(&written)
+		c.over = c.over || err == nil
+		return err
+	})
+}
+
+// Delete implements Claim.
+func (c *dirClaim) Delete(context.Context) error {
+	return c.write(func() error {
+		err := c.d.deleteRun(c.id)
+		c.over = c.over || err == nil
+		return err
+	})
+}
+
+// Release implements Claim.
+func (c *dirClaim) Release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.released = true
+	c.lock.release()
+}
