@@ -186,9 +186,23 @@ type deletions struct {
 	ids chan string
 }
 
-func (d *deletions) Delete(ctx context.Context, id string) error {
-	err := d.Memory.Delete(ctx, id)
-	d.ids <- id
+func (d *deletions) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	return through(&deletion{d, r.ID})(d.Memory.Create(ctx, r, max))
+}
+
+func (d *deletions) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	return through(&deletion{d, id})(d.Memory.Claim(ctx, id))
+}
+
+// deletion is the hooks of a claim of one run.
+type deletion struct {
+	store *deletions
+	id    string
+}
+
+func (d *deletion) remove(ctx context.Context, claim runstore.Claim) error {
+	err := claim.Delete(ctx)
+	d.store.ids <- d.id
 	return err
 }
 

@@ -77,7 +77,7 @@ func (d *Dir) has(id string) bool {
 	return !errors.Is(err, fs.ErrNotExist) || d.hasEnded(id)
 }
 
-// epoch returns the epoch in the lock file; 0 if it holds none.
+// epoch returns the epoch in the lock file, or 0.
 func (l *dirLock) epoch() (epoch uint64, err error) {
 	f, err := os.Open(l.name)
 	if err != nil {
@@ -118,8 +118,8 @@ func (l *dirLock) next(least uint64) (uint64, error) {
 	return epoch, l.setEpoch(epoch)
 }
 
-// storedEpoch is the newest epoch that the files of a run have. A damaged file has none:
-// then no claim can go on with the run.
+// storedEpoch is the newest epoch that the files of a run have. No claim can go on with a
+// damaged file, whatever its epoch.
 func (d *Dir) storedEpoch(id string) (uint64, error) {
 	l, err := d.readFile(filepath.Join(d.path, id+recordExt))
 	if err == nil {
