@@ -18,7 +18,8 @@ var errDisk = errors.New("input/output error")
 // faultyStore is a store on a disk that fails in the middle of a run.
 type faultyStore struct {
 	runstore.Store
-	checkpoints, answers atomic.Bool // set: these writes fail
+	checkpoints atomic.Int32 // so many of them fail
+	answers     atomic.Bool  // set: these writes fail
 	// beforeClaim, unless it is nil, is what happens between the first look at a run
 	// and the claim of it.
 	beforeClaim func()
@@ -29,7 +30,7 @@ func (s *faultyStore) Create(ctx context.Context, r *runstore.Record, max int) (
 }
 
 func (s *faultyStore) checkpoint(ctx context.Context, claim runstore.Claim, r *runstore.Record) error {
-	if s.checkpoints.Load() {
+	if s.checkpoints.Add(-1) >= 0 {
 		return errDisk
 	}
 	return claim.Checkpoint(ctx, r)
@@ -106,11 +107,10 @@ func TestCallsOfAResumedRunNeedACheckpoint(t *testing.T) {
 		const lost = await pay()
 		await yield_control()
 		return [lost, await pay()]`), host.ReasonYield)
-	store.checkpoints.Store(true)
+	store.checkpoints.Store(1) // that of the call, and not that of the suspension
 	if r := h.Wait(t.Context(), me, id); r.Status != host.StatusWaiting || len(calls) != 0 {
 		t.Fatalf("with a store that fails: %d calls, %s", len(calls), show(r))
 	}
-	store.checkpoints.Store(false)
 	wantValue(t, h.Wait(t.Context(), me, id), `[`+notRecorded+`,{"n":1}]`)
 	if len(calls) != 1 {
 		t.Errorf("%d calls, want the one that was recorded", len(calls))

@@ -203,13 +203,22 @@ func (rec *record) journal(ctx context.Context) error {
 	return nil
 }
 
-// forget removes the run from the store. The caller runs it in exclusive.
+// forget removes the run from the store, unless another process has it by now. The
+// caller runs it in exclusive.
 func (rec *record) forget(ctx context.Context) {
 	if !rec.stored {
 		return
 	}
+	held := rec.claimed()
+	err := rec.ensureClaim(ctx)
 	rec.stored = false
-	if err := rec.write(func(c runstore.Claim) error { return c.Delete(ctx) }); err != nil {
+	switch {
+	case errors.Is(err, runstore.ErrClaimed), errors.Is(err, runstore.ErrNotFound):
+		return
+	case err == nil && (held || !rec.changedElsewhere(ctx)):
+		err = rec.write(func(c runstore.Claim) error { return c.Delete(ctx) })
+	}
+	if err != nil {
 		rec.log.Error("a finished run was not deleted", "run", rec.id, "error", err)
 	}
 }

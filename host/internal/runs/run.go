@@ -290,7 +290,7 @@ func (r *run) abort(ctx context.Context, cause error) *failure {
 func (r *run) endActivated(cause error) (f *failure) {
 	defer r.containReopen(&f)
 	// With the claim, no other host takes the run from the store before it is gone.
-	if err := r.record.ensureClaim(r.background()); err != nil {
+	if err := r.record.ensureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		return r.stayParked(failureFromStore(err))
 	}
 	r.finish(cause)
@@ -327,7 +327,7 @@ func (r *run) endUnparked() {
 	cause := context.Cause(r.ctx)
 	if errors.Is(cause, codemode.ErrClosed) {
 		r.letGo(cause)
-	} else if err := r.record.ensureClaim(r.background()); err != nil {
+	} else if err := r.record.ensureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		r.letGo(r.aborted())
 	} else {
 		r.finish(cause)

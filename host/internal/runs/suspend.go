@@ -150,10 +150,10 @@ func (r *run) expire() {
 	switch {
 	case errors.Is(err, runstore.ErrClaimed):
 		r.expireAgain()
-	case err != nil || r.record.changedElsewhere(r.background()):
-		r.letGo(runstore.ErrExpired)
-	default:
+	case errors.Is(err, runstore.ErrNotFound), err == nil && !r.record.changedElsewhere(r.background()):
 		r.finish(runstore.ErrExpired)
+	default:
+		r.letGo(runstore.ErrExpired)
 	}
 }
 

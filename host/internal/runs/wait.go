@@ -111,10 +111,11 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 	if r.record.claimed() {
 		return nil, false, nil
 	}
-	if err := r.record.ensureClaim(r.background()); err != nil {
+	err := r.record.ensureClaim(r.background())
+	if err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		return nil, false, r.stayParked(failureFromStore(err))
 	}
-	rec, err := r.engine.Store.Get(ctx, r.id)
+	rec, err = r.engine.Store.Get(ctx, r.id)
 	if errors.Is(err, runstore.ErrNotFound) && r.isPastExpiry() { // a sweep was first
 		err = runstore.ErrExpired
 	}
