@@ -155,6 +155,8 @@ type MCPConfig struct {
 	// PinDir is where it is kept what the tools of each server have to be; see
 	// mcp.Options. Defaults to memory.
 	PinDir string
+	// Pins keeps them elsewhere; see mcp.Options. Defaults to nil.
+	Pins *mcp.Pins
 	// SignIns keeps the sign-ins to servers on the network that want them. Defaults to
 	// nil: such a server has no tools.
 	SignIns *mcp.SignIns

@@ -17,7 +17,7 @@ const defaultMCPWait = 5 * time.Second
 // startMCP starts to keep the MCP servers connected, and waits until each was
 // tried once or the time for that is over. One that is down does not stop a host.
 func (h *Host) startMCP(ctx context.Context) error {
-	servers, err := mcp.Connect(h.cfg.MCP.Servers, mcp.Options{Logger: h.log, Version: Version, PinDir: h.cfg.MCP.PinDir, SignIns: h.cfg.MCP.SignIns, OnChange: h.mcpChanged})
+	servers, err := mcp.Connect(h.cfg.MCP.Servers, mcp.Options{Logger: h.log, Version: Version, PinDir: h.cfg.MCP.PinDir, Pins: h.cfg.MCP.Pins, SignIns: h.cfg.MCP.SignIns, OnChange: h.mcpChanged})
 	if err != nil {
 		return err
 	}

@@ -102,6 +102,9 @@ type Options struct {
 	// PinDir is the directory of a file per server that says what its tools have to be.
 	// Defaults to memory: pins then last as long as the Servers.
 	PinDir string
+	// Pins keeps them elsewhere, such as in a database that several hosts share. PinDir
+	// then does not count. Defaults to nil.
+	Pins *Pins
 	// OnChange is called after the result of Tools has changed. Defaults to nil.
 	OnChange func()
 	// SignIns keeps the sign-ins to servers. Defaults to nil: a server that wants one has

@@ -37,7 +37,7 @@ type keeper struct {
 	status  Status
 
 	required      *oauth.Required // set while there is no connection for want of a sign-in
-	requiredStamp time.Time       // of the sign-in that did not do
+	requiredStamp string          // of the sign-in that did not do
 	turn          chan struct{}   // closed when the connection is another
 }
 
@@ -52,7 +52,7 @@ func newKeeper(life context.Context, s Server, o Options, publish func()) *keepe
 		options: o,
 		log:     o.Logger.With("mcp", s.Name),
 		publish: publish,
-		pins:    newPins(o.PinDir, s.Name),
+		pins:    o.Pins.of(s.Name),
 		tried:   make(chan struct{}),
 		status:  Status{Name: s.Name, State: StateConnecting, Since: time.Now()},
 		turn:    make(chan struct{}),
@@ -75,12 +75,12 @@ func (k *keeper) run(ctx context.Context) {
 	k.delay = k.options.FirstDelay
 	for {
 		start := time.Now()
-		var stamp time.Time
+		var stamp string
 		if k.signer != nil {
-			stamp = k.signer.stamp()
+			stamp = k.signer.stamp(ctx)
 		}
 		err := k.serve(ctx, first, stamp)
-		signIn := k.require(err, stamp)
+		signIn := k.require(ctx, err, stamp)
 		if !signIn {
 			k.down(err)
 		}
@@ -128,13 +128,13 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // serve makes one connection and uses it to its end, which the error explains. stamp is of
 // the sign-in as it was before.
-func (k *keeper) serve(ctx context.Context, first func(), stamp time.Time) (err error) {
+func (k *keeper) serve(ctx context.Context, first func(), stamp string) (err error) {
 	c, err := k.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if !k.require(err, stamp) {
+		if !k.require(ctx, err, stamp) {
 			k.down(err) // before the connection ends: no call may start in between
 		}
 		if cerr := c.close(k.options.StopTimeout); cerr != nil {
@@ -142,7 +142,7 @@ func (k *keeper) serve(ctx context.Context, first func(), stamp time.Time) (err 
 		}
 	}()
 	for {
-		pinned := k.pins.stamp()
+		pinned := k.pins.stamp(ctx)
 		if err := k.refresh(ctx, c); err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func (k *keeper) refresh(ctx context.Context, c *connection) error {
 		}
 		return err
 	}
-	changes, err := k.judge(offered)
+	changes, err := k.judge(ctx, offered)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (k *keeper) awaitChange(ctx context.Context, c *connection, pinned string) 
 		case <-stale:
 			return nil
 		case <-tick:
-			if k.pins.stamp() != pinned {
+			if k.pins.stamp(ctx) != pinned {
 				return nil
 			}
 		}

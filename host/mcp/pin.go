@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -76,7 +77,7 @@ func (s *Servers) Difference(server string) (*Difference, error) {
 	if k.server.Pin == PinOff {
 		return d, nil
 	}
-	names, err := k.pins.others()
+	names, err := k.pins.others(context.Background())
 	if err != nil {
 		return nil, fmt.Errorf("the pins of other MCP servers: %w", err)
 	}
@@ -96,7 +97,7 @@ func (s *Servers) Accept(d *Difference) error {
 	if k.server.Pin == PinOff {
 		return nil
 	}
-	if err := k.pins.store(d.offered); err != nil {
+	if err := k.pins.store(context.Background(), d.offered); err != nil {
 		return fmt.Errorf("pinning the tools of MCP server %s: %w", k.name, err)
 	}
 	k.relist()
@@ -192,11 +193,11 @@ func (p pinnedTool) compare(offered pinnedTool) []FieldChange {
 // judge compares what a server offers with its pins, which it makes on first sight.
 //
 // It fails closed: pins that cannot be read or written leave a server without tools.
-func (k *keeper) judge(offered pinnedTools) ([]Change, error) {
+func (k *keeper) judge(ctx context.Context, offered pinnedTools) ([]Change, error) {
 	if k.server.Pin == PinOff {
 		return nil, nil
 	}
-	pinned, err := k.pins.load()
+	pinned, err := k.pins.load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("the pins of its tools: %w", err)
 	}
@@ -204,9 +205,9 @@ func (k *keeper) judge(offered pinnedTools) ([]Change, error) {
 		return nil, nil // no tool was seen yet, as of a server that first wants a sign-in
 	}
 	if pinned == nil {
-		err := k.pins.start(offered)
+		err := k.pins.start(ctx, offered)
 		if errors.Is(err, fs.ErrExist) { // another process was first
-			if pinned, err = k.pins.load(); pinned == nil && err == nil {
+			if pinned, err = k.pins.load(ctx); pinned == nil && err == nil {
 				err = errors.New("the file of its pins leads nowhere; remove it")
 			}
 		}

@@ -265,8 +265,8 @@ func TestLookalikes(t *testing.T) {
 // TestADifferenceSeesOtherServers: also those that are not connected now.
 func TestADifferenceSeesOtherServers(t *testing.T) {
 	dir := t.TempDir()
-	other := newPins(dir, "bank")
-	if err := other.store(pinnedTools{"pаy": {}}); err != nil { // with a Cyrillic a
+	other := pinsOf(t, dir, "bank")
+	if err := other.store(t.Context(), pinnedTools{"pаy": {}}); err != nil { // with a Cyrillic a
 		t.Fatal(err)
 	}
 	s, _ := shifty(t, pinBefore)
@@ -290,17 +290,27 @@ func TestAnEmptyListIsNoFirstSight(t *testing.T) {
 	w.until(t, func() bool { return w.has("pay") })
 }
 
+// pinsOf are the pins of a server in a directory.
+func pinsOf(t *testing.T, dir, server string) *pins {
+	t.Helper()
+	p, err := pinsIn(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.of(server)
+}
+
 // TestTwoHostsSeeAServerFirst: what one has pinned is not replaced by the other.
 func TestTwoHostsSeeAServerFirst(t *testing.T) {
 	dir := t.TempDir()
-	one, two := newPins(dir, "s"), newPins(dir, "s")
-	if err := one.start(pinnedTools{"a": {}}); err != nil {
+	one, two := pinsOf(t, dir, "s"), pinsOf(t, dir, "s")
+	if err := one.start(t.Context(), pinnedTools{"a": {}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := two.start(pinnedTools{"b": {}}); !errors.Is(err, fs.ErrExist) {
+	if err := two.start(t.Context(), pinnedTools{"b": {}}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("the second start: %v", err)
 	}
-	if got, err := two.load(); err != nil || !slices.Equal(got.names(), []string{"a"}) {
+	if got, err := two.load(t.Context()); err != nil || !slices.Equal(got.names(), []string{"a"}) {
 		t.Errorf("pinned are %v, %v", got, err)
 	}
 }

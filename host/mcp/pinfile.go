@@ -2,42 +2,66 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
-	"github.com/quoinhq/quoin/internal/durable"
+	"github.com/quoinhq/quoin/internal/documents"
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
-// maxPinBytes bounds a file of pins: a whole list, and what surrounds each tool.
-const maxPinBytes = 2 * maxListBytes
+// Pins keeps what the tools of servers have to be. Several processes may use them. The
+// lock of plugins is another file because it says what an operator has reviewed, and a
+// host never writes it.
+type Pins struct{ docs documents.Store }
 
-// pins keeps what the tools of one server have to be: in a file of its own in the
-// directory of pins, or in memory without one. The lock of plugins is another file because
-// it says what an operator has reviewed, and a host never writes it.
+// NewPins returns the pins that a driver keeps, whose contents are sealed if others can
+// write to it. It is for drivers of this module.
+func NewPins(docs documents.Store) *Pins { return &Pins{docs} }
+
+// MaxPinBytes bounds the pins of a server, in bytes: a whole list, and what surrounds each
+// tool.
+const MaxPinBytes = 2 * maxListBytes
+
+// pinsIn returns the pins in a directory, which is made with the first of them: a file for
+// each server, that people can read. Without a directory the result is nil.
+func pinsIn(dir string) (*Pins, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	docs, err := documents.OpenDir(dir, documents.DirOptions{MaxBytes: MaxPinBytes, Late: true})
+	if err != nil {
+		return nil, err
+	}
+	return NewPins(docs), nil
+}
+
+// pinsExt is the extension of the documents of pins.
+const pinsExt = ".json"
+
+// pins are those of one server, in memory if docs is nil.
 type pins struct {
 	server string
-	path   string // "" keeps them in memory
+	docs   documents.Store
 
 	mu   sync.Mutex
 	kept pinnedTools
 }
 
-// newPins returns the pins of a server.
-func newPins(dir, server string) *pins {
-	p := &pins{server: server}
-	if dir != "" {
-		p.path = filepath.Join(dir, server+".json")
+// of returns the pins of a server. They are in memory if p is nil.
+func (p *Pins) of(server string) *pins {
+	out := &pins{server: server}
+	if p != nil {
+		out.docs = p.docs
 	}
-	return p
+	return out
 }
 
 // pinFile is the text of a file of pins.
@@ -59,42 +83,53 @@ type pinFileTool struct {
 // pinFormat is the format that this version writes and reads.
 const pinFormat = 1
 
+// name is the name of the document.
+func (p *pins) name() string { return p.server + pinsExt }
+
 // load returns the pins, nil if the server was never seen.
-func (p *pins) load() (pinnedTools, error) {
+func (p *pins) load(ctx context.Context) (pinnedTools, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.path == "" {
+	if p.docs == nil {
 		return p.kept, nil
 	}
-	text, err := durable.ReadFile(p.path, maxPinBytes)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := p.docs.Read(ctx, p.name())
+	return p.parse(documents.Document{Name: p.name(), Content: text, Err: err})
+}
+
+// parse returns the pins in a document.
+func (p *pins) parse(doc documents.Document) (tools pinnedTools, err error) {
+	if errors.Is(doc.Err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var tools pinnedTools
-	if err == nil {
-		tools, err = parsePins(text, p.server)
+	if err = doc.Err; err == nil {
+		tools, err = parsePins(doc.Content, p.server)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; restore the file, or remove it to pin the tools as they are next seen", p.path, err)
+		return nil, fmt.Errorf("%s: %w; restore the file, or remove it to pin the tools as they are next seen", p.docs.Location(doc.Name), err)
 	}
 	return tools, nil
 }
 
 // store makes tools the pins.
-func (p *pins) store(tools pinnedTools) error { return p.write(tools, durable.Replace) }
+func (p *pins) store(ctx context.Context, tools pinnedTools) error {
+	return p.write(tools, func(text []byte) error { return p.docs.Replace(ctx, p.name(), text, time.Time{}) })
+}
 
 // start makes tools the pins of a server that is seen first. If another process has seen it
 // meanwhile, the error is fs.ErrExist.
-func (p *pins) start(tools pinnedTools) error { return p.write(tools, durable.Create) }
+func (p *pins) start(ctx context.Context, tools pinnedTools) error {
+	return p.write(tools, func(text []byte) error { return p.docs.Create(ctx, p.name(), text, time.Time{}) })
+}
 
 // write writes the pins in one of two ways.
-func (p *pins) write(tools pinnedTools, write func(path string, data []byte, o durable.Options) error) error {
+func (p *pins) write(tools pinnedTools, write func(text []byte) error) error {
 	if tools == nil {
 		tools = pinnedTools{}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.path == "" {
+	if p.docs == nil {
 		p.kept = tools
 		return nil
 	}
@@ -102,44 +137,41 @@ func (p *pins) write(tools pinnedTools, write func(path string, data []byte, o d
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
-		return err
-	}
-	return write(p.path, text, durable.Options{})
+	return write(text)
 }
 
-// others returns the names of the tools of all servers that have pins in the same directory,
+// others returns the names of the tools of all servers that have pins in the same place,
 // so that a tool can be compared with those of servers that are not connected.
-func (p *pins) others() (map[string][]string, error) {
+func (p *pins) others(ctx context.Context) (map[string][]string, error) {
 	out := map[string][]string{}
-	if p.path == "" {
+	if p.docs == nil {
 		return out, nil
 	}
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(p.path), "*.json"))
+	docs, err := p.docs.All(ctx, pinsExt)
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range files[:min(len(files), maxServers)] {
-		server := strings.TrimSuffix(filepath.Base(file), ".json")
-		tools, err := (&pins{server: server, path: file}).load()
+	for _, doc := range docs[:min(len(docs), maxServers)] {
+		other := &pins{server: strings.TrimSuffix(doc.Name, pinsExt), docs: p.docs}
+		tools, err := other.parse(doc)
 		if err != nil {
 			return nil, err
 		}
-		out[server] = tools.names()
+		out[other.server] = tools.names()
 	}
 	return out, nil
 }
 
 // stamp changes when another process has written the pins.
-func (p *pins) stamp() string {
-	if p.path == "" {
+func (p *pins) stamp(ctx context.Context) string {
+	if p.docs == nil {
 		return ""
 	}
-	info, err := os.Stat(p.path)
+	stamp, err := p.docs.Stamp(ctx, p.name())
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size())
+	return stamp
 }
 
 // parsePins reads a file of pins.
@@ -181,8 +213,8 @@ func formatPins(tools pinnedTools, server string) ([]byte, error) {
 	if err := json.Indent(&out, text, "", "  "); err != nil {
 		return nil, err
 	}
-	if out.Len() > maxPinBytes {
-		return nil, fmt.Errorf("they take %d bytes; at most %d are kept", out.Len(), maxPinBytes)
+	if out.Len() > MaxPinBytes {
+		return nil, fmt.Errorf("they take %d bytes; at most %d are kept", out.Len(), MaxPinBytes)
 	}
 	return append(out.Bytes(), '\n'), nil
 }

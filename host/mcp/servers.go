@@ -64,9 +64,15 @@ func Connect(servers []Server, o Options) (*Servers, error) {
 	if err := Check(servers); err != nil {
 		return nil, err
 	}
+	o = o.withDefaults()
+	if o.Pins == nil {
+		var err error
+		if o.Pins, err = pinsIn(o.PinDir); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Servers{cancel: cancel}
-	o = o.withDefaults()
 	for _, server := range servers {
 		if !server.Disabled {
 			s.keepers = append(s.keepers, newKeeper(ctx, server, o, func() { s.publish(o.OnChange) }))

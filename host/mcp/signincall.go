@@ -61,7 +61,9 @@ func (s *signer) carry(g *guard) {
 }
 
 // stamp changes whenever the sign-in that the connection uses does.
-func (s *signer) stamp() time.Time { return s.client.Changed(s.target, oauth.Owner{}) }
+func (s *signer) stamp(ctx context.Context) string {
+	return s.client.Changed(ctx, s.target, oauth.Owner{})
+}
 
 // unauthorized reports whether a request failed because its caller has to sign in, and
 // tells the call, or the connection, of it.
@@ -168,7 +170,7 @@ func (k *keeper) awaitSignedIn(ctx context.Context, s codemode.Session) error {
 		switch {
 		case required == nil:
 			return nil
-		case !k.signer.stamp().Equal(stamp): // the keeper is about to try it
+		case k.signer.stamp(ctx) != stamp: // the keeper is about to try it
 		case k.signer.target.PerUser:
 			return &Error{Code: CodeUnauthorized, Server: k.name, Message: fmt.Sprintf("MCP server %s is not connected, because it lists its tools only to those who are signed in. An operator has to run quoin mcp login %s.", k.name, k.name)}
 		default:
@@ -184,10 +186,10 @@ func (k *keeper) awaitSignedIn(ctx context.Context, s codemode.Session) error {
 
 // pauseForSignIn waits until someone has signed in, at most d, and reports false when ctx
 // has ended.
-func (k *keeper) pauseForSignIn(ctx context.Context, stamp time.Time, d time.Duration) bool {
+func (k *keeper) pauseForSignIn(ctx context.Context, stamp string, d time.Duration) bool {
 	ctx, cancel := context.WithTimeoutCause(ctx, d, errPaused)
 	defer cancel()
-	for k.signer.stamp().Equal(stamp) {
+	for k.signer.stamp(ctx) == stamp {
 		if !pause(ctx, min(signInCheck, d)) {
 			return errors.Is(context.Cause(ctx), errPaused)
 		}
@@ -200,12 +202,12 @@ var errPaused = errors.New("the pause is over")
 // require notes that the server wants a sign-in, and keeps its tools: those that it had,
 // or those that are pinned. So programs that wait for a sign-in find them again, in the
 // next process too. It reports whether that is why the connection ended.
-func (k *keeper) require(err error, stamp time.Time) bool {
+func (k *keeper) require(ctx context.Context, err error, stamp string) bool {
 	var required *oauth.Required
 	if k.signer == nil || !errors.As(err, &required) {
 		return false
 	}
-	tools := k.pinnedList()
+	tools := k.pinnedList(ctx)
 	k.mu.Lock()
 	fresh := len(k.tools) == 0 && len(tools) > 0
 	if fresh {
@@ -241,8 +243,8 @@ func (k *keeper) turned() {
 }
 
 // pinnedList returns the tools as they are pinned.
-func (k *keeper) pinnedList() []Tool {
-	pinned, err := k.pins.load()
+func (k *keeper) pinnedList(ctx context.Context) []Tool {
+	pinned, err := k.pins.load(ctx)
 	if err != nil || k.server.Pin == PinOff {
 		return nil // the next listing says what is wrong with the pins
 	}

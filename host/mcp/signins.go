@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"crypto/cipher"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/oauth"
+	"github.com/quoinhq/quoin/internal/documents"
 )
 
 // SignInPer says whose consent the calls of a server need.
@@ -49,7 +51,7 @@ var ErrNoSignIn = oauth.ErrNoGrant
 
 // SignInOptions configure OpenSignIns.
 type SignInOptions struct {
-	// Cipher encrypts the files; see runstore.Dir.Cipher. Required.
+	// Cipher encrypts the files; see runstore.Dir.Cipher. Required by OpenSignIns.
 	Cipher cipher.AEAD
 	// OnSignIn is called once a sign-in of Login or Callback has been stored. Use it to
 	// answer the questions that wait for it. Defaults to nil.
@@ -59,7 +61,7 @@ type SignInOptions struct {
 }
 
 // SignIns keeps the sign-ins to servers: tokens and registrations, encrypted, in a
-// directory. Several processes may use one directory. It is safe for concurrent use.
+// directory or in the database of package host/postgres. Several processes may use them. It is safe for concurrent use.
 type SignIns struct{ client *oauth.Client }
 
 // SignIn is what one sign-in allows. It has no token in it.
@@ -87,15 +89,24 @@ func (s SignIn) Covers(c codemode.Session) bool {
 
 // OpenSignIns opens the directory, which it creates with mode 0700.
 func OpenSignIns(dir string, o SignInOptions) (*SignIns, error) {
-	opened := oauth.Options{Cipher: o.Cipher, Logger: o.Logger}
+	if o.Cipher == nil {
+		return nil, errors.New("sign-ins need a cipher")
+	}
+	docs, err := documents.OpenDir(dir, documents.DirOptions{MaxBytes: oauth.MaxDocument, Private: true})
+	if err != nil {
+		return nil, fmt.Errorf("directory of sign-ins: %w", err)
+	}
+	return NewSignIns(documents.Sealed(docs, documents.Encrypted(o.Cipher)), o), nil
+}
+
+// NewSignIns returns the sign-ins that a driver keeps, whose contents are encrypted. It is
+// for drivers of this module; o.Cipher does not count.
+func NewSignIns(encrypted documents.Store, o SignInOptions) *SignIns {
+	opened := oauth.Options{Logger: o.Logger}
 	if o.OnSignIn != nil {
 		opened.OnSignIn = func(ctx context.Context, g oauth.Grant) error { return o.OnSignIn(ctx, SignIn(g)) }
 	}
-	client, err := oauth.Open(dir, opened)
-	if err != nil {
-		return nil, err
-	}
-	return &SignIns{client: client}, nil
+	return &SignIns{client: oauth.New(encrypted, opened)}
 }
 
 // Login signs in to a server: it listens on loopback, calls show with the link that a
@@ -129,12 +140,12 @@ func (s *SignIns) Logout(ctx context.Context, server Server, who codemode.Sessio
 
 // Find returns the sign-in that the calls of who use. The error is ErrNoSignIn if they
 // have to sign in first.
-func (s *SignIns) Find(server Server, who codemode.Session) (SignIn, error) {
+func (s *SignIns) Find(ctx context.Context, server Server, who codemode.Session) (SignIn, error) {
 	target, err := server.signInTarget()
 	if err != nil {
 		return SignIn{}, err
 	}
-	g, err := s.client.Find(target, ownerOf(target, who))
+	g, err := s.client.Find(ctx, target, ownerOf(target, who))
 	return SignIn(g), err
 }
 

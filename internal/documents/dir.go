@@ -19,7 +19,8 @@ import (
 type DirOptions struct {
 	// MaxBytes bounds a document. Defaults to DefaultMaxBytes.
 	MaxBytes int
-	// Private refuses files that other users can use or own.
+	// Private refuses files that other users can use or own, and makes the directory one
+	// that they cannot enter.
 	Private bool
 	// Transient documents may be lost with the machine: they are written without waiting
 	// for the disk. Sweep removes them when they expire.
@@ -46,6 +47,11 @@ func OpenDir(path string, o DirOptions) (*Dir, error) {
 	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxBytes)
 	if !o.Late {
 		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	if o.Private {
+		if err := os.Chmod(path, 0o700); err != nil { // fails if it belongs to someone else
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"crypto/cipher"
 	"fmt"
 	"time"
 )
@@ -13,6 +14,21 @@ type Sealer interface {
 	Seal(name string, content []byte) []byte
 	// Open returns the content of what a driver has kept under a name.
 	Open(name string, sealed []byte) ([]byte, error)
+}
+
+// Encrypted returns the sealer that encrypts with a cipher, which draws its own nonces.
+func Encrypted(c cipher.AEAD) Sealer { return encrypted{c} }
+
+type encrypted struct{ c cipher.AEAD }
+
+// Seal implements Sealer.
+func (e encrypted) Seal(name string, content []byte) []byte {
+	return e.c.Seal(nil, nil, content, []byte(name))
+}
+
+// Open implements Sealer.
+func (e encrypted) Open(name string, sealed []byte) ([]byte, error) {
+	return e.c.Open(nil, nil, sealed, []byte(name))
 }
 
 // sealed is a driver with a sealer around it.

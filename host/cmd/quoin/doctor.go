@@ -161,7 +161,7 @@ func (o *options) diagnoseServers(ctx context.Context, f *configfile.File) ([]di
 	if err := o.addMCPState(f, &cfg); err != nil {
 		return nil, err
 	}
-	servers, err := mcp.Connect(f.MCP, mcp.Options{Logger: cfg.Logger, Version: host.Version, PinDir: cfg.MCP.PinDir, SignIns: cfg.MCP.SignIns})
+	servers, err := mcp.Connect(f.MCP, mcp.Options{Logger: cfg.Logger, Version: host.Version, PinDir: cfg.MCP.PinDir, Pins: cfg.MCP.Pins, SignIns: cfg.MCP.SignIns})
 	if err != nil {
 		return nil, err
 	}

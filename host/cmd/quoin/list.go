@@ -106,7 +106,7 @@ func (o *options) addMCPState(f *configfile.File, cfg *host.Config) error {
 	if err := openState(state, &opened); err != nil {
 		return err
 	}
-	cfg.MCP.PinDir, cfg.MCP.SignIns = pinDir(state), opened.MCP.SignIns
+	cfg.MCP.PinDir, cfg.MCP.Pins, cfg.MCP.SignIns = pinDir(state), opened.MCP.Pins, opened.MCP.SignIns
 	return nil
 }
 

@@ -91,7 +91,7 @@ func (m *mcpServers) connect(cmd *cobra.Command, f *configfile.File, s mcp.Serve
 	}
 	s.Disabled = false
 	c, err := mcp.Connect([]mcp.Server{s}, mcp.Options{
-		Logger: logger(f, cmd.ErrOrStderr(), slog.LevelError), Version: host.Version, PinDir: cfg.MCP.PinDir, SignIns: cfg.MCP.SignIns,
+		Logger: logger(f, cmd.ErrOrStderr(), slog.LevelError), Version: host.Version, PinDir: cfg.MCP.PinDir, Pins: cfg.MCP.Pins, SignIns: cfg.MCP.SignIns,
 	})
 	if err != nil {
 		return nil, err

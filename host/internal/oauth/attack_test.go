@@ -67,11 +67,11 @@ func TestAnOldLink(t *testing.T) {
 	link := ask(t, c, w.server(), codemode.Session{})
 	id := w.server().id(Owner{})
 	var f flow
-	if err := c.store.read(id+flowExt, &f); err != nil {
+	if err := c.store.read(t.Context(), id+flowExt, &f); err != nil {
 		t.Fatal(err)
 	}
 	f.Expires = time.Now().Add(-time.Second)
-	if err := c.store.write(id+flowExt, &f); err != nil {
+	if err := c.store.write(t.Context(), id+flowExt, &f); err != nil {
 		t.Fatal(err)
 	}
 	if status, page := browse(t, link); status != http.StatusBadRequest || !strings.Contains(page, "too old") {
@@ -83,13 +83,13 @@ func TestAnOldLink(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, id+grantExt), filepath.Join(dir, other.id(Owner{})+grantExt)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Find(other, Owner{}); err == nil || errors.Is(err, ErrNoGrant) {
+	if _, err := c.Find(t.Context(), other, Owner{}); err == nil || errors.Is(err, ErrNoGrant) {
 		t.Errorf("the sign-in of one server counts for another: %v", err)
 	}
 	if err := os.Chmod(filepath.Join(dir, other.id(Owner{})+grantExt), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Find(other, Owner{}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := c.Find(t.Context(), other, Owner{}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a file that others can read: %v", err)
 	}
 }

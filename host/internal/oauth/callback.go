@@ -107,7 +107,7 @@ func parseQuery(raw string) (url.Values, error) {
 // Login signs in with a browser on this machine: it listens on loopback, has open show the
 // link, and waits for the browser to come back.
 func (c *Client) Login(ctx context.Context, s *Server, o Owner, ch Challenge, open func(link string) error) (Grant, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.loginPort(s))))
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.loginPort(ctx, s))))
 	if err != nil {
 		l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.CallbackPort)))
 	}
@@ -119,15 +119,15 @@ func (c *Client) Login(ctx context.Context, s *Server, o Owner, ch Challenge, op
 	if err != nil {
 		return Grant{}, errors.Join(err, l.Close())
 	}
-	c.rememberPort(s, l.Addr())
+	c.rememberPort(ctx, s, l.Addr())
 	return c.await(ctx, s.id(o), f, l, open)
 }
 
 // loginPort is the port to listen on: the configured one, or the one of the last sign-in,
 // for which a client is registered.
-func (c *Client) loginPort(s *Server) int {
+func (c *Client) loginPort(ctx context.Context, s *Server) int {
 	var last struct{ Port int }
-	if s.CallbackPort == 0 && c.store.read(hashed("port", s.Name, s.URL)+clientExt, &last) == nil {
+	if s.CallbackPort == 0 && c.store.read(ctx, hashed("port", s.Name, s.URL)+clientExt, &last) == nil {
 		return last.Port
 	}
 	return s.CallbackPort
@@ -135,12 +135,12 @@ func (c *Client) loginPort(s *Server) int {
 
 // rememberPort notes the port of a sign-in. Without the note the next one registers a
 // client of its own.
-func (c *Client) rememberPort(s *Server, a net.Addr) {
+func (c *Client) rememberPort(ctx context.Context, s *Server, a net.Addr) {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok || s.CallbackPort != 0 {
 		return
 	}
-	if err := c.store.write(hashed("port", s.Name, s.URL)+clientExt, struct{ Port int }{tcp.Port}); err != nil {
+	if err := c.store.write(ctx, hashed("port", s.Name, s.URL)+clientExt, struct{ Port int }{tcp.Port}); err != nil {
 		c.log.Warn("the port of a sign-in was not noted", "error", err)
 	}
 }

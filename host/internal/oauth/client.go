@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"crypto/cipher"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -10,11 +9,11 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/internal/documents"
 )
 
 // Options configure Open.
 type Options struct {
-	Cipher cipher.AEAD
 	// OnSignIn is called once a grant has been stored.
 	OnSignIn func(context.Context, Grant) error
 	Logger   *slog.Logger
@@ -22,28 +21,21 @@ type Options struct {
 
 // Client signs in to servers and keeps the grants.
 type Client struct {
-	store    *store
+	store    store
 	onSignIn func(context.Context, Grant) error
 	log      *slog.Logger
 	callback atomic.Pointer[string] // where browsers come back to; nil if they cannot
 }
 
-// Open opens the directory of grants.
-func Open(dir string, o Options) (*Client, error) {
-	if o.Cipher == nil {
-		return nil, errors.New("sign-ins need a cipher")
-	}
-	st, err := openStore(dir, o.Cipher)
-	if err != nil {
-		return nil, err
-	}
+// New returns the client that keeps grants in a store, whose contents are encrypted.
+func New(encrypted documents.Store, o Options) *Client {
 	if o.OnSignIn == nil {
 		o.OnSignIn = func(context.Context, Grant) error { return nil }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Client{store: st, onSignIn: o.OnSignIn, log: o.Logger}, nil
+	return &Client{store: store{encrypted}, onSignIn: o.OnSignIn, log: o.Logger}
 }
 
 // ErrNoGrant means that the owner has not signed in.
@@ -87,9 +79,9 @@ func (g *grant) public() Grant {
 }
 
 // load returns the grant of an owner, or ErrNoGrant.
-func (c *Client) load(id string) (*grant, error) {
+func (c *Client) load(ctx context.Context, id string) (*grant, error) {
 	g := new(grant)
-	err := c.store.read(id+grantExt, g)
+	err := c.store.read(ctx, id+grantExt, g)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNoGrant
 	}
@@ -100,8 +92,8 @@ func (c *Client) load(id string) (*grant, error) {
 }
 
 // Find returns the grant of an owner, or ErrNoGrant.
-func (c *Client) Find(s *Server, o Owner) (Grant, error) {
-	g, err := c.load(s.id(o))
+func (c *Client) Find(ctx context.Context, s *Server, o Owner) (Grant, error) {
+	g, err := c.load(ctx, s.id(o))
 	if err != nil {
 		return Grant{}, err
 	}
@@ -109,4 +101,6 @@ func (c *Client) Find(s *Server, o Owner) (Grant, error) {
 }
 
 // Changed returns a mark that is another one whenever the grant of an owner is.
-func (c *Client) Changed(s *Server, o Owner) time.Time { return c.store.modified(s.id(o) + grantExt) }
+func (c *Client) Changed(ctx context.Context, s *Server, o Owner) string {
+	return c.store.stamp(ctx, s.id(o)+grantExt)
+}

@@ -46,7 +46,7 @@ func (c *Client) start(ctx context.Context, s *Server, o Owner, ch Challenge, re
 		return nil, err
 	}
 	defer done()
-	old, err := c.load(s.id(o))
+	old, err := c.load(ctx, s.id(o))
 	if err != nil {
 		old = &grant{} // one that cannot be read is replaced
 	}
@@ -128,7 +128,7 @@ func (c *Client) pending(ctx context.Context, s *Server, o Owner, ch Challenge, 
 	}
 	defer unlock()
 	var f flow
-	err = c.store.read(id+flowExt, &f)
+	err = c.store.read(ctx, id+flowExt, &f)
 	if err == nil && time.Now().Before(f.Expires.Add(-flowLife/2)) && f.Grant.Client.Redirect == redirect && includes(f.Grant.Requested, ch.Scopes) {
 		return f.Link, nil
 	}
@@ -136,7 +136,7 @@ func (c *Client) pending(ctx context.Context, s *Server, o Owner, ch Challenge, 
 	if err != nil {
 		return "", err
 	}
-	return fresh.Link, c.store.write(id+flowExt, fresh)
+	return fresh.Link, c.store.write(ctx, id+flowExt, fresh)
 }
 
 // The reasons why what a browser brings back does not count.
@@ -164,7 +164,7 @@ func (c *Client) Finish(ctx context.Context, query url.Values) (Grant, error) {
 
 // takeFlow removes the stored flow of that state and returns it.
 func (c *Client) takeFlow(ctx context.Context, id, state string) (*flow, error) {
-	if c.store.modified(id + flowExt).IsZero() { // no lock file for what never was
+	if c.store.stamp(ctx, id+flowExt) == "" { // no lock file for what never was
 		return nil, errState
 	}
 	unlock, err := c.store.lock(ctx, id)
@@ -173,7 +173,7 @@ func (c *Client) takeFlow(ctx context.Context, id, state string) (*flow, error) 
 	}
 	defer unlock()
 	f := new(flow)
-	err = c.store.read(id+flowExt, f)
+	err = c.store.read(ctx, id+flowExt, f)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errState
 	}
@@ -183,7 +183,7 @@ func (c *Client) takeFlow(ctx context.Context, id, state string) (*flow, error) 
 	if subtle.ConstantTimeCompare([]byte(f.State), []byte(state)) != 1 {
 		return nil, errState
 	}
-	if err := c.store.remove(id + flowExt); err != nil {
+	if err := c.store.remove(ctx, id+flowExt); err != nil {
 		return nil, err
 	}
 	if !time.Now().Before(f.Expires) {
@@ -241,5 +241,5 @@ func (c *Client) keep(ctx context.Context, id string, g *grant) error {
 		return err
 	}
 	defer unlock()
-	return c.store.write(id+grantExt, g)
+	return c.store.write(ctx, id+grantExt, g)
 }

@@ -46,7 +46,7 @@ func TestACallIsMadeOnceSomeoneHasSignedIn(t *testing.T) {
 	if status, page := browse(t, link); status != http.StatusBadRequest || !strings.Contains(page, "used before") {
 		t.Errorf("the link a second time: %d %s", status, page)
 	}
-	g, err := c.Find(w.server(), Owner{})
+	g, err := c.Find(t.Context(), w.server(), Owner{})
 	if err != nil || g.Issuer != w.issuer.URL || !g.Renewable {
 		t.Errorf("%+v, %v", g, err)
 	}
@@ -75,7 +75,7 @@ func TestUsersHaveTokensOfTheirOwn(t *testing.T) {
 	}
 	ask(t, c, s, bob)
 	ask(t, c, s, codemode.Session{AgentID: "aada"}) // not the same parts put together otherwise
-	if g, err := c.Find(s, s.OwnerOf(ada)); err != nil || !g.PerUser || g.Session != ada {
+	if g, err := c.Find(t.Context(), s, s.OwnerOf(ada)); err != nil || !g.PerUser || g.Session != ada {
 		t.Errorf("%+v, %v", g, err)
 	}
 }
@@ -93,7 +93,7 @@ func TestSessionsWithAnIDAloneAreNotOneUser(t *testing.T) {
 		t.Error(err)
 	}
 	ask(t, c, s, bob)
-	if g, err := c.Find(s, s.OwnerOf(ada)); err != nil || g.Session != ada {
+	if g, err := c.Find(t.Context(), s, s.OwnerOf(ada)); err != nil || g.Session != ada {
 		t.Errorf("%+v, %v", g, err)
 	}
 }
@@ -205,17 +205,14 @@ func scopeOf(t *testing.T, link string) string {
 // nothing.
 func TestLogin(t *testing.T) {
 	w, dir := newWorld(t), t.TempDir()
-	c, err := Open(dir, Options{Cipher: testCipher(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := inDir(t, dir)
 	var required *Required
 	if err := call(t, c, w.server(), codemode.Session{}); !errors.As(err, &required) || required.Link != "" || !strings.Contains(err.Error(), "quoin mcp login tracker") {
 		t.Fatalf("without a callback: %v", err)
 	}
 	var redirects []string
 	for range 2 {
-		_, err = c.Login(t.Context(), w.server(), Owner{}, Challenge{}, func(link string) error {
+		_, err := c.Login(t.Context(), w.server(), Owner{}, Challenge{}, func(link string) error {
 			u, err := url.Parse(link)
 			if err != nil {
 				return err
@@ -279,7 +276,8 @@ func TestClientsInTheOrderOfTheSpecification(t *testing.T) {
 			w := newWorld(t)
 			s := w.server()
 			tt.change(w, s)
-			c, _ := open(t, t.TempDir())
+			dir := t.TempDir()
+			c, _ := open(t, dir)
 			err := call(t, c, s, codemode.Session{})
 			got := err.Error()
 			var required *Required
@@ -293,7 +291,7 @@ func TestClientsInTheOrderOfTheSpecification(t *testing.T) {
 			if !strings.Contains(got, tt.want) {
 				t.Errorf("got %s, expected %s", got, tt.want)
 			}
-			planted(t, c.store.dir, got)
+			planted(t, dir, got)
 		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/quoinhq/quoin/internal/documents"
 )
 
 // FuzzChallenge reads headers of servers.
@@ -50,7 +52,11 @@ func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{"code=a&state=b&iss=c", "code=a&code=b", "%zz", "state=" + strings.Repeat("0", 32) + ".x", ";"} {
 		f.Add(seed)
 	}
-	c := &Client{store: &store{dir: f.TempDir(), aead: nil}}
+	docs, err := documents.OpenDir(f.TempDir(), documents.DirOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	c := New(docs, Options{})
 	f.Fuzz(func(t *testing.T, raw string) {
 		query, err := parseQuery(raw)
 		if err != nil {
@@ -73,14 +79,13 @@ func FuzzCode(f *testing.F) {
 	})
 }
 
-// FuzzFile reads files of the store.
-func FuzzFile(f *testing.F) {
+// FuzzDocument reads documents of the store.
+func FuzzDocument(f *testing.F) {
 	f.Add([]byte(""), "a.grant")
 	f.Add(make([]byte, 64), "b.flow")
 	f.Fuzz(func(t *testing.T, sealed []byte, name string) {
-		aead := testCipher(t)
-		if _, err := aead.Open(nil, nil, sealed, []byte(name)); err == nil {
-			t.Error("a file that was not written here is read")
+		if _, err := documents.Encrypted(testCipher(t)).Open(name, sealed); err == nil {
+			t.Error("a document that was not written here is read")
 		}
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/internal/documents"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -222,13 +223,20 @@ func testCipher(t *testing.T) cipher.AEAD {
 	return aead
 }
 
-// open returns a client of a directory, and where browsers come back to.
-func open(t *testing.T, dir string) (*Client, string) {
+// inDir returns a client that keeps its grants in a directory.
+func inDir(t *testing.T, dir string) *Client {
 	t.Helper()
-	c, err := Open(dir, Options{Cipher: testCipher(t)})
+	docs, err := documents.OpenDir(dir, documents.DirOptions{MaxBytes: MaxDocument, Private: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return New(documents.Sealed(docs, documents.Encrypted(testCipher(t))), Options{})
+}
+
+// open returns a client of a directory, and where browsers come back to.
+func open(t *testing.T, dir string) (*Client, string) {
+	t.Helper()
+	c := inDir(t, dir)
 	web := httptest.NewUnstartedServer(nil)
 	address := "http://" + web.Listener.Addr().String() + "/oauth/callback"
 	web.Config.Handler = c.Callback(address)

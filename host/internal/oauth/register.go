@@ -42,7 +42,7 @@ func (c *client) style() oauth2.AuthStyle {
 func (c *Client) clientFor(ctx context.Context, h *http.Client, s *Server, as *oauthex.AuthServerMeta, redirect string) (client, error) {
 	switch {
 	case s.ClientID != "":
-		return c.configuredClient(s, as, redirect)
+		return c.configuredClient(ctx, s, as, redirect)
 	case s.ClientMetadataURL != "" && as.ClientIDMetadataDocumentSupported:
 		return client{ID: s.ClientMetadataURL, Method: methodNone, Issuer: as.Issuer, Redirect: redirect}, nil
 	case as.RegistrationEndpoint != "":
@@ -53,14 +53,14 @@ func (c *Client) clientFor(ctx context.Context, h *http.Client, s *Server, as *o
 
 // configuredClient returns the client that the operator has registered. Its secret is for
 // one issuer: the configured one, or else the first that was seen.
-func (c *Client) configuredClient(s *Server, as *oauthex.AuthServerMeta, redirect string) (client, error) {
+func (c *Client) configuredClient(ctx context.Context, s *Server, as *oauthex.AuthServerMeta, redirect string) (client, error) {
 	bound := struct{ Issuer string }{s.Issuer}
 	if bound.Issuer == "" {
 		name := hashed("configured", s.Name, s.URL, s.ClientID) + clientExt
-		err := c.store.read(name, &bound)
+		err := c.store.read(ctx, name, &bound)
 		if errors.Is(err, fs.ErrNotExist) {
 			bound.Issuer = as.Issuer
-			err = c.store.write(name, bound)
+			err = c.store.write(ctx, name, bound)
 		}
 		if err != nil {
 			return client{}, err
@@ -99,7 +99,7 @@ func (c *Client) registeredClient(ctx context.Context, h *http.Client, s *Server
 	}
 	defer unlock()
 	var known client
-	err = c.store.read(name+clientExt, &known)
+	err = c.store.read(ctx, name+clientExt, &known)
 	if err == nil && known.Issuer == as.Issuer && (known.Expires.IsZero() || time.Now().Before(known.Expires)) {
 		return known, nil
 	}
@@ -110,7 +110,7 @@ func (c *Client) registeredClient(ctx context.Context, h *http.Client, s *Server
 	if err != nil {
 		return client{}, err
 	}
-	return fresh, c.store.write(name+clientExt, fresh)
+	return fresh, c.store.write(ctx, name+clientExt, fresh)
 }
 
 // register registers a client. A server that wants a secret gives one.

@@ -2,95 +2,68 @@ package oauth
 
 import (
 	"context"
-	"crypto/cipher"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/quoinhq/quoin/internal/durable"
+	"github.com/quoinhq/quoin/internal/documents"
 )
 
-// The kinds of files, by their extension.
+// The kinds of documents, by their extension.
 const (
 	grantExt  = ".grant"
 	flowExt   = ".flow"
 	clientExt = ".client"
-	lockExt   = ".lock"
 )
 
-// maxFile bounds a file, in bytes.
-const maxFile = 256 << 10
+// MaxDocument bounds what is kept in one piece, encrypted, in bytes.
+const MaxDocument = 256 << 10
 
-// store keeps encrypted files. What is in one counts only under the name that it was
+// store keeps encrypted documents. What is in one counts only under the name that it was
 // written for.
-type store struct {
-	dir  string
-	aead cipher.AEAD
-}
+type store struct{ docs documents.Store }
 
-// openStore opens a directory that only its owner can use.
-func openStore(dir string, aead cipher.AEAD) (*store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("directory of sign-ins: %w", err)
+// read decodes a document into v. The error is fs.ErrNotExist if it is not there.
+func (s store) read(ctx context.Context, name string, v any) error {
+	plain, err := s.docs.Read(ctx, name)
+	if errors.Is(err, documents.ErrCorrupt) {
+		return fmt.Errorf("%s was not written by this host: remove it, and sign in again", s.docs.Location(name))
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { // fails if it belongs to someone else
-		return nil, fmt.Errorf("directory of sign-ins: %w", err)
-	}
-	return &store{dir: dir, aead: aead}, nil
-}
-
-// read decodes a file into v. The error is fs.ErrNotExist if it is not there.
-func (s *store) read(name string, v any) error {
-	sealed, err := durable.ReadPrivate(filepath.Join(s.dir, name), maxFile)
 	if err != nil {
 		return err
-	}
-	plain, err := s.aead.Open(nil, nil, sealed, []byte(name))
-	if err != nil {
-		return fmt.Errorf("%s was not written by this host: remove it, and sign in again", filepath.Join(s.dir, name))
 	}
 	return json.Unmarshal(plain, v)
 }
 
-// write replaces a file.
-func (s *store) write(name string, v any) error {
+// write replaces a document.
+func (s store) write(ctx context.Context, name string, v any) error {
 	plain, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	sealed := s.aead.Seal(nil, nil, plain, []byte(name))
-	if len(sealed) > maxFile {
-		return fmt.Errorf("a sign-in of %d bytes, at most %d fit", len(sealed), maxFile)
-	}
-	return durable.Replace(filepath.Join(s.dir, name), sealed, durable.Options{})
+	return s.docs.Replace(ctx, name, plain, time.Time{})
 }
 
-// remove removes a file that may be there.
-func (s *store) remove(name string) error {
-	if err := os.Remove(filepath.Join(s.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// remove removes documents that may be there.
+func (s store) remove(ctx context.Context, names ...string) error {
+	if err := s.docs.Remove(ctx, names...); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return durable.SyncDir(s.dir)
+	return nil
 }
 
-// modified returns when a file was last written; zero if it is not there.
-func (s *store) modified(name string) time.Time {
-	info, err := os.Stat(filepath.Join(s.dir, name))
+// stamp changes whenever a document does. It is "" if the document is not there.
+func (s store) stamp(ctx context.Context, name string) string {
+	stamp, err := s.docs.Stamp(ctx, name)
 	if err != nil {
-		return time.Time{}
+		return err.Error()
 	}
-	return info.ModTime()
+	return stamp
 }
 
 // lock excludes every other holder of the lock of that name, in all processes.
-func (s *store) lock(ctx context.Context, id string) (unlock func(), err error) {
-	l := durable.NewLock(filepath.Join(s.dir, id+lockExt))
-	if err := l.Lock(ctx, false); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return func() { _ = l.Close() }, nil // a lock that cannot be given back ends with its process
+func (s store) lock(ctx context.Context, id string) (unlock func(), err error) {
+	return s.docs.Lock(ctx, id)
 }

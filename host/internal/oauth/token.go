@@ -58,7 +58,7 @@ func (g *grant) ends() bool {
 // has to sign in. used is a token that the server has refused; it is not returned.
 func (c *Client) token(ctx context.Context, s *Server, o Owner, used string) (string, error) {
 	id := s.id(o)
-	g, err := c.load(id)
+	g, err := c.load(ctx, id)
 	if errors.Is(err, ErrNoGrant) {
 		return "", nil
 	}
@@ -81,7 +81,7 @@ func (c *Client) renew(ctx context.Context, s *Server, id, used string) (string,
 		return "", err
 	}
 	defer unlock()
-	g, err := c.load(id)
+	g, err := c.load(ctx, id)
 	switch {
 	case errors.Is(err, ErrNoGrant):
 		return "", nil
@@ -96,7 +96,7 @@ func (c *Client) renew(ctx context.Context, s *Server, id, used string) (string,
 	var refused *oauth2.RetrieveError
 	if errors.As(err, &refused) && endsGrant(refused) {
 		g.Refresh = "" // it has ended; the scopes are remembered for the next sign-in
-		return "", c.store.write(id+grantExt, g)
+		return "", c.store.write(ctx, id+grantExt, g)
 	}
 	if err != nil {
 		return "", s.errorf("its token cannot be renewed now: %v", short(err))
@@ -105,8 +105,8 @@ func (c *Client) renew(ctx context.Context, s *Server, id, used string) (string,
 		return "", err
 	}
 	// From here on the old refresh token may be worth nothing: the new one is stored
-	// before anything else.
-	if err := c.store.write(id+grantExt, g); err != nil {
+	// before anything else, also for a caller that has gone.
+	if err := c.store.write(context.WithoutCancel(ctx), id+grantExt, g); err != nil {
 		return "", err
 	}
 	if g.Access == used {
@@ -158,8 +158,8 @@ func (c *Client) Forget(ctx context.Context, s *Server, o Owner) (Grant, error) 
 		return Grant{}, err
 	}
 	defer unlock()
-	g, err := c.load(id)
-	if gone := errors.Join(c.store.remove(id+grantExt), c.store.remove(id+flowExt)); gone != nil {
+	g, err := c.load(ctx, id)
+	if gone := c.store.remove(ctx, id+grantExt, id+flowExt); gone != nil {
 		return Grant{}, gone
 	}
 	if err != nil {
