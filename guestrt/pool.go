@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -113,6 +115,13 @@ func NewPool(ctx context.Context, c Config) (*Pool, error) {
 // BuildID returns the SHA-256 of the guest executable. Snapshots are valid only
 // between pools of the same id.
 func (p *Pool) BuildID() [32]byte { return p.guest.id }
+
+// WriteGuest writes the guest executable, the one that BuildID is of even if its file has
+// been replaced since. A pool that is closed has it no more.
+func (p *Pool) WriteGuest(w io.Writer) error {
+	_, err := io.Copy(w, io.NewSectionReader(p.guest.file, 0, math.MaxInt64))
+	return err
+}
 
 // Engine returns which engine the workers run, which is never EngineAuto, and its id:
 // the name of the engine, its version and the format of its snapshots.

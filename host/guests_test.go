@@ -103,3 +103,71 @@ func TestAPreviousGuestMustBeThere(t *testing.T) {
 		t.Errorf("error %q", err)
 	}
 }
+
+// TestKeptGuestsFinishTheirRuns: with guest.builds, a host keeps its guest before it stores
+// a run, even if the file it was started from is another one by then. Hosts with another
+// guest go on with the run, and so does one that is started once that guest is gone.
+func TestKeptGuestsFinishTheirRuns(t *testing.T) {
+	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
+	builds := filepath.Join(mkdir(t), "builds")
+	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: old, Builds: builds}})
+	if err := os.Remove(old); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := filepath.Glob(filepath.Join(builds, "*")); err != nil || len(kept) != 0 {
+		t.Errorf("kept although no run needs it: %v, %v", kept, err)
+	}
+	id := wantWaiting(t, exec(first, `const kept = 40; await yield_control(); await yield_control(); return kept + 2`), host.ReasonYield)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, last := range []bool{false, true} {
+		h := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Builds: builds}})
+		if list, err := h.AllRuns(ctx); err != nil || len(list) != 1 || list[0].Foreign {
+			t.Errorf("%+v, %v", list, err)
+		}
+		if !last {
+			wantWaiting(t, h.Wait(ctx, me, id), host.ReasonYield)
+		} else {
+			wantValue(t, h.Wait(ctx, me, id), `42`)
+		}
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAKeptGuestOfOtherBytes is not started: the id of a run's build is sealed, the
+// directory is not.
+func TestAKeptGuestOfOtherBytes(t *testing.T) {
+	ctx, dir, builds := context.Background(), mkdir(t), filepath.Join(mkdir(t), "builds")
+	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t), Builds: builds}})
+	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), host.ReasonYield)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := filepath.Glob(filepath.Join(builds, strings.Repeat("?", 64)))
+	if err != nil || len(kept) != 1 {
+		t.Fatal(kept, err)
+	}
+	f, err := os.OpenFile(kept[0], os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Builds: builds}})
+	got := second.Wait(ctx, me, id)
+	wantFailure(t, got, host.CodeUnavailable, "", host.PhaseHost)
+	if !strings.Contains(got.Error, "the file was replaced") {
+		t.Errorf("got %s", show(got))
+	}
+	if err := os.Remove(kept[0]); err != nil {
+		t.Fatal(err)
+	}
+	wantFailure(t, second.Wait(ctx, me, id), host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost)
+}

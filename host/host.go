@@ -108,6 +108,12 @@ type GuestConfig struct {
 	// Previous names guest executables of earlier builds. Runs that they have
 	// suspended go on with them; new runs use the guest of Path. Defaults to nil.
 	Previous []string
+	// Builds is a directory where the host keeps the guest of each run that it stores,
+	// under the guest's build. A run goes on with the build that suspended it, also after
+	// Path leads to another one. Hosts of one store may share the directory; no two stores
+	// may. No other user may be able to write to it. The host removes nothing there:
+	// quoin state gc does. Defaults to "": no such directory.
+	Builds string
 	// Prepared is how many guest workers are kept ready; under load, up to
 	// four times as many. Defaults to 2.
 	Prepared int
@@ -317,7 +323,7 @@ func (h *Host) start(ctx context.Context) (err error) {
 		return err
 	}
 	g := &h.cfg.Guests
-	if err := h.engine.Start(ctx, runs.Guests{Engine: g.Engine, Path: g.Path, NativePath: g.NativePath, Previous: g.Previous, Prepared: g.Prepared}); err != nil {
+	if err := h.engine.Start(ctx, runs.Guests{Engine: g.Engine, Path: g.Path, NativePath: g.NativePath, Previous: g.Previous, Builds: g.Builds, Prepared: g.Prepared}); err != nil {
 		return err
 	}
 	if err := h.startPlugins(ctx); err != nil {

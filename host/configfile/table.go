@@ -61,6 +61,7 @@ func (f *File) table() config.Table {
 				config.Text("path", &f.GuestPath, "The guest executable of the default engine. Without it: quoin-guest next to the host's executable, else that itself if it serves as a worker."),
 				config.Text("nativePath", &f.NativePath, "The guest executable of the native engine. Without it: quoin-guest-native next to the host's executable."),
 				config.Texts("previous", &f.PreviousGuests, "Guest executables of earlier installations. Runs that they have suspended go on with them; new runs use path."),
+				config.Text("builds", &f.GuestBuilds, "A directory where a host keeps the guest of each run that it stores. Such a run goes on with that guest after an upgrade, too. Hosts of one store may share it. `none` means no such directory. Without it: `guest-builds` in the state directory. `quoin state gc` removes what no run needs."),
 				config.Int("preparedWorkers", &f.PreparedWorkers, 1, 256, "Guest workers that are kept ready."),
 				config.Int("maxWorkers", &f.MaxWorkers, 1, 4096, "Guest workers that run cells at one moment; further cells wait."),
 			}, "The processes that programs run in."),

@@ -3,6 +3,7 @@ package durable
 import (
 	"crypto/rand"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ type Options struct {
 
 // Replace writes data to path, in place of the file that may be there.
 func Replace(path string, data []byte, o Options) error {
-	temp, err := writeTemp(path, data, o)
+	temp, err := writeTemp(path, whole(data), o)
 	if err != nil {
 		return err
 	}
@@ -46,13 +47,27 @@ var link = os.Link
 // Create writes data to path, which must not exist: the error is fs.ErrExist if it
 // does. On a file system without links a crash may leave a part of the file. If several callers create one path at the same time, exactly one succeeds.
 func Create(path string, data []byte, o Options) error {
-	temp, err := writeTemp(path, data, o)
+	return CreateFrom(path, whole(data), o)
+}
+
+// whole writes data.
+func whole(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}
+}
+
+// CreateFrom is [Create] of what write writes. Nothing is created if that fails. It may be
+// called twice, and then writes the same again.
+func CreateFrom(path string, write func(io.Writer) error, o Options) error {
+	temp, err := writeTemp(path, write, o)
 	if err != nil {
 		return err
 	}
 	err = link(temp, path)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
-		err = writeNew(path, data, o) // FAT and some network file systems have no links
+		err = writeNew(path, write, o) // FAT and some network file systems have no links
 	}
 	if removed := os.Remove(temp); removed != nil {
 		return errors.Join(err, removed)
@@ -69,14 +84,14 @@ func Create(path string, data []byte, o Options) error {
 
 // writeTemp writes and syncs a file next to path, under a name that no other
 // process uses.
-func writeTemp(path string, data []byte, o Options) (temp string, err error) {
+func writeTemp(path string, write func(io.Writer) error, o Options) (temp string, err error) {
 	temp = path + "." + rand.Text() + TempExt
-	return temp, writeNew(temp, data, o)
+	return temp, writeNew(temp, write, o)
 }
 
 // writeNew writes and syncs a file that must not exist. It removes the file if that
 // fails.
-func writeNew(path string, data []byte, o Options) (err error) {
+func writeNew(path string, write func(io.Writer) error, o Options) (err error) {
 	if o.Mode == 0 {
 		o.Mode = 0o600
 	}
@@ -89,7 +104,7 @@ func writeNew(path string, data []byte, o Options) (err error) {
 			err = errors.Join(err, os.Remove(path))
 		}
 	}()
-	_, err = f.Write(data)
+	err = write(f)
 	if err == nil {
 		err = f.Chmod(o.Mode) // the umask does not count
 	}

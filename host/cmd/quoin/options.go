@@ -217,8 +217,20 @@ func openState(state string, cfg *host.Config) error {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	cfg.Store, cfg.Approvals.Store, cfg.Programs.Store = store, approvals, saved
+	cfg.Guests.Builds = guestBuilds(state, cfg.Guests.Builds)
 	cfg.MCP.SignIns, err = openSignIns(state, store, approvals, cfg.Logger)
 	return err
+}
+
+// guestBuilds is where the guests of stored runs are kept, or "".
+func guestBuilds(state, configured string) string {
+	switch configured {
+	case "":
+		return filepath.Join(state, "guest-builds")
+	case paths.None:
+		return ""
+	}
+	return configured
 }
 
 // existingState is the state directory, which must have been used.

@@ -59,7 +59,7 @@ that plugins own.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
-	root.AddCommand(newExec(), newWait(), newTools(), newNamespaces(), newPlugins(), newPlugin(), newMCP(), newNode(), newRuns(), newUndo(), newApprovals(), newPrograms(), newPrompt(), newServe(), newTrajectory(), newConfig(), newDoctor(),
+	root.AddCommand(newExec(), newWait(), newTools(), newNamespaces(), newPlugins(), newPlugin(), newMCP(), newNode(), newRuns(), newState(), newUndo(), newApprovals(), newPrograms(), newPrompt(), newServe(), newTrajectory(), newConfig(), newDoctor(),
 		newVersion())
 	completePaths(root)
 	return root

@@ -55,6 +55,7 @@ func (m tidy) Run() int {
 
 // TestScripts runs the command in processes of its own, as scripts do.
 func TestScripts(t *testing.T) {
+	builds := t.TempDir() // the tests are their own guest, and need not copy it for each state directory
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -116,7 +117,7 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			e.Vars = append(e.Vars, "DOCS="+docs)
+			e.Vars = append(e.Vars, "DOCS="+docs, "QUOIN_GUEST_BUILDS="+builds)
 			caches, err := goCaches()
 			if err != nil {
 				return err

@@ -33,6 +33,7 @@ type Engine struct {
 	Pool     *guestrt.Pool
 	previous map[string]*otherGuest // by build
 	other    *otherEngine
+	builds   keptBuilds
 	foreign  atomic.Int64 // suspended runs of builds that are not here
 	meters   *meters
 

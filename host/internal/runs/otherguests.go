@@ -13,14 +13,15 @@ import (
 )
 
 // An image belongs to the build of the guest that it was taken from. New runs use one
-// build. Those of GuestConfig.Previous, and the guest of the engine that new runs do not
-// use, finish what they have suspended.
+// build. Those of GuestConfig.Previous and GuestConfig.Builds, and the guest of the engine
+// that new runs do not use, finish what they have suspended.
 
 // Guests says which guest workers there are.
 type Guests struct {
 	Engine           guestrt.Engine // of new runs
 	Path, NativePath string         // as guestrt.Config has them
 	Previous         []string       // older builds
+	Builds           string         // directory of builds; empty: no such directory
 	Prepared         int
 }
 
@@ -91,19 +92,15 @@ func (o *otherEngine) find() (string, *otherGuest, error) {
 	return o.build, o.guest, nil
 }
 
-// close ends the workers, if there are any.
-func (o *otherEngine) close() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.guest == nil {
-		return nil
-	}
-	return o.guest.close()
-}
-
 // findOtherGuests finds the builds of Guests.Previous, and the guest of the other engine
 // if the configuration names it.
 func (e *Engine) findOtherGuests(g Guests) error {
+	if e.volatile() { // no run outlives this guest
+		g.Builds = ""
+	}
+	if err := e.builds.open(g.Builds); err != nil {
+		return fmt.Errorf("guest.builds: %w", err)
+	}
 	e.previous = map[string]*otherGuest{}
 	for i, path := range g.Previous {
 		id, err := guestrt.BuildOf(path)
@@ -130,6 +127,9 @@ func (e *Engine) findOtherGuests(g Guests) error {
 // guestOf returns the guest of a build, or nil. It is not asked for the build of new runs.
 func (e *Engine) guestOf(build string) *otherGuest {
 	if g := e.previous[build]; g != nil {
+		return g
+	}
+	if g := e.builds.guest(build); g != nil {
 		return g
 	}
 	if id, g, err := e.other.find(); err == nil && id == build {
@@ -168,6 +168,6 @@ func (e *Engine) noGuest(rec *runstore.Record) *failure {
 		}
 	}
 	return failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost,
-		"code mode run cannot be restored: another build of the guest suspended it (%.12s). It is kept until %s: a host that has this build, as its guest or among guest.previous, can go on with it.",
+		"code mode run cannot be restored: another build of the guest suspended it (%.12s). It is kept until %s: a host that has this build, as its guest, in guest.builds or among guest.previous, can go on with it.",
 		rec.GuestBuild, kept)
 }

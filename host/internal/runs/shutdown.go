@@ -69,17 +69,14 @@ func (e *Engine) Close() {
 
 // StopWorkers ends the guest workers.
 func (e *Engine) StopWorkers() error {
+	e.background.Wait()
 	var errs []error
 	if e.Pool != nil {
 		errs = append(errs, e.Pool.Close())
 	}
-	for _, g := range e.previous {
+	for _, g := range e.otherGuests() {
 		errs = append(errs, g.close())
 	}
-	if e.other != nil {
-		errs = append(errs, e.other.close())
-	}
-	e.background.Wait()
 	return errors.Join(errs...)
 }
 

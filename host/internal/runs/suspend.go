@@ -19,6 +19,9 @@ func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 	if d.unattended && !d.ran {
 		return d.stay()
 	}
+	if !r.record.volatile {
+		r.engine.keepBuild(r.background(), r.pool)
+	}
 	image, err := d.snapshot()
 	if err != nil {
 		return d.failed(d.failureFrom(err))

@@ -22,16 +22,23 @@ func (e *Engine) StartSweeping() {
 func (e sweeper) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
+	first := time.NewTimer(keepFirst)
+	defer first.Stop()
 	e.guard(func() { e.countForeign(ctx) })
 	for {
 		e.guard(func() { e.sweepOnce(ctx) })
 		if e.foreign.Load() > 0 {
 			e.guard(func() { e.countForeign(ctx) })
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
+		for looked := false; !looked; {
+			select {
+			case <-tick.C:
+				looked = true
+			case <-first.C:
+			case <-ctx.Done():
+				return
+			}
+			e.guard(func() { e.keepBuilds(ctx) })
 		}
 	}
 }
@@ -68,6 +75,6 @@ func (e sweeper) countForeign(ctx context.Context) {
 		}
 	}
 	if e.foreign.Swap(int64(n)) == 0 && n > 0 {
-		e.Logger.Warn("suspended runs belong to another build of the guest: name its quoin-guest in guest.previous to finish them", "runs", n, "lastExpires", last.UTC())
+		e.Logger.Warn("suspended runs belong to another build of the guest: put its quoin-guest into guest.builds, or name it in guest.previous, to finish them", "runs", n, "lastExpires", last.UTC())
 	}
 }
