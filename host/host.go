@@ -146,6 +146,9 @@ type PluginConfig struct {
 	// DataDir is where each plugin gets a directory of its own. Defaults
 	// to a temporary directory, removed by Close.
 	DataDir string
+	// OpenStorage opens the key-value storages of plugins elsewhere than in DataDir, such as
+	// in a database that several hosts share. Defaults to nil.
+	OpenStorage plugins.OpenStorage
 	// Hooks are the tools of others whose calls a plugin's hooks may see, as
 	// patterns by plugin id. You rely on such a hook: while its plugin is not
 	// there, those calls are blocked. Defaults to nil: hooks of plugins see the
@@ -351,14 +354,15 @@ func (h *Host) startPlugins(ctx context.Context) error {
 		return err
 	}
 	s, err := plugins.Supervise(ctx, h.cfg.Plugins.Dir, plugins.SupervisorOptions{
-		DataDir:  data,
-		Bundled:  bundled,
-		Configs:  h.cfg.Plugins.Config,
-		Secrets:  h.cfg.Plugins.Secrets,
-		Gate:     plugins.LockGate(h.cfg.Plugins.Dir, h.cfg.Plugins.TrustedKeys),
-		Logger:   h.log,
-		OnChange: h.pluginsChanged,
-		Watch:    h.cfg.Plugins.Watch,
+		DataDir:     data,
+		OpenStorage: h.cfg.Plugins.OpenStorage,
+		Bundled:     bundled,
+		Configs:     h.cfg.Plugins.Config,
+		Secrets:     h.cfg.Plugins.Secrets,
+		Gate:        plugins.LockGate(h.cfg.Plugins.Dir, h.cfg.Plugins.TrustedKeys),
+		Logger:      h.log,
+		OnChange:    h.pluginsChanged,
+		Watch:       h.cfg.Plugins.Watch,
 		// Close has drained and cancelled every call by then.
 		DrainTimeout: time.Second,
 	})

@@ -29,10 +29,13 @@ func (p *Process) startHostServices() {
 		return
 	}
 	var kept protocol.Storage = noStorage{}
-	if dir := p.options.StorageDir; dir != "" {
-		p.storage = pluginstorage.Open(filepath.Join(dir, storageFile(p.candidate.ID())), func(err error) {
-			p.log.logger.Error("the plugin's storage cannot be read or written", "error", err)
-		})
+	fail := func(err error) {
+		p.log.logger.Error("the plugin's storage cannot be read or written", "error", err)
+	}
+	if dir, open := p.options.StorageDir, p.options.OpenStorage; open != nil {
+		kept = open(p.candidate.ID(), fail)
+	} else if dir != "" {
+		p.storage = pluginstorage.Open(filepath.Join(dir, storageFile(p.candidate.ID())), fail)
 		kept = p.storage
 	}
 	p.hostRequests.Go(func() {

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"path/filepath"
 	"time"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // Options say how a plugin process is started and treated. Only DataDir is
@@ -24,6 +26,10 @@ type Options struct {
 	// named by its id. Processes of a plugin that have the same see the same. It is
 	// created when something is stored. Empty means that the plugin has no storage.
 	StorageDir string
+	// OpenStorage opens the storage of a plugin elsewhere, such as in a database that
+	// several hosts share. StorageDir then does not count. The storage calls fail with the
+	// reason when it cannot be read or written. Defaults to nil.
+	OpenStorage OpenStorage
 	// RunDir is where sockets and temporary files of running plugins live.
 	// Defaults to a folder of this user in the system's temporary directory.
 	RunDir string
@@ -43,6 +49,9 @@ type Options struct {
 	clock       clock // nil: the system's
 	development bool  // the process is told that it is in development
 }
+
+// OpenStorage opens the key-value storage of a plugin, by the plugin's id.
+type OpenStorage func(id string, fail func(error)) protocol.Storage
 
 const defaultCallTimeout = 2 * time.Minute
 

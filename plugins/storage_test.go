@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/sdk"
 )
@@ -173,4 +174,34 @@ func TestAProcessWithoutStorageSaysSo(t *testing.T) {
 	p := startRole(t, "good", testOptions(t))
 	_, err := p.CallTool(t.Context(), call("store", textIn{Text: "x"}), nil)
 	wantError(t, err, protocol.KindTool, protocol.CodeNoHostService, "no storage")
+}
+
+// TestAStorageOfTheHost: it is opened by the plugin's id and takes the place of the folder.
+func TestAStorageOfTheHost(t *testing.T) {
+	dir, kept := shortDir(t), map[string]*pluginstorage.Memory{"a": {}, "b": {}}
+	start := func(id string) *Process {
+		o := testOptions(t)
+		o.StorageDir = filepath.Join(dir, "storage")
+		o.OpenStorage = func(id string, _ func(error)) protocol.Storage { return kept[id] }
+		p, err := Start(t.Context(), install(t, filepath.Join(shortDir(t), "x"), id, "good"), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return p
+	}
+	callText(t, start("a"), "store", textIn{Text: "of a"})
+	if got := callText(t, start("b"), "store", textIn{Text: "of b"}); got != `{"text":""}` {
+		t.Errorf("b found %s", got)
+	}
+	if got := callText(t, start("a"), "store", textIn{Text: "again"}); got != `{"text":"of a"}` {
+		t.Errorf("another process of a found %s", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "storage")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder: %v", err)
+	}
 }

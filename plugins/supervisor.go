@@ -19,6 +19,8 @@ type SupervisorOptions struct {
 	// DataDir holds one folder per plugin, named by its id, and the storages of all
 	// of them.
 	DataDir string
+	// OpenStorage opens the storages elsewhere; see [Options]. Defaults to nil.
+	OpenStorage OpenStorage
 	// Configs are the plugins' configurations by plugin id.
 	Configs map[string]json.RawMessage
 	// Bundled are plugins next to those of the directory. Defaults to nil.
@@ -167,6 +169,7 @@ func (s *Supervisor) processOptions(id string) Options {
 		DataDir:      filepath.Join(s.options.DataDir, id),
 		Secrets:      s.options.Secrets[id],
 		StorageDir:   filepath.Join(s.options.DataDir, storageFolder),
+		OpenStorage:  s.options.OpenStorage,
 		Config:       s.options.Configs[id],
 		Logger:       s.options.Logger,
 		StartTimeout: s.options.StartTimeout,

@@ -2,6 +2,7 @@ package pluginstorage
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -143,12 +144,15 @@ func (f *File) locked(ctx context.Context, shared bool, do func() error) error {
 }
 
 // failed returns err for the plugin, and tells the host what the plugin must not know.
-func (f *File) failed(err error) error {
+func (f *File) failed(err error) error { return hidden(err, "storage "+f.path, f.fail) }
+
+// hidden returns err for the plugin, and calls fail with what it must not know.
+func hidden(err error, what string, fail func(error)) error {
 	var own *protocol.Error
 	if err == nil || errors.As(err, &own) {
 		return err
 	}
-	f.fail(fmt.Errorf("storage %s: %w", f.path, err))
+	fail(fmt.Errorf("%s: %w", what, err))
 	return protocol.NewError(protocol.KindProcess, protocol.CodeStorageFailed, "the host cannot read or write the plugin's storage; its log says why")
 }
 
@@ -266,15 +270,7 @@ func (f *File) reopen() (int64, error) {
 // rewrite replaces the file by one without superseded records. The caller holds the
 // lock exclusively.
 func (f *File) rewrite() error {
-	b := appendRecord([]byte(magic), kindBase, change{revision: f.t.revision})
-	keys, _ := f.t.list("", "", 0)
-	for after := ""; len(keys) > 0; keys, _ = f.t.list("", after, 0) {
-		for _, key := range keys {
-			e := f.t.entries[key]
-			b = appendRecord(b, kindSet, change{key: key, value: e.Value, revision: e.Revision})
-			after = key
-		}
-	}
+	b := append([]byte(magic), bytes.Join(f.t.rewritten(), nil)...)
 	// A process that died while it rewrote the file has left a temporary one. Some
 	// systems do not replace a file that is open.
 	err := errors.Join(f.removeTemps(), f.closeFile())

@@ -30,6 +30,7 @@ func opened(t testing.TB, path string) *File {
 // both runs a test on every kind of storage.
 func both(t *testing.T, test func(t *testing.T, s protocol.Storage)) {
 	t.Run("memory", func(t *testing.T) { test(t, &Memory{}) })
+	t.Run("shared", func(t *testing.T) { test(t, shared(t, &memoryLog{})) })
 	t.Run("file", func(t *testing.T) { test(t, opened(t, filepath.Join(t.TempDir(), "deep", "p.kv"))) })
 }
 
