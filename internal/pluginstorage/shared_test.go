@@ -163,7 +163,7 @@ func TestALogThatFails(t *testing.T) {
 	want(t, s, "a", "4")
 }
 
-// TestALogThatWasChanged by others is damage, of which no part counts.
+// TestALogThatWasChanged by others is damage: no part of it counts.
 func TestALogThatWasChanged(t *testing.T) {
 	fill := func() *memoryLog {
 		log := &memoryLog{}
