@@ -55,19 +55,30 @@ func (h *Host) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Approv
 //
 // A caller of Decide may allow anything: the embedder decides who may call it.
 func (h *Host) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
-	return policy.Decide(ctx, h.cfg.Approvals.Store, id, d, by, time.Now())
+	a, err := policy.Decide(ctx, h.cfg.Approvals.Store, id, d, by, time.Now())
+	return h.decided(ctx, a, err)
+}
+
+// decided has the run of an approval go on where no process has it.
+func (h *Host) decided(ctx context.Context, a *policy.Approval, err error) (*policy.Approval, error) {
+	if err == nil {
+		h.engine.Decided(ctx, a.RunID)
+	}
+	return a, err
 }
 
 // AllowEdited is Decide with allow-once for another input than the call's own. See
 // policy.AllowEdited.
 func (h *Host) AllowEdited(ctx context.Context, id string, input json.RawMessage, by string) (*policy.Approval, error) {
-	return policy.AllowEdited(ctx, h.cfg.Approvals.Store, id, input, by, time.Now())
+	a, err := policy.AllowEdited(ctx, h.cfg.Approvals.Store, id, input, by, time.Now())
+	return h.decided(ctx, a, err)
 }
 
 // AnswerQuestion enters what a person has answered to the questions of an approval, by
 // question id. See policy.Answer.
 func (h *Host) AnswerQuestion(ctx context.Context, id string, answers map[string]QuestionAnswer, by string) (*policy.Approval, error) {
-	return policy.Answer(ctx, h.cfg.Approvals.Store, id, answers, by, time.Now())
+	a, err := policy.Answer(ctx, h.cfg.Approvals.Store, id, answers, by, time.Now())
+	return h.decided(ctx, a, err)
 }
 
 // AnswerAuthorization accepts every pending question that asks to sign in to an MCP

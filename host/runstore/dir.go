@@ -40,6 +40,8 @@ type Dir struct {
 
 	mu   sync.Mutex
 	open map[string]*open // by run id
+
+	schedule schedule
 }
 
 var (

@@ -190,6 +190,7 @@ func (d *Dir) Claim(_ context.Context, id string) (_ Claim, err error) {
 		lock.release()
 		return nil, err
 	}
+	d.unwake(id)
 	return &dirClaim{d: d, id: id, name: name, lock: lock, epoch: epoch}, nil
 }
 

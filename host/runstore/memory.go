@@ -18,6 +18,7 @@ type Memory struct {
 	epochs  map[string]uint64   // of the newest claim of each run
 	effects map[string]*Effects // by run
 	writers map[string]bool     // runs whose journal of effects is open
+	wakes   wakes
 }
 
 var (

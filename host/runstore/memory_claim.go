@@ -55,6 +55,7 @@ func (m *Memory) claim(id string, least uint64) *memoryClaim {
 	m.epochs[id] = max(m.epochs[id], least) + 1
 	c := &memoryClaim{m: m, id: id, epoch: m.epochs[id]}
 	m.claims[id] = c
+	m.wakes.remove(id)
 	return c
 }
 
@@ -148,5 +149,6 @@ func (c *memoryClaim) Release() {
 	delete(c.m.claims, c.id)
 	if !c.m.has(c.id) {
 		delete(c.m.epochs, c.id)
+		c.m.wakes.remove(c.id)
 	}
 }

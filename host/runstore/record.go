@@ -194,8 +194,10 @@ type Scheduler interface {
 	// the store does not have is no error.
 	Wake(ctx context.Context, id string) error
 	// Due returns the ids of at most limit runs, oldest first, that are not claimed and
-	// can go on: they were woken since their last claim, or their Record.TimerDue is over
-	// by the clock of the store.
+	// can go on: they were woken since their last claim, or Record.DueAt is over by the
+	// clock of the store. A store that tells a host which has ended from one that has
+	// released its claims may return the runs of hosts that have ended instead of those that
+	// are due at the zero time.
 	Due(ctx context.Context, limit int) ([]string, error)
 	// Watch sends the ids of runs that have just been woken, until ctx ends; then it closes
 	// the channel. It may lose ids, and send some again.

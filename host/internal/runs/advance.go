@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -31,7 +32,10 @@ type advancer struct {
 	advances map[string]*advance // by run; those that wait for a place too
 	callers  map[string]int      // of runs that callers want
 	pauses   map[string]pause    // of runs that could not go on
-	retired  map[string]bool     // approvals that no run waits for any more
+
+	// These fields belong to the goroutine of serve.
+	retired map[string]bool // approvals that no run waits for any more
+	failed  firstFailure
 }
 
 // advance is one attempt to go on with a run.
@@ -42,12 +46,13 @@ type advance struct {
 
 // Limits of an advancer.
 const (
-	pollEvery        = time.Second
-	candidatesAPlace = 8               // advances that wait for a place, for each that there is
-	advancePatience  = time.Second     // how long an advance waits for calls of the guest before the run is suspended again
-	firstPause       = time.Second     // before a run that could not go on is tried again
-	longestPause     = 5 * time.Minute // doubles until then
-	maxPauses        = 4096            // runs whose pauses are remembered
+	pollEvery            = time.Second
+	lookAtDecisionsEvery = 10 * time.Second // unless the store of approvals tells of one
+	candidatesAPlace     = 8                // advances that wait for a place, for each that there is
+	advancePatience      = time.Second      // how long an advance waits for calls of the guest before the run is suspended again
+	firstPause           = time.Second      // before a run that could not go on is tried again
+	longestPause         = 5 * time.Minute  // doubles until then
+	maxPauses            = 4096             // runs whose pauses are remembered
 )
 
 // newAdvancer makes an advancer of that many places, or nil without any. The methods of
@@ -58,7 +63,7 @@ func newAdvancer(e *Engine, places int) *advancer {
 	}
 	a := &advancer{
 		engine: e, places: quota.NewMeter("advances", "runs that go on without a caller", "server.advance", int64(places), quota.SharesOf(e.Quotas)),
-		hints: make(chan string, 64*candidatesAPlace), advances: map[string]*advance{}, callers: map[string]int{}, pauses: map[string]pause{}, retired: map[string]bool{},
+		hints: make(chan string, 64*candidatesAPlace), advances: map[string]*advance{}, callers: map[string]int{}, pauses: map[string]pause{},
 	}
 	a.life, a.end = context.WithCancel(e.life)
 	return a
@@ -76,20 +81,23 @@ func (a *advancer) serve() {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	woken, decided := a.watch()
-	looked := time.Time{}
+	store, decisions := pace{every: pollEvery}, pace{every: lookAtDecisionsEvery}
 	for {
 		select {
 		case id := <-a.hints:
-			a.consider(id)
-		case id := <-woken:
+			a.considerParked(id)
+		case id, open := <-woken:
+			if !open {
+				woken = nil
+			}
 			a.consider(id)
 		case <-decided:
-			looked = time.Time{}
+			decisions.next = time.Time{}
 		case <-tick.C:
-			a.engine.guard(a.poll)
-			if time.Since(looked) >= lookAgain {
-				looked = time.Now()
-				a.engine.guard(a.lookAtDecisions)
+			a.engine.guard(a.lookHere)
+			store.look(func() { a.engine.guard(a.lookAtStore) })
+			if decided != nil {
+				decisions.look(func() { a.engine.guard(a.lookAtDecisions) })
 			}
 		case <-a.engine.parking:
 			return
@@ -110,17 +118,17 @@ func (a *advancer) hint(id string) {
 	}
 }
 
-// poll considers every run that is known to be able to go on.
-func (a *advancer) poll() {
+// lookHere considers the runs that this process has parked.
+func (a *advancer) lookHere() {
 	for _, r := range a.engine.runsOwnedBy(func(codemode.Session) bool { return true }) {
-		if r.canAdvance() {
-			a.consider(r.id)
-		}
+		a.considerParked(r.id)
 	}
-	if room := a.room(); room > 0 {
-		for _, id := range a.due(room) {
-			a.consider(id)
-		}
+}
+
+// considerParked considers a run that this process has parked, if there is something to deliver.
+func (a *advancer) considerParked(id string) {
+	if r := a.engine.runByID(id); r != nil && r.canAdvance() {
+		a.consider(id)
 	}
 }
 
@@ -144,12 +152,12 @@ func (a *advancer) room() int {
 // consider has a run go on as soon as it is its session's turn, unless a caller wants it, it
 // is being advanced, or it could not go on a short time ago.
 func (a *advancer) consider(id string) {
-	if r := a.engine.runByID(id); r != nil && r.now() != stateParked {
+	if r := a.engine.runByID(id); r != nil && (r.now() != stateParked || r.record.claimed() && !r.canAdvance()) {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.advances[id] != nil || a.callers[id] > 0 || time.Now().Before(a.pauses[id].until) ||
+	if a.advances[id] != nil || a.callers[id] > 0 || a.engine.clock.Now().Before(a.pauses[id].until) ||
 		len(a.advances) >= int(a.places.Total())*candidatesAPlace || a.life.Err() != nil {
 		return
 	}
@@ -169,6 +177,7 @@ func (a *advancer) done(id string, one *advance) {
 	delete(a.advances, id)
 	a.mu.Unlock()
 	close(one.over)
+	a.hint(id) // for calls that have settled meanwhile
 }
 
 // yieldTo has a run that goes on without a caller suspended for one, and waits for that. The
@@ -237,9 +246,9 @@ func (a *advancer) attempt(ctx context.Context, id string) {
 	if ctx.Err() != nil {
 		return
 	}
-	ran, f := a.engine.advance(ctx, s, id)
+	advanced, f := a.engine.advance(ctx, s, id)
 	switch {
-	case ran:
+	case advanced:
 		a.mu.Lock()
 		delete(a.pauses, id)
 		a.mu.Unlock()
@@ -261,8 +270,8 @@ func (a *advancer) sessionOf(ctx context.Context, id string) (codemode.Session, 
 }
 
 // advance goes on with a run until it can only wait for more than a moment, or ctx ends. It
-// reports whether its guest has run; if it has not, the failure may say why.
-func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ran bool, _ *failure) {
+// reports whether it got as far as there was something to deliver; if not, the failure may say why.
+func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (advanced bool, _ *failure) {
 	if f := e.enter(); f != nil {
 		return false, f
 	}
@@ -275,7 +284,7 @@ func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ra
 	kept := &Delivery{engine: e}
 	defer kept.Release()
 	d := r.driveUnattended(ctx, rec, kept)
-	return d.ran, d.couldNot
+	return d.ran || d.couldNot == nil && !r.canAdvance(), d.couldNot
 }
 
 // driveUnattended drives a run that this process has made active on behalf of no caller, and returns
@@ -309,7 +318,7 @@ func (a *advancer) couldNot(id string, f *failure) {
 	if f != nil && (f.Reason == codemode.ReasonRunBusy || f.Reason == codemode.ReasonRunUnavailable || f.Reason == codemode.ReasonRunExpired || errors.Is(f, runstore.ErrEnded)) {
 		return // another process has it, or it has ended
 	}
-	now := time.Now()
+	now := a.engine.clock.Now()
 	a.mu.Lock()
 	p, again := a.pauses[id]
 	if !again && len(a.pauses) >= maxPauses {
@@ -329,3 +338,15 @@ func (a *advancer) couldNot(id string, f *failure) {
 		a.engine.Logger.Warn("a suspended run could not go on without a caller; it is tried again, at longer and longer intervals", "run", id, "error", f)
 	}
 }
+
+// firstFailure reports the first of several failures of a store in a row.
+type firstFailure struct{ failing bool }
+
+func (f *firstFailure) report(log *slog.Logger, message string, err error, life context.Context) {
+	if !f.failing && life.Err() == nil {
+		f.failing = true
+		log.Error(message, "error", err)
+	}
+}
+
+func (f *firstFailure) over() { f.failing = false }

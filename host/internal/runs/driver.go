@@ -465,6 +465,8 @@ func (d *driver) await() (woke, error) {
 			return wokeClosing, nil
 		case !d.ran && (status.deliverable || d.timerIsDue()):
 			return wokeReady, nil // however short the caller's time is, its run gets on
+		case d.unattended && !d.ran:
+			return wokeDeadline, nil // it goes on once there is something to deliver
 		case patience.over(status.tellBy):
 			return wokeDeadline, nil
 		case status.deliverable:

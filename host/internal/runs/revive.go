@@ -71,7 +71,7 @@ func (e *Engine) claim(ctx context.Context, rec *runstore.Record, wait time.Dura
 	defer tick.Stop()
 	for {
 		claim, err := e.Store.Claim(ctx, rec.ID)
-		if !errors.Is(err, runstore.ErrClaimed) || !unfinished(rec.Calls) || time.Now().After(deadline) {
+		if !errors.Is(err, runstore.ErrClaimed) || !mayGoOn(rec) || time.Now().After(deadline) {
 			return claim, err
 		}
 		select {
@@ -82,13 +82,11 @@ func (e *Engine) claim(ctx context.Context, rec *runstore.Record, wait time.Dura
 	}
 }
 
-func unfinished(calls []runstore.Call) bool {
-	for _, c := range calls {
-		if c.State == runstore.CallInFlight {
-			return true
-		}
-	}
-	return false
+// mayGoOn reports whether another process may have a run because calls of it are in flight
+// there, or because it advances the run.
+func mayGoOn(rec *runstore.Record) bool {
+	at, ok := rec.DueAt()
+	return ok && !time.Now().Before(at)
 }
 
 // discardDeadRun forgets a run whose host was killed while the run went on, and says

@@ -35,7 +35,7 @@ func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 	case f == nil:
 		r.engine.keptPrograms.keep(r, false)
 		r.launch(started, nil)
-		r.engine.advancer.parked(r)
+		r.engine.advancer.hint(r.id)
 		res.PendingApprovals = r.pendingApprovals()
 		return res
 	case f.Reason == codemode.ReasonStoreFailed && r.leave(f):
@@ -88,6 +88,9 @@ func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, start
 	}
 	if !r.record.volatile { // the image is on disk
 		_ = r.calls.chargeImage(0) // less is never refused
+	}
+	if r.calls.status().deliverable {
+		r.canGoOn(r.background())
 	}
 	res = d.waiting(stored.Counters)
 	if !r.markParked(expires, len(image)) { // aborted meanwhile

@@ -61,10 +61,3 @@ func (r *run) endedByCaller() bool {
 	cause := context.Cause(r.ctx)
 	return errors.Is(cause, codemode.ErrAborted) || errors.Is(cause, codemode.ErrSessionEnded)
 }
-
-// parked has a run go on whose calls have settled while it was being suspended.
-func (a *advancer) parked(r *run) {
-	if a != nil && r.calls.status().deliverable {
-		a.hint(r.id)
-	}
-}
