@@ -28,7 +28,7 @@ func (h *Host) Close() error {
 
 func (h *Host) close() error {
 	h.engine.Close()
-	return h.stop()
+	return errors.Join(h.leaveCluster(), h.stop())
 }
 
 func (h *Host) stop() error {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/view"
@@ -67,6 +68,8 @@ type Config struct {
 	Approvals ApprovalConfig
 	// Store keeps suspended runs. Defaults to a *runstore.Memory.
 	Store runstore.Store
+	// Cluster says how this host and the others that share Store ask each other.
+	Cluster ClusterConfig
 	// Origin says how to start a host like this one, such as the flags of a command
 	// line. It is kept with the runs that this host suspends, for people: programs,
 	// models and callers over HTTP do not get it. Defaults to nil.
@@ -241,6 +244,10 @@ type Host struct {
 	hooks      atomic.Pointer[policy.Chain] // the embedder's and those of plugins
 	hookGrants map[string]policy.Patterns   // Config.Plugins.Hooks
 
+	credentials   *cluster.Credentials // nil: no cluster
+	peers         *cluster.Peers
+	clusterServer *cluster.Server
+
 	tempDir string
 	owners  map[string]bool // names that no plugin may have
 
@@ -291,6 +298,9 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 		return nil, errors.Join(err, h.stop())
 	}
 	warnUnusedSettings(h.log, h.UnusedSettings())
+	if err := h.answerCluster(ctx); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
 	h.engine.StartSweeping()
 	h.engine.StartAdvancing()
 	return h, nil
@@ -320,6 +330,9 @@ func (h *Host) newEngine(ctx context.Context) {
 
 func (h *Host) start(ctx context.Context) (err error) {
 	if err := h.checkOwn(); err != nil {
+		return err
+	}
+	if err := h.joinCluster(); err != nil {
 		return err
 	}
 	if err := h.startHooks(); err != nil {

@@ -84,6 +84,8 @@ type File struct {
 	// StateDir is the directory of what outlives a process; empty means the
 	// caller's default.
 	StateDir string
+	// Cluster is that of Config. Only a process that serves should listen.
+	Cluster host.ClusterConfig
 	// Server is what package gateway needs.
 	Server ServerFile
 	// Log says what the log of a command has.
@@ -103,6 +105,8 @@ type File struct {
 	// mcpSecrets are the sources of client secrets as they stand in the file, by server.
 	mcpSecrets map[string]string
 	secrets    map[string]map[string]string
+	// clusterSecret is the source of Cluster.Secret.
+	clusterSecret string
 
 	shell       *settings.Settings
 	approvals   []*approvalFile
@@ -297,6 +301,7 @@ func (f *File) Config() host.Config {
 		Plugins:  host.PluginConfig{Dir: f.PluginDir, Watch: f.WatchPlugins, TrustedKeys: f.TrustedKeys, Config: f.PluginConfig, Secrets: f.PluginSecrets, Hooks: f.PluginHooks},
 		MCP:      host.MCPConfig{Servers: f.MCP},
 		Hooks:    f.Hooks,
+		Cluster:  f.Cluster,
 
 		Approvals: host.ApprovalConfig{QuestionTimeout: f.QuestionTimeout},
 		Programs:  host.ProgramConfig{KeepFor: f.KeepPrograms, ModelsSave: f.ModelsSavePrograms},

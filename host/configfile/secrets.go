@@ -40,7 +40,12 @@ func (f *File) checkSecrets(path string) error {
 }
 
 func (f *File) secretProblem(path, field string, err error) config.Problem {
-	p := config.Problem{Source: cmp.Or(path, "the environment"), Field: field, Message: fmt.Sprintf("must be %v; what it is now is not shown, lest it is the secret", err)}
+	return f.problemAt(path, field, fmt.Sprintf("must be %v; what it is now is not shown, lest it is the secret", err))
+}
+
+// problemAt is a problem of a field, at its place.
+func (f *File) problemAt(path, field, message string) config.Problem {
+	p := config.Problem{Source: cmp.Or(path, "the environment"), Field: field, Message: message}
 	for _, v := range f.Report.Values {
 		if v.Field == field {
 			p.Source, p.Line, p.Column = cmp.Or(v.Origin.Name, p.Source), v.Origin.Line, v.Origin.Column
@@ -52,7 +57,7 @@ func (f *File) secretProblem(path, field string, err error) config.Problem {
 // checkWhole reports what the fields one by one do not show.
 func (f *File) checkWhole(path string) error {
 	var all Error
-	for _, err := range []error{f.checkMCP(path), f.checkMCPServer(path), f.checkSecrets(path), f.checkShell(path)} {
+	for _, err := range []error{f.checkMCP(path), f.checkMCPServer(path), f.checkSecrets(path), f.checkCluster(path), f.checkShell(path)} {
 		var some *Error
 		if errors.As(err, &some) {
 			all.Problems = append(all.Problems, some.Problems...)

@@ -88,6 +88,7 @@ func (f *File) table() config.Table {
 			config.Object("state", []config.Field{
 				config.Text("dir", &f.StateDir, "The directory of suspended runs, approvals, trajectories and plugin data. Without it: quoin in the user's state home."),
 			}, "What outlives a process."),
+			config.Object("cluster", f.clusterFields(), "How the hosts that share a database ask each other for runs."),
 			config.Object("server", f.Server.fields(), "What `quoin serve` listens to."),
 			config.Object("log", f.Log.fields(), "What commands log, to standard error. Lines name ids and codes; programs, inputs and outputs are in none unless `QUOIN_DEBUG_MODEL_PAYLOAD` asks for them."),
 			config.Object("trajectory", f.Trajectory.fields(), "What is recorded of runs and calls, in the state directory."),

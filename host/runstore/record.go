@@ -206,6 +206,10 @@ type Scheduler interface {
 
 // Shared is implemented by stores that several hosts use over a network.
 type Shared interface {
+	// Host is the id of this host, which no other host has.
+	Host() string
+	// Advertise tells the others at which address this host answers them, host:port.
+	Advertise(ctx context.Context, address string) error
 	// Owner says who holds the claim of a run. It answers ErrNotFound when the claim is free.
 	Owner(ctx context.Context, id string) (Owner, error)
 }

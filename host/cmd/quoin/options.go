@@ -154,6 +154,7 @@ func (o *options) openHost(ctx context.Context, stderr io.Writer) (*host.Host, *
 		return nil, nil, err
 	}
 	cfg := o.hostConfig(f, logger(f, stderr, slog.LevelWarn))
+	cfg.Cluster.Listen, cfg.Cluster.Advertise = "", "" // the server of this machine answers other hosts
 	if !f.Given("tools.codeMode.isolation") {
 		// The user chose this one cell; the result says how it was isolated.
 		cfg.Settings.Isolation = host.IsolationBestEffort

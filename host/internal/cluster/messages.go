@@ -56,6 +56,8 @@ type Frame struct {
 type Reply struct {
 	// NotHere says that the host does not hold the run, or not any more.
 	NotHere bool `json:"notHere,omitempty"`
+	// Done says that an answer was taken.
+	Done bool `json:"done,omitempty"`
 	// Result is that of a wait or an abort, and the refusal of an answer.
 	Result *codemode.Result `json:"result,omitempty"`
 	// Stored says that the store keeps the result until it has been delivered.
@@ -107,8 +109,18 @@ func parseFrame(line []byte) (*Frame, error) {
 	if set != 1 {
 		return nil, fmt.Errorf("a line has %d messages: expected one", set)
 	}
-	if f.Reply != nil && !f.Reply.NotHere && f.Reply.Result == nil {
-		return nil, errors.New("a reply has no result")
-	}
 	return f, nil
+}
+
+// check refuses what is no reply to a request.
+func (r *Reply) check(v Verb) error {
+	switch {
+	case r.NotHere, v == VerbAnswer && r.Done:
+		return nil
+	case r.Result == nil:
+		return errors.New("a reply has no result")
+	case v == VerbAnswer && r.Result.Status != codemode.StatusFailed:
+		return errors.New("an answer was neither taken nor refused")
+	}
+	return nil
 }

@@ -85,7 +85,11 @@ func (p *Peers) ask(ctx context.Context, address string, q *Request, tell func(*
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
 	switch res.StatusCode {
 	case http.StatusOK:
-		return readFrames(res.Body, tell)
+		reply, err := readFrames(res.Body, tell)
+		if err == nil {
+			err = reply.check(q.Verb)
+		}
+		return reply, err
 	case http.StatusMisdirectedRequest:
 		return nil, ErrNotHere
 	case http.StatusServiceUnavailable:

@@ -54,6 +54,7 @@ type Entry struct {
 	session codemode.Session
 	run     *Run       // nil: no run was made or resumed
 	span    trace.Span // nil: no traces, or not started
+	passed  bool       // another host drives the run
 }
 
 // Enter starts to observe an exec or wait.
@@ -65,7 +66,7 @@ func (o *Observer) Enter(caller context.Context, tool string, s codemode.Session
 // the span is the caller's span. Without one, the parent of a wait is the exec of its run.
 func (e *Entry) Drive(ctx context.Context, r *Run) context.Context {
 	e.run = r
-	r.watch.Store(watchOf(ctx))
+	r.watch.Store(WatchOf(ctx))
 	if e.tool == toolExec {
 		r.Parent = ToolCallID(ctx)
 	}
@@ -102,9 +103,12 @@ func (e *Entry) startSpan(ctx context.Context) context.Context {
 	return ctx
 }
 
+// Passed notes that another host drives the run, which observes it.
+func (e *Entry) Passed() { e.passed = true }
+
 // End notes the result and returns it.
 func (e *Entry) End(res *codemode.Result) *codemode.Result {
-	if e.run == nil {
+	if e.run == nil && !e.passed {
 		e.o.Metrics.Refused(e.tool, string(res.Code))
 		e.o.log.refused(e.tool, e.session, res)
 		e.startSpan(e.caller)

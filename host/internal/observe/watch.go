@@ -37,8 +37,8 @@ func WithWatch(ctx context.Context, w *Watch) context.Context {
 	return context.WithValue(ctx, watchKey{}, w)
 }
 
-// watchOf returns the watch of a context, or nil.
-func watchOf(ctx context.Context) *Watch {
+// WatchOf returns the watch of a context, or nil.
+func WatchOf(ctx context.Context) *Watch {
 	w, _ := ctx.Value(watchKey{}).(*Watch)
 	return w
 }
@@ -62,8 +62,8 @@ func (w *Watch) Close() {
 	w.backlog, w.closed = nil, true
 }
 
-// tell adds one thing, or counts it in the gap at the end of a full backlog.
-func (w *Watch) tell(one Watched) {
+// Tell adds one thing, or counts it in the gap at the end of a full backlog.
+func (w *Watch) Tell(one Watched) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := len(w.backlog)
@@ -90,7 +90,7 @@ func (r *Run) wanted() bool { return r.watch.Load() != nil || r.o.Wanted() }
 func (r *Run) emit(e trajectory.Event) {
 	e = r.o.Emit(e)
 	if w := r.watch.Load(); w != nil {
-		w.tell(Watched{Event: &e})
+		w.Tell(Watched{Event: &e})
 	}
 }
 
@@ -101,7 +101,7 @@ func (r *Run) Emitted(items []codemode.Output) {
 		return
 	}
 	for _, o := range items {
-		w.tell(Watched{Output: &o})
+		w.Tell(Watched{Output: &o})
 	}
 }
 
@@ -110,6 +110,6 @@ func (r *Run) Emitted(items []codemode.Output) {
 func (r *Run) Asked(pending func() codemode.PendingApproval) {
 	if w := r.watch.Load(); w != nil {
 		a := pending()
-		w.tell(Watched{Approval: &a})
+		w.Tell(Watched{Approval: &a})
 	}
 }

@@ -4,35 +4,67 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // Abort is Host.Abort.
 func (e *Engine) Abort(ctx context.Context, s codemode.Session, runID string) *codemode.Result {
+	res, f := e.abortAnywhere(ctx, s, runID, func() (*codemode.Result, *failure) { return e.abortHere(ctx, s, runID) })
+	if f != nil {
+		return Refused(f)
+	}
+	return res
+}
+
+// abortAnywhere aborts a run here, or has the host abort it that holds it.
+func (e *Engine) abortAnywhere(ctx context.Context, s codemode.Session, id string, here func() (*codemode.Result, *failure)) (*codemode.Result, *failure) {
+	q := e.newRouter(cluster.Request{Verb: cluster.VerbAbort, Run: id, Session: s}, time.Now().Add(holderPatience), ignore)
+	for {
+		res, f := here()
+		if !held(f) {
+			return res, f
+		}
+		switch reply, again := q.ask(ctx); {
+		case again:
+		case reply == nil:
+			return nil, f
+		case reply.Result.Code == codemode.CodeAborted:
+			return reply.Result, nil
+		default:
+			errors.As(reply.Result.Err(), &f)
+			return nil, f
+		}
+	}
+}
+
+// abortHere is Abort of a run that this host has, or takes.
+func (e *Engine) abortHere(ctx context.Context, s codemode.Session, runID string) (*codemode.Result, *failure) {
 	defer e.advancer.yieldTo(ctx, runID)()
 	r := e.runByID(runID)
 	aborted := failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted.")
 	if r == nil {
 		rec, f := e.abortStored(ctx, s, runID)
 		if f != nil {
-			return Refused(e.explainMissing(f, s, runID))
+			return nil, e.explainMissing(f, s, runID)
 		}
-		return Refused(withRecord(aborted, rec))
+		return Refused(withRecord(aborted, rec)), nil
 	}
 	f := mayResume(r.session, s)
 	if f == nil {
 		f = r.abort(ctx, codemode.ErrAborted)
 	}
 	if f != nil {
-		return Refused(f)
+		return nil, f
 	}
 	select {
 	case <-r.gone:
-		return Refused(withRun(aborted, r))
+		return Refused(withRun(aborted, r)), nil
 	default: // ctx has ended; the driver may still use what withRun reads
-		return Refused(aborted)
+		return Refused(aborted), nil
 	}
 }
 
@@ -48,7 +80,9 @@ func (e *Engine) EndSession(ctx context.Context, s codemode.Session) (ended int,
 		}
 	}
 	for _, r := range e.runsOf(s) {
-		count(r.id, r.abort(ctx, codemode.ErrSessionEnded))
+		if f := r.abort(ctx, codemode.ErrSessionEnded); !held(f) { // else it is in the store
+			count(r.id, f)
+		}
 	}
 	records, err := e.Store.List(ctx)
 	if err != nil {
@@ -56,7 +90,10 @@ func (e *Engine) EndSession(ctx context.Context, s codemode.Session) (ended int,
 	}
 	for _, rec := range records {
 		if s.Covers(rec.Session) {
-			_, f := e.abortStored(ctx, rec.Session, rec.ID)
+			_, f := e.abortAnywhere(ctx, rec.Session, rec.ID, func() (*codemode.Result, *failure) {
+				_, f := e.abortStored(ctx, rec.Session, rec.ID)
+				return nil, f
+			})
 			count(rec.ID, f)
 		}
 	}

@@ -3,10 +3,13 @@ package runs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
 )
@@ -19,6 +22,28 @@ func (e *Engine) Answer(ctx context.Context, s codemode.Session, runID, callID s
 	if a.Error == "" && (!json.Valid(a.Value) || !utf8.Valid(a.Value)) {
 		return failf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "the answer to %s is not JSON in UTF-8.", text.Cut(callID, 64))
 	}
+	q := e.newRouter(cluster.Request{Verb: cluster.VerbAnswer, Run: runID, Session: s, Call: callID, Value: a.Value, Error: a.Error}, time.Now().Add(holderPatience), ignore)
+	for {
+		err := e.answerHere(ctx, s, runID, callID, a)
+		var f *failure
+		if !errors.As(err, &f) || !held(f) {
+			return err
+		}
+		reply, again := q.ask(ctx)
+		switch {
+		case again:
+		case reply == nil:
+			return err
+		case reply.Done:
+			return nil
+		default:
+			return reply.Result.Err()
+		}
+	}
+}
+
+// answerHere is Answer to a run that this host has, or takes.
+func (e *Engine) answerHere(ctx context.Context, s codemode.Session, runID, callID string, a codemode.ToolAnswer) error {
 	r, f := e.answerable(ctx, s, runID)
 	if f != nil {
 		return f
@@ -31,6 +56,9 @@ func (e *Engine) Answer(ctx context.Context, s codemode.Session, runID, callID s
 	case <-settled:
 		return nil
 	case <-r.ctx.Done():
+		if errors.Is(context.Cause(r.ctx), runstore.ErrFenced) {
+			return failureFromStore(runstore.ErrFenced)
+		}
 		return failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run has ended: %v", context.Cause(r.ctx))
 	case <-ctx.Done():
 		return fmt.Errorf("the answer was taken but may not be stored yet: %w", context.Cause(ctx))

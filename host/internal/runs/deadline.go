@@ -46,13 +46,19 @@ func (d *driver) overBudget(f *failure) *failure {
 // and how long the caller waits from the start on.
 func (d *driver) limit(ctx context.Context, compute, wait time.Duration) {
 	d.ctx, d.callerAsks, d.compute = ctx, callerAsks(ctx), compute
-	var caller context.Context
-	caller, d.leaves = callerOf(ctx)
+	_, d.leaves = callerOf(ctx)
+	d.deadline = d.run.engine.clock.Now().Add(time.Until(callerGoes(ctx, d.started, wait)))
+}
+
+// callerGoes is when the time is over of a caller that has come at start and waits for so
+// long.
+func callerGoes(ctx context.Context, start time.Time, wait time.Duration) time.Time {
+	caller, _ := callerOf(ctx)
 	if end, ok := caller.Deadline(); ok {
-		left := end.Sub(d.started)
+		left := end.Sub(start)
 		wait = min(wait, left-min(left/answerShare, answerMargin))
 	}
-	d.deadline = d.run.engine.clock.Now().Add(wait - time.Since(d.started))
+	return start.Add(wait)
 }
 
 // A caller whose context has a deadline gets its result so much earlier: a tenth of the

@@ -71,6 +71,7 @@ type Config struct {
 	Logger        *slog.Logger
 	Observer      *observe.Observer
 	Store         runstore.Store
+	Peers         PeerHosts // of a runstore.Shared; nil: no other host is asked
 	ApprovalStore policy.Approvals
 
 	Views       ViewSource

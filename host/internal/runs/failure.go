@@ -123,9 +123,13 @@ func failureFromStore(err error) *failure {
 	case errors.Is(err, runstore.ErrExpired):
 		return failf(codemode.CodeInvalidInput, codemode.ReasonRunExpired, codemode.PhaseInput, "code mode run is unavailable or expired.")
 	case errors.Is(err, runstore.ErrClaimed):
-		return failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "code mode run is already being resumed.")
+		f := alreadyDriven()
+		f.Err = err // another host has the run
+		return f
 	case errors.Is(err, runstore.ErrFenced):
-		return failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "code mode run goes on in another host now: wait for it again.")
+		f := failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "code mode run goes on in another host now: wait for it again.")
+		f.Err = err
+		return f
 	case errors.Is(err, runstore.ErrFull):
 		return failf(codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost, "too many suspended code mode runs.")
 	case errors.Is(err, runstore.ErrTooLarge):
@@ -135,6 +139,11 @@ func failureFromStore(err error) *failure {
 	default:
 		return failf(codemode.CodeInternal, codemode.ReasonStoreFailed, codemode.PhaseHost, "the store of suspended runs failed: %s.", withoutPaths(err))
 	}
+}
+
+// alreadyDriven refuses a run that another caller of this host drives.
+func alreadyDriven() *failure {
+	return failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "code mode run is already being resumed.")
 }
 
 // withoutPaths is the text of an error without the names of the host's files,

@@ -277,6 +277,16 @@ func (rec *record) reserve(ctx context.Context, store runstore.Identified) error
 	return err
 }
 
+// epoch is that of the claim; 0 without one.
+func (rec *record) epoch() uint64 {
+	rec.claimMu.Lock()
+	defer rec.claimMu.Unlock()
+	if rec.claim == nil {
+		return 0
+	}
+	return rec.claim.Epoch()
+}
+
 func (rec *record) setClaim(claim runstore.Claim) {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()

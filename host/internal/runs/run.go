@@ -305,7 +305,7 @@ func (r *run) activate() (f *failure) {
 		case r.isOver():
 			f = failureFromStore(runstore.ErrNotFound)
 		default:
-			f = failureFromStore(runstore.ErrClaimed)
+			f = alreadyDriven()
 		}
 	})
 	return f

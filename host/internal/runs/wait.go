@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -24,29 +25,61 @@ func (e *Engine) Wait(ctx context.Context, s codemode.Session, runID string, wai
 // nil, and whose result is delivered by d, if that is not nil.
 func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.Session, runID string, wait time.Duration, turn *view.ClientTools, d *Delivery) (res *codemode.Result) {
 	defer e.containRefusal(&res)
-	wait = e.SettingsOf(s).WaitTime(wait)
+	runID, wait = strings.TrimSpace(runID), e.SettingsOf(s).WaitTime(wait)
+	tell, watched := relay(ctx)
+	q := e.newRouter(cluster.Request{Verb: cluster.VerbWait, Run: runID, Session: s, ToolCallID: observe.ToolCallID(ctx), Watch: watched}, callerGoes(ctx, a.Start, wait), tell)
+	for {
+		res, f := e.waitHere(ctx, a, s, runID, wait, turn, d)
+		if f == nil {
+			return res
+		}
+		again := false
+		if held(f) {
+			res, again = e.waitElsewhere(ctx, a, q, d)
+		}
+		switch {
+		case again:
+		case res != nil:
+			return res
+		default:
+			return Refused(f)
+		}
+	}
+}
+
+// waitHere is WaitThrough of a run that this host has or takes. The failure says why it
+// does not: see held.
+func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Session, runID string, wait time.Duration, turn *view.ClientTools, d *Delivery) (res *codemode.Result, _ *failure) {
 	if f := e.enter(); f != nil {
-		return Refused(f)
+		return nil, f
 	}
 	defer e.driving.leave()
-	runID = strings.TrimSpace(runID)
 	if f := e.checkRunID(s, runID); f != nil {
-		return Refused(f)
+		return nil, f
 	}
 	defer e.advancer.yieldTo(ctx, runID)()
 	r, rec, f := e.resumable(ctx, s, runID, wait, turn)
 	if f != nil && errors.Is(f, runstore.ErrEnded) {
 		var res *codemode.Result
 		if res, f = e.delivered(ctx, s, runID, d); f == nil {
-			return res
+			return res, nil
 		}
 	}
 	if f != nil && f.Reason == codemode.ReasonStoreFailed {
 		f = and(f, keptAsItWas)
 	}
 	if f != nil {
-		return Refused(e.explainMissing(f, s, runID))
+		return nil, e.explainMissing(f, s, runID)
 	}
+	res = e.resume(ctx, a, r, rec, wait, d)
+	if errors.Is(context.Cause(r.ctx), runstore.ErrFenced) {
+		return nil, failureFromStore(runstore.ErrFenced)
+	}
+	return res, nil
+}
+
+// resume drives a run that this host has made active.
+func (e *Engine) resume(ctx context.Context, a *observe.Entry, r *run, rec *runstore.Record, wait time.Duration, d *Delivery) (res *codemode.Result) {
 	defer r.contain(&res)
 	r.begin(a.Start).delivery = d
 	ctx = a.Drive(ctx, r.observed)
