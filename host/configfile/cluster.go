@@ -9,13 +9,21 @@ import (
 func (f *File) clusterFields() []config.Field {
 	c := &f.Cluster
 	return []config.Field{
-		config.Text("listen", &c.Listen, "Address and port at which `quoin serve` answers the other hosts. Without it they do not ask this one: a run that it holds is busy for them.").Check(checkListen),
+		config.Text("listen", &c.Listen, "Address and port at which `quoin serve` answers the other hosts. Without it they do not ask this one: a run that it holds is busy for them.").Check(checkClusterListen),
 		config.Text("advertise", &c.Advertise, "Host and port at which the others reach this host. Without it: `listen`, which then must name a host."),
 		config.Text("secret", &f.clusterSecret, "Where the secret is that all hosts share: `env:NAME` or `file:/path`. It has 32 bytes or more, such as the output of `openssl rand -hex 32`."),
 		config.Text("certFile", &c.CertFile, "The certificate of this host, for servers and clients, as PEM, in the place of `secret`. It names the host in `advertise`."),
 		config.Text("keyFile", &c.KeyFile, "The key of `certFile`, as PEM."),
 		config.Text("caFile", &c.CAFile, "The authority that has signed the certificates of all hosts, as PEM."),
 	}
+}
+
+// checkClusterListen takes an address to listen to, or nothing.
+func checkClusterListen(address string) error {
+	if address == "" {
+		return nil
+	}
+	return checkListen(address)
 }
 
 // checkCluster makes the source of the secret, and reports what the fields one by one do

@@ -129,8 +129,7 @@ func TestDefaultsConform(t *testing.T) {
 	if err := compiledSchema(t).Validate(asJSON(t, string(b))); err != nil {
 		t.Errorf("the schema refuses the defaults: %v\n%s", err, b)
 	}
-	text := strings.Replace(string(b), `"listen":""`, `"listen":":1"`, 1)
-	if again, err := LoadFile(write(t, text)); err != nil || len(again.Report.Warnings) > 0 {
+	if again, err := LoadFile(write(t, string(b))); err != nil || len(again.Report.Warnings) > 0 {
 		t.Errorf("the defaults do not read back: %v, %+v", err, again)
 	}
 }
