@@ -99,7 +99,10 @@ type Record struct {
 	Dispatched  bool             `json:"dispatched"`
 	// Live marks a run that goes on and whose guest is too large for an image.
 	// If its process dies, this is all that is known.
-	Live     bool                       `json:"live,omitempty"`
+	Live bool `json:"live,omitempty"`
+	// Moving says that the run is on its way to another store, or from one: no host goes on
+	// with it until it has arrived. It names that store.
+	Moving   string                     `json:"moving,omitempty"`
 	TimerDue time.Time                  `json:"timerDue,omitzero"` // zero: no guest timer
 	Scopes   map[string]json.RawMessage `json:"scopes,omitempty"`  // namespace scopes the guest holds, by namespace id
 	Counters Counters                   `json:"counters"`

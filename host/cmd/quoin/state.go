@@ -29,7 +29,7 @@ hosts use it, and on what no host can read any more.`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStateList(), newStateShow(), newStateCheck(), newStateBuilds(), newStateGC())
+	cmd.AddCommand(newStateList(), newStateShow(), newStateCheck(), newStateBuilds(), newStateGC(), newStateMove(), newStateExport(), newStateImport())
 	return cmd
 }
 

@@ -172,6 +172,10 @@ func (e *Engine) recordFor(ctx context.Context, s codemode.Session, id string) (
 	if err != nil {
 		return nil, withRecord(failureFromStore(err), rec)
 	}
+	if rec.Moving != "" {
+		return nil, withRecord(failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseHost,
+			"code mode run is being moved to another store. Wait for it again in a moment; if it stays so, the operator has to repeat quoin state move."), rec)
+	}
 	return rec, nil
 }
 

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/internal/statemove"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/terminal"
+)
+
+func newStateMove() *cobra.Command {
+	var to string
+	cmd := newCarry(carry{
+		use:   "move",
+		short: "Move suspended runs to another state while hosts use both",
+		long: `Move what suspended runs need to another state: the runs with their approvals, results
+that wait for their caller, and journals of effects. Hosts may use both states meanwhile.
+A run that a host has at the moment is left, and said: repeat the command for it. What
+was interrupted goes on when the command is repeated. Saved programs, grants, sign-ins
+and pins stay where they are.
+Exit status: 0 everything has moved, 1 something was left, 2 usage.`,
+		example: `  quoin state move --to /var/lib/quoin2
+  quoin state move --state /var/lib/quoin --to postgres://quoin@db.example.com/quoin`,
+		other: &to, do: (*statemove.Mover).Move,
+	})
+	cmd.Flags().StringVar(&to, "to", "", "state that the runs go to")
+	return cmd
+}
+
+func newStateExport() *cobra.Command {
+	var to string
+	cmd := newCarry(carry{
+		use:   "export",
+		short: "Copy suspended runs into a state directory, and change nothing",
+		long: `Copy suspended runs with their approvals, and results that wait for their caller, into a
+state directory. No host goes on with such a copy; quoin state import takes it. The
+directory has a key of its own and is to be kept as secret as the state is.
+Exit status: 0 everything was copied, 1 something was left, 2 usage.`,
+		example: `  quoin state export --to backup
+  quoin state export --state /var/lib/quoin --to backup --json`,
+		other: &to, do: (*statemove.Mover).Copy,
+	})
+	cmd.Flags().StringVar(&to, "to", "", "state directory to write, which is made if it does not exist")
+	return cmd
+}
+
+func newStateImport() *cobra.Command {
+	var from string
+	cmd := newCarry(carry{
+		use:   "import",
+		short: "Take the runs of an export that this state does not have",
+		long: `Take the runs of an export that this state does not have. A run that went on after the
+export was made goes on from where it was then: the calls that it has made since are
+made again. So import what was lost, and nothing else.
+Exit status: 0 everything was taken, 1 something was left, 2 usage.`,
+		example: `  quoin state import --from backup
+  quoin state import --from backup --state /var/lib/quoin`,
+		other: &from, into: true, do: (*statemove.Mover).Import,
+	})
+	cmd.Flags().StringVar(&from, "from", "", "state directory that quoin state export has written")
+	return cmd
+}
+
+// carry is what the three commands differ in.
+type carry struct {
+	use, short, long, example string
+	other                     *string // the state that --state does not name
+	into                      bool    // to that of --state
+	do                        func(*statemove.Mover, context.Context, func(statemove.Outcome) error) error
+}
+
+func newCarry(c carry) *cobra.Command {
+	var o stateOptions
+	cmd := &cobra.Command{
+		Use: c.use, Short: c.short, Long: c.long, Example: c.example,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if *c.other == "" {
+				return cli.Usagef("the other state is not given: name it with --%s", c.flag())
+			}
+			return o.with(cmd, func(ctx context.Context, s *storedState) error {
+				outcomes := []statemove.Outcome{}
+				err := s.carry(ctx, c, func(out statemove.Outcome) error {
+					outcomes = append(outcomes, out)
+					if o.json || out.What == statemove.Gone {
+						return nil
+					}
+					return printCarried(cmd.OutOrStdout(), out)
+				})
+				if o.json {
+					err = errors.Join(err, output.PrintJSON(cmd.OutOrStdout(), outcomes))
+				}
+				return errors.Join(err, left(outcomes))
+			})
+		},
+	}
+	o.bind(cmd)
+	return cmd
+}
+
+func (c carry) flag() string {
+	if c.into {
+		return "from"
+	}
+	return "to"
+}
+
+// carry opens the other state and carries what there is.
+func (s *storedState) carry(ctx context.Context, c carry, did func(statemove.Outcome) error) error {
+	mine, err := carried(&s.config)
+	if err != nil {
+		return err
+	}
+	other, err := openOther(*c.other, c.into, &s.config)
+	if err != nil {
+		return err
+	}
+	m := &statemove.Mover{From: mine, To: other}
+	if c.into {
+		m.From, m.To = other, mine
+	}
+	return c.do(m, ctx, did)
+}
+
+// openOther opens a state next to that of the configuration.
+func openOther(location string, mustExist bool, like *host.Config) (statemove.State, error) {
+	if mustExist {
+		if _, err := os.Stat(filepath.Join(location, "runs")); err != nil {
+			return statemove.State{}, fmt.Errorf("%s is not a state directory: %w", location, err)
+		}
+	}
+	cfg := host.Config{Logger: like.Logger}
+	if err := openState(location, &cfg); err != nil {
+		return statemove.State{}, err
+	}
+	return carried(&cfg)
+}
+
+// carried is what can be carried of a state.
+func carried(cfg *host.Config) (statemove.State, error) {
+	runs, ok := cfg.Store.(interface {
+		runstore.Store
+		runstore.Inventory
+		runstore.Identified
+	})
+	if !ok {
+		return statemove.State{}, errors.New("this store cannot say what it keeps")
+	}
+	return statemove.State{Runs: runs, Approvals: cfg.Approvals.Store}, nil
+}
+
+func printCarried(w io.Writer, o statemove.Outcome) error {
+	line := fmt.Sprintf("%s %s %s", o.Kind, o.ID, o.What)
+	if o.Reason != "" {
+		line += ": " + o.Reason
+	}
+	_, err := terminal.Fprintln(w, terminal.Line(line))
+	return err
+}
+
+// left is the exit status of a command that has left something.
+func left(outcomes []statemove.Outcome) error {
+	for _, o := range outcomes {
+		if o.What == statemove.Left {
+			return cli.ExitError{Code: cli.ExitFailed}
+		}
+	}
+	return nil
+}

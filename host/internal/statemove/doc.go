@@ -1,0 +1,28 @@
+// Package statemove carries suspended runs from one store to another while hosts use both.
+//
+// # Nouns
+//
+// A [State] is a store of runs with the approvals of those runs. A [Mover] carries runs
+// between two of them.
+//
+// # Lifecycle
+//
+// A run is in one store at any moment, as far as hosts are concerned. Its record is first
+// marked in the source (Record.Moving), so that no host goes on with it; then it is put,
+// marked too, into the destination, with its approvals and its journal of effects; then it
+// goes from the source; and then the mark goes from the destination. A move that was
+// interrupted anywhere leaves marked records, and the next move goes on with them. Only a
+// run that is marked in the destination and gone from the source has arrived.
+//
+// A copy, in contrast, changes nothing in the source. Copies are marked, and no host goes
+// on with them until they are imported.
+//
+// # Concurrency
+//
+// The claim of a run is held while it is carried. A run that a host has claimed is left.
+//
+// # Failure and trust
+//
+// What the stores say has been verified by them. A run that cannot be read is left, and
+// said. A run that both stores have without a mark is left: one of them is a copy.
+package statemove

@@ -1,0 +1,405 @@
+package statemove
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// State is what is carried.
+type State struct {
+	Runs interface {
+		runstore.Store
+		runstore.Inventory
+		runstore.Identified
+	}
+	Approvals policy.Approvals
+}
+
+// What became of a run.
+const (
+	Moved  = "moved"
+	Copied = "copied"
+	Left   = "left" // Reason says why
+	Gone   = "gone" // it ended meanwhile
+)
+
+// Outcome is what became of one run, one result or one journal of effects.
+type Outcome struct {
+	ID     string            `json:"runId"`
+	Kind   runstore.ItemKind `json:"kind"`
+	What   string            `json:"outcome"`
+	Reason string            `json:"reason,omitempty"`
+}
+
+// exported marks the records of a copy.
+const exported = "exported"
+
+// Mover carries runs. Both states must be in use by it alone among movers.
+type Mover struct{ From, To State }
+
+// leave says that a run stays where it is.
+type leave string
+
+func (l leave) Error() string { return string(l) }
+
+// errWithRun says that a journal of effects goes with its run.
+var errWithRun = errors.New("it goes with its run")
+
+// Move carries everything and calls did with what became of each, in order of ids. It ends
+// with the first error of a store; the next Move goes on there.
+func (m *Mover) Move(ctx context.Context, did func(Outcome) error) error {
+	if m.From.Runs.Identity() == m.To.Runs.Identity() {
+		if same, err := m.same(ctx); err != nil || same {
+			return errors.Join(err, errors.New("both are the same state"))
+		}
+	}
+	if err := m.arrive(ctx, did); err != nil {
+		return err
+	}
+	return m.each(ctx, m.From, did, Moved, m.move)
+}
+
+// same reports whether both states are one: they have one key, which a copy of the key has
+// too, and keep the same.
+func (m *Mover) same(ctx context.Context) (bool, error) {
+	release, err := m.From.Runs.Reserve(ctx, probe)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	other, err := m.To.Runs.Reserve(ctx, probe)
+	if errors.Is(err, runstore.ErrClaimed) {
+		return true, nil
+	}
+	if err == nil {
+		other()
+	}
+	return false, err
+}
+
+// probe is the id by which a store is told from another one with the same key.
+const probe = "state_move"
+
+// Copy copies every run into the destination, marked, and changes nothing in the source.
+func (m *Mover) Copy(ctx context.Context, did func(Outcome) error) error {
+	return m.each(ctx, m.From, did, Copied, m.copy)
+}
+
+// Import takes the runs of a copy that the destination does not have.
+func (m *Mover) Import(ctx context.Context, did func(Outcome) error) error {
+	return m.each(ctx, m.From, did, Copied, m.take)
+}
+
+// each calls carry with every item of a state.
+func (m *Mover) each(ctx context.Context, of State, did func(Outcome) error, done string, carry func(context.Context, runstore.Item) error) error {
+	items, err := of.Runs.Items(ctx)
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		out := Outcome{ID: item.ID, Kind: item.Kind, What: done}
+		err := carry(ctx, item)
+		var why leave
+		switch {
+		case err == nil:
+		case errors.Is(err, errWithRun):
+			continue
+		case errors.As(err, &why):
+			out.What, out.Reason = Left, string(why)
+		case errors.Is(err, runstore.ErrClaimed):
+			out.What, out.Reason = Left, "a host has it: move it again later"
+		case errors.Is(err, runstore.ErrExpired), errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrEnded):
+			out.What = Gone
+		case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
+			out.What, out.Reason = Left, err.Error()
+		default:
+			return fmt.Errorf("%s %s: %w", item.Kind, item.ID, err)
+		}
+		if err := did(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move carries one item.
+func (m *Mover) move(ctx context.Context, item runstore.Item) error {
+	switch item.Kind {
+	case runstore.ItemRun:
+		return m.moveRun(ctx, item.ID)
+	case runstore.ItemResult:
+		return m.moveResult(ctx, item.ID)
+	case runstore.ItemEffects:
+		if _, err := m.From.Runs.Get(ctx, item.ID); err == nil {
+			return errWithRun
+		}
+		return m.moveEffects(ctx, item.ID)
+	}
+	return leave("this version does not know what it is")
+}
+
+func (m *Mover) moveRun(ctx context.Context, id string) error {
+	claim, err := m.From.Runs.Claim(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer claim.Release()
+	rec, err := m.From.Runs.Get(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case rec.Live:
+		return leave("its host has ended while the program was running: wait for it once, to be told what is known of it")
+	case rec.Moving == exported:
+		return leave("it is a copy: quoin state import takes it")
+	case rec.Moving != "" && rec.Moving != m.To.Runs.Identity():
+		return leave("it is on its way to another store: repeat that move")
+	}
+	if rec.Moving == "" {
+		rec.Moving = m.To.Runs.Identity()
+		rec.Generation++ // a host that has the run in memory finds that out
+		if err := claim.Checkpoint(ctx, rec); err != nil {
+			return err
+		}
+	}
+	there, err := m.stage(ctx, rec)
+	if err != nil {
+		var why leave
+		if errors.As(err, &why) { // the source stays as it was
+			rec.Moving = ""
+			rec.Generation++
+			return errors.Join(err, claim.Checkpoint(ctx, rec))
+		}
+		return err
+	}
+	defer there.Release()
+	if err := m.moveEffects(ctx, id); err != nil && !errors.Is(err, runstore.ErrNotFound) && !errors.Is(err, runstore.ErrExpired) {
+		return err
+	}
+	if err := m.copyApprovals(ctx, rec); err != nil {
+		return err
+	}
+	if err := claim.Delete(ctx); err != nil {
+		return err
+	}
+	if err := m.copyApprovals(ctx, rec); err != nil { // a person may have decided meanwhile
+		return err
+	}
+	return activate(ctx, there, rec)
+}
+
+// stage puts the record into the destination, marked, and claims it there.
+func (m *Mover) stage(ctx context.Context, rec *runstore.Record) (runstore.Claim, error) {
+	staged := *rec
+	staged.Moving = m.From.Runs.Identity()
+	claim, err := m.To.Runs.Create(ctx, &staged, 0)
+	if !errors.Is(err, runstore.ErrClaimed) {
+		return claim, err
+	}
+	// It may be from a move that was interrupted.
+	if claim, err = m.To.Runs.Claim(ctx, rec.ID); err != nil {
+		return nil, err
+	}
+	known, err := m.To.Runs.Get(ctx, rec.ID)
+	switch {
+	case errors.Is(err, runstore.ErrEnded):
+		err = leave("the destination has a result of this run: one of them is a copy")
+	case err == nil && known.Moving != m.From.Runs.Identity():
+		err = leave("the destination has this run: one of them is a copy")
+	case err == nil:
+		err = claim.Checkpoint(ctx, &staged)
+	}
+	if err != nil {
+		claim.Release()
+		return nil, err
+	}
+	return claim, nil
+}
+
+// activate lets hosts go on with a run that has arrived.
+func activate(ctx context.Context, claim runstore.Claim, rec *runstore.Record) error {
+	rec.Moving = ""
+	rec.Generation++
+	return claim.Checkpoint(ctx, rec)
+}
+
+// arrive ends the moves that were interrupted after the run had gone from the source.
+func (m *Mover) arrive(ctx context.Context, did func(Outcome) error) error {
+	list, err := m.To.Runs.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, rec := range list {
+		if rec.Moving != m.From.Runs.Identity() {
+			continue
+		}
+		if err := m.arriveOne(ctx, rec.ID, did); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Mover) arriveOne(ctx context.Context, id string, did func(Outcome) error) error {
+	claim, err := m.To.Runs.Claim(ctx, id)
+	if errors.Is(err, runstore.ErrClaimed) || errors.Is(err, runstore.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer claim.Release()
+	rec, err := m.To.Runs.Get(ctx, id)
+	if err != nil || rec.Moving != m.From.Runs.Identity() {
+		return nil // it has expired, or another was faster
+	}
+	if _, err := m.From.Runs.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
+		return nil // the move of its record goes on with it
+	}
+	if err := activate(ctx, claim, rec); err != nil {
+		return err
+	}
+	return did(Outcome{ID: id, Kind: runstore.ItemRun, What: Moved})
+}
+
+// copyApprovals brings the approvals of a run to where the destination has them, decided
+// if they are.
+func (m *Mover) copyApprovals(ctx context.Context, rec *runstore.Record) error {
+	for _, c := range rec.Calls {
+		for _, id := range []string{c.Approval, c.Held} {
+			if id == "" {
+				continue
+			}
+			if err := m.copyApproval(ctx, id); err != nil {
+				return fmt.Errorf("approval %s: %w", id, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Mover) copyApproval(ctx context.Context, id string) error {
+	a, err := m.From.Approvals.Get(ctx, id)
+	if errors.Is(err, policy.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = m.To.Approvals.Get(ctx, id); errors.Is(err, policy.ErrNotFound) {
+		asked := *a
+		asked.State, asked.Decision, asked.By, asked.Decided = policy.StatePending, "", "", time.Time{}
+		asked.Answers, asked.EditedInput = nil, nil
+		err = m.To.Approvals.Add(ctx, &asked)
+	}
+	if err != nil || a.State == policy.StatePending || a.State == policy.StateCancelled {
+		return err // what was cancelled was, because its run had gone from there
+	}
+	_, err = m.To.Approvals.Resolve(ctx, id, policy.Resolution{
+		State: a.State, Decision: a.Decision, By: a.By, At: a.Decided, Answers: a.Answers, Input: a.EditedInput,
+	})
+	return err
+}
+
+// moveResult carries the result of a run that has ended. A caller may get it twice if the
+// move is interrupted, which changes nothing.
+func (m *Mover) moveResult(ctx context.Context, id string) error {
+	claim, err := m.From.Runs.Claim(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer claim.Release()
+	ended, err := m.From.Runs.Ended(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := m.putResult(ctx, ended); err != nil {
+		return err
+	}
+	return claim.Delete(ctx)
+}
+
+// putResult puts a result into the destination.
+func (m *Mover) putResult(ctx context.Context, ended *runstore.Ended) error {
+	known, err := m.To.Runs.Ended(ctx, ended.ID)
+	if err == nil && bytes.Equal(known.Result, ended.Result) { // of a move that was interrupted
+		return nil
+	}
+	// A result takes the place of a record.
+	place := &runstore.Record{
+		ID: ended.ID, Format: runstore.FormatVersion, Generation: 1, Session: ended.Session,
+		Created: time.Now(), Expires: ended.Expires, Moving: m.From.Runs.Identity(),
+	}
+	there, err := m.stage(ctx, place)
+	if err != nil {
+		return err
+	}
+	defer there.Release()
+	return there.End(ctx, ended)
+}
+
+// copy copies one item, marked.
+func (m *Mover) copy(ctx context.Context, item runstore.Item) error {
+	switch item.Kind {
+	case runstore.ItemRun:
+		rec, err := m.From.Runs.Get(ctx, item.ID)
+		if err != nil {
+			return err
+		}
+		if rec.Live {
+			return leave("it goes on without an image now")
+		}
+		rec.Moving = exported
+		if err := m.copyApprovals(ctx, rec); err != nil {
+			return err
+		}
+		return m.create(ctx, rec)
+	case runstore.ItemResult:
+		ended, err := m.From.Runs.Ended(ctx, item.ID)
+		if err != nil {
+			return err
+		}
+		return m.putResult(ctx, ended)
+	}
+	return leave("journals of effects are not copied: a call must not be undone twice")
+}
+
+// create creates a record that the destination does not have.
+func (m *Mover) create(ctx context.Context, rec *runstore.Record) error {
+	claim, err := m.To.Runs.Create(ctx, rec, 0)
+	if errors.Is(err, runstore.ErrClaimed) {
+		return leave("it is there already")
+	}
+	if err == nil {
+		claim.Release()
+	}
+	return err
+}
+
+// take imports one item of a copy.
+func (m *Mover) take(ctx context.Context, item runstore.Item) error {
+	switch item.Kind {
+	case runstore.ItemRun:
+		rec, err := m.From.Runs.Get(ctx, item.ID)
+		if err != nil {
+			return err
+		}
+		if rec.Moving != exported {
+			return leave("it is no copy: quoin state move takes it")
+		}
+		rec.Moving = ""
+		if err := m.copyApprovals(ctx, rec); err != nil {
+			return err
+		}
+		return m.create(ctx, rec)
+	case runstore.ItemResult:
+		return m.copy(ctx, item)
+	}
+	return leave("journals of effects are not copied: a call must not be undone twice")
+}
