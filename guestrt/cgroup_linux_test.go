@@ -155,7 +155,7 @@ func startWith(t *testing.T, g *groups) *process {
 		t.Fatal(err)
 	}
 	s := newSpawner()
-	p, err := startProcess(context.Background(), s, b, &launchConfig{groups: g}, slog.New(slog.DiscardHandler))
+	p, err := startProcess(context.Background(), s, b, &launchConfig{groups: g, protocol: wire.Version}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

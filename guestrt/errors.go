@@ -18,6 +18,8 @@ type WorkerError struct {
 	cause  error // what the system said, or nil
 	final  bool  // another way of starting the worker would end the same
 	absent bool  // no setting names a worker, and no place has one
+	// refused says that the worker has answered the host's Hello with a refusal.
+	refused bool
 }
 
 // Error returns the message, which is fit for a result.

@@ -51,6 +51,7 @@ type launchConfig struct {
 	// they do.
 	noNamespaces error
 	groups       *groups
+	protocol     uint32 // the version that the workers speak
 }
 
 // checkReady judges what a process reported, and adds what only this side knows.
@@ -84,6 +85,14 @@ func (l *launchConfig) missing(layers []wire.Layer) []sandbox.Missing {
 // namespaces if they cannot be had.
 func (p *Pool) startFirst(ctx context.Context) (*process, error) {
 	first, err := p.start(ctx)
+	if p.config.BuildID != [32]byte{} && refused(err) {
+		// A worker of an earlier build says only which versions it does not speak.
+		p.launch.protocol = wire.OldestVersion
+		var older error
+		if first, older = p.start(ctx); older == nil || !refused(older) {
+			err = older
+		}
+	}
 	if err == nil || ctx.Err() != nil || final(err) {
 		return first, err
 	}
@@ -119,6 +128,12 @@ func rootCause(err error) error {
 func final(err error) bool {
 	var e *WorkerError
 	return errors.As(err, &e) && e.final
+}
+
+// refused reports whether a worker that had started refused the host.
+func refused(err error) bool {
+	var e *WorkerError
+	return errors.As(err, &e) && e.refused
 }
 
 // Inspection is what a look at one worker of this system found.

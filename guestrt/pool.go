@@ -97,7 +97,7 @@ func NewPool(ctx context.Context, c Config) (*Pool, error) {
 		kept: newSlots[sessionWorker](c.Prepared),
 		live: map[*process]struct{}{},
 	}
-	p.launch = launchConfig{isolation: c.Isolation, groups: findGroups()}
+	p.launch = launchConfig{isolation: c.Isolation, groups: findGroups(), protocol: wire.Version}
 	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	first, err := p.startFirst(ctx)
 	if err != nil {

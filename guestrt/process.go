@@ -67,7 +67,7 @@ func startProcess(ctx context.Context, s *spawner, b *binary, l *launchConfig, l
 
 // handshake says Hello and takes the worker's Ready.
 func (p *process) handshake(ctx context.Context, b *binary, l *launchConfig) error {
-	hello := &wire.Hello{Version: wire.Version, BuildID: b.id, Required: l.isolation.required()}
+	hello := &wire.Hello{Version: l.protocol, BuildID: b.id, Required: l.isolation.required()}
 	m, end := p.exchange(ctx, hello, time.Now().Add(startTimeout), nil)
 	if end != nil {
 		if end.Code == wire.CodeAborted {
@@ -80,11 +80,11 @@ func (p *process) handshake(ctx context.Context, b *binary, l *launchConfig) err
 	}
 	if f, ok := m.(*wire.Fault); ok {
 		refusal := unavailable("the guest worker did not start: %s", f.Message)
-		refusal.final = true // the worker itself says so
+		refusal.final, refusal.refused = true, true // the worker itself says so
 		return refusal
 	}
 	ready, ok := m.(*wire.Ready)
-	if !ok || ready.Version != wire.Version {
+	if !ok || ready.Version != l.protocol {
 		return unavailable("the guest worker speaks another protocol than this host; use the worker built with it")
 	}
 	if err := sandbox.Verify(p.os.Pid, ready.Layers); err != nil {

@@ -40,6 +40,21 @@ func (w *Worker) Turn(ctx context.Context, in []wire.Settlement, deadline time.T
 	return w.report(ctx, &wire.Turn{Settlements: in, BudgetMicros: budget(deadline)}, deadline)
 }
 
+// ReplayStart is Start for a replay of a guest's first turn. Trace is that of the turn's report.
+func (w *Worker) ReplayStart(ctx context.Context, c wire.Cell, trace []byte, files FileFunc, deadline time.Time) (*wire.Report, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.beginGuest(c.Limits, files)
+	return w.report(ctx, &wire.Start{Cell: c, BudgetMicros: budget(deadline), Trace: trace}, deadline)
+}
+
+// ReplayTurn is Turn for a replay of a later turn.
+func (w *Worker) ReplayTurn(ctx context.Context, in []wire.Settlement, trace []byte, deadline time.Time) (*wire.Report, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.report(ctx, &wire.Turn{Settlements: in, BudgetMicros: budget(deadline), Trace: trace}, deadline)
+}
+
 // Snapshot returns an image of the waiting guest, at most maxBytes long, that
 // any worker of the same build can restore. The guest stays usable, also when its
 // image would be longer; that is an WorkerError of code snapshot_limit_exceeded. A

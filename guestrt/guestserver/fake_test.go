@@ -73,6 +73,8 @@ func (v *fakeVM) Turn(in []wire.Settlement, _ time.Time) (wire.Report, error) {
 	return wire.Report{Status: wire.StatusDone, Value: in[0].JSON, TimerMillis: -1}, nil
 }
 
+func (v *fakeVM) Replay([]byte) error { return nil }
+
 func (v *fakeVM) Snapshot(most int) ([]byte, error) {
 	const image = "fake image"
 	if len(image) > most {

@@ -42,6 +42,9 @@ func (s *server) start(m *wire.Start) (*wire.Report, *wire.Fault) {
 		return nil, unable("the guest could not be created", err)
 	}
 	s.guest = &guest{vm: vm, at: p.at}
+	if f := s.replay(m.Trace); f != nil {
+		return nil, f
+	}
 	r, err := vm.Load(p.cell, deadline)
 	if err != nil {
 		return nil, s.dead(err)
@@ -60,6 +63,9 @@ func (s *server) turn(m *wire.Turn) (*wire.Report, *wire.Fault) {
 	if s.guest == nil || s.guest.ended {
 		return nil, fault(wire.CodeInternal, "", "the worker has no waiting guest")
 	}
+	if f := s.replay(m.Trace); f != nil {
+		return nil, f
+	}
 	r, err := s.guest.vm.Turn(m.Settlements, deadlineIn(m.BudgetMicros))
 	if err != nil {
 		return nil, s.dead(err)
@@ -67,6 +73,17 @@ func (s *server) turn(m *wire.Turn) (*wire.Report, *wire.Fault) {
 	s.guest.at.mapError(r.Err)
 	s.guest.ended = r.Status != wire.StatusIdle
 	return &r, nil
+}
+
+// replay makes the guest's next turn a replay if there is a trace.
+func (s *server) replay(trace []byte) *wire.Fault {
+	if len(trace) == 0 {
+		return nil
+	}
+	if err := s.guest.vm.Replay(trace); err != nil {
+		return s.dead(err)
+	}
+	return nil
 }
 
 // dead accounts for a VM that failed for a reason that is not the guest's. The

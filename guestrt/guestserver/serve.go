@@ -81,13 +81,13 @@ func (s *server) hello() error {
 	if !ok {
 		return &protocolError{fmt.Errorf("said %v before Hello", m.Type())}
 	}
-	if h.Version != wire.Version {
+	if !wire.Spoken(h.Version) {
 		return s.unavailable(fmt.Sprintf("the host speaks protocol %d, this guest worker %d: use the worker built with the host", h.Version, wire.Version))
 	}
 	if s.engine, err = s.config.Open(h.BuildID); err != nil {
 		return s.unavailable("the guest engine did not start: " + err.Error())
 	}
-	s.ready = &wire.Ready{Version: wire.Version, EngineID: s.engine.ID(), Layers: s.config.Seal()}
+	s.ready = &wire.Ready{Version: h.Version, EngineID: s.engine.ID(), Layers: s.config.Seal()}
 	if h.Required {
 		if missing := sandbox.Lacking(s.ready.Layers); missing != nil {
 			return &sealError{errors.Join(s.conn.Send(fault(wire.CodeRuntimeUnavailable, "", sandbox.Explain("required", missing))), errUnsealed)}
@@ -134,6 +134,9 @@ func receiveError(err error) error {
 func (s *server) report(r *wire.Report, f *wire.Fault) error {
 	if f != nil {
 		return s.conn.Send(f)
+	}
+	if s.ready.Version < wire.Version {
+		r.Trace = nil // an earlier host knows no traces
 	}
 	var large *wire.TooLargeError
 	err := s.conn.Send(r)

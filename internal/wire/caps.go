@@ -1,6 +1,6 @@
 package wire
 
-// The caps of protocol version 3. A message beyond one of them cannot be sent
+// The caps of protocol version 4. A message beyond one of them cannot be sent
 // and is refused when received.
 const (
 	// MaxFrame is the most payload bytes one frame carries.
@@ -15,6 +15,8 @@ const (
 	MaxFile = 64 << 20
 	// MaxImage is the most bytes of one snapshot image.
 	MaxImage = 256 << 20
+	// MaxTrace is the most bytes of the trace of one turn.
+	MaxTrace = 256 << 10
 	// MaxSmall bounds every other message.
 	MaxSmall = 64 << 10
 

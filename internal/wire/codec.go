@@ -41,6 +41,13 @@ func (e *encoder) str(v string) {
 	e.b = append(e.b, v...)
 }
 
+// trace ends a message with a trace, unless that is empty.
+func (e *encoder) trace(v []byte) {
+	if len(v) > 0 {
+		e.bytes(v)
+	}
+}
+
 // decoder takes the fields of a message from its payload. The first failure
 // sticks: every later field is then zero, so callers check err once. Byte
 // fields alias the payload.
@@ -165,6 +172,18 @@ func (d *decoder) count(max, minBytes int, what string) int {
 		return 0
 	}
 	return int(n)
+}
+
+// trace takes the trace that a message may end with. Version 3 has no traces.
+func (d *decoder) trace() []byte {
+	if d.err != nil || len(d.b) == 0 {
+		return nil
+	}
+	b := d.bytes(MaxTrace, "trace")
+	if d.err == nil && b == nil {
+		d.fail("trace is empty")
+	}
+	return b
 }
 
 func (d *decoder) done() error {

@@ -17,12 +17,16 @@ type Start struct {
 	// BudgetMicros is the wall time the guest may use, in microseconds; 0 means
 	// no limit of the worker's own.
 	BudgetMicros uint64
+	// Trace, if it is not empty, makes this a turn of a replay: the guest reads the clock
+	// and draws random values as in the turn that the trace is of.
+	Trace []byte
 }
 
 // Turn delivers settlements to a waiting guest and lets it run on.
 type Turn struct {
 	Settlements  []Settlement
 	BudgetMicros uint64 // as in Start
+	Trace        []byte // as in Start
 }
 
 // Snapshot asks for an image of a waiting guest.

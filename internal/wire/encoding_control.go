@@ -12,7 +12,7 @@ func (m *Hello) encode(e *encoder) {
 // decode reads of another version's Hello only what every version starts with,
 // so that the worker can say whom it does not understand.
 func (m *Hello) decode(d *decoder) {
-	if m.Version = d.u32("version"); m.Version != Version {
+	if m.Version = d.u32("version"); !Spoken(m.Version) {
 		d.b = nil
 		return
 	}
@@ -33,6 +33,7 @@ func (m *Start) encode(e *encoder) {
 	}
 	encodeLimits(e, m.Cell.Limits)
 	e.u64(m.BudgetMicros)
+	e.trace(m.Trace)
 }
 
 func (m *Start) decode(d *decoder) {
@@ -47,6 +48,7 @@ func (m *Start) decode(d *decoder) {
 	}
 	m.Cell.Limits = decodeLimits(d)
 	m.BudgetMicros = d.u64("budget")
+	m.Trace = d.trace()
 }
 
 func encodeLimits(e *encoder, l Limits) {
@@ -78,6 +80,7 @@ func (m *Turn) encode(e *encoder) {
 		e.bytes(s.JSON)
 	}
 	e.u64(m.BudgetMicros)
+	e.trace(m.Trace)
 }
 
 func (m *Turn) decode(d *decoder) {
@@ -92,6 +95,7 @@ func (m *Turn) decode(d *decoder) {
 		}
 	}
 	m.BudgetMicros = d.u64("budget")
+	m.Trace = d.trace()
 }
 
 // Type returns TypeSnapshot.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"math"
 	"strings"
 
@@ -31,6 +32,7 @@ func (m *Report) encode(e *encoder) {
 	e.u64(m.CPUMicros)
 	e.u64(m.HeapBytes)
 	e.u64(m.HeapPeakBytes)
+	e.trace(m.Trace)
 }
 
 func (m *Report) decode(d *decoder) {
@@ -46,6 +48,7 @@ func (m *Report) decode(d *decoder) {
 	m.CPUMicros = d.u64("CPU time")
 	m.HeapBytes = d.u64("heap size")
 	m.HeapPeakBytes = d.u64("heap peak")
+	m.Trace = bytes.Clone(d.trace()) // small, and kept for as long as its run
 	if d.err == nil {
 		m.check(d)
 	}

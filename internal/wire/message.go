@@ -104,6 +104,10 @@ type Report struct {
 	CPUMicros     uint64 // CPU time of this turn
 	HeapBytes     uint64 // live bytes of the guest heap after the turn
 	HeapPeakBytes uint64 // highest live bytes since the guest was created
+	// Trace is what a replay of this turn needs besides the settlements and the files:
+	// the engine writes and reads it. It is empty from a worker of version 3, and when it would
+	// be longer than MaxTrace.
+	Trace []byte
 }
 
 // Limits bound one guest. Zero means the default named at each field.

@@ -1,5 +1,13 @@
 package wire
 
-// Version is the protocol this package speaks. A host and a worker of different
-// versions refuse each other: they are built together and never mixed.
-const Version uint32 = 3
+// Version is the protocol this package speaks. A host and a worker of one installation
+// are built together. OldestVersion is what a host still speaks with a worker of an
+// earlier build, which finishes the runs that it has suspended. Such a worker has no
+// traces: see Report.Trace.
+const (
+	Version       uint32 = 4
+	OldestVersion uint32 = 3
+)
+
+// Spoken reports whether this package speaks a version of the protocol.
+func Spoken(version uint32) bool { return version >= OldestVersion && version <= Version }

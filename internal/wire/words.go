@@ -25,6 +25,7 @@ const (
 	ReasonNestedTool          = "nested_tool_failed"
 	ReasonSandboxViolation    = "sandbox_violation"
 	ReasonWorkerCrashed       = "worker_crashed"
+	ReasonReplayDiverged      = "replay_diverged"
 )
 
 // TextTimeout is what is said of a program that ran out of time, by whichever side
@@ -63,7 +64,7 @@ func knownReason(s string) bool {
 	switch s {
 	case "", ReasonUnsupportedLanguage, ReasonTypeScriptFailed, ReasonModuleAccess, ReasonSyntaxError,
 		ReasonShellCommand, ReasonSnapshotRestore, ReasonGuestException, ReasonNestedTool, ReasonSandboxViolation,
-		ReasonWorkerCrashed:
+		ReasonWorkerCrashed, ReasonReplayDiverged:
 		return true
 	}
 	return false

@@ -48,6 +48,10 @@ type VM interface {
 	// Turn delivers settlements, fires due timers and runs the guest until it
 	// waits again. A zero deadline does not bound it.
 	Turn(in []wire.Settlement, deadline time.Time) (wire.Report, error)
+	// Replay makes the next Load or Turn a replay of a turn whose report had the trace.
+	// A turn that draws other random values fails with the reason replay_diverged; whether
+	// it makes the same calls is for the caller to see.
+	Replay(trace []byte) error
 	// Snapshot returns an image of the whole guest of at most so many bytes, or a
 	// TooLargeError. The VM stays usable, also after that.
 	Snapshot(most int) ([]byte, error)

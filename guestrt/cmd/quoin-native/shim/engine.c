@@ -174,6 +174,20 @@ int qn_quiescent(void)
 uint64_t qn_collect_at(void) { return RT->malloc_gc_threshold; }
 void qn_set_collect_at(uint64_t n) { RT->malloc_gc_threshold = n; }
 void qn_seed(uint64_t state) { CTX->random_state = state; }
+
+uint64_t qn_random_state(void) { return CTX->random_state; }
+
+/* qn_clock is the time that the guest sees, in milliseconds since 1970. Before a turn
+   it is 0: a template has no time. */
+static int64_t qn_clock(void)
+{
+    if (!turn.running)
+        return 0;
+    turn.nested++;
+    int64_t now = quoinNow();
+    turn.nested--;
+    return now;
+}
 void qn_poll(void) { CTX->interrupt_counter = POLL_EVERY; }
 
 void qn_adopt(void)

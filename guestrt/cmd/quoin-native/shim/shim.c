@@ -33,6 +33,7 @@ static struct {
    *out, which is malloc's, and 0 without an answer. */
 extern int quoinAsk(int kind, qn_text *in, qn_text *out);
 extern void quoinExplain(JSValue *error, JSValue *stack);
+extern int64_t quoinNow(void);
 
 /* Entered from natives.c. */
 JSValue qn_prelude(const char *src, size_t n, const char *name);

@@ -57,6 +57,7 @@ int qn_quiescent(void);                /* no guest code is on the stack */
 uint64_t qn_collect_at(void);
 void qn_set_collect_at(uint64_t n);
 void qn_seed(uint64_t state);          /* of Math.random */
+uint64_t qn_random_state(void);
 void qn_poll(void);
 
 /* Guest code. */

@@ -52,6 +52,16 @@ func quoinAsk(kind C.int, in, out *C.qn_text) C.int {
 	return 1
 }
 
+// quoinNow reads the clock of the turn.
+//
+//export quoinNow
+func quoinNow() C.int64_t {
+	if running == nil {
+		return 0
+	}
+	return C.int64_t(running.clock.now())
+}
+
 // answer is the text that the host has to a question.
 func (v *vm) answer(kind C.int, texts []C.qn_text) ([]byte, bool) {
 	switch kind {

@@ -120,10 +120,10 @@ func (e *Engine) admit(o engine.Options) (wire.Limits, error) {
 // attach makes the VM of what the arena holds.
 func (e *Engine) attach(o engine.Options, l wire.Limits) *vm {
 	c := ctl()
-	v := &vm{engine: e, files: o.Files, random: newRandom(o.Seed), js: e.lib.js(c)}
+	v := &vm{engine: e, files: o.Files, js: e.lib.js(c)}
 	c.limits = l
 	c.setMemoryLimit(l.MemoryBytes)
-	c.seed(seedState(o.Seed))
+	v.seed(o.Seed)
 	c.poll()
 	e.vm = v
 	return v

@@ -121,6 +121,9 @@ func (c *control) setCollectAt(n uint64) { C.qn_set_collect_at(C.uint64_t(n)) }
 // seed sets the state of Math.random, which must not be 0.
 func (c *control) seed(state uint64) { C.qn_seed(C.uint64_t(state)) }
 
+// randomState is the state of Math.random.
+func (c *control) randomState() uint64 { return uint64(C.qn_random_state()) }
+
 // poll makes the engine look at the limits soon.
 func (c *control) poll() { C.qn_poll() }
 

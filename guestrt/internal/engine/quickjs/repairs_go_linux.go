@@ -74,7 +74,7 @@ func (l *library) repair(c *control) error {
 	if failed {
 		return fmt.Errorf("quickjs: open: no memory to replace JSON.stringify")
 	}
-	return nil
+	return j.watchClock()
 }
 
 // hookStringify is JSON.stringify. QuickJS takes an indentation that it holds in

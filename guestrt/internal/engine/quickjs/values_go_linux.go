@@ -255,6 +255,9 @@ func (c *control) setCollectAt(n uint64) { c.runtime().Fmalloc_gc_threshold = li
 // seed sets the state of Math.random, which must not be 0.
 func (c *control) seed(state uint64) { c.context().Frandom_state = state }
 
+// randomState is the state of Math.random.
+func (c *control) randomState() uint64 { return c.context().Frandom_state }
+
 // poll makes the interrupt hook be called soon.
 func (c *control) poll() { c.context().Finterrupt_counter = pollEvery }
 

@@ -32,6 +32,7 @@ type vm struct {
 	js       js
 	files    engine.Files
 	random   *rand.ChaCha8
+	clock    clock
 	deadline time.Time
 	end      ending
 
@@ -41,6 +42,11 @@ type vm struct {
 	jobErr   *wire.GuestError // the first exception that escaped a job
 
 	hints map[string]string // what the host said of mistakes, by virtual file
+
+	replayed    *trace    // of the turn to replay; nil: the turn is the first of its kind
+	seeded      *[32]byte // no trace has this seed yet
+	stateBefore uint64    // of Math.random, before the turn
+	drawn       uint64    // random bytes in this turn
 }
 
 // running is the VM whose turn it is. There is one VM per process and its
@@ -130,6 +136,7 @@ func (v *vm) Turn(in []wire.Settlement, deadline time.Time) (wire.Report, error)
 func (v *vm) turn(op string, deadline time.Time, enter func() (*wire.GuestError, error)) (r wire.Report, err error) {
 	began := cpuTime()
 	v.deadline = deadline
+	v.startTrace()
 	err = v.guard(func() (err error) {
 		if r, err = v.advance(enter); err != nil {
 			return err
@@ -148,6 +155,7 @@ func (v *vm) turn(op string, deadline time.Time, enter func() (*wire.GuestError,
 		v.broken = true
 		return wire.Report{}, fmt.Errorf("quickjs: %s: %w", op, err)
 	}
+	v.endTrace(&r)
 	v.finished = r.Status != wire.StatusIdle
 	r.CPUMicros = uint64((cpuTime() - began) / time.Microsecond)
 	return r, nil

@@ -41,6 +41,7 @@ func newRandom(seed [32]byte) *rand.ChaCha8 {
 
 // fillRandom fills a part of a buffer of the guest's.
 func (v *vm) fillRandom(part []byte) {
+	v.drawn += uint64(len(part))
 	if _, err := v.random.Read(part); err != nil {
 		panic("quickjs: ChaCha8 cannot fail: " + err.Error())
 	}
