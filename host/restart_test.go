@@ -274,7 +274,8 @@ func TestDamagedRunsAreRefused(t *testing.T) {
 	wantValue(t, second.Wait(context.Background(), me, id), `42`)
 }
 
-// TestForeignBuildsAreRefused: an image of another guest build is never loaded.
+// TestForeignBuildsAreRefused: an image of another guest build is never loaded, and without
+// a log there is no replay.
 func TestForeignBuildsAreRefused(t *testing.T) {
 	dir := mkdir(t)
 	first := start(t, host.Config{Store: openDir(t, dir)})
@@ -287,7 +288,7 @@ func TestForeignBuildsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec.GuestBuild = "00"
+	rec.GuestBuild, rec.Replay = "00", nil
 	claim, err := s.Claim(context.Background(), id)
 	if err != nil {
 		t.Fatal(err)

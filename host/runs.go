@@ -142,6 +142,14 @@ func (h *Host) Runs(ctx context.Context, s Session) ([]RunInfo, error) {
 	return h.engine.Runs(ctx, s)
 }
 
+// UpgradeRuns replays suspended runs that another build of the guest has suspended on the
+// build of this host, whether the host has the other build or not, and says what became of
+// each. It calls no tool. A run whose Err is not nil stays as it was. Ctx ends it early:
+// what it has done stays. Any session's runs are upgraded: the embedder decides who may call it.
+func (h *Host) UpgradeRuns(ctx context.Context) ([]UpgradedRun, error) {
+	return h.engine.Upgrade(ctx)
+}
+
 // AllRuns is Runs of every session.
 func (h *Host) AllRuns(ctx context.Context) ([]RunInfo, error) {
 	return h.engine.AllRuns(ctx)

@@ -25,6 +25,7 @@ type (
 	Engine          = codemode.Engine
 
 	RunInfo        = codemode.RunInfo
+	UpgradedRun    = codemode.UpgradedRun
 	RunStatus      = codemode.RunStatus
 	ToolAnswer     = codemode.ToolAnswer
 	QuestionAnswer = codemode.QuestionAnswer
@@ -112,6 +113,7 @@ const (
 	ReasonTooManySuspended    = codemode.ReasonTooManySuspended
 	ReasonTooManyPending      = codemode.ReasonTooManyPending
 	ReasonRestoreFailed       = codemode.ReasonRestoreFailed
+	ReasonReplayDiverged      = codemode.ReasonReplayDiverged
 	ReasonStoreFailed         = codemode.ReasonStoreFailed
 	ReasonToolsMissing        = codemode.ReasonToolsMissing
 	ReasonNestedTool          = codemode.ReasonNestedTool

@@ -49,6 +49,7 @@ const (
 	ReasonWorkerCrashed       Reason = "worker_crashed"
 	ReasonEngineUnavailable   Reason = "engine_unavailable" // the run is kept: a host that has its engine can continue it
 	ReasonQuota               Reason = "quota_exceeded"     // of the session, its agent or the host
+	ReasonReplayDiverged      Reason = "replay_diverged"    // the run is kept: a host that has its build of the guest can continue it
 )
 
 // The reasons of waiting results.

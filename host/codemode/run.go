@@ -39,6 +39,16 @@ type RunInfo struct {
 	Origin []string `json:"-"`
 }
 
+// UpgradedRun is a suspended run that a host has replayed on its own build of the guest, or has not.
+type UpgradedRun struct {
+	ID string `json:"runId"`
+	// From is the build of the guest that had suspended it, in hexadecimal.
+	From string `json:"from"`
+	// Err is why the run stays as it was: it is in use, cannot be replayed, or the program took
+	// another path. Nil: the run belongs to this host's build.
+	Err error `json:"-"`
+}
+
 // ToolAnswer is a caller's answer to a call of one of its own tools.
 type ToolAnswer struct {
 	// Value is the result as JSON; empty means null.

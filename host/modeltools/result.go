@@ -193,6 +193,7 @@ var (
 		codemode.ReasonTooManySuspended:    stepWait,
 		codemode.ReasonTooManyPending:      "", // the message says how to batch
 		codemode.ReasonRestoreFailed:       stepAgain,
+		codemode.ReasonReplayDiverged:      stepAgain,
 		codemode.ReasonStoreFailed:         stepLater,
 		codemode.ReasonToolsMissing:        stepLater,
 		codemode.ReasonNestedTool:          stepCorrect,

@@ -135,7 +135,11 @@ type Record struct {
 	// that was suspended by its host has no Output: its result carried it.
 	Output  []Output `json:"output,omitempty"`
 	Omitted int64    `json:"omitted,omitempty"`
-	Image   []byte   `json:"-"`
+	// Replay is what another build of the guest needs to run the program again up to
+	// Image: the host wrote it, and bounds it. NoReplay is why there is no such log.
+	Replay   []byte `json:"replay,omitempty"`
+	NoReplay string `json:"noReplay,omitempty"`
+	Image    []byte `json:"-"`
 	// ImageBytes is the size of Image where that is left out.
 	ImageBytes int `json:"-"`
 }

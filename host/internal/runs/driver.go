@@ -262,12 +262,25 @@ func (d *driver) turn() (*wire.Report, error) {
 	if len(started) > 0 {
 		d.run.launch(started, d.run.record.journal(d.run.background()))
 	}
-	return d.worker.Turn(d.ctx, settlements, d.turnDeadline())
+	d.run.replay.start(nil, settlements)
+	rep, err := d.worker.Turn(d.ctx, settlements, d.turnDeadline())
+	return d.logged(rep, err)
 }
 
 // startProgram starts a program in the worker and runs its first turn.
 func (d *driver) startProgram(p program) (*wire.Report, error) {
-	return d.worker.Start(d.ctx, d.run.cell(p.Code, p.Language), runFiles{d.run}.file, d.turnDeadline())
+	cell := d.run.cell(p.Code, p.Language)
+	d.run.replay.start(&cell, nil)
+	rep, err := d.worker.Start(d.ctx, cell, runFiles{d.run}.file, d.turnDeadline())
+	return d.logged(rep, err)
+}
+
+// logged enters the report of a turn into the run's log.
+func (d *driver) logged(rep *wire.Report, err error) (*wire.Report, error) {
+	if err == nil {
+		d.run.replay.end(rep)
+	}
+	return rep, err
 }
 
 // dropImage forgets the image of a guest that is going to run. A store in memory holds
@@ -411,6 +424,9 @@ func (d *driver) checkpoint(fresh []*entry) error {
 		rec.Counters = d.lap()
 		rec.Expires = d.expiresAfter(d.deadline)
 		d.output.store(rec)
+		if len(rec.Replay) > max(maxCheckpointLog, len(rec.Image)) {
+			rec.Replay, rec.NoReplay = nil, lostNotWritten
+		}
 	})
 	d.launch(started, lost)
 	return err

@@ -37,6 +37,7 @@ type Engine struct {
 	foreign  atomic.Int64 // suspended runs of builds that are not here
 	meters   *meters
 
+	replayRoom      atomic.Int64 // bytes that logs of runs may still take
 	approvalWatcher approvalWatcher
 	advancer        *advancer // nil: no run goes on without a caller
 	keptPrograms    keptPrograms

@@ -30,8 +30,8 @@ const (
 // runFiles serves the virtual files that a program of the run reads.
 type runFiles struct{ *run }
 
-// file serves the guest's virtual files. The driver calls it during a turn.
-func (r runFiles) file(ctx context.Context, path string) (data []byte, found bool) {
+// serve serves the guest's virtual files.
+func (r runFiles) serve(ctx context.Context, path string) (data []byte, found bool) {
 	switch path {
 	case fileCatalog:
 		return r.view().Catalog.GuestEntriesJSON(), true

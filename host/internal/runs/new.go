@@ -18,6 +18,7 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 		clock:        realClock{},
 		pipelines:    pipelines{call: callStages, query: queryStages, program: programStages},
 	}
+	e.replayRoom.Store(maxReplayLogs)
 	e.life, e.End = context.WithCancel(context.WithoutCancel(ctx))
 	e.callWorkers = newCallWorkers(e.life.Done(), callJob.perform)
 	return e

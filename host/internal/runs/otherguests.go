@@ -168,6 +168,6 @@ func (e *Engine) noGuest(rec *runstore.Record) *failure {
 		}
 	}
 	return failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost,
-		"code mode run cannot be restored: another build of the guest suspended it (%.12s). It is kept until %s: a host that has this build, as its guest, in guest.builds or among guest.previous, can go on with it.",
-		rec.GuestBuild, kept)
+		"code mode run cannot be restored: another build of the guest suspended it (%.12s), and it cannot be replayed: %s. It is kept until %s: a host that has this build, as its guest, in guest.builds or among guest.previous, can go on with it.",
+		rec.GuestBuild, whyNotReplayable(rec), kept)
 }

@@ -41,6 +41,10 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 		passedOn = true
 		return nil, nil, e.discardDeadRun(ctx, rec, claim)
 	}
+	rec, f = e.modernised(ctx, rec, claim)
+	if f != nil {
+		return nil, nil, f
+	}
 	r, f = e.revive(ctx, s, rec, turn)
 	if f == nil {
 		f = e.checkComplete(r, rec)

@@ -50,6 +50,7 @@ type run struct {
 	lifecycle
 	calls  *callTable
 	record *record
+	replay *replayLog // the driver's own; nil: the run needs no log
 	driver *driver
 	scopes scopes
 
@@ -111,6 +112,9 @@ func (e *Engine) makeRun(id string, s codemode.Session, language string, to *vie
 			denied: func(d *quota.Denied) { e.ReportDenied(s, d) },
 		},
 	}
+	if !e.volatile() {
+		r.replay = &replayLog{room: &e.replayRoom}
+	}
 	r.record = &record{
 		id: id, store: e.Store, volatile: e.volatile(), compactAfter: e.maxDelivered, log: e.Logger,
 		calls: r.calls, describe: r.describe, identify: r.identify, dropped: r.effects.close,
@@ -165,6 +169,7 @@ func (r *run) letGo(cause error) {
 func (r *run) stop(to runState, cause error) (onApproval []runstore.Call) {
 	r.moveTo(to)
 	onApproval = r.calls.close()
+	r.replay.drop()
 	r.cancel(cause)
 	return onApproval
 }

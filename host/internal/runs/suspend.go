@@ -93,6 +93,7 @@ func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, start
 		r.canGoOn(r.background())
 	}
 	res = d.waiting(stored.Counters)
+	r.replay.drop()                         // the store has it
 	if !r.markParked(expires, len(image)) { // aborted meanwhile
 		r.engine.performing.leaveN(len(started))
 		return nil, nil, r.aborted()
@@ -140,6 +141,7 @@ func (r *run) describe(rec *runstore.Record) {
 	rec.ToolCallID, rec.Trace = r.observed.Parent, r.observed.Trace
 	rec.ClientTools, rec.Rules = r.access.Client.Stored(), r.access.StoredRules()
 	rec.Tools, rec.Origin, rec.Effects = r.used.stored(), r.engine.Origin, r.effects.unwritten()
+	r.replay.put(rec)
 	rec.Scopes = r.scopes.encoded(func(id string, err error) {
 		r.engine.Logger.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
 	})

@@ -184,6 +184,7 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 		}
 	}
 	d.image, d.imageSize, d.keptUntil = rec.Image, len(rec.Image), rec.Expires
+	r.replay.take(rec)
 	if denied := r.calls.chargeImage(len(rec.Image)); denied != nil {
 		return d.postponed(failf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", denied))
 	}

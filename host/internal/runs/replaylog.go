@@ -1,0 +1,244 @@
+package runs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"slices"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// replayLog is what a run needs to be run again from its source by another build of the
+// guest: the program, and of each turn what it got (answers, files, the worker's trace of
+// the clock and of random values) and a digest of what it asked for and emitted. The driver
+// of the run writes it, and a record carries it. A nil log takes nothing.
+//
+// A run of a store that ends with its process has no log. What the log of a run that is not
+// stored refers to is in memory anyway; one that becomes too large is given up, and so is the
+// log of a run whose process has too many.
+type replayLog struct {
+	room *atomic.Int64 // bytes that the logs of this process may still take
+
+	lost   string            // why the run cannot be replayed; "": it can
+	stored []byte            // zstd frames of turns
+	turns  []loggedTurn      // those that are not in stored
+	taken  int64             // bytes, of room
+	turn   *loggedTurn       // that runs now; nil between turns
+	newest map[string][]byte // content of files as the guest knows them; nil: not found
+}
+
+// Bounds of a log in bytes. Answers count as they are, what is stored compressed.
+const (
+	maxReplayLog  = 4 << 20
+	maxReplayLogs = 128 << 20 // of all runs of a process
+	// maxCheckpointLog is what a record of a run that goes on may carry of its log if
+	// its image is smaller: each call writes such a record.
+	maxCheckpointLog = 64 << 10
+)
+
+// Why a run cannot be replayed.
+const (
+	lostTooLarge   = "it has got more than is kept for that"
+	lostNoRoom     = "the runs of its host had got more than is kept for that"
+	lostNoTrace    = "its guest was of a build that cannot be replayed"
+	lostNotWritten = "its host stopped while the program was running"
+)
+
+// loggedTurn is one turn of the guest.
+type loggedTurn struct {
+	cell  *wire.Cell // of the first turn
+	in    []wire.Settlement
+	files []loggedFile
+	trace []byte
+	path  pathDigest
+}
+
+// loggedFile is a virtual file that the guest has read for the first time, or that had changed.
+type loggedFile struct {
+	path  string
+	found bool
+	data  []byte
+}
+
+// pathDigest tells what a turn asked for and emitted.
+type pathDigest [16]byte
+
+func digestOf(rep *wire.Report) (d pathDigest) {
+	h := sha256.New()
+	digestInt(h, uint64(len(rep.Requests)))
+	for _, q := range rep.Requests {
+		digestInt(h, q.ID)
+		digestText(h, string(q.Method))
+		digestText(h, q.Target)
+		digestInt(h, uint64(len(q.Path)))
+		for _, p := range q.Path {
+			digestText(h, p)
+		}
+		digestText(h, string(q.Args))
+	}
+	for _, o := range rep.Output {
+		digestText(h, string(o.Kind))
+		digestText(h, string(o.JSON))
+	}
+	copy(d[:], h.Sum(nil))
+	return d
+}
+
+func digestInt(h hash.Hash, n uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, n)) }
+
+func digestText(h hash.Hash, s string) {
+	digestInt(h, uint64(len(s)))
+	h.Write([]byte(s))
+}
+
+// start notes that a program is about to run its first turn, or with in a later one.
+func (l *replayLog) start(cell *wire.Cell, in []wire.Settlement) {
+	if l == nil || l.lost != "" {
+		return
+	}
+	l.turn = &loggedTurn{cell: cell, in: in}
+}
+
+// file notes a file that the guest has read in this turn.
+func (l *replayLog) file(path string, data []byte, found bool) {
+	if l == nil || l.turn == nil {
+		return
+	}
+	if before, known := l.newest[path]; known && slices.Equal(before, data) && found == (before != nil) {
+		return
+	}
+	if l.newest == nil {
+		l.newest = map[string][]byte{}
+	}
+	if found && data == nil {
+		data = []byte{}
+	}
+	l.newest[path] = data
+	l.turn.files = append(l.turn.files, loggedFile{path, found, data})
+}
+
+// end notes what the turn came to.
+func (l *replayLog) end(rep *wire.Report) {
+	if l == nil || l.turn == nil {
+		return
+	}
+	t := l.turn
+	l.turn = nil
+	if rep.Status != wire.StatusIdle {
+		return // the run ends
+	}
+	if len(rep.Trace) == 0 {
+		l.lose(lostNoTrace)
+		return
+	}
+	t.trace, t.path = rep.Trace, digestOf(rep)
+	n := t.bytes()
+	if l.taken+n > maxReplayLog {
+		l.lose(lostTooLarge)
+		return
+	}
+	if l.room.Add(-n) < 0 {
+		l.room.Add(n)
+		l.lose(lostNoRoom)
+		return
+	}
+	l.taken += n
+	l.turns = append(l.turns, *t)
+}
+
+// turnOverhead is about what a turn, an answer or a file takes besides its texts.
+const turnOverhead = 64
+
+func (t *loggedTurn) bytes() int64 {
+	n := turnOverhead + len(t.trace)
+	if t.cell != nil {
+		n += len(t.cell.Source)
+	}
+	for _, s := range t.in {
+		n += turnOverhead + len(s.JSON)
+	}
+	for _, f := range t.files {
+		n += turnOverhead + len(f.path) + len(f.data)
+	}
+	return int64(n)
+}
+
+// lose gives the log up.
+func (l *replayLog) lose(why string) {
+	if l == nil {
+		return
+	}
+	l.drop()
+	l.lost = why
+}
+
+// drop forgets what the log holds in memory: the store has it, or the run ends.
+func (l *replayLog) drop() {
+	if l == nil {
+		return
+	}
+	l.room.Add(l.taken)
+	l.stored, l.turns, l.taken, l.turn, l.newest = nil, nil, 0, nil, nil
+}
+
+// take makes the log that of a record.
+func (l *replayLog) take(rec *runstore.Record) {
+	if l == nil {
+		return
+	}
+	l.drop()
+	l.stored, l.lost = rec.Replay, rec.NoReplay
+	if len(l.stored) == 0 && l.lost == "" {
+		l.lost = lostNoTrace // an earlier version of the host wrote the record
+	}
+	l.taken = int64(len(l.stored))
+	l.room.Add(-l.taken) // it was admitted once
+}
+
+// put enters the log into a record.
+func (l *replayLog) put(rec *runstore.Record) {
+	if l == nil {
+		return
+	}
+	if len(l.turns) > 0 {
+		l.compress()
+	}
+	rec.Replay, rec.NoReplay = l.stored, l.lost
+}
+
+// compress moves turns into stored.
+func (l *replayLog) compress() {
+	before := int64(len(l.stored))
+	l.stored = zstdEncoder.EncodeAll(encodeTurns(l.turns), slices.Clip(l.stored))
+	var raw int64
+	for i := range l.turns {
+		raw += l.turns[i].bytes()
+	}
+	more := int64(len(l.stored)) - before - raw
+	l.taken += more
+	l.room.Add(-more)
+	l.turns = nil
+}
+
+// zstdEncoder compresses logs. It is safe for concurrent use.
+var zstdEncoder = func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		panic("runs: zstd options: " + err.Error())
+	}
+	return e
+}()
+
+// file serves a virtual file of the run and notes that the guest has read it. The driver
+// calls it during a turn.
+func (r runFiles) file(ctx context.Context, path string) (data []byte, found bool) {
+	data, found = r.serve(ctx, path)
+	r.replay.file(path, data, found)
+	return data, found
+}

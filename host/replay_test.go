@@ -1,0 +1,184 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
+)
+
+// suspendedByAnotherBuild runs a program on another build of the guest until it yields.
+func suspendedByAnotherBuild(t *testing.T, dir, code string, tools ...catalog.Tool) (id string) {
+	t.Helper()
+	h := start(t, host.Config{Store: openDir(t, dir), Tools: tools, Guests: host.GuestConfig{Path: anotherGuest(t)}})
+	id = wantWaiting(t, exec(h, code), host.ReasonYield)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestARunIsReplayedOnAnotherBuild: where the build that suspended a run is gone, the
+// program is run again up to where it was, and goes on. It sees the times and the
+// random values that it saw, and what it had emitted is emitted once.
+func TestARunIsReplayedOnAnotherBuild(t *testing.T) {
+	ctx, dir := context.Background(), mkdir(t)
+	id := suspendedByAnotherBuild(t, dir, `const kept = [Date.now(), Math.random()];
+		await new Promise((r) => setTimeout(r, 20));
+		kept.push(crypto.randomUUID(), Date.now()); text("before"); const asked = kept.join();
+		await yield_control(asked); await yield_control(); return kept.join() === asked`)
+	second := start(t, host.Config{Store: openDir(t, dir)})
+	wantWaiting(t, second.Wait(ctx, me, id), host.ReasonYield)
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	third := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t)}}) // and back again
+	got := third.Wait(ctx, me, id)
+	wantValue(t, got, `true`)
+	if len(got.Output) != 0 {
+		t.Errorf("output of the replay: %s", show(got))
+	}
+}
+
+// TestAReplayCallsNoTool: the answers of a replay are those of the log, in the order in
+// which the program got them, calls made together included. A call that had no answer when
+// the host stopped is made once.
+func TestAReplayCallsNoTool(t *testing.T) {
+	ctx, dir := context.Background(), mkdir(t)
+	var calls []catalog.Invocation
+	tools := func() []catalog.Tool { return []catalog.Tool{counted("count", &calls), echo("echo")} }
+	id := suspendedByAnotherBuild(t, dir, `const order = [];
+		await Promise.all([1, 2, 3, 4].map(async (n) => { order.push((await tools.count({n})), n); }));
+		order.push(await tools.echo({tools: ALL_TOOLS.length, found: (await tools.search("echo")).length}));
+		await yield_control(); order.push(await tools.count({last: true})); return JSON.stringify(order)`, tools()...)
+	if len(calls) != 4 {
+		t.Fatalf("%d calls before the suspension", len(calls))
+	}
+	h := start(t, host.Config{Store: openDir(t, dir), Tools: tools()})
+	got := h.Wait(ctx, me, id)
+	if got.Status != host.StatusCompleted || len(calls) != 5 {
+		t.Errorf("%d calls; got %s", len(calls), show(got))
+	}
+}
+
+// TestAReplayAfterAKilledHost: a host is killed while a run goes on. What the program has got
+// since it was suspended is in the log of its newest image, and what had been
+// answered and not delivered is in the journal.
+func TestAReplayAfterAKilledHost(t *testing.T) {
+	ctx, dir, crashed := context.Background(), mkdir(t), filepath.Join(mkdir(t), "crashed")
+	g := newGate()
+	var calls []catalog.Invocation
+	tools := []catalog.Tool{g.tool("slow"), counted("count", &calls)}
+	id := suspendedByAnotherBuild(t, dir, `const seen = [await tools.count({n: 1})]; await yield_control();
+		seen.push(await tools.count({n: 2}));
+		const slow = tools.slow({}).catch((e) => e.effectStatus); seen.push(await tools.count({n: 3}));
+		seen.push(await slow); return seen.length`, tools...)
+	h := start(t, host.Config{Store: openDir(t, dir), Tools: tools, Guests: host.GuestConfig{Path: anotherGuest(t)}})
+	done := make(chan *host.Result, 1)
+	go func() { done <- h.Wait(ctx, me, id) }()
+	<-g.entered
+	awaitCalls(t, h, id, 1)
+	if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil { // what is on disk when the host is killed now
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(crashed, "key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	close(g.open)
+	wantValue(t, <-done, `4`)
+	made := len(calls)
+	second := start(t, host.Config{Store: openDir(t, crashed), Tools: []catalog.Tool{newGate().tool("slow"), counted("count", &calls)}})
+	wantValue(t, second.Wait(ctx, me, id), `4`)
+	if len(calls) != made || made != 3 {
+		t.Errorf("%d calls, %d before the replay", len(calls), made)
+	}
+}
+
+// TestAReplayThatTakesAnotherPathIsStopped: a weak reference dies when the guest is
+// suspended, which a replay is not. The run is kept for the build that suspended it.
+func TestAReplayThatTakesAnotherPathIsStopped(t *testing.T) {
+	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
+	var calls []catalog.Invocation
+	first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Path: old}})
+	id := wantWaiting(t, exec(first, `let o = {big: new Array(200_000).fill(0.5)}; o.self = o; const weak = new WeakRef(o); o = null;
+		await yield_control(); await tools.count({gone: weak.deref() === undefined}); await yield_control(); return "done"`), host.ReasonYield)
+	wantWaiting(t, first.Wait(ctx, me, id), host.ReasonYield)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}})
+	got := second.Wait(ctx, me, id)
+	wantFailure(t, got, host.CodeInvalidInput, host.ReasonReplayDiverged, host.PhaseHost)
+	if !strings.Contains(got.Error, "in turn 2 it asked for something else") || len(calls) != 1 || !got.Dispatched {
+		t.Errorf("%d calls, %s", len(calls), show(got))
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	third := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Previous: []string{old}}})
+	wantValue(t, third.Wait(ctx, me, id), `"done"`)
+}
+
+// TestARunThatGotTooMuchIsNotReplayed says so, and keeps the run.
+func TestARunThatGotTooMuchIsNotReplayed(t *testing.T) {
+	ctx, dir := context.Background(), mkdir(t)
+	id := suspendedByAnotherBuild(t, dir, `let n = 0;
+		for (let i = 0; i < 5; i++) n += (await tools.echo({text: "x".repeat(1_000_000)})).text.length;
+		await yield_control(); return n`, echo("echo"))
+	h := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}})
+	got := h.Wait(ctx, me, id)
+	wantFailure(t, got, host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost)
+	if !strings.Contains(got.Error, "it has got more than is kept for that") || !strings.Contains(got.Error, "guest.previous") {
+		t.Errorf("got %s", show(got))
+	}
+}
+
+// TestUpgradeReplaysAheadOfTime: each run of another build is replayed before its wait.
+func TestUpgradeReplaysAheadOfTime(t *testing.T) {
+	ctx, dir := context.Background(), mkdir(t)
+	h := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t)}})
+	var ids []string
+	for i := range 3 {
+		ids = append(ids, wantWaiting(t, exec(h, fmt.Sprintf(`await yield_control(); return %d`, i)), host.ReasonYield))
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, host.Config{Store: openDir(t, dir)})
+	done, err := second.UpgradeRuns(ctx)
+	if err != nil || len(done) != 3 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	for _, u := range done {
+		if u.Err != nil {
+			t.Errorf("%s: %v", u.ID, u.Err)
+		}
+	}
+	if done, err := second.UpgradeRuns(ctx); err != nil || len(done) != 0 {
+		t.Errorf("the second time: %+v, %v", done, err)
+	}
+	for i, id := range ids {
+		wantValue(t, second.Wait(ctx, me, id), fmt.Sprint(i))
+	}
+}
+
+// awaitCalls returns once so many calls of a run are pending and the others settled.
+func awaitCalls(t *testing.T, h *host.Host, id string, n int) {
+	t.Helper()
+	for {
+		list, err := h.AllRuns(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list {
+			if r.ID == id && len(r.PendingToolCalls) == n {
+				return
+			}
+		}
+	}
+}
