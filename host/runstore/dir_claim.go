@@ -138,7 +138,7 @@ func (d *Dir) storedEpoch(id string) (uint64, error) {
 func (d *Dir) Create(ctx context.Context, r *Record, max int) (_ Claim, err error) {
 	name, err := d.file(r.ID, recordExt)
 	if err != nil {
-		return nil, fmt.Errorf("run id %q: expected letters, digits, '_' and '-'", r.ID)
+		return nil, badID(r.ID)
 	}
 	if d.has(r.ID) {
 		return nil, ErrClaimed
@@ -171,6 +171,10 @@ func (d *Dir) Create(ctx context.Context, r *Record, max int) (_ Claim, err erro
 	return c, nil
 }
 
+func badID(id string) error {
+	return fmt.Errorf("run id %q: expected 1 to 128 letters, digits, '_' and '-'", id)
+}
+
 // Claim implements Store with a file lock.
 func (d *Dir) Claim(_ context.Context, id string) (_ Claim, err error) {
 	name, err := d.file(id, recordExt)
@@ -191,7 +195,7 @@ func (d *Dir) Claim(_ context.Context, id string) (_ Claim, err error) {
 		return nil, err
 	}
 	d.unwake(id)
-	return &dirClaim{d: d, id: id, name: name, lock: lock, epoch: epoch}, nil
+	return &dirClaim{d: d, id: id, name: name, lock: lock, epoch: epoch, over: d.hasEnded(id)}, nil
 }
 
 // Reserve implements Identified with a file lock.
@@ -213,7 +217,7 @@ type dirClaim struct {
 
 	mu       sync.Mutex // orders writes, and Release after them
 	released bool
-	over     bool // the run was ended or deleted
+	over     bool // the run has a result, or was deleted
 	first    bool // what the run file has of this epoch is of this claim
 }
 

@@ -2,7 +2,6 @@ package runstore
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -85,7 +84,7 @@ type memoryEffects struct {
 	m       *Memory
 	journal *Effects // guarded by the mu of m
 	runID   string
-	once    sync.Once
+	closed  bool // guarded by the mu of m
 }
 
 // Effects implements EffectJournal.
@@ -99,15 +98,19 @@ func (o *memoryEffects) Effects() *Effects {
 func (o *memoryEffects) Put(_ bool, effects ...Effect) error {
 	o.m.mu.Lock()
 	defer o.m.mu.Unlock()
+	if o.closed {
+		return ErrClaimed
+	}
 	o.journal.apply(effects)
 	return nil
 }
 
 // Close implements EffectJournal.
 func (o *memoryEffects) Close() {
-	o.once.Do(func() {
-		o.m.mu.Lock()
-		defer o.m.mu.Unlock()
+	o.m.mu.Lock()
+	defer o.m.mu.Unlock()
+	if !o.closed {
+		o.closed = true
 		delete(o.m.writers, o.runID)
-	})
+	}
 }

@@ -12,11 +12,14 @@ type memoryClaim struct {
 	m     *Memory
 	id    string
 	epoch uint64
-	over  bool // the run was ended or deleted; guarded by the mu of m
+	over  bool // the run has a result, or was deleted; guarded by the mu of m
 }
 
 // Create implements Store.
 func (m *Memory) Create(_ context.Context, r *Record, max int) (Claim, error) {
+	if !idPattern.MatchString(r.ID) {
+		return nil, badID(r.ID)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.has(r.ID) || m.claims[r.ID] != nil {
@@ -53,7 +56,7 @@ func (m *Memory) claim(id string, least uint64) *memoryClaim {
 		m.claims, m.epochs = make(map[string]*memoryClaim), make(map[string]uint64)
 	}
 	m.epochs[id] = max(m.epochs[id], least) + 1
-	c := &memoryClaim{m: m, id: id, epoch: m.epochs[id]}
+	c := &memoryClaim{m: m, id: id, epoch: m.epochs[id], over: m.hasEnded(id)}
 	m.claims[id] = c
 	m.wakes.remove(id)
 	return c

@@ -151,12 +151,12 @@ type Record struct {
 type Claim interface {
 	// Epoch counts the claims of the run, from 1. No two claims of a run have the same.
 	Epoch() uint64
-	// Checkpoint puts r in the place of the record. It answers ErrNotFound after End and
-	// Delete.
+	// Checkpoint puts r in the place of the record. It answers ErrNotFound for a run that
+	// has a result, and after Delete.
 	Checkpoint(ctx context.Context, r *Record) error
 	// PutCalls notes what has become of calls of the run: each takes the place of the one
 	// with its id, whose method, target, path, arguments and key stay. It answers
-	// ErrNotFound when the run has another generation, and after End and Delete.
+	// ErrNotFound for another generation, for a run that has a result, and after Delete.
 	PutCalls(ctx context.Context, generation uint64, calls []Call) error
 	// End puts the result of the run in the place of its record. The results that were
 	// put first go when there are more than MaxEnded, or MaxEndedBytes.
@@ -168,14 +168,21 @@ type Claim interface {
 	Release()
 }
 
+// Leased is implemented by claims that end with a lease.
+type Leased interface {
+	// Held reports whether the lease goes on by the clock of this host, without asking the
+	// store. While it does not, a host starts no call of the run.
+	Held() bool
+}
+
 // Store keeps suspended runs. See the package comment for what every
 // implementation promises.
 type Store interface {
 	// Create stores the first record of a run and claims the run. The epoch of the claim is
 	// greater than r.Epoch, which says more than 0 of a run of another store. It answers ErrFull when
 	// the store holds max records that have not expired; max <= 0 means no limit.
-	// ErrClaimed says that the id is taken. After any other error the store may have the
-	// record all the same.
+	// ErrClaimed says that the id is taken. After an error of another kind the store may
+	// have the record all the same, and Claim gets it.
 	Create(ctx context.Context, r *Record, max int) (Claim, error)
 	// Claim gives the caller a run with a record or a result until Release, or the end of
 	// its process. It answers ErrClaimed, or ErrNotFound.

@@ -113,6 +113,9 @@ func (r *run) perform(e *entry, lost error) (next []callJob) {
 	if c.Method == methodExec {
 		stages, watch = r.engine.pipelines.program, programWatch{}
 	}
+	if lost == nil {
+		lost = r.record.held()
+	}
 	last := len(stages) - 1
 	ctx, done := r.calls.begin(r.callContext(), e)
 	defer done()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -30,6 +31,8 @@ type record struct {
 	describe     func(*runstore.Record) // fills in what the run is
 	identify     func(*entry)           // notes which tool a call means
 	dropped      func()                 // lets go of what belongs to the claim
+	lost         func()                 // called once, when another host has taken the run over
+	fenced       atomic.Bool            // another host has taken the run over
 
 	claimMu  countedMutex
 	claim    runstore.Claim // nil: another process may go on with the run
@@ -37,6 +40,7 @@ type record struct {
 
 	mu         countedMutex // orders writes; taken before calls.mu
 	generation uint64
+	uncertain  bool // its first record may be in the store, although that has failed
 	stored     bool // the store holds a record of this generation; only the driver sets it
 	live       bool // that record says only that the run goes on
 	journaled  int  // bytes of answers in the journal of the stored image
@@ -134,22 +138,35 @@ func (rec *record) suspend(ctx context.Context, image []byte, fresh []*entry, li
 // create puts the first record of the run into the store. The caller holds mu.
 func (rec *record) create(ctx context.Context, r *runstore.Record, limit int) error {
 	claim, err := rec.store.Create(ctx, r, limit)
-	if err == nil {
+	switch {
+	case err == nil:
 		rec.setClaim(claim)
+	case !errors.Is(err, runstore.ErrFull) && !errors.Is(err, runstore.ErrClaimed) && !errors.Is(err, runstore.ErrTooLarge):
+		rec.uncertain = true
 	}
 	return err
 }
 
 // write makes one write under the claim. The caller holds mu.
 func (rec *record) write(write func(runstore.Claim) error) error {
+	if rec.fenced.Load() {
+		return runstore.ErrFenced
+	}
 	rec.claimMu.Lock()
 	claim := rec.claim
 	rec.claimMu.Unlock()
 	if claim == nil {
-		return runstore.ErrFenced
+		return errNoClaim
 	}
-	return write(claim)
+	err := write(claim)
+	if errors.Is(err, runstore.ErrFenced) {
+		rec.fence()
+	}
+	return err
 }
+
+// errNoClaim is why a run is not written that this process has let others have.
+var errNoClaim = errors.New("the run is not claimed here")
 
 // next makes the next record of the run and puts fresh calls into the queue. The caller
 // holds mu.
@@ -206,19 +223,20 @@ func (rec *record) journal(ctx context.Context) error {
 // forget removes the run from the store, unless another process has it by now. The
 // caller runs it in exclusive.
 func (rec *record) forget(ctx context.Context) {
-	if !rec.stored {
+	if !rec.stored && !rec.uncertain || rec.fenced.Load() {
 		return
 	}
 	held := rec.claimed()
+	rec.stored = true
 	err := rec.ensureClaim(ctx)
-	rec.stored = false
+	rec.stored, rec.uncertain = false, false
 	switch {
 	case errors.Is(err, runstore.ErrClaimed), errors.Is(err, runstore.ErrNotFound):
 		return
 	case err == nil && (held || !rec.changedElsewhere(ctx)):
 		err = rec.write(func(c runstore.Claim) error { return c.Delete(ctx) })
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, runstore.ErrFenced) {
 		rec.log.Error("a finished run was not deleted", "run", rec.id, "error", err)
 	}
 }
@@ -244,7 +262,8 @@ func (rec *record) changedElsewhere(ctx context.Context) bool {
 	return errors.Is(err, runstore.ErrEnded) || err == nil && !rec.isCurrent(stored)
 }
 
-// isCurrent reports whether a record that was read is the one that this process wrote.
+// isCurrent reports whether a record that was read is the one that this process wrote, or
+// has read before.
 func (rec *record) isCurrent(stored *runstore.Record) bool {
 	return stored.Generation == rec.generation && !stored.Live
 }

@@ -118,6 +118,7 @@ func (e *Engine) makeRun(id string, s codemode.Session, language string, to *vie
 	r.record = &record{
 		id: id, store: e.Store, volatile: e.volatile(), compactAfter: e.maxDelivered, log: e.Logger,
 		calls: r.calls, describe: r.describe, identify: r.identify, dropped: r.effects.close,
+		lost: func() { go r.leaveFenced() },
 	}
 	return r
 }
@@ -135,23 +136,32 @@ func (r *run) finish(cause error) { r.finishWith(cause, func() *codemode.Result 
 
 // finishWith is finish for a run whose result is wanted. The store keeps the result if
 // it is to be delivered.
-func (r *run) finishWith(cause error, result func() *codemode.Result) *codemode.Result {
-	defer r.finishMove()
+func (r *run) finishWith(cause error, result func() *codemode.Result) (res *codemode.Result) {
+	if r.record.fenced.Load() {
+		r.letGo(runstore.ErrFenced)
+		return r.fencedResult()
+	}
+	defer r.finishMove() // a wait that finds the run until it is removed waits for that
+	defer r.engine.remove(r)
 	questions := r.stop(stateEnding, cause)
-	r.engine.recent.add(r.id, r.session, withRun(recentFailure(cause), r)) // before a wait can miss the run
-	r.engine.remove(r)
-	r.observed.Ended(failureFromCause(cause), r.usage)
-	res := result()
+	res = result()
 	r.record.exclusive(func() {
+		defer r.record.dropClaim()
 		if len(questions) > 0 {
 			defer r.engine.holdID(r.background(), r.id)()
 		}
 		if !r.keepResult(res) {
 			r.record.forget(r.background())
 		}
-		r.engine.cancelApprovals(r.background(), questions)
-		r.record.dropClaim()
+		if !r.record.fenced.Load() {
+			r.engine.cancelApprovals(r.background(), questions)
+		}
 	})
+	if r.record.fenced.Load() {
+		return r.fencedResult()
+	}
+	r.engine.recent.add(r.id, r.session, withRun(recentFailure(cause), r))
+	r.observed.Ended(failureFromCause(cause), r.usage)
 	return res
 }
 
@@ -359,6 +369,9 @@ func (r *run) keepResult(res *codemode.Result) (kept bool) {
 		claim, err = r.record.end(r.background(), &runstore.Ended{
 			ID: r.id, Session: r.session, Expires: time.Now().Add(r.settings.SnapshotTTL), Result: b,
 		})
+	}
+	if errors.Is(err, runstore.ErrFenced) {
+		return false
 	}
 	if err != nil {
 		r.engine.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)

@@ -138,6 +138,9 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 			case <-ctx.Done():
 			}
 		}
+		if r.record.fenced.Load() {
+			return nil, true, nil
+		}
 		return nil, false, f
 	}
 	defer r.containReopen(&f)
@@ -181,6 +184,10 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 		var err error
 		if rec, err = r.engine.Store.Get(ctx, r.id); err != nil {
 			return d.postponed(failureFromStore(err))
+		}
+		if !r.record.isCurrent(rec) {
+			r.record.fence()
+			return d.failed(failureFromStore(runstore.ErrFenced))
 		}
 	}
 	d.image, d.imageSize, d.keptUntil = rec.Image, len(rec.Image), rec.Expires

@@ -1,0 +1,55 @@
+package runs
+
+import (
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// A write that answers runstore.ErrFenced says that another host has the run: this one
+// was paused or cut off for longer than its claim lasted. The run is let go of at once.
+// Its calls are cancelled, the store takes nothing more of it, and its caller gets no
+// result but the advice to wait again.
+
+// fence notes that the run belongs to another host. The caller may hold mu.
+func (rec *record) fence() {
+	if !rec.fenced.Swap(true) {
+		rec.log.Warn("a run is let go of: another host has taken it over", "run", rec.id)
+		if rec.lost != nil {
+			rec.lost()
+		}
+	}
+}
+
+// held reports that the run is still this host's, as far as it knows without the store.
+func (rec *record) held() error {
+	if rec.fenced.Load() {
+		return runstore.ErrFenced
+	}
+	rec.claimMu.Lock()
+	defer rec.claimMu.Unlock()
+	if l, ok := rec.claim.(runstore.Leased); ok && !l.Held() {
+		return runstore.ErrFenced
+	}
+	return nil
+}
+
+// leaveFenced lets go of a run that belongs to another host. An active one is let go of by
+// its driver.
+func (r *run) leaveFenced() {
+	r.engine.guard(func() {
+		for !r.isOver() {
+			if r.moveTo(stateActive) {
+				r.letGo(runstore.ErrFenced)
+				return
+			}
+			if r.cancelIfActive(runstore.ErrFenced) {
+				return
+			}
+		}
+	})
+}
+
+// fencedResult is what the caller of a run gets that belongs to another host.
+func (r *run) fencedResult() *codemode.Result {
+	return withRun(failureFromStore(runstore.ErrFenced), r).Result()
+}
