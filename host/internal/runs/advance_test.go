@@ -1,0 +1,138 @@
+package runs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// brokenStore has a run that cannot be read.
+type brokenStore struct {
+	runstore.Store
+	err   error
+	reads int
+}
+
+func (s *brokenStore) Get(context.Context, string) (*runstore.Record, error) {
+	s.reads++
+	return nil, s.err
+}
+
+// stoppedClock stands still until a test moves it.
+type stoppedClock struct {
+	realClock
+	now time.Time
+}
+
+func (c *stoppedClock) Now() time.Time { return c.now }
+
+// idleAdvancer is an advancer that looks for nothing by itself.
+func idleAdvancer(t *testing.T, store runstore.Store, clock Clock, log *slog.Logger) *advancer {
+	t.Helper()
+	e := New(t.Context(), codemode.Settings{}.WithDefaults())
+	t.Cleanup(e.End)
+	e.Configure(Config{Store: store, Logger: log, Quotas: codemode.Quotas{}.WithDefaults(), Advance: 1})
+	e.clock = clock
+	return e.advancer
+}
+
+// TestARunThatCannotGoOnIsLeftAlone for longer and longer, and the log has it once.
+func TestARunThatCannotGoOnIsLeftAlone(t *testing.T) {
+	var log bytes.Buffer
+	store, clock := &brokenStore{err: errors.New("the disk is gone")}, &stoppedClock{now: time.Now()}
+	a := idleAdvancer(t, store, clock, slog.New(slog.NewTextHandler(&log, nil)))
+	attempts := func(d time.Duration) int {
+		before := store.reads
+		clock.now = clock.now.Add(d)
+		for range 5 {
+			a.consider("run")
+			a.loop.Wait()
+		}
+		return store.reads - before
+	}
+	var got []int
+	for _, d := range []time.Duration{0, 999 * time.Millisecond, time.Millisecond, time.Second, time.Second, 2 * time.Second, 2 * time.Second, longestPause, longestPause} {
+		got = append(got, attempts(d))
+	}
+	if want := "[1 0 1 0 1 0 1 1 1]"; fmt.Sprint(got) != want {
+		t.Errorf("attempts %v, want %s", got, want)
+	}
+	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "the disk is gone") {
+		t.Errorf("the log has %d lines:\n%s", n, log.String())
+	}
+	a.yieldTo(t.Context(), "run")() // a caller has looked at it
+	if got := attempts(0); got != 1 {
+		t.Errorf("%d attempts after a caller came", got)
+	}
+}
+
+// TestWhatIsNotForAnAdvancer: a run that another process has, or that is gone, is nothing to
+// report or to remember.
+func TestWhatIsNotForAnAdvancer(t *testing.T) {
+	for _, err := range []error{runstore.ErrClaimed, runstore.ErrNotFound, runstore.ErrExpired, runstore.ErrEnded} {
+		var log bytes.Buffer
+		a := idleAdvancer(t, &brokenStore{err: err}, realClock{}, slog.New(slog.NewTextHandler(&log, nil)))
+		a.consider("run")
+		a.loop.Wait()
+		if len(a.pauses) != 0 || log.Len() != 0 {
+			t.Errorf("%v: %d pauses, log %s", err, len(a.pauses), log.String())
+		}
+	}
+}
+
+// TestPausesAreBounded: however many runs cannot go on, no more than maxPauses are remembered.
+func TestPausesAreBounded(t *testing.T) {
+	clock := &stoppedClock{now: time.Now()}
+	a := idleAdvancer(t, &brokenStore{}, clock, slog.New(slog.DiscardHandler))
+	for i := range maxPauses + 10 {
+		a.couldNot(fmt.Sprint(i), nil)
+	}
+	if len(a.pauses) != maxPauses {
+		t.Errorf("%d pauses", len(a.pauses))
+	}
+	clock.now = clock.now.Add(2 * firstPause)
+	a.couldNot("another", nil)
+	if _, ok := a.pauses["another"]; !ok || len(a.pauses) != 1 {
+		t.Errorf("%d pauses after theirs were over", len(a.pauses))
+	}
+}
+
+// TestACallerComesFirst: while a caller has a run it is not advanced, and a hint that comes
+// meanwhile is no advance later either.
+func TestACallerComesFirst(t *testing.T) {
+	store := &brokenStore{err: runstore.ErrNotFound}
+	a := idleAdvancer(t, store, realClock{}, slog.New(slog.DiscardHandler))
+	one, two := a.yieldTo(t.Context(), "run"), a.yieldTo(t.Context(), "run")
+	for _, release := range []func(){one, two} {
+		a.consider("run")
+		a.loop.Wait()
+		if store.reads != 0 {
+			t.Fatal("it was advanced while a caller had it")
+		}
+		release()
+	}
+	a.consider("run")
+	a.loop.Wait()
+	if store.reads != 1 || len(a.callers) != 0 {
+		t.Errorf("%d reads, %d callers left", store.reads, len(a.callers))
+	}
+}
+
+// TestNoAdvancer: an engine that is not to advance has none, and asks it all the same.
+func TestNoAdvancer(t *testing.T) {
+	var a *advancer
+	a.hint("run")
+	a.yieldTo(t.Context(), "run")()
+	a.stop()
+	if newAdvancer(&Engine{}, 0) != nil {
+		t.Error("there is one")
+	}
+}
