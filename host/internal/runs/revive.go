@@ -68,8 +68,12 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 // calls. One that takes longer drives the run.
 const claimPatience = 10 * time.Second
 
-// claim waits for a process that is finishing calls of the run, and for no other.
+// claim waits for a process that is finishing calls of the run or advances it, and for no
+// other. One that can be asked is asked instead.
 func (e *Engine) claim(ctx context.Context, rec *runstore.Record, wait time.Duration) (runstore.Claim, error) {
+	if e.routes() {
+		wait = 0
+	}
 	deadline := time.Now().Add(wait)
 	tick := time.NewTicker(claimRetry)
 	defer tick.Stop()
