@@ -86,6 +86,9 @@ type File struct {
 	StateDir string
 	// Cluster is that of Config. Only a process that serves should listen.
 	Cluster host.ClusterConfig
+	// StateURL is the database that several hosts share, or where its URL is; empty means
+	// that runs are in StateDir. StateKeyFile has the key of what is in the database.
+	StateURL, StateKeyFile string
 	// Server is what package gateway needs.
 	Server ServerFile
 	// Log says what the log of a command has.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 
 	"github.com/quoinhq/quoin/host/internal/config"
@@ -57,7 +58,7 @@ func (f *File) problemAt(path, field, message string) config.Problem {
 // checkWhole reports what the fields one by one do not show.
 func (f *File) checkWhole(path string) error {
 	var all Error
-	for _, err := range []error{f.checkMCP(path), f.checkMCPServer(path), f.checkSecrets(path), f.checkCluster(path), f.checkShell(path)} {
+	for _, err := range []error{f.checkMCP(path), f.checkMCPServer(path), f.checkSecrets(path), f.checkState(path), f.checkCluster(path), f.checkShell(path)} {
 		var some *Error
 		if errors.As(err, &some) {
 			all.Problems = append(all.Problems, some.Problems...)
@@ -65,6 +66,28 @@ func (f *File) checkWhole(path string) error {
 	}
 	if len(all.Problems) > 0 {
 		return &all
+	}
+	return nil
+}
+
+// checkState says what the database looks like. A password in the file would be in what
+// commands print of it.
+func (f *File) checkState(path string) error {
+	problem := func(want string) error {
+		return &Error{Problems: []config.Problem{f.secretProblem(path, "state.url", errors.New(want))}}
+	}
+	if f.StateURL == "" {
+		return nil
+	}
+	if _, err := plugins.ParseSecretSource(f.StateURL); err == nil {
+		return nil
+	}
+	u, err := url.Parse(f.StateURL)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return problem(`"postgres://user@host/database", "env:NAME" or "file:/path"`)
+	}
+	if _, password := u.User.Password(); password || u.Query().Has("password") {
+		return problem(`a URL without a password; put the one with it into a file and give "file:/path"`)
 	}
 	return nil
 }

@@ -87,6 +87,8 @@ func (f *File) table() config.Table {
 			}, "Programs that are saved under a name. They are in the state directory, sealed as suspended runs are."),
 			config.Object("state", []config.Field{
 				config.Text("dir", &f.StateDir, "The directory of suspended runs, approvals, trajectories and plugin data. Without it: quoin in the user's state home."),
+				config.Text("url", &f.StateURL, "The PostgreSQL database that several hosts share: `postgres://user@host/database`, without a password, or where the URL is: `env:NAME` or `file:/path`. Then `dir` has what this host alone needs."),
+				config.Text("keyFile", &f.StateKeyFile, "The file with the key that seals what is in the database, the same on all hosts: 32 bytes, mode 0600. Without it: database.key in the state directory. The first host makes it; copy it to the others."),
 			}, "What outlives a process."),
 			config.Object("cluster", f.clusterFields(), "How the hosts that share a database ask each other for runs."),
 			config.Object("server", f.Server.fields(), "What `quoin serve` listens to."),

@@ -166,3 +166,8 @@ func byCreation(list []*Effects) {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.RunID, b.RunID))
 	})
 }
+
+// Apply enters effects, those with new numbers too, and returns them as the journal has
+// them: beyond the bounds an effect is kept without its inverse, or counted in Omitted
+// alone. It is for stores, which write what it returns.
+func (j *Effects) Apply(effects ...Effect) []Effect { return j.apply(effects) }

@@ -158,7 +158,7 @@ const serversTime = 10 * time.Second
 func (o *options) diagnoseServers(ctx context.Context, f *configfile.File) ([]diagnosedServer, error) {
 	out := []diagnosedServer{}
 	cfg := host.Config{Logger: slog.New(slog.DiscardHandler)}
-	if err := o.addMCPState(f, &cfg); err != nil {
+	if err := o.addMCPState(ctx, f, &cfg); err != nil {
 		return nil, err
 	}
 	servers, err := mcp.Connect(f.MCP, mcp.Options{Logger: cfg.Logger, Version: host.Version, PinDir: cfg.MCP.PinDir, Pins: cfg.MCP.Pins, SignIns: cfg.MCP.SignIns})

@@ -78,7 +78,7 @@ func (o *options) inspect(cmd *cobra.Command, stderr io.Writer, print func(*host
 	if cfg.Plugins.Dir, err = o.pluginDir(f); err != nil {
 		return err
 	}
-	if err := o.addMCPState(f, &cfg); err != nil {
+	if err := o.addMCPState(cmd.Context(), f, &cfg); err != nil {
 		return err
 	}
 	h, err := host.New(context.WithoutCancel(cmd.Context()), cfg)
@@ -94,7 +94,7 @@ func (o *options) inspect(cmd *cobra.Command, stderr io.Writer, print func(*host
 
 // addMCPState lets a host that is only looked at see servers as the hosts of the state
 // directory do: with their pins and sign-ins. A directory that was not used stays so.
-func (o *options) addMCPState(f *configfile.File, cfg *host.Config) error {
+func (o *options) addMCPState(ctx context.Context, f *configfile.File, cfg *host.Config) error {
 	state, err := o.existingState(f)
 	if err != nil || len(f.MCP) == 0 {
 		return nil // a host has not used the directory yet
@@ -103,7 +103,7 @@ func (o *options) addMCPState(f *configfile.File, cfg *host.Config) error {
 		return err
 	}
 	opened := host.Config{Logger: cfg.Logger}
-	if err := openState(state, &opened); err != nil {
+	if err := o.openState(ctx, f, state, &opened); err != nil {
 		return err
 	}
 	cfg.MCP.PinDir, cfg.MCP.Pins, cfg.MCP.SignIns = pinDir(state), opened.MCP.Pins, opened.MCP.SignIns

@@ -65,7 +65,7 @@ func (v *mcpServing) run(cmd *cobra.Command) error {
 	log := logger(f, cmd.ErrOrStderr(), slog.LevelWarn)
 	cfg := v.hostConfig(f, log)
 	cfg.Plugins.Watch = f.WatchPlugins || !f.Given("plugins.watch")
-	if err := v.addDirectories(f, &cfg); err != nil {
+	if err := v.addDirectories(soon, f, &cfg); err != nil {
 		return err
 	}
 	rec, err := v.openRecorders(soon, f, &cfg)

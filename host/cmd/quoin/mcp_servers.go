@@ -118,7 +118,7 @@ func (m *mcpServers) stateConfig(cmd *cobra.Command, f *configfile.File) (*host.
 	}
 	cfg := &host.Config{Logger: logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
 	cfg.MCP.PinDir = pinDir(state)
-	return cfg, openState(state, cfg)
+	return cfg, m.openState(cmd.Context(), f, state, cfg)
 }
 
 // completeServers completes the first argument with the servers of the configuration.

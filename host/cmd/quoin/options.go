@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -19,8 +16,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/configfile"
-	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -33,6 +29,7 @@ type options struct {
 	bodies                          bool // trajectories hold inputs and outputs
 	show                            output.ResultPrinter
 	remote                          remote
+	database                        *postgres.DB // what openState has opened, or nil
 }
 
 // bind adds the flags to a command; cells says whether it runs any.
@@ -50,9 +47,14 @@ func (o *options) bindHost(cmd *cobra.Command, cells bool) {
 	o.bindEngine(cmd)
 	o.bindLog(cmd)
 	if cells {
-		f.StringVar(&o.state, "state", "", "directory of suspended runs, trajectories and plugin data (default: in the user's state home)")
+		o.bindState(cmd)
 		f.BoolVar(&o.bodies, "record-bodies", false, "record inputs and outputs in the trajectory, redacted and capped")
 	}
+}
+
+// bindState adds the flag that says where what outlives a process is.
+func (o *options) bindState(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.state, "state", "", "directory of suspended runs, trajectories and plugin data, or the database of several hosts, postgres://... (default: in the user's state home)")
 }
 
 // caller is the session that the flags name.
@@ -103,10 +105,11 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 	own.printed(outcome)
 	// The result is out; what is left is to let calls in flight reach the store. Questions
 	// of calls that end with this host can no longer be answered then.
-	if err := errors.Join(h.Close(), rec.close()); err != nil {
+	closed := errors.Join(h.Close(), rec.closeSinks())
+	o.hint(cmd, own.inProcess, res) // which looks at the run
+	if err := errors.Join(closed, o.closeState()); err != nil {
 		terminal.Fprintf(cmd.ErrOrStderr(), "quoin: closing: %v\n", err)
 	}
-	o.hint(cmd, own.inProcess, res)
 	return outcome
 }
 
@@ -162,7 +165,7 @@ func (o *options) openHost(ctx context.Context, stderr io.Writer) (*host.Host, *
 	if !f.Given("guest.preparedWorkers") {
 		cfg.Guests.Prepared = 1
 	}
-	if err := o.addDirectories(f, &cfg); err != nil {
+	if err := o.addDirectories(ctx, f, &cfg); err != nil {
 		return nil, nil, err
 	}
 	rec, err := o.openRecorders(ctx, f, &cfg)
@@ -177,7 +180,7 @@ func (o *options) openHost(ctx context.Context, stderr io.Writer) (*host.Host, *
 }
 
 // addDirectories adds where the plugins are and what outlives the process.
-func (o *options) addDirectories(f *configfile.File, cfg *host.Config) error {
+func (o *options) addDirectories(ctx context.Context, f *configfile.File, cfg *host.Config) error {
 	dir, err := o.pluginDir(f)
 	if err != nil {
 		return err
@@ -194,7 +197,7 @@ func (o *options) addDirectories(f *configfile.File, cfg *host.Config) error {
 	}
 	cfg.Plugins.Dir, cfg.Plugins.DataDir = dir, filepath.Join(state, "plugins")
 	cfg.MCP.PinDir = pinDir(state)
-	if err := openState(state, cfg); err != nil {
+	if err := o.openState(ctx, f, state, cfg); err != nil {
 		return err
 	}
 	return o.completeShell(cfg, state)
@@ -202,49 +205,6 @@ func (o *options) addDirectories(f *configfile.File, cfg *host.Config) error {
 
 // pinDir is where it is kept what the tools of MCP servers have to be.
 func pinDir(state string) string { return filepath.Join(state, "mcp-pins") }
-
-// openState adds the suspended runs and the approvals of a state directory.
-func openState(state string, cfg *host.Config) error {
-	store, err := runstore.OpenDir(filepath.Join(state, "runs"))
-	if err != nil {
-		return fmt.Errorf("state directory: %w", err)
-	}
-	approvals, err := policy.OpenApprovals(filepath.Join(state, "approvals"), store)
-	if err != nil {
-		return fmt.Errorf("state directory: %w", err)
-	}
-	saved, err := openPrograms(state, store)
-	if err != nil {
-		return fmt.Errorf("state directory: %w", err)
-	}
-	cfg.Store, cfg.Approvals.Store, cfg.Programs.Store = store, approvals, saved
-	cfg.Guests.Builds = guestBuilds(state, cfg.Guests.Builds)
-	cfg.MCP.SignIns, err = openSignIns(state, store, approvals, cfg.Logger)
-	return err
-}
-
-// guestBuilds is where the guests of stored runs are kept, or "".
-func guestBuilds(state, configured string) string {
-	switch configured {
-	case "":
-		return filepath.Join(state, "guest-builds")
-	case paths.None:
-		return ""
-	}
-	return configured
-}
-
-// existingState is the state directory, which must have been used.
-func (o *options) existingState(f *configfile.File) (string, error) {
-	state, err := o.stateDir(f)
-	if err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(filepath.Join(state, "runs")); errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s is not a state directory: give that of the command that suspended the run or asks, with --state", state)
-	}
-	return state, nil
-}
 
 // hostConfig is what the file says of a host. A file that the command line does not
 // name sets limits, and does not keep the command from running cells unless it says so.
@@ -267,9 +227,4 @@ func (o *options) pluginDir(f *configfile.File) (string, error) {
 		return "", cli.AsInput(err, host.ReasonInvalidConfig)
 	}
 	return dir, nil
-}
-
-// stateDir returns the state directory in force.
-func (o *options) stateDir(f *configfile.File) (string, error) {
-	return paths.State(o.state, f.StateDir)
 }

@@ -21,6 +21,7 @@ const exportTimeout = 5 * time.Second
 type recorders struct {
 	dir    *trajectory.Dir
 	traces *tracing.Provider
+	state  func() error // closes what the host has kept its runs in
 }
 
 // openRecorders opens the directory of trajectories, and traces if the environment asks for
@@ -42,11 +43,14 @@ func (o *options) openRecorders(ctx context.Context, f *configfile.File, cfg *ho
 	if o.bodies || f.Trajectory.Bodies {
 		cfg.Trajectory.Bodies = &redact.Redactor{}
 	}
-	return &recorders{dir, traces}, nil
+	return &recorders{dir, traces, o.closeState}, nil
 }
 
 // close is for when the host has closed.
-func (r *recorders) close() error {
+func (r *recorders) close() error { return errors.Join(r.closeSinks(), r.state()) }
+
+// closeSinks closes what records runs, and leaves open what has them.
+func (r *recorders) closeSinks() error {
 	ctx, cancel := context.WithTimeout(context.Background(), exportTimeout)
 	defer cancel()
 	return errors.Join(r.traces.Shutdown(ctx), r.dir.Close())

@@ -122,7 +122,7 @@ func (k *keeper) with(cmd *cobra.Command, do func(suspended) error) error {
 	if err != nil {
 		return err
 	}
-	if err := openState(state, &cfg); err != nil {
+	if err := k.openState(cmd.Context(), f, state, &cfg); err != nil {
 		return err
 	}
 	rec, err := k.openRecorders(cmd.Context(), f, &cfg)

@@ -54,10 +54,13 @@ func (m tidy) Run() int {
 }
 
 // TestScripts runs the command in processes of its own, as scripts do.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { testscript.Run(t, scripts(t, "script")) }
+
+// scripts are those of a folder of testdata.
+func scripts(t *testing.T, folder string) testscript.Params {
 	builds := t.TempDir() // the tests are their own guest, and need not copy it for each state directory
-	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"),
+	return testscript.Params{
+		Dir: filepath.Join("testdata", folder),
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":    cmdExits,
 			"result":   cmdResult,
@@ -127,7 +130,7 @@ func TestScripts(t *testing.T) {
 			e.Values[sessionKey{}] = new(*session)
 			return nil
 		},
-	})
+	}
 }
 
 // hasSandbox reports whether the system lets this user have the sandbox of the shell.

@@ -79,7 +79,7 @@ func (v *serving) run(cmd *cobra.Command) error {
 	defer process.LogHangups(log)()
 	cfg := v.hostConfig(f, log)
 	cfg.Plugins.Watch = f.WatchPlugins || !f.Given("plugins.watch")
-	if err := v.addDirectories(f, &cfg); err != nil {
+	if err := v.addDirectories(soon, f, &cfg); err != nil {
 		return err
 	}
 	rec, err := v.openRecorders(soon, f, &cfg)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/internal/guestbuilds"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -29,7 +30,7 @@ hosts use it, and on what no host can read any more.`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStateList(), newStateShow(), newStateCheck(), newStateBuilds(), newStateGC(), newStateMove(), newStateExport(), newStateImport())
+	cmd.AddCommand(newStateMigrate(), newStateList(), newStateShow(), newStateCheck(), newStateBuilds(), newStateGC(), newStateMove(), newStateExport(), newStateImport())
 	return cmd
 }
 
@@ -42,7 +43,7 @@ type stateOptions struct {
 func (o *stateOptions) bind(cmd *cobra.Command) {
 	o.bindConfig(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.state, "state", "", "state directory (default: in the user's state home)")
+	o.bindState(cmd)
 	f.BoolVar(&o.json, "json", false, "print JSON")
 }
 
@@ -50,10 +51,11 @@ func (o *stateOptions) bind(cmd *cobra.Command) {
 type storedState struct {
 	config host.Config      // its stores
 	builds *guestbuilds.Dir // nil: no directory of builds
+	file   *configfile.File
 }
 
 // with calls do with the state that the flags name.
-func (o *stateOptions) with(cmd *cobra.Command, do func(context.Context, *storedState) error) error {
+func (o *stateOptions) with(cmd *cobra.Command, do func(context.Context, *storedState) error) (err error) {
 	f, err := o.load()
 	if err != nil {
 		return err
@@ -62,10 +64,11 @@ func (o *stateOptions) with(cmd *cobra.Command, do func(context.Context, *stored
 	if err != nil {
 		return err
 	}
-	s := &storedState{config: o.hostConfig(f, logger(f, cmd.ErrOrStderr(), slog.LevelError))}
-	if err := openState(state, &s.config); err != nil {
+	s := &storedState{file: f, config: o.hostConfig(f, logger(f, cmd.ErrOrStderr(), slog.LevelError))}
+	if err := o.openState(cmd.Context(), f, state, &s.config); err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, o.closeState()) }()
 	if dir := s.config.Guests.Builds; dir != "" {
 		if s.builds, err = guestbuilds.Open(dir); err != nil {
 			return err

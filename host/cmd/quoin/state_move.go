@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/internal/statemove"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/terminal"
@@ -116,15 +118,17 @@ func (c carry) flag() string {
 }
 
 // carry opens the other state and carries what there is.
-func (s *storedState) carry(ctx context.Context, c carry, did func(statemove.Outcome) error) error {
+func (s *storedState) carry(ctx context.Context, c carry, did func(statemove.Outcome) error) (err error) {
 	mine, err := carried(&s.config)
 	if err != nil {
 		return err
 	}
-	other, err := openOther(*c.other, c.into, &s.config)
+	at := options{state: *c.other}
+	other, err := at.openOther(ctx, s.file, c.into, s.config.Logger)
 	if err != nil {
-		return err
+		return errors.Join(err, at.closeState())
 	}
+	defer func() { err = errors.Join(err, at.closeState()) }()
 	m := &statemove.Mover{From: mine, To: other}
 	if c.into {
 		m.From, m.To = other, mine
@@ -133,14 +137,20 @@ func (s *storedState) carry(ctx context.Context, c carry, did func(statemove.Out
 }
 
 // openOther opens a state next to that of the configuration.
-func openOther(location string, mustExist bool, like *host.Config) (statemove.State, error) {
-	if mustExist {
-		if _, err := os.Stat(filepath.Join(location, "runs")); err != nil {
-			return statemove.State{}, fmt.Errorf("%s is not a state directory: %w", location, err)
+func (o *options) openOther(ctx context.Context, f *configfile.File, mustExist bool, log *slog.Logger) (statemove.State, error) {
+	if mustExist && !isDatabase(o.state) {
+		if _, err := os.Stat(filepath.Join(o.state, "runs")); err != nil {
+			return statemove.State{}, fmt.Errorf("%s is not a state directory: %w", o.state, err)
 		}
 	}
-	cfg := host.Config{Logger: like.Logger}
-	if err := openState(location, &cfg); err != nil {
+	state, err := o.stateDir(f)
+	if err != nil {
+		return statemove.State{}, err
+	}
+	named := *f
+	named.StateURL = "" // it is the other one that the flag names
+	cfg := host.Config{Logger: log}
+	if err := o.openState(ctx, &named, state, &cfg); err != nil {
 		return statemove.State{}, err
 	}
 	return carried(&cfg)

@@ -32,6 +32,11 @@ func (o *options) origin(f *configfile.File, plugins, state string) ([]string, e
 		return nil, err
 	}
 	var flags []string
+	if isDatabase(o.state) {
+		flags, state = append(flags, "--state", withoutPassword(o.state)), ""
+	} else if o.state == "" && isDatabase(f.StateURL) {
+		state = "" // the configuration says it
+	}
 	for _, known := range []struct{ name, path string }{{"--config", config}, {"--plugins", plugins}, {"--state", state}} {
 		if known.path == "" {
 			if known.name == "--config" { // there may be one of the user's own by then

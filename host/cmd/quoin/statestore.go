@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
+	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/postgres"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/plugins"
+)
+
+// keyFileName is the key of a database in the state directory of a host.
+const keyFileName = "database.key"
+
+// isDatabase reports whether a value of --state means a database, or says where its URL
+// is.
+func isDatabase(state string) bool {
+	for _, prefix := range []string{"postgres://", "postgresql://", "env:", "file:"} {
+		if strings.HasPrefix(state, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// databaseURL is the database in force, or "" where runs are in the state directory.
+func (o *options) databaseURL(f *configfile.File) (string, error) {
+	given := cmp.Or(o.state, f.StateURL)
+	if !isDatabase(given) {
+		return "", nil
+	}
+	if source, err := plugins.ParseSecretSource(given); err == nil {
+		at := given
+		if given, err = source(); err != nil {
+			return "", cli.AsInput(fmt.Errorf("URL of the database: %w", err), host.ReasonInvalidConfig)
+		}
+		if !strings.HasPrefix(given, "postgres://") && !strings.HasPrefix(given, "postgresql://") {
+			return "", cli.AsInput(fmt.Errorf("%s has no URL of a database: expected postgres://user@host/database", at), host.ReasonInvalidConfig)
+		}
+	}
+	return given, nil
+}
+
+// withoutPassword is a value of --state that can be shown and stored.
+func withoutPassword(state string) string {
+	u, err := url.Parse(state)
+	if err != nil || u.User == nil {
+		return state
+	}
+	u.User = url.User(u.User.Username())
+	return u.String()
+}
+
+// stateDir returns the state directory in force. With a database, it is what this host
+// alone has.
+func (o *options) stateDir(f *configfile.File) (string, error) {
+	if isDatabase(o.state) {
+		return paths.State("", f.StateDir)
+	}
+	return paths.State(o.state, f.StateDir)
+}
+
+// existingState is the state directory, which must have been used.
+func (o *options) existingState(f *configfile.File) (string, error) {
+	state, err := o.stateDir(f)
+	if err != nil {
+		return "", err
+	}
+	if url, err := o.databaseURL(f); url != "" || err != nil {
+		return state, err
+	}
+	if _, err := os.Stat(filepath.Join(state, "runs")); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s is not a state directory: give that of the command that suspended the run or asks, with --state", state)
+	}
+	return state, nil
+}
+
+// openState adds the suspended runs and the approvals of a state directory, or of a
+// database. The caller closes the database, after the host, with closeState.
+func (o *options) openState(ctx context.Context, f *configfile.File, state string, cfg *host.Config) error {
+	store, err := runstore.OpenDir(filepath.Join(state, "runs"))
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	cfg.Store = store
+	if err := o.openDatabase(ctx, f, state, cfg); err != nil {
+		return err
+	}
+	approvals, err := policy.OpenApprovals(filepath.Join(state, "approvals"), store)
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	saved, err := openPrograms(state, store)
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	cfg.Approvals.Store, cfg.Programs.Store = approvals, saved
+	cfg.Guests.Builds = guestBuilds(state, cfg.Guests.Builds)
+	cfg.MCP.SignIns, err = openSignIns(state, store, approvals, cfg.Logger)
+	return err
+}
+
+// openDatabase puts the runs of a database in the place of those of the directory, if
+// there is one.
+func (o *options) openDatabase(ctx context.Context, f *configfile.File, state string, cfg *host.Config) error {
+	url, err := o.databaseURL(f)
+	if url == "" || err != nil {
+		return err
+	}
+	key, err := databaseKey(ctx, url, cmp.Or(f.StateKeyFile, filepath.Join(state, keyFileName)))
+	if err != nil {
+		return err
+	}
+	o.database, err = postgres.Open(ctx, url, postgres.Options{Key: key, Logger: cfg.Logger})
+	if err != nil {
+		return err
+	}
+	cfg.Store = o.database
+	return nil
+}
+
+// databaseKey reads the key of a database. The first host makes it.
+func databaseKey(ctx context.Context, url, path string) (*runstore.Key, error) {
+	key, err := runstore.OpenKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	has, err := postgres.HasKey(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	if has {
+		return nil, fmt.Errorf("other hosts have sealed what is in the database, and their key is not in %s: copy that file of one of them, mode 0600", path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("key of the database: %w", err)
+	}
+	return runstore.CreateKey(path)
+}
+
+// closeState is for when the host has closed.
+func (o *options) closeState() error {
+	if o.database == nil {
+		return nil
+	}
+	return o.database.Close()
+}
+
+// guestBuilds is where the guests of stored runs are kept, or "".
+func guestBuilds(state, configured string) string {
+	switch configured {
+	case "":
+		return filepath.Join(state, "guest-builds")
+	case paths.None:
+		return ""
+	}
+	return configured
+}

@@ -1,0 +1,435 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// idPattern is what a run may be called.
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+
+// maxJournal bounds what a run keeps of what has become of its calls, in bytes.
+const maxJournal = 256 << 20
+
+// claims are those that this process has. A run that is in it has one holder here,
+// whatever the database says.
+type claims struct {
+	mu        sync.Mutex
+	held      map[string]uint64   // epochs by run; 0 while a claim is being made or freed
+	forgotten map[string]struct{} // runs that this host may own in the database, though no claim is held
+}
+
+// reserve takes a run for one caller of this process.
+func (c *claims) reserve(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, taken := c.held[id]; taken {
+		return false
+	}
+	c.held[id] = 0
+	return true
+}
+
+// free ends a reservation. With unsure, the database may still say that this host owns
+// the run.
+func (c *claims) free(id string, unsure bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.held, id)
+	if !unsure {
+		delete(c.forgotten, id)
+		return
+	}
+	if c.forgotten == nil {
+		c.forgotten = make(map[string]struct{})
+	}
+	c.forgotten[id] = struct{}{}
+}
+
+// takeForgotten reserves the runs that are to be released again.
+func (c *claims) takeForgotten() (ids []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id := range c.forgotten {
+		if _, taken := c.held[id]; !taken {
+			c.held[id] = 0
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// claim is a run in the hands of this process.
+type claim struct {
+	d     *DB
+	id    string
+	epoch uint64
+
+	mu       sync.Mutex
+	released bool
+	gone     bool // Delete has deleted the run
+	known    bool // the fields below are what the database has
+	newest   newestRecord
+}
+
+// newestRecord is what a holder has to know of the record to add to its journal.
+type newestRecord struct {
+	generation uint64
+	calls      map[uint64]bool
+	seal       []byte // of the newest row
+	rows       int64  // of the journal
+	bytes      int64  // of the journal
+}
+
+// Create implements runstore.Store.
+func (d *DB) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	if !idPattern.MatchString(r.ID) {
+		return nil, fmt.Errorf("run id %q: expected letters, digits, '_' and '-'", r.ID)
+	}
+	epoch := r.Epoch + 1
+	row, err := d.recordRow(r, epoch)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.ensureLease(ctx); err != nil {
+		return nil, err
+	}
+	if !d.claims.reserve(r.ID) {
+		return nil, runstore.ErrClaimed
+	}
+	var made, known bool
+	err = d.retry(ctx, func(ctx context.Context) error {
+		return d.pool.QueryRow(ctx, `
+			WITH made AS (
+				INSERT INTO quoin.runs (id, epoch, owner, ended, generation, expires, timer_due, header, image, image_sum, seal)
+				SELECT $1, $11, $2, false, $3, $4, $5, $6, $7, $8, $9
+				WHERE $10 <= 0 OR (SELECT count(*) FROM (SELECT FROM quoin.runs WHERE NOT ended AND expires > now() LIMIT $10) known) < $10
+				ON CONFLICT (id) DO UPDATE SET seal = excluded.seal
+					WHERE runs.owner = excluded.owner AND runs.epoch = excluded.epoch AND runs.seal = excluded.seal
+				RETURNING id
+			)
+			SELECT EXISTS (SELECT FROM made), EXISTS (SELECT FROM quoin.runs WHERE id = $1)`,
+			r.ID, d.id, int64(r.Generation), r.Expires, due(r), row.header, row.image, row.imageSum, row.sealed, max, int64(epoch)).Scan(&made, &known)
+	})
+	if err == nil && !made {
+		err = runstore.ErrFull
+		if known {
+			err = runstore.ErrClaimed
+		}
+		d.claims.free(r.ID, false)
+		return nil, err
+	}
+	if err != nil {
+		d.claims.free(r.ID, true)
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	c := d.newClaim(r.ID, epoch)
+	c.holds(r, row)
+	return c, nil
+}
+
+func (d *DB) newClaim(id string, epoch uint64) *claim {
+	d.claims.mu.Lock()
+	defer d.claims.mu.Unlock()
+	d.claims.held[id] = epoch
+	return &claim{d: d, id: id, epoch: epoch}
+}
+
+// due is when the timer of a run is over, as a column.
+func due(r *runstore.Record) *time.Time {
+	if r.TimerDue.IsZero() {
+		return nil
+	}
+	return &r.TimerDue
+}
+
+// Claim implements runstore.Store. A run that this host owns in the database and no claim
+// of this process has is free: the answer to an earlier claim or release was lost.
+func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	if !idPattern.MatchString(id) {
+		return nil, runstore.ErrNotFound
+	}
+	if err := d.ensureLease(ctx); err != nil {
+		return nil, err
+	}
+	if !d.claims.reserve(id) {
+		return nil, runstore.ErrClaimed
+	}
+	var epoch *int64
+	var known bool
+	err := d.retry(ctx, func(ctx context.Context) error {
+		return d.pool.QueryRow(ctx, `
+			WITH claimed AS (
+				UPDATE quoin.runs r SET owner = $2, epoch = epoch + 1
+				WHERE id = $1 AND (owner IS NULL OR owner = $2 OR NOT `+live("r.owner")+`)
+				RETURNING epoch
+			)
+			SELECT (SELECT epoch FROM claimed), EXISTS (SELECT FROM quoin.runs WHERE id = $1)`, id, d.id).Scan(&epoch, &known)
+	})
+	switch {
+	case err != nil:
+		d.claims.free(id, true)
+		return nil, fmt.Errorf("database: %w", err)
+	case epoch == nil:
+		d.claims.free(id, false)
+		if known {
+			return nil, runstore.ErrClaimed
+		}
+		return nil, runstore.ErrNotFound
+	}
+	return d.newClaim(id, uint64(*epoch)), nil
+}
+
+// Epoch implements runstore.Claim.
+func (c *claim) Epoch() uint64 { return c.epoch }
+
+// holds notes which record is the newest.
+func (c *claim) holds(r *runstore.Record, row *runRow) {
+	c.newest = newestRecord{generation: r.Generation, calls: make(map[uint64]bool, len(r.Calls)), seal: row.sealed}
+	for _, call := range r.Calls {
+		c.newest.calls[call.ID] = true
+	}
+	c.known = true
+}
+
+// write makes one statement that says how many rows it wrote, and answers ErrFenced if the
+// run was not this claim's.
+func (c *claim) write(ctx context.Context, statement string, args ...any) error {
+	if c.released {
+		return runstore.ErrFenced
+	}
+	var wrote int64
+	err := c.d.retry(ctx, func(ctx context.Context) error {
+		return c.d.pool.QueryRow(ctx, statement, append([]any{c.id, int64(c.epoch), c.d.id}, args...)...).Scan(&wrote)
+	})
+	if err != nil {
+		c.known = false
+		return fmt.Errorf("database: %w", err)
+	}
+	if wrote > 0 {
+		return nil
+	}
+	c.known = false
+	return c.refusal(ctx)
+}
+
+// refusal tells a claim that is over from a run that has ended. The statement that wrote
+// nothing cannot: it sees the claims of when it started to wait for the row.
+func (c *claim) refusal(ctx context.Context) error {
+	if c.gone {
+		return runstore.ErrNotFound
+	}
+	var mine bool
+	err := c.d.retry(ctx, func(ctx context.Context) error {
+		return c.d.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3)`, c.id, int64(c.epoch), c.d.id).Scan(&mine)
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("database: %w", err)
+	case mine:
+		return runstore.ErrNotFound
+	}
+	return runstore.ErrFenced
+}
+
+// Checkpoint implements runstore.Claim. A wake-up from before this claim is over with it:
+// its holder has seen what it was about.
+func (c *claim) Checkpoint(ctx context.Context, r *runstore.Record) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.ID != c.id {
+		return fmt.Errorf("a record of run %s through a claim of run %s", r.ID, c.id)
+	}
+	row, err := c.d.recordRow(r, c.epoch)
+	if err != nil {
+		return err
+	}
+	err = c.write(ctx, `
+		WITH wrote AS (
+			UPDATE quoin.runs SET generation = $4, expires = $5, timer_due = $6, header = $7, image = $8, image_sum = $9, seal = $10,
+				woken = CASE WHEN woken_epoch < $2 THEN NULL ELSE woken END
+			WHERE id = $1 AND epoch = $2 AND owner = $3 AND NOT ended RETURNING id
+		), superseded AS (
+			DELETE FROM quoin.journal WHERE run IN (SELECT id FROM wrote)
+		)
+		SELECT count(*) FROM wrote`, int64(r.Generation), r.Expires, due(r), row.header, row.image, row.imageSum, row.sealed)
+	if err != nil {
+		return err
+	}
+	c.holds(r, row)
+	return nil
+}
+
+// PutCalls implements runstore.Claim.
+func (c *claim) PutCalls(ctx context.Context, generation uint64, calls []runstore.Call) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.know(ctx); err != nil {
+		return err
+	}
+	if c.newest.generation != generation {
+		return runstore.ErrNotFound
+	}
+	for _, call := range calls {
+		if !c.newest.calls[call.ID] {
+			return fmt.Errorf("run %s waits for no call %d", c.id, call.ID)
+		}
+	}
+	rows, size, err := c.d.journalRows(c.newest.seal, calls)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	if c.newest.bytes+size > maxJournal {
+		return fmt.Errorf("%w: %d bytes of answers, at most %d fit", runstore.ErrTooLarge, c.newest.bytes+size, maxJournal)
+	}
+	var headers, bodies, seals [][]byte
+	for _, row := range rows {
+		headers, bodies, seals = append(headers, row.header), append(bodies, row.body), append(seals, row.sealed)
+	}
+	// The lock lets a claim that is being made wait, so that it sees these rows.
+	err = c.write(ctx, `
+		WITH mine AS (
+			SELECT id FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3 AND generation = $4 FOR NO KEY UPDATE
+		), wrote AS (
+			INSERT INTO quoin.journal (run, n, header, body, seal)
+			SELECT mine.id, $5 + row.n, row.header, row.body, row.seal
+			FROM mine, unnest($6::bytea[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS row (header, body, seal, n)
+			ON CONFLICT (run, n) DO UPDATE SET seal = excluded.seal WHERE journal.seal = excluded.seal
+			RETURNING n
+		)
+		SELECT count(*) FROM wrote`, int64(generation), c.newest.rows, headers, bodies, seals)
+	if err != nil {
+		return err
+	}
+	c.newest.seal, c.newest.rows, c.newest.bytes = rows[len(rows)-1].sealed, c.newest.rows+int64(len(rows)), c.newest.bytes+size
+	return nil
+}
+
+// know makes sure that what is known of the record is how the database has it.
+func (c *claim) know(ctx context.Context) error {
+	if c.released {
+		return runstore.ErrFenced
+	}
+	if c.gone {
+		return runstore.ErrNotFound
+	}
+	if c.known {
+		return nil
+	}
+	s, err := c.d.read(ctx, c.id)
+	if errors.Is(err, runstore.ErrNotFound) {
+		return runstore.ErrFenced // only the holder of a newer claim, or a sweep, deletes it
+	}
+	if err != nil {
+		return err
+	}
+	if s.epoch != c.epoch {
+		return runstore.ErrFenced
+	}
+	if s.row.ended {
+		return runstore.ErrNotFound
+	}
+	r, err := c.d.decodeRecord(c.id, &s.row, s.journal, false)
+	if err != nil {
+		return err
+	}
+	c.holds(r, &s.row)
+	for _, row := range s.journal {
+		c.newest.seal, c.newest.bytes = row.sealed, c.newest.bytes+int64(len(row.header)+len(row.body))
+	}
+	c.newest.rows = int64(len(s.journal))
+	return nil
+}
+
+// End implements runstore.Claim. The results that expire first make room.
+func (c *claim) End(ctx context.Context, e *runstore.Ended) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.ID != c.id {
+		return fmt.Errorf("the result of run %s through a claim of run %s", e.ID, c.id)
+	}
+	row, err := c.d.endedRow(e, c.epoch)
+	if err != nil {
+		return err
+	}
+	c.known = false
+	return c.write(ctx, `
+		WITH wrote AS (
+			UPDATE quoin.runs SET ended = true, generation = 0, expires = $4, timer_due = NULL, woken = NULL, header = $5, image = $6, image_sum = $7, seal = $8
+			WHERE id = $1 AND epoch = $2 AND owner = $3 RETURNING id
+		), superseded AS (
+			DELETE FROM quoin.journal WHERE run IN (SELECT id FROM wrote)
+		), known AS (
+			SELECT id, row_number() OVER newest AS count, sum(octet_length(image)) OVER newest AS bytes
+			FROM quoin.runs WHERE ended AND id <> $1 WINDOW newest AS (ORDER BY expires DESC, id DESC)
+		), room AS (
+			DELETE FROM quoin.runs WHERE EXISTS (SELECT FROM wrote) AND id IN (
+				SELECT id FROM quoin.runs WHERE ended AND id IN (
+					SELECT id FROM known WHERE count >= $9 OR bytes + octet_length($6) > $10
+				) FOR UPDATE SKIP LOCKED
+			)
+		)
+		SELECT count(*) FROM wrote`, e.Expires, row.header, row.image, row.imageSum, row.sealed, runstore.MaxEnded, runstore.MaxEndedBytes)
+}
+
+// Delete implements runstore.Claim.
+func (c *claim) Delete(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone && !c.released {
+		return nil
+	}
+	c.known = false
+	err := c.write(ctx, `
+		WITH gone AS (
+			DELETE FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3 RETURNING id
+		), superseded AS (
+			DELETE FROM quoin.journal WHERE run IN (SELECT id FROM gone)
+		)
+		SELECT (CASE WHEN EXISTS (SELECT FROM gone) OR NOT EXISTS (SELECT FROM quoin.runs WHERE id = $1) THEN 1 ELSE 0 END)`)
+	c.gone = c.gone || err == nil
+	return err
+}
+
+// Release implements runstore.Claim. If the database cannot be told, it is told later.
+func (c *claim) Release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.released {
+		return
+	}
+	c.released = true
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	defer cancel()
+	// A wake-up from before this claim has been answered by it.
+	_, err := c.d.pool.Exec(ctx, `
+		UPDATE quoin.runs SET owner = NULL, woken = CASE WHEN woken_epoch < $2 THEN NULL ELSE woken END
+		WHERE id = $1 AND epoch = $2 AND owner = $3`, c.id, int64(c.epoch), c.d.id)
+	c.d.claims.free(c.id, err != nil)
+}
+
+const releaseTimeout = 2 * time.Second
+
+// releaseForgotten frees runs that the database may say this host owns, though it has no
+// claim of them.
+func (d *DB) releaseForgotten(ctx context.Context) {
+	ids := d.claims.takeForgotten()
+	if len(ids) == 0 {
+		return
+	}
+	_, err := d.own.Exec(ctx, `UPDATE quoin.runs SET owner = NULL WHERE id = ANY($1) AND owner = $2`, ids, d.id)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		d.log.Debug("runs were not released", "runs", len(ids), "error", err)
+	}
+	for _, id := range ids {
+		d.claims.free(id, err != nil)
+	}
+}

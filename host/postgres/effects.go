@@ -1,0 +1,368 @@
+package postgres
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+var _ runstore.EffectStore = (*DB)(nil)
+
+// maxEffectRows bounds the rows of one journal: beyond it they are written again.
+const maxEffectRows = 4 * runstore.MaxEffects
+
+// readEffects is one journal, of one moment.
+const readEffects = `
+	SELECT e.header, e.seal, clock_timestamp(), coalesce(l.last, 0), coalesce(l.headers, '{}'), coalesce(l.seals, '{}')
+	FROM quoin.effects e, LATERAL (
+		SELECT max(n) AS last, array_agg(header ORDER BY n) AS headers, array_agg(seal ORDER BY n) AS seals
+		FROM quoin.effect_log WHERE run = e.run
+	) l
+	WHERE e.run = $1`
+
+// storedEffects is a journal as the database has it.
+type storedEffects struct {
+	journal *runstore.Effects
+	seal    []byte // of the newest row
+	last    int64  // its number
+	rows    int
+	now     time.Time
+}
+
+// sealEffects seals the header of a journal.
+func (d *DB) sealEffects(j *runstore.Effects) (header, seal []byte, err error) {
+	if header, err = json.Marshal(j); err != nil {
+		return nil, nil, err
+	}
+	return header, d.seal(sealEffects, []byte(j.RunID), header), nil
+}
+
+// effectRows seals effects that follow a row.
+func (d *DB) effectRows(last []byte, effects []runstore.Effect) (headers, seals [][]byte, err error) {
+	for _, e := range effects {
+		header, err := json.Marshal(e)
+		if err != nil {
+			return nil, nil, err
+		}
+		last = d.seal(sealEffect, last, header)
+		headers, seals = append(headers, header), append(seals, last)
+	}
+	return headers, seals, nil
+}
+
+// decodeEffects verifies rows before anything in them is looked at.
+func (d *DB) decodeEffects(runID string, header, seal []byte, headers, seals [][]byte) (*runstore.Effects, error) {
+	if len(headers) != len(seals) {
+		return nil, corrupt("a journal of effects with holes")
+	}
+	if !hmac.Equal(seal, d.seal(sealEffects, []byte(runID), header)) {
+		return nil, corrupt("the seal of the effects does not verify")
+	}
+	j := &runstore.Effects{}
+	if json.Unmarshal(header, j) != nil || j.RunID != runID {
+		return nil, corrupt("effects of another run")
+	}
+	for i := range headers {
+		if !hmac.Equal(seals[i], d.seal(sealEffect, seal, headers[i])) {
+			return nil, corrupt("the seal of an effect does not verify")
+		}
+		seal = seals[i]
+		var e runstore.Effect
+		if err := json.Unmarshal(headers[i], &e); err != nil {
+			return nil, fmt.Errorf("%w: %w", runstore.ErrCorrupt, err)
+		}
+		j.Apply(e)
+	}
+	return j, nil
+}
+
+// readEffects reads a journal, or answers ErrNotFound.
+func (d *DB) readEffects(ctx context.Context, runID string) (s storedEffects, err error) {
+	var header, seal []byte
+	var headers, seals [][]byte
+	err = d.retry(ctx, func(ctx context.Context) error {
+		return d.pool.QueryRow(ctx, readEffects, runID).Scan(&header, &seal, &s.now, &s.last, &headers, &seals)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return s, runstore.ErrNotFound
+	}
+	if err != nil {
+		return s, fmt.Errorf("database: %w", err)
+	}
+	if s.journal, err = d.decodeEffects(runID, header, seal, headers, seals); err != nil {
+		return s, err
+	}
+	s.seal, s.rows = seal, len(seals)
+	if s.rows > 0 {
+		s.seal = seals[s.rows-1]
+	}
+	return s, nil
+}
+
+// Effects implements runstore.EffectStore.
+func (d *DB) Effects(ctx context.Context, runID string) (*runstore.Effects, error) {
+	s, err := d.readEffects(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	return s.journal, expired(s.journal.Expires, s.now)
+}
+
+// ListEffects implements runstore.EffectStore. A journal that does not verify is left out.
+func (d *DB) ListEffects(ctx context.Context) (out []*runstore.Effects, err error) {
+	err = d.retry(ctx, func(ctx context.Context) error {
+		out = nil
+		rows, err := d.pool.Query(ctx, `SELECT run, header, seal, clock_timestamp() FROM quoin.effects ORDER BY created, run LIMIT $1`, 2*runstore.MaxEffectRuns)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var run string
+			var header, seal []byte
+			var now time.Time
+			if err := rows.Scan(&run, &header, &seal, &now); err != nil {
+				return err
+			}
+			if j, err := d.decodeEffects(run, header, seal, nil, nil); err == nil && now.Before(j.Expires) {
+				out = append(out, j)
+			}
+		}
+		return rows.Err()
+	})
+	return out, err
+}
+
+// OpenEffects implements runstore.EffectStore.
+func (d *DB) OpenEffects(ctx context.Context, runID string, header *runstore.Effects) (_ runstore.EffectJournal, err error) {
+	if !idPattern.MatchString(runID) {
+		return nil, runstore.ErrNotFound
+	}
+	if err := d.ensureLease(ctx); err != nil {
+		return nil, err
+	}
+	o := &effectJournal{d: d, run: runID, local: "effects " + runID}
+	if !d.claims.reserve(o.local) {
+		return nil, runstore.ErrClaimed
+	}
+	defer func() {
+		if err != nil {
+			o.release()
+		}
+	}()
+	if err := o.claim(ctx, header); err != nil {
+		return nil, err
+	}
+	s, err := d.readEffects(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	o.journal, o.seal, o.last, o.rows = s.journal, s.seal, s.last, s.rows
+	err = expired(s.journal.Expires, s.now)
+	if err == nil || header == nil {
+		return o, err
+	}
+	o.journal = clone(header)
+	o.journal.RunID, o.journal.Effects = runID, nil
+	if err = o.rewrite(ctx, true); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func clone(j *runstore.Effects) *runstore.Effects {
+	c := *j
+	c.Effects = slices.Clone(j.Effects)
+	return &c
+}
+
+// effectJournal is a journal in the hands of its writer.
+type effectJournal struct {
+	d          *DB
+	run, local string
+	epoch      int64
+
+	mu      sync.Mutex
+	closed  bool
+	unsure  bool // what the database has is not known
+	journal *runstore.Effects
+	seal    []byte
+	last    int64
+	rows    int
+}
+
+// claim takes the journal for this host, and makes it if there is a header.
+func (o *effectJournal) claim(ctx context.Context, header *runstore.Effects) error {
+	if header != nil {
+		if err := o.make(ctx, header); err != nil {
+			return err
+		}
+	}
+	var known bool
+	var epoch *int64
+	err := o.d.retry(ctx, func(ctx context.Context) error {
+		return o.d.pool.QueryRow(ctx, `
+			WITH claimed AS (
+				UPDATE quoin.effects e SET owner = $2, epoch = epoch + 1
+				WHERE run = $1 AND (owner IS NULL OR owner = $2 OR NOT `+live("e.owner")+`)
+				RETURNING epoch
+			)
+			SELECT (SELECT epoch FROM claimed), EXISTS (SELECT FROM quoin.effects WHERE run = $1)`, o.run, o.d.id).Scan(&epoch, &known)
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("database: %w", err)
+	case epoch == nil && known:
+		return runstore.ErrClaimed
+	case epoch == nil:
+		return runstore.ErrNotFound
+	}
+	o.epoch = *epoch
+	return nil
+}
+
+// make makes a journal unless there is one. The journals that were made first make room.
+func (o *effectJournal) make(ctx context.Context, header *runstore.Effects) error {
+	j := *header
+	j.RunID, j.Effects = o.run, nil
+	text, seal, err := o.d.sealEffects(&j)
+	if err != nil {
+		return err
+	}
+	err = o.d.retry(ctx, func(ctx context.Context) error {
+		_, err := o.d.pool.Exec(ctx, `
+			WITH made AS (
+				INSERT INTO quoin.effects (run, epoch, created, expires, header, seal) VALUES ($1, 0, $2, $3, $4, $5)
+				ON CONFLICT (run) DO NOTHING RETURNING run
+			), old AS (
+				SELECT run FROM quoin.effects e WHERE EXISTS (SELECT FROM made) AND run IN (
+					SELECT run FROM quoin.effects ORDER BY created DESC, run DESC OFFSET $6
+				) AND (owner IS NULL OR NOT `+live("e.owner")+`) FOR UPDATE SKIP LOCKED
+			), gone AS (
+				DELETE FROM quoin.effects WHERE run IN (SELECT run FROM old)
+			)
+			DELETE FROM quoin.effect_log WHERE run IN (SELECT run FROM old)`,
+			o.run, j.Created, j.Expires, text, seal, runstore.MaxEffectRuns-1)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	return nil
+}
+
+// Effects implements runstore.EffectJournal.
+func (o *effectJournal) Effects() *runstore.Effects {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return clone(o.journal)
+}
+
+// Put implements runstore.EffectJournal. Without sync the database answers before the
+// effects are on its disk.
+func (o *effectJournal) Put(sync bool, effects ...runstore.Effect) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return runstore.ErrClaimed
+	}
+	ctx := o.d.ctx
+	omitted := o.journal.Omitted
+	kept := o.journal.Apply(effects...)
+	if o.unsure || o.journal.Omitted != omitted || o.rows+len(kept) > maxEffectRows {
+		return o.rewrite(ctx, sync)
+	}
+	headers, seals, err := o.d.effectRows(o.seal, kept)
+	if err != nil || len(seals) == 0 {
+		return err
+	}
+	if err := o.write(ctx, sync, nil, nil, headers, seals); err != nil {
+		return err
+	}
+	o.seal, o.last, o.rows = seals[len(seals)-1], o.last+int64(len(seals)), o.rows+len(seals)
+	return nil
+}
+
+// rewrite puts the journal as it is in the place of the rows that the database has.
+func (o *effectJournal) rewrite(ctx context.Context, sync bool) error {
+	header, seal, err := o.d.sealEffects(o.journal)
+	if err != nil {
+		return err
+	}
+	headers, seals, err := o.d.effectRows(seal, o.journal.Effects)
+	if err != nil {
+		return err
+	}
+	if err := o.write(ctx, sync, header, seal, headers, seals); err != nil {
+		return err
+	}
+	if o.seal = seal; len(seals) > 0 {
+		o.seal = seals[len(seals)-1]
+	}
+	o.last, o.rows = o.last+int64(len(seals)), len(seals)
+	return nil
+}
+
+// write adds rows, in the place of those before if there is a header. The numbers of rows
+// only rise, so that a statement does not meet the rows that it deletes.
+func (o *effectJournal) write(ctx context.Context, sync bool, header, seal []byte, headers, seals [][]byte) error {
+	var wrote bool
+	err := o.d.retry(ctx, func(ctx context.Context) error {
+		return o.d.pool.QueryRow(ctx, `
+			WITH durable AS (
+				SELECT set_config('synchronous_commit', CASE WHEN $4 THEN current_setting('synchronous_commit') ELSE 'off' END, true)
+			), mine AS (
+				UPDATE quoin.effects SET header = coalesce($5, header), seal = coalesce($6, seal), expires = $10
+				WHERE run = $1 AND epoch = $2 AND owner = $3 AND EXISTS (SELECT FROM durable) RETURNING run
+			), superseded AS (
+				DELETE FROM quoin.effect_log WHERE $5::bytea IS NOT NULL AND n <= $7::bigint AND run IN (SELECT run FROM mine)
+			), wrote AS (
+				INSERT INTO quoin.effect_log (run, n, header, seal)
+				SELECT mine.run, $7::bigint + row.n, row.header, row.seal
+				FROM mine, unnest($8::bytea[], $9::bytea[]) WITH ORDINALITY AS row (header, seal, n)
+				ON CONFLICT (run, n) DO UPDATE SET seal = excluded.seal WHERE effect_log.seal = excluded.seal
+				RETURNING n
+			)
+			SELECT EXISTS (SELECT FROM mine) AND (SELECT count(*) FROM wrote) = cardinality($8::bytea[])`,
+			o.run, o.epoch, o.d.id, sync, header, seal, o.last, headers, seals, o.journal.Expires).Scan(&wrote)
+	})
+	switch {
+	case err != nil:
+		o.unsure, o.last = true, o.last+int64(len(seals)) // rows that may be there have numbers of their own
+		return fmt.Errorf("database: %w", err)
+	case !wrote:
+		return runstore.ErrFenced
+	}
+	o.unsure = false
+	return nil
+}
+
+// Close implements runstore.EffectJournal.
+func (o *effectJournal) Close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.closed {
+		o.closed = true
+		o.release()
+	}
+}
+
+// release lets others have the journal. If the database cannot be told, the next
+// OpenEffects of this host takes it, or of another host once this one has ended.
+func (o *effectJournal) release() {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	defer cancel()
+	if _, err := o.d.pool.Exec(ctx, `UPDATE quoin.effects SET owner = NULL WHERE run = $1 AND epoch = $2 AND owner = $3`, o.run, o.epoch, o.d.id); err != nil {
+		o.d.log.Debug("a journal of effects was not released", "run", o.run, "error", err)
+	}
+	o.d.claims.free(o.local, false)
+}

@@ -1,0 +1,151 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// channel is where hosts tell each other where to look.
+const channel = "quoin"
+
+// maxHints bounds the hints that wait to be sent, or to be taken by one watcher. Others
+// are dropped: the truth is looked up once a second.
+const maxHints = 1024
+
+// hints are notifications. They are sent by one writer, outside of any transaction that
+// writes a run: NOTIFY takes a lock of the whole database when it commits.
+type hints struct {
+	config   *pgx.ConnConfig
+	send     chan string
+	sending  sync.Once
+	watching sync.Once
+
+	mu       sync.Mutex
+	watchers map[chan string]string // what each looks for
+}
+
+// hint tells all hosts, this one too, to look at something of a kind.
+func (d *DB) hint(kind, what string) {
+	h := &d.hints
+	h.sending.Do(func() { d.done.Go(d.sendHints) })
+	select {
+	case h.send <- kind + ":" + what:
+	default:
+	}
+}
+
+// sendHints sends what waits, as much as there is at once.
+func (d *DB) sendHints() {
+	for {
+		var batch []string
+		select {
+		case <-d.ctx.Done():
+			return
+		case first := <-d.hints.send:
+			batch = append(batch, first)
+		}
+		for more := true; more && len(batch) < maxHints; {
+			select {
+			case next := <-d.hints.send:
+				batch = append(batch, next)
+			default:
+				more = false
+			}
+		}
+		ctx, cancel := context.WithTimeout(d.ctx, releaseTimeout)
+		if _, err := d.own.Exec(ctx, `SELECT pg_notify($1, what) FROM (SELECT DISTINCT unnest($2::text[]) AS what) hints`, channel, batch); err != nil {
+			d.log.Debug("hints were not sent", "hints", len(batch), "error", err)
+		}
+		cancel()
+	}
+}
+
+// watch returns the hints of one kind until ctx ends, when the channel is closed.
+func (d *DB) watch(ctx context.Context, kind string) <-chan string {
+	h := &d.hints
+	out := make(chan string, maxHints)
+	h.mu.Lock()
+	if h.watchers == nil {
+		h.watchers = make(map[chan string]string)
+	}
+	h.watchers[out] = kind
+	h.mu.Unlock()
+	h.watching.Do(func() { d.done.Go(d.listen) })
+	d.done.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-d.ctx.Done():
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.watchers, out)
+		close(out)
+	})
+	return out
+}
+
+// deliver hands a hint to those who watch for its kind.
+func (h *hints) deliver(payload string) {
+	kind, what, ok := strings.Cut(payload, ":")
+	if !ok {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for out, wanted := range h.watchers {
+		if wanted != kind {
+			continue
+		}
+		select {
+		case out <- what:
+		default:
+		}
+	}
+}
+
+// listen takes hints until Close, over one connection that is made again when it ends.
+func (d *DB) listen() {
+	for pause := 50 * time.Millisecond; d.ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
+		start := time.Now()
+		err := d.listenOnce()
+		if d.ctx.Err() != nil {
+			return
+		}
+		d.log.Debug("hints of other hosts are not heard", "error", err)
+		if time.Since(start) > time.Minute {
+			pause = 50 * time.Millisecond
+		}
+		select {
+		case <-d.ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (d *DB) listenOnce() error {
+	ctx, cancel := context.WithTimeout(d.ctx, connectTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, d.hints.config)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = conn.Close(ctx) // it is only listened to
+	}()
+	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+		return err
+	}
+	for {
+		n, err := conn.WaitForNotification(d.ctx)
+		if err != nil {
+			return err
+		}
+		d.hints.deliver(n.Payload)
+	}
+}

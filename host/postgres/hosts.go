@@ -1,0 +1,121 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// lease is the right of this host to own runs.
+type lease struct {
+	mu      sync.Mutex // of what renews the lease
+	started atomic.Bool
+	address atomic.Pointer[string]
+	until   atomic.Pointer[time.Time] // by the monotonic clock of this process
+}
+
+// live is the condition that a host, the SQL expression h, owns its runs still.
+func live(h string) string {
+	return "EXISTS (SELECT FROM quoin.hosts h WHERE h.id = " + h + " AND h.lease_until > clock_timestamp())"
+}
+
+// ensureLease starts the lease with the first claim: who only reads needs no lease.
+func (d *DB) ensureLease(ctx context.Context) error {
+	if d.lease.started.Load() {
+		return nil
+	}
+	d.lease.mu.Lock()
+	defer d.lease.mu.Unlock()
+	if d.lease.started.Load() {
+		return nil
+	}
+	if err := d.retry(ctx, d.renewLocked); err != nil {
+		return fmt.Errorf("lease of this host: %w", err)
+	}
+	d.lease.started.Store(true)
+	d.done.Go(d.keepLease)
+	return nil
+}
+
+// renewLocked renews the lease. The caller holds the mutex of the lease.
+func (d *DB) renewLocked(ctx context.Context) error {
+	if d.ctx.Err() != nil {
+		return errClosed
+	}
+	until := time.Now().Add(d.options.Lease) // before the database counts: this clock is never late
+	_, err := d.own.Exec(ctx, `
+		INSERT INTO quoin.hosts (id, address, lease_until) VALUES ($1, $2, clock_timestamp() + $3)
+		ON CONFLICT (id) DO UPDATE SET address = excluded.address, lease_until = excluded.lease_until`,
+		d.id, *d.lease.address.Load(), d.options.Lease)
+	if err == nil {
+		d.lease.until.Store(&until)
+	}
+	return err
+}
+
+func (d *DB) renew(ctx context.Context) error {
+	d.lease.mu.Lock()
+	defer d.lease.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, d.options.Lease)
+	defer cancel()
+	return d.renewLocked(ctx)
+}
+
+// keepLease renews the lease until Close, and frees runs whose release has failed.
+func (d *DB) keepLease() {
+	lost := false
+	every := time.NewTicker(d.options.Lease / 3)
+	defer every.Stop()
+	for {
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-every.C:
+		}
+		err := d.renew(d.ctx)
+		switch {
+		case d.ctx.Err() != nil:
+			return
+		case err != nil && !lost:
+			d.log.Warn("the lease of this host was not renewed", "host", d.id, "error", err)
+		case err == nil && lost:
+			d.log.Info("the lease of this host was renewed again", "host", d.id)
+		}
+		if lost = err != nil; !lost {
+			d.releaseForgotten(d.ctx)
+		}
+	}
+}
+
+// endLease lets others have the runs of this host at once.
+func (d *DB) endLease(ctx context.Context) error {
+	d.lease.mu.Lock()
+	defer d.lease.mu.Unlock()
+	if !d.lease.started.Load() {
+		return nil
+	}
+	d.lease.until.Store(&time.Time{})
+	if _, err := d.own.Exec(ctx, `DELETE FROM quoin.hosts WHERE id = $1`, d.id); err != nil {
+		return fmt.Errorf("lease of this host: %w", err)
+	}
+	return nil
+}
+
+// Lapsed reports whether the lease of this host is over by the clock of this process:
+// others may have its runs, so it must start no call of a stored run until it has
+// renewed the lease.
+func (d *DB) Lapsed() bool {
+	until := d.lease.until.Load()
+	return until != nil && !time.Now().Before(*until)
+}
+
+// Advertise tells other hosts where they reach this one.
+func (d *DB) Advertise(ctx context.Context, address string) error {
+	d.lease.address.Store(&address)
+	if !d.lease.started.Load() {
+		return nil
+	}
+	return d.renew(ctx)
+}

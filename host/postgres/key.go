@@ -1,0 +1,53 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ErrOtherKey says that the rows of the database were sealed with another key. Match
+// with errors.Is.
+var ErrOtherKey = errors.New("the database belongs to another key")
+
+// checkKey compares the key of this host with that of the hosts before it. The first
+// host brings the key of all.
+func (d *DB) checkKey(ctx context.Context) error {
+	var have string
+	err := d.pool.QueryRow(ctx, `
+		WITH first AS (INSERT INTO quoin.installation (key_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING key_id)
+		SELECT key_id FROM first UNION ALL SELECT key_id FROM quoin.installation LIMIT 1`, d.keyID()).Scan(&have)
+	if err != nil {
+		return err
+	}
+	if have != d.keyID() {
+		return fmt.Errorf("%w: %s there, %s here: copy the key file (state.keyFile) of a host that uses it", ErrOtherKey, have, d.keyID())
+	}
+	return nil
+}
+
+// keyID is a fingerprint of the key: it tells keys apart and says nothing else.
+func (d *DB) keyID() string { return fmt.Sprintf("%x", d.options.Key.Sum("fingerprint")[:8]) }
+
+// HasKey reports whether a key was chosen for the database, so that a host must not make
+// one of its own.
+func HasKey(ctx context.Context, url string) (_ bool, err error) {
+	cfg, err := parse(url)
+	if err != nil {
+		return false, err
+	}
+	cfg.MaxConns = 1
+	d := &DB{}
+	if d.pool, err = newPool(ctx, cfg); err != nil {
+		return false, err
+	}
+	defer d.pool.Close()
+	if err := d.checkVersion(ctx); err != nil {
+		return false, fmt.Errorf("database: %w", err)
+	}
+	var has bool
+	if err := d.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM quoin.installation)`).Scan(&has); err != nil {
+		return false, fmt.Errorf("database: %w", err)
+	}
+	return has, nil
+}

@@ -1,0 +1,84 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Codes of PostgreSQL that this package tells apart.
+const (
+	undefinedTable       = "42P01"
+	serializationFailure = "40001"
+	deadlockDetected     = "40P01"
+	readOnly             = "25006"
+	cannotConnectNow     = "57P03"
+)
+
+// retryFor bounds how long a statement is tried again while the database is away.
+const retryFor = 8 * time.Second
+
+// poolSize is the setting of a URL or connection string for the size of the pool.
+var poolSize = regexp.MustCompile(`\bpool_max_conns\s*=`)
+
+func newPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
+	p, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	return p, nil
+}
+
+// retry calls do, and calls it again after a failure that passes: the database restarts,
+// fails over, or has closed the connection. What do does may have happened although it
+// has failed, so it must be harmless twice.
+func (d *DB) retry(ctx context.Context, do func(context.Context) error) error {
+	end := time.Now().Add(retryFor)
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		bounded, cancel := context.WithTimeout(ctx, statementTimeout)
+		err := do(bounded)
+		cancel()
+		if err == nil || !passes(err) || ctx.Err() != nil || !time.Now().Add(pause).Before(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-d.ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// passes reports whether a failure may be over soon.
+func passes(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code == serializationFailure || pg.Code == deadlockDetected || pg.Code == readOnly || connectionCode(pg.Code)
+	}
+	var network net.Error
+	var connect *pgconn.ConnectError
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, pgx.ErrNoRows):
+		return false
+	case errors.As(err, &connect), errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		return true
+	}
+	return pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed")
+}
+
+// connectionCode reports whether a code is about the connection, or about a server that
+// ends or does not take connections yet.
+func connectionCode(code string) bool {
+	return strings.HasPrefix(code, "08") || code == "57P01" || code == "57P02" || code == cannotConnectNow || code == "53300"
+}
