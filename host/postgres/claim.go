@@ -105,21 +105,27 @@ func (d *DB) Create(ctx context.Context, r *runstore.Record, max int) (runstore.
 	if !d.claims.reserve(r.ID) {
 		return nil, runstore.ErrClaimed
 	}
-	var made, known bool
+	var made int64
+	var known, alive bool
 	err = d.retry(ctx, func(ctx context.Context) error {
 		return d.pool.QueryRow(ctx, `
 			WITH made AS (
 				INSERT INTO quoin.runs (id, epoch, owner, ended, generation, expires, timer_due, header, image, image_sum, seal)
 				SELECT $1, $11, $2, false, $3, $4, $5, $6, $7, $8, $9
 				WHERE $10 <= 0 OR (SELECT count(*) FROM (SELECT FROM quoin.runs WHERE NOT ended AND expires > now() LIMIT $10) known) < $10
-				ON CONFLICT (id) DO UPDATE SET seal = excluded.seal
-					WHERE runs.owner = excluded.owner AND runs.epoch = excluded.epoch AND runs.seal = excluded.seal
-				RETURNING id
+				ON CONFLICT (id) DO UPDATE SET
+					epoch = CASE WHEN runs.gone THEN greatest(excluded.epoch, runs.epoch + 1) ELSE runs.epoch END,
+					owner = excluded.owner, ended = false, gone = false, generation = excluded.generation, expires = excluded.expires,
+					timer_due = excluded.timer_due, woken = NULL, woken_epoch = 0,
+					header = excluded.header, image = excluded.image, image_sum = excluded.image_sum, seal = excluded.seal
+					WHERE runs.gone AND (runs.owner IS NULL OR runs.owner = excluded.owner OR NOT `+live("runs.owner")+`)
+					   OR NOT runs.gone AND runs.owner = excluded.owner AND runs.epoch = excluded.epoch AND runs.seal = excluded.seal
+				RETURNING epoch
 			)
-			SELECT EXISTS (SELECT FROM made), EXISTS (SELECT FROM quoin.runs WHERE id = $1)`,
-			r.ID, d.id, int64(r.Generation), r.Expires, due(r), row.header, row.image, row.imageSum, row.sealed, max, int64(epoch)).Scan(&made, &known)
+			SELECT coalesce((SELECT epoch FROM made), 0), EXISTS (SELECT FROM quoin.runs WHERE id = $1), `+live("$2"),
+			r.ID, d.id, int64(r.Generation), r.Expires, due(r), row.header, row.image, row.imageSum, row.sealed, max, int64(epoch)).Scan(&made, &known, &alive)
 	})
-	if err == nil && !made {
+	if err == nil && made == 0 {
 		err = runstore.ErrFull
 		if known {
 			err = runstore.ErrClaimed
@@ -131,8 +137,11 @@ func (d *DB) Create(ctx context.Context, r *runstore.Record, max int) (runstore.
 		d.claims.free(r.ID, true)
 		return nil, fmt.Errorf("database: %w", err)
 	}
-	c := d.newClaim(r.ID, epoch)
+	c := d.newClaim(r.ID, uint64(made))
 	c.holds(r, row)
+	if err := c.live(ctx, alive); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -164,15 +173,15 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 		return nil, runstore.ErrClaimed
 	}
 	var epoch *int64
-	var known bool
+	var known, alive bool
 	err := d.retry(ctx, func(ctx context.Context) error {
 		return d.pool.QueryRow(ctx, `
 			WITH claimed AS (
 				UPDATE quoin.runs r SET owner = $2, epoch = epoch + 1
-				WHERE id = $1 AND (owner IS NULL OR owner = $2 OR NOT `+live("r.owner")+`)
+				WHERE id = $1 AND NOT gone AND (owner IS NULL OR owner = $2 OR NOT `+live("r.owner")+`)
 				RETURNING epoch
 			)
-			SELECT (SELECT epoch FROM claimed), EXISTS (SELECT FROM quoin.runs WHERE id = $1)`, id, d.id).Scan(&epoch, &known)
+			SELECT (SELECT epoch FROM claimed), EXISTS (SELECT FROM quoin.runs WHERE id = $1 AND NOT gone), `+live("$2"), id, d.id).Scan(&epoch, &known, &alive)
 	})
 	switch {
 	case err != nil:
@@ -185,7 +194,24 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 		}
 		return nil, runstore.ErrNotFound
 	}
-	return d.newClaim(id, uint64(*epoch)), nil
+	c := d.newClaim(id, uint64(*epoch))
+	if err := c.live(ctx, alive); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// live renews the lease of a host that has just claimed a run and whose lease the database
+// takes for over: it was paused, and others would take the run at once.
+func (c *claim) live(ctx context.Context, alive bool) error {
+	if alive {
+		return nil
+	}
+	if err := c.d.renew(ctx); err != nil {
+		c.Release()
+		return fmt.Errorf("lease of this host: %w", err)
+	}
+	return nil
 }
 
 // Epoch implements runstore.Claim.
@@ -364,12 +390,12 @@ func (c *claim) End(ctx context.Context, e *runstore.Ended) error {
 	return c.write(ctx, `
 		WITH wrote AS (
 			UPDATE quoin.runs SET ended = true, generation = 0, expires = $4, timer_due = NULL, woken = NULL, header = $5, image = $6, image_sum = $7, seal = $8
-			WHERE id = $1 AND epoch = $2 AND owner = $3 RETURNING id
+			WHERE id = $1 AND epoch = $2 AND owner = $3 AND NOT gone RETURNING id
 		), superseded AS (
 			DELETE FROM quoin.journal WHERE run IN (SELECT id FROM wrote)
 		), known AS (
 			SELECT id, row_number() OVER newest AS count, sum(octet_length(image)) OVER newest AS bytes
-			FROM quoin.runs WHERE ended AND id <> $1 WINDOW newest AS (ORDER BY expires DESC, id DESC)
+			FROM quoin.runs WHERE ended AND NOT gone AND id <> $1 WINDOW newest AS (ORDER BY expires DESC, id DESC)
 		), room AS (
 			DELETE FROM quoin.runs WHERE EXISTS (SELECT FROM wrote) AND id IN (
 				SELECT id FROM quoin.runs WHERE ended AND id IN (
@@ -380,7 +406,8 @@ func (c *claim) End(ctx context.Context, e *runstore.Ended) error {
 		SELECT count(*) FROM wrote`, e.Expires, row.header, row.image, row.imageSum, row.sealed, runstore.MaxEnded, runstore.MaxEndedBytes)
 }
 
-// Delete implements runstore.Claim.
+// Delete implements runstore.Claim. The run stays this claim's, and its id taken, until
+// Release.
 func (c *claim) Delete(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -390,7 +417,9 @@ func (c *claim) Delete(ctx context.Context) error {
 	c.known = false
 	err := c.write(ctx, `
 		WITH gone AS (
-			DELETE FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3 RETURNING id
+			UPDATE quoin.runs SET gone = true, ended = true, generation = 0, expires = '-infinity', timer_due = NULL, woken = NULL,
+				header = '', image = '', image_sum = '', seal = ''
+			WHERE id = $1 AND epoch = $2 AND owner = $3 RETURNING id
 		), superseded AS (
 			DELETE FROM quoin.journal WHERE run IN (SELECT id FROM gone)
 		)
@@ -410,9 +439,19 @@ func (c *claim) Release() {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
 	// A wake-up from before this claim has been answered by it.
-	_, err := c.d.pool.Exec(ctx, `
-		UPDATE quoin.runs SET owner = NULL, woken = CASE WHEN woken_epoch < $2 THEN NULL ELSE woken END
-		WHERE id = $1 AND epoch = $2 AND owner = $3`, c.id, int64(c.epoch), c.d.id)
+	release := func(ctx context.Context) error {
+		_, err := c.d.pool.Exec(ctx, `
+			WITH gone AS (
+				DELETE FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3 AND gone
+			)
+			UPDATE quoin.runs SET owner = NULL, woken = CASE WHEN woken_epoch < $2 THEN NULL ELSE woken END
+			WHERE id = $1 AND epoch = $2 AND owner = $3 AND NOT gone`, c.id, int64(c.epoch), c.d.id)
+		return err
+	}
+	err := c.d.attempt(ctx, release)
+	if err != nil {
+		err = c.d.attempt(ctx, release)
+	}
 	c.d.claims.free(c.id, err != nil)
 }
 
@@ -425,7 +464,11 @@ func (d *DB) releaseForgotten(ctx context.Context) {
 	if len(ids) == 0 {
 		return
 	}
-	_, err := d.own.Exec(ctx, `UPDATE quoin.runs SET owner = NULL WHERE id = ANY($1) AND owner = $2`, ids, d.id)
+	_, err := d.own.Exec(ctx, `
+		WITH gone AS (
+			DELETE FROM quoin.runs WHERE id = ANY($1) AND owner = $2 AND gone
+		)
+		UPDATE quoin.runs SET owner = NULL WHERE id = ANY($1) AND owner = $2 AND NOT gone`, ids, d.id)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		d.log.Debug("runs were not released", "runs", len(ids), "error", err)
 	}

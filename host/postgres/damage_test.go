@@ -20,20 +20,20 @@ func TestPostgresAlteredRows(t *testing.T) {
 		sql  string
 		want error
 	}{
-		"header":              {`UPDATE quoin.runs SET header = set_byte(header, 40, get_byte(header, 40) # 1)`, runstore.ErrCorrupt},
-		"image":               {`UPDATE quoin.runs SET image = set_byte(image, 1, 7)`, runstore.ErrCorrupt},
-		"image and its sum":   {`UPDATE quoin.runs SET image = '\x01', image_sum = sha256('\x01')`, runstore.ErrCorrupt},
-		"seal":                {`UPDATE quoin.runs SET seal = set_byte(seal, 1, get_byte(seal, 1) # 1)`, runstore.ErrCorrupt},
-		"no seal":             {`UPDATE quoin.runs SET seal = ''`, runstore.ErrCorrupt},
-		"another run":         {`UPDATE quoin.runs a SET header = b.header, image = b.image, image_sum = b.image_sum, seal = b.seal FROM quoin.runs b WHERE a.id = 'run' AND b.id = 'other'`, runstore.ErrCorrupt},
-		"a result":            {`UPDATE quoin.runs SET ended = true`, runstore.ErrEnded},
-		"an answer":           {`UPDATE quoin.journal SET body = '"forged"' WHERE n = 1`, runstore.ErrCorrupt},
-		"a row less":          {`DELETE FROM quoin.journal WHERE n = 1`, runstore.ErrCorrupt},
-		"rows in other order": {`UPDATE quoin.journal SET n = -n`, runstore.ErrCorrupt},
-		"a row twice":         {`INSERT INTO quoin.journal SELECT run, 3, header, body, seal FROM quoin.journal WHERE n = 2`, runstore.ErrCorrupt},
+		"header":               {`UPDATE quoin.runs SET header = set_byte(header, 40, get_byte(header, 40) # 1)`, runstore.ErrCorrupt},
+		"image":                {`UPDATE quoin.runs SET image = set_byte(image, 1, 7)`, runstore.ErrCorrupt},
+		"image and its sum":    {`UPDATE quoin.runs SET image = '\x01', image_sum = sha256('\x01')`, runstore.ErrCorrupt},
+		"seal":                 {`UPDATE quoin.runs SET seal = set_byte(seal, 1, get_byte(seal, 1) # 1)`, runstore.ErrCorrupt},
+		"no seal":              {`UPDATE quoin.runs SET seal = ''`, runstore.ErrCorrupt},
+		"another run":          {`UPDATE quoin.runs a SET header = b.header, image = b.image, image_sum = b.image_sum, seal = b.seal FROM quoin.runs b WHERE a.id = 'run' AND b.id = 'other'`, runstore.ErrCorrupt},
+		"a result":             {`UPDATE quoin.runs SET ended = true`, runstore.ErrEnded},
+		"an answer":            {`UPDATE quoin.journal SET body = '"forged"' WHERE n = 1`, runstore.ErrCorrupt},
+		"a row less":           {`DELETE FROM quoin.journal WHERE n = 1`, runstore.ErrCorrupt},
+		"rows in other order":  {`UPDATE quoin.journal SET n = -n`, runstore.ErrCorrupt},
+		"a row twice":          {`INSERT INTO quoin.journal SELECT run, 3, header, body, seal FROM quoin.journal WHERE n = 2`, runstore.ErrCorrupt},
 		"a row of another run": {`UPDATE quoin.journal a SET header = b.header, body = b.body, seal = b.seal FROM quoin.journal b WHERE a.run = 'run' AND b.run = 'other' AND a.n = b.n`, runstore.ErrCorrupt},
-		"the newest row less": {`DELETE FROM quoin.journal WHERE n = 2`, nil},
-		"columns to look up":  {`UPDATE quoin.runs SET generation = 7, timer_due = now()`, nil},
+		"the newest row less":  {`DELETE FROM quoin.journal WHERE n = 2`, nil},
+		"columns to look up":   {`UPDATE quoin.runs SET generation = 7, timer_due = now()`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, id := range []string{"run", "other"} {

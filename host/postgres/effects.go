@@ -87,6 +87,9 @@ func (d *DB) decodeEffects(runID string, header, seal []byte, headers, seals [][
 
 // readEffects reads a journal, or answers ErrNotFound.
 func (d *DB) readEffects(ctx context.Context, runID string) (s storedEffects, err error) {
+	if !idPattern.MatchString(runID) {
+		return s, runstore.ErrNotFound
+	}
 	var header, seal []byte
 	var headers, seals [][]byte
 	err = d.retry(ctx, func(ctx context.Context) error {
@@ -177,6 +180,21 @@ func (d *DB) OpenEffects(ctx context.Context, runID string, header *runstore.Eff
 		return nil, err
 	}
 	return o, nil
+}
+
+// sweepEffects deletes the journals that have expired and have no writer.
+func (d *DB) sweepEffects(ctx context.Context, now time.Time) error {
+	return d.retry(ctx, func(ctx context.Context) error {
+		_, err := d.pool.Exec(ctx, `
+			WITH old AS (
+				SELECT run FROM quoin.effects e
+				WHERE expires <= least($1, clock_timestamp()) AND (owner IS NULL OR NOT `+live("e.owner")+`) FOR UPDATE SKIP LOCKED
+			), gone AS (
+				DELETE FROM quoin.effects WHERE run IN (SELECT run FROM old)
+			)
+			DELETE FROM quoin.effect_log WHERE run IN (SELECT run FROM old)`, now)
+		return err
+	})
 }
 
 func clone(j *runstore.Effects) *runstore.Effects {
@@ -332,7 +350,7 @@ func (o *effectJournal) write(ctx context.Context, sync bool, header, seal []byt
 				ON CONFLICT (run, n) DO UPDATE SET seal = excluded.seal WHERE effect_log.seal = excluded.seal
 				RETURNING n
 			)
-			SELECT EXISTS (SELECT FROM mine) AND (SELECT count(*) FROM wrote) = cardinality($8::bytea[])`,
+			SELECT EXISTS (SELECT FROM mine) AND (SELECT count(*) FROM wrote) = coalesce(cardinality($8::bytea[]), 0)`,
 			o.run, o.epoch, o.d.id, sync, header, seal, o.last, headers, seals, o.journal.Expires).Scan(&wrote)
 	})
 	switch {

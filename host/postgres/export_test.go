@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -41,5 +43,53 @@ func Counting(o Options) (Options, *Trips) {
 // Exec makes a statement as an operator would.
 func (d *DB) Exec(ctx context.Context, sql string, args ...any) error {
 	_, err := d.pool.Exec(ctx, sql, args...)
+	return err
+}
+
+// ErrInjected is what a statement answers that a test has let fail.
+var ErrInjected = errors.New("injected")
+
+// Faults makes statements of a host fail.
+type Faults struct {
+	mu     sync.Mutex
+	left   int
+	after  bool
+	failed bool
+}
+
+// Faulty returns o with statements that can fail.
+func Faulty(o Options) (Options, *Faults) {
+	f := &Faults{}
+	o.fault = f.attempt
+	return o, f
+}
+
+// Set has the nth statement from now fail. The function that it returns ends that, and
+// reports whether the statement was made.
+func (f *Faults) Set(n int, after bool) (end func() bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left, f.after, f.failed = n, after, false
+	return func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.left = 0
+		return f.failed
+	}
+}
+
+func (f *Faults) attempt(ctx context.Context, do func(context.Context) error) error {
+	f.mu.Lock()
+	f.left--
+	fails, after := f.left == 0, f.after
+	f.failed = f.failed || fails
+	f.mu.Unlock()
+	if fails && !after {
+		return ErrInjected
+	}
+	err := do(ctx)
+	if fails && err == nil {
+		err = ErrInjected
+	}
 	return err
 }

@@ -42,7 +42,9 @@ type Options struct {
 	MaxConns int32
 	Logger   *slog.Logger // nil: slog.Default()
 
-	tracer pgx.QueryTracer // of tests
+	// Of tests.
+	tracer pgx.QueryTracer
+	fault  func(ctx context.Context, do func(context.Context) error) error // makes one attempt
 }
 
 var errClosed = errors.New("the database was closed")

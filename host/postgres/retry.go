@@ -45,7 +45,7 @@ func (d *DB) retry(ctx context.Context, do func(context.Context) error) error {
 	end := time.Now().Add(retryFor)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		bounded, cancel := context.WithTimeout(ctx, statementTimeout)
-		err := do(bounded)
+		err := d.attempt(bounded, do)
 		cancel()
 		if err == nil || !passes(err) || ctx.Err() != nil || !time.Now().Add(pause).Before(end) {
 			return err
@@ -58,6 +58,13 @@ func (d *DB) retry(ctx context.Context, do func(context.Context) error) error {
 		case <-time.After(pause):
 		}
 	}
+}
+
+func (d *DB) attempt(ctx context.Context, do func(context.Context) error) error {
+	if d.options.fault != nil {
+		return d.options.fault(ctx, do)
+	}
+	return do(ctx)
 }
 
 // passes reports whether a failure may be over soon.

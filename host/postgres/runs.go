@@ -19,7 +19,7 @@ const readRun = `
 		SELECT array_agg(header ORDER BY n) AS headers, array_agg(body ORDER BY n) AS bodies, array_agg(seal ORDER BY n) AS seals
 		FROM quoin.journal WHERE run = r.id AND NOT r.ended
 	) j
-	WHERE r.id = $1`
+	WHERE r.id = $1 AND NOT r.gone`
 
 // stored is a run as the database has it.
 type stored struct {
@@ -31,6 +31,9 @@ type stored struct {
 
 // read reads a run, or answers ErrNotFound.
 func (d *DB) read(ctx context.Context, id string) (s stored, err error) {
+	if !idPattern.MatchString(id) {
+		return s, runstore.ErrNotFound
+	}
 	err = d.retry(ctx, func(ctx context.Context) error {
 		var headers, bodies, seals [][]byte
 		r := &s.row
@@ -164,6 +167,9 @@ func (d *DB) Sweep(ctx context.Context, now time.Time) (left int, err error) {
 			)
 			SELECT (SELECT count(*) FROM quoin.runs WHERE NOT ended) - (SELECT count(*) FROM gone WHERE NOT ended)`, now).Scan(&left)
 	})
+	if err == nil {
+		err = d.sweepEffects(ctx, now)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("database: %w", err)
 	}

@@ -13,12 +13,14 @@ CREATE TABLE quoin.hosts (
 ) WITH (fillfactor = 50);
 
 -- Suspended runs, and the results of runs that have ended. The columns before header
--- are for looking a run up; what counts is in header and image, which are sealed.
+-- are for looking a run up; what counts is in header and image, which are sealed. A run
+-- that is gone was deleted by its owner, who has not released it yet.
 CREATE TABLE quoin.runs (
     id          text PRIMARY KEY,
     epoch       bigint NOT NULL,
     owner       text,
     ended       boolean NOT NULL,
+    gone        boolean NOT NULL DEFAULT false,
     generation  bigint NOT NULL,
     expires     timestamptz NOT NULL,
     timer_due   timestamptz,
@@ -36,7 +38,7 @@ ALTER TABLE quoin.runs ALTER COLUMN image SET STORAGE EXTERNAL;
 
 CREATE INDEX runs_due ON quoin.runs (due) WHERE due IS NOT NULL AND NOT ended;
 CREATE INDEX runs_suspended ON quoin.runs (expires) WHERE NOT ended;
-CREATE INDEX runs_ended ON quoin.runs (expires) WHERE ended;
+CREATE INDEX runs_ended ON quoin.runs (expires) WHERE ended AND NOT gone;
 
 -- What has become of the calls of the record of a run, in order.
 CREATE TABLE quoin.journal (
