@@ -10,6 +10,7 @@ BUNDLED  := shell
 MODULES  := examples/adapters
 FUZZTIME ?= 30s
 SOAKTIME ?= 5m
+CHAOSTIME ?= 5m
 
 # What of the soak runs with the tests: make soak runs all of it, for longer.
 SHORTSOAK := 'TestSoak|TestKilledHost'
@@ -148,6 +149,10 @@ profile: ## Measure what the guest is optimised for (needs node and npm)
 soak: ## Attack a host for SOAKTIME, reload plugins, and look for what is left
 	$(GO) test -count=1 -v -tags soak -timeout 0 ./host/internal/soak -soaktime $(SOAKTIME)
 	$(GO) test -count=1 -v -tags soak -timeout 0 -run 'Stream|LeaveNothing' ./plugins
+
+.PHONY: chaos
+chaos: ## Break hosts, network and database of a cluster for CHAOSTIME, and look for lost runs and doubled effects
+	QUOIN_TEST_POSTGRES=1 $(GO) test -count=1 -v -pgo=off -timeout 0 -run TestPostgresChaos ./host/internal/chaos -chaostime $(CHAOSTIME) -chaosusers 12 $(CHAOSFLAGS)
 
 .PHONY: hostile
 hostile: ## Run the hostile corpus and measure how late its programs stop

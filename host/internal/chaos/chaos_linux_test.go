@@ -2,26 +2,35 @@ package chaos_test
 
 import (
 	"context"
+	cryptorand "crypto/rand"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/internal/history"
+	"github.com/quoinhq/quoin/host/postgres"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/postgrestest"
 	"github.com/quoinhq/quoin/sdk"
 )
 
 var (
-	chaosTime = flag.Duration("chaostime", 8*time.Second, "how long things break")
-	chaosSeed = flag.Uint64("chaosseed", 0, "what breaks when; 0 takes one from the clock")
-	chaosKeep = flag.String("chaoskeep", "", "folder to keep the history and the logs of the hosts in")
+	chaosTime  = flag.Duration("chaostime", 8*time.Second, "how long things break")
+	chaosUsers = flag.Int("chaosusers", 6, "how many clients there are")
+	chaosSeed  = flag.Uint64("chaosseed", 0, "what breaks when; 0 takes one from the clock")
+	chaosKeep  = flag.String("chaoskeep", "", "folder to keep the history and the logs of the hosts in")
 )
 
 // TestMain makes the test binary the plugin.
@@ -35,7 +44,6 @@ func TestMain(m *testing.M) {
 
 const (
 	clusterSize = 3
-	users       = 6
 	// healing is how long the cluster has, once everything is healed, to end every run.
 	healing = 90 * time.Second
 )
@@ -48,7 +56,7 @@ type world struct {
 	faults  faultLog
 }
 
-func newWorld(t *testing.T) (*world, string) {
+func newWorld(t *testing.T, overlay string) (*world, string) {
 	t.Helper()
 	dir, err := os.MkdirTemp(*chaosKeep, "qchaos")
 	if err != nil {
@@ -77,7 +85,7 @@ func newWorld(t *testing.T) (*world, string) {
 	}
 	l := &ledger{rec: w.rec, highest: map[string]uint64{}}
 	l.serve(t, filepath.Join(dir, "ledger"))
-	binary := buildHost(t, dir)
+	binary := buildHost(t, dir, overlay)
 	for i := range clusterSize {
 		name := fmt.Sprint("host", i+1)
 		w.members = append(w.members, &member{name: name, dir: filepath.Join(dir, name), binary: binary})
@@ -115,9 +123,9 @@ func (w *world) start(t *testing.T, dir string, amend func(m *member, config map
 	}
 }
 
-// run has clients at work while things break, heals everything, and judges. The
-// database is disturbed too if there are faults of it.
-func (w *world) run(t *testing.T, ofDatabase []fault) {
+// run has clients at work while hosts and the database break, and then heals
+// everything. The database has a fault each so often, with calm between.
+func (w *world) run(t *testing.T, ofHost func(*member) []fault, ofDatabase []fault, calm time.Duration) {
 	t.Helper()
 	seed := *chaosSeed
 	if seed == 0 {
@@ -128,19 +136,17 @@ func (w *world) run(t *testing.T, ofDatabase []fault) {
 	defer cancel()
 	var all []*user
 	var working, breaking sync.WaitGroup
-	for i := range users {
+	for i := range *chaosUsers {
 		u := &user{w: w, session: host.Session{SessionID: fmt.Sprint("user", i)}, rng: rand.New(rand.NewPCG(seed, uint64(i)))}
 		all = append(all, u)
 		working.Go(func() { u.work(ctx) })
 	}
 	for i, m := range w.members {
 		rng := rand.New(rand.NewPCG(seed, uint64(100+i)))
-		breaking.Go(func() { w.disturb(ctx, rng, m.name, w.faultsOf(m), 8*time.Second) })
+		breaking.Go(func() { w.disturb(ctx, rng, m.name, ofHost(m), min(8*time.Second, *chaosTime/3)) })
 	}
-	if len(ofDatabase) > 0 {
-		rng := rand.New(rand.NewPCG(seed, 200))
-		breaking.Go(func() { w.disturb(ctx, rng, "database", ofDatabase, 15*time.Second) })
-	}
+	rng := rand.New(rand.NewPCG(seed, 200))
+	breaking.Go(func() { w.disturb(ctx, rng, "database", ofDatabase, calm) })
 	breaking.Wait()
 	working.Wait()
 	healed, cancel := context.WithTimeout(t.Context(), healing)
@@ -192,10 +198,157 @@ func TestChaosOnDirectory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("load for 8 s; make test-all runs it")
 	}
-	w, dir := newWorld(t)
+	w, dir := newWorld(t, "")
 	w.start(t, dir, func(_ *member, config map[string]any) {
 		config["state"] = map[string]any{"dir": filepath.Join(dir, "state")}
 	})
-	w.run(t, nil)
+	w.run(t, w.faultsOf, nil, 0)
 	w.judge(t, nil)
+}
+
+// TestPostgresChaos breaks everything there is, of hosts that share a database.
+func TestPostgresChaos(t *testing.T) {
+	if testing.Short() {
+		t.Skip("load for 8 s; make test-postgres runs it")
+	}
+	w, d := startCluster(t, "")
+	w.run(t, w.faultsOf, d.disturbances(), min(15*time.Second, *chaosTime/4))
+	w.judge(t, w.claimsAndWrites(t, d))
+}
+
+// TestPostgresChaosFindsThatFencingIsOff has hosts write runs whoever owns them, and
+// ends all leases again and again. Then the same history must not look sound.
+func TestPostgresChaosFindsThatFencingIsOff(t *testing.T) {
+	if testing.Short() {
+		t.Skip("load for 8 s; make test-postgres runs it")
+	}
+	w, d := startCluster(t, withoutFencing(t))
+	calm := func(*member) []fault { return nil }
+	w.run(t, calm, []fault{d.clockForward()}, time.Second)
+	events, err := w.rec.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[history.Rule]int{}
+	for _, v := range history.Check(append(events, w.claimsAndWrites(t, d)...)) {
+		found[v.Rule]++
+	}
+	t.Logf("found: %v", found)
+	if found[history.Fencing] == 0 {
+		t.Errorf("no write of a claim that is not the newest was found; got %v", found)
+	}
+}
+
+// fenced is the condition on which hosts write a run, and unfenced what hosts do who do
+// not look.
+const (
+	fenced   = "epoch = $2 AND owner = $3"
+	unfenced = "$2::bigint IS NOT NULL AND $3::text IS NOT NULL"
+)
+
+// withoutFencing returns an overlay for go build in which that condition is missing.
+func withoutFencing(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../postgres/claim.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(source), fenced); n < 4 {
+		t.Fatalf("%s has the condition %q %d times; plant the bug where runs are written now", path, fenced, n)
+	}
+	dir := t.TempDir()
+	planted := filepath.Join(dir, "claim.go")
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: planted}})
+	err = errors.Join(err,
+		os.WriteFile(planted, []byte(strings.ReplaceAll(string(source), fenced, unfenced)), 0o600),
+		os.WriteFile(filepath.Join(dir, "overlay"), overlay, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "overlay")
+}
+
+// startCluster starts a database and hosts that share it.
+func startCluster(t *testing.T, overlay string) (*world, *database) {
+	t.Helper()
+	postgrestest.Need(t)
+	w, dir := newWorld(t, overlay)
+	d := startDatabase(t, w)
+	key, secret := filepath.Join(dir, "key"), filepath.Join(dir, "secret")
+	if _, err := runstore.CreateKey(key); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(secret, []byte(cryptorand.Text()+cryptorand.Text()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := postgres.Migrate(t.Context(), d.url()); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.exec(t.Context(), audit); err != nil {
+		t.Fatal(err)
+	}
+	w.start(t, dir, func(m *member, config map[string]any) {
+		listen := freeAddress(t)
+		m.database, m.peers = newProxy(t, d.address()), newProxy(t, listen)
+		url := filepath.Join(dir, m.name+".url")
+		if err := os.WriteFile(url, []byte(d.urlFor(m)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		config["state"] = map[string]any{"dir": filepath.Join(m.dir, "state"), "url": "file:" + url, "keyFile": key}
+		config["cluster"] = map[string]any{"listen": listen, "advertise": m.peers.address(), "secret": "file:" + secret}
+	})
+	return w, d
+}
+
+// claimsAndWrites is what the database has seen, for the judge.
+func (w *world) claimsAndWrites(t *testing.T, d *database) []history.Event {
+	t.Helper()
+	events, at, err := d.claimsAndWrites(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.logTakeovers(t, events, at)
+	return events
+}
+
+// logTakeovers says how long after a host had taken a run over the client had an answer
+// that was waiting for it.
+func (w *world) logTakeovers(t *testing.T, events []history.Event, at []time.Time) {
+	t.Helper()
+	owner, takeovers := map[string]string{}, map[string][]time.Time{}
+	count := 0
+	for i, e := range events {
+		if e.Kind != history.Claimed {
+			continue
+		}
+		if was := owner[e.Run]; was != "" && was != e.Host {
+			takeovers[e.Run] = append(takeovers[e.Run], at[i])
+			count++
+		}
+		owner[e.Run] = e.Host
+	}
+	var after []time.Duration
+	for _, a := range w.tally.waits {
+		for _, taken := range takeovers[a.run] {
+			if taken.After(a.start) && taken.Before(a.end) {
+				after = append(after, a.end.Sub(taken))
+			}
+		}
+	}
+	t.Logf("%d claims by another host than the one before; %d waits were answered after one: %s", count, len(after), quantiles(after))
+}
+
+// freeAddress is where nothing listens now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }

@@ -75,10 +75,16 @@ type user struct {
 // tally is what all clients together have seen.
 type tally struct {
 	sync.Mutex
-	refused map[string]int  // by reason
-	none    map[string]int  // what programs were told of calls that took no effect
-	waits   []time.Duration // of those that were answered
-	ended   int             // runs that completed before they were suspended
+	refused map[string]int // by reason
+	none    map[string]int // what programs were told of calls that took no effect
+	waits   []answeredWait
+	ended   int // runs that completed before they were suspended
+}
+
+// answeredWait is a wait for a run that a host answered, whatever it said.
+type answeredWait struct {
+	run        string
+	start, end time.Time
 }
 
 func (t *tally) refuse(what string) {
@@ -148,7 +154,7 @@ func (u *user) wait(c *client.Client, id string) bool {
 		return false
 	}
 	u.w.tally.Lock()
-	u.w.tally.waits = append(u.w.tally.waits, time.Since(start))
+	u.w.tally.waits = append(u.w.tally.waits, answeredWait{id, start, time.Now()})
 	u.w.tally.Unlock()
 	switch {
 	case r.Status == host.StatusWaiting:
@@ -182,6 +188,11 @@ func (u *user) complete(id string, r *host.Result) {
 	}
 }
 
+func quantiles(all []time.Duration) string {
+	of := func(q float64) time.Duration { return history.Quantile(all, q).Round(time.Millisecond) }
+	return fmt.Sprintf("p50 %s, p99 %s, longest %s", of(0.5), of(0.99), of(1))
+}
+
 // firstWords is the start of a message without what differs from one to the next.
 func firstWords(s string) string {
 	if i := strings.LastIndex(s, ": "); i >= 0 && len(s)-i < 100 {
@@ -195,9 +206,11 @@ func (t *tally) String() string {
 	t.Lock()
 	defer t.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "waits answered: %d, p50 %s, p99 %s, longest %s\n", len(t.waits),
-		history.Quantile(t.waits, 0.5).Round(time.Millisecond), history.Quantile(t.waits, 0.99).Round(time.Millisecond),
-		history.Quantile(t.waits, 1).Round(time.Millisecond))
+	var took []time.Duration
+	for _, a := range t.waits {
+		took = append(took, a.end.Sub(a.start))
+	}
+	fmt.Fprintf(&b, "waits answered: %d, %s\n", len(took), quantiles(took))
 	for what, n := range t.refused {
 		fmt.Fprintf(&b, "%6d %s\n", n, what)
 	}

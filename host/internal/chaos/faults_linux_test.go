@@ -16,16 +16,14 @@ type fault struct {
 
 // faultsOf are what may happen to one host.
 func (w *world) faultsOf(m *member) []fault {
-	faults := []fault{
-		{"kill", func(ctx context.Context, rng *rand.Rand) error {
-			m.kill()
-			rest(ctx, upTo(rng, 3*time.Second))
-			return m.start(context.Background())
-		}},
-		{"stop", func(ctx context.Context, rng *rand.Rand) error {
-			return m.stop(ctx, w.pause(rng))
-		}},
-	}
+	kill, stop := fault{"kill", func(ctx context.Context, rng *rand.Rand) error {
+		m.kill()
+		rest(ctx, upTo(rng, 3*time.Second))
+		return m.start(context.Background())
+	}}, fault{"stop", func(ctx context.Context, rng *rand.Rand) error {
+		return m.stop(ctx, w.pause(rng))
+	}}
+	faults := []fault{kill, stop, kill, stop, kill, stop} // there are many ways to cut a network
 	for _, link := range []struct {
 		what    string
 		proxies []*proxy
@@ -84,7 +82,7 @@ func upTo(rng *rand.Rand, d time.Duration) time.Duration { return time.Duration(
 
 // disturb has one fault after the other until ctx ends, and heals the last one.
 func (w *world) disturb(ctx context.Context, rng *rand.Rand, where string, faults []fault, calm time.Duration) {
-	for {
+	for len(faults) > 0 {
 		rest(ctx, upTo(rng, calm))
 		if ctx.Err() != nil {
 			return

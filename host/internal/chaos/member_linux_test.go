@@ -32,11 +32,12 @@ type member struct {
 	client  *client.Client // nil while there is no process
 }
 
-// buildHost builds the command and puts a guest next to it.
-func buildHost(t *testing.T, dir string) string {
+// buildHost builds the command, with an overlay unless it is empty, and puts a guest
+// next to it.
+func buildHost(t *testing.T, dir, overlay string) string {
 	t.Helper()
 	binary := filepath.Join(dir, "quoin")
-	if out, err := exec.Command("go", "build", "-pgo=off", "-o", binary, "../../cmd/quoin").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-pgo=off", "-overlay", overlay, "-o", binary, "../../cmd/quoin").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	guest, err := hosttest.Guest()

@@ -11,8 +11,10 @@ import (
 func Summary(events []Event) string {
 	counts := map[Kind]int{}
 	runs := map[string]bool{}
+	unknown := 0
 	for _, e := range events {
 		counts[e.Kind]++
+		unknown += e.Unknown
 		if e.Kind == Suspended {
 			runs[e.Run] = true
 		}
@@ -21,6 +23,7 @@ func Summary(events []Event) string {
 	for _, k := range []Kind{Completed, Gone, Unanswered, Aborted, Failed, Claimed, Written, Effected, Refused} {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[k], k))
 	}
+	parts = append(parts, fmt.Sprintf("%d calls that may or may not have taken effect", unknown))
 	return strings.Join(parts, ", ")
 }
 

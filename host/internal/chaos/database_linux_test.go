@@ -1,0 +1,195 @@
+package chaos_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quoinhq/quoin/host/internal/history"
+	"github.com/quoinhq/quoin/internal/postgrestest"
+)
+
+const databaseName = "state"
+
+// audit has the database write down each claim and each write of a run, in the
+// transaction that makes it and under the lock of the run's row: so its order is that
+// of the run. Hosts say who they are by the name of their connections.
+const audit = `
+CREATE TABLE public.audit (
+	n     bigserial PRIMARY KEY,
+	at    timestamptz NOT NULL DEFAULT clock_timestamp(),
+	kind  text NOT NULL,
+	run   text NOT NULL,
+	host  text NOT NULL DEFAULT current_setting('application_name'),
+	epoch bigint
+);
+
+-- While it has a row, runs cannot be written: the error is that of a disk that is full.
+CREATE TABLE public.full_disk (one boolean);
+
+CREATE FUNCTION public.note_run() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF TG_OP = 'DELETE' THEN
+		IF OLD.owner IS NOT NULL THEN -- else it is a sweep
+			INSERT INTO public.audit (kind, run, epoch) VALUES ('written', OLD.id, OLD.epoch);
+		END IF;
+		RETURN NULL;
+	END IF;
+	IF EXISTS (SELECT FROM public.full_disk) THEN
+		RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';
+	END IF;
+	IF TG_OP = 'INSERT' OR NEW.epoch <> OLD.epoch THEN
+		INSERT INTO public.audit (kind, run, epoch) VALUES ('claimed', NEW.id, NEW.epoch);
+	ELSIF NEW.seal <> OLD.seal OR NEW.generation <> OLD.generation OR NEW.ended <> OLD.ended THEN
+		INSERT INTO public.audit (kind, run, epoch) VALUES ('written', NEW.id, NEW.epoch);
+	END IF;
+	RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.note_calls() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF EXISTS (SELECT FROM public.full_disk) THEN
+		RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';
+	END IF;
+	INSERT INTO public.audit (kind, run, epoch)
+		SELECT 'written', NEW.run, epoch FROM quoin.runs WHERE id = NEW.run;
+	RETURN NULL;
+END $$;
+
+CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON quoin.runs
+	FOR EACH ROW EXECUTE FUNCTION public.note_run();
+CREATE TRIGGER note AFTER INSERT ON quoin.journal
+	FOR EACH ROW EXECUTE FUNCTION public.note_calls();
+`
+
+// database is the server that takes writes, and the one that follows it.
+type database struct {
+	w       *world
+	mu      sync.Mutex
+	primary *postgrestest.Server
+	standby *postgrestest.Server
+}
+
+func startDatabase(t *testing.T, w *world) *database {
+	t.Helper()
+	d := &database{w: w}
+	// No commit is answered before the standby has it: a failover loses nothing that
+	// was promised.
+	d.primary = postgrestest.Start(t, postgrestest.Options{Settings: map[string]string{
+		"synchronous_standby_names": "*", "wal_retrieve_retry_interval": "200ms",
+	}})
+	var err error
+	if d.standby, err = d.primary.Standby("second"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(d.primary.Remove(), d.standby.Remove()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := d.primary.CreateDatabase(databaseName); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (d *database) address() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.primary.Address()
+}
+
+func (d *database) url() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.primary.URL(databaseName)
+}
+
+// urlFor is how a host reaches the database: by its proxy.
+func (d *database) urlFor(m *member) string {
+	return d.primary.NetworkURL(m.database.address(), databaseName) + "&application_name=" + m.name
+}
+
+// exec runs statements as the operator.
+func (d *database) exec(ctx context.Context, sql string) error {
+	conn, err := pgx.Connect(ctx, d.url())
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, sql)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// claimsAndWrites is what the database has written down.
+func (d *database) claimsAndWrites(ctx context.Context) (events []history.Event, at []time.Time, err error) {
+	conn, err := pgx.Connect(ctx, d.url())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer conn.Close(ctx)
+	rows, err := conn.Query(ctx, `SELECT kind, run, host, coalesce(epoch, 0), at FROM public.audit ORDER BY n`)
+	if err != nil {
+		return nil, nil, err
+	}
+	for rows.Next() {
+		var e history.Event
+		var when time.Time
+		if err := rows.Scan(&e.Kind, &e.Run, &e.Host, &e.Epoch, &when); err != nil {
+			return nil, nil, err
+		}
+		events, at = append(events, e), append(at, when)
+	}
+	return events, at, rows.Err()
+}
+
+// disturbances are what may happen to the database.
+func (d *database) disturbances() []fault {
+	return []fault{
+		{"restart", func(context.Context, *rand.Rand) error { return d.primary.Restart(postgrestest.Fast) }},
+		{"crash", func(context.Context, *rand.Rand) error { return d.primary.Restart(postgrestest.Immediate) }},
+		{"failover", func(context.Context, *rand.Rand) error { return d.failOver() }},
+		{"full disk", func(ctx context.Context, rng *rand.Rand) error {
+			if err := d.exec(context.Background(), `INSERT INTO public.full_disk VALUES (true)`); err != nil {
+				return err
+			}
+			rest(ctx, upTo(rng, 3*time.Second))
+			return d.exec(context.Background(), `DELETE FROM public.full_disk`)
+		}},
+		d.clockForward(),
+		{"clock backward", func(context.Context, *rand.Rand) error {
+			return d.exec(context.Background(), `UPDATE quoin.hosts SET lease_until = lease_until + interval '10 seconds'`)
+		}},
+	}
+}
+
+// clockForward ends all leases at once, while their hosts are at work.
+func (d *database) clockForward() fault {
+	return fault{"clock forward", func(context.Context, *rand.Rand) error {
+		return d.exec(context.Background(), `UPDATE quoin.hosts SET lease_until = clock_timestamp() - interval '1 second'`)
+	}}
+}
+
+// failOver ends the server at once, has its standby go on, and gives that one a standby.
+func (d *database) failOver() error {
+	old := d.primary
+	if err := errors.Join(old.Stop(postgrestest.Immediate), d.standby.Promote()); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.primary = d.standby
+	d.mu.Unlock()
+	for _, m := range d.w.members {
+		m.database.lead(d.address())
+	}
+	next, err := d.primary.Standby("second")
+	if err != nil {
+		return err
+	}
+	d.standby = next
+	return old.Remove()
+}
