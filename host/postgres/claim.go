@@ -102,6 +102,9 @@ func (d *DB) Create(ctx context.Context, r *runstore.Record, max int) (runstore.
 	if err := d.ensureLease(ctx); err != nil {
 		return nil, err
 	}
+	if max, err = d.maximum(ctx, max); err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
 	if !d.claims.reserve(r.ID) {
 		return nil, runstore.ErrClaimed
 	}

@@ -60,6 +60,7 @@ type DB struct {
 	lease  lease
 	hints  hints
 	claims claims
+	known  knownRuns
 
 	ctx   context.Context // ends with Close
 	close context.CancelFunc
