@@ -216,7 +216,7 @@ func TestPostgresChaos(t *testing.T) {
 	w.judge(t, w.claimsAndWrites(t, d))
 }
 
-// TestPostgresChaosFindsThatFencingIsOff has hosts write runs whoever owns them, and
+// TestPostgresChaosFindsThatFencingIsOff has hosts write runs that others own, and
 // ends all leases again and again. Then the same history must not look sound.
 func TestPostgresChaosFindsThatFencingIsOff(t *testing.T) {
 	if testing.Short() {
