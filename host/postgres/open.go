@@ -42,7 +42,7 @@ type Options struct {
 	MaxConns int32
 	Logger   *slog.Logger // nil: slog.Default()
 
-	// Of tests.
+	// These are for tests.
 	tracer pgx.QueryTracer
 	fault  func(ctx context.Context, do func(context.Context) error) error // makes one attempt
 }
