@@ -87,7 +87,8 @@
 // the caller can answer what it waits for, and when the host shuts down:
 // then the guest's whole heap is taken out of the worker and stored, the worker
 // is free again, and Wait puts the heap into any free worker, in this process or
-// in another that shares the Store. Tool calls of a suspended run go on.
+// in another that shares the Store. Tool calls of a suspended run go on. With
+// Config.Advance its program does too, without a caller: the next Wait gets what came of it.
 //
 // # Concurrency
 //

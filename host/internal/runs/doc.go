@@ -10,6 +10,9 @@
 // of it (record.go) and, while an Exec or a Wait is inside, the driver of its worker
 // (driver.go).
 //
+// A suspended run that no caller waits for may go on all the same: advance.go starts drivers for
+// such runs, advance_due.go finds them, and unattended.go says in what these drivers differ.
+//
 // One call passes the stages of stages.go, in that order; each stage is in the file of
 // its name (record in record_call.go). A tool that asks a person sends its call back to the
 // stage approve (inquire.go). Observers stand around the stages (pipeline.go) and not in them.
