@@ -97,10 +97,13 @@ func (d *DB) endLease(ctx context.Context) error {
 		return nil
 	}
 	d.lease.until.Store(&time.Time{})
-	if _, err := d.own.Exec(ctx, `DELETE FROM quoin.hosts WHERE id = $1`, d.id); err != nil {
-		return fmt.Errorf("lease of this host: %w", err)
+	var err error
+	for range 2 { // the connection may be one that the database has closed
+		if _, err = d.own.Exec(ctx, `DELETE FROM quoin.hosts WHERE id = $1`, d.id); err == nil {
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("lease of this host: %w", err)
 }
 
 // Lapsed reports whether the lease of this host is over by the clock of this process:
