@@ -36,12 +36,18 @@ func (d *DB) Wake(ctx context.Context, id string) error {
 	return nil
 }
 
-// Due implements runstore.Scheduler.
+// Due implements runstore.Scheduler. A host claims runs whose calls are in flight, or that it
+// drives: those of a host whose lease is over are due.
 func (d *DB) Due(ctx context.Context, limit int) (ids []string, err error) {
 	err = d.retry(ctx, func(ctx context.Context) error {
 		rows, err := d.pool.Query(ctx, `
-			SELECT id FROM quoin.runs r
-			WHERE due <= now() AND NOT ended AND expires > now() AND (owner IS NULL OR NOT `+live("r.owner")+`)
+			SELECT id FROM (
+				SELECT id, due FROM quoin.runs r
+				WHERE due <= now() AND NOT ended AND expires > now() AND (owner IS NULL OR NOT `+live("r.owner")+`)
+			UNION
+				SELECT id, coalesce(due, '-infinity') FROM quoin.runs r
+				WHERE owner IS NOT NULL AND NOT ended AND expires > now() AND NOT `+live("r.owner")+`
+			) AS found
 			ORDER BY due, id LIMIT $1`, limit)
 		if err != nil {
 			return err

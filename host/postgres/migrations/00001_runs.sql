@@ -36,6 +36,7 @@ CREATE TABLE quoin.runs (
 -- Images are compressed already.
 ALTER TABLE quoin.runs ALTER COLUMN image SET STORAGE EXTERNAL;
 
+CREATE INDEX runs_owned ON quoin.runs (owner) WHERE owner IS NOT NULL AND NOT ended;
 CREATE INDEX runs_due ON quoin.runs (due) WHERE due IS NOT NULL AND NOT ended;
 CREATE INDEX runs_suspended ON quoin.runs (expires) WHERE NOT ended;
 CREATE INDEX runs_ended ON quoin.runs (expires) WHERE ended AND NOT gone;
