@@ -64,6 +64,11 @@ demo-gateway: build ## Hold a scripted conversation with the example gateway, wh
 	cd examples/gateway && $(GO) build $(GATEWAY) -o ../../$(BIN)/gateway . && $(GO) build $(GATEWAY) -o ../../$(BIN)/gateway-demo ./demo
 	$(BIN)/gateway-demo
 
+.PHONY: demo-cluster
+demo-cluster: build ## Suspend runs on three hosts, kill two of them, and complete every run on the third (needs PostgreSQL's programs)
+	$(GO) build -trimpath -o $(BIN)/cluster ./examples/cluster
+	$(BIN)/cluster
+
 # gotestsum ends with how many tests ran, and each skipped one with its reason.
 TEST = $(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg -- -pgo=off -timeout 40m
 

@@ -179,7 +179,7 @@ func TestFloors(t *testing.T) {
 
 // mayUseHost reports whether a package outside host may import it.
 func mayUseHost(path string) bool {
-	return path == "sdk/sdktest" || path == "examples/demo" || path == "internal/hosttest" || within(path, "internal/hostile") || within(path, "internal/mcpconformance")
+	return path == "sdk/sdktest" || path == "examples/demo" || path == "examples/cluster" || path == "internal/hosttest" || within(path, "internal/hostile") || within(path, "internal/mcpconformance")
 }
 
 func ownImports(imports []string) []string {
