@@ -155,3 +155,36 @@ func TestARunWhoseFirstRecordIsUncertainEnds(t *testing.T) {
 		t.Errorf("the store has %v, %v", list, err)
 	}
 }
+
+// TestCallsCarryTheEpoch: a tool can tell a host that has lost a run from the one that
+// has it, and attempts of one call from other calls.
+func TestCallsCarryTheEpoch(t *testing.T) {
+	t.Parallel()
+	dir, g := mkdir(t), newGate()
+	slow := g.tool("slow")
+	slow.Idempotent = true
+	var paid []catalog.Invocation
+	tools := []catalog.Tool{slow, counted("pay", &paid)}
+	stale := &leasing{Store: openDir(t, dir)}
+	a := start(t, host.Config{Store: stale, Tools: tools})
+	b := start(t, host.Config{Store: openDir(t, dir), Tools: tools})
+	id := wantWaiting(t, exec(a, `
+await tools.pay({n: 1});
+const slow = tools.slow();
+await yield_control();
+await slow;
+return await tools.pay({n: 2})`), host.ReasonPendingTools)
+	first := <-g.entered
+	stale.over(id)
+	done := make(chan *host.Result, 1)
+	go func() { done <- b.Wait(context.Background(), me, id) }()
+	second := <-g.entered
+	close(g.open)
+	wantValue(t, <-done, `{"n":2}`)
+	if first.IdempotencyKey != second.IdempotencyKey || first.Epoch != 1 || second.Epoch <= first.Epoch {
+		t.Errorf("the attempts have the keys %s and %s, the epochs %d and %d", first.IdempotencyKey, second.IdempotencyKey, first.Epoch, second.Epoch)
+	}
+	if len(paid) != 2 || paid[0].Epoch != 0 || paid[1].Epoch != second.Epoch || paid[0].IdempotencyKey == paid[1].IdempotencyKey {
+		t.Errorf("the payments are %+v", paid)
+	}
+}

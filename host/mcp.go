@@ -73,7 +73,8 @@ func (h *Host) mcpTools() []catalog.Tool {
 			ReadOnly:    t.ReadOnly,
 			Idempotent:  t.Idempotent,
 			Invoke: func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
-				return h.mcp.Call(ctx, mcp.Request{Server: t.Server, Tool: t.Name, Input: c.Input, Session: c.Session, Resumption: c.Resumption, Ask: c.Ask})
+				return h.mcp.Call(ctx, mcp.Request{Server: t.Server, Tool: t.Name, Input: c.Input, Session: c.Session, Resumption: c.Resumption, Ask: c.Ask,
+					RunID: c.RunID, IdempotencyKey: c.IdempotencyKey, Epoch: c.Epoch})
 			},
 		})
 	}

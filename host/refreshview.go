@@ -208,6 +208,7 @@ func pluginTool(s *plugins.Supervisor, owner string, t plugins.OwnedTool) catalo
 				Tool:           t.Name,
 				CallID:         c.ID,
 				IdempotencyKey: c.IdempotencyKey,
+				Epoch:          c.Epoch,
 				Run: namespaces.RunContext{
 					AgentID:    c.Session.AgentID,
 					SessionKey: c.Session.SessionKey,

@@ -21,7 +21,10 @@ type CallRequest struct {
 	CallID string
 	// IdempotencyKey is equal for attempts that must take effect once.
 	IdempotencyKey string
-	Run            namespaces.RunContext
+	// Epoch is higher in each host that takes the run over; 0 in a run that was never
+	// suspended. A service may refuse a call of a lower epoch than it has seen of the run.
+	Epoch uint64
+	Run   namespaces.RunContext
 	// Input is a JSON object.
 	Input json.RawMessage
 	// Approval is what allowed the call, if the plugin's own hook asked for one.
@@ -47,6 +50,7 @@ func (p *Process) CallTool(ctx context.Context, req CallRequest, progress func(j
 			Tool:           req.Tool,
 			CallID:         req.CallID,
 			IdempotencyKey: req.IdempotencyKey,
+			Epoch:          req.Epoch,
 			Run:            protocol.RunContext(req.Run),
 			Input:          req.Input,
 			Approval:       req.Approval,

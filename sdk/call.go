@@ -20,6 +20,10 @@ type Call struct {
 	Tool string
 	// IdempotencyKey is equal for attempts that must take effect only once.
 	IdempotencyKey string
+	// Epoch is a fencing token: it is higher in each host that takes the run over, and 0
+	// in a run that was never suspended. A tool may refuse a call of a lower epoch than it
+	// has seen of Run.RunID: its host has lost the run, and does not know it yet.
+	Epoch uint64
 	// Run says on whose behalf the call is made.
 	Run RunContext
 	// Approval is the decision of a person that the call is made by. It is nil unless

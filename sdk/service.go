@@ -101,7 +101,7 @@ func (s *service) CallTool(ctx context.Context, req protocol.CallRequest, progre
 		return nil, err
 	}
 	call := &Call{
-		ID: req.CallID, Tool: req.Tool, IdempotencyKey: req.IdempotencyKey, Run: req.Run, Approval: req.Approval,
+		ID: req.CallID, Tool: req.Tool, IdempotencyKey: req.IdempotencyKey, Epoch: req.Epoch, Run: req.Run, Approval: req.Approval,
 		Logger: s.p.logger.With("tool", req.Tool, "call", req.CallID), progress: progress, storage: s.p.Storage(),
 		plugin: s.p, inverse: req.RevertBy,
 	}

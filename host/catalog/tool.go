@@ -81,6 +81,10 @@ type Invocation struct {
 	ToolID string
 	// IdempotencyKey stays the same when the call is driven again.
 	IdempotencyKey string
+	// Epoch counts the hosts that have had the run, and this one's turns; 0 in a run that
+	// was never suspended. A call of a lower epoch than another of the run is of a host
+	// that has lost the run and does not know it yet.
+	Epoch uint64
 	// Session is who the run belongs to.
 	Session codemode.Session
 	// Deadline is when the caller of the Exec or Wait that drives the run gives up; zero

@@ -72,7 +72,7 @@ func (k *keeper) once(ctx context.Context, r Request, again *resumption) (*reply
 	defer release()
 	f := c.takeOff(ctx, r, k.server.CallTimeout)
 	defer f.land()
-	raw, answer, err := c.captured(f.ctx, func(ctx context.Context) (any, error) { return c.send(ctx, tool, r.Input, again) })
+	raw, answer, err := c.captured(f.ctx, func(ctx context.Context) (any, error) { return c.send(ctx, tool, &r, again) })
 	if err != nil {
 		return nil, k.failure(f.ctx, c, tool, answer, err)
 	}

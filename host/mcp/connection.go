@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -303,7 +305,8 @@ func keepNothing(next sdk.MethodHandler) sdk.MethodHandler {
 
 // send makes the request that a tool or an operation stands for. The capture in
 // ctx takes the answer. A call that is made again carries the answers of a person.
-func (c *connection) send(ctx context.Context, t *Tool, input json.RawMessage, again *resumption) (any, error) {
+func (c *connection) send(ctx context.Context, t *Tool, r *Request, again *resumption) (any, error) {
+	input := r.Input
 	if c.api != nil {
 		return c.request(ctx, t, input)
 	}
@@ -322,6 +325,9 @@ func (c *connection) send(ctx context.Context, t *Tool, input json.RawMessage, a
 		}
 	}
 	meta := traceMeta(ctx)
+	if t.Operation == "" {
+		meta = callMeta(r, meta)
+	}
 	if c.contexts != nil {
 		token, forget := c.contexts.note(ctx)
 		defer forget()
@@ -346,6 +352,36 @@ func (c *connection) send(ctx context.Context, t *Tool, input json.RawMessage, a
 	default:
 		return c.session.GetPrompt(ctx, &sdk.GetPromptParams{Meta: meta, Name: in.Name, Arguments: in.Arguments, InputResponses: answers, RequestState: state})
 	}
+}
+
+// The members of _meta that tell attempts of one call, and the hosts of a run, apart.
+// Digests stand for the ids, which are this host's business.
+const (
+	metaIdempotencyKey = "io.github.quoinhq/idempotencyKey"
+	metaRun            = "io.github.quoinhq/run"
+	metaEpoch          = "io.github.quoinhq/epoch"
+)
+
+// callMeta adds to meta what a server needs to make a call once: a key that is the same
+// for each attempt, and the run with its epoch, which is higher in each host that takes
+// the run over.
+func callMeta(r *Request, meta sdk.Meta) sdk.Meta {
+	if r.IdempotencyKey == "" {
+		return meta
+	}
+	if meta == nil {
+		meta = sdk.Meta{}
+	}
+	meta[metaIdempotencyKey], meta[metaRun] = digest(r.IdempotencyKey), digest(r.RunID)
+	if r.Epoch > 0 {
+		meta[metaEpoch] = r.Epoch
+	}
+	return meta
+}
+
+func digest(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:16])
 }
 
 // traceMeta says in a request which span it belongs to, so that the spans of the server

@@ -88,6 +88,7 @@ func callToWire(c CallRequest) *protocolpb.CallToolRequest {
 		Run:            runToWire(c.Run),
 		Input:          c.Input,
 		Approval:       callApprovalToWire(c.Approval),
+		Epoch:          c.Epoch,
 	}
 }
 
@@ -129,6 +130,7 @@ func callFromWire(w *protocolpb.CallToolRequest) CallRequest {
 		Run:            runFromWire(w.GetRun()),
 		Input:          nilIfEmpty(w.GetInput()),
 		Approval:       callApprovalFromWire(w.GetApproval()),
+		Epoch:          w.GetEpoch(),
 	}
 }
 

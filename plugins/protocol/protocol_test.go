@@ -112,7 +112,7 @@ func TestEverythingSurvivesTheWire(t *testing.T) {
 	if in, err := c.MapInput(ctx, "n", testRun, "m", args); err != nil || string(in) != `{"ok":true}` || cmp.Diff(args, e.args) != "" {
 		t.Errorf("MapInput: %s, %v, %s", in, err, e.args)
 	}
-	req := CallRequest{Tool: "t", CallID: "c", IdempotencyKey: "i", Run: testRun, Input: json.RawMessage(`{"n":1}`), Approval: &CallApproval{ID: "apr", Subject: "s", Edited: true, Remembered: true}}
+	req := CallRequest{Tool: "t", CallID: "c", IdempotencyKey: "i", Run: testRun, Input: json.RawMessage(`{"n":1}`), Epoch: 7, Approval: &CallApproval{ID: "apr", Subject: "s", Edited: true, Remembered: true}}
 	var progress string
 	result, err := c.CallTool(ctx, req, func(v json.RawMessage) { progress = string(v) })
 	if err != nil || string(result) != `{"ok":true}` || progress != `"half"` || cmp.Diff(req, e.call) != "" {

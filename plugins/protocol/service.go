@@ -38,7 +38,10 @@ type CallRequest struct {
 	CallID string
 	// IdempotencyKey is equal for attempts that must take effect once.
 	IdempotencyKey string
-	Run            RunContext
+	// Epoch is higher in each host that takes the run over; 0 in a run that was never
+	// suspended. A service may refuse a call of a lower epoch than it has seen of the run.
+	Epoch uint64
+	Run   RunContext
 	// Input is a JSON object.
 	Input json.RawMessage
 	// Approval is what allowed the call, if the plugin's own hook asked for one.

@@ -29,6 +29,7 @@ func invoke(ctx context.Context, c *call) *callError {
 		RunID:          r.id,
 		ToolID:         c.tool.ID(),
 		IdempotencyKey: c.IdempotencyKey,
+		Epoch:          r.record.epoch(),
 		Session: codemode.Session{
 			AgentID: r.session.AgentID, SessionKey: r.session.SessionKey,
 			SessionID: r.session.SessionID, TurnID: r.session.TurnID,

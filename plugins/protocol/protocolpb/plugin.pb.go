@@ -1106,6 +1106,7 @@ type CallToolRequest struct {
 	Run            *RunContext            `protobuf:"bytes,4,opt,name=run,proto3" json:"run,omitempty"`
 	Input          []byte                 `protobuf:"bytes,5,opt,name=input,proto3" json:"input,omitempty"`
 	Approval       *CallApproval          `protobuf:"bytes,6,opt,name=approval,proto3" json:"approval,omitempty"` // absent unless the plugin's own hook asked for one
+	Epoch          uint64                 `protobuf:"varint,7,opt,name=epoch,proto3" json:"epoch,omitempty"`      // of the run: each host that takes the run over has a higher one
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1180,6 +1181,13 @@ func (x *CallToolRequest) GetApproval() *CallApproval {
 		return x.Approval
 	}
 	return nil
+}
+
+func (x *CallToolRequest) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
 }
 
 // CallApproval is the decision of a person that a call is made by.
@@ -2731,14 +2739,15 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04args\x18\x04 \x03(\fR\x04args\"V\n" +
 	"\x10MapInputResponse\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\fR\x05input\x12,\n" +
-	"\x05error\x18\x02 \x01(\v2\x16.quoin.plugin.v1.ErrorR\x05error\"\xe7\x01\n" +
+	"\x05error\x18\x02 \x01(\v2\x16.quoin.plugin.v1.ErrorR\x05error\"\xfd\x01\n" +
 	"\x0fCallToolRequest\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x17\n" +
 	"\acall_id\x18\x02 \x01(\tR\x06callId\x12'\n" +
 	"\x0fidempotency_key\x18\x03 \x01(\tR\x0eidempotencyKey\x12-\n" +
 	"\x03run\x18\x04 \x01(\v2\x1b.quoin.plugin.v1.RunContextR\x03run\x12\x14\n" +
 	"\x05input\x18\x05 \x01(\fR\x05input\x129\n" +
-	"\bapproval\x18\x06 \x01(\v2\x1d.quoin.plugin.v1.CallApprovalR\bapproval\"p\n" +
+	"\bapproval\x18\x06 \x01(\v2\x1d.quoin.plugin.v1.CallApprovalR\bapproval\x12\x14\n" +
+	"\x05epoch\x18\a \x01(\x04R\x05epoch\"p\n" +
 	"\fCallApproval\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\asubject\x18\x02 \x01(\tR\asubject\x12\x16\n" +

@@ -51,7 +51,7 @@ export const MapInputResponse = { input: [1, "bytes"], error: [2, Error] };
 export const CallApproval = { id: [1, "string"], subject: [2, "string"], edited: [3, "bool"], remembered: [4, "bool"] };
 export const CallToolRequest = {
   tool: [1, "string"], callId: [2, "string"], idempotencyKey: [3, "string"], run: [4, RunContext], input: [5, "bytes"],
-  approval: [6, CallApproval],
+  approval: [6, CallApproval], epoch: [7, "int"],
 };
 export const CallToolsRequest = { call: [1, CallToolRequest], timeoutUs: [2, "int"], number: [3, "int"] };
 export const Inverse = { tool: [1, "string"], input: [2, "bytes"], impossible: [3, "string"] };

@@ -30,7 +30,7 @@ const DRAIN_MARGIN = 50;
 //
 // whose functions may all be async. A tool gets its input, checked, and a call:
 //
-//	{ id, idempotencyKey, run, signal, progress(value),
+//	{ id, idempotencyKey, epoch, run, signal, progress(value),
 //	  revertBy(tool, input), irreversible(why) }
 //
 // A revertible tool calls revertBy before it returns, unless it has changed nothing: a
@@ -115,7 +115,7 @@ export class Service {
     try {
       let inverse;
       const call = {
-        id: request.callId, idempotencyKey: request.idempotencyKey, run: run(request.run),
+        id: request.callId, idempotencyKey: request.idempotencyKey, epoch: request.epoch, run: run(request.run),
         signal: end.signal, progress,
         revertBy(tool, input) { inverse = { tool, input: json(input) }; },
         irreversible(why) { inverse = { impossible: why }; },
