@@ -181,8 +181,8 @@ type Request struct {
 	Input json.RawMessage
 	// Session is who calls: a server may know each user by credentials of his own.
 	Session codemode.Session
-	// RunID and IdempotencyKey say which call of which run it is; the server gets digests
-	// of them, and Epoch. They may be empty.
+	// RunID and IdempotencyKey name the run and the call; the server gets digests of them,
+	// and Epoch. They may be empty.
 	RunID, IdempotencyKey string
 	Epoch                 uint64 // higher in each host that takes the run over
 	// Resumption is set when the call is made again after it returned a
