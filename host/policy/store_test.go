@@ -34,7 +34,7 @@ func openApprovals(t testing.TB, dir string) *policy.StoredApprovals {
 
 // stores runs a test on each kind of store. Two handles share what a directory
 // store holds; of a memory store there is only one.
-func stores(t *testing.T, f func(t *testing.T, one, other policy.Approvals)) {
+var stores = func(t *testing.T, f func(t *testing.T, one, other policy.Approvals)) {
 	t.Run("memory", func(t *testing.T) {
 		m := &policy.MemoryApprovals{MaxPending: 20}
 		f(t, m, m)

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/quoinhq/quoin/internal/documents"
 )
 
 // Trips counts what a host sends over its connections for statements.
@@ -93,3 +95,19 @@ func (f *Faults) attempt(ctx context.Context, do func(context.Context) error) er
 	}
 	return err
 }
+
+// QueryRow makes a query as an operator would.
+func (d *DB) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	return d.pool.QueryRow(ctx, sql, args...)
+}
+
+// Documents returns the documents of a purpose. Other hosts are told of those with an
+// extension.
+func (d *DB) Documents(purpose, told string, o documents.DirOptions) documents.Store {
+	s := d.documents(purpose, o)
+	s.told = told
+	return s
+}
+
+// SignInDocuments are what SignIns keeps sign-ins in.
+func (d *DB) SignInDocuments() (documents.Store, error) { return d.signIns() }

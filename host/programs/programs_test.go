@@ -19,7 +19,7 @@ import (
 var me = codemode.Session{AgentID: "scout", SessionID: "ada"}
 
 // each runs a test against every store.
-func each(t *testing.T, test func(*testing.T, programs.Store)) {
+var each = func(t *testing.T, test func(*testing.T, programs.Store)) {
 	t.Run("Memory", func(t *testing.T) { test(t, &programs.Memory{}) })
 	t.Run("Dir", func(t *testing.T) { test(t, openDir(t, t.TempDir())) })
 }
@@ -225,7 +225,12 @@ func TestOneNameOnce(t *testing.T) {
 // TestDirIsShared: what one process saves another finds, and what one has removed is gone.
 func TestDirIsShared(t *testing.T) {
 	path := t.TempDir()
-	one, two := openDir(t, path), openDir(t, path)
+	areShared(t, openDir(t, path), openDir(t, path))
+}
+
+// areShared checks that two stores are one.
+func areShared(t *testing.T, one, two programs.Store) {
+	t.Helper()
 	keep(t, one, kept(1))
 	for range 3 { // the list may have been read at the same instant
 		if list, err := two.List(t.Context()); err != nil || len(list) != 0 {

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/user"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -54,12 +54,12 @@ a denial. A call whose tool asks questions is not decided: answer it.`,
 type approver struct {
 	options
 	json bool
-	runs *runstore.Dir // of the state directory, once it is open
+	runs runstore.Store // once it is open
 }
 
 func (a *approver) bind(cmd *cobra.Command) {
 	a.bindConfig(cmd)
-	cmd.Flags().StringVar(&a.state, "state", "", "state directory of the command that asks (default: in the user's state home)")
+	cmd.Flags().StringVar(&a.state, "state", "", "state directory of the command that asks, or the database of several hosts (default: in the user's state home)")
 	cmd.Flags().StringVar(&a.session, "session", "", "only approvals of this session (default: of all)")
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	a.remote.bind(cmd)
@@ -114,12 +114,15 @@ func (a *approver) decisions(cmd *cobra.Command) (_ decisions, done func(), _ er
 	if c != nil {
 		return c, c.Close, nil
 	}
-	s, err := a.store()
-	return ownDecisions{s}, func() {}, err
+	s, err := a.store(cmd)
+	if err != nil {
+		return nil, nil, errors.Join(err, a.closeState())
+	}
+	return ownDecisions{s}, func() { _ = a.closeState() }, nil // nothing is owned
 }
 
-// store opens the approvals of the state directory.
-func (a *approver) store() (*policy.StoredApprovals, error) {
+// store opens the approvals of the state directory, or of the database.
+func (a *approver) store(cmd *cobra.Command) (*policy.StoredApprovals, error) {
 	f, err := a.load()
 	if err != nil {
 		return nil, err
@@ -128,10 +131,12 @@ func (a *approver) store() (*policy.StoredApprovals, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.runs, err = runstore.OpenDir(filepath.Join(state, "runs")); err != nil {
+	cfg := host.Config{Logger: logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
+	if err := a.openRuns(cmd.Context(), f, state, &cfg); err != nil {
 		return nil, err
 	}
-	return policy.OpenApprovals(filepath.Join(state, "approvals"), a.runs)
+	a.runs = cfg.Store
+	return a.openApprovals(state, cfg.Store)
 }
 
 // filter chooses the approvals of the session that was asked for.

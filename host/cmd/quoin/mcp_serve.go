@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/cipher"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/mcpserver"
-	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // mcpServing are the flags of mcp serve.
@@ -120,7 +120,9 @@ func newMCPServer(h *host.Host, f *configfile.File, cfg host.Config, expose []st
 	if len(expose) > 0 {
 		o.Direct = expose
 	}
-	if dir, ok := cfg.Store.(*runstore.Dir); ok {
+	if dir, ok := cfg.Store.(interface {
+		Cipher(purpose string) (cipher.AEAD, error)
+	}); ok {
 		if o.Cipher, err = dir.Cipher("MCP request state"); err != nil {
 			return nil, err
 		}

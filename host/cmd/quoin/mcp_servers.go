@@ -33,7 +33,7 @@ func (m *mcpServers) bind(cmd *cobra.Command) {
 
 // bindState is for the commands that use what outlives a process: pins and sign-ins.
 func (m *mcpServers) bindState(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&m.state, "state", "", "state directory of the hosts that use the servers (default: in the user's state home)")
+	cmd.Flags().StringVar(&m.state, "state", "", "state directory of the hosts that use the servers, or the database of several hosts (default: in the user's state home)")
 }
 
 // configPath is the file to change. With mayMake it need not be there.

@@ -3,10 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/programs"
-	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -51,7 +51,7 @@ type library struct {
 func (l *library) bind(cmd *cobra.Command) {
 	l.bindConfig(cmd)
 	f := cmd.Flags()
-	f.StringVar(&l.state, "state", "", "state directory of the command that ran the program (default: in the user's state home)")
+	f.StringVar(&l.state, "state", "", "state directory of the command that ran the program, or the database of several hosts (default: in the user's state home)")
 	f.StringVar(&l.session, "session", "", "only programs and runs of this session (default: of all)")
 	f.BoolVar(&l.json, "json", false, "print JSON")
 	l.bindCaller(cmd)
@@ -153,20 +153,15 @@ func (l *library) with(cmd *cobra.Command, do func(savedPrograms) error) error {
 	if err != nil {
 		return err
 	}
-	runs, err := runstore.OpenDir(filepath.Join(state, "runs"))
-	if err != nil {
+	cfg := host.Config{Logger: logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
+	if err := l.openRuns(cmd.Context(), f, state, &cfg); err != nil {
 		return err
 	}
-	dir, err := openPrograms(state, runs)
-	if err != nil {
-		return err
+	dir, err := l.openPrograms(state, cfg.Store)
+	if err == nil {
+		err = do(ownPrograms{dir})
 	}
-	return do(ownPrograms{dir})
-}
-
-// openPrograms opens the programs of a state directory.
-func openPrograms(state string, runs *runstore.Dir) (*programs.Stored, error) {
-	return programs.OpenDir(filepath.Join(state, "programs"), runs)
+	return errors.Join(err, l.closeState())
 }
 
 func newProgramsSave() *cobra.Command {

@@ -20,25 +20,32 @@ import (
 // callbackPath is where browsers come back to after a sign-in.
 const callbackPath = "/oauth/callback"
 
-// openSignIns opens the sign-ins of a state directory. A sign-in answers the calls that
-// wait for it, whichever process made them.
-func openSignIns(state string, store *runstore.Dir, approvals policy.Approvals, log *slog.Logger) (*mcp.SignIns, error) {
-	cipher, err := store.Cipher("mcp sign-ins")
-	if err != nil {
+// openSignIns opens the sign-ins of a state directory, if the runs are in it.
+func openSignIns(state string, runs runstore.Store, o mcp.SignInOptions) (_ *mcp.SignIns, err error) {
+	dir, ok := runs.(*runstore.Dir)
+	if !ok {
+		return nil, nil
+	}
+	if o.Cipher, err = dir.Cipher("mcp sign-ins"); err != nil {
 		return nil, err
 	}
-	signIns, err := mcp.OpenSignIns(filepath.Join(state, "signins"), mcp.SignInOptions{
-		Cipher: cipher,
+	signIns, err := mcp.OpenSignIns(filepath.Join(state, "signins"), o)
+	if err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	return signIns, nil
+}
+
+// signInOptions have a sign-in answer the calls that wait for it, whichever process made
+// them.
+func signInOptions(approvals policy.Approvals, log *slog.Logger) mcp.SignInOptions {
+	return mcp.SignInOptions{
 		Logger: log,
 		OnSignIn: func(ctx context.Context, in mcp.SignIn) error {
 			_, err := policy.AnswerAuthorization(ctx, approvals, in.Server, in.Covers, "sign-in", time.Now())
 			return err
 		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	return signIns, nil
 }
 
 // addCallback has the links of sign-ins lead back to this server, where browsers can

@@ -17,6 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/postgres"
+	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/plugins"
 )
@@ -87,29 +88,59 @@ func (o *options) existingState(f *configfile.File) (string, error) {
 	return state, nil
 }
 
-// openState adds the suspended runs and the approvals of a state directory, or of a
-// database. The caller closes the database, after the host, with closeState.
+// openState adds what outlives a host: runs, approvals, programs, pins, sign-ins and the
+// storages of plugins, of a state directory or of a database. The caller closes the
+// database, after the host, with closeState.
 func (o *options) openState(ctx context.Context, f *configfile.File, state string, cfg *host.Config) error {
-	store, err := runstore.OpenDir(filepath.Join(state, "runs"))
-	if err != nil {
-		return fmt.Errorf("state directory: %w", err)
-	}
-	cfg.Store = store
-	if err := o.openDatabase(ctx, f, state, cfg); err != nil {
+	if err := o.openRuns(ctx, f, state, cfg); err != nil {
 		return err
 	}
-	approvals, err := policy.OpenApprovals(filepath.Join(state, "approvals"), store)
+	approvals, err := o.openApprovals(state, cfg.Store)
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	saved, err := openPrograms(state, store)
+	saved, err := o.openPrograms(state, cfg.Store)
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	cfg.Approvals.Store, cfg.Programs.Store = approvals, saved
 	cfg.Guests.Builds = guestBuilds(state, cfg.Guests.Builds)
-	cfg.MCP.SignIns, err = openSignIns(state, store, approvals, cfg.Logger)
+	if d := o.database; d != nil {
+		cfg.MCP.Pins, cfg.Plugins.OpenStorage = d.Pins(), d.PluginStorage
+		cfg.MCP.SignIns, err = d.SignIns(signInOptions(approvals, cfg.Logger))
+		return err
+	}
+	cfg.MCP.SignIns, err = openSignIns(state, cfg.Store, signInOptions(approvals, cfg.Logger))
 	return err
+}
+
+// openRuns adds the runs of a database, or of the state directory.
+func (o *options) openRuns(ctx context.Context, f *configfile.File, state string, cfg *host.Config) error {
+	if err := o.openDatabase(ctx, f, state, cfg); err != nil || o.database != nil {
+		return err
+	}
+	store, err := runstore.OpenDir(filepath.Join(state, "runs"))
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	cfg.Store = store
+	return nil
+}
+
+// openApprovals opens the approvals next to the runs.
+func (o *options) openApprovals(state string, runs runstore.Store) (*policy.StoredApprovals, error) {
+	if dir, ok := runs.(*runstore.Dir); ok {
+		return policy.OpenApprovals(filepath.Join(state, "approvals"), dir)
+	}
+	return o.database.Approvals(), nil
+}
+
+// openPrograms opens the programs next to the runs.
+func (o *options) openPrograms(state string, runs runstore.Store) (*programs.Stored, error) {
+	if dir, ok := runs.(*runstore.Dir); ok {
+		return programs.OpenDir(filepath.Join(state, "programs"), dir)
+	}
+	return o.database.Programs(), nil
 }
 
 // openDatabase puts the runs of a database in the place of those of the directory, if

@@ -1,0 +1,213 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/postgres"
+	"github.com/quoinhq/quoin/internal/documents"
+	"github.com/quoinhq/quoin/internal/documents/documentstest"
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+func TestDocumentsOnPostgres(t *testing.T) {
+	url := database(t)
+	one, other := open(t, url, postgres.Options{}), open(t, url, postgres.Options{})
+	n := 0
+	documentstest.Run(t, func(t *testing.T, transient bool) (a, b documents.Store) {
+		n++
+		purpose, o := fmt.Sprintf("tests %d", n), documents.DirOptions{MaxBytes: documentstest.MaxBytes, Transient: transient}
+		return one.Documents(purpose, ".done", o), other.Documents(purpose, ".done", o)
+	})
+}
+
+// TestAHintIsLostOnPostgres: a document that no hint tells of is found by the poll.
+func TestAHintIsLostOnPostgres(t *testing.T) {
+	url := database(t)
+	one, other := open(t, url, postgres.Options{}), open(t, url, postgres.Options{})
+	heard := one.Documents("tests", "", documents.DirOptions{}).Watch(t.Context(), ".done")
+	s := other.Documents("tests", "", documents.DirOptions{})
+	for _, name := range []string{"a.done", "b.done"} {
+		for len(heard) > 0 {
+			<-heard
+		}
+		if err := s.Create(t.Context(), name, nil, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-heard:
+		case <-time.After(time.Minute):
+			t.Fatalf("%s was never heard of", name)
+		}
+	}
+}
+
+// TestALockOfADeadHostOnPostgres is free once its lease is over.
+func TestALockOfADeadHostOnPostgres(t *testing.T) {
+	url := database(t)
+	dead, other := open(t, url, postgres.Options{}), open(t, url, postgres.Options{})
+	if _, err := dead.Documents("tests", "", documents.DirOptions{}).Lock(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := dead.Close(); err != nil { // no unlock: as a host that was killed
+		t.Fatal(err)
+	}
+	s := other.Documents("tests", "", documents.DirOptions{})
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Lock(short, "a"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("before that: %v", err)
+	}
+	if err := other.Exec(t.Context(), `UPDATE quoin.document_locks SET until = clock_timestamp() - interval '1 second'`); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := s.Lock(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+}
+
+// TestAlteredDocumentsOnPostgres: a row that was altered, moved or written by others is no
+// approval.
+func TestAlteredDocumentsOnPostgres(t *testing.T) {
+	url := database(t)
+	d := open(t, url, postgres.Options{})
+	s := d.Approvals()
+	for name, alter := range map[string]string{
+		"a byte":     `UPDATE quoin.documents SET content = set_byte(content, 60, get_byte(content, 60) # 1) WHERE name = $1 || '.ask'`,
+		"emptied":    `UPDATE quoin.documents SET content = '' WHERE name = $1 || '.ask'`,
+		"cut":        `UPDATE quoin.documents SET content = substr(content, 1, 50) WHERE name = $1 || '.ask'`,
+		"very large": `UPDATE quoin.documents SET content = decode(repeat('00', 5000000), 'hex') WHERE name = $1 || '.ask'`,
+		"another's":  `UPDATE quoin.documents d SET content = o.content FROM quoin.documents o WHERE d.name = $1 || '.ask' AND o.name LIKE '%.ask' AND o.name <> d.name`,
+		"a decision that no host has made": `INSERT INTO quoin.documents (purpose, name, ext, content, attempt)
+			VALUES ('approvals', $1 || '.done', '.done', convert_to('{"state":"allowed","decision":"allow-once"}', 'UTF8'), '')`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			paid(t, s)
+			a := paid(t, s)
+			if err := d.Exec(t.Context(), alter, a.ID); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.Get(t.Context(), a.ID); !errors.Is(err, policy.ErrCorrupt) {
+				t.Errorf("got %+v, %v, want ErrCorrupt", got, err)
+			}
+			list, err := s.List(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			for _, listed := range list {
+				if listed.ID == a.ID {
+					t.Error("it is listed")
+				}
+			}
+		})
+	}
+}
+
+// TestSecretsOnPostgres: the database has no token in the clear, and no one can use the
+// sign-ins without the key.
+func TestSecretsOnPostgres(t *testing.T) {
+	d := open(t, database(t), postgres.Options{})
+	docs, err := d.SignInDocuments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := docs.Replace(t.Context(), "a.grant", []byte("xyzzy"), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	var found bool
+	if err := d.QueryRow(t.Context(), `SELECT bool_or(position('xyzzy'::bytea IN content) > 0) FROM quoin.documents`).Scan(&found); err != nil || found {
+		t.Errorf("the secret is in the clear: %v, %v", found, err)
+	}
+	if b, err := docs.Read(t.Context(), "a.grant"); err != nil || string(b) != "xyzzy" {
+		t.Errorf("read %q, %v", b, err)
+	}
+	if _, err := d.SignIns(mcp.SignInOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPluginStorageOnPostgres: hosts share a storage, nothing is lost among many, a log is
+// rewritten, and what was altered is refused.
+func TestPluginStorageOnPostgres(t *testing.T) {
+	url := database(t)
+	one, two := open(t, url, postgres.Options{}), open(t, url, postgres.Options{})
+	storage := func(d *postgres.DB) protocol.Storage {
+		return d.PluginStorage("acme", func(err error) { t.Errorf("storage: %v", err) })
+	}
+	var all sync.WaitGroup
+	const each = 20
+	for _, s := range []protocol.Storage{storage(one), storage(two), storage(one), storage(two)} {
+		all.Go(func() {
+			for n := 0; n < each; {
+				e, err := s.Get(t.Context(), "n")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, err = s.Set(t.Context(), "n", append(e.Value, 'x'), &e.Revision)
+				var own *protocol.Error
+				switch {
+				case err == nil:
+					n++
+				case !errors.As(err, &own) || own.Code != protocol.CodeStorageConflict:
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	a, b := storage(one), storage(two)
+	if e, err := a.Get(t.Context(), "n"); err != nil || string(e.Value) != strings.Repeat("x", 4*each) {
+		t.Errorf("%d of %d changes are there, %v", len(e.Value), 4*each, err)
+	}
+	large := make([]byte, protocol.MaxStorageValue)
+	for range 6 {
+		if _, err := a.Set(t.Context(), "large", large, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var entries int
+	if err := one.QueryRow(t.Context(), `SELECT count(*) FROM quoin.plugin_entries`).Scan(&entries); err != nil || entries > 10 {
+		t.Errorf("%d entries, %v", entries, err)
+	}
+	for _, s := range []protocol.Storage{b, storage(two)} {
+		if e, err := s.Get(t.Context(), "large"); err != nil || len(e.Value) != len(large) {
+			t.Errorf("%d bytes, %v", len(e.Value), err)
+		}
+	}
+	if e, err := one.PluginStorage("other", nil).Get(t.Context(), "large"); err != nil || e.Revision != 0 {
+		t.Errorf("another plugin has %d bytes, %v", len(e.Value), err)
+	}
+	for name, alter := range map[string]string{
+		"a byte":    `UPDATE quoin.plugin_entries SET entry = set_byte(entry, 40, get_byte(entry, 40) # 1) WHERE plugin = $1 AND n = 2`,
+		"a gap":     `DELETE FROM quoin.plugin_entries WHERE plugin = $1 AND n = 2`,
+		"too large": `UPDATE quoin.plugin_entries SET entry = decode(repeat('00', 2000000), 'hex') WHERE plugin = $1 AND n = 2`,
+		"moved":     `UPDATE quoin.plugin_entries SET n = 4 WHERE plugin = $1 AND n = 3`,
+	} {
+		s := one.PluginStorage(name, nil)
+		for _, key := range []string{"a", "b", "c"} {
+			if _, err := s.Set(t.Context(), key, []byte("1"), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := one.Exec(t.Context(), alter, name); err != nil {
+			t.Fatal(err)
+		}
+		heard := 0
+		_, err := two.PluginStorage(name, func(error) { heard++ }).Get(t.Context(), "n")
+		var own *protocol.Error
+		if !errors.As(err, &own) || own.Code != protocol.CodeStorageFailed || heard != 1 {
+			t.Errorf("%s: %v, and the host heard %d times", name, err, heard)
+		}
+	}
+}

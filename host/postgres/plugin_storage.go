@@ -1,0 +1,117 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/pluginstorage"
+	"github.com/quoinhq/quoin/plugins/protocol"
+)
+
+// PluginStorage returns the key-value storage of a plugin, which all hosts share; it is
+// what plugins.OpenStorage is. It calls fail with the reason when the database cannot be
+// used, or holds what no host has written. Set it as host.PluginConfig.OpenStorage.
+func (d *DB) PluginStorage(id string, fail func(error)) protocol.Storage {
+	return pluginstorage.NewShared(id+" in the database", &pluginLog{db: d, id: id, seal: d.Sealer("plugin storage")}, fail)
+}
+
+// pluginLog is the log of one plugin's storage.
+type pluginLog struct {
+	db   *DB
+	id   string
+	seal *runstore.Sealer
+}
+
+var _ pluginstorage.Log = (*pluginLog)(nil)
+
+// sealBytes bounds what a seal adds to an entry.
+const sealBytes = 1 << 10
+
+// name is what an entry is sealed under.
+func (l *pluginLog) name(n uint64) string { return fmt.Sprintf("%s/%d", l.id, n) }
+
+// Read implements pluginstorage.Log.
+func (l *pluginLog) Read(ctx context.Context, after uint64, add func(uint64, []byte) error) error {
+	var entries []pluginEntry
+	err := l.db.retry(ctx, func(ctx context.Context) error {
+		rows, err := l.db.pool.Query(ctx, `
+			SELECT n, CASE WHEN octet_length(entry) <= $3 THEN entry END FROM quoin.plugin_entries
+			WHERE plugin = $1 AND n > $2 ORDER BY n`, l.id, after, pluginstorage.MaxEntry+sealBytes)
+		if err != nil {
+			return err
+		}
+		entries, err = pgx.CollectRows(rows, pgx.RowToStructByPos[pluginEntry])
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	for _, e := range entries {
+		content, err := l.seal.Open(l.name(e.N), e.Entry)
+		if err != nil {
+			return fmt.Errorf("entry %d: %w", e.N, err)
+		}
+		if err := add(e.N, content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type pluginEntry struct {
+	N     uint64
+	Entry []byte
+}
+
+// Append implements pluginstorage.Log.
+func (l *pluginLog) Append(ctx context.Context, after uint64, entry []byte) error {
+	return l.write(ctx, after, [][]byte{entry}, false)
+}
+
+// Replace implements pluginstorage.Log.
+func (l *pluginLog) Replace(ctx context.Context, after uint64, entries [][]byte) error {
+	return l.write(ctx, after, entries, true)
+}
+
+// write adds entries in one statement, if the newest is after, and removes those before if
+// they are replaced. An attempt that is made again, because the answer to the first was
+// lost, finds that the newest entry is its own.
+func (l *pluginLog) write(ctx context.Context, after uint64, entries [][]byte, replace bool) error {
+	const statement = `
+		WITH head AS (
+			INSERT INTO quoin.plugin_storages AS s (plugin, head, attempt)
+			SELECT $1, $2::bigint + cardinality($3::bytea[]), $4
+			WHERE $2 = 0 OR EXISTS (SELECT FROM quoin.plugin_storages WHERE plugin = $1)
+			ON CONFLICT (plugin) DO UPDATE SET head = excluded.head, attempt = excluded.attempt WHERE s.head = $2
+			RETURNING attempt
+		), gone AS (
+			DELETE FROM quoin.plugin_entries WHERE $5 AND plugin = $1 AND n <= $2 AND EXISTS (SELECT FROM head)
+		), added AS (
+			INSERT INTO quoin.plugin_entries (plugin, n, entry)
+			SELECT $1, $2 + i, entry FROM unnest($3::bytea[]) WITH ORDINALITY AS e (entry, i) WHERE EXISTS (SELECT FROM head)
+		)
+		SELECT attempt FROM head UNION ALL SELECT attempt FROM quoin.plugin_storages WHERE plugin = $1 AND head > $2 LIMIT 1`
+	sealed := make([][]byte, len(entries))
+	for i, e := range entries {
+		sealed[i] = l.seal.Seal(l.name(after+uint64(i)+1), e)
+	}
+	attempt := rand.Text()
+	err := l.db.retry(ctx, func(ctx context.Context) error {
+		var of string
+		err := l.db.pool.QueryRow(ctx, statement, l.id, after, sealed, attempt, replace).Scan(&of)
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && of != attempt {
+			return fs.ErrExist
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("database: %w", err)
+	}
+	return err
+}
