@@ -130,7 +130,7 @@ func (d *DB) Create(ctx context.Context, r *runstore.Record, max int) (runstore.
 	})
 	if err == nil && made == 0 {
 		err = runstore.ErrFull
-		if known {
+		if known || max <= 0 { // without a limit only another that creates the same run stands in the way, unseen
 			err = runstore.ErrClaimed
 		}
 		d.claims.free(r.ID, false)
