@@ -8,23 +8,24 @@
 // A Record is one suspended run. Its Calls are the journal: every bridge call
 // that was pending when the run was suspended, with the answer once it has one.
 // A Store keeps records. Effects are what the calls of a run have changed, and how each
-// is undone: a journal of its own, which outlives the run. A Claim is the exclusive right to resume a run or to
-// add answers to its journal; at most one process holds it.
+// is undone: a journal of its own, which outlives the run. A Claim is the exclusive right
+// to write a run; at most one host holds it. Its epoch counts the claims of the run: the
+// writes of a claim that is not the newest answer ErrFenced and change nothing.
 //
 // # Lifecycle
 //
-// Put stores a record of a run that is suspended, Checkpoint one of a run that goes
-// on. PutCalls notes what becomes of its calls, Get reads the newest state, and Delete
-// removes it. End replaces the record of a run that has ended by its result, which stays
-// until it is delivered and deleted. A record is stale once Record.Expires has passed:
-// Get then returns ErrExpired, and Sweep removes it.
+// Create stores the first record of a run and claims the run, Claim a run that is there.
+// The claim writes: Checkpoint puts another record in the place of the last, PutCalls
+// notes what becomes of its calls, Delete removes the run. End replaces the record of a
+// run that has ended by its result, which stays until it is delivered and deleted. Get
+// reads the newest state. A record is stale once Record.Expires has passed: Get then
+// returns ErrExpired, and Sweep removes it.
 //
 // # Concurrency
 //
-// Every Store is safe for concurrent use. Two Puts of one id leave one of the
-// two records whole, never a mixture. Claims order resumers across processes
-// where the store is shared (Dir); they end when their holder dies. Only the holder
-// of the claim calls Checkpoint and PutCalls.
+// Every Store is safe for concurrent use. If several create or claim one run, exactly
+// one succeeds. A claim ends with Release, with its process (Dir), or with the
+// lease of its host (stores over a network).
 //
 // # Failure and trust
 //
