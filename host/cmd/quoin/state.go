@@ -21,8 +21,8 @@ func newState() *cobra.Command {
 		Short: "Look after what outlives a process: suspended runs and their guests",
 		Long: `Look after what outlives a process: suspended runs, results that wait for their
 caller, journals of effects, and the guest builds that suspended runs need. These
-commands read and change the state itself and start no host, so that they work while
-hosts use it, and on what no host can read any more.`,
+commands read and change the state itself and start no host but for upgrade, so that
+they work while hosts use it, and on what no host can read any more.`,
 		Example: `  quoin state ls
   quoin state check --state /var/lib/quoin
   quoin state builds
@@ -30,7 +30,7 @@ hosts use it, and on what no host can read any more.`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStateMigrate(), newStateList(), newStateShow(), newStateCheck(), newStateBuilds(), newStateGC(), newStateMove(), newStateExport(), newStateImport())
+	cmd.AddCommand(newStateMigrate(), newStateList(), newStateShow(), newStateCheck(), newStateBuilds(), newStateGC(), newStateMove(), newStateExport(), newStateImport(), newStateUpgrade())
 	return cmd
 }
 
