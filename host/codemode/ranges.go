@@ -15,13 +15,14 @@ type SettingRanges struct {
 	AutoShare                                              Range // percent
 	ContextWindow                                          Range // tokens
 	QuotaSessionPercent, QuotaAgentPercent, QuotaHeldBytes Range
+	QuotaStoredBytes, QuotaCalls, QuotaCPU                 Range // the last in seconds
 }
 
 var settingRanges = SettingRanges{
 	Timeout:         Range{10_000, 100, 60_000},
 	Wait:            Range{900_000, 100, 3_600_000},
 	CPUBudget:       Range{60_000, 100, 3_600_000},
-	SnapshotTTL:     Range{900, 1, 86_400},
+	SnapshotTTL:     Range{900, 1, 2_592_000},
 	UndoTTL:         Range{604_800, 1, 2_592_000},
 	MemoryLimit:     Range{64 << 20, 1 << 20, 1 << 30},
 	MaxOutput:       Range{64 << 10, 1 << 10, 10 << 20},
@@ -37,6 +38,9 @@ var settingRanges = SettingRanges{
 	QuotaSessionPercent: Range{50, 1, 100},
 	QuotaAgentPercent:   Range{100, 1, 100},
 	QuotaHeldBytes:      Range{1 << 30, 16 << 20, 1 << 40},
+	QuotaStoredBytes:    Range{64 << 30, 1 << 20, 1 << 50},
+	QuotaCalls:          Range{16_384, 1, 1_000_000},
+	QuotaCPU:            Range{1_000_000, 1, 1_000_000_000},
 }
 
 // Ranges returns the ranges of all numeric settings, for schemas and documentation.
@@ -60,7 +64,8 @@ func (r Range) duration(d, unit time.Duration) time.Duration {
 // zero value of each field means its default; a value outside its range is clamped.
 type Quotas struct {
 	// SessionPercent is the share that one session may have of each: suspended runs,
-	// guest workers, pending approvals, held bytes, and what a server adds. Defaults
+	// guest workers, pending approvals, what the other fields bound, and what a server
+	// adds. Defaults
 	// to 50; 1 to 100. Callers without an identity are one session.
 	SessionPercent int64
 	// AgentPercent is the share that all sessions of one agent may have together.
@@ -70,6 +75,16 @@ type Quotas struct {
 	// output and images, in bytes. Defaults to 1 GiB; 16 MiB to 1 TiB. Each guest
 	// worker may send one message on top.
 	HeldBytes int64
+	// StoredBytes bounds the images of the suspended runs that this host has stored, in
+	// bytes. Defaults to 64 GiB; 1 MiB to 1 PiB.
+	StoredBytes int64
+	// Calls bounds the tool calls of all runs that are in flight at one moment. Defaults
+	// to 16,384; 1 to 1,000,000.
+	Calls int64
+	// CPUSecondsPerHour bounds the processor time of all guests in any hour, in seconds.
+	// What it is used up by ends, or is suspended; nothing starts until some of it is over.
+	// Defaults to 1,000,000; 1 to 1,000,000,000.
+	CPUSecondsPerHour int64
 }
 
 // WithDefaults returns q with every default filled in and every value in its range.
@@ -77,5 +92,8 @@ func (q Quotas) WithDefaults() Quotas {
 	q.SessionPercent = settingRanges.QuotaSessionPercent.clamp(q.SessionPercent)
 	q.AgentPercent = settingRanges.QuotaAgentPercent.clamp(q.AgentPercent)
 	q.HeldBytes = settingRanges.QuotaHeldBytes.clamp(q.HeldBytes)
+	q.StoredBytes = settingRanges.QuotaStoredBytes.clamp(q.StoredBytes)
+	q.Calls = settingRanges.QuotaCalls.clamp(q.Calls)
+	q.CPUSecondsPerHour = settingRanges.QuotaCPU.clamp(q.CPUSecondsPerHour)
 	return q
 }

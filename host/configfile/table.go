@@ -223,11 +223,14 @@ func checkPattern(pattern string) error {
 }
 
 func quotaFields(q *host.Quotas) []config.Field {
-	const each = "of each of these: suspended runs, guest workers, pending approvals, held bytes, and of the server's requests under way, streams and bodies."
+	const each = "of each of these: suspended runs, guest workers, pending approvals, the other quotas, and of the server's requests under way, streams and bodies."
 	return []config.Field{
 		config.Int("sessionPercent", &q.SessionPercent, codemode.Ranges().QuotaSessionPercent.Min, codemode.Ranges().QuotaSessionPercent.Max, "The share, in percent, that one session may have "+each+" Callers without an identity are one session."),
 		config.Int("agentPercent", &q.AgentPercent, codemode.Ranges().QuotaAgentPercent.Min, codemode.Ranges().QuotaAgentPercent.Max, "The share, in percent, that all sessions of one agent together may have "+each),
 		config.Int("heldBytes", &q.HeldBytes, codemode.Ranges().QuotaHeldBytes.Min, codemode.Ranges().QuotaHeldBytes.Max, "Bytes of arguments, answers, output and images that all runs together may make the host hold in memory."),
+		config.Int("storedBytes", &q.StoredBytes, codemode.Ranges().QuotaStoredBytes.Min, codemode.Ranges().QuotaStoredBytes.Max, "Bytes of the suspended runs that one host has stored."),
+		config.Int("callsInFlight", &q.Calls, codemode.Ranges().QuotaCalls.Min, codemode.Ranges().QuotaCalls.Max, "Tool calls of all runs that are in flight at one moment. A call beyond that is not made, and rejected with the code `quota_exceeded`."),
+		config.Int("cpuSecondsPerHour", &q.CPUSecondsPerHour, codemode.Ranges().QuotaCPU.Min, codemode.Ranges().QuotaCPU.Max, "Processor time of the guests of one host in any hour, in seconds. Once it is used up, no program starts and no run goes on until some of it is an hour ago."),
 	}
 }
 

@@ -26,6 +26,9 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 		to, f = e.Views.AccessFor(s, in)
 	}
 	if f == nil {
+		f = e.usedUp(s)
+	}
+	if f == nil {
 		f = e.enter()
 	}
 	if f != nil {

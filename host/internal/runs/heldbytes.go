@@ -17,12 +17,15 @@ import (
 type account struct {
 	held      *quota.Meter // bytes
 	suspended *quota.Meter // places for suspended runs
+	stored    *quota.Meter // bytes of images in the store
+	cpu       *quota.Rate  // microseconds
 	owner     quota.Owner
 	denied    func(*quota.Denied)
 
 	closed                bool
 	bytes, image, printed int64 // charged; the last two are parts of the first
 	place                 bool  // for a suspended run
+	onDisk                int64 // bytes of its image there
 }
 
 // callOverhead is about what a call takes besides its texts.
@@ -106,12 +109,29 @@ func (a *account) forcePlace() {
 	}
 }
 
+// store charges an image of n bytes in the store in place of the one before.
+func (a *account) store(n int64, must bool) *quota.Denied {
+	if a.closed {
+		return nil
+	}
+	if more := n - a.onDisk; must || more <= 0 {
+		a.stored.Force(a.owner, more)
+	} else if d := a.stored.Take(a.owner, more); d != nil {
+		a.denied(d)
+		return d
+	}
+	a.onDisk = n
+	return nil
+}
+
 // close gives back everything. Nothing is charged afterwards.
 func (a *account) close() {
 	a.force(-a.bytes)
 	if a.place {
 		a.place = false
 		a.suspended.Give(a.owner, 1)
+		a.stored.Give(a.owner, a.onDisk)
+		a.onDisk = 0
 	}
 	a.closed = true
 }
@@ -130,19 +150,21 @@ func (t *callTable) chargeOutput(used int64) *quota.Denied {
 	return t.account.replace(&t.account.printed, used)
 }
 
-// chargeRevived charges a run that came from the store. It was admitted once, so the
-// limits do not count.
-func (t *callTable) chargeRevived() {
+// chargeRevived charges a run that came from the store, with an image of that many bytes.
+// It was admitted once, so the limits do not count.
+func (t *callTable) chargeRevived(image int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.imaged {
 		t.reweigh(c)
 	}
 	t.account.forcePlace()
+	_ = t.account.store(int64(image), true)
 }
 
-// mayBeSuspended takes a place for a suspended run; if it must, whatever the limits are.
-func (t *callTable) mayBeSuspended(must bool) *failure {
+// mayBeSuspended takes a place for a suspended run with an image of that many bytes; if it
+// must, whatever the limits are.
+func (t *callTable) mayBeSuspended(image int, must bool) *failure {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if must {
@@ -151,7 +173,20 @@ func (t *callTable) mayBeSuspended(must bool) *failure {
 	if d := t.account.takePlace(); d != nil {
 		return failf(codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost, "too many suspended code mode runs. There is no place for one more: %v. Wait for those that there are, or abort them.", d)
 	}
+	if d := t.account.store(int64(image), must); d != nil {
+		return failf(codemode.CodeSnapshotLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot be suspended: %v. Wait for suspended runs, or abort them.", d)
+	}
 	return nil
+}
+
+// usedUp is the failure of a run that may not compute now.
+func (e *Engine) usedUp(s codemode.Session) *failure {
+	d := e.meters.cpu.Denied(quota.OwnerOf(s), time.Now())
+	if d == nil {
+		return nil
+	}
+	e.ReportDenied(s, d)
+	return failf(codemode.CodeUnavailable, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot compute now: %v. Try again later.", d)
 }
 
 // answerTooMuch rejects a call whose answer does not fit into the memory of the host.
@@ -198,6 +233,9 @@ func (t *callTable) countTurn(rep *wire.Report, memoryLimit int64) (cpu time.Dur
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counters.CPUMicros += micros
+	if t.account.cpu != nil {
+		t.account.cpu.Add(t.account.owner, int64(micros), time.Now())
+	}
 	t.counters.PeakBytes = max(t.counters.PeakBytes, min(rep.HeapPeakBytes, uint64(memoryLimit)))
 	return time.Duration(micros) * time.Microsecond
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -19,6 +20,12 @@ func invoke(ctx context.Context, c *call) *callError {
 		return c.notMade(notDispatched())
 	}
 	r := c.run
+	owner := quota.OwnerOf(r.session)
+	if d := r.engine.meters.calls.Take(owner, 1); d != nil {
+		r.engine.ReportDenied(r.session, d)
+		return c.notMade(rejectf(codeQuota, "The call of %q was not made: %v. Await some calls before you make more.", c.subject.ToolName, d))
+	}
+	defer r.engine.meters.calls.Give(owner, 1)
 	c.invoked = true
 	first := r.calls.markDispatched(c.entry)
 	held := &heldQuestions{call: c}

@@ -12,6 +12,8 @@ import (
 // meters are what a host shares out.
 type meters struct {
 	held, workers, suspended, approvals *quota.Meter
+	stored, calls                       *quota.Meter
+	cpu                                 *quota.Rate // in microseconds
 
 	mu      sync.Mutex
 	warned  map[string]time.Time // by meter and whose limit
@@ -25,6 +27,9 @@ func newMeters(q codemode.Quotas, maxWorkers int, s codemode.Settings) *meters {
 		workers:   quota.NewMeter("workers", "guest workers", "guest.maxWorkers", int64(maxWorkers), shares),
 		suspended: quota.NewMeter("suspended_runs", "suspended runs", "tools.codeMode.maxSuspendedRuns", s.MaxSuspended, shares),
 		approvals: quota.NewMeter("pending_approvals", "calls that wait for a person", "", policy.DefaultMaxPending, shares),
+		stored:    quota.NewMeter("stored_bytes", "bytes of suspended runs", "quotas.storedBytes", q.StoredBytes, shares),
+		calls:     quota.NewMeter("calls_in_flight", "tool calls in flight", "quotas.callsInFlight", q.Calls, shares),
+		cpu:       quota.NewRate("cpu", "seconds of guest processor time in the last hour", "quotas.cpuSecondsPerHour", q.CPUSecondsPerHour, 1e6, shares),
 		warned:    map[string]time.Time{}, skipped: map[string]int{},
 	}
 }

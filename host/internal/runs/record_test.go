@@ -74,7 +74,7 @@ func newRecordWorld(t *testing.T) *recordWorld {
 	w := &recordWorld{T: t, store: &watchedStore{}}
 	w.calls = &callTable{
 		runID: "run_x", slots: 2, busy: &inFlight{}, pending: map[uint64]*entry{},
-		account: account{held: meter("held"), suspended: meter("suspended"), denied: func(d *quota.Denied) { t.Error(d) }},
+		account: account{held: meter("held"), suspended: meter("suspended"), stored: meter("stored"), denied: func(d *quota.Denied) { t.Error(d) }},
 	}
 	w.record = &record{
 		id: "run_x", store: w.store, compactAfter: maxDelivered, log: slog.New(slog.DiscardHandler), calls: w.calls,

@@ -58,7 +58,7 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	}
 	passedOn = true
 	defer r.containReopen(&f)
-	r.calls.chargeRevived()
+	r.calls.chargeRevived(len(rec.Image))
 	r.drivenBy(ctx)
 	r.redrive()
 	return r, rec, nil

@@ -64,7 +64,7 @@ func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, start
 		return nil, nil, failureFromStore(err)
 	}
 	isClosing := r.engine.IsClosing()
-	if f := r.calls.mayBeSuspended(isClosing); f != nil {
+	if f := r.calls.mayBeSuspended(len(image), isClosing); f != nil {
 		return nil, nil, f
 	}
 	d.imageSize = len(image)

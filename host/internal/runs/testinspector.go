@@ -72,7 +72,7 @@ func (i Inspector) EndOrphans(ctx context.Context) error { return sweeper{i.e}.e
 func (i Inspector) Taken() map[string]int64 {
 	out := map[string]int64{}
 	m := i.e.meters
-	for name, meter := range map[string]*quota.Meter{"bytes": m.held, "workers": m.workers, "suspended": m.suspended, "approvals": m.approvals} {
+	for name, meter := range map[string]*quota.Meter{"bytes": m.held, "workers": m.workers, "suspended": m.suspended, "approvals": m.approvals, "stored": m.stored, "calls": m.calls} {
 		if n := meter.Used(); n != 0 {
 			out[name] = n
 		}

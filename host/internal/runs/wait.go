@@ -190,6 +190,9 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 			return d.failed(failureFromStore(runstore.ErrFenced))
 		}
 	}
+	if f := r.engine.usedUp(r.session); f != nil {
+		return d.postponed(and(f, " The run is kept as it was."))
+	}
 	d.image, d.imageSize, d.keptUntil = rec.Image, len(rec.Image), rec.Expires
 	r.replay.take(rec)
 	if denied := r.calls.chargeImage(len(rec.Image)); denied != nil {
