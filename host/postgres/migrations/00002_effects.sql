@@ -19,14 +19,3 @@ CREATE TABLE quoin.effect_log (
     seal    bytea NOT NULL,
     PRIMARY KEY (run, n)
 );
-
--- Events of runs. They are no part of what a run needs to go on.
-CREATE TABLE quoin.trajectory (
-    n       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    host    text NOT NULL,
-    run     text NOT NULL,
-    at      timestamptz NOT NULL,
-    event   jsonb NOT NULL
-);
-CREATE INDEX trajectory_run ON quoin.trajectory (run, n);
-CREATE INDEX trajectory_at ON quoin.trajectory (at);
