@@ -57,6 +57,9 @@ func (e *Engine) abortHere(ctx context.Context, s codemode.Session, runID string
 	if f == nil {
 		f = r.abort(ctx, codemode.ErrAborted)
 	}
+	if f != nil && r.hasLeft(ctx) {
+		return e.abortHere(ctx, s, runID)
+	}
 	if f != nil {
 		return nil, f
 	}

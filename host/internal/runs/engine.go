@@ -40,6 +40,7 @@ type Engine struct {
 	replayRoom      atomic.Int64 // bytes that logs of runs may still take
 	approvalWatcher approvalWatcher
 	advancer        *advancer // nil: no run goes on without a caller
+	moved           movedRuns
 	keptPrograms    keptPrograms
 	programIndex    programIndex
 	callWorkers     *callWorkers[callJob]

@@ -171,10 +171,14 @@ func (t *callTable) mayBeSuspended(image int, must bool) *failure {
 		t.account.forcePlace()
 	}
 	if d := t.account.takePlace(); d != nil {
-		return failf(codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost, "too many suspended code mode runs. There is no place for one more: %v. Wait for those that there are, or abort them.", d)
+		f := failf(codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost, "too many suspended code mode runs. There is no place for one more: %v. Wait for those that there are, or abort them.", d)
+		f.Err = d
+		return f
 	}
 	if d := t.account.store(int64(image), must); d != nil {
-		return failf(codemode.CodeSnapshotLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot be suspended: %v. Wait for suspended runs, or abort them.", d)
+		f := failf(codemode.CodeSnapshotLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot be suspended: %v. Wait for suspended runs, or abort them.", d)
+		f.Err = d
+		return f
 	}
 	return nil
 }

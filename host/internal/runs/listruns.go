@@ -21,17 +21,20 @@ func (e *Engine) AllRuns(ctx context.Context) ([]codemode.RunInfo, error) {
 }
 
 func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) ([]codemode.RunInfo, error) {
-	seen := make(map[string]bool)
-	out := []codemode.RunInfo{}
-	for _, r := range e.runsOwnedBy(wanted) {
-		seen[r.id] = true
-		if info, ok := r.info(); ok {
-			out = append(out, info)
-		}
-	}
+	idle, here := e.idleRuns(), e.runsOwnedBy(wanted)
 	records, err := e.Store.List(ctx)
 	if err != nil {
 		return nil, err
+	}
+	leaveMoved(idle, records)
+	seen := make(map[string]bool)
+	out := []codemode.RunInfo{}
+	for _, r := range here {
+		info, ok := r.info()
+		if ok {
+			out = append(out, info)
+		}
+		seen[r.id] = ok || r.now() != stateLeft
 	}
 	for _, rec := range records {
 		if !seen[rec.ID] && wanted(rec.Session) {
@@ -49,7 +52,7 @@ func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) (
 
 // Run is Host.Run.
 func (e *Engine) Run(ctx context.Context, runID string) (codemode.RunInfo, error) {
-	if r := e.runByID(runID); r != nil {
+	if r := e.runByID(runID); r != nil && (e.volatile() || !r.isIdle()) {
 		if info, ok := r.info(); ok {
 			return info, nil
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -30,7 +31,12 @@ func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 		started []*entry
 		f       *failure
 	)
-	r.record.exclusive(func() { res, started, f = d.park(image, fresh) })
+	park := func() { res, started, f = d.park(image, fresh) }
+	start := time.Now()
+	r.record.exclusive(park)
+	if r.mayFindRoom(f, start) {
+		r.record.exclusive(park)
+	}
 	switch {
 	case f == nil:
 		r.engine.keptPrograms.keep(r, false)
@@ -42,6 +48,20 @@ func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 		return d.failure(and(f, keptAsItWas))
 	}
 	return d.failed(f)
+}
+
+// mayFindRoom reports whether a run that was refused a place since a moment may have one
+// now: runs that have moved take no places any more.
+func (r *run) mayFindRoom(f *failure, since time.Time) bool {
+	var denied *quota.Denied
+	if f == nil || !errors.As(f.Err, &denied) {
+		return false
+	}
+	moved, err := r.engine.letGoOfMoved(r.background(), since)
+	if err != nil {
+		r.engine.Logger.Error("the store does not say which suspended runs it has; those of other processes may take places here", "error", err)
+	}
+	return moved
 }
 
 // leave lets go of a run whose newest state could not be stored, if the store has a true

@@ -125,20 +125,15 @@ func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, w
 }
 
 // reopen makes a run that this process has parked active. It returns no record if this
-// process has kept the claim all along. If another process has a later state of the
-// run, elsewhere is true and this process has let go of the run.
+// process has kept the claim all along. If this process has let go of the run, elsewhere
+// is true: another one may have a later state of it.
 func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Record, elsewhere bool, f *failure) {
 	if f := mayResume(r.session, s); f != nil {
 		return nil, false, f
 	}
 	if f := r.activate(); f != nil {
-		if r.isOver() { // what became of it is known once it has ended
-			select {
-			case <-r.gone:
-			case <-ctx.Done():
-			}
-		}
-		if r.record.fenced.Load() {
+		// What became of it is known once it has ended.
+		if r.hasLeft(ctx) || r.record.fenced.Load() {
 			return nil, true, nil
 		}
 		return nil, false, f

@@ -1,0 +1,108 @@
+package runs
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// A parked run that no call holds here is left to any process of the store, and this one
+// keeps what it knows of it: it goes on with the run faster, and the run has its place
+// among those of its session. Another process that goes on with the run does not tell.
+// So a process looks in the store for what it keeps of runs that have moved: before it
+// refuses a place, where it lists runs, and now and then.
+
+// idleRun is a parked run that this process has no claim of, as it was at a moment.
+type idleRun struct {
+	*run
+	generation uint64
+}
+
+// idleRuns returns the idle runs that other processes may have.
+func (e *Engine) idleRuns() (out []idleRun) {
+	if e.volatile() {
+		return nil
+	}
+	for _, r := range e.runsOwnedBy(func(codemode.Session) bool { return true }) {
+		if r.isIdle() {
+			r.record.exclusive(func() { out = append(out, idleRun{r, r.record.generation}) })
+		}
+	}
+	return out
+}
+
+// isIdle reports whether the run is parked and free for other processes.
+func (r *run) isIdle() bool { return r.now() == stateParked && !r.record.claimed() }
+
+// movedRuns are the looks for runs that have moved.
+type movedRuns struct {
+	mu    sync.Mutex
+	pace  pace
+	found time.Time // when the newest look that has found one ended
+}
+
+// letGoOfMoved lets go of idle runs that have moved. It reports whether there were any
+// since a moment.
+func (e *Engine) letGoOfMoved(ctx context.Context, since time.Time) (moved bool, err error) {
+	e.moved.mu.Lock()
+	defer e.moved.mu.Unlock()
+	e.moved.pace.look(func() {
+		idle := e.idleRuns()
+		if len(idle) == 0 {
+			return
+		}
+		var records []*runstore.Record
+		if records, err = e.Store.List(ctx); err == nil && leaveMoved(idle, records) > 0 {
+			e.moved.found = time.Now()
+		}
+	})
+	return e.moved.found.After(since), err
+}
+
+// leaveMoved lets go of those runs that the store no longer has as they were, and returns
+// how many they are. The records were listed after the runs.
+func leaveMoved(idle []idleRun, records []*runstore.Record) (moved int) {
+	stored := make(map[string]*runstore.Record, len(records))
+	for _, rec := range records {
+		stored[rec.ID] = rec
+	}
+	for _, r := range idle {
+		rec := stored[r.id]
+		if rec == nil && r.isPastExpiry() { // its timer ends it
+			continue
+		}
+		if (rec == nil || rec.Generation != r.generation || rec.Live) && r.leaveIdle(r.generation) {
+			moved++
+		}
+	}
+	return moved
+}
+
+// leaveIdle lets go of an idle run, unless it has gone on here since.
+func (r *run) leaveIdle(generation uint64) (left bool) {
+	r.record.exclusive(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		left = r.isIdle() && r.record.generation == generation && r.move(stateLeaving)
+	})
+	if left {
+		r.letGo(runstore.ErrClaimed)
+	}
+	return left
+}
+
+// hasLeft waits until this process does nothing more for a run that is over, and reports
+// whether the store may have it still.
+func (r *run) hasLeft(ctx context.Context) bool {
+	if !r.isOver() {
+		return false
+	}
+	select {
+	case <-r.gone:
+	case <-ctx.Done():
+	}
+	return r.now() == stateLeft
+}
