@@ -45,7 +45,7 @@ func (f *File) checkCluster(path string) error {
 	case files != "" && (c.CertFile == "" || c.KeyFile == "" || c.CAFile == ""):
 		problems = append(problems, f.problemAt(path, "cluster.certFile", "certFile, keyFile and caFile belong together; expected all three"))
 	case !given && files == "" && c.Listen+c.Advertise != "":
-		problems = append(problems, f.problemAt(path, "cluster.listen", "other hosts have to prove that they belong to the cluster; expected cluster.secret, or certFile, keyFile and caFile"))
+		problems = append(problems, f.problemAt(path, "cluster.listen", "needs what proves this host to the others; expected cluster.secret, or certFile, keyFile and caFile"))
 	}
 	if len(problems) > 0 {
 		return &Error{Problems: problems}

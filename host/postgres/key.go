@@ -43,11 +43,11 @@ func HasKey(ctx context.Context, url string) (_ bool, err error) {
 	}
 	defer d.pool.Close()
 	if err := d.checkVersion(ctx); err != nil {
-		return false, fmt.Errorf("database: %w", err)
+		return false, fmt.Errorf("database: %w", explained(err))
 	}
 	var has bool
 	if err := d.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM quoin.installation)`).Scan(&has); err != nil {
-		return false, fmt.Errorf("database: %w", err)
+		return false, fmt.Errorf("database: %w", explained(err))
 	}
 	return has, nil
 }

@@ -52,7 +52,7 @@ func Migrate(ctx context.Context, url string) (from, to int64, err error) {
 	db := stdlib.OpenDB(*cfg.ConnConfig)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if _, err := db.ExecContext(ctx, makeSchema); err != nil {
-		return 0, 0, fmt.Errorf("database: %w", err)
+		return 0, 0, fmt.Errorf("database: %w", explained(err))
 	}
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -68,13 +68,13 @@ func Migrate(ctx context.Context, url string) (from, to int64, err error) {
 	}
 	from, to, err = p.GetVersions(ctx)
 	if err != nil {
-		return 0, 0, fmt.Errorf("database: %w", err)
+		return 0, 0, fmt.Errorf("database: %w", explained(err))
 	}
 	if from > to {
 		return from, from, fmt.Errorf("%w: its tables have version %d, this version knows %d", ErrNewer, from, to)
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return from, from, fmt.Errorf("database: %w", err)
+		return from, from, fmt.Errorf("database: %w", explained(err))
 	}
 	return from, to, nil
 }

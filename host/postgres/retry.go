@@ -48,13 +48,13 @@ func (d *DB) retry(ctx context.Context, do func(context.Context) error) error {
 		err := d.attempt(bounded, do)
 		cancel()
 		if err == nil || !passes(err) || ctx.Err() != nil || !time.Now().Add(pause).Before(end) {
-			return err
+			return explained(err)
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return explained(err)
 		case <-d.ctx.Done():
-			return err
+			return explained(err)
 		case <-time.After(pause):
 		}
 	}

@@ -45,8 +45,8 @@ func newStateBuilds() *cobra.Command {
 		Short: "List the guest builds that there are, and which of them suspended runs need",
 		Long: `List the guest builds that new runs use, those that are kept in guest.builds, those that
 guest.previous names, and those that suspended runs need, with the number of these runs.
-A build that runs need and that is nowhere is "missing": put its quoin-guest into
-guest.previous, or abort its runs.
+A build that runs need and that is nowhere is "missing": quoin state upgrade replays
+those that it can. For the others name its quoin-guest in guest.previous, or abort them.
 Exit status: 0 every run has its build, 1 a build is missing, 2 usage.`,
 		Example: `  quoin state builds
   quoin state builds --state /var/lib/quoin --json`,

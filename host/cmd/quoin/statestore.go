@@ -70,6 +70,9 @@ func (o *options) stateDir(f *configfile.File) (string, error) {
 	if isDatabase(o.state) {
 		return paths.State("", f.StateDir)
 	}
+	if scheme, _, is := strings.Cut(o.state, "://"); is {
+		return "", cli.AsInput(fmt.Errorf("--state: %s:// is neither a directory nor a database: expected postgres://user@host/database, env:NAME or file:/path", scheme), host.ReasonInvalidConfig)
+	}
 	return paths.State(o.state, f.StateDir)
 }
 

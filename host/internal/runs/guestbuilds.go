@@ -55,7 +55,7 @@ func (e *Engine) keepBuild(ctx context.Context, pool *guestrt.Pool) {
 	}
 	if err := k.dir.Keep(ctx, pool.BuildID(), pool.WriteGuest); err != nil {
 		if !k.failed && ctx.Err() == nil {
-			e.Logger.Error("the build of the guest was not kept: after an upgrade, suspended runs need it in guest.previous", "builds", k.dir.Path(), "error", err)
+			e.Logger.Error("the build of the guest was not kept: after an upgrade, suspended runs are replayed, or need it in guest.previous", "builds", k.dir.Path(), "error", err)
 		}
 		k.failed = ctx.Err() == nil
 		return
