@@ -10,19 +10,20 @@ import (
 // with errors.Is.
 var ErrOtherKey = errors.New("the database belongs to another key")
 
-// checkKey compares the key of this host with that of the hosts before it. The first
-// host brings the key of all.
+// checkKey compares the key of this host with that of the hosts before it, and learns
+// which database this is. The first host brings the key of all.
 func (d *DB) checkKey(ctx context.Context) error {
-	var have string
+	var have, identity string
 	err := d.pool.QueryRow(ctx, `
-		WITH first AS (INSERT INTO quoin.installation (key_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING key_id)
-		SELECT key_id FROM first UNION ALL SELECT key_id FROM quoin.installation LIMIT 1`, d.keyID()).Scan(&have)
+		WITH first AS (INSERT INTO quoin.installation (key_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING key_id, identity)
+		SELECT key_id, identity FROM first UNION ALL SELECT key_id, identity FROM quoin.installation LIMIT 1`, d.keyID()).Scan(&have, &identity)
 	if err != nil {
 		return err
 	}
 	if have != d.keyID() {
 		return fmt.Errorf("%w: %s there, %s here: copy the key file (state.keyFile) of a host that uses it", ErrOtherKey, have, d.keyID())
 	}
+	d.identity = d.options.Key.StoreIdentity(identity)
 	return nil
 }
 

@@ -53,9 +53,11 @@ var errClosed = errors.New("the database was closed")
 type DB struct {
 	options Options
 	log     *slog.Logger
-	id      string        // of this host: of this DB alone, and never the same twice
-	pool    *pgxpool.Pool // for statements of runs
-	own     *pgxpool.Pool // one connection, for the lease and hints
+	id      string // of this host: of this DB alone, and never the same twice
+	// identity is that of the database, see Identity.
+	identity string
+	pool     *pgxpool.Pool // for statements of runs
+	own      *pgxpool.Pool // one connection, for the lease and hints
 
 	lease  lease
 	hints  hints
@@ -159,7 +161,7 @@ func (d *DB) Close() error {
 }
 
 // Identity implements runstore.Identified.
-func (d *DB) Identity() string { return d.options.Key.Identity() }
+func (d *DB) Identity() string { return d.identity }
 
 // Host is the id under which this DB owns runs. A host that starts again has another.
 func (d *DB) Host() string { return d.id }

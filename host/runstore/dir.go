@@ -2,6 +2,7 @@ package runstore
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,7 @@ const (
 	lockExt   = ".lock"
 	tempExt   = durable.TempExt
 	keyName   = "key"
+	storeName = "store"
 )
 
 // idPattern keeps ids from naming anything outside the directory.
@@ -34,6 +36,7 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 type Dir struct {
 	path string
 	key  []byte
+	id   string // see Identity
 	// held is how many records there are, as far as this process knows: others
 	// that share the directory are counted again when it looks full.
 	held atomic.Int64
@@ -50,8 +53,8 @@ var (
 	_ EffectStore = (*Dir)(nil)
 )
 
-// OpenDir opens the store in path, creating the directory (mode 0700) and its
-// key (mode 0600) where they do not exist.
+// OpenDir opens the store in path, creating the directory (mode 0700), its key (mode
+// 0600) and its id where they do not exist.
 func OpenDir(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("directory of suspended runs: %w", err)
@@ -60,7 +63,11 @@ func OpenDir(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{path: path, key: key}
+	id, err := loadID(filepath.Join(path, storeName))
+	if err != nil {
+		return nil, err
+	}
+	d := &Dir{path: path, key: key, id: id}
 	ids, err := names(d.path, recordExt)
 	if err != nil {
 		return nil, err
@@ -70,7 +77,29 @@ func OpenDir(path string) (*Dir, error) {
 }
 
 // Identity implements Identified.
-func (d *Dir) Identity() string { return d.Key().Identity() }
+func (d *Dir) Identity() string { return d.Key().StoreIdentity(d.id) }
+
+// loadID returns the id in path, which tells a directory from others with its key. It
+// makes one if there is no file; two processes that start at the same time agree.
+func loadID(path string) (string, error) {
+	id, err := durable.ReadFile(path, maxID)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := ignore(durable.Create(path, []byte(rand.Text()), durable.Options{}), fs.ErrExist); err != nil {
+			return "", fmt.Errorf("id of the run store: %w", err)
+		}
+		id, err = durable.ReadFile(path, maxID)
+	}
+	if err == nil && len(id) == 0 {
+		err = errors.New("the file is empty, expected the id of the store")
+	}
+	if err != nil {
+		return "", fmt.Errorf("id of the run store, %s: %w", path, err)
+	}
+	return string(id), nil
+}
+
+// maxID bounds the id of a directory.
+const maxID = 256
 
 func (d *Dir) file(id, ext string) (string, error) {
 	if !idPattern.MatchString(id) {

@@ -52,9 +52,10 @@ func (k *Key) Sum(purpose string, parts ...[]byte) []byte {
 	return sum(sum(k.secret, []byte("quoin driver: "+purpose)), parts...)
 }
 
-// Identity is the same for every holder of the key, and says nothing else of it.
-func (k *Key) Identity() string {
-	return hex.EncodeToString(sum(k.secret, []byte("quoin store"))[:16])
+// StoreIdentity is the identity of a store whose contents the key seals. Stores with one
+// key are told apart by their ids, which their authors draw at random and keep with them.
+func (k *Key) StoreIdentity(id string) string {
+	return hex.EncodeToString(k.Sum("store identity", []byte(id))[:16])
 }
 
 // Sealer returns the sealer for one purpose. What is sealed for different purposes cannot

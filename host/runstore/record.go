@@ -100,8 +100,8 @@ type Record struct {
 	// Live marks a run that goes on and whose guest is too large for an image.
 	// If its process dies, this is all that is known.
 	Live bool `json:"live,omitempty"`
-	// Moving says that the run is on its way to another store, or from one: no host goes on
-	// with it until it has arrived. It names that store.
+	// Moving says that the run is on its way to another store, or from one, and names it. No
+	// host goes on with the run until it has arrived.
 	Moving   string                     `json:"moving,omitempty"`
 	TimerDue time.Time                  `json:"timerDue,omitzero"` // zero: no guest timer
 	Scopes   map[string]json.RawMessage `json:"scopes,omitempty"`  // namespace scopes the guest holds, by namespace id
@@ -237,8 +237,8 @@ type Owner struct {
 
 // Identified is implemented by stores that can be told from each other.
 type Identified interface {
-	// Identity is the same in every process that uses the store, and of no other
-	// store. It says nothing else.
+	// Identity is the same in every process that uses the store, and of no other store, also
+	// of none with the same key. It says nothing else.
 	Identity() string
 	// Reserve holds the id of a run that has no record, until release is called or the
 	// process ends: what belongs to such a run in other stores is no orphan. It answers

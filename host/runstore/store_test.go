@@ -54,7 +54,7 @@ func TestClaimsLeaveNoFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != 1 || entries[0].Name() != "key" {
+	if len(entries) != 2 || entries[0].Name() != "key" || entries[1].Name() != "store" {
 		t.Errorf("files left: %v", entries)
 	}
 }
@@ -244,7 +244,7 @@ func TestSweepOfADirectory(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if d := cmp.Diff([]string{"fresh.lock", "fresh.run", "key", "new.lock", "odd.lock", "odd.run", "y.run.1.2.tmp"}, names); d != "" {
+	if d := cmp.Diff([]string{"fresh.lock", "fresh.run", "key", "new.lock", "odd.lock", "odd.run", "store", "y.run.1.2.tmp"}, names); d != "" {
 		t.Errorf("files left (-want +got):\n%s", d)
 	}
 }

@@ -12,7 +12,9 @@
 // marked too, into the destination, with its approvals and its journal of effects; then it
 // goes from the source; and then the mark goes from the destination. A move that was
 // interrupted anywhere leaves marked records, and the next move goes on with them. Only a
-// run that is marked in the destination and gone from the source has arrived.
+// run that is marked in the destination and gone from the source has arrived. A mark has
+// the identity of the other store, and no two stores have the same: so a run goes on to
+// where it was going, and only the move that brought it ends there.
 //
 // A copy, in contrast, changes nothing in the source. Copies are marked, and no host goes
 // on with them until they are imported.

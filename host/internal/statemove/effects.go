@@ -29,7 +29,7 @@ func (m *Mover) moveEffects(ctx context.Context, id string) error {
 	defer target.Close()
 	there := map[int]bool{}
 	for _, e := range target.Effects().Effects {
-		there[e.Number] = true
+		there[e.Number] = e.Reason != moved // one that went from here comes back
 	}
 	var fresh, left []runstore.Effect
 	for _, e := range header.Effects {

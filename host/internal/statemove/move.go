@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/host/policy"
@@ -37,9 +38,6 @@ type Outcome struct {
 	Reason string            `json:"reason,omitempty"`
 }
 
-// exported marks the records of a copy.
-const exported = "exported"
-
 // Mover carries runs. Both states must be in use by it alone among movers.
 type Mover struct{ From, To State }
 
@@ -55,36 +53,13 @@ var errWithRun = errors.New("it goes with its run")
 // with the first error of a store; the next Move goes on there.
 func (m *Mover) Move(ctx context.Context, did func(Outcome) error) error {
 	if m.From.Runs.Identity() == m.To.Runs.Identity() {
-		if same, err := m.same(ctx); err != nil || same {
-			return errors.Join(err, errors.New("both are the same state"))
-		}
+		return errors.New("both are the same state, or one is a copy of the other")
 	}
 	if err := m.arrive(ctx, did); err != nil {
 		return err
 	}
 	return m.each(ctx, m.From, did, Moved, m.move)
 }
-
-// same reports whether both states are one: they have one key, which a copy of the key has
-// too, and keep the same.
-func (m *Mover) same(ctx context.Context) (bool, error) {
-	release, err := m.From.Runs.Reserve(ctx, probe)
-	if err != nil {
-		return false, err
-	}
-	defer release()
-	other, err := m.To.Runs.Reserve(ctx, probe)
-	if errors.Is(err, runstore.ErrClaimed) {
-		return true, nil
-	}
-	if err == nil {
-		other()
-	}
-	return false, err
-}
-
-// probe is the id by which a store is told from another one with the same key.
-const probe = "state_move"
 
 // Copy copies every run into the destination, marked, and changes nothing in the source.
 func (m *Mover) Copy(ctx context.Context, did func(Outcome) error) error {
@@ -156,19 +131,23 @@ func (m *Mover) moveRun(ctx context.Context, id string) error {
 		return err
 	case rec.Live:
 		return leave("its host has ended while the program was running: wait for it once, to be told what is known of it")
-	case rec.Moving == exported:
+	case rec.Moving == markCopy:
 		return leave("it is a copy: quoin state import takes it")
-	case rec.Moving != "" && rec.Moving != m.To.Runs.Identity():
-		return leave("it is on its way to another store: repeat that move")
+	case strings.HasPrefix(rec.Moving, markFrom):
+		return leave("it is on its way from another store: repeat that move first")
+	case strings.HasPrefix(rec.Moving, markResult):
+		return errWithRun
+	case rec.Moving != "" && rec.Moving != m.outgoing():
+		return leave("it is on its way to another store: repeat that move. If that store is lost, quoin state export and import bring the run to a new one")
 	}
 	if rec.Moving == "" {
-		rec.Moving = m.To.Runs.Identity()
+		rec.Moving = m.outgoing()
 		rec.Generation++ // a host that has the run in memory finds that out
 		if err := claim.Checkpoint(ctx, rec); err != nil {
 			return err
 		}
 	}
-	there, err := m.stage(ctx, rec)
+	there, err := m.stage(ctx, rec, m.incoming())
 	if err != nil {
 		var why leave
 		if errors.As(err, &why) { // the source stays as it was
@@ -195,9 +174,9 @@ func (m *Mover) moveRun(ctx context.Context, id string) error {
 }
 
 // stage puts the record into the destination, marked, and claims it there.
-func (m *Mover) stage(ctx context.Context, rec *runstore.Record) (runstore.Claim, error) {
+func (m *Mover) stage(ctx context.Context, rec *runstore.Record, mark string) (runstore.Claim, error) {
 	staged := *rec
-	staged.Moving = m.From.Runs.Identity()
+	staged.Moving = mark
 	claim, err := m.To.Runs.Create(ctx, &staged, 0)
 	if !errors.Is(err, runstore.ErrClaimed) {
 		return claim, err
@@ -210,7 +189,7 @@ func (m *Mover) stage(ctx context.Context, rec *runstore.Record) (runstore.Claim
 	switch {
 	case errors.Is(err, runstore.ErrEnded):
 		err = leave("the destination has a result of this run: one of them is a copy")
-	case err == nil && known.Moving != m.From.Runs.Identity():
+	case err == nil && !m.brought(known.Moving):
 		err = leave("the destination has this run: one of them is a copy")
 	case err == nil:
 		err = claim.Checkpoint(ctx, &staged)
@@ -236,7 +215,7 @@ func (m *Mover) arrive(ctx context.Context, did func(Outcome) error) error {
 		return err
 	}
 	for _, rec := range list {
-		if rec.Moving != m.From.Runs.Identity() {
+		if !m.brought(rec.Moving) {
 			continue
 		}
 		if err := m.arriveOne(ctx, rec.ID, did); err != nil {
@@ -256,11 +235,17 @@ func (m *Mover) arriveOne(ctx context.Context, id string, did func(Outcome) erro
 	}
 	defer claim.Release()
 	rec, err := m.To.Runs.Get(ctx, id)
-	if err != nil || rec.Moving != m.From.Runs.Identity() {
+	if err != nil || !m.brought(rec.Moving) {
 		return nil // it has expired, or another was faster
 	}
 	if _, err := m.From.Runs.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
-		return nil // the move of its record goes on with it
+		return nil // the move of its record or its result goes on with it
+	}
+	if rec.Moving == m.incomingResult() { // the result was delivered where it was
+		return claim.Delete(ctx)
+	}
+	if err := m.copyApprovals(ctx, rec); err != nil {
+		return err
 	}
 	if err := activate(ctx, claim, rec); err != nil {
 		return err
@@ -294,6 +279,9 @@ func (m *Mover) copyApproval(ctx context.Context, id string) error {
 	}
 	if _, err = m.To.Approvals.Get(ctx, id); errors.Is(err, policy.ErrNotFound) {
 		asked := *a
+		if asked.Store == m.From.Runs.Identity() {
+			asked.Store = m.To.Runs.Identity() // whose hosts look after the question now
+		}
 		asked.State, asked.Decision, asked.By, asked.Decided = policy.StatePending, "", "", time.Time{}
 		asked.Answers, asked.EditedInput = nil, nil
 		err = m.To.Approvals.Add(ctx, &asked)
@@ -334,9 +322,9 @@ func (m *Mover) putResult(ctx context.Context, ended *runstore.Ended) error {
 	// A result takes the place of a record.
 	place := &runstore.Record{
 		ID: ended.ID, Format: runstore.FormatVersion, Generation: 1, Session: ended.Session,
-		Created: time.Now(), Expires: ended.Expires, Moving: m.From.Runs.Identity(),
+		Created: time.Now(), Expires: ended.Expires,
 	}
-	there, err := m.stage(ctx, place)
+	there, err := m.stage(ctx, place, m.incomingResult())
 	if err != nil {
 		return err
 	}
@@ -355,7 +343,7 @@ func (m *Mover) copy(ctx context.Context, item runstore.Item) error {
 		if rec.Live {
 			return leave("it goes on without an image now")
 		}
-		rec.Moving = exported
+		rec.Moving = markCopy
 		if err := m.copyApprovals(ctx, rec); err != nil {
 			return err
 		}
@@ -390,10 +378,16 @@ func (m *Mover) take(ctx context.Context, item runstore.Item) error {
 		if err != nil {
 			return err
 		}
-		if rec.Moving != exported {
+		if rec.Moving != markCopy {
 			return leave("it is no copy: quoin state move takes it")
 		}
 		rec.Moving = ""
+		// A question whose run is not there yet is no orphan.
+		release, err := m.To.Runs.Reserve(ctx, item.ID)
+		if err != nil {
+			return err
+		}
+		defer release()
 		if err := m.copyApprovals(ctx, rec); err != nil {
 			return err
 		}

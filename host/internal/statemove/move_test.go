@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/statemove"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 const (
@@ -19,9 +21,20 @@ const (
 	approvalID = "apr_0123456789abcdef0123456789abcdef"
 )
 
-func open(t *testing.T) (statemove.State, *runstore.Dir) {
+// TestMain leaves out syncs: no test takes the power away.
+func TestMain(m *testing.M) {
+	durable.Sync = func(*os.File) error { return nil }
+	os.Exit(m.Run())
+}
+
+func open(t testing.TB) (statemove.State, *runstore.Dir) {
 	t.Helper()
-	d, err := runstore.OpenDir(t.TempDir())
+	return openAt(t, t.TempDir())
+}
+
+func openAt(t testing.TB, path string) (statemove.State, *runstore.Dir) {
+	t.Helper()
+	d, err := runstore.OpenDir(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,8 +45,8 @@ func open(t *testing.T) (statemove.State, *runstore.Dir) {
 	return statemove.State{Runs: d, Approvals: approvals}, d
 }
 
-func must[T any](v T, err error) func(t *testing.T) T {
-	return func(t *testing.T) T {
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -43,7 +56,7 @@ func must[T any](v T, err error) func(t *testing.T) T {
 }
 
 // fill stores a run that waits for a decided approval and has an effect, and a result.
-func fill(t *testing.T, s statemove.State) *runstore.Record {
+func fill(t testing.TB, s statemove.State) *runstore.Record {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
 	rec := &runstore.Record{
@@ -52,7 +65,7 @@ func fill(t *testing.T, s statemove.State) *runstore.Record {
 		Calls: []runstore.Call{{ID: 1, Method: "call", State: runstore.CallApproval, Approval: approvalID, Args: json.RawMessage(`{}`)}},
 	}
 	must(s.Runs.Create(ctx, rec, 0))(t).Release()
-	a := &policy.Approval{ID: approvalID, State: policy.StatePending, Severity: policy.SeverityWarning, Allowed: []policy.Decision{policy.AllowOnce, policy.Deny}, RunID: runID, Session: rec.Session, Created: now, Expires: now.Add(time.Hour)}
+	a := &policy.Approval{ID: approvalID, State: policy.StatePending, Severity: policy.SeverityWarning, Allowed: []policy.Decision{policy.AllowOnce, policy.Deny}, RunID: runID, Store: s.Runs.Identity(), Session: rec.Session, Created: now, Expires: now.Add(time.Hour)}
 	if err := s.Approvals.Add(ctx, a); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +113,7 @@ func checkArrived(t *testing.T, from, to statemove.State, want *runstore.Record)
 		t.Errorf("the source has it: %v", err)
 	}
 	a, err := to.Approvals.Get(t.Context(), approvalID)
-	if err != nil || a.State != policy.StateAllowed || a.By != "alice" {
+	if err != nil || a.State != policy.StateAllowed || a.By != "alice" || a.Store != to.Runs.Identity() {
 		t.Errorf("approval %+v, %v", a, err)
 	}
 	if e, err := to.Runs.Ended(t.Context(), "run_2"); err != nil || string(e.Result) != `{"status":"completed"}` {

@@ -180,6 +180,9 @@ func testReservations(t *testing.T, d Driver) {
 	if a.Identity() == "" || a.Identity() != b.Identity() {
 		t.Errorf("the identities are %q and %q", a.Identity(), b.Identity())
 	}
+	if other := d.open(t).(runstore.Identified); other.Identity() == a.Identity() {
+		t.Errorf("another store has the identity %q, too", other.Identity())
+	}
 	release, err := a.Reserve(ctx, "run_1")
 	must(t, err)
 	for _, s := range []runstore.Identified{a, b} {

@@ -61,6 +61,7 @@ func Run(t *testing.T, d Driver) {
 		{"Takeover", testTakeover},
 		{"Reservations", testReservations},
 		{"Effects", testEffects},
+		{"Inventory", testInventory},
 		{"Model", testModel},
 		{"Faults", testFaults},
 	} {
