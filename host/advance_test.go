@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -419,4 +420,42 @@ func TestAdvanceAfterAKill(t *testing.T) {
 			}
 		})
 	}
+}
+
+// unreadable is a store that cannot be read while a test says so.
+type unreadable struct {
+	runstore.Store
+	broken atomic.Bool
+	asked  chan struct{}
+}
+
+func (s *unreadable) Get(ctx context.Context, id string) (*runstore.Record, error) {
+	if s.broken.Load() {
+		s.asked <- struct{}{}
+		return nil, errDisk
+	}
+	return s.Store.Get(ctx, id)
+}
+
+// TestAdvanceOutlivesAStoreThatFails: a run that cannot go on without a caller, because the
+// store does not answer, is kept for as long as it was to be kept.
+func TestAdvanceOutlivesAStoreThatFails(t *testing.T) {
+	t.Parallel()
+	store := &unreadable{Store: openDir(t, mkdir(t)), asked: make(chan struct{}, 100)}
+	g, still := newGate(), newGate()
+	h, told := advancing(t, host.Config{Store: store, Tools: []catalog.Tool{g.tool("slow"), still.tool("still")}})
+	id := execBriefly(t, h, host.ReasonPendingTools, `const still = tools.still(); await tools.slow(); text("on"); return await still`)
+	<-g.entered
+	<-still.entered
+	store.broken.Store(true)
+	close(g.open)
+	for range 2 { // the advancer tries again, long after an expiry that was due at once
+		<-store.asked
+	}
+	store.broken.Store(false)
+	close(still.open)
+	if e := told.until(t, id, trajectory.RunEnded); e.Code != "" {
+		t.Errorf("it ended with %+v", e)
+	}
+	wantValue(t, h.Wait(t.Context(), me, id), `"through"`)
 }

@@ -174,13 +174,17 @@ func (r *run) expire() {
 		return
 	}
 	defer r.containExpiry()
+	var stored *runstore.Record
 	err := r.record.ensureClaim(r.background())
+	if err == nil {
+		stored, err = r.record.store.Get(r.background(), r.id)
+	}
 	switch {
-	case errors.Is(err, runstore.ErrClaimed):
+	case errors.Is(err, runstore.ErrClaimed), err == nil && r.record.isCurrent(stored):
 		r.expireAgain()
-	case errors.Is(err, runstore.ErrNotFound), err == nil && !r.record.changedElsewhere(r.background()):
+	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired), errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
 		r.finish(runstore.ErrExpired)
-	default:
+	default: // the store, which cannot be asked or has a later state, ends it in time
 		r.letGo(runstore.ErrExpired)
 	}
 }
@@ -188,19 +192,29 @@ func (r *run) expire() {
 // claimedAgain is how soon a run whose time is over looks again whether it has ended.
 const claimedAgain = 100 * time.Millisecond
 
-// expireAgain parks a run whose time is over while another has the claim: a sweep that
-// deletes it, or a process that has resumed it. The store tells which once the claim is
-// free.
+// expireAgain parks a run whose time is over while the store has it still: by the clock of
+// the store its time is not over, or another has the claim. That is a sweep that deletes it,
+// or a process that has resumed it. The store tells which once the claim is free.
 func (r *run) expireAgain() {
 	r.mu.Lock()
 	parked := r.ctx.Err() == nil && r.move(stateParked)
 	if parked {
 		r.expiry.Reset(claimedAgain)
+		if r.calls.idle() {
+			r.record.dropClaim()
+		}
 	}
 	r.mu.Unlock()
 	if !parked {
 		r.endUnparked()
 	}
+}
+
+// parkedUntil is when the run expires that this process has parked last.
+func (r *run) parkedUntil() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.expires
 }
 
 // isPastExpiry reports whether the time of the parked run is over.

@@ -170,6 +170,7 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 // it on. Without anything to deliver in that time the run stays as it is.
 func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Duration) *codemode.Result {
 	r := d.run
+	d.keptUntil = r.parkedUntil()
 	d.limit(ctx, r.settings.Timeout, wait)
 	r.refreshView()
 	if !d.unattended { // a program that has yielded goes on when its caller comes back
@@ -185,10 +186,11 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 			return d.failed(failureFromStore(runstore.ErrFenced))
 		}
 	}
+	d.keptUntil = rec.Expires
 	if f := r.engine.usedUp(r.session); f != nil {
 		return d.postponed(and(f, " The run is kept as it was."))
 	}
-	d.image, d.imageSize, d.keptUntil = rec.Image, len(rec.Image), rec.Expires
+	d.image, d.imageSize = rec.Image, len(rec.Image)
 	r.replay.take(rec)
 	if denied := r.calls.chargeImage(len(rec.Image)); denied != nil {
 		return d.postponed(failf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", denied))
