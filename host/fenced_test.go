@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
@@ -186,5 +187,68 @@ return await tools.pay({n: 2})`), host.ReasonPendingTools)
 	}
 	if len(paid) != 2 || paid[0].Epoch != 0 || paid[1].Epoch != second.Epoch || paid[0].IdempotencyKey == paid[1].IdempotencyKey {
 		t.Errorf("the payments are %+v", paid)
+	}
+}
+
+// lapsed is a store whose claims hold only once they were renewed.
+type lapsed struct {
+	runstore.Store
+	renew func() error
+}
+
+type lapsedClaim struct {
+	runstore.Claim
+	store *lapsed
+	held  atomic.Bool
+}
+
+func (s *lapsed) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	c, err := s.Store.Create(ctx, r, max)
+	return &lapsedClaim{Claim: c, store: s}, err
+}
+
+func (s *lapsed) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	c, err := s.Store.Claim(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &lapsedClaim{Claim: c, store: s}, nil
+}
+
+func (c *lapsedClaim) Held() bool { return c.held.Load() }
+
+func (c *lapsedClaim) Renew(context.Context) error {
+	err := c.store.renew()
+	c.held.Store(err == nil)
+	return err
+}
+
+// TestALapsedHostStartsNoCall of a stored run until it has renewed its lease, and none at all
+// of a run that was taken over meanwhile.
+func TestALapsedHostStartsNoCall(t *testing.T) {
+	t.Parallel()
+	for name, renewed := range map[string]error{"renewed": nil, "taken over": runstore.ErrFenced} {
+		t.Run(name, func(t *testing.T) {
+			var paid []catalog.Invocation
+			renews := 0
+			store := &lapsed{Store: openDir(t, mkdir(t))}
+			store.renew = func() error {
+				if renews++; len(paid) > 0 {
+					t.Error("the call was made without a lease")
+				}
+				return renewed
+			}
+			h := start(t, host.Config{Store: store, Tools: []catalog.Tool{counted("pay", &paid)}})
+			id := wantWaiting(t, exec(h, `await yield_control(); await tools.pay({n: 1}); return await tools.pay({n: 2})`), host.ReasonYield)
+			r := h.Wait(t.Context(), me, id)
+			if renewed != nil {
+				wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
+			} else {
+				wantValue(t, r, `{"n":2}`)
+			}
+			if want := map[bool]int{true: 2}[renewed == nil]; renews != 1 || len(paid) != want {
+				t.Errorf("%d renewals, %d calls, want 1 and %d", renews, len(paid), want)
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -72,6 +73,7 @@ type claim struct {
 	d     *DB
 	id    string
 	epoch uint64
+	gaps  atomic.Uint64 // of the lease, when the run was known to be this claim's
 
 	mu       sync.Mutex
 	released bool
@@ -152,7 +154,9 @@ func (d *DB) newClaim(id string, epoch uint64) *claim {
 	d.claims.mu.Lock()
 	defer d.claims.mu.Unlock()
 	d.claims.held[id] = epoch
-	return &claim{d: d, id: id, epoch: epoch}
+	c := &claim{d: d, id: id, epoch: epoch}
+	c.gaps.Store(d.lease.gaps.Load())
+	return c
 }
 
 // due is when the timer of a run is over, as a column.
@@ -217,6 +221,44 @@ func (c *claim) live(ctx context.Context, alive bool) error {
 	return nil
 }
 
+// Held implements runstore.Leased. Others could take the run in each gap of the lease.
+func (c *claim) Held() bool {
+	gaps := c.d.lease.gaps.Load()
+	return !c.d.Lapsed() && c.gaps.Load() == gaps
+}
+
+// Renew implements runstore.Leased.
+func (c *claim) Renew(ctx context.Context) error {
+	for !c.Held() {
+		if c.d.Lapsed() {
+			if err := c.d.renew(ctx); err != nil {
+				return fmt.Errorf("lease of this host: %w", err)
+			}
+		}
+		gaps := c.d.lease.gaps.Load()
+		mine, err := c.isMine(ctx)
+		if err != nil {
+			return err
+		}
+		if !mine {
+			return runstore.ErrFenced
+		}
+		c.gaps.Store(gaps)
+	}
+	return nil
+}
+
+// isMine asks the database whether the run is this claim's still.
+func (c *claim) isMine(ctx context.Context) (mine bool, err error) {
+	err = c.d.retry(ctx, func(ctx context.Context) error {
+		return c.d.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3)`, c.id, int64(c.epoch), c.d.id).Scan(&mine)
+	})
+	if err != nil {
+		err = fmt.Errorf("database: %w", err)
+	}
+	return mine, err
+}
+
 // Epoch implements runstore.Claim.
 func (c *claim) Epoch() uint64 { return c.epoch }
 
@@ -256,13 +298,10 @@ func (c *claim) refusal(ctx context.Context) error {
 	if c.gone {
 		return runstore.ErrNotFound
 	}
-	var mine bool
-	err := c.d.retry(ctx, func(ctx context.Context) error {
-		return c.d.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3)`, c.id, int64(c.epoch), c.d.id).Scan(&mine)
-	})
+	mine, err := c.isMine(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("database: %w", err)
+		return err
 	case mine:
 		return runstore.ErrNotFound
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -40,6 +41,13 @@ func Counting(o Options) (Options, *Trips) {
 	c := &Trips{}
 	o.tracer = c
 	return o, c
+}
+
+// Lapse has the lease be over by the clock of this process.
+func (d *DB) Lapse() {
+	d.lease.mu.Lock()
+	defer d.lease.mu.Unlock()
+	d.lease.until.Store(&time.Time{})
 }
 
 // Exec makes a statement as an operator would.

@@ -251,3 +251,35 @@ func TestPostgresOneRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+// TestPostgresALapsedLeaseIsRenewed: after a gap in its lease a host holds a run again once
+// the database says that no other host has taken it.
+func TestPostgresALapsedLeaseIsRenewed(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	a, b := open(t, url, slow), open(t, url, slow)
+	leased := func(c runstore.Claim) runstore.Leased { return c.(runstore.Leased) }
+	kept, other, taken := leased(create(t, a, record("kept"))), leased(create(t, a, record("other"))), leased(create(t, a, record("taken")))
+	if !kept.Held() {
+		t.Error("a fresh claim is not held")
+	}
+	a.Lapse()
+	pause(t, a)
+	if kept.Held() || other.Held() || taken.Held() {
+		t.Error("a claim is held without a lease")
+	}
+	if _, err := b.Claim(ctx, "taken"); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Renew(ctx); err != nil || !kept.Held() || a.Lapsed() {
+		t.Errorf("renewed: %v, held %v, lapsed %v", err, kept.Held(), a.Lapsed())
+	}
+	if other.Held() || taken.Held() {
+		t.Error("a claim from before the gap is held unasked")
+	}
+	if err := other.Renew(ctx); err != nil || !other.Held() {
+		t.Errorf("the other claim renewed: %v, held %v", err, other.Held())
+	}
+	if err := taken.Renew(ctx); !errors.Is(err, runstore.ErrFenced) || taken.Held() {
+		t.Errorf("a run that was taken over: %v, held %v", err, taken.Held())
+	}
+}

@@ -14,6 +14,7 @@ type lease struct {
 	started atomic.Bool
 	address atomic.Pointer[string]
 	until   atomic.Pointer[time.Time] // by the monotonic clock of this process
+	gaps    atomic.Uint64             // how often the lease was over before it was renewed
 }
 
 // live is the condition that a host, the SQL expression h, owns its runs still.
@@ -50,6 +51,9 @@ func (d *DB) renewLocked(ctx context.Context) error {
 		ON CONFLICT (id) DO UPDATE SET address = excluded.address, lease_until = excluded.lease_until`,
 		d.id, *d.lease.address.Load(), d.options.Lease)
 	if err == nil {
+		if d.Lapsed() {
+			d.lease.gaps.Add(1)
+		}
 		d.lease.until.Store(&until)
 	}
 	return err

@@ -171,8 +171,12 @@ type Claim interface {
 // Leased is implemented by claims that end with a lease.
 type Leased interface {
 	// Held reports whether the lease goes on by the clock of this host, without asking the
-	// store. While it does not, a host starts no call of the run.
+	// store, and has done so since the claim was made or renewed. While it does not, a host
+	// starts no call of the run.
 	Held() bool
+	// Renew renews the lease if it is over, and makes sure with the store that no other
+	// claim has taken the run meanwhile: then it answers ErrFenced. After nil, Held is true.
+	Renew(ctx context.Context) error
 }
 
 // Store keeps suspended runs. See the package comment for what every

@@ -1,6 +1,9 @@
 package runs
 
 import (
+	"context"
+	"errors"
+
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -20,17 +23,23 @@ func (rec *record) fence() {
 	}
 }
 
-// held reports that the run is still this host's, as far as it knows without the store.
-func (rec *record) held() error {
+// held makes sure that the run is still this host's, and asks the store only after this host
+// was paused or cut off for longer than its lease.
+func (rec *record) held(ctx context.Context) error {
 	if rec.fenced.Load() {
 		return runstore.ErrFenced
 	}
 	rec.claimMu.Lock()
-	defer rec.claimMu.Unlock()
-	if l, ok := rec.claim.(runstore.Leased); ok && !l.Held() {
-		return runstore.ErrFenced
+	claim, leased := rec.claim.(runstore.Leased)
+	rec.claimMu.Unlock()
+	if !leased || claim.Held() {
+		return nil
 	}
-	return nil
+	err := claim.Renew(ctx)
+	if errors.Is(err, runstore.ErrFenced) {
+		rec.fence()
+	}
+	return err
 }
 
 // leaveFenced lets go of a run that belongs to another host. An active one is let go of by

@@ -114,7 +114,7 @@ func (r *run) perform(e *entry, lost error) (next []callJob) {
 		stages, watch = r.engine.pipelines.program, programWatch{}
 	}
 	if lost == nil {
-		lost = r.record.held()
+		lost = r.record.held(r.ctx)
 	}
 	last := len(stages) - 1
 	ctx, done := r.calls.begin(r.callContext(), e)
