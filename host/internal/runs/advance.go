@@ -284,6 +284,9 @@ func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ad
 	kept := &Delivery{engine: e}
 	defer kept.Release()
 	d := r.driveUnattended(ctx, rec, kept)
+	if cause := r.record.gaveUp(); cause != nil {
+		return false, failureFromStore(cause)
+	}
 	return d.ran || d.couldNot == nil && !r.canAdvance(), d.couldNot
 }
 

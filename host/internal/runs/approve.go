@@ -41,7 +41,10 @@ func approve(ctx context.Context, c *call) *callError {
 	}
 	r.calls.approved(c.entry, id, c.subject.Params)
 	if err := r.record.journal(r.background()); err != nil { // a host that dies now must not be taken for one that has not called
-		return c.notMade(rejectf(codeInterrupted, "The call of %q was not made: its run could not be recorded (%v).", c.subject.ToolName, err))
+		if mayBeWritten(err) {
+			r.record.giveUp(err)
+		}
+		return c.notMade(rejectf(codeInterrupted, "The call of %q was not made: its run could not be recorded%s.", c.subject.ToolName, whyNotRecorded(err)))
 	}
 	return nil
 }

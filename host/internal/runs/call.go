@@ -43,7 +43,7 @@ type call struct {
 // there. An earlier host may have made it, too.
 func (c *call) notMade(e *callError) *callError {
 	e.ToolID, e.EffectStatus = c.subject.ToolID, effectNone
-	if c.Dispatched && c.tool != nil && !c.tool.ReadOnly {
+	if (c.repeated || c.Dispatched && c.tool != nil) && (c.tool == nil || !c.tool.ReadOnly) {
 		e.EffectStatus, e.unknown = effectUnknown, true
 	}
 	return e

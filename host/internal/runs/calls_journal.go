@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // takeImage makes the pending calls the calls that the newest image waits for, and
@@ -98,6 +99,7 @@ func (t *callTable) redrive(mayRepeat func(*entry) bool) (started, lost []*entry
 			t.inbox = append(t.inbox, c)
 		case !c.isTool() && c.Method != methodExec:
 		case c.State != runstore.CallInFlight || mayRepeat(c):
+			c.repeated = c.State == runstore.CallInFlight && c.Method != methodExec && c.Method != string(wire.MethodProgram)
 			t.queue = append(t.queue, c)
 		default:
 			t.setAnswer(c, nil, nil, interrupted(c))

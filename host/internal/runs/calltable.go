@@ -70,11 +70,12 @@ type callTable struct {
 // the table guards it.
 type entry struct {
 	runstore.Call
-	changed uint64 // callTable.changes when the call last changed
-	charged int64  // bytes
-	imaged  bool   // the newest image waits for it
-	cancel  context.CancelCauseFunc
-	asking  bool // it is one of the session's questions to people
+	changed  uint64 // callTable.changes when the call last changed
+	charged  int64  // bytes
+	imaged   bool   // the newest image waits for it
+	cancel   context.CancelCauseFunc
+	asking   bool // it is one of the session's questions to people
+	repeated bool // an earlier host may have made it
 }
 
 // publicID names the call in results and events.

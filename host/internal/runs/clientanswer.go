@@ -56,8 +56,8 @@ func (e *Engine) answerHere(ctx context.Context, s codemode.Session, runID, call
 	case <-settled:
 		return nil
 	case <-r.ctx.Done():
-		if errors.Is(context.Cause(r.ctx), runstore.ErrFenced) {
-			return failureFromStore(runstore.ErrFenced)
+		if cause := r.record.gaveUp(); cause != nil {
+			return failureFromStore(cause)
 		}
 		return failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run has ended: %v", context.Cause(r.ctx))
 	case <-ctx.Done():

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -429,7 +430,7 @@ func (d *driver) checkpoint(fresh []*entry) error {
 		}
 	})
 	d.launch(started, lost)
-	return err
+	return cmp.Or(err, r.record.gaveUp())
 }
 
 // lap adds the time since the Exec or Wait started, or since the last lap, to the run's

@@ -146,6 +146,12 @@ func alreadyDriven() *failure {
 	return failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "code mode run is already being resumed.")
 }
 
+// mayBeWritten reports whether a write that has failed may have been made, or may be made
+// later, by another host that has an older state of the run.
+func mayBeWritten(err error) bool {
+	return err != nil && !errors.Is(err, runstore.ErrTooLarge) && !errors.Is(err, runstore.ErrNotFound)
+}
+
 // withoutPaths is the text of an error without the names of the host's files,
 // which are nothing for a model or a program.
 func withoutPaths(err error) string {

@@ -13,21 +13,38 @@ import (
 // Its calls are cancelled, the store takes nothing more of it, and its caller gets no
 // result but the advice to wait again.
 
-// fence notes that the run belongs to another host. The caller may hold mu.
-func (rec *record) fence() {
-	if !rec.fenced.Swap(true) {
-		rec.log.Warn("a run is let go of: another host has taken it over", "run", rec.id)
-		if rec.lost != nil {
-			rec.lost()
-		}
+// So is a run after a write whose outcome is unknown: it has failed, and may have
+// been made although it has. Nothing that goes by such a write is told to the program, to
+// the caller or to a tool. The run goes on later, from what the store has.
+
+// giveUp has this process let go of the run. The caller may hold mu.
+func (rec *record) giveUp(cause error) {
+	if !rec.cause.CompareAndSwap(nil, &cause) {
+		return
 	}
+	if errors.Is(cause, runstore.ErrFenced) {
+		rec.log.Warn("a run is let go of: another host has taken it over", "run", rec.id)
+	} else {
+		rec.log.Error("a run is let go of: the store may or may not have its newest state", "run", rec.id, "error", cause)
+	}
+	if rec.lost != nil {
+		rec.lost()
+	}
+}
+
+// gaveUp is why the run was given up; nil: it was not.
+func (rec *record) gaveUp() error {
+	if cause := rec.cause.Load(); cause != nil {
+		return *cause
+	}
+	return nil
 }
 
 // held makes sure that the run is still this host's, and asks the store only after this host
 // was paused or cut off for longer than its lease.
 func (rec *record) held(ctx context.Context) error {
-	if rec.fenced.Load() {
-		return runstore.ErrFenced
+	if cause := rec.gaveUp(); cause != nil {
+		return cause
 	}
 	rec.claimMu.Lock()
 	claim, leased := rec.claim.(runstore.Leased)
@@ -37,28 +54,33 @@ func (rec *record) held(ctx context.Context) error {
 	}
 	err := claim.Renew(ctx)
 	if errors.Is(err, runstore.ErrFenced) {
-		rec.fence()
+		rec.giveUp(err)
 	}
 	return err
 }
 
-// leaveFenced lets go of a run that belongs to another host. An active one is let go of by
-// its driver.
-func (r *run) leaveFenced() {
+// leaveGivenUp lets go of a run that its record has given up. An active one is let go of
+// by its driver.
+func (r *run) leaveGivenUp() {
+	cause := r.record.gaveUp()
 	r.engine.guard(func() {
 		for !r.isOver() {
 			if r.moveTo(stateActive) {
-				r.letGo(runstore.ErrFenced)
+				r.letGo(cause)
 				return
 			}
-			if r.cancelIfActive(runstore.ErrFenced) {
+			if r.cancelIfActive(cause) {
 				return
 			}
 		}
 	})
 }
 
-// fencedResult is what the caller of a run gets that belongs to another host.
-func (r *run) fencedResult() *codemode.Result {
-	return withRun(failureFromStore(runstore.ErrFenced), r).Result()
+// givenUpResult is what the caller of a run gets that was given up: the advice to wait again.
+func (r *run) givenUpResult() *codemode.Result {
+	f := failureFromStore(r.record.gaveUp())
+	if f.Reason == codemode.ReasonStoreFailed {
+		f = and(f, keptAsItWas)
+	}
+	return withRun(f, r).Result()
 }

@@ -2,7 +2,10 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"slices"
+
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // A bridge call passes the stages of a pipeline, in order. Each stage has a file of its
@@ -102,6 +105,14 @@ func (c *call) rejectPanic(p any) {
 // pipelines are the stages of each kind of call.
 type pipelines struct{ call, query, program []stage }
 
+// whyNotRecorded adds to a message what the program can do something about.
+func whyNotRecorded(lost error) string {
+	if errors.Is(lost, runstore.ErrTooLarge) {
+		return ", because it and the calls that it waits for are too large together"
+	}
+	return " in time"
+}
+
 // perform has one call pass its stages. It runs on its own goroutine, with a slot of the
 // run taken. A call that the store could not be told of passes the last stage alone. It
 // returns the calls that have got slots.
@@ -116,11 +127,15 @@ func (r *run) perform(e *entry, lost error) (next []callJob) {
 	if lost == nil {
 		lost = r.record.held(r.ctx)
 	}
+	if r.record.gaveUp() != nil {
+		return nil // whether it was made before is for who goes on with the run
+	}
 	last := len(stages) - 1
 	ctx, done := r.calls.begin(r.callContext(), e)
 	defer done()
 	if lost != nil {
-		c.rejection = rejectf(codeInterrupted, "The call was not made: its run could not be recorded (%s).", withoutPaths(lost))
+		r.engine.Logger.Error("a call was not made: its run could not be recorded", "run", r.id, "call", e.publicID(), "error", lost)
+		c.rejection = c.notMade(rejectf(codeInterrupted, "The call was not made: its run could not be recorded%s.", whyNotRecorded(lost)))
 		stages[last].do(ctx, c)
 		return r.jobs(c.next, c.lost)
 	}

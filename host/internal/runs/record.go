@@ -31,8 +31,9 @@ type record struct {
 	describe     func(*runstore.Record) // fills in what the run is
 	identify     func(*entry)           // notes which tool a call means
 	dropped      func()                 // lets go of what belongs to the claim
-	lost         func()                 // called once, when another host has taken the run over
-	fenced       atomic.Bool            // another host has taken the run over
+	lost         func()                 // called once, when rec gives the run up
+	later        func(retried)          // repeats a step in the background until it reports success
+	cause        atomic.Pointer[error]  // why the run was given up; nil: it was not
 
 	claimMu  countedMutex
 	claim    runstore.Claim // nil: another process may go on with the run
@@ -72,7 +73,7 @@ func (rec *record) admit(reqs []wire.Request) (burst, *failure) {
 
 // checkpoint puts fresh calls of the guest's last turn into the queue once the store
 // knows them. It returns the calls that have got a slot. If lost is not nil, the store
-// could not be told and those calls must not be made. A guest that is too large for an
+// may not know of those calls: see run.jobs. A guest that is too large for an
 // image goes on without one: then the record says that the run is live.
 func (rec *record) checkpoint(ctx context.Context, fresh []*entry, image func() ([]byte, error), complete func(*runstore.Record)) (started []*entry, lost, err error) {
 	if !rec.journaling() {
@@ -149,8 +150,8 @@ func (rec *record) create(ctx context.Context, r *runstore.Record, limit int) er
 
 // write makes one write under the claim. The caller holds mu.
 func (rec *record) write(write func(runstore.Claim) error) error {
-	if rec.fenced.Load() {
-		return runstore.ErrFenced
+	if cause := rec.gaveUp(); cause != nil {
+		return cause
 	}
 	rec.claimMu.Lock()
 	claim := rec.claim
@@ -160,7 +161,7 @@ func (rec *record) write(write func(runstore.Claim) error) error {
 	}
 	err := write(claim)
 	if errors.Is(err, runstore.ErrFenced) {
-		rec.fence()
+		rec.giveUp(err)
 	}
 	return err
 }
@@ -187,7 +188,7 @@ func (rec *record) next(image []byte, fresh []*entry, complete func(*runstore.Re
 
 // settle enters the outcome of a call that has a slot. The guest gets the answer once
 // the journal has it. It returns the calls that have got slots; if lost is not nil, the
-// store could not be told and those calls must not be made.
+// store may not know of them: see run.jobs.
 func (rec *record) settle(ctx context.Context, c *entry, tool *catalog.Tool, value json.RawMessage, rejection *callError) (started []*entry, lost error) {
 	started, toStore := rec.calls.settle(c, tool, value, rejection)
 	if toStore {
@@ -223,7 +224,7 @@ func (rec *record) journal(ctx context.Context) error {
 // forget removes the run from the store, unless another process has it by now. The
 // caller runs it in exclusive.
 func (rec *record) forget(ctx context.Context) {
-	if !rec.stored && !rec.uncertain || rec.fenced.Load() {
+	if !rec.stored && !rec.uncertain || rec.gaveUp() != nil {
 		return
 	}
 	held := rec.claimed()
@@ -237,8 +238,43 @@ func (rec *record) forget(ctx context.Context) {
 		err = rec.write(func(c runstore.Claim) error { return c.Delete(ctx) })
 	}
 	if err != nil && !errors.Is(err, runstore.ErrFenced) {
-		rec.log.Error("a finished run was not deleted", "run", rec.id, "error", err)
+		rec.log.Error("a finished run was not deleted; that is tried again while this host runs", "run", rec.id, "error", err)
+		rec.forgetLater()
 	}
+}
+
+// forgetLater removes the run from the store once the store works. Until then this process
+// keeps the claim, so that no other goes on with a run that has ended.
+func (rec *record) forgetLater() {
+	rec.claimMu.Lock()
+	claim := rec.claim
+	rec.claim = nil
+	rec.claimMu.Unlock()
+	if rec.later == nil {
+		if claim != nil {
+			claim.Release()
+		}
+		return
+	}
+	generation := rec.generation
+	rec.later(func(ctx context.Context) bool {
+		if claim == nil {
+			var err error
+			if claim, err = rec.store.Claim(ctx, rec.id); err != nil {
+				return errors.Is(err, runstore.ErrNotFound) || errors.Is(err, runstore.ErrClaimed)
+			}
+			stored, err := rec.store.Get(ctx, rec.id)
+			if errors.Is(err, runstore.ErrEnded) || err == nil && stored.Generation != generation {
+				claim.Release()
+				return true
+			}
+		}
+		if err := claim.Delete(ctx); err != nil && !errors.Is(err, runstore.ErrFenced) && !errors.Is(err, runstore.ErrNotFound) && ctx.Err() == nil {
+			return false
+		}
+		claim.Release()
+		return true
+	})
 }
 
 // end replaces the record by the result of the run, and hands over the claim. The

@@ -118,7 +118,7 @@ func (e *Engine) makeRun(id string, s codemode.Session, language string, to *vie
 	r.record = &record{
 		id: id, store: e.Store, volatile: e.volatile(), compactAfter: e.maxDelivered, log: e.Logger,
 		calls: r.calls, describe: r.describe, identify: r.identify, dropped: r.effects.close,
-		lost: func() { go r.leaveFenced() },
+		lost: func() { go r.leaveGivenUp() }, later: e.untilDone,
 	}
 	return r
 }
@@ -137,9 +137,9 @@ func (r *run) finish(cause error) { r.finishWith(cause, func() *codemode.Result 
 // finishWith is finish for a run whose result is wanted. The store keeps the result if
 // it is to be delivered.
 func (r *run) finishWith(cause error, result func() *codemode.Result) (res *codemode.Result) {
-	if r.record.fenced.Load() {
-		r.letGo(runstore.ErrFenced)
-		return r.fencedResult()
+	if cause := r.record.gaveUp(); cause != nil {
+		r.letGo(cause)
+		return r.givenUpResult()
 	}
 	defer r.finishMove() // a wait that finds the run until it is removed waits for that
 	defer r.engine.remove(r)
@@ -153,12 +153,12 @@ func (r *run) finishWith(cause error, result func() *codemode.Result) (res *code
 		if !r.keepResult(res) {
 			r.record.forget(r.background())
 		}
-		if !r.record.fenced.Load() {
+		if r.record.gaveUp() == nil {
 			r.engine.cancelApprovals(r.background(), questions)
 		}
 	})
-	if r.record.fenced.Load() {
-		return r.fencedResult()
+	if r.record.gaveUp() != nil {
+		return r.givenUpResult()
 	}
 	r.engine.recent.add(r.id, r.session, withRun(recentFailure(cause), r))
 	r.observed.Ended(failureFromCause(cause), r.usage)
@@ -374,6 +374,10 @@ func (r *run) keepResult(res *codemode.Result) (kept bool) {
 		return false
 	}
 	if err != nil {
+		if mayBeWritten(err) { // else the caller would have a result of a run that goes on
+			r.record.giveUp(err)
+			return false
+		}
 		r.engine.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)
 		return r.driver.unattended // its record stays, so that the run can go on from there
 	}
@@ -402,15 +406,21 @@ func (j callJob) perform() (next []callJob) {
 	return r.settled()
 }
 
-// launch performs calls that have a slot, unless the store could not be told of
-// them: a run that is found after a crash must not take a call for one never made.
+// launch performs calls that have a slot. If the store could not be told of them, the
+// error says why.
 func (r *run) launch(started []*entry, lost error) {
 	r.engine.callWorkers.perform(r.jobs(started, lost))
 }
 
-// jobs are calls that are about to be performed.
+// jobs are calls that are about to be performed. If it is not known whether the store has
+// them, they are neither made nor rejected: the run is given up.
 func (r *run) jobs(started []*entry, lost error) []callJob {
 	if len(started) == 0 {
+		return nil
+	}
+	if mayBeWritten(lost) {
+		r.record.giveUp(lost)
+		r.engine.performing.leaveN(len(started))
 		return nil
 	}
 	r.unstarted.Add(int32(len(started)))

@@ -133,12 +133,16 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 	}
 	if f := r.activate(); f != nil {
 		// What became of it is known once it has ended.
-		if r.hasLeft(ctx) || r.record.fenced.Load() {
+		if r.hasLeft(ctx) || r.record.gaveUp() != nil {
 			return nil, true, nil
 		}
 		return nil, false, f
 	}
 	defer r.containReopen(&f)
+	if cause := r.record.gaveUp(); cause != nil {
+		r.letGo(cause)
+		return nil, true, nil
+	}
 	if r.record.claimed() {
 		return nil, false, nil
 	}
@@ -182,7 +186,7 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 			return d.postponed(failureFromStore(err))
 		}
 		if !r.record.isCurrent(rec) {
-			r.record.fence()
+			r.record.giveUp(runstore.ErrFenced)
 			return d.failed(failureFromStore(runstore.ErrFenced))
 		}
 	}

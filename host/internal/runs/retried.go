@@ -1,0 +1,33 @@
+package runs
+
+import (
+	"context"
+	"time"
+)
+
+// retried is a step in the background that is tried until it reports that it is done.
+type retried func(context.Context) (done bool)
+
+// The pauses between two attempts.
+const (
+	firstRetry   = 100 * time.Millisecond
+	longestRetry = 5 * time.Second // doubles until then
+)
+
+// untilDone tries a step again and again, until it is done or the host ends. Then it is
+// tried for the last time, under a context that has ended.
+func (e *Engine) untilDone(step retried) {
+	e.background.Go(func() {
+		for pause := firstRetry; ; pause = min(2*pause, longestRetry) {
+			select {
+			case <-time.After(pause):
+			case <-e.life.Done():
+			}
+			done := true // a step that panics is not tried again
+			e.guard(func() { done = step(e.life) })
+			if done || e.life.Err() != nil {
+				return
+			}
+		}
+	})
+}
