@@ -8,7 +8,8 @@
 // asks of a store. A host has a lease, a row that it renews by the clock of the
 // database. A claim names the host that owns a run, and an epoch; it holds as long as
 // the lease of its host. Hints are notifications that tell other hosts where to look.
-// The key seals everything that is stored, and is on the hosts alone.
+// The key seals everything that is stored, and is on the hosts alone. A Trajectory records
+// what the runs of one host do, and reads what those of all hosts did.
 //
 // # Lifecycle
 //
@@ -30,5 +31,6 @@
 // are tried again while the database restarts, for a bounded time; each has the same
 // effect once or twice. A user who can write to the database can delete runs and put an old
 // state of a run back, and no other state: rows are bound to their run, their place and
-// the row before by HMACs. Images and results are sealed, not encrypted.
+// the row before by HMACs. Rows of a trajectory are bound to their run and place
+// alone: a row that was deleted is not noticed. Images and results are sealed, not encrypted.
 package postgres

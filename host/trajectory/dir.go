@@ -43,7 +43,8 @@ type DirOptions struct {
 	MaxAge time.Duration
 }
 
-func (o DirOptions) withDefaults() DirOptions {
+// WithDefaults returns o with the defaults in the place of zeros.
+func (o DirOptions) WithDefaults() DirOptions {
 	if o.MaxFileBytes <= 0 {
 		o.MaxFileBytes = 8 << 20
 	}
@@ -57,6 +58,15 @@ func (o DirOptions) withDefaults() DirOptions {
 		o.MaxAge = 7 * 24 * time.Hour
 	}
 	return o
+}
+
+// Limit is the size from which a run takes no more events of a kind, in bytes: those of
+// the run itself have more room, so that it says how it ended. o has its defaults.
+func (o DirOptions) Limit(k Kind) int64 {
+	if isRunEvent(k) {
+		return o.MaxFileBytes + reserve
+	}
+	return o.MaxFileBytes
 }
 
 // Dir is a Sink that writes JSON lines, one file of mode 0600 for every run. An
@@ -92,7 +102,7 @@ func OpenDir(path string, o DirOptions) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("directory of trajectories: %w", err)
 	}
-	return &Dir{path: path, opt: o.withDefaults(), files: make(map[string]*file), missed: make(map[string]int)}, nil
+	return &Dir{path: path, opt: o.WithDefaults(), files: make(map[string]*file), missed: make(map[string]int)}, nil
 }
 
 // Close closes the files and waits for a sweep in progress. Events that come later
@@ -118,7 +128,7 @@ func (d *Dir) name(id string) (string, error) {
 
 // Record implements Sink.
 func (d *Dir) Record(e Event) error {
-	line, err := encodeLine(e)
+	line, err := Encode(e)
 	if err != nil {
 		return err
 	}
@@ -137,8 +147,9 @@ type line struct {
 	Event
 }
 
-// encodeLine drops the bodies of an event that would be too long.
-func encodeLine(e Event) ([]byte, error) {
+// Encode returns an event as the line that Decode reads, of at most 256 KiB. It drops
+// the bodies of an event that would be longer.
+func Encode(e Event) ([]byte, error) {
 	b, err := json.Marshal(line{lineVersion, e})
 	if err == nil && len(b) >= maxLine {
 		e.Input, e.Output = nil, nil
@@ -242,7 +253,7 @@ func (f *file) tornAt() (int64, error) {
 
 // recordGap says that events are missing at this place.
 func (f *file) recordGap(e Event, missed int) error {
-	b, err := encodeLine(Event{Kind: Gap, Time: e.Time, RunID: e.RunID, Session: e.Session, ParentCallID: e.ParentCallID, Missed: missed})
+	b, err := Encode(Event{Kind: Gap, Time: e.Time, RunID: e.RunID, Session: e.Session, ParentCallID: e.ParentCallID, Missed: missed})
 	if err != nil {
 		return err
 	}
@@ -263,10 +274,7 @@ func (f *file) append(b []byte) error {
 // first missing event is recorded at once, because the run may write no further
 // event. The others are recorded before the next event of the run itself.
 func (d *Dir) write(f *file, e Event, line []byte) error {
-	limit := d.opt.MaxFileBytes
-	if isRunEvent(e.Kind) {
-		limit += reserve
-	}
+	limit := d.opt.Limit(e.Kind)
 	missed, full := d.missed[e.RunID]
 	switch {
 	case f.size+int64(len(line)) <= limit:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/host/trajectory/tracing"
@@ -19,14 +20,42 @@ const exportTimeout = 5 * time.Second
 
 // recorders take what a host tells of its runs.
 type recorders struct {
-	dir    *trajectory.Dir
-	traces *tracing.Provider
-	state  func() error // closes what the host has kept its runs in
+	trajectories trajectoryStore
+	traces       *tracing.Provider
+	state        func() error // closes what the host has kept its runs in
 }
 
-// openRecorders opens the directory of trajectories, and traces if the environment asks for
+// trajectoryStore takes the events of a host, and reads what hosts have recorded.
+type trajectoryStore interface {
+	trajectory.Sink
+	gateway.Trajectories
+	Find(runID string) (*trajectory.Run, error)
+	Close() error
+}
+
+// openRecorders opens the trajectories of the state in force, and traces if the environment asks for
 // them, and puts both into cfg.
 func (o *options) openRecorders(ctx context.Context, f *configfile.File, cfg *host.Config) (*recorders, error) {
+	store, err := o.openTrajectories(f)
+	if err != nil {
+		return nil, err
+	}
+	traces, err := tracing.FromEnvironment(ctx, tracing.Options{Version: host.Version, Logger: cfg.Logger})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	cfg.Trajectory.Sink, cfg.TracerProvider = store, traces.TracerProvider()
+	if o.bodies || f.Trajectory.Bodies {
+		cfg.Trajectory.Bodies = &redact.Redactor{}
+	}
+	return &recorders{store, traces, o.closeState}, nil
+}
+
+// openTrajectories opens those of the database that is open, or of the state directory.
+func (o *options) openTrajectories(f *configfile.File) (trajectoryStore, error) {
+	if o.database != nil {
+		return o.database.Trajectory(f.Trajectory.DirOptions), nil
+	}
 	state, err := o.stateDir(f)
 	if err != nil {
 		return nil, err
@@ -35,15 +64,7 @@ func (o *options) openRecorders(ctx context.Context, f *configfile.File, cfg *ho
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	traces, err := tracing.FromEnvironment(ctx, tracing.Options{Version: host.Version, Logger: cfg.Logger})
-	if err != nil {
-		return nil, errors.Join(err, dir.Close())
-	}
-	cfg.Trajectory.Sink, cfg.TracerProvider = dir, traces.TracerProvider()
-	if o.bodies || f.Trajectory.Bodies {
-		cfg.Trajectory.Bodies = &redact.Redactor{}
-	}
-	return &recorders{dir, traces, o.closeState}, nil
+	return dir, nil
 }
 
 // close is for when the host has closed.
@@ -53,5 +74,5 @@ func (r *recorders) close() error { return errors.Join(r.closeSinks(), r.state()
 func (r *recorders) closeSinks() error {
 	ctx, cancel := context.WithTimeout(context.Background(), exportTimeout)
 	defer cancel()
-	return errors.Join(r.traces.Shutdown(ctx), r.dir.Close())
+	return errors.Join(r.traces.Shutdown(ctx), r.trajectories.Close())
 }

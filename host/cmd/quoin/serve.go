@@ -117,7 +117,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *config
 		Mounts: map[string]gateway.Mount{mcpPath: m.Handle},
 		Token:  token, Hosts: f.Server.Hosts, Logger: log,
 		MaxBody: f.Server.MaxBodyBytes, MaxCalls: f.Server.MaxCalls, MaxStreams: f.Server.MaxStreams,
-		Trajectory: rec.dir, Development: v.development || f.Development, AccessLog: f.Log.Access,
+		Trajectory: rec.trajectories, Development: v.development || f.Development, AccessLog: f.Log.Access,
 	}
 	addCallback(&options, f, &cfg, l.Addr())
 	if err := addMCPAuth(soon, &options, f.MCPServer.Auth, log); err != nil {

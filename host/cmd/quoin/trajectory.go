@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -36,8 +38,9 @@ func newTrajectory() *cobra.Command {
 		Short: "Show what a run did, call by call",
 		Long: `Show the nested calls of a run as a tree with timings, under the exec or wait in
 which they started. RUN is the id of a run or "last"; without it the newest runs of
-the session are listed. exec and wait record every run in the state directory,
-without inputs and outputs unless they were told to (--record-bodies).
+the session are listed. exec and wait record every run in the state directory, or
+in the database of --state, without inputs and outputs unless they were told to
+(--record-bodies).
 
 The id of a run is enough, whatever its session; with --session, and on a server,
 only the session of a run can look at it. A file that a crash has torn is shown up
@@ -95,19 +98,19 @@ func (o *options) trajectories(cmd *cobra.Command) (_ gateway.Trajectories, done
 	if c != nil {
 		return farTrajectories{cmd.Context(), c}, c.Close, nil
 	}
-	d, err := o.ownTrajectories()
+	d, done, err := o.ownTrajectories(cmd)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !cmd.Flags().Changed("session") {
-		return everySession{d}, func() {}, nil
+		return everySession{d}, done, nil
 	}
-	return d, func() {}, nil
+	return d, done, nil
 }
 
-// everySession finds a run by its id alone: a user who can read the state directory
+// everySession finds a run by its id alone: a user who can read the state
 // may look at all of them.
-type everySession struct{ *trajectory.Dir }
+type everySession struct{ trajectoryStore }
 
 func (d everySession) Read(_ codemode.Session, runID string) (*trajectory.Run, error) {
 	return d.Find(runID)
@@ -127,17 +130,35 @@ func (t farTrajectories) List(s codemode.Session) ([]trajectory.Summary, error) 
 	return t.c.Trajectories(t.ctx, s)
 }
 
-// ownTrajectories opens the directory of trajectories, and does not create it.
-func (o *options) ownTrajectories() (*trajectory.Dir, error) {
+// ownTrajectories opens the trajectories of a database, or of a directory, which it does
+// not create. Call done after use.
+func (o *options) ownTrajectories(cmd *cobra.Command) (_ trajectoryStore, done func(), _ error) {
 	f, err := o.load()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	state, err := o.stateDir(f)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	dir := trajectoryDir(state)
+	cfg := host.Config{Logger: logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
+	if err := o.openDatabase(cmd.Context(), f, state, &cfg); err != nil {
+		return nil, nil, err
+	}
+	if o.database == nil {
+		d, err := recordedIn(trajectoryDir(state), f)
+		return d, func() {}, err
+	}
+	d := o.database.Trajectory(f.Trajectory.DirOptions)
+	return d, func() {
+		if err := errors.Join(d.Close(), o.closeState()); err != nil {
+			terminal.Fprintf(cmd.ErrOrStderr(), "quoin: closing: %v\n", err)
+		}
+	}, nil
+}
+
+// recordedIn opens a directory of trajectories that is there.
+func recordedIn(dir string, f *configfile.File) (*trajectory.Dir, error) {
 	if _, err := os.Stat(dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("no runs are recorded in %s: run one with quoin exec, or name another state directory with --state", dir)
