@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/debuglog"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -26,6 +27,12 @@ func newObserver(h *Host) *observe.Observer {
 // Metrics returns the host's Prometheus metrics. They count from New on and can
 // be read after Close.
 func (h *Host) Metrics() prometheus.Gatherer { return h.obs.Metrics.Gatherer() }
+
+// StoreHealth says how the store of runs does, as this host sees it. Ok is false for a store
+// that is not away while its host lives, such as a directory. It waits for a second at most.
+func (h *Host) StoreHealth(ctx context.Context) (_ runstore.Health, ok bool) {
+	return h.engine.StoreHealth(ctx)
+}
 
 // Debug returns the log that the QUOIN_DEBUG_* variables ask for, nil when they
 // ask for nothing. A nil log can be used.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	_ "embed"
 	"net/http"
 	"sync"
@@ -9,20 +10,53 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // healthStatus is the answer to GET /healthz.
 type healthStatus struct {
-	Status string `json:"status"` // ok
+	Status string       `json:"status"` // ok
+	Store  *storeHealth `json:"store,omitempty"`
+}
+
+// storeHealth is how a database that keeps the runs does, as this host sees it.
+type storeHealth struct {
+	State           runstore.HealthState `json:"state"`
+	RoundTripMillis int64                `json:"roundTripMs"`
 }
 
 // health is for load balancers and supervisors. A server that is shutting down
-// refuses: it takes no more requests.
-func (h *handlers) health(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
+// refuses: it takes no more requests. One whose database is away is healthy: to restart it
+// would end the runs that it still has in memory.
+func (h *handlers) health(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
 	if isClosed(h.stopping) {
 		return shuttingDown()
 	}
-	return h.ok(w, healthStatus{"ok"})
+	return h.ok(w, h.status(r.Context()))
+}
+
+// ready is for load balancers that have somewhere else to send requests: a server whose
+// store takes no writes refuses.
+func (h *handlers) ready(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
+	if isClosed(h.stopping) {
+		return shuttingDown()
+	}
+	s := h.status(r.Context())
+	if s.Store != nil && !s.Store.State.Works() {
+		p := problem(http.StatusServiceUnavailable, ProblemStore, "the store of runs is %s: no run can be suspended or taken up", s.Store.State)
+		p.retry = 5 * time.Second
+		return p
+	}
+	return h.ok(w, s)
+}
+
+func (h *handlers) status(ctx context.Context) healthStatus {
+	s := healthStatus{Status: "ok"}
+	if store, ok := h.host.StoreHealth(ctx); ok {
+		s.Store = &storeHealth{store.State, store.RoundTrip.Milliseconds()}
+	}
+	return s
 }
 
 // processMetrics returns the metrics of the Go runtime and of this process. They are

@@ -28,6 +28,7 @@ const (
 	ProblemMediaType        ProblemCode = "unsupported_media_type" // 415: bodies are application/json
 	ProblemInternal         ProblemCode = "internal_error"         // 500: a fault of the server
 	ProblemBusy             ProblemCode = "busy"                   // 503: Retry-After says when
+	ProblemStore            ProblemCode = "store_unavailable"      // 503: Retry-After says when
 	ProblemShuttingDown     ProblemCode = "shutting_down"          // 503: Retry-After says when
 )
 
@@ -48,7 +49,7 @@ type Problem struct {
 	Errors []FieldError `json:"errors,omitempty"`
 
 	allow string        // of method_not_allowed
-	retry time.Duration // of busy and shutting_down
+	retry time.Duration // of busy, store_unavailable and shutting_down
 }
 
 // FieldError is one thing that is wrong with a request.

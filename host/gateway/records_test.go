@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -338,5 +340,30 @@ func TestProgressIsStreamed(t *testing.T) {
 	}
 	if !slices.Equal(got, []float64{0.25, 0.5, 0.75, 1}) {
 		t.Errorf("progress: %v", got)
+	}
+}
+
+// monitoredStore is a store whose health the test sets.
+type monitoredStore struct {
+	runstore.Memory
+	state atomic.Pointer[runstore.HealthState]
+}
+
+func (m *monitoredStore) Health(context.Context) runstore.Health {
+	return runstore.Health{State: *m.state.Load(), RoundTrip: 3 * time.Millisecond}
+}
+
+// TestReadiness: a server whose store is away is healthy and not ready.
+func TestReadiness(t *testing.T) {
+	store := &monitoredStore{}
+	c := serve(t, newHost(t, host.Config{Store: store}), gateway.Options{}, nil)
+	for state, status := range map[runstore.HealthState]int{runstore.HealthOK: 200, runstore.HealthSlow: 200, runstore.HealthReadOnly: 503, runstore.HealthGone: 503} {
+		store.state.Store(&state)
+		c.get("/healthz").wants(200, "store", fmt.Sprintf(`{"state":%q,"roundTripMs":3}`, state))
+		if status == 200 {
+			c.get("/readyz").wants(200, "status", `"ok"`)
+		} else {
+			c.get("/readyz").problem(503, gateway.ProblemStore)
+		}
 	}
 }

@@ -67,6 +67,7 @@ func routesOf(h *handlers, l *limits) []route {
 		{method: "GET", path: "/v1/events", scoped: true, query: []string{"run"}, meter: l.streams, handle: h.events},
 		{method: "GET", path: "/metrics", handle: h.metrics},
 		{method: "GET", path: "/healthz", open: true, handle: h.health},
+		{method: "GET", path: "/readyz", open: true, handle: h.ready},
 		{method: "GET", path: "/openapi.json", open: true, handle: h.openAPI},
 	}
 }

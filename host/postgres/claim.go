@@ -180,6 +180,7 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 		return nil, runstore.ErrClaimed
 	}
 	var epoch *int64
+	var before *string
 	var known, alive bool
 	err := d.retry(ctx, func(ctx context.Context) error {
 		return d.pool.QueryRow(ctx, `
@@ -188,7 +189,8 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 				WHERE id = $1 AND NOT gone AND (owner IS NULL OR owner = $2 OR NOT `+live("r.owner")+`)
 				RETURNING epoch
 			)
-			SELECT (SELECT epoch FROM claimed), EXISTS (SELECT FROM quoin.runs WHERE id = $1 AND NOT gone), `+live("$2"), id, d.id).Scan(&epoch, &known, &alive)
+			SELECT (SELECT epoch FROM claimed), (SELECT owner FROM quoin.runs WHERE id = $1),
+				EXISTS (SELECT FROM quoin.runs WHERE id = $1 AND NOT gone), `+live("$2"), id, d.id).Scan(&epoch, &before, &known, &alive)
 	})
 	switch {
 	case err != nil:
@@ -200,6 +202,9 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 			return nil, runstore.ErrClaimed
 		}
 		return nil, runstore.ErrNotFound
+	}
+	if before != nil && *before != d.id { // as the statement found it
+		d.health.takeovers.Add(1)
 	}
 	c := d.newClaim(id, uint64(*epoch))
 	if err := c.live(ctx, alive); err != nil {

@@ -10,8 +10,9 @@ import (
 
 // lease is the right of this host to own runs.
 type lease struct {
-	mu      sync.Mutex // of what renews the lease
-	started atomic.Bool
+	mu      sync.Mutex  // of what renews the lease
+	started atomic.Bool // it was renewed once
+	keep    sync.Once   // starts the loop that renews it
 	address atomic.Pointer[string]
 	until   atomic.Pointer[time.Time] // by the monotonic clock of this process
 	gaps    atomic.Uint64             // how often the lease was over before it was renewed
@@ -35,9 +36,13 @@ func (d *DB) ensureLease(ctx context.Context) error {
 	if err := d.retry(ctx, d.renewLocked); err != nil {
 		return fmt.Errorf("lease of this host: %w", err)
 	}
-	d.lease.started.Store(true)
-	d.done.Go(d.keepLease)
+	d.keepLeaseOnce(false)
 	return nil
+}
+
+// keepLeaseOnce starts the loop that renews the lease, with a renewal at once if now is set.
+func (d *DB) keepLeaseOnce(now bool) {
+	d.lease.keep.Do(func() { d.done.Go(func() { d.keepLease(now) }) })
 }
 
 // renewLocked renews the lease. The caller holds the mutex of the lease.
@@ -46,15 +51,19 @@ func (d *DB) renewLocked(ctx context.Context) error {
 		return errClosed
 	}
 	until := time.Now().Add(d.options.Lease) // before the database counts: this clock is never late
-	_, err := d.own.Exec(ctx, `
-		INSERT INTO quoin.hosts (id, address, lease_until) VALUES ($1, $2, clock_timestamp() + $3)
-		ON CONFLICT (id) DO UPDATE SET address = excluded.address, lease_until = excluded.lease_until`,
-		d.id, *d.lease.address.Load(), d.options.Lease)
+	err := d.health.observe(func() error {
+		_, err := d.own.Exec(ctx, `
+			INSERT INTO quoin.hosts (id, address, lease_until) VALUES ($1, $2, clock_timestamp() + $3)
+			ON CONFLICT (id) DO UPDATE SET address = excluded.address, lease_until = excluded.lease_until`,
+			d.id, *d.lease.address.Load(), d.options.Lease)
+		return err
+	})
 	if err == nil {
 		if d.Lapsed() {
 			d.lease.gaps.Add(1)
 		}
 		d.lease.until.Store(&until)
+		d.lease.started.Store(true)
 	}
 	return err
 }
@@ -67,15 +76,20 @@ func (d *DB) renew(ctx context.Context) error {
 	return d.renewLocked(ctx)
 }
 
-// keepLease renews the lease until Close, and frees runs whose release has failed.
-func (d *DB) keepLease() {
+// keepLease renews the lease until Close, at once if now is set, and frees runs whose release has failed.
+func (d *DB) keepLease(now bool) {
 	lost := false
+	first := make(chan struct{}, 1)
+	if now {
+		first <- struct{}{}
+	}
 	every := time.NewTicker(d.options.Lease / 3)
 	defer every.Stop()
 	for {
 		select {
 		case <-d.ctx.Done():
 			return
+		case <-first:
 		case <-every.C:
 		}
 		err := d.renew(d.ctx)

@@ -60,6 +60,7 @@ type DB struct {
 	own      *pgxpool.Pool // one connection, for the lease and hints
 
 	lease  lease
+	health health
 	hints  hints
 	claims claims
 	known  knownRuns
@@ -93,6 +94,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	cfg.ConnConfig.Tracer = o.tracer
 	d := &DB{options: o, log: o.Logger, id: "host_" + rand.Text()}
 	d.claims.held = make(map[string]uint64)
+	d.health.looked = make(chan struct{})
 	d.hints.send = make(chan string, maxHints)
 	d.lease.address.Store(&o.Address)
 	d.ctx, d.close = context.WithCancel(context.Background())

@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // Codes of PostgreSQL that this package tells apart.
@@ -22,6 +24,7 @@ const (
 	deadlockDetected     = "40P01"
 	readOnly             = "25006"
 	cannotConnectNow     = "57P03"
+	queryCanceled        = "57014"
 )
 
 // retryFor bounds how long a statement is tried again while the database is away.
@@ -46,19 +49,29 @@ func (d *DB) retry(ctx context.Context, do func(context.Context) error) error {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		bounded, cancel := context.WithTimeout(ctx, statementTimeout)
 		err := d.attempt(bounded, do)
+		silent := bounded.Err() != nil && ctx.Err() == nil
 		cancel()
-		if err == nil || !passes(err) || ctx.Err() != nil || !time.Now().Add(pause).Before(end) {
+		if err != nil && silent {
+			return unavailable(err)
+		}
+		if err == nil || !passes(err) {
 			return explained(err)
+		}
+		if ctx.Err() != nil || !time.Now().Add(pause).Before(end) {
+			return unavailable(err)
 		}
 		select {
 		case <-ctx.Done():
-			return explained(err)
+			return unavailable(err)
 		case <-d.ctx.Done():
-			return explained(err)
+			return unavailable(err)
 		case <-time.After(pause):
 		}
 	}
 }
+
+// unavailable marks a failure that has lasted for too long, but may be over later.
+func unavailable(err error) error { return fmt.Errorf("%w: %w", runstore.ErrUnavailable, explained(err)) }
 
 func (d *DB) attempt(ctx context.Context, do func(context.Context) error) error {
 	if d.options.fault != nil {

@@ -31,6 +31,8 @@ type Metrics struct {
 	approvalsAsked prometheus.Counter
 	recordsFailed  prometheus.Counter
 	eventsNotHeard prometheus.Counter
+	writesFenced   prometheus.Counter
+	routed         *prometheus.CounterVec // outcome
 	panics         *prometheus.CounterVec // during
 	denied         *prometheus.CounterVec // quota, of
 }
@@ -60,6 +62,8 @@ func (m *Metrics) makeRuns() {
 	m.recordsFailed = m.counter("trajectory_failures_total", "Events that the trajectory sink did not take.")
 	m.panics = m.counters("panics_total", "Panics that were recovered from, by what was going on. Each is a mistake in the host or in the embedder's code, and is in the log with its stack.", "during")
 	m.denied = m.counters("quota_denied_total", "Times something was refused because a quota was used up, by quota and by whose it is: session, agent or host.", "quota", "of")
+	m.writesFenced = m.counter("store_writes_fenced_total", "Writes of runs that the store refused because another host had taken the run over.")
+	m.routed = m.counters("requests_routed_total", "Requests for runs that were passed to the host which holds the run, by outcome: answered or unanswered.", "outcome")
 	m.eventsNotHeard = m.counter("subscriber_events_missed_total", "Events that a subscriber was too slow for.")
 }
 
@@ -153,6 +157,18 @@ func (m *Metrics) Panicked(during string) { m.panics.WithLabelValues(during).Inc
 // Denied counts what was refused because a quota of a session, an agent or the host is
 // used up.
 func (m *Metrics) Denied(quota, of string) { m.denied.WithLabelValues(quota, of).Inc() }
+
+// WriteFenced counts a write that came too late.
+func (m *Metrics) WriteFenced() { m.writesFenced.Inc() }
+
+// Routed counts a request to another host, which has answered or not.
+func (m *Metrics) Routed(answered bool) {
+	outcome := "unanswered"
+	if answered {
+		outcome = "answered"
+	}
+	m.routed.WithLabelValues(outcome).Inc()
+}
 
 // EventMissed counts an event that a subscriber was too slow for.
 func (m *Metrics) EventMissed() { m.eventsNotHeard.Inc() }

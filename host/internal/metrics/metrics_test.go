@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/quoinhq/quoin/host/internal/metrics"
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 func busy() *metrics.Metrics {
@@ -23,6 +24,10 @@ func busy() *metrics.Metrics {
 		Held:    func() (bytes, limit int64) { return 1000, 2000 },
 		Engine:  func() (name, id string) { return "native", "quickjs-ng-1/arena-1" },
 		Version: "1.2.3",
+		Due:     func() int { return 1 },
+		Store: func() (runstore.Health, bool) {
+			return runstore.Health{State: runstore.HealthSlow, RoundTrip: time.Second, Takeovers: 3}, true
+		},
 	})
 	m.RunStarted()
 	m.Panicked("call")
@@ -41,6 +46,8 @@ func busy() *metrics.Metrics {
 	m.ApprovalDecided("deny")
 	m.RecordFailed()
 	m.EventMissed()
+	m.WriteFenced()
+	m.Routed(true)
 	return m
 }
 

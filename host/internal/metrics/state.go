@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
 
 // State reads what a host holds now. Every function is called whenever a client
 // gathers, and must not be nil.
@@ -12,6 +16,8 @@ type State struct {
 	Held    func() (bytes, limit int64)
 	Engine  func() (name, id string) // of new runs
 	Version string                   // of the host
+	Due     func() int               // runs that could go on without a caller when the store was last asked
+	Store   func() (h runstore.Health, ok bool)
 }
 
 // Pool is what a pool of guest workers holds, and what became of its workers.
@@ -30,6 +36,10 @@ var (
 	callsActive = desc("calls_in_flight", "Nested tool calls that have started and not ended.")
 	heldBytes   = desc("held_bytes", "Bytes of arguments, answers, output and images that this host holds for runs.")
 	heldLimit   = desc("held_bytes_limit", "What quoin_held_bytes may come to, the setting quotas.heldBytes.")
+	runsDue     = desc("runs_due", "Runs that could go on without a caller when the store was last asked, at most as many as this host has room for.")
+	storeState  = desc("store_state", "1 for the state of a database that keeps the runs, as this host sees it, 0 for the others: ok, slow, read_only or gone.", "state")
+	storeTrip   = desc("store_round_trip_seconds", "Time of the newest renewal of this host's lease in the database, whose answer may still be missing.")
+	storeTakes  = desc("runs_taken_over_total", "Runs that this host has taken over from hosts that had gone.")
 	engineInfo  = desc("guest_engine_info", "Always 1; its labels are the engine of new runs, default or native, and its id.", "engine", "id")
 	buildInfo   = desc("build_info", "Always 1; its label is the version of the host.", "version")
 )
@@ -43,7 +53,7 @@ type stateCollector struct{ state State }
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{poolWorkers, poolStarted, poolRetired, runsHeld, runsForeign, callsActive, heldBytes, heldLimit, engineInfo, buildInfo} {
+	for _, d := range []*prometheus.Desc{poolWorkers, poolStarted, poolRetired, runsHeld, runsForeign, runsDue, storeState, storeTrip, storeTakes, callsActive, heldBytes, heldLimit, engineInfo, buildInfo} {
 		ch <- d
 	}
 }
@@ -68,6 +78,18 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(runsHeld, float64(active), "active")
 	gauge(runsHeld, float64(suspended), "suspended")
 	gauge(runsForeign, float64(c.state.Foreign()))
+	gauge(runsDue, float64(c.state.Due()))
+	if h, ok := c.state.Store(); ok {
+		for _, s := range []runstore.HealthState{runstore.HealthOK, runstore.HealthSlow, runstore.HealthReadOnly, runstore.HealthGone} {
+			is := 0.0
+			if s == h.State {
+				is = 1
+			}
+			gauge(storeState, is, string(s))
+		}
+		gauge(storeTrip, h.RoundTrip.Seconds())
+		counter(storeTakes, float64(h.Takeovers))
+	}
 	gauge(callsActive, float64(c.state.Calls()))
 	held, limit := c.state.Held()
 	gauge(heldBytes, float64(held))

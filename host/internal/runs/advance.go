@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
@@ -27,6 +28,8 @@ type advancer struct {
 	life   context.Context
 	end    context.CancelFunc
 	loop   sync.WaitGroup
+
+	due atomic.Int64 // runs that the last poll has found
 
 	mu       sync.Mutex
 	advances map[string]*advance // by run; those that wait for a place too

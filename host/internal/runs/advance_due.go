@@ -60,6 +60,7 @@ func (a *advancer) lookAtStore() {
 		return
 	}
 	a.failed.over()
+	a.due.Store(int64(len(ids)))
 	for _, id := range ids {
 		a.consider(id)
 	}

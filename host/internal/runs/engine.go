@@ -114,7 +114,8 @@ type gauges struct{ *Engine }
 // Metrics returns what metrics read of the engine, for a host of that version.
 func (e *Engine) Metrics(version string) metrics.State {
 	g := gauges{e}
-	return metrics.State{Pool: g.pool, Runs: g.runs, Foreign: g.foreignRuns, Calls: e.performing.now, Held: g.held, Engine: g.engine, Version: version}
+	return metrics.State{Pool: g.pool, Runs: g.runs, Foreign: g.foreignRuns, Calls: e.performing.now, Held: g.held, Engine: g.engine, Version: version,
+		Due: g.due, Store: func() (runstore.Health, bool) { return e.StoreHealth(e.life) }}
 }
 
 func (e gauges) pool() metrics.Pool {
@@ -123,6 +124,22 @@ func (e gauges) pool() metrics.Pool {
 	}
 	s := e.Pool.Stats()
 	return metrics.Pool{Warm: s.Warm, Kept: s.Kept, InUse: s.InUse, Started: s.Started, Retired: s.Retired}
+}
+
+// StoreHealth says how the store of runs does, if the store can tell.
+func (e *Engine) StoreHealth(ctx context.Context) (h runstore.Health, ok bool) {
+	m, ok := e.Store.(runstore.Monitored)
+	if ok {
+		h = m.Health(ctx)
+	}
+	return h, ok
+}
+
+func (e gauges) due() int {
+	if e.advancer == nil {
+		return 0
+	}
+	return int(e.advancer.due.Load())
 }
 
 func (e gauges) engine() (name, id string) {

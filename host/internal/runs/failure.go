@@ -130,6 +130,10 @@ func failureFromStore(err error) *failure {
 		f := failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "code mode run goes on in another host now: wait for it again.")
 		f.Err = err
 		return f
+	case errors.Is(err, runstore.ErrUnavailable): // its text names hosts and users of the database
+		f := failf(codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost, "the store of suspended runs does not answer: no run can be suspended or taken up now. Programs that end without waiting still run.")
+		f.Err = err
+		return f
 	case errors.Is(err, runstore.ErrFull):
 		return failf(codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost, "too many suspended code mode runs.")
 	case errors.Is(err, runstore.ErrTooLarge):

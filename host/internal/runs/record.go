@@ -32,6 +32,7 @@ type record struct {
 	identify     func(*entry)           // notes which tool a call means
 	dropped      func()                 // lets go of what belongs to the claim
 	lost         func()                 // called once, when rec gives the run up
+	late         func()                 // called for each write that another host's claim has fenced off
 	later        func(retried)          // repeats a step in the background until it reports success
 	cause        atomic.Pointer[error]  // why the run was given up; nil: it was not
 
@@ -161,6 +162,9 @@ func (rec *record) write(write func(runstore.Claim) error) error {
 	}
 	err := write(claim)
 	if errors.Is(err, runstore.ErrFenced) {
+		if rec.late != nil {
+			rec.late()
+		}
 		rec.giveUp(err)
 	}
 	return err

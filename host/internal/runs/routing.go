@@ -84,6 +84,7 @@ func (q *router) ask(ctx context.Context) (reply *cluster.Reply, again bool) {
 	}
 	q.request.Host, q.request.Epoch, q.request.WaitMillis = owner.Host, owner.Epoch, max(0, time.Until(q.until).Milliseconds())
 	reply, err = q.engine.Peers.Ask(ctx, owner.Address, &q.request, q.tell)
+	q.engine.Observer.Metrics.Routed(err == nil)
 	switch {
 	case err == nil:
 		return reply, false

@@ -1,0 +1,89 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+var _ runstore.Monitored = (*DB)(nil)
+
+// slowShare is the part of a lease for which a renewal may take until the database is slow.
+const slowShare = 10
+
+// firstLook bounds how long the first call of Health waits.
+const firstLook = time.Second
+
+// health is what the renewals of the lease tell of the database.
+type health struct {
+	look      sync.Once
+	looked    chan struct{} // closed after the first renewal
+	takeovers atomic.Uint64
+
+	mu    sync.Mutex
+	since time.Time // of the renewal that is being made; zero without one
+	took  time.Duration
+	err   error
+}
+
+// observe makes one renewal and notes how it went.
+func (h *health) observe(renew func() error) error {
+	start := time.Now()
+	h.mu.Lock()
+	h.since = start
+	h.mu.Unlock()
+	err := renew()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.since, h.took, h.err = time.Time{}, time.Since(start), err
+	select {
+	case <-h.looked:
+	default:
+		close(h.looked)
+	}
+	return err
+}
+
+// Health implements runstore.Monitored by the renewals of the lease. The first call starts
+// the lease, so that there are renewals.
+func (d *DB) Health(ctx context.Context) runstore.Health {
+	h := &d.health
+	if d.ctx.Err() != nil {
+		return runstore.Health{State: runstore.HealthGone}
+	}
+	h.look.Do(func() { d.keepLeaseOnce(true) })
+	ctx, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	select {
+	case <-h.looked:
+	case <-ctx.Done():
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := runstore.Health{RoundTrip: h.took, Takeovers: h.takeovers.Load()}
+	if !h.since.IsZero() {
+		out.RoundTrip = max(out.RoundTrip, time.Since(h.since))
+	}
+	out.State = d.stateLocked(out.RoundTrip)
+	return out
+}
+
+// stateLocked classifies the newest renewal. The caller holds the mutex of the health.
+func (d *DB) stateLocked(roundTrip time.Duration) runstore.HealthState {
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(d.health.err, &pg) && !connectionCode(pg.Code) && pg.Code != queryCanceled:
+		return runstore.HealthReadOnly
+	case d.health.err != nil, d.Lapsed():
+		return runstore.HealthGone
+	case roundTrip >= d.options.Lease/slowShare:
+		return runstore.HealthSlow
+	}
+	return runstore.HealthOK
+}
