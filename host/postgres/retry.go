@@ -71,7 +71,9 @@ func (d *DB) retry(ctx context.Context, do func(context.Context) error) error {
 }
 
 // unavailable marks a failure that has lasted for too long, but may be over later.
-func unavailable(err error) error { return fmt.Errorf("%w: %w", runstore.ErrUnavailable, explained(err)) }
+func unavailable(err error) error {
+	return fmt.Errorf("%w: %w", runstore.ErrUnavailable, explained(err))
+}
 
 func (d *DB) attempt(ctx context.Context, do func(context.Context) error) error {
 	if d.options.fault != nil {
