@@ -92,6 +92,7 @@ func (a *advancer) serve() {
 		case id, open := <-woken:
 			if !open {
 				woken = nil
+				continue
 			}
 			a.consider(id)
 		case <-decided:
@@ -150,6 +151,13 @@ func (a *advancer) room() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return int(a.places.Total())*candidatesAPlace - len(a.advances)
+}
+
+// paused is how many runs are left alone for now.
+func (a *advancer) paused() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.pauses)
 }
 
 // consider has a run go on as soon as it is its session's turn, unless a caller wants it, it

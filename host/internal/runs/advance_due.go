@@ -54,7 +54,7 @@ func (a *advancer) lookAtStore() {
 	if s == nil || room <= 0 {
 		return
 	}
-	ids, err := s.Due(a.life, room)
+	ids, err := s.Due(a.life, room+a.paused()) // the oldest may be those that are left alone
 	if err != nil {
 		a.failed.report(a.engine.Logger, "the store does not say which runs can go on", err, a.life)
 		return

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -134,5 +135,48 @@ func TestNoAdvancer(t *testing.T) {
 	a.stop()
 	if newAdvancer(&Engine{}, 0) != nil {
 		t.Error("there is one")
+	}
+}
+
+// dueStore has runs that are due and cannot go on.
+type dueStore struct {
+	brokenStore
+	due []string
+
+	mu   sync.Mutex
+	read map[string]int
+}
+
+func (s *dueStore) Wake(context.Context, string) error { return nil }
+
+func (s *dueStore) Due(_ context.Context, limit int) ([]string, error) {
+	return s.due[:min(limit, len(s.due))], nil
+}
+
+func (s *dueStore) Watch(context.Context) <-chan string { return nil }
+
+func (s *dueStore) Get(_ context.Context, id string) (*runstore.Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.read[id]++
+	return nil, s.err
+}
+
+// TestRunsThatCannotGoOnLetOthersGoOn: however many of the oldest runs are left alone, the
+// poll finds those after them.
+func TestRunsThatCannotGoOnLetOthersGoOn(t *testing.T) {
+	store := &dueStore{brokenStore: brokenStore{err: runstore.ErrCorrupt}, read: map[string]int{}}
+	for i := range 3 * candidatesAPlace {
+		store.due = append(store.due, fmt.Sprint(i))
+	}
+	a := idleAdvancer(t, store, &stoppedClock{now: time.Now()}, slog.New(slog.DiscardHandler))
+	for range 3 * candidatesAPlace {
+		a.lookAtStore()
+		a.loop.Wait()
+	}
+	for _, id := range store.due {
+		if store.read[id] != 1 {
+			t.Errorf("run %s was tried %d times, want 1", id, store.read[id])
+		}
 	}
 }
