@@ -9,9 +9,10 @@ import (
 // knownRuns is how many suspended runs the database has, as of a moment ago. To count them
 // for each new run would make new runs slower the more there are.
 type knownRuns struct {
-	mu    sync.Mutex
-	count int
-	until time.Time // when it is counted again
+	mu      sync.Mutex
+	counted bool // once at least
+	count   int
+	until   time.Time // when it is counted again
 }
 
 const (
@@ -26,19 +27,44 @@ func (d *DB) maximum(ctx context.Context, max int) (int, error) {
 		return max, nil
 	}
 	k := &d.known
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if time.Now().After(k.until) {
-		err := d.retry(ctx, func(ctx context.Context) error {
-			return d.pool.QueryRow(ctx, `SELECT count(*) FROM quoin.runs WHERE NOT ended AND expires > now()`).Scan(&k.count)
-		})
-		if err != nil {
+	if k.isDue() {
+		if err := d.countRuns(ctx); err != nil {
 			return 0, err
 		}
-		k.until = time.Now().Add(recount)
 	}
-	if k.count < max-max/10 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.counted && k.count < max-max/10 {
 		return 0, nil
 	}
 	return max, nil
+}
+
+// isDue reports whether the caller is to count. Others go on with the count before meanwhile:
+// they do not wait for a database that is away longer than for their own statements.
+func (k *knownRuns) isDue() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !time.Now().After(k.until) {
+		return false
+	}
+	k.until = time.Now().Add(recount)
+	return true
+}
+
+// countRuns counts the suspended runs of the database.
+func (d *DB) countRuns(ctx context.Context) error {
+	var n int
+	err := d.retry(ctx, func(ctx context.Context) error {
+		return d.pool.QueryRow(ctx, `SELECT count(*) FROM quoin.runs WHERE NOT ended AND expires > now()`).Scan(&n)
+	})
+	k := &d.known
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err != nil {
+		k.until = time.Time{}
+		return err
+	}
+	k.counted, k.count = true, n
+	return nil
 }
