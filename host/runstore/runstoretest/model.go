@@ -32,6 +32,8 @@ type holder struct {
 	// lapsed says that the lease of the host was over since. Until another host claims
 	// the run, what the claim writes may count or not.
 	lapsed bool
+	// renewed says that the host may have a lease again.
+	renewed bool
 }
 
 // machine drives several hosts against one model.
@@ -113,6 +115,11 @@ func (m *machine) claimed(rt *rapid.T, run *model, host int, c runstore.Claim) {
 	if c.Epoch() <= run.epoch {
 		rt.Fatalf("epoch %d after %d", c.Epoch(), run.epoch)
 	}
+	for _, other := range m.runs { // a host that claims has a lease again
+		if h := other.holder; h != nil && h.host == host && h.lapsed {
+			h.renewed = true
+		}
+	}
 	run.epoch, run.holder = c.Epoch(), &holder{host: host, claim: c}
 	run.all = append(run.all, run.holder)
 }
@@ -163,8 +170,9 @@ func (m *machine) claim(rt *rapid.T, id string, run *model) {
 		rt.Fatalf("host %d has claimed a run that is not there", host)
 	case err == nil:
 		m.claimed(rt, run, host, c)
-	case errors.Is(err, runstore.ErrClaimed) && run.holder != nil && (!run.holder.lapsed || run.holder.host == host):
+	case errors.Is(err, runstore.ErrClaimed) && run.holder != nil && (!run.holder.lapsed || run.holder.renewed || run.holder.host == host):
 	case errors.Is(err, runstore.ErrNotFound) && run.state == "nothing":
+	case errors.Is(err, runstore.ErrClaimed) && run.state == "nothing": // an earlier claim was not released
 	default:
 		rt.Fatalf("Claim by host %d of %s: %v", host, run.state, err)
 	}
@@ -184,6 +192,7 @@ func (m *machine) release(rt *rapid.T, _ string, run *model) {
 // wrote checks what came of a write, and reports whether it counts.
 func (m *machine) wrote(rt *rapid.T, run *model, h *holder, err error) bool {
 	switch {
+	case run.holder == nil && run.state == "nothing" && errors.Is(err, runstore.ErrNotFound):
 	case run.holder != h && !errors.Is(err, runstore.ErrFenced):
 		rt.Fatalf("a write of the claim %d of host %d: %v, want ErrFenced", h.claim.Epoch(), h.host, err)
 	case run.holder == h && errors.Is(err, runstore.ErrFenced) && h.lapsed:
@@ -255,7 +264,11 @@ func (m *machine) delete(rt *rapid.T, _ string, run *model) {
 	if h == nil {
 		return
 	}
-	if m.wrote(rt, run, h, h.claim.Delete(context.Background())) {
+	err := h.claim.Delete(context.Background())
+	if run.holder == nil && run.state == "nothing" && err == nil {
+		return // there was nothing to delete
+	}
+	if m.wrote(rt, run, h, err) {
 		run.cleared()
 	}
 }
