@@ -15,7 +15,7 @@ func TestFromSecret(t *testing.T) {
 		}
 		return id.Fingerprint()
 	}
-	if fingerprint(secret, "one") != fingerprint(secret, "one") {
+	if first, again := fingerprint(secret, "one"), fingerprint(secret, "one"); first != again {
 		t.Error("a secret has two identities for one purpose")
 	}
 	if fingerprint(secret, "one") == fingerprint(secret, "two") || fingerprint(secret, "one") == fingerprint(other, "one") {

@@ -16,9 +16,10 @@ import (
 
 // nativeFunction is what an object of the library says of the C function that it is.
 type nativeFunction struct {
-	realm, code  uintptr
-	length, kind uint8
-	magic        int16
+	_     uintptr // realm
+	code  uintptr
+	_     [2]uint8 // length and kind
+	magic int16
 }
 
 var _ = [1]struct{}{}[unsafe.Sizeof(nativeFunction{})-unsafe.Sizeof(lib.TJSObject{}.Fu)]
