@@ -36,7 +36,7 @@ func TestSettingsDefaultsAndClamps(t *testing.T) {
 	low.MaxPendingCalls, low.SnapshotTTL, low.UndoTTL, low.MaxSuspended, low.SearchLimit, low.MaxSearchLimit = 1, time.Second, time.Second, 1, 1, 1
 	high.Wait = time.Hour
 	high.Timeout, high.MemoryLimit, high.MaxOutput, high.MaxSnapshot = time.Minute, 1<<30, 10<<20, 256<<20
-	high.MaxPendingCalls, high.SnapshotTTL, high.UndoTTL, high.MaxSuspended, high.SearchLimit, high.MaxSearchLimit = 128, 24*time.Hour, 30*24*time.Hour, 1_000_000, 50, 50
+	high.MaxPendingCalls, high.SnapshotTTL, high.UndoTTL, high.MaxSuspended, high.SearchLimit, high.MaxSearchLimit = 128, 30*24*time.Hour, 30*24*time.Hour, 1_000_000, 50, 50
 	low.MaxApprovals, high.MaxApprovals = 1, 10_000
 	low.AutoShare, high.AutoShare, low.ContextWindow, high.ContextWindow = 1, 100, 1_000, 100_000_000
 	all := func(d time.Duration, n int64) Settings {
