@@ -37,6 +37,7 @@ func (bad) Turn([]wire.Settlement, time.Time) (wire.Report, error) {
 }
 func (bad) Snapshot(int) ([]byte, error) { return nil, nil }
 func (bad) Discard() error               { return nil }
+func (bad) Replay([]byte) error          { return nil }
 
 func (bad) Load(engine.Cell, time.Time) (wire.Report, error) {
 	_, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)

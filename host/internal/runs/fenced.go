@@ -46,6 +46,9 @@ func (rec *record) held(ctx context.Context) error {
 	if cause := rec.gaveUp(); cause != nil {
 		return cause
 	}
+	if !rec.leased.Load() {
+		return nil
+	}
 	rec.claimMu.Lock()
 	claim, leased := rec.claim.(runstore.Leased)
 	rec.claimMu.Unlock()

@@ -37,6 +37,7 @@ type record struct {
 	cause        atomic.Pointer[error]  // why the run was given up; nil: it was not
 
 	claimMu  countedMutex
+	leased   atomic.Bool    // claim is a runstore.Leased
 	claim    runstore.Claim // nil: another process may go on with the run
 	reserved func()         // gives back the id of a run that has asked and has no record
 
@@ -350,6 +351,8 @@ func (rec *record) setClaim(claim runstore.Claim) {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()
 	rec.claim = claim
+	_, leased := claim.(runstore.Leased)
+	rec.leased.Store(leased)
 }
 
 // claimed reports whether this process has the claim.

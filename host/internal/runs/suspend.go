@@ -169,7 +169,11 @@ func (r *run) describe(rec *runstore.Record) {
 
 // expire ends a parked run that was not waited for in time. Another process that shares
 // the store may have resumed it: then this process only forgets it.
-func (r *run) expire() {
+func (r *run) expire() { r.expireAt(time.Time{}) }
+
+// expireAt is expire at a time that counts although the store, whose clock decides
+// otherwise, has not come to it.
+func (r *run) expireAt(now time.Time) {
 	if !r.moveTo(stateActive) {
 		return
 	}
@@ -178,6 +182,9 @@ func (r *run) expire() {
 	err := r.record.ensureClaim(r.background())
 	if err == nil {
 		stored, err = r.record.store.Get(r.background(), r.id)
+	}
+	if err == nil && r.record.isCurrent(stored) && now.After(stored.Expires) {
+		err = runstore.ErrExpired
 	}
 	switch {
 	case errors.Is(err, runstore.ErrClaimed), err == nil && r.record.isCurrent(stored):
