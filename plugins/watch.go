@@ -222,6 +222,10 @@ func (w *watcher) scan() (sights map[string]folderState, owners map[string][]str
 	for _, d := range dirs {
 		owners[d] = nil
 	}
+	before, err := os.Stat(w.dir)
+	if err != nil {
+		return nil, owners, err
+	}
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
 		return nil, owners, err
@@ -238,6 +242,14 @@ func (w *watcher) scan() (sights map[string]folderState, owners map[string][]str
 		for _, d := range now.dirs {
 			owners[d] = append(owners[d], id)
 		}
+	}
+	// The folders of a directory that has gone meanwhile are not seen, and were not removed.
+	after, err := os.Stat(w.dir)
+	switch {
+	case err != nil:
+		return nil, owners, err
+	case !os.SameFile(before, after):
+		return w.scan()
 	}
 	return sights, owners, nil
 }
