@@ -125,3 +125,11 @@ func (s *sharedRuns) addressOf(host string) string {
 	defer s.mu.Unlock()
 	return s.addresses[host]
 }
+
+// startPeers starts two hosts of a cluster, whose tool slow waits for one gate. A program is
+// to run on holder, and its caller asks other.
+func startPeers(t *testing.T) (shared *sharedRuns, g *gate, holder, other *host.Host) {
+	t.Helper()
+	shared, g = newSharedRuns(), newGate()
+	return shared, g, startPeer(t, shared.of("holder"), g.tool("slow")), startPeer(t, shared.of("other"), g.tool("slow"))
+}

@@ -17,8 +17,7 @@ import (
 // another. The result is delivered once.
 func TestAnyHostAnswersAWait(t *testing.T) {
 	t.Parallel()
-	shared, g := newSharedRuns(), newGate()
-	holder, other := startPeer(t, shared.of("holder"), g.tool("slow")), startPeer(t, shared.of("other"), g.tool("slow"))
+	_, g, holder, other := startPeers(t)
 	id := suspendedAt(t, holder, `return await tools.slow()`)
 	<-g.entered
 	stranger := host.Session{SessionID: "stranger"}
@@ -46,8 +45,7 @@ func suspendedAt(t *testing.T, h *host.Host, code string) string {
 // may wait again at any host.
 func TestTheTimeOfACallerAtAnotherHost(t *testing.T) {
 	t.Parallel()
-	shared, g := newSharedRuns(), newGate()
-	holder, other := startPeer(t, shared.of("holder"), g.tool("slow")), startPeer(t, shared.of("other"), g.tool("slow"))
+	_, g, holder, other := startPeers(t)
 	id := suspendedAt(t, holder, `return await tools.slow()`)
 	wantWaiting(t, other.WaitFor(t.Context(), me, id, soon), host.ReasonPendingTools)
 	close(g.open)
@@ -58,8 +56,7 @@ func TestTheTimeOfACallerAtAnotherHost(t *testing.T) {
 // held.
 func TestACallerLeavesAnotherHost(t *testing.T) {
 	t.Parallel()
-	shared, g := newSharedRuns(), newGate()
-	holder, other := startPeer(t, shared.of("holder"), g.tool("slow")), startPeer(t, shared.of("other"), g.tool("slow"))
+	_, g, holder, other := startPeers(t)
 	id := suspendedAt(t, holder, `return await tools.slow()`)
 	ctx, leave := context.WithCancel(t.Context())
 	go func() {
@@ -76,8 +73,7 @@ func TestACallerLeavesAnotherHost(t *testing.T) {
 // TestAnyHostAborts ends a run whose call is in flight at another host.
 func TestAnyHostAborts(t *testing.T) {
 	t.Parallel()
-	shared, g := newSharedRuns(), newGate()
-	holder, other := startPeer(t, shared.of("holder"), g.tool("slow")), startPeer(t, shared.of("other"), g.tool("slow"))
+	_, g, holder, other := startPeers(t)
 	id := suspendedAt(t, holder, `return await tools.slow()`)
 	wantFailure(t, other.Abort(t.Context(), host.Session{SessionID: "stranger"}, id), host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput)
 	wantFailure(t, other.Abort(t.Context(), me, id), host.CodeAborted, "", host.PhaseHost)
@@ -111,8 +107,7 @@ func TestAnyHostTakesAnswers(t *testing.T) {
 // TestAnyHostShowsWhatHappens follows a run that another host drives.
 func TestAnyHostShowsWhatHappens(t *testing.T) {
 	t.Parallel()
-	shared, g := newSharedRuns(), newGate()
-	holder, other := startPeer(t, shared.of("holder"), g.tool("slow")), startPeer(t, shared.of("other"), g.tool("slow"))
+	_, g, holder, other := startPeers(t)
 	id := suspendedAt(t, holder, `const got = await tools.slow(); text("got it"); return got`)
 	close(g.open)
 	var ended, put bool
@@ -198,8 +193,7 @@ func deadAddress(t *testing.T) string {
 // busy when its time is over.
 func TestAHolderThatIsSilent(t *testing.T) {
 	t.Parallel()
-	shared, g := newSharedRuns(), newGate()
-	holder, other := startPeer(t, shared.of("holder"), g.tool("slow")), startPeer(t, shared.of("other"), g.tool("slow"))
+	shared, g, holder, other := startPeers(t)
 	id := suspendedAt(t, holder, `return await tools.slow()`)
 	address, err := shared.of("other").Owner(t.Context(), id)
 	if err != nil {
@@ -221,8 +215,7 @@ func TestAHolderThatIsSilent(t *testing.T) {
 // holds the run shuts down.
 func TestAHostThatEndsLetsOthersHaveItsRuns(t *testing.T) {
 	t.Parallel()
-	shared, g := newSharedRuns(), newGate()
-	holder, other := startPeer(t, shared.of("holder"), g.tool("slow")), startPeer(t, shared.of("other"), g.tool("slow"))
+	_, g, holder, other := startPeers(t)
 	id := suspendedAt(t, holder, `return await tools.slow()`)
 	<-g.entered
 	results := make(chan *host.Result)
@@ -250,7 +243,7 @@ func TestClustersAreConfigured(t *testing.T) {
 		"a short secret":            {Store: newSharedRuns().of("a"), Cluster: host.ClusterConfig{Listen: "127.0.0.1:0", Secret: secret("short")}},
 		"a secret and certificates": {Store: newSharedRuns().of("a"), Cluster: host.ClusterConfig{Secret: secret(long), CertFile: "c", KeyFile: "k", CAFile: "a"}},
 		"no authority":              {Store: newSharedRuns().of("a"), Cluster: host.ClusterConfig{CertFile: "c", KeyFile: "k"}},
-		"an address that is none":   {Store: newSharedRuns().of("a"), Cluster: host.ClusterConfig{Listen: "127.0.0.1:0", Advertise: "here", Secret: secret(long)}},
+		"an address without a port": {Store: newSharedRuns().of("a"), Cluster: host.ClusterConfig{Listen: "127.0.0.1:0", Advertise: "here", Secret: secret(long)}},
 		"no address to advertise":   {Store: newSharedRuns().of("a"), Cluster: host.ClusterConfig{Listen: ":0", Secret: secret(long)}},
 	} {
 		h, err := newHost(cfg)

@@ -41,8 +41,8 @@ func serve(t *testing.T, c *Credentials, h Handler) string {
 	s := Serve(l, c, "b", h, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // requests that hang are cut off
-		_ = s.Close(ctx)
+		cancel()         // requests that hang are cut off
+		_ = s.Close(ctx) // a test may have closed it
 	})
 	return l.Addr().String()
 }
