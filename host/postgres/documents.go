@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,36 +53,36 @@ func missing(name string) error { return fmt.Errorf("document %.80q: %w", name, 
 // do makes a statement that is harmless twice.
 func (s *documentStore) do(ctx context.Context, do func(context.Context) error) error {
 	err := s.db.retry(ctx, do)
-	if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, documents.ErrLockLost) {
 		return fmt.Errorf("database: %s: %w", s.purpose, err)
 	}
 	return err
 }
 
-// Create implements documents.Store. An attempt that is made again, because the answer to
-// the first was lost, finds its own document.
+// Create implements documents.Store.
 func (s *documentStore) Create(ctx context.Context, name string, content []byte, expires time.Time) error {
-	const insert = `
-		WITH made AS (
-			INSERT INTO quoin.documents (purpose, name, ext, content, expires, attempt) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (purpose, name) DO NOTHING RETURNING attempt
-		)
-		SELECT attempt FROM made UNION ALL SELECT attempt FROM quoin.documents WHERE purpose = $1 AND name = $2 LIMIT 1`
-	return s.write(ctx, insert, name, content, expires)
+	return s.write(ctx, `DO NOTHING`, name, content, expires)
 }
 
 // Replace implements documents.Store.
 func (s *documentStore) Replace(ctx context.Context, name string, content []byte, expires time.Time) error {
-	const upsert = `
-		INSERT INTO quoin.documents (purpose, name, ext, content, expires, attempt) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (purpose, name) DO UPDATE SET content = excluded.content, expires = excluded.expires,
-			attempt = excluded.attempt, written = excluded.written
-		RETURNING attempt`
-	return s.write(ctx, upsert, name, content, expires)
+	const update = `DO UPDATE SET content = excluded.content, expires = excluded.expires, attempt = excluded.attempt, written = excluded.written`
+	return s.write(ctx, update, name, content, expires)
 }
 
-// write makes a statement that returns which attempt the document is of now.
-func (s *documentStore) write(ctx context.Context, sql, name string, content []byte, expires time.Time) error {
+// write writes a document, if the locks of ctx are held. taken says what to do if the name
+// is taken. An attempt that is made again, because the answer to the first was lost, finds
+// its own document.
+func (s *documentStore) write(ctx context.Context, taken, name string, content []byte, expires time.Time) error {
+	sql := `
+		WITH ` + stillHeld + `, made AS (
+			INSERT INTO quoin.documents (purpose, name, ext, content, expires, attempt)
+			SELECT $1, $4, $5, $6, $7, $8 FROM mine WHERE locks
+			ON CONFLICT (purpose, name) ` + taken + ` RETURNING attempt
+		), now AS (
+			SELECT attempt FROM made UNION ALL SELECT attempt FROM quoin.documents WHERE purpose = $1 AND name = $4 LIMIT 1
+		)
+		SELECT coalesce((SELECT attempt FROM now), ''), locks FROM mine`
 	if err := documents.CheckName(name); err != nil {
 		return err
 	}
@@ -96,23 +97,32 @@ func (s *documentStore) write(ctx context.Context, sql, name string, content []b
 		until = &expires
 	}
 	ext, attempt := path.Ext(name), rand.Text()
+	locks, holders := s.heldLocks(ctx)
 	err := s.do(ctx, func(ctx context.Context) error {
 		var batch pgx.Batch
 		if s.transient { // it may be lost with the database
 			batch.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
 		}
 		var of string
-		batch.Queue(sql, s.purpose, name, ext, content, until, attempt).QueryRow(func(row pgx.Row) error { return row.Scan(&of) })
+		var held bool
+		batch.Queue(sql, s.purpose, locks, holders, name, ext, content, until, attempt).QueryRow(func(row pgx.Row) error { return row.Scan(&of, &held) })
 		err := s.db.pool.SendBatch(ctx, &batch).Close()
-		if errors.Is(err, pgx.ErrNoRows) || err == nil && of != attempt {
-			return fmt.Errorf("document %.80q: %w", name, fs.ErrExist)
+		switch {
+		case err != nil || of == attempt:
+			return err
+		case !held:
+			return s.lockLost(name)
 		}
-		return err
+		return fmt.Errorf("document %.80q: %w", name, fs.ErrExist)
 	})
 	if err == nil {
 		s.changed(ext)
 	}
 	return err
+}
+
+func (s *documentStore) lockLost(name string) error {
+	return fmt.Errorf("%s: %w", s.Location(name), documents.ErrLockLost)
 }
 
 // Read implements documents.Store.
@@ -213,12 +223,24 @@ func (s *documentStore) Counts(ctx context.Context) (counts map[string]int, err 
 
 // Remove implements documents.Store.
 func (s *documentStore) Remove(ctx context.Context, names ...string) error {
+	locks, holders := s.heldLocks(ctx)
 	return s.do(ctx, func(ctx context.Context) error {
-		tag, err := s.db.pool.Exec(ctx, `DELETE FROM quoin.documents WHERE purpose = $1 AND name = ANY($2)`, s.purpose, valid(names))
-		if err == nil && tag.RowsAffected() == 0 {
+		var removed int
+		var held bool
+		err := s.db.pool.QueryRow(ctx, `
+			WITH `+stillHeld+`, gone AS (
+				DELETE FROM quoin.documents USING mine WHERE locks AND purpose = $1 AND name = ANY($4) RETURNING name
+			)
+			SELECT (SELECT count(*) FROM gone), locks FROM mine`, s.purpose, locks, holders, valid(names)).Scan(&removed, &held)
+		switch {
+		case err != nil:
+			return err
+		case !held:
+			return s.lockLost(strings.Join(names, ", "))
+		case removed == 0:
 			return fmt.Errorf("documents %.80q: %w", names, fs.ErrNotExist)
 		}
-		return err
+		return nil
 	})
 }
 

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
@@ -25,7 +28,7 @@ func TestDocumentsOnPostgres(t *testing.T) {
 		n++
 		purpose, o := fmt.Sprintf("tests %d", n), documents.DirOptions{MaxBytes: documentstest.MaxBytes, Transient: transient}
 		return one.Documents(purpose, ".done", o), other.Documents(purpose, ".done", o)
-	})
+	}, func(t *testing.T, _ documents.Store, lock string) { endLock(t, one, lock) })
 }
 
 // TestAHintIsLostOnPostgres: a document that no hint tells of is found by the poll.
@@ -53,7 +56,7 @@ func TestAHintIsLostOnPostgres(t *testing.T) {
 func TestALockOfADeadHostOnPostgres(t *testing.T) {
 	url := database(t)
 	dead, other := open(t, url, postgres.Options{}), open(t, url, postgres.Options{})
-	if _, err := dead.Documents("tests", "", documents.DirOptions{}).Lock(t.Context(), "a"); err != nil {
+	if _, _, err := dead.Documents("tests", "", documents.DirOptions{}).Lock(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	if err := dead.Close(); err != nil { // no unlock: as a host that was killed
@@ -62,17 +65,95 @@ func TestALockOfADeadHostOnPostgres(t *testing.T) {
 	s := other.Documents("tests", "", documents.DirOptions{})
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := s.Lock(short, "a"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := s.Lock(short, "a"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("before that: %v", err)
 	}
-	if err := other.Exec(t.Context(), `UPDATE quoin.document_locks SET until = clock_timestamp() - interval '1 second'`); err != nil {
-		t.Fatal(err)
-	}
-	unlock, err := s.Lock(t.Context(), "a")
+	endLock(t, other, "a")
+	_, unlock, err := s.Lock(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	unlock()
+}
+
+// endLock has the time of a lock be over.
+func endLock(t *testing.T, d *postgres.DB, lock string) {
+	t.Helper()
+	if err := d.Exec(t.Context(), `UPDATE quoin.document_locks SET until = clock_timestamp() - interval '1 second' WHERE name = $1`, lock); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestALostLockIsNotTakenAgainOnPostgres: its holder learns that it is lost, and does not
+// take it although it is free by then.
+func TestALostLockIsNotTakenAgainOnPostgres(t *testing.T) {
+	t.Parallel()
+	said := make(lines, 100)
+	d := open(t, database(t), postgres.Options{Logger: slog.New(slog.NewTextHandler(said, nil))})
+	_, unlock, err := d.Documents("tests", "", documents.DirOptions{}).Lock(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if err := d.Exec(t.Context(), `DELETE FROM quoin.document_locks`); err != nil { // another has had it, and has given it back
+		t.Fatal(err)
+	}
+	for line := range said {
+		if strings.Contains(line, "a lock was lost") {
+			break
+		}
+	}
+	var locks int
+	if err := d.QueryRow(t.Context(), `SELECT count(*) FROM quoin.document_locks`).Scan(&locks); err != nil || locks != 0 {
+		t.Errorf("%d locks (%v), want none", locks, err)
+	}
+}
+
+// TestAWriteWaitsForATakeoverOnPostgres: who takes a lock over and who writes under it wait
+// for each other, so that nothing is written after the takeover.
+func TestAWriteWaitsForATakeoverOnPostgres(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	d := open(t, url, postgres.Options{})
+	s := d.Documents("tests", "", documents.DirOptions{})
+	held, unlock, err := s.Lock(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	thief, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = thief.Close(context.Background()) }()
+	tx, err := thief.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(ctx, `UPDATE quoin.document_locks SET holder = 'thief'`); err != nil {
+		t.Fatal(err)
+	}
+	wrote := make(chan error, 1)
+	go func() { wrote <- s.Create(held, "a.json", nil, time.Time{}) }()
+	for waits := false; !waits && len(wrote) == 0; {
+		if err := d.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'quoin.document_locks'::regclass
+			OR NOT granted AND locktype = 'transactionid')`).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-wrote; !errors.Is(err, documents.ErrLockLost) {
+		t.Errorf("got %v, want ErrLockLost", err)
+	}
+}
+
+// lines receives the lines of a log.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
 }
 
 // TestAlteredDocumentsOnPostgres: a row that was altered, moved or written by others is no

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/internal/durable"
@@ -39,9 +38,6 @@ type Dir struct {
 
 var _ Store = (*Dir)(nil)
 
-// lockExt is the extension of files that are locked.
-const lockExt = ".lock"
-
 // OpenDir opens the store in path, creating the directory with mode 0700.
 func OpenDir(path string, o DirOptions) (*Dir, error) {
 	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxBytes)
@@ -62,22 +58,25 @@ func OpenDir(path string, o DirOptions) (*Dir, error) {
 func (d *Dir) Location(name string) string { return filepath.Join(d.path, name) }
 
 // Create implements Store.
-func (d *Dir) Create(_ context.Context, name string, content []byte, expires time.Time) error {
-	return d.write(name, content, expires, durable.Create)
+func (d *Dir) Create(ctx context.Context, name string, content []byte, expires time.Time) error {
+	return d.write(ctx, name, content, expires, durable.Create)
 }
 
 // Replace implements Store.
-func (d *Dir) Replace(_ context.Context, name string, content []byte, expires time.Time) error {
-	return d.write(name, content, expires, durable.Replace)
+func (d *Dir) Replace(ctx context.Context, name string, content []byte, expires time.Time) error {
+	return d.write(ctx, name, content, expires, durable.Replace)
 }
 
 // write writes a file, whose modification time is when it expires.
-func (d *Dir) write(name string, content []byte, expires time.Time, write func(string, []byte, durable.Options) error) error {
+func (d *Dir) write(ctx context.Context, name string, content []byte, expires time.Time, write func(string, []byte, durable.Options) error) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
 	if len(content) > d.options.MaxBytes {
 		return TooLarge(d.Location(name), len(content), d.options.MaxBytes)
+	}
+	if err := d.checkLocks(ctx); err != nil {
+		return err
 	}
 	if d.options.Late {
 		if err := os.MkdirAll(d.path, 0o700); err != nil {
@@ -169,7 +168,10 @@ func (d *Dir) Counts(context.Context) (map[string]int, error) {
 }
 
 // Remove implements Store.
-func (d *Dir) Remove(_ context.Context, names ...string) error {
+func (d *Dir) Remove(ctx context.Context, names ...string) error {
+	if err := d.checkLocks(ctx); err != nil {
+		return err
+	}
 	removed := 0
 	for _, name := range names {
 		if CheckName(name) != nil {
@@ -255,16 +257,4 @@ func (d *Dir) Version(context.Context) (string, error) {
 		return changed.String(), nil
 	}
 	return "", nil
-}
-
-// Lock implements Store. The lock ends with the process.
-func (d *Dir) Lock(ctx context.Context, name string) (unlock func(), err error) {
-	if err := CheckName(name); err != nil {
-		return nil, err
-	}
-	l := durable.NewLock(d.Location(strings.TrimSuffix(name, lockExt) + lockExt))
-	if err := l.Lock(ctx, false); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return func() { _ = l.Close() }, nil // a lock that cannot be given back ends with its process
 }

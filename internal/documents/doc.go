@@ -25,7 +25,10 @@
 //
 // All methods are safe for concurrent use, by any number of processes too. Exactly
 // one of several that create one name succeeds. A reader sees a content as one writer wrote
-// it, never a part. [Store.Lock] excludes other holders, as long as the holder lives.
+// it, never a part. [Store.Lock] excludes other holders, as long as the holder lives. A
+// holder that was paused for longer than its lock lasts writes nothing: what it writes with
+// is the context of the lock, and each write is refused with [ErrLockLost] if another has
+// it.
 //
 // # Failure
 //

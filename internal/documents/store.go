@@ -46,8 +46,10 @@ type Store interface {
 	// that it cannot be told now.
 	Version(ctx context.Context) (string, error)
 	// Lock waits for the lock of that name, which no other process then holds, until ctx
-	// ends. Locks are no documents.
-	Lock(ctx context.Context, name string) (unlock func(), err error)
+	// ends. Locks are no documents. The holder writes and removes documents with the context
+	// held, until it calls unlock: once the lock is not its own any more, that is refused with
+	// ErrLockLost.
+	Lock(ctx context.Context, name string) (held context.Context, unlock func(), err error)
 	// Watch returns a channel that receives after documents with that extension may have
 	// changed, in any process, until ctx ends. Receives are not counted.
 	Watch(ctx context.Context, ext string) <-chan struct{}

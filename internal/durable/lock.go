@@ -43,9 +43,12 @@ func (l *FileLock) TryLock() error {
 	return err
 }
 
-// Holds reports whether path still leads to the locked file: its last holder may
-// have removed it between open and lock.
+// Holds reports whether the lock is held and path still leads to the locked file: its
+// last holder may have removed it between open and lock.
 func (l *FileLock) Holds(path string) bool {
+	if !l.f.Locked() && !l.f.RLocked() {
+		return false
+	}
 	held, err := l.f.Stat()
 	if err != nil {
 		return false

@@ -122,7 +122,7 @@ func (g *grant) config(authURL string) *oauth2.Config {
 // flow without one. Calls that are refused at the same time get the same link.
 func (c *Client) pending(ctx context.Context, s *Server, o Owner, ch Challenge, redirect string) (string, error) {
 	id := s.id(o)
-	unlock, err := c.store.lock(ctx, id)
+	ctx, unlock, err := c.store.lock(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -167,7 +167,7 @@ func (c *Client) takeFlow(ctx context.Context, id, state string) (*flow, error) 
 	if c.store.stamp(ctx, id+flowExt) == "" { // no lock file for what never was
 		return nil, errState
 	}
-	unlock, err := c.store.lock(ctx, id)
+	ctx, unlock, err := c.store.lock(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (c *Client) finish(ctx context.Context, id string, f *flow, query url.Value
 
 // keep stores a grant.
 func (c *Client) keep(ctx context.Context, id string, g *grant) error {
-	unlock, err := c.store.lock(ctx, id)
+	ctx, unlock, err := c.store.lock(ctx, id)
 	if err != nil {
 		return err
 	}

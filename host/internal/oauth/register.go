@@ -93,7 +93,7 @@ func secretMethod(supported []string) string {
 // address, and registers the first.
 func (c *Client) registeredClient(ctx context.Context, h *http.Client, s *Server, as *oauthex.AuthServerMeta, redirect string) (client, error) {
 	name := hashed("registered", as.Issuer, as.RegistrationEndpoint, redirect)
-	unlock, err := c.store.lock(ctx, name)
+	ctx, unlock, err := c.store.lock(ctx, name)
 	if err != nil {
 		return client{}, err
 	}

@@ -63,7 +63,8 @@ func (s store) stamp(ctx context.Context, name string) string {
 	return stamp
 }
 
-// lock excludes every other holder of the lock of that name, in all processes.
-func (s store) lock(ctx context.Context, id string) (unlock func(), err error) {
+// lock excludes every other holder of the lock of that name, in all processes. The holder
+// writes with the context that it returns.
+func (s store) lock(ctx context.Context, id string) (held context.Context, unlock func(), err error) {
 	return s.docs.Lock(ctx, id)
 }

@@ -76,7 +76,7 @@ func (c *Client) token(ctx context.Context, s *Server, o Owner, used string) (st
 func (c *Client) renew(ctx context.Context, s *Server, id, used string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, authorizeTimeout)
 	defer cancel()
-	unlock, err := c.store.lock(ctx, id)
+	ctx, unlock, err := c.store.lock(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -153,7 +153,7 @@ func (g *grant) refresh(ctx context.Context, s *Server) (*oauth2.Token, error) {
 // error the tokens are forgotten, but may go on to work.
 func (c *Client) Forget(ctx context.Context, s *Server, o Owner) (Grant, error) {
 	id := s.id(o)
-	unlock, err := c.store.lock(ctx, id)
+	ctx, unlock, err := c.store.lock(ctx, id)
 	if err != nil {
 		return Grant{}, err
 	}

@@ -25,8 +25,11 @@ const MaxBytes = 1000
 // Open returns two handles of one new store with that bound, such as two processes have.
 type Open func(t *testing.T, transient bool) (one, other documents.Store)
 
+// Steal ends a lock that a process holds, without its knowledge.
+type Steal func(t *testing.T, s documents.Store, lock string)
+
 // Run runs every test of a driver.
-func Run(t *testing.T, open Open) {
+func Run(t *testing.T, open Open, steal Steal) {
 	for name, test := range map[string]func(*testing.T, Open){
 		"OneCreatorWins":      oneCreatorWins,
 		"WhatIsWrittenIsRead": whatIsWrittenIsRead,
@@ -35,6 +38,7 @@ func Run(t *testing.T, open Open) {
 		"TransientGo":         transientGo,
 		"MarksChange":         marksChange,
 		"LocksExclude":        locksExclude,
+		"LostLocksFence":      func(t *testing.T, open Open) { lostLocksFence(t, open, steal) },
 		"WatchHears":          watchHears,
 		"HostileNames":        hostileNames,
 		"Bounds":              bounds,
@@ -228,21 +232,21 @@ func marksChange(t *testing.T, open Open) {
 func locksExclude(t *testing.T, open Open) {
 	one, other := open(t, false)
 	ctx := t.Context()
-	unlock, err := one.Lock(ctx, "a")
+	_, unlock, err := one.Lock(ctx, "a")
 	must(t, err)
-	free, err := other.Lock(ctx, "b") // another lock
+	_, free, err := other.Lock(ctx, "b") // another lock
 	must(t, err)
 	free()
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
-	if _, err := other.Lock(short, "a"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := other.Lock(short, "a"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a held lock: %v", err)
 	}
 	var inside atomic.Int32
 	var all sync.WaitGroup
 	for _, s := range []documents.Store{one, other, one, other} {
 		all.Go(func() {
-			unlock, err := s.Lock(ctx, "a")
+			_, unlock, err := s.Lock(ctx, "a")
 			if err != nil {
 				t.Error(err)
 				return
@@ -259,6 +263,53 @@ func locksExclude(t *testing.T, open Open) {
 	if names, err := one.Names(ctx, ".json", time.Time{}); err != nil || len(names) != 0 {
 		t.Errorf("locks have made documents: %q, %v", names, err)
 	}
+}
+
+// lostLocksFence: a holder whose lock another has taken writes nothing, whichever of its
+// locks it is, and also after the other has given it back.
+func lostLocksFence(t *testing.T, open Open, steal Steal) {
+	one, other := open(t, false)
+	outer, freeOuter, err := one.Lock(t.Context(), "a")
+	must(t, err)
+	defer freeOuter()
+	inner, freeInner, err := one.Lock(outer, "b")
+	must(t, err)
+	defer freeInner()
+	must(t, one.Create(inner, "a.json", []byte("held"), time.Time{}))
+	must(t, one.Replace(outer, "a.json", []byte("held too"), time.Time{}))
+	must(t, one.Create(outer, "gone.json", nil, time.Time{}))
+	must(t, one.Remove(inner, "gone.json"))
+
+	refused := func(when string, ctx context.Context) {
+		t.Helper()
+		for name, err := range map[string]error{
+			"Create":           one.Create(ctx, "b.json", nil, time.Time{}),
+			"Create of a.json": one.Create(ctx, "a.json", nil, time.Time{}),
+			"Replace":          one.Replace(ctx, "a.json", []byte("stale"), time.Time{}),
+			"Remove":           one.Remove(ctx, "a.json"),
+		} {
+			if !errors.Is(err, documents.ErrLockLost) {
+				t.Errorf("%s %s: %v, want ErrLockLost", name, when, err)
+			}
+		}
+		wantGone(t, one, "b.json")
+		want(t, one, "a.json", "held too")
+	}
+	steal(t, one, "a")
+	thief, unlock, err := other.Lock(t.Context(), "a")
+	must(t, err)
+	refused("while another has the lock", outer)
+	refused("under a second lock", inner)
+	must(t, other.Create(thief, "c.json", nil, time.Time{}))
+	must(t, one.Replace(t.Context(), "c.json", nil, time.Time{})) // who has no lock needs none
+	unlock()
+	refused("after the other has given the lock back", outer)
+
+	again, free, err := one.Lock(t.Context(), "a")
+	must(t, err)
+	must(t, one.Replace(again, "a.json", []byte("held too"), time.Time{}))
+	free()
+	refused("after unlock", again)
 }
 
 func watchHears(t *testing.T, open Open) {
@@ -298,7 +349,7 @@ func hostileNames(t *testing.T, open Open) {
 		if err := one.Replace(ctx, name, nil, time.Time{}); err == nil {
 			t.Errorf("Replace takes the name %q", name)
 		}
-		if _, err := one.Lock(ctx, name); err == nil {
+		if _, _, err := one.Lock(ctx, name); err == nil {
 			t.Errorf("Lock takes the name %q", name)
 		}
 		wantGone(t, one, name)

@@ -1,0 +1,52 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quoinhq/quoin/internal/durable"
+)
+
+// lockExt is the extension of files that are locked.
+const lockExt = ".lock"
+
+// lockedFile is a lock that a process holds.
+type lockedFile struct {
+	lock *durable.FileLock
+	path string
+}
+
+// Lock implements Store. The lock ends with the process, and with its file.
+func (d *Dir) Lock(ctx context.Context, name string) (held context.Context, unlock func(), err error) {
+	if err := CheckName(name); err != nil {
+		return nil, nil, err
+	}
+	f := lockedFile{path: d.Location(strings.TrimSuffix(name, lockExt) + lockExt)}
+	f.lock = durable.NewLock(f.path)
+	for {
+		if err := f.lock.Lock(ctx, false); err != nil {
+			return nil, nil, errors.Join(err, f.lock.Close())
+		}
+		if f.lock.Holds(f.path) {
+			break
+		}
+		if err := f.lock.Close(); err != nil { // the file was removed before it was locked
+			return nil, nil, err
+		}
+	}
+	unlock = func() { _ = f.lock.Close() } // a lock that cannot be given back ends with its process
+	return WithLock(ctx, d.path, f), unlock, nil
+}
+
+// checkLocks refuses a writer whose lock is gone. Where the file of a lock was removed,
+// another process may have made and locked it again.
+func (d *Dir) checkLocks(ctx context.Context) error {
+	for _, f := range Locks[lockedFile](ctx, d.path) {
+		if !f.lock.Holds(f.path) {
+			return fmt.Errorf("%s: %w", f.path, ErrLockLost)
+		}
+	}
+	return nil
+}
