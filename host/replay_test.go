@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
 )
 
 // suspendedByAnotherBuild runs a program on another build of the guest until it yields.
@@ -165,6 +166,56 @@ func TestUpgradeReplaysAheadOfTime(t *testing.T) {
 	for i, id := range ids {
 		wantValue(t, second.Wait(ctx, me, id), fmt.Sprint(i))
 	}
+}
+
+// TestAProgramThatHasNotStartedNeedsNoOldGuest: a person has to allow it first. The build that
+// stored its run is gone then, and it starts on the new one; from there it can be replayed.
+func TestAProgramThatHasNotStartedNeedsNoOldGuest(t *testing.T) {
+	ctx, dir, desk := t.Context(), mkdir(t), newDesk()
+	cfg := desk.config(nil, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
+	on := func(guest string) *host.Host {
+		cfg := kept(t, dir, cfg)
+		cfg.Guests.Path = guest
+		return start(t, cfg)
+	}
+	first := on(anotherGuest(t))
+	id := wantWaiting(t, first.Exec(ctx, me, host.ExecInput{Wait: soon, Code: `await yield_control(); return 42`}), host.ReasonApproval)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := on("")
+	if list, err := second.AllRuns(ctx); err != nil || len(list) != 1 || list[0].Foreign {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if done, err := second.UpgradeRuns(ctx); err != nil || len(done) != 0 {
+		t.Errorf("upgraded %+v, %v", done, err)
+	}
+	decide(t, second, (<-desk.asked).ID, policy.AllowOnce)
+	wantWaiting(t, second.Wait(ctx, me, id), host.ReasonYield)
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, on(anotherGuest(t)).Wait(ctx, me, id), `42`)
+}
+
+// TestARunThatLacksItsToolsIsNotReplayed: it is as it was for a host that has them, with the
+// old guest or without.
+func TestARunThatLacksItsToolsIsNotReplayed(t *testing.T) {
+	ctx, dir, tool := t.Context(), mkdir(t), owned("read", "notes")
+	id := suspendedByAnotherBuild(t, dir, `await yield_control(); return (await tools.call("quoin:notes:read", {n: 1})).n`, tool)
+	second := start(t, host.Config{Store: openDir(t, dir)})
+	before, err := second.Run(ctx, id)
+	if err != nil || !before.Foreign {
+		t.Fatalf("%+v, %v", before, err)
+	}
+	wantFailure(t, second.Wait(ctx, me, id), host.CodeInvalidInput, host.ReasonToolsMissing, host.PhaseHost)
+	if after, err := second.Run(ctx, id); err != nil || after.GuestBuild != before.GuestBuild || !after.Foreign {
+		t.Errorf("%+v, %v; before %+v", after, err, before)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{tool}}).Wait(ctx, me, id), `1`)
 }
 
 // awaitCalls returns once so many calls of a run are pending and the others settled.

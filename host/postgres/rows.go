@@ -114,8 +114,8 @@ func (d *DB) decodeRecord(id string, row *runRow, journal []journalRow, whole bo
 	if err := json.Unmarshal(row.header, &r); err != nil {
 		return nil, fmt.Errorf("%w: %w", runstore.ErrCorrupt, err)
 	}
-	if r.Format != runstore.FormatVersion {
-		return nil, fmt.Errorf("%w: it has format %d, this version reads %d", runstore.ErrFormat, r.Format, runstore.FormatVersion)
+	if err := r.CheckFormat(); err != nil {
+		return nil, err
 	}
 	if r.ID != id {
 		return nil, corrupt("row of another run")

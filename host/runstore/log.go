@@ -111,7 +111,7 @@ type log struct {
 // readLog verifies b before it looks at anything inside it.
 func readLog(key, b []byte) (*log, error) {
 	if bytes.HasPrefix(b, []byte(magic)) {
-		return nil, fmt.Errorf("%w: it was written by an older version", ErrFormat)
+		return nil, errOlder
 	}
 	rest, ok := bytes.CutPrefix(b, []byte(logMagic))
 	if !ok {
@@ -163,8 +163,8 @@ func decodeRecord(f frame) (*Record, error) {
 	if err := json.Unmarshal(f.header, &r); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	if r.Format != FormatVersion {
-		return nil, fmt.Errorf("%w: it has format %d, this version reads %d", ErrFormat, r.Format, FormatVersion)
+	if err := r.CheckFormat(); err != nil {
+		return nil, err
 	}
 	r.Image = f.body
 	return &r, nil

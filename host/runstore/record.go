@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
@@ -143,6 +144,27 @@ type Record struct {
 	// ImageBytes is the size of Image where that is left out.
 	ImageBytes int `json:"-"`
 }
+
+// Started reports whether the program of the run has started. A run that waits for a
+// person before that has no image, and needs no build of the guest.
+func (r *Record) Started() bool { return r.Live || len(r.Image) > 0 || r.ImageBytes > 0 }
+
+// CheckFormat answers ErrFormat for a record that another version has written in a way which
+// this one does not read. Stores ask it of each record that they read.
+func (r *Record) CheckFormat() error {
+	switch {
+	case r.Format < FormatVersion:
+		return errOlder
+	case r.Format > FormatVersion:
+		return errNewer
+	}
+	return nil
+}
+
+var (
+	errOlder = fmt.Errorf("%w: an older version of Quoin has suspended the run: wait for it with that version, or abort it there", ErrFormat)
+	errNewer = fmt.Errorf("%w: a newer version of Quoin has suspended the run: install that version again, or wait for the run on a host that has it", ErrFormat)
+)
 
 // Claim is the exclusive right to write a run. Its writes are those of the newest claim
 // of the run, or they write nothing and answer ErrFenced: a holder that was paused, or

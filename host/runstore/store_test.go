@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -187,14 +188,15 @@ func TestDirRefusesAnotherFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range []int{0, runstore.FormatVersion - 1, runstore.FormatVersion + 1} {
+	const older = "an older version of Quoin has suspended the run: wait for it with that version, or abort it there"
+	for format, want := range map[int]string{0: older, runstore.FormatVersion - 1: older, runstore.FormatVersion + 1: "a newer version of Quoin has suspended the run: install that version again"} {
 		r := record("run_1")
 		r.Format = format
 		if err := runstore.Alone(s).Put(context.Background(), r, 0); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Get(context.Background(), "run_1"); !errors.Is(err, runstore.ErrFormat) {
-			t.Errorf("Get of format %d: %v, want ErrFormat", format, err)
+		if _, err := s.Get(context.Background(), "run_1"); !errors.Is(err, runstore.ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("Get of format %d: %v, want ErrFormat and %q", format, err, want)
 		}
 	}
 }

@@ -142,6 +142,9 @@ func (s *storedState) needs(ctx context.Context) (needs, error) {
 }
 
 func (n needs) add(r *runstore.Record) {
+	if !r.Started() {
+		return
+	}
 	b := n[r.GuestBuild]
 	if b == nil {
 		b = &neededBuild{engine: r.GuestEngine}

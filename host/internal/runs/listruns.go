@@ -85,7 +85,7 @@ func (e *Engine) storedInfo(rec *runstore.Record) codemode.RunInfo {
 	info := codemode.RunInfo{
 		ID: rec.ID, Session: rec.Session, Language: rec.Language,
 		Status: codemode.RunWaiting, Created: rec.Created, Expires: rec.Expires, Origin: rec.Origin,
-		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, GuestEngine: rec.GuestEngine, Foreign: !e.canRestore(rec.GuestBuild),
+		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, GuestEngine: rec.GuestEngine, Foreign: !e.hasGuestOf(rec),
 	}
 	calls := make([]*entry, 0, len(rec.Calls))
 	for _, c := range rec.Calls {

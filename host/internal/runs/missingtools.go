@@ -24,10 +24,9 @@ const (
 	ofCallers = string(catalog.SourceClient) + ":"
 )
 
-// checkComplete refuses a run that was made of a record if this host lacks what the
-// run was suspended with. Nothing has become of the run by then.
-func (e *Engine) checkComplete(r *run, rec *runstore.Record) *failure {
-	v := r.view()
+// checkComplete refuses the run of a record if this host lacks what the run was suspended
+// with. The run reaches v here. Nothing has become of it by then.
+func (e *Engine) checkComplete(v *view.View, rec *runstore.Record) *failure {
 	missing := e.missingOwners(v, rec.Owners)
 	for id := range rec.Scopes {
 		if _, known := v.Namespace(id); !known {

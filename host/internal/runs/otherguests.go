@@ -138,12 +138,16 @@ func (e *Engine) guestOf(build string) *otherGuest {
 	return nil
 }
 
-// canRestore reports whether this host has the build.
-func (e *Engine) canRestore(build string) bool { return build == e.build() || e.guestOf(build) != nil }
+// hasGuestOf reports whether this host has the build that the run of a record needs, if it
+// needs one.
+func (e *Engine) hasGuestOf(rec *runstore.Record) bool {
+	return !rec.Started() || rec.GuestBuild == e.build() || e.guestOf(rec.GuestBuild) != nil
+}
 
-// poolOf returns the workers of the build that a run was suspended with.
+// poolOf returns the workers of the build that a run was suspended with. A program that has
+// not started starts on that of new runs.
 func (e *Engine) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *failure) {
-	if rec.GuestBuild == e.build() {
+	if !rec.Started() || rec.GuestBuild == e.build() {
 		return e.Pool, nil
 	}
 	g := e.guestOf(rec.GuestBuild)

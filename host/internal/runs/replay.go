@@ -38,7 +38,7 @@ func replayable(rec *runstore.Record) bool {
 // modernised returns the record of a run that this host can go on with: rec, or what a replay made
 // of it, which the store then has.
 func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim runstore.Claim) (*runstore.Record, *failure) {
-	if e.canRestore(rec.GuestBuild) || !replayable(rec) {
+	if e.hasGuestOf(rec) || !replayable(rec) {
 		return rec, nil
 	}
 	next, f := e.replay(ctx, rec)
@@ -220,7 +220,7 @@ func (e *Engine) Upgrade(ctx context.Context) (out []codemode.UpgradedRun, err e
 		return nil, err
 	}
 	for _, rec := range list {
-		if rec.GuestBuild == e.build() {
+		if !rec.Started() || rec.GuestBuild == e.build() {
 			continue
 		}
 		if ctx.Err() != nil {

@@ -194,7 +194,7 @@ func (l *replayLog) take(rec *runstore.Record) {
 	}
 	l.drop()
 	l.stored, l.lost = rec.Replay, rec.NoReplay
-	if len(l.stored) == 0 && l.lost == "" {
+	if len(l.stored) == 0 && l.lost == "" && rec.Started() {
 		l.lost = lostNoTrace // an earlier version of the host wrote the record
 	}
 	l.taken = int64(len(l.stored))

@@ -91,7 +91,7 @@ func TestAGuestWithoutTracesIsNotLogged(t *testing.T) {
 		t.Errorf("%+v", rec)
 	}
 	l = newTestLog(maxReplayLogs)
-	if l.take(&runstore.Record{}); l.lost != lostNoTrace {
+	if l.take(&runstore.Record{Image: []byte("image")}); l.lost != lostNoTrace {
 		t.Errorf("a record of an earlier version: %q", l.lost)
 	}
 }

@@ -41,14 +41,15 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 		passedOn = true
 		return nil, nil, e.discardDeadRun(ctx, rec, claim)
 	}
+	to, f := e.accessOf(s, rec, turn)
+	if f != nil {
+		return nil, nil, withRecord(f, rec)
+	}
 	rec, f = e.modernised(ctx, rec, claim)
 	if f != nil {
 		return nil, nil, f
 	}
-	r, f = e.revive(ctx, s, rec, turn)
-	if f == nil {
-		f = e.checkComplete(r, rec)
-	}
+	r, f = e.revive(ctx, s, rec, to)
 	if f == nil {
 		r.record.setClaim(claim)
 		f = e.add(r)
@@ -121,15 +122,21 @@ func (e *Engine) discardDeadRun(ctx context.Context, rec *runstore.Record, claim
 	return f
 }
 
-// revive makes an active run of a record.
-func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.Record, turn *view.ClientTools) (*run, *failure) {
-	pool, f := e.poolOf(ctx, rec)
-	if f != nil {
-		return nil, f
-	}
+// accessOf returns what the run of a record reaches, which must have what the run was
+// suspended with.
+func (e *Engine) accessOf(s codemode.Session, rec *runstore.Record, turn *view.ClientTools) (*view.Access, *failure) {
 	to, err := e.Views.RestoreAccess(s, rec, turn)
 	if err != nil {
 		return nil, notRestored("%v", err)
+	}
+	return to, e.checkComplete(to.View.Load(), rec)
+}
+
+// revive makes an active run of a record.
+func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.Record, to *view.Access) (*run, *failure) {
+	pool, f := e.poolOf(ctx, rec)
+	if f != nil {
+		return nil, f
 	}
 	r := e.makeRun(rec.ID, s, rec.Language, to)
 	r.pool, r.created = pool, rec.Created

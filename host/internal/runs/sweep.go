@@ -70,7 +70,7 @@ func (e sweeper) countForeign(ctx context.Context) {
 	}
 	n, last := 0, time.Time{}
 	for _, rec := range records {
-		if !e.canRestore(rec.GuestBuild) {
+		if !e.hasGuestOf(rec) {
 			n++
 			if rec.Expires.After(last) {
 				last = rec.Expires
