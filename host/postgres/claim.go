@@ -96,12 +96,13 @@ func (d *DB) Create(ctx context.Context, r *runstore.Record, max int) (runstore.
 	if !idPattern.MatchString(r.ID) {
 		return nil, fmt.Errorf("run id %q: expected letters, digits, '_' and '-'", r.ID)
 	}
-	epoch := r.Epoch + 1
-	row, err := d.recordRow(r, epoch)
-	if err != nil {
+	if err := d.ensureLease(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.ensureLease(ctx); err != nil {
+	epoch := r.Epoch + 1
+	r = d.clock.record(r)
+	row, err := d.recordRow(r, epoch)
+	if err != nil {
 		return nil, err
 	}
 	if max, err = d.maximum(ctx, max); err != nil {
@@ -321,6 +322,7 @@ func (c *claim) Checkpoint(ctx context.Context, r *runstore.Record) error {
 	if r.ID != c.id {
 		return fmt.Errorf("a record of run %s through a claim of run %s", r.ID, c.id)
 	}
+	r = c.d.clock.record(r)
 	row, err := c.d.recordRow(r, c.epoch)
 	if err != nil {
 		return err
@@ -429,7 +431,9 @@ func (c *claim) End(ctx context.Context, e *runstore.Ended) error {
 	if e.ID != c.id {
 		return fmt.Errorf("the result of run %s through a claim of run %s", e.ID, c.id)
 	}
-	row, err := c.d.endedRow(e, c.epoch)
+	there := *e
+	there.Expires = c.d.clock.there(e.Expires)
+	row, err := c.d.endedRow(&there, c.epoch)
 	if err != nil {
 		return err
 	}
@@ -450,7 +454,7 @@ func (c *claim) End(ctx context.Context, e *runstore.Ended) error {
 				) FOR UPDATE SKIP LOCKED
 			)
 		)
-		SELECT count(*) FROM wrote`, e.Expires, row.header, row.image, row.imageSum, row.sealed, runstore.MaxEnded, runstore.MaxEndedBytes)
+		SELECT count(*) FROM wrote`, there.Expires, row.header, row.image, row.imageSum, row.sealed, runstore.MaxEnded, runstore.MaxEndedBytes)
 }
 
 // Delete implements runstore.Claim. The run stays this claim's, and its id taken, until

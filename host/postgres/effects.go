@@ -153,6 +153,10 @@ func (d *DB) OpenEffects(ctx context.Context, runID string, header *runstore.Eff
 	if err := d.ensureLease(ctx); err != nil {
 		return nil, err
 	}
+	if header != nil {
+		header = clone(header)
+		header.Created, header.Expires = d.clock.there(header.Created), d.clock.there(header.Expires)
+	}
 	o := &effectJournal{d: d, run: runID, local: "effects " + runID}
 	if !d.claims.reserve(o.local) {
 		return nil, runstore.ErrClaimed

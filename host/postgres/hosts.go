@@ -50,15 +50,18 @@ func (d *DB) renewLocked(ctx context.Context) error {
 	if d.ctx.Err() != nil {
 		return errClosed
 	}
-	until := time.Now().Add(d.options.Lease) // before the database counts: this clock is never late
+	now := time.Now()
+	until := now.Add(d.options.Lease) // before the database counts: this clock is never late
+	var there time.Time
 	err := d.health.observe(func() error {
-		_, err := d.own.Exec(ctx, `
+		return d.own.QueryRow(ctx, `
 			INSERT INTO quoin.hosts (id, address, lease_until) VALUES ($1, $2, clock_timestamp() + $3)
-			ON CONFLICT (id) DO UPDATE SET address = excluded.address, lease_until = excluded.lease_until`,
-			d.id, *d.lease.address.Load(), d.options.Lease)
-		return err
+			ON CONFLICT (id) DO UPDATE SET address = excluded.address, lease_until = excluded.lease_until
+			RETURNING clock_timestamp()`,
+			d.id, *d.lease.address.Load(), d.options.Lease).Scan(&there)
 	})
 	if err == nil {
+		d.clock.compare(now, time.Now(), there)
 		if d.Lapsed() {
 			d.lease.gaps.Add(1)
 		}

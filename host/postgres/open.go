@@ -64,6 +64,7 @@ type DB struct {
 	hints  hints
 	claims claims
 	known  knownRuns
+	clock  databaseClock
 
 	ctx   context.Context // ends with Close
 	close context.CancelFunc

@@ -69,7 +69,9 @@ func (d *DB) Get(ctx context.Context, id string) (*runstore.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, expired(r.Expires, s.now)
+	err = expired(r.Expires, s.now)
+	r.Expires, r.TimerDue = d.clock.here(r.Expires), d.clock.here(r.TimerDue)
+	return r, err
 }
 
 // Ended implements runstore.Store.
@@ -88,6 +90,7 @@ func (d *DB) Ended(ctx context.Context, id string) (*runstore.Ended, error) {
 	if err := expired(e.Expires, s.now); err != nil {
 		return nil, err
 	}
+	e.Expires = d.clock.here(e.Expires)
 	return e, nil
 }
 
@@ -144,7 +147,9 @@ func (d *DB) scanListed(rows pgx.Rows) (*runstore.Record, error) {
 		return nil, err
 	}
 	r.ImageBytes = size
-	return r, expired(r.Expires, now)
+	err = expired(r.Expires, now)
+	r.Expires, r.TimerDue = d.clock.here(r.Expires), d.clock.here(r.TimerDue)
+	return r, err
 }
 
 // Sweep implements runstore.Store. What has expired is told by the clock of the

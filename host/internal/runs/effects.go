@@ -157,7 +157,7 @@ func (r *run) putEffect(store runstore.EffectStore, c *call, e runstore.Effect, 
 // openEffects opens the journal of the run. Without one it makes one, if it may. The
 // caller holds effects.mu.
 func (r *run) openEffects(store runstore.EffectStore, mayMake bool) error {
-	f, now := &r.effects, time.Now().UTC()
+	f, now := &r.effects, time.Now()
 	if !mayMake && !f.stored {
 		return nil
 	}

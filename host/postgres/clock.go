@@ -1,0 +1,66 @@
+package postgres
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// sameClock is how far the clocks of host and database may be apart and count as one.
+// Answers take time, so that a difference is never known exactly.
+const sameClock = time.Second
+
+// databaseClock tells the times of this host from those of the database, which decides
+// when a run is due or expires. Its measure of a difference is the monotonic clock: the
+// clock of the machine may have been set meanwhile.
+type databaseClock struct{ at atomic.Pointer[moment] }
+
+// moment is one instant by both clocks. The zero value is for clocks that are equal.
+type moment struct {
+	here  time.Time     // with the monotonic clock
+	ahead time.Duration // how far the database is ahead of here
+}
+
+// compare takes note of the time that the database told between two moments of this host.
+// An answer that took long says too little.
+func (c *databaseClock) compare(asked, answered, database time.Time) {
+	took := answered.Sub(asked)
+	if took > sameClock {
+		return
+	}
+	m := moment{here: asked, ahead: database.Sub(asked.Add(took / 2).Round(0))}
+	if m.ahead.Abs() < sameClock {
+		m.ahead = 0
+	}
+	c.at.Store(&m)
+}
+
+// there is a time of this host by the clock of the database.
+func (c *databaseClock) there(t time.Time) time.Time {
+	m := c.at.Load()
+	if m == nil || t.IsZero() {
+		return t
+	}
+	there := m.here.Round(0).Add(t.Sub(m.here) + m.ahead)
+	if there.Sub(t.Round(0)).Abs() < sameClock {
+		return t
+	}
+	return there.UTC()
+}
+
+// here is a time of the database by the clock of this host.
+func (c *databaseClock) here(t time.Time) time.Time {
+	m := c.at.Load()
+	if m == nil || t.IsZero() {
+		return t
+	}
+	return m.here.Add(t.Sub(m.here.Round(0)) - m.ahead)
+}
+
+// record is a record with the times of the database, for its row.
+func (c *databaseClock) record(r *runstore.Record) *runstore.Record {
+	there := *r
+	there.Expires, there.TimerDue = c.there(r.Expires), c.there(r.TimerDue)
+	return &there
+}
