@@ -3,8 +3,6 @@ package chaos_test
 import (
 	"context"
 	cryptorand "crypto/rand"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -12,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +29,7 @@ var (
 	chaosTime  = flag.Duration("chaostime", 8*time.Second, "how long things break")
 	chaosUsers = flag.Int("chaosusers", 6, "how many clients there are")
 	chaosSeed  = flag.Uint64("chaosseed", 0, "what breaks when; 0 takes one from the clock")
+	chaosOnly  = flag.String("chaosonly", "", "regular expression of the faults that happen, such as '^host. clock'; empty for all")
 	chaosKeep  = flag.String("chaoskeep", "", "folder to keep the history and the logs of the hosts in")
 )
 
@@ -51,13 +51,18 @@ const (
 // world is the cluster, its clients, and what was seen of them.
 type world struct {
 	rec     *history.Recorder
+	only    *regexp.Regexp // the faults that happen
 	members []*member
 	tally   tally
 	faults  faultLog
 }
 
-func newWorld(t *testing.T, overlay string) (*world, string) {
+func newWorld(t *testing.T, replace map[string]string) (*world, string) {
 	t.Helper()
+	only, err := regexp.Compile(*chaosOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir, err := os.MkdirTemp(*chaosKeep, "qchaos")
 	if err != nil {
 		t.Fatal(err)
@@ -80,12 +85,13 @@ func newWorld(t *testing.T, overlay string) (*world, string) {
 	})
 	w := &world{
 		rec:    history.NewRecorder(events),
+		only:   only,
 		tally:  tally{refused: map[string]int{}, none: map[string]int{}},
 		faults: faultLog{counts: map[string]int{}},
 	}
 	l := &ledger{rec: w.rec, highest: map[string]uint64{}}
 	l.serve(t, filepath.Join(dir, "ledger"))
-	binary := buildHost(t, dir, overlay)
+	binary := buildHost(t, dir, replace)
 	for i := range clusterSize {
 		name := fmt.Sprint("host", i+1)
 		w.members = append(w.members, &member{name: name, dir: filepath.Join(dir, name), binary: binary})
@@ -198,7 +204,7 @@ func TestChaosOnDirectory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("load for 8 s; make test-all runs it")
 	}
-	w, dir := newWorld(t, "")
+	w, dir := newWorld(t, nil)
 	w.start(t, dir, func(_ *member, config map[string]any) {
 		config["state"] = map[string]any{"dir": filepath.Join(dir, "state")}
 	})
@@ -211,8 +217,9 @@ func TestPostgresChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("load for 8 s; make test-postgres runs it")
 	}
-	w, d := startCluster(t, "")
-	w.run(t, w.faultsOf, d.disturbances(), min(15*time.Second, *chaosTime/4))
+	w, d := startCluster(t, withClocks(t, map[string]string{}))
+	ofHost := func(m *member) []fault { return slices.Concat(w.faultsOf(m), w.wrongClocks(m)) }
+	w.run(t, ofHost, d.disturbances(), min(15*time.Second, *chaosTime/4))
 	w.judge(t, w.claimsAndWrites(t, d))
 }
 
@@ -224,7 +231,7 @@ func TestPostgresChaosFindsThatFencingIsOff(t *testing.T) {
 	}
 	defer func(whole time.Duration) { *chaosTime = whole }(*chaosTime)
 	*chaosTime = min(*chaosTime, 10*time.Second) // it shows within a second
-	w, d := startCluster(t, withoutFencing(t))
+	w, d := startCluster(t, withClocks(t, withoutFencing(t)))
 	calm := func(*member) []fault { return nil }
 	w.run(t, calm, []fault{d.clockForward()}, time.Second)
 	events, err := w.rec.Events()
@@ -248,8 +255,8 @@ const (
 	unfenced = "$2::bigint IS NOT NULL AND $3::text IS NOT NULL"
 )
 
-// withoutFencing returns an overlay for go build in which that condition is missing.
-func withoutFencing(t *testing.T) string {
+// withoutFencing is what go build takes for the source in which that condition is.
+func withoutFencing(t *testing.T) map[string]string {
 	t.Helper()
 	path, err := filepath.Abs("../../postgres/claim.go")
 	if err != nil {
@@ -262,23 +269,14 @@ func withoutFencing(t *testing.T) string {
 	if n := strings.Count(string(source), fenced); n < 4 {
 		t.Fatalf("%s has the condition %q %d times; plant the bug where runs are written now", path, fenced, n)
 	}
-	dir := t.TempDir()
-	planted := filepath.Join(dir, "claim.go")
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: planted}})
-	err = errors.Join(err,
-		os.WriteFile(planted, []byte(strings.ReplaceAll(string(source), fenced, unfenced)), 0o600),
-		os.WriteFile(filepath.Join(dir, "overlay"), overlay, 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, "overlay")
+	return map[string]string{path: strings.ReplaceAll(string(source), fenced, unfenced)}
 }
 
 // startCluster starts a database and hosts that share it.
-func startCluster(t *testing.T, overlay string) (*world, *database) {
+func startCluster(t *testing.T, replace map[string]string) (*world, *database) {
 	t.Helper()
 	postgrestest.Need(t)
-	w, dir := newWorld(t, overlay)
+	w, dir := newWorld(t, replace)
 	d := startDatabase(t, w)
 	key, secret := filepath.Join(dir, "key"), filepath.Join(dir, "secret")
 	if _, err := runstore.CreateKey(key); err != nil {

@@ -14,6 +14,8 @@
 // # What breaks
 //
 //   - Hosts: kill -9, SIGSTOP for longer than a lease.
+//   - Clocks of hosts: set by minutes or hours, forward or back, and set right again. The
+//     hosts are built with a package time whose wall clock the test makes wrong.
 //   - Network: partitions from the database, from the other hosts, or from both; answers
 //     that are held back, so that a commit stands whose answer never comes; resets.
 //   - Clock of the database: a jump forward ends all leases at once, one backward keeps

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -82,6 +83,7 @@ func upTo(rng *rand.Rand, d time.Duration) time.Duration { return time.Duration(
 
 // disturb has one fault after the other until ctx ends, and heals the last one.
 func (w *world) disturb(ctx context.Context, rng *rand.Rand, where string, faults []fault, calm time.Duration) {
+	faults = slices.DeleteFunc(faults, func(f fault) bool { return !w.only.MatchString(where + " " + f.name) })
 	for len(faults) > 0 {
 		rest(ctx, upTo(rng, calm))
 		if ctx.Err() != nil {

@@ -32,12 +32,12 @@ type member struct {
 	client  *client.Client // nil while there is no process
 }
 
-// buildHost builds the command, with an overlay unless it is empty, and puts a guest
-// next to it.
-func buildHost(t *testing.T, dir, overlay string) string {
+// buildHost builds the command, of sources that have other texts where replace says so,
+// and puts a guest next to it.
+func buildHost(t *testing.T, dir string, replace map[string]string) string {
 	t.Helper()
 	binary := filepath.Join(dir, "quoin")
-	if out, err := exec.Command("go", "build", "-pgo=off", "-overlay", overlay, "-o", binary, "../../cmd/quoin").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-pgo=off", "-overlay", overlay(t, replace), "-o", binary, "../../cmd/quoin").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	guest, err := hosttest.Guest()
@@ -78,7 +78,7 @@ func (m *member) install(config map[string]any) error {
 	manifest := `{"id": "ledger", "version": "1.0.0", "protocol": 2, "command": "./ledger",
 		"configSchema": {"type": "object"}}`
 	text, err := json.MarshalIndent(config, "", "  ")
-	return errors.Join(err,
+	return errors.Join(err, m.setClock(0),
 		copyFile(self, filepath.Join(plugin, ledgerName)),
 		os.WriteFile(filepath.Join(plugin, "plugin.json"), []byte(manifest), 0o644),
 		os.WriteFile(m.config(), text, 0o600))
@@ -99,7 +99,7 @@ func (m *member) start(ctx context.Context) error {
 	defer log.Close()
 	cmd := exec.Command(m.binary, "serve", "--config", m.config(), "--listen", "127.0.0.1:0", "--address-file", address)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(os.Environ(), "HOME="+m.dir)
+	cmd.Env = append(os.Environ(), "HOME="+m.dir, clockVariable+"="+m.clock())
 	p, err := childprocess.Start(ctx, cmd)
 	if err != nil {
 		return err
