@@ -351,7 +351,7 @@ func (c *claim) PutCalls(ctx context.Context, generation uint64, calls []runstor
 		return err
 	}
 	if c.newest.generation != generation {
-		return runstore.ErrNotFound
+		return c.refusal(ctx)
 	}
 	for _, call := range calls {
 		if !c.newest.calls[call.ID] {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -33,13 +34,16 @@ func TestPostgresAPausedHostWritesNothing(t *testing.T) {
 		"PutCalls": func(c runstore.Claim, r *runstore.Record) error {
 			return c.PutCalls(ctx, r.Generation, settled(1, `"stale"`))
 		},
+		"PutCalls to another record": func(c runstore.Claim, r *runstore.Record) error {
+			return c.PutCalls(ctx, r.Generation+1, settled(1, `"stale"`))
+		},
 		"End": func(c runstore.Claim, r *runstore.Record) error {
 			return c.End(ctx, &runstore.Ended{ID: r.ID, Expires: r.Expires, Result: []byte(`"stale"`)})
 		},
 		"Delete": func(c runstore.Claim, _ *runstore.Record) error { return c.Delete(ctx) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := record("run_" + name)
+			r := record("run_" + strings.ReplaceAll(name, " ", "_"))
 			stale := create(t, a, r)
 			pause(t, a)
 			newer, err := b.Claim(ctx, r.ID)
