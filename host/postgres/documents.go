@@ -17,7 +17,7 @@ import (
 	"github.com/quoinhq/quoin/internal/documents"
 )
 
-// maxDocuments bounds how many documents one list reads.
+// maxDocuments bounds how many names one list reads.
 const maxDocuments = 50_000
 
 // documentStore keeps the documents of one purpose.
@@ -151,22 +151,48 @@ func (s *documentStore) tooLarge(name string) error {
 
 // All implements documents.Store.
 func (s *documentStore) All(ctx context.Context, ext string) (docs []documents.Document, err error) {
+	var tally documents.Tally
+	for after, more := "", true; more; {
+		var page []documents.Document
+		if page, more, err = s.page(ctx, ext, after); err != nil {
+			return nil, err
+		}
+		for _, d := range page {
+			if err := tally.Add(s.Location("*"+ext), d, s.maxBytes); err != nil {
+				return nil, err
+			}
+			after = d.Name
+		}
+		docs = append(docs, s.named(page, ext)...)
+	}
+	return docs, nil
+}
+
+// page returns some of the documents with an extension, in the order of their names.
+func (s *documentStore) page(ctx context.Context, ext, after string) (page []documents.Document, more bool, err error) {
+	bytes := 0
 	err = s.do(ctx, func(ctx context.Context) error {
 		rows, err := s.db.pool.Query(ctx, `
-			SELECT name, CASE WHEN octet_length(content) <= $3 THEN content END FROM quoin.documents
-			WHERE purpose = $1 AND ext = $2 LIMIT $4`, s.purpose, ext, s.maxBytes, maxDocuments)
+			SELECT name, CASE WHEN bytes <= $4 THEN content END, bytes FROM (
+				SELECT name, content, octet_length(content) AS bytes, sum(octet_length(content)) OVER (ORDER BY name) AS total FROM (
+					SELECT name, content FROM quoin.documents WHERE purpose = $1 AND ext = $2 AND name > $3 ORDER BY name LIMIT $5
+				) found
+			) sized WHERE total - bytes < $6 ORDER BY name`, s.purpose, ext, after, s.maxBytes, pageRows, pageBytes)
 		if err != nil {
 			return err
 		}
-		docs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d documents.Document, err error) {
-			if err = row.Scan(&d.Name, &d.Content); err == nil && d.Content == nil {
+		bytes = 0
+		page, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d documents.Document, err error) {
+			var n int
+			if err = row.Scan(&d.Name, &d.Content, &n); err == nil && d.Content == nil {
 				d.Err = s.tooLarge(d.Name)
 			}
+			bytes += n
 			return d, err
 		})
 		return err
 	})
-	return s.named(docs, ext), err
+	return page, isFull(len(page), bytes), err
 }
 
 // named leaves out what has no name of a document with that extension.

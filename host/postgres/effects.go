@@ -20,14 +20,17 @@ var _ runstore.EffectStore = (*DB)(nil)
 // maxEffectRows bounds the rows of one journal: beyond it they are written again.
 const maxEffectRows = 4 * runstore.MaxEffects
 
-// readEffects is one journal, of one moment.
+// readEffects is one journal, of one moment. One that is too large has its size alone.
 const readEffects = `
-	SELECT e.header, e.seal, clock_timestamp(), coalesce(l.last, 0), coalesce(l.headers, '{}'), coalesce(l.seals, '{}')
-	FROM quoin.effects e, LATERAL (
+	SELECT sized.bytes, e.header, e.seal, clock_timestamp(), coalesce(l.last, 0), coalesce(l.headers, '{}'), coalesce(l.seals, '{}')
+	FROM (
+		SELECT run, octet_length(header) + octet_length(seal)
+			+ (SELECT coalesce(sum(octet_length(header) + octet_length(seal)), 0) FROM quoin.effect_log WHERE run = $1) AS bytes
+		FROM quoin.effects WHERE run = $1
+	) sized LEFT JOIN quoin.effects e ON e.run = sized.run AND sized.bytes <= $2, LATERAL (
 		SELECT max(n) AS last, array_agg(header ORDER BY n) AS headers, array_agg(seal ORDER BY n) AS seals
 		FROM quoin.effect_log WHERE run = e.run
-	) l
-	WHERE e.run = $1`
+	) l`
 
 // storedEffects is a journal as the database has it.
 type storedEffects struct {
@@ -93,7 +96,12 @@ func (d *DB) readEffects(ctx context.Context, runID string) (s storedEffects, er
 	var header, seal []byte
 	var headers, seals [][]byte
 	err = d.retry(ctx, func(ctx context.Context) error {
-		return d.pool.QueryRow(ctx, readEffects, runID).Scan(&header, &seal, &s.now, &s.last, &headers, &seals)
+		var bytes int64
+		err := d.pool.QueryRow(ctx, readEffects, runID, d.options.maxRun).Scan(&bytes, &header, &seal, &s.now, &s.last, &headers, &seals)
+		if err == nil {
+			err = d.checkSize(bytes)
+		}
+		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s, runstore.ErrNotFound

@@ -56,6 +56,13 @@ func (d *DB) Exec(ctx context.Context, sql string, args ...any) error {
 	return err
 }
 
+// Bounded returns o with a bound on the bytes of a run that is read, in place of what hosts
+// write at most.
+func Bounded(o Options, bytes int64) Options {
+	o.maxRun = bytes
+	return o
+}
+
 // ErrInjected is what a statement answers that a test has let fail.
 var ErrInjected = errors.New("injected")
 

@@ -43,6 +43,7 @@ type Options struct {
 	Logger   *slog.Logger // nil: slog.Default()
 
 	// These are for tests.
+	maxRun int64 // 0 means the constant
 	tracer pgx.QueryTracer
 	fault  func(ctx context.Context, do func(context.Context) error) error // makes one attempt
 }
@@ -84,6 +85,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 		return nil, errors.New("database: a key is required")
 	}
 	o.Lease = cmp.Or(o.Lease, DefaultLease)
+	o.maxRun = cmp.Or(o.maxRun, maxRun)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

@@ -30,43 +30,60 @@ type pluginLog struct {
 
 var _ pluginstorage.Log = (*pluginLog)(nil)
 
-// sealBytes bounds what a seal adds to an entry.
-const sealBytes = 1 << 10
+// maxPluginEntry bounds an entry with its seal, in bytes.
+const maxPluginEntry = pluginstorage.MaxEntry + 1<<10
 
 // name is what an entry is sealed under.
 func (l *pluginLog) name(n uint64) string { return fmt.Sprintf("%s/%d", l.id, n) }
 
 // Read implements pluginstorage.Log.
 func (l *pluginLog) Read(ctx context.Context, after uint64, add func(uint64, []byte) error) error {
-	var entries []pluginEntry
-	err := l.db.retry(ctx, func(ctx context.Context) error {
-		rows, err := l.db.pool.Query(ctx, `
-			SELECT n, CASE WHEN octet_length(entry) <= $3 THEN entry END FROM quoin.plugin_entries
-			WHERE plugin = $1 AND n > $2 ORDER BY n`, l.id, after, pluginstorage.MaxEntry+sealBytes)
+	for more := true; more; {
+		page, err := l.page(ctx, after)
 		if err != nil {
-			return err
+			return fmt.Errorf("database: %w", err)
 		}
-		entries, err = pgx.CollectRows(rows, pgx.RowToStructByPos[pluginEntry])
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("database: %w", err)
-	}
-	for _, e := range entries {
-		content, err := l.seal.Open(l.name(e.N), e.Entry)
-		if err != nil {
-			return fmt.Errorf("entry %d: %w", e.N, err)
+		bytes := 0
+		for _, e := range page {
+			if e.Bytes > maxPluginEntry {
+				return fmt.Errorf("entry %d has %d bytes, at most %d are written", e.N, e.Bytes, maxPluginEntry)
+			}
+			content, err := l.seal.Open(l.name(e.N), e.Entry)
+			if err != nil {
+				return fmt.Errorf("entry %d: %w", e.N, err)
+			}
+			if err := add(e.N, content); err != nil {
+				return err
+			}
+			after, bytes = e.N, bytes+e.Bytes
 		}
-		if err := add(e.N, content); err != nil {
-			return err
-		}
+		more = isFull(len(page), bytes)
 	}
 	return nil
 }
 
+// page returns the next entries.
+func (l *pluginLog) page(ctx context.Context, after uint64) (page []pluginEntry, err error) {
+	err = l.db.retry(ctx, func(ctx context.Context) error {
+		rows, err := l.db.pool.Query(ctx, `
+			SELECT n, bytes, CASE WHEN bytes <= $3 THEN entry END FROM (
+				SELECT n, entry, octet_length(entry) AS bytes, sum(octet_length(entry)) OVER (ORDER BY n) AS total FROM (
+					SELECT n, entry FROM quoin.plugin_entries WHERE plugin = $1 AND n > $2 ORDER BY n LIMIT $4
+				) found
+			) sized WHERE total - bytes < $5 ORDER BY n`, l.id, after, maxPluginEntry, pageRows, pageBytes)
+		if err != nil {
+			return err
+		}
+		page, err = pgx.CollectRows(rows, pgx.RowToStructByPos[pluginEntry])
+		return err
+	})
+	return page, err
+}
+
 type pluginEntry struct {
 	N     uint64
-	Entry []byte
+	Bytes int
+	Entry []byte // nil if it is too large
 }
 
 // Append implements pluginstorage.Log.

@@ -11,8 +11,13 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// maxField bounds what is written of a run at once, in bytes.
-const maxField = 256 << 20
+const (
+	// maxField bounds what is written of a run at once, in bytes.
+	maxField = 256 << 20
+	// maxRun bounds a run with its journal that is read, in bytes: two fields, and the
+	// journal, whose seals are at most half as large as what is sealed.
+	maxRun = 2*maxField + maxJournal + maxJournal/2
+)
 
 // The purposes of seals.
 const (

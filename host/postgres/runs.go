@@ -11,15 +11,26 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// readRun is one run with its journal, of one moment.
-const readRun = `
-	SELECT r.ended, r.epoch, r.header, r.image, r.image_sum, r.seal, clock_timestamp(),
-	       coalesce(j.headers, '{}'), coalesce(j.bodies, '{}'), coalesce(j.seals, '{}')
-	FROM quoin.runs r, LATERAL (
-		SELECT array_agg(header ORDER BY n) AS headers, array_agg(body ORDER BY n) AS bodies, array_agg(seal ORDER BY n) AS seals
+const (
+	// runBytes is the size of a run r without its image, with its journal.
+	runBytes = `
+		octet_length(r.header) + octet_length(r.image_sum) + octet_length(r.seal)
+		+ (SELECT coalesce(sum(octet_length(header) + octet_length(body) + octet_length(seal)), 0) FROM quoin.journal WHERE run = r.id)`
+	// journalOf is the journal of a run r.
+	journalOf = `LATERAL (
+		SELECT coalesce(array_agg(header ORDER BY n), '{}') AS headers, coalesce(array_agg(body ORDER BY n), '{}') AS bodies,
+			coalesce(array_agg(seal ORDER BY n), '{}') AS seals
 		FROM quoin.journal WHERE run = r.id AND NOT r.ended
-	) j
-	WHERE r.id = $1 AND NOT r.gone`
+	) j`
+	// readRun is one run with its journal, of one moment. One that is too large has its size
+	// alone.
+	readRun = `
+	SELECT sized.ended, sized.epoch, clock_timestamp(), sized.bytes,
+		r.header, r.image, r.image_sum, r.seal, j.headers, j.bodies, j.seals
+	FROM (
+		SELECT id, ended, epoch, octet_length(r.image) + ` + runBytes + ` AS bytes FROM quoin.runs r WHERE r.id = $1 AND NOT r.gone
+	) sized LEFT JOIN quoin.runs r ON r.id = sized.id AND sized.bytes <= $2, ` + journalOf
+)
 
 // stored is a run as the database has it.
 type stored struct {
@@ -35,25 +46,45 @@ func (d *DB) read(ctx context.Context, id string) (s stored, err error) {
 		return s, runstore.ErrNotFound
 	}
 	err = d.retry(ctx, func(ctx context.Context) error {
-		var headers, bodies, seals [][]byte
+		var bytes int64
+		var j journalColumns
 		r := &s.row
-		err := d.pool.QueryRow(ctx, readRun, id).Scan(&r.ended, &s.epoch, &r.header, &r.image, &r.imageSum, &r.sealed, &s.now, &headers, &bodies, &seals)
-		if err != nil {
-			return err
+		err := d.pool.QueryRow(ctx, readRun, id, d.options.maxRun).Scan(&r.ended, &s.epoch, &s.now, &bytes,
+			&r.header, &r.image, &r.imageSum, &r.sealed, &j.headers, &j.bodies, &j.seals)
+		if err == nil {
+			err = d.checkSize(bytes)
 		}
-		if len(headers) != len(bodies) || len(headers) != len(seals) {
-			return corrupt("a journal with holes")
+		if err == nil {
+			s.journal, err = j.rows()
 		}
-		s.journal = make([]journalRow, len(headers))
-		for i := range headers {
-			s.journal[i] = journalRow{headers[i], bodies[i], seals[i]}
-		}
-		return nil
+		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = runstore.ErrNotFound
 	}
 	return s, err
+}
+
+// checkSize refuses a run that no host has written.
+func (d *DB) checkSize(bytes int64) error {
+	if bytes > d.options.maxRun {
+		return corrupt(fmt.Sprintf("it has %d bytes with its journal, at most %d are written", bytes, d.options.maxRun))
+	}
+	return nil
+}
+
+// journalColumns are the rows of a journal, column by column.
+type journalColumns struct{ headers, bodies, seals [][]byte }
+
+func (j *journalColumns) rows() ([]journalRow, error) {
+	if len(j.headers) != len(j.bodies) || len(j.headers) != len(j.seals) {
+		return nil, corrupt("a journal with holes")
+	}
+	rows := make([]journalRow, len(j.headers))
+	for i := range rows {
+		rows[i] = journalRow{j.headers[i], j.bodies[i], j.seals[i]}
+	}
+	return rows, nil
 }
 
 // Get implements runstore.Store.
@@ -94,62 +125,78 @@ func (d *DB) Ended(ctx context.Context, id string) (*runstore.Ended, error) {
 	return e, nil
 }
 
-// List implements runstore.Store. It reads no images.
+// List implements runstore.Store. It reads no images, and each run as it is when its page
+// is read.
 func (d *DB) List(ctx context.Context) (out []*runstore.Record, err error) {
+	for after, more := "", true; more; {
+		var page []listedRun
+		if page, err = d.page(ctx, after); err != nil {
+			return nil, err
+		}
+		bytes := 0
+		for _, l := range page {
+			if l.record != nil {
+				out = append(out, l.record)
+			}
+			after, bytes = l.id, bytes+l.bytes
+		}
+		more = isFull(len(page), bytes)
+	}
+	return out, nil
+}
+
+// listedRun is a run of a page.
+type listedRun struct {
+	id     string
+	bytes  int              // of the run without its image
+	record *runstore.Record // nil if it does not verify
+}
+
+// page returns the runs that come next, in the order of their ids.
+func (d *DB) page(ctx context.Context, after string) (page []listedRun, err error) {
 	err = d.retry(ctx, func(ctx context.Context) error {
-		out = nil
 		rows, err := d.pool.Query(ctx, `
-			SELECT r.id, r.header, octet_length(r.image), r.image_sum, r.seal, clock_timestamp(),
-			       coalesce(j.headers, '{}'), coalesce(j.bodies, '{}'), coalesce(j.seals, '{}')
-			FROM quoin.runs r, LATERAL (
-				SELECT array_agg(header ORDER BY n) AS headers, array_agg(body ORDER BY n) AS bodies, array_agg(seal ORDER BY n) AS seals
-				FROM quoin.journal WHERE run = r.id
-			) j
-			WHERE NOT r.ended`)
+			SELECT page.id, page.bytes, octet_length(r.image), clock_timestamp(),
+				r.header, r.image_sum, r.seal, j.headers, j.bodies, j.seals
+			FROM (
+				SELECT id, bytes, sum(bytes) OVER (ORDER BY id) AS total FROM (
+					SELECT id, `+runBytes+` AS bytes FROM quoin.runs r WHERE NOT ended AND id > $1 ORDER BY id LIMIT $2
+				) found
+			) page LEFT JOIN quoin.runs r ON r.id = page.id AND page.bytes <= $3, `+journalOf+`
+			WHERE page.total - page.bytes < $4 ORDER BY page.id`, after, pageRows, d.options.maxRun, pageBytes)
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			r, err := d.scanListed(rows)
-			switch {
-			case err == nil:
-				out = append(out, r)
-			case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat), errors.Is(err, runstore.ErrExpired):
-			default:
-				return err
-			}
-		}
-		return rows.Err()
+		page, err = pgx.CollectRows(rows, d.scanListed)
+		return err
 	})
-	return out, err
+	return page, err
 }
 
 // scanListed reads a run without its image.
-func (d *DB) scanListed(rows pgx.Rows) (*runstore.Record, error) {
-	var id string
-	var size int
+func (d *DB) scanListed(row pgx.CollectableRow) (l listedRun, err error) {
+	var image *int
 	var now time.Time
-	var headers, bodies, seals [][]byte
-	var row runRow
-	if err := rows.Scan(&id, &row.header, &size, &row.imageSum, &row.sealed, &now, &headers, &bodies, &seals); err != nil {
-		return nil, err
+	var r runRow
+	var j journalColumns
+	if err := row.Scan(&l.id, &l.bytes, &image, &now, &r.header, &r.imageSum, &r.sealed, &j.headers, &j.bodies, &j.seals); err != nil || image == nil {
+		return l, err
 	}
-	if len(headers) != len(bodies) || len(headers) != len(seals) {
-		return nil, corrupt("a journal with holes")
+	journal, err := j.rows()
+	if err == nil {
+		l.record, err = d.decodeRecord(l.id, &r, journal, false)
 	}
-	journal := make([]journalRow, len(headers))
-	for i := range headers {
-		journal[i] = journalRow{headers[i], bodies[i], seals[i]}
+	if err == nil {
+		r := l.record
+		r.ImageBytes = *image
+		err = expired(r.Expires, now)
+		r.Expires, r.TimerDue = d.clock.here(r.Expires), d.clock.here(r.TimerDue)
 	}
-	r, err := d.decodeRecord(id, &row, journal, false)
-	if err != nil {
-		return nil, err
+	switch {
+	case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat), errors.Is(err, runstore.ErrExpired):
+		l.record, err = nil, nil
 	}
-	r.ImageBytes = size
-	err = expired(r.Expires, now)
-	r.Expires, r.TimerDue = d.clock.here(r.Expires), d.clock.here(r.TimerDue)
-	return r, err
+	return l, err
 }
 
 // Sweep implements runstore.Store. What has expired is told by the clock of the

@@ -113,13 +113,18 @@ func (d *Dir) All(ctx context.Context, ext string) ([]Document, error) {
 		return nil, err
 	}
 	var out []Document
+	var tally Tally
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) != ext {
 			continue
 		}
 		b, err := d.Read(ctx, e.Name())
-		if !errors.Is(err, fs.ErrNotExist) { // else it has been removed meanwhile
-			out = append(out, Document{Name: e.Name(), Content: b, Err: err})
+		if errors.Is(err, fs.ErrNotExist) { // it has been removed meanwhile
+			continue
+		}
+		out = append(out, Document{Name: e.Name(), Content: b, Err: err})
+		if err := tally.Add(d.Location("*"+ext), out[len(out)-1], d.options.MaxBytes); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

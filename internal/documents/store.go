@@ -12,6 +12,9 @@ import (
 // under its present name.
 var ErrCorrupt = errors.New("document is damaged or was not written by this installation")
 
+// ErrTooLarge means that documents do not fit into a bound.
+var ErrTooLarge = errors.New("too large")
+
 // DefaultMaxBytes bounds a document of a driver that is told no other bound.
 const DefaultMaxBytes = 4 << 20
 
@@ -26,7 +29,8 @@ type Store interface {
 	Replace(ctx context.Context, name string, content []byte, expires time.Time) error
 	// Read returns the content of a document.
 	Read(ctx context.Context, name string) ([]byte, error)
-	// All returns the documents with an extension, such as ".json", in no order.
+	// All returns the documents with an extension, such as ".json", in no order. The error is
+	// ErrTooLarge if they have more bytes together than 64 of the largest size.
 	All(ctx context.Context, ext string) ([]Document, error)
 	// Names returns the names with an extension. Unless due is zero they are those of the
 	// documents that expire by then, and those where that is not known.
@@ -78,5 +82,22 @@ func CheckName(name string) error {
 
 // TooLarge says that a document does not fit into a bound, in bytes.
 func TooLarge(where string, size, limit int) error {
-	return fmt.Errorf("%s would have %d bytes, at most %d fit", where, size, limit)
+	return fmt.Errorf("%w: %s would have %d bytes, at most %d fit", ErrTooLarge, where, size, limit)
+}
+
+const (
+	largestAll   = 64  // documents of the largest size that All reads
+	documentCost = 128 // what a document of a list costs apart from its content, in bytes
+)
+
+// Tally counts what All of a driver returns. The zero value has counted nothing.
+type Tally struct{ bytes int }
+
+// Add counts a document, of a driver whose documents have at most maxBytes each. The
+// error is ErrTooLarge.
+func (t *Tally) Add(where string, d Document, maxBytes int) error {
+	if t.bytes += len(d.Content) + documentCost; t.bytes > largestAll*maxBytes {
+		return fmt.Errorf("%w: %s have more than %d bytes together: remove what is not needed", ErrTooLarge, where, largestAll*maxBytes)
+	}
+	return nil
 }

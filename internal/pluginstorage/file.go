@@ -16,7 +16,7 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// maxFileBytes bounds a file that is read: many times what one can hold.
+// maxFileBytes bounds a file or a log that is read: many times what one can hold.
 const maxFileBytes = 8 * protocol.MaxStorageBytes
 
 // File is a storage in a file. It is opened with its first use, and is good until

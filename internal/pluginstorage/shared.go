@@ -161,7 +161,9 @@ func (s *Shared) apply(number uint64, entry []byte) error {
 		}
 	}
 	s.read = number
-	s.size += len(entry)
+	if s.size += len(entry); s.size > maxFileBytes {
+		return fmt.Errorf("there are more than %d bytes; no storage needs more", maxFileBytes)
+	}
 	return nil
 }
 

@@ -70,6 +70,33 @@ func shared(t testing.TB, log Log) *Shared {
 	return NewShared("p", log, func(err error) { t.Errorf("storage: %v", err) })
 }
 
+// endlessLog has entries that no compaction has ever met.
+type endlessLog struct {
+	memoryLog
+	read int // bytes
+}
+
+func (l *endlessLog) Read(_ context.Context, after uint64, add func(uint64, []byte) error) error {
+	for n := after + 1; ; n++ {
+		entry := appendRecord(nil, kindSet, change{key: "a", value: make([]byte, protocol.MaxStorageValue), revision: n})
+		l.read += len(entry)
+		if err := add(n, entry); err != nil {
+			return err
+		}
+	}
+}
+
+// TestALogWithoutEnd is not read any further than a log may be long.
+func TestALogWithoutEnd(t *testing.T) {
+	log := &endlessLog{}
+	var heard error
+	_, err := NewShared("p", log, func(err error) { heard = err }).Get(t.Context(), "a")
+	wantCode(t, err, protocol.CodeStorageFailed)
+	if heard == nil || !strings.Contains(heard.Error(), "no storage needs more") || log.read > maxFileBytes+2*MaxEntry {
+		t.Errorf("read %d bytes, and the host heard %v", log.read, heard)
+	}
+}
+
 // TestHostsShareALog: each sees what the others have changed, a revision holds across
 // hosts, and nothing is lost among many.
 func TestHostsShareALog(t *testing.T) {

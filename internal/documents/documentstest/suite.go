@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -42,6 +43,7 @@ func Run(t *testing.T, open Open, steal Steal) {
 		"WatchHears":          watchHears,
 		"HostileNames":        hostileNames,
 		"Bounds":              bounds,
+		"ListsAreBounded":     listsAreBounded,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}
@@ -373,4 +375,28 @@ func bounds(t *testing.T, open Open) {
 		t.Error("a document that could not be read back was written")
 	}
 	wantGone(t, other, "b.json")
+}
+
+// listsAreBounded: more than fits into memory is refused, and not cut.
+func listsAreBounded(t *testing.T, open Open) {
+	one, other := open(t, false)
+	ctx := t.Context()
+	n := 0
+	add := func() {
+		n++
+		must(t, one.Create(ctx, fmt.Sprintf("%03d.json", n), make([]byte, MaxBytes), time.Time{}))
+	}
+	for n < 56 { // and what each costs apart from its content
+		add()
+	}
+	if docs, err := other.All(ctx, ".json"); err != nil || len(docs) != n {
+		t.Errorf("%d of %d documents, %v", len(docs), n, err)
+	}
+	add()
+	if docs, err := other.All(ctx, ".json"); !errors.Is(err, documents.ErrTooLarge) || len(docs) != 0 || !strings.Contains(err.Error(), "*.json") {
+		t.Errorf("%d documents, %v; want ErrTooLarge", len(docs), err)
+	}
+	if docs, err := other.All(ctx, ".none"); err != nil || len(docs) != 0 {
+		t.Errorf("of another extension: %v, %v", docs, err)
+	}
 }
