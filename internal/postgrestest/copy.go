@@ -5,9 +5,10 @@ import (
 	"os/exec"
 )
 
-// copyFolder copies a data directory with its owner and modes, which PostgreSQL checks.
+// copyFolder copies a data directory into an empty one, with its owner and modes, which
+// PostgreSQL checks.
 func copyFolder(from, to string) error {
-	cmd := exec.Command("cp", "-Rp", from, to)
+	cmd := exec.Command("cp", "-Rp", from+"/.", to)
 	cmd.Dir = "/"
 	unprivileged(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -25,14 +25,18 @@ type Options struct {
 	Listen []string
 	// Settings are lines of postgresql.conf.
 	Settings map[string]string
+	// Mount gives the empty folder of the server's data a file system of its own, and
+	// that of each standby. What it returns takes that away again. Nil: none.
+	Mount func(folder string) (unmount func() error, err error)
 }
 
 // Server is a private PostgreSQL server. What runs is never another one's: it is
 // found by the data directory.
 type Server struct {
 	data     string
+	unmount  func() error // nil: the data are on the disk of the machine
 	port     int
-	listen   []string
+	options  Options
 	password string
 }
 
@@ -42,12 +46,12 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := f.server(o.Listen)
+	s, err := f.server(o)
 	if err != nil {
 		return nil, err
 	}
 	if err := copyFolder(f.template, s.data); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.Remove())
 	}
 	settings := map[string]string{"max_connections": "200", "log_min_messages": "error"}
 	if !o.Durable {
@@ -60,20 +64,23 @@ func New(o Options) (*Server, error) {
 	return s, s.Start()
 }
 
-// server returns one that has a name and an address and no data yet.
-func (f *folder) server(listen []string) (*Server, error) {
+// server returns one that has an empty folder and an address.
+func (f *folder) server(o Options) (*Server, error) {
 	// A name that is short, because of the socket, and that is no other server's.
 	data, err := os.MkdirTemp(f.path, "s")
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Remove(data); err != nil {
-		return nil, err
+	if len(o.Listen) == 0 {
+		o.Listen = []string{"127.0.0.1"}
 	}
-	if len(listen) == 0 {
-		listen = []string{"127.0.0.1"}
+	s := &Server{data: data, options: o, password: f.password}
+	if o.Mount != nil {
+		if s.unmount, err = o.Mount(data); err != nil {
+			return nil, errors.Join(err, os.Remove(data))
+		}
 	}
-	return &Server{data: data, listen: listen, password: f.password}, nil
+	return s, giveAway(data)
 }
 
 // configure adds lines to postgresql.conf. The last line of a name counts.
@@ -112,7 +119,7 @@ func (s *Server) Start() error {
 		s.port = port
 		err = s.configure(map[string]string{
 			"port":                    strconv.Itoa(port),
-			"listen_addresses":        strings.Join(s.listen, ","),
+			"listen_addresses":        strings.Join(s.options.Listen, ","),
 			"unix_socket_directories": s.data,
 		})
 		if err != nil {
@@ -169,8 +176,17 @@ func (s *Server) Remove() error {
 			return err
 		}
 	}
+	if s.unmount != nil {
+		if err := s.unmount(); err != nil {
+			return err
+		}
+		s.unmount = nil
+	}
 	return os.RemoveAll(s.data)
 }
+
+// Running reports whether the server's first process runs, whether or not it answers.
+func (s *Server) Running() bool { return run("pg_ctl", "status", "-D", s.data) == nil }
 
 // PID returns the number of the server's first process.
 func (s *Server) PID() (int, error) {
@@ -189,7 +205,7 @@ func (s *Server) Standby(name string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	standby, err := f.server(s.listen)
+	standby, err := f.server(s.options)
 	if err != nil {
 		return nil, err
 	}
@@ -236,4 +252,4 @@ func (s *Server) NetworkURL(address, database string) string {
 }
 
 // Address is where the server listens, next to its socket.
-func (s *Server) Address() string { return net.JoinHostPort(s.listen[0], strconv.Itoa(s.port)) }
+func (s *Server) Address() string { return net.JoinHostPort(s.options.Listen[0], strconv.Itoa(s.port)) }

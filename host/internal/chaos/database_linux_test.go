@@ -73,20 +73,28 @@ type database struct {
 	mu      sync.Mutex
 	primary *postgrestest.Server
 	standby *postgrestest.Server
+	mounted *disk // of the server that was made last; nil: servers have the disk of the machine
+	disks   map[*postgrestest.Server]*disk
 }
 
 func startDatabase(t *testing.T, w *world) *database {
 	t.Helper()
-	d := &database{w: w}
+	d := &database{w: w, disks: map[*postgrestest.Server]*disk{}}
+	options := postgrestest.Options{Settings: map[string]string{
+		"synchronous_standby_names": "*", "wal_retrieve_retry_interval": "200ms", "max_wal_size": "128MB",
+	}}
+	if ownMounts {
+		options.Mount = d.mount
+	}
 	// No commit is answered before the standby has it: a failover loses nothing that
 	// was promised.
-	d.primary = postgrestest.Start(t, postgrestest.Options{Settings: map[string]string{
-		"synchronous_standby_names": "*", "wal_retrieve_retry_interval": "200ms",
-	}})
+	d.primary = postgrestest.Start(t, options)
+	d.disks[d.primary] = d.mounted
 	var err error
 	if d.standby, err = d.primary.Standby("second"); err != nil {
 		t.Fatal(err)
 	}
+	d.disks[d.standby] = d.mounted
 	t.Cleanup(func() {
 		if err := errors.Join(d.primary.Remove(), d.standby.Remove()); err != nil {
 			t.Error(err)
@@ -96,6 +104,13 @@ func startDatabase(t *testing.T, w *world) *database {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// mount gives a server a disk.
+func (d *database) mount(folder string) (func() error, error) {
+	made, err := mountDisk(folder, 8<<30)
+	d.mounted = made
+	return made.unmount, err
 }
 
 func (d *database) address() string {
@@ -153,13 +168,7 @@ func (d *database) disturbances() []fault {
 		{"restart", func(context.Context, *rand.Rand) error { return d.primary.Restart(postgrestest.Fast) }},
 		{"crash", func(context.Context, *rand.Rand) error { return d.primary.Restart(postgrestest.Immediate) }},
 		{"failover", func(context.Context, *rand.Rand) error { return d.failOver() }},
-		{"full disk", func(ctx context.Context, rng *rand.Rand) error {
-			if err := d.exec(context.Background(), `INSERT INTO public.full_disk VALUES (true)`); err != nil {
-				return err
-			}
-			rest(ctx, upTo(rng, 3*time.Second))
-			return d.exec(context.Background(), `DELETE FROM public.full_disk`)
-		}},
+		{"full disk", d.full},
 		d.clockForward(),
 		{"clock backward", func(context.Context, *rand.Rand) error {
 			return d.exec(context.Background(), `UPDATE quoin.hosts SET lease_until = lease_until + interval '10 seconds'`)
@@ -190,6 +199,7 @@ func (d *database) failOver() error {
 	if err != nil {
 		return err
 	}
-	d.standby = next
+	d.standby, d.disks[next] = next, d.mounted
+	delete(d.disks, old)
 	return old.Remove()
 }

@@ -20,7 +20,9 @@
 //     that are held back, so that a commit stands whose answer never comes; resets.
 //   - Clock of the database: a jump forward ends all leases at once, one backward keeps
 //     those of the dead.
-//   - Disk of the database: full for writes of runs, by the error that PostgreSQL has for it.
+//   - Disks of the database and of each host's state: full. They are file systems in
+//     memory, in a mount namespace of the test. Without the right to make one, the
+//     database answers writes of runs as on a full disk, and those of hosts stay as they are.
 //   - Database: restarts, crashes, failover to the standby.
 //
 // # What is left

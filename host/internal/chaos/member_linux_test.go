@@ -25,6 +25,7 @@ import (
 type member struct {
 	name, dir, binary string
 	database, peers   *proxy // how it reaches the database, how others reach it
+	disk              *disk  // of its state; nil: that of the machine
 
 	mu      sync.Mutex
 	process *childprocess.Process
@@ -82,6 +83,28 @@ func (m *member) install(config map[string]any) error {
 		copyFile(self, filepath.Join(plugin, ledgerName)),
 		os.WriteFile(filepath.Join(plugin, "plugin.json"), []byte(manifest), 0o644),
 		os.WriteFile(m.config(), text, 0o600))
+}
+
+func (m *member) state() string { return filepath.Join(m.dir, "state") }
+
+// mountState gives the state of the host a disk, if this process may.
+func (m *member) mountState(t *testing.T) {
+	t.Helper()
+	if err := os.MkdirAll(m.state(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if !ownMounts {
+		return
+	}
+	var err error
+	if m.disk, err = mountDisk(m.state(), 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.disk.unmount(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func (m *member) config() string { return filepath.Join(m.dir, "config.json") }
