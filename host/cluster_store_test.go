@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -17,6 +18,7 @@ type sharedRuns struct {
 	mu        sync.Mutex
 	addresses map[string]string     // of hosts
 	claims    map[string]*runOfHost // by run
+	renewals  int64                 // of leases
 }
 
 func newSharedRuns() *sharedRuns {
@@ -132,4 +134,16 @@ func startPeers(t *testing.T) (shared *sharedRuns, g *gate, holder, other *host.
 	t.Helper()
 	shared, g = newSharedRuns(), newGate()
 	return shared, g, startPeer(t, shared.of("holder"), g.tool("slow")), startPeer(t, shared.of("other"), g.tool("slow"))
+}
+
+// Peers lists all hosts as living ones.
+func (v *hostView) Peers(context.Context, int) ([]runstore.Peer, error) {
+	v.shared.mu.Lock()
+	defer v.shared.mu.Unlock()
+	var out []runstore.Peer
+	for host, address := range v.shared.addresses {
+		v.shared.renewals++
+		out = append(out, runstore.Peer{Host: host, Address: address, Until: time.Unix(v.shared.renewals, 0)})
+	}
+	return out, nil
 }

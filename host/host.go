@@ -247,6 +247,9 @@ type Host struct {
 	credentials   *cluster.Credentials // nil: no cluster
 	peers         *cluster.Peers
 	clusterServer *cluster.Server
+	checker       atomic.Pointer[cluster.Checker] // nil: no cluster
+	checks        sync.WaitGroup
+	endChecks     context.CancelFunc
 
 	tempDir string
 	owners  map[string]bool // names that no plugin may have

@@ -13,13 +13,15 @@ import (
 )
 
 func newObserver(h *Host) *observe.Observer {
+	state := h.engine.Metrics(Version)
+	state.Cluster = h.clusterMetrics
 	return observe.New(observe.Options{
 		Logger:    h.log,
 		Sink:      h.cfg.Trajectory.Sink,
 		CallEnded: h.cfg.Trajectory.OnEvent,
 		Bodies:    h.cfg.Trajectory.Bodies,
 		Tracers:   h.cfg.TracerProvider,
-		State:     h.engine.Metrics(Version),
+		State:     state,
 		Panicked:  func(p any, run string) { h.ReportPanic(runs.DuringObserver, p, "run", run) },
 	})
 }

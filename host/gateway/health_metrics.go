@@ -18,6 +18,14 @@ import (
 type healthStatus struct {
 	Status string       `json:"status"` // ok
 	Store  *storeHealth `json:"store,omitempty"`
+	// Cluster is what keeps other hosts and this one from asking each other.
+	Cluster []clusterFault `json:"cluster,omitempty"`
+}
+
+// clusterFault tells no address: anyone may ask for the health.
+type clusterFault struct {
+	Host string `json:"host"`
+	Kind string `json:"kind"`
 }
 
 // storeHealth is how a database that keeps the runs does, as this host sees it.
@@ -55,6 +63,9 @@ func (h *handlers) status(ctx context.Context) healthStatus {
 	s := healthStatus{Status: "ok"}
 	if store, ok := h.host.StoreHealth(ctx); ok {
 		s.Store = &storeHealth{store.State, store.RoundTrip.Milliseconds()}
+	}
+	for _, f := range h.host.ClusterFaults() {
+		s.Cluster = append(s.Cluster, clusterFault{f.Host, f.Kind})
 	}
 	return s
 }

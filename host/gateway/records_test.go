@@ -2,14 +2,17 @@ package gateway_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -351,6 +354,49 @@ type monitoredStore struct {
 
 func (m *monitoredStore) Health(context.Context) runstore.Health {
 	return runstore.Health{State: *m.state.Load(), RoundTrip: 3 * time.Millisecond}
+}
+
+// sharedStore has one other host, which lives and does not answer.
+type sharedStore struct {
+	runstore.Memory
+	renewals atomic.Int64
+}
+
+func (*sharedStore) Host() string                            { return "own" }
+func (*sharedStore) Advertise(context.Context, string) error { return nil }
+func (*sharedStore) Owner(context.Context, string) (runstore.Owner, error) {
+	return runstore.Owner{}, runstore.ErrNotFound
+}
+
+func (s *sharedStore) Peers(context.Context, int) ([]runstore.Peer, error) {
+	return []runstore.Peer{{Host: "other", Address: "127.0.0.1:1", Until: time.Unix(s.renewals.Add(1), 0)}}, nil
+}
+
+// faultWarned is closed by the first warning about the cluster.
+type faultWarned struct {
+	once sync.Once
+	told chan struct{}
+}
+
+func (f *faultWarned) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("hosts of the cluster")) {
+		f.once.Do(func() { close(f.told) })
+	}
+	return len(p), nil
+}
+
+// TestHealthTellsOfTheCluster: a host that cannot be asked is named, without its address.
+func TestHealthTellsOfTheCluster(t *testing.T) {
+	w := &faultWarned{told: make(chan struct{})}
+	secret := func() (string, error) { return strings.Repeat("s", 32), nil }
+	c := serve(t, newHost(t, host.Config{
+		Store: &sharedStore{}, Logger: slog.New(slog.NewTextHandler(w, nil)), Cluster: host.ClusterConfig{Secret: secret},
+	}), gateway.Options{}, nil)
+	c.get("/readyz").wants(200, "cluster", "")
+	<-w.told
+	for _, path := range []string{"/readyz", "/healthz"} {
+		c.get(path).wants(200, "cluster", `[{"host":"other","kind":"unreachable"}]`)
+	}
 }
 
 // TestReadiness: a server whose store is away is healthy and not ready.

@@ -135,10 +135,11 @@ func (d *DB) Lapsed() bool {
 	return until != nil && !time.Now().Before(*until)
 }
 
-// Advertise tells other hosts where they reach this one.
+// Advertise tells other hosts where they reach this one, and starts the lease.
 func (d *DB) Advertise(ctx context.Context, address string) error {
 	d.lease.address.Store(&address)
 	if !d.lease.started.Load() {
+		d.keepLeaseOnce(true)
 		return nil
 	}
 	return d.renew(ctx)

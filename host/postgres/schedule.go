@@ -79,3 +79,21 @@ func (d *DB) Owner(ctx context.Context, id string) (o runstore.Owner, err error)
 	}
 	return o, nil
 }
+
+// Peers implements runstore.Shared.
+func (d *DB) Peers(ctx context.Context, limit int) (peers []runstore.Peer, err error) {
+	err = d.retry(ctx, func(ctx context.Context) error {
+		rows, err := d.pool.Query(ctx, `
+			SELECT id, address, lease_until FROM quoin.hosts
+			WHERE lease_until > clock_timestamp() ORDER BY id LIMIT $1`, limit)
+		if err != nil {
+			return err
+		}
+		peers, err = pgx.CollectRows(rows, pgx.RowToStructByPos[runstore.Peer])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	return peers, nil
+}

@@ -252,6 +252,16 @@ type Shared interface {
 	Advertise(ctx context.Context, address string) error
 	// Owner says who holds the claim of a run. It answers ErrNotFound when the claim is free.
 	Owner(ctx context.Context, id string) (Owner, error)
+	// Peers lists the hosts whose lease is not over, this one too, at most limit. A host that
+	// has advertised an address is one of them from then on.
+	Peers(ctx context.Context, limit int) ([]Peer, error)
+}
+
+// Peer is a host that shares the store.
+type Peer struct {
+	Host    string    // its id
+	Address string    // where it answers other hosts, host:port; empty if it does not
+	Until   time.Time // the end of its lease, by the clock of the store; each renewal moves it on
 }
 
 // Owner is the host that holds the claim of a run.

@@ -55,6 +55,15 @@ type diagnosis struct {
 	MCP []diagnosedServer `json:"mcp"`
 	// Shell is the shell plugin, if it is enabled.
 	Shell *diagnosedShell `json:"shell,omitempty"`
+	// Cluster is about the hosts of the database, if they ask each other.
+	Cluster *diagnosedCluster `json:"cluster,omitempty"`
+}
+
+// diagnosedCluster is what this machine finds when it asks the hosts of the database as a
+// host of the configuration would.
+type diagnosedCluster struct {
+	Faults []host.ClusterFault `json:"faults"`
+	Error  string              `json:"error,omitempty"` // why they were not asked
 }
 
 // diagnosedServer is an MCP server as hosts of the state directory see it.
@@ -93,7 +102,8 @@ would start. That is the default of hosts; exec and wait take what there is.
 The engine is the one that new programs would run on; the other one is looked for, too.
 The shell plugin is started where it is enabled, with the sandbox of commands.
 The MCP servers of the configuration are connected to; those that need a sign-in, have
-tools in quarantine or are down are named.
+tools in quarantine or are down are named. Where the configuration has a cluster, its
+hosts are asked, and those that live and cannot be asked are named.
 Exit status: 0 it would start, 1 it would not, 2 usage.`,
 		Example: `  quoin doctor
   quoin doctor --json
@@ -147,8 +157,34 @@ func diagnose(cmd *cobra.Command, o *options) (*diagnosis, error) {
 	if d.Shell, err = o.diagnoseShell(cmd, f); err != nil {
 		return nil, err
 	}
-	d.MCP, err = o.diagnoseServers(cmd.Context(), f)
-	return d, err
+	if d.MCP, err = o.diagnoseServers(cmd.Context(), f); err == nil {
+		d.Cluster = o.diagnoseCluster(cmd.Context(), f)
+	}
+	return d, errors.Join(err, o.closeState())
+}
+
+// clusterTime is how long doctor waits for hosts: longer than the lease of one that is gone.
+const clusterTime = 15 * time.Second
+
+// diagnoseCluster asks the hosts of the database of the configuration.
+func (o *options) diagnoseCluster(ctx context.Context, f *configfile.File) *diagnosedCluster {
+	if f.Cluster.Secret == nil && f.Cluster.CertFile == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, clusterTime)
+	defer cancel()
+	d := &diagnosedCluster{Faults: []host.ClusterFault{}}
+	state, err := o.stateDir(f)
+	if err == nil && o.database == nil {
+		err = o.openDatabase(ctx, f, state, &host.Config{Logger: slog.New(slog.DiscardHandler)})
+	}
+	if err == nil && o.database != nil {
+		d.Faults, err = host.CheckCluster(ctx, f.Cluster, o.database)
+	}
+	if err != nil {
+		d.Error = err.Error()
+	}
+	return d
 }
 
 // serversTime is how long doctor waits for MCP servers.
@@ -215,6 +251,20 @@ func judge(found *guestrt.Inspection) *diagnosis {
 	return d
 }
 
+func (d *diagnosedCluster) text() string {
+	var b strings.Builder
+	for _, f := range d.Faults {
+		fmt.Fprintf(&b, "cluster: %s: %s\n", f.Problem, f.Advice)
+	}
+	switch {
+	case d.Error != "":
+		fmt.Fprintf(&b, "cluster: the hosts of the database were not asked: %s\n", d.Error)
+	case len(d.Faults) == 0:
+		b.WriteString("cluster: every host of the database that lives can be asked from here\n")
+	}
+	return b.String()
+}
+
 // tiers say in a few words what each tier has.
 var tiers = map[string]string{
 	"A": "every layer; cgroup is extra",
@@ -264,6 +314,9 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 		if s.Needs != "" {
 			fmt.Fprintf(&b, "MCP server %s needs %s\n", s.Name, s.Needs)
 		}
+	}
+	if d.Cluster != nil {
+		b.WriteString(d.Cluster.text())
 	}
 	_, err := io.WriteString(w, terminal.Text(b.String()))
 	return err

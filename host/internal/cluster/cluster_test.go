@@ -32,13 +32,21 @@ func secretOf(t *testing.T, secret string) *Credentials {
 }
 
 // serve starts a server of the host "b" and returns its address.
-func serve(t *testing.T, c *Credentials, h Handler) string {
+func serve(t *testing.T, c *Credentials, h Handler) string { return serveHost(t, c, "b", h) }
+
+func listen(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Serve(l, c, "b", h, slog.New(slog.DiscardHandler))
+	return l
+}
+
+func serveHost(t *testing.T, c *Credentials, host string, h Handler) string {
+	t.Helper()
+	l := listen(t)
+	s := Serve(l, c, host, h, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()         // requests that hang are cut off

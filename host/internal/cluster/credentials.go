@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 
 	"github.com/quoinhq/quoin/internal/mutualtls"
@@ -22,7 +23,7 @@ func SharedSecret(secret []byte) (*Credentials, error) {
 	}
 	c := id.TLS(func(other mutualtls.Fingerprint) error {
 		if other != id.Fingerprint() {
-			return errors.New("the other side has another cluster secret")
+			return ErrCredentials
 		}
 		return nil
 	})
@@ -50,4 +51,15 @@ func Certificates(certFile, keyFile, caFile string) (*Credentials, error) {
 		RootCAs: authority, ClientCAs: authority, ClientAuth: tls.RequireAndVerifyClientCert,
 	}
 	return &Credentials{c, c}, nil
+}
+
+// namesCredentials has an error of a connection say that the credentials do not match.
+func namesCredentials(err error) error {
+	var certificate *tls.CertificateVerificationError
+	var op *net.OpError
+	refused := errors.As(err, &certificate) || errors.As(err, &op) && op.Op == "remote error" // an alert of TLS
+	if refused && !errors.Is(err, ErrCredentials) {
+		return fmt.Errorf("%w: %w", ErrCredentials, err)
+	}
+	return err
 }

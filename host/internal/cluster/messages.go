@@ -25,6 +25,7 @@ const (
 	VerbWait   Verb = "wait"
 	VerbAbort  Verb = "abort"
 	VerbAnswer Verb = "answer"
+	VerbGreet  Verb = "greet" // whether the host is there; about no run
 )
 
 // Request is what one host asks another about a run.
@@ -67,6 +68,7 @@ type Reply struct {
 // The reasons for which a host has no reply. Match with errors.Is.
 var (
 	ErrUnreachable = errors.New("the host cannot be reached")
+	ErrCredentials = errors.New("the cluster secret or the certificate of one of both hosts is another") // an ErrUnreachable, too
 	ErrNotHere     = errors.New("the host does not hold the run")
 	ErrBusy        = errors.New("the host answers too many requests of others at once")
 )
@@ -81,9 +83,9 @@ func parseRequest(text []byte) (*Request, error) {
 		return nil, err
 	}
 	switch {
-	case q.Verb != VerbWait && q.Verb != VerbAbort && q.Verb != VerbAnswer:
+	case q.Verb != VerbWait && q.Verb != VerbAbort && q.Verb != VerbAnswer && q.Verb != VerbGreet:
 		return nil, fmt.Errorf("unknown verb %.20q", q.Verb)
-	case q.Run == "" || q.Host == "":
+	case q.Run == "" && q.Verb != VerbGreet, q.Host == "":
 		return nil, errors.New("run or host is missing")
 	case q.WaitMillis < 0 || q.WaitMillis > maxWait.Milliseconds():
 		return nil, errors.New("waitMs is out of range")
@@ -115,7 +117,7 @@ func parseFrame(line []byte) (*Frame, error) {
 // check refuses what is no reply to a request.
 func (r *Reply) check(v Verb) error {
 	switch {
-	case r.NotHere, v == VerbAnswer && r.Done:
+	case r.NotHere, r.Done && (v == VerbAnswer || v == VerbGreet):
 		return nil
 	case r.Result == nil:
 		return errors.New("a reply has no result")

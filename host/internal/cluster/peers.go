@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ const (
 	pingAfter   = time.Second     // without a word of the other side
 	pingTimeout = 2 * time.Second // for its answer to a ping
 	idleTimeout = time.Minute     // of a connection that is not used
+
+	greetTimeout = dialTimeout + 2*pingTimeout
 )
 
 // Peers asks other hosts. Close it at the end.
@@ -61,7 +64,36 @@ func (p *Peers) Ask(ctx context.Context, address string, q *Request, tell func(*
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
-	return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	return nil, fmt.Errorf("%w: %w", ErrUnreachable, namesCredentials(err))
+}
+
+// greet asks the host at an address whether it is that host. It answers ErrNotHere if
+// another one is there.
+func (p *Peers) greet(ctx context.Context, address, host string) error {
+	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
+	defer cancel()
+	_, err := p.Ask(ctx, address, &Request{Verb: VerbGreet, Host: host}, func(*Frame) {})
+	switch {
+	case errors.Is(err, ErrBusy):
+		return nil // it is there
+	case errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrCredentials) && p.refused(ctx, address):
+		return fmt.Errorf("%w: %w", ErrCredentials, err)
+	}
+	return err
+}
+
+// refused reports whether the server at an address does not take the credentials. A request
+// may fail to be written before that is read.
+func (p *Peers) refused(ctx context.Context, address string) bool {
+	c := p.transport.TLSClientConfig.Clone()
+	c.NextProtos = []string{"h2"}
+	conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: dialTimeout}, Config: c}).DialContext(ctx, "tcp", address)
+	if err == nil {
+		_ = conn.SetDeadline(time.Now().Add(pingTimeout)) // if that fails, so does the read
+		_, err = conn.Read(make([]byte, 1))               // the server speaks first
+		_ = conn.Close()                                  // nothing was written
+	}
+	return errors.Is(namesCredentials(err), ErrCredentials)
 }
 
 func (p *Peers) ask(ctx context.Context, address string, q *Request, tell func(*Frame)) (_ *Reply, err error) {

@@ -118,5 +118,9 @@ func (s *Server) answer(w http.ResponseWriter, ctx context.Context, q *Request) 
 			_ = control.Flush()
 		}
 	}
+	if q.Verb == VerbGreet {
+		write(&Frame{Reply: &Reply{Done: true}})
+		return
+	}
 	write(&Frame{Reply: s.handler(ctx, q, write)})
 }

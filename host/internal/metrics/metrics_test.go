@@ -24,6 +24,7 @@ func busy() *metrics.Metrics {
 		Held:    func() (bytes, limit int64) { return 1000, 2000 },
 		Engine:  func() (name, id string) { return "native", "quickjs-ng-1/arena-1" },
 		Version: "1.2.3",
+		Cluster: func() (map[string]int, bool) { return map[string]int{"credentials": 1}, true },
 		Due:     func() int { return 1 },
 		Store: func() (runstore.Health, bool) {
 			return runstore.Health{State: runstore.HealthSlow, RoundTrip: time.Second, Takeovers: 3}, true

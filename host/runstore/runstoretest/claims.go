@@ -3,6 +3,7 @@ package runstoretest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
@@ -162,6 +163,10 @@ func testTakeover(t *testing.T, d Driver) {
 		o, err := s.Owner(ctx, "run_1")
 		if err != nil || o.Epoch != taken.Epoch() || o.Host == "" {
 			t.Errorf("the owner is %+v, %v", o, err)
+		}
+		peers, err := s.Peers(ctx, 10)
+		if err != nil || !slices.ContainsFunc(peers, func(p runstore.Peer) bool { return p.Host == o.Host && !p.Until.IsZero() }) {
+			t.Errorf("the owner is not among the hosts: %+v, %v", peers, err)
 		}
 		taken.Release()
 		_, err = s.Owner(ctx, "run_1")
