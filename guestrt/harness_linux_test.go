@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(hostVariable) != "" {
 		beHost()
 	}
+	if os.Getenv(pausedHostVariable) != "" {
+		bePausedHost()
+	}
 	if deny := os.Getenv(denyVariable); deny != "" {
 		beConfined(deny)
 	}

@@ -3,18 +3,21 @@ package guestrt
 import (
 	"sync"
 	"time"
+
+	"github.com/quoinhq/quoin/internal/awake"
 )
 
 // lateAnswer acts when an answer of a worker does not come in time. A turn of a guest
 // often takes less time than it takes the runtime to wake a thread for a new timer, so one
 // timer serves all of a worker's answers: it is left running when an answer comes, and
-// looks at what is expected when it fires. The zero value is ready. Its methods are safe
-// for concurrent use.
+// looks at what is expected when it fires. While the host stood still, no answer could
+// come: that time does not count. The zero value is ready. Its methods are safe for
+// concurrent use.
 type lateAnswer struct {
 	mu    sync.Mutex
 	timer *time.Timer
-	fires time.Time // zero: the timer does not run
-	due   time.Time // of the answer that is expected; zero: there is no such, or it has no deadline
+	fires time.Time  // zero: the timer does not run
+	wait  awake.Wait // for the answer that is expected; zero: there is no such, or it has no deadline
 	act   func()
 	acted bool // for the answer that is expected
 	ended bool
@@ -25,8 +28,12 @@ type lateAnswer struct {
 func (l *lateAnswer) expect(due time.Time, act func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.due, l.act, l.acted = due, act, false
-	if !due.IsZero() && (l.fires.IsZero() || due.Before(l.fires)) {
+	l.act, l.acted = act, false
+	if due.IsZero() {
+		return
+	}
+	l.wait = awake.Until(time.Now(), due)
+	if l.fires.IsZero() || l.wait.Look().Before(l.fires) {
 		l.run()
 	}
 }
@@ -35,7 +42,7 @@ func (l *lateAnswer) expect(due time.Time, act func()) {
 func (l *lateAnswer) came() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.due, l.act = time.Time{}, nil
+	l.wait, l.act = awake.Wait{}, nil
 	return !l.acted
 }
 
@@ -49,13 +56,13 @@ func (l *lateAnswer) stop() {
 	}
 }
 
-// run has the timer fire when the answer is due. The caller holds mu.
+// run has the timer fire when the wait is to be looked at. The caller holds mu.
 func (l *lateAnswer) run() {
 	if l.ended {
 		return
 	}
-	l.fires = l.due
-	if left := time.Until(l.due); l.timer == nil {
+	l.fires = l.wait.Look()
+	if left := time.Until(l.fires); l.timer == nil {
 		l.timer = time.AfterFunc(left, l.fired)
 	} else {
 		l.timer.Reset(left)
@@ -68,11 +75,11 @@ func (l *lateAnswer) fired() {
 	defer l.mu.Unlock()
 	l.fires = time.Time{}
 	switch {
-	case l.due.IsZero():
-	case time.Now().Before(l.due):
-		l.run()
-	default:
+	case l.wait.IsZero():
+	case l.wait.Over(time.Now()):
 		l.acted = true
 		l.act()
+	default:
+		l.run()
 	}
 }

@@ -3,6 +3,7 @@ package host_test
 import (
 	"bufio"
 	"errors"
+	"io"
 	"os"
 	osexec "os/exec"
 	"strings"
@@ -18,6 +19,7 @@ const doomedGuest = "QUOIN_TEST_GUEST"
 type hostProcess struct {
 	t      *testing.T
 	cmd    *osexec.Cmd
+	stdin  io.Writer
 	stderr strings.Builder
 	lines  *bufio.Scanner // of standard output
 	said   []string       // the lines that were read
@@ -37,10 +39,12 @@ func startHost(t *testing.T, env ...string) *hostProcess {
 	p := &hostProcess{t: t, cmd: osexec.Command(exe)}
 	p.cmd.Env = append(append(os.Environ(), doomedGuest+"="+guest), env...)
 	p.cmd.Stderr = &p.stderr
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
+	in, inErr := p.cmd.StdinPipe()
+	out, outErr := p.cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr); err != nil {
 		t.Fatal(err)
 	}
+	p.stdin = in
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if serveGuard() || serveMorph() || serveBundle() {
+	if servePaused() || serveGuard() || serveMorph() || serveBundle() {
 		return
 	}
 	if dir := os.Getenv(crashKey); dir != "" {

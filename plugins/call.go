@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quoinhq/quoin/internal/awake"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -158,7 +159,7 @@ func (p *Process) do(ctx context.Context, what string, request func(context.Cont
 	if err := p.checkAlive(what); err != nil {
 		return err
 	}
-	bounded, cancel := context.WithTimeout(ctx, p.options.CallTimeout)
+	bounded, cancel := awake.WithTimeout(ctx, p.options.CallTimeout)
 	defer cancel()
 	err := request(bounded)
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quoinhq/quoin/internal/awake"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -367,7 +368,7 @@ func (g *generation) checkResponsive(live *Process, err error) {
 		return // already replaced or stopped
 	}
 	g.helpers.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), g.of.options.HealthTimeout)
+		ctx, cancel := awake.WithTimeout(context.Background(), g.of.options.HealthTimeout)
 		defer cancel()
 		if _, err := live.Health(ctx); err != nil {
 			g.of.options.Logger.Error("plugin does not answer and is killed", "plugin", g.of.id, "error", err)

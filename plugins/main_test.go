@@ -21,6 +21,8 @@ func TestMain(m *testing.M) {
 		blockForever()
 	case os.Getenv("QUOIN_TEST_HOST") != "":
 		runHost(os.Getenv("QUOIN_TEST_HOST"))
+	case os.Getenv(pausedHostVariable) != "":
+		runPausedHost(os.Getenv(pausedHostVariable))
 	default:
 		goleak.VerifyTestMain(m)
 	}

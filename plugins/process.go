@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/quoinhq/quoin/internal/awake"
 	"github.com/quoinhq/quoin/internal/childprocess"
 	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/namespaces"
@@ -138,7 +139,7 @@ func checkConfig(m manifest.Manifest, o Options) error {
 // bringUp runs the steps of a start. refused says that another attempt would
 // end the same way.
 func (p *Process) bringUp(ctx context.Context, runPath string) (refused bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, p.options.StartTimeout)
+	ctx, cancel := awake.WithTimeout(ctx, p.options.StartTimeout)
 	defer cancel()
 	defer func() {
 		if p.unbind != nil {

@@ -14,6 +14,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/quoinhq/quoin/internal/awake"
 )
 
 // connection is one session with one server, from start to end.
@@ -82,7 +84,7 @@ func (k *keeper) dial(ctx context.Context) (*connection, error) {
 	if k.server.Session != nil {
 		return k.useSession(c), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, k.server.ConnectTimeout)
+	ctx, cancel := awake.WithTimeout(ctx, k.server.ConnectTimeout)
 	defer cancel()
 	transport, err := c.transport(ctx, wire)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/internal/awake"
 )
 
 // maxAskedInFlight bounds the questions of one call that is held open.
@@ -191,26 +192,43 @@ func (f *flight) put(ctx context.Context, q codemode.Question) (codemode.Questio
 	return f.ask(ctx, q)
 }
 
-// clock ends a call after a time in which it was not paused.
+// clock ends a call after a time in which it was not paused, and this host ran.
 type clock struct {
-	mu      sync.Mutex
-	timer   *time.Timer
-	left    time.Duration
-	started time.Time
-	paused  int
+	expire func()
+	mu     sync.Mutex
+	timer  *time.Timer
+	wait   awake.Wait
+	left   time.Duration // while it is paused
+	paused int
 }
 
 // newClock starts a clock.
 func newClock(limit time.Duration, expire func()) *clock {
-	return &clock{timer: time.AfterFunc(limit, expire), left: limit, started: time.Now()}
+	c := &clock{expire: expire, left: limit, paused: 1}
+	c.resume()
+	return c
+}
+
+// look ends the call, or looks again.
+func (c *clock) look() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.paused > 0:
+	case c.wait.Over(time.Now()):
+		c.expire()
+	default:
+		c.timer.Reset(time.Until(c.wait.Look()))
+	}
 }
 
 // pause stops the time until resume was called as often as pause.
 func (c *clock) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.paused++; c.paused == 1 && c.timer.Stop() {
-		c.left -= time.Since(c.started)
+	if c.paused++; c.paused == 1 {
+		c.timer.Stop()
+		c.left = c.wait.Left(time.Now())
 	}
 }
 
@@ -218,9 +236,15 @@ func (c *clock) pause() {
 func (c *clock) resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.paused--; c.paused == 0 {
-		c.started = time.Now()
-		c.timer.Reset(max(c.left, 0))
+	if c.paused--; c.paused > 0 {
+		return
+	}
+	now := time.Now()
+	c.wait = awake.Until(now, now.Add(c.left))
+	if left := c.wait.Look().Sub(now); c.timer == nil {
+		c.timer = time.AfterFunc(left, c.look)
+	} else {
+		c.timer.Reset(left)
 	}
 }
 

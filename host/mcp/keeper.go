@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/oauth"
+	"github.com/quoinhq/quoin/internal/awake"
 )
 
 // keeper keeps one server connected. One goroutine connects, lists, waits for the
@@ -161,7 +162,7 @@ func (k *keeper) serve(ctx context.Context, first func(), stamp string) (err err
 // An error ends the connection: a server that cannot list its tools is not
 // usable.
 func (k *keeper) refresh(ctx context.Context, c *connection) error {
-	ctx, cancel := context.WithTimeout(ctx, k.server.ConnectTimeout)
+	ctx, cancel := awake.WithTimeout(ctx, k.server.ConnectTimeout)
 	defer cancel()
 	stop := context.AfterFunc(c.calls, cancel)
 	defer stop()

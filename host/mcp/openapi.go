@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"github.com/quoinhq/quoin/host/internal/openapi"
+	"github.com/quoinhq/quoin/internal/awake"
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
@@ -26,7 +27,7 @@ func (k *keeper) dialOpenAPI(ctx context.Context) (*connection, error) {
 	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancelRequests = cut
-	ctx, cancel := context.WithTimeout(ctx, k.server.ConnectTimeout)
+	ctx, cancel := awake.WithTimeout(ctx, k.server.ConnectTimeout)
 	defer cancel()
 	if err := c.describe(ctx, wire, "quoin/"+k.options.Version); err != nil {
 		return nil, errors.Join(fmt.Errorf("reading the OpenAPI document %s: %s", k.server.OpenAPI, bounded(err.Error(), maxErrorText)), c.close(0))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quoinhq/quoin/internal/awake"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
@@ -228,7 +229,7 @@ var errNoAnswer = errors.New("it ended without an answer")
 // within runs f and returns when it does, or when its time is over: a hook that
 // does not listen to its context keeps running, and its result is dropped.
 func within[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%v)", errHookTimeout, limit))
+	ctx, cancel := awake.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%v)", errHookTimeout, limit))
 	defer cancel()
 	type answer struct {
 		v   T

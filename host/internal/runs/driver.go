@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/awake"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -154,7 +155,7 @@ func (d *driver) evict() error {
 }
 
 // serviceGrace is what a snapshot or a restore may take beyond the time of a turn. A
-// worker that needs longer is stopped.
+// worker that needs longer, while this host runs, is stopped.
 const serviceGrace = time.Second
 
 // errStuck means that a worker did not answer although no guest ran in it.
@@ -162,7 +163,7 @@ var errStuck = errors.New("the guest worker does not answer")
 
 // service runs a step in which no guest code runs under a time limit.
 func (d *driver) service(step func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(d.ctx, d.compute+serviceGrace, errStuck)
+	ctx, cancel := awake.WithTimeoutCause(d.ctx, d.compute+serviceGrace, errStuck)
 	defer cancel()
 	err := step(ctx)
 	if err != nil && d.ctx.Err() == nil && ctx.Err() != nil {

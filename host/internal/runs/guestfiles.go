@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/declare"
 	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/internal/awake"
 	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -82,7 +83,8 @@ func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespa
 	}
 	// The guest waits in the middle of a turn: a plugin that does not answer must
 	// not use up the time in which the guest could still handle that.
-	ctx, cancel := context.WithDeadline(ctx, halfway(time.Now(), r.driver.turnEnds))
+	now := time.Now()
+	ctx, cancel := awake.WithTimeout(ctx, halfway(now, r.driver.turnEnds).Sub(now))
 	defer cancel()
 	v, err := r.createScope(ctx, reg)
 	if err != nil {
