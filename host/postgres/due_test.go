@@ -1,7 +1,9 @@
 package postgres_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,7 +12,12 @@ import (
 
 func wantDue(t *testing.T, d *postgres.DB, want ...string) {
 	t.Helper()
-	got, err := d.Due(t.Context(), 10)
+	wantDueOf(t, d, 10, want...)
+}
+
+func wantDueOf(t *testing.T, d *postgres.DB, limit int, want ...string) {
+	t.Helper()
+	got, err := d.Due(t.Context(), limit)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("due are %q (%v), want %q", got, err, want)
 	}
@@ -38,4 +45,76 @@ func TestPostgresRunsOfAHostThatIsGoneAreDue(t *testing.T) {
 	wantDue(t, b, "run_held_2", "run_rang")
 	c.Release()
 	wantDue(t, b, "run_held_2", "run_rang")
+}
+
+// TestPostgresDueReadsLittle: a poll reads about as many runs as it returns, however many
+// are due, are at work, or were of hosts that are gone.
+func TestPostgresDueReadsLittle(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	d := open(t, url, slow)
+	create(t, d, record("run_held")) // which starts the lease
+	const limit, many = 5, 4000
+	for what, columns := range map[string]string{
+		"due":     `NULL, now() - interval '1 minute' - n * interval '1 second'`,
+		"at work": `(SELECT id FROM quoin.hosts), NULL`,
+		"orphans": `'host_gone_' || n % 3, NULL`,
+		"waiting": `NULL, NULL`,
+	} {
+		if err := d.Exec(ctx, `INSERT INTO quoin.runs (id, epoch, owner, timer_due, ended, generation, expires, header, image, image_sum, seal)
+			SELECT $1 || ' ' || n, 1, `+columns+`, false, 1, now() + interval '1 hour', '', '', '', '' FROM generate_series(1, $2::int) n`, what, many); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Exec(ctx, `ANALYZE quoin.runs`); err != nil {
+		t.Fatal(err)
+	}
+	var plans []struct{ Plan plan }
+	if err := d.QueryRow(ctx, `EXPLAIN (ANALYZE, FORMAT JSON) `+strings.ReplaceAll(postgres.DueStatement, "$1", fmt.Sprint(limit))).Scan(&plans); err != nil {
+		t.Fatal(err)
+	}
+	if read := plans[0].Plan.read(t, "runs"); read > 10*limit {
+		t.Errorf("%d rows of runs are read for %d", read, limit)
+	}
+	ids, err := d.Due(ctx, limit)
+	if err != nil || len(ids) != limit {
+		t.Errorf("due are %q, %v", ids, err)
+	}
+	// Without orphans they are the oldest that are due.
+	if err := d.Exec(ctx, `DELETE FROM quoin.runs WHERE owner LIKE 'host_gone_%'`); err != nil {
+		t.Fatal(err)
+	}
+	wantDueOf(t, d, 3, "due 4000", "due 3999", "due 3998")
+	if lag := d.Health(ctx).DueLag; lag < 4060*time.Second || lag > 5*time.Hour {
+		t.Errorf("the oldest has been due for %v", lag)
+	}
+	if err := d.Exec(ctx, `UPDATE quoin.runs SET timer_due = NULL`); err != nil {
+		t.Fatal(err)
+	}
+	wantDueOf(t, d, 3)
+	if lag := d.Health(ctx).DueLag; lag != 0 {
+		t.Errorf("nothing has been due for %v", lag)
+	}
+}
+
+// plan is a node of a plan of PostgreSQL.
+type plan struct {
+	Relation string  `json:"Relation Name"`
+	Type     string  `json:"Node Type"`
+	Index    string  `json:"Index Name"`
+	Rows     float64 `json:"Actual Rows"`
+	Removed  float64 `json:"Rows Removed by Filter"`
+	Loops    float64 `json:"Actual Loops"`
+	Plans    []plan
+}
+
+// read counts the rows of a table that a plan has read.
+func (p plan) read(t *testing.T, table string) (rows int) {
+	if p.Relation == table {
+		rows = int((p.Rows + p.Removed) * p.Loops)
+		t.Logf("%s of %s by %s: %d rows", p.Type, p.Relation, p.Index, rows)
+	}
+	for _, child := range p.Plans {
+		rows += child.read(t, table)
+	}
+	return rows
 }

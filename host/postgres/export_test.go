@@ -63,6 +63,9 @@ func Bounded(o Options, bytes int64) Options {
 	return o
 }
 
+// DueStatement is what Due asks.
+var DueStatement = dueStatement
+
 // ErrInjected is what a statement answers that a test has let fail.
 var ErrInjected = errors.New("injected")
 

@@ -25,6 +25,7 @@ type health struct {
 	look      sync.Once
 	looked    chan struct{} // closed after the first renewal
 	takeovers atomic.Uint64
+	lag       atomic.Int64 // in nanoseconds: see runstore.Health
 
 	mu    sync.Mutex
 	since time.Time // of the renewal that is being made; zero without one
@@ -66,7 +67,7 @@ func (d *DB) Health(ctx context.Context) runstore.Health {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := runstore.Health{RoundTrip: h.took, Takeovers: h.takeovers.Load()}
+	out := runstore.Health{RoundTrip: h.took, Takeovers: h.takeovers.Load(), DueLag: time.Duration(h.lag.Load())}
 	if !h.since.IsZero() {
 		out.RoundTrip = max(out.RoundTrip, time.Since(h.since))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -36,28 +37,50 @@ func (d *DB) Wake(ctx context.Context, id string) error {
 	return nil
 }
 
+// dueRuns finds at most $1 runs, and how long the oldest of all that are due has been so.
+// It reads about as many of each kind: those whose time is over, the oldest first, and
+// those of hosts that are gone, owner by owner. The owners are found without a look at each
+// of their runs.
+const dueRuns = `
+	WITH RECURSIVE owners AS (
+		(SELECT owner FROM quoin.runs WHERE owner IS NOT NULL AND NOT ended ORDER BY owner LIMIT 1)
+	UNION ALL
+		SELECT (SELECT r.owner FROM quoin.runs r WHERE r.owner > o.owner AND NOT ended ORDER BY r.owner LIMIT 1)
+		FROM owners o WHERE o.owner IS NOT NULL
+	), gone AS MATERIALIZED (
+		SELECT owner FROM owners o WHERE o.owner IS NOT NULL AND NOT %[2]s
+	)
+	SELECT id, coalesce(extract(epoch FROM now() - min(due) FILTER (WHERE isfinite(due)) OVER ()), 0)::float8 FROM (
+		(SELECT id, due FROM quoin.runs r
+		WHERE due <= now() AND NOT ended AND expires > now() AND (owner IS NULL OR NOT %[1]s) ORDER BY due LIMIT $1)
+	UNION
+		(SELECT orphan.id, coalesce(orphan.due, '-infinity') FROM gone, LATERAL (
+			SELECT id, due FROM quoin.runs r WHERE r.owner = gone.owner AND NOT ended AND expires > now() LIMIT $1
+		) orphan LIMIT $1)
+	) AS found
+	ORDER BY due, id LIMIT $1`
+
+// dueStatement is dueRuns with what says that a host is live.
+var dueStatement = fmt.Sprintf(dueRuns, live("r.owner"), live("o.owner"))
+
 // Due implements runstore.Scheduler. A host claims runs whose calls are in flight, or that it
 // drives: those of a host whose lease is over are due.
 func (d *DB) Due(ctx context.Context, limit int) (ids []string, err error) {
+	var lag float64
 	err = d.retry(ctx, func(ctx context.Context) error {
-		rows, err := d.pool.Query(ctx, `
-			SELECT id FROM (
-				SELECT id, due FROM quoin.runs r
-				WHERE due <= now() AND NOT ended AND expires > now() AND (owner IS NULL OR NOT `+live("r.owner")+`)
-			UNION
-				SELECT id, coalesce(due, '-infinity') FROM quoin.runs r
-				WHERE owner IS NOT NULL AND NOT ended AND expires > now() AND NOT `+live("r.owner")+`
-			) AS found
-			ORDER BY due, id LIMIT $1`, limit)
+		rows, err := d.pool.Query(ctx, dueStatement, limit)
 		if err != nil {
 			return err
 		}
-		ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		lag, ids = 0, nil
+		var id string
+		_, err = pgx.ForEachRow(rows, []any{&id, &lag}, func() error { ids = append(ids, id); return nil })
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
+	d.health.lag.Store(int64(lag * float64(time.Second)))
 	return ids, nil
 }
 

@@ -30,6 +30,7 @@ type Health struct {
 	State     HealthState
 	RoundTrip time.Duration // of the newest small write, whose answer may still be missing
 	Takeovers uint64        // runs that this host has claimed from hosts that had gone
+	DueLag    time.Duration // for how long a run was due that nothing had taken up, when Due was last asked
 }
 
 // Monitored is implemented by stores that can be away while their host goes on.

@@ -27,7 +27,7 @@ func busy() *metrics.Metrics {
 		Cluster: func() (map[string]int, bool) { return map[string]int{"credentials": 1}, true },
 		Due:     func() int { return 1 },
 		Store: func() (runstore.Health, bool) {
-			return runstore.Health{State: runstore.HealthSlow, RoundTrip: time.Second, Takeovers: 3}, true
+			return runstore.Health{State: runstore.HealthSlow, RoundTrip: time.Second, Takeovers: 3, DueLag: time.Minute}, true
 		},
 	})
 	m.RunStarted()
@@ -101,9 +101,12 @@ quoin_pool_workers_retired_total{ending="timeout"} 1
 # TYPE quoin_runs gauge
 quoin_runs{state="active"} 3
 quoin_runs{state="suspended"} 40
+# HELP quoin_runs_due_lag_seconds For how long the oldest run could have gone on without a caller when the database was last asked. It grows while hosts are too busy, or none of them can go on with the run.
+# TYPE quoin_runs_due_lag_seconds gauge
+quoin_runs_due_lag_seconds 60
 `
 	err := testutil.GatherAndCompare(busy().Gatherer(), strings.NewReader(want),
-		"quoin_calls_total", "quoin_guest_cpu_seconds_total", "quoin_guest_engine_info", "quoin_pool_workers", "quoin_pool_workers_retired_total", "quoin_runs")
+		"quoin_calls_total", "quoin_guest_cpu_seconds_total", "quoin_guest_engine_info", "quoin_pool_workers", "quoin_pool_workers_retired_total", "quoin_runs", "quoin_runs_due_lag_seconds")
 	if err != nil {
 		t.Error(err)
 	}

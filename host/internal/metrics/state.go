@@ -41,6 +41,7 @@ var (
 	storeState  = desc("store_state", "1 for the state of a database that keeps the runs, as this host sees it, 0 for the others: ok, slow, read_only or gone.", "state")
 	storeTrip   = desc("store_round_trip_seconds", "Time of the newest renewal of this host's lease in the database, whose answer may still be missing.")
 	storeTakes  = desc("runs_taken_over_total", "Runs that this host has taken over from hosts that had gone.")
+	storeLag    = desc("runs_due_lag_seconds", "For how long the oldest run could have gone on without a caller when the database was last asked. It grows while hosts are too busy, or none of them can go on with the run.")
 	clusterBad  = desc("cluster_faults", "Hosts of the cluster that live and cannot be asked, as this host sees it, by what is wrong: credentials, unreachable, other_host, or loopback of this host.", "fault")
 	engineInfo  = desc("guest_engine_info", "Always 1; its labels are the engine of new runs, default or native, and its id.", "engine", "id")
 	buildInfo   = desc("build_info", "Always 1; its label is the version of the host.", "version")
@@ -55,7 +56,7 @@ type stateCollector struct{ state State }
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{poolWorkers, poolStarted, poolRetired, runsHeld, runsForeign, runsDue, storeState, storeTrip, storeTakes, clusterBad, callsActive, heldBytes, heldLimit, engineInfo, buildInfo} {
+	for _, d := range []*prometheus.Desc{poolWorkers, poolStarted, poolRetired, runsHeld, runsForeign, runsDue, storeState, storeTrip, storeTakes, storeLag, clusterBad, callsActive, heldBytes, heldLimit, engineInfo, buildInfo} {
 		ch <- d
 	}
 }
@@ -91,6 +92,7 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(storeTrip, h.RoundTrip.Seconds())
 		counter(storeTakes, float64(h.Takeovers))
+		gauge(storeLag, h.DueLag.Seconds())
 	}
 	if faults, ok := c.state.Cluster(); ok {
 		for kind, n := range faults {

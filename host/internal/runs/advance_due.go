@@ -51,16 +51,21 @@ func (a *advancer) watch() (woken <-chan string, decided <-chan struct{}) {
 // lookAtStore considers the runs of the store that can go on and that no process has.
 func (a *advancer) lookAtStore() {
 	s, room := a.engine.scheduler(), a.room()
-	if s == nil || room <= 0 {
+	if s == nil {
 		return
 	}
-	ids, err := s.Due(a.life, room+a.paused()) // the oldest may be those that are left alone
+	// Without room the store is asked all the same: operators want to know what waits. The
+	// oldest may be those that are left alone.
+	ids, err := s.Due(a.life, max(room, 1)+a.paused())
 	if err != nil {
 		a.failed.report(a.engine.Logger, "the store does not say which runs can go on", err, a.life)
 		return
 	}
 	a.failed.over()
 	a.due.Store(int64(len(ids)))
+	if room <= 0 {
+		return
+	}
 	for _, id := range ids {
 		a.consider(id)
 	}

@@ -180,3 +180,19 @@ func TestRunsThatCannotGoOnLetOthersGoOn(t *testing.T) {
 		}
 	}
 }
+
+// TestABusyHostTellsWhatIsDue: without room the store is asked all the same, for those who
+// look at its metrics, and nothing is taken up.
+func TestABusyHostTellsWhatIsDue(t *testing.T) {
+	store := &dueStore{brokenStore: brokenStore{err: runstore.ErrCorrupt}, due: []string{"a", "b"}, read: map[string]int{}}
+	a := idleAdvancer(t, store, &stoppedClock{now: time.Now()}, slog.New(slog.DiscardHandler))
+	for i := range candidatesAPlace {
+		a.advances[fmt.Sprint(i)] = &advance{}
+	}
+	a.lookAtStore()
+	a.loop.Wait()
+	if due := a.due.Load(); due != 1 || len(store.read) != 0 {
+		t.Errorf("%d due, and %v were taken up; want one due and none", due, store.read)
+	}
+	clear(a.advances)
+}
