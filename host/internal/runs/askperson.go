@@ -121,6 +121,8 @@ func (r *run) claimToAsk() (err error) {
 		}
 		if r.record.stored {
 			err = r.record.ensureClaim(r.background())
+		} else if f := r.engine.storeAway(r.background()); f != nil {
+			err = f
 		} else {
 			err = r.record.reserve(r.background(), store)
 		}

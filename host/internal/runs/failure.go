@@ -131,7 +131,7 @@ func failureFromStore(err error) *failure {
 		f.Err = err
 		return f
 	case errors.Is(err, runstore.ErrUnavailable): // its text names hosts and users of the database
-		f := failf(codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost, "the store of suspended runs does not answer: no run can be suspended or taken up now. Programs that end without waiting still run.")
+		f := failf(codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost, "the store of suspended runs does not answer: no run can be suspended or taken up now. Try again later: the host goes on by itself once the store works. Programs that end without waiting still run.")
 		f.Err = err
 		return f
 	case errors.Is(err, runstore.ErrFull):

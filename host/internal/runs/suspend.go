@@ -20,6 +20,9 @@ func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 	if d.unattended && !d.ran {
 		return d.stay()
 	}
+	if f := r.mayBePromised(); f != nil {
+		return d.failed(f)
+	}
 	if !r.record.volatile {
 		r.engine.keepBuild(r.background(), r.pool)
 	}
@@ -48,6 +51,17 @@ func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 		return d.failure(and(f, keptAsItWas))
 	}
 	return d.failed(f)
+}
+
+// mayBePromised refuses to suspend a run for the first time while the store takes no writes.
+// The newest state of a run that the store has is worth more attempts.
+func (r *run) mayBePromised() (f *failure) {
+	r.record.exclusive(func() {
+		if !r.record.stored {
+			f = r.engine.storeAway(r.background())
+		}
+	})
+	return f
 }
 
 // mayFindRoom reports whether a run that was refused a place since a moment may have one

@@ -57,6 +57,9 @@ func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Sess
 	if f := e.checkRunID(s, runID); f != nil {
 		return nil, f
 	}
+	if f := e.storeAway(ctx); f != nil {
+		return nil, and(f, keptAsItWas)
+	}
 	defer e.advancer.yieldTo(ctx, runID)()
 	r, rec, f := e.resumable(ctx, s, runID, wait, turn)
 	if f != nil && errors.Is(f, runstore.ErrEnded) {
