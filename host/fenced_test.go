@@ -133,6 +133,32 @@ func TestAStaleHostDeliversNoResult(t *testing.T) {
 	}
 }
 
+// TestAStaleHostHidesNoResult: a run that another host has ended is not gone before its
+// result has arrived, whichever host is asked for it.
+func TestAStaleHostHidesNoResult(t *testing.T) {
+	t.Parallel()
+	dir := mkdir(t)
+	stale := &leasing{Store: openDir(t, dir)}
+	g := newGate()
+	tools := []catalog.Tool{g.tool("slow")}
+	a := start(t, host.Config{Store: stale, Tools: tools})
+	b := start(t, host.Config{Store: openDir(t, dir), Tools: tools})
+	id := wantWaiting(t, exec(a, `
+const slow = tools.slow();
+await yield_control();
+return await slow.then(() => "settled", (e) => e.effectStatus)`), host.ReasonPendingTools)
+	<-g.entered
+	defer close(g.open)
+	stale.over(id)
+	lost := b.Deliver(t.Context(), me, id, 0)
+	wantValue(t, lost.Result, `"unknown"`)
+	if !lost.Release() {
+		t.Fatal("the store does not have the result")
+	}
+	wantFailure(t, a.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
+	wantValue(t, a.Wait(t.Context(), me, id), `"unknown"`)
+}
+
 // uncertain is a store that stores the first record of a run and says that it has not.
 type uncertain struct{ runstore.Store }
 

@@ -185,12 +185,13 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 	}
 	if rec == nil {
 		var err error
-		if rec, err = r.engine.Store.Get(ctx, r.id); err != nil {
-			return d.postponed(failureFromStore(err))
-		}
-		if !r.record.isCurrent(rec) {
+		rec, err = r.engine.Store.Get(ctx, r.id)
+		if err == nil && !r.record.isCurrent(rec) || errors.Is(err, runstore.ErrEnded) { // by another host
 			r.record.giveUp(runstore.ErrFenced)
 			return d.failed(failureFromStore(runstore.ErrFenced))
+		}
+		if err != nil {
+			return d.postponed(failureFromStore(err))
 		}
 	}
 	d.keptUntil = rec.Expires
