@@ -37,25 +37,28 @@ func TestSoundClusterHasNoViolation(t *testing.T) {
 	}
 }
 
+// plantedBugs are those that have to be found, and the rules that they break.
+var plantedBugs = []struct {
+	name string
+	bugs bugs
+	want []history.Rule // each is broken in some history
+	most int            // how many of the histories may look sound
+}{
+	{"fencing is off", bugs{noFencing: true, noTokens: true}, []history.Rule{history.Fencing, history.Doubled}, seeds / 3},
+	{"fencing is off, plugins compare epochs", bugs{noFencing: true}, []history.Rule{history.Fencing}, seeds / 3},
+	{"epochs are not counted", bugs{sameEpoch: true}, []history.Rule{history.Epochs}, seeds / 3},
+	{"calls are made before they are journaled", bugs{noJournal: true}, []history.Rule{history.Doubled}, seeds / 3},
+	{"a takeover finds no record", bugs{forgets: true}, []history.Rule{history.Lost}, seeds / 3},
+	{"a killed host keeps its runs", bugs{neverGoesOn: true}, []history.Rule{history.Lost}, seeds / 3},
+	{"a takeover swallows a call", bugs{swallows: true}, []history.Rule{history.Answers}, seeds / 3},
+	{"a takeover invents an answer", bugs{invents: true}, []history.Rule{history.Answers}, seeds / 3},
+	{"a second delivery differs", bugs{otherResult: true}, []history.Rule{history.Results}, 0},
+	{"a result is delivered to no client", bugs{deliversEmpty: true}, []history.Rule{history.Lost}, 0},
+}
+
 // TestPlantedBugsAreFound plants each bug and expects the rule that it breaks.
 func TestPlantedBugsAreFound(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		bugs bugs
-		want []history.Rule // each is broken in some history
-		most int            // how many of the histories may look sound
-	}{
-		{"fencing is off", bugs{noFencing: true, noTokens: true}, []history.Rule{history.Fencing, history.Doubled}, seeds / 3},
-		{"fencing is off, plugins compare epochs", bugs{noFencing: true}, []history.Rule{history.Fencing}, seeds / 3},
-		{"epochs are not counted", bugs{sameEpoch: true}, []history.Rule{history.Epochs}, seeds / 3},
-		{"calls are made before they are journaled", bugs{noJournal: true}, []history.Rule{history.Doubled}, seeds / 3},
-		{"a takeover finds no record", bugs{forgets: true}, []history.Rule{history.Lost}, seeds / 3},
-		{"a killed host keeps its runs", bugs{neverGoesOn: true}, []history.Rule{history.Lost}, seeds / 3},
-		{"a takeover swallows a call", bugs{swallows: true}, []history.Rule{history.Answers}, seeds / 3},
-		{"a takeover invents an answer", bugs{invents: true}, []history.Rule{history.Answers}, seeds / 3},
-		{"a second delivery differs", bugs{otherResult: true}, []history.Rule{history.Results}, 0},
-		{"a result is delivered to no client", bugs{deliversEmpty: true}, []history.Rule{history.Lost}, 0},
-	} {
+	for _, test := range plantedBugs {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var found []history.Rule

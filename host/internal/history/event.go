@@ -91,9 +91,9 @@ func (r *Recorder) Record(e Event) {
 	}
 }
 
-// Events returns what was recorded, and the first error of the writer.
+// Events returns what was recorded, not a copy of it, and the first error of the writer.
 func (r *Recorder) Events() ([]Event, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.all), r.err
+	return slices.Clip(r.all), r.err
 }
