@@ -128,7 +128,8 @@ func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error)
 // When ctx ends, the run is suspended, as when the caller's time is over.
 // The store keeps the result of a run that has ended until Done: a later wait, of this
 // process or another, gets it again. It keeps it for Settings.SnapshotTTL at most, and
-// no more than runstore.MaxEnded results of runstore.MaxEndedBytes.
+// no more results than the store has room for: a directory has runstore.MaxEnded, of
+// runstore.MaxEndedBytes.
 func (h *Host) Deliver(ctx context.Context, s Session, runID string, wait time.Duration) *Delivery {
 	d := h.engine.Deliver(ctx, s, runID, wait)
 	return &Delivery{Result: d.Result, delivery: d}

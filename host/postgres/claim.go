@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -77,8 +78,9 @@ type claim struct {
 
 	mu       sync.Mutex
 	released bool
-	gone     bool // Delete has deleted the run
-	known    bool // the fields below are what the database has
+	gone     bool   // Delete has deleted the run
+	row      []byte // the seal of the run's row as the database has it; nil if that is not known
+	known    bool   // newest is what the database has
 	newest   newestRecord
 }
 
@@ -86,7 +88,7 @@ type claim struct {
 type newestRecord struct {
 	generation uint64
 	calls      map[uint64]bool
-	seal       []byte // of the newest row
+	seal       []byte // of the newest row of the journal, or else of the run
 	rows       int64  // of the journal
 	bytes      int64  // of the journal
 }
@@ -181,6 +183,7 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 		return nil, runstore.ErrClaimed
 	}
 	var epoch *int64
+	var row []byte
 	var before *string
 	var known, alive bool
 	err := d.retry(ctx, func(ctx context.Context) error {
@@ -188,10 +191,10 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 			WITH claimed AS (
 				UPDATE quoin.runs r SET owner = $2, epoch = epoch + 1
 				WHERE id = $1 AND NOT gone AND (owner IS NULL OR owner = $2 OR NOT `+live("r.owner")+`)
-				RETURNING epoch
+				RETURNING epoch, seal
 			)
-			SELECT (SELECT epoch FROM claimed), (SELECT owner FROM quoin.runs WHERE id = $1),
-				EXISTS (SELECT FROM quoin.runs WHERE id = $1 AND NOT gone), `+live("$2"), id, d.id).Scan(&epoch, &before, &known, &alive)
+			SELECT (SELECT epoch FROM claimed), (SELECT seal FROM claimed), (SELECT owner FROM quoin.runs WHERE id = $1),
+				EXISTS (SELECT FROM quoin.runs WHERE id = $1 AND NOT gone), `+live("$2"), id, d.id).Scan(&epoch, &row, &before, &known, &alive)
 	})
 	switch {
 	case err != nil:
@@ -208,6 +211,7 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 		d.health.takeovers.Add(1)
 	}
 	c := d.newClaim(id, uint64(*epoch))
+	c.row = row
 	if err := c.live(ctx, alive); err != nil {
 		return nil, err
 	}
@@ -274,8 +278,12 @@ func (c *claim) holds(r *runstore.Record, row *runRow) {
 	for _, call := range r.Calls {
 		c.newest.calls[call.ID] = true
 	}
-	c.known = true
+	c.row, c.known = row.sealed, true
 }
+
+// forgets notes that a write may have counted, or may yet: its statement can reach the
+// database when this process has long given it up.
+func (c *claim) forgets() { c.row, c.known = nil, false }
 
 // write makes one statement that says how many rows it wrote, and answers ErrFenced if the
 // run was not this claim's.
@@ -288,13 +296,13 @@ func (c *claim) write(ctx context.Context, statement string, args ...any) error 
 		return c.d.pool.QueryRow(ctx, statement, append([]any{c.id, int64(c.epoch), c.d.id}, args...)...).Scan(&wrote)
 	})
 	if err != nil {
-		c.known = false
+		c.forgets()
 		return fmt.Errorf("database: %w", err)
 	}
 	if wrote > 0 {
 		return nil
 	}
-	c.known = false
+	c.forgets()
 	return c.refusal(ctx)
 }
 
@@ -314,8 +322,10 @@ func (c *claim) refusal(ctx context.Context) error {
 	return runstore.ErrFenced
 }
 
-// Checkpoint implements runstore.Claim. A wake-up from before this claim is over with it:
-// its holder has seen what it was about.
+// Checkpoint implements runstore.Claim. It replaces the record that this claim knows, and
+// no other: a statement that was given up and comes late finds another one and changes
+// nothing, nor does one that is made again. A wake-up from before this claim is over with
+// it: its holder has seen what it was about.
 func (c *claim) Checkpoint(ctx context.Context, r *runstore.Record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -327,15 +337,23 @@ func (c *claim) Checkpoint(ctx context.Context, r *runstore.Record) error {
 	if err != nil {
 		return err
 	}
+	if c.row == nil {
+		if err := c.know(ctx); err != nil {
+			return err
+		}
+	}
 	err = c.write(ctx, `
-		WITH wrote AS (
-			UPDATE quoin.runs SET generation = $4, expires = $5, timer_due = $6, header = $7, image = $8, image_sum = $9, seal = $10,
-				woken = CASE WHEN woken_epoch < $2 THEN NULL ELSE woken END
-			WHERE id = $1 AND epoch = $2 AND owner = $3 AND NOT ended RETURNING id
+		WITH mine AS (
+			SELECT id, seal FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3 AND NOT ended FOR NO KEY UPDATE
+		), wrote AS (
+			UPDATE quoin.runs r SET generation = $4, expires = $5, timer_due = $6, header = $7, image = $8, image_sum = $9, seal = $10,
+				woken = CASE WHEN r.woken_epoch < $2 THEN NULL ELSE r.woken END
+			FROM mine WHERE r.id = mine.id AND mine.seal = $11 RETURNING r.id
 		), superseded AS (
 			DELETE FROM quoin.journal WHERE run IN (SELECT id FROM wrote)
 		)
-		SELECT count(*) FROM wrote`, int64(r.Generation), r.Expires, due(r), row.header, row.image, row.imageSum, row.sealed)
+		SELECT (SELECT count(*) FROM wrote) + (SELECT count(*) FROM mine WHERE seal = $10)`,
+		int64(r.Generation), r.Expires, due(r), row.header, row.image, row.imageSum, row.sealed, c.row)
 	if err != nil {
 		return err
 	}
@@ -347,9 +365,39 @@ func (c *claim) Checkpoint(ctx context.Context, r *runstore.Record) error {
 func (c *claim) PutCalls(ctx context.Context, generation uint64, calls []runstore.Call) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.know(ctx); err != nil {
-		return err
+	var written []byte // by a statement that was made again, or by one that came late
+	for range 3 {
+		if err := c.know(ctx); err != nil {
+			return err
+		}
+		if written != nil && bytes.Equal(c.newest.seal, written) {
+			return nil
+		}
+		if err := c.takes(ctx, generation, calls); err != nil {
+			return err
+		}
+		rows, size, err := c.d.journalRows(c.newest.seal, calls)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if c.newest.bytes+size > maxJournal {
+			return fmt.Errorf("%w: %d bytes of answers, at most %d fit", runstore.ErrTooLarge, c.newest.bytes+size, maxJournal)
+		}
+		err = c.appendRows(ctx, generation, rows)
+		if err == nil {
+			c.newest.seal, c.newest.rows, c.newest.bytes = rows[len(rows)-1].sealed, c.newest.rows+int64(len(rows)), c.newest.bytes+size
+			return nil
+		}
+		if !isCode(err, uniqueViolation) {
+			return err
+		}
+		written = rows[len(rows)-1].sealed
 	}
+	return corrupt("the rows of the journal are not numbered one after the other")
+}
+
+// takes reports what is wrong with the outcome of calls for the record that is known.
+func (c *claim) takes(ctx context.Context, generation uint64, calls []runstore.Call) error {
 	if c.newest.generation != generation {
 		return c.refusal(ctx)
 	}
@@ -358,34 +406,27 @@ func (c *claim) PutCalls(ctx context.Context, generation uint64, calls []runstor
 			return fmt.Errorf("run %s waits for no call %d", c.id, call.ID)
 		}
 	}
-	rows, size, err := c.d.journalRows(c.newest.seal, calls)
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	if c.newest.bytes+size > maxJournal {
-		return fmt.Errorf("%w: %d bytes of answers, at most %d fit", runstore.ErrTooLarge, c.newest.bytes+size, maxJournal)
-	}
+	return nil
+}
+
+// appendRows appends all rows to the journal, or fails with uniqueViolation if the journal
+// has more of them than is known. The lock lets a claim that is being made wait, so that
+// it sees these rows.
+func (c *claim) appendRows(ctx context.Context, generation uint64, rows []journalRow) error {
 	var headers, bodies, seals [][]byte
 	for _, row := range rows {
 		headers, bodies, seals = append(headers, row.header), append(bodies, row.body), append(seals, row.sealed)
 	}
-	// The lock lets a claim that is being made wait, so that it sees these rows.
-	err = c.write(ctx, `
+	return c.write(ctx, `
 		WITH mine AS (
 			SELECT id FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3 AND generation = $4 FOR NO KEY UPDATE
 		), wrote AS (
 			INSERT INTO quoin.journal (run, n, header, body, seal)
 			SELECT mine.id, $5 + row.n, row.header, row.body, row.seal
 			FROM mine, unnest($6::bytea[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS row (header, body, seal, n)
-			ON CONFLICT (run, n) DO UPDATE SET seal = excluded.seal WHERE journal.seal = excluded.seal
 			RETURNING n
 		)
 		SELECT count(*) FROM wrote`, int64(generation), c.newest.rows, headers, bodies, seals)
-	if err != nil {
-		return err
-	}
-	c.newest.seal, c.newest.rows, c.newest.bytes = rows[len(rows)-1].sealed, c.newest.rows+int64(len(rows)), c.newest.bytes+size
-	return nil
 }
 
 // know makes sure that what is known of the record is how the database has it.
@@ -406,7 +447,7 @@ func (c *claim) know(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.epoch != c.epoch {
+	if s.epoch != c.epoch || s.owner != c.d.id {
 		return runstore.ErrFenced
 	}
 	if s.row.ended {
@@ -424,7 +465,7 @@ func (c *claim) know(ctx context.Context) error {
 	return nil
 }
 
-// End implements runstore.Claim. The results that expire first make room.
+// End implements runstore.Claim.
 func (c *claim) End(ctx context.Context, e *runstore.Ended) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -437,24 +478,15 @@ func (c *claim) End(ctx context.Context, e *runstore.Ended) error {
 	if err != nil {
 		return err
 	}
-	c.known = false
+	c.forgets()
 	return c.write(ctx, `
 		WITH wrote AS (
 			UPDATE quoin.runs SET ended = true, generation = 0, expires = $4, timer_due = NULL, woken = NULL, header = $5, image = $6, image_sum = $7, seal = $8
 			WHERE id = $1 AND epoch = $2 AND owner = $3 AND NOT gone RETURNING id
 		), superseded AS (
 			DELETE FROM quoin.journal WHERE run IN (SELECT id FROM wrote)
-		), known AS (
-			SELECT id, row_number() OVER newest AS count, sum(octet_length(image)) OVER newest AS bytes
-			FROM quoin.runs WHERE ended AND NOT gone AND id <> $1 WINDOW newest AS (ORDER BY expires DESC, id DESC)
-		), room AS (
-			DELETE FROM quoin.runs WHERE EXISTS (SELECT FROM wrote) AND id IN (
-				SELECT id FROM quoin.runs WHERE ended AND id IN (
-					SELECT id FROM known WHERE count >= $9 OR bytes + octet_length($6) > $10
-				) FOR UPDATE SKIP LOCKED
-			)
 		)
-		SELECT count(*) FROM wrote`, there.Expires, row.header, row.image, row.imageSum, row.sealed, runstore.MaxEnded, runstore.MaxEndedBytes)
+		SELECT count(*) FROM wrote`, there.Expires, row.header, row.image, row.imageSum, row.sealed)
 }
 
 // Delete implements runstore.Claim. The run stays this claim's, and its id taken, until
@@ -465,7 +497,7 @@ func (c *claim) Delete(ctx context.Context) error {
 	if c.gone && !c.released {
 		return nil
 	}
-	c.known = false
+	c.forgets()
 	err := c.write(ctx, `
 		WITH gone AS (
 			UPDATE quoin.runs SET gone = true, ended = true, generation = 0, expires = '-infinity', timer_due = NULL, woken = NULL,
@@ -479,7 +511,9 @@ func (c *claim) Delete(ctx context.Context) error {
 	return err
 }
 
-// Release implements runstore.Claim. If the database cannot be told, it is told later.
+// Release implements runstore.Claim. If the database cannot be told, it is told later. So
+// it is if there was nothing to release: a claim of this host whose answer was given up may
+// have counted after this one.
 func (c *claim) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -490,20 +524,22 @@ func (c *claim) Release() {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
 	// A wake-up from before this claim has been answered by it.
+	var released int64
 	release := func(ctx context.Context) error {
-		_, err := c.d.pool.Exec(ctx, `
+		tag, err := c.d.pool.Exec(ctx, `
 			WITH gone AS (
 				DELETE FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3 AND gone
 			)
 			UPDATE quoin.runs SET owner = NULL, woken = CASE WHEN woken_epoch < $2 THEN NULL ELSE woken END
 			WHERE id = $1 AND epoch = $2 AND owner = $3 AND NOT gone`, c.id, int64(c.epoch), c.d.id)
+		released = tag.RowsAffected()
 		return err
 	}
 	err := c.d.attempt(ctx, release)
 	if err != nil {
 		err = c.d.attempt(ctx, release)
 	}
-	c.d.claims.free(c.id, err != nil)
+	c.d.claims.free(c.id, err != nil || released == 0 && !c.gone)
 }
 
 const releaseTimeout = 2 * time.Second

@@ -18,7 +18,7 @@ func TestPostgresConformance(t *testing.T) {
 			url := database(t)
 			var hosts []runstore.Store
 			for range n {
-				o, f := postgres.Faulty(slow)
+				o, f := postgres.Faulty(postgres.Keeping(slow, runstore.MaxEnded))
 				d := open(t, url, o)
 				hosts = append(hosts, d)
 				mu.Lock()

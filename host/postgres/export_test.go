@@ -66,6 +66,12 @@ func Bounded(o Options, bytes int64) Options {
 // DueStatement is what Due asks.
 var DueStatement = dueStatement
 
+// Keeping returns o with a bound of its own of the results that are kept.
+func Keeping(o Options, results int) Options {
+	o.maxEnded = results
+	return o
+}
+
 // ErrInjected is what a statement answers that a test has let fail.
 var ErrInjected = errors.New("injected")
 
@@ -129,3 +135,50 @@ func (d *DB) Documents(purpose, told string, o documents.DirOptions) documents.S
 
 // SignInDocuments are what SignIns keeps sign-ins in.
 func (d *DB) SignInDocuments() (documents.Store, error) { return d.signIns() }
+
+// Late keeps statements that a host gives up, as a network does that delivers what it was
+// sent when it is asked for no more.
+type Late struct {
+	mu        sync.Mutex
+	armed     error
+	waits     bool
+	statement func(context.Context) error
+}
+
+// Delaying returns o with statements that can come late.
+func Delaying(o Options) (Options, *Late) {
+	l := &Late{}
+	o.fault = l.attempt
+	return o, l
+}
+
+// Lose has the next statement fail with err. It is made when Arrive is called, and at once
+// too if the answer alone is lost.
+func (l *Late) Lose(err error, answerAlone bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.armed, l.waits = err, !answerAlone
+}
+
+// Arrive makes the statement that was lost.
+func (l *Late) Arrive(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.statement(ctx)
+}
+
+func (l *Late) attempt(ctx context.Context, do func(context.Context) error) error {
+	l.mu.Lock()
+	lost, waits := l.armed, l.waits
+	if l.armed = nil; lost != nil {
+		l.statement = do
+	}
+	l.mu.Unlock()
+	switch {
+	case lost == nil:
+		return do(ctx)
+	case waits:
+		return lost
+	}
+	return errors.Join(do(ctx), lost)
+}

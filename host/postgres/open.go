@@ -43,9 +43,10 @@ type Options struct {
 	Logger   *slog.Logger // nil: slog.Default()
 
 	// These are for tests.
-	maxRun int64 // 0 means the constant
-	tracer pgx.QueryTracer
-	fault  func(ctx context.Context, do func(context.Context) error) error // makes one attempt
+	tracer   pgx.QueryTracer
+	fault    func(ctx context.Context, do func(context.Context) error) error // makes one attempt
+	maxRun   int64                                                           // 0 means the constant
+	maxEnded int                                                             // 0 means the constant
 }
 
 var errClosed = errors.New("the database was closed")

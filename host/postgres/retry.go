@@ -25,6 +25,7 @@ const (
 	readOnly             = "25006"
 	cannotConnectNow     = "57P03"
 	queryCanceled        = "57014"
+	uniqueViolation      = "23505"
 )
 
 // retryFor bounds how long a statement is tried again while the database is away.
@@ -97,6 +98,12 @@ func passes(err error) bool {
 		return true
 	}
 	return pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed")
+}
+
+// isCode reports whether a failure has a code of PostgreSQL.
+func isCode(err error, code string) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == code
 }
 
 // connectionCode reports whether a code is about the connection, or about a server that

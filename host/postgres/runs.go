@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,10 +26,10 @@ const (
 	// readRun is one run with its journal, of one moment. One that is too large has its size
 	// alone.
 	readRun = `
-	SELECT sized.ended, sized.epoch, clock_timestamp(), sized.bytes,
+	SELECT sized.ended, sized.epoch, sized.owner, clock_timestamp(), sized.bytes,
 		r.header, r.image, r.image_sum, r.seal, j.headers, j.bodies, j.seals
 	FROM (
-		SELECT id, ended, epoch, octet_length(r.image) + ` + runBytes + ` AS bytes FROM quoin.runs r WHERE r.id = $1 AND NOT r.gone
+		SELECT id, ended, epoch, coalesce(owner, '') AS owner, octet_length(r.image) + ` + runBytes + ` AS bytes FROM quoin.runs r WHERE r.id = $1 AND NOT r.gone
 	) sized LEFT JOIN quoin.runs r ON r.id = sized.id AND sized.bytes <= $2, ` + journalOf
 )
 
@@ -36,6 +37,7 @@ const (
 type stored struct {
 	row     runRow
 	epoch   uint64
+	owner   string // the id of a host, or empty
 	journal []journalRow
 	now     time.Time // by the clock of the database
 }
@@ -49,7 +51,7 @@ func (d *DB) read(ctx context.Context, id string) (s stored, err error) {
 		var bytes int64
 		var j journalColumns
 		r := &s.row
-		err := d.pool.QueryRow(ctx, readRun, id, d.options.maxRun).Scan(&r.ended, &s.epoch, &s.now, &bytes,
+		err := d.pool.QueryRow(ctx, readRun, id, d.options.maxRun).Scan(&r.ended, &s.epoch, &s.owner, &s.now, &bytes,
 			&r.header, &r.image, &r.imageSum, &r.sealed, &j.headers, &j.bodies, &j.seals)
 		if err == nil {
 			err = d.checkSize(bytes)
@@ -199,6 +201,13 @@ func (d *DB) scanListed(row pgx.CollectableRow) (l listedRun, err error) {
 	return l, err
 }
 
+// Bounds of the results that hosts of one database keep. Those that expire first make
+// room, when results are swept.
+const (
+	maxEnded      = 1 << 17
+	maxEndedBytes = 8 << 30
+)
+
 // Sweep implements runstore.Store. What has expired is told by the clock of the
 // database, unless now is before it.
 func (d *DB) Sweep(ctx context.Context, now time.Time) (left int, err error) {
@@ -208,8 +217,15 @@ func (d *DB) Sweep(ctx context.Context, now time.Time) (left int, err error) {
 				SELECT id FROM quoin.runs r
 				WHERE expires <= least($1, clock_timestamp()) AND (owner IS NULL OR NOT `+live("r.owner")+`)
 				FOR UPDATE SKIP LOCKED
+			), results AS (
+				SELECT id, row_number() OVER newest AS count, sum(octet_length(image)) OVER newest AS bytes
+				FROM quoin.runs WHERE ended AND NOT gone WINDOW newest AS (ORDER BY expires DESC, id DESC)
+			), many AS (
+				SELECT id FROM quoin.runs WHERE ended AND owner IS NULL AND id IN (
+					SELECT id FROM results WHERE count > $2 OR bytes > $3
+				) FOR UPDATE SKIP LOCKED
 			), gone AS (
-				DELETE FROM quoin.runs WHERE id IN (SELECT id FROM old) RETURNING id, ended
+				DELETE FROM quoin.runs WHERE id IN (SELECT id FROM old UNION ALL SELECT id FROM many) RETURNING id, ended
 			), journal AS (
 				DELETE FROM quoin.journal WHERE run IN (SELECT id FROM old)
 			), reserved AS (
@@ -217,7 +233,8 @@ func (d *DB) Sweep(ctx context.Context, now time.Time) (left int, err error) {
 			), hosts AS (
 				DELETE FROM quoin.hosts WHERE lease_until < clock_timestamp() - interval '1 day'
 			)
-			SELECT (SELECT count(*) FROM quoin.runs WHERE NOT ended) - (SELECT count(*) FROM gone WHERE NOT ended)`, now).Scan(&left)
+			SELECT (SELECT count(*) FROM quoin.runs WHERE NOT ended) - (SELECT count(*) FROM gone WHERE NOT ended)`,
+			now, cmp.Or(d.options.maxEnded, maxEnded), int64(maxEndedBytes)).Scan(&left)
 	})
 	if err == nil {
 		err = d.sweepEffects(ctx, now)

@@ -163,3 +163,32 @@ func TestPostgresRunOfTwoHosts(t *testing.T) {
 	}
 	second.Release()
 }
+
+// TestPostgresResultsMakeRoom: the results that expire first go when there are too many,
+// but none that a host has yet to deliver.
+func TestPostgresResultsMakeRoom(t *testing.T) {
+	ctx := t.Context()
+	d := open(t, database(t), postgres.Keeping(slow, 1))
+	var claims []runstore.Claim
+	for i, id := range []string{"first", "second", "third"} {
+		c := create(t, d, record(id))
+		must(t, c.End(ctx, &runstore.Ended{ID: id, Expires: time.Now().Add(time.Duration(i+1) * time.Hour), Result: []byte(`{}`)}))
+		claims = append(claims, c)
+	}
+	kept := func(want ...string) {
+		t.Helper()
+		_, err := d.Sweep(ctx, time.Now())
+		must(t, err)
+		var ids []string
+		must(t, d.QueryRow(ctx, `SELECT array_agg(id ORDER BY expires) FROM quoin.runs`).Scan(&ids))
+		if diff := cmp.Diff(want, ids); diff != "" {
+			t.Errorf("results (-want +got):\n%s", diff)
+		}
+	}
+	kept("first", "second", "third")
+	claims[1].Release()
+	claims[2].Release()
+	kept("first", "third")
+	claims[0].Release()
+	kept("third")
+}

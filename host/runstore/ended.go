@@ -16,7 +16,8 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 )
 
-// Bounds of the results that a store keeps. The oldest make room.
+// Bounds of the results that a store of one machine keeps. MaxEndedBytes bounds a single
+// one in every store.
 const (
 	MaxEnded      = 256
 	MaxEndedBytes = 64 << 20 // of the results, as JSON

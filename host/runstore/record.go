@@ -180,8 +180,8 @@ type Claim interface {
 	// with its id, whose method, target, path, arguments and key stay. It answers
 	// ErrNotFound for another generation, for a run that has a result, and after Delete.
 	PutCalls(ctx context.Context, generation uint64, calls []Call) error
-	// End puts the result of the run in the place of its record. The results that were
-	// put first go when there are more than MaxEnded, or MaxEndedBytes.
+	// End puts the result of the run in the place of its record. A store bounds the results
+	// that it keeps; those that expire first make room, here or in Sweep.
 	End(ctx context.Context, e *Ended) error
 	// Delete forgets the run, and its result. It may be called again.
 	Delete(ctx context.Context) error

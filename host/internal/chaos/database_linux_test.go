@@ -35,7 +35,8 @@ CREATE TABLE public.full_disk (one boolean);
 CREATE FUNCTION public.note_run() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF TG_OP = 'DELETE' THEN
-		IF OLD.owner IS NOT NULL THEN -- else it is a sweep
+		-- What is gone was written as such; what is over, or of no owner, may be swept.
+		IF OLD.owner IS NOT NULL AND NOT OLD.gone AND OLD.expires > clock_timestamp() THEN
 			INSERT INTO public.audit (kind, run, epoch) VALUES ('written', OLD.id, OLD.epoch);
 		END IF;
 		RETURN NULL;

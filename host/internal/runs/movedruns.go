@@ -18,7 +18,7 @@ import (
 // idleRun is a parked run that this process has no claim of, as it was at a moment.
 type idleRun struct {
 	*run
-	generation uint64
+	version
 }
 
 // idleRuns returns the idle runs that other processes may have.
@@ -28,7 +28,7 @@ func (e *Engine) idleRuns() (out []idleRun) {
 	}
 	for _, r := range e.runsOwnedBy(func(codemode.Session) bool { return true }) {
 		if r.isIdle() {
-			r.record.exclusive(func() { out = append(out, idleRun{r, r.record.generation}) })
+			r.record.exclusive(func() { out = append(out, idleRun{r, r.record.newest}) })
 		}
 	}
 	return out
@@ -74,7 +74,7 @@ func leaveMoved(idle []idleRun, records []*runstore.Record) (moved int) {
 		if rec == nil && r.isPastExpiry() { // its timer ends it
 			continue
 		}
-		if (rec == nil || rec.Generation != r.generation || rec.Live) && r.leaveIdle(r.generation) {
+		if (rec == nil || !r.isOf(rec) || rec.Live) && r.leaveIdle(r.version) {
 			moved++
 		}
 	}
@@ -82,11 +82,11 @@ func leaveMoved(idle []idleRun, records []*runstore.Record) (moved int) {
 }
 
 // leaveIdle lets go of an idle run, unless it has gone on here since.
-func (r *run) leaveIdle(generation uint64) (left bool) {
+func (r *run) leaveIdle(as version) (left bool) {
 	r.record.exclusive(func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		left = r.isIdle() && r.record.generation == generation && r.move(stateLeaving)
+		left = r.isIdle() && r.record.newest == as && r.move(stateLeaving)
 	})
 	if left {
 		r.letGo(runstore.ErrClaimed)

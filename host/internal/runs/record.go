@@ -41,12 +41,12 @@ type record struct {
 	claim    runstore.Claim // nil: another process may go on with the run
 	reserved func()         // gives back the id of a run that has asked and has no record
 
-	mu         countedMutex // orders writes; taken before calls.mu
-	generation uint64
-	uncertain  bool // its first record may be in the store, although that has failed
-	stored     bool // the store holds a record of this generation; only the driver sets it
-	live       bool // that record says only that the run goes on
-	journaled  int  // bytes of answers in the journal of the stored image
+	mu        countedMutex // orders writes; taken before calls.mu
+	newest    version      // the record that this process wrote last, or has read
+	uncertain bool         // its first record may be in the store, although that has failed
+	stored    bool         // the store holds a record of this generation; only the driver sets it
+	live      bool         // that record says only that the run goes on
+	journaled int          // bytes of answers in the journal of the stored image
 }
 
 // maxDelivered is how many bytes of delivered answers the journal of a run that goes on
@@ -144,6 +144,7 @@ func (rec *record) create(ctx context.Context, r *runstore.Record, limit int) er
 	switch {
 	case err == nil:
 		rec.setClaim(claim)
+		rec.newest.epoch = claim.Epoch()
 	case !errors.Is(err, runstore.ErrFull) && !errors.Is(err, runstore.ErrClaimed) && !errors.Is(err, runstore.ErrTooLarge):
 		rec.uncertain = true
 	}
@@ -177,9 +178,9 @@ var errNoClaim = errors.New("the run is not claimed here")
 // next makes the next record of the run and puts fresh calls into the queue. The caller
 // holds mu.
 func (rec *record) next(image []byte, fresh []*entry, complete func(*runstore.Record)) (r *runstore.Record, started []*entry) {
-	rec.generation++
+	rec.newest = version{rec.newest.generation + 1, rec.epoch()}
 	rec.journaled = 0
-	r = &runstore.Record{ID: rec.id, Format: runstore.FormatVersion, Generation: rec.generation, Image: image}
+	r = &runstore.Record{ID: rec.id, Format: runstore.FormatVersion, Generation: rec.newest.generation, Image: image}
 	rec.describe(r)
 	rec.calls.locked(func() {
 		started = rec.calls.enqueue(fresh)
@@ -215,7 +216,7 @@ func (rec *record) journal(ctx context.Context) error {
 	if len(news) == 0 {
 		return nil
 	}
-	if err := rec.write(func(c runstore.Claim) error { return c.PutCalls(ctx, rec.generation, news) }); err != nil {
+	if err := rec.write(func(c runstore.Claim) error { return c.PutCalls(ctx, rec.newest.generation, news) }); err != nil {
 		rec.log.Error("the journal of a suspended run was not written", "run", rec.id, "error", err)
 		return err
 	}
@@ -261,7 +262,7 @@ func (rec *record) forgetLater() {
 		}
 		return
 	}
-	generation := rec.generation
+	newest := rec.newest
 	rec.later(func(ctx context.Context) bool {
 		if claim == nil {
 			var err error
@@ -269,7 +270,7 @@ func (rec *record) forgetLater() {
 				return errors.Is(err, runstore.ErrNotFound) || errors.Is(err, runstore.ErrClaimed)
 			}
 			stored, err := rec.store.Get(ctx, rec.id)
-			if errors.Is(err, runstore.ErrEnded) || err == nil && stored.Generation != generation {
+			if errors.Is(err, runstore.ErrEnded) || err == nil && !newest.isOf(stored) {
 				claim.Release()
 				return true
 			}
@@ -306,7 +307,18 @@ func (rec *record) changedElsewhere(ctx context.Context) bool {
 // isCurrent reports whether a record that was read is the one that this process wrote, or
 // has read before.
 func (rec *record) isCurrent(stored *runstore.Record) bool {
-	return stored.Generation == rec.generation && !stored.Live
+	return rec.newest.isOf(stored) && !stored.Live
+}
+
+// version tells the records of one run apart. Two hosts can write the same generation, of
+// which one was not told that its write had failed; they do so by claims of two epochs.
+type version struct {
+	generation uint64
+	epoch      uint64 // of the claim that wrote it; 0 if the answer to Create was lost
+}
+
+func (v version) isOf(stored *runstore.Record) bool {
+	return stored.Generation == v.generation && (v.epoch == 0 || stored.Epoch == v.epoch)
 }
 
 // ensureClaim takes the claim of a stored run for this process, so that no other process

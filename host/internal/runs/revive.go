@@ -144,7 +144,7 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 	r.effects.pending, r.effects.stored = rec.Effects, true
 	r.changed.Store(rec.Fingerprint != r.view().Catalog.Fingerprint())
 	r.observed.Parent, r.observed.Trace = rec.ToolCallID, rec.Trace
-	r.record.generation, r.record.stored = rec.Generation, true
+	r.record.newest, r.record.stored = version{rec.Generation, rec.Epoch}, true
 	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, carriedOutput(rec), storedLayers(rec.Layers)
 	r.driver.engineID = rec.GuestEngine
 	for id, b := range rec.Scopes {

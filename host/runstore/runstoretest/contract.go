@@ -243,6 +243,9 @@ func testResultsAreBounded(t *testing.T, d Driver) {
 		must(t, c.End(ctx, e))
 		c.Release()
 	}
+	if _, err := s.Sweep(ctx, time.Now()); err != nil {
+		t.Fatal(err)
+	}
 	there := 0
 	for i := range runstore.MaxEnded + 3 {
 		if _, err := s.Ended(ctx, id(i)); err == nil {

@@ -33,7 +33,9 @@ type holder struct {
 	// the run, what the claim writes may count or not.
 	lapsed bool
 	// renewed says that the host may have a lease again.
-	renewed bool
+	renewed  bool
+	released bool
+	deleted  bool // it has deleted its run, so that another may have the id
 }
 
 // machine drives several hosts against one model.
@@ -157,7 +159,7 @@ func (m *machine) create(rt *rapid.T, id string, run *model) {
 		run.epoch = 0 // it is another run
 		m.claimed(rt, run, host, c)
 		run.stored(r, over)
-	case !errors.Is(err, runstore.ErrClaimed) || !taken && run.holder == nil:
+	case !errors.Is(err, runstore.ErrClaimed) || !taken && run.holder == nil && !run.keptBy(host):
 		rt.Fatalf("Create: %v", err)
 	}
 }
@@ -171,11 +173,18 @@ func (m *machine) claim(rt *rapid.T, id string, run *model) {
 	case err == nil:
 		m.claimed(rt, run, host, c)
 	case errors.Is(err, runstore.ErrClaimed) && run.holder != nil && (!run.holder.lapsed || run.holder.renewed || run.holder.host == host):
+	case errors.Is(err, runstore.ErrClaimed) && run.keptBy(host):
 	case errors.Is(err, runstore.ErrNotFound) && run.state == "nothing":
 	case errors.Is(err, runstore.ErrClaimed) && run.state == "nothing": // an earlier claim was not released
 	default:
 		rt.Fatalf("Claim by host %d of %s: %v", host, run.state, err)
 	}
+}
+
+// keptBy reports whether a host has a claim of the run that it has not released, stale or
+// not: it may have one at a time.
+func (run *model) keptBy(host int) bool {
+	return slices.ContainsFunc(run.all, func(h *holder) bool { return h.host == host && !h.released })
 }
 
 func (m *machine) release(rt *rapid.T, _ string, run *model) {
@@ -184,6 +193,7 @@ func (m *machine) release(rt *rapid.T, _ string, run *model) {
 		return
 	}
 	h.claim.Release()
+	h.released = true
 	if run.holder == h {
 		run.holder = nil
 	}
@@ -193,6 +203,7 @@ func (m *machine) release(rt *rapid.T, _ string, run *model) {
 func (m *machine) wrote(rt *rapid.T, run *model, h *holder, err error) bool {
 	switch {
 	case run.holder == nil && run.state == "nothing" && errors.Is(err, runstore.ErrNotFound):
+	case h.deleted && errors.Is(err, runstore.ErrNotFound):
 	case run.holder != h && !errors.Is(err, runstore.ErrFenced):
 		rt.Fatalf("a write of the claim %d of host %d: %v, want ErrFenced", h.claim.Epoch(), h.host, err)
 	case run.holder == h && errors.Is(err, runstore.ErrFenced) && h.lapsed:
@@ -269,6 +280,7 @@ func (m *machine) delete(rt *rapid.T, _ string, run *model) {
 		return // there was nothing to delete
 	}
 	if m.wrote(rt, run, h, err) {
+		h.deleted = true
 		run.cleared()
 	}
 }
