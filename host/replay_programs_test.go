@@ -57,7 +57,7 @@ func TestProgramsOfTheContractSurviveAnUpgrade(t *testing.T) {
 		t.Skip("several hundred programs run on three hosts, which takes a minute on a slow machine")
 	}
 	t.Parallel()
-	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
+	ctx, dir, old := context.Background(), mkdir(t), guestsOfTwoCodes(t)[1]
 	settings := host.Settings{MaxSuspended: 10_000, Wait: 2 * time.Second}
 	first := start(t, host.Config{Store: openDir(t, dir), Settings: settings, Guests: host.GuestConfig{Path: old}})
 	waiting := map[string]string{} // names by run

@@ -59,13 +59,18 @@ func buildDefaultGuest(bin string) []string {
 
 func guest(name string, arguments func(bin string) []string) (string, error) {
 	return once(name, func(bin string) error {
-		cmd := exec.Command("go", arguments(bin)...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("building the guest worker: %w\n%s", err, out)
-		}
-		return nil
+		return buildWorker(arguments(bin))
 	})
+}
+
+// buildWorker has the Go tool build a guest worker.
+func buildWorker(arguments []string, env ...string) error {
+	cmd := exec.Command("go", arguments...)
+	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the guest worker: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // Install builds the example plugin of that name, once per process, and puts it
