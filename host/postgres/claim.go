@@ -545,12 +545,15 @@ func (c *claim) Release() {
 const releaseTimeout = 2 * time.Second
 
 // releaseForgotten frees runs that the database may say this host owns, though it has no
-// claim of them.
+// claim of them. It does not keep the next renewal of the lease waiting for a run that is
+// locked.
 func (d *DB) releaseForgotten(ctx context.Context) {
 	ids := d.claims.takeForgotten()
 	if len(ids) == 0 {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, min(releaseTimeout, d.options.Lease/3))
+	defer cancel()
 	_, err := d.own.Exec(ctx, `
 		WITH gone AS (
 			DELETE FROM quoin.runs WHERE id = ANY($1) AND owner = $2 AND gone

@@ -45,8 +45,8 @@ func Counting(o Options) (Options, *Trips) {
 
 // Lapse has the lease be over by the clock of this process.
 func (d *DB) Lapse() {
-	d.lease.mu.Lock()
-	defer d.lease.mu.Unlock()
+	d.lease.turn <- struct{}{}
+	defer d.lease.turn.give()
 	d.lease.until.Store(&time.Time{})
 }
 

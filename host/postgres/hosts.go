@@ -10,7 +10,7 @@ import (
 
 // lease is the right of this host to own runs.
 type lease struct {
-	mu      sync.Mutex  // of what renews the lease
+	turn    turn        // of what renews the lease
 	started atomic.Bool // it was renewed once
 	keep    sync.Once   // starts the loop that renews it
 	address atomic.Pointer[string]
@@ -18,22 +18,45 @@ type lease struct {
 	gaps    atomic.Uint64             // how often the lease was over before it was renewed
 }
 
+// turn is a mutex for work that takes long: who waits for it may give up.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+// take waits for the turn until ctx ends.
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t turn) give() { <-t }
+
 // live is the condition that a host, the SQL expression h, owns its runs still.
 func live(h string) string {
 	return "EXISTS (SELECT FROM quoin.hosts h WHERE h.id = " + h + " AND h.lease_until > clock_timestamp())"
 }
 
-// ensureLease starts the lease with the first claim: who only reads needs no lease.
+// ensureLease starts the lease with the first claim: who only reads needs no lease. Several
+// that want it try in turns, each until its own context ends.
 func (d *DB) ensureLease(ctx context.Context) error {
 	if d.lease.started.Load() {
 		return nil
 	}
-	d.lease.mu.Lock()
-	defer d.lease.mu.Unlock()
-	if d.lease.started.Load() {
-		return nil
-	}
-	if err := d.retry(ctx, d.renewLocked); err != nil {
+	err := d.retry(ctx, func(ctx context.Context) error {
+		if err := d.lease.turn.take(ctx); err != nil {
+			return err
+		}
+		defer d.lease.turn.give()
+		if d.lease.started.Load() {
+			return nil
+		}
+		return d.renewInTurn(ctx)
+	})
+	if err != nil {
 		return fmt.Errorf("lease of this host: %w", err)
 	}
 	d.keepLeaseOnce(false)
@@ -45,8 +68,8 @@ func (d *DB) keepLeaseOnce(now bool) {
 	d.lease.keep.Do(func() { d.done.Go(func() { d.keepLease(now) }) })
 }
 
-// renewLocked renews the lease. The caller holds the mutex of the lease.
-func (d *DB) renewLocked(ctx context.Context) error {
+// renewInTurn renews the lease. It is the caller's turn.
+func (d *DB) renewInTurn(ctx context.Context) error {
 	if d.ctx.Err() != nil {
 		return errClosed
 	}
@@ -72,11 +95,13 @@ func (d *DB) renewLocked(ctx context.Context) error {
 }
 
 func (d *DB) renew(ctx context.Context) error {
-	d.lease.mu.Lock()
-	defer d.lease.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, d.options.Lease)
 	defer cancel()
-	return d.renewLocked(ctx)
+	if err := d.lease.turn.take(ctx); err != nil {
+		return err
+	}
+	defer d.lease.turn.give()
+	return d.renewInTurn(ctx)
 }
 
 // keepLease renews the lease until Close, at once if now is set, and frees runs whose release has failed.
@@ -112,8 +137,10 @@ func (d *DB) keepLease(now bool) {
 
 // endLease lets others have the runs of this host at once.
 func (d *DB) endLease(ctx context.Context) error {
-	d.lease.mu.Lock()
-	defer d.lease.mu.Unlock()
+	if err := d.lease.turn.take(ctx); err != nil {
+		return fmt.Errorf("lease of this host: %w", err)
+	}
+	defer d.lease.turn.give()
 	if !d.lease.started.Load() {
 		return nil
 	}

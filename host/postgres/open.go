@@ -99,6 +99,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	d := &DB{options: o, log: o.Logger, id: "host_" + rand.Text()}
 	d.claims.held = make(map[string]uint64)
 	d.health.looked = make(chan struct{})
+	d.lease.turn = newTurn()
 	d.hints.send = make(chan string, maxHints)
 	d.lease.address.Store(&o.Address)
 	d.ctx, d.close = context.WithCancel(context.Background())
