@@ -1,14 +1,11 @@
 package guestrt
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"testing"
 	"time"
 
@@ -20,9 +17,7 @@ import (
 // one at that path, has to answer.
 const pausedHostVariable = "QUOIN_TEST_PAUSED_HOST"
 
-// bePausedHost acquires a worker and says its process id. Then it runs the program that it
-// is given, for two seconds at the most, and says what came of it. From then on it says
-// each few milliseconds that it runs.
+// bePausedHost runs the program that it is given.
 func bePausedHost() {
 	p, err := NewPool(context.Background(), Config{GuestPath: os.Getenv(pausedHostVariable)})
 	var w *Worker
@@ -33,69 +28,33 @@ func bePausedHost() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	fmt.Println(w.Pid())
-	program := bufio.NewScanner(os.Stdin)
-	program.Scan()
-	awaketest.Beat()
-	r, err := w.Start(context.Background(), js(program.Text()), nil, in(2*time.Second))
-	var end *WorkerError
-	switch {
-	case errors.As(err, &end):
-		fmt.Println(end.Code, end.Reason)
-	case err != nil:
-		fmt.Println(err)
-	case r.Err != nil:
-		fmt.Println(r.Err.Code)
-	default:
-		fmt.Println("value", string(r.Value))
-	}
-	fmt.Println("closed", p.Close())
-	os.Exit(0)
+	awaketest.Ask(w.Pid(), func(program string) string {
+		r, err := w.Start(context.Background(), js(program), nil, in(2*time.Second))
+		var end *WorkerError
+		switch {
+		case errors.As(err, &end):
+			return end.Code + end.Reason
+		case err != nil:
+			return err.Error()
+		}
+		return string(r.Value)
+	}, p.Close)
 }
 
-// TestAHostThatStoodStillDoesNotBlameItsWorker stops a host for longer than its worker
-// has, which answers when the host has been running again for a while. A guest that
-// computes on meanwhile gains nothing by the pause.
+// TestAHostThatStoodStillDoesNotBlameItsWorker: a worker gets its time. A guest that
+// computes on gains nothing by the pause.
 func TestAHostThatStoodStillDoesNotBlameItsWorker(t *testing.T) {
 	guest := guestPath
 	if guest == "" {
 		guest = "/proc/self/exe"
 	}
-	for _, c := range []struct{ program, want string }{
-		{"return 6 * 7", "value 42"},
-		{nativeLoop, wire.CodeTimeout + " "},
-	} {
-		t.Run(c.program, func(t *testing.T) {
+	for program, want := range map[string]string{"return 6 * 7": "42", nativeLoop: wire.CodeTimeout} {
+		t.Run(program, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command("/proc/self/exe")
 			cmd.Env = append(os.Environ(), pausedHostVariable+"="+guest)
-			stdin, inErr := cmd.StdinPipe()
-			stdout, outErr := cmd.StdoutPipe()
-			if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
-				t.Fatal(err)
-			}
-			out := bufio.NewScanner(stdout)
-			next := func() string { out.Scan(); return out.Text() }
-			worker, err := strconv.Atoi(next())
-			if err != nil {
-				t.Fatal(err)
-			}
-			awaketest.Stop(t, worker) // so that its answer is not there before the pause
-			if _, err := io.WriteString(stdin, c.program+"\n"); err != nil {
-				t.Fatal(err)
-			}
-			awaketest.Runs(t, next)
-			awaketest.Pause(t, cmd.Process.Pid, 3*time.Second)
-			awaketest.Runs(t, next)
-			awaketest.Continue(t, worker)
-			if got := awaketest.Next(next); got != c.want {
-				t.Errorf("the host says %q, want %q", got, c.want)
-			}
-			if got := awaketest.Next(next); got != "closed <nil>" {
-				t.Errorf("the host says %q", got)
-			}
-			if err := cmd.Wait(); err != nil {
-				t.Error(err)
+			if got := awaketest.Answer(t, cmd, program); got != want {
+				t.Errorf("the host says %q, want %q", got, want)
 			}
 		})
 	}

@@ -42,6 +42,9 @@ func play(role string) error {
 	if role == "doomed" {
 		return doomed()
 	}
+	if role == "paused" {
+		return paused()
+	}
 	act, ok := badServers[role]
 	if !ok {
 		return fmt.Errorf("unknown role %q", role)
