@@ -25,7 +25,8 @@ type Worker struct {
 }
 
 // Start makes a guest and runs the cell until it waits, returns or fails. The
-// files serve every later call of this guest. A zero deadline does not bound it.
+// files serve every later call of this guest. A zero deadline does not bound it. A
+// deadline comes later by the time for which this process stands still meanwhile.
 func (w *Worker) Start(ctx context.Context, c wire.Cell, files FileFunc, deadline time.Time) (*wire.Report, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

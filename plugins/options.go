@@ -37,7 +37,8 @@ type Options struct {
 	// slog.Default().
 	Logger *slog.Logger
 	// StartTimeout bounds the start, from exec to the first healthy answer.
-	// Defaults to 15 s.
+	// Defaults to 15 s. Time in which this process stands still does not count,
+	// here and in CallTimeout.
 	StartTimeout time.Duration
 	// CallTimeout bounds each call; a caller's earlier deadline counts.
 	// Defaults to 2 min.

@@ -42,7 +42,7 @@ type SupervisorOptions struct {
 	RetireTimeout time.Duration
 	// HealthTimeout is how long a plugin may take to answer the question that
 	// follows a call that ran out of time; one that does not answer is killed
-	// and restarted. Defaults to 5 s.
+	// and restarted. Defaults to 5 s, in which this process runs.
 	HealthTimeout time.Duration
 	// Restart says how often and how soon a plugin that died comes back.
 	Restart RestartPolicy

@@ -62,7 +62,8 @@ type Server struct {
 	Session *sdk.ClientSession `json:"-"`
 
 	// ConnectTimeout bounds a connection attempt, and the listing of tools.
-	// Defaults to 30 s; 100 ms to 10 min.
+	// Defaults to 30 s; 100 ms to 10 min. Time in which this process stands still does not
+	// count, here and in CallTimeout.
 	ConnectTimeout time.Duration `json:"-"`
 	// CallTimeout bounds one call, without the time in which a person is asked, and each
 	// look at a call that the server goes on with as a task. Defaults to 60 s; 100 ms to 1 h.
