@@ -148,6 +148,24 @@ func TestQueuedCallsNeedTheJournal(t *testing.T) {
 	}
 }
 
+// TestAnAnswerNeedsTheJournal: an answer that the store may not have is not given to the
+// program, although no other call waits for its slot: the program would see another one
+// after the end of this host. The run goes on from what the store has.
+func TestAnAnswerNeedsTheJournal(t *testing.T) {
+	store := &faultyStore{Store: openDir(t, mkdir(t))}
+	g := newGate()
+	h := start(t, host.Config{Store: store, Tools: []catalog.Tool{g.tool("slow")}})
+	id := wantWaiting(t, exec(h, `const slow = tools.slow().catch((e) => e.effectStatus)
+		await yield_control()
+		return await slow`), host.ReasonPendingTools)
+	<-g.entered
+	store.answers.Store(true)
+	close(g.open)
+	h.Engine().Quiet(t.Context())
+	store.answers.Store(false)
+	wantValue(t, h.Wait(t.Context(), me, id), `"unknown"`)
+}
+
 // TestAnApprovedCallNeedsTheJournal: in the store it still waits for a person, so
 // the next host would make it again.
 func TestAnApprovedCallNeedsTheJournal(t *testing.T) {
@@ -204,6 +222,37 @@ func TestARunThatAnotherHostWentOnWith(t *testing.T) {
 				t.Errorf("%d calls, want one", len(calls))
 			}
 		})
+	}
+}
+
+// TestARunThatIsMovedIsNotAborted: a move to another store starts between the look at the run
+// and the claim of it. The abort is refused, or the copy would outlive it.
+func TestARunThatIsMovedIsNotAborted(t *testing.T) {
+	dir := mkdir(t)
+	first := start(t, host.Config{Store: openDir(t, dir)})
+	id := wantWaiting(t, exec(first, `await yield_control(); return 1`), host.ReasonYield)
+	moved := openDir(t, dir)
+	store := &faultyStore{Store: openDir(t, dir)}
+	store.beforeClaim = func() {
+		store.beforeClaim = nil
+		claim, err := moved.Claim(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer claim.Release()
+		rec, err := moved.Get(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.Moving, rec.Generation = "to another store", rec.Generation+1
+		if err := claim.Checkpoint(t.Context(), rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second := start(t, host.Config{Store: store})
+	wantFailure(t, second.Abort(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseHost)
+	if _, err := moved.Get(t.Context(), id); err != nil {
+		t.Errorf("the run on its way: %v", err)
 	}
 }
 

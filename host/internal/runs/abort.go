@@ -115,6 +115,9 @@ func (e *Engine) abortStored(ctx context.Context, s codemode.Session, id string)
 		return nil, failureFromStore(err)
 	}
 	defer claim.Release()
+	if rec, err = e.recordFor(ctx, s, id); err != nil { // it may be on its way to another store since
+		return nil, failureFromStore(err)
+	}
 	defer e.holdID(ctx, id)()
 	if err := claim.Delete(ctx); err != nil {
 		return nil, failureFromStore(err)

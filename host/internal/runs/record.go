@@ -193,12 +193,17 @@ func (rec *record) next(image []byte, fresh []*entry, complete func(*runstore.Re
 }
 
 // settle enters the outcome of a call that has a slot. The guest gets the answer once
-// the journal has it. It returns the calls that have got slots; if lost is not nil, the
-// store may not know of them: see run.jobs.
+// the journal has it. If it is not known whether the journal has it, the run is given up,
+// also if no other call waits for that: another host would go on without the answer. It
+// returns the calls that have got slots; if lost is not nil, the store may not know of
+// them: see run.jobs.
 func (rec *record) settle(ctx context.Context, c *entry, tool *catalog.Tool, value json.RawMessage, rejection *callError) (started []*entry, lost error) {
 	started, toStore := rec.calls.settle(c, tool, value, rejection)
 	if toStore {
-		lost = rec.journal(ctx)
+		if lost = rec.journal(ctx); mayBeWritten(lost) {
+			rec.giveUp(lost)
+			return started, lost
+		}
 		rec.calls.deliver(c)
 	}
 	return started, lost

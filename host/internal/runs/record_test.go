@@ -210,8 +210,8 @@ func TestJournalBeforeAnswer(t *testing.T) {
 	}
 }
 
-// TestASlotThatTheJournalMissed: the call that gets the slot of a settled one is not made
-// if the store could not be told, and the answer is delivered all the same.
+// TestASlotThatTheJournalMissed: if the store could not be told of the call that gets the slot
+// of a settled one, the run is given up, and the answer is not delivered.
 func TestASlotThatTheJournalMissed(t *testing.T) {
 	w := newRecordWorld(t)
 	started := w.suspend(w.request(3)...)
@@ -220,8 +220,8 @@ func TestASlotThatTheJournalMissed(t *testing.T) {
 	if len(next) != 1 || !errors.Is(lost, w.store.fail) {
 		t.Errorf("%d calls have got the slot, lost %v", len(next), lost)
 	}
-	if out, _, _ := w.calls.drainInbox(); len(out) != 1 {
-		t.Errorf("the guest gets %v", out)
+	if out, _, _ := w.calls.drainInbox(); len(out) != 0 || !errors.Is(w.record.gaveUp(), w.store.fail) {
+		t.Errorf("the guest gets %v, and the run is given up for %v", out, w.record.gaveUp())
 	}
 }
 
