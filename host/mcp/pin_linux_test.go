@@ -293,7 +293,7 @@ func TestAnEmptyListIsNoFirstSight(t *testing.T) {
 // pinsOf are the pins of a server in a directory.
 func pinsOf(t *testing.T, dir, server string) *pins {
 	t.Helper()
-	p, err := pinsIn(dir)
+	p, err := OpenPins(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,19 +30,6 @@ func NewPins(docs documents.Store) *Pins { return &Pins{docs} }
 // tool.
 const MaxPinBytes = 2 * maxListBytes
 
-// pinsIn returns the pins in a directory, which is made with the first of them: a file for
-// each server, that people can read. Without a directory the result is nil.
-func pinsIn(dir string) (*Pins, error) {
-	if dir == "" {
-		return nil, nil
-	}
-	docs, err := documents.OpenDir(dir, documents.DirOptions{MaxBytes: MaxPinBytes, Late: true})
-	if err != nil {
-		return nil, err
-	}
-	return NewPins(docs), nil
-}
-
 // pinsExt is the extension of the documents of pins.
 const pinsExt = ".json"
 

@@ -65,9 +65,9 @@ func Connect(servers []Server, o Options) (*Servers, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	if o.Pins == nil {
+	if o.Pins == nil && o.PinDir != "" {
 		var err error
-		if o.Pins, err = pinsIn(o.PinDir); err != nil {
+		if o.Pins, err = OpenPins(o.PinDir); err != nil {
 			return nil, err
 		}
 	}

@@ -359,6 +359,12 @@ func (s *StoredApprovals) Forget(ctx context.Context, id string) error {
 	if name == "" {
 		return ErrNotFound
 	}
+	// What is removed while it is moved would arrive all the same.
+	if b, err := s.docs.Read(ctx, name); err == nil {
+		if _, mark := documents.Unmark(b); mark != "" {
+			return fmt.Errorf("%s: %w", id, documents.ErrMoving)
+		}
+	}
 	err := s.docs.Remove(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrNotFound

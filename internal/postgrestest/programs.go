@@ -20,8 +20,8 @@ var places = []string{
 	"/usr/local/pgsql/bin",
 }
 
-// needed are the programs that this package runs.
-var needed = []string{"initdb", "postgres", "pg_ctl", "createdb", "dropdb", "pg_basebackup"}
+// needed are the programs that this package and its users run.
+var needed = []string{"initdb", "postgres", "pg_ctl", "createdb", "dropdb", "pg_basebackup", "psql"}
 
 // programs finds the folder that has all of them: the newest of a system's.
 var programs = sync.OnceValues(func() (string, error) {
@@ -56,6 +56,9 @@ func complete(folder string) bool {
 	}
 	return true
 }
+
+// Programs is the folder of PostgreSQL's programs, such as psql.
+func Programs() (string, error) { return programs() }
 
 // Missing says what this machine lacks to start a server, or is nil.
 func Missing() error {

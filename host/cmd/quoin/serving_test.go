@@ -60,7 +60,7 @@ func startServer(ts *testscript.TestScript, name string, args []string) {
 	defer log.Close()
 	cmd := osexec.Command(quoin(ts), args...)
 	cmd.Dir, cmd.Stderr = ts.MkAbs("."), log
-	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"), "XDG_CONFIG_HOME="+ts.Getenv("XDG_CONFIG_HOME"), "QUOIN_CONFIG="+ts.Getenv("QUOIN_CONFIG"), "NOTIFY_SOCKET="+ts.Getenv("NOTIFY_SOCKET"), "QUOIN_TOKEN="+ts.Getenv("SERVE_TOKEN"), "DATABASE="+ts.Getenv("DATABASE"), "CLUSTER_SECRET="+ts.Getenv("CLUSTER_SECRET"))
+	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"), "XDG_CONFIG_HOME="+ts.Getenv("XDG_CONFIG_HOME"), "QUOIN_CONFIG="+ts.Getenv("QUOIN_CONFIG"), "NOTIFY_SOCKET="+ts.Getenv("NOTIFY_SOCKET"), "QUOIN_TOKEN="+ts.Getenv("SERVE_TOKEN"), "DATABASE="+ts.Getenv("DATABASE"), "SECOND="+ts.Getenv("SECOND"), "CLUSTER_SECRET="+ts.Getenv("CLUSTER_SECRET"))
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())

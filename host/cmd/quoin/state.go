@@ -49,9 +49,11 @@ func (o *stateOptions) bind(cmd *cobra.Command) {
 
 // storedState is what a state directory keeps, without a host.
 type storedState struct {
-	config host.Config      // its stores
-	builds *guestbuilds.Dir // nil: no directory of builds
-	file   *configfile.File
+	config  host.Config      // its stores
+	builds  *guestbuilds.Dir // nil: no directory of builds
+	file    *configfile.File
+	dir     string // the state directory, also with a database
+	options *options
 }
 
 // with calls do with the state that the flags name.
@@ -64,7 +66,7 @@ func (o *stateOptions) with(cmd *cobra.Command, do func(context.Context, *stored
 	if err != nil {
 		return err
 	}
-	s := &storedState{file: f, config: o.hostConfig(f, logger(f, cmd.ErrOrStderr(), slog.LevelError))}
+	s := &storedState{file: f, dir: state, options: &o.options, config: o.hostConfig(f, logger(f, cmd.ErrOrStderr(), slog.LevelError))}
 	if err := o.openState(cmd.Context(), f, state, &s.config); err != nil {
 		return err
 	}

@@ -16,26 +16,33 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/internal/statemove"
-	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 func newStateMove() *cobra.Command {
-	var to string
+	var to, key string
 	cmd := newCarry(carry{
 		use:   "move",
-		short: "Move suspended runs to another state while hosts use both",
-		long: `Move what suspended runs need to another state: the runs with their approvals, results
-that wait for their caller, and journals of effects. Hosts may use both states meanwhile.
-A run that a host has at the moment is left, and said: repeat the command for it. What
-was interrupted goes on when the command is repeated. Saved programs, grants, sign-ins
-and pins stay where they are.
+		short: "Move suspended runs, and what they need, to another state while hosts use both",
+		long: `Move everything that hosts can share to another state: saved programs, what was always
+allowed, sign-ins, what plugins have stored, suspended runs with their approvals, results
+that wait for their caller, and journals of effects. What the tools of MCP servers have to
+be is copied: hosts of the old state go on comparing. Sign-ins are encrypted with the key
+of the other state.
+
+Hosts may use both states meanwhile; each thing counts in one of them at a time. A run
+that a host has at the moment is left, and said: repeat the command for it. So is
+everything that the other state has with other contents. What was interrupted goes on when
+the command is repeated. Trajectories, data directories of plugins, tasks of MCP clients
+and guest builds stay where they are: quoin trajectory shows those of the old state.
 Exit status: 0 everything has moved, 1 something was left, 2 usage.`,
 		example: `  quoin state move --to /var/lib/quoin2
-  quoin state move --state /var/lib/quoin --to postgres://quoin@db.example.com/quoin`,
-		other: &to, do: (*statemove.Mover).Move,
+  quoin state move --state /var/lib/quoin --to postgres://quoin@db.example.com/quoin
+  quoin state move --to postgres://quoin@db.example.com/quoin2 --to-key new.key`,
+		other: &to, key: &key, do: (*statemove.Mover).Move,
 	})
-	cmd.Flags().StringVar(&to, "to", "", "state that the runs go to")
+	cmd.Flags().StringVar(&key, "to-key", "", "key file of the database that everything goes to; it is made for a new database (default: state.keyFile)")
+	cmd.Flags().StringVar(&to, "to", "", "state that everything goes to")
 	return cmd
 }
 
@@ -43,10 +50,12 @@ func newStateExport() *cobra.Command {
 	var to string
 	cmd := newCarry(carry{
 		use:   "export",
-		short: "Copy suspended runs into a state directory, and change nothing",
-		long: `Copy suspended runs with their approvals, and results that wait for their caller, into a
-state directory. No host goes on with such a copy; quoin state import takes it. The
-directory has a key of its own and is to be kept as secret as the state is.
+		short: "Copy what is stored into a state directory, and change nothing",
+		long: `Copy saved programs, what was always allowed, pins of MCP tools, sign-ins, what plugins
+have stored, suspended runs with their approvals, and results that wait for their caller,
+into a state directory. No host goes on with such a copy; quoin state import takes it. The
+directory has a key of its own and is to be kept as secret as the state is. Journals of
+effects and trajectories are not copied.
 Exit status: 0 everything was copied, 1 something was left, 2 usage.`,
 		example: `  quoin state export --to backup
   quoin state export --state /var/lib/quoin --to backup --json`,
@@ -60,10 +69,11 @@ func newStateImport() *cobra.Command {
 	var from string
 	cmd := newCarry(carry{
 		use:   "import",
-		short: "Take the runs of an export that this state does not have",
-		long: `Take the runs of an export that this state does not have. A run that went on after the
-export was made goes on from where it was then: the calls that it has made since are
-made again. So import what was lost, and nothing else.
+		short: "Take what this state does not have of an export",
+		long: `Take what this state does not have of an export. A run that went on after the export was
+made goes on from where it was then: the calls that it has made since are made again. What
+was revoked, signed out of or removed since comes back. So import after a loss, and not
+otherwise.
 Exit status: 0 everything was taken, 1 something was left, 2 usage.`,
 		example: `  quoin state import --from backup
   quoin state import --from backup --state /var/lib/quoin`,
@@ -77,6 +87,7 @@ Exit status: 0 everything was taken, 1 something was left, 2 usage.`,
 type carry struct {
 	use, short, long, example string
 	other                     *string // the state that --state does not name
+	key                       *string // its key file, if there is a flag for it
 	into                      bool    // to that of --state
 	do                        func(*statemove.Mover, context.Context, func(statemove.Outcome) error) error
 }
@@ -119,12 +130,17 @@ func (c carry) flag() string {
 
 // carry opens the other state and carries what there is.
 func (s *storedState) carry(ctx context.Context, c carry, did func(statemove.Outcome) error) (err error) {
-	mine, err := carried(&s.config)
+	mine, err := s.options.carried(s.dir, &s.config)
 	if err != nil {
 		return err
 	}
 	at := options{state: *c.other}
-	other, err := at.openOther(ctx, s.file, c.into, s.config.Logger)
+	named := *s.file
+	named.StateURL = "" // it is the other one that the flag names
+	if c.key != nil && *c.key != "" {
+		named.StateKeyFile = *c.key
+	}
+	other, err := at.openOther(ctx, &named, c.into, s.config.Logger)
 	if err != nil {
 		return errors.Join(err, at.closeState())
 	}
@@ -147,26 +163,11 @@ func (o *options) openOther(ctx context.Context, f *configfile.File, mustExist b
 	if err != nil {
 		return statemove.State{}, err
 	}
-	named := *f
-	named.StateURL = "" // it is the other one that the flag names
 	cfg := host.Config{Logger: log}
-	if err := o.openState(ctx, &named, state, &cfg); err != nil {
+	if err := o.openState(ctx, f, state, &cfg); err != nil {
 		return statemove.State{}, err
 	}
-	return carried(&cfg)
-}
-
-// carried is what can be carried of a state.
-func carried(cfg *host.Config) (statemove.State, error) {
-	runs, ok := cfg.Store.(interface {
-		runstore.Store
-		runstore.Inventory
-		runstore.Identified
-	})
-	if !ok {
-		return statemove.State{}, errors.New("this store cannot say what it keeps")
-	}
-	return statemove.State{Runs: runs, Approvals: cfg.Approvals.Store}, nil
+	return o.carried(state, &cfg)
 }
 
 func printCarried(w io.Writer, o statemove.Outcome) error {

@@ -1,9 +1,11 @@
-// Package statemove carries suspended runs from one store to another while hosts use both.
+// Package statemove carries what hosts share from one state to another while hosts use
+// both.
 //
 // # Nouns
 //
-// A [State] is a store of runs with the approvals of those runs. A [Mover] carries runs
-// between two of them.
+// A [State] is a store of runs with the approvals of those runs, documents such as saved
+// programs and sign-ins, and the storages of plugins. A [Mover] carries them between two
+// states.
 //
 // # Lifecycle
 //
@@ -16,15 +18,23 @@
 // the identity of the other store, and no two stores have the same: so a run goes on to
 // where it was going, and only the move that brought it ends there.
 //
+// Documents go the same way, one by one. Those that a host trusts its servers by stay in
+// the source, too. A storage goes as a whole, because the contents of two do not mix: it is
+// put into the destination, and then the source is emptied if its plugin has not written
+// to it meanwhile. Only a move that is interrupted between the two leaves it in both.
+//
 // A copy, in contrast, changes nothing in the source. Copies are marked, and no host goes
 // on with them until they are imported.
 //
 // # Concurrency
 //
-// The claim of a run is held while it is carried. A run that a host has claimed is left.
+// The claim of a run is held while it is carried, and the lock of a sign-in, in both
+// states. A run that a host has claimed is left.
 //
 // # Failure and trust
 //
 // What the stores say has been verified by them. A run that cannot be read is left, and
-// said. A run that both stores have without a mark is left: one of them is a copy.
+// said. A run that both stores have without a mark is left: one of them is a copy. So are a
+// document and a storage that the destination has with other contents: nothing is
+// overwritten.
 package statemove

@@ -5,14 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/documents"
+	"github.com/quoinhq/quoin/internal/pluginstorage"
 )
 
-// State is what is carried.
+// State is what is carried. Only what both states have is.
 type State struct {
 	Runs interface {
 		runstore.Store
@@ -20,6 +23,8 @@ type State struct {
 		runstore.Identified
 	}
 	Approvals policy.Approvals
+	Documents []documents.Portable // in the order in which they are carried
+	Storages  Storages
 }
 
 // What became of a run.
@@ -30,15 +35,15 @@ const (
 	Gone   = "gone" // it ended meanwhile
 )
 
-// Outcome is what became of one run, one result or one journal of effects.
+// Outcome is what became of one run, result, journal of effects, document or storage.
 type Outcome struct {
-	ID     string            `json:"runId"`
-	Kind   runstore.ItemKind `json:"kind"`
-	What   string            `json:"outcome"`
-	Reason string            `json:"reason,omitempty"`
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	What   string `json:"outcome"`
+	Reason string `json:"reason,omitempty"`
 }
 
-// Mover carries runs. Both states must be in use by it alone among movers.
+// Mover carries what states have. Both states must be in use by it alone among movers.
 type Mover struct{ From, To State }
 
 // leave says that a run stays where it is.
@@ -49,26 +54,67 @@ func (l leave) Error() string { return string(l) }
 // errWithRun says that a journal of effects goes with its run.
 var errWithRun = errors.New("it goes with its run")
 
-// Move carries everything and calls did with what became of each, in order of ids. It ends
-// with the first error of a store; the next Move goes on there.
+// errStays says that something was copied, because the source keeps it.
+var errStays = errors.New("the source keeps it")
+
+// errSame says that the destination has the same already.
+var errSame = errors.New("it is there already")
+
+// Move carries everything and calls did with what became of each: first what runs need,
+// then runs, results and journals. It ends with the first error of a store; the next Move
+// goes on there.
 func (m *Mover) Move(ctx context.Context, did func(Outcome) error) error {
-	if m.From.Runs.Identity() == m.To.Runs.Identity() {
-		return errors.New("both are the same state, or one is a copy of the other")
+	if err := m.differ(); err != nil {
+		return err
+	}
+	if err := m.arriveDocuments(ctx, did); err != nil {
+		return err
 	}
 	if err := m.arrive(ctx, did); err != nil {
+		return err
+	}
+	if err := m.eachDocument(ctx, did, Moved, m.moveDocument); err != nil {
+		return err
+	}
+	if err := m.eachStorage(ctx, did, Moved, moveStorage); err != nil {
 		return err
 	}
 	return m.each(ctx, m.From, did, Moved, m.move)
 }
 
-// Copy copies every run into the destination, marked, and changes nothing in the source.
-func (m *Mover) Copy(ctx context.Context, did func(Outcome) error) error {
-	return m.each(ctx, m.From, did, Copied, m.copy)
+// differ refuses to carry a state into itself.
+func (m *Mover) differ() error {
+	if m.From.Runs.Identity() == m.To.Runs.Identity() {
+		return errors.New("both are the same state, or one is a copy of the other")
+	}
+	return nil
 }
 
-// Import takes the runs of a copy that the destination does not have.
+// Copy copies everything into the destination, marked, and changes nothing in the source.
+// Journals of effects are left.
+func (m *Mover) Copy(ctx context.Context, did func(Outcome) error) error {
+	return m.copyAll(ctx, did, m.copyDocument, m.copy)
+}
+
+// Import takes what the destination does not have of a copy.
 func (m *Mover) Import(ctx context.Context, did func(Outcome) error) error {
-	return m.each(ctx, m.From, did, Copied, m.take)
+	return m.copyAll(ctx, did, m.takeDocument, m.take)
+}
+
+func (m *Mover) copyAll(ctx context.Context, did func(Outcome) error, doc func(context.Context, *document) error, run func(context.Context, runstore.Item) error) error {
+	if err := m.differ(); err != nil {
+		return err
+	}
+	if err := m.eachDocument(ctx, did, Copied, doc); err != nil {
+		return err
+	}
+	if err := m.eachStorage(ctx, did, Copied, func(ctx context.Context, from, to pluginstorage.Movable) error {
+		_, err := copyStorage(ctx, from, to, errSame)
+		return err
+	}); err != nil {
+		return err
+	}
+	return m.each(ctx, m.From, did, Copied, run)
 }
 
 // each calls carry with every item of a state.
@@ -78,29 +124,34 @@ func (m *Mover) each(ctx context.Context, of State, did func(Outcome) error, don
 		return err
 	}
 	for _, item := range items {
-		out := Outcome{ID: item.ID, Kind: item.Kind, What: done}
-		err := carry(ctx, item)
-		var why leave
-		switch {
-		case err == nil:
-		case errors.Is(err, errWithRun):
-			continue
-		case errors.As(err, &why):
-			out.What, out.Reason = Left, string(why)
-		case errors.Is(err, runstore.ErrClaimed):
-			out.What, out.Reason = Left, "a host has it: move it again later"
-		case errors.Is(err, runstore.ErrExpired), errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrEnded):
-			out.What = Gone
-		case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
-			out.What, out.Reason = Left, err.Error()
-		default:
-			return fmt.Errorf("%s %s: %w", item.Kind, item.ID, err)
-		}
-		if err := did(out); err != nil {
+		if err := report(Outcome{ID: item.ID, Kind: string(item.Kind), What: done}, carry(ctx, item), did); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// report calls did with what became of something. It returns the errors of a store.
+func report(out Outcome, err error, did func(Outcome) error) error {
+	var why leave
+	switch {
+	case err == nil:
+	case errors.Is(err, errWithRun), errors.Is(err, errSame):
+		return nil
+	case errors.Is(err, errStays):
+		out.What = Copied
+	case errors.As(err, &why):
+		out.What, out.Reason = Left, string(why)
+	case errors.Is(err, runstore.ErrClaimed):
+		out.What, out.Reason = Left, "a host has it: move it again later"
+	case errors.Is(err, runstore.ErrExpired), errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrEnded), errors.Is(err, fs.ErrNotExist):
+		out.What = Gone
+	case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
+		out.What, out.Reason = Left, err.Error()
+	default:
+		return fmt.Errorf("%s %s: %w", out.Kind, out.ID, err)
+	}
+	return did(out)
 }
 
 // move carries one item.
@@ -170,7 +221,10 @@ func (m *Mover) moveRun(ctx context.Context, id string) error {
 	if err := m.copyApprovals(ctx, rec); err != nil { // a person may have decided meanwhile
 		return err
 	}
-	return activate(ctx, there, rec)
+	if err := activate(ctx, there, rec); err != nil {
+		return err
+	}
+	return m.discardApprovals(ctx, rec)
 }
 
 // stage puts the record into the destination, marked, and claims it there.
@@ -250,23 +304,45 @@ func (m *Mover) arriveOne(ctx context.Context, id string, did func(Outcome) erro
 	if err := activate(ctx, claim, rec); err != nil {
 		return err
 	}
-	return did(Outcome{ID: id, Kind: runstore.ItemRun, What: Moved})
+	if err := m.discardApprovals(ctx, rec); err != nil {
+		return err
+	}
+	return did(Outcome{ID: id, Kind: string(runstore.ItemRun), What: Moved})
 }
 
 // copyApprovals brings the approvals of a run to where the destination has them, decided
 // if they are.
 func (m *Mover) copyApprovals(ctx context.Context, rec *runstore.Record) error {
-	for _, c := range rec.Calls {
-		for _, id := range []string{c.Approval, c.Held} {
-			if id == "" {
-				continue
-			}
-			if err := m.copyApproval(ctx, id); err != nil {
-				return fmt.Errorf("approval %s: %w", id, err)
-			}
+	for _, id := range approvalsOf(rec) {
+		if err := m.copyApproval(ctx, id); err != nil {
+			return fmt.Errorf("approval %s: %w", id, err)
 		}
 	}
 	return nil
+}
+
+func approvalsOf(rec *runstore.Record) (ids []string) {
+	for _, c := range rec.Calls {
+		for _, id := range []string{c.Approval, c.Held} {
+			if id != "" {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// discardApprovals removes the approvals of a run that has gone from the source. Its hosts
+// would cancel them, and a run that came back would find them cancelled.
+func (m *Mover) discardApprovals(ctx context.Context, rec *runstore.Record) error {
+	ids := approvalsOf(rec)
+	store, ok := m.From.Approvals.(interface {
+		Discard(context.Context, ...string) error
+	})
+	if !ok || len(ids) == 0 {
+		return nil
+	}
+	return store.Discard(ctx, ids...)
 }
 
 func (m *Mover) copyApproval(ctx context.Context, id string) error {

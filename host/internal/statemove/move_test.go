@@ -144,6 +144,25 @@ func TestMove(t *testing.T) {
 	checkArrived(t, from, to, rec)
 }
 
+// TestARunComesBack: its approval is there, although the hosts of the first state would
+// have cancelled it.
+func TestARunComesBack(t *testing.T) {
+	one, _ := open(t)
+	two, _ := open(t)
+	rec := fill(t, one)
+	ignore := func(statemove.Outcome) error { return nil }
+	if err := (&statemove.Mover{From: one, To: two}).Move(t.Context(), ignore); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := one.Approvals.Get(t.Context(), approvalID); !errors.Is(err, policy.ErrNotFound) {
+		t.Errorf("the source has %+v, %v", a, err)
+	}
+	if err := (&statemove.Mover{From: two, To: one}).Move(t.Context(), ignore); err != nil {
+		t.Fatal(err)
+	}
+	checkArrived(t, two, one, rec)
+}
+
 // TestAClaimedRunIsLeft, and one that both have.
 func TestAClaimedRunIsLeft(t *testing.T) {
 	from, _ := open(t)
@@ -153,7 +172,7 @@ func TestAClaimedRunIsLeft(t *testing.T) {
 	left := func() (reason string) {
 		m := statemove.Mover{From: from, To: to}
 		if err := m.Move(t.Context(), func(o statemove.Outcome) error {
-			if o.ID == runID && o.Kind == runstore.ItemRun && o.What == statemove.Left {
+			if o.ID == runID && o.Kind == string(runstore.ItemRun) && o.What == statemove.Left {
 				reason = o.Reason
 			}
 			return nil
@@ -270,7 +289,10 @@ func (f *faults) do(write func() error) error {
 }
 
 func (f *faults) around(s statemove.State) statemove.State {
-	return statemove.State{Runs: &faultyRuns{s.Runs.(*runstore.Dir), f}, Approvals: &faultyApprovals{s.Approvals, f}}
+	return statemove.State{
+		Runs: &faultyRuns{s.Runs.(*runstore.Dir), f}, Approvals: &faultyApprovals{s.Approvals, f},
+		Documents: f.documents(s.Documents), Storages: f.storages(s.Storages),
+	}
 }
 
 type faultyRuns struct {
