@@ -157,7 +157,7 @@ soak: ## Attack a host for SOAKTIME, reload plugins, and look for what is left
 
 .PHONY: chaos
 chaos: ## Break hosts, network and database of a cluster for CHAOSTIME, and look for lost runs and doubled effects
-	QUOIN_TEST_POSTGRES=1 $(GO) test -count=1 -v -pgo=off -timeout 0 -run TestPostgresChaos ./host/internal/chaos -chaostime $(CHAOSTIME) -chaosusers 12 $(CHAOSFLAGS)
+	QUOIN_TEST_POSTGRES=1 $(GO) test -count=1 -v -pgo=off -timeout 0 -run TestPostgresChaos ./host/internal/chaos -chaostime $(CHAOSTIME) -chaosusers 48 $(CHAOSFLAGS)
 
 .PHONY: hostile
 hostile: ## Run the hostile corpus and measure how late its programs stop

@@ -190,8 +190,8 @@ func (w *world) judge(t *testing.T, more []history.Event) {
 	}
 	t.Log(w.tally.String())
 	if t.Failed() {
-		for _, line := range w.faults.lines {
-			t.Log(line)
+		for _, s := range w.faults.spans {
+			t.Log(s)
 		}
 		for _, m := range w.members {
 			t.Logf("%s: %s", m.name, m.lastWords())
@@ -327,31 +327,47 @@ func (w *world) claimsAndWrites(t *testing.T, d *database) []history.Event {
 }
 
 // logTakeovers says how long after a host had taken a run over the client had an answer
-// that was waiting for it.
+// that was waiting for it: of all such waits, and of those that nothing else disturbed.
 func (w *world) logTakeovers(t *testing.T, events []history.Event, at []time.Time) {
 	t.Helper()
-	owner, takeovers := map[string]string{}, map[string][]time.Time{}
+	type takeover struct {
+		host string
+		at   time.Time
+	}
+	owner, takeovers := map[string]string{}, map[string][]takeover{}
 	count := 0
 	for i, e := range events {
 		if e.Kind != history.Claimed {
 			continue
 		}
 		if was := owner[e.Run]; was != "" && was != e.Host {
-			takeovers[e.Run] = append(takeovers[e.Run], at[i])
+			takeovers[e.Run] = append(takeovers[e.Run], takeover{e.Host, at[i]})
 			count++
 		}
 		owner[e.Run] = e.Host
 	}
-	var after []time.Duration
+	var after, undisturbed []time.Duration
 	for _, a := range w.tally.waits {
 		for _, taken := range takeovers[a.run] {
-			if taken.After(a.start) && taken.Before(a.end) {
-				after = append(after, a.end.Sub(taken))
+			if !taken.at.After(a.start) || !taken.at.Before(a.end) {
+				continue
+			}
+			took := a.end.Sub(taken.at)
+			after = append(after, took)
+			if w.faults.disturbed(taken.at, a.end, "database", a.host, taken.host) {
+				continue
+			}
+			if undisturbed = append(undisturbed, took); took > 2*time.Second {
+				t.Logf("slow: %s was taken by %s at %s; a wait at %s from %s on was answered after %s",
+					a.run, taken.host, taken.at.UTC().Format(timeOfDay), a.host, a.start.UTC().Format(timeOfDay), took.Round(time.Millisecond))
 			}
 		}
 	}
 	t.Logf("%d claims by another host than the one before; %d waits were answered after one: %s", count, len(after), quantiles(after))
+	t.Logf("%d of them while the database and both hosts were whole: %s", len(undisturbed), quantiles(undisturbed))
 }
+
+const timeOfDay = "15:04:05.000"
 
 // freeAddress is where nothing listens now.
 func freeAddress(t *testing.T) string {

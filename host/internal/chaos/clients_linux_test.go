@@ -1,6 +1,7 @@
 package chaos_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,6 +58,23 @@ var programs = []string{
 	await call(() => Ledger.add(10, 10));`,
 }
 
+// shortPrograms are most of what clients run: there shall be many runs.
+var shortPrograms = []string{
+	`await yield_control();
+	await call(() => Ledger.add());`,
+	`await call(() => Ledger.add());
+	await yield_control();`,
+}
+
+// program is one of them.
+func (u *user) program() string {
+	from := programs
+	if u.rng.IntN(4) > 0 {
+		from = shortPrograms
+	}
+	return prologue + from[u.rng.IntN(len(from))] + epilogue
+}
+
 // told is the value of a program.
 type told struct {
 	Answered []string `json:"answered"`
@@ -83,7 +101,7 @@ type tally struct {
 
 // answeredWait is a wait for a run that a host answered, whatever it said.
 type answeredWait struct {
-	run        string
+	run, host  string // the host that was asked
 	start, end time.Time
 }
 
@@ -96,14 +114,15 @@ func (t *tally) refuse(what string) {
 // work keeps runs going until ctx ends.
 func (u *user) work(ctx context.Context) {
 	for ctx.Err() == nil {
-		c := u.anyHost()
+		m := u.anyHost()
+		c := m.host()
 		switch {
 		case c == nil:
 			rest(ctx, 50*time.Millisecond)
 		case len(u.open) < maxOpen && u.rng.IntN(2) == 0:
 			u.exec(c)
 		case len(u.open) > 0:
-			u.wait(c, u.open[u.rng.IntN(len(u.open))])
+			u.wait(m.name, c, u.open[u.rng.IntN(len(u.open))])
 		}
 	}
 }
@@ -111,19 +130,19 @@ func (u *user) work(ctx context.Context) {
 // finish waits for every run that is open, on any host, until ctx ends.
 func (u *user) finish(ctx context.Context) {
 	for len(u.open) > 0 && ctx.Err() == nil {
-		if c := u.anyHost(); c == nil || !u.wait(c, u.open[u.rng.IntN(len(u.open))]) {
+		m := u.anyHost()
+		if c := m.host(); c == nil || !u.wait(m.name, c, u.open[u.rng.IntN(len(u.open))]) {
 			rest(ctx, 20*time.Millisecond)
 		}
 	}
 }
 
-func (u *user) anyHost() *client.Client { return u.w.members[u.rng.IntN(len(u.w.members))].host() }
+func (u *user) anyHost() *member { return u.w.members[u.rng.IntN(len(u.w.members))] }
 
 func (u *user) exec(c *client.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	code := prologue + programs[u.rng.IntN(len(programs))] + epilogue
-	r, err := c.Exec(ctx, u.session, host.ExecInput{Code: code, Wait: 100 * time.Millisecond})
+	r, err := c.Exec(ctx, u.session, host.ExecInput{Code: u.program(), Wait: 100 * time.Millisecond})
 	switch {
 	case err != nil:
 		u.w.tally.refuse("exec: " + firstWords(err.Error()))
@@ -135,15 +154,15 @@ func (u *user) exec(c *client.Client) {
 		u.w.tally.ended++
 		u.w.tally.Unlock()
 	default:
-		u.w.tally.refuse("exec: " + string(r.Reason))
+		u.w.tally.refuse("exec: " + cmp.Or(string(r.Reason), string(r.Code)))
 	}
 }
 
 // again are reasons why a run does not go on now, and may later.
 var again = []host.Reason{host.ReasonRunBusy, host.ReasonStoreFailed, host.ReasonEngineUnavailable, host.ReasonToolsMissing, host.ReasonTooManySuspended, host.ReasonQuota}
 
-// wait asks for a run and reports whether that changed anything.
-func (u *user) wait(c *client.Client, id string) bool {
+// wait asks a host for a run and reports whether that changed anything.
+func (u *user) wait(name string, c *client.Client, id string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	start := time.Now()
@@ -154,7 +173,7 @@ func (u *user) wait(c *client.Client, id string) bool {
 		return false
 	}
 	u.w.tally.Lock()
-	u.w.tally.waits = append(u.w.tally.waits, answeredWait{id, start, time.Now()})
+	u.w.tally.waits = append(u.w.tally.waits, answeredWait{id, name, start, time.Now()})
 	u.w.tally.Unlock()
 	switch {
 	case r.Status == host.StatusWaiting:

@@ -116,7 +116,7 @@ func (d *database) full(ctx context.Context, rng *rand.Rand) error {
 			return err
 		}
 		if !d.primary.Running() {
-			d.w.faults.note("database: ended by a full disk", 0, d.primary.Start())
+			d.w.faults.note("database", "ended by a full disk", time.Now(), d.primary.Start())
 		}
 		rest(context.Background(), 100*time.Millisecond)
 	}

@@ -25,6 +25,14 @@
 //     database answers writes of runs as on a full disk, and those of hosts stay as they are.
 //   - Database: restarts, crashes, failover to the standby.
 //
+// # How fast runs go on
+//
+// The test logs how long a wait took that was under way when another host took its run
+// over, and the same of those waits during which neither the database nor the hosts that
+// were asked and that took over had a fault. The second is the figure to compare with the
+// promise; slow ones are logged one by one, to be looked up in the logs of the hosts
+// (-chaoskeep).
+//
 // # What is left
 //
 // At the end everything is healed, and every run that a client was told of must end. All

@@ -92,7 +92,7 @@ func (w *world) disturb(ctx context.Context, rng *rand.Rand, where string, fault
 		f := faults[rng.IntN(len(faults))]
 		start := time.Now()
 		err := f.run(ctx, rng)
-		w.faults.note(where+": "+f.name, time.Since(start), err)
+		w.faults.note(where, f.name, start, err)
 	}
 }
 
@@ -100,16 +100,37 @@ func (w *world) disturb(ctx context.Context, rng *rand.Rand, where string, fault
 type faultLog struct {
 	sync.Mutex
 	counts map[string]int
-	lines  []string
+	spans  []span
 	errs   []error
 }
 
-func (l *faultLog) note(what string, d time.Duration, err error) {
+// span is when something was broken.
+type span struct {
+	where, what string
+	from, to    time.Time
+}
+
+func (s span) String() string {
+	return fmt.Sprintf("%s %s: %s for %s", s.from.Format(timeOfDay), s.where, s.what, s.to.Sub(s.from).Round(time.Millisecond))
+}
+
+// disturbed reports whether one of these was broken at some time, or not long before.
+func (l *faultLog) disturbed(from, to time.Time, where ...string) bool {
+	return slices.ContainsFunc(l.spans, func(s span) bool {
+		return slices.Contains(where, s.where) && s.from.Before(to) && s.to.Add(recovery).After(from)
+	})
+}
+
+// recovery is how long what was broken may still be seen by who waits: a connection is
+// made again, a database reads its log.
+const recovery = 2 * time.Second
+
+func (l *faultLog) note(where, what string, from time.Time, err error) {
 	l.Lock()
 	defer l.Unlock()
-	l.counts[what]++
-	l.lines = append(l.lines, fmt.Sprintf("%s %s for %s", time.Now().Format("15:04:05.000"), what, d.Round(time.Millisecond)))
+	l.counts[where+": "+what]++
+	l.spans = append(l.spans, span{where, what, from, time.Now()})
 	if err != nil {
-		l.errs = append(l.errs, fmt.Errorf("%s: %w", what, err))
+		l.errs = append(l.errs, fmt.Errorf("%s: %s: %w", where, what, err))
 	}
 }
