@@ -119,7 +119,7 @@ func (e *Engine) abortStored(ctx context.Context, s codemode.Session, id string)
 		return nil, failureFromStore(err)
 	}
 	defer e.holdID(ctx, id)()
-	if err := claim.Delete(ctx); err != nil {
+	if err := e.countFenced(claim.Delete(ctx)); err != nil {
 		return nil, failureFromStore(err)
 	}
 	e.cancelApprovals(ctx, rec.Calls)

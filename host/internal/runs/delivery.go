@@ -40,7 +40,7 @@ func (d *Delivery) Done() {
 		}
 		d.claim = claim
 	}
-	if err := d.claim.Delete(context.Background()); err != nil {
+	if err := d.engine.countFenced(d.claim.Delete(context.Background())); err != nil {
 		d.notDeleted(err)
 	}
 	d.dropClaim()

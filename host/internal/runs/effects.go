@@ -147,7 +147,7 @@ func (r *run) putEffect(store runstore.EffectStore, c *call, e runstore.Effect, 
 	}
 	e.Number = c.effect
 	// The process may be killed before the tool answers, the power may fail later.
-	err := f.journal.Put(revertible && e.State != runstore.EffectUnknown, e)
+	err := r.engine.countFenced(f.journal.Put(revertible && e.State != runstore.EffectUnknown, e))
 	if r.isOver() { // the call was given up, and the run has let go of the journal
 		f.closeLocked()
 	}
@@ -184,7 +184,7 @@ func (r *run) openEffects(store runstore.EffectStore, mayMake bool) error {
 	for i := range f.pending {
 		f.pending[i].Number = f.number(f.pending[i].CallID)
 	}
-	if err := journal.Put(false, f.pending...); err != nil {
+	if err := r.engine.countFenced(journal.Put(false, f.pending...)); err != nil {
 		return err
 	}
 	f.pending = nil

@@ -17,6 +17,15 @@ import (
 // been made although it has. Nothing that goes by such a write is told to the program, to
 // the caller or to a tool. The run goes on later, from what the store has.
 
+// countFenced counts a write of a run that was refused because another host has it, and
+// returns the error of the write. Each write of the store goes through it.
+func (e *Engine) countFenced(err error) error {
+	if errors.Is(err, runstore.ErrFenced) {
+		e.Observer.Metrics.WriteFenced()
+	}
+	return err
+}
+
 // giveUp has this process let go of the run. The caller may hold mu.
 func (rec *record) giveUp(cause error) {
 	if !rec.cause.CompareAndSwap(nil, &cause) {

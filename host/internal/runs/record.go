@@ -32,7 +32,7 @@ type record struct {
 	identify     func(*entry)           // notes which tool a call means
 	dropped      func()                 // lets go of what belongs to the claim
 	lost         func()                 // called once, when rec gives the run up
-	late         func()                 // called for each write that another host's claim has fenced off
+	countFenced  func(error) error      // counts a write that another host's claim has fenced off; see Engine.countFenced
 	later        func(retried)          // repeats a step in the background until it reports success
 	cause        atomic.Pointer[error]  // why the run was given up; nil: it was not
 
@@ -162,11 +162,8 @@ func (rec *record) write(write func(runstore.Claim) error) error {
 	if claim == nil {
 		return errNoClaim
 	}
-	err := write(claim)
+	err := rec.countFenced(write(claim))
 	if errors.Is(err, runstore.ErrFenced) {
-		if rec.late != nil {
-			rec.late()
-		}
 		rec.giveUp(err)
 	}
 	return err
@@ -280,7 +277,7 @@ func (rec *record) forgetLater() {
 				return true
 			}
 		}
-		if err := claim.Delete(ctx); err != nil && !errors.Is(err, runstore.ErrFenced) && !errors.Is(err, runstore.ErrNotFound) && ctx.Err() == nil {
+		if err := rec.countFenced(claim.Delete(ctx)); err != nil && !errors.Is(err, runstore.ErrFenced) && !errors.Is(err, runstore.ErrNotFound) && ctx.Err() == nil {
 			return false
 		}
 		claim.Release()

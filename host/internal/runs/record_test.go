@@ -78,7 +78,7 @@ func newRecordWorld(t *testing.T) *recordWorld {
 	}
 	w.record = &record{
 		id: "run_x", store: w.store, compactAfter: maxDelivered, log: slog.New(slog.DiscardHandler), calls: w.calls,
-		describe: func(r *runstore.Record) { r.Created = time.Now() }, identify: func(*entry) {},
+		describe: func(r *runstore.Record) { r.Created = time.Now() }, identify: func(*entry) {}, countFenced: func(err error) error { return err },
 	}
 	return w
 }

@@ -45,7 +45,7 @@ func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim run
 	if f != nil {
 		return nil, withRecord(f, rec)
 	}
-	if err := claim.Checkpoint(ctx, next); err != nil {
+	if err := e.countFenced(claim.Checkpoint(ctx, next)); err != nil {
 		return nil, withRecord(and(failureFromStore(err), keptAsItWas), rec)
 	}
 	e.Logger.Info("a suspended run was replayed on another build of the guest", "run", rec.ID, "from", text12(rec.GuestBuild), "to", text12(next.GuestBuild))
@@ -255,7 +255,7 @@ func (e *Engine) upgrade(ctx context.Context, id string) *failure {
 	if f != nil {
 		return f
 	}
-	if err := claim.Checkpoint(ctx, next); err != nil {
+	if err := e.countFenced(claim.Checkpoint(ctx, next)); err != nil {
 		return failureFromStore(err)
 	}
 	return nil

@@ -103,7 +103,7 @@ func mayGoOn(rec *runstore.Record) bool {
 func (e *Engine) discardDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
 	defer claim.Release()
 	defer e.holdID(ctx, rec.ID)()
-	if err := claim.Delete(ctx); err != nil {
+	if err := e.countFenced(claim.Delete(ctx)); err != nil {
 		return withRecord(failureFromStore(err), rec)
 	}
 	var unknown []string

@@ -116,7 +116,7 @@ func (e *Engine) makeRun(id string, s codemode.Session, language string, to *vie
 		r.replay = &replayLog{room: &e.replayRoom}
 	}
 	r.record = &record{
-		id: id, store: e.Store, volatile: e.volatile(), compactAfter: e.maxDelivered, log: e.Logger, late: e.Observer.Metrics.WriteFenced,
+		id: id, store: e.Store, volatile: e.volatile(), compactAfter: e.maxDelivered, log: e.Logger, countFenced: e.countFenced,
 		calls: r.calls, describe: r.describe, identify: r.identify, dropped: r.effects.close,
 		lost: func() { go r.leaveGivenUp() }, later: e.untilDone,
 	}

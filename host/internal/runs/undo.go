@@ -166,7 +166,7 @@ func (u *undoing) skip(calls []string) *failure {
 // note writes the new state of an effect.
 func (u *undoing) note(e runstore.Effect, state runstore.EffectState, reason string, sync bool) *failure {
 	e.State, e.Reason, e.At = state, reason, time.Now().UTC()
-	if err := u.journal.Put(sync, e); err != nil {
+	if err := u.engine.countFenced(u.journal.Put(sync, e)); err != nil {
 		return and(failureFromStore(err), " What is undone could not be written down, so that undo has stopped; start it again once the store works.")
 	}
 	return nil
