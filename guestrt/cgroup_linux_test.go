@@ -146,8 +146,8 @@ func TestGroupsOfHostsThatAreGoneAreRemoved(t *testing.T) {
 	}
 }
 
-// startWith starts one process with the given control groups.
-func startWith(t *testing.T, g *groups) *process {
+// startWith starts one process with the given control groups, by a version of the protocol.
+func startWith(t *testing.T, g *groups, protocol uint32) *process {
 	t.Helper()
 	c := Config{GuestPath: guestPath}.filled()
 	b, err := findBinary(c)
@@ -155,7 +155,7 @@ func startWith(t *testing.T, g *groups) *process {
 		t.Fatal(err)
 	}
 	s := newSpawner()
-	p, err := startProcess(context.Background(), s, b, &launchConfig{groups: g, protocol: wire.Version}, slog.New(slog.DiscardHandler))
+	p, err := startProcess(context.Background(), s, b, &launchConfig{groups: g, protocol: protocol}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestAWorkerStartsInItsControlGroup(t *testing.T) {
 	if err := probe.remove(); err != nil {
 		t.Fatal(err)
 	}
-	p := startWith(t, g)
+	p := startWith(t, g, wire.Version)
 	if p.group == nil {
 		// Groups can be made here, but not entered.
 		t.Skip(g.off)
@@ -208,7 +208,7 @@ func TestAWorkerStartsInItsControlGroup(t *testing.T) {
 func TestAControlGroupThatCannotBeEnteredIsDoneWithout(t *testing.T) {
 	base := t.TempDir()
 	g := &groups{base: base}
-	p := startWith(t, g)
+	p := startWith(t, g, wire.Version)
 	if l := p.ready.Layers[len(p.ready.Layers)-1]; p.group != nil || l.State != wire.LayerOff || l.Detail == "" {
 		t.Errorf("%+v", l)
 	}

@@ -84,20 +84,12 @@ func (l *launchConfig) missing(layers []wire.Layer) []sandbox.Missing {
 // startFirst starts the process that proves that workers work, without
 // namespaces if they cannot be had.
 func (p *Pool) startFirst(ctx context.Context) (*process, error) {
-	first, err := p.start(ctx)
-	if p.config.BuildID != [32]byte{} && refused(err) {
-		// A worker of an earlier build says only which versions it does not speak.
-		p.launch.protocol = wire.OldestVersion
-		var older error
-		if first, older = p.start(ctx); older == nil || !refused(older) {
-			err = older
-		}
-	}
+	first, err := p.startSpoken(ctx)
 	if err == nil || ctx.Err() != nil || final(err) {
 		return first, err
 	}
 	p.launch.noNamespaces = rootCause(err)
-	first, plain := p.start(ctx)
+	first, plain := p.startSpoken(ctx)
 	if plain != nil {
 		if plain.Error() == err.Error() {
 			return nil, err
@@ -110,6 +102,18 @@ func (p *Pool) startFirst(ctx context.Context) (*process, error) {
 	}
 	p.config.Logger.Log(ctx, level, "guest workers have no namespaces of their own", "error", err)
 	return first, nil
+}
+
+// startSpoken starts a process by the newest version of the protocol that it speaks. Only
+// a build that was asked for by its id may be an earlier one.
+func (p *Pool) startSpoken(ctx context.Context) (first *process, err error) {
+	for p.launch.protocol = wire.Version; ; p.launch.protocol-- {
+		first, err = p.start(ctx)
+		tooSlow := final(err) && !refused(err)
+		if err == nil || p.config.BuildID == [32]byte{} || p.launch.protocol == wire.OldestVersion || tooSlow || ctx.Err() != nil {
+			return first, err
+		}
+	}
 }
 
 // rootCause is what the system said when it did not start a process, without

@@ -210,7 +210,7 @@ func TestWhatAWorkerHas(t *testing.T) {
 	for _, e := range entries {
 		fds = append(fds, e.Name())
 	}
-	if got := strings.Join(fds, " "); got != "0 1 2 3" {
+	if got := strings.Join(fds, " "); got != "0 1 2 3 4" {
 		t.Errorf("descriptors %s", got)
 	}
 	env, err := os.ReadFile(proc + "environ")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -19,7 +20,7 @@ import (
 type process struct {
 	os     *os.Process
 	conn   *wire.Conn
-	socket *os.File
+	stream io.ReadWriteCloser
 	log    *os.File
 	group  *group // nil: it has no group of its own
 	ready  *wire.Ready
@@ -48,7 +49,7 @@ func startProcess(ctx context.Context, s *spawner, b *binary, l *launchConfig, l
 	if err != nil {
 		return nil, startFailed(b.path, err)
 	}
-	p.conn = wire.NewConn(wire.Worker, p.socket)
+	p.conn = wire.NewConn(wire.Worker, p.stream)
 	var unmeasured error
 	p.meter, unmeasured = newMeter(p.os.Pid)
 	go p.watch(logger.With("worker", p.os.Pid))
@@ -125,7 +126,7 @@ func (p *process) watch(logger *slog.Logger) {
 		logger.Error("control group of a guest worker cannot be removed", "error", err)
 	}
 	p.log.Close()
-	p.socket.Close()
+	p.stream.Close()
 	p.meter.close()
 	p.late.stop()
 	close(p.gone)

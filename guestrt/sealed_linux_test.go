@@ -24,7 +24,7 @@ func TestDescriptorsOfAReadyWorker(t *testing.T) {
 	for _, e := range entries {
 		fds = append(fds, e.Name())
 	}
-	if got := strings.Join(fds, " "); got != "0 1 2 3" {
+	if got := strings.Join(fds, " "); got != "0 1 2 3 4" {
 		t.Errorf("descriptors %s", got)
 	}
 }

@@ -2,24 +2,21 @@ package guestrt
 
 import (
 	"fmt"
+	"io"
 	"os"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/quoinhq/quoin/internal/sandbox"
-	"github.com/quoinhq/quoin/internal/selfexec"
 )
 
 // startChild starts the guest executable with nothing but its three ends: the
 // connection, the log pipe and /dev/null, and in a control group of its own
 // where that works. It runs on the spawner's thread.
 func (p *process) startChild(b *binary, l *launchConfig) (err error) {
-	namespaces := l.noNamespaces == nil
 	if p.group = l.groups.make(); p.group == nil {
-		p.os, p.socket, p.log, err = startIn(nil, b, namespaces)
+		p.os, p.stream, p.log, err = startIn(nil, b, l)
 		return err
 	}
-	p.os, p.socket, p.log, err = startIn(p.group, b, namespaces)
+	p.os, p.stream, p.log, err = startIn(p.group, b, l)
 	if err == nil {
 		return nil
 	}
@@ -29,7 +26,7 @@ func (p *process) startChild(b *binary, l *launchConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.os, p.socket, p.log, err = startIn(nil, b, namespaces); err == nil {
+	if p.os, p.stream, p.log, err = startIn(nil, b, l); err == nil {
 		l.groups.turnOff(refused) // nothing else was different
 	}
 	return err
@@ -37,18 +34,18 @@ func (p *process) startChild(b *binary, l *launchConfig) (err error) {
 
 // startIn starts the guest executable in a control group, or in the host's if
 // that is nil.
-func startIn(g *group, b *binary, namespaces bool) (p *os.Process, conn, log *os.File, err error) {
+func startIn(g *group, b *binary, l *launchConfig) (p *os.Process, conn io.ReadWriteCloser, log *os.File, err error) {
 	var opened []*os.File
 	defer func() {
 		for _, f := range opened {
 			f.Close()
 		}
 	}()
-	conn, theirConn, err := socketPair()
+	conn, args, theirs, err := connect(l.protocol)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	opened = append(opened, theirConn)
+	opened = append(opened, theirs...)
 	log, theirLog, err := os.Pipe()
 	if err != nil {
 		conn.Close()
@@ -58,14 +55,14 @@ func startIn(g *group, b *binary, namespaces bool) (p *os.Process, conn, log *os
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err == nil {
 		opened = append(opened, null)
-		attributes := sandbox.Attributes(namespaces)
+		attributes := sandbox.Attributes(l.noNamespaces == nil)
 		if g != nil {
 			attributes.UseCgroupFD, attributes.CgroupFD = true, int(g.dir.Fd())
 		}
-		p, err = os.StartProcess(b.execPath(), selfexec.Args(), &os.ProcAttr{
+		p, err = os.StartProcess(b.execPath(), args, &os.ProcAttr{
 			Dir:   "/",
 			Env:   sandbox.Env(),
-			Files: []*os.File{null, null, theirLog, theirConn},
+			Files: append([]*os.File{null, null, theirLog}, theirs...),
 			Sys:   attributes,
 		})
 	}
@@ -75,21 +72,6 @@ func startIn(g *group, b *binary, namespaces bool) (p *os.Process, conn, log *os
 		return nil, nil, nil, err
 	}
 	return p, conn, log, nil
-}
-
-// socketPair returns two connected stream sockets; ours does not block a
-// thread, theirs blocks as the worker expects.
-func socketPair() (ours, theirs *os.File, err error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, os.NewSyscallError("socketpair", err)
-	}
-	if err := unix.SetNonblock(fds[0], true); err != nil {
-		unix.Close(fds[0])
-		unix.Close(fds[1])
-		return nil, nil, os.NewSyscallError("fcntl", err)
-	}
-	return os.NewFile(uintptr(fds[0]), "guest"), os.NewFile(uintptr(fds[1]), "host"), nil
 }
 
 // execPath names the opened executable itself, so that the file that was

@@ -135,7 +135,7 @@ func (s *server) report(r *wire.Report, f *wire.Fault) error {
 	if f != nil {
 		return s.conn.Send(f)
 	}
-	if s.ready.Version < wire.Version {
+	if s.ready.Version < wire.FirstWithTraces {
 		r.Trace = nil // an earlier host knows no traces
 	}
 	var large *wire.TooLargeError

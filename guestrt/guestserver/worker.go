@@ -13,9 +13,6 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// connection is the descriptor a worker inherits from its host.
-const connection = 3
-
 // maxStack bounds the Go stack of a turn. The engine has its own, smaller limit.
 const maxStack = 256 << 20
 
@@ -42,7 +39,11 @@ func Main() {
 			os.Exit(wire.ExitPanic)
 		}
 	}()
-	conn := os.NewFile(connection, "host")
+	conn, err := selfexec.Connection()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "quoin-guest: %v\n", err)
+		os.Exit(wire.ExitUsage)
+	}
 	exit(Serve(conn, Config{Open: openWarm, Seal: seal, LimitMemory: limitMemory}))
 }
 

@@ -10,14 +10,14 @@
 //
 // # Layers on Linux
 //
-// An unprivileged user; an empty environment; descriptors exactly 0 to 3; user,
+// An unprivileged user; an empty environment; descriptors exactly 0 to 4; user,
 // pid, net, mount, ipc, uts and cgroup namespaces; an empty, read-only root;
 // neither core dumps nor tracing; resource limits; no capabilities;
 // no_new_privs; Landlock without any exception; and a system call filter that
 // kills the process at every call that is not on its list. On other systems
 // every layer is reported as off.
 //
-// The Go runtime opens a poller (descriptors 4 and 5) when it first needs a
+// The Go runtime opens a poller (descriptors 5 and 6) when it first needs a
 // timer, which may be after the seal; the filter allows that and nothing else to
 // make a descriptor. A program that serves as its own guest may have started the
 // poller before the seal; then those descriptors stay open, too, and the report

@@ -36,12 +36,14 @@ var forbidden = map[string]deed{
 	"list a directory": {func() error { return first(unix.Open("/", unix.O_DIRECTORY, 0)) }, unix.EACCES},
 	"remove a file":    {func() error { return unix.Unlink("/tmp/x") }, killed},
 
-	"internet socket":  {func() error { return first(unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)) }, killed},
-	"datagram socket":  {func() error { return first(unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)) }, killed},
-	"unix socket":      {func() error { return first(unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)) }, killed},
-	"netlink socket":   {func() error { return first(unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, 0)) }, killed},
-	"send a message":   {sendMessage, killed},
-	"send descriptors": {func() error { return unix.Sendmsg(connection, nil, unix.UnixRights(logPipe), nil, 0) }, killed},
+	"internet socket":      {func() error { return first(unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)) }, killed},
+	"datagram socket":      {func() error { return first(unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)) }, killed},
+	"unix socket":          {func() error { return first(unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)) }, killed},
+	"netlink socket":       {func() error { return first(unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, 0)) }, killed},
+	"send a message":       {sendMessage, killed},
+	"read the other pipe":  {func() error { return first(unix.Read(toHost, make([]byte, 1))) }, killed},
+	"write the other pipe": {func() error { return first(unix.Write(fromHost, make([]byte, 1))) }, killed},
+	"send descriptors":     {func() error { return unix.Sendmsg(fromHost, nil, unix.UnixRights(logPipe), nil, 0) }, killed},
 
 	"kill another process":     {func() error { return unix.Kill(others, 0) }, killed},
 	"signal every process":     {func() error { return unix.Kill(-1, 0) }, killed},
@@ -51,13 +53,13 @@ var forbidden = map[string]deed{
 	"read another's memory":    {func() error { return raw(unix.SYS_PROCESS_VM_READV, others) }, killed},
 	"write another's memory":   {func() error { return raw(unix.SYS_PROCESS_VM_WRITEV, others) }, killed},
 	"hold another process":     {func() error { return first(unix.PidfdOpen(1, 0)) }, killed},
-	"take another's file":      {func() error { return first(unix.PidfdGetfd(connection, 0, 0)) }, killed},
+	"take another's file":      {func() error { return first(unix.PidfdGetfd(fromHost, 0, 0)) }, killed},
 	"fork":                     {func() error { return raw(unix.SYS_CLONE, uintptr(unix.SIGCHLD)) }, killed},
 	"clone3":                   {func() error { return raw(unix.SYS_CLONE3, 0, 0) }, unix.ENOSYS},
 	"exec":                     {func() error { return unix.Exec("/proc/self/exe", []string{"x"}, nil) }, killed},
-	"exec a descriptor":        {func() error { return raw(unix.SYS_EXECVEAT, connection) }, killed},
+	"exec a descriptor":        {func() error { return raw(unix.SYS_EXECVEAT, fromHost) }, killed},
 	"user namespace":           {func() error { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) }, killed},
-	"another's namespace":      {func() error { return unix.Setns(connection, 0) }, killed},
+	"another's namespace":      {func() error { return unix.Setns(fromHost, 0) }, killed},
 	"mount":                    {func() error { return unix.Mount("tmpfs", "/", "tmpfs", 0, "") }, killed},
 	"change the root":          {func() error { return unix.Chroot("/") }, killed},
 	"become root":              {func() error { return raw(unix.SYS_SETUID, 0) }, killed},
@@ -75,9 +77,9 @@ var forbidden = map[string]deed{
 	"outlive the host":         {func() error { return unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0) }, unix.EPERM},
 	"read stdin":               {func() error { return first(unix.Read(0, make([]byte, 1))) }, killed},
 	"write stdout":             {func() error { return first(unix.Write(1, []byte("x"))) }, killed},
-	"duplicate a descriptor":   {func() error { return first(unix.Dup(connection)) }, killed},
-	"duplicate it by fcntl":    {func() error { return first(unix.FcntlInt(connection, unix.F_DUPFD, 0)) }, unix.EPERM},
-	"change a descriptor":      {func() error { return first(unix.FcntlInt(connection, unix.F_SETFL, unix.O_NONBLOCK)) }, unix.EPERM},
+	"duplicate a descriptor":   {func() error { return first(unix.Dup(fromHost)) }, killed},
+	"duplicate it by fcntl":    {func() error { return first(unix.FcntlInt(fromHost, unix.F_DUPFD, 0)) }, unix.EPERM},
+	"change a descriptor":      {func() error { return first(unix.FcntlInt(fromHost, unix.F_SETFL, unix.O_NONBLOCK)) }, unix.EPERM},
 	"memory that is a file":    {func() error { return first(unix.MemfdCreate("x", 0)) }, killed},
 	"executable memory":        {mapping(unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANON), killed},
 	"make code executable":     {makeExecutable, killed},
@@ -123,11 +125,11 @@ const archPrctl = 158
 
 // sendMessage sends a message that a socket would take.
 func sendMessage() error {
-	return raw(unix.SYS_SENDMSG, connection, uintptr(unsafe.Pointer(new(unix.Msghdr))), 0)
+	return raw(unix.SYS_SENDMSG, fromHost, uintptr(unsafe.Pointer(new(unix.Msghdr))), 0)
 }
 
 func mapping(prot, flags uintptr) func() error {
-	return func() error { return raw(unix.SYS_MMAP, 0, page, prot, flags, connection) }
+	return func() error { return raw(unix.SYS_MMAP, 0, page, prot, flags, fromHost) }
 }
 
 // makeExecutable does not fail where the mapping itself fails: only a refusal

@@ -6,7 +6,7 @@ import "github.com/quoinhq/quoin/internal/wire"
 const (
 	LayerUser         = "user"         // not root
 	LayerEnvironment  = "environment"  // exactly the variables of Env
-	LayerFiles        = "descriptors"  // exactly the descriptors 0 to 3
+	LayerFiles        = "descriptors"  // exactly the descriptors 0 to 4
 	LayerNamespaces   = "namespaces"   // user, pid, net, mount, ipc, uts, cgroup
 	LayerRoot         = "root"         // an empty, read-only file system
 	LayerDumpable     = "dumpable"     // no core dump, no tracing by the same user

@@ -107,7 +107,7 @@ func say(r report) {
 	if err != nil {
 		panic(err)
 	}
-	if _, err := unix.Write(connection, append(b, '\n')); err != nil {
+	if _, err := unix.Write(toHost, append(b, '\n')); err != nil {
 		panic(err)
 	}
 }
@@ -189,7 +189,7 @@ func start(t *testing.T, name string, attr *os.ProcAttr) (r *os.File, p *os.Proc
 		t.Fatal(err)
 	}
 	defer null.Close()
-	attr.Files = append([]*os.File{null, null, null, w}, attr.Files...)
+	attr.Files = append([]*os.File{null, null, null, null, w}, attr.Files...)
 	runtime.LockOSThread() // the child dies with the thread that starts it
 	t.Cleanup(runtime.UnlockOSThread)
 	p, err = os.StartProcess("/proc/self/exe", []string{probeName, name}, attr)
@@ -301,7 +301,7 @@ func TestInheritedDescriptorsAreClosed(t *testing.T) {
 	}
 	defer f.Close()
 	attr := standard(false)
-	attr.Files = []*os.File{f, f} // descriptors 4 and 5
+	attr.Files = []*os.File{f, f} // descriptors 5 and 6
 	probes := []string{"nothing", "timers"}
 	for _, probe := range probes { // timers fail if 4 or 5 is taken
 		if _, answer, status := run(t, probe, &os.ProcAttr{Dir: attr.Dir, Env: attr.Env, Sys: attr.Sys, Files: attr.Files}); answer != "allowed" || status != 0 {

@@ -15,8 +15,8 @@ import (
 )
 
 // firstExtra is the first descriptor a worker must not have: 0 and 1 are
-// /dev/null, 2 is the log pipe, 3 the connection to the host.
-const firstExtra = 4
+// /dev/null, 2 is the log pipe, 3 and 4 are the connection to the host.
+const firstExtra = 5
 
 // offError is the reason for a layer to be off rather than failed.
 type offError struct{ reason string }
@@ -94,7 +94,7 @@ func checkEnvironment() (string, error) {
 	return "", nil
 }
 
-// closeDescriptors closes whatever was inherited beyond the four of a worker. A
+// closeDescriptors closes whatever was inherited beyond the five of a worker. A
 // program that serves as its own guest may have started the Go runtime's poller
 // while it was initialised; the runtime cannot go on without it.
 func closeDescriptors() (string, error) {

@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	logPipe    = 2
-	connection = 3
+	logPipe  = 2
+	fromHost = 3
+	toHost   = 4
 	// poller and wake are the descriptors the Go runtime opens when it first
 	// needs a timer; nothing else in a sealed worker can open one.
-	poller = 4
-	wake   = 5
+	poller = 5
+	wake   = 6
 )
 
 // threads are exactly the flags that threads are made with.
@@ -82,15 +83,15 @@ func filterCalls() (string, error) {
 // given descriptors if it was started before the seal.
 func calls(pid uint32, started []uint) lockdown.Filter {
 	const kill = unix.SECCOMP_RET_KILL_PROCESS
-	reads := []uint32{connection, wake}
+	runtimes := []uint32{wake}
 	for _, fd := range started {
-		reads = append(reads, uint32(fd))
+		runtimes = append(runtimes, uint32(fd))
 	}
 	var p lockdown.Filter
 	p.Start()
 	p.Allow(always...)
-	p.AllowArg(kill, unix.SYS_READ, 0, reads...)
-	p.AllowArg(kill, unix.SYS_WRITE, 0, append(reads, logPipe)...)
+	p.AllowArg(kill, unix.SYS_READ, 0, append(runtimes, fromHost)...)
+	p.AllowArg(kill, unix.SYS_WRITE, 0, append(runtimes, toHost, logPipe)...)
 	p.On(unix.SYS_MMAP, append(lockdown.Without(kill, 2, unix.PROT_EXEC), lockdown.OneOf(kill, 3, mappings...)...)...)
 	p.On(unix.SYS_MPROTECT, append(lockdown.Without(kill, 2, unix.PROT_EXEC), lockdown.Answer(unix.SECCOMP_RET_ALLOW))...)
 	p.AllowArg(kill, unix.SYS_MADVISE, 2, advices...)

@@ -1,5 +1,5 @@
 // Package wire is the language a host and its guest workers speak: plain data
-// types and the framed binary codec that carries them over one socket.
+// types and the framed binary codec that carries them over two pipes.
 //
 // # Nouns
 //
@@ -30,6 +30,6 @@
 //
 // # What it does not do
 //
-// It starts no process and owns no socket; see package guestrt for the parent
+// It starts no process and opens no pipe; see package guestrt for the parent
 // and package guestserver for the child.
 package wire

@@ -15,15 +15,19 @@ import (
 	"github.com/quoinhq/quoin/guestrt/guestserver"
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
 	"github.com/quoinhq/quoin/internal/sandbox"
+	"github.com/quoinhq/quoin/internal/selfexec"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
 func main() {
-	err := guestserver.Serve(os.NewFile(3, "host"), guestserver.Config{
-		Open:        func([32]byte) (engine.Engine, error) { return bad{}, nil },
-		Seal:        func() []wire.Layer { return sandbox.Seal(sandbox.Policy{}) },
-		LimitMemory: sandbox.LimitMemory,
-	})
+	conn, err := selfexec.Connection()
+	if err == nil {
+		err = guestserver.Serve(conn, guestserver.Config{
+			Open:        func([32]byte) (engine.Engine, error) { return bad{}, nil },
+			Seal:        func() []wire.Layer { return sandbox.Seal(sandbox.Policy{}) },
+			LimitMemory: sandbox.LimitMemory,
+		})
+	}
 	fmt.Fprintln(os.Stderr, err)
 }
 

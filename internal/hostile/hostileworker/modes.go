@@ -27,6 +27,10 @@ var beforeReady = map[string]func(*worker){
 // guest.
 const noRestore = "no-restore"
 
+// earlierBuild is a mode of an executable: it is of a build that speaks the oldest version
+// of the protocol and knows no pipes. Each cell says what it does.
+const earlierBuild = "earlier-build"
+
 // modes are called with the first message of a cell received and not answered.
 var modes = map[string]func(*worker){
 	// Answers that break the protocol.
@@ -42,7 +46,7 @@ var modes = map[string]func(*worker){
 	"half-frame": func(w *worker) { w.spray([]byte{8, 0, 0, 0}); os.Exit(0) },
 
 	// No answers, and ends of the process.
-	"hang-up":     func(w *worker) { w.file.Close(); select {} },
+	"hang-up":     func(w *worker) { w.raw.Close(); select {} },
 	"silent":      (*worker).drain,
 	"exit-3":      func(*worker) { os.Exit(3) },
 	"exit-0":      func(*worker) { os.Exit(0) },

@@ -54,19 +54,32 @@ func ServeIfHostile() {
 // worker is the hostile worker's end of the conversation.
 type worker struct {
 	conn *wire.Conn
-	file *os.File
+	raw  wire.Pipes
 	args []string // of its mode
+
+	version uint32 // of the protocol
 }
 
 func serve(mode string) {
-	f := os.NewFile(3, "host")
-	w := &worker{conn: wire.NewConn(wire.Host, f), file: f}
-	w.receive()
+	if mode == earlierBuild && !selfexec.OnSocket() {
+		os.Exit(wire.ExitUsage) // it does not know the command line
+	}
+	raw, err := selfexec.Connection()
+	if err != nil {
+		panic(err)
+	}
+	w := &worker{conn: wire.NewConn(wire.Host, raw), raw: raw}
+	hello, ok := w.receive().(*wire.Hello)
+	if !ok || mode == earlierBuild && hello.Version > wire.OldestVersion {
+		w.say(&wire.Fault{Code: wire.CodeRuntimeUnavailable, Message: "this worker is older"})
+		os.Exit(0)
+	}
 	if deed, ok := beforeReady[mode]; ok {
 		deed(w)
 		w.drain()
 	}
-	w.say(ready())
+	w.version = hello.Version
+	w.say(w.ready())
 	for {
 		m := w.receive()
 		start, ok := m.(*wire.Start)
@@ -78,7 +91,7 @@ func serve(mode string) {
 			continue
 		}
 		words := strings.Fields(start.Cell.Source)
-		if mode != anyMode {
+		if mode != anyMode && mode != earlierBuild {
 			words = []string{mode}
 		}
 		deed := modes[words[0]]
@@ -90,7 +103,7 @@ func serve(mode string) {
 	}
 }
 
-func ready() *wire.Ready { return &wire.Ready{Version: wire.Version, EngineID: "hostile"} }
+func (w *worker) ready() *wire.Ready { return &wire.Ready{Version: w.version, EngineID: "hostile"} }
 
 // oblige answers a message as a good worker would, with as little as it can.
 func (w *worker) oblige(m wire.Message) {
@@ -102,7 +115,7 @@ func (w *worker) oblige(m wire.Message) {
 	case *wire.Restore:
 		w.say(&wire.Restored{})
 	case *wire.Reset:
-		w.say(ready())
+		w.say(w.ready())
 	}
 }
 
@@ -141,13 +154,13 @@ func (w *worker) say(m wire.Message) {
 
 // spray writes bytes that need not be a message.
 func (w *worker) spray(b []byte) {
-	if _, err := w.file.Write(b); err != nil {
+	if _, err := w.raw.Write(b); err != nil {
 		os.Exit(1)
 	}
 }
 
 // drain says nothing more and waits until the host hangs up.
 func (w *worker) drain() {
-	_, _ = io.Copy(io.Discard, w.file)
+	_, _ = io.Copy(io.Discard, w.raw)
 	os.Exit(0)
 }
