@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -229,7 +230,7 @@ var errNoAnswer = errors.New("it ended without an answer")
 // within runs f and returns when it does, or when its time is over: a hook that
 // does not listen to its context keeps running, and its result is dropped.
 func within[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := awake.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%v)", errHookTimeout, limit))
+	bounded, cancel := awake.WithTimeoutCause(ctx, limit, fmt.Errorf("%w (%v)", errHookTimeout, limit))
 	defer cancel()
 	type answer struct {
 		v   T
@@ -244,15 +245,15 @@ func within[T any](ctx context.Context, limit time.Duration, f func(context.Cont
 			}
 			done <- a
 		}()
-		a.v, a.err = f(ctx)
+		a.v, a.err = f(bounded)
 	}()
 	var a answer
 	select {
 	case a = <-done:
-	case <-ctx.Done():
+	case <-bounded.Done():
 	}
 	if a.err == nil {
-		a.err = context.Cause(ctx) // with an answer too: f may have given up rather than decided
+		a.err = cmp.Or(context.Cause(ctx), context.Cause(bounded)) // with an answer too: f may have given up rather than decided
 	}
 	if a.err != nil {
 		var none T

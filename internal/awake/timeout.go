@@ -3,6 +3,7 @@ package awake
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,33 +13,32 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 }
 
 // WithTimeoutCause is context.WithTimeoutCause by the time in which this process runs. The
-// Deadline of the context is that of a process that never stands still.
+// Deadline of the context is that of a process that never stands still. The context may
+// learn a moment later than others that ctx has ended.
 func WithTimeoutCause(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
 	now := time.Now()
-	c := &timeout{due: now.Add(d), cause: cause, done: make(chan struct{})}
+	c := &timeout{due: now.Add(d), cause: cause}
 	c.wait = Until(now, c.due)
 	c.Context, c.end = context.WithCancelCause(ctx)
-	unwatch := context.AfterFunc(c.Context, func() { close(c.done) })
+	out, cancel := context.WithCancel(c)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.timer = time.AfterFunc(time.Until(c.wait.Look()), c.look)
-	return c, func() {
+	return out, func() {
 		c.timer.Stop()
+		cancel()
 		c.end(context.Canceled)
-		if unwatch() {
-			close(c.done)
-		}
 	}
 }
 
-// timeout is a context that ends with its parent, or when its wait is over. It has a Done
-// of its own, because contexts made of it take the Err of the one whose Done they see.
+// timeout is what the context that callers get is made of: one of the standard library takes
+// its Err from the one above. It ends with its parent, or when its wait is over.
 type timeout struct {
 	context.Context
 	end   context.CancelCauseFunc
 	due   time.Time
 	cause error
-	done  chan struct{}
+	over  atomic.Bool
 
 	mu    sync.Mutex
 	wait  Wait
@@ -52,6 +52,7 @@ func (c *timeout) look() {
 	switch {
 	case c.Context.Err() != nil:
 	case c.wait.Over(time.Now()):
+		c.over.Store(true)
 		c.end(c.cause)
 	default:
 		c.timer.Reset(time.Until(c.wait.Look()))
@@ -65,15 +66,24 @@ func (c *timeout) Deadline() (time.Time, bool) {
 	return c.due, true
 }
 
-func (c *timeout) Done() <-chan struct{} { return c.done }
+// never is a Done that no other context has. A context below takes the Err of the one
+// whose Done it sees.
+var never = make(chan struct{})
+
+func (c *timeout) Done() <-chan struct{} {
+	if c.Context.Err() != nil {
+		return c.Context.Done()
+	}
+	return never
+}
 
 func (c *timeout) Err() error {
 	err := c.Context.Err()
-	if err != nil && context.Cause(c.Context) == c.cause {
+	if err != nil && c.over.Load() {
 		return context.DeadlineExceeded
 	}
 	return err
 }
 
-// AfterFunc spares contexts made of this one a goroutine each.
+// AfterFunc tells the context below that this one has ended.
 func (c *timeout) AfterFunc(f func()) func() bool { return context.AfterFunc(c.Context, f) }

@@ -47,6 +47,11 @@ func TestTimeout(t *testing.T) {
 	}{
 		"over":     {endless, func(context.CancelFunc) {}},
 		"canceled": {endless, func(cancel context.CancelFunc) { cancel(); cancel() }},
+		"parent ended before": {func() (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(context.Background())
+			cancel(errSlow)
+			return ctx, func() {}
+		}, func(context.CancelFunc) {}},
 		"parent over": {func() (context.Context, context.CancelFunc) {
 			return context.WithTimeout(context.Background(), time.Second)
 		}, func(context.CancelFunc) {}},
