@@ -88,6 +88,13 @@ ONPOSTGRES = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}
 test-postgres: ## Run the tests that store runs in PostgreSQL, on a private server (needs its programs)
 	QUOIN_TEST_POSTGRES=1 $(TEST) -run Postgres $(ONPOSTGRES)
 
+# The commit whose suspended runs this one finishes.
+PREVIOUS ?= HEAD~1
+
+.PHONY: test-upgrade
+test-upgrade: ## Suspend runs with the commit PREVIOUS, and finish them with this one (needs git's history; minutes)
+	QUOIN_TEST_PREVIOUS=$(PREVIOUS) QUOIN_TEST_POSTGRES=1 $(GO) test -count=1 -v -pgo=off -timeout 40m -run TestPreviousVersionAlsoInPostgres ./host/cmd/quoin
+
 .PHONY: test-all
 test-all: ## Run every test and a short soak; builds the TypeScript compiler first (minutes)
 	QUOIN_TSGO=build $(TEST) ./...
