@@ -16,7 +16,7 @@ func (s *Stored) Portable() []documents.Portable {
 			_ = json.Unmarshal(content, &p) // without a name it is called by its place
 			return p.Name
 		}},
-		{Store: s.kept, Kind: "program of", Ext: keptExt, Expires: func(content []byte) time.Time {
+		{Store: s.kept, Kind: "program of", Ext: keptExt, Remade: true, Expires: func(content []byte) time.Time {
 			var k Kept
 			_ = json.Unmarshal(content, &k) // what cannot be read expires at once
 			return k.Expires

@@ -17,8 +17,8 @@ type Portable struct {
 	// Stays says that a move leaves them in the source, too: a host that lacked them would
 	// trust what it sees next.
 	Stays bool
-	// Remade says that hosts make them again by themselves, so that it does not matter if
-	// two stores have different ones.
+	// Remade says that hosts write them by themselves, so that it does not matter if two
+	// stores have different ones.
 	Remade bool
 	// Locked says that writers hold the lock of the name without its extension.
 	Locked bool

@@ -67,6 +67,7 @@ func scripts(t *testing.T, folder string) testscript.Params {
 			"plugins":  cmdPlugins,
 			"bundled":  cmdBundled,
 			"guest":    cmdGuest,
+			"guide":    cmdGuide,
 			"engines":  cmdEngines,
 			"native":   cmdNative,
 			"serve":    cmdServe,
@@ -127,6 +128,7 @@ func scripts(t *testing.T, folder string) testscript.Params {
 			}
 			e.Vars = append(e.Vars, caches...)
 			e.Values[servedKey{}] = map[string]*served{}
+			e.Values[guideKey{}] = new(guide)
 			e.Values[sessionKey{}] = new(*session)
 			return nil
 		},

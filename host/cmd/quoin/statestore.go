@@ -42,7 +42,11 @@ func (o *options) databaseURL(f *configfile.File) (string, error) {
 	if !isDatabase(given) {
 		return "", nil
 	}
-	if source, err := plugins.ParseSecretSource(given); err == nil {
+	if !strings.HasPrefix(given, "postgres") {
+		source, err := plugins.ParseSecretSource(given)
+		if err != nil {
+			return "", cli.AsInput(fmt.Errorf("the database is %q, expected postgres://user@host/database, %w", given, err), host.ReasonInvalidConfig)
+		}
 		at := given
 		if given, err = source(); err != nil {
 			return "", cli.AsInput(fmt.Errorf("URL of the database: %w", err), host.ReasonInvalidConfig)

@@ -199,6 +199,9 @@ func (d *document) stay(ctx context.Context) error {
 			return err
 		}
 	}
+	if d.Remade {
+		return errSame
+	}
 	return errOther
 }
 

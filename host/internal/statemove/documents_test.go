@@ -203,17 +203,18 @@ func TestWhatTheDestinationHasCounts(t *testing.T) {
 		to.programs.Put(ctx, &programs.Program{Name: "weekly", For: programs.ForEveryone, Language: "js", Code: "return 3"}, false),
 		to.signIns.Create(ctx, "a.grant", []byte(`{"Access":"newer"}`), time.Time{}),
 		to.signIns.Create(ctx, "a.client", []byte(`{"ID":"own"}`), time.Time{}),
+		to.programs.Keep(ctx, &programs.Kept{RunID: runID, Language: "js", Code: "return 5", At: time.Now(), Expires: time.Now().Add(time.Hour)}),
 		to.pins.Create(ctx, "github.json", []byte(`{"format":2}`), time.Time{})); err != nil {
 		t.Fatal(err)
 	}
 	const other = "left: the destination has another one, which counts there; this one stays where it is"
-	want := []string{"pins github " + other, "program weekly " + other, "program of run_1 moved", "grant " + grantID + " moved", "sign-in a " + other,
+	want := []string{"pins github " + other, "program weekly " + other, "grant " + grantID + " moved", "sign-in a " + other,
 		"storage of plugin plugin left: the destination has other contents for this plugin, which count there; these stay where they are"}
 	m := statemove.Mover{From: from.State, To: to.State}
 	if did := outcomes(t, m.Move); !slices.Equal(did, want) {
 		t.Errorf("did %q", did)
 	}
-	if got := strings.Join(from.has(t), " "); got != "program sign-in storage" {
+	if got := strings.Join(from.has(t), " "); got != "kept program sign-in storage" {
 		t.Errorf("the source has %s", got)
 	}
 	b, err := to.signIns.Read(ctx, "a.grant")
