@@ -96,7 +96,8 @@ func (h *Host) answerCluster(ctx context.Context) error {
 		return errors.Join(err, l.Close())
 	}
 	shared := h.cfg.Store.(runstore.Shared)
-	h.clusterServer = cluster.Serve(l, h.credentials, shared.Host(), h.engine.AnswerPeer, h.log)
+	h.feeds, h.endFeeds = context.WithCancel(context.Background())
+	h.clusterServer = cluster.Serve(l, h.credentials, shared.Host(), h.answerPeer, h.log)
 	if err := shared.Advertise(ctx, address); err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
@@ -209,6 +210,7 @@ func (h *Host) leaveCluster() error {
 	if h.clusterServer == nil {
 		return nil
 	}
+	h.endFeeds()
 	ctx, cancel := context.WithTimeout(context.Background(), clusterGrace)
 	defer cancel()
 	return h.clusterServer.Close(ctx)

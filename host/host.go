@@ -250,6 +250,8 @@ type Host struct {
 	checker       atomic.Pointer[cluster.Checker] // nil: no cluster
 	checks        sync.WaitGroup
 	endChecks     context.CancelFunc
+	feeds         context.Context // of events that other hosts are told
+	endFeeds      context.CancelFunc
 
 	tempDir string
 	owners  map[string]bool // names that no plugin may have

@@ -6,16 +6,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
-// events streams what happens in runs as server-sent events: those of the session if
-// one is named, else those of all sessions. A client that is too slow gets an event
+// events streams what happens in runs as server-sent events, on any host of a cluster: those
+// of the session if one is named, else those of all sessions. A client that is too slow gets an event
 // that tells of the gap. A client that does not read is cut off.
 func (h *handlers) events(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	feed := h.host.Subscribe(ctx)
+	filter := host.EventFilter{All: !named(session) && session.AgentID == "", Session: session, Run: r.URL.Query().Get("run")}
+	feed := h.host.Follow(ctx, filter)
 	out := newEventStream(w, h.options.WriteTimeout, h.host.Debug().Stream(r.URL.Path))
 	if r.Method == http.MethodHead || out.write([]byte(": events of quoin, one JSON object each\n\n")) != nil {
 		return nil
@@ -31,22 +33,14 @@ func (h *handlers) events(w http.ResponseWriter, r *http.Request, session Sessio
 		case <-ctx.Done():
 		}
 	})
-	filter := eventFilter{named(session) || session.AgentID != "", session, r.URL.Query().Get("run")}
-	if err := filter.copy(ctx, out, feed); err != nil {
+	if err := copyEvents(ctx, out, feed); err != nil {
 		h.options.Logger.Debug("an event stream ended", "error", err)
 	}
 	return nil
 }
 
-// eventFilter chooses the events of a stream.
-type eventFilter struct {
-	scoped  bool // to the session
-	session Session
-	run     string // "" for all runs
-}
-
-// copy writes the events of a feed until the feed or ctx ends, or a write fails.
-func (f eventFilter) copy(ctx context.Context, out *eventStream, feed <-chan trajectory.Event) error {
+// copyEvents writes the events of a feed until the feed or ctx ends, or a write fails.
+func copyEvents(ctx context.Context, out *eventStream, feed <-chan trajectory.Event) error {
 	tick := time.NewTicker(keepAliveInterval)
 	defer tick.Stop()
 	for {
@@ -56,9 +50,7 @@ func (f eventFilter) copy(ctx context.Context, out *eventStream, feed <-chan tra
 			if !more {
 				return nil
 			}
-			if f.matches(e) {
-				err = out.event(e)
-			}
+			err = out.event(e)
 		case <-tick.C:
 			err = out.keepAlive()
 		case <-ctx.Done():
@@ -68,12 +60,4 @@ func (f eventFilter) copy(ctx context.Context, out *eventStream, feed <-chan tra
 			return err
 		}
 	}
-}
-
-// matches reports whether an event belongs into the stream.
-func (f eventFilter) matches(e trajectory.Event) bool {
-	if e.Kind == trajectory.Gap && e.RunID == "" {
-		return true // a gap of the stream itself
-	}
-	return (!f.scoped || f.session.Owns(e.Session)) && (f.run == "" || e.RunID == f.run)
 }

@@ -346,6 +346,45 @@ func TestProgressIsStreamed(t *testing.T) {
 	}
 }
 
+// meetingStore lets hosts of this process find each other.
+type meetingStore struct {
+	sharedStore
+	host      string
+	addresses *sync.Map
+}
+
+func (m *meetingStore) Host() string { return m.host }
+
+func (m *meetingStore) Advertise(_ context.Context, address string) error {
+	m.addresses.Store(m.host, address)
+	return nil
+}
+
+func (m *meetingStore) Peers(context.Context, int) (out []runstore.Peer, _ error) {
+	m.addresses.Range(func(host, address any) bool {
+		out = append(out, runstore.Peer{Host: host.(string), Address: address.(string)})
+		return true
+	})
+	return out, nil
+}
+
+// TestEventsOfOtherHosts: a client of one host sees what happens in runs of another.
+func TestEventsOfOtherHosts(t *testing.T) {
+	var addresses sync.Map
+	of := func(name string) *host.Host {
+		secret := func() (string, error) { return strings.Repeat("s", 32), nil }
+		return newHost(t, host.Config{Store: &meetingStore{host: name, addresses: &addresses}, Cluster: host.ClusterConfig{Listen: "127.0.0.1:0", Secret: secret}})
+	}
+	driving, asked := serve(t, of("driving"), gateway.Options{}, nil), serve(t, of("asked"), gateway.Options{}, nil)
+	events := asked.stream(t.Context(), t, "")
+	driving.exec(`return 1`).wants(200)
+	for _, kind := range []trajectory.Kind{trajectory.RunStarted, trajectory.RunEnded} {
+		if e, more := events.next(); !more || e.Kind != kind {
+			t.Errorf("got %+v, want %s", e, kind)
+		}
+	}
+}
+
 // monitoredStore is a store whose health the test sets.
 type monitoredStore struct {
 	runstore.Memory

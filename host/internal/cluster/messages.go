@@ -25,7 +25,8 @@ const (
 	VerbWait   Verb = "wait"
 	VerbAbort  Verb = "abort"
 	VerbAnswer Verb = "answer"
-	VerbGreet  Verb = "greet" // whether the host is there; about no run
+	VerbGreet  Verb = "greet"  // whether the host is there; about no run
+	VerbEvents Verb = "events" // what happens from now on, until the asker is gone; of one run or of all
 )
 
 // Request is what one host asks another about a run.
@@ -35,6 +36,8 @@ type Request struct {
 	Epoch   uint64           `json:"epoch,omitempty"` // of the claim that the asker has seen
 	Run     string           `json:"run"`
 	Session codemode.Session `json:"session"`
+
+	All bool `json:"all,omitempty"` // of events: those of all sessions
 
 	WaitMillis int64  `json:"waitMs,omitempty"` // of a wait: how long the caller is there
 	ToolCallID string `json:"toolCallId,omitempty"`
@@ -51,6 +54,7 @@ type Frame struct {
 	Output   *codemode.Output          `json:"output,omitempty"`
 	Approval *codemode.PendingApproval `json:"approval,omitempty"`
 	Reply    *Reply                    `json:"reply,omitempty"`
+	Ready    bool                      `json:"ready,omitempty"` // of events: they are told from now on
 }
 
 // Reply is the end of an answer.
@@ -83,9 +87,9 @@ func parseRequest(text []byte) (*Request, error) {
 		return nil, err
 	}
 	switch {
-	case q.Verb != VerbWait && q.Verb != VerbAbort && q.Verb != VerbAnswer && q.Verb != VerbGreet:
+	case q.Verb != VerbWait && q.Verb != VerbAbort && q.Verb != VerbAnswer && q.Verb != VerbGreet && q.Verb != VerbEvents:
 		return nil, fmt.Errorf("unknown verb %.20q", q.Verb)
-	case q.Run == "" && q.Verb != VerbGreet, q.Host == "":
+	case q.Run == "" && q.Verb != VerbGreet && q.Verb != VerbEvents, q.Host == "":
 		return nil, errors.New("run or host is missing")
 	case q.WaitMillis < 0 || q.WaitMillis > maxWait.Milliseconds():
 		return nil, errors.New("waitMs is out of range")
@@ -103,7 +107,7 @@ func parseFrame(line []byte) (*Frame, error) {
 		return nil, err
 	}
 	set := 0
-	for _, is := range []bool{f.Event != nil, f.Output != nil, f.Approval != nil, f.Reply != nil} {
+	for _, is := range []bool{f.Event != nil, f.Output != nil, f.Approval != nil, f.Reply != nil, f.Ready} {
 		if is {
 			set++
 		}
@@ -117,7 +121,7 @@ func parseFrame(line []byte) (*Frame, error) {
 // check refuses what is no reply to a request.
 func (r *Reply) check(v Verb) error {
 	switch {
-	case r.NotHere, r.Done && (v == VerbAnswer || v == VerbGreet):
+	case r.NotHere, r.Done && (v == VerbAnswer || v == VerbGreet || v == VerbEvents):
 		return nil
 	case r.Result == nil:
 		return errors.New("a reply has no result")
