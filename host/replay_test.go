@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // suspendedByAnotherBuild runs a program on another build of the guest until it yields.
@@ -216,6 +218,50 @@ func TestARunThatLacksItsToolsIsNotReplayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantValue(t, start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{tool}}).Wait(ctx, me, id), `1`)
+}
+
+// TestUpgradeLeavesWhatIsNotItsOwn: a run that is on its way to another store stays as it is, and
+// one that ends while others are replayed is not said to be left.
+func TestUpgradeLeavesWhatIsNotItsOwn(t *testing.T) {
+	ctx, dir := t.Context(), mkdir(t)
+	id := suspendedByAnotherBuild(t, dir, `await yield_control(); return 1`)
+	ended := suspendedByAnotherBuild(t, dir, `await yield_control(); return 2`)
+	store := openDir(t, dir)
+	claim, err := store.Claim(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := store.Get(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Moving = "to another store"
+	if err := claim.Checkpoint(ctx, rec); err != nil {
+		t.Fatal(err)
+	}
+	claim.Release()
+	h := start(t, host.Config{Store: endsAtClaim{store, ended}})
+	done, err := h.UpgradeRuns(ctx)
+	var left *host.Error
+	if err != nil || len(done) != 1 || done[0].ID != id || !errors.As(done[0].Err, &left) || left.Reason != host.ReasonRunBusy {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if now, err := store.Get(ctx, id); err != nil || now.GuestBuild != rec.GuestBuild || now.Moving == "" {
+		t.Errorf("%+v, %v", now, err)
+	}
+}
+
+// endsAtClaim is a store with a run that another host ends before this one claims it.
+type endsAtClaim struct {
+	runstore.Store
+	id string
+}
+
+func (s endsAtClaim) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	if id == s.id {
+		return nil, runstore.ErrNotFound
+	}
+	return s.Store.Claim(ctx, id)
 }
 
 // awaitCalls returns once so many calls of a run are pending and the others settled.

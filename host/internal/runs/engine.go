@@ -192,10 +192,15 @@ func (e *Engine) recordFor(ctx context.Context, s codemode.Session, id string) (
 		return nil, withRecord(failureFromStore(err), rec)
 	}
 	if rec.Moving != "" {
-		return nil, withRecord(failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseHost,
-			"code mode run is being moved to another store. Wait for it again in a moment; if it stays so, the operator has to repeat quoin state move."), rec)
+		return nil, withRecord(beingMoved(), rec)
 	}
 	return rec, nil
+}
+
+// beingMoved refuses a run that no host may go on with for now.
+func beingMoved() *failure {
+	return failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseHost,
+		"code mode run is being moved to another store. Wait for it again in a moment; if it stays so, the operator has to repeat quoin state move.")
 }
 
 // runsOf returns the runs of the session that this process has.

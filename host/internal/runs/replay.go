@@ -228,11 +228,19 @@ func (e *Engine) Upgrade(ctx context.Context) (out []codemode.UpgradedRun, err e
 		}
 		u := codemode.UpgradedRun{ID: rec.ID, From: rec.GuestBuild}
 		if f := e.upgrade(ctx, rec.ID); f != nil {
+			if isOver(f) { // meanwhile, on another host
+				continue
+			}
 			u.Err = f
 		}
 		out = append(out, u)
 	}
 	return out, nil
+}
+
+// isOver reports whether a failure says that a run has ended.
+func isOver(f *failure) bool {
+	return f.Reason == codemode.ReasonRunUnavailable || f.Reason == codemode.ReasonRunExpired || errors.Is(f, runstore.ErrEnded)
 }
 
 // upgrade replays one run.
@@ -246,6 +254,8 @@ func (e *Engine) upgrade(ctx context.Context, id string) *failure {
 	switch {
 	case err != nil:
 		return failureFromStore(err)
+	case rec.Moving != "":
+		return beingMoved()
 	case rec.GuestBuild == e.build():
 		return nil // another host was first
 	case !replayable(rec):
