@@ -110,6 +110,23 @@ func TestTheLogTellsTheStory(t *testing.T) {
 	}
 }
 
+// TestAResultThatWaitedIsNoRefusal: a wait may get a result without a run to drive.
+func TestAResultThatWaitedIsNoRefusal(t *testing.T) {
+	dir := t.TempDir()
+	first := start(t, host.Config{Store: openDir(t, dir)})
+	id := wantWaiting(t, exec(first, `await yield_control(); throw new Error("no")`), host.ReasonYield)
+	first.Deliver(t.Context(), me, id, 0).Release()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log := &logged{}
+	second := start(t, host.Config{Store: openDir(t, dir), Logger: log.jsonLogger()})
+	wantFailure(t, second.Wait(t.Context(), me, id), host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+	if got := log.text(); got != "" {
+		t.Errorf("the log says %s", got)
+	}
+}
+
 // TestAShutdownSaysWhatItKeeps counts the runs that the next host finds.
 func TestAShutdownSaysWhatItKeeps(t *testing.T) {
 	store, err := runstore.OpenDir(t.TempDir())

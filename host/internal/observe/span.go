@@ -48,13 +48,14 @@ const toolExec = "exec"
 type Entry struct {
 	Start time.Time
 
-	o       *Observer
-	caller  context.Context
-	tool    string
-	session codemode.Session
-	run     *Run       // nil: no run was made or resumed
-	span    trace.Span // nil: no traces, or not started
-	passed  bool       // another host drives the run
+	o         *Observer
+	caller    context.Context
+	tool      string
+	session   codemode.Session
+	run       *Run       // nil: no run was made or resumed
+	span      trace.Span // nil: no traces, or not started
+	passed    bool       // another host drives the run
+	delivered bool       // the run had ended before
 }
 
 // Enter starts to observe an exec or wait.
@@ -106,11 +107,16 @@ func (e *Entry) startSpan(ctx context.Context) context.Context {
 // Passed notes that another host drives the run, which observes it.
 func (e *Entry) Passed() { e.passed = true }
 
+// Delivered notes that the result is that of a run which had ended before.
+func (e *Entry) Delivered() { e.delivered = true }
+
 // End notes the result and returns it.
 func (e *Entry) End(res *codemode.Result) *codemode.Result {
 	if e.run == nil && !e.passed {
-		e.o.Metrics.Refused(e.tool, string(res.Code))
-		e.o.log.refused(e.tool, e.session, res)
+		if !e.delivered {
+			e.o.Metrics.Refused(e.tool, string(res.Code))
+			e.o.log.refused(e.tool, e.session, res)
+		}
 		e.startSpan(e.caller)
 	}
 	if e.span == nil {

@@ -65,6 +65,7 @@ func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Sess
 	if f != nil && errors.Is(f, runstore.ErrEnded) {
 		var res *codemode.Result
 		if res, f = e.delivered(ctx, s, runID, d); f == nil {
+			a.Delivered()
 			return res, nil
 		}
 	}
