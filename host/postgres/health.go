@@ -31,6 +31,7 @@ type health struct {
 	since time.Time // of the renewal that is being made; zero without one
 	took  time.Duration
 	err   error
+	fails int // renewals that have failed one after the other
 }
 
 // observe makes one renewal and notes how it went.
@@ -43,6 +44,9 @@ func (h *health) observe(renew func() error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.since, h.took, h.err = time.Time{}, time.Since(start), err
+	if h.fails++; err == nil {
+		h.fails = 0
+	}
 	select {
 	case <-h.looked:
 	default:
@@ -75,15 +79,20 @@ func (d *DB) Health(ctx context.Context) runstore.Health {
 	return out
 }
 
-// stateLocked classifies the newest renewal. The caller holds the mutex of the health.
+// stateLocked classifies the newest renewals. One that fails may have met a connection that
+// was closed, and a lease that is over without a renewal that hangs is one of a host that
+// stood still: neither says that the database is gone. The caller holds the mutex of the
+// health.
 func (d *DB) stateLocked(roundTrip time.Duration) runstore.HealthState {
+	h, slow := &d.health, d.options.Lease/slowShare
+	hangs := !h.since.IsZero() && time.Since(h.since) >= slow
 	var pg *pgconn.PgError
 	switch {
-	case errors.As(d.health.err, &pg) && !connectionCode(pg.Code) && pg.Code != queryCanceled:
+	case errors.As(h.err, &pg) && !connectionCode(pg.Code) && pg.Code != queryCanceled:
 		return runstore.HealthReadOnly
-	case d.health.err != nil, d.Lapsed():
+	case h.fails > 1, d.Lapsed() && hangs:
 		return runstore.HealthGone
-	case roundTrip >= d.options.Lease/slowShare:
+	case h.fails > 0, d.Lapsed(), roundTrip >= slow:
 		return runstore.HealthSlow
 	}
 	return runstore.HealthOK

@@ -104,22 +104,26 @@ func (d *DB) renew(ctx context.Context) error {
 	return d.renewInTurn(ctx)
 }
 
+// retryRenewal is when a renewal is made again that has failed, and twice that when it fails
+// again: the connection may have been one that was closed.
+const retryRenewal = 100 * time.Millisecond
+
 // keepLease renews the lease until Close, at once if now is set, and frees runs whose release has failed.
 func (d *DB) keepLease(now bool) {
 	lost := false
-	first := make(chan struct{}, 1)
+	every, pause := d.options.Lease/3, retryRenewal
+	next := time.NewTimer(every)
+	defer next.Stop()
 	if now {
-		first <- struct{}{}
+		next.Reset(0)
 	}
-	every := time.NewTicker(d.options.Lease / 3)
-	defer every.Stop()
 	for {
 		select {
 		case <-d.ctx.Done():
 			return
-		case <-first:
-		case <-every.C:
+		case <-next.C:
 		}
+		start := time.Now()
 		err := d.renew(d.ctx)
 		switch {
 		case d.ctx.Err() != nil:
@@ -129,9 +133,14 @@ func (d *DB) keepLease(now bool) {
 		case err == nil && lost:
 			d.log.Info("the lease of this host was renewed again", "host", d.id)
 		}
-		if lost = err != nil; !lost {
-			d.releaseForgotten(d.ctx)
+		if lost = err != nil; lost {
+			next.Reset(min(every, pause))
+			pause = min(2*pause, every)
+			continue
 		}
+		pause = retryRenewal
+		next.Reset(every - time.Since(start))
+		d.releaseForgotten(d.ctx)
 	}
 }
 

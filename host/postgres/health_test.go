@@ -1,0 +1,42 @@
+package postgres
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// TestHealthOfOneFailure: a database is gone when it has failed twice, or hangs for longer
+// than the lease. A host that stood still, or met a closed connection, does not say so.
+func TestHealthOfOneFailure(t *testing.T) {
+	d := &DB{options: Options{Lease: 5 * time.Second}}
+	d.health.looked = make(chan struct{})
+	renew := func(err error) func() {
+		return func() { _ = d.health.observe(func() error { return err }) }
+	}
+	lease := func(ends time.Time) func() { return func() { d.lease.until.Store(&ends) } }
+	for _, step := range []struct {
+		what string
+		do   func()
+		want runstore.HealthState
+	}{
+		{"a renewal", renew(nil), runstore.HealthOK},
+		{"one that fails", renew(errors.New("closed")), runstore.HealthSlow},
+		{"another one", renew(errors.New("refused")), runstore.HealthGone},
+		{"one that works", renew(nil), runstore.HealthOK},
+		{"a lease that is over", lease(time.Now().Add(-time.Minute)), runstore.HealthSlow},
+		{"and a renewal that hangs", func() { d.health.since = time.Now().Add(-time.Second) }, runstore.HealthGone},
+		{"which hangs before the lease is over", lease(time.Now().Add(time.Minute)), runstore.HealthSlow},
+	} {
+		step.do()
+		var trip time.Duration
+		if !d.health.since.IsZero() {
+			trip = time.Since(d.health.since)
+		}
+		if got := d.stateLocked(trip); got != step.want {
+			t.Errorf("%s: %s, want %s", step.what, got, step.want)
+		}
+	}
+}
