@@ -106,8 +106,7 @@ func (e *Engine) EndSession(ctx context.Context, s codemode.Session) (ended int,
 // abortStored forgets a run that only the store knows, and returns its last record.
 func (e *Engine) abortStored(ctx context.Context, s codemode.Session, id string) (*runstore.Record, *failure) {
 	defer e.advancer.yieldTo(ctx, id)()
-	rec, err := e.recordFor(ctx, s, id)
-	if err != nil {
+	if _, err := e.recordFor(ctx, s, id); err != nil {
 		return nil, failureFromStore(err)
 	}
 	claim, err := e.Store.Claim(ctx, id)
@@ -115,7 +114,8 @@ func (e *Engine) abortStored(ctx context.Context, s codemode.Session, id string)
 		return nil, failureFromStore(err)
 	}
 	defer claim.Release()
-	if rec, err = e.recordFor(ctx, s, id); err != nil { // it may be on its way to another store since
+	rec, err := e.recordFor(ctx, s, id)
+	if err != nil { // it may be on its way to another store since
 		return nil, failureFromStore(err)
 	}
 	defer e.holdID(ctx, id)()
