@@ -200,7 +200,7 @@ func TestAProgramThatSeesOtherCodeIsStopped(t *testing.T) {
 	}
 	second := on(guests[0])
 	wantFailure(t, second.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonReplayDiverged, host.PhaseHost)
-	done, err := second.UpgradeRuns(t.Context())
+	done, err := upgrade(t.Context(), second, host.UpgradeOptions{})
 	var left *host.Error
 	if err != nil || len(done) != 1 || !errors.As(done[0].Err, &left) || left.Reason != host.ReasonReplayDiverged {
 		t.Errorf("upgraded %+v, %v", done, err)

@@ -141,6 +141,18 @@ func TestARunThatGotTooMuchIsNotReplayed(t *testing.T) {
 	}
 }
 
+// upgrade returns what UpgradeRuns says.
+func upgrade(ctx context.Context, h *host.Host, o host.UpgradeOptions) (list []host.UpgradedRun, err error) {
+	for u, e := range h.UpgradeRuns(ctx, o) {
+		if e != nil {
+			err = e
+			continue
+		}
+		list = append(list, u)
+	}
+	return list, err
+}
+
 // TestUpgradeReplaysAheadOfTime: each run of another build is replayed before its wait.
 func TestUpgradeReplaysAheadOfTime(t *testing.T) {
 	ctx, dir := context.Background(), mkdir(t)
@@ -153,8 +165,27 @@ func TestUpgradeReplaysAheadOfTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := start(t, host.Config{Store: openDir(t, dir)})
-	done, err := second.UpgradeRuns(ctx)
-	if err != nil || len(done) != 3 {
+	for range 2 { // which changes nothing
+		if done, err := upgrade(ctx, second, host.UpgradeOptions{DryRun: true}); err != nil || len(done) != 3 || done[0].Err != nil {
+			t.Fatalf("a dry run: %+v, %v", done, err)
+		}
+	}
+	interrupted, interrupt := context.WithCancel(ctx)
+	defer interrupt()
+	for u, err := range second.UpgradeRuns(interrupted, host.UpgradeOptions{}) {
+		if err == nil {
+			ids = append(ids, u.ID)
+			interrupt()
+		} else if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	if len(ids) != 4 {
+		t.Errorf("%d runs were upgraded until the interruption, want 1", len(ids)-3)
+	}
+	ids = ids[:3]
+	done, err := upgrade(ctx, second, host.UpgradeOptions{})
+	if err != nil || len(done) != 2 {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	for _, u := range done {
@@ -162,7 +193,7 @@ func TestUpgradeReplaysAheadOfTime(t *testing.T) {
 			t.Errorf("%s: %v", u.ID, u.Err)
 		}
 	}
-	if done, err := second.UpgradeRuns(ctx); err != nil || len(done) != 0 {
+	if done, err := upgrade(ctx, second, host.UpgradeOptions{}); err != nil || len(done) != 0 {
 		t.Errorf("the second time: %+v, %v", done, err)
 	}
 	for i, id := range ids {
@@ -189,7 +220,7 @@ func TestAProgramThatHasNotStartedNeedsNoOldGuest(t *testing.T) {
 	if list, err := second.AllRuns(ctx); err != nil || len(list) != 1 || list[0].Foreign {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if done, err := second.UpgradeRuns(ctx); err != nil || len(done) != 0 {
+	if done, err := upgrade(ctx, second, host.UpgradeOptions{}); err != nil || len(done) != 0 {
 		t.Errorf("upgraded %+v, %v", done, err)
 	}
 	decide(t, second, (<-desk.asked).ID, policy.AllowOnce)
@@ -241,7 +272,7 @@ func TestUpgradeLeavesWhatIsNotItsOwn(t *testing.T) {
 	}
 	claim.Release()
 	h := start(t, host.Config{Store: endsAtClaim{store, ended}})
-	done, err := h.UpgradeRuns(ctx)
+	done, err := upgrade(ctx, h, host.UpgradeOptions{})
 	var left *host.Error
 	if err != nil || len(done) != 1 || done[0].ID != id || !errors.As(done[0].Err, &left) || left.Reason != host.ReasonRunBusy {
 		t.Errorf("%+v, %v", done, err)

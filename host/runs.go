@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/quota"
@@ -144,11 +145,13 @@ func (h *Host) Runs(ctx context.Context, s Session) ([]RunInfo, error) {
 }
 
 // UpgradeRuns replays suspended runs that another build of the guest has suspended on the
-// build of this host, whether the host has the other build or not, and says what became of
-// each. It calls no tool. A run whose Err is not nil stays as it was. Ctx ends it early:
-// what it has done stays. Any session's runs are upgraded: the embedder decides who may call it.
-func (h *Host) UpgradeRuns(ctx context.Context) ([]UpgradedRun, error) {
-	return h.engine.Upgrade(ctx)
+// build of this host, whether the host has the other build or not, and says of each what
+// became of it when that is known. It calls no tool. A run whose Err is not nil stays as it
+// was. The end of ctx, or of the loop, ends it early, and what it has done stays. The error
+// is not nil once at most, at the end: the runs cannot be listed, or ctx has ended. Any
+// session's runs are upgraded: the embedder decides who may call it.
+func (h *Host) UpgradeRuns(ctx context.Context, o UpgradeOptions) iter.Seq2[UpgradedRun, error] {
+	return h.engine.Upgrade(ctx, o)
 }
 
 // AllRuns is Runs of every session.

@@ -25,6 +25,7 @@ type (
 	Engine          = codemode.Engine
 
 	RunInfo        = codemode.RunInfo
+	UpgradeOptions = codemode.UpgradeOptions
 	UpgradedRun    = codemode.UpgradedRun
 	RunStatus      = codemode.RunStatus
 	ToolAnswer     = codemode.ToolAnswer

@@ -39,6 +39,13 @@ type RunInfo struct {
 	Origin []string `json:"-"`
 }
 
+// UpgradeOptions say how a host replays suspended runs. The zero value replays and stores them.
+type UpgradeOptions struct {
+	// DryRun replays runs and stores nothing: it finds out which of them can be upgraded. No
+	// run is claimed, and hosts may go on with them meanwhile.
+	DryRun bool
+}
+
 // UpgradedRun is a suspended run that a host has replayed on its own build of the guest, or has not.
 type UpgradedRun struct {
 	ID string `json:"runId"`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type stateUpgraded struct {
 
 func newStateUpgrade() *cobra.Command {
 	var o stateOptions
+	var u host.UpgradeOptions
 	cmd := &cobra.Command{
 		Use:   "upgrade",
 		Short: "Replay suspended runs of other guest builds on this one",
@@ -32,19 +34,22 @@ on the build of this installation, up to where they were, with the answers, file
 times and random values that they got. No tool is called. A run whose program takes
 another path, or that cannot be replayed, stays as it was: its own build can go on
 with it. Runs that a host is going on with at the moment are left, and said so.
+With --dry-run nothing is stored: it says which runs can be upgraded. Each run is
+said when it is done. You may interrupt the command and repeat it.
 Exit status: 0 all runs of other builds are upgraded, 1 some are left, 2 usage.`,
-		Example: `  quoin state upgrade
+		Example: `  quoin state upgrade --dry-run
   quoin state upgrade --state /var/lib/quoin --json`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := o.upgrade(cmd)
-			if err != nil {
-				return err
-			}
+			tell := func(r stateUpgraded) error { return printUpgraded(cmd.OutOrStdout(), r, u.DryRun) }
 			if o.json {
-				err = output.PrintJSON(cmd.OutOrStdout(), list)
-			} else {
-				err = printUpgraded(cmd.OutOrStdout(), list)
+				tell = func(stateUpgraded) error { return nil }
+			}
+			list, err := o.upgrade(cmd, u, tell)
+			if o.json && list != nil {
+				err = cmp.Or(output.PrintJSON(cmd.OutOrStdout(), list), err)
+			} else if err == nil {
+				err = printUpgrades(cmd.OutOrStdout(), list, u.DryRun)
 			}
 			if err != nil {
 				return err
@@ -53,12 +58,13 @@ Exit status: 0 all runs of other builds are upgraded, 1 some are left, 2 usage.`
 		},
 	}
 	o.bind(cmd)
+	cmd.Flags().BoolVar(&u.DryRun, "dry-run", false, "replay and store nothing")
 	return cmd
 }
 
 // upgrade replays the runs of the state directory on a host that has neither plugins nor MCP
-// servers.
-func (o *stateOptions) upgrade(cmd *cobra.Command) (list []stateUpgraded, err error) {
+// servers, and tells of each.
+func (o *stateOptions) upgrade(cmd *cobra.Command, u host.UpgradeOptions, tell func(stateUpgraded) error) (list []stateUpgraded, err error) {
 	f, err := o.load()
 	if err != nil {
 		return nil, err
@@ -78,31 +84,56 @@ func (o *stateOptions) upgrade(cmd *cobra.Command) (list []stateUpgraded, err er
 	if err != nil {
 		return nil, err
 	}
-	done, err := h.UpgradeRuns(cmd.Context())
-	list = make([]stateUpgraded, len(done))
-	for i, u := range done {
-		list[i] = stateUpgraded{UpgradedRun: u, OK: u.Err == nil}
-		if u.Err != nil {
-			list[i].Error = u.Err.Error()
+	defer func() { err = errors.Join(err, h.Close()) }()
+	list = []stateUpgraded{}
+	for run, err := range h.UpgradeRuns(cmd.Context(), u) {
+		if errors.Is(err, context.Canceled) {
+			return list, fmt.Errorf("interrupted after %d runs, which stay as they are now: repeat the command for the others", len(list))
+		}
+		if err != nil {
+			return list, err
+		}
+		r := stateUpgraded{UpgradedRun: run, OK: run.Err == nil}
+		if run.Err != nil {
+			r.Error = run.Err.Error()
+		}
+		list = append(list, r)
+		if err := tell(r); err != nil {
+			return list, err
 		}
 	}
-	return list, errors.Join(err, h.Close())
+	return list, nil
 }
 
-func printUpgraded(w io.Writer, list []stateUpgraded) error {
+func printUpgraded(w io.Writer, r stateUpgraded, dry bool) error {
+	what := "upgraded"
+	switch {
+	case !r.OK && dry:
+		what = "would be left: " + r.Error
+	case !r.OK:
+		what = "left: " + r.Error
+	case dry:
+		what = "can be upgraded"
+	}
+	if r.OK {
+		what += fmt.Sprintf(" from build %.12s", r.From)
+	}
+	_, err := terminal.Fprintf(w, "run %s %s\n", r.ID, what)
+	return err
+}
+
+func printUpgrades(w io.Writer, list []stateUpgraded, dry bool) error {
 	upgraded := 0
-	for _, u := range list {
-		what := "upgraded from build " + fmt.Sprintf("%.12s", u.From)
-		if u.OK {
+	for _, r := range list {
+		if r.OK {
 			upgraded++
-		} else {
-			what = "left: " + u.Error
-		}
-		if _, err := terminal.Fprintf(w, "run %s %s\n", u.ID, what); err != nil {
-			return err
 		}
 	}
-	_, err := terminal.Fprintf(w, "%d of %d runs of other builds are upgraded\n", upgraded, len(list))
+	are := "are"
+	if dry {
+		are = "can be"
+	}
+	_, err := terminal.Fprintf(w, "%d of %d runs of other builds %s upgraded\n", upgraded, len(list), are)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt"
@@ -214,28 +215,32 @@ func (r *replaying) differs(rep *wire.Report, t *loggedTurn) string {
 }
 
 // Upgrade is Host.UpgradeRuns.
-func (e *Engine) Upgrade(ctx context.Context) (out []codemode.UpgradedRun, err error) {
-	list, err := e.Store.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, rec := range list {
-		if !rec.Started() || rec.GuestBuild == e.build() {
-			continue
-		}
-		if ctx.Err() != nil {
-			return out, ctx.Err()
-		}
-		u := codemode.UpgradedRun{ID: rec.ID, From: rec.GuestBuild}
-		if f := e.upgrade(ctx, rec.ID); f != nil {
-			if isOver(f) { // meanwhile, on another host
+func (e *Engine) Upgrade(ctx context.Context, o codemode.UpgradeOptions) iter.Seq2[codemode.UpgradedRun, error] {
+	return func(yield func(codemode.UpgradedRun, error) bool) {
+		list, err := e.Store.List(ctx)
+		for _, rec := range list {
+			if !rec.Started() || rec.GuestBuild == e.build() {
 				continue
 			}
-			u.Err = f
+			upgraded, f := e.upgrade(ctx, rec.ID, o)
+			if err = context.Cause(ctx); err != nil && !upgraded {
+				break
+			}
+			if !upgraded && (f == nil || isOver(f)) { // meanwhile, by another host
+				continue
+			}
+			u := codemode.UpgradedRun{ID: rec.ID, From: rec.GuestBuild}
+			if f != nil {
+				u.Err = f
+			}
+			if !yield(u, nil) {
+				return
+			}
 		}
-		out = append(out, u)
+		if err != nil {
+			yield(codemode.UpgradedRun{}, err)
+		}
 	}
-	return out, nil
 }
 
 // isOver reports whether a failure says that a run has ended.
@@ -243,32 +248,50 @@ func isOver(f *failure) bool {
 	return f.Reason == codemode.ReasonRunUnavailable || f.Reason == codemode.ReasonRunExpired || errors.Is(f, runstore.ErrEnded)
 }
 
-// upgrade replays one run.
-func (e *Engine) upgrade(ctx context.Context, id string) *failure {
-	claim, err := e.Store.Claim(ctx, id)
-	if err != nil {
-		return failureFromStore(err)
+// upgrade replays one run, and reports whether it was one of another build.
+func (e *Engine) upgrade(ctx context.Context, id string, o codemode.UpgradeOptions) (upgraded bool, _ *failure) {
+	checkpoint := func(context.Context, *runstore.Record) error { return nil }
+	if !o.DryRun {
+		claim, err := e.Store.Claim(ctx, id)
+		if err != nil {
+			return false, failureFromStore(err)
+		}
+		defer claim.Release()
+		checkpoint = claim.Checkpoint
 	}
-	defer claim.Release()
 	rec, err := e.Store.Get(ctx, id)
+	if err != nil {
+		return false, failureFromStore(err)
+	}
+	newest, f := e.newestBuildFor(ctx, rec)
 	switch {
-	case err != nil:
-		return failureFromStore(err)
+	case f != nil:
+		return false, f
 	case rec.Moving != "":
-		return beingMoved()
-	case rec.GuestBuild == e.build():
-		return nil // another host was first
+		return false, beingMoved()
+	case rec.GuestBuild == newest:
+		return false, nil
 	case !replayable(rec):
-		return notReplayable(rec)
+		return false, notReplayable(rec)
 	}
 	next, f := e.replay(ctx, rec)
 	if f != nil {
-		return f
+		return false, f
 	}
-	if err := e.countFenced(claim.Checkpoint(ctx, next)); err != nil {
-		return failureFromStore(err)
+	if err := e.countFenced(checkpoint(ctx, next)); err != nil {
+		return false, failureFromStore(err)
 	}
-	return nil
+	return true, nil
+}
+
+// newestBuildFor is the build of this host's guest that can replay a run.
+func (e *Engine) newestBuildFor(ctx context.Context, rec *runstore.Record) (string, *failure) {
+	pool, f := e.replayPool(ctx, rec)
+	if f != nil {
+		return "", f
+	}
+	build := pool.BuildID()
+	return hex.EncodeToString(build[:]), nil
 }
 
 // notReplayable says why a run cannot be replayed.
