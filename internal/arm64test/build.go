@@ -11,8 +11,9 @@ import (
 
 // builder compiles what jobs run, one program at a time.
 type builder struct {
-	dir string
-	env []string // of the Go tool when it builds the native engine
+	dir       string
+	optimizer string   // builds the worker of the default engine
+	env       []string // of the Go tool when it builds the native engine
 }
 
 // writeCompiler makes a script that is the C compiler for arm64. That lies in a tree
@@ -38,7 +39,11 @@ func writeCompiler(ctx context.Context, script, tree string) error {
 	return os.WriteFile(script, []byte(text), 0o755)
 }
 
-const nativeTool = "guestrt/cmd/quoin-native"
+// The programs that build workers of the two engines.
+const (
+	optimizeTool = "guestrt/cmd/quoin-optimize"
+	nativeTool   = "guestrt/cmd/quoin-native"
+)
 
 // The options of nativeTool for the Go tool, for tests.
 const (
@@ -47,9 +52,9 @@ const (
 )
 
 func newBuilder(ctx context.Context, dir string, d distribution, native bool) (builder, error) {
-	b := builder{dir: dir}
-	if !native {
-		return b, nil
+	b := builder{dir: dir, optimizer: filepath.Join(dir, "quoin-optimize")}
+	if err := command(ctx, nil, "go", "build", "-pgo=off", "-o", b.optimizer, "./"+optimizeTool); err != nil || !native {
+		return b, err
 	}
 	cc := filepath.Join(dir, "aarch64-cc")
 	if err := writeCompiler(ctx, cc, d.compiler); err != nil {
@@ -88,6 +93,9 @@ func (b builder) compile(ctx context.Context, j job, t *transcript) error {
 	}
 	args = append(args, "-pgo=off", "-buildvcs=false", "-buildmode=exe", "-o", b.program())
 	env := append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
+	if j.Package == workerProgram && !j.Native {
+		return command(ctx, env, b.optimizer, "-o", b.program())
+	}
 	flags := "-buildid="
 	if j.Native {
 		env, flags = b.env, nativeFlags

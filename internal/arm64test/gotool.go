@@ -30,6 +30,8 @@ func goCommand(args []string) error {
 	switch {
 	case len(args) == 4 && args[0] == "run" && strings.HasSuffix(args[1], nativeTool) && args[2] == "-o":
 		return handOut(job{Package: workerProgram, Program: true, Native: true}, args[3])
+	case len(args) == 4 && args[0] == "run" && strings.HasSuffix(args[1], optimizeTool) && args[2] == "-o":
+		return handOut(job{Package: workerProgram, Program: true}, args[3])
 	case len(args) > 2 && args[0] == "build":
 		if !strings.HasPrefix(args[len(args)-1], modulePath) {
 			pkg = below(pkg)
