@@ -223,6 +223,10 @@ func TestPostgresChaos(t *testing.T) {
 		if m.disk != nil {
 			faults = append(faults, w.fullDisk(m.disk))
 		}
+		if m.network != nil {
+			cut := w.unplugged(m.network)
+			faults = append(faults, cut, cut)
+		}
 		return faults
 	}
 	w.run(t, ofHost, d.disturbances(), min(15*time.Second, *chaosTime/4))
@@ -285,7 +289,9 @@ func startCluster(t *testing.T, replace map[string]string) (*world, *database) {
 	postgrestest.Need(t)
 	w, dir := newWorld(t, replace)
 	if !ownMounts {
-		t.Log("no right to mount: the disks of hosts are never full, and that of the database pretends to be")
+		t.Log("no right to mount: the disks of hosts are never full, and that of the database pretends to be; hosts share the network of this machine")
+	} else {
+		w.connect(t)
 	}
 	d := startDatabase(t, w)
 	key, secret := filepath.Join(dir, "key"), filepath.Join(dir, "secret")
@@ -302,8 +308,8 @@ func startCluster(t *testing.T, replace map[string]string) (*world, *database) {
 		t.Fatal(err)
 	}
 	w.start(t, dir, func(m *member, config map[string]any) {
-		listen := freeAddress(t)
-		m.database, m.peers = newProxy(t, d.address()), newProxy(t, listen)
+		listen := m.clusterAddress(t)
+		m.database, m.peers = newProxy(t, m.there(), d.address()), newProxy(t, m.there(), listen)
 		url := filepath.Join(dir, m.name+".url")
 		if err := os.WriteFile(url, []byte(d.urlFor(m)), 0o600); err != nil {
 			t.Fatal(err)

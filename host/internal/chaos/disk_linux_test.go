@@ -24,6 +24,10 @@ var ownMounts bool
 func withOwnMounts(m *testing.M) int {
 	if os.Getenv(mountsVariable) != "" {
 		ownMounts = true
+		if err := mountNamespaces(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 		return m.Run()
 	}
 	self, err := os.Executable()

@@ -8,8 +8,10 @@
 // them on any other one. Programs call a plugin; each host has a process of it. The
 // plugin tells the test each effect before it answers.
 //
-// Each host reaches the database, and the other hosts reach it, through a proxy of the
-// test, which can hold back what is sent in one or both directions, or reset connections.
+// Each host has a network namespace of its own, with one cable to the test. It reaches the
+// database, and the other hosts reach it, through a proxy of the test, which can hold back
+// what is sent in one or both directions, or reset connections. Without the right to make
+// namespaces, or without the program ip, hosts share the network of the machine.
 //
 // # What breaks
 //
@@ -17,7 +19,8 @@
 //   - Clocks of hosts: set by minutes or hours, forward or back, and set right again. The
 //     hosts are built with a package time whose wall clock the test makes wrong.
 //   - Network: partitions from the database, from the other hosts, or from both; answers
-//     that are held back, so that a commit stands whose answer never comes; resets.
+//     that are held back, so that a commit stands whose answer never comes; resets. A cable
+//     that is pulled for a while: packets get lost, and nothing resets a connection.
 //   - Clock of the database: a jump forward ends all leases at once, one backward keeps
 //     those of the dead.
 //   - Disks of the database and of each host's state: full. They are file systems in

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,13 +26,43 @@ import (
 // it was killed.
 type member struct {
 	name, dir, binary string
-	database, peers   *proxy // how it reaches the database, how others reach it
-	disk              *disk  // of its state; nil: that of the machine
+	database, peers   *proxy   // how it reaches the database, how others reach it
+	disk              *disk    // of its state; nil: that of the machine
+	network           *network // nil: that of the machine
 
 	mu      sync.Mutex
 	process *childprocess.Process
 	pid     int
 	client  *client.Client // nil while there is no process
+}
+
+// token is that of the servers.
+const token = "the-token-of-this-test"
+
+// here is the address at which the host listens, there the one at which it reaches what
+// listens in this process.
+func (m *member) here() string {
+	if m.network == nil {
+		return loopback
+	}
+	return m.network.address.String()
+}
+
+func (m *member) there() string {
+	if m.network == nil {
+		return loopback
+	}
+	return m.network.gateway.String()
+}
+
+const loopback = "127.0.0.1"
+
+// clusterAddress is where the host listens for the others.
+func (m *member) clusterAddress(t *testing.T) string {
+	if m.network == nil {
+		return freeAddress(t)
+	}
+	return net.JoinHostPort(m.here(), "7000") // nothing else is in its namespace
 }
 
 // buildHost builds the command, of sources that have other texts where replace says so,
@@ -120,9 +152,14 @@ func (m *member) start(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(m.binary, "serve", "--config", m.config(), "--listen", "127.0.0.1:0", "--address-file", address)
+	cmd := exec.Command(m.binary, "serve", "--config", m.config(), "--listen", net.JoinHostPort(m.here(), "0"), "--address-file", address)
+	if m.network != nil {
+		if cmd, err = m.network.inside(cmd); err != nil {
+			return err
+		}
+	}
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(os.Environ(), "HOME="+m.dir, clockVariable+"="+m.clock())
+	cmd.Env = append(os.Environ(), "HOME="+m.dir, clockVariable+"="+m.clock(), "QUOIN_TOKEN="+token)
 	p, err := childprocess.Start(ctx, cmd)
 	if err != nil {
 		return err
@@ -144,7 +181,7 @@ func (m *member) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := client.New(strings.TrimSpace(string(url)), client.Options{})
+	c, err := client.New(strings.TrimSpace(string(url)), client.Options{Token: token, Transport: &http.Transport{}})
 	if err != nil {
 		return err
 	}

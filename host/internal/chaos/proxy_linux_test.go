@@ -25,9 +25,10 @@ const (
 	fromTarget = 1
 )
 
-func newProxy(t *testing.T, target string) *proxy {
+// newProxy listens at an address of this machine, on any port.
+func newProxy(t *testing.T, at, target string) *proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", net.JoinHostPort(at, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
