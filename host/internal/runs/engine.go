@@ -41,6 +41,7 @@ type Engine struct {
 	approvalWatcher approvalWatcher
 	advancer        *advancer // nil: no run goes on without a caller
 	moved           movedRuns
+	asked           askedHosts
 	keptPrograms    keptPrograms
 	programIndex    programIndex
 	callWorkers     *callWorkers[callJob]

@@ -83,14 +83,16 @@ func (q *router) ask(ctx context.Context) (reply *cluster.Reply, again bool) {
 		return nil, true
 	}
 	q.request.Host, q.request.Epoch, q.request.WaitMillis = owner.Host, owner.Epoch, max(0, time.Until(q.until).Milliseconds())
-	reply, err = q.engine.Peers.Ask(ctx, owner.Address, &q.request, q.tell)
+	asking, stop := q.engine.asked.watch(ctx, shared, owner.Host)
+	reply, err = q.engine.Peers.Ask(asking, owner.Address, &q.request, q.tell)
+	stop()
 	q.engine.Observer.Metrics.Routed(err == nil)
 	switch {
 	case err == nil:
 		return reply, false
 	case ctx.Err() != nil:
 		return nil, false
-	case errors.Is(err, cluster.ErrUnreachable):
+	case errors.Is(err, cluster.ErrUnreachable), errors.Is(err, errHostGone):
 		q.engine.Logger.Warn("a host that holds a run does not answer; the run is taken over when its lease ends", "run", q.request.Run, "host", owner.Host, "address", owner.Address, "error", err)
 		q.silent, q.askedAt = owner, time.Now()
 	}
