@@ -37,13 +37,14 @@ type process struct {
 	cause *WorkerError // why this side killed it; the first wins
 	ended bool         // it has closed its log, so it is ending or gone
 
+	talk chan struct{} // full while there is a conversation: one at a time
 	gone chan struct{} // closed when the process is reaped
 	exit *WorkerError  // set before gone is closed
 }
 
 // startProcess starts a process as l says and waits until it is sealed.
 func startProcess(ctx context.Context, s *spawner, b *binary, l *launchConfig, logger *slog.Logger) (*process, error) {
-	p := &process{gone: make(chan struct{})}
+	p := &process{gone: make(chan struct{}), talk: make(chan struct{}, 1)}
 	var err error
 	s.do(func() { err = p.startChild(b, l) })
 	if err != nil {
@@ -126,10 +127,26 @@ func (p *process) watch(logger *slog.Logger) {
 		logger.Error("control group of a guest worker cannot be removed", "error", err)
 	}
 	p.log.Close()
-	p.stream.Close()
+	p.closeStream()
 	p.meter.close()
 	p.late.stop()
 	close(p.gone)
+}
+
+// unread is how long a process that is dead keeps its connection for what it said last.
+const unread = time.Second
+
+// closeStream closes the connection of a process that is dead once the conversation has
+// read what it said last: its own words say more than its end. A descendant could hold the
+// other end open, and then there is always more to wait for.
+func (p *process) closeStream() {
+	late := time.NewTimer(unread)
+	defer late.Stop()
+	select {
+	case p.talk <- struct{}{}:
+	case <-late.C:
+	}
+	p.stream.Close()
 }
 
 // kill ends the process for the given cause, unless it has ended or is being
@@ -167,16 +184,16 @@ func (p *process) alive() bool {
 // between. At the deadline, and when ctx is done, the process is killed; an
 // answer that comes too late is not returned.
 func (p *process) exchange(ctx context.Context, m wire.Message, deadline time.Time, files FileFunc) (wire.Message, *WorkerError) {
-	return p.withDeadline(ctx, deadline, func() (wire.Message, *WorkerError) {
+	return p.withDeadline(ctx, deadline, func() (wire.Message, error) {
 		if err := p.conn.Send(m); err != nil {
-			return nil, p.sendFailed(err)
+			return nil, err
 		}
 		return p.answer(ctx, files)
 	})
 }
 
 // withDeadline runs a part of the conversation under the eyes of ctx and the clock.
-func (p *process) withDeadline(ctx context.Context, deadline time.Time, talk func() (wire.Message, *WorkerError)) (wire.Message, *WorkerError) {
+func (p *process) withDeadline(ctx context.Context, deadline time.Time, talk func() (wire.Message, error)) (wire.Message, *WorkerError) {
 	abort := func() { p.kill(aborted(context.Cause(ctx).Error())) }
 	if ctx.Err() != nil {
 		abort()
@@ -184,7 +201,19 @@ func (p *process) withDeadline(ctx context.Context, deadline time.Time, talk fun
 	}
 	unwatch := context.AfterFunc(ctx, abort)
 	p.late.expect(deadline, func() { p.kill(timedOut()) })
-	answer, end := talk()
+	select {
+	case p.talk <- struct{}{}:
+	case <-p.gone:
+	}
+	answer, err := talk()
+	select {
+	case <-p.talk:
+	default: // the process is dead, and its connection closed
+	}
+	var end *WorkerError
+	if err != nil {
+		end = p.broken(err)
+	}
 	inTime := p.late.came()
 	if !(unwatch() && inTime) && end == nil {
 		// The kill is under way, if it has not happened yet.
@@ -193,11 +222,11 @@ func (p *process) withDeadline(ctx context.Context, deadline time.Time, talk fun
 	return answer, end
 }
 
-func (p *process) answer(ctx context.Context, files FileFunc) (wire.Message, *WorkerError) {
+func (p *process) answer(ctx context.Context, files FileFunc) (wire.Message, error) {
 	for {
 		m, err := p.conn.Receive()
 		if err != nil {
-			return nil, p.receiveFailed(err)
+			return nil, err
 		}
 		need, ok := m.(*wire.NeedFile)
 		if !ok {
@@ -208,28 +237,22 @@ func (p *process) answer(ctx context.Context, files FileFunc) (wire.Message, *Wo
 			f.Data, f.Found = files(ctx, need.Path)
 		}
 		if err := p.conn.Send(&f); err != nil {
-			return nil, p.sendFailed(err)
+			return nil, err
 		}
 	}
 }
 
-// sendFailed accounts for a message that did not get out. One that is too large
-// is the caller's doing; the process is ended all the same, because it waits for
-// a message that will never come.
-func (p *process) sendFailed(err error) *WorkerError {
+// broken accounts for a conversation that cannot go on, and waits for the end of the
+// process. A message that is too large to be sent is the caller's doing; the process is
+// ended all the same, because it waits for one that will never come.
+func (p *process) broken(err error) *WorkerError {
 	var large *wire.TooLargeError
-	if errors.As(err, &large) {
+	switch {
+	case errors.As(err, &large):
 		p.kill(workerError(wire.CodeInvalidInput, "", wire.PhaseHost, "%v", large))
-		return p.awaitExit()
-	}
-	return p.receiveFailed(err)
-}
-
-// receiveFailed waits for the end behind a broken connection.
-func (p *process) receiveFailed(err error) *WorkerError {
-	if errors.Is(err, wire.ErrMalformed) {
+	case errors.Is(err, wire.ErrMalformed):
 		p.kill(protocolViolation(err))
-	} else {
+	default:
 		p.connLost(err)
 	}
 	return p.awaitExit()
@@ -257,7 +280,7 @@ const resetTimeout = time.Second
 // awaitReset takes the answer to the Reset a used process was sent, and reports
 // whether it is as good as new.
 func (p *process) awaitReset(ctx context.Context) bool {
-	m, end := p.withDeadline(ctx, time.Now().Add(resetTimeout), func() (wire.Message, *WorkerError) { return p.answer(ctx, nil) })
+	m, end := p.withDeadline(ctx, time.Now().Add(resetTimeout), func() (wire.Message, error) { return p.answer(ctx, nil) })
 	if end != nil {
 		return false
 	}
