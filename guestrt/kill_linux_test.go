@@ -25,17 +25,24 @@ import (
 // nativeLoop never polls for an interrupt: only a kill stops it.
 const nativeLoop = `[].indexOf.call({length: 2**53 - 1}, 1)`
 
+// TestASpinningGuestFailsWithItsOwnWords: it is asked to stop before the deadline, and is
+// good for more. Where the machine has no time for the worker then, the host ends it.
 func TestASpinningGuestFailsWithItsOwnWords(t *testing.T) {
 	p := newPool(t, Config{})
-	w := acquire(t, p, "s")
-	defer p.Release(w)
-	r, err := w.Start(context.Background(), js("for (;;);"), nil, in(400*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
+	for range 20 {
+		w := acquire(t, p, "s")
+		r, err := w.Start(context.Background(), js("for (;;);"), nil, in(400*time.Millisecond))
+		p.Release(w)
+		if err != nil {
+			wantEnding(t, err, wire.CodeTimeout, "")
+			continue
+		}
+		if r.Status != wire.StatusFailed || r.Err.Code != wire.CodeTimeout {
+			t.Errorf("report %+v", r)
+		}
+		return
 	}
-	if r.Status != wire.StatusFailed || r.Err.Code != wire.CodeTimeout {
-		t.Errorf("report %+v", r)
-	}
+	t.Error("the host had to end the worker each time")
 }
 
 func TestANativeLoopIsKilledAtTheDeadline(t *testing.T) {
