@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -308,5 +309,35 @@ func awaitCalls(t *testing.T, h *host.Host, id string, n int) {
 				return
 			}
 		}
+	}
+}
+
+// TestAReplayedRunIsItsHosts: a run that was replayed when its call was allowed, without a
+// caller, goes on at this host when one waits for it. Its call is made once.
+func TestAReplayedRunIsItsHosts(t *testing.T) {
+	dir, desk, g := t.TempDir(), newDesk(), newGate()
+	cfg := desk.config([]catalog.Tool{g.tool("slow")}, asks(policy.ApprovalRequest{Timeout: time.Hour}, "slow"))
+	before := cfg
+	before.Guests.Path = anotherGuest(t)
+	first := start(t, kept(t, dir, before))
+	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return await tools.slow({n: 1})`}), host.ReasonApproval)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second, _ := advancing(t, kept(t, dir, cfg))
+	_, approvals, err := stateDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := policy.Decide(t.Context(), approvals, (<-desk.asked).ID, policy.AllowOnce, "bob", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	<-g.entered
+	if r := second.WaitFor(t.Context(), me, id, briefly); r.Status != host.StatusWaiting {
+		t.Errorf("a wait while the tool runs: %s", show(r))
+	}
+	close(g.open)
+	if r := second.Wait(t.Context(), me, id); r.Status != host.StatusCompleted || len(g.entered) > 0 {
+		t.Errorf("%s, and %d more calls", show(r), len(g.entered))
 	}
 }

@@ -9,7 +9,7 @@ import (
 // Portable returns what is carried when a state is moved, apart from the approvals of
 // runs. It is for commands of this module.
 func (s *StoredApprovals) Portable() []documents.Portable {
-	return []documents.Portable{{Store: s.docs, Kind: "grant", Ext: grantExt}}
+	return []documents.Portable{{Store: s.docs, Kind: "grant", Ext: grantExt, Locked: true}}
 }
 
 // Discard removes approvals whose run has moved to another state: if it comes back, they

@@ -312,6 +312,11 @@ func (s *StoredApprovals) Remember(ctx context.Context, g Grant) error {
 	if err != nil {
 		return err
 	}
+	ctx, unlock, err := s.docs.Lock(ctx, g.ID) // a move that is carrying the grant would put back what it has read
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	return s.docs.Replace(ctx, name, b, time.Time{})
 }
 
@@ -359,13 +364,18 @@ func (s *StoredApprovals) Forget(ctx context.Context, id string) error {
 	if name == "" {
 		return ErrNotFound
 	}
+	ctx, unlock, err := s.docs.Lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	// What is removed while it is moved would arrive all the same.
 	if b, err := s.docs.Read(ctx, name); err == nil {
 		if _, mark := documents.Unmark(b); mark != "" {
 			return fmt.Errorf("%s: %w", id, documents.ErrMoving)
 		}
 	}
-	err := s.docs.Remove(ctx, name)
+	err = s.docs.Remove(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrNotFound
 	}

@@ -191,6 +191,7 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 			WITH claimed AS (
 				UPDATE quoin.runs r SET owner = $2, epoch = epoch + 1
 				WHERE id = $1 AND NOT gone AND (owner IS NULL OR owner = $2 OR NOT `+live("r.owner")+`)
+					AND owner IS NOT DISTINCT FROM (SELECT owner FROM quoin.runs WHERE id = $1) -- as the leases are seen
 				RETURNING epoch, seal
 			)
 			SELECT (SELECT epoch FROM claimed), (SELECT seal FROM claimed), (SELECT owner FROM quoin.runs WHERE id = $1),
@@ -288,12 +289,27 @@ func (c *claim) forgets() { c.row, c.known = nil, false }
 // write makes one statement that says how many rows it wrote, and answers ErrFenced if the
 // run was not this claim's.
 func (c *claim) write(ctx context.Context, statement string, args ...any) error {
+	return c.send(ctx, nil, statement, args)
+}
+
+// supersede is write for a statement that deletes the journal. It waits for the row before
+// the statement looks at the journal: an earlier one that was given up may be adding to it.
+func (c *claim) supersede(ctx context.Context, statement string, args ...any) error {
+	return c.send(ctx, []string{`SELECT FROM quoin.runs WHERE id = $1 FOR NO KEY UPDATE`}, statement, args)
+}
+
+func (c *claim) send(ctx context.Context, before []string, statement string, args []any) error {
 	if c.released {
 		return runstore.ErrFenced
 	}
 	var wrote int64
 	err := c.d.retry(ctx, func(ctx context.Context) error {
-		return c.d.pool.QueryRow(ctx, statement, append([]any{c.id, int64(c.epoch), c.d.id}, args...)...).Scan(&wrote)
+		var batch pgx.Batch // one transaction, and a snapshot for each statement
+		for _, sql := range before {
+			batch.Queue(sql, c.id)
+		}
+		batch.Queue(statement, append([]any{c.id, int64(c.epoch), c.d.id}, args...)...).QueryRow(func(row pgx.Row) error { return row.Scan(&wrote) })
+		return c.d.pool.SendBatch(ctx, &batch).Close()
 	})
 	if err != nil {
 		c.forgets()
@@ -342,7 +358,7 @@ func (c *claim) Checkpoint(ctx context.Context, r *runstore.Record) error {
 			return err
 		}
 	}
-	err = c.write(ctx, `
+	err = c.supersede(ctx, `
 		WITH mine AS (
 			SELECT id, seal FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3 AND NOT ended FOR NO KEY UPDATE
 		), wrote AS (
@@ -479,7 +495,7 @@ func (c *claim) End(ctx context.Context, e *runstore.Ended) error {
 		return err
 	}
 	c.forgets()
-	return c.write(ctx, `
+	return c.supersede(ctx, `
 		WITH wrote AS (
 			UPDATE quoin.runs SET ended = true, generation = 0, expires = $4, timer_due = NULL, woken = NULL, header = $5, image = $6, image_sum = $7, seal = $8
 			WHERE id = $1 AND epoch = $2 AND owner = $3 AND NOT gone RETURNING id
@@ -498,7 +514,7 @@ func (c *claim) Delete(ctx context.Context) error {
 		return nil
 	}
 	c.forgets()
-	err := c.write(ctx, `
+	err := c.supersede(ctx, `
 		WITH gone AS (
 			UPDATE quoin.runs SET gone = true, ended = true, generation = 0, expires = '-infinity', timer_due = NULL, woken = NULL,
 				header = '', image = '', image_sum = '', seal = ''

@@ -250,7 +250,9 @@ func (s *documentStore) Counts(ctx context.Context) (counts map[string]int, err 
 // Remove implements documents.Store.
 func (s *documentStore) Remove(ctx context.Context, names ...string) error {
 	locks, holders := s.heldLocks(ctx)
+	attempts := 0
 	return s.do(ctx, func(ctx context.Context) error {
+		attempts++
 		var removed int
 		var held bool
 		err := s.db.pool.QueryRow(ctx, `
@@ -263,7 +265,7 @@ func (s *documentStore) Remove(ctx context.Context, names ...string) error {
 			return err
 		case !held:
 			return s.lockLost(strings.Join(names, ", "))
-		case removed == 0:
+		case removed == 0 && attempts == 1: // else the one whose answer was lost may have removed them
 			return fmt.Errorf("documents %.80q: %w", names, fs.ErrNotExist)
 		}
 		return nil

@@ -118,3 +118,16 @@ func (p plan) read(t *testing.T, table string) (rows int) {
 	}
 	return rows
 }
+
+// TestPostgresARunThatIsNotDueYetHasNoLag: it is due because its host is gone, and its timer
+// has time.
+func TestPostgresARunThatIsNotDueYetHasNoLag(t *testing.T) {
+	ctx := t.Context()
+	d := open(t, database(t), slow)
+	must(t, d.Exec(ctx, `INSERT INTO quoin.runs (id, epoch, owner, timer_due, ended, generation, expires, header, image, image_sum, seal)
+		VALUES ('orphan', 1, 'host_gone', now() + interval '1 hour', false, 1, now() + interval '2 hours', '', '', '', '')`))
+	ids, err := d.Due(ctx, 5)
+	if lag := d.Health(ctx).DueLag; err != nil || len(ids) != 1 || lag != 0 {
+		t.Errorf("due %v, %v, for %s", ids, err, lag)
+	}
+}

@@ -244,6 +244,7 @@ func (o *effectJournal) claim(ctx context.Context, header *runstore.Effects) err
 			WITH claimed AS (
 				UPDATE quoin.effects e SET owner = $2, epoch = epoch + 1
 				WHERE run = $1 AND (owner IS NULL OR owner = $2 OR NOT `+live("e.owner")+`)
+					AND owner IS NOT DISTINCT FROM (SELECT owner FROM quoin.effects WHERE run = $1) -- as the leases are seen
 				RETURNING epoch
 			)
 			SELECT (SELECT epoch FROM claimed), EXISTS (SELECT FROM quoin.effects WHERE run = $1)`, o.run, o.d.id).Scan(&epoch, &known)

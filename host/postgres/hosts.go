@@ -14,7 +14,7 @@ type lease struct {
 	started atomic.Bool // it was renewed once
 	keep    sync.Once   // starts the loop that renews it
 	address atomic.Pointer[string]
-	until   atomic.Pointer[time.Time] // by the monotonic clock of this process
+	until   atomic.Pointer[time.Time] // by the clocks of this process: see Lapsed
 	gaps    atomic.Uint64             // how often the lease was over before it was renewed
 }
 
@@ -168,7 +168,13 @@ func (d *DB) endLease(ctx context.Context) error {
 // renewed the lease.
 func (d *DB) Lapsed() bool {
 	until := d.lease.until.Load()
-	return until != nil && !time.Now().Before(*until)
+	if until == nil {
+		return false
+	}
+	// The monotonic clock of Linux stands still while the machine is suspended, the other
+	// one can be set: the first that says so counts.
+	now := time.Now()
+	return !now.Before(*until) || !now.Round(0).Before(until.Round(0))
 }
 
 // Advertise tells other hosts where they reach this one, and starts the lease.

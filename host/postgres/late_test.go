@@ -1,15 +1,20 @@
 package postgres_test
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/documents"
 )
 
 // TestPostgresALateStatementChangesNothing: a host gives a statement up, by making it again
@@ -129,5 +134,95 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// waitsForALock returns once a statement of the server waits for a lock.
+func waitsForALock(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	for waits := false; !waits; {
+		must(t, conn.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)`).Scan(&waits))
+	}
+}
+
+// TestPostgresAnswersThatCommitDuringACheckpoint: the host has given them up, and their
+// statement goes on at the server while the next record waits for its row.
+func TestPostgresAnswersThatCommitDuringACheckpoint(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	d := open(t, url, slow)
+	for name, write := range map[string]func(runstore.Claim, *runstore.Record) error{
+		"Checkpoint": func(c runstore.Claim, r *runstore.Record) error { return c.Checkpoint(ctx, r) },
+		"End": func(c runstore.Claim, r *runstore.Record) error {
+			return c.End(ctx, &runstore.Ended{ID: r.ID, Expires: r.Expires, Result: []byte(`1`)})
+		},
+		"Delete": func(c runstore.Claim, _ *runstore.Record) error { return c.Delete(ctx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := record("run_" + name)
+			c := create(t, d, r)
+			other, err := pgx.Connect(ctx, url)
+			must(t, err)
+			defer other.Close(context.Background())
+			tx, err := other.Begin(ctx)
+			must(t, err)
+			_, err = tx.Exec(ctx, `SELECT FROM quoin.runs WHERE id = $1 FOR NO KEY UPDATE`, r.ID)
+			must(t, err)
+			_, err = tx.Exec(ctx, `INSERT INTO quoin.journal VALUES ($1, 1, '{}', '', 'x')`, r.ID)
+			must(t, err)
+			next := *r
+			next.Generation++
+			done := make(chan error, 1)
+			go func() { done <- write(c, &next) }()
+			waitsForALock(t, other)
+			must(t, tx.Commit(ctx))
+			must(t, <-done)
+			var rows int
+			must(t, other.QueryRow(ctx, `SELECT count(*) FROM quoin.journal WHERE run = $1`, r.ID).Scan(&rows))
+			if rows != 0 {
+				t.Errorf("%d rows of the journal before are there still", rows)
+			}
+		})
+	}
+}
+
+// TestPostgresAClaimThatHasWaitedTakesNoLiveRun: the claim of another host takes longer to
+// commit than its lease had left, which is renewed meanwhile.
+func TestPostgresAClaimThatHasWaitedTakesNoLiveRun(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	a, b := open(t, url, postgres.Options{Lease: time.Second}), open(t, url, slow)
+	create(t, a, record("run")).Release()
+	create(t, b, record("other")).Release()
+	other, err := pgx.Connect(ctx, url)
+	must(t, err)
+	defer other.Close(context.Background())
+	var seen time.Time // what the claim of b sees of the lease of a
+	must(t, other.QueryRow(ctx, `SELECT lease_until FROM quoin.hosts WHERE id = $1`, a.Host()).Scan(&seen))
+	tx, err := other.Begin(ctx)
+	must(t, err)
+	_, err = tx.Exec(ctx, `UPDATE quoin.runs SET owner = $1, epoch = epoch + 1 WHERE id = 'run'`, a.Host())
+	must(t, err)
+	done := make(chan error, 1)
+	go func() { _, err := b.Claim(ctx, "run"); done <- err }()
+	waitsForALock(t, other)
+	must(t, other.QueryRow(ctx, `SELECT greatest(lease_until, $2) FROM quoin.hosts WHERE id = $1`, a.Host(), seen).Scan(&seen))
+	for over := false; !over; { // a renews its lease
+		must(t, other.QueryRow(ctx, `SELECT clock_timestamp() > $1`, seen).Scan(&over))
+	}
+	must(t, tx.Commit(ctx))
+	if err := <-done; !errors.Is(err, runstore.ErrClaimed) {
+		t.Errorf("a claim of a run that a live host has claimed: %v, want ErrClaimed", err)
+	}
+}
+
+// TestPostgresARemovalWhoseAnswerIsLost: what is made again finds nothing to remove.
+func TestPostgresARemovalWhoseAnswerIsLost(t *testing.T) {
+	ctx := t.Context()
+	o, late := postgres.Delaying(slow)
+	s := open(t, database(t), o).Documents("purpose", "", documents.DirOptions{})
+	must(t, s.Create(ctx, "a.json", []byte("x"), time.Time{}))
+	late.Lose(io.ErrUnexpectedEOF, true)
+	must(t, s.Remove(ctx, "a.json"))
+	if err := s.Remove(ctx, "a.json"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the second removal: %v, want fs.ErrNotExist", err)
 	}
 }

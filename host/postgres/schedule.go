@@ -50,7 +50,7 @@ const dueRuns = `
 	), gone AS MATERIALIZED (
 		SELECT owner FROM owners o WHERE o.owner IS NOT NULL AND NOT %[2]s
 	)
-	SELECT id, coalesce(extract(epoch FROM now() - min(due) FILTER (WHERE isfinite(due)) OVER ()), 0)::float8 FROM (
+	SELECT id, coalesce(extract(epoch FROM now() - min(due) FILTER (WHERE isfinite(due) AND due <= now()) OVER ()), 0)::float8 FROM (
 		(SELECT id, due FROM quoin.runs r
 		WHERE due <= now() AND NOT ended AND expires > now() AND (owner IS NULL OR NOT %[1]s) ORDER BY due LIMIT $1)
 	UNION

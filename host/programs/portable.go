@@ -11,7 +11,7 @@ import (
 // module.
 func (s *Stored) Portable() []documents.Portable {
 	return []documents.Portable{
-		{Store: s.saved, Kind: "program", Ext: savedExt, Title: func(content []byte) string {
+		{Store: s.saved, Kind: "program", Ext: savedExt, Locked: true, Title: func(content []byte) string {
 			var p Program
 			_ = json.Unmarshal(content, &p) // without a name it is called by its place
 			return p.Name

@@ -196,6 +196,11 @@ func (s *Stored) Put(ctx context.Context, p *Program, replace bool) error {
 	}
 	defer s.forgetList()
 	if replace {
+		ctx, unlock, err := s.saved.Lock(ctx, p.place()) // a move that is carrying it would put back what it has read
+		if err != nil {
+			return err
+		}
+		defer unlock()
 		return s.saved.Replace(ctx, savedName(p), b, time.Time{})
 	}
 	if err := s.saved.Create(ctx, savedName(p), b, time.Time{}); errors.Is(err, fs.ErrExist) {
@@ -254,7 +259,12 @@ func (s *Stored) forgetList() {
 // Remove implements Store.
 func (s *Stored) Remove(ctx context.Context, p *Program) error {
 	defer s.forgetList()
-	err := s.saved.Remove(ctx, savedName(p))
+	ctx, unlock, err := s.saved.Lock(ctx, p.place())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	err = s.saved.Remove(ctx, savedName(p))
 	if errors.Is(err, fs.ErrNotExist) {
 		return unknown(p.Name, nil)
 	}

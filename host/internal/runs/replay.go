@@ -49,6 +49,7 @@ func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim run
 	if err := e.countFenced(claim.Checkpoint(ctx, next)); err != nil {
 		return nil, withRecord(and(failureFromStore(err), keptAsItWas), rec)
 	}
+	next.Epoch = claim.Epoch() // of its writer, as the store has it
 	e.Logger.Info("a suspended run was replayed on another build of the guest", "run", rec.ID, "from", text12(rec.GuestBuild), "to", text12(next.GuestBuild))
 	return next, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -402,3 +403,66 @@ func TestADamagedDocumentIsLeft(t *testing.T) {
 type damaged struct{ documents.Store }
 
 func (d damaged) Read(context.Context, string) ([]byte, error) { return nil, documents.ErrCorrupt }
+
+// readThen is a store that does something when it has read a grant.
+type readThen struct {
+	documents.Store
+	then func()
+}
+
+func (s *readThen) Read(ctx context.Context, name string) ([]byte, error) {
+	b, err := s.Store.Read(ctx, name)
+	if then := s.then; then != nil && strings.HasSuffix(name, ".grant") {
+		s.then = nil
+		then()
+	}
+	return b, err
+}
+
+// TestARevocationInTheMiddleOfAMove: a grant is revoked, or it is not, and then it arrives.
+func TestARevocationInTheMiddleOfAMove(t *testing.T) {
+	from, to := openWhole(t), openWhole(t)
+	fillWhole(t, from)
+	source := from.State
+	source.Documents = slices.Clone(source.Documents)
+	var revoked error
+	for i, d := range source.Documents {
+		if d.Kind == "grant" {
+			source.Documents[i].Store = &readThen{d.Store, func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				defer cancel()
+				revoked = from.Approvals.Forget(ctx, grantID)
+			}}
+		}
+	}
+	m := statemove.Mover{From: source, To: to.State}
+	outcomes(t, m.Move)
+	if _, err := to.Approvals.Grant(t.Context(), grantID); revoked == nil && err == nil {
+		t.Error("the grant was revoked, and has arrived")
+	} else if revoked != nil && err != nil {
+		t.Errorf("the grant was not revoked (%v), and has not arrived: %v", revoked, err)
+	}
+}
+
+// TestADamagedStorageIsLeft: the rest goes.
+func TestADamagedStorageIsLeft(t *testing.T) {
+	from, to := openWhole(t), openWhole(t)
+	fillWhole(t, from)
+	path := filepath.Join(t.TempDir(), "damaged.storage")
+	if err := os.WriteFile(path, []byte("no storage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source := from.State
+	source.Storages.Open = func(string) (pluginstorage.Movable, func() error) {
+		f := pluginstorage.Open(path, func(err error) { t.Log(err) })
+		return f, f.Close
+	}
+	m := statemove.Mover{From: source, To: to.State}
+	did := strings.Join(outcomes(t, m.Move), "\n")
+	if !strings.Contains(did, "it cannot be read or written") {
+		t.Errorf("the storage is not said to be left:\n%s", did)
+	}
+	if _, err := to.Approvals.Grant(t.Context(), grantID); err != nil {
+		t.Errorf("the grant has not arrived: %v", err)
+	}
+}

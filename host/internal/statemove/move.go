@@ -204,7 +204,9 @@ func (m *Mover) moveRun(ctx context.Context, id string) error {
 		if errors.As(err, &why) { // the source stays as it was
 			rec.Moving = ""
 			rec.Generation++
-			return errors.Join(err, claim.Checkpoint(ctx, rec))
+			if failed := claim.Checkpoint(ctx, rec); failed != nil {
+				return failed
+			}
 		}
 		return err
 	}
@@ -289,10 +291,16 @@ func (m *Mover) arriveOne(ctx context.Context, id string, did func(Outcome) erro
 	}
 	defer claim.Release()
 	rec, err := m.To.Runs.Get(ctx, id)
-	if err != nil || !m.brought(rec.Moving) {
+	switch {
+	case errors.Is(err, runstore.ErrUnavailable):
+		return err
+	case err != nil, !m.brought(rec.Moving):
 		return nil // it has expired, or another was faster
 	}
-	if _, err := m.From.Runs.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
+	switch _, err := m.From.Runs.Get(ctx, id); {
+	case errors.Is(err, runstore.ErrUnavailable):
+		return err
+	case !errors.Is(err, runstore.ErrNotFound):
 		return nil // the move of its record or its result goes on with it
 	}
 	if rec.Moving == m.incomingResult() { // the result was delivered where it was

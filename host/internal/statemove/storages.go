@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/quoinhq/quoin/internal/pluginstorage"
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // Storages are the key-value storages of plugins. The zero value has nothing.
@@ -42,7 +43,11 @@ func (m *Mover) storage(ctx context.Context, id string, carry func(ctx context.C
 	defer func() { err = errors.Join(err, end()) }()
 	to, end2 := m.To.Storages.Open(id)
 	defer func() { err = errors.Join(err, end2()) }()
-	return carry(ctx, from, to)
+	err = carry(ctx, from, to)
+	if own := (*protocol.Error)(nil); errors.As(err, &own) && own.Code == protocol.CodeStorageFailed {
+		return leave("it cannot be read or written; the log says why") // the rest goes
+	}
+	return err
 }
 
 // errOtherStorage says that both states have a storage of a plugin, with other contents.
@@ -88,7 +93,10 @@ func moveStorage(ctx context.Context, from, to pluginstorage.Movable) error {
 			return readErr
 		}
 		if try == tries { // it stays in the source
-			return errors.Join(leave("the plugin writes to it all the time: move it again later"), to.Swap(ctx, got, pluginstorage.Contents{}))
+			if err := to.Swap(ctx, got, pluginstorage.Contents{}); err != nil && !errors.Is(err, pluginstorage.ErrChanged) {
+				return err
+			}
+			return leave("the plugin writes to it all the time: move it again later")
 		}
 		if err = to.Swap(ctx, got, fresh); errors.Is(err, pluginstorage.ErrChanged) {
 			return errOtherStorage
