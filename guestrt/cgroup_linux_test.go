@@ -155,7 +155,7 @@ func startWith(t *testing.T, g *groups, protocol uint32) *process {
 		t.Fatal(err)
 	}
 	s := newSpawner()
-	p, err := startProcess(context.Background(), s, b, &launchConfig{groups: g, protocol: protocol}, slog.New(slog.DiscardHandler))
+	p, err := startProcess(context.Background(), s, b, &launchConfig{groups: g, protocol: protocol, socket: protocol < wire.FirstOnPipes}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

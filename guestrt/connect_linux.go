@@ -10,11 +10,11 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// connect makes the connection of a worker that speaks the protocol: our end, and the
+// connect makes the connection of a worker, by two pipes or by a socket: our end, and the
 // command line and the descriptors by which the worker has the other one. Ours does not
 // block a thread, theirs blocks as the worker expects.
-func connect(protocol uint32) (ours io.ReadWriteCloser, args []string, theirs []*os.File, err error) {
-	if protocol < wire.FirstOnPipes {
+func connect(socket bool) (ours io.ReadWriteCloser, args []string, theirs []*os.File, err error) {
+	if socket {
 		fds, err := socketPair()
 		if err != nil {
 			return nil, nil, nil, err

@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(hostVariable) != "" {
 		beHost()
 	}
+	if _, ok := os.LookupEnv(earlyHostVariable); ok {
+		beEarlyHost()
+	}
 	if os.Getenv(pausedHostVariable) != "" {
 		bePausedHost()
 	}

@@ -52,6 +52,9 @@ type launchConfig struct {
 	noNamespaces error
 	groups       *groups
 	protocol     uint32 // the version that the workers speak
+	// socket says that they may be of a build that knows no pipes. The command line that
+	// goes with pipes would start such a program as if a person had.
+	socket bool
 }
 
 // checkReady judges what a process reported, and adds what only this side knows.
@@ -107,10 +110,10 @@ func (p *Pool) startFirst(ctx context.Context) (*process, error) {
 // startSpoken starts a process by the newest version of the protocol that it speaks. Only
 // a build that was asked for by its id may be an earlier one.
 func (p *Pool) startSpoken(ctx context.Context) (first *process, err error) {
+	p.launch.socket = p.config.BuildID != [32]byte{}
 	for p.launch.protocol = wire.Version; ; p.launch.protocol-- {
 		first, err = p.start(ctx)
-		tooSlow := final(err) && !refused(err)
-		if err == nil || p.config.BuildID == [32]byte{} || p.launch.protocol == wire.OldestVersion || tooSlow || ctx.Err() != nil {
+		if err == nil || !p.launch.socket || !refused(err) || p.launch.protocol == wire.OldestVersion || ctx.Err() != nil {
 			return first, err
 		}
 	}

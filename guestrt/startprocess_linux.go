@@ -5,10 +5,12 @@ import (
 	"io"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/quoinhq/quoin/internal/sandbox"
 )
 
-// startChild starts the guest executable with nothing but its three ends: the
+// startChild starts the guest executable with nothing but its ends: the
 // connection, the log pipe and /dev/null, and in a control group of its own
 // where that works. It runs on the spawner's thread.
 func (p *process) startChild(b *binary, l *launchConfig) (err error) {
@@ -41,7 +43,7 @@ func startIn(g *group, b *binary, l *launchConfig) (p *os.Process, conn io.ReadW
 			f.Close()
 		}
 	}()
-	conn, args, theirs, err := connect(l.protocol)
+	conn, args, theirs, err := connect(l.socket)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -55,14 +57,22 @@ func startIn(g *group, b *binary, l *launchConfig) (p *os.Process, conn io.ReadW
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err == nil {
 		opened = append(opened, null)
+		files := append([]*os.File{null, null, theirLog}, theirs...)
+		executable, dupErr := b.above(files)
+		if dupErr != nil {
+			conn.Close()
+			log.Close()
+			return nil, nil, nil, dupErr
+		}
+		opened = append(opened, executable)
 		attributes := sandbox.Attributes(l.noNamespaces == nil)
 		if g != nil {
 			attributes.UseCgroupFD, attributes.CgroupFD = true, int(g.dir.Fd())
 		}
-		p, err = os.StartProcess(b.execPath(), args, &os.ProcAttr{
+		p, err = os.StartProcess(fmt.Sprintf("/proc/self/fd/%d", executable.Fd()), args, &os.ProcAttr{
 			Dir:   "/",
 			Env:   sandbox.Env(),
-			Files: append([]*os.File{null, null, theirLog}, theirs...),
+			Files: files,
 			Sys:   attributes,
 		})
 	}
@@ -74,13 +84,18 @@ func startIn(g *group, b *binary, l *launchConfig) (p *os.Process, conn io.ReadW
 	return p, conn, log, nil
 }
 
-// execPath names the opened executable itself, so that the file that was
-// hashed is the file that runs, whatever its path means by now and whichever user may
-// search its directories.
-func (b *binary) execPath() string {
-	const stdFiles = 4
-	if fd := b.file.Fd(); fd >= stdFiles {
-		return fmt.Sprintf("/proc/self/fd/%d", fd)
+// above returns the opened executable itself once more, so that the file that was hashed
+// is the file that runs, whatever its path means by now and whichever user may search its
+// directories. Its descriptor is greater than all that a child with these files has at any
+// time: each takes its place, some by way of the next ones, before the child executes it.
+func (b *binary) above(files []*os.File) (*os.File, error) {
+	least := len(files)
+	for _, f := range files {
+		least = max(least, int(f.Fd()))
 	}
-	return b.path
+	fd, err := unix.FcntlInt(b.file.Fd(), unix.F_DUPFD_CLOEXEC, least+len(files)+1)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(fd), b.path), nil
 }
