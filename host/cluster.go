@@ -151,7 +151,8 @@ func faultsOf(c *cluster.Checker) []ClusterFault {
 
 // CheckCluster asks the hosts of a store once, with what the configuration gives, and returns
 // what is wrong with them. A host that does not answer is watched until it has renewed its
-// lease or is gone, so that this takes seconds, or until ctx ends. Without a cluster in the
+// lease or is gone, so that this takes seconds, or until ctx ends. With an error, what was
+// found until then is returned, too. Without a cluster in the
 // configuration there is nothing to ask with, and nothing is wrong.
 func CheckCluster(ctx context.Context, c ClusterConfig, store runstore.Shared) ([]ClusterFault, error) {
 	if !c.enabled() {
@@ -163,11 +164,11 @@ func CheckCluster(ctx context.Context, c ClusterConfig, store runstore.Shared) (
 	}
 	p := cluster.NewPeers(credentials)
 	defer p.Close()
-	checker := cluster.NewChecker(p, store, c.Advertise, slog.New(slog.DiscardHandler))
-	if err := checker.Settle(ctx); err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
+	checker := cluster.NewChecker(p, store, cmp.Or(c.Advertise, c.Listen), slog.New(slog.DiscardHandler))
+	if err = checker.Settle(ctx); err != nil {
+		err = fmt.Errorf("cluster: %w", err)
 	}
-	return faultsOf(checker), nil
+	return faultsOf(checker), err
 }
 
 // clusterMetrics counts the faults of each kind. Ok is false without a cluster.

@@ -149,16 +149,21 @@ func (o *followedHosts) leave(host string) {
 // ask passes what one host tells until it or ctx ends.
 func (o *followedHosts) ask(ctx context.Context, p runstore.Peer, ready func()) {
 	defer ready()
+	told := false
 	q := &cluster.Request{Verb: cluster.VerbEvents, Host: p.Host, Run: o.filter.Run, Session: o.filter.Session, All: o.filter.All}
 	_, err := o.host.peers.Ask(ctx, p.Address, q, func(f *cluster.Frame) {
 		switch {
 		case f.Ready:
+			told = true
 			ready()
 		case f.Event != nil:
 			o.pass(ctx, *f.Event)
 		}
 	})
 	if err != nil && ctx.Err() == nil {
+		if told { // until it is asked again, events are missed: how many, it alone knows
+			o.pass(ctx, trajectory.Event{Kind: trajectory.Gap, Time: time.Now().Round(0)})
+		}
 		o.host.log.Debug("a host does not tell its events", "host", p.Host, "address", p.Address, "error", err) // see ClusterFaults
 	}
 }

@@ -228,7 +228,9 @@ func (c *clock) pause() {
 	defer c.mu.Unlock()
 	if c.paused++; c.paused == 1 {
 		c.timer.Stop()
-		c.left = c.wait.Left(time.Now())
+		now := time.Now()
+		c.wait.Over(now) // so that what this host stood still until now does not count
+		c.left = c.wait.Left(now)
 	}
 }
 

@@ -19,7 +19,13 @@ type Wait struct {
 }
 
 // Until returns a wait that starts now and is over at due.
-func Until(now, due time.Time) Wait { return Wait{due: due, look: earlier(due, now.Add(slice))} }
+func Until(now, due time.Time) Wait {
+	look := earlier(due, now.Add(slice))
+	if look.Before(now) { // it is over; this process has not stood still
+		look = now
+	}
+	return Wait{due: due, look: look}
+}
 
 // IsZero reports whether it is no wait.
 func (w *Wait) IsZero() bool { return w.due.IsZero() }

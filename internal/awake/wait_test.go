@@ -69,3 +69,11 @@ func TestLeft(t *testing.T) {
 		t.Error("the zero value alone is no wait")
 	}
 }
+
+// TestAWaitThatIsOverAtOnce: its end is in the past, and this process has not stood still.
+func TestAWaitThatIsOverAtOnce(t *testing.T) {
+	now := time.Now()
+	if w := awake.Until(now, now.Add(-time.Minute)); w.Look().After(now) || !w.Over(now) {
+		t.Errorf("it is looked at %s later, and is not over", w.Look().Sub(now))
+	}
+}

@@ -258,7 +258,7 @@ func (d *diagnosedCluster) text() string {
 	}
 	switch {
 	case d.Error != "":
-		fmt.Fprintf(&b, "cluster: the hosts of the database were not asked: %s\n", d.Error)
+		fmt.Fprintf(&b, "cluster: not all hosts of the database were asked: %s\n", d.Error)
 	case len(d.Faults) == 0:
 		b.WriteString("cluster: every host of the database that lives can be asked from here\n")
 	}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -47,7 +48,9 @@ func NewChecker(p *Peers, store runstore.Shared, own string, log *slog.Logger) *
 func (c *Checker) Run(ctx context.Context) {
 	for {
 		pause := checkEvery
-		if c.round(ctx) {
+		if suspected, err := c.round(ctx, maxGreetings); err != nil {
+			c.log.Debug("the hosts of the store were not found out", "error", err) // its health says the same
+		} else if suspected {
 			pause = suspectEvery
 		}
 		select {
@@ -60,14 +63,17 @@ func (c *Checker) Run(ctx context.Context) {
 
 // Settle checks until each host either answers, is gone or is at fault.
 func (c *Checker) Settle(ctx context.Context) error {
-	for c.round(ctx) {
+	for {
+		suspected, err := c.round(ctx, maxPeers)
+		if err != nil || !suspected {
+			return cmp.Or(err, context.Cause(ctx))
+		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(suspectEvery):
 		}
 	}
-	return context.Cause(ctx)
 }
 
 // Faults returns what is wrong now, ordered by host. It is safe for concurrent use.
@@ -82,12 +88,12 @@ func (c *Checker) Faults() []Fault {
 	return out
 }
 
-// round greets hosts once. It reports whether one is suspected.
-func (c *Checker) round(ctx context.Context) (suspected bool) {
+// round greets that many hosts once, by chance where there are more. It reports whether one
+// is suspected.
+func (c *Checker) round(ctx context.Context, most int) (suspected bool, err error) {
 	hosts, err := c.store.Peers(ctx, maxPeers)
 	if err != nil {
-		c.log.Debug("the hosts of the store were not found out", "error", err) // its health says the same
-		return len(c.suspects) > 0
+		return false, err
 	}
 	live := make(map[string]bool, len(hosts))
 	for _, h := range hosts {
@@ -97,14 +103,14 @@ func (c *Checker) round(ctx context.Context) (suspected bool) {
 	others := slices.DeleteFunc(hosts, func(h runstore.Peer) bool { return h.Host == c.store.Host() || h.Address == "" })
 	c.note(c.store.Host(), c.own, c.ownFault(ctx, others))
 	rand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
-	others = others[:min(len(others), maxGreetings)]
+	others = others[:min(len(others), most)]
 	for i, err := range c.greetAll(ctx, others) {
 		if ctx.Err() != nil {
-			return false
+			return false, nil
 		}
 		c.judge(others[i], err)
 	}
-	return len(c.suspects) > 0
+	return len(c.suspects) > 0, nil
 }
 
 // forgetAllBut forgets hosts that are gone.

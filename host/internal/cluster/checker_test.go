@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -15,12 +16,13 @@ import (
 type listed struct {
 	runstore.Shared
 	peers []runstore.Peer
+	err   error
 }
 
 func (l *listed) Host() string { return "a" }
 
 func (l *listed) Peers(context.Context, int) ([]runstore.Peer, error) {
-	return append([]runstore.Peer{{Host: "a", Address: "127.0.0.1:1"}}, l.peers...), nil
+	return append([]runstore.Peer{{Host: "a", Address: "127.0.0.1:1"}}, l.peers...), l.err
 }
 
 // renew has the hosts live on.
@@ -36,10 +38,20 @@ func checking(t *testing.T, c *Credentials, own string, hosts ...runstore.Peer) 
 	return NewChecker(peers(t, c), store, own, slog.New(slog.NewTextHandler(log, nil))), store, log
 }
 
+// round reports whether a host is suspected.
+func round(t *testing.T, c *Checker) bool {
+	t.Helper()
+	suspected, err := c.round(t.Context(), maxGreetings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return suspected
+}
+
 // rounds has the hosts renew their leases while they are asked.
 func rounds(t *testing.T, c *Checker, store *listed) {
 	for range 3 {
-		c.round(t.Context())
+		round(t, c)
 		store.renew()
 	}
 }
@@ -74,7 +86,7 @@ func TestFaultsAreFound(t *testing.T) {
 				t.Errorf("logged:\n%s", text)
 			}
 			checker.peers, store.peers = peers(t, right), []runstore.Peer{{Host: c.peer.Host, Address: serveHost(t, right, c.peer.Host, nil)}}
-			if checker.round(t.Context()); len(checker.Faults()) != 0 || strings.Count(log.String(), "\n") != 2 {
+			if round(t, checker); len(checker.Faults()) != 0 || strings.Count(log.String(), "\n") != 2 {
 				t.Errorf("it is well again: %+v\n%s", checker.Faults(), log)
 			}
 		})
@@ -100,12 +112,12 @@ func closedAddress(t *testing.T) string {
 func TestAHostThatIsGoneIsNoFault(t *testing.T) {
 	checker, store, log := checking(t, secretOf(t, "s"), "", runstore.Peer{Host: "b", Address: closedAddress(t)})
 	for range 5 {
-		if !checker.round(t.Context()) {
+		if !round(t, checker) {
 			t.Error("it is not suspected")
 		}
 	}
 	store.peers = nil
-	if checker.round(t.Context()) || len(checker.Faults()) != 0 || log.Len() > 0 {
+	if round(t, checker) || len(checker.Faults()) != 0 || log.Len() > 0 {
 		t.Errorf("a host that is gone: %+v\n%s", checker.Faults(), log)
 	}
 }
@@ -117,7 +129,7 @@ func TestAFaultGoesWithItsHost(t *testing.T) {
 		t.Fatal("no fault is found")
 	}
 	store.peers = nil
-	if checker.round(t.Context()); len(checker.Faults()) != 0 {
+	if round(t, checker); len(checker.Faults()) != 0 {
 		t.Errorf("left: %+v", checker.Faults())
 	}
 }
@@ -143,5 +155,14 @@ func TestLoopbackIsReachedFromNoOtherMachine(t *testing.T) {
 		if c.fault && !strings.Contains(log.String(), "set cluster.advertise of this host") {
 			t.Errorf("logged: %s", log)
 		}
+	}
+}
+
+// TestSettleSaysWhatItCouldNotAsk: a store that lists no hosts is not one whose hosts are well.
+func TestSettleSaysWhatItCouldNotAsk(t *testing.T) {
+	c, store, _ := checking(t, secretOf(t, "s"), "127.0.0.1:1")
+	store.err = errors.New("permission denied")
+	if err := c.Settle(t.Context()); !errors.Is(err, store.err) {
+		t.Errorf("got %v, want %v", err, store.err)
 	}
 }

@@ -223,8 +223,12 @@ func (e *Engine) Upgrade(ctx context.Context, o codemode.UpgradeOptions) iter.Se
 			if !rec.Started() || rec.GuestBuild == e.build() {
 				continue
 			}
+			if err = context.Cause(ctx); err != nil {
+				break
+			}
 			upgraded, f := e.upgrade(ctx, rec.ID, o)
-			if err = context.Cause(ctx); err != nil && !upgraded {
+			if f != nil && ctx.Err() != nil { // it is the end of ctx that kept the run from it
+				err = context.Cause(ctx)
 				break
 			}
 			if !upgraded && (f == nil || isOver(f)) { // meanwhile, by another host
