@@ -8,7 +8,7 @@ import (
 
 // Engine says which JavaScript engine runs the guests. Each engine has a worker of its
 // own, and a snapshot goes on in a worker of the engine that took it. The zero value
-// looks where EngineDefault does and takes the engine of the worker that is there.
+// takes the engine of the worker that Config.GuestPath names; without one it is EngineAuto.
 type Engine string
 
 const (

@@ -24,6 +24,7 @@ func TestTheWorkerIsOfTheEngineAskedFor(t *testing.T) {
 	}{
 		{"without a choice", "", EngineDefault, both},
 		{"without a choice, a worker of the native engine", "", EngineNative, Config{GuestPath: native}},
+		{"without a choice and without a path", "", EngineNative, Config{NativePath: native}},
 		{"default", EngineDefault, EngineDefault, both},
 		{"native", EngineNative, EngineNative, both},
 		{"auto", EngineAuto, EngineNative, both},

@@ -80,6 +80,9 @@ func FindWorker(c Config) (path string, build [32]byte, err error) {
 
 // searchEngine looks for a worker of the engine that a Config names.
 func searchEngine(c Config) (*binary, error) {
+	if c.Engine == "" && c.GuestPath == "" {
+		c.Engine = EngineAuto
+	}
 	if c.Engine == EngineAuto {
 		b, err := nativeWorker.search(c)
 		if !errors.Is(err, ErrNoWorker) {

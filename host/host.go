@@ -98,7 +98,8 @@ type Config struct {
 type GuestConfig struct {
 	// Engine says which engine runs new runs. Without a worker of it, New fails. A
 	// suspended run goes on with the engine that it was suspended with, as long as
-	// there is a worker of that one. Defaults to the engine of the worker at Path.
+	// there is a worker of that one. Defaults to the engine of the worker at Path,
+	// and without a Path to EngineAuto.
 	Engine EngineChoice
 	// Path names the guest executable of the default engine. Defaults to quoin-guest
 	// next to the running executable, else the running executable itself if it called

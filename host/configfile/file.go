@@ -37,7 +37,7 @@ type File struct {
 	// Policy says which tools exist.
 	Policy policy.Scopes
 	// GuestEngine says which engine runs new runs. Unless some source gives it, it is
-	// empty: then it is that of the guest executable.
+	// empty: then it is that of GuestPath, or EngineAuto without one.
 	GuestEngine host.EngineChoice
 	// GuestPath and NativePath name the guest executables of the default and of the
 	// native engine; empty means the default search.

@@ -33,7 +33,7 @@ func newFile() *File {
 		PluginHooks:     map[string][]string{},
 		QuestionTimeout: policy.DefaultApprovalTimeout,
 		KeepPrograms:    host.DefaultKeepPrograms,
-		GuestEngine:     host.EngineDefault,
+		GuestEngine:     host.EngineAuto,
 		PreparedWorkers: host.DefaultPreparedWorkers,
 		MaxWorkers:      host.DefaultMaxWorkers,
 		Quotas:          host.Quotas{}.WithDefaults(),
@@ -57,7 +57,7 @@ func (f *File) table() config.Table {
 			config.Map("sessions", "session key", f.session, "Further rules for one session; they can only narrow what the others leave."),
 			config.Object("guest", []config.Field{
 				config.Choice("engine", &f.GuestEngine, []host.EngineChoice{host.EngineDefault, host.EngineNative, host.EngineAuto},
-					"The engine of new runs: QuickJS in Go, or `native`, QuickJS in C, whose worker has to be there. `auto` is native where that worker is found, else default. Unless it is given, a worker of the native engine that `path` names is taken, too. A suspended run goes on with the engine that it was suspended with."),
+					"The engine of new runs: QuickJS in Go, or `native`, QuickJS in C, whose worker has to be there. `auto` is native where that worker is found, else default. Unless it is given, a worker that `path` names is taken, whichever its engine is. A suspended run goes on with the engine that it was suspended with."),
 				config.Text("path", &f.GuestPath, "The guest executable of the default engine. Without it: quoin-guest next to the host's executable, else that itself if it serves as a worker."),
 				config.Text("nativePath", &f.NativePath, "The guest executable of the native engine. Without it: quoin-guest-native next to the host's executable."),
 				config.Texts("previous", &f.PreviousGuests, "Guest executables of earlier installations. Runs that they have suspended go on with them; new runs use path."),
