@@ -28,8 +28,9 @@
 //
 // # Concurrency
 //
-// The claim of a run is held while it is carried, and the lock of a sign-in, in both
-// states. A run that a host has claimed is left.
+// The claim of a run is held while it is carried, in both states, and so are the locks of
+// sign-ins, of saved programs and of what was always allowed. A run that a host has claimed
+// is left.
 //
 // # Failure and trust
 //
