@@ -31,6 +31,7 @@ func TestHostileWorkersHarmNobody(t *testing.T) {
 		"host-type":   {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
 		"forged-ids":  {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
 		"hang-up":     {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
+		"mute":        {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
 		"half-frame":  {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
 		"exit-3":      {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},
 		"exit-0":      {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed},

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -46,7 +47,8 @@ var modes = map[string]func(*worker){
 	"half-frame": func(w *worker) { w.spray([]byte{8, 0, 0, 0}); os.Exit(0) },
 
 	// No answers, and ends of the process.
-	"hang-up":     func(w *worker) { w.raw.Close(); select {} },
+	"hang-up":     func(w *worker) { w.raw.Close(); time.Sleep(time.Hour) },
+	"mute":        func(w *worker) { w.raw.To.Close(); w.drain() },
 	"silent":      (*worker).drain,
 	"exit-3":      func(*worker) { os.Exit(3) },
 	"exit-0":      func(*worker) { os.Exit(0) },
