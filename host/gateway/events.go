@@ -17,9 +17,12 @@ func (h *handlers) events(w http.ResponseWriter, r *http.Request, session Sessio
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	filter := host.EventFilter{All: !named(session) && session.AgentID == "", Session: session, Run: r.URL.Query().Get("run")}
-	feed := h.host.Follow(ctx, filter)
 	out := newEventStream(w, h.options.WriteTimeout, h.host.Debug().Stream(r.URL.Path))
-	if r.Method == http.MethodHead || out.write([]byte(": events of quoin, one JSON object each\n\n")) != nil {
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	feed := h.host.Follow(ctx, filter)
+	if out.write([]byte(": events of quoin, one JSON object each\n\n")) != nil {
 		return nil
 	}
 	// A write that is blocked when the server shuts down must not hold it up.

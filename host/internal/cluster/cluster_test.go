@@ -45,14 +45,20 @@ func listen(t *testing.T) net.Listener {
 
 func serveHost(t *testing.T, c *Credentials, host string, h Handler) string {
 	t.Helper()
+	_, address := startServer(t, c, host, h)
+	return address
+}
+
+func startServer(t *testing.T, c *Credentials, host string, h Handler) (s *Server, address string) {
+	t.Helper()
 	l := listen(t)
-	s := Serve(l, c, host, h, slog.New(slog.DiscardHandler))
+	s = Serve(l, c, host, h, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()         // requests that hang are cut off
 		_ = s.Close(ctx) // a test may have closed it
 	})
-	return l.Addr().String()
+	return s, l.Addr().String()
 }
 
 // peers returns what asks with the credentials.
@@ -311,4 +317,31 @@ func FuzzFrame(f *testing.F) {
 			t.Fatalf("%q was taken as a reply without a result", line)
 		}
 	})
+}
+
+// TestFeedsLeavePlacesToWaits: however many follow events, runs can be waited for.
+func TestFeedsLeavePlacesToWaits(t *testing.T) {
+	c := secretOf(t, "s")
+	s, address := startServer(t, c, "b", func(_ context.Context, q *Request, _ func(*Frame)) *Reply {
+		if q.Verb == VerbEvents {
+			return &Reply{Done: true}
+		}
+		return &Reply{Result: completed}
+	})
+	p := peers(t, c)
+	feed := &Request{Verb: VerbEvents, Host: "b"}
+	for range maxFeeds {
+		s.feeds <- struct{}{}
+	}
+	if _, err := p.Ask(t.Context(), address, feed, noFrames); !errors.Is(err, ErrBusy) {
+		t.Errorf("one feed too many: %v, want ErrBusy", err)
+	}
+	if _, err := p.Ask(t.Context(), address, &Request{Verb: VerbWait, Host: "b", Run: "run_1"}, noFrames); err != nil {
+		t.Errorf("a wait while all feeds are taken: %v", err)
+	}
+	<-s.feeds
+	if _, err := p.Ask(t.Context(), address, feed, noFrames); err != nil {
+		t.Error(err)
+	}
+	s.feeds <- struct{}{} // once it has left its place
 }

@@ -20,6 +20,7 @@ const path = "/v1/run"
 // The bounds of a server. A connection carries maxStreams requests at once.
 const (
 	MaxRequests    = 4096
+	maxFeeds       = MaxRequests / 4 // of events; those who wait for runs come first
 	maxConnections = 256
 	maxStreams     = 1024
 	maxHeader      = 16 << 10
@@ -38,12 +39,13 @@ type Server struct {
 	handler Handler
 	http    *http.Server
 	places  chan struct{} // taken by requests
+	feeds   chan struct{} // taken by those for events, too
 	ended   sync.WaitGroup
 }
 
 // Serve answers other hosts for the host of that id until Close. It closes the listener.
 func Serve(l net.Listener, c *Credentials, host string, h Handler, log *slog.Logger) *Server {
-	s := &Server{host: host, handler: h, places: make(chan struct{}, MaxRequests)}
+	s := &Server{host: host, handler: h, places: make(chan struct{}, MaxRequests), feeds: make(chan struct{}, maxFeeds)}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	s.http = &http.Server{
@@ -77,13 +79,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not found", http.StatusNotFound)
 		return
 	}
-	select {
-	case s.places <- struct{}{}:
-		defer func() { <-s.places }()
-	default:
+	if !take(s.places) {
 		http.Error(w, ErrBusy.Error(), http.StatusServiceUnavailable)
 		return
 	}
+	defer leave(s.places)
 	control := http.NewResponseController(w)
 	if err := control.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
 		http.Error(w, "no deadlines", http.StatusInternalServerError)
@@ -104,8 +104,27 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "another host is meant", http.StatusMisdirectedRequest)
 		return
 	}
+	if q.Verb == VerbEvents {
+		if !take(s.feeds) {
+			http.Error(w, ErrBusy.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		defer leave(s.feeds)
+	}
 	s.answer(w, r.Context(), q)
 }
+
+// take takes a place if there is one.
+func take(places chan struct{}) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func leave(places chan struct{}) { <-places }
 
 // answer writes the frames of an answer, each at once.
 func (s *Server) answer(w http.ResponseWriter, ctx context.Context, q *Request) {
