@@ -66,6 +66,29 @@ func (h *Host) Follow(ctx context.Context, f EventFilter) <-chan trajectory.Even
 	return out
 }
 
+// peerList is the list of hosts that all readers of events share, so that the store is asked
+// as often for many as for one.
+type peerList struct {
+	mu    sync.Mutex
+	asked time.Time
+	hosts []runstore.Peer
+}
+
+// get returns the hosts as they are now, or were less than half of followEvery ago.
+func (l *peerList) get(ctx context.Context, store runstore.Shared) ([]runstore.Peer, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.asked.IsZero() && time.Since(l.asked) < followEvery/2 {
+		return l.hosts, nil
+	}
+	hosts, err := store.Peers(ctx, maxFollowed)
+	if err != nil {
+		return nil, err
+	}
+	l.asked, l.hosts = time.Now(), hosts
+	return hosts, nil
+}
+
 // followedHosts are the other hosts whose events one reader gets.
 type followedHosts struct {
 	host   *Host
@@ -113,7 +136,7 @@ func (o *followedHosts) follow(ctx context.Context, ready chan<- struct{}) {
 // everything, and in ready until they tell or have failed to.
 func (o *followedHosts) askNew(ctx context.Context, asked, ready *sync.WaitGroup) {
 	store := o.host.cfg.Store.(runstore.Shared)
-	hosts, err := store.Peers(ctx, maxFollowed)
+	hosts, err := o.host.followable.get(ctx, store)
 	if err != nil {
 		o.host.log.Debug("the hosts of the store were not found out", "error", err) // its health says the same
 		return

@@ -250,6 +250,7 @@ type Host struct {
 	clusterServer *cluster.Server
 	checker       atomic.Pointer[cluster.Checker] // nil: no cluster
 	checks        sync.WaitGroup
+	followable    peerList // whose events are followed
 	endChecks     context.CancelFunc
 	feeds         context.Context // of events that other hosts are told
 	endFeeds      context.CancelFunc
