@@ -88,17 +88,20 @@ func (l *ThreadList) Every(call, a, b, c uintptr) error {
 }
 
 // list returns the threads by the ids that this process has for them. A process with a
-// pid namespace of its own reads a /proc that has other ids.
+// pid namespace of its own reads a /proc that has other ids. While threads come and go, a
+// list may miss some that stay, this one too: then it is read again.
 func (l *ThreadList) list() (threads []int, err error) {
-	if os.Getpid() == 1 {
-		threads, err = l.scan()
-	} else {
-		threads, err = l.read()
+	for range 100 {
+		if os.Getpid() == 1 {
+			threads, err = l.scan()
+		} else {
+			threads, err = l.read()
+		}
+		if err != nil || slices.Contains(threads, unix.Gettid()) {
+			return threads, err
+		}
 	}
-	if err == nil && !slices.Contains(threads, unix.Gettid()) {
-		err = errors.New("the list of the threads of this process is that of another")
-	}
-	return threads, err
+	return nil, errors.New("the list of the threads of this process is that of another")
 }
 
 // read takes the ids from /proc.
