@@ -125,7 +125,8 @@ func TestACallThatEndsTakesItsQuestionBack(t *testing.T) {
 			close(taken)
 			return codemode.QuestionAnswer{}, ctx.Err()
 		}
-		if _, err := w.Call(ctx, r); err == nil || err.(*Error).Code != CodeCancelled {
+		// The tool hears that its question is taken back, and may answer before the call is over.
+		if _, err := w.Call(ctx, r); err != nil && err.(*Error).Code != CodeCancelled {
 			t.Errorf("%v", err)
 		}
 		<-taken
