@@ -27,8 +27,12 @@ func main() {
 			fmt.Fprintln(os.Stderr, "quoin: calls take longer than they could:", err)
 		}
 	}
+	os.Exit(runUntilSignal())
+}
+
+// runUntilSignal runs the command line of this process. Ctrl-C and SIGTERM end its context.
+func runUntilSignal() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	defer stop()
+	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }

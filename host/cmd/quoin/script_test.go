@@ -35,9 +35,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(tidy{m}, map[string]func(){
 		"curl":       curl,
 		"mcp-client": mcpClient,
-		"quoin": func() {
-			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-		},
+		"quoin":      func() { os.Exit(runUntilSignal()) },
 	})
 }
 
