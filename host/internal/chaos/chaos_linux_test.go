@@ -27,6 +27,7 @@ import (
 
 var (
 	chaosTime  = flag.Duration("chaostime", 8*time.Second, "how long things break")
+	chaosCalm  = flag.Duration("chaoscalm", 8*time.Second, "the longest time between two faults of a host; the database has twice that")
 	chaosUsers = flag.Int("chaosusers", 6, "how many clients there are")
 	chaosSeed  = flag.Uint64("chaosseed", 0, "what breaks when; 0 takes one from the clock")
 	chaosOnly  = flag.String("chaosonly", "", "regular expression of the faults that happen, such as '^host. clock'; empty for all")
@@ -129,9 +130,9 @@ func (w *world) start(t *testing.T, dir string, amend func(m *member, config map
 	}
 }
 
-// run has clients at work while hosts and the database break, and then heals
-// everything. The database has a fault each so often, with calm between.
-func (w *world) run(t *testing.T, ofHost func(*member) []fault, ofDatabase []fault, calm time.Duration) {
+// run has clients at work while hosts and the database break, with calm between, and
+// then heals everything.
+func (w *world) run(t *testing.T, ofHost func(*member) []fault, ofDatabase []fault) {
 	t.Helper()
 	seed := *chaosSeed
 	if seed == 0 {
@@ -149,10 +150,10 @@ func (w *world) run(t *testing.T, ofHost func(*member) []fault, ofDatabase []fau
 	}
 	for i, m := range w.members {
 		rng := rand.New(rand.NewPCG(seed, uint64(100+i)))
-		breaking.Go(func() { w.disturb(ctx, rng, m.name, ofHost(m), min(8*time.Second, *chaosTime/3)) })
+		breaking.Go(func() { w.disturb(ctx, rng, m.name, ofHost(m), min(*chaosCalm, *chaosTime/3)) })
 	}
 	rng := rand.New(rand.NewPCG(seed, 200))
-	breaking.Go(func() { w.disturb(ctx, rng, "database", ofDatabase, calm) })
+	breaking.Go(func() { w.disturb(ctx, rng, "database", ofDatabase, min(2**chaosCalm, *chaosTime/4)) })
 	breaking.Wait()
 	working.Wait()
 	healed, cancel := context.WithTimeout(t.Context(), healing)
@@ -208,7 +209,7 @@ func TestChaosOnDirectory(t *testing.T) {
 	w.start(t, dir, func(_ *member, config map[string]any) {
 		config["state"] = map[string]any{"dir": filepath.Join(dir, "state")}
 	})
-	w.run(t, w.faultsOf, nil, 0)
+	w.run(t, w.faultsOf, nil)
 	w.judge(t, nil)
 }
 
@@ -229,7 +230,7 @@ func TestPostgresChaos(t *testing.T) {
 		}
 		return faults
 	}
-	w.run(t, ofHost, d.disturbances(), min(15*time.Second, *chaosTime/4))
+	w.run(t, ofHost, d.disturbances())
 	w.judge(t, w.claimsAndWrites(t, d))
 }
 
@@ -239,12 +240,12 @@ func TestPostgresChaosFindsThatFencingIsOff(t *testing.T) {
 	if testing.Short() {
 		t.Skip("load for 8 s; make test-postgres runs it")
 	}
-	defer func(whole time.Duration) { *chaosTime = whole }(*chaosTime)
-	*chaosTime = min(*chaosTime, 10*time.Second) // it shows within a second
+	defer func(whole, calm time.Duration) { *chaosTime, *chaosCalm = whole, calm }(*chaosTime, *chaosCalm)
+	*chaosTime, *chaosCalm = min(*chaosTime, 10*time.Second), 500*time.Millisecond // it shows within a second
 	w, d := startCluster(t, withoutFencing(t))
 	w.only = regexp.MustCompile("")
 	calm := func(*member) []fault { return nil }
-	w.run(t, calm, []fault{d.clockForward()}, time.Second)
+	w.run(t, calm, []fault{d.clockForward()})
 	events, err := w.rec.Events()
 	if err != nil {
 		t.Fatal(err)

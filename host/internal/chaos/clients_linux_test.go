@@ -21,6 +21,8 @@ const (
 	maxOpen = 5
 	// patience is how long a client waits for an answer of a host, which may stand still.
 	patience = 8 * time.Second
+	// backOff is how long a client waits after a refusal.
+	backOff = 50 * time.Millisecond
 )
 
 // prologue counts what a program is told of its calls.
@@ -118,11 +120,15 @@ func (u *user) work(ctx context.Context) {
 		c := m.host()
 		switch {
 		case c == nil:
-			rest(ctx, 50*time.Millisecond)
+			rest(ctx, backOff)
 		case len(u.open) < maxOpen && u.rng.IntN(2) == 0:
-			u.exec(c)
+			if !u.exec(c) {
+				rest(ctx, backOff)
+			}
 		case len(u.open) > 0:
-			u.wait(m.name, c, u.open[u.rng.IntN(len(u.open))])
+			if !u.wait(m.name, c, u.open[u.rng.IntN(len(u.open))]) {
+				rest(ctx, backOff)
+			}
 		}
 	}
 }
@@ -132,20 +138,22 @@ func (u *user) finish(ctx context.Context) {
 	for len(u.open) > 0 && ctx.Err() == nil {
 		m := u.anyHost()
 		if c := m.host(); c == nil || !u.wait(m.name, c, u.open[u.rng.IntN(len(u.open))]) {
-			rest(ctx, 20*time.Millisecond)
+			rest(ctx, backOff)
 		}
 	}
 }
 
 func (u *user) anyHost() *member { return u.w.members[u.rng.IntN(len(u.w.members))] }
 
-func (u *user) exec(c *client.Client) {
+// exec runs a program and reports whether the host took it.
+func (u *user) exec(c *client.Client) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	r, err := c.Exec(ctx, u.session, host.ExecInput{Code: u.program(), Wait: 100 * time.Millisecond})
 	switch {
 	case err != nil:
 		u.w.tally.refuse("exec: " + firstWords(err.Error()))
+		return false
 	case r.Status == host.StatusWaiting:
 		u.w.rec.Record(history.Event{Kind: history.Suspended, Run: r.RunID})
 		u.open = append(u.open, r.RunID)
@@ -155,7 +163,9 @@ func (u *user) exec(c *client.Client) {
 		u.w.tally.Unlock()
 	default:
 		u.w.tally.refuse("exec: " + cmp.Or(string(r.Reason), string(r.Code)))
+		return false
 	}
+	return true
 }
 
 // again are reasons why a run does not go on now, and may later.
