@@ -16,6 +16,7 @@ import (
 type guide struct {
 	text     string
 	left     []string // commands that were not followed yet
+	faults   []string // that the page says how to mend, and that were not seen yet
 	replaced []string // what is written there, and what it is here
 }
 
@@ -27,6 +28,12 @@ var (
 	guideInline = regexp.MustCompile("`((?:quoin|openssl) [^`\n]+)`")
 )
 
+// Faults of a page are the first column of its table of what you see.
+var (
+	guideFaults = regexp.MustCompile(`(?m)^\| what you see \|.*\n\|[-|]*\n((?:\|.*\n)*)`)
+	guideFault  = regexp.MustCompile("(?m)^\\| `([^`]+)`")
+)
+
 // cmdGuide follows a page literally, but for names that are others here:
 //
 //	guide read FILE              starts, with a page of the documents
@@ -36,8 +43,8 @@ var (
 //	guide block LANGUAGE FILE    writes the first block of a language
 //	guide run COMMAND [ARG...]   runs a command of the page, with more arguments
 //	guide serve NAME COMMAND     runs a command of the page that starts a server
-//	guide says TEXT              requires a text of the page in what was just printed
-//	guide end                    requires that every command was followed
+//	guide says TEXT              requires a fault of the page in what was just printed
+//	guide end [TEXT...]          requires that every command was followed and every fault seen, but these
 func cmdGuide(ts *testscript.TestScript, neg bool, args []string) {
 	g := ts.Value(guideKey{}).(*guide)
 	switch {
@@ -65,9 +72,10 @@ func cmdGuide(ts *testscript.TestScript, neg bool, args []string) {
 		startServer(ts, args[1], append(words[1:], "--listen", "127.0.0.1:0"))
 	case len(args) == 2 && args[0] == "says":
 		g.says(ts, args[1])
-	case len(args) == 1 && args[0] == "end":
-		if len(g.left) > 0 {
-			ts.Fatalf("not followed: %q", g.left)
+	case len(args) >= 1 && args[0] == "end":
+		g.faults = slices.DeleteFunc(g.faults, func(f string) bool { return slices.Contains(args[1:], f) })
+		if len(g.left)+len(g.faults) > 0 {
+			ts.Fatalf("not followed: %q; not seen: %q", g.left, g.faults)
 		}
 	default:
 		ts.Fatalf("usage: see cmdGuide")
@@ -90,6 +98,11 @@ func (g *guide) read(ts *testscript.TestScript, file string) {
 			g.left = append(g.left, m[1])
 		}
 	}
+	for _, table := range guideFaults.FindAllStringSubmatch(g.text, -1) {
+		for _, m := range guideFault.FindAllStringSubmatch(table[1], -1) {
+			g.faults = append(g.faults, m[1])
+		}
+	}
 }
 
 // here is a text of the page with the names of this machine.
@@ -104,7 +117,7 @@ func (g *guide) follow(ts *testscript.TestScript, command string) string {
 	return g.here(command)
 }
 
-// says requires a text of the page, with … for anything, in what was just printed.
+// says requires a fault of the page, with … for anything, in what was just printed.
 func (g *guide) says(ts *testscript.TestScript, text string) {
 	if !strings.Contains(g.text, "| `"+text+"`") {
 		ts.Fatalf("the page does not say what to do about %q", text)
@@ -113,6 +126,7 @@ func (g *guide) says(ts *testscript.TestScript, text string) {
 	if !regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(text), "…", ".*")).MatchString(printed) {
 		ts.Fatalf("the page has %q; this was printed:\n%s", text, printed)
 	}
+	g.faults = slices.DeleteFunc(g.faults, func(f string) bool { return f == text })
 }
 
 // guideDatabase has psql be a superuser of the server, and writes what a host reads.

@@ -94,6 +94,8 @@ func scripts(t *testing.T, folder string) testscript.Params {
 			switch cond {
 			case "sandbox":
 				return hasSandbox(), nil
+			case "mount":
+				return canMount(), nil
 			case "default": // the tests run on the default engine
 				guest, err := hosttest.Guest()
 				if err != nil {
@@ -145,6 +147,15 @@ var hasSandbox = sync.OnceValue(func() bool {
 	}
 	_, err = l.Report(context.Background())
 	return errors.Join(err, l.Close()) == nil
+})
+
+// canMount reports whether the system lets this user have mounts of its own.
+var canMount = sync.OnceValue(func() bool {
+	args := []string{"--mount", "mount", "-t", "tmpfs", "none", os.TempDir()}
+	if os.Geteuid() != 0 {
+		args = append([]string{"--map-root-user"}, args...)
+	}
+	return osexec.Command("unshare", args...).Run() == nil
 })
 
 // goCaches are the variables with which the go command of a script, whose home is
