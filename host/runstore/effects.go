@@ -33,7 +33,7 @@ const (
 	EffectNone      EffectState = "none"      // the call has changed nothing
 	EffectDone      EffectState = "done"      // the call has changed something, and Inverse undoes it
 	EffectFinal     EffectState = "final"     // the call has changed something that cannot be undone; Reason says why
-	EffectReverting EffectState = "reverting" // the inverse is being called by the run Undo
+	EffectReverting EffectState = "reverting" // the inverse is being called by the run Undo; with a Reason, what came of it is not known
 	EffectReverted  EffectState = "reverted"  // the inverse has been called
 	EffectFailed    EffectState = "failed"    // the inverse was called and failed; Reason says why
 	EffectSkipped   EffectState = "skipped"   // a person has left it as it is

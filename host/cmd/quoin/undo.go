@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +35,7 @@ said how: call the inverse of each call, the newest first, each once. Rules, hoo
 approvals hold for these calls. Undo stops at the first that fails or waits for a person;
 the same command goes on there, also after a crash. --dry-run only shows what would
 happen, and what cannot be undone. Without RUN_ID, list such runs, also those that are
-undone already.
+undone already, and how far the effects of each have come.
 The state directory, the plugins and the configuration must be those of exec.
 Exit status: 0 undone, 1 an inverse has failed, 2 usage, 3 an inverse waits.`,
 		Example: `  quoin undo
@@ -124,22 +123,6 @@ func (u *undoer) with(cmd *cobra.Command, do func(effects) error) error {
 	return u.withHost(cmd, func(h *host.Host) error { return do(ownEffects{h}) })
 }
 
-func (u *undoer) list(cmd *cobra.Command, e effects) error {
-	list, err := e.ListEffects(cmd.Context(), u.caller())
-	if err != nil {
-		return err
-	}
-	if u.json {
-		return output.PrintJSON(cmd.OutOrStdout(), list)
-	}
-	now, tw := time.Now(), tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "RUN\tAGE\tEXPIRES\tSESSION")
-	for _, j := range list {
-		terminal.Fprintf(tw, "%s\t%s\tin %s\t%s\n", j.RunID, now.Sub(j.Created).Round(time.Second), j.Expires.Sub(now).Round(time.Second), terminal.Short(ownerName(j.Session)))
-	}
-	return tw.Flush()
-}
-
 // newest is how the command line writes the newest run.
 const newest = "last"
 
@@ -194,31 +177,12 @@ func (u *undoer) print(cmd *cobra.Command, j *host.RunEffects) error {
 	fmt.Fprintln(tw, "CALL\tTOOL\tSTATE\tINVERSE")
 	for i := len(j.Effects) - 1; i >= 0; i-- {
 		e := &j.Effects[i]
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\n", e.CallID, terminal.Short(e.Tool), undoWord(e.State), inverseCell(e))
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\n", e.CallID, terminal.Short(e.Tool), undoWord(e), inverseCell(e))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
 	return u.printNext(w, j)
-}
-
-// undoWord is what people are told of a state.
-func undoWord(s runstore.EffectState) string {
-	switch s {
-	case runstore.EffectDone:
-		return "can be undone"
-	case runstore.EffectFinal:
-		return "cannot be undone"
-	case runstore.EffectUnknown:
-		return "effect unknown"
-	case runstore.EffectReverted:
-		return "undone"
-	case runstore.EffectReverting:
-		return "being undone"
-	case runstore.EffectFailed:
-		return "undo failed"
-	}
-	return string(s)
 }
 
 func inverseCell(e *runstore.Effect) string {
