@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(tidy{m}, map[string]func(){
 		"curl":       curl,
 		"mcp-client": mcpClient,
-		"quoin":      func() { os.Exit(runUntilSignal()) },
+		"quoin":      func() { dieAtWrite(); os.Exit(runUntilSignal()) },
 	})
 }
 
