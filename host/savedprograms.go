@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/programs"
@@ -19,6 +20,9 @@ type ProgramChange = runs.ProgramChange
 type ProgramReview struct {
 	*programs.Program
 	Changes []ProgramChange `json:"changes,omitempty"`
+	// Digest identifies the program and its tools as they are shown here, for
+	// AcceptProgram. It is empty in a list, which does not show the code.
+	Digest string `json:"digest,omitempty"`
 }
 
 // errNoPrograms is what hosts without a store of programs say.
@@ -46,7 +50,7 @@ func (h *Host) Programs(ctx context.Context, s Session) ([]ProgramReview, error)
 	c := h.sessionView(s).Catalog
 	out := make([]ProgramReview, len(list))
 	for i, p := range programs.Summaries(list) {
-		out[i] = ProgramReview{p, runs.ProgramChanges(p, c)}
+		out[i] = ProgramReview{Program: p, Changes: runs.ProgramChanges(p, c)}
 	}
 	return out, nil
 }
@@ -61,25 +65,45 @@ func (h *Host) Program(ctx context.Context, s Session, name string) (*ProgramRev
 	if err != nil {
 		return nil, err
 	}
-	return &ProgramReview{p, runs.ProgramChanges(p, h.sessionView(s).Catalog)}, nil
+	return reviewOf(p, h.sessionView(s).Catalog)
 }
 
-// AcceptProgram takes the tools of this moment for those that a saved program ran with:
-// who calls it has looked at the changes. By says who that is. Tools that are gone stay
-// changes.
-func (h *Host) AcceptProgram(ctx context.Context, s Session, name, by string) (*ProgramReview, error) {
-	r, err := h.Program(ctx, s, name)
+// reviewOf compares a program with the tools of a catalog.
+func reviewOf(p *programs.Program, c *catalog.Catalog) (*ProgramReview, error) {
+	digest, err := runs.ReviewDigest(p, c)
 	if err != nil {
 		return nil, err
 	}
-	accepted := *r.Program
+	return &ProgramReview{p, runs.ProgramChanges(p, c), digest}, nil
+}
+
+// AcceptProgram takes the tools of this moment for those that a saved program ran with.
+// Digest is that of the ProgramReview that a person has looked at, and by says who that
+// is. Where the program or one of its tools is another one by now, nothing is accepted,
+// and the error is programs.Changed. Tools that are gone stay changes.
+func (h *Host) AcceptProgram(ctx context.Context, s Session, name, digest, by string) (*ProgramReview, error) {
+	if h.cfg.Programs.Store == nil {
+		return nil, errNoPrograms
+	}
+	p, err := programs.Find(ctx, h.cfg.Programs.Store, s, name)
+	if err != nil {
+		return nil, err
+	}
 	c := h.sessionView(s).Catalog
+	seen, err := reviewOf(p, c)
+	if err != nil {
+		return nil, err
+	}
+	if digest != seen.Digest {
+		return nil, &programs.Error{Code: programs.Changed, Message: fmt.Sprintf("Nothing was accepted: the program %[1]s with its tools has the digest %[2]s, and %.64[3]q was reviewed. Look at it again: quoin programs review %[1]s", p.Name, seen.Digest, digest)}
+	}
+	accepted := *p
 	runs.TakeTools(&accepted, c)
 	accepted.By, accepted.Saved = by, time.Now().UTC()
 	if err := h.cfg.Programs.Store.Put(ctx, &accepted, true); err != nil {
 		return nil, err
 	}
-	return &ProgramReview{&accepted, runs.ProgramChanges(&accepted, c)}, nil
+	return reviewOf(&accepted, c)
 }
 
 // RemoveProgram forgets a saved program of a session. The error is a *programs.Error, or

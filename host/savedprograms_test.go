@@ -173,7 +173,35 @@ func TestSavedProgramsWantAReview(t *testing.T) {
 	if err != nil || len(review.Changes) != 1 || !strings.Contains(review.Changes[0].Is, "limit?: integer") || strings.Contains(review.Changes[0].Was, "limit") {
 		t.Fatalf("review: %+v, %v", review, err)
 	}
-	if review, err = h.AcceptProgram(t.Context(), me, "weekly-report", "ada"); err != nil || len(review.Changes) != 0 || review.By != "ada" {
+	seen := review.Digest
+	for name, meanwhile := range map[string]func(){
+		"nothing that was seen": func() { seen = "" },
+		"a tool that changed since": func() {
+			seen = digestOf(t, h)
+			if err := h.Replace(echo("echo"), echo("other")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a program that was replaced since": func() {
+			seen = digestOf(t, h)
+			if err := h.Replace(echo("echo"), echo("other")); err != nil {
+				t.Fatal(err)
+			}
+			weekly(t, h, me, programs.Request{Replace: true, Description: "another one"})
+			if err := h.Replace(changed, echo("other")); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		meanwhile()
+		if review, err := h.AcceptProgram(t.Context(), me, "weekly-report", seen, "ada"); !errors.Is(err, programs.Changed) {
+			t.Errorf("%s: %+v, %v", name, review, err)
+		}
+		if err := h.Replace(changed, echo("other")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if review, err = h.AcceptProgram(t.Context(), me, "weekly-report", digestOf(t, h), "ada"); err != nil || len(review.Changes) != 0 || review.By != "ada" {
 		t.Fatalf("accepted: %+v, %v", review, err)
 	}
 	wantValue(t, exec(h, `return await programs.run("weekly-report")`), `"bug in 7 days"`)
@@ -183,9 +211,19 @@ func TestSavedProgramsWantAReview(t *testing.T) {
 	if r := exec(h, `return await programs.run("weekly-report")`); !strings.Contains(r.Error, "quoin:core:echo (gone)") {
 		t.Errorf("without its tool: %s", show(r))
 	}
-	if review, err = h.AcceptProgram(t.Context(), me, "weekly-report", "ada"); err != nil || len(review.Changes) != 1 {
+	if review, err = h.AcceptProgram(t.Context(), me, "weekly-report", digestOf(t, h), "ada"); err != nil || len(review.Changes) != 1 {
 		t.Errorf("a tool that is gone was accepted: %+v, %v", review, err)
 	}
+}
+
+// digestOf is the digest of a review of the program weekly-report.
+func digestOf(t *testing.T, h *host.Host) string {
+	t.Helper()
+	review, err := h.Program(t.Context(), me, "weekly-report")
+	if err != nil || review.Digest == "" {
+		t.Fatalf("review: %+v, %v", review, err)
+	}
+	return review.Digest
 }
 
 // TestSavedProgramsPassTheHooks: hooks see the text of a saved program before it starts,

@@ -92,11 +92,11 @@ func (h *handlers) acceptProgram(w http.ResponseWriter, r *http.Request, session
 	if p != nil {
 		return p
 	}
-	name, claim := f.required("name", "the name of a saved program"), f.text("by")
+	name, digest, claim := f.required("name", "the name of a saved program"), f.required("digest", "the digest that GET /v1/programs/{name} shows"), f.text("by")
 	if p := f.problem(); p != nil {
 		return p
 	}
-	review, err := h.host.AcceptProgram(context.WithoutCancel(r.Context()), session, name, h.decider(claim))
+	review, err := h.host.AcceptProgram(context.WithoutCancel(r.Context()), session, name, digest, h.decider(claim))
 	if err != nil {
 		return problemOfPrograms(err)
 	}
@@ -108,7 +108,7 @@ func problemOfPrograms(err error) *Problem {
 	switch {
 	case errors.Is(err, programs.NotFound):
 		return problem(http.StatusNotFound, ProblemNotFound, "%v", err)
-	case errors.Is(err, programs.Exists), errors.Is(err, programs.Full):
+	case errors.Is(err, programs.Exists), errors.Is(err, programs.Full), errors.Is(err, programs.Changed):
 		return problem(http.StatusConflict, ProblemConflict, "%v", err)
 	case errors.Is(err, programs.Invalid):
 		return problem(http.StatusBadRequest, ProblemInvalidRequest, "%v", err)

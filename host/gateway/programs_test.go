@@ -22,8 +22,11 @@ func TestPrograms(t *testing.T) {
 	c.get("/v1/programs/twice").wants(200, "language", `"javascript"`)
 	c.post("/v1/programs/twice", `{"input": {"n": 21}}`).wants(200, "value", "42")
 	c.post("/v1/programs/twice", `{"input": {"n": "x"}}`).wants(200, "status", `"failed"`)
-	c.post("/v1/program-reviews", `{"name": "twice", "by": "bob"}`).wants(200, "name", `"twice"`)
-	c.post("/v1/program-reviews", `{"name": "once"}`).wants(404, "code", `"not_found"`)
+	digest := string(c.get("/v1/programs/twice").member("digest"))
+	c.post("/v1/program-reviews", `{"name": "twice", "by": "bob"}`).wants(400, "code", `"invalid_request"`)
+	c.post("/v1/program-reviews", `{"name": "twice", "digest": "00"}`).wants(409, "code", `"conflict"`)
+	c.post("/v1/program-reviews", `{"name": "twice", "by": "bob", "digest": `+digest+`}`).wants(200, "name", `"twice"`)
+	c.post("/v1/program-reviews", `{"name": "once", "digest": "00"}`).wants(404, "code", `"not_found"`)
 	other := me
 	other.SessionID = "other"
 	c.as(other).get("/v1/programs").wants(200, "programs", "[]")

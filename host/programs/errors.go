@@ -11,6 +11,7 @@ const (
 	Exists   Code = "program_exists"    // the name is taken
 	Invalid  Code = "invalid_program"   // what was given cannot be saved
 	Full     Code = "too_many_programs" // the store has MaxPrograms
+	Changed  Code = "program_changed"   // the program, or a tool of it, is not what a person has seen
 )
 
 // Error returns the code, so that it can be matched.

@@ -63,7 +63,7 @@ type savedPrograms interface {
 	SaveProgram(ctx context.Context, s host.Session, rq programs.Request, by string) (*programs.Program, error)
 	Programs(context.Context, host.Session) ([]host.ProgramReview, error)
 	Program(ctx context.Context, s host.Session, name string) (*host.ProgramReview, error)
-	AcceptProgram(ctx context.Context, s host.Session, name, by string) (*host.ProgramReview, error)
+	AcceptProgram(ctx context.Context, s host.Session, name, digest, by string) (*host.ProgramReview, error)
 	RemoveProgram(ctx context.Context, s host.Session, name string) error
 }
 
@@ -123,7 +123,7 @@ func (o ownPrograms) Program(ctx context.Context, s host.Session, name string) (
 	return &host.ProgramReview{Program: found}, nil
 }
 
-func (o ownPrograms) AcceptProgram(context.Context, host.Session, string, string) (*host.ProgramReview, error) {
+func (o ownPrograms) AcceptProgram(context.Context, host.Session, string, string, string) (*host.ProgramReview, error) {
 	return nil, fmt.Errorf("a review needs the tools")
 }
 
@@ -382,24 +382,26 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 
 func newProgramsReview() *cobra.Command {
 	var o options
-	var accept, asJSON bool
+	var accept string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "review NAME",
 		Short: "Show which tools of a saved program have changed, and accept that",
 		Long: `Show which tools of a saved program are not as they were when it was saved. The
-program is not run before a person has looked at that and accepted it with --accept.
-Tools that are gone cannot be accepted.
+program is not run before a person has looked at that and at the program, which is shown
+too, and accepted it with --accept and the digest of what was shown. Where the program or
+a tool is another one by then, nothing is accepted. Tools that are gone cannot be accepted.
 Exit status: 0 nothing has changed, or all was accepted; 1 there are changes.`,
 		Example: `  quoin programs review weekly-report
-  quoin programs review weekly-report --accept
+  quoin programs review weekly-report --accept 0123456789abcdef0123456789abcdef
   quoin programs review weekly-report --server http://127.0.0.1:8787`,
 		Args: cli.OneArg("NAME", "which quoin programs list shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.withPrograms(cmd, func(s savedPrograms) error {
 				look := s.Program
-				if accept {
+				if cmd.Flags().Changed("accept") {
 					look = func(ctx context.Context, of host.Session, name string) (*host.ProgramReview, error) {
-						return s.AcceptProgram(ctx, of, name, decider())
+						return s.AcceptProgram(ctx, of, name, accept, decider())
 					}
 				}
 				p, err := look(cmd.Context(), o.caller(), args[0])
@@ -409,7 +411,7 @@ Exit status: 0 nothing has changed, or all was accepted; 1 there are changes.`,
 				if asJSON {
 					err = output.PrintJSON(cmd.OutOrStdout(), p)
 				} else {
-					err = printReview(cmd.OutOrStdout(), p, accept)
+					err = printReview(cmd.OutOrStdout(), p, cmd.Flags().Changed("accept"))
 				}
 				if err == nil && len(p.Changes) > 0 {
 					return cli.ExitError{Code: cli.ExitFailed}
@@ -420,7 +422,7 @@ Exit status: 0 nothing has changed, or all was accepted; 1 there are changes.`,
 	}
 	o.bind(cmd, true)
 	o.bindCaller(cmd)
-	cmd.Flags().BoolVar(&accept, "accept", false, "take the tools as they are now for those the program was saved with")
+	cmd.Flags().StringVar(&accept, "accept", "", "take the tools as they are now for those the program was saved with, if they and the program still have this digest, which a review shows")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -444,7 +446,10 @@ func printReview(w io.Writer, p *host.ProgramReview, accepted bool) error {
 			return err
 		}
 	}
-	next := fmt.Sprintf("look at the program (quoin programs show %[1]s), then accept the changes with: quoin programs review %[1]s --accept", p.Name)
+	if _, err := terminal.Fprintf(w, "the program:\n\n%s\n\n", p.Code); err != nil {
+		return err
+	}
+	next := fmt.Sprintf("look at the program and at the changes, then accept them with: quoin programs review %s --accept %s", p.Name, p.Digest)
 	if gone {
 		next = "a tool that is gone cannot be accepted: give the --plugins, --config and --session of the program's run, or write the program again and save it with --replace"
 	}

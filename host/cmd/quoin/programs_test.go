@@ -10,7 +10,7 @@ import (
 
 // TestReviewsNameTheNextStep: a review says what can be done about the tools.
 func TestReviewsNameTheNextStep(t *testing.T) {
-	program := &programs.Program{Name: "weekly"}
+	program := &programs.Program{Name: "weekly", Code: "return 42"}
 	changed := host.ProgramChange{Tool: "quoin:core:a", Was: "({})", Is: "({ n: integer })"}
 	gone := host.ProgramChange{Tool: "quoin:core:b", Was: "({})"}
 	for name, tc := range map[string]struct {
@@ -20,12 +20,12 @@ func TestReviewsNameTheNextStep(t *testing.T) {
 	}{
 		"as they were": {nil, false, "weekly: its tools are all as they were\n"},
 		"accepted":     {nil, true, "weekly: its tools are accepted as they are now\n"},
-		"changed":      {[]host.ProgramChange{changed}, false, "accept the changes with: quoin programs review weekly --accept\n"},
+		"changed":      {[]host.ProgramChange{changed}, false, "the program:\n\nreturn 42\n\nlook at the program and at the changes, then accept them with: quoin programs review weekly --accept d1\n"},
 		"gone":         {[]host.ProgramChange{changed, gone}, true, "or write the program again and save it with --replace\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			if err := printReview(&b, &host.ProgramReview{Program: program, Changes: tc.changes}, tc.accepted); err != nil || !strings.HasSuffix(b.String(), tc.want) {
+			if err := printReview(&b, &host.ProgramReview{Program: program, Changes: tc.changes, Digest: "d1"}, tc.accepted); err != nil || !strings.HasSuffix(b.String(), tc.want) {
 				t.Errorf("%v: %s", err, b.String())
 			}
 		})

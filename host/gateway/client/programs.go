@@ -19,8 +19,9 @@ type saveBody struct {
 
 // acceptBody is the body of POST /v1/program-reviews.
 type acceptBody struct {
-	Name string `json:"name"`
-	By   string `json:"by,omitempty"`
+	Name   string `json:"name"`
+	Digest string `json:"digest"`
+	By     string `json:"by,omitempty"`
 }
 
 // programBody is the body of POST /v1/programs/{name}.
@@ -70,9 +71,9 @@ func (c *Client) RunProgram(ctx context.Context, s host.Session, name string, in
 }
 
 // AcceptProgram accepts the changes of a program's tools, as host.Host.AcceptProgram does.
-func (c *Client) AcceptProgram(ctx context.Context, s host.Session, name, by string) (*host.ProgramReview, error) {
+func (c *Client) AcceptProgram(ctx context.Context, s host.Session, name, digest, by string) (*host.ProgramReview, error) {
 	p := &host.ProgramReview{}
-	if err := c.post(ctx, s, "/v1/program-reviews", acceptBody{name, by}, p); err != nil {
+	if err := c.post(ctx, s, "/v1/program-reviews", acceptBody{name, digest, by}, p); err != nil {
 		return nil, err
 	}
 	return p, nil

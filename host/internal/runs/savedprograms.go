@@ -2,6 +2,8 @@ package runs
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +38,7 @@ const byModel = "model"
 // Codes of rejections about saved programs.
 const (
 	codeProgramDepth   = "program_too_deep"
-	codeProgramChanged = "program_changed"
+	codeProgramChanged = string(programs.Changed)
 	codeNotAllowed     = "not_allowed"
 )
 
@@ -248,6 +250,26 @@ func TakeTools(p *programs.Program, c *catalog.Catalog) {
 		}
 	}
 	p.Tools = tools
+}
+
+// ReviewDigest identifies what a person sees who reviews a program: the program, whom it
+// is for, its tools as it ran with them, and as they are in a catalog.
+func ReviewDigest(p *programs.Program, c *catalog.Catalog) (string, error) {
+	now := make([]string, len(p.Tools))
+	for i, was := range p.Tools {
+		if tool, ok := c.ByID(was.ID); ok {
+			now[i] = schemaDigest(tool)
+		}
+	}
+	seen, err := jsontext.Marshal(struct {
+		Program *programs.Program
+		Now     []string
+	}{p, now})
+	if err != nil {
+		return "", err
+	}
+	h := sha256.Sum256(seen)
+	return hex.EncodeToString(h[:16]), nil
 }
 
 // programChanged says that a program has to be reviewed.
