@@ -93,66 +93,6 @@ type newestRecord struct {
 	bytes      int64  // of the journal
 }
 
-// Create implements runstore.Store.
-func (d *DB) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
-	if !idPattern.MatchString(r.ID) {
-		return nil, fmt.Errorf("run id %q: expected letters, digits, '_' and '-'", r.ID)
-	}
-	if err := d.ensureLease(ctx); err != nil {
-		return nil, err
-	}
-	epoch := r.Epoch + 1
-	r = d.clock.record(r)
-	row, err := d.recordRow(r, epoch)
-	if err != nil {
-		return nil, err
-	}
-	if max, err = d.maximum(ctx, max); err != nil {
-		return nil, fmt.Errorf("database: %w", err)
-	}
-	if !d.claims.reserve(r.ID) {
-		return nil, runstore.ErrClaimed
-	}
-	var made int64
-	var known, alive bool
-	err = d.retry(ctx, func(ctx context.Context) error {
-		return d.pool.QueryRow(ctx, `
-			WITH made AS (
-				INSERT INTO quoin.runs (id, epoch, owner, ended, generation, expires, timer_due, header, image, image_sum, seal)
-				SELECT $1, $11, $2, false, $3, $4, $5, $6, $7, $8, $9
-				WHERE $10 <= 0 OR (SELECT count(*) FROM (SELECT FROM quoin.runs WHERE NOT ended AND expires > now() LIMIT $10) known) < $10
-				ON CONFLICT (id) DO UPDATE SET
-					epoch = CASE WHEN runs.gone THEN greatest(excluded.epoch, runs.epoch + 1) ELSE runs.epoch END,
-					owner = excluded.owner, ended = false, gone = false, generation = excluded.generation, expires = excluded.expires,
-					timer_due = excluded.timer_due, woken = NULL, woken_epoch = 0,
-					header = excluded.header, image = excluded.image, image_sum = excluded.image_sum, seal = excluded.seal
-					WHERE runs.gone AND (runs.owner IS NULL OR runs.owner = excluded.owner OR NOT `+live("runs.owner")+`)
-					   OR NOT runs.gone AND runs.owner = excluded.owner AND runs.epoch = excluded.epoch AND runs.seal = excluded.seal
-				RETURNING epoch
-			)
-			SELECT coalesce((SELECT epoch FROM made), 0), EXISTS (SELECT FROM quoin.runs WHERE id = $1), `+live("$2"),
-			r.ID, d.id, int64(r.Generation), r.Expires, due(r), row.header, row.image, row.imageSum, row.sealed, max, int64(epoch)).Scan(&made, &known, &alive)
-	})
-	if err == nil && made == 0 {
-		err = runstore.ErrFull
-		if known || max <= 0 { // without a limit only another that creates the same run stands in the way, unseen
-			err = runstore.ErrClaimed
-		}
-		d.claims.free(r.ID, false)
-		return nil, err
-	}
-	if err != nil {
-		d.claims.free(r.ID, true)
-		return nil, fmt.Errorf("database: %w", err)
-	}
-	c := d.newClaim(r.ID, uint64(made))
-	c.holds(r, row)
-	if err := c.live(ctx, alive); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
 func (d *DB) newClaim(id string, epoch uint64) *claim {
 	d.claims.mu.Lock()
 	defer d.claims.mu.Unlock()

@@ -194,3 +194,9 @@ func (l *Late) attempt(ctx context.Context, do func(context.Context) error) erro
 	}
 	return errors.Join(do(ctx), lost)
 }
+
+// Attempting returns o with statements whose attempts are made by attempt.
+func Attempting(o Options, attempt func(ctx context.Context, do func(context.Context) error) error) Options {
+	o.fault = attempt
+	return o
+}

@@ -15,6 +15,7 @@ type lease struct {
 	keep    sync.Once   // starts the loop that renews it
 	address atomic.Pointer[string]
 	until   atomic.Pointer[time.Time] // by the clocks of this process: see Lapsed
+	newest  atomic.Pointer[time.Time] // when it ends, as the database has it: see leaseAfter
 	gaps    atomic.Uint64             // how often the lease was over before it was renewed
 }
 
@@ -75,13 +76,13 @@ func (d *DB) renewInTurn(ctx context.Context) error {
 	}
 	now := time.Now()
 	until := now.Add(d.options.Lease) // before the database counts: this clock is never late
-	var there time.Time
+	var there, ends time.Time
 	err := d.health.observe(func() error {
 		return d.own.QueryRow(ctx, `
 			INSERT INTO quoin.hosts (id, address, lease_until) VALUES ($1, $2, clock_timestamp() + $3)
 			ON CONFLICT (id) DO UPDATE SET address = excluded.address, lease_until = excluded.lease_until
-			RETURNING clock_timestamp()`,
-			d.id, *d.lease.address.Load(), d.options.Lease).Scan(&there)
+			RETURNING clock_timestamp(), lease_until`,
+			d.id, *d.lease.address.Load(), d.options.Lease).Scan(&there, &ends)
 	})
 	if err == nil {
 		d.clock.compare(now, time.Now(), there)
@@ -89,6 +90,7 @@ func (d *DB) renewInTurn(ctx context.Context) error {
 			d.lease.gaps.Add(1)
 		}
 		d.lease.until.Store(&until)
+		d.lease.newest.Store(&ends)
 		d.lease.started.Store(true)
 	}
 	return err
@@ -102,6 +104,25 @@ func (d *DB) renew(ctx context.Context) error {
 	}
 	defer d.lease.turn.give()
 	return d.renewInTurn(ctx)
+}
+
+// leaseAfter returns the newest lease of this host, and renews it if that is last: a lease
+// is known by its end in the database. What is sent under one and asks for it does not
+// count once there is another. With an error it returns last.
+func (d *DB) leaseAfter(ctx context.Context, last time.Time) (time.Time, error) {
+	if newest := *d.lease.newest.Load(); !newest.Equal(last) {
+		return newest, nil
+	}
+	if err := d.lease.turn.take(ctx); err != nil {
+		return last, err
+	}
+	defer d.lease.turn.give()
+	if d.lease.newest.Load().Equal(last) {
+		if err := d.renewInTurn(ctx); err != nil {
+			return last, err
+		}
+	}
+	return *d.lease.newest.Load(), nil
 }
 
 // retryRenewal is when a renewal is made again that has failed, and twice that when it fails

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/quoinhq/quoin/host/runstore"
@@ -44,6 +45,7 @@ type Options struct {
 
 	// These are for tests.
 	tracer   pgx.QueryTracer
+	dial     pgconn.DialFunc
 	fault    func(ctx context.Context, do func(context.Context) error) error // makes one attempt
 	maxRun   int64                                                           // 0 means the constant
 	maxEnded int                                                             // 0 means the constant
@@ -96,6 +98,9 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	}
 	cfg.MaxConns = cmp.Or(o.MaxConns, cfg.MaxConns)
 	cfg.ConnConfig.Tracer = o.tracer
+	if o.dial != nil {
+		cfg.ConnConfig.DialFunc = o.dial
+	}
 	d := &DB{options: o, log: o.Logger, id: "host_" + rand.Text()}
 	d.claims.held = make(map[string]uint64)
 	d.health.looked = make(chan struct{})
