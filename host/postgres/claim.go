@@ -510,15 +510,33 @@ func (d *DB) releaseForgotten(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(releaseTimeout, d.options.Lease/3))
 	defer cancel()
-	_, err := d.own.Exec(ctx, `
-		WITH gone AS (
-			DELETE FROM quoin.runs WHERE id = ANY($1) AND owner = $2 AND gone
-		)
-		UPDATE quoin.runs SET owner = NULL WHERE id = ANY($1) AND owner = $2 AND NOT gone`, ids, d.id)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+	err := d.releaseAll(ctx, ids)
+	if err != nil {
 		d.log.Debug("runs were not released", "runs", len(ids), "error", err)
 	}
 	for _, id := range ids {
 		d.claims.free(id, err != nil)
 	}
+}
+
+// releaseAll frees runs that no one in this process claims meanwhile. What frees them names
+// the epochs: it may arrive when this host has given it up and has claimed one of them again.
+func (d *DB) releaseAll(ctx context.Context, ids []string) error {
+	var owned []string
+	var epochs []int64
+	err := d.own.QueryRow(ctx, `
+		SELECT coalesce(array_agg(id), '{}'), coalesce(array_agg(epoch), '{}') FROM quoin.runs WHERE id = ANY($1) AND owner = $2`,
+		ids, d.id).Scan(&owned, &epochs)
+	if err != nil || len(owned) == 0 {
+		return err
+	}
+	_, err = d.own.Exec(ctx, `
+		WITH forgotten AS (
+			SELECT * FROM unnest($1::text[], $2::bigint[]) AS f (id, epoch)
+		), gone AS (
+			DELETE FROM quoin.runs r USING forgotten f WHERE r.id = f.id AND r.epoch = f.epoch AND r.owner = $3 AND r.gone
+		)
+		UPDATE quoin.runs r SET owner = NULL FROM forgotten f WHERE r.id = f.id AND r.epoch = f.epoch AND r.owner = $3 AND NOT r.gone`,
+		owned, epochs, d.id)
+	return err
 }

@@ -200,3 +200,6 @@ func Attempting(o Options, attempt func(ctx context.Context, do func(context.Con
 	o.fault = attempt
 	return o
 }
+
+// ReleaseForgotten frees runs as a host does after each renewal of its lease.
+func (d *DB) ReleaseForgotten(ctx context.Context) { d.releaseForgotten(ctx) }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"testing"
@@ -119,6 +120,33 @@ func TestPostgresALateClaimIsReleased(t *testing.T) {
 		}
 		if !errors.Is(err, runstore.ErrClaimed) || time.Now().After(end) {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestPostgresALateReleaseEndsNoNewerClaim: a host frees runs that it may own unawares, gives
+// that up, and claims one of them.
+func TestPostgresALateReleaseEndsNoNewerClaim(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	for nth := range 2 { // of the statements that free runs
+		id := fmt.Sprintf("run_%d", nth)
+		o, late := postgres.Delaying(slow)
+		o, network := postgres.Slow(o)
+		d := open(t, url, o)
+		r := record(id)
+		create(t, d, r).Release()
+		late.Lose(postgres.ErrInjected, true)
+		if _, err := d.Claim(ctx, id); !errors.Is(err, postgres.ErrInjected) {
+			t.Fatalf("a claim whose answer was lost: %v", err)
+		}
+		network.Keep(id, nth+1)
+		d.ReleaseForgotten(ctx)
+		c, err := d.Claim(ctx, id)
+		must(t, err)
+		must(t, network.Deliver())
+		r.Generation++
+		if err := c.Checkpoint(ctx, r); err != nil {
+			t.Errorf("a write of the newest claim after the late release: %v", err)
 		}
 	}
 }
