@@ -2,6 +2,7 @@ package guestrt
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,32 @@ func TestHostileWorkersHarmNobody(t *testing.T) {
 			if next := acquire(t, p, "s"); next.Pid() == w.Pid() {
 				t.Error("the worker is lent again")
 			}
+		})
+	}
+}
+
+// TestWorkersThatDoNotListenAreKilled: one cannot be written to, and one has no room for
+// what it is told. Another worker runs the next cell.
+func TestWorkersThatDoNotListenAreKilled(t *testing.T) {
+	for mode, want := range map[string]struct {
+		code, reason string
+		deadline     time.Duration
+	}{
+		"deaf":   {wire.CodeRuntimeUnavailable, wire.ReasonWorkerCrashed, plenty},
+		"unread": {wire.CodeTimeout, "", 300 * time.Millisecond},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t, hostileConfig(t, ""))
+			w := acquire(t, p, "s")
+			if r := start(t, w, js(mode), nil); r.Pending != 1 {
+				t.Fatalf("got %+v, want a call", r)
+			}
+			_, err := w.Turn(context.Background(), []wire.Settlement{resolve(1, strings.Repeat("x", 4<<20))}, in(want.deadline))
+			wantEnding(t, err, want.code, want.reason)
+			ended(t, w.p)
+			p.Release(w)
+			wantValue(t, start(t, acquire(t, p, "s"), js("cpu 0"), nil), "1")
 		})
 	}
 }

@@ -2,9 +2,12 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/internal/hostile/hostileworker"
 )
 
@@ -36,4 +39,23 @@ func TestARunOutlivesWorkersThatCannotTakeIt(t *testing.T) {
 			t.Fatalf("got %s, want the run to wait on", show(r))
 		}
 	}
+}
+
+// TestARunWhoseWorkerDoesNotListenFails: a worker that cannot be told what a tool has
+// answered is ended, the run says why, and the host runs the next program.
+func TestARunWhoseWorkerDoesNotListenFails(t *testing.T) {
+	cfg := hostileConfig(t, "")
+	large := echo("large")
+	large.Invoke = func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+		return json.RawMessage(`"` + strings.Repeat("x", 4<<20) + `"`), nil
+	}
+	cfg.Tools = []catalog.Tool{large}
+	h := start(t, cfg)
+	wantFailure(t, exec(h, "deaf"), host.CodeUnavailable, host.ReasonWorkerCrashed, host.PhaseHost)
+	wantValue(t, exec(h, "cpu 0"), "1")
+	r := h.Exec(context.Background(), me, host.ExecInput{Code: "unread", Timeout: soon})
+	if r.Code != host.CodeTimeout || r.Error == "" { // of the turn, or of the image that is asked for before it
+		t.Errorf("got %s", show(r))
+	}
+	wantValue(t, exec(h, "cpu 0"), "1")
 }

@@ -47,9 +47,15 @@ var modes = map[string]func(*worker){
 	"half-frame": func(w *worker) { w.spray([]byte{8, 0, 0, 0}); os.Exit(0) },
 
 	// No answers, and ends of the process.
-	"hang-up":     func(w *worker) { w.raw.Close(); time.Sleep(time.Hour) },
-	"mute":        func(w *worker) { w.raw.To.Close(); w.drain() },
-	"silent":      (*worker).drain,
+	"hang-up": func(w *worker) { w.raw.Close(); time.Sleep(time.Hour) },
+	"mute":    func(w *worker) { w.raw.To.Close(); w.drain() },
+	"silent":  (*worker).drain,
+
+	// "deaf" and "unread" call the tool "large". The first has closed the pipe that it reads
+	// from, and that alone; the other one does not read what it gets.
+	"deaf":   func(w *worker) { w.raw.From.Close(); w.say(callsLarge()); time.Sleep(time.Hour) },
+	"unread": func(w *worker) { w.say(callsLarge()); time.Sleep(time.Hour) },
+
 	"exit-3":      func(*worker) { os.Exit(3) },
 	"exit-0":      func(*worker) { os.Exit(0) },
 	"exit-memory": func(*worker) { os.Exit(wire.ExitMemory) },
@@ -107,6 +113,10 @@ var modes = map[string]func(*worker){
 	// "cpu-lie" never returns, and says that it needs no processor time: each turn
 	// waits for a timer that is due at once.
 	"cpu-lie": (*worker).cpuLie,
+}
+
+func callsLarge() *wire.Report {
+	return idle(wire.Request{ID: 1, Method: wire.MethodCall, Target: "large", Args: []byte("{}")})
 }
 
 func touch(n uint64) []byte {
