@@ -29,7 +29,12 @@ type ProgramReview struct {
 var errNoPrograms = &programs.Error{Code: programs.NotFound, Message: "this host saves no programs: give it a store of programs."}
 
 // SaveProgram saves the program of a completed run of the session under a name. By says
-// who saves it, for the record. The error is a *programs.Error, or the store's.
+// who saves it, for the record; it is programs.ByModel where a model asks for it. The
+// error is a *programs.Error, or the store's.
+//
+// SaveProgram, AcceptProgram and RemoveProgram act for a person who may do so: for a
+// session they save, replace, accept and remove also what is there for its agent and for
+// everyone. Ask your own rules before you let a user call them.
 func (h *Host) SaveProgram(ctx context.Context, s Session, rq programs.Request, by string) (*programs.Program, error) {
 	if h.cfg.Programs.Store == nil {
 		return nil, errNoPrograms

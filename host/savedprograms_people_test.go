@@ -98,3 +98,32 @@ func TestModelsLeavePeopleTheirPrograms(t *testing.T) {
 	wantValue(t, got, `"too_many_programs 64"`)
 	wantValue(t, exec(h, `return (await programs.save("p0", {replace: true})).name`), `"p0"`)
 }
+
+// TestProgramsOfPeopleComeFirst: a model that was first to take a name does not keep it
+// from the program that a person saves for more than its session.
+func TestProgramsOfPeopleComeFirst(t *testing.T) {
+	h := start(t, host.Config{Programs: host.ProgramConfig{Store: &programs.Memory{}, ModelsSave: true}})
+	wantValue(t, exec(h, `return "model"`), `"model"`)
+	wantValue(t, exec(h, `return (await programs.save("report")).name`), `"report"`)
+	wantValue(t, exec(h, `return await programs.run("report")`), `"model"`)
+	other := host.Session{AgentID: "other", SessionID: "other"}
+	wantValue(t, h.Exec(t.Context(), other, host.ExecInput{Code: `return "person"`}), `"person"`)
+	if _, err := h.SaveProgram(t.Context(), other, programs.Request{Name: "report", For: programs.ForEveryone}, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	wantValue(t, exec(h, `return await programs.run("report")`), `"person"`)
+	wantValue(t, exec(h, `try { return await programs.save("report", {replace: true}) } catch (e) { return e.code }`), `"program_exists"`)
+}
+
+// TestModelsOfUnknownCallersSaveNothing: what they save would be there for all callers
+// that name no session.
+func TestModelsOfUnknownCallersSaveNothing(t *testing.T) {
+	h := start(t, host.Config{Programs: host.ProgramConfig{Store: &programs.Memory{}, ModelsSave: true}})
+	unknown := host.Session{TurnID: "t"}
+	wantValue(t, h.Exec(t.Context(), unknown, host.ExecInput{Code: `return 42`}), `42`)
+	r := h.Exec(t.Context(), unknown, host.ExecInput{Code: `try { return await programs.save("answer") } catch (e) { return e.code }`})
+	wantValue(t, r, `"not_allowed"`)
+	if list, err := h.Programs(t.Context(), unknown); err != nil || len(list) != 0 {
+		t.Errorf("%d programs, %v", len(list), err)
+	}
+}

@@ -34,9 +34,13 @@ const Prefix = "quoin:" + Owner + ":"
 // Audience says which sessions a program is there for.
 type Audience string
 
-// The audiences, narrowest first. A session finds the program of the narrowest one.
+// ByModel is who has saved a program that a model has saved.
+const ByModel = "model"
+
+// The audiences, narrowest first. A session finds the program of the narrowest one, and
+// one that a person has saved before one of a model.
 const (
-	ForSession  Audience = "session"  // the session that ran it
+	ForSession  Audience = "session"  // the session that ran it; all callers without a name are one
 	ForAgent    Audience = "agent"    // all sessions of its agent
 	ForEveryone Audience = "everyone" // every session of the host
 )
@@ -55,7 +59,7 @@ type Program struct {
 	Owner codemode.Session `json:"owner,omitzero"`
 	RunID string           `json:"runId"`
 	Saved time.Time        `json:"saved"`
-	// By says who has saved the program, or has reviewed it last.
+	// By says who has saved the program, or has reviewed it last: ByModel, or a person.
 	By string `json:"by,omitempty"`
 }
 

@@ -31,8 +31,8 @@ type Store interface {
 	Remove(ctx context.Context, p *Program) error
 }
 
-// Find returns the program that a session means by a name: that of the narrowest
-// audience. The error is NotFound without one.
+// Find returns the program that a session means by a name: one of a person before one of
+// a model, and that of the narrowest audience. The error is NotFound without one.
 func Find(ctx context.Context, st Store, s codemode.Session, name string) (*Program, error) {
 	list, err := Visible(ctx, st, s)
 	if err != nil {
@@ -65,8 +65,8 @@ func unknown(name string, names []string) error {
 	return e
 }
 
-// Visible returns the programs of a session, by name: of those of one name, that of the
-// narrowest audience.
+// Visible returns the programs of a session, by name: of those of one name, the one that
+// Find returns.
 func Visible(ctx context.Context, st Store, s codemode.Session) ([]*Program, error) {
 	all, err := st.List(ctx)
 	if err != nil {
@@ -82,9 +82,18 @@ func Visible(ctx context.Context, st Store, s codemode.Session) ([]*Program, err
 	return slices.CompactFunc(out, func(a, b *Program) bool { return a.Name == b.Name }), nil
 }
 
-// byName orders programs by name, and those of one name by audience, narrowest first.
+// byName orders programs by name, and those of one name as a session means them. A model
+// may have taken a name before a person did, so that its program must not come first.
 func byName(a, b *Program) int {
-	return cmp.Or(strings.Compare(a.Name, b.Name), a.For.width()-b.For.width(), strings.Compare(a.place(), b.place()))
+	return cmp.Or(strings.Compare(a.Name, b.Name), a.ofModel()-b.ofModel(), a.For.width()-b.For.width(), strings.Compare(a.place(), b.place()))
+}
+
+// ofModel is 1 for a program that a model has saved, else 0.
+func (p *Program) ofModel() int {
+	if p.By == ByModel {
+		return 1
+	}
+	return 0
 }
 
 func (a Audience) width() int {

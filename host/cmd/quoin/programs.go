@@ -278,7 +278,7 @@ func listPrograms(w io.Writer, list []host.ProgramReview, reviewed bool) error {
 	if reviewed {
 		column = "REVIEW\t"
 	}
-	fmt.Fprintf(tw, "NAME\tFOR\tSAVED\tTOOLS\t%sDESCRIPTION\n", column)
+	fmt.Fprintf(tw, "NAME\tFOR\tSAVED\tBY\tTOOLS\t%sDESCRIPTION\n", column)
 	for _, p := range list {
 		switch {
 		case !reviewed:
@@ -287,7 +287,7 @@ func listPrograms(w io.Writer, list []host.ProgramReview, reviewed bool) error {
 		default:
 			column = "-\t"
 		}
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%d\t%s%s\n", p.Name, audienceOf(p.Program), p.Saved.UTC().Format(time.DateTime), len(p.Tools), column, terminal.Short(p.Description))
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s%s\n", p.Name, audienceOf(p.Program), p.Saved.UTC().Format(time.DateTime), terminal.Short(p.By), len(p.Tools), column, terminal.Short(p.Description))
 	}
 	return tw.Flush()
 }

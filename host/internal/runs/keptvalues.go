@@ -17,6 +17,8 @@ import (
 // keptValues are values that were too large for the results of their runs. A later
 // program of the same session reads them as files, so that no model has to repeat calls
 // to see what they have returned. They are in memory alone, and the oldest make room.
+// Their names can be guessed, so that nothing is kept for callers that name neither an
+// agent nor a session: any of them would read it.
 type keptValues struct {
 	mu    sync.Mutex
 	last  uint64
@@ -41,9 +43,9 @@ const (
 const prefixKept = "kept/"
 
 // put keeps a value until expires, and returns the path of its file; "" if it is too
-// large.
+// large, or if its owner has no identity.
 func (k *keptValues) put(owner codemode.Session, value json.RawMessage, expires time.Time) (path string) {
-	if len(value) > maxKeptBytes {
+	if len(value) > maxKeptBytes || owner.Identity() == "" {
 		return ""
 	}
 	k.mu.Lock()

@@ -23,6 +23,9 @@ func TestKeptValuesAreOfTheirSession(t *testing.T) {
 			t.Errorf("another session gets %s of %s", got, p)
 		}
 	}
+	if path := k.put(codemode.Session{TurnID: "t"}, []byte(`1`), later); path != "" {
+		t.Errorf("a value of a caller without a name is kept as %s, for all such callers", path)
+	}
 	for i := range 2 * maxKeptOfSession {
 		k.put(eve, fmt.Append(nil, i), later)
 	}

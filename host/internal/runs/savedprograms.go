@@ -32,9 +32,6 @@ const (
 	maxSavedByModel = 64  // programs that programs of one session may save
 )
 
-// byModel is who has saved a program that a program has saved.
-const byModel = "model"
-
 // Codes of rejections about saved programs.
 const (
 	codeProgramDepth   = "program_too_deep"
@@ -321,23 +318,27 @@ func (r *run) saveProgram(ctx context.Context, inv catalog.Invocation) (json.Raw
 	if rejection := r.mayModelSave(ctx, rq.Name); rejection != nil {
 		return nil, rejection
 	}
-	p, err := e.SaveProgram(ctx, &r.session, rq, byModel)
+	p, err := e.SaveProgram(ctx, &r.session, rq, programs.ByModel)
 	if err != nil {
 		return nil, failureFromPrograms(err)
 	}
 	return jsontext.Marshal(entryOf(p))
 }
 
-// mayModelSave keeps a model from putting its program in the place of a person's, and from
-// filling the store, which all sessions share.
+// mayModelSave keeps a model from putting its program in the place of a person's, from
+// giving it to callers that it does not know, and from filling the store, which all
+// sessions share.
 func (r *run) mayModelSave(ctx context.Context, name string) *callError {
+	if r.session.Identity() == "" {
+		return rejectf(codeNotAllowed, "programs.save: this run names neither an agent nor a session, so that other callers would run the program. A person saves it with: quoin programs save last --name %s", name)
+	}
 	list, err := programs.Visible(ctx, r.engine.Programs.Store, r.session)
 	if err != nil {
 		return failureFromPrograms(err)
 	}
 	own, isNew := 0, true
 	for _, p := range list {
-		byItself := p.For == programs.ForSession && p.By == byModel
+		byItself := p.For == programs.ForSession && p.By == programs.ByModel
 		if byItself {
 			own++
 		}
