@@ -267,3 +267,51 @@ func TestKilledImports(t *testing.T) {
 		}
 	}
 }
+
+// TestKilledSaves: whichever write quoin programs save is killed at, the name has the old
+// program or the new one, whole, and the same command saves it.
+func TestKilledSaves(t *testing.T) {
+	t.Parallel()
+	const earlier, later = "run_00000000000000000000000000000001", "run_00000000000000000000000000000002"
+	full, now := filepath.Join(t.TempDir(), "full"), time.Now()
+	store := openStateDir(t, full).Runs.(*runstore.Dir)
+	open := func(dir string) *programs.Stored {
+		saved, err := programs.OpenDir(filepath.Join(dir, "programs"), store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return saved
+	}
+	for id, code := range map[string]string{earlier: "return 1", later: "return 2"} {
+		if err := open(full).Keep(t.Context(), &programs.Kept{
+			RunID: id, Session: codemode.Session{SessionID: "cli"}, Language: "javascript", Code: code, Completed: true, At: now, Expires: now.Add(time.Hour),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save := func(state, run string) []string {
+		return []string{"programs", "save", run, "--name", "weekly", "--replace", "--config", "none", "--state", state}
+	}
+	repeated(t, save(full, earlier)...)
+	seen := map[string]bool{}
+	for at, more := 1, true; more; at++ {
+		state := copyStateDir(t, full)
+		more = killed(t, at, save(state, later)...)
+		for _, again := range []bool{false, true} {
+			if again {
+				repeated(t, save(state, later)...)
+			}
+			list, err := open(state).List(t.Context())
+			if err != nil || len(list) != 1 || list[0].Name != "weekly" {
+				t.Fatalf("write %d: there is %v, %v", at, list, err)
+			}
+			if got := list[0].RunID + " " + list[0].Code; got != later+" return 2" && (again || got != earlier+" return 1") {
+				t.Errorf("write %d, repeated %v: the program is %s", at, again, got)
+			}
+			seen[list[0].Code] = seen[list[0].Code] || more && !again
+		}
+	}
+	if !seen["return 1"] || !seen["return 2"] {
+		t.Errorf("only some of the programs were seen after a kill: %v", seen)
+	}
+}
