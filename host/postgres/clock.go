@@ -64,3 +64,17 @@ func (c *databaseClock) record(r *runstore.Record) *runstore.Record {
 	there.Expires, there.TimerDue = c.there(r.Expires), c.there(r.TimerDue)
 	return &there
 }
+
+// effectsThere is a journal of effects with the times of the database, for its rows.
+func (c *databaseClock) effectsThere(j *runstore.Effects) *runstore.Effects {
+	there := clone(j)
+	there.Created, there.Expires = c.there(j.Created), c.there(j.Expires)
+	return there
+}
+
+// effectsHere is a journal of effects of the database with the times of this host.
+func (c *databaseClock) effectsHere(j *runstore.Effects) *runstore.Effects {
+	here := clone(j)
+	here.Created, here.Expires = c.here(j.Created), c.here(j.Expires)
+	return here
+}

@@ -113,6 +113,42 @@ func TestPostgresRefusals(t *testing.T) {
 	}
 }
 
+// TestPostgresTimesOfEffects: a host whose clock is wrong gets the times back that it gave,
+// and stores those of the database.
+func TestPostgresTimesOfEffects(t *testing.T) {
+	ctx := t.Context()
+	d := open(t, database(t), slow)
+	create(t, d, record("before")).Release() // which starts the lease
+	d.Ahead(3 * time.Hour)
+	now := time.Now().UTC().Round(time.Microsecond)
+	header := &runstore.Effects{Created: now, Expires: now.Add(time.Hour)}
+	j, err := d.OpenEffects(ctx, "run", header)
+	must(t, err)
+	defer j.Close()
+	var stored time.Time
+	must(t, d.QueryRow(ctx, `SELECT expires FROM quoin.effects WHERE run = 'run'`).Scan(&stored))
+	if want := header.Expires.Add(3 * time.Hour); !stored.Equal(want) {
+		t.Errorf("the database has %s, want %s", stored, want)
+	}
+	read, err := d.Effects(ctx, "run")
+	must(t, err)
+	list, err := d.ListEffects(ctx)
+	must(t, err)
+	items, err := d.Items(ctx)
+	must(t, err)
+	if len(list) != 1 || len(items) != 2 {
+		t.Fatalf("%d journals, %d items", len(list), len(items))
+	}
+	for name, got := range map[string]*runstore.Effects{"EffectJournal.Effects": j.Effects(), "Effects": read, "ListEffects": list[0]} {
+		if !got.Created.Equal(header.Created) || !got.Expires.Equal(header.Expires) {
+			t.Errorf("%s: from %s to %s, want %s to %s", name, got.Created, got.Expires, header.Created, header.Expires)
+		}
+	}
+	if got := items[1].Expires; items[1].ID != "run" || !got.Equal(header.Expires) {
+		t.Errorf("Items: %+v, want it to expire at %s", items[1], header.Expires)
+	}
+}
+
 // TestPostgresEffects: a journal of effects has one writer, survives it, and verifies.
 func TestPostgresEffects(t *testing.T) {
 	ctx, url := t.Context(), database(t)

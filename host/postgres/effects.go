@@ -125,7 +125,7 @@ func (d *DB) Effects(ctx context.Context, runID string) (*runstore.Effects, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.journal, expired(s.journal.Expires, s.now)
+	return d.clock.effectsHere(s.journal), expired(s.journal.Expires, s.now)
 }
 
 // ListEffects implements runstore.EffectStore. A journal that does not verify is left out.
@@ -145,7 +145,7 @@ func (d *DB) ListEffects(ctx context.Context) (out []*runstore.Effects, err erro
 				return err
 			}
 			if j, err := d.decodeEffects(run, header, seal, nil, nil); err == nil && now.Before(j.Expires) {
-				out = append(out, j)
+				out = append(out, d.clock.effectsHere(j))
 			}
 		}
 		return rows.Err()
@@ -162,8 +162,7 @@ func (d *DB) OpenEffects(ctx context.Context, runID string, header *runstore.Eff
 		return nil, err
 	}
 	if header != nil {
-		header = clone(header)
-		header.Created, header.Expires = d.clock.there(header.Created), d.clock.there(header.Expires)
+		header = d.clock.effectsThere(header)
 	}
 	o := &effectJournal{d: d, run: runID, local: "effects " + runID}
 	if !d.claims.reserve(o.local) {
@@ -295,7 +294,7 @@ func (o *effectJournal) make(ctx context.Context, header *runstore.Effects) erro
 func (o *effectJournal) Effects() *runstore.Effects {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return clone(o.journal)
+	return o.d.clock.effectsHere(o.journal)
 }
 
 // Put implements runstore.EffectJournal. Without sync the database answers before the

@@ -28,6 +28,7 @@ func (d *DB) Items(ctx context.Context) (items []runstore.Item, err error) {
 		}
 		items, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (i runstore.Item, err error) {
 			err = row.Scan(&i.ID, &i.Kind, &i.Expires, &i.Bytes)
+			i.Expires = d.clock.here(i.Expires)
 			return i, err
 		})
 		return err
