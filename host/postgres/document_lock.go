@@ -58,10 +58,10 @@ func (s *documentStore) Lock(ctx context.Context, name string) (held context.Con
 			return documents.WithLock(ctx, s.lockKey(), l), s.keepLock(l), nil
 		}
 		if ctx.Err() != nil {
-			s.unlock(l) // it may have come at the last moment
-			return nil, nil, ctx.Err()
+			err = ctx.Err()
 		}
 		if err != nil {
+			s.unlock(l) // it may have been taken, and its answer lost
 			return nil, nil, err
 		}
 		select {
@@ -100,7 +100,7 @@ func (s *documentStore) changeLock(ctx context.Context, l documentLock, sql stri
 		}
 		return err
 	})
-	return held, err
+	return held && err == nil, err
 }
 
 // keepLock renews a lock until it is given back or lost. One that is lost is not taken

@@ -254,3 +254,20 @@ func TestPostgresARemovalWhoseAnswerIsLost(t *testing.T) {
 		t.Errorf("the second removal: %v, want fs.ErrNotExist", err)
 	}
 }
+
+// TestPostgresALockWhoseAnswerIsLost: a lock that its host could not take, as far as it
+// knows, is free for others at once.
+func TestPostgresALockWhoseAnswerIsLost(t *testing.T) {
+	ctx := t.Context()
+	o, late := postgres.Delaying(slow)
+	d := open(t, database(t), o)
+	late.Lose(postgres.ErrInjected, true)
+	if _, _, err := d.Documents("purpose", "", documents.DirOptions{}).Lock(ctx, "a"); !errors.Is(err, postgres.ErrInjected) {
+		t.Fatalf("got %v", err)
+	}
+	var held int
+	must(t, d.QueryRow(ctx, `SELECT count(*) FROM quoin.document_locks`).Scan(&held))
+	if held != 0 {
+		t.Errorf("%d locks are held, want none", held)
+	}
+}
