@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/quoinhq/quoin/internal/durable"
@@ -36,8 +37,16 @@ func (d *Dir) Lock(ctx context.Context, name string) (held context.Context, unlo
 			return nil, nil, err
 		}
 	}
-	unlock = func() { _ = f.lock.Close() } // a lock that cannot be given back ends with its process
-	return WithLock(ctx, d.path, f), unlock, nil
+	return WithLock(ctx, d.path, f), f.unlock, nil
+}
+
+// unlock gives the lock back. It removes the file while it holds the lock, so that a process
+// that has opened it meanwhile finds out, and makes another.
+func (f lockedFile) unlock() {
+	if f.lock.Holds(f.path) {
+		_ = os.Remove(f.path) // the next holder removes what stays
+	}
+	_ = f.lock.Close() // a lock that cannot be given back ends with its process
 }
 
 // checkLocks refuses a writer whose lock is gone. Where the file of a lock was removed,

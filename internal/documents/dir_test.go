@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,6 +46,39 @@ func TestDir(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestDirLocksLeaveNoFile: the file of a lock goes with its holder, and still no two have
+// the lock, however many wait for it.
+func TestDirLocksLeaveNoFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files that are open stay")
+	}
+	path := t.TempDir()
+	var inside atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		d := openDir(t, path, documents.DirOptions{})
+		all.Go(func() {
+			for range 50 {
+				_, unlock, err := d.Lock(t.Context(), "a")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if inside.Add(1) != 1 {
+					t.Error("two have one lock")
+				}
+				inside.Add(-1)
+				unlock()
+			}
+		})
+	}
+	all.Wait()
+	left, err := os.ReadDir(path)
+	if err != nil || len(left) != 0 {
+		t.Errorf("%v is left, %v", left, err)
 	}
 }
 
