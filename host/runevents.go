@@ -4,7 +4,9 @@ import (
 	"context"
 	"iter"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -16,9 +18,12 @@ type RunEvent struct {
 	Output *Output
 	// Approval is what a person is asked.
 	Approval *PendingApproval
-	// Result is the last: what start has returned.
+	// Result is the last: what start has returned, or why it has returned nothing.
 	Result *Result
 }
+
+// noResult is what Events says of a start without a Result.
+const noResult = "the function that was to start the run has returned no result: it must return that of Exec or Wait."
 
 // Events calls start and yields what happens in the run that start drives, as it
 // happens, for those who show it to a person. Start calls Exec or Wait, of the host or of
@@ -29,7 +34,9 @@ type RunEvent struct {
 // The last pair has the Result, and its Err. What the loop is too slow for is left out,
 // with an event of kind Gap in its place; the Result is never left out. A loop that is
 // left early ends the context of start, which aborts a run that goes on, and waits until
-// start has returned. A panic of start is one of the loop.
+// start has returned. A panic of start is one of the loop. A start that returns nil, or
+// leaves by runtime.Goexit, has failed: the Result says so, with CodeInternal. Each loop
+// calls start, in a goroutine of its own.
 func (h *Host) Events(ctx context.Context, start func(ctx context.Context) *Result) iter.Seq2[RunEvent, error] {
 	return func(yield func(RunEvent, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -66,6 +73,9 @@ func (h *Host) Events(ctx context.Context, start func(ctx context.Context) *Resu
 				}
 			case <-ended:
 				if pass() && panicked == nil {
+					if res == nil {
+						res = runs.Refused(codemode.Errorf(CodeInternal, "", PhaseHost, "%s", noResult))
+					}
 					yield(RunEvent{Result: res}, res.Err())
 				}
 				return

@@ -3,7 +3,9 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -141,5 +143,21 @@ func TestEventsLeftEarly(t *testing.T) {
 	}()
 	for range h.Events(context.Background(), func(context.Context) *host.Result { panic("mine") }) {
 		t.Error("there is nothing to yield")
+	}
+}
+
+// TestEventsWithoutAResult: a start that returns nothing is a failure that the loop sees.
+func TestEventsWithoutAResult(t *testing.T) {
+	h := start(t, host.Config{})
+	for name, run := range map[string]func(context.Context) *host.Result{
+		"nil":    func(context.Context) *host.Result { return nil },
+		"Goexit": func(context.Context) *host.Result { runtime.Goexit(); return nil },
+	} {
+		words, res, err := story(h, run, nil)
+		var e *host.Error
+		if !slices.Equal(words, []string{"result failed"}) || !errors.As(err, &e) || e.Code != host.CodeInternal {
+			t.Errorf("%s: got %q, %v", name, words, err)
+		}
+		wantFailure(t, res, host.CodeInternal, "", host.PhaseHost)
 	}
 }
