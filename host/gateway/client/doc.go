@@ -17,6 +17,9 @@
 // describe what a model gets. Each method that acts for a session takes it as an
 // argument, so one Client serves all users of a program.
 //
+// Exec and Wait return at the end of a run, or when it waits. What happens meanwhile is in
+// the events of the server, GET /v1/events: the example of Exec follows one run.
+//
 // # Failure
 //
 // A cell that fails is a Result and not an error. An error is a *gateway.Problem
