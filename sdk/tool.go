@@ -73,8 +73,9 @@ var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
 // AddTool adds a tool whose JSON Schemas are inferred from In and Out. In must
 // be a struct or a map with string keys. A field is optional if it is marked
-// omitempty or omitzero; tags refine its schema (see the package comment). It
-// panics on a programmer's mistake; see [AddToolSafely].
+// omitempty or omitzero; tags refine its schema (see the package comment). A
+// time.Time is a string with the format date-time. AddTool panics on a
+// programmer's mistake; see [AddToolSafely].
 func AddTool[In, Out any](p *Plugin, t Tool, h Handler[In, Out]) *ToolRef {
 	ref, err := AddToolSafely(p, t, h)
 	if err != nil {

@@ -40,6 +40,36 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
+// TestTimesAreDeclared: the schemas say of each time that it is one, and not any text.
+func TestTimesAreDeclared(t *testing.T) {
+	for _, tool := range sdktest.Start(t, newPlugin(), nil).Describe().Tools {
+		if tool.Name != "issues_get" {
+			continue
+		}
+		var issue struct {
+			Properties struct {
+				CreatedAt, UpdatedAt, ClosedAt struct{ Format string }
+				Thread                         struct {
+					Items struct {
+						Properties struct{ CreatedAt struct{ Format string } }
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal(tool.Output, &issue); err != nil {
+			t.Fatal(err)
+		}
+		p := issue.Properties
+		for _, format := range []string{p.CreatedAt.Format, p.UpdatedAt.Format, p.ClosedAt.Format, p.Thread.Items.Properties.CreatedAt.Format} {
+			if format != "date-time" {
+				t.Errorf("a time has the format %q: %s", format, tool.Output)
+			}
+		}
+		return
+	}
+	t.Error("there is no tool issues_get")
+}
+
 // TestUndo: each change is undone, and one that others have changed again is not.
 func TestUndo(t *testing.T) {
 	h := sdktest.Start(t, newPlugin(), nil)
