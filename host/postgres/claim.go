@@ -288,6 +288,9 @@ func (c *claim) Checkpoint(ctx context.Context, r *runstore.Record) error {
 	if r.ID != c.id {
 		return fmt.Errorf("a record of run %s through a claim of run %s", r.ID, c.id)
 	}
+	if err := c.d.ensureLease(ctx); err != nil {
+		return err
+	}
 	r = c.d.clock.record(r)
 	row, err := c.d.recordRow(r, c.epoch)
 	if err != nil {
@@ -427,6 +430,9 @@ func (c *claim) End(ctx context.Context, e *runstore.Ended) error {
 	defer c.mu.Unlock()
 	if e.ID != c.id {
 		return fmt.Errorf("the result of run %s through a claim of run %s", e.ID, c.id)
+	}
+	if err := c.d.ensureLease(ctx); err != nil {
+		return err
 	}
 	there := *e
 	there.Expires = c.d.clock.there(e.Expires)

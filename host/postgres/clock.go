@@ -16,10 +16,11 @@ const sameClock = time.Second
 // clock of the machine may have been set meanwhile.
 type databaseClock struct{ at atomic.Pointer[moment] }
 
-// moment is one instant by both clocks. The zero value is for clocks that are equal.
+// moment is one instant by all clocks.
 type moment struct {
-	here  time.Time     // with the monotonic clock
-	ahead time.Duration // how far the database is ahead of here
+	here  time.Time     // by the monotonic clock
+	wall  time.Time     // by the clock of the machine
+	ahead time.Duration // how far the database is ahead of the clock of the machine
 }
 
 // compare takes note of the time that the database told between two moments of this host.
@@ -29,11 +30,23 @@ func (c *databaseClock) compare(asked, answered, database time.Time) {
 	if took > sameClock {
 		return
 	}
-	m := moment{here: asked, ahead: database.Sub(asked.Add(took / 2).Round(0))}
+	m := moment{here: asked, wall: asked.Round(0), ahead: database.Sub(asked.Add(took / 2).Round(0))}
 	if m.ahead.Abs() < sameClock {
 		m.ahead = 0
 	}
 	c.at.Store(&m)
+}
+
+// doubtful reports whether the clock of this machine was set since the clocks were compared,
+// or the machine has slept: its monotonic clock may have stood still meanwhile. Which of the
+// two it was, the database knows.
+func (c *databaseClock) doubtful() bool {
+	m := c.at.Load()
+	if m == nil {
+		return false
+	}
+	now := time.Now()
+	return (now.Round(0).Sub(m.wall) - now.Sub(m.here)).Abs() >= sameClock
 }
 
 // there is a time of this host by the clock of the database.
@@ -42,7 +55,7 @@ func (c *databaseClock) there(t time.Time) time.Time {
 	if m == nil || t.IsZero() {
 		return t
 	}
-	there := m.here.Round(0).Add(t.Sub(m.here) + m.ahead)
+	there := m.wall.Add(t.Sub(m.here) + m.ahead)
 	if there.Sub(t.Round(0)).Abs() < sameClock {
 		return t
 	}
@@ -55,7 +68,7 @@ func (c *databaseClock) here(t time.Time) time.Time {
 	if m == nil || t.IsZero() {
 		return t
 	}
-	return m.here.Add(t.Sub(m.here.Round(0)) - m.ahead)
+	return m.here.Add(t.Sub(m.wall) - m.ahead)
 }
 
 // record is a record with the times of the database, for its row.

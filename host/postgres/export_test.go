@@ -205,4 +205,14 @@ func Attempting(o Options, attempt func(ctx context.Context, do func(context.Con
 func (d *DB) ReleaseForgotten(ctx context.Context) { d.releaseForgotten(ctx) }
 
 // Ahead has the clock of the database be ahead of that of this host.
-func (d *DB) Ahead(by time.Duration) { d.clock.at.Store(&moment{here: time.Now(), ahead: by}) }
+func (d *DB) Ahead(by time.Duration) {
+	now := time.Now()
+	d.clock.at.Store(&moment{here: now, wall: now.Round(0), ahead: by})
+}
+
+// Slept has the machine of the host have slept since it has compared the clocks, which are
+// the same: its monotonic clock stood still.
+func (d *DB) Slept(by time.Duration) {
+	now := time.Now()
+	d.clock.at.Store(&moment{here: now, wall: now.Round(0).Add(-by)})
+}

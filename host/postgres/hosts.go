@@ -41,10 +41,12 @@ func live(h string) string {
 	return "EXISTS (SELECT FROM quoin.hosts h WHERE h.id = " + h + " AND h.lease_until > clock_timestamp())"
 }
 
-// ensureLease starts the lease with the first claim: who only reads needs no lease. Several
-// that want it try in turns, each until its own context ends.
+// ensureLease starts the lease with the first claim: who only reads needs no lease. It renews
+// the lease if the clocks have to be compared again. Several that want it try in turns, each
+// until its own context ends.
 func (d *DB) ensureLease(ctx context.Context) error {
-	if d.lease.started.Load() {
+	ensured := func() bool { return d.lease.started.Load() && !d.clock.doubtful() }
+	if ensured() {
 		return nil
 	}
 	err := d.retry(ctx, func(ctx context.Context) error {
@@ -52,7 +54,7 @@ func (d *DB) ensureLease(ctx context.Context) error {
 			return err
 		}
 		defer d.lease.turn.give()
-		if d.lease.started.Load() {
+		if ensured() {
 			return nil
 		}
 		return d.renewInTurn(ctx)
