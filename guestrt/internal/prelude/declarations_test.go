@@ -75,6 +75,16 @@ func TestDeclarationsNameTheGlobals(t *testing.T) {
 	}
 }
 
+// TestDeclarationsSayWhatGlobalsAreFor: an editor shows a line about each global.
+func TestDeclarationsSayWhatGlobalsAreFor(t *testing.T) {
+	lines := strings.Split(prelude.Declarations, "\n")
+	for i, line := range lines {
+		if m := declared.FindStringSubmatch(line); m != nil && !strings.HasSuffix(lines[i-1], "*/") {
+			t.Errorf("%s has no comment", m[1])
+		}
+	}
+}
+
 var (
 	declaredClass  = regexp.MustCompile(`(?ms)^(?:declare class|interface) (\w+)[^{]*\{\n(.*?)^\}`)
 	declaredMember = regexp.MustCompile(`(?m)^  (static )?(?:readonly )?(\w+)[(<:]`)

@@ -69,6 +69,7 @@ interface Tools {
 
 /** The tools of this run, without those of MCP servers. */
 declare const ALL_TOOLS: readonly ToolEntry[];
+/** The tools of this run: finds, describes and calls them. */
 declare const tools: Tools;
 
 /** The scopes of plugins, which are globals too: see namespaces/<Global>.d.ts. */
@@ -76,6 +77,7 @@ interface Namespaces {
   readonly [global: string]: any;
 }
 
+/** The visible namespaces by the names of their globals. */
 declare const namespaces: Namespaces;
 
 /** One MCP server: see mcp/<server>.d.ts. */
@@ -90,6 +92,7 @@ interface MCPServers {
   readonly [server: string]: MCPServer;
 }
 
+/** The MCP servers of this run, by name. */
 declare const MCP: MCPServers;
 
 interface APIFile {
@@ -213,16 +216,23 @@ interface ArrayConstructor {
 
 /** Timers do not keep a program running. */
 declare function setTimeout<T extends unknown[]>(callback: (...args: T) => void, delay?: number, ...args: T): number;
+/** Like setTimeout, again and again until clearInterval. */
 declare function setInterval<T extends unknown[]>(callback: (...args: T) => void, delay?: number, ...args: T): number;
+/** Stops a timer of setTimeout. */
 declare function clearTimeout(id?: number): void;
+/** Stops a timer of setInterval. */
 declare function clearInterval(id?: number): void;
+/** Calls back before the next timer or answer of a call. */
 declare function queueMicrotask(callback: () => void): void;
 
 /** A deep copy of plain data and of Map, Set, Date, RegExp, Error and binary data. */
 declare function structuredClone<T>(value: T, options?: { transfer?: Iterable<ArrayBuffer> } | null): T;
+/** Decodes base64 into a text of one byte a character. */
 declare function atob(data: string): string;
+/** Encodes a text of one byte a character as base64. */
 declare function btoa(data: string): string;
 
+/** Encodes texts as UTF-8. */
 declare class TextEncoder {
   readonly encoding: string;
   encode(input?: string): Uint8Array<ArrayBuffer>;
@@ -238,6 +248,7 @@ declare class TextDecoder {
   decode(input?: ArrayBufferLike | ArrayBufferView, options?: { stream?: boolean }): string;
 }
 
+/** A URL, parsed by the WHATWG standard. It makes no connection. */
 declare class URL {
   constructor(url: string | URL, base?: string | URL);
   static canParse(url: string | URL, base?: string | URL): boolean;
@@ -258,6 +269,7 @@ declare class URL {
   toJSON(): string;
 }
 
+/** The query of a URL. */
 declare class URLSearchParams {
   constructor(init?: string | Iterable<readonly [string, string]> | Record<string, string>);
   readonly size: number;
@@ -300,6 +312,7 @@ declare class AbortSignal {
   removeEventListener(type: "abort", listener: AbortListener | null): void;
 }
 
+/** Aborts its signal, for CallOptions. */
 declare class AbortController {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
@@ -316,6 +329,7 @@ type IntegerArray =
   | BigInt64Array
   | BigUint64Array;
 
+/** Random numbers. */
 declare const crypto: {
   readonly getRandomValues: <T extends IntegerArray>(array: T) => T;
   readonly randomUUID: () => string;
