@@ -35,11 +35,13 @@ const no = await Promise.race(p).catch(e => e); text([no.code, no.effectStatus, 
 // a run is kept as it was; another session goes on.
 func TestProcessorTimeOfAnHourIsBounded(t *testing.T) {
 	h := start(t, host.Config{Quotas: host.Quotas{CPUSecondsPerHour: 2, SessionPercent: 10}})
-	spend := `await yield_control(); const end = performance.now() + 600; while (performance.now() < end) {} await yield_control(); return 1`
+	spend := `for (;;) { await yield_control(); const end = performance.now() + 100; while (performance.now() < end) {} }`
 	r := h.Exec(context.Background(), mallory, host.ExecInput{Code: spend})
 	wantWaiting(t, r, host.ReasonYield)
-	wantWaiting(t, h.Wait(context.Background(), mallory, r.RunID), host.ReasonYield)
-	kept := h.Wait(context.Background(), mallory, r.RunID)
+	kept := r
+	for kept.Status == host.StatusWaiting { // a busy machine gives it less than 100 ms of processor time each time
+		kept = h.Wait(context.Background(), mallory, r.RunID)
+	}
 	fresh := h.Exec(context.Background(), mallory, host.ExecInput{Code: `return 1`})
 	for _, got := range []*host.Result{kept, fresh} {
 		wantFailure(t, got, host.CodeUnavailable, host.ReasonQuota, host.PhaseHost)
