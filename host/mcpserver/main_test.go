@@ -21,6 +21,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if state := os.Getenv(taskHostKey); state != "" {
+		log.Fatal(serveTasks(sharedState(state)))
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if err := hosttest.Clean(); err != nil {
 			log.Print(err)

@@ -32,13 +32,12 @@ type Options struct {
 	// completions and its capabilities. It is called once, by New.
 	Configure func(*mcp.ServerOptions)
 	// Cipher seals what clients carry from a result that asks for input to the call that
-	// answers. Processes that share a state directory share it, so that any of them takes
-	// the answers. Defaults to one with a key of this process.
+	// answers. Processes that share runs share it, so that any of them takes the
+	// answers. Defaults to one with a key of this process.
 	Cipher cipher.AEAD
-	// Tasks keeps calls that have become tasks, for clients that take them.
-	// Processes that share a state directory share it, and the Cipher. Defaults to the
-	// memory of this process.
-	Tasks TaskStore
+	// Tasks keeps calls that have become tasks, for clients that take them. Processes
+	// that share runs share it, and the Cipher. Defaults to the memory of this process.
+	Tasks *Tasks
 	// Wait is how long exec takes at the most, and wait for a client that does not follow its
 	// progress, before they say that a program is still waiting. It has to be less than the
 	// time after which clients give up on a call, which is 60 s for most. A wait with a
@@ -69,7 +68,7 @@ func (o Options) filled() (_ Options, err error) {
 		}
 	}
 	if o.Tasks == nil {
-		o.Tasks = &memoryTasks{tasks: map[string]memoryTask{}}
+		o.Tasks = newMemoryTasks()
 	}
 	if o.Wait <= 0 {
 		o.Wait = 45 * time.Second

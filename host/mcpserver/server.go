@@ -24,7 +24,7 @@ type Server struct {
 	stop    func() // ends what follows the host, and waits for it
 	// process tells the connections that this process has opened from those of others.
 	process string
-	tasks   *tasks
+	tasks   *Tasks
 	drivers *drivers
 	// heartbeat is the constant, but for tests.
 	heartbeat time.Duration
@@ -39,8 +39,7 @@ func New(h *host.Host, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, host: h, process: rand.Text(), drivers: newDrivers(), heartbeat: heartbeat}
-	s.tasks = &tasks{server: s}
+	s := &Server{options: o, host: h, process: rand.Text(), tasks: o.Tasks, drivers: newDrivers(), heartbeat: heartbeat}
 	options := &mcp.ServerOptions{
 		Logger: slog.New(quieter{s.options.Logger.Handler()}),
 		// Nothing here logs to clients; list changes are announced.

@@ -154,7 +154,7 @@ func (c *toolCall) becomeTask(ctx context.Context, res *host.Result) bool {
 	s, now := c.server, time.Now().UTC()
 	t := &task{Caller: identity(c.caller), RunID: res.RunID, Direct: c.direct, Created: now, Updated: now, Status: taskWorking}
 	t.takeOutput(res.Output)
-	if err := s.tasks.put(t); err != nil {
+	if err := s.tasks.add(ctx, t); err != nil {
 		s.options.Logger.Warn("a task could not be stored; its client gets the run itself", "run", res.RunID, "error", err)
 		return false
 	}
@@ -177,15 +177,22 @@ func (t *task) result(resultType string) *taskResult {
 
 // taskOf returns the task that a caller names. One of another session is as unknown as
 // one that there is not.
-func (s *Server) taskOf(caller host.Session, id string) (*task, error) {
-	t, err := s.tasks.get(id)
+func (s *Server) taskOf(ctx context.Context, caller host.Session, id string) (*task, error) {
+	t, err := s.tasks.get(ctx, id)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && t.Caller != identity(caller):
 		return nil, invalidParams(errors.New("there is no such task of this session"))
 	case err != nil:
-		return nil, fmt.Errorf("the task cannot be read: %w", err)
+		return nil, s.storeFailed(id, err)
 	}
 	return t, nil
+}
+
+// storeFailed is what a client is told of an error of the store of tasks, which may name
+// hosts, users and paths.
+func (s *Server) storeFailed(id string, err error) error {
+	s.options.Logger.Warn("a task could not be read or stored", "run", id, "error", err)
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the task cannot be read or stored now: ask again later. The log of the server says why."}
 }
 
 // asks returns a call in whose name a task asks and is answered.
@@ -197,7 +204,7 @@ func (s *Server) asks(ctx context.Context, ss *mcp.ServerSession, p *taskParams)
 // getTask says how a task stands. It goes on with a run that no process drives.
 func (s *Server) getTask(ctx context.Context, ss *mcp.ServerSession, p *taskParams) (*taskResult, error) {
 	c := s.asks(ctx, ss, p)
-	t, err := s.taskOf(c.caller, p.TaskID)
+	t, err := s.taskOf(ctx, c.caller, p.TaskID)
 	if err != nil || t.Status.ended() {
 		return detailed(t), err
 	}
@@ -215,7 +222,7 @@ func (s *Server) getTask(ctx context.Context, ss *mcp.ServerSession, p *taskPara
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if t, err = s.taskOf(c.caller, p.TaskID); err != nil || t.Status.ended() {
+		if t, err = s.taskOf(ctx, c.caller, p.TaskID); err != nil || t.Status.ended() {
 			return detailed(t), err
 		}
 		if waiting, err = s.pending(ctx, c.caller, t.RunID); err != nil {
@@ -250,7 +257,7 @@ func (s *Server) pending(ctx context.Context, caller host.Session, runID string)
 // questions are kept until all are there. Answers to anything else are ignored.
 func (s *Server) updateTask(ctx context.Context, ss *mcp.ServerSession, p *taskParams) (*acknowledged, error) {
 	c := s.asks(ctx, ss, p)
-	t, err := s.taskOf(c.caller, p.TaskID)
+	t, err := s.taskOf(ctx, c.caller, p.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +267,7 @@ func (s *Server) updateTask(ctx context.Context, ss *mcp.ServerSession, p *taskP
 	}
 	for _, a := range waiting {
 		if err := s.answer(ctx, c, t.RunID, a, p.InputResponses); err != nil {
-			return nil, invalidParams(err)
+			return nil, err
 		}
 	}
 	if !t.Status.ended() {
@@ -269,16 +276,19 @@ func (s *Server) updateTask(ctx context.Context, ss *mcp.ServerSession, p *taskP
 	return &acknowledged{ResultType: "complete"}, nil
 }
 
-// answer enters what the responses say about one approval, if they are all there.
+// answer enters what the responses say about one approval, if they are all there. Its
+// errors are for the client.
 func (s *Server) answer(ctx context.Context, c *toolCall, runID string, a *policy.Approval, responses map[string]json.RawMessage) error {
 	keys := inputRequests(a, c.can)
 	given := mcp.InputResponseMap{}
-	err := s.tasks.change(runID, func(t *task) error {
+	var wrong error
+	err := s.tasks.change(ctx, runID, func(t *task) error {
 		for key := range keys {
 			if raw, ok := responses[key]; ok && t.Answers[key] == nil {
 				var r mcp.ElicitResult
 				if err := json.Unmarshal(raw, &r); err != nil {
-					return fmt.Errorf("the response %s is no answer to a form or link: %w", key, err)
+					wrong = fmt.Errorf("the response %s is no answer to a form or link: %w", key, err)
+					return wrong
 				}
 				t.keepAnswer(key, &r)
 			}
@@ -288,32 +298,43 @@ func (s *Server) answer(ctx context.Context, c *toolCall, runID string, a *polic
 		}
 		return nil
 	})
-	if err != nil || len(keys) == 0 || len(given) < len(keys) {
-		return err
+	switch {
+	case wrong != nil:
+		return invalidParams(wrong)
+	case err != nil:
+		return s.storeFailed(runID, err)
+	case len(keys) == 0 || len(given) < len(keys):
+		return nil
 	}
-	out, err := c.enter(ctx, a, given)
-	if err == nil && out == answered {
+	out, wrong := c.enter(ctx, a, given)
+	if wrong == nil && out == answered {
 		return nil
 	}
 	// The person is to be asked again.
-	return errors.Join(err, s.tasks.change(runID, func(t *task) error {
+	if err := s.tasks.change(ctx, runID, func(t *task) error {
 		for key := range keys {
 			delete(t.Answers, key)
 		}
 		return nil
-	}))
+	}); err != nil {
+		return s.storeFailed(runID, err)
+	}
+	if wrong != nil {
+		return invalidParams(wrong)
+	}
+	return nil
 }
 
 // cancelTask ends the run of a task. A task that has ended stays what it is.
 func (s *Server) cancelTask(ctx context.Context, ss *mcp.ServerSession, p *taskParams) (*acknowledged, error) {
 	c := s.asks(ctx, ss, p)
-	t, err := s.taskOf(c.caller, p.TaskID)
+	t, err := s.taskOf(ctx, c.caller, p.TaskID)
 	if err != nil {
 		return nil, err
 	}
 	if !t.Status.ended() {
-		if err := s.tasks.change(t.RunID, func(t *task) error { t.end(taskCancelled, "cancelled by the client"); return nil }); err != nil {
-			return nil, err
+		if err := s.tasks.change(ctx, t.RunID, (*task).cancel); err != nil {
+			return nil, s.storeFailed(t.RunID, err)
 		}
 		s.host.Abort(context.WithoutCancel(ctx), c.caller, t.RunID)
 	}

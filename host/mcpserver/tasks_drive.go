@@ -2,13 +2,13 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/internal/documents"
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
@@ -74,12 +74,24 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 		close(d.done)
 	}()
 	// No request bounds it: a client that goes away finds its task as far as it came.
-	ctx := host.WithAskingCaller(context.Background())
+	ctx, unlock, err := s.tasks.driver(runID, taskHold)
+	if errors.Is(err, context.Canceled) {
+		return // another process drives it
+	}
+	if err != nil {
+		s.options.Logger.Warn("a task does not go on now", "run", runID, "error", err)
+		return
+	}
+	defer unlock()
+	ctx = host.WithAskingCaller(ctx)
 	for {
 		delivery := s.host.Deliver(ctx, caller, runID, driveStep)
 		res := delivery.Result
-		err := s.tasks.change(runID, func(t *task) error { return t.take(res) })
-		if err != nil {
+		if res.Status == host.StatusFailed && keptForLater(res) {
+			delivery.Done()
+			return
+		}
+		if err := s.keep(ctx, runID, res); err != nil {
 			delivery.Release()
 			s.options.Logger.Warn("what came of a task could not be stored", "run", runID, "error", err)
 			return
@@ -98,6 +110,21 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 	}
 }
 
+// keep stores what a run came to.
+func (s *Server) keep(ctx context.Context, runID string, res *host.Result) error {
+	ctx, cancel := context.WithTimeout(ctx, driveStep)
+	defer cancel()
+	err := s.tasks.change(ctx, runID, func(t *task) error { return t.take(res) })
+	if !errors.Is(err, documents.ErrTooLarge) {
+		return err
+	}
+	return s.tasks.change(ctx, runID, func(t *task) error {
+		t.Output, t.Answers = nil, nil
+		t.fail("the program has ended, and its result is too large for a task: have it return less")
+		return nil
+	})
+}
+
 // take enters what a run came to.
 func (t *task) take(res *host.Result) error {
 	if t.Status.ended() {
@@ -108,14 +135,11 @@ func (t *task) take(res *host.Result) error {
 		t.takeOutput(res.Output)
 		return nil
 	case res.Status == host.StatusCompleted:
-	case keptForLater(res):
-		return nil
 	case res.Code == host.CodeAborted:
 		t.end(taskCancelled, res.Error)
 		return nil
 	case res.Phase == host.PhaseHost || isGone(res):
-		t.Error = &taskError{Code: jsonrpc.CodeInternalError, Message: res.Error}
-		t.end(taskFailed, res.Error)
+		t.fail(res.Error)
 		return nil
 	}
 	t.takeOutput(res.Output)

@@ -1,104 +1,42 @@
 package mcpserver
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/internal/durable"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/documents"
 )
 
-// taskStatus is how a task stands.
-type taskStatus string
+// Tasks keeps the tasks of clients for a day, in a directory or in the database of package
+// host/postgres. Servers that share it answer for each other's tasks. It is safe for
+// concurrent use.
+type Tasks struct {
+	docs taskDocuments
 
-const (
-	taskWorking       taskStatus = "working"
-	taskInputRequired taskStatus = "input_required" // never stored: the approvals say it
-	taskCompleted     taskStatus = "completed"
-	taskFailed        taskStatus = "failed"
-	taskCancelled     taskStatus = "cancelled"
-)
-
-func (s taskStatus) ended() bool { return s != taskWorking && s != taskInputRequired }
-
-// taskError is the error of a task that failed, as JSON-RPC has it.
-type taskError struct {
-	Code    int64  `json:"code"`
-	Message string `json:"message"`
+	mu    sync.Mutex
+	swept time.Time // when tasks that are over were last looked for
 }
 
-// task is what is stored of a task. Its id is the run's.
-type task struct {
-	Caller  string                       `json:"caller"` // identity of its session
-	RunID   string                       `json:"run"`
-	Direct  bool                         `json:"direct,omitempty"` // a call of a direct tool, not of exec
-	Created time.Time                    `json:"created"`
-	Updated time.Time                    `json:"updated"`
-	Status  taskStatus                   `json:"status"`
-	Message string                       `json:"message,omitempty"`
-	Output  []host.Output                `json:"output,omitempty"`  // so far
-	Answers map[string]*mcp.ElicitResult `json:"answers,omitempty"` // to questions that are put together
-	Result  json.RawMessage              `json:"result,omitempty"`
-	Error   *taskError                   `json:"error,omitempty"`
+// taskDocuments is what tasks need of a documents.Store.
+type taskDocuments interface {
+	Replace(ctx context.Context, name string, content []byte, expires time.Time) error
+	Read(ctx context.Context, name string) ([]byte, error)
+	Names(ctx context.Context, ext string, due time.Time) ([]string, error)
+	Counts(ctx context.Context) (map[string]int, error)
+	Remove(ctx context.Context, names ...string) error
+	Lock(ctx context.Context, name string) (held context.Context, unlock func(), err error)
 }
 
-// maxTaskOutput bounds the output of a task in bytes. It is several times that of one
-// result.
-const maxTaskOutput = 1 << 20
-
-// takeOutput adds output, as far as it fits.
-func (t *task) takeOutput(more []host.Output) {
-	size := 0
-	for _, o := range t.Output {
-		size += len(o.Value)
-	}
-	for _, o := range more {
-		if size += len(o.Value); size > maxTaskOutput {
-			t.Message = fmt.Sprintf("output beyond %d bytes is left out", maxTaskOutput)
-			return
-		}
-		t.Output = append(t.Output, o)
-	}
-}
-
-// keepAnswer keeps one of several answers that are entered together.
-func (t *task) keepAnswer(key string, r *mcp.ElicitResult) {
-	if t.Answers == nil {
-		t.Answers = map[string]*mcp.ElicitResult{}
-	}
-	t.Answers[key] = r
-}
-
-// end gives the task its last status.
-func (t *task) end(s taskStatus, message string) {
-	t.Status = s
-	if message != "" {
-		t.Message = message
-	}
-}
-
-// TaskStore keeps tasks by their ids. Its methods are safe for concurrent use.
-type TaskStore interface {
-	// Put stores a task, in place of the one of that id, until a time. It fails with
-	// ErrTooManyTasks if there is no room for one more.
-	Put(id string, task []byte, until time.Time) error
-	// Get returns a task. The error is fs.ErrNotExist if it has no such task.
-	Get(id string) ([]byte, error)
-}
-
-// ErrTooManyTasks says that a store of tasks is full.
-var ErrTooManyTasks = errors.New("too many tasks are kept")
+// taskExt is the extension of the documents of tasks, whose names are the ids of runs.
+const taskExt = ".task"
 
 // maxTasks bounds the tasks of one store, maxTask the bytes of one.
 const (
@@ -106,170 +44,81 @@ const (
 	maxTask  = 16 << 20
 )
 
-// TaskDir is a TaskStore in a directory, which processes may share.
-type TaskDir struct {
-	dir   string
-	mu    sync.Mutex
-	count int
-	swept time.Time
-}
+// taskSweep is how often a server looks for tasks that are over.
+const taskSweep = time.Minute
 
-// OpenTaskDir opens a store in a directory, and makes the directory if it is not there.
-func OpenTaskDir(dir string) (*TaskDir, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// OpenTasks opens the tasks in a directory, and makes it with mode 0700 if it is not there.
+// They are encrypted with the key of the run store. Processes may share the directory.
+func OpenTasks(dir string, runs *runstore.Dir) (*Tasks, error) {
+	docs, err := documents.OpenDir(dir, documents.DirOptions{MaxBytes: maxTask, Private: true})
+	if err != nil {
+		return nil, fmt.Errorf("directory of tasks: %w", err)
+	}
+	c, err := runs.Cipher("MCP tasks")
+	if err != nil {
 		return nil, err
 	}
-	return &TaskDir{dir: dir}, nil
+	return NewTasks(documents.Sealed(docs, documents.Encrypted(c))), nil
 }
 
-// path is the file of a task. Its name is nothing that a client has chosen.
-func (d *TaskDir) path(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return filepath.Join(d.dir, hex.EncodeToString(sum[:])+".task")
-}
+// NewTasks returns the tasks that a driver keeps, whose contents are encrypted, such as
+// those of the method Tasks of package host/postgres.
+func NewTasks(docs documents.Store) *Tasks { return &Tasks{docs: docs} }
 
-// Put implements TaskStore. The modification time of a file is when it is over.
-func (d *TaskDir) Put(id string, task []byte, until time.Time) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.sweep(time.Now()); err != nil {
+// add stores a new task.
+func (ts *Tasks) add(ctx context.Context, t *task) error {
+	if err := ts.sweep(ctx, time.Now()); err != nil {
 		return err
 	}
-	path := d.path(id)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		if d.count >= maxTasks {
-			return ErrTooManyTasks
-		}
-		d.count++
-	}
-	return durable.Replace(path, task, durable.Options{ModTime: until})
-}
-
-// Get implements TaskStore.
-func (d *TaskDir) Get(id string) ([]byte, error) {
-	return durable.ReadPrivate(d.path(id), maxTask)
-}
-
-// sweep removes what is over, once a minute.
-func (d *TaskDir) sweep(now time.Time) error {
-	if now.Sub(d.swept) < time.Minute {
-		return nil
-	}
-	files, err := os.ReadDir(d.dir)
+	counts, err := ts.docs.Counts(ctx)
 	if err != nil {
 		return err
 	}
-	d.swept, d.count = now, 0
-	for _, f := range files {
-		info, err := f.Info()
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // another process was first
-			continue
-		case err != nil:
-			return err
-		}
-		age := now.Sub(info.ModTime()) // a temporary file has the time of its task, too
-		if age <= 0 {
-			d.count++
-			continue
-		}
-		if err := os.Remove(filepath.Join(d.dir, f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if counts[taskExt] >= maxTasks {
+		return fmt.Errorf("%d tasks are kept, which is the most", maxTasks)
 	}
-	return nil
-}
-
-// memoryTasks is the TaskStore of a server that has none.
-type memoryTasks struct {
-	mu    sync.Mutex
-	tasks map[string]memoryTask
-}
-
-type memoryTask struct {
-	task  []byte
-	until time.Time
-}
-
-func (m *memoryTasks) Put(id string, t []byte, until time.Time) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, ok := m.tasks[id]; !ok && len(m.tasks) >= maxTasks {
-		for id, kept := range m.tasks {
-			if time.Now().After(kept.until) {
-				delete(m.tasks, id)
-			}
-		}
-		if len(m.tasks) >= maxTasks {
-			return ErrTooManyTasks
-		}
-	}
-	m.tasks[id] = memoryTask{t, until}
-	return nil
-}
-
-func (m *memoryTasks) Get(id string) ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	t, ok := m.tasks[id]
-	if !ok {
-		return nil, fs.ErrNotExist
-	}
-	return t.task, nil
-}
-
-// tasks are the tasks of a server, sealed, so that who can write to the store cannot
-// make one.
-type tasks struct {
-	mu     sync.Mutex // changes of this process
-	server *Server
-}
-
-// taskLabel keeps tasks apart from what the same key seals for other purposes, and from
-// each other.
-func taskLabel(id string) []byte { return []byte("quoin mcp task 1 " + id) }
-
-func (ts *tasks) put(t *task) error {
 	b, err := json.Marshal(t)
 	if err != nil {
 		return err
 	}
-	aead := ts.server.options.Cipher
-	nonce := make([]byte, aead.NonceSize())
-	if _, err := rand.Read(nonce); err != nil {
-		return err
-	}
-	return ts.server.options.Tasks.Put(t.RunID, aead.Seal(nonce, nonce, b, taskLabel(t.RunID)), t.Created.Add(taskLifetime))
+	return ts.put(ctx, t, b)
 }
 
-func (ts *tasks) get(id string) (*task, error) {
-	b, err := ts.server.options.Tasks.Get(id)
+// put stores a task as the text b.
+func (ts *Tasks) put(ctx context.Context, t *task, b []byte) error {
+	return ts.docs.Replace(ctx, t.RunID+taskExt, b, t.Created.Add(taskLifetime))
+}
+
+// get returns a task. The error is fs.ErrNotExist if it does not exist.
+func (ts *Tasks) get(ctx context.Context, id string) (*task, error) {
+	t, _, err := ts.read(ctx, id)
+	return t, err
+}
+
+// read is get, and returns the text of the task, too.
+func (ts *Tasks) read(ctx context.Context, id string) (*task, []byte, error) {
+	b, err := ts.docs.Read(ctx, id+taskExt)
 	if err != nil {
-		return nil, err
-	}
-	aead := ts.server.options.Cipher
-	size := aead.NonceSize()
-	if len(b) < size {
-		return nil, errors.New("it is damaged")
-	}
-	if b, err = aead.Open(nil, b[:size], b[size:], taskLabel(id)); err != nil {
-		return nil, errors.New("it is damaged, or of another state directory")
+		return nil, nil, err
 	}
 	t := new(task)
 	if err := json.Unmarshal(b, t); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if time.Since(t.Created) > taskLifetime {
-		return nil, fs.ErrNotExist
+		return nil, nil, fs.ErrNotExist
 	}
-	return t, nil
+	return t, b, nil
 }
 
-// change stores a task as f leaves it.
-func (ts *tasks) change(id string, f func(*task) error) error {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	t, err := ts.get(id)
+// change stores a task as f leaves it. No other process changes it meanwhile.
+func (ts *Tasks) change(ctx context.Context, id string, f func(*task) error) error {
+	ctx, unlock, err := ts.docs.Lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	t, was, err := ts.read(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -280,5 +129,65 @@ func (ts *tasks) change(id string, f func(*task) error) error {
 	if t.Status != before {
 		t.Updated = time.Now().UTC()
 	}
-	return ts.put(t)
+	b, err := json.Marshal(t)
+	if err != nil || bytes.Equal(b, was) {
+		return err
+	}
+	return ts.put(ctx, t, b)
+}
+
+// driver has this process alone drive the run of a task: what two of them are given in
+// turn would be stored in any order. It waits no longer than patience for another one. What
+// is stored with the context held is refused once this process drives it no more.
+func (ts *Tasks) driver(id string, patience time.Duration) (held context.Context, unlock func(), err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	timer := time.AfterFunc(patience, cancel)
+	held, free, err := ts.docs.Lock(ctx, id+driverLock)
+	switch {
+	case err != nil:
+		cancel()
+		return nil, nil, err
+	case !timer.Stop():
+		free()
+		return nil, nil, context.Canceled
+	}
+	return held, func() { free(); cancel() }, nil
+}
+
+// driverLock is what the name of the lock of a driver ends with.
+const driverLock = ".driver"
+
+// sweep removes the tasks that are over, once a minute, with the locks that a process which
+// was killed has left.
+func (ts *Tasks) sweep(ctx context.Context, now time.Time) error {
+	if !ts.isSweepDue(now) {
+		return nil
+	}
+	over, err := ts.docs.Names(ctx, taskExt, now)
+	if err != nil {
+		return err
+	}
+	var gone []string
+	for _, name := range over {
+		id := strings.TrimSuffix(name, taskExt)
+		gone = append(gone, name, id+".lock", id+driverLock+".lock")
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	if err := ts.docs.Remove(ctx, gone...); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// isSweepDue reports whether the last sweep is long ago, and notes this one.
+func (ts *Tasks) isSweepDue(now time.Time) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if now.Sub(ts.swept) < taskSweep {
+		return false
+	}
+	ts.swept = now
+	return true
 }

@@ -12,13 +12,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/mcpserver"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/documents"
 )
 
 // tasker is a client that takes tasks, which the SDK's does not.
@@ -293,14 +293,14 @@ func TestTasksOutliveTheirProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir, err := mcpserver.OpenTaskDir(filepath.Join(state, "tasks"))
+		tasks, err := mcpserver.OpenTasks(filepath.Join(state, "tasks"), store)
 		if err != nil {
 			t.Fatal(err)
 		}
 		cfg := host.Config{Store: store, Tools: []catalog.Tool{inquirer(1, form)}}
 		cfg.Approvals.Store = approvals
 		h := newHost(t, cfg)
-		s := newServer(t, h, mcpserver.Options{Cipher: cipher, Tasks: dir})
+		s := newServer(t, h, mcpserver.Options{Cipher: cipher, Tasks: tasks})
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.Handle(w, r, me) }))
 		return newTasker(t, web.URL), func() {
 			web.Close()
@@ -344,35 +344,15 @@ func mustJSON(t testing.TB, v any) string {
 	return string(b)
 }
 
-// TestTaskDir keeps tasks until they are over, whatever their ids.
-func TestTaskDir(t *testing.T) {
-	dir := t.TempDir()
-	d, err := mcpserver.OpenTaskDir(dir)
+// TestResultsTooLargeForATask: the task fails, and says why.
+func TestResultsTooLargeForATask(t *testing.T) {
+	docs, err := documents.OpenDir(t.TempDir(), documents.DirOptions{MaxBytes: 4 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []string{"a", "../escape", strings.Repeat("long", 1000), ""} {
-		if err := d.Put(id, []byte(id+"!"), time.Now().Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
-		if b, err := d.Get(id); err != nil || string(b) != id+"!" {
-			t.Errorf("%.10s: %s, %v", id, b, err)
-		}
-	}
-	if err := d.Put("old", nil, time.Now().Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	later, err := mcpserver.OpenTaskDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := later.Put("new", nil, time.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := later.Get("old"); err == nil {
-		t.Error("a task that is over is kept")
-	}
-	if files, err := filepath.Glob(filepath.Join(dir, "*.task")); err != nil || len(files) != 5 {
-		t.Errorf("%d files, %v", len(files), err)
+	c := newTasker(t, overHTTP(t, newServer(t, newHost(t, host.Config{}), mcpserver.Options{Tasks: mcpserver.NewTasks(docs)}), me).URL)
+	a := c.await(c.task(`await yield_control(); return "x".repeat(4096)`), "failed")
+	if told := mustJSON(t, a.Result["error"]); !strings.Contains(told, "too large for a task") || a.Result["result"] != nil {
+		t.Errorf("%+v", a)
 	}
 }

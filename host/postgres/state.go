@@ -40,6 +40,21 @@ func (d *DB) SignIns(o mcp.SignInOptions) (*mcp.SignIns, error) {
 	return mcp.NewSignIns(docs, o), nil
 }
 
+// maxTaskBytes bounds a task of an MCP client, in bytes: several times what its program may
+// put out, and its result.
+const maxTaskBytes = 16 << 20
+
+// Tasks returns what mcpserver.NewTasks keeps the tasks of MCP clients in, encrypted, for
+// all hosts.
+func (d *DB) Tasks() (documents.Store, error) {
+	c, err := d.Cipher("MCP tasks")
+	if err != nil {
+		return nil, fmt.Errorf("tasks: %w", err)
+	}
+	docs := d.documents("tasks of MCP clients", documents.DirOptions{MaxBytes: maxTaskBytes})
+	return documents.Sealed(docs, documents.Encrypted(c)), nil
+}
+
 func (d *DB) signIns() (documents.Store, error) {
 	c, err := d.Cipher("mcp sign-ins")
 	if err != nil {

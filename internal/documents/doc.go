@@ -1,7 +1,7 @@
 // Package documents keeps small pieces of state that are written whole: approvals and
-// their decisions, grants, programs, pins of MCP servers, sign-ins. It knows nothing of
-// what is in them. Package policy, programs, mcp and oauth below host keep their state
-// through it, each with one implementation for all drivers.
+// their decisions, grants, programs, pins of MCP servers, sign-ins, tasks of MCP clients. It
+// knows nothing of what is in them. Package policy, programs, mcp, mcpserver and oauth below
+// host keep their state through it, each with one implementation for all drivers.
 //
 // # Nouns
 //

@@ -113,8 +113,8 @@ func (v *mcpServing) serve(soon, now context.Context, cmd *cobra.Command, f *con
 }
 
 // newMCPServer is the MCP server of a host that was made of f and cfg. The processes that
-// share its state directory take the answers to each other's questions, and answer for
-// each other's tasks.
+// share its runs take the answers to each other's questions, and answer for each other's
+// tasks.
 func newMCPServer(h *host.Host, f *configfile.File, cfg host.Config, expose []string) (_ *mcpserver.Server, err error) {
 	o := mcpserver.Options{MaxBody: f.Server.MaxBodyBytes, MaxCalls: f.Server.MaxCalls, MaxStreams: f.Server.MaxStreams, Direct: f.MCPServer.Direct, OthersDecide: f.MCPServer.OthersDecide, Wait: f.MCPServer.Wait, Logger: cfg.Logger}
 	if len(expose) > 0 {
@@ -126,10 +126,10 @@ func newMCPServer(h *host.Host, f *configfile.File, cfg host.Config, expose []st
 		if o.Cipher, err = dir.Cipher("MCP request state"); err != nil {
 			return nil, err
 		}
-		state := filepath.Dir(cfg.Plugins.DataDir) // see addDirectories
-		if o.Tasks, err = mcpserver.OpenTaskDir(filepath.Join(state, "tasks")); err != nil {
-			return nil, fmt.Errorf("state directory: %w", err)
-		}
+	}
+	state := filepath.Dir(cfg.Plugins.DataDir) // see addDirectories
+	if o.Tasks, err = openTasks(state, cfg.Store); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	return mcpserver.New(h, o)
 }

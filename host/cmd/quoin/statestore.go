@@ -15,6 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/mcpserver"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/programs"
@@ -148,6 +149,21 @@ func (o *options) openPrograms(state string, runs runstore.Store) (*programs.Sto
 		return programs.OpenDir(filepath.Join(state, "programs"), dir)
 	}
 	return o.database.Programs(), nil
+}
+
+// openTasks opens the tasks of MCP clients next to the runs, nil if those are in memory.
+func openTasks(state string, runs runstore.Store) (*mcpserver.Tasks, error) {
+	switch store := runs.(type) {
+	case *runstore.Dir:
+		return mcpserver.OpenTasks(filepath.Join(state, "tasks"), store)
+	case *postgres.DB:
+		docs, err := store.Tasks()
+		if err != nil {
+			return nil, err
+		}
+		return mcpserver.NewTasks(docs), nil
+	}
+	return nil, nil
 }
 
 // openDatabase puts the runs of a database in the place of those of the directory, if

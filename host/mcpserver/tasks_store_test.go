@@ -1,0 +1,163 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/documents"
+)
+
+// inDirectory returns the tasks of two processes in one new directory.
+func inDirectory(t *testing.T) (one, other *Tasks, dir string) {
+	t.Helper()
+	runs, err := runstore.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(t.TempDir(), "tasks")
+	open := func() *Tasks {
+		tasks, err := OpenTasks(dir, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tasks
+	}
+	return open(), open(), dir
+}
+
+func newTask(id string, created time.Time) *task {
+	return &task{Caller: "me", RunID: id, Created: created.UTC(), Updated: created.UTC(), Status: taskWorking}
+}
+
+// TestTasksAreShared: what one process stores another one has, under its id alone.
+func TestTasksAreShared(t *testing.T) {
+	one, other, dir := inDirectory(t)
+	if err := one.add(t.Context(), newTask("run_1", time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := other.get(t.Context(), "run_1"); err != nil || got.RunID != "run_1" || got.Caller != "me" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, id := range []string{"run_2", "", "../tasks/run_1", "run_1.driver", "run_1\x00", "run_1.task"} {
+		if got, err := other.get(t.Context(), id); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q: %+v, %v", id, got, err)
+		}
+	}
+	if err := os.Rename(filepath.Join(dir, "run_1.task"), filepath.Join(dir, "run_2.task")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := other.get(t.Context(), "run_2"); !errors.Is(err, documents.ErrCorrupt) {
+		t.Errorf("a task under another id: %+v, %v", got, err)
+	}
+}
+
+// TestNoChangeOfATaskIsLost, whichever process makes it.
+func TestNoChangeOfATaskIsLost(t *testing.T) {
+	one, other, _ := inDirectory(t)
+	memory := newMemoryTasks()
+	for name, stores := range map[string][2]*Tasks{"directory": {one, other}, "memory": {memory, memory}} {
+		if err := stores[0].add(t.Context(), newTask("run_1", time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for _, tasks := range stores {
+			for range 10 {
+				all.Go(func() {
+					add := func(t *task) error { t.takeOutput([]host.Output{{}}); return nil }
+					if err := tasks.change(context.Background(), "run_1", add); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		all.Wait()
+		if got, err := stores[1].get(t.Context(), "run_1"); err != nil || len(got.Output) != 20 {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestOneDriverOfATask: another process drives a task when the first one does no more.
+func TestOneDriverOfATask(t *testing.T) {
+	one, other, _ := inDirectory(t)
+	if err := one.add(t.Context(), newTask("run_1", time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	held, unlock, err := one.driver("run_1", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := other.driver("run_1", 10*time.Millisecond); !errors.Is(err, context.Canceled) {
+		t.Errorf("two drive one task: %v", err)
+	}
+	if err := one.change(held, "run_1", (*task).cancel); err != nil {
+		t.Error(err)
+	}
+	unlock()
+	_, unlock, err = other.driver("run_1", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+}
+
+// TestTasksThatAreOver are gone, and so are their locks and tasks of earlier versions.
+func TestTasksThatAreOver(t *testing.T) {
+	one, other, dir := inDirectory(t)
+	ago := time.Now().Add(-taskLifetime - time.Minute)
+	for _, tasks := range []*Tasks{one, newMemoryTasks()} {
+		if err := tasks.add(t.Context(), newTask("run_1", ago)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := tasks.get(t.Context(), "run_1"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		tasks.swept = time.Time{}
+		if err := tasks.add(t.Context(), newTask("run_2", time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		if counts, err := tasks.docs.Counts(t.Context()); err != nil || counts[taskExt] != 1 {
+			t.Errorf("left %v, %v", counts, err)
+		}
+	}
+	// The locks are of a host that was killed, the last file is of an earlier version.
+	for _, name := range []string{"run_2.task", "run_2.lock", "run_2.driver.lock", "0123abcd.task"} {
+		path := filepath.Join(dir, name)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			err = errors.Join(f.Close(), os.Chtimes(path, ago, ago))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := other.add(t.Context(), newTask("run_3", time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 1 || filepath.Base(files[0]) != "run_3.task" {
+		t.Errorf("left %v, %v", files, err)
+	}
+}
+
+// TestTooManyTasks: a store that is full takes no more.
+func TestTooManyTasks(t *testing.T) {
+	tasks := newMemoryTasks()
+	for range maxTasks {
+		if err := tasks.add(t.Context(), newTask(rand.Text(), time.Now())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tasks.add(t.Context(), newTask("run_1", time.Now())); err == nil {
+		t.Error("one more was taken")
+	}
+}
