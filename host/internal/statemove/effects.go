@@ -2,14 +2,23 @@ package statemove
 
 import (
 	"context"
+	"fmt"
+	"strings"
+
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// moved is why an effect cannot be undone from the store that it was moved from.
-const moved = "its run was moved to another store: undo it there"
+// Why an effect cannot be undone from a store. What follows names the other one.
+const (
+	moved  = "its run was moved to another store: undo it there"
+	coming = "it is on its way from another store: repeat that move; "
+)
 
-// moveEffects carries the journal of effects of a run. What has arrived cannot be undone
-// from the source any more; what has not is not in the destination yet.
+// errComing says that a journal has not arrived where it is to go on from.
+const errComing = leave("its effects are on their way from another store: repeat that move first")
+
+// moveEffects carries the journal of effects of a run. What is on its way can be undone
+// from the source until it cannot be any more, and from the destination only then.
 func (m *Mover) moveEffects(ctx context.Context, id string) error {
 	from, ok := m.From.Runs.(runstore.EffectStore)
 	to, known := m.To.Runs.(runstore.EffectStore)
@@ -27,26 +36,72 @@ func (m *Mover) moveEffects(ctx context.Context, id string) error {
 		return err
 	}
 	defer target.Close()
-	there := map[int]bool{}
-	for _, e := range target.Effects().Effects {
-		there[e.Number] = e.Reason != moved // one that went from here comes back
-	}
-	var fresh, left []runstore.Effect
-	for _, e := range header.Effects {
-		if e.Reason == moved {
-			continue
-		}
-		if !there[e.Number] { // an interrupted move may have brought it, and it may be undone by now
-			fresh = append(fresh, e)
-		}
-		e.State, e.Inverse, e.Input, e.Reason = runstore.EffectFinal, "", nil, moved
-		left = append(left, e)
-	}
-	if len(left) == 0 {
+	fresh, left, err := m.sortEffects(header.Effects, target.Effects().Effects)
+	switch {
+	case err != nil:
+		return err
+	case len(fresh)+len(left) == 0:
 		return runstore.ErrNotFound
 	}
-	if err := target.Put(true, fresh...); err != nil {
+	staged := make([]runstore.Effect, len(fresh))
+	for i, e := range fresh {
+		staged[i] = stageEffect(e, m.From.Runs.Identity())
+	}
+	if err := target.Put(true, staged...); err != nil {
 		return err
 	}
-	return source.Put(true, left...)
+	if err := source.Put(true, left...); err != nil {
+		return err
+	}
+	return target.Put(true, fresh...)
+}
+
+// sortEffects returns the effects that the destination is to have, and what becomes of
+// those of the source.
+func (m *Mover) sortEffects(source, target []runstore.Effect) (fresh, left []runstore.Effect, err error) {
+	there := make(map[int]runstore.Effect, len(target))
+	for _, e := range target {
+		there[e.Number] = e
+	}
+	goes := moved + "; " + m.To.Runs.Identity()
+	for _, e := range source {
+		known, ok := there[e.Number]
+		arriving, from := unstageEffect(known)
+		switch _, unarrived := unstageEffect(e); {
+		case unarrived != "":
+			return nil, nil, errComing
+		case e.Reason == goes && from == m.From.Runs.Identity(): // a move was interrupted
+			fresh = append(fresh, arriving)
+			continue
+		case strings.HasPrefix(e.Reason, moved):
+			continue
+		case !ok || from != "" || strings.HasPrefix(known.Reason, moved): // one that went from there comes back
+			fresh = append(fresh, e)
+		}
+		e.State, e.Inverse, e.Input, e.Reason = runstore.EffectFinal, "", nil, goes
+		left = append(left, e)
+	}
+	return fresh, left, nil
+}
+
+// stageEffect is an effect that has arrived from a store and cannot be undone yet. It keeps
+// its inverse, which no other final effect has.
+func stageEffect(e runstore.Effect, from string) runstore.Effect {
+	if e.Inverse != "" {
+		e.State, e.Reason = runstore.EffectFinal, fmt.Sprintf("%s%s %s %s", coming, from, e.State, e.Reason)
+	}
+	return e
+}
+
+// unstageEffect is an effect as it was before, and the store that it comes from, "" if it
+// was not staged.
+func unstageEffect(e runstore.Effect) (_ runstore.Effect, from string) {
+	rest, ok := strings.CutPrefix(e.Reason, coming)
+	if !ok || e.State != runstore.EffectFinal || e.Inverse == "" {
+		return e, ""
+	}
+	from, rest, _ = strings.Cut(rest, " ")
+	state, reason, _ := strings.Cut(rest, " ")
+	e.State, e.Reason = runstore.EffectState(state), reason
+	return e, from
 }

@@ -152,3 +152,42 @@ func TestAPlaceWithoutItsResultIsNoRun(t *testing.T) {
 		t.Errorf("the destination has %+v, %v", rec, err)
 	}
 }
+
+// TestInterruptedEffectsInAnyOrder: what a run that has ended has done can be undone in one
+// state at most, whichever moves were interrupted, and in one once each is repeated.
+func TestInterruptedEffectsInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		stores := three(t)
+		want := fill(t, stores[0])
+		claim := must(stores[0].Runs.Claim(t.Context(), runID))(t)
+		if err := claim.Delete(t.Context()); err != nil {
+			rt.Fatal(err)
+		}
+		claim.Release()
+		move := func(i, j int, f *faults) (sum int) {
+			rt.Logf("%d to %d, write %d fails, after: %v", i, j, f.left, f.after)
+			moveWith(t, f, stores[i], stores[j])
+			for _, s := range stores {
+				sum += undoable(s)
+			}
+			if sum > 1 {
+				rt.Fatalf("an effect of %s can be undone in %d states", want.ID, sum)
+			}
+			return sum
+		}
+		for range rapid.IntRange(1, 8).Draw(rt, "moves") {
+			i := rapid.IntRange(0, 2).Draw(rt, "from")
+			j := (i + rapid.IntRange(1, 2).Draw(rt, "to")) % 3
+			move(i, j, &faults{left: rapid.IntRange(0, 5).Draw(rt, "write"), after: rapid.Bool().Draw(rt, "after")})
+		}
+		sum := 0
+		for i := range 3 {
+			for j := 1; j < 3; j++ {
+				sum = move(i, (i+j)%3, &faults{})
+			}
+		}
+		if sum != 1 {
+			rt.Fatalf("in the end the effect can be undone in %d states", sum)
+		}
+	})
+}
