@@ -179,6 +179,11 @@ mcp-conformance: ## Run the official MCP conformance suite (needs npm and its re
 mcp-interop: ## Put Quoin between MCP servers and clients of others, and read large OpenAPI documents (needs npm)
 	$(GO) test -pgo=off -tags interop -count=1 -v ./host/internal/mcpinterop
 
+# The chosen set is that of a machine with one kind of pages, on the default engine.
+.PHONY: test-arm64-short
+test-arm64-short: ## Run a chosen set of test-arm64 (minutes)
+	$(GO) run -pgo=off ./internal/arm64test -short $(ARM64FLAGS)
+
 .PHONY: test-arm64
 test-arm64: ## Run the tests of engines, seal and workers on an emulated arm64 machine (Linux on amd64, apt-get)
 	$(GO) run -pgo=off ./internal/arm64test $(ARM64FLAGS)

@@ -33,6 +33,7 @@ type options struct {
 	native bool
 	kernel string
 	update bool
+	fetch  bool
 	loud   bool
 	wait   time.Duration
 }
@@ -51,6 +52,7 @@ func main() {
 	flag.BoolVar(&o.native, "native", false, "run the tests of the native engine, with a C compiler that comes from Debian, too")
 	flag.StringVar(&o.kernel, "kernel", "4k", "the kernel's pages: 4k or 16k")
 	flag.BoolVar(&o.update, "update", false, "fetch the emulator and the kernel again")
+	flag.BoolVar(&o.fetch, "fetch", false, "fetch what is missing, and run nothing")
 	flag.BoolVar(&o.loud, "v", false, "show what tests say while they run")
 	flag.DurationVar(&o.wait, "wait", 90*time.Minute, "how long the machine may run")
 	flag.Parse()
@@ -72,7 +74,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	d, err := debian(ctx, filepath.Join(cache, "quoin", "arm64"), o, out)
-	if err != nil {
+	if err != nil || o.fetch {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "quoin-arm64-")
