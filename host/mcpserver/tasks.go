@@ -250,7 +250,11 @@ func detailed(t *task) *taskResult {
 
 // pending are the approvals that a run waits for.
 func (s *Server) pending(ctx context.Context, caller host.Session, runID string) ([]*policy.Approval, error) {
-	return s.host.Approvals(ctx, policy.Filter{Session: &caller, RunID: runID})
+	list, err := s.host.Approvals(ctx, policy.Filter{Session: &caller, RunID: runID})
+	if err != nil {
+		return nil, s.storeFailed(runID, err)
+	}
+	return list, nil
 }
 
 // updateTask takes answers to what a task asks. Those of an approval with several

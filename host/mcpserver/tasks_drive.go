@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,14 +17,15 @@ const (
 	driveStep = 10 * time.Second       // of one wait
 	driveFor  = time.Minute            // how long a run is driven after its client has asked last
 	driveRest = 100 * time.Millisecond // between two waits
+	keepRest  = time.Second            // between two attempts to store what a wait has returned
 )
 
 // drivers are the tasks whose runs this process drives.
 type drivers struct {
-	mu     sync.Mutex
-	tasks  map[string]*taskDriver
-	stop   chan struct{}
-	closed bool
+	mu    sync.Mutex
+	tasks map[string]*taskDriver
+	open  context.Context // ends with close
+	end   context.CancelFunc
 }
 
 // taskDriver drives the run of one task.
@@ -32,17 +34,31 @@ type taskDriver struct {
 	done  chan struct{} // closed when it drives no more
 }
 
+// idle reports whether no client has asked for the task for a while.
+func (d *taskDriver) idle() bool { return time.Since(time.Unix(0, d.asked.Load())) > driveFor }
+
 func newDrivers() *drivers {
-	return &drivers{tasks: map[string]*taskDriver{}, stop: make(chan struct{})}
+	d := &drivers{tasks: map[string]*taskDriver{}}
+	d.open, d.end = context.WithCancel(context.Background())
+	return d
 }
 
 // close has all drivers end when their runs come back: at the latest when the host closes.
 func (d *drivers) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.closed {
-		d.closed = true
-		close(d.stop)
+	d.end()
+}
+
+// rest waits, and reports whether the server is open then.
+func (d *drivers) rest(wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-d.open.Done():
+		return false
 	}
 }
 
@@ -54,7 +70,7 @@ func (s *Server) drive(caller host.Session, runID string) <-chan struct{} {
 	d := s.drivers.tasks[runID]
 	if d == nil {
 		d = &taskDriver{done: make(chan struct{})}
-		if s.drivers.closed {
+		if s.drivers.open.Err() != nil {
 			close(d.done)
 			return d.done
 		}
@@ -74,9 +90,10 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 		close(d.done)
 	}()
 	// No request bounds it: a client that goes away finds its task as far as it came.
-	ctx, unlock, err := s.tasks.driver(runID, taskHold)
+	ctx, unlock, err := s.tasks.driver(s.drivers.open, runID, driveStep)
 	if errors.Is(err, context.Canceled) {
-		return // another process drives it
+		s.options.Logger.Debug("a task is left to the process that drives it", "run", runID)
+		return
 	}
 	if err != nil {
 		s.options.Logger.Warn("a task does not go on now", "run", runID, "error", err)
@@ -91,36 +108,50 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 			delivery.Done()
 			return
 		}
-		if err := s.keep(ctx, runID, res); err != nil {
+		over, err := s.keepAll(ctx, d, runID, res)
+		if err != nil {
 			delivery.Release()
 			s.options.Logger.Warn("what came of a task could not be stored", "run", runID, "error", err)
 			return
 		}
 		delivery.Done()
-		if res.Status != host.StatusWaiting || res.Reason == host.ReasonApproval || time.Since(time.Unix(0, d.asked.Load())) > driveFor {
+		if over && res.Status == host.StatusWaiting { // who cancelled the task may not have reached its run
+			s.host.Abort(context.WithoutCancel(ctx), caller, runID)
 			return
 		}
-		rest := time.NewTimer(driveRest)
-		select {
-		case <-rest.C:
-		case <-s.drivers.stop:
-			rest.Stop()
+		if res.Status != host.StatusWaiting || res.Reason == host.ReasonApproval || d.idle() || !s.drivers.rest(driveRest) {
 			return
 		}
 	}
 }
 
-// keep stores what a run came to.
-func (s *Server) keep(ctx context.Context, runID string, res *host.Result) error {
+// keepAll is keep. Only res has the output of a run that waits, so it is kept as soon as
+// the store takes it.
+func (s *Server) keepAll(ctx context.Context, d *taskDriver, runID string, res *host.Result) (over bool, err error) {
+	for {
+		over, err = s.keep(ctx, runID, res)
+		if err == nil || res.Status != host.StatusWaiting || errors.Is(err, fs.ErrNotExist) ||
+			ctx.Err() != nil || d.idle() || !s.drivers.rest(keepRest) {
+			return over, err
+		}
+	}
+}
+
+// keep stores what a run came to. It reports whether the task was over before.
+func (s *Server) keep(ctx context.Context, runID string, res *host.Result) (over bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, driveStep)
 	defer cancel()
-	err := s.tasks.change(ctx, runID, func(t *task) error { return t.take(res) })
+	err = s.tasks.change(ctx, runID, func(t *task) error {
+		over = t.Status.ended()
+		return t.take(res)
+	})
 	if !errors.Is(err, documents.ErrTooLarge) {
-		return err
+		return over, err
 	}
-	return s.tasks.change(ctx, runID, func(t *task) error {
+	// What is too large has ended for its client, and so has its run.
+	return true, s.tasks.change(ctx, runID, func(t *task) error {
 		t.Output, t.Answers = nil, nil
-		t.fail("the program has ended, and its result is too large for a task: have it return less")
+		t.fail("what its program has put out is too large for a task: have it return less")
 		return nil
 	})
 }

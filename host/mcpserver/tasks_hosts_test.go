@@ -67,7 +67,7 @@ func (s sharedState) openDatabase(cfg *host.Config, o *mcpserver.Options) (close
 	if err != nil {
 		return nil, err
 	}
-	db, err := postgres.Open(context.Background(), string(s), postgres.Options{Key: key, Lease: time.Second, Logger: quiet})
+	db, err := postgres.Open(context.Background(), string(s), postgres.Options{Key: key, Logger: quiet})
 	if err != nil {
 		return nil, err
 	}
@@ -160,6 +160,39 @@ func testTasksOfAnotherHost(t *testing.T, s sharedState) (one, other *taskHost) 
 	one.mine.await(id, "cancelled")
 	other.mine.await(id, "cancelled")
 	return one, other
+}
+
+// TestATaskThatIsCancelledElsewhereIsNotDrivenOn: a server that cannot reach the run of a
+// task that it cancels leaves that to the one that drives it.
+func TestATaskThatIsCancelledElsewhereIsNotDrivenOn(t *testing.T) {
+	s := sharedState(t.TempDir())
+	called, goOn := make(chan struct{}, 1), make(chan struct{})
+	tool := slow(func() json.RawMessage {
+		select {
+		case called <- struct{}{}:
+		default: // not the first call
+		}
+		<-goOn
+		return json.RawMessage(`1`)
+	})
+	one, other := startTaskHost(t, s, tool), startTaskHost(t, s, tool)
+	id := one.mine.task(`await yield_control(); for (;;) { await tools.slow(); await yield_control() }`)
+	if got := one.mine.request("tasks/get", map[string]any{"taskId": id}).text("status"); got != "working" {
+		t.Fatalf("the task is %s", got)
+	}
+	<-called // the first server drives the run
+	other.mine.ack("tasks/cancel", map[string]any{"taskId": id})
+	close(goOn)
+	for {
+		runs, err := one.host.Runs(t.Context(), me)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(runs) == 0 {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
 }
 
 // taskHostKey makes the test binary a host of the state that it names, and taskHostGuest

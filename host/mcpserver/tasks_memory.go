@@ -71,6 +71,9 @@ func (m *memoryTasks) Remove(_ context.Context, names ...string) error {
 	return nil
 }
 
+// Sweep implements taskDocuments: nothing in memory is left by a process that died.
+func (m *memoryTasks) Sweep(context.Context, time.Time, int) error { return nil }
+
 // Lock implements taskDocuments. Who has a lock has it for moments, or is the one driver
 // of this process: ctx does not end it.
 func (m *memoryTasks) Lock(ctx context.Context, name string) (held context.Context, unlock func(), err error) {

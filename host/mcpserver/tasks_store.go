@@ -32,6 +32,7 @@ type taskDocuments interface {
 	Names(ctx context.Context, ext string, due time.Time) ([]string, error)
 	Counts(ctx context.Context) (map[string]int, error)
 	Remove(ctx context.Context, names ...string) error
+	Sweep(ctx context.Context, now time.Time, keep int) error
 	Lock(ctx context.Context, name string) (held context.Context, unlock func(), err error)
 }
 
@@ -137,17 +138,20 @@ func (ts *Tasks) change(ctx context.Context, id string, f func(*task) error) err
 }
 
 // driver has this process alone drive the run of a task: what two of them are given in
-// turn would be stored in any order. It waits no longer than patience for another one. What
-// is stored with the context held is refused once this process drives it no more.
-func (ts *Tasks) driver(id string, patience time.Duration) (held context.Context, unlock func(), err error) {
+// turn would be stored in any order. It waits for another one until wait ends, and no longer
+// than patience: the error is context.Canceled then. What is stored with the context held is
+// refused once this process drives it no more.
+func (ts *Tasks) driver(wait context.Context, id string, patience time.Duration) (held context.Context, unlock func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	timer := time.AfterFunc(patience, cancel)
+	timer, ignore := time.AfterFunc(patience, cancel), context.AfterFunc(wait, cancel)
 	held, free, err := ts.docs.Lock(ctx, id+driverLock)
+	inTime, wanted := timer.Stop(), ignore()
 	switch {
 	case err != nil:
 		cancel()
 		return nil, nil, err
-	case !timer.Stop():
+	case !inTime || !wanted:
+		cancel()
 		free()
 		return nil, nil, context.Canceled
 	}
@@ -157,11 +161,14 @@ func (ts *Tasks) driver(id string, patience time.Duration) (held context.Context
 // driverLock is what the name of the lock of a driver ends with.
 const driverLock = ".driver"
 
-// sweep removes the tasks that are over, once a minute, with the locks that a process which
-// was killed has left.
+// sweep removes the tasks that are over, once a minute, and what processes that were killed
+// have left.
 func (ts *Tasks) sweep(ctx context.Context, now time.Time) error {
 	if !ts.isSweepDue(now) {
 		return nil
+	}
+	if err := ts.docs.Sweep(ctx, now, 0); err != nil {
+		return err
 	}
 	over, err := ts.docs.Names(ctx, taskExt, now)
 	if err != nil {

@@ -92,18 +92,18 @@ func TestOneDriverOfATask(t *testing.T) {
 	if err := one.add(t.Context(), newTask("run_1", time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	held, unlock, err := one.driver("run_1", time.Minute)
+	held, unlock, err := one.driver(t.Context(), "run_1", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := other.driver("run_1", 10*time.Millisecond); !errors.Is(err, context.Canceled) {
+	if _, _, err := other.driver(t.Context(), "run_1", 10*time.Millisecond); !errors.Is(err, context.Canceled) {
 		t.Errorf("two drive one task: %v", err)
 	}
 	if err := one.change(held, "run_1", (*task).cancel); err != nil {
 		t.Error(err)
 	}
 	unlock()
-	_, unlock, err = other.driver("run_1", time.Minute)
+	_, unlock, err = other.driver(t.Context(), "run_1", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
