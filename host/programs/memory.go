@@ -65,9 +65,9 @@ func (m *Memory) Put(_ context.Context, p *Program, replace bool) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, taken := m.saved[p.place()]
+	was, taken := m.saved[p.place()]
 	switch {
-	case taken && !replace:
+	case taken && (!replace || p.ofModel() > was.ofModel()):
 		return exists(p)
 	case !taken && len(m.saved) >= MaxPrograms:
 		return full()

@@ -222,6 +222,33 @@ func TestOneNameOnce(t *testing.T) {
 	})
 }
 
+// TestModelsReplaceNoProgramOfAPerson, also one that was saved after the model has looked.
+func TestModelsReplaceNoProgramOfAPerson(t *testing.T) {
+	each(t, func(t *testing.T, st programs.Store) {
+		keep(t, st, kept(1))
+		first, err := save(t, st, programs.Request{Name: "one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ofModel := *first
+		ofModel.By = programs.ByModel
+		if err := st.Put(t.Context(), &ofModel, true); !errors.Is(err, programs.Exists) {
+			t.Errorf("a model replaces the program of a person: %v", err)
+		}
+		if p, err := programs.Find(t.Context(), st, me, "one"); err != nil || p.By != first.By {
+			t.Errorf("%+v, %v", p, err)
+		}
+		if err := st.Remove(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []*programs.Program{&ofModel, &ofModel, first} {
+			if err := st.Put(t.Context(), p, true); err != nil {
+				t.Errorf("after that of the person is gone, by %q: %v", p.By, err)
+			}
+		}
+	})
+}
+
 // TestDirIsShared: what one process saves another finds, and what one has removed is gone.
 func TestDirIsShared(t *testing.T) {
 	path := t.TempDir()

@@ -23,7 +23,8 @@ type Store interface {
 	// AllKept returns what is kept, newest first.
 	AllKept(ctx context.Context) ([]*Kept, error)
 	// Put saves a program. The error is Exists if its name is taken for its audience,
-	// unless replace is set, and Full if there are MaxPrograms.
+	// unless replace is set, and Full if there are MaxPrograms. A program of a model
+	// replaces none of a person: the error is Exists.
 	Put(ctx context.Context, p *Program, replace bool) error
 	// List returns all saved programs with their code, by name.
 	List(ctx context.Context) ([]*Program, error)

@@ -201,14 +201,38 @@ func (s *Stored) Put(ctx context.Context, p *Program, replace bool) error {
 			return err
 		}
 		defer unlock()
+		return s.replace(ctx, p, b)
+	}
+	return s.create(ctx, p, b)
+}
+
+// create stores a new program as the text b.
+func (s *Stored) create(ctx context.Context, p *Program, b []byte) error {
+	err := s.saved.Create(ctx, savedName(p), b, time.Time{})
+	if errors.Is(err, fs.ErrExist) {
+		return exists(p)
+	}
+	return err
+}
+
+// replace stores a program as the text b, under the lock of its place. That of a model takes
+// no place that a person has taken meanwhile.
+func (s *Stored) replace(ctx context.Context, p *Program, b []byte) error {
+	if p.ofModel() == 0 {
 		return s.saved.Replace(ctx, savedName(p), b, time.Time{})
 	}
-	if err := s.saved.Create(ctx, savedName(p), b, time.Time{}); errors.Is(err, fs.ErrExist) {
-		return exists(p)
-	} else if err != nil {
-		return err
+	old := documents.Document{Name: savedName(p)}
+	old.Content, old.Err = s.saved.Read(ctx, old.Name)
+	switch {
+	case errors.Is(old.Err, fs.ErrNotExist):
+		return s.create(ctx, p, b)
+	case old.Err != nil && !errors.Is(old.Err, documents.ErrCorrupt):
+		return old.Err
 	}
-	return nil
+	if was := decodeSaved(old); was != nil && was.ofModel() == 0 {
+		return exists(p)
+	}
+	return s.saved.Replace(ctx, old.Name, b, time.Time{})
 }
 
 // List implements Store. What does not verify is left out. It reads the programs again
