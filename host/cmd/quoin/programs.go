@@ -445,6 +445,11 @@ func printReview(w io.Writer, p *host.ProgramReview, accepted bool) error {
 		if _, err := terminal.Fprintf(w, "%s\n  was %s\n  is  %s\n", c.Tool, c.Was, is); err != nil {
 			return err
 		}
+		if c.Was == is {
+			if _, err := fmt.Fprintln(w, "  they differ in what is left out here: formats, bounds, descriptions, what is deep or long"); err != nil {
+				return err
+			}
+		}
 	}
 	if _, err := terminal.Fprintf(w, "the program:\n\n%s\n\n", p.Code); err != nil {
 		return err

@@ -65,7 +65,7 @@ func (u *undoer) look(ctx context.Context, e effects, run *runstore.Effects) (*l
 	switch reason := refusalOf(err); {
 	case reason == host.ReasonRunExpired, reason == host.ReasonRunUnavailable:
 		return nil, nil
-	case reason != "":
+	case reason != "" || errors.As(err, new(*gateway.Problem)):
 		l.Problem = err.Error()
 		return l, nil
 	case err != nil:
