@@ -104,7 +104,10 @@ func ExampleClient_Exec_progress() {
 	go func() { told <- showProgress(feed.Body, call) }()
 
 	res, err := c.Exec(host.WithToolCallID(ctx, call), session, host.ExecInput{Code: `return await tools.town_of({ User: "Ada" })`})
-	if err := errors.Join(err, <-told); err != nil {
+	if err != nil {
+		log.Fatal(err) // no run may have started: do not wait for its events
+	}
+	if err := <-told; err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(string(res.Value))
@@ -116,7 +119,7 @@ func ExampleClient_Exec_progress() {
 	// "Bern"
 }
 
-// showProgress prints the events of the run that a call has started, until it ends.
+// showProgress prints the events of the run that a call has started, until it ends or waits.
 func showProgress(feed io.Reader, call string) error {
 	lines := bufio.NewReader(feed)
 	for {
@@ -139,8 +142,8 @@ func showProgress(feed io.Reader, call string) error {
 			continue // another run of the session
 		}
 		fmt.Println(strings.TrimSpace(string(e.Kind) + " " + e.ToolName))
-		if e.Kind == trajectory.RunEnded {
-			return nil
+		if e.Kind == trajectory.RunEnded || e.Kind == trajectory.RunSuspended {
+			return nil // Exec returns, too
 		}
 	}
 }
