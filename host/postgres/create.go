@@ -69,29 +69,53 @@ type creation struct {
 
 // attempt makes the statement, and makes it again until the answer counts.
 func (n *creation) attempt(ctx context.Context) func(*pgxpool.Conn) error {
-	return func(conn *pgxpool.Conn) (err error) {
-		for counts := false; !counts; {
-			if n.lease, err = n.d.leaseAfter(ctx, n.lease); err != nil {
-				return err
-			}
-			gaps := n.d.lease.gaps.Load()
-			if n.unsure && gaps != n.gaps { // others may have had the run, and deleted it
-				return fmt.Errorf("%w: the lease of this host was over before it was known whether the run was created", runstore.ErrUnavailable)
-			}
-			first := !n.unsure
-			if first {
-				n.unsure, n.gaps = true, gaps
-			}
-			err = conn.QueryRow(ctx, createRun, append(n.args, n.lease)...).Scan(&n.made, &n.known, &counts)
-			if first && (err == nil && !counts || err != nil && pgconn.SafeToRetry(err)) {
-				n.unsure = false
-			}
-			if err != nil {
+	return func(conn *pgxpool.Conn) error {
+		for renewed := 0; ; renewed++ {
+			if counts, err := n.make(ctx, conn, renewed > 1); counts || err != nil {
 				return err
 			}
 		}
-		return nil
 	}
+}
+
+// make makes the statement once, and reports whether the answer counts: the lease may have
+// been renewed meanwhile. With hold, as for an image that takes longer than that to send,
+// the lease is not renewed before the answer is there.
+func (n *creation) make(ctx context.Context, conn *pgxpool.Conn, hold bool) (counts bool, err error) {
+	if hold {
+		ctx, cancel := context.WithTimeout(ctx, n.d.options.Lease*2/3)
+		defer cancel()
+		if err := n.d.lease.turn.take(ctx); err != nil {
+			return false, err
+		}
+		defer n.d.lease.turn.give()
+		if err := n.d.renewInTurn(ctx); err != nil {
+			return false, err
+		}
+		n.lease = *n.d.lease.newest.Load()
+		return n.send(ctx, conn)
+	}
+	if n.lease, err = n.d.leaseAfter(ctx, n.lease); err != nil {
+		return false, err
+	}
+	return n.send(ctx, conn)
+}
+
+// send makes the statement under the lease.
+func (n *creation) send(ctx context.Context, conn *pgxpool.Conn) (counts bool, err error) {
+	gaps := n.d.lease.gaps.Load()
+	if n.unsure && gaps != n.gaps { // others may have had the run, and deleted it
+		return false, fmt.Errorf("%w: the lease of this host was over before it was known whether the run was created", runstore.ErrUnavailable)
+	}
+	first := !n.unsure
+	if first {
+		n.unsure, n.gaps = true, gaps
+	}
+	err = conn.QueryRow(ctx, createRun, append(n.args, n.lease)...).Scan(&n.made, &n.known, &counts)
+	if first && (err == nil && !counts || err != nil && (pgconn.SafeToRetry(err) || rolledBack(err))) {
+		n.unsure = false
+	}
+	return counts, err
 }
 
 // createRun creates a run if $12 is the lease of the host still, and says whether it is.

@@ -18,11 +18,11 @@ func TestPostgresALateCreateMakesNoDeletedRun(t *testing.T) {
 	d := open(t, database(t), o)
 	create(t, d, record("before")).Release()
 	for name, end := range map[string]func(t *testing.T, c runstore.Claim){
-		"ended": func(t *testing.T, c runstore.Claim) {
+		"run_that_ended": func(t *testing.T, c runstore.Claim) {
 			must(t, c.Delete(ctx))
 			c.Release()
 		},
-		"being_deleted": func(t *testing.T, c runstore.Claim) { must(t, c.Delete(ctx)) },
+		"run_being_deleted": func(t *testing.T, c runstore.Claim) { must(t, c.Delete(ctx)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			network.Keep(name, 1)
@@ -48,14 +48,27 @@ func TestPostgresALateCreateThatHasFailed(t *testing.T) {
 		return err
 	}))
 	create(t, d, record("before")).Release()
-	network.Keep("failed", 1)
-	if _, err := d.Create(t.Context(), record("failed"), 0); !errors.Is(err, given) {
+	network.Keep("run_that_failed", 1)
+	if _, err := d.Create(t.Context(), record("run_that_failed"), 0); !errors.Is(err, given) {
 		t.Fatalf("got %v", err)
 	}
 	must(t, d.Advertise(t.Context(), "a:1")) // which renews the lease
 	must(t, network.Deliver())
-	if _, err := d.Get(t.Context(), "failed"); !errors.Is(err, runstore.ErrNotFound) {
+	if _, err := d.Get(t.Context(), "run_that_failed"); !errors.Is(err, runstore.ErrNotFound) {
 		t.Errorf("the run that was not created: %v, want ErrNotFound", err)
+	}
+}
+
+// TestPostgresACreateThatTakesLong: the lease is renewed before the statement is there, and
+// waits for it in the end.
+func TestPostgresACreateThatTakesLong(t *testing.T) {
+	o, renewals := postgres.RenewedAtEachCreate(slow)
+	d := open(t, database(t), o)
+	create(t, d, record("before")).Release()
+	renewals.Start(d)
+	create(t, d, record("run"))
+	if made, err := renewals.Stop(); made != 3 || err != nil {
+		t.Errorf("the statement was made %d times, %v; want two that the lease has overtaken, and one that it has not", made, err)
 	}
 }
 
@@ -89,5 +102,28 @@ func TestPostgresACreateIsNotMadeAgainAfterItsLease(t *testing.T) {
 	}
 	if _, err := b.Get(ctx, "run"); !errors.Is(err, runstore.ErrNotFound) {
 		t.Errorf("the run after its deletion: %v, want ErrNotFound", err)
+	}
+}
+
+// TestPostgresACreateThatWasRefusedIsMadeAgain: a server that takes no writes has created
+// nothing, so that the gap in the lease until another one does is no matter.
+func TestPostgresACreateThatWasRefusedIsMadeAgain(t *testing.T) {
+	var d *postgres.DB
+	refused := false
+	o := postgres.Attempting(postgres.Options{Lease: slow.Lease, MaxConns: 1}, func(ctx context.Context, do func(context.Context) error) error {
+		err := do(ctx)
+		if err != nil && !refused {
+			refused = true
+			d.Lapse()
+			must(t, d.Exec(ctx, `SET default_transaction_read_only = off`))
+		}
+		return err
+	})
+	d = open(t, database(t), o)
+	create(t, d, record("before")).Release()
+	must(t, d.Exec(t.Context(), `SET default_transaction_read_only = on`))
+	create(t, d, record("run"))
+	if !refused {
+		t.Error("the first attempt was not refused")
 	}
 }

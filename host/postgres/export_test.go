@@ -216,3 +216,51 @@ func (d *DB) Slept(by time.Duration) {
 	now := time.Now()
 	d.clock.at.Store(&moment{here: now, wall: now.Round(0).Add(-by)})
 }
+
+// Renewals renews the lease of a host each time it is about to create a run, unless the host
+// holds the lease.
+type Renewals struct {
+	d    atomic.Pointer[DB]
+	mu   sync.Mutex
+	made int // statements
+	err  error
+}
+
+// RenewedAtEachCreate returns o with renewals, which do nothing before Start.
+func RenewedAtEachCreate(o Options) (Options, *Renewals) {
+	r := new(Renewals)
+	o.tracer = r
+	return o, r
+}
+
+// Start has the lease of d renewed.
+func (r *Renewals) Start(d *DB) { r.d.Store(d) }
+
+// Stop returns how often a statement that creates a run was made.
+func (r *Renewals) Stop() (made int, err error) {
+	r.d.Store(nil)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.made, r.err
+}
+
+// TraceQueryStart implements pgx.QueryTracer.
+func (r *Renewals) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	d := r.d.Load()
+	if d == nil || data.SQL != createRun {
+		return ctx
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made++
+	select {
+	case d.lease.turn <- struct{}{}:
+		r.err = errors.Join(r.err, d.renewInTurn(ctx))
+		d.lease.turn.give()
+	default:
+	}
+	return ctx
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (*Renewals) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}

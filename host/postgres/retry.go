@@ -87,7 +87,7 @@ func (d *DB) attempt(ctx context.Context, do func(context.Context) error) error 
 func passes(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		return pg.Code == serializationFailure || pg.Code == deadlockDetected || pg.Code == readOnly || connectionCode(pg.Code)
+		return rolledBack(err) || connectionCode(pg.Code)
 	}
 	var network net.Error
 	var connect *pgconn.ConnectError
@@ -98,6 +98,12 @@ func passes(err error) bool {
 		return true
 	}
 	return pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed")
+}
+
+// rolledBack reports whether a failure says that the statement has changed nothing, and may
+// pass when it is made again.
+func rolledBack(err error) bool {
+	return isCode(err, serializationFailure) || isCode(err, deadlockDetected) || isCode(err, readOnly)
 }
 
 // isCode reports whether a failure has a code of PostgreSQL.

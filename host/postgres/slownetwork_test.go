@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // SlowNetwork keeps what a host has sent until it is asked for. The host finds its
@@ -44,6 +46,9 @@ func (n *SlowNetwork) Deliver() error {
 		return errors.New("the network has kept nothing")
 	}
 	defer n.conn.Close()
+	if err := n.conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		return err
+	}
 	if _, err := n.conn.Write(n.kept); err != nil {
 		return err
 	}
@@ -76,30 +81,43 @@ func (n *SlowNetwork) keeps(b []byte, conn net.Conn) bool {
 	return true
 }
 
-// slowConn is a connection of a host.
+// slowConn is a connection of a host, until the network keeps what is sent on it.
 type slowConn struct {
 	net.Conn
 	n    *SlowNetwork
-	kept bool // by the network, which closes the connection
+	kept atomic.Bool
 }
 
 func (c *slowConn) Write(b []byte) (int, error) {
-	if c.kept || c.n.keeps(b, c.Conn) {
-		c.kept = true
+	if c.kept.Load() {
 		return len(b), nil
+	}
+	if c.n.keeps(b, c.Conn) {
+		c.kept.Store(true)
+		return len(b), c.Conn.SetReadDeadline(time.Now()) // wakes who reads already
 	}
 	return c.Conn.Write(b)
 }
 
 func (c *slowConn) Read(b []byte) (int, error) {
-	if c.kept {
-		return 0, io.ErrUnexpectedEOF
+	if !c.kept.Load() {
+		n, err := c.Conn.Read(b)
+		if !c.kept.Load() {
+			return n, err
+		}
 	}
-	return c.Conn.Read(b)
+	return 0, io.ErrUnexpectedEOF
+}
+
+func (c *slowConn) SetDeadline(t time.Time) error {
+	if c.kept.Load() {
+		return nil
+	}
+	return c.Conn.SetDeadline(t)
 }
 
 func (c *slowConn) Close() error {
-	if c.kept {
+	if c.kept.Load() {
 		return nil
 	}
 	return c.Conn.Close()
