@@ -14,7 +14,10 @@ const sameClock = time.Second
 // databaseClock tells the times of this host from those of the database, which decides
 // when a run is due or expires. Its measure of a difference is the monotonic clock: the
 // clock of the machine may have been set meanwhile.
-type databaseClock struct{ at atomic.Pointer[moment] }
+type databaseClock struct {
+	at    atomic.Pointer[moment]
+	tried atomic.Pointer[time.Time] // when the clocks were last compared in vain
+}
 
 // moment is one instant by all clocks.
 type moment struct {
@@ -28,6 +31,7 @@ type moment struct {
 func (c *databaseClock) compare(asked, answered, database time.Time) {
 	took := answered.Sub(asked)
 	if took > sameClock {
+		c.tried.Store(&answered)
 		return
 	}
 	m := moment{here: asked, wall: asked.Round(0), ahead: database.Sub(asked.Add(took / 2).Round(0))}
@@ -41,11 +45,13 @@ func (c *databaseClock) compare(asked, answered, database time.Time) {
 // or the machine has slept: its monotonic clock may have stood still meanwhile. Which of the
 // two it was, the database knows.
 func (c *databaseClock) doubtful() bool {
-	m := c.at.Load()
+	m, now := c.at.Load(), time.Now()
 	if m == nil {
 		return false
 	}
-	now := time.Now()
+	if tried := c.tried.Load(); tried != nil && now.Sub(*tried) < sameClock {
+		return false // the database is slow: each write need not wait for another answer
+	}
 	return (now.Round(0).Sub(m.wall) - now.Sub(m.here)).Abs() >= sameClock
 }
 

@@ -51,3 +51,22 @@ func TestAnAnswerThatTookLongSaysNothingOfTheClock(t *testing.T) {
 		t.Errorf("%s has become %s", asked, got)
 	}
 }
+
+// TestASlowDatabaseIsNotAskedForTheTimeByEachWrite: an answer that took long leaves the doubt,
+// which the next one may end.
+func TestASlowDatabaseIsNotAskedForTheTimeByEachWrite(t *testing.T) {
+	var c databaseClock
+	now := time.Now()
+	c.at.Store(&moment{here: now, wall: now.Add(-time.Hour).Round(0)}) // the machine has slept since
+	if !c.doubtful() {
+		t.Error("an hour that one clock has missed is not doubtful")
+	}
+	c.compare(now.Add(-2*time.Second), now.Add(time.Minute), now)
+	if c.doubtful() {
+		t.Error("the database is asked again at once")
+	}
+	c.compare(now.Add(-time.Hour), now.Add(-2*sameClock), now)
+	if !c.doubtful() {
+		t.Error("the database is not asked again")
+	}
+}

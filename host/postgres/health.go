@@ -34,8 +34,9 @@ type health struct {
 	fails int // renewals that have failed one after the other
 }
 
-// observe makes one renewal and notes how it went.
-func (h *health) observe(renew func() error) error {
+// observe makes one renewal and notes how it went. One whose caller has gone says nothing
+// of the database.
+func (h *health) observe(ctx context.Context, renew func() error) error {
 	start := time.Now()
 	h.mu.Lock()
 	h.since = start
@@ -43,7 +44,10 @@ func (h *health) observe(renew func() error) error {
 	err := renew()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.since, h.took, h.err = time.Time{}, time.Since(start), err
+	if h.since = (time.Time{}); err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return err
+	}
+	h.took, h.err = time.Since(start), err
 	if h.fails++; err == nil {
 		h.fails = 0
 	}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -14,8 +15,11 @@ func TestHealthOfOneFailure(t *testing.T) {
 	d := &DB{options: Options{Lease: 5 * time.Second}}
 	d.health.looked = make(chan struct{})
 	renew := func(err error) func() {
-		return func() { _ = d.health.observe(func() error { return err }) }
+		return func() { _ = d.health.observe(context.Background(), func() error { return err }) }
 	}
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	given := func() { _ = d.health.observe(gone, func() error { return gone.Err() }) }
 	lease := func(ends time.Time) func() { return func() { d.lease.until.Store(&ends) } }
 	for _, step := range []struct {
 		what string
@@ -24,7 +28,8 @@ func TestHealthOfOneFailure(t *testing.T) {
 	}{
 		{"a renewal", renew(nil), runstore.HealthOK},
 		{"one that fails", renew(errors.New("closed")), runstore.HealthSlow},
-		{"another one", renew(errors.New("refused")), runstore.HealthGone},
+		{"one whose caller has gone", given, runstore.HealthSlow},
+		{"another one that fails", renew(errors.New("refused")), runstore.HealthGone},
 		{"one that works", renew(nil), runstore.HealthOK},
 		{"a lease that is over", lease(time.Now().Add(-time.Minute)), runstore.HealthSlow},
 		{"and a renewal that hangs", func() { d.health.since = time.Now().Add(-time.Second) }, runstore.HealthGone},

@@ -76,10 +76,12 @@ func (d *DB) renewInTurn(ctx context.Context) error {
 	if d.ctx.Err() != nil {
 		return errClosed
 	}
+	ctx, cancel := context.WithTimeout(ctx, d.options.Lease) // one that hangs keeps no other
+	defer cancel()
 	now := time.Now()
 	until := now.Add(d.options.Lease) // before the database counts: this clock is never late
 	var there, ends time.Time
-	err := d.health.observe(func() error {
+	err := d.health.observe(ctx, func() error {
 		return d.own.QueryRow(ctx, `
 			INSERT INTO quoin.hosts (id, address, lease_until) VALUES ($1, $2, clock_timestamp() + $3)
 			ON CONFLICT (id) DO UPDATE SET address = excluded.address, lease_until = excluded.lease_until
