@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
@@ -160,4 +161,45 @@ func TestTooManyTasks(t *testing.T) {
 	if err := tasks.add(t.Context(), newTask("run_1", time.Now())); err == nil {
 		t.Error("one more was taken")
 	}
+}
+
+// awayTasks is a store that does not answer so many times.
+type awayTasks struct {
+	*memoryTasks
+	left int
+}
+
+func (a *awayTasks) Read(ctx context.Context, name string) ([]byte, error) {
+	if a.left > 0 {
+		a.left--
+		return nil, errors.New("the store is away")
+	}
+	return a.memoryTasks.Read(ctx, name)
+}
+
+// TestOutputIsStoredOnceTheStoreIsBack: a run that waits gives its output once. It is not
+// held for a client that asks no more.
+func TestOutputIsStoredOnceTheStoreIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		docs := &awayTasks{memoryTasks: &memoryTasks{tasks: map[string]memoryTask{}}}
+		s := &Server{tasks: &Tasks{docs: docs}, drivers: newDrivers()}
+		defer s.drivers.close()
+		if err := s.tasks.add(t.Context(), newTask("run_1", time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		waits := &host.Result{Status: host.StatusWaiting, Output: []host.Output{{}}}
+		d := &taskDriver{}
+		d.asked.Store(time.Now().UnixNano())
+		docs.left = 3
+		if over, err := s.keepAll(t.Context(), d, "run_1", waits); over || err != nil {
+			t.Errorf("%v, %v", over, err)
+		}
+		if got, err := s.tasks.get(t.Context(), "run_1"); err != nil || len(got.Output) != 1 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		docs.left = 1 << 20
+		if _, err := s.keepAll(t.Context(), d, "run_1", waits); err == nil || !d.idle() {
+			t.Errorf("%v, and a client asked a minute ago: %v", err, d.idle())
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
@@ -147,6 +149,37 @@ func (c *tasker) ack(method string, params map[string]any) {
 	if names := slices.Sorted(maps.Keys(a.Result)); a.text("resultType") != "complete" || !slices.Equal(names, []string{"_meta", "resultType"}) {
 		c.t.Fatalf("%s: %+v", method, a)
 	}
+}
+
+// awayApprovals is a store of approvals that can be away.
+type awayApprovals struct {
+	policy.MemoryApprovals
+	away atomic.Bool
+}
+
+func (a *awayApprovals) List(ctx context.Context) ([]*policy.Approval, error) {
+	if a.away.Load() {
+		return nil, errors.New("open /srv/secret/approvals: away")
+	}
+	return a.MemoryApprovals.List(ctx)
+}
+
+// TestTasksKeepErrorsOfStores to the log: they may name hosts and paths.
+func TestTasksKeepErrorsOfStores(t *testing.T) {
+	store := &awayApprovals{}
+	h := newHost(t, host.Config{Approvals: host.ApprovalConfig{Store: store}, Tools: []catalog.Tool{inquirer(1, form)}})
+	c := newTasker(t, overHTTP(t, newServer(t, h, mcpserver.Options{}), me).URL)
+	id := c.task(`await yield_control(); return await tools.order({})`)
+	c.await(id, "input_required")
+	store.away.Store(true)
+	for _, method := range []string{"tasks/get", "tasks/update"} {
+		a := c.request(method, map[string]any{"taskId": id, "inputResponses": map[string]any{}})
+		if a.Error.Code != -32603 || strings.Contains(a.Error.Message, "secret") || !strings.Contains(a.Error.Message, "ask again later") {
+			t.Errorf("%s: %+v", method, a)
+		}
+	}
+	store.away.Store(false)
+	c.await(id, "input_required")
 }
 
 // TestTasks: a program that does not end in time becomes a task with all its output;
