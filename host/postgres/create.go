@@ -70,8 +70,8 @@ type creation struct {
 // attempt makes the statement, and makes it again until the answer counts.
 func (n *creation) attempt(ctx context.Context) func(*pgxpool.Conn) error {
 	return func(conn *pgxpool.Conn) error {
-		for renewed := 0; ; renewed++ {
-			if counts, err := n.make(ctx, conn, renewed > 1); counts || err != nil {
+		for overtaken := 0; ; overtaken++ {
+			if counts, err := n.make(ctx, conn, overtaken > 1); counts || err != nil {
 				return err
 			}
 		}

@@ -62,10 +62,10 @@ func (u *undoer) list(cmd *cobra.Command, e effects) error {
 func (u *undoer) look(ctx context.Context, e effects, run *runstore.Effects) (*listedUndo, error) {
 	l := &listedUndo{Effects: run}
 	j, err := e.Effects(ctx, run.Session, run.RunID)
-	switch reason := refusalOf(err); {
+	switch reason, refused := refusalOf(err); {
 	case reason == host.ReasonRunExpired, reason == host.ReasonRunUnavailable:
 		return nil, nil
-	case reason != "" || errors.As(err, new(*gateway.Problem)):
+	case refused:
 		l.Problem = err.Error()
 		return l, nil
 	case err != nil:
@@ -79,18 +79,18 @@ func (u *undoer) look(ctx context.Context, e effects, run *runstore.Effects) (*l
 	return l, nil
 }
 
-// refusalOf is the reason of a host, or of a server, that refuses to show the effects of
-// one run.
-func refusalOf(err error) host.Reason {
+// refusalOf reports whether a host, or a server, refuses to show the effects of one run, and
+// the reason if it has one.
+func refusalOf(err error) (reason host.Reason, refused bool) {
 	var own *host.Error
 	var served *gateway.Problem
 	switch {
 	case errors.As(err, &own):
-		return own.Reason
+		return own.Reason, true
 	case errors.As(err, &served):
-		return host.Reason(served.Reason)
+		return host.Reason(served.Reason), true
 	}
-	return ""
+	return "", false
 }
 
 // cell is what the list says of the effects of a run.

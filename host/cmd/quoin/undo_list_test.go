@@ -37,7 +37,7 @@ func (u undoneRuns) Effects(_ context.Context, _ host.Session, id string) (*host
 // journal that cannot be read, why.
 func TestUndoListsStates(t *testing.T) {
 	e := undoneRuns{
-		ids: []string{"run_a", "run_b", "run_c", "run_d", "run_e"},
+		ids: []string{"run_a", "run_b", "run_c", "run_d", "run_e", "run_f"},
 		of: map[string][]runstore.Effect{"run_a": {
 			{State: runstore.EffectFinal}, {State: runstore.EffectUnknown}, {State: runstore.EffectDone}, {State: runstore.EffectDone},
 			{State: runstore.EffectFailed}, {State: runstore.EffectSkipped}, {State: runstore.EffectReverting},
@@ -47,6 +47,7 @@ func TestUndoListsStates(t *testing.T) {
 			"run_b": &host.Error{Reason: host.ReasonRunExpired},
 			"run_c": &host.Error{Reason: host.ReasonStoreFailed, Message: "the journal is\tdamaged"},
 			"run_d": &gateway.Problem{Reason: string(host.ReasonRunUnavailable)},
+			"run_f": &gateway.Problem{Status: 400, Detail: "the session is too long"},
 		},
 	}
 	print := func(asJSON bool) (string, error) {
@@ -58,12 +59,13 @@ func TestUndoListsStates(t *testing.T) {
 		return out.String(), err
 	}
 	table, err := print(false)
-	if err != nil || strings.Count(table, "\n") != 4 || strings.Contains(table, "run_b") || strings.Contains(table, "run_d") {
+	if err != nil || strings.Count(table, "\n") != 5 || strings.Contains(table, "run_b") || strings.Contains(table, "run_d") {
 		t.Errorf("%v\n%s", err, table)
 	}
 	for _, want := range []string{
 		"undone, undo in doubt, being undone, skipped, undo failed, 2 × can be undone, effect unknown, cannot be undone\n",
 		`the journal is\tdamaged`,
+		"the session is too long",
 	} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the list lacks %q:\n%s", want, table)

@@ -330,7 +330,7 @@ func (r *run) saveProgram(ctx context.Context, inv catalog.Invocation) (json.Raw
 // sessions share.
 func (r *run) mayModelSave(ctx context.Context, name string) *callError {
 	if r.session.Identity() == "" {
-		return rejectf(codeNotAllowed, "programs.save: this run names neither an agent nor a session, so that other callers would run the program. A person saves it with: quoin programs save last --name %s", name)
+		return rejectf(codeNotAllowed, "programs.save: this run names neither an agent nor a session, so that all other callers without a name would run the program. Run it again in a session that has a name, and save it there.")
 	}
 	list, err := programs.Visible(ctx, r.engine.Programs.Store, r.session)
 	if err != nil {
