@@ -26,7 +26,7 @@ const maxJournal = 256 << 20
 type claims struct {
 	mu        sync.Mutex
 	held      map[string]uint64   // epochs by run; 0 while a claim is being made or freed
-	forgotten map[string]struct{} // runs that this host may own in the database, though no claim is held
+	forgotten map[string]struct{} // what this host may own in the database, though no claim is held
 }
 
 // reserve takes a run for one caller of this process.
@@ -50,23 +50,7 @@ func (c *claims) free(id string, unsure bool) {
 		delete(c.forgotten, id)
 		return
 	}
-	if c.forgotten == nil {
-		c.forgotten = make(map[string]struct{})
-	}
 	c.forgotten[id] = struct{}{}
-}
-
-// takeForgotten reserves the runs that are to be released again.
-func (c *claims) takeForgotten() (ids []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for id := range c.forgotten {
-		if _, taken := c.held[id]; !taken {
-			c.held[id] = 0
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }
 
 // claim is a run in the hands of this process.
@@ -505,44 +489,3 @@ func (c *claim) Release() {
 }
 
 const releaseTimeout = 2 * time.Second
-
-// releaseForgotten frees runs that the database may say this host owns, though it has no
-// claim of them. It does not keep the next renewal of the lease waiting for a run that is
-// locked.
-func (d *DB) releaseForgotten(ctx context.Context) {
-	ids := d.claims.takeForgotten()
-	if len(ids) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, min(releaseTimeout, d.options.Lease/3))
-	defer cancel()
-	err := d.releaseAll(ctx, ids)
-	if err != nil {
-		d.log.Debug("runs were not released", "runs", len(ids), "error", err)
-	}
-	for _, id := range ids {
-		d.claims.free(id, err != nil)
-	}
-}
-
-// releaseAll frees runs that no one in this process claims meanwhile. What frees them names
-// the epochs: it may arrive when this host has given it up and has claimed one of them again.
-func (d *DB) releaseAll(ctx context.Context, ids []string) error {
-	var owned []string
-	var epochs []int64
-	err := d.own.QueryRow(ctx, `
-		SELECT coalesce(array_agg(id), '{}'), coalesce(array_agg(epoch), '{}') FROM quoin.runs WHERE id = ANY($1) AND owner = $2`,
-		ids, d.id).Scan(&owned, &epochs)
-	if err != nil || len(owned) == 0 {
-		return err
-	}
-	_, err = d.own.Exec(ctx, `
-		WITH forgotten AS (
-			SELECT * FROM unnest($1::text[], $2::bigint[]) AS f (id, epoch)
-		), gone AS (
-			DELETE FROM quoin.runs r USING forgotten f WHERE r.id = f.id AND r.epoch = f.epoch AND r.owner = $3 AND r.gone
-		)
-		UPDATE quoin.runs r SET owner = NULL FROM forgotten f WHERE r.id = f.id AND r.epoch = f.epoch AND r.owner = $3 AND NOT r.gone`,
-		owned, epochs, d.id)
-	return err
-}

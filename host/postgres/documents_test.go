@@ -84,6 +84,22 @@ func endLock(t *testing.T, d *postgres.DB, lock string) {
 	}
 }
 
+// TestPostgresASweepDeletesLocksOfDeadHosts, which no other host has wanted for a day.
+func TestPostgresASweepDeletesLocksOfDeadHosts(t *testing.T) {
+	ctx := t.Context()
+	d := open(t, database(t), slow)
+	for name, ago := range map[string]string{"of a dead host": "25 hours", "newer": "23 hours"} {
+		must(t, d.Exec(ctx, `INSERT INTO quoin.document_locks VALUES ('tests', $1, 'h', clock_timestamp() - $2::interval)`, name, ago))
+	}
+	_, err := d.Sweep(ctx, time.Now())
+	must(t, err)
+	var left string
+	must(t, d.QueryRow(ctx, `SELECT string_agg(name, ', ') FROM quoin.document_locks`).Scan(&left))
+	if left != "newer" {
+		t.Errorf("left are %s, want the newer one alone", left)
+	}
+}
+
 // TestALostLockIsNotTakenAgainOnPostgres: its holder learns that it is lost, and does not
 // take it although it is free by then.
 func TestALostLockIsNotTakenAgainOnPostgres(t *testing.T) {

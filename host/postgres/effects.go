@@ -164,7 +164,7 @@ func (d *DB) OpenEffects(ctx context.Context, runID string, header *runstore.Eff
 	if header != nil {
 		header = d.clock.effectsThere(header)
 	}
-	o := &effectJournal{d: d, run: runID, local: "effects " + runID}
+	o := &effectJournal{d: d, run: runID, local: ofEffects + runID}
 	if !d.claims.reserve(o.local) {
 		return nil, runstore.ErrClaimed
 	}
@@ -386,13 +386,11 @@ func (o *effectJournal) Close() {
 	}
 }
 
-// release lets others have the journal. If the database cannot be told, the next
-// OpenEffects of this host takes it, or of another host once this one has ended.
+// release lets others have the journal. If the database cannot be told, or had nothing to
+// release, it is told later, as for the claim of a run.
 func (o *effectJournal) release() {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
-	if _, err := o.d.pool.Exec(ctx, `UPDATE quoin.effects SET owner = NULL WHERE run = $1 AND epoch = $2 AND owner = $3`, o.run, o.epoch, o.d.id); err != nil {
-		o.d.log.Debug("a journal of effects was not released", "run", o.run, "error", err)
-	}
-	o.d.claims.free(o.local, false)
+	tag, err := o.d.pool.Exec(ctx, `UPDATE quoin.effects SET owner = NULL WHERE run = $1 AND epoch = $2 AND owner = $3`, o.run, o.epoch, o.d.id)
+	o.d.claims.free(o.local, err != nil || tag.RowsAffected() == 0)
 }

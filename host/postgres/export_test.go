@@ -202,7 +202,7 @@ func Attempting(o Options, attempt func(ctx context.Context, do func(context.Con
 }
 
 // ReleaseForgotten frees runs as a host does after each renewal of its lease.
-func (d *DB) ReleaseForgotten(ctx context.Context) { d.releaseForgotten(ctx) }
+func (d *DB) ReleaseForgotten(ctx context.Context) { d.releaseForgotten(ctx, false) }
 
 // Ahead has the clock of the database be ahead of that of this host.
 func (d *DB) Ahead(by time.Duration) {

@@ -133,11 +133,11 @@ func (d *DB) leaseAfter(ctx context.Context, last time.Time) (time.Time, error) 
 // again: the connection may have been one that was closed.
 const retryRenewal = 100 * time.Millisecond
 
-// keepLease renews the lease until Close, at once if now is set, and frees runs whose release has failed.
+// keepLease renews the lease until Close, at once if now is set, and frees what this host owns unawares.
 func (d *DB) keepLease(now bool) {
 	lost := false
 	every, pause := d.options.Lease/3, retryRenewal
-	next := time.NewTimer(every)
+	next, renewed := time.NewTimer(every), 0
 	defer next.Stop()
 	if now {
 		next.Reset(0)
@@ -165,7 +165,8 @@ func (d *DB) keepLease(now bool) {
 		}
 		pause = retryRenewal
 		next.Reset(every - time.Since(start))
-		d.releaseForgotten(d.ctx)
+		renewed++
+		d.releaseForgotten(d.ctx, renewed%lookEvery == 0)
 	}
 }
 

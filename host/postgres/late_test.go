@@ -112,11 +112,65 @@ func TestPostgresALateClaimIsReleased(t *testing.T) {
 		t.Errorf("a write of a claim before the newest: %v, want ErrFenced", err)
 	}
 	c.Release()
+	claimed(t, func() (func(), error) { return claimRun(b) })()
+}
+
+// TestPostgresAClaimThatCountsAfterItsRelease: the host has told its caller that the claim
+// has failed, and has found nothing to release, when the claim arrives.
+func TestPostgresAClaimThatCountsAfterItsRelease(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	o, late := postgres.Delaying(postgres.Options{Lease: 400 * time.Millisecond})
+	a, b := open(t, url, o), open(t, url, slow)
+	create(t, a, record("run")).Release()
+	j, err := a.OpenEffects(ctx, "run", &runstore.Effects{Created: time.Now(), Expires: time.Now().Add(time.Hour)})
+	must(t, err)
+	j.Close()
+	for table, claim := range map[string]func(*postgres.DB) (release func(), err error){
+		"runs": claimRun,
+		"effects": func(d *postgres.DB) (func(), error) {
+			j, err := d.OpenEffects(ctx, "run", nil)
+			if err != nil {
+				return nil, err
+			}
+			return j.Close, nil
+		},
+	} {
+		t.Run(table, func(t *testing.T) {
+			epoch := func() (n int) {
+				must(t, b.QueryRow(ctx, `SELECT epoch FROM quoin.`+table).Scan(&n))
+				return n
+			}
+			before := epoch()
+			late.Lose(postgres.ErrInjected, false)
+			if _, err := claim(a); !errors.Is(err, postgres.ErrInjected) {
+				t.Fatalf("a claim that is given up: %v", err)
+			}
+			a.ReleaseForgotten(ctx)
+			must(t, late.Arrive(ctx))
+			release := claimed(t, func() (func(), error) { return claim(b) })
+			defer release()
+			if after := epoch(); after != before+2 {
+				t.Errorf("epoch %d, want %d: of the late claim and of this one", after, before+2)
+			}
+		})
+	}
+}
+
+func claimRun(d *postgres.DB) (release func(), err error) {
+	c, err := d.Claim(context.Background(), "run")
+	if err != nil {
+		return nil, err
+	}
+	return c.Release, nil
+}
+
+// claimed claims until no other host stands in the way.
+func claimed(t *testing.T, claim func() (release func(), err error)) (release func()) {
+	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		c, err := b.Claim(ctx, "run")
+		release, err := claim()
 		if err == nil {
-			c.Release()
-			return
+			return release
 		}
 		if !errors.Is(err, runstore.ErrClaimed) || time.Now().After(end) {
 			t.Fatal(err)

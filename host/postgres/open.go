@@ -102,7 +102,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 		cfg.ConnConfig.DialFunc = o.dial
 	}
 	d := &DB{options: o, log: o.Logger, id: "host_" + rand.Text()}
-	d.claims.held = make(map[string]uint64)
+	d.claims.held, d.claims.forgotten = make(map[string]uint64), make(map[string]struct{})
 	d.health.looked = make(chan struct{})
 	d.lease.turn = newTurn()
 	d.hints.send = make(chan string, maxHints)

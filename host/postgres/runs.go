@@ -232,6 +232,8 @@ func (d *DB) Sweep(ctx context.Context, now time.Time) (left int, err error) {
 				DELETE FROM quoin.reserved r WHERE NOT `+live("r.owner")+`
 			), hosts AS (
 				DELETE FROM quoin.hosts WHERE lease_until < clock_timestamp() - interval '1 day'
+			), locks AS (
+				DELETE FROM quoin.document_locks WHERE until < clock_timestamp() - interval '1 day'
 			)
 			SELECT (SELECT count(*) FROM quoin.runs WHERE NOT ended) - (SELECT count(*) FROM gone WHERE NOT ended)`,
 			now, cmp.Or(d.options.maxEnded, maxEnded), int64(maxEndedBytes)).Scan(&left)

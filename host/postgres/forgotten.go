@@ -1,0 +1,132 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A host may own runs and journals of effects in the database that it does not know of: a
+// release has failed, or a claim that was given up has counted, at once or when it arrived
+// late. Other hosts cannot have them while this one lives, so it finds and frees them.
+
+// lookEvery is after how many renewals of the lease a host looks for what it owns unawares.
+const lookEvery = 6
+
+// ofEffects is how the claims of a journal of effects differ from those of its run.
+const ofEffects = "effects "
+
+// takeForgotten reserves what is to be released again.
+func (c *claims) takeForgotten() (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name := range c.forgotten {
+		if _, taken := c.held[name]; !taken {
+			c.held[name] = 0
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// forget notes what the database has said that this host owns, unless it is held.
+func (c *claims) forget(owned []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range owned {
+		if _, taken := c.held[name]; !taken {
+			c.forgotten[name] = struct{}{}
+		}
+	}
+}
+
+// releaseForgotten frees what the database may say this host owns, though it has no claim
+// of it. With look it asks the database for that first. It does not keep the next renewal of
+// the lease waiting for a run that is locked.
+func (d *DB) releaseForgotten(ctx context.Context, look bool) {
+	ctx, cancel := context.WithTimeout(ctx, min(releaseTimeout, d.options.Lease/3))
+	defer cancel()
+	if look {
+		if err := d.findForgotten(ctx); err != nil {
+			d.log.Debug("the runs that this host owns were not looked for", "error", err)
+		}
+	}
+	names := d.claims.takeForgotten()
+	if len(names) == 0 {
+		return
+	}
+	err := d.releaseAll(ctx, names)
+	if err != nil {
+		d.log.Debug("runs were not released", "runs", len(names), "error", err)
+	}
+	for _, name := range names {
+		d.claims.free(name, err != nil)
+	}
+}
+
+// findForgotten looks for what this host owns and has no claim of. One that was released
+// since the database has answered is looked at again by releaseAll. The result of a run
+// stays owned: it can be read all the same.
+func (d *DB) findForgotten(ctx context.Context) error {
+	var owned []string
+	err := d.own.QueryRow(ctx, `
+		SELECT coalesce(array_agg(name), '{}') FROM (
+			SELECT id AS name FROM quoin.runs WHERE owner = $1 AND NOT ended
+			UNION ALL SELECT $2 || run FROM quoin.effects WHERE owner = $1
+		) AS owned`, d.id, ofEffects).Scan(&owned)
+	if err == nil {
+		d.claims.forget(owned)
+	}
+	return err
+}
+
+// releaseAll frees runs and journals that no one in this process claims meanwhile.
+func (d *DB) releaseAll(ctx context.Context, names []string) error {
+	var runs, journals []string
+	for _, name := range names {
+		if run, is := strings.CutPrefix(name, ofEffects); is {
+			journals = append(journals, run)
+		} else {
+			runs = append(runs, name)
+		}
+	}
+	return errors.Join(
+		d.releaseOwned(ctx, runs, `SELECT id, epoch FROM quoin.runs WHERE id = ANY($1) AND owner = $2`, `
+			WITH owned AS (
+				SELECT * FROM unnest($1::text[], $2::bigint[]) AS o (id, epoch)
+			), gone AS (
+				DELETE FROM quoin.runs r USING owned o WHERE r.id = o.id AND r.epoch = o.epoch AND r.owner = $3 AND r.gone
+			)
+			UPDATE quoin.runs r SET owner = NULL FROM owned o WHERE r.id = o.id AND r.epoch = o.epoch AND r.owner = $3 AND NOT r.gone`),
+		d.releaseOwned(ctx, journals, `SELECT run, epoch FROM quoin.effects WHERE run = ANY($1) AND owner = $2`, `
+			UPDATE quoin.effects e SET owner = NULL FROM unnest($1::text[], $2::bigint[]) AS o (run, epoch)
+			WHERE e.run = o.run AND e.epoch = o.epoch AND e.owner = $3`))
+}
+
+// releaseOwned frees those of runs that this host owns: find returns them with their epochs,
+// and free takes both. So what frees them may arrive when this host has given it up and has
+// claimed one of them again.
+func (d *DB) releaseOwned(ctx context.Context, runs []string, find, free string) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	rows, err := d.own.Query(ctx, find, runs, d.id)
+	if err != nil {
+		return err
+	}
+	var owned []string
+	var epochs []int64
+	var run string
+	var epoch int64
+	_, err = pgx.ForEachRow(rows, []any{&run, &epoch}, func() error {
+		owned, epochs = append(owned, run), append(epochs, epoch)
+		return nil
+	})
+	if err != nil || len(owned) == 0 {
+		return err
+	}
+	_, err = d.own.Exec(ctx, free, owned, epochs, d.id)
+	return err
+}
