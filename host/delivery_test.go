@@ -79,6 +79,50 @@ func TestAResultInGo(t *testing.T) {
 	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
 }
 
+// endingStore lets a run end when another wait has come for it.
+type endingStore struct {
+	runstore.Store
+	ending chan struct{} // receives when a run is about to end
+	waits  chan struct{} // receives each time a wait looks after the store
+}
+
+func (s *endingStore) Health(context.Context) runstore.Health {
+	select {
+	case s.waits <- struct{}{}:
+	default:
+	}
+	return runstore.Health{State: runstore.HealthOK}
+}
+
+func (s *endingStore) Create(ctx context.Context, r *runstore.Record, most int) (runstore.Claim, error) {
+	return through(s)(s.Store.Create(ctx, r, most))
+}
+
+func (s *endingStore) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+	return through(s)(s.Store.Claim(ctx, id))
+}
+
+func (s *endingStore) end(ctx context.Context, claim runstore.Claim, e *runstore.Ended) error {
+	s.ending <- struct{}{}
+	<-s.waits
+	return claim.End(ctx, e)
+}
+
+// TestAWaitThatMeetsTheEndOfAnother: a wait finds its run while the result for another one is
+// stored, which then does not arrive. The result is there for the next wait.
+func TestAWaitThatMeetsTheEndOfAnother(t *testing.T) {
+	ctx := context.Background()
+	store := &endingStore{Store: openDir(t, mkdir(t)), ending: make(chan struct{}), waits: make(chan struct{})}
+	h := start(t, host.Config{Store: store})
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	first := make(chan *host.Delivery)
+	go func() { first <- h.Deliver(ctx, me, id, 0) }()
+	<-store.ending
+	wantFailure(t, h.Wait(ctx, me, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
+	(<-first).Release()
+	wantValue(t, h.Wait(ctx, me, id), `1`)
+}
+
 // TestWhatBecameOfARun: a wait for a run that is gone says in the same process and in
 // another what became of it and whether it had called tools, with its telemetry where
 // no result had it.

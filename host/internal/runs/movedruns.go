@@ -94,9 +94,8 @@ func (r *run) leaveIdle(as version) (left bool) {
 	return left
 }
 
-// hasLeft waits until this process does nothing more for a run that is over, and reports
-// whether the store may have it still.
-func (r *run) hasLeft(ctx context.Context) bool {
+// goes reports whether a run is over, and waits until this process does nothing more for it.
+func (r *run) goes(ctx context.Context) bool {
 	if !r.isOver() {
 		return false
 	}
@@ -104,5 +103,8 @@ func (r *run) hasLeft(ctx context.Context) bool {
 	case <-r.gone:
 	case <-ctx.Done():
 	}
-	return r.now() == stateLeft
+	return true
 }
+
+// hasLeft is goes, and reports whether the store may have the run still.
+func (r *run) hasLeft(ctx context.Context) bool { return r.goes(ctx) && r.now() == stateLeft }

@@ -136,8 +136,9 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 		return nil, false, f
 	}
 	if f := r.activate(); f != nil {
-		// What became of it is known once it has ended.
-		if r.hasLeft(ctx) || r.record.gaveUp() != nil {
+		// What became of it the store knows once it is gone: it may keep a result for
+		// another wait, to which it cannot be delivered.
+		if r.goes(ctx) || r.record.gaveUp() != nil {
 			return nil, true, nil
 		}
 		return nil, false, f
