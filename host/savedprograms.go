@@ -105,19 +105,20 @@ func (h *Host) AcceptProgram(ctx context.Context, s Session, name, digest, by st
 	accepted := *p
 	runs.TakeTools(&accepted, c)
 	accepted.By, accepted.Saved = by, time.Now().UTC()
-	if err := h.cfg.Programs.Store.Put(ctx, &accepted, true); err != nil {
+	if err := h.cfg.Programs.Store.Update(ctx, p, &accepted); err != nil {
 		return nil, err
 	}
 	return reviewOf(&accepted, c)
 }
 
-// RemoveProgram forgets a saved program of a session. The error is a *programs.Error, or
-// the store's.
-func (h *Host) RemoveProgram(ctx context.Context, s Session, name string) error {
+// RemoveProgram forgets a saved program of a session: the one of that audience, or with ""
+// the only one of that name, so that a removal that is made again removes no other. The
+// error is a *programs.Error, or the store's.
+func (h *Host) RemoveProgram(ctx context.Context, s Session, name string, of programs.Audience) error {
 	if h.cfg.Programs.Store == nil {
 		return errNoPrograms
 	}
-	p, err := programs.Find(ctx, h.cfg.Programs.Store, s, name)
+	p, err := programs.Only(ctx, h.cfg.Programs.Store, s, name, of)
 	if err != nil {
 		return err
 	}

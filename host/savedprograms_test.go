@@ -148,8 +148,16 @@ func TestSavedProgramsBelongToTheirAudience(t *testing.T) {
 	if _, err := h.SaveProgram(t.Context(), bob, programs.Request{Name: "weekly-report", For: programs.ForAgent}, "test"); !errors.Is(err, programs.Exists) {
 		t.Errorf("a name twice: %v", err)
 	}
-	if err := h.RemoveProgram(t.Context(), ada, "weekly-report"); err != nil || of(ada) != "of the agent" {
-		t.Errorf("after a removal: %v, %s", err, of(ada))
+	if err := h.RemoveProgram(t.Context(), ada, "weekly-report", ""); !errors.Is(err, programs.Invalid) || !strings.Contains(err.Error(), "session, agent, everyone") {
+		t.Errorf("a removal that may mean several: %v", err)
+	}
+	for i, want := range []error{nil, programs.NotFound} { // a removal that is made again removes no other
+		if err := h.RemoveProgram(t.Context(), ada, "weekly-report", programs.ForSession); !errors.Is(err, want) || of(ada) != "of the agent" {
+			t.Errorf("removal %d: %v, %s", i+1, err, of(ada))
+		}
+	}
+	if err := h.RemoveProgram(t.Context(), ada, "weekly-report", "agents"); !errors.Is(err, programs.Invalid) {
+		t.Errorf("a removal for no audience: %v", err)
 	}
 	r := h.Exec(t.Context(), ada, host.ExecInput{Code: `return await programs.run("weekly-report")`, Rules: policy.Rules{Deny: []string{"owner:programs"}}})
 	if r.Status != host.StatusFailed || !strings.Contains(r.Error, `no saved program "weekly-report"`) {

@@ -75,7 +75,7 @@ func (h *handlers) runProgram(w http.ResponseWriter, r *http.Request, session Se
 
 // removeProgram forgets a saved program.
 func (h *handlers) removeProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	if err := h.host.RemoveProgram(context.WithoutCancel(r.Context()), session, r.PathValue("name")); err != nil {
+	if err := h.host.RemoveProgram(context.WithoutCancel(r.Context()), session, r.PathValue("name"), programs.Audience(r.URL.Query().Get("for"))); err != nil {
 		return problemOfPrograms(err)
 	}
 	return h.ok(w, removed{"removed"})

@@ -32,5 +32,7 @@ func TestPrograms(t *testing.T) {
 	c.as(other).get("/v1/programs").wants(200, "programs", "[]")
 	c.as(other).get("/v1/programs/twice").wants(404, "code", `"not_found"`)
 	c.as(other).delete("/v1/programs/twice").wants(404, "code", `"not_found"`)
-	c.delete("/v1/programs/twice").wants(200, "status", `"removed"`)
+	c.delete("/v1/programs/twice?for=all").wants(400, "code", `"invalid_request"`)
+	c.delete("/v1/programs/twice?for=everyone").wants(404, "code", `"not_found"`)
+	c.delete("/v1/programs/twice?for=session").wants(200, "status", `"removed"`)
 }

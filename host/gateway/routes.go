@@ -60,7 +60,7 @@ func routesOf(h *handlers, l *limits) []route {
 		{method: "POST", path: "/v1/programs", session: true, handle: h.saveProgram},
 		{method: "GET", path: "/v1/programs/{name}", session: true, handle: h.showProgram},
 		{method: "POST", path: "/v1/programs/{name}", session: true, meter: l.calls, handle: h.runProgram},
-		{method: "DELETE", path: "/v1/programs/{name}", session: true, handle: h.removeProgram},
+		{method: "DELETE", path: "/v1/programs/{name}", session: true, query: []string{"for"}, handle: h.removeProgram},
 		{method: "POST", path: "/v1/program-reviews", session: true, handle: h.acceptProgram},
 		{method: "GET", path: "/v1/trajectory", session: true, handle: h.listTrajectories},
 		{method: "GET", path: "/v1/trajectory/{run}", session: true, handle: h.showTrajectory},

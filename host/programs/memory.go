@@ -80,6 +80,21 @@ func (m *Memory) Put(_ context.Context, p *Program, replace bool) error {
 	return nil
 }
 
+// Update implements Store.
+func (m *Memory) Update(_ context.Context, old, p *Program) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.saved[p.place()].is(old); err != nil {
+		return err
+	}
+	saved := *p
+	m.saved[p.place()] = &saved
+	return nil
+}
+
 func exists(p *Program) error {
 	return errorf(Exists, "There is a program %s for this %s already: replace it, remove it, or choose another name.", p.Name, p.For)
 }

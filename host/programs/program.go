@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -108,6 +109,25 @@ func (p *Program) VisibleTo(s codemode.Session) bool {
 		return s.Owns(p.Owner)
 	}
 	return false
+}
+
+// is returns nil if p is what old was when it was read; a nil p is not there any more.
+func (p *Program) is(old *Program) error {
+	if p == nil {
+		return unknown(old.Name, nil)
+	}
+	now, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	before, err := json.Marshal(old)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, before) {
+		return errorf(Changed, "Nothing was changed: there is another program %[1]s by now. Look at it again: quoin programs review %[1]s", old.Name)
+	}
+	return nil
 }
 
 // ToolID is the id that rules, hooks and events know the program by.

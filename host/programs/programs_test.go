@@ -249,6 +249,36 @@ func TestModelsReplaceNoProgramOfAPerson(t *testing.T) {
 	})
 }
 
+// TestUpdateReplacesWhatWasRead, and nothing that was saved since.
+func TestUpdateReplacesWhatWasRead(t *testing.T) {
+	each(t, func(t *testing.T, st programs.Store) {
+		keep(t, st, kept(1))
+		if _, err := save(t, st, programs.Request{Name: "one"}); err != nil {
+			t.Fatal(err)
+		}
+		was, err := programs.Find(t.Context(), st, me, "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted := *was
+		accepted.By = "ada"
+		for i, want := range []error{nil, programs.Changed} {
+			if err := st.Update(t.Context(), was, &accepted); !errors.Is(err, want) {
+				t.Errorf("update %d of what was read: %v, want %v", i+1, err, want)
+			}
+		}
+		if p, err := programs.Find(t.Context(), st, me, "one"); err != nil || p.By != "ada" || p.Code != was.Code {
+			t.Errorf("%+v, %v", p, err)
+		}
+		if err := st.Remove(t.Context(), was); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Update(t.Context(), &accepted, was); !errors.Is(err, programs.NotFound) {
+			t.Errorf("of one that was removed: %v, want NotFound", err)
+		}
+	})
+}
+
 // TestDirIsShared: what one process saves another finds, and what one has removed is gone.
 func TestDirIsShared(t *testing.T) {
 	path := t.TempDir()

@@ -24,8 +24,12 @@ type Store interface {
 	AllKept(ctx context.Context) ([]*Kept, error)
 	// Put saves a program. The error is Exists if its name is taken for its audience,
 	// unless replace is set, and Full if there are MaxPrograms. A program of a model
-	// replaces none of a person: the error is Exists.
+	// does not replace one of a person: the error is Exists.
 	Put(ctx context.Context, p *Program, replace bool) error
+	// Update puts a program in the place of old, one of the same name and audience that
+	// List has returned. The error is Changed if another one is there by now, and NotFound
+	// if it was removed.
+	Update(ctx context.Context, old, p *Program) error
 	// List returns all saved programs with their code, by name.
 	List(ctx context.Context) ([]*Program, error)
 	// Remove forgets a program. The error is NotFound if it is not there.
@@ -35,20 +39,60 @@ type Store interface {
 // Find returns the program that a session means by a name: one of a person before one of
 // a model, and that of the narrowest audience. The error is NotFound without one.
 func Find(ctx context.Context, st Store, s codemode.Session, name string) (*Program, error) {
-	list, err := Visible(ctx, st, s)
+	list, err := visible(ctx, st, s)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range list {
-		if p.Name == name {
+	if found := named(list, name); len(found) > 0 {
+		return found[0], nil
+	}
+	return nil, unknown(name, names(list))
+}
+
+// Only returns the program of a session that has that name and is for that audience; with
+// "" it must be the only one of that name, else the error is Invalid. The error is NotFound
+// without one.
+func Only(ctx context.Context, st Store, s codemode.Session, name string, of Audience) (*Program, error) {
+	if of != "" && of.width() < 0 {
+		return nil, errorf(Invalid, "%.80q is no audience of a program, expected session, agent or everyone.", of)
+	}
+	list, err := visible(ctx, st, s)
+	if err != nil {
+		return nil, err
+	}
+	found := named(list, name)
+	if len(found) == 0 {
+		return nil, unknown(name, names(list))
+	}
+	var audiences []string
+	for _, p := range found {
+		if p.For == of || of == "" && len(found) == 1 {
 			return p, nil
 		}
+		audiences = append(audiences, string(p.For))
 	}
-	names := make([]string, len(list))
-	for i, p := range list {
-		names[i] = p.Name
+	if of != "" {
+		return nil, errorf(NotFound, "There is no saved program %s for this %s, but for: %s.", name, of, strings.Join(audiences, ", "))
 	}
-	return nil, unknown(name, names)
+	return nil, errorf(Invalid, "There are %[2]d saved programs %[1]s, for: %[3]s. Say which one: --for %[4]s, over HTTP ?for=%[4]s",
+		name, len(found), strings.Join(audiences, ", "), audiences[0])
+}
+
+// named are those of a list with a name.
+func named(list []*Program, name string) (out []*Program) {
+	for _, p := range list {
+		if p.Name == name {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func names(list []*Program) (out []string) {
+	for _, p := range list {
+		out = append(out, p.Name)
+	}
+	return slices.Compact(out)
 }
 
 // unknown says that there is no such program, and which are like it.
@@ -69,18 +113,23 @@ func unknown(name string, names []string) error {
 // Visible returns the programs of a session, by name: of those of one name, the one that
 // Find returns.
 func Visible(ctx context.Context, st Store, s codemode.Session) ([]*Program, error) {
+	list, err := visible(ctx, st, s)
+	return slices.CompactFunc(list, func(a, b *Program) bool { return a.Name == b.Name }), err
+}
+
+// visible returns all programs of a session, as byName orders them.
+func visible(ctx context.Context, st Store, s codemode.Session) (out []*Program, err error) {
 	all, err := st.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var out []*Program
 	for _, p := range all {
 		if p.VisibleTo(s) {
 			out = append(out, p)
 		}
 	}
 	slices.SortStableFunc(out, byName)
-	return slices.CompactFunc(out, func(a, b *Program) bool { return a.Name == b.Name }), nil
+	return out, nil
 }
 
 // byName orders programs by name, and those of one name as a session means them. A model

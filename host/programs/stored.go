@@ -235,6 +235,32 @@ func (s *Stored) replace(ctx context.Context, p *Program, b []byte) error {
 	return s.saved.Replace(ctx, old.Name, b, time.Time{})
 }
 
+// Update implements Store.
+func (s *Stored) Update(ctx context.Context, old, p *Program) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	b, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	defer s.forgetList()
+	ctx, unlock, err := s.saved.Lock(ctx, p.place())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	there := documents.Document{Name: savedName(p)}
+	there.Content, there.Err = s.saved.Read(ctx, there.Name)
+	if there.Err != nil && !errors.Is(there.Err, fs.ErrNotExist) && !errors.Is(there.Err, documents.ErrCorrupt) {
+		return there.Err
+	}
+	if err := decodeSaved(there).is(old); err != nil {
+		return err
+	}
+	return s.saved.Replace(ctx, there.Name, b, time.Time{})
+}
+
 // List implements Store. What does not verify is left out. It reads the programs again
 // when one of them has changed.
 func (s *Stored) List(ctx context.Context) ([]*Program, error) {

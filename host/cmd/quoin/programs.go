@@ -64,7 +64,7 @@ type savedPrograms interface {
 	Programs(context.Context, host.Session) ([]host.ProgramReview, error)
 	Program(ctx context.Context, s host.Session, name string) (*host.ProgramReview, error)
 	AcceptProgram(ctx context.Context, s host.Session, name, digest, by string) (*host.ProgramReview, error)
-	RemoveProgram(ctx context.Context, s host.Session, name string) error
+	RemoveProgram(ctx context.Context, s host.Session, name string, of programs.Audience) error
 }
 
 var (
@@ -101,38 +101,54 @@ func (o ownPrograms) of(ctx context.Context, s host.Session) ([]*programs.Progra
 	return programs.Visible(ctx, o.Stored, s)
 }
 
-// Program returns the program of a name, which must be the only one.
-func (o ownPrograms) Program(ctx context.Context, s host.Session, name string) (*host.ProgramReview, error) {
-	list, err := o.of(ctx, s)
+func (o ownPrograms) Program(ctx context.Context, s host.Session, name string) (p *host.ProgramReview, err error) {
+	p = &host.ProgramReview{}
+	if s == (host.Session{}) {
+		p.Program, err = o.only(ctx, name, "")
+	} else {
+		p.Program, err = programs.Find(ctx, o.Stored, s, name)
+	}
+	return p, err
+}
+
+// only returns the program of any session that has a name, and is for an audience unless
+// that is "". It must be the only one.
+func (o ownPrograms) only(ctx context.Context, name string, of programs.Audience) (found *programs.Program, err error) {
+	list, err := o.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var found *programs.Program
 	for _, p := range list {
 		switch {
-		case p.Name != name:
+		case p.Name != name || of != "" && p.For != of:
 		case found != nil:
-			return nil, fmt.Errorf("several sessions have a program %s: say with --session whose is meant (quoin programs list shows them)", name)
+			return nil, fmt.Errorf("there are several programs %s: say with --session whose is meant (quoin programs list shows them)", name)
 		default:
 			found = p
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("there is no program %s (quoin programs list shows those there are)", terminal.Short(name))
+		return nil, fmt.Errorf("there is no such program %s (quoin programs list shows those there are)", terminal.Short(name))
 	}
-	return &host.ProgramReview{Program: found}, nil
+	return found, nil
 }
 
 func (o ownPrograms) AcceptProgram(context.Context, host.Session, string, string, string) (*host.ProgramReview, error) {
 	return nil, fmt.Errorf("a review needs the tools")
 }
 
-func (o ownPrograms) RemoveProgram(ctx context.Context, s host.Session, name string) error {
-	r, err := o.Program(ctx, s, name)
+func (o ownPrograms) RemoveProgram(ctx context.Context, s host.Session, name string, of programs.Audience) error {
+	var p *programs.Program
+	var err error
+	if s == (host.Session{}) {
+		p, err = o.only(ctx, name, of)
+	} else {
+		p, err = programs.Only(ctx, o.Stored, s, name, of)
+	}
 	if err != nil {
 		return err
 	}
-	return o.Remove(ctx, r.Program)
+	return o.Remove(ctx, p)
 }
 
 // with calls do with the programs of the server, or of the state directory.
@@ -478,6 +494,7 @@ func (o *options) withPrograms(cmd *cobra.Command, do func(savedPrograms) error)
 
 func newProgramsRemove() *cobra.Command {
 	var l library
+	var audience string
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Forget a saved program",
@@ -486,7 +503,7 @@ func newProgramsRemove() *cobra.Command {
 		Args: cli.OneArg("NAME", "which quoin programs list shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return l.with(cmd, func(s savedPrograms) error {
-				if err := s.RemoveProgram(cmd.Context(), l.caller(), args[0]); err != nil {
+				if err := s.RemoveProgram(cmd.Context(), l.caller(), args[0], programs.Audience(audience)); err != nil {
 					return err
 				}
 				_, err := terminal.Fprintf(cmd.OutOrStdout(), "removed %s\n", args[0])
@@ -494,6 +511,7 @@ func newProgramsRemove() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().StringVar(&audience, "for", "", "the one for session, agent or everyone (default: the only one)")
 	cmd.ValidArgsFunction = cli.CompleteFirst(l.names)
 	l.bind(cmd)
 	return cmd

@@ -80,6 +80,10 @@ func (c *Client) AcceptProgram(ctx context.Context, s host.Session, name, digest
 }
 
 // RemoveProgram forgets a saved program, as host.Host.RemoveProgram does.
-func (c *Client) RemoveProgram(ctx context.Context, s host.Session, name string) error {
-	return c.do(ctx, s, http.MethodDelete, programPath(name), nil, nil)
+func (c *Client) RemoveProgram(ctx context.Context, s host.Session, name string, of programs.Audience) error {
+	path := programPath(name)
+	if of != "" {
+		path += "?for=" + url.QueryEscape(string(of))
+	}
+	return c.do(ctx, s, http.MethodDelete, path, nil, nil)
 }
