@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/quoinhq/quoin/host"
@@ -44,12 +45,18 @@ func (c *calls) taken() []string {
 
 // guarded is a host with a tool that a person has to allow.
 func guarded(t testing.TB, c *calls, s host.Settings) *host.Host {
-	return newHost(t, host.Config{Settings: s, Tools: []catalog.Tool{c.tool("write")}, Hooks: []policy.Hook{{
+	return guardedBy(t, c, host.Config{Settings: s})
+}
+
+func guardedBy(t testing.TB, c *calls, cfg host.Config) *host.Host {
+	cfg.Tools = []catalog.Tool{c.tool("write")}
+	cfg.Hooks = []policy.Hook{{
 		Name: "guard", Tools: []string{"write"},
 		Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
 			return policy.Verdict{Approval: &policy.ApprovalRequest{Title: "Write?", Description: "It writes."}}, nil
 		},
-	}}})
+	}}
+	return newHost(t, cfg)
 }
 
 // person answers elicitation as f says, and keeps what it was asked.
@@ -153,6 +160,31 @@ func TestWhatAPersonDecides(t *testing.T) {
 					t.Errorf("the tool got %s, want %s", inputs, test.inputs)
 				}
 			})
+		})
+	}
+}
+
+// TestAnswersWhileTheStoreIsAway: the client can answer again later, and does not learn where
+// the store is.
+func TestAnswersWhileTheStoreIsAway(t *testing.T) {
+	var c calls
+	store := &awayApprovals{}
+	s := newServer(t, guardedBy(t, &c, host.Config{Settings: host.Settings{Timeout: time.Minute}, Approvals: host.ApprovalConfig{Store: store}}), mcpserver.Options{})
+	for _, method := range []string{"List", "Resolve"} {
+		p := &person{f: func(*mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			store.lost(method)
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow-once"}}, nil
+		}}
+		everyWay(t, s, p.options(), func(t *testing.T, client *mcp.ClientSession) {
+			_, err := client.CallTool(context.Background(), &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": writes}})
+			store.lost("")
+			var coded *jsonrpc.Error
+			if !errors.As(err, &coded) || coded.Code != jsonrpc.CodeInternalError || strings.Contains(coded.Message, "secret") {
+				t.Errorf("%s: %v", method, err)
+			}
+			if inputs := c.taken(); len(inputs) != 0 {
+				t.Errorf("%s: the tool was called with %q", method, inputs)
+			}
 		})
 	}
 }

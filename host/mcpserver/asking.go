@@ -118,7 +118,16 @@ func (c *toolCall) waitsFor(ctx context.Context, res *host.Result) ([]*policy.Ap
 	if res.Status != host.StatusWaiting {
 		return nil, nil
 	}
-	return c.server.host.Approvals(ctx, policy.Filter{Session: &c.caller, RunID: res.RunID})
+	return c.approvals(ctx, res.RunID, false)
+}
+
+// approvals are those that a run waits for, and with resolved also those that it no longer does.
+func (c *toolCall) approvals(ctx context.Context, runID string, resolved bool) ([]*policy.Approval, error) {
+	list, err := c.server.host.Approvals(ctx, policy.Filter{Session: &c.caller, RunID: runID, Resolved: resolved})
+	if err != nil {
+		return nil, c.server.storeFailed(runID, err)
+	}
+	return list, nil
 }
 
 // requests are those approvals that the client can ask about, and their ids.
@@ -172,7 +181,7 @@ func (c *toolCall) elicit(ctx context.Context, requests mcp.InputRequestMap) (mc
 
 // goOn enters answers and goes on with the run that has waited for them.
 func (c *toolCall) goOn(ctx context.Context, st requestState, answers mcp.InputResponseMap) (*host.Result, error) {
-	list, err := c.server.host.Approvals(ctx, policy.Filter{Session: &c.caller, RunID: st.RunID, Resolved: true})
+	list, err := c.approvals(ctx, st.RunID, true)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +244,18 @@ func (c *toolCall) enter(ctx context.Context, a *policy.Approval, answers mcp.In
 		given[q.ID] = answer
 	}
 	_, err := c.server.host.AnswerQuestion(ctx, a.ID, given, c.by())
-	return answered, err
+	return answered, c.notEntered(a, err)
+}
+
+// refusals are why an answer is not entered that the client is told. Others are of the store.
+var refusals = []error{policy.ErrNotFound, policy.ErrDecided, policy.ErrExpired, policy.ErrCancelled, policy.ErrNotAllowed, policy.ErrInvalidAnswer}
+
+// notEntered is what the client is told of an answer that was not entered.
+func (c *toolCall) notEntered(a *policy.Approval, err error) error {
+	if err == nil || slices.ContainsFunc(refusals, func(r error) bool { return errors.Is(err, r) }) {
+		return err
+	}
+	return c.server.storeFailed(a.RunID, err)
 }
 
 // decide enters a decision about a call.
@@ -256,7 +276,7 @@ func (c *toolCall) decide(ctx context.Context, a *policy.Approval, answers mcp.I
 	} else {
 		_, err = c.server.host.Decide(ctx, a.ID, d, c.by())
 	}
-	return answered, err
+	return answered, c.notEntered(a, err)
 }
 
 // by names the client for the record.
@@ -267,7 +287,19 @@ func (c *toolCall) by() string {
 	return "MCP client"
 }
 
-// invalidParams is the error of a call that cannot be taken as it is.
+// storeFailed is what a client is told of an error of a store, which may name hosts, users
+// and paths.
+func (s *Server) storeFailed(runID string, err error) error {
+	s.options.Logger.Warn("the state of a run could not be read or stored", "run", runID, "error", err)
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("the state of the run %s cannot be read or stored now: ask again later. The log of the server says why.", runID)}
+}
+
+// invalidParams is the error of a call that cannot be taken as it is, unless err has a code
+// of its own.
 func invalidParams(err error) error {
+	var coded *jsonrpc.Error
+	if errors.As(err, &coded) {
+		return coded
+	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 }

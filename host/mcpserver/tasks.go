@@ -188,13 +188,6 @@ func (s *Server) taskOf(ctx context.Context, caller host.Session, id string) (*t
 	return t, nil
 }
 
-// storeFailed is what a client is told of an error of the store of tasks, which may name
-// hosts, users and paths.
-func (s *Server) storeFailed(id string, err error) error {
-	s.options.Logger.Warn("a task could not be read or stored", "run", id, "error", err)
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the task cannot be read or stored now: ask again later. The log of the server says why."}
-}
-
 // asks returns a call in whose name a task asks and is answered.
 func (s *Server) asks(ctx context.Context, ss *mcp.ServerSession, p *taskParams) *toolCall {
 	req := &mcp.CallToolRequest{Session: ss, Params: &mcp.CallToolParamsRaw{Meta: p.Meta}}
@@ -208,7 +201,7 @@ func (s *Server) getTask(ctx context.Context, ss *mcp.ServerSession, p *taskPara
 	if err != nil || t.Status.ended() {
 		return detailed(t), err
 	}
-	waiting, err := s.pending(ctx, c.caller, t.RunID)
+	waiting, err := c.approvals(ctx, t.RunID, false)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +218,7 @@ func (s *Server) getTask(ctx context.Context, ss *mcp.ServerSession, p *taskPara
 		if t, err = s.taskOf(ctx, c.caller, p.TaskID); err != nil || t.Status.ended() {
 			return detailed(t), err
 		}
-		if waiting, err = s.pending(ctx, c.caller, t.RunID); err != nil {
+		if waiting, err = c.approvals(ctx, t.RunID, false); err != nil {
 			return nil, err
 		}
 	}
@@ -248,15 +241,6 @@ func detailed(t *task) *taskResult {
 	return t.result("complete")
 }
 
-// pending are the approvals that a run waits for.
-func (s *Server) pending(ctx context.Context, caller host.Session, runID string) ([]*policy.Approval, error) {
-	list, err := s.host.Approvals(ctx, policy.Filter{Session: &caller, RunID: runID})
-	if err != nil {
-		return nil, s.storeFailed(runID, err)
-	}
-	return list, nil
-}
-
 // updateTask takes answers to what a task asks. Those of an approval with several
 // questions are kept until all are there. Answers to anything else are ignored.
 func (s *Server) updateTask(ctx context.Context, ss *mcp.ServerSession, p *taskParams) (*acknowledged, error) {
@@ -265,7 +249,7 @@ func (s *Server) updateTask(ctx context.Context, ss *mcp.ServerSession, p *taskP
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := s.pending(ctx, c.caller, t.RunID)
+	waiting, err := c.approvals(ctx, t.RunID, false)
 	if err != nil {
 		return nil, err
 	}

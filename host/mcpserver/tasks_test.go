@@ -151,17 +151,34 @@ func (c *tasker) ack(method string, params map[string]any) {
 	}
 }
 
-// awayApprovals is a store of approvals that can be away.
+// awayApprovals is a store of approvals one of whose methods can fail.
 type awayApprovals struct {
 	policy.MemoryApprovals
-	away atomic.Bool
+	away atomic.Value // the name of that method
+}
+
+// lost has a method fail, and no other.
+func (a *awayApprovals) lost(method string) { a.away.Store(method) }
+
+func (a *awayApprovals) fail(method string) error {
+	if a.away.Load() == method {
+		return errors.New("open /srv/secret/approvals: away")
+	}
+	return nil
 }
 
 func (a *awayApprovals) List(ctx context.Context) ([]*policy.Approval, error) {
-	if a.away.Load() {
-		return nil, errors.New("open /srv/secret/approvals: away")
+	if err := a.fail("List"); err != nil {
+		return nil, err
 	}
 	return a.MemoryApprovals.List(ctx)
+}
+
+func (a *awayApprovals) Resolve(ctx context.Context, id string, r policy.Resolution) (*policy.Approval, error) {
+	if err := a.fail("Resolve"); err != nil {
+		return nil, err
+	}
+	return a.MemoryApprovals.Resolve(ctx, id, r)
 }
 
 // TestTasksKeepErrorsOfStores to the log: they may name hosts and paths.
@@ -171,14 +188,14 @@ func TestTasksKeepErrorsOfStores(t *testing.T) {
 	c := newTasker(t, overHTTP(t, newServer(t, h, mcpserver.Options{}), me).URL)
 	id := c.task(`await yield_control(); return await tools.order({})`)
 	c.await(id, "input_required")
-	store.away.Store(true)
+	store.lost("List")
 	for _, method := range []string{"tasks/get", "tasks/update"} {
 		a := c.request(method, map[string]any{"taskId": id, "inputResponses": map[string]any{}})
 		if a.Error.Code != -32603 || strings.Contains(a.Error.Message, "secret") || !strings.Contains(a.Error.Message, "ask again later") {
 			t.Errorf("%s: %+v", method, a)
 		}
 	}
-	store.away.Store(false)
+	store.lost("")
 	c.await(id, "input_required")
 }
 

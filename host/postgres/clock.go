@@ -74,7 +74,7 @@ func (c *databaseClock) here(t time.Time) time.Time {
 	if m == nil || t.IsZero() {
 		return t
 	}
-	return m.here.Add(t.Sub(m.wall) - m.ahead)
+	return m.here.Add(t.Sub(m.wall) - m.ahead).UTC()
 }
 
 // record is a record with the times of the database, for its row.
