@@ -68,13 +68,14 @@ func (c *databaseClock) there(t time.Time) time.Time {
 	return there.UTC()
 }
 
-// here is a time of the database by the clock of this host.
+// here is a time of the database by the clock of this host. It counts by the monotonic clock,
+// which UTC would leave out: the other one may be set.
 func (c *databaseClock) here(t time.Time) time.Time {
 	m := c.at.Load()
 	if m == nil || t.IsZero() {
 		return t
 	}
-	return m.here.Add(t.Sub(m.wall) - m.ahead).UTC()
+	return m.here.Add(t.Sub(m.wall) - m.ahead)
 }
 
 // record is a record with the times of the database, for its row.
