@@ -231,7 +231,7 @@ func TestPostgresChaos(t *testing.T) {
 		return faults
 	}
 	w.run(t, ofHost, d.disturbances())
-	w.judge(t, w.claimsAndWrites(t, d))
+	w.judge(t, w.ofDatabase(t, d))
 }
 
 // TestPostgresChaosFindsThatFencingIsOff has hosts write runs that others own, and
@@ -251,7 +251,7 @@ func TestPostgresChaosFindsThatFencingIsOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := map[history.Rule]int{}
-	for _, v := range history.Check(append(events, w.claimsAndWrites(t, d)...)) {
+	for _, v := range history.Check(append(events, w.ofDatabase(t, d)...)) {
 		found[v.Rule]++
 	}
 	t.Logf("found: %v", found)
@@ -322,15 +322,19 @@ func startCluster(t *testing.T, replace map[string]string) (*world, *database) {
 	return w, d
 }
 
-// claimsAndWrites is what the database has seen, for the judge.
-func (w *world) claimsAndWrites(t *testing.T, d *database) []history.Event {
+// ofDatabase is what the database has seen, and has in the end, for the judge.
+func (w *world) ofDatabase(t *testing.T, d *database) []history.Event {
 	t.Helper()
 	events, at, err := d.claimsAndWrites(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.logTakeovers(t, events, at)
-	return events
+	kept, err := d.kept(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(events, kept...)
 }
 
 // logTakeovers says how long after a host had taken a run over the client had an answer

@@ -163,6 +163,24 @@ func (d *database) claimsAndWrites(ctx context.Context) (events []history.Event,
 	return events, at, rows.Err()
 }
 
+// kept are the results that the database has.
+func (d *database) kept(ctx context.Context) (events []history.Event, err error) {
+	conn, err := pgx.Connect(ctx, d.url())
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	rows, err := conn.Query(ctx, `SELECT id FROM quoin.runs WHERE ended AND NOT gone`)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	for _, run := range runs {
+		events = append(events, history.Event{Kind: history.Kept, Run: run})
+	}
+	return events, err
+}
+
 // disturbances are what may happen to the database.
 func (d *database) disturbances() []fault {
 	return []fault{

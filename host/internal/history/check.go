@@ -101,6 +101,8 @@ func (r *run) checkEnds() {
 	}
 	gone, unanswered := r.of(Gone), r.of(Unanswered)
 	switch {
+	case len(gone) > 0 && len(r.of(Kept)) > 0:
+		r.violate(Lost, r.of(Gone, Kept, Unanswered), "a client was told that it had the result, which the store has still")
 	case len(gone) == 0:
 		r.violate(Lost, r.of(Suspended, Unanswered), "a client was told of it, and it never ended")
 	case len(unanswered) == 0 || unanswered[0].At > gone[0].At:

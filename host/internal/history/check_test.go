@@ -124,6 +124,8 @@ func TestEndsOfRuns(t *testing.T) {
 		{"it is aborted", []history.Event{told, {Kind: history.Aborted, Run: r}}, false},
 		{"the host fails it", []history.Event{told, {Kind: history.Failed, Run: r}}, true},
 		{"the answer was lost on the way", []history.Event{told, unanswered, gone}, false},
+		{"the result never left the store", []history.Event{told, unanswered, gone, {Kind: history.Kept, Run: r}}, true},
+		{"a result that was given is in the store", []history.Event{told, {Kind: history.Completed, Run: r}, {Kind: history.Kept, Run: r}}, false},
 		{"there was no answer to lose", []history.Event{told, gone, {Kind: history.Unanswered, Run: r, At: 3}}, true},
 	} {
 		got := history.Check(test.events)

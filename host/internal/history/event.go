@@ -24,6 +24,8 @@ const (
 	// What a store did, recorded in its transaction.
 	Claimed Kind = "claimed" // it granted a claim
 	Written Kind = "written" // it took a write of a claim
+	// What a store had when all was over.
+	Kept Kind = "kept" // the result of the run, which no client was given for certain
 
 	// What a plugin did.
 	Effected Kind = "effected" // it changed something, for a call

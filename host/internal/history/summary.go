@@ -20,7 +20,7 @@ func Summary(events []Event) string {
 		}
 	}
 	parts := []string{fmt.Sprintf("%d runs that clients were told of", len(runs))}
-	for _, k := range []Kind{Completed, Gone, Unanswered, Aborted, Failed, Claimed, Written, Effected, Refused} {
+	for _, k := range []Kind{Completed, Gone, Unanswered, Aborted, Failed, Claimed, Written, Kept, Effected, Refused} {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[k], k))
 	}
 	parts = append(parts, fmt.Sprintf("%d calls that may or may not have taken effect", unknown))
