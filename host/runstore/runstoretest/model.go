@@ -279,6 +279,9 @@ func (m *machine) delete(rt *rapid.T, _ string, run *model) {
 	if run.holder == nil && run.state == "nothing" && err == nil {
 		return // there was nothing to delete
 	}
+	if h.deleted && err == nil {
+		return // its run is deleted: the claim need not find out that the id is another run's by now
+	}
 	if m.wrote(rt, run, h, err) {
 		h.deleted = true
 		run.cleared()
