@@ -127,8 +127,11 @@ func (o ownPrograms) only(ctx context.Context, name string, of programs.Audience
 			found = p
 		}
 	}
-	if found == nil {
-		return nil, fmt.Errorf("there is no such program %s (quoin programs list shows those there are)", terminal.Short(name))
+	switch {
+	case found == nil && of != "":
+		return nil, fmt.Errorf("there is no program %s for %s, expected session, agent or everyone (quoin programs list shows those there are)", terminal.Short(name), terminal.Short(string(of)))
+	case found == nil:
+		return nil, fmt.Errorf("there is no program %s (quoin programs list shows those there are)", terminal.Short(name))
 	}
 	return found, nil
 }
