@@ -60,6 +60,9 @@ func (e sweeper) endOrphan(ctx context.Context, store runstore.Identified, id st
 	if _, err := e.Store.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
 		return nil // it has come, or the operator has to look at it
 	}
+	if questions, err = e.stillPending(ctx, questions); err != nil || len(questions) == 0 {
+		return err
+	}
 	for _, a := range questions {
 		got, err := e.ApprovalStore.Resolve(ctx, a.ID, policy.Resolution{State: policy.StateCancelled, At: time.Now()})
 		if err != nil {
@@ -75,4 +78,19 @@ func (e sweeper) endOrphan(ctx context.Context, store runstore.Identified, id st
 	a := questions[0]
 	e.observeDiscarded(&runstore.Record{ID: id, Session: a.Session}, failureFromCause(codemode.ErrAborted))
 	return nil
+}
+
+// stillPending are those questions that no other sweeper has ended since they were listed.
+func (e sweeper) stillPending(ctx context.Context, questions []*policy.Approval) (pending []*policy.Approval, err error) {
+	for _, a := range questions {
+		now, err := e.ApprovalStore.Get(ctx, a.ID)
+		switch {
+		case errors.Is(err, policy.ErrNotFound):
+		case err != nil:
+			return nil, err
+		case now.State == policy.StatePending:
+			pending = append(pending, now)
+		}
+	}
+	return pending, nil
 }
