@@ -85,6 +85,43 @@ func TestPostgresStandbyIsPromoted(t *testing.T) {
 	}
 }
 
+func TestPostgresStandbyFollowsAgain(t *testing.T) {
+	s := Start(t, Options{Settings: map[string]string{"min_wal_size": "32MB", "max_wal_size": "32MB"}})
+	if err := s.CreateDatabase("state"); err != nil {
+		t.Fatal(err)
+	}
+	standby, err := s.Standby("second")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := standby.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := standby.Stop(Fast); err != nil {
+		t.Fatal(err)
+	}
+	query(t, s.URL("state"), "CREATE TABLE kept (n int)")
+	for range 6 {
+		query(t, s.URL("state"), "INSERT INTO kept VALUES (1)")
+		query(t, s.URL("state"), "SELECT pg_switch_wal()")
+		query(t, s.URL("state"), "CHECKPOINT")
+	}
+	if err := standby.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for query(t, s.URL("state"), "SELECT pg_current_wal_lsn()") != query(t, standby.URL("state"), "SELECT pg_last_wal_replay_lsn()") {
+		if query(t, s.URL("state"), "SELECT wal_status FROM pg_replication_slots WHERE slot_name = 'second'") == "" {
+			t.Fatal("the server keeps nothing for its standby")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got := query(t, standby.URL("state"), "SELECT count(*) FROM kept"); got != "6" {
+		t.Errorf("the standby has %s rows", got)
+	}
+}
+
 func TestPostgresRefusesOtherPasswords(t *testing.T) {
 	s := Start(t, Options{})
 	if err := s.CreateDatabase("state"); err != nil {

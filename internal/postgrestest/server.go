@@ -199,7 +199,8 @@ func (s *Server) PID() (int, error) {
 }
 
 // Standby starts a server that follows this one by streaming and answers queries.
-// Its name is what synchronous_standby_names takes.
+// Its name is what synchronous_standby_names takes. This server keeps what the standby
+// has not read yet, so that one that was away, or slow, can always follow again.
 func (s *Server) Standby(name string) (*Server, error) {
 	f, err := process()
 	if err != nil {
@@ -210,7 +211,8 @@ func (s *Server) Standby(name string) (*Server, error) {
 		return nil, err
 	}
 	source := fmt.Sprintf("host=%s port=%d user=%s application_name=%s", s.data, s.port, user, name)
-	err = run("pg_basebackup", "-D", standby.data, "-d", source, "-X", "stream", "-c", "fast", "-R", "--no-sync")
+	err = run("pg_basebackup", "-D", standby.data, "-d", source, "-X", "stream", "-c", "fast", "-R", "--no-sync",
+		"-C", "-S", name)
 	if err != nil {
 		return nil, err
 	}
