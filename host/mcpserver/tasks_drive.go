@@ -104,8 +104,8 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 	for {
 		delivery := s.host.Deliver(ctx, caller, runID, driveStep)
 		res := delivery.Result
-		if res.Status == host.StatusFailed && keptForLater(res) {
-			delivery.Done()
+		// What the store keeps as the end of the run is no refusal, whatever its reason is.
+		if res.Status == host.StatusFailed && keptForLater(res) && !delivery.Release() {
 			return
 		}
 		over, err := s.keepAll(ctx, d, runID, res)

@@ -394,6 +394,21 @@ func mustJSON(t testing.TB, v any) string {
 	return string(b)
 }
 
+// TestATaskLearnsHowItsRunWasEnded: a program that is ended for a reason for which a wait may
+// be refused, too, is not waited for again, and its task says how it ended.
+func TestATaskLearnsHowItsRunWasEnded(t *testing.T) {
+	h := newHost(t, host.Config{Quotas: host.Quotas{HeldBytes: 16 << 20}})
+	c := newTasker(t, overHTTP(t, newServer(t, h, mcpserver.Options{}), me).URL)
+	a := c.await(c.task(`await yield_control();
+const parts = [];
+for (let i = 0; i < 144; i++) parts.push(crypto.getRandomValues(new Uint8Array(65536)));
+await yield_control();
+return parts.length`), "failed")
+	if told := a.text("statusMessage"); !strings.Contains(told, "was ended") {
+		t.Errorf("%s: %+v", told, a)
+	}
+}
+
 // TestResultsTooLargeForATask: the task fails, and says why.
 func TestResultsTooLargeForATask(t *testing.T) {
 	docs, err := documents.OpenDir(t.TempDir(), documents.DirOptions{MaxBytes: 4 << 10})
