@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -209,7 +210,8 @@ try { return await tools.slow() } catch (e) { return [e.effectStatus, e.toolId] 
 }
 
 // TestHostDiesWithALargeGuest: a guest too large for an image goes on without one.
-// If its host dies, the run is gone, and wait says what is known.
+// If its host dies, the run is gone, and wait says what is known, also if
+// an answer or an advancer has found that before.
 func TestHostDiesWithALargeGuest(t *testing.T) {
 	dir := mkdir(t)
 	g := newGate()
@@ -234,19 +236,40 @@ return await tools.slow()`), host.ReasonYield)
 	close(g.open)
 	wantValue(t, <-done, `"through"`)
 
-	other := mkdir(t)
-	claim, err := openDir(t, other).Create(context.Background(), rec, 0)
-	if err != nil {
-		t.Fatal(err)
+	for name, foundFirst := range map[string]func(*host.Host, runstore.Store, overheard){
+		"by a wait": func(*host.Host, runstore.Store, overheard) {},
+		"by a delivery": func(h *host.Host, _ runstore.Store, _ overheard) {
+			h.Deliver(context.Background(), me, id, 0).Release()
+		},
+		"by an answer": func(h *host.Host, _ runstore.Store, _ overheard) {
+			if err := h.Answer(context.Background(), me, id, "call", host.ToolAnswer{Value: []byte("1")}); err == nil || !strings.Contains(err.Error(), "check before") {
+				t.Errorf("an answer to a call of the run: %v", err)
+			}
+		},
+		"by an advancer": func(_ *host.Host, s runstore.Store, told overheard) {
+			if err := s.(runstore.Scheduler).Wake(context.Background(), id); err != nil {
+				t.Error(err)
+			}
+			told.until(t, id, trajectory.RunEnded)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := openDir(t, mkdir(t))
+			claim, err := other.Create(context.Background(), rec, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			claim.Release()
+			second, told := advancing(t, host.Config{Store: other})
+			foundFirst(second, other, told)
+			r := second.Wait(context.Background(), me, id)
+			wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseHost)
+			if !r.Dispatched || !strings.Contains(r.Error, "check before") || !strings.Contains(r.Error, "quoin:core:slow") {
+				t.Errorf("got %s, want dispatched and advice", show(r))
+			}
+			wantFailure(t, second.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+		})
 	}
-	claim.Release()
-	second := start(t, host.Config{Store: openDir(t, other)})
-	r := second.Wait(context.Background(), me, id)
-	wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseHost)
-	if !r.Dispatched || !strings.Contains(r.Error, "check before") || !strings.Contains(r.Error, "quoin:core:slow") {
-		t.Errorf("got %s, want dispatched and advice", show(r))
-	}
-	wantFailure(t, second.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
 }
 
 func TestDamagedRunsAreRefused(t *testing.T) {

@@ -39,7 +39,7 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	}
 	if rec.Live {
 		passedOn = true
-		return nil, nil, e.discardDeadRun(ctx, rec, claim)
+		return nil, nil, e.endDeadRun(ctx, rec, claim)
 	}
 	to, f := e.accessOf(s, rec, turn)
 	if f != nil {
@@ -98,14 +98,30 @@ func mayGoOn(rec *runstore.Record) bool {
 	return ok && !time.Now().Before(at)
 }
 
-// discardDeadRun forgets a run whose host was killed while the run went on, and says
-// what is known of it. No process drives it: its claim was free.
-func (e *Engine) discardDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
+// endDeadRun ends a run whose host was killed while the run went on. No process drives it: its
+// claim was free. What is known of it becomes its result, which the store keeps for a wait: an
+// answer or an advancer may have found the run.
+func (e *Engine) endDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
 	defer claim.Release()
 	defer e.holdID(ctx, rec.ID)()
-	if err := e.countFenced(claim.Delete(ctx)); err != nil {
+	f := deadRun(rec)
+	result, err := f.Result().MarshalJSON()
+	if err == nil {
+		err = e.countFenced(claim.End(ctx, &runstore.Ended{
+			ID: rec.ID, Session: rec.Session, Expires: time.Now().Add(e.SettingsOf(rec.Session).SnapshotTTL), Result: result,
+		}))
+	}
+	if err != nil {
 		return withRecord(failureFromStore(err), rec)
 	}
+	e.cancelApprovals(ctx, rec.Calls)
+	e.observeDiscarded(rec, f)
+	f.Err = runstore.ErrEnded
+	return f
+}
+
+// deadRun is the failure of a run whose host was killed while the run went on.
+func deadRun(rec *runstore.Record) *failure {
 	var unknown []string
 	for _, c := range rec.Calls {
 		if c.State == runstore.CallInFlight && c.Tool != "" {
@@ -116,10 +132,7 @@ func (e *Engine) discardDeadRun(ctx context.Context, rec *runstore.Record, claim
 	if len(unknown) > 0 {
 		text += " Without an answer: " + strings.Join(unknown, ", ") + "."
 	}
-	e.cancelApprovals(ctx, rec.Calls)
-	f := withRecord(failf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseHost, "%s", text), rec)
-	e.observeDiscarded(rec, f)
-	return f
+	return withRecord(failf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseHost, "%s", text), rec)
 }
 
 // accessOf returns what the run of a record reaches, which must have what the run was
