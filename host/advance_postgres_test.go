@@ -2,20 +2,22 @@ package host_test
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/postgrestest"
 )
 
-// TestPostgresAdvance: of two hosts that share a database the second goes on with the timers of
-// the first, which has closed, and any host has the result.
-func TestPostgresAdvance(t *testing.T) {
+// newCluster makes a database and returns what opens it for one more host.
+func newCluster(t *testing.T) (open func() *postgres.DB) {
+	t.Helper()
 	url := postgrestest.Database(t)
 	if _, _, err := postgres.Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
@@ -25,7 +27,8 @@ func TestPostgresAdvance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := func() *postgres.DB {
+	return func() *postgres.DB {
+		t.Helper()
 		db, err := postgres.Open(t.Context(), url, postgres.Options{Key: key, Lease: time.Second})
 		if err != nil {
 			t.Fatal(err)
@@ -37,6 +40,12 @@ func TestPostgresAdvance(t *testing.T) {
 		})
 		return db
 	}
+}
+
+// TestPostgresAdvance: of two hosts that share a database the second goes on with the timers of
+// the first, which has closed, and any host has the result.
+func TestPostgresAdvance(t *testing.T) {
+	open := newCluster(t)
 	tools := []catalog.Tool{echo("echo")}
 	first := start(t, host.Config{Store: open(), Tools: tools})
 	id := execBriefly(t, first, host.ReasonTimer, `
@@ -50,4 +59,67 @@ func TestPostgresAdvance(t *testing.T) {
 	r := start(t, host.Config{Store: open(), Tools: tools}).Wait(t.Context(), me, id)
 	wantValue(t, r, "1")
 	wantTexts(t, r, "0", "1", "2")
+}
+
+// TestPostgresACutOffCallGoesOnElsewhere: a host closes while a call of a suspended run is in
+// flight. Another one goes on with the run at once, although no caller waits and the database
+// of the first is still open. One that lacks the tools leaves it to the next.
+func TestPostgresACutOffCallGoesOnElsewhere(t *testing.T) {
+	for _, lacking := range []bool{false, true} {
+		t.Run(fmt.Sprintf("lacking=%v", lacking), func(t *testing.T) {
+			open, g := newCluster(t), newGate()
+			tools := []catalog.Tool{g.tool("slow")}
+			first := start(t, host.Config{Store: open(), Tools: tools, DrainTimeout: 1})
+			id := execBriefly(t, first, host.ReasonPendingTools, `try { return await tools.slow() } catch (e) { return e.effectStatus }`)
+			<-g.entered
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if lacking {
+				log, refused := logOf("could not go on without a caller")
+				advancing(t, host.Config{Store: open(), Logger: log})
+				<-refused
+			}
+			next, told := advancing(t, host.Config{Store: open(), Tools: tools})
+			told.until(t, id, trajectory.RunEnded)
+			wantValue(t, next.Wait(t.Context(), me, id), `"unknown"`)
+		})
+	}
+}
+
+// TestPostgresDecisionsWithoutAHost: the host of a run has closed while a person was asked. The
+// run goes on in another one once a process without a host has the decision, or its time is over.
+func TestPostgresDecisionsWithoutAHost(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		timeout time.Duration
+		decide  policy.Decision
+		want    string
+	}{
+		{"allowed", time.Hour, policy.AllowOnce, `{"n":1}`},
+		{"expired", time.Second, "", `["The call of \"echo\" was denied: no one approved it in time.","denied","none","quoin:core:echo"]`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			open, desk := newCluster(t), newDesk()
+			config := func() host.Config {
+				cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: tc.timeout}, "echo"))
+				db := open()
+				cfg.Store, cfg.Approvals.Store = db, db.Approvals()
+				return cfg
+			}
+			first := start(t, config())
+			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: refused}), host.ReasonApproval)
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+			second, told := advancing(t, config())
+			if tc.decide != "" {
+				if _, err := policy.Decide(t.Context(), open().Approvals(), (<-desk.asked).ID, tc.decide, "bob", time.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			told.until(t, id, trajectory.RunEnded)
+			wantValue(t, second.Wait(t.Context(), me, id), tc.want)
+		})
+	}
 }

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/quoinhq/quoin/host/policy"
@@ -116,17 +117,27 @@ func (a *advancer) isAwaited(q *policy.Approval) bool {
 	return false
 }
 
-// canGoOn has a parked run of this process go on, here or on any host that shares the store. It is
-// called before the claim is released, so that a host that dies then has told of it.
-func (r *run) canGoOn(ctx context.Context) {
-	e := r.engine
-	e.advancer.hint(r.id)
-	if _, shared := e.Store.(runstore.Shared); !shared || e.scheduler() == nil || !r.calls.idle() || !r.calls.status().deliverable {
+// leftDue tells all hosts that share the store that a run can go on which this one is about to
+// release. While the claim is held, the store has it taken over if this host dies.
+func (e *Engine) leftDue(id string) {
+	if _, shared := e.Store.(runstore.Shared); !shared || e.scheduler() == nil {
 		return // a store of one machine sees it in the record
 	}
-	if err := e.scheduler().Wake(ctx, r.id); err != nil {
-		e.Logger.Error("other hosts were not told that a run can go on; a wait finds out", "run", r.id, "error", err)
+	ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)
+	defer cancel()
+	if err := e.scheduler().Wake(ctx, id); err != nil {
+		e.Logger.Error("other hosts were not told that a run can go on; a wait finds out", "run", id, "error", err)
 	}
+}
+
+// wakeTimeout bounds how long a run is kept from others to tell them of it.
+const wakeTimeout = 2 * time.Second
+
+// goesOnAlone reports whether a stored run can go on once some host has it, or a person has
+// decided, apart from its timer.
+func goesOnAlone(rec *runstore.Record) bool {
+	at, due := rec.DueAt()
+	return due && at.IsZero() || slices.ContainsFunc(rec.Calls, func(c runstore.Call) bool { return awaitedApproval(&c) != "" })
 }
 
 // Decided has a run go on that no process has, once a person has decided about a call of it.

@@ -31,6 +31,7 @@ type record struct {
 	describe     func(*runstore.Record) // fills in what the run is
 	identify     func(*entry)           // notes which tool a call means
 	dropped      func()                 // lets go of what belongs to the claim
+	leftDue      func()                 // tells the store, before the claim is released, that the run can go on
 	lost         func()                 // called once, when rec gives the run up
 	countFenced  func(error) error      // counts a write that another host's claim has fenced off; see Engine.countFenced
 	later        func(retried)          // repeats a step in the background until it reports success
@@ -376,7 +377,8 @@ func (rec *record) claimed() bool {
 	return rec.claim != nil
 }
 
-// dropClaim lets other processes have the run.
+// dropClaim lets other processes have the run. They take it up at once if it has answers that
+// its guest has not got, or calls whose answers this process does not wait for any more.
 func (rec *record) dropClaim() {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()
@@ -386,6 +388,9 @@ func (rec *record) dropClaim() {
 	if claim := rec.claim; claim != nil {
 		rec.claim = nil // also if Release panics
 		defer claim.Release()
+		if rec.stored && !errors.Is(rec.gaveUp(), runstore.ErrFenced) && (!rec.calls.idle() || rec.calls.status().deliverable) {
+			rec.leftDue()
+		}
 	}
 	if release := rec.reserved; release != nil {
 		rec.reserved = nil

@@ -8,7 +8,7 @@ func recordCall(_ context.Context, c *call) *callError {
 	r := c.run
 	c.next, c.lost = r.record.settle(r.background(), c.entry, c.tool, c.value, c.rejection)
 	if r.now() == stateParked {
-		r.canGoOn(r.background())
+		r.engine.advancer.hint(r.id)
 	}
 	r.dropIdleClaim()
 	return nil

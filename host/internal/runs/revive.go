@@ -26,10 +26,14 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	if err != nil {
 		return nil, nil, failureFromStore(err)
 	}
-	passedOn := false
+	passedOn, newest := false, rec
 	defer func() {
-		if !passedOn { // the run was refused, or the store panicked
-			claim.Release()
+		if passedOn {
+			return
+		}
+		defer claim.Release() // the run was refused, or the store panicked
+		if f != nil && goesOnAlone(newest) {
+			e.leftDue(id) // another host may have what this one lacks
 		}
 	}()
 	// The process that held the claim may have changed or finished the run.
@@ -37,6 +41,7 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	if err != nil {
 		return nil, nil, failureFromStore(err)
 	}
+	newest = rec
 	if rec.Live {
 		passedOn = true
 		return nil, nil, e.endDeadRun(ctx, rec, claim)

@@ -117,7 +117,7 @@ func (e *Engine) makeRun(id string, s codemode.Session, language string, to *vie
 	}
 	r.record = &record{
 		id: id, store: e.Store, volatile: e.volatile(), compactAfter: e.maxDelivered, log: e.Logger, countFenced: e.countFenced,
-		calls: r.calls, describe: r.describe, identify: r.identify, dropped: r.effects.close,
+		calls: r.calls, describe: r.describe, identify: r.identify, dropped: r.effects.close, leftDue: func() { e.leftDue(id) },
 		lost: func() { go r.leaveGivenUp() }, later: e.untilDone,
 	}
 	return r

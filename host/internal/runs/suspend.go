@@ -123,9 +123,6 @@ func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, start
 	if !r.record.volatile { // the image is on disk
 		_ = r.calls.chargeImage(0) // less is never refused
 	}
-	if r.calls.status().deliverable {
-		r.canGoOn(r.background())
-	}
 	res = d.waiting(stored.Counters)
 	r.replay.drop()                         // the store has it
 	if !r.markParked(expires, len(image)) { // aborted meanwhile
