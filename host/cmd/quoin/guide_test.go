@@ -41,6 +41,7 @@ var (
 //	guide database FILE          has psql use the server, and writes the URL of the new database
 //	guide port VARIABLE          finds a free port
 //	guide block LANGUAGE FILE    writes the first block of a language
+//	guide export COMMAND         follows a command of the page that sets a variable
 //	guide run COMMAND [ARG...]   runs a command of the page, with more arguments
 //	guide serve NAME COMMAND     runs a command of the page that starts a server
 //	guide says TEXT              requires a fault of the page in what was just printed
@@ -62,6 +63,9 @@ func cmdGuide(ts *testscript.TestScript, neg bool, args []string) {
 	case len(args) == 3 && args[0] == "block":
 		b := regexp.MustCompile("(?s)```" + args[1] + "\n(.*?)```").FindStringSubmatch(g.text)
 		ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(g.here(b[1])), 0o600))
+	case len(args) == 2 && args[0] == "export":
+		name, value, _ := strings.Cut(strings.TrimPrefix(g.follow(ts, args[1]), "export "), "=")
+		ts.Setenv(name, value)
 	case len(args) >= 2 && args[0] == "run":
 		err := ts.Exec("sh", "-eu", "-c", strings.Join(append([]string{g.follow(ts, args[1])}, args[2:]...), " "))
 		if (err != nil) != neg {
@@ -69,7 +73,7 @@ func cmdGuide(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	case len(args) == 3 && args[0] == "serve":
 		words := strings.Fields(g.follow(ts, args[2]))
-		startServer(ts, args[1], append(words[1:], "--listen", "127.0.0.1:0"))
+		startServer(ts, args[1], words[1:])
 	case len(args) == 2 && args[0] == "says":
 		g.says(ts, args[1])
 	case len(args) >= 1 && args[0] == "end":
