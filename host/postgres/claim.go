@@ -119,7 +119,8 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 				RETURNING epoch, seal
 			)
 			SELECT (SELECT epoch FROM claimed), (SELECT seal FROM claimed), (SELECT owner FROM quoin.runs WHERE id = $1),
-				EXISTS (SELECT FROM quoin.runs WHERE id = $1 AND NOT gone), `+live("$2"), id, d.id).Scan(&epoch, &row, &before, &known, &alive)
+				EXISTS (SELECT FROM quoin.runs WHERE id = $1 AND NOT gone),
+				EXISTS (SELECT FROM quoin.hosts WHERE id = $2 AND lease_until > clock_timestamp())`, id, d.id).Scan(&epoch, &row, &before, &known, &alive)
 	})
 	switch {
 	case err != nil:

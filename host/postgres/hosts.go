@@ -36,9 +36,10 @@ func (t turn) take(ctx context.Context) error {
 
 func (t turn) give() { <-t }
 
-// live is the condition that a host, the SQL expression h, owns its runs still.
+// live is the condition that a host, the SQL expression h, owned its runs when the statement
+// started: it sees no lease that was renewed since, and may have waited for longer than one.
 func live(h string) string {
-	return "EXISTS (SELECT FROM quoin.hosts h WHERE h.id = " + h + " AND h.lease_until > clock_timestamp())"
+	return "EXISTS (SELECT FROM quoin.hosts h WHERE h.id = " + h + " AND h.lease_until > statement_timestamp())"
 }
 
 // ensureLease starts the lease with the first claim: who only reads needs no lease. It renews

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,6 +40,41 @@ func lockTable(t *testing.T, url, table string) (waited, unlock func()) {
 		}
 	}
 	return waited, func() { t.Helper(); exec(`ROLLBACK`) }
+}
+
+// TestPostgresASweepThatOutlastsALease: a statement sees the leases of its start. What is renewed
+// while it waits belongs to a living host.
+func TestPostgresASweepThatOutlastsALease(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	d := open(t, url, slow)
+	other, err := pgx.Connect(ctx, url)
+	must(t, err)
+	defer other.Close(context.Background())
+	for lived := false; !lived; { // when the statement started
+		must(t, d.Exec(ctx, `TRUNCATE quoin.hosts, quoin.reserved`))
+		must(t, d.Exec(ctx, `INSERT INTO quoin.reserved (run, owner) VALUES ('first', 'host_gone'), ('run', 'host_other')`))
+		tx, err := other.Begin(ctx)
+		must(t, err)
+		_, err = tx.Exec(ctx, `SELECT FROM quoin.reserved WHERE run = 'first' FOR UPDATE`)
+		must(t, err)
+		must(t, d.Exec(ctx, `INSERT INTO quoin.hosts (id, address, lease_until) VALUES ('host_other', '', clock_timestamp() + interval '1 second')`))
+		done := make(chan error, 1)
+		go func() { _, err := d.Sweep(ctx, time.Now()); done <- err }()
+		waitsForALock(t, other)
+		must(t, tx.QueryRow(ctx, `
+			SELECT EXISTS (SELECT FROM pg_stat_activity s, quoin.hosts h
+			WHERE s.datname = current_database() AND s.wait_event_type = 'Lock' AND s.query_start < h.lease_until)`).Scan(&lived))
+		for over := false; !over; {
+			must(t, tx.QueryRow(ctx, `SELECT clock_timestamp() > lease_until FROM quoin.hosts`).Scan(&over))
+		}
+		must(t, tx.Commit(ctx))
+		must(t, <-done)
+	}
+	var left []string
+	must(t, d.QueryRow(ctx, `SELECT array_agg(run) FROM quoin.reserved`).Scan(&left))
+	if !slices.Equal(left, []string{"run"}) {
+		t.Errorf("%q are reserved, want the run of the living host", left)
+	}
 }
 
 // TestPostgresALeaseThatIsWaitedFor keeps no caller longer than the caller wants to wait.

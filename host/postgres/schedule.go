@@ -92,7 +92,7 @@ func (d *DB) Owner(ctx context.Context, id string) (o runstore.Owner, err error)
 	err = d.retry(ctx, func(ctx context.Context) error {
 		return d.pool.QueryRow(ctx, `
 			SELECT h.id, h.address, r.epoch FROM quoin.runs r JOIN quoin.hosts h ON h.id = r.owner
-			WHERE r.id = $1 AND h.lease_until > clock_timestamp()`, id).Scan(&o.Host, &o.Address, &o.Epoch)
+			WHERE r.id = $1 AND h.lease_until > statement_timestamp()`, id).Scan(&o.Host, &o.Address, &o.Epoch)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return runstore.Owner{}, runstore.ErrNotFound
@@ -108,7 +108,7 @@ func (d *DB) Peers(ctx context.Context, limit int) (peers []runstore.Peer, err e
 	err = d.retry(ctx, func(ctx context.Context) error {
 		rows, err := d.pool.Query(ctx, `
 			SELECT id, address, lease_until FROM quoin.hosts
-			WHERE lease_until > clock_timestamp() ORDER BY id LIMIT $1`, limit)
+			WHERE lease_until > statement_timestamp() ORDER BY id LIMIT $1`, limit)
 		if err != nil {
 			return err
 		}
