@@ -100,6 +100,34 @@ func TestPostgresASweepDeletesLocksOfDeadHosts(t *testing.T) {
 	}
 }
 
+// TestPostgresAClockThatIsAheadExpiresNothing: a host that thinks that it is tomorrow ends no
+// approvals and kept programs of the others.
+func TestPostgresAClockThatIsAheadExpiresNothing(t *testing.T) {
+	ctx := t.Context()
+	d := open(t, database(t), slow)
+	now, tomorrow := time.Now(), time.Now().Add(24*time.Hour)
+	approvals := d.Approvals()
+	for id, expires := range map[string]time.Time{"0": now.Add(-time.Hour), "1": now.Add(time.Hour)} {
+		must(t, approvals.Add(ctx, &policy.Approval{
+			ID: "apr_" + strings.Repeat(id, 32), State: policy.StatePending, Severity: policy.SeverityInfo,
+			Allowed: []policy.Decision{policy.AllowOnce, policy.Deny}, Created: now.Add(-2 * time.Hour), Expires: expires,
+		}))
+	}
+	must(t, approvals.Sweep(ctx, tomorrow))
+	for id, want := range map[string]policy.State{"0": policy.StateExpired, "1": policy.StatePending} {
+		if a, err := approvals.Get(ctx, "apr_"+strings.Repeat(id, 32)); err != nil || a.State != want {
+			t.Errorf("approval %s is %+v (%v), want it %s", id, a, err, want)
+		}
+	}
+	kept := d.Documents("tests", "", documents.DirOptions{Transient: true})
+	must(t, kept.Create(ctx, "over.kept", nil, now.Add(-time.Hour)))
+	must(t, kept.Create(ctx, "soon.kept", nil, now.Add(time.Hour)))
+	must(t, kept.Sweep(ctx, tomorrow, 0))
+	if names, err := kept.Names(ctx, ".kept", time.Time{}); err != nil || len(names) != 1 || names[0] != "soon.kept" {
+		t.Errorf("kept are %q (%v), want soon.kept", names, err)
+	}
+}
+
 // TestALostLockIsNotTakenAgainOnPostgres: its holder learns that it is lost, and does not
 // take it although it is free by then.
 func TestALostLockIsNotTakenAgainOnPostgres(t *testing.T) {

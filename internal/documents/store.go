@@ -33,7 +33,8 @@ type Store interface {
 	// ErrTooLarge if they have more bytes together than 64 of the largest size.
 	All(ctx context.Context, ext string) ([]Document, error)
 	// Names returns the names with an extension. Unless due is zero they are those of the
-	// documents that expire by then, and those where that is not known.
+	// documents that expire by then, and those where that is not known. Where several machines
+	// share a store, what has expired is told by the clock of the store if that is behind due.
 	Names(ctx context.Context, ext string, due time.Time) ([]string, error)
 	// Counts returns how many documents there are of each extension.
 	Counts(ctx context.Context) (map[string]int, error)
@@ -42,7 +43,7 @@ type Store interface {
 	Remove(ctx context.Context, names ...string) error
 	// Sweep removes what writers that died have left. Where documents are transient, it
 	// also removes those that have expired and, unless keep is 0, all but keep of the
-	// others: those that expire first go first.
+	// others: those that expire first go first. It goes by the clock that Names goes by.
 	Sweep(ctx context.Context, now time.Time, keep int) error
 	// Stamp returns a mark that changes whenever the document does, "" if it is not there.
 	Stamp(ctx context.Context, name string) (string, error)

@@ -152,17 +152,17 @@ func listsAndCounts(t *testing.T, open Open) {
 func dueNames(t *testing.T, open Open) {
 	one, other := open(t, false)
 	ctx, now := t.Context(), time.Now()
-	must(t, one.Create(ctx, "over.ask", nil, now.Add(-time.Hour)))
-	must(t, one.Create(ctx, "soon.ask", nil, now.Add(time.Hour)))
-	must(t, one.Replace(ctx, "late.ask", nil, now.Add(3*time.Hour)))
+	must(t, one.Create(ctx, "over.ask", nil, now.Add(-3*time.Hour)))
+	must(t, one.Create(ctx, "soon.ask", nil, now.Add(-time.Hour)))
+	must(t, one.Replace(ctx, "late.ask", nil, now.Add(time.Hour)))
 	must(t, one.Create(ctx, "over.done", nil, now.Add(-time.Hour)))
 	for _, tc := range []struct {
 		due  time.Time
 		want string
 	}{
 		{time.Time{}, "late.ask over.ask soon.ask"},
-		{now, "over.ask"},
-		{now.Add(2 * time.Hour), "over.ask soon.ask"},
+		{now.Add(-2 * time.Hour), "over.ask"},
+		{now, "over.ask soon.ask"},
 	} {
 		names, err := other.Names(ctx, ".ask", tc.due)
 		slices.Sort(names)
