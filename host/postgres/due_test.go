@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,25 @@ func wantDueOf(t *testing.T, d *postgres.DB, limit int, want ...string) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("due are %q (%v), want %q", got, err, want)
 	}
+}
+
+// TestPostgresAnOrphanStaysDue: a host whose claim of it has counted and was given up frees it.
+func TestPostgresAnOrphanStaysDue(t *testing.T) {
+	ctx := t.Context()
+	o, late := postgres.Delaying(slow)
+	d := open(t, database(t), o)
+	create(t, d, record("run")).Release()
+	wantDueOf(t, d, 5)
+	must(t, d.Exec(ctx, `UPDATE quoin.runs SET owner = 'host_gone'`))
+	wantDueOf(t, d, 5, "run")
+	late.Lose(postgres.ErrInjected, true)
+	if _, err := d.Claim(ctx, "run"); !errors.Is(err, postgres.ErrInjected) {
+		t.Fatalf("a claim whose answer was lost: %v", err)
+	}
+	d.ReleaseForgotten(ctx)
+	wantDueOf(t, d, 5, "run")
+	claimed(t, func() (func(), error) { return claimRun(d) })()
+	wantDueOf(t, d, 5)
 }
 
 // TestPostgresRunsOfAHostThatIsGoneAreDue: what a host had in its hands when its lease ended

@@ -82,7 +82,8 @@ func (d *DB) findForgotten(ctx context.Context) error {
 	return err
 }
 
-// releaseAll frees runs and journals that no one in this process claims meanwhile.
+// releaseAll frees runs and journals that no one in this process claims meanwhile. The runs are
+// due: their last host may have died with work left.
 func (d *DB) releaseAll(ctx context.Context, names []string) error {
 	var runs, journals []string
 	for _, name := range names {
@@ -99,7 +100,8 @@ func (d *DB) releaseAll(ctx context.Context, names []string) error {
 			), gone AS (
 				DELETE FROM quoin.runs r USING owned o WHERE r.id = o.id AND r.epoch = o.epoch AND r.owner = $3 AND r.gone
 			)
-			UPDATE quoin.runs r SET owner = NULL FROM owned o WHERE r.id = o.id AND r.epoch = o.epoch AND r.owner = $3 AND NOT r.gone`),
+			UPDATE quoin.runs r SET owner = NULL, woken = CASE WHEN NOT r.ended THEN coalesce(r.woken, now()) END, woken_epoch = r.epoch
+			FROM owned o WHERE r.id = o.id AND r.epoch = o.epoch AND r.owner = $3 AND NOT r.gone`),
 		d.releaseOwned(ctx, journals, `SELECT run, epoch FROM quoin.effects WHERE run = ANY($1) AND owner = $2`, `
 			UPDATE quoin.effects e SET owner = NULL FROM unnest($1::text[], $2::bigint[]) AS o (run, epoch)
 			WHERE e.run = o.run AND e.epoch = o.epoch AND e.owner = $3`))
