@@ -96,7 +96,7 @@ func (m *Memory) Update(_ context.Context, old, p *Program) error {
 }
 
 func exists(p *Program) error {
-	return errorf(Exists, "There is a program %s for this %s already: replace it, remove it, or choose another name.", p.Name, p.For)
+	return errorf(Exists, "There is a program %s for the audience %s already: replace it, remove it, or choose another name.", p.Name, p.For)
 }
 
 func full() error {

@@ -72,7 +72,7 @@ func Only(ctx context.Context, st Store, s codemode.Session, name string, of Aud
 		audiences = append(audiences, string(p.For))
 	}
 	if of != "" {
-		return nil, errorf(NotFound, "There is no saved program %s for this %s, but for: %s.", name, of, strings.Join(audiences, ", "))
+		return nil, errorf(NotFound, "There is no saved program %s for the audience %s, but for: %s.", name, of, strings.Join(audiences, ", "))
 	}
 	return nil, errorf(Invalid, "There are %[2]d saved programs %[1]s, for: %[3]s. Say which one: --for %[4]s, over HTTP ?for=%[4]s",
 		name, len(found), strings.Join(audiences, ", "), audiences[0])
