@@ -49,6 +49,9 @@ func TestOperatingUnit(t *testing.T) {
 	if err := cmd.ParseFlags(rest); err != nil {
 		t.Errorf("%q: %v", args, err)
 	}
+	if state := cmd.Flag("state"); state.Changed {
+		t.Errorf("--state %s comes before a database in state.url", state.Value)
+	}
 	if bound, err := time.ParseDuration(unit["TimeoutStopSec"]); err != nil || bound <= shutdownBound {
 		t.Errorf("TimeoutStopSec is %s (%v), want more than %s", unit["TimeoutStopSec"], err, shutdownBound)
 	}
@@ -64,7 +67,10 @@ func TestOperatingUnit(t *testing.T) {
 	}
 	f, err := configfile.LoadFile(file)
 	if err != nil || f.Settings.Disabled || len(f.Report.Warnings) > 0 {
-		t.Errorf("the configuration: %v, %+v", err, f)
+		t.Fatalf("the configuration: %v, %+v", err, f)
+	}
+	if want := "/var/lib/" + unit["StateDirectory"]; f.StateDir != want {
+		t.Errorf("state.dir is %q, want the directory that the unit makes, %s", f.StateDir, want)
 	}
 }
 
