@@ -163,7 +163,7 @@ func (c *codeModeFile) hostFields() []config.Field {
 		config.Choice("mode", &c.mode, []string{"only"}, "How the model sees other tools: not at all."),
 		config.Choice("isolation", &c.Isolation, []host.IsolationPolicy{host.IsolationRequired, host.IsolationStrict, host.IsolationBestEffort},
 			"Whether a host starts where the system lacks layers of the guest's sandbox. Unless it is given, `quoin exec` takes what there is."),
-		config.Int("maxSuspendedRuns", &c.MaxSuspended, codemode.Ranges().MaxSuspended.Min, codemode.Ranges().MaxSuspended.Max, "Suspended runs of one host."),
+		config.Int("maxSuspendedRuns", &c.MaxSuspended, codemode.Ranges().MaxSuspended.Min, codemode.Ranges().MaxSuspended.Max, "Suspended runs of one store: all hosts that share it count together. In each host, one session may have `quotas.sessionPercent` of them."),
 		config.Int("searchDefaultLimit", &c.SearchLimit, codemode.Ranges().SearchLimit.Min, codemode.Ranges().SearchLimit.Max, "Results of a `tools.search` that names no limit; never more than `maxSearchLimit`."),
 		config.Int("maxSearchLimit", &c.MaxSearchLimit, codemode.Ranges().MaxSearchLimit.Min, codemode.Ranges().MaxSearchLimit.Max, "Results of one `tools.search` at the most."),
 	}
