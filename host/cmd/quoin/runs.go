@@ -47,7 +47,7 @@ type keeper struct {
 func (k *keeper) bind(cmd *cobra.Command) {
 	k.bindConfig(cmd)
 	f := cmd.Flags()
-	f.StringVar(&k.state, "state", "", "state directory of the command that suspended the runs (default: in the user's state home)")
+	f.StringVar(&k.state, "state", "", "state directory of the command that suspended the runs, or the database of several hosts (default: in the user's state home)")
 	f.StringVar(&k.session, "session", "", "only runs of this session (default: of all)")
 	f.BoolVar(&k.json, "json", false, "print JSON")
 	k.bindCaller(cmd)

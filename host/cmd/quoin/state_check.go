@@ -32,9 +32,10 @@ func newStateCheck() *cobra.Command {
 	var o stateOptions
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Read everything that is stored, and say what is damaged or missing",
+		Short: "Read stored runs and their guests, and say what is damaged or missing",
 		Long: `Read every record, result and journal of effects, and verify its seal; read every build
-in guest.builds; and look whether every suspended run has its build. It changes nothing.
+in guest.builds; and look whether every suspended run has its build. Saved programs,
+grants, sign-ins and what plugins have stored are not read. It changes nothing.
 Exit status: 0 all is well, 1 there are problems, 2 usage.`,
 		Example: `  quoin state check
   quoin state check --state /var/lib/quoin --json`,

@@ -24,25 +24,25 @@ func newStateMove() *cobra.Command {
 	cmd := newCarry(carry{
 		use:   "move",
 		short: "Move suspended runs, and what they need, to another state while hosts use both",
-		long: `Move everything that hosts can share to another state: saved programs, what was always
-allowed, sign-ins, what plugins have stored, suspended runs with their approvals, results
-that wait for their caller, and journals of effects. What the tools of MCP servers have to
+		long: `Move to another state: saved programs, what was always allowed, sign-ins, what plugins
+have stored, suspended runs with their approvals, results that wait for their caller, and
+journals of effects. What the tools of MCP servers have to
 be is copied: hosts of the old state go on comparing. Sign-ins are encrypted with the key
 of the other state.
 
 Hosts may use both states meanwhile; each thing counts in one of them at a time. A run
 that a host has at the moment is left, and said: repeat the command for it. So is
 everything that the other state has with other contents. What was interrupted goes on when
-the command is repeated. Trajectories, data directories of plugins, tasks of MCP clients
-and guest builds stay where they are: quoin trajectory shows those of the old state.
-Exit status: 0 everything has moved, 1 something was left, 2 usage.`,
+the command is repeated. Trajectories, tasks of MCP clients, data directories of plugins
+and guest builds stay where they are: quoin trajectory --state shows the trajectories of
+the old state. Exit status: 0 all of the above has moved, 1 something was left, 2 usage.`,
 		example: `  quoin state move --to /var/lib/quoin2
   quoin state move --state /var/lib/quoin --to postgres://quoin@db.example.com/quoin
   quoin state move --to postgres://quoin@db.example.com/quoin2 --to-key new.key`,
 		other: &to, key: &key, do: (*statemove.Mover).Move,
 	})
 	cmd.Flags().StringVar(&key, "to-key", "", "key file of the database that everything goes to; it is made for a new database (default: state.keyFile)")
-	cmd.Flags().StringVar(&to, "to", "", "state that everything goes to")
+	cmd.Flags().StringVar(&to, "to", "", "state that all of it goes to")
 	return cmd
 }
 

@@ -29,13 +29,13 @@ func newStateUpgrade() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upgrade",
 		Short: "Replay suspended runs of other guest builds on this one",
-		Long: `Run the programs of suspended runs that another build of the guest has suspended again
-on the build of this installation, up to where they were, with the answers, files,
-times and random values that they got. No tool is called. A run whose program takes
+		Long: `Run again, on the build of this installation, the programs of runs that another build
+of the guest has suspended, up to where they were, with the answers, files, times and
+random values that they got. No tool is called. A run whose program takes
 another path, or that cannot be replayed, stays as it was: its own build can go on
-with it. Runs that a host is going on with at the moment are left, and said so.
-With --dry-run nothing is stored: it says which runs can be upgraded. Each run is
-said when it is done. You may interrupt the command and repeat it.
+with it. Runs that a host has at work at the moment are left, and printed as such.
+With --dry-run nothing is stored: it says which runs can be upgraded. The command
+prints each run when it is done. You may interrupt the command and repeat it.
 Exit status: 0 all runs of other builds are upgraded, 1 some are left, 2 usage.`,
 		Example: `  quoin state upgrade --dry-run
   quoin state upgrade --state /var/lib/quoin --json`,
