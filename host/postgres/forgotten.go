@@ -68,7 +68,7 @@ func (d *DB) releaseForgotten(ctx context.Context, look bool) {
 
 // findForgotten looks for what this host owns and has no claim of. One that was released
 // since the database has answered is looked at again by releaseAll. The result of a run
-// stays owned: it can be read all the same.
+// can be read all the same: see findForgottenResults.
 func (d *DB) findForgotten(ctx context.Context) error {
 	var owned []string
 	err := d.own.QueryRow(ctx, `
@@ -80,6 +80,19 @@ func (d *DB) findForgotten(ctx context.Context) error {
 		d.claims.forget(owned)
 	}
 	return err
+}
+
+// findForgottenResults looks for results, and runs that are gone, which this host owns and has no
+// claim of: no sweep takes them otherwise. There may be many, so this is part of a sweep.
+func (d *DB) findForgottenResults(ctx context.Context) error {
+	return d.retry(ctx, func(ctx context.Context) error {
+		var owned []string
+		err := d.pool.QueryRow(ctx, `SELECT coalesce(array_agg(id), '{}') FROM quoin.runs WHERE owner = $1 AND ended`, d.id).Scan(&owned)
+		if err == nil {
+			d.claims.forget(owned)
+		}
+		return err
+	})
 }
 
 // releaseAll frees runs and journals that no one in this process claims meanwhile. The runs are

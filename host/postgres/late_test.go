@@ -178,6 +178,33 @@ func claimed(t *testing.T, claim func() (release func(), err error)) (release fu
 	}
 }
 
+// TestPostgresAResultWhoseClaimCameLateIsFreed: a sweep finds that this host owns it unawares, or
+// no sweep would take it while the host lives.
+func TestPostgresAResultWhoseClaimCameLateIsFreed(t *testing.T) {
+	ctx := t.Context()
+	o, late := postgres.Delaying(slow)
+	d := open(t, database(t), o)
+	c := create(t, d, record("run"))
+	must(t, c.End(ctx, &runstore.Ended{ID: "run", Expires: time.Now().Add(-time.Second), Result: []byte("{}")}))
+	c.Release()
+	late.Lose(postgres.ErrInjected, false)
+	if _, err := d.Claim(ctx, "run"); !errors.Is(err, postgres.ErrInjected) {
+		t.Fatalf("a claim that is given up: %v", err)
+	}
+	d.ReleaseForgotten(ctx)
+	must(t, late.Arrive(ctx))
+	_, err := d.Sweep(ctx, time.Now())
+	must(t, err)
+	d.ReleaseForgotten(ctx)
+	_, err = d.Sweep(ctx, time.Now())
+	must(t, err)
+	var left int
+	must(t, d.QueryRow(ctx, `SELECT count(*) FROM quoin.runs`).Scan(&left))
+	if left != 0 {
+		t.Error("the result is left although its time is over")
+	}
+}
+
 // TestPostgresALateReleaseEndsNoNewerClaim: a host frees runs that it may own unawares, gives
 // that up, and claims one of them.
 func TestPostgresALateReleaseEndsNoNewerClaim(t *testing.T) {

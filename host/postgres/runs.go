@@ -239,6 +239,9 @@ func (d *DB) Sweep(ctx context.Context, now time.Time) (left int, err error) {
 			now, cmp.Or(d.options.maxEnded, maxEnded), int64(maxEndedBytes)).Scan(&left)
 	})
 	if err == nil {
+		err = d.findForgottenResults(ctx)
+	}
+	if err == nil {
 		err = d.sweepEffects(ctx, now)
 	}
 	if err != nil {
