@@ -315,14 +315,19 @@ func (o *effectJournal) Put(sync bool, effects ...runstore.Effect) error {
 	if err != nil || len(seals) == 0 {
 		return err
 	}
-	if err := o.write(ctx, sync, nil, nil, headers, seals); err != nil {
+	whole, err := o.write(ctx, sync, nil, nil, headers, seals)
+	if err != nil {
 		return err
+	}
+	if !whole { // the database has lost rows, by a crash or a failover
+		return o.rewrite(ctx, sync)
 	}
 	o.seal, o.last, o.rows = seals[len(seals)-1], o.last+int64(len(seals)), o.rows+len(seals)
 	return nil
 }
 
-// rewrite puts the journal as it is in the place of the rows that the database has.
+// rewrite puts the journal as it is in the place of the rows that the database has. A write
+// that was given up, or made again, may still arrive: it has an epoch that is over.
 func (o *effectJournal) rewrite(ctx context.Context, sync bool) error {
 	header, seal, err := o.d.sealEffects(o.journal)
 	if err != nil {
@@ -332,8 +337,15 @@ func (o *effectJournal) rewrite(ctx context.Context, sync bool) error {
 	if err != nil {
 		return err
 	}
-	if err := o.write(ctx, sync, header, seal, headers, seals); err != nil {
+	if err := o.fence(ctx); err != nil {
 		return err
+	}
+	whole, err := o.write(ctx, sync, header, seal, headers, seals)
+	if err != nil {
+		return err
+	}
+	if !whole {
+		return runstore.ErrFenced
 	}
 	if o.seal = seal; len(seals) > 0 {
 		o.seal = seals[len(seals)-1]
@@ -342,38 +354,70 @@ func (o *effectJournal) rewrite(ctx context.Context, sync bool) error {
 	return nil
 }
 
-// write adds rows, in the place of those before if there is a header. The numbers of rows
-// only rise, so that a statement does not meet the rows that it deletes.
-func (o *effectJournal) write(ctx context.Context, sync bool, header, seal []byte, headers, seals [][]byte) error {
-	var wrote bool
+// fence has this writer go on under the next epoch. A fence that is made again, or comes
+// late, sets the same epoch.
+func (o *effectJournal) fence(ctx context.Context) error {
+	epoch := o.epoch
+	var fenced int64
 	err := o.d.retry(ctx, func(ctx context.Context) error {
+		tag, err := o.d.pool.Exec(ctx, `
+			UPDATE quoin.effects SET epoch = $2::bigint + 1
+			WHERE run = $1 AND epoch BETWEEN $2 AND $2::bigint + 1 AND owner = $3`, o.run, epoch, o.d.id)
+		fenced = tag.RowsAffected()
+		return err
+	})
+	switch {
+	case err != nil:
+		o.unsure = true
+		return fmt.Errorf("database: %w", err)
+	case fenced == 0:
+		return runstore.ErrFenced
+	}
+	o.epoch++
+	return nil
+}
+
+// write adds rows after the newest, or in the place of those before if there is a header. The
+// numbers of rows only rise, so that a statement does not meet the rows that it deletes. It
+// adds none, and the journal is not whole, if the database does not have the newest.
+func (o *effectJournal) write(ctx context.Context, sync bool, header, seal []byte, headers, seals [][]byte) (whole bool, err error) {
+	args := []any{o.run, o.epoch, o.d.id, sync, header, seal, o.last, headers, seals, o.journal.Expires, o.seal}
+	var mine bool
+	err = o.d.retry(ctx, func(ctx context.Context) error {
 		return o.d.pool.QueryRow(ctx, `
 			WITH durable AS (
 				SELECT set_config('synchronous_commit', CASE WHEN $4 THEN current_setting('synchronous_commit') ELSE 'off' END, true)
 			), mine AS (
 				UPDATE quoin.effects SET header = coalesce($5, header), seal = coalesce($6, seal), expires = $10
-				WHERE run = $1 AND epoch = $2 AND owner = $3 AND EXISTS (SELECT FROM durable) RETURNING run
+				WHERE run = $1 AND epoch = $2 AND owner = $3 AND EXISTS (SELECT FROM durable) RETURNING run, seal
+			), whole AS (
+				SELECT run FROM mine
+				WHERE $5::bytea IS NOT NULL
+					OR $11::bytea = coalesce((SELECT seal FROM quoin.effect_log WHERE run = $1 AND n = $7::bigint), mine.seal)
 			), superseded AS (
-				DELETE FROM quoin.effect_log WHERE $5::bytea IS NOT NULL AND n <= $7::bigint AND run IN (SELECT run FROM mine)
+				DELETE FROM quoin.effect_log WHERE $5::bytea IS NOT NULL AND n <= $7::bigint AND run IN (SELECT run FROM whole)
 			), wrote AS (
 				INSERT INTO quoin.effect_log (run, n, header, seal)
-				SELECT mine.run, $7::bigint + row.n, row.header, row.seal
-				FROM mine, unnest($8::bytea[], $9::bytea[]) WITH ORDINALITY AS row (header, seal, n)
+				SELECT whole.run, $7::bigint + row.n, row.header, row.seal
+				FROM whole, unnest($8::bytea[], $9::bytea[]) WITH ORDINALITY AS row (header, seal, n)
 				ON CONFLICT (run, n) DO UPDATE SET seal = excluded.seal WHERE effect_log.seal = excluded.seal
 				RETURNING n
 			)
-			SELECT EXISTS (SELECT FROM mine) AND (SELECT count(*) FROM wrote) = coalesce(cardinality($8::bytea[]), 0)`,
-			o.run, o.epoch, o.d.id, sync, header, seal, o.last, headers, seals, o.journal.Expires).Scan(&wrote)
+			SELECT EXISTS (SELECT FROM mine),
+				EXISTS (SELECT FROM whole) AND (SELECT count(*) FROM wrote) = coalesce(cardinality($8::bytea[]), 0)`, args...).Scan(&mine, &whole)
 	})
+	if err != nil || !whole {
+		o.unsure, o.last = true, o.last+int64(len(seals)) // rows that may be there have numbers of their own
+	}
 	switch {
 	case err != nil:
-		o.unsure, o.last = true, o.last+int64(len(seals)) // rows that may be there have numbers of their own
-		return fmt.Errorf("database: %w", err)
-	case !wrote:
-		return runstore.ErrFenced
+		return false, fmt.Errorf("database: %w", err)
+	case !mine:
+		return false, runstore.ErrFenced
+	case whole:
+		o.unsure = false
 	}
-	o.unsure = false
-	return nil
+	return whole, nil
 }
 
 // Close implements runstore.EffectJournal.

@@ -352,3 +352,57 @@ func TestPostgresALockWhoseAnswerIsLost(t *testing.T) {
 		t.Errorf("%d locks are held, want none", held)
 	}
 }
+
+// TestPostgresEffectsOutlastWhatTheDatabaseLoses: a write that was given up arrives after the
+// journal was written again, and rows are lost by a crash of the database that had answered
+// before they were on its disk. The journal has what its writer has put.
+func TestPostgresEffectsOutlastWhatTheDatabaseLoses(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	o, late := postgres.Delaying(slow)
+	d := open(t, url, o)
+	now := time.Now()
+	effect := func(n int) runstore.Effect {
+		return runstore.Effect{Number: n, CallID: fmt.Sprint("c", n), State: runstore.EffectFinal, At: now}
+	}
+	for name, disturb := range map[string]func(t *testing.T, run string, j runstore.EffectJournal){
+		"a late write": func(t *testing.T, _ string, j runstore.EffectJournal) {
+			late.Lose(postgres.ErrInjected, false)
+			if err := j.Put(true, effect(2)); !errors.Is(err, postgres.ErrInjected) {
+				t.Errorf("got %v", err)
+			}
+			must(t, j.Put(true, effect(3)))
+			must(t, late.Arrive(ctx))
+		},
+		"a late write after its second attempt": func(t *testing.T, _ string, j runstore.EffectJournal) {
+			late.Lose(io.ErrUnexpectedEOF, false)
+			must(t, j.Put(true, effect(2)))
+			must(t, j.Put(true, effect(3)))
+			must(t, late.Arrive(ctx))
+		},
+		"a lost row": func(t *testing.T, run string, j runstore.EffectJournal) {
+			must(t, j.Put(false, effect(2)))
+			must(t, d.Exec(ctx, `DELETE FROM quoin.effect_log WHERE run = $1 AND n = 2`, run))
+			must(t, j.Put(true, effect(3)))
+		},
+		"all rows lost": func(t *testing.T, run string, j runstore.EffectJournal) {
+			must(t, j.Put(false, effect(2)))
+			must(t, d.Exec(ctx, `DELETE FROM quoin.effect_log WHERE run = $1`, run))
+			must(t, j.Put(true, effect(3)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := "run_" + rand.Text()
+			j, err := d.OpenEffects(ctx, run, &runstore.Effects{Created: now, Expires: now.Add(time.Hour)})
+			must(t, err)
+			must(t, j.Put(true, effect(1)))
+			disturb(t, run, j)
+			must(t, j.Put(true, effect(4)))
+			j.Close()
+			got, err := d.Effects(ctx, run)
+			must(t, err)
+			if len(got.Effects) != 4 {
+				t.Errorf("read %+v", got.Effects)
+			}
+		})
+	}
+}
