@@ -211,8 +211,12 @@ func (c *claim) holds(r *runstore.Record, row *runRow) {
 // database when this process has long given it up.
 func (c *claim) forgets() { c.row, c.known = nil, false }
 
+// errRowsLost is what a statement found that follows rows which the database does not have:
+// a crash or a failover has lost them after it had answered.
+var errRowsLost = errors.New("the database has lost rows of the journal")
+
 // write makes one statement that says how many rows it wrote, and answers ErrFenced if the
-// run was not this claim's.
+// run was not this claim's. A negative number is errRowsLost.
 func (c *claim) write(ctx context.Context, statement string, args ...any) error {
 	return c.send(ctx, nil, statement, args)
 }
@@ -244,6 +248,9 @@ func (c *claim) send(ctx context.Context, before []string, statement string, arg
 		return nil
 	}
 	c.forgets()
+	if wrote < 0 {
+		return errRowsLost
+	}
 	return c.refusal(ctx)
 }
 
@@ -332,7 +339,7 @@ func (c *claim) PutCalls(ctx context.Context, generation uint64, calls []runstor
 			c.newest.seal, c.newest.rows, c.newest.bytes = rows[len(rows)-1].sealed, c.newest.rows+int64(len(rows)), c.newest.bytes+size
 			return nil
 		}
-		if !isCode(err, uniqueViolation) {
+		if !isCode(err, uniqueViolation) && !errors.Is(err, errRowsLost) {
 			return err
 		}
 		written = rows[len(rows)-1].sealed
@@ -353,9 +360,9 @@ func (c *claim) takes(ctx context.Context, generation uint64, calls []runstore.C
 	return nil
 }
 
-// appendRows appends all rows to the journal, or fails with uniqueViolation if the journal
-// has more of them than is known. The lock lets a claim that is being made wait, so that
-// it sees these rows.
+// appendRows appends all rows to the journal. It fails with uniqueViolation if the journal
+// has more of them than is known, and with errRowsLost if it does not have the newest. The
+// lock lets a claim that is being made wait, so that it sees these rows.
 func (c *claim) appendRows(ctx context.Context, generation uint64, rows []journalRow) error {
 	var headers, bodies, seals [][]byte
 	for _, row := range rows {
@@ -363,14 +370,17 @@ func (c *claim) appendRows(ctx context.Context, generation uint64, rows []journa
 	}
 	return c.write(ctx, `
 		WITH mine AS (
-			SELECT id FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3 AND generation = $4 FOR NO KEY UPDATE
+			SELECT id, seal FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3 AND generation = $4 FOR NO KEY UPDATE
+		), whole AS (
+			SELECT id FROM mine WHERE $9 = coalesce((SELECT seal FROM quoin.journal WHERE run = $1 AND n = $5), mine.seal)
 		), wrote AS (
 			INSERT INTO quoin.journal (run, n, header, body, seal)
-			SELECT mine.id, $5 + row.n, row.header, row.body, row.seal
-			FROM mine, unnest($6::bytea[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS row (header, body, seal, n)
+			SELECT whole.id, $5 + row.n, row.header, row.body, row.seal
+			FROM whole, unnest($6::bytea[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS row (header, body, seal, n)
 			RETURNING n
 		)
-		SELECT count(*) FROM wrote`, int64(generation), c.newest.rows, headers, bodies, seals)
+		SELECT count(*) - (SELECT count(*) FROM mine WHERE id NOT IN (SELECT id FROM whole)) FROM wrote`,
+		int64(generation), c.newest.rows, headers, bodies, seals, c.newest.seal)
 }
 
 // know makes sure that what is known of the record is how the database has it.

@@ -406,3 +406,25 @@ func TestPostgresEffectsOutlastWhatTheDatabaseLoses(t *testing.T) {
 		})
 	}
 }
+
+// TestPostgresAnswersOutlastWhatTheDatabaseLoses: a crash of the database has lost rows of
+// the journal that it had answered for. An answer that is put now can be read all the same.
+func TestPostgresAnswersOutlastWhatTheDatabaseLoses(t *testing.T) {
+	ctx := t.Context()
+	d := open(t, database(t), slow)
+	for name, lost := range map[string]string{
+		"the newest row": `DELETE FROM quoin.journal WHERE run = $1 AND n = 2`,
+		"all rows":       `DELETE FROM quoin.journal WHERE run = $1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := record("run_" + rand.Text())
+			c := create(t, d, r)
+			must(t, c.PutCalls(ctx, r.Generation, settled(1, `"first"`)))
+			must(t, c.PutCalls(ctx, r.Generation, settled(1, `"second"`)))
+			must(t, d.Exec(ctx, lost, r.ID))
+			must(t, c.PutCalls(ctx, r.Generation, settled(1, `"third"`)))
+			c.Release()
+			holds(t, d, withAnswer(r, 0, `"third"`))
+		})
+	}
+}
