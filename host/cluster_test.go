@@ -182,6 +182,26 @@ func TestAHolderThatIsFencedLooksAgain(t *testing.T) {
 	wantValue(t, <-results, `"through"`)
 }
 
+// TestAHolderThatIsFencedAbortsElsewhere: a host that does not know that another has its run
+// asks that one to abort it. It does not say that the run is aborted while it goes on there.
+func TestAHolderThatIsFencedAbortsElsewhere(t *testing.T) {
+	t.Parallel()
+	shared, old, now := newSharedRuns(), newGate(), newGate()
+	slow := func(g *gate) catalog.Tool {
+		tool := g.tool("slow")
+		tool.Idempotent = true
+		return tool
+	}
+	holder, other := startPeer(t, shared.of("holder"), slow(old)), startPeer(t, shared.of("other"), slow(now))
+	id := suspendedAt(t, holder, `return await tools.slow()`)
+	<-old.entered
+	shared.endLease("holder")
+	wantWaiting(t, other.WaitFor(t.Context(), me, id, soon), host.ReasonPendingTools)
+	<-now.entered
+	wantFailure(t, holder.Abort(t.Context(), me, id), host.CodeAborted, "", host.PhaseHost)
+	wantFailure(t, other.WaitFor(t.Context(), me, id, soon), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+}
+
 // deadAddress is one at which no one listens.
 func deadAddress(t *testing.T) string {
 	t.Helper()

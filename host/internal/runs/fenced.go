@@ -88,6 +88,14 @@ func (r *run) leaveGivenUp() {
 	})
 }
 
+// givenUp is why the run has not ended though this process is done with it; nil: it has.
+func (r *run) givenUp() *failure {
+	if cause := r.record.gaveUp(); cause != nil {
+		return failureFromStore(cause)
+	}
+	return nil
+}
+
 // givenUpResult is what the caller of a run gets that was given up: the advice to wait again.
 func (r *run) givenUpResult() *codemode.Result {
 	f := failureFromStore(r.record.gaveUp())

@@ -281,7 +281,8 @@ func (s *scopes) encoded(failed func(id string, err error)) map[string]json.RawM
 	return out
 }
 
-// abort ends a run of this process. An active one is ended by its driver.
+// abort ends a run of this process. An active one is ended by its driver. It fails if the
+// run was given up: another host may go on with it.
 func (r *run) abort(ctx context.Context, cause error) *failure {
 	for {
 		f := r.activate()
@@ -293,9 +294,10 @@ func (r *run) abort(ctx context.Context, cause error) *failure {
 		case r.cancelIfActive(cause):
 			select {
 			case <-r.gone:
+				return r.givenUp()
 			case <-ctx.Done():
+				return nil
 			}
-			return nil
 		}
 		// It has been parked since.
 	}
@@ -309,7 +311,7 @@ func (r *run) endActivated(cause error) (f *failure) {
 		return r.stayParked(failureFromStore(err))
 	}
 	r.finish(cause)
-	return nil
+	return r.givenUp()
 }
 
 // activate makes the caller the run's driver, once the run is parked.
