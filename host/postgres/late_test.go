@@ -16,6 +16,7 @@ import (
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/documents"
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // TestPostgresALateStatementChangesNothing: a host gives a statement up, by making it again
@@ -426,5 +427,70 @@ func TestPostgresAnswersOutlastWhatTheDatabaseLoses(t *testing.T) {
 			c.Release()
 			holds(t, d, withAnswer(r, 0, `"third"`))
 		})
+	}
+}
+
+// TestPostgresPluginStorageOutlastsWhatTheDatabaseLoses: after the failover to a standby that
+// lacks the newest entries, hosts go on with what there is, also if others have given the
+// numbers of lost entries again.
+func TestPostgresPluginStorageOutlastsWhatTheDatabaseLoses(t *testing.T) {
+	ctx := t.Context()
+	d := open(t, database(t), slow)
+	storage := func(id string) protocol.Storage {
+		return d.PluginStorage(id, func(err error) { t.Errorf("storage: %v", err) })
+	}
+	set := func(s protocol.Storage, key, value string) {
+		t.Helper()
+		_, err := s.Set(ctx, key, []byte(value), nil)
+		must(t, err)
+	}
+	want := func(s protocol.Storage, key, value string) {
+		t.Helper()
+		e, err := s.Get(ctx, key)
+		must(t, err)
+		if string(e.Value) != value {
+			t.Errorf("%s is %q, want %q", key, e.Value, value)
+		}
+	}
+	for name, tc := range map[string]struct {
+		left  int // entries
+		again int // entries that another host has written since
+		a     string
+	}{
+		"read":                          {1, 0, "1"},
+		"all is lost":                   {0, 0, ""},
+		"the number is given again":     {1, 1, "1"},
+		"more numbers are given again":  {1, 3, "1"},
+		"all is lost, and another came": {0, 2, ""},
+	} {
+		for _, first := range []string{"read", "write"} {
+			t.Run(name+", then "+first, func(t *testing.T) {
+				id := rand.Text()
+				s := storage(id)
+				set(s, "a", "1")
+				set(s, "a", "2")
+				must(t, d.Exec(ctx, `DELETE FROM quoin.plugin_entries WHERE plugin = $1 AND n > $2`, id, tc.left))
+				if tc.left == 0 {
+					must(t, d.Exec(ctx, `DELETE FROM quoin.plugin_storages WHERE plugin = $1`, id))
+				} else {
+					must(t, d.Exec(ctx, `UPDATE quoin.plugin_storages SET head = $2 WHERE plugin = $1`, id, tc.left))
+				}
+				other := storage(id)
+				for range tc.again {
+					set(other, "b", "other")
+				}
+				if first == "read" {
+					want(s, "a", tc.a)
+				}
+				set(s, "c", "3")
+				for _, s := range []protocol.Storage{s, other, storage(id)} {
+					want(s, "a", tc.a)
+					want(s, "c", "3")
+				}
+				if tc.again > 0 {
+					want(s, "b", "other")
+				}
+			})
+		}
 	}
 }

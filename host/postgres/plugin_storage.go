@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,11 +23,19 @@ func (d *DB) PluginStorage(id string, fail func(error)) protocol.Storage {
 	return pluginstorage.NewShared(id+" in the database", &pluginLog{db: d, id: id, seal: d.Sealer("plugin storage")}, fail)
 }
 
-// pluginLog is the log of one plugin's storage.
+// pluginLog is the log of one plugin's storage, for one pluginstorage.Shared.
 type pluginLog struct {
 	db   *DB
 	id   string
 	seal *runstore.Sealer
+
+	newest pluginDigest // read or written last
+}
+
+// pluginDigest tells apart entries of one number: that of a lost entry is given again.
+type pluginDigest struct {
+	n   uint64
+	sum [sha256.Size]byte // of the sealed entry
 }
 
 var _ pluginstorage.Log = (*pluginLog)(nil)
@@ -38,12 +48,19 @@ func (l *pluginLog) name(n uint64) string { return fmt.Sprintf("%s/%d", l.id, n)
 
 // Read implements pluginstorage.Log.
 func (l *pluginLog) Read(ctx context.Context, after uint64, add func(uint64, []byte) error) error {
-	for more := true; more; {
+	for more, first := true, true; more; first = false {
 		page, err := l.page(ctx, after)
 		if err != nil {
 			return fmt.Errorf("database: %w", err)
 		}
-		bytes := 0
+		known := len(page) > 0 && page[0].N == after
+		if first && l.hasLost(after, page) {
+			return pluginstorage.ErrLost
+		}
+		if known {
+			page = page[1:]
+		}
+		size := 0
 		for _, e := range page {
 			if e.Bytes > maxPluginEntry {
 				return fmt.Errorf("entry %d has %d bytes, at most %d are written", e.N, e.Bytes, maxPluginEntry)
@@ -55,18 +72,33 @@ func (l *pluginLog) Read(ctx context.Context, after uint64, add func(uint64, []b
 			if err := add(e.N, content); err != nil {
 				return err
 			}
-			after, bytes = e.N, bytes+e.Bytes
+			after, size = e.N, size+e.Bytes
+			l.newest = pluginDigest{e.N, sha256.Sum256(e.Entry)}
 		}
-		more = isFull(len(page), bytes)
+		more = isFull(len(page), size)
 	}
 	return nil
 }
 
-// page returns the next entries.
+// hasLost reports whether the newest entry that this host knows is not there any more, on a
+// page that starts with the digest of the entry with that number. Where only that one is
+// missing, newer ones have taken its place.
+func (l *pluginLog) hasLost(after uint64, page []pluginEntry) bool {
+	switch {
+	case after == 0 || after != l.newest.n:
+		return false
+	case len(page) == 0:
+		return true
+	}
+	return page[0].N == after && !bytes.Equal(page[0].Entry, l.newest.sum[:])
+}
+
+// page returns the next entries, and before them the digest of the one with the number after.
 func (l *pluginLog) page(ctx context.Context, after uint64) (page []pluginEntry, err error) {
 	err = l.db.retry(ctx, func(ctx context.Context) error {
 		rows, err := l.db.pool.Query(ctx, `
-			SELECT n, bytes, CASE WHEN bytes <= $3 THEN entry END FROM (
+			SELECT n, 0 AS bytes, sha256(entry) AS entry FROM quoin.plugin_entries WHERE plugin = $1 AND n = $2
+			UNION ALL SELECT n, bytes, CASE WHEN bytes <= $3 THEN entry END FROM (
 				SELECT n, entry, octet_length(entry) AS bytes, sum(octet_length(entry)) OVER (ORDER BY n) AS total FROM (
 					SELECT n, entry FROM quoin.plugin_entries WHERE plugin = $1 AND n > $2 ORDER BY n LIMIT $4
 				) found
@@ -83,7 +115,7 @@ func (l *pluginLog) page(ctx context.Context, after uint64) (page []pluginEntry,
 type pluginEntry struct {
 	N     uint64
 	Bytes int
-	Entry []byte // nil if it is too large
+	Entry []byte // nil if it is too large; the digest of one that was read before
 }
 
 // Append implements pluginstorage.Log.
@@ -127,7 +159,10 @@ func (l *pluginLog) write(ctx context.Context, after uint64, entries [][]byte, r
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	switch {
+	case err == nil:
+		l.newest = pluginDigest{after + uint64(len(sealed)), sha256.Sum256(sealed[len(sealed)-1])}
+	case !errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("database: %w", err)
 	}
 	return err

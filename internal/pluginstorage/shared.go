@@ -14,9 +14,11 @@ import (
 )
 
 // Log keeps the entries of one storage for several hosts, in order, and knows nothing of
-// what is in them. Numbers count the entries from 1 and are never used twice.
+// what is in them. Numbers count the entries from 1 and are never used twice, unless the
+// log has lost its newest entries.
 type Log interface {
-	// Read calls add with each entry whose number is beyond after, in order.
+	// Read calls add with each entry whose number is beyond after, in order. If the log has
+	// lost what it had up to after, the error is ErrLost and add is not called.
 	Read(ctx context.Context, after uint64, add func(number uint64, entry []byte) error) error
 	// Append adds the entry after+1. If there is a newer one than after, the error is
 	// fs.ErrExist and nothing changes.
@@ -25,6 +27,10 @@ type Log interface {
 	// fails as Append does.
 	Replace(ctx context.Context, after uint64, entries [][]byte) error
 }
+
+// ErrLost means that a Log does not have entries any more that this host has read or
+// appended, as after the failover to a standby that had not yet received them.
+var ErrLost = errors.New("the newest entries are lost")
 
 // MaxEntry bounds an entry of a Log, in bytes: a record, or as many as a rewrite puts in one.
 const MaxEntry = headerBytes + protocol.MaxStorageKey + protocol.MaxStorageValue
@@ -119,8 +125,18 @@ func (s *Shared) change(ctx context.Context, key string, value []byte, expect *u
 	}
 }
 
-// catchUp applies the entries that were appended since the last time.
+// catchUp applies the entries that were appended since the last time. A log that has lost
+// entries is read again from its start: what it has counts, for all hosts.
 func (s *Shared) catchUp(ctx context.Context) error {
+	err := s.readOn(ctx)
+	if errors.Is(err, ErrLost) {
+		err = s.readOn(ctx)
+	}
+	return err
+}
+
+// readOn applies the entries after the newest that is in the table, or empties the table.
+func (s *Shared) readOn(ctx context.Context) error {
 	err := s.log.Read(ctx, s.read, func(number uint64, entry []byte) error {
 		if err := s.apply(number, entry); err != nil {
 			return fmt.Errorf("damaged at entry %d: %v", number, err) // not one of the plugin's errors

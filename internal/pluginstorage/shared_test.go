@@ -18,6 +18,7 @@ type memoryLog struct {
 	entries [][]byte // nil: it is missing
 	before  func() error
 	lost    bool // the answer to the next write is lost
+	forgot  bool // the next Read after an entry finds that this entry is lost
 }
 
 func (l *memoryLog) newest() uint64 { return l.first + uint64(len(l.entries)) - 1 }
@@ -25,6 +26,10 @@ func (l *memoryLog) newest() uint64 { return l.first + uint64(len(l.entries)) - 
 func (l *memoryLog) Read(_ context.Context, after uint64, add func(uint64, []byte) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.forgot && after > 0 {
+		l.forgot = false
+		return ErrLost
+	}
 	for i, e := range l.entries {
 		if n := l.first + uint64(i); n > after && e != nil {
 			if err := add(n, e); err != nil {
@@ -188,6 +193,22 @@ func TestALogThatFails(t *testing.T) {
 	want(t, s, "a", "3") // the answer was lost, and the change was not
 	set(t, s, "a", "4")
 	want(t, s, "a", "4")
+}
+
+// TestALogThatLosesItsNewest: all hosts go on with what the log has, and so does one that has
+// seen what is lost.
+func TestALogThatLosesItsNewest(t *testing.T) {
+	log := &memoryLog{}
+	s := shared(t, log)
+	set(t, s, "a", "1")
+	set(t, s, "a", "2")
+	log.entries = log.entries[:1]
+	log.forgot = true
+	want(t, s, "a", "1")
+	log.forgot = true
+	set(t, s, "b", "1")
+	want(t, shared(t, log), "b", "1")
+	want(t, s, "a", "1")
 }
 
 // TestALogThatWasChanged by others is damage: no part of it counts.
