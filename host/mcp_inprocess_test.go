@@ -61,6 +61,23 @@ func TestMCPServerOfTwoHosts(t *testing.T) {
 	}
 }
 
+// TestMCPCallsCarryTheEpoch: a server can tell the hosts of a run apart. A run that was
+// never suspended has one host.
+func TestMCPCallsCarryTheEpoch(t *testing.T) {
+	t.Parallel()
+	s := sdk.NewServer(&sdk.Implementation{Name: "meta", Version: "1"}, nil)
+	sdk.AddTool(s, &sdk.Tool{Name: "epoch", Description: "Returns the epoch of the call."}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, map[string]any, error) {
+		return nil, map[string]any{"epoch": r.Params.Meta["io.github.quoinhq/epoch"]}, nil
+	})
+	h := start(t, host.Config{Store: openDir(t, mkdir(t)), MCP: host.MCPConfig{Servers: []mcp.Server{{Name: "meta", InProcess: s}}}})
+	id := wantWaiting(t, exec(h, `
+const epoch = async () => (await MCP.meta.epoch()).structuredContent.epoch;
+const first = await epoch();
+await yield_control();
+return [first, await epoch() > 0]`), host.ReasonYield)
+	wantValue(t, h.Wait(t.Context(), me, id), `[null,true]`)
+}
+
 // TestMCPSession: the tools of a session that the embedder has opened are those of any
 // MCP server, and the session stays open.
 func TestMCPSession(t *testing.T) {

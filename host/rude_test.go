@@ -180,8 +180,8 @@ func TestACallOfAPluginIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ verb, want string }{
 		{"once", `["unknown","interrupted"]`},
-		{"onceRead", `[2,true]`},
-		{"onceSafe", `[2,true]`},
+		{"onceRead", `[2,true,true]`},
+		{"onceSafe", `[2,true,true]`},
 	} {
 		t.Run(tc.verb, func(t *testing.T) {
 			dir, plugins, data := mkdir(t), pluginDir(t, "rude"), t.TempDir()
@@ -196,7 +196,7 @@ func TestACallOfAPluginIsMadeAgain(t *testing.T) {
 			defer stop()
 			feed := first.Subscribe(ctx)
 			id := wantWaiting(t, first.Exec(context.Background(), me, host.ExecInput{Wait: soon, Code: `
-try { const r = await Rude.` + tc.verb + `(); return [r.attempt, r.key.length > 8] } catch (e) { return [e.effectStatus, e.code] }`}), host.ReasonPendingTools)
+try { const r = await Rude.` + tc.verb + `(); return [r.attempt, r.key.length > 8, r.epoch > 1] } catch (e) { return [e.effectStatus, e.code] }`}), host.ReasonPendingTools)
 			for e := range feed {
 				if e.Kind == trajectory.CallProgress {
 					break // the plugin has the call

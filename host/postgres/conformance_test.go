@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"io"
 	"sync"
 	"testing"
 
@@ -31,7 +32,9 @@ func TestPostgresConformance(t *testing.T) {
 		Fail: func(t testing.TB, host runstore.Store, n int, when runstoretest.Moment) func() bool {
 			mu.Lock()
 			defer mu.Unlock()
-			return faults[host].Set(n, when == runstoretest.After)
+			return faults[host].Set(n, map[runstoretest.Moment]error{
+				runstoretest.After: postgres.ErrInjected, runstoretest.Cut: io.ErrUnexpectedEOF,
+			}[when])
 		},
 	})
 }

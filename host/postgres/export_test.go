@@ -91,7 +91,7 @@ var ErrInjected = errors.New("injected")
 type Faults struct {
 	mu     sync.Mutex
 	left   int
-	after  bool
+	after  error // of a statement that is made all the same; nil: it is not made
 	failed bool
 }
 
@@ -102,9 +102,9 @@ func Faulty(o Options) (Options, *Faults) {
 	return o, f
 }
 
-// Set has the nth statement from now fail. The function that it returns ends that, and
-// reports whether the statement was made.
-func (f *Faults) Set(n int, after bool) (end func() bool) {
+// Set has the nth statement from now fail: with after once it was made, or else before. The
+// function that it returns ends that, and reports whether so many statements were made.
+func (f *Faults) Set(n int, after error) (end func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.left, f.after, f.failed = n, after, false
@@ -122,12 +122,12 @@ func (f *Faults) attempt(ctx context.Context, do func(context.Context) error) er
 	fails, after := f.left == 0, f.after
 	f.failed = f.failed || fails
 	f.mu.Unlock()
-	if fails && !after {
+	if fails && after == nil {
 		return ErrInjected
 	}
 	err := do(ctx)
 	if fails && err == nil {
-		err = ErrInjected
+		err = after
 	}
 	return err
 }

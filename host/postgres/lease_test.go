@@ -132,7 +132,7 @@ func TestPostgresALockedRunEndsNoLease(t *testing.T) {
 	o, faults := postgres.Faulty(postgres.Options{Lease: 3 * time.Second})
 	d := open(t, parsed.String(), o)
 	create(t, d, record("other")).Release() // which starts the lease
-	end := faults.Set(1, true)
+	end := faults.Set(1, postgres.ErrInjected)
 	if _, err := d.Create(ctx, record("run"), 0); !errors.Is(err, postgres.ErrInjected) { // this host may have it
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -143,12 +144,12 @@ func TestPostgresTrajectoryAltered(t *testing.T) {
 func TestPostgresTrajectoryLostAnswer(t *testing.T) {
 	o, faults := postgres.Faulty(postgres.Options{})
 	s := trajectories(t, open(t, database(t), o), trajectory.DirOptions{})
-	for _, after := range []bool{false, true} {
-		run := fmt.Sprintf("run_%t", after)
+	for name, after := range map[string]error{"before": nil, "after": postgres.ErrInjected, "cut": io.ErrUnexpectedEOF} {
+		run := "run_" + name
 		end := faults.Set(1, after)
 		recordAll(t, s, event(trajectory.RunStarted, run, ""), event(trajectory.RunEnded, run, ""))
 		if r := find(t, s, run); len(r.Events) != 2 || !end() {
-			t.Errorf("after the statement %t: %d events", after, len(r.Events))
+			t.Errorf("%s: %d events", name, len(r.Events))
 		}
 	}
 }

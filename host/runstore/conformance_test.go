@@ -46,7 +46,7 @@ func failingSync(t testing.TB, _ runstore.Store, n int, when runstoretest.Moment
 		if left--; left != 0 {
 			return was(f)
 		}
-		if when == runstoretest.After {
+		if when != runstoretest.Before {
 			if err := was(f); err != nil {
 				t.Error(err)
 			}

@@ -9,6 +9,7 @@ import (
 type attempt struct {
 	Key     string `json:"key" jsonschema:"idempotency key of the call"`
 	Attempt int    `json:"attempt"`
+	Epoch   uint64 `json:"epoch" jsonschema:"fencing token of this attempt"`
 }
 
 // once hangs at the first attempt at a call, and answers every further one. Attempts
@@ -25,7 +26,7 @@ func once(ctx context.Context, c *sdk.Call, _ none) (attempt, error) {
 		return attempt{}, err
 	}
 	if n > 1 {
-		return attempt{Key: c.IdempotencyKey, Attempt: n}, nil
+		return attempt{Key: c.IdempotencyKey, Attempt: n, Epoch: c.Epoch}, nil
 	}
 	if err := c.Progress("hanging"); err != nil {
 		return attempt{}, err

@@ -176,6 +176,9 @@ func (w *world) judge(t *testing.T, more []history.Event) {
 	if err != nil {
 		t.Error(err)
 	}
+	if !slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.Effected && e.Epoch > 0 }) {
+		t.Error("no effect has an epoch: nothing shows that the plugin could refuse an older one")
+	}
 	events = append(events, more...)
 	violations := history.Check(events)
 	for i, v := range violations {

@@ -40,7 +40,7 @@ func ledgerPlugin() *sdk.Plugin {
 		return func(_ context.Context, call *sdk.Call, in entry) (string, error) {
 			time.Sleep(time.Duration(in.Before) * time.Millisecond)
 			err := tell(c.Socket, history.Event{
-				Kind: history.Effected, Run: call.Run.RunID, Host: c.Host, Key: call.IdempotencyKey, Idempotent: idempotent,
+				Kind: history.Effected, Run: call.Run.RunID, Host: c.Host, Epoch: call.Epoch, Key: call.IdempotencyKey, Idempotent: idempotent,
 			})
 			time.Sleep(time.Duration(in.After) * time.Millisecond)
 			return call.IdempotencyKey, err

@@ -23,6 +23,9 @@ type Moment string
 const (
 	Before Moment = "before it takes effect"
 	After  Moment = "after it took effect, so that the answer is lost"
+	// Cut is After for a store that makes a step again when its connection is lost. Others
+	// take it for After.
+	Cut Moment = "cut off after it took effect, so that it is made again"
 )
 
 // Driver is one kind of store.
