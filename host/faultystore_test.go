@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -254,6 +255,42 @@ func TestARunThatIsMovedIsNotAborted(t *testing.T) {
 	if _, err := moved.Get(t.Context(), id); err != nil {
 		t.Errorf("the run on its way: %v", err)
 	}
+}
+
+// doneTold is a context that tells once that something waits for its end.
+type doneTold struct {
+	context.Context
+	waits func()
+}
+
+func (c *doneTold) Done() <-chan struct{} {
+	c.waits()
+	return c.Context.Done()
+}
+
+// TestARunThatIsTakenIsNotAborted: an abort has cancelled a run here whose claim another host
+// has by then. Neither the abort nor the wait says that the run was aborted: it goes on there.
+func TestARunThatIsTakenIsNotAborted(t *testing.T) {
+	dir := mkdir(t)
+	store := &faultyStore{Store: openDir(t, dir)}
+	h := start(t, host.Config{Store: store})
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	taken, err := openDir(t, dir).Claim(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	aborted := make(chan *host.Result, 1)
+	store.beforeClaim = func() {
+		store.beforeClaim = nil
+		cancelled := make(chan struct{})
+		ctx := &doneTold{t.Context(), sync.OnceFunc(func() { close(cancelled) })}
+		go func() { aborted <- h.Abort(ctx, me, id) }()
+		<-cancelled // and the abort waits for the driver
+	}
+	wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
+	wantFailure(t, <-aborted, host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
+	taken.Release()
+	wantValue(t, h.Wait(t.Context(), me, id), `1`)
 }
 
 // TestDispatchedSurvivesTheHost: the call was made while the run was suspended, and

@@ -213,7 +213,7 @@ func (c *claim) forgets() { c.row, c.known = nil, false }
 
 // errRowsLost is what a statement found that follows rows which the database does not have:
 // a crash or a failover has lost them after it had answered.
-var errRowsLost = errors.New("the database has lost rows of the journal")
+var errRowsLost = errors.New("the database has lost rows of the run")
 
 // write makes one statement that says how many rows it wrote, and answers ErrFenced if the
 // run was not this claim's. A negative number is errRowsLost.
@@ -272,8 +272,9 @@ func (c *claim) refusal(ctx context.Context) error {
 
 // Checkpoint implements runstore.Claim. It replaces the record that this claim knows, and
 // no other: a statement that was given up and comes late finds another one and changes
-// nothing, nor does one that is made again. A wake-up from before this claim is over with
-// it: its holder has seen what it was about.
+// nothing, nor does one that is made again. If the database has another record of this claim
+// than it knows, it looks again: it has lost the newest, or a statement came late. A wake-up
+// from before this claim is over with it: its holder has seen what it was about.
 func (c *claim) Checkpoint(ctx context.Context, r *runstore.Record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -288,12 +289,26 @@ func (c *claim) Checkpoint(ctx context.Context, r *runstore.Record) error {
 	if err != nil {
 		return err
 	}
-	if c.row == nil {
-		if err := c.know(ctx); err != nil {
-			return err
+	for range 3 {
+		if c.row == nil {
+			if err := c.know(ctx); err != nil {
+				return err
+			}
+		}
+		if err = c.replace(ctx, r, row); !errors.Is(err, errRowsLost) {
+			break
 		}
 	}
-	err = c.supersede(ctx, `
+	if err != nil {
+		return err
+	}
+	c.holds(r, row)
+	return nil
+}
+
+// replace puts a row in the place of the one that this claim knows, or answers errRowsLost.
+func (c *claim) replace(ctx context.Context, r *runstore.Record, row *runRow) error {
+	return c.supersede(ctx, `
 		WITH mine AS (
 			SELECT id, seal FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3 AND NOT ended FOR NO KEY UPDATE
 		), wrote AS (
@@ -303,13 +318,8 @@ func (c *claim) Checkpoint(ctx context.Context, r *runstore.Record) error {
 		), superseded AS (
 			DELETE FROM quoin.journal WHERE run IN (SELECT id FROM wrote)
 		)
-		SELECT (SELECT count(*) FROM wrote) + (SELECT count(*) FROM mine WHERE seal = $10)`,
+		SELECT (SELECT count(*) FROM wrote) + (SELECT count(*) FROM mine WHERE seal = $10) - (SELECT count(*) FROM mine WHERE seal NOT IN ($10, $11))`,
 		int64(r.Generation), r.Expires, due(r), row.header, row.image, row.imageSum, row.sealed, c.row)
-	if err != nil {
-		return err
-	}
-	c.holds(r, row)
-	return nil
 }
 
 // PutCalls implements runstore.Claim.

@@ -430,6 +430,27 @@ func TestPostgresAnswersOutlastWhatTheDatabaseLoses(t *testing.T) {
 	}
 }
 
+// TestPostgresACheckpointOutlastsWhatTheDatabaseLoses: a failover has lost the newest record
+// of a run. The host that holds the run writes the next one, and does not take the run for
+// one that has ended.
+func TestPostgresACheckpointOutlastsWhatTheDatabaseLoses(t *testing.T) {
+	ctx := t.Context()
+	d := open(t, database(t), slow)
+	r := record("run_" + rand.Text())
+	c := create(t, d, r)
+	must(t, d.Exec(ctx, `CREATE TABLE public.before AS SELECT * FROM quoin.runs WHERE id = $1`, r.ID))
+	next := *r
+	next.Generation = 2
+	must(t, c.Checkpoint(ctx, &next))
+	must(t, d.Exec(ctx, `UPDATE quoin.runs r SET generation = b.generation, header = b.header, image = b.image, image_sum = b.image_sum, seal = b.seal
+		FROM public.before b WHERE r.id = b.id`))
+	next.Generation = 3
+	must(t, c.Checkpoint(ctx, &next))
+	must(t, c.PutCalls(ctx, 3, settled(1, `"answer"`)))
+	c.Release()
+	holds(t, d, withAnswer(&next, 0, `"answer"`))
+}
+
 // TestPostgresPluginStorageOutlastsWhatTheDatabaseLoses: after the failover to a standby that
 // lacks the newest entries, hosts go on with what there is, also if others have given the
 // numbers of lost entries again.

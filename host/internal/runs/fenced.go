@@ -88,8 +88,11 @@ func (r *run) leaveGivenUp() {
 	})
 }
 
-// givenUp is why the run has not ended though this process is done with it; nil: it has.
-func (r *run) givenUp() *failure {
+// notEnded is why the run has not ended though this process is done with it; nil: it has.
+func (r *run) notEnded() *failure {
+	if r.now() == stateLeft { // another host may go on with it
+		return failureFromStore(runstore.ErrClaimed)
+	}
 	if cause := r.record.gaveUp(); cause != nil {
 		return failureFromStore(cause)
 	}

@@ -281,8 +281,8 @@ func (s *scopes) encoded(failed func(id string, err error)) map[string]json.RawM
 	return out
 }
 
-// abort ends a run of this process. An active one is ended by its driver. It fails if the
-// run was given up: another host may go on with it.
+// abort ends a run of this process. An active one is ended by its driver. It fails if this
+// process has let go of the run instead: another host may go on with it.
 func (r *run) abort(ctx context.Context, cause error) *failure {
 	for {
 		f := r.activate()
@@ -294,7 +294,7 @@ func (r *run) abort(ctx context.Context, cause error) *failure {
 		case r.cancelIfActive(cause):
 			select {
 			case <-r.gone:
-				return r.givenUp()
+				return r.notEnded()
 			case <-ctx.Done():
 				return nil
 			}
@@ -311,7 +311,7 @@ func (r *run) endActivated(cause error) (f *failure) {
 		return r.stayParked(failureFromStore(err))
 	}
 	r.finish(cause)
-	return r.givenUp()
+	return r.notEnded()
 }
 
 // activate makes the caller the run's driver, once the run is parked.
@@ -334,21 +334,24 @@ func (r *run) stayParked(f *failure) *failure {
 	if r.markParked(r.driver.expiresAfter(time.Now()), r.imageBytes) {
 		return f
 	}
-	r.endUnparked()
-	return r.aborted()
+	return r.endUnparked()
 }
 
-// endUnparked ends a run that was to be parked and has been cancelled. A host that
-// closes leaves the record to the next one.
-func (r *run) endUnparked() {
+// endUnparked ends a run that was to be parked and has been cancelled, and says what has
+// become of it. A host that closes leaves the record to the next one, and one that does not
+// get the claim to the one that has it.
+func (r *run) endUnparked() *failure {
 	cause := context.Cause(r.ctx)
 	if errors.Is(cause, codemode.ErrClosed) {
 		r.letGo(cause)
-	} else if err := r.record.ensureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
-		r.letGo(r.aborted())
-	} else {
-		r.finish(cause)
+		return r.aborted()
 	}
+	if err := r.record.ensureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
+		r.letGo(err)
+		return failureFromStore(err)
+	}
+	r.finish(cause)
+	return r.aborted()
 }
 
 // joined returns a context that ends with ctx or with the run.
@@ -415,14 +418,15 @@ func (r *run) launch(started []*entry, lost error) {
 }
 
 // jobs are calls that are about to be performed. If it is not known whether the store has
-// them, they are neither made nor rejected: the run is given up.
+// them, they are neither made nor rejected: the run is given up, also where none of them has
+// a slot yet.
 func (r *run) jobs(started []*entry, lost error) []callJob {
-	if len(started) == 0 {
-		return nil
-	}
 	if mayBeWritten(lost) {
 		r.record.giveUp(lost)
 		r.engine.performing.leaveN(len(started))
+		return nil
+	}
+	if len(started) == 0 {
 		return nil
 	}
 	r.unstarted.Add(int32(len(started)))

@@ -35,8 +35,7 @@ func (d *driver) stay() *codemode.Result {
 	calls, reason := d.run.calls.describe(d.run.settings.MaxOutput)
 	d.run.observed.Suspended(reason, d.run.usage())
 	if !d.run.markParked(d.keptUntil, d.imageSize) {
-		d.run.endUnparked()
-		return d.failure(d.run.aborted())
+		return d.failure(d.run.endUnparked())
 	}
 	return &codemode.Result{Status: codemode.StatusWaiting, RunID: d.run.id, Reason: reason, PendingToolCalls: calls}
 }
