@@ -23,8 +23,7 @@ type Moment string
 const (
 	Before Moment = "before it takes effect"
 	After  Moment = "after it took effect, so that the answer is lost"
-	// Cut is After for a store that makes a step again when its connection is lost. Others
-	// take it for After.
+	// Cut is for a store that makes a step again when its connection is lost.
 	Cut Moment = "cut off after it took effect, so that it is made again"
 )
 
@@ -37,8 +36,8 @@ type Driver struct {
 	// claims end with their process alone.
 	Expire func(t testing.TB, host runstore.Store)
 	// Fail has the nth step of a host from now fail, n from 1. The function that it returns
-	// ends that, and reports whether the step was reached. It is nil for stores that
-	// cannot fail.
+	// ends that, and reports whether the step was reached; it is nil if no step of the store
+	// fails so. Fail is nil for stores that cannot fail.
 	Fail func(t testing.TB, host runstore.Store, n int, when Moment) (end func() bool)
 }
 
