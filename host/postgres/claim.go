@@ -77,12 +77,14 @@ type newestRecord struct {
 	bytes      int64  // of the journal
 }
 
-func (d *DB) newClaim(id string, epoch uint64) *claim {
+// newClaim is a claim that the database has granted to a statement, which was sent after the
+// lease had that many gaps.
+func (d *DB) newClaim(id string, epoch, gaps uint64) *claim {
 	d.claims.mu.Lock()
 	defer d.claims.mu.Unlock()
 	d.claims.held[id] = epoch
 	c := &claim{d: d, id: id, epoch: epoch}
-	c.gaps.Store(d.lease.gaps.Load())
+	c.gaps.Store(gaps)
 	return c
 }
 
@@ -110,6 +112,7 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 	var row []byte
 	var before *string
 	var known, alive bool
+	gaps := d.lease.gaps.Load()
 	err := d.retry(ctx, func(ctx context.Context) error {
 		return d.pool.QueryRow(ctx, `
 			WITH claimed AS (
@@ -136,7 +139,7 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 	if before != nil && *before != d.id { // as the statement found it
 		d.health.takeovers.Add(1)
 	}
-	c := d.newClaim(id, uint64(*epoch))
+	c := d.newClaim(id, uint64(*epoch), gaps)
 	c.row = row
 	if err := c.live(ctx, alive); err != nil {
 		return nil, err
@@ -159,8 +162,7 @@ func (c *claim) live(ctx context.Context, alive bool) error {
 
 // Held implements runstore.Leased. Others could take the run in each gap of the lease.
 func (c *claim) Held() bool {
-	gaps := c.d.lease.gaps.Load()
-	return !c.d.Lapsed() && c.gaps.Load() == gaps
+	return !c.d.Lapsed() && c.d.lease.gaps.Load() == c.gaps.Load() // in this order: a renewal counts its gap first
 }
 
 // Renew implements runstore.Leased.

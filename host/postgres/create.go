@@ -31,6 +31,7 @@ func (d *DB) Create(ctx context.Context, r *runstore.Record, max int) (runstore.
 	if !d.claims.reserve(r.ID) {
 		return nil, runstore.ErrClaimed
 	}
+	gaps := d.lease.gaps.Load()
 	n := creation{d: d, args: []any{
 		r.ID, d.id, int64(r.Generation), r.Expires, due(r), row.header, row.image, row.imageSum, row.sealed, max, int64(epoch),
 	}}
@@ -47,7 +48,7 @@ func (d *DB) Create(ctx context.Context, r *runstore.Record, max int) (runstore.
 		d.claims.free(r.ID, true)
 		return nil, fmt.Errorf("database: %w", err)
 	}
-	c := d.newClaim(r.ID, uint64(n.made))
+	c := d.newClaim(r.ID, uint64(n.made), gaps)
 	c.holds(r, row)
 	return c, nil
 }

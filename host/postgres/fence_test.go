@@ -287,3 +287,52 @@ func TestPostgresALapsedLeaseIsRenewed(t *testing.T) {
 		t.Errorf("a run that was taken over: %v, held %v", err, taken.Held())
 	}
 }
+
+// TestPostgresAClaimIsAsOldAsItsStatement: a host stands still between the answer of the
+// database and the claim, and its lease is renewed before it looks. It does not hold the run
+// that another has taken meanwhile.
+func TestPostgresAClaimIsAsOldAsItsStatement(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	b := open(t, url, slow)
+	var taken runstore.Claim
+	var after func()
+	a := open(t, url, postgres.Attempting(slow, func(ctx context.Context, do func(context.Context) error) error {
+		err := do(ctx)
+		if stop := after; stop != nil {
+			after = nil
+			stop()
+		}
+		return err
+	}))
+	for name, begin := range map[string]func(id string) (runstore.Claim, error){
+		"Create": func(id string) (runstore.Claim, error) { return a.Create(ctx, record(id), 0) },
+		"Claim": func(id string) (runstore.Claim, error) {
+			create(t, b, record(id)).Release()
+			return a.Claim(ctx, id)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := "run_" + name
+			create(t, a, record("before_"+name)).Release()
+			after = func() {
+				a.Lapse()
+				pause(t, a)
+				var err error
+				taken, err = b.Claim(ctx, id)
+				must(t, err)
+				must(t, a.Advertise(ctx, "a:1")) // which renews the lease
+			}
+			c, err := begin(id)
+			must(t, err)
+			defer c.Release()
+			defer taken.Release()
+			leased := c.(runstore.Leased)
+			if leased.Held() {
+				t.Error("the run of another host is held")
+			}
+			if err := leased.Renew(ctx); !errors.Is(err, runstore.ErrFenced) {
+				t.Errorf("renewed: %v, want ErrFenced", err)
+			}
+		})
+	}
+}
