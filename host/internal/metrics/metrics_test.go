@@ -49,6 +49,8 @@ func busy() *metrics.Metrics {
 	m.EventMissed()
 	m.WriteFenced()
 	m.Routed(true)
+	m.Routed(true)
+	m.Routed(false)
 	return m
 }
 
@@ -97,6 +99,10 @@ quoin_pool_workers{state="warm"} 2
 # TYPE quoin_pool_workers_retired_total counter
 quoin_pool_workers_retired_total{ending="released"} 2
 quoin_pool_workers_retired_total{ending="timeout"} 1
+# HELP quoin_requests_routed_total Requests for runs that were passed to the host which holds the run, by outcome: answered or unanswered.
+# TYPE quoin_requests_routed_total counter
+quoin_requests_routed_total{outcome="answered"} 2
+quoin_requests_routed_total{outcome="unanswered"} 1
 # HELP quoin_runs Runs that this host holds: active ones inside an exec or wait, and suspended ones.
 # TYPE quoin_runs gauge
 quoin_runs{state="active"} 3
@@ -104,9 +110,22 @@ quoin_runs{state="suspended"} 40
 # HELP quoin_runs_due_lag_seconds For how long the oldest run could have gone on without a caller when the database was last asked. It grows while hosts are too busy, or none of them can go on with the run.
 # TYPE quoin_runs_due_lag_seconds gauge
 quoin_runs_due_lag_seconds 60
+# HELP quoin_runs_taken_over_total Runs that this host has taken over from hosts that had gone.
+# TYPE quoin_runs_taken_over_total counter
+quoin_runs_taken_over_total 3
+# HELP quoin_store_round_trip_seconds Time of the newest renewal of this host's lease in the database, whose answer may still be missing.
+# TYPE quoin_store_round_trip_seconds gauge
+quoin_store_round_trip_seconds 1
+# HELP quoin_store_state 1 for the state of a database that keeps the runs, as this host sees it, 0 for the others: ok, slow, read_only or gone.
+# TYPE quoin_store_state gauge
+quoin_store_state{state="gone"} 0
+quoin_store_state{state="ok"} 0
+quoin_store_state{state="read_only"} 0
+quoin_store_state{state="slow"} 1
 `
 	err := testutil.GatherAndCompare(busy().Gatherer(), strings.NewReader(want),
-		"quoin_calls_total", "quoin_guest_cpu_seconds_total", "quoin_guest_engine_info", "quoin_pool_workers", "quoin_pool_workers_retired_total", "quoin_runs", "quoin_runs_due_lag_seconds")
+		"quoin_calls_total", "quoin_guest_cpu_seconds_total", "quoin_guest_engine_info", "quoin_pool_workers", "quoin_pool_workers_retired_total", "quoin_requests_routed_total",
+		"quoin_runs", "quoin_runs_due_lag_seconds", "quoin_runs_taken_over_total", "quoin_store_round_trip_seconds", "quoin_store_state")
 	if err != nil {
 		t.Error(err)
 	}
