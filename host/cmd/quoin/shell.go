@@ -54,7 +54,9 @@ func (o *options) completeShell(cfg *host.Config, state string) error {
 }
 
 // stateNames are in the state directory sooner or later.
-var stateNames = []string{"approvals", "mcp-pins", "node", "nodes", "plugins", "runs", "signins", "tasks", "trajectory"}
+var stateNames = []string{
+	"approvals", keyFileName, "guest-builds", "mcp-pins", "node", "nodes", "plugins", "programs", "runs", "signins", "tasks", "trajectory",
+}
 
 // hiddenPaths are what of Quoin itself no command in a sandbox of this machine may see: the
 // program, the configuration, and what is in the state directory but for one name.
