@@ -167,6 +167,56 @@ func TestAnAnswerNeedsTheJournal(t *testing.T) {
 	wantValue(t, h.Wait(t.Context(), me, id), `"unknown"`)
 }
 
+// forgetful is a store that loses, once, the answers that it has taken.
+type forgetful struct {
+	runstore.Store
+	mu    sync.Mutex
+	loses bool
+	taken chan []uint64 // the calls of each write
+}
+
+func (s *forgetful) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+	return through(s)(s.Store.Create(ctx, r, max))
+}
+
+func (s *forgetful) putCalls(ctx context.Context, claim runstore.Claim, generation uint64, calls []runstore.Call) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loses {
+		s.loses = false
+		return runstore.ErrCallsLost
+	}
+	var ids []uint64
+	for _, c := range calls {
+		ids = append(ids, c.ID)
+	}
+	err := claim.PutCalls(ctx, generation, calls)
+	s.taken <- ids
+	return err
+}
+
+// TestAnswersThatTheStoreHasLost are put again with the next one: another host would go on
+// without them.
+func TestAnswersThatTheStoreHasLost(t *testing.T) {
+	t.Parallel()
+	store := &forgetful{Store: openDir(t, mkdir(t)), taken: make(chan []uint64, 10)}
+	one, other := newGate(), newGate()
+	h := start(t, host.Config{Store: store, Tools: []catalog.Tool{one.tool("one"), other.tool("other")}})
+	id := wantWaiting(t, exec(h, `const a = tools.one(), b = tools.other(); await yield_control(); return [await a, await b]`), host.ReasonPendingTools)
+	<-one.entered
+	<-other.entered
+	close(one.open)
+	<-store.taken
+	store.mu.Lock()
+	store.loses = true
+	store.mu.Unlock()
+	close(other.open)
+	if calls := <-store.taken; len(calls) != 2 {
+		t.Errorf("put again were the calls %v, want both", calls)
+	}
+	wantValue(t, h.Wait(t.Context(), me, id), `["through","through"]`)
+}
+
 // TestAnApprovedCallNeedsTheJournal: in the store it still waits for a person, so
 // the next host would make it again.
 func TestAnApprovedCallNeedsTheJournal(t *testing.T) {

@@ -351,7 +351,10 @@ func (c *claim) PutCalls(ctx context.Context, generation uint64, calls []runstor
 			c.newest.seal, c.newest.rows, c.newest.bytes = rows[len(rows)-1].sealed, c.newest.rows+int64(len(rows)), c.newest.bytes+size
 			return nil
 		}
-		if !isCode(err, uniqueViolation) && !errors.Is(err, errRowsLost) {
+		if errors.Is(err, errRowsLost) {
+			return runstore.ErrCallsLost
+		}
+		if !isCode(err, uniqueViolation) {
 			return err
 		}
 		written = rows[len(rows)-1].sealed

@@ -409,7 +409,7 @@ func TestPostgresEffectsOutlastWhatTheDatabaseLoses(t *testing.T) {
 }
 
 // TestPostgresAnswersOutlastWhatTheDatabaseLoses: a crash of the database has lost rows of
-// the journal that it had answered for. An answer that is put now can be read all the same.
+// the journal that it had answered for. The next answer is not put without those before it.
 func TestPostgresAnswersOutlastWhatTheDatabaseLoses(t *testing.T) {
 	ctx := t.Context()
 	d := open(t, database(t), slow)
@@ -423,9 +423,12 @@ func TestPostgresAnswersOutlastWhatTheDatabaseLoses(t *testing.T) {
 			must(t, c.PutCalls(ctx, r.Generation, settled(1, `"first"`)))
 			must(t, c.PutCalls(ctx, r.Generation, settled(1, `"second"`)))
 			must(t, d.Exec(ctx, lost, r.ID))
-			must(t, c.PutCalls(ctx, r.Generation, settled(1, `"third"`)))
+			if err := c.PutCalls(ctx, r.Generation, settled(2, `"other"`)); !errors.Is(err, runstore.ErrCallsLost) {
+				t.Errorf("an answer after those that are lost: %v, want ErrCallsLost", err)
+			}
+			must(t, c.PutCalls(ctx, r.Generation, append(settled(1, `"second"`), settled(2, `"other"`)...)))
 			c.Release()
-			holds(t, d, withAnswer(r, 0, `"third"`))
+			holds(t, d, withAnswer(withAnswer(r, 0, `"second"`), 1, `"other"`))
 		})
 	}
 }

@@ -25,6 +25,8 @@ var (
 	ErrFenced   = errors.New("the run belongs to another host now")
 	ErrFull     = errors.New("too many suspended runs")
 	ErrTooLarge = errors.New("suspended run is too large to be stored")
+	// ErrCallsLost is an answer to Claim.PutCalls.
+	ErrCallsLost = errors.New("the store has lost what it was told of calls of the run")
 )
 
 // CallState is how far a journaled call had come.
@@ -178,7 +180,9 @@ type Claim interface {
 	Checkpoint(ctx context.Context, r *Record) error
 	// PutCalls notes what has become of calls of the run: each takes the place of the one
 	// with its id, whose method, target, path, arguments and key stay. It answers
-	// ErrNotFound for another generation, for a run that has a result, and after Delete.
+	// ErrNotFound for another generation, for a run that has a result, and after Delete. It
+	// answers ErrCallsLost, and takes nothing, once it has found that the store has lost
+	// calls that it had taken, as after a failover: put all of them again.
 	PutCalls(ctx context.Context, generation uint64, calls []Call) error
 	// End puts the result of the run in the place of its record. A store bounds the results
 	// that it keeps; those that expire first make room, here or in Sweep.

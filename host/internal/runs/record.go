@@ -215,12 +215,24 @@ func (rec *record) journal(ctx context.Context) error {
 	if !rec.valid() {
 		return nil
 	}
+	err := rec.putNews(ctx)
+	if errors.Is(err, runstore.ErrCallsLost) {
+		rec.calls.wrote(0)
+		err = rec.putNews(ctx)
+	}
+	if err != nil {
+		rec.log.Error("the journal of a suspended run was not written", "run", rec.id, "error", err)
+	}
+	return err
+}
+
+// putNews writes what has changed since the store was told last. The caller holds mu.
+func (rec *record) putNews(ctx context.Context) error {
 	news, upTo := rec.calls.news()
 	if len(news) == 0 {
 		return nil
 	}
 	if err := rec.write(func(c runstore.Claim) error { return c.PutCalls(ctx, rec.newest.generation, news) }); err != nil {
-		rec.log.Error("the journal of a suspended run was not written", "run", rec.id, "error", err)
 		return err
 	}
 	for _, c := range news {

@@ -418,7 +418,7 @@ func (r *run) launch(started []*entry, lost error) {
 }
 
 // jobs are calls that are about to be performed. If it is not known whether the store has
-// them, they are neither made nor rejected: the run is given up, also where none of them has
+// them, they are neither made nor rejected: the run is given up, also where no call has
 // a slot yet.
 func (r *run) jobs(started []*entry, lost error) []callJob {
 	if mayBeWritten(lost) {
