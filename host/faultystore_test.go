@@ -122,6 +122,27 @@ func TestCallsOfAResumedRunNeedACheckpoint(t *testing.T) {
 	}
 }
 
+// TestCallsWithoutASlotNeedACheckpoint: the turn that makes them may or may not be stored. The
+// run does not go on here as if it were.
+func TestCallsWithoutASlotNeedACheckpoint(t *testing.T) {
+	t.Parallel()
+	store := &faultyStore{Store: openDir(t, mkdir(t))}
+	g := newGate()
+	slow := g.tool("slow")
+	slow.Idempotent = true
+	var calls []catalog.Invocation
+	h := start(t, host.Config{Store: store, Settings: host.Settings{MaxPendingCalls: 1}, Tools: []catalog.Tool{slow, counted("pay", &calls)}})
+	id := wantWaiting(t, exec(h, `const slow = tools.slow(); await yield_control(); const pay = tools.pay({n: 1}); return [await slow, await pay]`), host.ReasonPendingTools)
+	<-g.entered
+	store.checkpoints.Store(1)
+	wantKept(t, h.Wait(t.Context(), me, id))
+	close(g.open)
+	wantValue(t, h.Wait(t.Context(), me, id), `["through",{"n":1}]`)
+	if len(calls) != 1 {
+		t.Errorf("%d calls, want one", len(calls))
+	}
+}
+
 // TestQueuedCallsNeedTheJournal: the slot of a call that settles goes to the next,
 // which is not made if the store could not be told. The run goes on from what the store has.
 func TestQueuedCallsNeedTheJournal(t *testing.T) {
