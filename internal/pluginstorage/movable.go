@@ -70,8 +70,8 @@ func (s *Shared) Contents(ctx context.Context) (Contents, error) {
 func (s *Shared) Swap(ctx context.Context, old, next Contents) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for {
-		if err := s.catchUp(ctx); err != nil {
+	for overtaken := false; ; overtaken = true {
+		if err := s.catchUpOn(ctx, overtaken); err != nil {
 			return fmt.Errorf("storage %s: %w", s.name, err)
 		}
 		t, err := s.t.swapped(old, next)

@@ -18,7 +18,7 @@ import (
 // log has lost its newest entries.
 type Log interface {
 	// Read calls add with each entry whose number is beyond after, in order. If the log has
-	// lost what it had up to after, the error is ErrLost and add is not called.
+	// lost what it had up to after, or what it has added, the error is ErrLost.
 	Read(ctx context.Context, after uint64, add func(number uint64, entry []byte) error) error
 	// Append adds the entry after+1. If there is a newer one than after, the error is
 	// fs.ErrExist and nothing changes.
@@ -31,6 +31,9 @@ type Log interface {
 // ErrLost means that a Log does not have entries any more that this host has read or
 // appended, as after the failover to a standby that had not yet received them.
 var ErrLost = errors.New("the newest entries are lost")
+
+// errMissing means that a Log has no entry with the number of its newest.
+var errMissing = errors.New("damaged: entries are missing")
 
 // MaxEntry bounds an entry of a Log, in bytes: a record, or as many as a rewrite puts in one.
 const MaxEntry = headerBytes + protocol.MaxStorageKey + protocol.MaxStorageValue
@@ -97,8 +100,8 @@ func (s *Shared) Delete(ctx context.Context, key string, expect *uint64) error {
 func (s *Shared) change(ctx context.Context, key string, value []byte, expect *uint64) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for {
-		if err := s.catchUp(ctx); err != nil {
+	for overtaken := false; ; overtaken = true {
+		if err := s.catchUpOn(ctx, overtaken); err != nil {
 			return 0, s.failed(ctx, err)
 		}
 		c, err := s.t.plan(key, value, expect)
@@ -127,10 +130,18 @@ func (s *Shared) change(ctx context.Context, key string, value []byte, expect *u
 
 // catchUp applies the entries that were appended since the last time. A log that has lost
 // entries is read again from its start: what it has counts, for all hosts.
-func (s *Shared) catchUp(ctx context.Context) error {
+func (s *Shared) catchUp(ctx context.Context) error { return s.catchUpOn(ctx, false) }
+
+// catchUpOn is catchUp, after another host was first if overtaken is set: then there must be
+// something that this host has not seen.
+func (s *Shared) catchUpOn(ctx context.Context, overtaken bool) error {
+	before := s.read
 	err := s.readOn(ctx)
 	if errors.Is(err, ErrLost) {
-		err = s.readOn(ctx)
+		return s.readOn(ctx)
+	}
+	if err == nil && overtaken && s.read == before {
+		return errMissing
 	}
 	return err
 }

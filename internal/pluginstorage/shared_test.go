@@ -97,7 +97,7 @@ func TestALogWithoutEnd(t *testing.T) {
 	var heard error
 	_, err := NewShared("p", log, func(err error) { heard = err }).Get(t.Context(), "a")
 	wantCode(t, err, protocol.CodeStorageFailed)
-	if heard == nil || !strings.Contains(heard.Error(), "no storage needs more") || log.read > maxFileBytes+2*MaxEntry {
+	if !errors.Is(heard, errMissing) || !strings.Contains(heard.Error(), "no storage needs more") || log.read > maxFileBytes+2*MaxEntry {
 		t.Errorf("read %d bytes, and the host heard %v", log.read, heard)
 	}
 }
@@ -209,6 +209,31 @@ func TestALogThatLosesItsNewest(t *testing.T) {
 	set(t, s, "b", "1")
 	want(t, shared(t, log), "b", "1")
 	want(t, s, "a", "1")
+}
+
+// TestALogWithoutItsNewest says that another was first, and has nothing new: that is damage.
+func TestALogWithoutItsNewest(t *testing.T) {
+	for name, write := range map[string]func(*Shared) error{
+		"Set":  func(s *Shared) error { _, err := s.Set(t.Context(), "a", []byte("2"), nil); return err },
+		"Swap": func(s *Shared) error { return s.Swap(t.Context(), s.t.contents(), Contents{}) },
+	} {
+		log, writes, heard := &memoryLog{}, 0, error(nil)
+		s := NewShared("p", log, func(err error) { heard = err })
+		set(t, s, "a", "1")
+		log.before = func() error {
+			if writes++; writes > 3 {
+				return errors.New("one write too many")
+			}
+			return fs.ErrExist
+		}
+		err := write(s)
+		if name == "Swap" {
+			heard = err
+		}
+		if writes != 1 || err == nil || !errors.Is(heard, errMissing) {
+			t.Errorf("%s: %d writes, the plugin hears %v, the host %v", name, writes, err, heard)
+		}
+	}
 }
 
 // TestALogThatWasChanged by others is damage: no part of it counts.
