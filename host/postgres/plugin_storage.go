@@ -10,6 +10,7 @@ import (
 	"io/fs"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/pluginstorage"
@@ -48,13 +49,13 @@ func (l *pluginLog) name(n uint64) string { return fmt.Sprintf("%s/%d", l.id, n)
 
 // Read implements pluginstorage.Log.
 func (l *pluginLog) Read(ctx context.Context, after uint64, add func(uint64, []byte) error) error {
-	for more, first := true, true; more; first = false {
+	for more := true; more; {
 		page, err := l.page(ctx, after)
 		if err != nil {
 			return fmt.Errorf("database: %w", err)
 		}
 		known := len(page) > 0 && page[0].N == after
-		if first && l.hasLost(after, page) {
+		if l.hasLost(after, page) {
 			return pluginstorage.ErrLost
 		}
 		if known {
@@ -128,36 +129,34 @@ func (l *pluginLog) Replace(ctx context.Context, after uint64, entries [][]byte)
 	return l.write(ctx, after, entries, true)
 }
 
+// keptAttempts is how many of the newest writes of a storage the database tells apart.
+const keptAttempts = 32
+
 // write adds entries in one statement, if the newest is after, and removes those before if
 // they are replaced. An attempt that is made again, because the answer to the first was
-// lost, finds that the newest entry is its own.
+// lost, finds the name of its write among the newest, also if other hosts have written since.
 func (l *pluginLog) write(ctx context.Context, after uint64, entries [][]byte, replace bool) error {
-	const statement = `
-		WITH head AS (
-			INSERT INTO quoin.plugin_storages AS s (plugin, head, attempt)
-			SELECT $1, $2::bigint + cardinality($3::bytea[]), $4
-			WHERE $2 = 0 OR EXISTS (SELECT FROM quoin.plugin_storages WHERE plugin = $1)
-			ON CONFLICT (plugin) DO UPDATE SET head = excluded.head, attempt = excluded.attempt WHERE s.head = $2
-			RETURNING attempt
-		), gone AS (
-			DELETE FROM quoin.plugin_entries WHERE $5 AND plugin = $1 AND n <= $2 AND EXISTS (SELECT FROM head)
-		), added AS (
-			INSERT INTO quoin.plugin_entries (plugin, n, entry)
-			SELECT $1, $2 + i, entry FROM unnest($3::bytea[]) WITH ORDINALITY AS e (entry, i) WHERE EXISTS (SELECT FROM head)
-		)
-		SELECT attempt FROM head UNION ALL SELECT attempt FROM quoin.plugin_storages WHERE plugin = $1 AND head > $2 LIMIT 1`
 	sealed := make([][]byte, len(entries))
 	for i, e := range entries {
 		sealed[i] = l.seal.Seal(l.name(after+uint64(i)+1), e)
 	}
-	attempt := rand.Text()
+	name, unsure := rand.Text(), false // an attempt may have counted
 	err := l.db.retry(ctx, func(ctx context.Context) error {
-		var of string
-		err := l.db.pool.QueryRow(ctx, statement, l.id, after, sealed, attempt, replace).Scan(&of)
-		if errors.Is(err, pgx.ErrNoRows) || err == nil && of != attempt {
-			return fs.ErrExist
+		first := !unsure
+		unsure = true
+		ours, told, err := l.attempt(ctx, name, after, sealed, replace)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return fs.ErrExist // there is no storage: what was written is lost
+		case err != nil:
+			unsure = !first || !pgconn.SafeToRetry(err) && !rolledBack(err)
+			return err
+		case ours:
+			return nil
+		case !first && !told:
+			return errUnknownWrite
 		}
-		return err
+		return fs.ErrExist
 	})
 	switch {
 	case err == nil:
@@ -166,4 +165,35 @@ func (l *pluginLog) write(ctx context.Context, after uint64, entries [][]byte, r
 		return fmt.Errorf("database: %w", err)
 	}
 	return err
+}
+
+// errUnknownWrite: too many other writes came between the attempts of one.
+var errUnknownWrite = errors.New("whether the write counts is not known: its answer was lost, and other hosts have written since")
+
+// attempt makes the statement once. The second one, in the same transaction, sees what the
+// first has waited for: ours reports whether the write is in the storage, by this attempt or
+// one before. Only if told is set, no says that it is not.
+func (l *pluginLog) attempt(ctx context.Context, name string, after uint64, sealed [][]byte, replace bool) (ours, told bool, err error) {
+	var batch pgx.Batch
+	batch.Queue(`
+		WITH head AS (
+			INSERT INTO quoin.plugin_storages AS s (plugin, head, attempt)
+			SELECT $1, $2::bigint + cardinality($3::bytea[]), $4
+			WHERE $2 = 0 OR EXISTS (SELECT FROM quoin.plugin_storages WHERE plugin = $1)
+			ON CONFLICT (plugin) DO UPDATE SET head = excluded.head,
+				attempt = array_to_string(excluded.attempt || (string_to_array(s.attempt, ' '))[1:$6::int - 1], ' ')
+				WHERE s.head = $2
+			RETURNING plugin
+		), gone AS (
+			DELETE FROM quoin.plugin_entries WHERE $5 AND plugin = $1 AND n <= $2 AND EXISTS (SELECT FROM head)
+		)
+		INSERT INTO quoin.plugin_entries (plugin, n, entry)
+		SELECT $1, $2 + i, entry FROM unnest($3::bytea[]) WITH ORDINALITY AS e (entry, i) WHERE EXISTS (SELECT FROM head)`,
+		l.id, after, sealed, name, replace, keptAttempts)
+	batch.Queue(`
+		SELECT $2 = ANY(names), cardinality(names) >= head - $3
+		FROM (SELECT head, string_to_array(attempt, ' ') AS names FROM quoin.plugin_storages WHERE plugin = $1) newest`,
+		l.id, name, after).QueryRow(func(row pgx.Row) error { return row.Scan(&ours, &told) })
+	err = l.db.pool.SendBatch(ctx, &batch).Close()
+	return ours, told, err
 }
