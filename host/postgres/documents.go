@@ -215,7 +215,7 @@ func (s *documentStore) Names(ctx context.Context, ext string, due time.Time) (n
 	var docs []documents.Document
 	err = s.do(ctx, func(ctx context.Context) error {
 		rows, err := s.db.pool.Query(ctx, `
-			SELECT name FROM quoin.documents WHERE purpose = $1 AND ext = $2 AND ($3::timestamptz IS NULL OR expires <= least($3, clock_timestamp())) LIMIT $4`,
+			SELECT name FROM quoin.documents WHERE purpose = $1 AND ext = $2 AND ($3::timestamptz IS NULL OR expires <= least($3, statement_timestamp())) LIMIT $4`,
 			s.purpose, ext, by, maxDocuments)
 		if err != nil {
 			return err
@@ -288,7 +288,7 @@ func (s *documentStore) Sweep(ctx context.Context, now time.Time, keep int) erro
 		return nil
 	}
 	return s.do(ctx, func(ctx context.Context) error {
-		_, err := s.db.pool.Exec(ctx, `DELETE FROM quoin.documents WHERE purpose = $1 AND expires <= least($2, clock_timestamp())`, s.purpose, now)
+		_, err := s.db.pool.Exec(ctx, `DELETE FROM quoin.documents WHERE purpose = $1 AND expires <= least($2, statement_timestamp())`, s.purpose, now)
 		if err != nil || keep == 0 {
 			return err
 		}

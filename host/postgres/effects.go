@@ -193,21 +193,6 @@ func (d *DB) OpenEffects(ctx context.Context, runID string, header *runstore.Eff
 	return o, nil
 }
 
-// sweepEffects deletes the journals that have expired and have no writer.
-func (d *DB) sweepEffects(ctx context.Context, now time.Time) error {
-	return d.retry(ctx, func(ctx context.Context) error {
-		_, err := d.pool.Exec(ctx, `
-			WITH old AS (
-				SELECT run FROM quoin.effects e
-				WHERE expires <= least($1, clock_timestamp()) AND (owner IS NULL OR NOT `+live("e.owner")+`) FOR UPDATE SKIP LOCKED
-			), gone AS (
-				DELETE FROM quoin.effects WHERE run IN (SELECT run FROM old)
-			)
-			DELETE FROM quoin.effect_log WHERE run IN (SELECT run FROM old)`, now)
-		return err
-	})
-}
-
 func clone(j *runstore.Effects) *runstore.Effects {
 	c := *j
 	c.Effects = slices.Clone(j.Effects)

@@ -84,6 +84,12 @@ func Keeping(o Options, results int) Options {
 	return o
 }
 
+// Sweeping returns o with a bound of its own of the rows that one statement of a sweep deletes.
+func Sweeping(o Options, rows int) Options {
+	o.sweepRows = rows
+	return o
+}
+
 // ErrInjected is what a statement answers that a test has let fail.
 var ErrInjected = errors.New("injected")
 

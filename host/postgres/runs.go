@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,53 +198,4 @@ func (d *DB) scanListed(row pgx.CollectableRow) (l listedRun, err error) {
 		l.record, err = nil, nil
 	}
 	return l, err
-}
-
-// Bounds of the results that hosts of one database keep. Those that expire first make
-// room, when results are swept.
-const (
-	maxEnded      = 1 << 17
-	maxEndedBytes = 8 << 30
-)
-
-// Sweep implements runstore.Store. What has expired is told by the clock of the
-// database, unless now is before it.
-func (d *DB) Sweep(ctx context.Context, now time.Time) (left int, err error) {
-	err = d.retry(ctx, func(ctx context.Context) error {
-		return d.pool.QueryRow(ctx, `
-			WITH old AS (
-				SELECT id FROM quoin.runs r
-				WHERE expires <= least($1, clock_timestamp()) AND (owner IS NULL OR NOT `+live("r.owner")+`)
-				FOR UPDATE SKIP LOCKED
-			), results AS (
-				SELECT id, row_number() OVER newest AS count, sum(octet_length(image)) OVER newest AS bytes
-				FROM quoin.runs WHERE ended AND NOT gone WINDOW newest AS (ORDER BY expires DESC, id DESC)
-			), many AS (
-				SELECT id FROM quoin.runs WHERE ended AND owner IS NULL AND id IN (
-					SELECT id FROM results WHERE count > $2 OR bytes > $3
-				) FOR UPDATE SKIP LOCKED
-			), gone AS (
-				DELETE FROM quoin.runs WHERE id IN (SELECT id FROM old UNION ALL SELECT id FROM many) RETURNING id, ended
-			), journal AS (
-				DELETE FROM quoin.journal WHERE run IN (SELECT id FROM old)
-			), reserved AS (
-				DELETE FROM quoin.reserved r WHERE NOT `+live("r.owner")+`
-			), hosts AS (
-				DELETE FROM quoin.hosts WHERE lease_until < clock_timestamp() - interval '1 day'
-			), locks AS (
-				DELETE FROM quoin.document_locks WHERE until < clock_timestamp() - interval '1 day'
-			)
-			SELECT (SELECT count(*) FROM quoin.runs WHERE NOT ended) - (SELECT count(*) FROM gone WHERE NOT ended)`,
-			now, cmp.Or(d.options.maxEnded, maxEnded), int64(maxEndedBytes)).Scan(&left)
-	})
-	if err == nil {
-		err = d.findForgottenResults(ctx)
-	}
-	if err == nil {
-		err = d.sweepEffects(ctx, now)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("database: %w", err)
-	}
-	return left, nil
 }

@@ -286,17 +286,19 @@ func (t *Trajectory) maybeSweep() {
 // Sweep removes the trajectories beyond the bounds, those first whose last event is
 // oldest. A Trajectory does so by itself from time to time.
 func (t *Trajectory) Sweep(ctx context.Context) error {
-	err := t.db.retry(ctx, func(ctx context.Context) error {
-		_, err := t.db.pool.Exec(ctx, `
-			DELETE FROM quoin.trajectories WHERE run IN (
-				SELECT run FROM (
-					SELECT run, last, sum(bytes) OVER newest AS total, row_number() OVER newest AS place
-					FROM quoin.trajectories WINDOW newest AS (ORDER BY last DESC, run)
-				) AS kept
-				WHERE last < clock_timestamp() - $1::bigint * interval '1 second' OR total > $2 OR place > $3
-			)`, int64(t.opt.MaxAge.Seconds()), t.opt.MaxTotalBytes, t.opt.MaxRuns)
-		return err
-	})
+	err := t.db.inBatches(ctx, `
+		WITH kept AS (
+			SELECT run, last, bytes, sum(bytes) OVER newest AS total, row_number() OVER newest AS place
+			FROM quoin.trajectories WINDOW newest AS (ORDER BY last DESC, run)
+		), old AS (
+			SELECT run, bytes, sum(bytes) OVER (ORDER BY last, run DESC) AS total FROM kept
+			WHERE last < statement_timestamp() - $1::bigint * interval '1 second' OR total > $2 OR place > $3
+			ORDER BY last, run DESC LIMIT $5
+		), gone AS (
+			DELETE FROM quoin.trajectories WHERE run IN (SELECT run FROM old WHERE total - bytes < $4) RETURNING run
+		)
+		SELECT (SELECT count(*) FROM old) = $5 OR (SELECT count(*) FROM gone) < (SELECT count(*) FROM old)`,
+		int64(t.opt.MaxAge.Seconds()), t.opt.MaxTotalBytes, t.opt.MaxRuns, int64(sweepBytes))
 	if err != nil {
 		return fmt.Errorf("database: %w", err)
 	}

@@ -1,0 +1,136 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Bounds of the results that hosts of one database keep. Those that expire first make
+// room, when results are swept.
+const (
+	maxEnded      = 1 << 17
+	maxEndedBytes = 8 << 30
+)
+
+// What one statement of a sweep deletes: a statement that takes too long is undone as a
+// whole, and the next sweep would not come further.
+const (
+	sweepRows  = 100
+	sweepBytes = 256 << 20
+)
+
+// Sweep implements runstore.Store. What has expired is told by the clock of the
+// database, unless now is before it. A step that fails keeps no other from being made,
+// unless the database is away.
+func (d *DB) Sweep(ctx context.Context, now time.Time) (left int, err error) {
+	for _, step := range []func() error{
+		func() error { return d.sweepRuns(ctx, now) },
+		func() error { return d.sweepResults(ctx) },
+		func() error { return d.sweepLeases(ctx) },
+		func() error { return d.findForgottenResults(ctx) },
+		func() error { return d.sweepEffects(ctx, now) },
+		func() (err error) { left, err = d.countSuspended(ctx); return err },
+	} {
+		failed := step()
+		err = errors.Join(err, failed)
+		if failed != nil && (ctx.Err() != nil || passes(failed)) {
+			break
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("database: %w", err)
+	}
+	return left, nil
+}
+
+func (d *DB) countSuspended(ctx context.Context) (n int, err error) {
+	err = d.retry(ctx, func(ctx context.Context) error {
+		return d.pool.QueryRow(ctx, `SELECT count(*) FROM quoin.runs WHERE NOT ended`).Scan(&n)
+	})
+	return n, err
+}
+
+// inBatches makes a statement until it answers that there is no more. Its last argument is
+// how many rows it may delete.
+func (d *DB) inBatches(ctx context.Context, statement string, args ...any) error {
+	args = append(args, cmp.Or(d.options.sweepRows, sweepRows))
+	for more := true; more; {
+		err := d.retry(ctx, func(ctx context.Context) error { return d.pool.QueryRow(ctx, statement, args...).Scan(&more) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepRuns deletes runs and results that have expired, those that an index finds apart.
+func (d *DB) sweepRuns(ctx context.Context, now time.Time) (err error) {
+	for _, those := range []string{"NOT ended", "ended AND NOT gone", "gone"} {
+		err = errors.Join(err, d.inBatches(ctx, `
+			WITH old AS (
+				SELECT id, expires, octet_length(image)::bigint + `+runBytes+` AS bytes FROM quoin.runs r
+				WHERE `+those+` AND expires <= least($1, statement_timestamp()) AND (owner IS NULL OR NOT `+live("r.owner")+`)
+				ORDER BY expires LIMIT $3 FOR UPDATE SKIP LOCKED
+			), batch AS (
+				SELECT id FROM (SELECT id, bytes, sum(bytes) OVER (ORDER BY expires, id) AS total FROM old) sized WHERE total - bytes < $2
+			), gone AS (
+				DELETE FROM quoin.runs WHERE id IN (SELECT id FROM batch)
+			), journal AS (
+				DELETE FROM quoin.journal WHERE run IN (SELECT id FROM batch)
+			)
+			SELECT (SELECT count(*) FROM old) = $3 OR EXISTS (SELECT FROM old WHERE id NOT IN (SELECT id FROM batch))`,
+			now, int64(sweepBytes)))
+		if err != nil && passes(err) {
+			break
+		}
+	}
+	return err
+}
+
+// sweepResults deletes the results beyond the bounds.
+func (d *DB) sweepResults(ctx context.Context) error {
+	return d.inBatches(ctx, `
+		WITH results AS (
+			SELECT id, row_number() OVER newest AS count, sum(octet_length(image)) OVER newest AS bytes
+			FROM quoin.runs WHERE ended AND NOT gone WINDOW newest AS (ORDER BY expires DESC, id DESC)
+		), many AS (
+			SELECT id FROM quoin.runs WHERE ended AND owner IS NULL AND id IN (
+				SELECT id FROM results WHERE count > $1 OR bytes > $2
+			) ORDER BY expires LIMIT $3 FOR UPDATE SKIP LOCKED
+		), gone AS (
+			DELETE FROM quoin.runs WHERE id IN (SELECT id FROM many)
+		)
+		SELECT count(*) = $3 FROM many`, cmp.Or(d.options.maxEnded, maxEnded), int64(maxEndedBytes))
+}
+
+// sweepLeases deletes what hosts have left that are gone.
+func (d *DB) sweepLeases(ctx context.Context) error {
+	return d.retry(ctx, func(ctx context.Context) error {
+		_, err := d.pool.Exec(ctx, `
+			WITH reserved AS (
+				DELETE FROM quoin.reserved r WHERE NOT `+live("r.owner")+`
+			), hosts AS (
+				DELETE FROM quoin.hosts WHERE lease_until < statement_timestamp() - interval '1 day'
+			)
+			DELETE FROM quoin.document_locks WHERE until < statement_timestamp() - interval '1 day'`)
+		return err
+	})
+}
+
+// sweepEffects deletes the journals that have expired and have no writer.
+func (d *DB) sweepEffects(ctx context.Context, now time.Time) error {
+	return d.inBatches(ctx, `
+		WITH old AS (
+			SELECT run FROM quoin.effects e
+			WHERE expires <= least($1, statement_timestamp()) AND (owner IS NULL OR NOT `+live("e.owner")+`)
+			ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED
+		), gone AS (
+			DELETE FROM quoin.effects WHERE run IN (SELECT run FROM old)
+		), log AS (
+			DELETE FROM quoin.effect_log WHERE run IN (SELECT run FROM old)
+		)
+		SELECT count(*) = $2 FROM old`, now)
+}
