@@ -8,15 +8,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A host may own runs and journals of effects in the database that it does not know of: a
-// release has failed, or a claim that was given up has counted, at once or when it arrived
+// A host may own runs, journals of effects and reservations in the database that it does not
+// know of: a release has failed, or a claim that was given up has counted, at once or when it arrived
 // late. Other hosts cannot have them while this one lives, so it finds and frees them.
 
 // lookEvery is after how many renewals of the lease a host looks for what it owns unawares.
 const lookEvery = 6
 
-// ofEffects is how the claims of a journal of effects differ from those of its run.
-const ofEffects = "effects "
+// How the claims of a journal of effects, and of a reservation, differ from those of the run.
+const (
+	ofEffects  = "effects "
+	ofReserved = "reserved "
+)
+
+// maxOwned bounds what a host is told at once that it owns. It claims far less.
+const maxOwned = 1 << 17
+
+// maxID is how long the id of a run is at most.
+const maxID = 128
 
 // takeForgotten reserves what is to be released again.
 func (c *claims) takeForgotten() (names []string) {
@@ -43,14 +52,20 @@ func (c *claims) forget(owned []string) {
 }
 
 // releaseForgotten frees what the database may say this host owns, though it has no claim
-// of it. With look it asks the database for that first. It does not keep the next renewal of
+// of it. With look it asks the database for that first, and puts back the reservations that
+// the database has lost; so it does after a gap of the lease. It does not keep the next renewal of
 // the lease waiting for a run that is locked.
 func (d *DB) releaseForgotten(ctx context.Context, look bool) {
 	ctx, cancel := context.WithTimeout(ctx, min(releaseTimeout, d.options.Lease/3))
 	defer cancel()
-	if look {
-		if err := d.findForgotten(ctx); err != nil {
-			d.log.Debug("the runs that this host owns were not looked for", "error", err)
+	if gaps := d.lease.gaps.Load(); look || gaps != d.lease.mended.Load() {
+		err := d.reserveAgain(ctx)
+		if err == nil {
+			d.lease.mended.Store(gaps)
+			err = d.findForgotten(ctx)
+		}
+		if err != nil {
+			d.log.Debug("what this host owns was not looked for", "error", err)
 		}
 	}
 	names := d.claims.takeForgotten()
@@ -73,9 +88,11 @@ func (d *DB) findForgotten(ctx context.Context) error {
 	var owned []string
 	err := d.own.QueryRow(ctx, `
 		SELECT coalesce(array_agg(name), '{}') FROM (
-			SELECT id AS name FROM quoin.runs WHERE owner = $1 AND NOT ended
-			UNION ALL SELECT $2 || run FROM quoin.effects WHERE owner = $1
-		) AS owned`, d.id, ofEffects).Scan(&owned)
+			SELECT id AS name FROM quoin.runs WHERE owner = $1 AND NOT ended AND octet_length(id) <= $5
+			UNION ALL SELECT $2 || run FROM quoin.effects WHERE owner = $1 AND octet_length(run) <= $5
+			UNION ALL SELECT $3 || run FROM quoin.reserved WHERE owner = $1 AND octet_length(run) <= $5
+			LIMIT $4
+		) AS owned`, d.id, ofEffects, ofReserved, maxOwned, maxID).Scan(&owned)
 	if err == nil {
 		d.claims.forget(owned)
 	}
@@ -87,7 +104,10 @@ func (d *DB) findForgotten(ctx context.Context) error {
 func (d *DB) findForgottenResults(ctx context.Context) error {
 	return d.retry(ctx, func(ctx context.Context) error {
 		var owned []string
-		err := d.pool.QueryRow(ctx, `SELECT coalesce(array_agg(id), '{}') FROM quoin.runs WHERE owner = $1 AND ended`, d.id).Scan(&owned)
+		err := d.pool.QueryRow(ctx, `
+			SELECT coalesce(array_agg(id), '{}') FROM (
+				SELECT id FROM quoin.runs WHERE owner = $1 AND ended AND octet_length(id) <= $3 LIMIT $2
+			) AS owned`, d.id, maxOwned, maxID).Scan(&owned)
 		if err == nil {
 			d.claims.forget(owned)
 		}
@@ -95,13 +115,15 @@ func (d *DB) findForgottenResults(ctx context.Context) error {
 	})
 }
 
-// releaseAll frees runs and journals that no one in this process claims meanwhile. The runs are
+// releaseAll frees runs, journals and reservations that no one in this process claims meanwhile. The runs are
 // due: their last host may have died with work left.
 func (d *DB) releaseAll(ctx context.Context, names []string) error {
-	var runs, journals []string
+	var runs, journals, reserved []string
 	for _, name := range names {
 		if run, is := strings.CutPrefix(name, ofEffects); is {
 			journals = append(journals, run)
+		} else if run, is := strings.CutPrefix(name, ofReserved); is {
+			reserved = append(reserved, run)
 		} else {
 			runs = append(runs, name)
 		}
@@ -117,7 +139,18 @@ func (d *DB) releaseAll(ctx context.Context, names []string) error {
 			FROM owned o WHERE r.id = o.id AND r.epoch = o.epoch AND r.owner = $3 AND NOT r.gone`),
 		d.releaseOwned(ctx, journals, `SELECT run, epoch FROM quoin.effects WHERE run = ANY($1) AND owner = $2`, `
 			UPDATE quoin.effects e SET owner = NULL FROM unnest($1::text[], $2::bigint[]) AS o (run, epoch)
-			WHERE e.run = o.run AND e.epoch = o.epoch AND e.owner = $3`))
+			WHERE e.run = o.run AND e.epoch = o.epoch AND e.owner = $3`),
+		d.releaseReserved(ctx, reserved))
+}
+
+// releaseReserved deletes reservations of this host. One that arrives late and deletes a newer
+// one is made good by reserveAgain.
+func (d *DB) releaseReserved(ctx context.Context, runs []string) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	_, err := d.own.Exec(ctx, `DELETE FROM quoin.reserved WHERE run = ANY($1) AND owner = $2`, runs, d.id)
+	return err
 }
 
 // releaseOwned frees those of runs that this host owns: find returns them with their epochs,

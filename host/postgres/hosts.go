@@ -17,6 +17,7 @@ type lease struct {
 	until   atomic.Pointer[time.Time] // by the clocks of this process: see Lapsed
 	newest  atomic.Pointer[time.Time] // when it ends, as the database has it: see leaseAfter
 	gaps    atomic.Uint64             // how often the lease was over before it was renewed
+	mended  atomic.Uint64             // gaps after which the reservations were put back
 }
 
 // turn is a mutex for work that takes long: who waits for it may give up.

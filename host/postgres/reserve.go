@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -20,7 +21,7 @@ func (d *DB) Reserve(ctx context.Context, id string) (release func(), err error)
 		return nil, err
 	}
 	// A reservation of this host in the database alone is one whose release has failed.
-	local := "reserved " + id
+	local := ofReserved + id
 	if !d.claims.reserve(local) {
 		return nil, runstore.ErrClaimed
 	}
@@ -31,19 +32,52 @@ func (d *DB) Reserve(ctx context.Context, id string) (release func(), err error)
 			ON CONFLICT (run) DO UPDATE SET owner = excluded.owner WHERE r.owner = excluded.owner OR NOT `+live("r.owner")+`
 			RETURNING owner`, id, d.id).Scan(&owner)
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
 		d.claims.free(local, false)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil, runstore.ErrClaimed
-		}
+		return nil, runstore.ErrClaimed
+	case err != nil:
+		d.claims.free(local, true)
 		return nil, fmt.Errorf("database: %w", err)
 	}
 	return sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 		defer cancel()
-		if _, err := d.pool.Exec(ctx, `DELETE FROM quoin.reserved WHERE run = $1 AND owner = $2`, id, d.id); err != nil {
-			d.log.Debug("a reservation ends with this host", "run", id, "error", err)
+		unreserve := func(ctx context.Context) error {
+			_, err := d.pool.Exec(ctx, `DELETE FROM quoin.reserved WHERE run = $1 AND owner = $2`, id, d.id)
+			return err
 		}
-		d.claims.free(local, false)
+		err := d.attempt(ctx, unreserve)
+		if err != nil {
+			err = d.attempt(ctx, unreserve)
+		}
+		if err != nil {
+			d.log.Debug("a reservation is released later", "run", id, "error", err)
+		}
+		d.claims.free(local, err != nil)
 	}), nil
+}
+
+// reserveAgain puts back what this host has reserved and the database has lost: a sweep
+// deletes the reservations of a host whose lease is over, and a failover loses the newest. One
+// that is released meanwhile is found by findForgotten.
+func (d *DB) reserveAgain(ctx context.Context) error {
+	runs := d.claims.reserved()
+	if len(runs) == 0 {
+		return nil
+	}
+	_, err := d.own.Exec(ctx, `INSERT INTO quoin.reserved (run, owner) SELECT unnest($1::text[]), $2 ON CONFLICT (run) DO NOTHING`, runs, d.id)
+	return err
+}
+
+// reserved returns the runs that are reserved.
+func (c *claims) reserved() (runs []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name := range c.held {
+		if run, is := strings.CutPrefix(name, ofReserved); is {
+			runs = append(runs, run)
+		}
+	}
+	return runs
 }
