@@ -117,13 +117,18 @@ func (m *machine) claimed(rt *rapid.T, run *model, host int, c runstore.Claim) {
 	if c.Epoch() <= run.epoch {
 		rt.Fatalf("epoch %d after %d", c.Epoch(), run.epoch)
 	}
-	for _, other := range m.runs { // a host that claims has a lease again
-		if h := other.holder; h != nil && h.host == host && h.lapsed {
+	m.renewed(host)
+	run.epoch, run.holder = c.Epoch(), &holder{host: host, claim: c}
+	run.all = append(run.all, run.holder)
+}
+
+// renewed notes that a host may have a lease again: it has claimed a run, or tried to create one.
+func (m *machine) renewed(host int) {
+	for _, run := range m.runs {
+		if h := run.holder; h != nil && h.host == host && h.lapsed {
 			h.renewed = true
 		}
 	}
-	run.epoch, run.holder = c.Epoch(), &holder{host: host, claim: c}
-	run.all = append(run.all, run.holder)
 }
 
 // record makes the next record of a run. One in four expires at once.
@@ -161,6 +166,8 @@ func (m *machine) create(rt *rapid.T, id string, run *model) {
 		run.stored(r, over)
 	case !errors.Is(err, runstore.ErrClaimed) || !taken && run.holder == nil && !run.keptBy(host):
 		rt.Fatalf("Create: %v", err)
+	default:
+		m.renewed(host)
 	}
 }
 
