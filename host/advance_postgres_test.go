@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -121,5 +122,57 @@ func TestPostgresDecisionsWithoutAHost(t *testing.T) {
 			told.until(t, id, trajectory.RunEnded)
 			wantValue(t, second.Wait(t.Context(), me, id), tc.want)
 		})
+	}
+}
+
+// TestPostgresUpgradeLeavesRunsDue: the host of a run has closed while a call was in flight, and
+// its build of the guest is gone. The run is upgraded, or left for that build, before another
+// host starts, which goes on with it although no caller waits.
+func TestPostgresUpgradeLeavesRunsDue(t *testing.T) {
+	for _, left := range []bool{false, true} {
+		t.Run(fmt.Sprintf("left=%v", left), func(t *testing.T) {
+			open, g, old := newCluster(t), newGate(), anotherGuest(t)
+			tools := []catalog.Tool{g.tool("slow")}
+			first := start(t, host.Config{Store: open(), Tools: tools, DrainTimeout: 1, Guests: host.GuestConfig{Path: old}})
+			id := execBriefly(t, first, host.ReasonPendingTools, `try { return await tools.slow() } catch (e) { return e.effectStatus }`)
+			<-g.entered
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if left {
+				forgetReplay(t, open(), id)
+			}
+			operator := start(t, host.Config{Store: open()})
+			done, err := upgrade(t.Context(), operator, host.UpgradeOptions{})
+			if err != nil || len(done) != 1 || (done[0].Err != nil) != left {
+				t.Fatalf("upgraded %+v, %v", done, err)
+			}
+			cfg := host.Config{Store: open(), Tools: tools}
+			if left {
+				cfg.Guests.Previous = []string{old}
+			}
+			next, told := advancing(t, cfg)
+			told.until(t, id, trajectory.RunEnded)
+			wantValue(t, next.Wait(t.Context(), me, id), `"unknown"`)
+		})
+	}
+}
+
+// forgetReplay takes the log from a run that no host has, which is due after it.
+func forgetReplay(t *testing.T, db *postgres.DB, id string) {
+	t.Helper()
+	claim, err := db.Claim(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Release()
+	rec, err := db.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.NoReplay = "it has got too much"
+	rec.Generation++
+	if err := errors.Join(claim.Checkpoint(t.Context(), rec), db.Wake(t.Context(), id)); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,6 +1,9 @@
 package runstore
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // DueAt says from when on the run can go on without a caller, if it is not claimed: as soon as
 // its timer is over; at once, which is the zero time, if its guest has not got an answer that
@@ -18,4 +21,15 @@ func (r *Record) DueAt() (at time.Time, ok bool) {
 		}
 	}
 	return r.TimerDue, !r.TimerDue.IsZero()
+}
+
+// GoesOnAlone reports whether the run can go on, or be ended, without a caller once some host
+// has it, or a person has decided, apart from its timer. Who claims such a run and does nothing
+// for it wakes it before the release: see Scheduler.
+func (r *Record) GoesOnAlone() bool {
+	if r.Moving != "" {
+		return false
+	}
+	at, due := r.DueAt()
+	return r.Live || due && at.IsZero() || slices.ContainsFunc(r.Calls, func(c Call) bool { return c.State == CallApproval })
 }

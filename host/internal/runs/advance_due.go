@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/quoinhq/quoin/host/policy"
@@ -132,13 +131,6 @@ func (e *Engine) leftDue(id string) {
 
 // wakeTimeout bounds how long a run is kept from others to tell them of it.
 const wakeTimeout = 2 * time.Second
-
-// goesOnAlone reports whether a stored run can go on once some host has it, or a person has
-// decided, apart from its timer.
-func goesOnAlone(rec *runstore.Record) bool {
-	at, due := rec.DueAt()
-	return due && at.IsZero() || slices.ContainsFunc(rec.Calls, func(c runstore.Call) bool { return awaitedApproval(&c) != "" })
-}
 
 // Decided has a run go on that no process has, once a person has decided about a call of it.
 func (e *Engine) Decided(ctx context.Context, runID string) {

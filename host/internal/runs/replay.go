@@ -226,7 +226,7 @@ func (e *Engine) Upgrade(ctx context.Context, o codemode.UpgradeOptions) iter.Se
 			if err = context.Cause(ctx); err != nil {
 				break
 			}
-			upgraded, f := e.upgrade(ctx, rec.ID, o)
+			upgraded, f := e.upgrade(ctx, rec, o)
 			if f != nil && ctx.Err() != nil { // it is the end of ctx that kept the run from it
 				err = context.Cause(ctx)
 				break
@@ -254,20 +254,26 @@ func isOver(f *failure) bool {
 }
 
 // upgrade replays one run, and reports whether it was one of another build.
-func (e *Engine) upgrade(ctx context.Context, id string, o codemode.UpgradeOptions) (upgraded bool, _ *failure) {
+func (e *Engine) upgrade(ctx context.Context, rec *runstore.Record, o codemode.UpgradeOptions) (upgraded bool, _ *failure) {
 	checkpoint := func(context.Context, *runstore.Record) error { return nil }
 	if !o.DryRun {
-		claim, err := e.Store.Claim(ctx, id)
+		claim, err := e.Store.Claim(ctx, rec.ID)
 		if err != nil {
 			return false, failureFromStore(err)
 		}
-		defer claim.Release()
+		defer func() {
+			defer claim.Release()
+			if rec.GoesOnAlone() {
+				e.leftDue(rec.ID) // an upgrade goes on with no run
+			}
+		}()
 		checkpoint = claim.Checkpoint
 	}
-	rec, err := e.Store.Get(ctx, id)
+	stored, err := e.Store.Get(ctx, rec.ID)
 	if err != nil {
 		return false, failureFromStore(err)
 	}
+	rec = stored
 	newest, f := e.newestBuildFor(ctx, rec)
 	switch {
 	case f != nil:

@@ -32,7 +32,7 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 			return
 		}
 		defer claim.Release() // the run was refused, or the store panicked
-		if f != nil && goesOnAlone(newest) {
+		if f != nil && newest.GoesOnAlone() {
 			e.leftDue(id) // another host may have what this one lacks
 		}
 	}()
