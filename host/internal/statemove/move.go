@@ -177,9 +177,13 @@ func (m *Mover) moveRun(ctx context.Context, id string) error {
 	}
 	defer claim.Release()
 	rec, err := m.From.Runs.Get(ctx, id)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	if err := m.From.wake(ctx, rec); err != nil { // it may stay
+		return err
+	}
+	switch {
 	case rec.Live:
 		return leave("its host has ended while the program was running: wait for it once, to be told what is known of it")
 	case rec.Moving == markCopy:
@@ -202,9 +206,7 @@ func (m *Mover) moveRun(ctx context.Context, id string) error {
 	if err != nil {
 		var why leave
 		if errors.As(err, &why) { // the source stays as it was
-			rec.Moving = ""
-			rec.Generation++
-			if failed := claim.Checkpoint(ctx, rec); failed != nil {
+			if failed := m.From.activate(ctx, claim, rec); failed != nil {
 				return failed
 			}
 		}
@@ -223,7 +225,7 @@ func (m *Mover) moveRun(ctx context.Context, id string) error {
 	if err := m.copyApprovals(ctx, rec); err != nil { // a person may have decided meanwhile
 		return err
 	}
-	if err := activate(ctx, there, rec); err != nil {
+	if err := m.To.activate(ctx, there, rec); err != nil {
 		return err
 	}
 	return m.discardApprovals(ctx, rec)
@@ -247,6 +249,9 @@ func (m *Mover) stage(ctx context.Context, rec *runstore.Record, mark string) (r
 		err = leave("the destination has a result of this run: one of them is a copy")
 	case err == nil && !m.brought(known.Moving):
 		err = leave("the destination has this run: one of them is a copy")
+		if failed := m.To.wake(ctx, known); failed != nil {
+			err = failed
+		}
 	case err == nil:
 		err = claim.Checkpoint(ctx, &staged)
 	}
@@ -257,11 +262,24 @@ func (m *Mover) stage(ctx context.Context, rec *runstore.Record, mark string) (r
 	return claim, nil
 }
 
-// activate lets hosts go on with a run that has arrived.
-func activate(ctx context.Context, claim runstore.Claim, rec *runstore.Record) error {
+// activate lets hosts go on with a run that stays in a state from now on.
+func (s State) activate(ctx context.Context, claim runstore.Claim, rec *runstore.Record) error {
 	rec.Moving = ""
 	rec.Generation++
+	if err := s.wake(ctx, rec); err != nil {
+		return err
+	}
 	return claim.Checkpoint(ctx, rec)
+}
+
+// wake has a run be due that is claimed here, once its claim is released. A store of several
+// hosts has it due by that alone; one of a single machine sees it in the record.
+func (s State) wake(ctx context.Context, rec *runstore.Record) error {
+	scheduler, ok := s.Runs.(runstore.Scheduler)
+	if _, shared := s.Runs.(runstore.Shared); !ok || !shared || !rec.GoesOnAlone() {
+		return nil
+	}
+	return scheduler.Wake(ctx, rec.ID)
 }
 
 // arrive ends the moves that were interrupted after the run had gone from the source.
@@ -294,8 +312,10 @@ func (m *Mover) arriveOne(ctx context.Context, id string, did func(Outcome) erro
 	switch {
 	case errors.Is(err, runstore.ErrUnavailable):
 		return err
-	case err != nil, !m.brought(rec.Moving):
-		return nil // it has expired, or another was faster
+	case err != nil: // it has expired, or has a result
+		return nil
+	case !m.brought(rec.Moving): // another was faster
+		return m.To.wake(ctx, rec)
 	}
 	switch _, err := m.From.Runs.Get(ctx, id); {
 	case errors.Is(err, runstore.ErrUnavailable):
@@ -309,7 +329,7 @@ func (m *Mover) arriveOne(ctx context.Context, id string, did func(Outcome) erro
 	if err := m.copyApprovals(ctx, rec); err != nil {
 		return err
 	}
-	if err := activate(ctx, claim, rec); err != nil {
+	if err := m.To.activate(ctx, claim, rec); err != nil {
 		return err
 	}
 	if err := m.discardApprovals(ctx, rec); err != nil {
@@ -465,19 +485,27 @@ func (m *Mover) take(ctx context.Context, item runstore.Item) error {
 		if rec.Moving != markCopy {
 			return leave("it is no copy: quoin state move takes it")
 		}
-		rec.Moving = ""
-		// A question whose run is not there yet is no orphan.
-		release, err := m.To.Runs.Reserve(ctx, item.ID)
-		if err != nil {
-			return err
-		}
-		defer release()
-		if err := m.copyApprovals(ctx, rec); err != nil {
-			return err
-		}
-		return m.create(ctx, rec)
+		return m.takeRun(ctx, rec)
 	case runstore.ItemResult:
 		return m.copy(ctx, item)
 	}
 	return leave("journals of effects are not copied: a call must not be undone twice")
+}
+
+// takeRun imports a run. It is marked until its approvals are there, so that hosts neither go
+// on with it nor take these for orphans, and an import that was interrupted can be repeated.
+func (m *Mover) takeRun(ctx context.Context, rec *runstore.Record) error {
+	there, err := m.stage(ctx, rec, m.incoming())
+	var why leave
+	if errors.Is(err, runstore.ErrClaimed) || errors.As(err, &why) {
+		return leave("it is there already")
+	}
+	if err != nil {
+		return err
+	}
+	defer there.Release()
+	if err := m.copyApprovals(ctx, rec); err != nil {
+		return err
+	}
+	return m.To.activate(ctx, there, rec)
 }
