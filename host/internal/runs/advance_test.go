@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
@@ -35,12 +36,17 @@ type stoppedClock struct {
 
 func (c *stoppedClock) Now() time.Time { return c.now }
 
-// idleAdvancer is an advancer that looks for nothing by itself.
+// idleAdvancer is an advancer of one place that looks for nothing by itself.
 func idleAdvancer(t *testing.T, store runstore.Store, clock Clock, log *slog.Logger) *advancer {
+	t.Helper()
+	return idleAdvancerOf(t, 1, store, clock, log)
+}
+
+func idleAdvancerOf(t *testing.T, places int, store runstore.Store, clock Clock, log *slog.Logger) *advancer {
 	t.Helper()
 	e := New(t.Context(), codemode.Settings{}.WithDefaults())
 	t.Cleanup(e.End)
-	e.Configure(Config{Store: store, Logger: log, Quotas: codemode.Quotas{}.WithDefaults(), Advance: 1})
+	e.Configure(Config{Store: store, Logger: log, Quotas: codemode.Quotas{}.WithDefaults(), Advance: places})
 	e.clock = clock
 	return e.advancer
 }
@@ -195,4 +201,47 @@ func TestABusyHostTellsWhatIsDue(t *testing.T) {
 		t.Errorf("%d due, and %v were taken up; want one due and none", due, store.read)
 	}
 	clear(a.advances)
+}
+
+// gatedStore has runs, each of a session of its own, that are let go one by one while they
+// are advanced.
+type gatedStore struct {
+	runstore.Store
+	entered []string // by runs that are advanced
+	open    chan struct{}
+}
+
+func (s *gatedStore) Get(_ context.Context, id string) (*runstore.Record, error) {
+	return &runstore.Record{ID: id, Session: codemode.Session{SessionID: id}}, nil
+}
+
+// Claim is the first that is asked of the store about a run that has a place.
+func (s *gatedStore) Claim(_ context.Context, id string) (runstore.Claim, error) {
+	s.entered = append(s.entered, id)
+	<-s.open
+	return nil, runstore.ErrNotFound
+}
+
+// TestNoMoreRunsAreAdvancedThanThereArePlaces: one more than there are places waits until
+// another leaves its place.
+func TestNoMoreRunsAreAdvancedThanThereArePlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const places = 3
+		store := &gatedStore{open: make(chan struct{})}
+		a := idleAdvancerOf(t, places, store, realClock{}, slog.New(slog.DiscardHandler))
+		for i := range places + 1 {
+			a.consider(fmt.Sprint(i))
+			synctest.Wait()
+		}
+		if got := fmt.Sprint(store.entered); got != "[0 1 2]" {
+			t.Errorf("%s are advanced at once in %d places", got, places)
+		}
+		store.open <- struct{}{}
+		synctest.Wait()
+		if got := fmt.Sprint(store.entered); got != "[0 1 2 3]" {
+			t.Errorf("%s were advanced once a place was free", got)
+		}
+		close(store.open)
+		a.loop.Wait()
+	})
 }
