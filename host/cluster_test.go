@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
@@ -106,6 +109,36 @@ func TestAnyHostTakesAnswers(t *testing.T) {
 		}
 	}
 	wantValue(t, other.Wait(t.Context(), me, asked.RunID), `"yes"`)
+}
+
+// TestACallerOfAnotherHostAsksPeople: a wait whose caller asks people itself returns at once
+// with what they are to be asked, as it does at the host that holds the run.
+func TestACallerOfAnotherHostAsksPeople(t *testing.T) {
+	t.Parallel()
+	shared := newSharedRuns()
+	peer := func(name string) *host.Host {
+		cfg := newDesk().config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Title: "Echo?", Severity: policy.SeverityCritical}, "echo"))
+		cfg.Store, cfg.Cluster = shared.of(name), host.ClusterConfig{Listen: "127.0.0.1:0", Secret: clusterSecret}
+		return start(t, cfg)
+	}
+	holder, other := peer("holder"), peer("other")
+	held := holder.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return await Promise.all([tools.echo({n: 1}), tools.echo({n: 2})])`})
+	id := wantWaiting(t, held, host.ReasonApproval)
+	results := make(chan *host.Result, 1)
+	go func() { results <- other.Wait(host.WithAskingCaller(t.Context()), me, id) }()
+	select {
+	case res := <-results:
+		wantWaiting(t, res, host.ReasonApproval)
+		if d := cmp.Diff(held.PendingApprovals, res.PendingApprovals); d != "" || len(res.PendingApprovals) != 2 {
+			t.Fatalf("pending approvals (-of the holder +of the other host):\n%s", d)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the caller has not heard of what people are asked in a minute")
+	}
+	for _, a := range held.PendingApprovals {
+		decide(t, holder, a.ID, policy.AllowOnce)
+	}
+	wantValue(t, other.Wait(t.Context(), me, id), `[{"n":1},{"n":2}]`)
 }
 
 // TestAnyHostShowsWhatHappens follows a run that another host drives.

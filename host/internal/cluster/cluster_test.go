@@ -91,6 +91,41 @@ func TestAskTellsAndReplies(t *testing.T) {
 	}
 }
 
+// TestWhatPeopleAreAskedTravels: a caller that asks people is known to the other host, whose
+// reply has what they are asked. A result that does not wait has nothing to ask.
+func TestWhatPeopleAreAskedTravels(t *testing.T) {
+	c, result := secretOf(t, "s"), &codemode.Result{Status: codemode.StatusWaiting, RunID: "run_1", Reason: codemode.ReasonApproval, Telemetry: codemode.NewTelemetry()}
+	address := serve(t, c, func(_ context.Context, q *Request, _ func(*Frame)) *Reply {
+		if !q.Asks {
+			t.Error("the host is not told that the caller asks people")
+		}
+		return &Reply{Result: result, PendingApprovals: []codemode.PendingApproval{{ID: "apr_1", Input: []byte(`{"n":1}`)}}}
+	})
+	ask := func() (*Reply, error) {
+		return peers(t, c).Ask(t.Context(), address, &Request{Verb: VerbWait, Host: "b", Run: "run_1", Asks: true}, noFrames)
+	}
+	reply, err := ask()
+	if err != nil || len(reply.PendingApprovals) != 1 || reply.PendingApprovals[0].ID != "apr_1" || string(reply.PendingApprovals[0].Input) != `{"n":1}` {
+		t.Errorf("reply %+v, %v", reply, err)
+	}
+	result = completed
+	if reply, err := ask(); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("approvals of a run that has ended: %+v, %v", reply, err)
+	}
+}
+
+// TestAnOlderHost names no caller that asks people, and a newer one may say more.
+func TestAnOlderHost(t *testing.T) {
+	q, err := parseRequest([]byte(`{"verb":"wait","host":"b","run":"run_1","session":{"sessionId":"alice"},"newer":true}`))
+	if err != nil || q.Asks {
+		t.Errorf("request %+v, %v", q, err)
+	}
+	f, err := parseFrame([]byte(`{"reply":{"result":{"status":"waiting","runId":"run_1","reason":"approval"},"newer":true}}`))
+	if err != nil || f.Reply.check(VerbWait) != nil || len(f.Reply.PendingApprovals) != 0 {
+		t.Errorf("frame %+v, %v", f, err)
+	}
+}
+
 // TestWhoIsNotThere tells apart hosts that are gone, others, and those that have lost the run.
 func TestWhoIsNotThere(t *testing.T) {
 	c := secretOf(t, "s")

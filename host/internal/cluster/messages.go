@@ -15,6 +15,9 @@ import (
 const (
 	maxRequest = 66 << 20
 	maxFrame   = 32 << 20
+
+	// MaxApprovals bounds what people are asked in one reply. The rest of a frame is the result's.
+	MaxApprovals = 8 << 20
 )
 
 // Verb says what a request wants.
@@ -42,6 +45,7 @@ type Request struct {
 	WaitMillis int64  `json:"waitMs,omitempty"` // of a wait: how long the caller is there
 	ToolCallID string `json:"toolCallId,omitempty"`
 	Watch      bool   `json:"watch,omitempty"` // of a wait: tell what happens meanwhile
+	Asks       bool   `json:"asks,omitempty"`  // of a wait: the caller asks people itself
 
 	Call  string          `json:"call,omitempty"`  // that is answered
 	Value json.RawMessage `json:"value,omitempty"` // the answer
@@ -65,6 +69,8 @@ type Reply struct {
 	Done bool `json:"done,omitempty"`
 	// Result is that of a wait or an abort, and the refusal of an answer.
 	Result *codemode.Result `json:"result,omitempty"`
+	// PendingApprovals are those of a Result that waits, in whose JSON they are not.
+	PendingApprovals []codemode.PendingApproval `json:"pendingApprovals,omitempty"`
 	// Stored says that the store keeps the result until it has been delivered.
 	Stored bool `json:"stored,omitempty"`
 }
@@ -127,6 +133,8 @@ func (r *Reply) check(v Verb) error {
 		return errors.New("a reply has no result")
 	case v == VerbAnswer && r.Result.Status != codemode.StatusFailed:
 		return errors.New("an answer was neither taken nor refused")
+	case len(r.PendingApprovals) > 0 && r.Result.Status != codemode.StatusWaiting:
+		return errors.New("people are asked about a run that does not wait")
 	}
 	return nil
 }

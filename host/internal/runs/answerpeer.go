@@ -7,6 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // AnswerPeer answers another host, which has asked about a run that this host holds.
@@ -51,13 +52,29 @@ func (e *Engine) peerReply(res *codemode.Result, f *failure) *cluster.Reply {
 	case res == nil:
 		return &cluster.Reply{Done: true}
 	}
-	return &cluster.Reply{Result: res}
+	return &cluster.Reply{Result: res, PendingApprovals: approvalsForPeer(res.PendingApprovals)}
+}
+
+// approvalsForPeer returns the first approvals, as many as fit into a reply. Host.Approvals
+// has the others.
+func approvalsForPeer(all []codemode.PendingApproval) []codemode.PendingApproval {
+	room := cluster.MaxApprovals
+	for i := range all {
+		text, err := jsontext.Marshal(&all[i])
+		if room -= len(text) + len(","); err != nil || room < 0 {
+			return all[:i]
+		}
+	}
+	return all
 }
 
 // waitForPeer drives a run for the caller of another host. When ctx ends, the run is
 // suspended. The store keeps its result until that host has delivered it.
 func (e *Engine) waitForPeer(ctx context.Context, q *cluster.Request, tell func(*cluster.Frame)) *cluster.Reply {
 	ctx = observe.WithToolCallID(leavesTheRun(ctx), q.ToolCallID)
+	if q.Asks {
+		ctx = WithAskingCaller(ctx)
+	}
 	d := &Delivery{engine: e}
 	var reply *cluster.Reply
 	if wait := func(ctx context.Context) { reply = e.peerReply(e.waitHeld(ctx, q, d)) }; q.Watch {

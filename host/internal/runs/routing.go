@@ -130,6 +130,9 @@ func (e *Engine) waitElsewhere(ctx context.Context, a *observe.Entry, q *router,
 		return nil, again
 	}
 	a.Passed()
+	if reply.Result != nil {
+		reply.Result.PendingApprovals = reply.PendingApprovals
+	}
 	if reply.Stored {
 		own := d
 		if own == nil {
