@@ -126,7 +126,8 @@ func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error)
 }
 
 // Deliver is WaitFor for a caller who may fail to pass the Result on, such as a server.
-// When ctx ends, the run is suspended, as when the caller's time is over.
+// When ctx ends, the run is suspended, as when the caller's time is over. What its program
+// has put out is then left to the next result, unless ctx ended by a deadline.
 // The store keeps the result of a run that has ended until Done: a later wait, of this
 // process or another, gets it again. It keeps it for Settings.SnapshotTTL at most, and
 // no more results than the store has room for: a directory has runstore.MaxEnded, of

@@ -136,7 +136,7 @@ func TestWaitOfAClientThatGoesAwayIsKept(t *testing.T) {
 }
 
 // TestWaitsThatWereLeftHoldUpNoOne: the client that comes next waits as long as it wants
-// to, and not as long as the one that has left.
+// to, and not as long as the one that has left. It has what was put out meanwhile.
 func TestWaitsThatWereLeftHoldUpNoOne(t *testing.T) {
 	for name, keep := range map[string]time.Duration{"while it goes on": 0, "once it was given up": time.Nanosecond} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestWaitsThatWereLeftHoldUpNoOne(t *testing.T) {
 			h := newHost(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
 			log := make(lines, 100)
 			c := serve(t, h, gateway.Options{Logger: debugLogger(log), KeepResult: keep}, nil)
-			id := c.exec(`await yield_control(); return await tools.slow({})`).text("runId")
+			id := c.exec(`await yield_control(); text("kept"); return await tools.slow({})`).text("runId")
 			leave := c.startPost("/v1/wait", `{"runId": "`+id+`", "waitMs": 600000}`)
 			<-g.entered
 			leave()
@@ -155,7 +155,7 @@ func TestWaitsThatWereLeftHoldUpNoOne(t *testing.T) {
 			for string(a.member("reason")) == `"run_busy"` { // the first wait has not ended yet
 				a = c.post("/v1/wait", `{"runId": "`+id+`", "waitMs": 100}`)
 			}
-			a.wants(200, "status", `"waiting"`)
+			a.wants(200, "status", `"waiting"`, "output", `[{"type":"text","text":"kept"}]`)
 			open()
 			c.wait(id).wants(200, "value", `"through"`)
 		})

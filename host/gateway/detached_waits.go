@@ -37,7 +37,7 @@ type runWait struct {
 	key      waitKey
 	result   *host.Delivery // set once done is closed
 	done     chan struct{}  // closed when Wait has returned
-	leave    func()         // has Wait return, and leave the run suspended
+	leave    func(error)    // has Wait return, and leave the run suspended; says why
 	detached bool           // has no client
 	since    time.Time      // when it lost its client
 	expiry   *time.Timer    // while detached
@@ -55,7 +55,7 @@ func (d *detachedWaits) do(ctx context.Context, key waitKey, limit time.Duration
 	if isNew {
 		d.start(ctx, w, wait)
 	} else {
-		enough := time.AfterFunc(limit, w.leave)
+		enough := time.AfterFunc(limit, func() { w.leave(context.DeadlineExceeded) }) // this client takes the result
 		defer enough.Stop()
 	}
 	select {
@@ -72,10 +72,10 @@ func (d *detachedWaits) do(ctx context.Context, key waitKey, limit time.Duration
 
 // start has the host wait.
 func (d *detachedWaits) start(ctx context.Context, w *runWait, wait func(context.Context) *host.Delivery) {
-	ctx, leave := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, leave := context.WithCancelCause(context.WithoutCancel(ctx))
 	w.leave = leave
 	go func() {
-		defer leave()
+		defer leave(nil)
 		w.result = wait(ctx)
 		close(w.done)
 		d.finished(w)
@@ -168,7 +168,7 @@ func (d *detachedWaits) dropOldest() {
 // drop forgets a detached wait, which ends: no client would get its result, and the next
 // wait for the run would find it busy. The caller holds mu.
 func (d *detachedWaits) drop(w *runWait) {
-	w.leave()
+	w.leave(nil)
 	w.detached = false
 	w.expiry.Stop()
 	d.detached--

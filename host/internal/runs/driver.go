@@ -51,7 +51,7 @@ type driver struct {
 	imageSize int             // of the newest image
 	layers    []wire.Layer    // of the worker that ran it last
 	engineID  string          // of that worker; "": no worker ran it
-	carried   *outputBudget   // what a host emitted and did not return before it was killed
+	carried   *outputBudget   // what was emitted and is left to the next result
 
 	driverLock
 }

@@ -93,8 +93,10 @@ func (d *driver) failure(f *failure) *codemode.Result {
 // store has: the next result goes on from there.
 func (d *driver) waiting(c runstore.Counters) *codemode.Result {
 	calls, reason := d.run.calls.describe(d.run.settings.MaxOutput)
-	if !d.unattended {
+	var output []codemode.Output
+	if !d.isCarried() {
 		d.run.calls.told()
+		output = d.emitted()
 	}
 	d.run.observed.Suspended(reason, d.run.usage())
 	return &codemode.Result{
@@ -103,7 +105,7 @@ func (d *driver) waiting(c runstore.Counters) *codemode.Result {
 		Reason:           reason,
 		PendingToolCalls: calls,
 		RetryAfter:       d.retryAfter(calls, reason),
-		Output:           d.emitted(),
+		Output:           output,
 		Telemetry:        d.telemetryOf(c),
 	}
 }

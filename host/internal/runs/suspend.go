@@ -112,7 +112,7 @@ func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, start
 	}
 	stored, started, err := r.record.suspend(r.background(), image, fresh, limit, func(rec *runstore.Record) {
 		rec.Counters, rec.Expires = d.lap(), expires
-		if d.unattended { // no result carries it
+		if d.isCarried() { // no result has it
 			d.output.store(rec)
 		}
 	})

@@ -21,11 +21,22 @@ func (d *driver) expiresAfter(at time.Time) time.Time {
 	return at.Add(d.run.settings.SnapshotTTL)
 }
 
-// carry keeps what an unattended run has put out for the next driver of this process.
+// carry keeps what the run has put out for the next driver of this process, if there is no one
+// to take it now.
 func (d *driver) carry() {
-	if d.unattended {
+	if d.unattended || d.callerIsGone() {
 		d.carried = &d.output
 	}
+}
+
+// isCarried reports whether the output is left to the next result.
+func (d *driver) isCarried() bool { return d.carried != nil }
+
+// callerIsGone reports whether the caller has left its run, as one does whose connection has
+// broken. A caller whose time is over has left it, too, and takes a result.
+func (d *driver) callerIsGone() bool {
+	caller, leaves := callerOf(d.ctx)
+	return isClosed(leaves) && !errors.Is(context.Cause(caller), context.DeadlineExceeded)
 }
 
 // stay is the result of an unattended driver whose guest has not run: the store has the run
