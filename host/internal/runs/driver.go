@@ -96,35 +96,10 @@ func (d *driver) lease() error {
 	return nil
 }
 
-// awaitSlot waits for a worker slot, which sessions get in turns.
-func (d *driver) awaitSlot() (err error) {
-	h := d.run.engine
-	ticket := h.meters.workers.Queue(quota.OwnerOf(d.run.session))
-	select {
-	case <-ticket.Ready():
-		return nil
-	default:
-	}
-	t := h.clock.NewTimer(h.clock.Until(d.deadline))
-	defer t.Stop()
-	select {
-	case <-ticket.Ready():
-		return nil
-	case <-t.C():
-		err = errBusy
-	case <-h.parking:
-		err = errClosing
-	case <-d.ctx.Done():
-		err = d.ctx.Err()
-	case <-d.leaves:
-		err = errBusy
-	}
-	canceled, why := ticket.Cancel()
-	if !canceled { // it came at the last moment
-		h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
-	}
-	if why != nil && err == errBusy {
-		h.ReportDenied(d.run.session, why)
+// awaitSlot waits for a worker slot for as long as the caller waits.
+func (d *driver) awaitSlot() error {
+	why, err := d.run.engine.awaitSlot(d.ctx, d.run.session, d.deadline, d.leaves)
+	if why != nil {
 		d.refused = why
 	}
 	return err

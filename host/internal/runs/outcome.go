@@ -27,8 +27,8 @@ func (d *driver) absorb(rep *wire.Report) *failure {
 	if rep.TimerMillis >= 0 {
 		d.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)
 	}
-	if rep.Status == wire.StatusDone && !validJSON(rep.Value) || rep.Status == wire.StatusFailed && rep.Err == nil {
-		return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker sent a result that is not one")
+	if f := checkReport(rep); f != nil {
+		return f
 	}
 	before := len(d.output.items)
 	if f := d.output.add(rep.Output); f != nil {
@@ -46,6 +46,14 @@ func (d *driver) absorb(rep *wire.Report) *failure {
 			d.output.addValue(rep.Value)
 		}
 		return d.output.over()
+	}
+	return nil
+}
+
+// checkReport refuses what no guest can have come to.
+func checkReport(rep *wire.Report) *failure {
+	if rep.Status == wire.StatusDone && !validJSON(rep.Value) || rep.Status == wire.StatusFailed && rep.Err == nil {
+		return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker sent a result that is not one")
 	}
 	return nil
 }

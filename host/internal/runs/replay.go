@@ -21,28 +21,18 @@ import (
 // for meanwhile is held against the log and goes nowhere: no tool is called, no person is
 // asked, nothing is emitted. A program that asks for anything else takes another path, and is stopped.
 
-// divergedError says that a replayed program took another path.
-type divergedError struct {
-	turn int // from 1
-	what string
-}
-
-func (e *divergedError) Error() string {
-	return fmt.Sprintf("in turn %d it %s", e.turn, e.what)
-}
-
 // replayable reports whether the run of a record can be replayed.
 func replayable(rec *runstore.Record) bool {
 	return len(rec.Replay) > 0 && rec.NoReplay == "" && !rec.Live
 }
 
 // modernised returns the record of a run that this host can go on with: rec, or what a replay made
-// of it, which the store then has.
-func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim runstore.Claim) (*runstore.Record, *failure) {
+// of it, which the store then has. Wait is how long a caller waits; 0: there is none.
+func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim runstore.Claim, wait time.Duration) (*runstore.Record, *failure) {
 	if e.hasGuestOf(rec) || !replayable(rec) {
 		return rec, nil
 	}
-	next, f := e.replay(ctx, rec)
+	next, f := e.replay(ctx, rec, wait)
 	if f != nil {
 		return nil, withRecord(f, rec)
 	}
@@ -59,7 +49,7 @@ func text12(build string) string { return fmt.Sprintf("%.12s", build) }
 
 // replay runs the program of a record again and returns the record with the image of this
 // host's guest. Nothing has changed in the store.
-func (e *Engine) replay(ctx context.Context, rec *runstore.Record) (*runstore.Record, *failure) {
+func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Duration) (*runstore.Record, *failure) {
 	turns, err := decodeLog(rec.Replay)
 	if err != nil {
 		return nil, notRestored("%v", err)
@@ -69,15 +59,12 @@ func (e *Engine) replay(ctx context.Context, rec *runstore.Record) (*runstore.Re
 		return nil, f
 	}
 	settings := e.SettingsOf(rec.Session)
-	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
-	defer cancel()
-	w, done, err := e.leaseForReplay(ctx, rec, pool, turns[0].cell)
+	w, done, err := e.leaseForReplay(ctx, rec, pool, turns[0].cell, e.slotPatience(ctx, settings, wait))
 	if err != nil {
 		return nil, failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: no guest worker can replay it: %v", err)
 	}
 	defer done()
-	again := replaying{worker: w, turns: turns, deadline: deadlineOf(ctx)}
-	if err := again.run(ctx); err != nil {
+	if err := newReplaying(w, turns, settings, e.parking).run(ctx); err != nil {
 		return nil, e.notReplayed(rec, err)
 	}
 	image, err := w.Snapshot(ctx, int(settings.MaxSnapshot))
@@ -94,15 +81,34 @@ func (e *Engine) replay(ctx context.Context, rec *runstore.Record) (*runstore.Re
 	return &next, nil
 }
 
-func deadlineOf(ctx context.Context) time.Time {
-	t, _ := ctx.Deadline()
-	return t
+// slotPatience is until when a replay waits for a worker slot: for as long as its caller does,
+// or as a turn may take if it has none. The turns have their own time.
+func (e *Engine) slotPatience(ctx context.Context, settings codemode.Settings, wait time.Duration) time.Time {
+	now := time.Now()
+	left := settings.Timeout
+	if wait > 0 {
+		left = callerGoes(ctx, now, wait).Sub(now)
+	}
+	return e.clock.Now().Add(left)
 }
 
 // notReplayed says why a replay came to no image. The run is kept.
 func (e *Engine) notReplayed(rec *runstore.Record, err error) *failure {
-	var diverged *divergedError
-	if !errors.As(err, &diverged) {
+	var (
+		own      *failure
+		diverged *divergedError
+	)
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.Is(err, errClosing):
+		return closing()
+	case errors.Is(err, errReplayLate):
+		return failf(codemode.CodeUnavailable, "", codemode.PhaseHost,
+			"code mode run cannot be restored now: another build of the guest suspended it (%s), and run again on this one %v. "+
+				"Nothing was called. The run is kept until %s: wait for it again when this host has less to do.",
+			text12(rec.GuestBuild), err, rec.Expires.UTC().Format(timeOfRuns))
+	case !errors.As(err, &diverged):
 		return FailureFromWorker(err)
 	}
 	return failf(codemode.CodeInvalidInput, codemode.ReasonReplayDiverged, codemode.PhaseHost,
@@ -130,16 +136,11 @@ func (e *Engine) replayPool(ctx context.Context, rec *runstore.Record) (*guestrt
 }
 
 // leaseForReplay takes one of the host's worker slots and a worker that has run nothing.
-func (e *Engine) leaseForReplay(ctx context.Context, rec *runstore.Record, pool *guestrt.Pool, cell *wire.Cell) (*guestrt.Worker, func(), error) {
+func (e *Engine) leaseForReplay(ctx context.Context, rec *runstore.Record, pool *guestrt.Pool, cell *wire.Cell, until time.Time) (*guestrt.Worker, func(), error) {
 	owner := quota.OwnerOf(rec.Session)
-	ticket := e.meters.workers.Queue(owner)
-	select {
-	case <-ticket.Ready():
-	case <-ctx.Done():
-		if canceled, _ := ticket.Cancel(); !canceled { // it came at the last moment
-			e.meters.workers.Give(owner, 1)
-		}
-		return nil, nil, errBusy
+	_, leaves := callerOf(ctx)
+	if _, err := e.awaitSlot(ctx, rec.Session, until, leaves); err != nil {
+		return nil, nil, err
 	}
 	w, err := pool.AcquireFresh(ctx, rec.Session.Identity(), cell.Limits)
 	if err != nil {
@@ -150,69 +151,6 @@ func (e *Engine) leaseForReplay(ctx context.Context, rec *runstore.Record, pool 
 		pool.Release(w)
 		e.meters.workers.Give(owner, 1)
 	}, nil
-}
-
-// replaying is a replay that runs.
-type replaying struct {
-	worker   *guestrt.Worker
-	turns    []loggedTurn
-	deadline time.Time
-
-	files   map[string]loggedFile // as the guest has read them until now
-	unknown string                // a file that the log does not have
-}
-
-// run runs all turns of the log.
-func (r *replaying) run(ctx context.Context) error {
-	r.files = map[string]loggedFile{}
-	for i := range r.turns {
-		t := &r.turns[i]
-		for _, f := range t.files {
-			r.files[f.path] = f
-		}
-		rep, err := r.again(ctx, t)
-		if err != nil {
-			return err
-		}
-		if what := r.differs(rep, t); what != "" {
-			return &divergedError{i + 1, what}
-		}
-	}
-	return nil
-}
-
-func (r *replaying) again(ctx context.Context, t *loggedTurn) (*wire.Report, error) {
-	if t.cell == nil {
-		return r.worker.ReplayTurn(ctx, t.in, t.trace, r.deadline)
-	}
-	t.cell.Limits.MaxOutputItems = wire.MaxOutputItems
-	return r.worker.ReplayStart(ctx, *t.cell, t.trace, r.file, r.deadline)
-}
-
-// file serves a virtual file as the guest read it.
-func (r *replaying) file(_ context.Context, path string) ([]byte, bool) {
-	f, known := r.files[path]
-	if !known {
-		r.unknown = path
-	}
-	return f.data, f.found
-}
-
-// differs says how a turn differs from the recorded one, or "".
-func (r *replaying) differs(rep *wire.Report, t *loggedTurn) string {
-	switch {
-	case rep.Status == wire.StatusFailed && rep.Err.Reason == wire.ReasonReplayDiverged:
-		return "drew other random values"
-	case rep.Status == wire.StatusFailed:
-		return "failed: " + rep.Err.Message
-	case rep.Status == wire.StatusDone:
-		return "ended"
-	case r.unknown != "":
-		return "read another file, " + r.unknown
-	case digestOf(rep) != t.path:
-		return "asked for something else, or emitted something else"
-	}
-	return ""
 }
 
 // Upgrade is Host.UpgradeRuns.
@@ -285,7 +223,7 @@ func (e *Engine) upgrade(ctx context.Context, rec *runstore.Record, o codemode.U
 	case !replayable(rec):
 		return false, notReplayable(rec)
 	}
-	next, f := e.replay(ctx, rec)
+	next, f := e.replay(ctx, rec, 0)
 	if f != nil {
 		return false, f
 	}

@@ -50,7 +50,7 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	if f != nil {
 		return nil, nil, withRecord(f, rec)
 	}
-	rec, f = e.modernised(ctx, rec, claim)
+	rec, f = e.modernised(ctx, rec, claim, wait)
 	if f != nil {
 		return nil, nil, f
 	}

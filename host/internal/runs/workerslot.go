@@ -1,0 +1,44 @@
+package runs
+
+import (
+	"context"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/quota"
+)
+
+// awaitSlot waits for one of the host's worker slots, which sessions get in turns, until a
+// time of the engine's clock or until leaves is closed. Why is what a session was refused a
+// slot for.
+func (e *Engine) awaitSlot(ctx context.Context, s codemode.Session, until time.Time, leaves <-chan struct{}) (why *quota.Denied, err error) {
+	ticket := e.meters.workers.Queue(quota.OwnerOf(s))
+	select {
+	case <-ticket.Ready():
+		return nil, nil
+	default:
+	}
+	t := e.clock.NewTimer(e.clock.Until(until))
+	defer t.Stop()
+	select {
+	case <-ticket.Ready():
+		return nil, nil
+	case <-t.C():
+		err = errBusy
+	case <-e.parking:
+		err = errClosing
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-leaves:
+		err = errBusy
+	}
+	canceled, why := ticket.Cancel()
+	if !canceled { // it came at the last moment
+		e.meters.workers.Give(quota.OwnerOf(s), 1)
+	}
+	if why == nil || err != errBusy {
+		return nil, err
+	}
+	e.ReportDenied(s, why)
+	return why, err
+}
