@@ -31,9 +31,12 @@ const UnusedFor = time.Hour
 
 const (
 	lockName = "lock"
-	// lockTime bounds the wait for another process that has the lock. Keep holds it for the
-	// write of one executable.
-	lockTime = 30 * time.Second
+	// keepLockTime bounds the wait of Keep for a Collect, which holds the lock for a moment.
+	// A run is suspended meanwhile.
+	keepLockTime = 2 * time.Second
+	// collectLockTime bounds the wait of Collect. Keep holds the lock for the write of one
+	// executable.
+	collectLockTime = 30 * time.Second
 )
 
 var idPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -82,7 +85,7 @@ func (d *Dir) Find(id string) (path string, ok bool) {
 // Keep puts a build there, unless it is, and notes that it is in use now. Write writes the
 // executable; its bytes must have the id.
 func (d *Dir) Keep(ctx context.Context, id ID, write func(io.Writer) error) (err error) {
-	unlock, err := d.lock(ctx, true)
+	unlock, err := d.lock(ctx, true, keepLockTime)
 	if err != nil {
 		return err
 	}
@@ -111,8 +114,8 @@ func (d *Dir) Keep(ctx context.Context, id ID, write func(io.Writer) error) (err
 }
 
 // lock keeps Collect out, or every one else if it is not shared.
-func (d *Dir) lock(ctx context.Context, shared bool) (unlock func() error, err error) {
-	ctx, cancel := context.WithTimeout(ctx, lockTime)
+func (d *Dir) lock(ctx context.Context, shared bool, patience time.Duration) (unlock func() error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	l := durable.NewLock(filepath.Join(d.path, lockName))
 	if err := l.Lock(ctx, shared); err != nil {
@@ -156,10 +159,19 @@ func (d *Dir) List() ([]Build, error) {
 }
 
 // Collect removes the builds that are not needed and that no host has used since before.
-// It asks which are needed while no host can put a build there. With dry, it removes
-// nothing. It returns what it has removed, or would.
+// Which are needed may take long to find out, so hosts put builds there and note them
+// meanwhile: what one has kept since Collect began stays, whatever the runs are that needed
+// knows. With dry, it removes nothing. It returns what it has removed, or would.
 func (d *Dir) Collect(ctx context.Context, before time.Time, dry bool, needed func(context.Context) (map[string]bool, error)) (removed []Build, err error) {
-	unlock, err := d.lock(ctx, false)
+	unused, err := d.unused(before)
+	if err != nil {
+		return nil, err
+	}
+	keep, err := needed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := d.lock(ctx, false, collectLockTime)
 	if err != nil {
 		return nil, err
 	}
@@ -168,12 +180,8 @@ func (d *Dir) Collect(ctx context.Context, before time.Time, dry bool, needed fu
 	if err != nil {
 		return nil, err
 	}
-	keep, err := needed(ctx)
-	if err != nil {
-		return nil, err
-	}
 	for _, b := range builds {
-		if keep[b.ID] || !b.Used.Before(before) {
+		if used, ok := unused[b.ID]; !ok || !b.Used.Equal(used) || keep[b.ID] {
 			continue
 		}
 		if !dry {
@@ -184,4 +192,16 @@ func (d *Dir) Collect(ctx context.Context, before time.Time, dry bool, needed fu
 		removed = append(removed, b)
 	}
 	return removed, nil
+}
+
+// unused returns when the builds that no host has used since before were used last.
+func (d *Dir) unused(before time.Time) (map[string]time.Time, error) {
+	builds, err := d.List()
+	out := map[string]time.Time{}
+	for _, b := range builds {
+		if b.Used.Before(before) {
+			out[b.ID] = b.Used
+		}
+	}
+	return out, err
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/guestbuilds"
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 func open(t *testing.T) *guestbuilds.Dir {
@@ -125,21 +126,49 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestKeepWhileCollecting: a host waits with its build while another process decides what
-// goes. Otherwise that could remove what the host has just noted to be in use.
+// TestKeepWhileCollecting: hosts keep builds while another process asks which runs there are,
+// which takes long. What they have kept since stays, though the answer does not name it.
 func TestKeepWhileCollecting(t *testing.T) {
 	d := open(t)
-	keep(t, d, "one")
-	_, err := d.Collect(t.Context(), time.Now().Add(time.Hour), false, func(context.Context) (map[string]bool, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		if err := d.Keep(ctx, sha256.Sum256([]byte("one")), writes("one")); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Keep did not wait: %v", err)
+	old := time.Now().Add(-2 * guestbuilds.UnusedFor)
+	noted, unused := keep(t, d, "noted"), keep(t, d, "unused")
+	for _, id := range []string{noted, unused} {
+		path, _ := d.Find(id)
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
 		}
+	}
+	var fresh string
+	removed, err := d.Collect(t.Context(), time.Now().Add(time.Hour), false, func(context.Context) (map[string]bool, error) {
+		keep(t, d, "noted")
+		fresh = keep(t, d, "fresh")
 		return nil, nil
 	})
-	if list, listed := d.List(); err != nil || listed != nil || len(list) != 0 {
-		t.Errorf("left %v, %v, %v", list, err, listed)
+	if err != nil || len(removed) != 1 || removed[0].ID != unused {
+		t.Errorf("removed %+v, %v", removed, err)
+	}
+	for name, id := range map[string]string{"noted": noted, "fresh": fresh} {
+		if _, ok := d.Find(id); !ok {
+			t.Errorf("the build that was %s meanwhile is gone", name)
+		}
+	}
+}
+
+// TestKeepWaitsForALock: while builds are removed, a host waits with its own, for a short time.
+func TestKeepWaitsForALock(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	id := keep(t, d, "one")
+	lock := durable.NewLock(filepath.Join(d.Path(), "lock"))
+	if err := lock.Lock(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Keep(t.Context(), sha256.Sum256([]byte("one")), writes("one")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("while others hold the lock: %v", err)
+	}
+	path, _ := d.Find(id)
+	if err := errors.Join(os.Remove(path), lock.Close()); err != nil {
+		t.Fatal(err)
 	}
 	if _, ok := d.Find(keep(t, d, "one")); !ok {
 		t.Error("it was not kept again")

@@ -16,7 +16,8 @@
 // # Concurrency
 //
 // Several processes use one directory at the same time. A lock on a file in it keeps
-// Collect from removing what a host is about to need.
+// Collect from removing what a host is about to need. Collect has the lock only while it
+// removes; what was kept while it asked which builds are needed stays.
 //
 // # Failure
 //

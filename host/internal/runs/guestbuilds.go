@@ -3,6 +3,8 @@ package runs
 import (
 	"context"
 	"encoding/hex"
+	"errors"
+	"io"
 	"sync"
 	"time"
 
@@ -16,15 +18,26 @@ import (
 type keptBuilds struct {
 	dir *guestbuilds.Dir // nil: no directory
 
-	mu     sync.Mutex
-	noted  map[*guestrt.Pool]time.Time // when the build of a pool was last put there, or noted to be in use
-	failed bool                        // it was said that it cannot be
-	guests map[string]*otherGuest      // of runs that were asked about, by build
+	mu     sync.Mutex // not held while the directory is written to
+	builds map[guestbuilds.ID]*keptBuild
+	failed bool                   // it was said that it cannot be
+	guests map[string]*otherGuest // of runs that were asked about, by build
+}
+
+// keptBuild is what a host does about one build.
+type keptBuild struct {
+	there   bool          // it was put there, or noted to be in use
+	next    time.Time     // when it is noted, or tried, again
+	keeping chan struct{} // closed when the attempt that runs now is over; nil: there is none
 }
 
 const (
 	// notedAgain is how often a build in use is noted, far below guestbuilds.UnusedFor.
 	notedAgain = time.Minute
+	// triedAgain is how long a build that could not be kept is not tried again. Runs are
+	// suspended without it meanwhile, and none of them waits for a directory that is full or
+	// locked.
+	triedAgain = 30 * time.Second
 	// keepFirst is how long a host has lived when it keeps its build although it has stored
 	// no run. Commands that run one cell rarely get there.
 	keepFirst = 5 * time.Second
@@ -32,7 +45,7 @@ const (
 
 // open opens the directory, unless the path is empty.
 func (k *keptBuilds) open(path string) (err error) {
-	k.noted, k.guests = map[*guestrt.Pool]time.Time{}, map[string]*otherGuest{}
+	k.builds, k.guests = map[guestbuilds.ID]*keptBuild{}, map[string]*otherGuest{}
 	if path != "" {
 		k.dir, err = guestbuilds.Open(path)
 	}
@@ -47,20 +60,79 @@ func (e *Engine) keepBuild(ctx context.Context, pool *guestrt.Pool) {
 	if k.dir == nil {
 		return
 	}
+	if err := k.keep(ctx, pool.BuildID(), pool.WriteGuest); err != nil {
+		e.Logger.Error("the build of the guest was not kept: after an upgrade, suspended runs are replayed, or need it in guest.previous", "builds", k.dir.Path(), "error", err)
+	}
+}
+
+// keep puts a build there, or notes that it is in use, if it is time for that. It waits for
+// another goroutine that does unless the build is there. It returns the first failure of
+// several in a row.
+func (k *keptBuilds) keep(ctx context.Context, id guestbuilds.ID, write func(io.Writer) error) error {
+	for {
+		mine, others := k.begin(id)
+		switch {
+		case mine:
+			return k.attempt(ctx, id, write)
+		case others == nil:
+			return nil
+		}
+		select {
+		case <-others:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// begin reports whether the caller is to make an attempt to keep a build now. If it is to wait
+// for that of another goroutine, others is closed when that is over.
+func (k *keptBuilds) begin(id guestbuilds.ID) (mine bool, others <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := time.Now()
-	if last, ok := k.noted[pool]; ok && now.Sub(last) < notedAgain {
-		return
+	b := k.builds[id]
+	if b == nil {
+		b = &keptBuild{}
+		k.builds[id] = b
 	}
-	if err := k.dir.Keep(ctx, pool.BuildID(), pool.WriteGuest); err != nil {
-		if !k.failed && ctx.Err() == nil {
-			e.Logger.Error("the build of the guest was not kept: after an upgrade, suspended runs are replayed, or need it in guest.previous", "builds", k.dir.Path(), "error", err)
+	switch {
+	case b.keeping != nil && !b.there:
+		return false, b.keeping
+	case b.keeping != nil, time.Now().Before(b.next):
+		return false, nil
+	}
+	b.keeping = make(chan struct{})
+	return true, nil
+}
+
+// attempt makes the attempt of the caller of begin.
+func (k *keptBuilds) attempt(ctx context.Context, id guestbuilds.ID, write func(io.Writer) error) (first error) {
+	err := errors.New("the attempt has panicked")
+	defer func() {
+		if k.end(id, err, ctx.Err() != nil) {
+			first = err
 		}
-		k.failed = ctx.Err() == nil
-		return
+	}()
+	err = k.dir.Keep(ctx, id, write)
+	return nil
+}
+
+// end notes what an attempt came to, and reports whether it is the first of several in a row
+// that failed. One that was cancelled says nothing about the directory.
+func (k *keptBuilds) end(id guestbuilds.ID, err error, cancelled bool) (first bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	b := k.builds[id]
+	close(b.keeping)
+	b.keeping = nil
+	switch {
+	case err == nil:
+		b.there, b.next, k.failed = true, time.Now().Add(notedAgain), false
+	case !cancelled:
+		b.next = time.Now().Add(triedAgain)
+		first, k.failed = !k.failed, true
 	}
-	k.noted[pool], k.failed = now, false
+	return first
 }
 
 // keepBuilds keeps the builds of the workers that this host runs.
