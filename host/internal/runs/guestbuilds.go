@@ -28,14 +28,14 @@ type keptBuilds struct {
 type keptBuild struct {
 	there   bool          // it was put there, or noted to be in use
 	next    time.Time     // when it is noted, or tried, again
-	keeping chan struct{} // closed when the attempt that runs now is over; nil: there is none
+	keeping chan struct{} // closed when the attempt that runs now is over; nil: no attempt runs
 }
 
 const (
 	// notedAgain is how often a build in use is noted, far below guestbuilds.UnusedFor.
 	notedAgain = time.Minute
 	// triedAgain is how long a build that could not be kept is not tried again. Runs are
-	// suspended without it meanwhile, and none of them waits for a directory that is full or
+	// suspended without it meanwhile, and do not wait for a directory that is full or
 	// locked.
 	triedAgain = 30 * time.Second
 	// keepFirst is how long a host has lived when it keeps its build although it has stored
@@ -105,7 +105,7 @@ func (k *keptBuilds) begin(id guestbuilds.ID) (mine bool, others <-chan struct{}
 	return true, nil
 }
 
-// attempt makes the attempt of the caller of begin.
+// attempt makes the attempt that falls to its caller.
 func (k *keptBuilds) attempt(ctx context.Context, id guestbuilds.ID, write func(io.Writer) error) (first error) {
 	err := errors.New("the attempt has panicked")
 	defer func() {

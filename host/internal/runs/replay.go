@@ -27,7 +27,7 @@ func replayable(rec *runstore.Record) bool {
 }
 
 // modernised returns the record of a run that this host can go on with: rec, or what a replay made
-// of it, which the store then has. Wait is how long a caller waits; 0: there is none.
+// of it, which the store then has. Wait is how long a caller waits; 0: no caller waits.
 func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim runstore.Claim, wait time.Duration) (*runstore.Record, *failure) {
 	if e.hasGuestOf(rec) || !replayable(rec) {
 		return rec, nil
@@ -82,7 +82,7 @@ func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Dur
 }
 
 // slotPatience is until when a replay waits for a worker slot: for as long as its caller does,
-// or as a turn may take if it has none. The turns have their own time.
+// or as a turn may take if it has no caller. The turns have their own time.
 func (e *Engine) slotPatience(ctx context.Context, settings codemode.Settings, wait time.Duration) time.Time {
 	now := time.Now()
 	left := settings.Timeout
