@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/documents"
@@ -67,6 +69,82 @@ func TestPostgresLargeRunsAreNotSent(t *testing.T) {
 	}
 	if want := "[an_effect fits image seal_of_an_effect]"; err != nil || fmt.Sprint(ids) != want {
 		t.Errorf("listed %v, %v; want %s: a list reads no images", ids, err, want)
+	}
+}
+
+// TestPostgresListsAreBounded: what no host writes is left out.
+func TestPostgresListsAreBounded(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	a, b := open(t, url, slow), open(t, url, postgres.Listing(postgres.Bounded(slow, 10_000), 3))
+	for run, session := range map[string]string{"fits": "s", "large": strings.Repeat("s", 20_000)} {
+		j, err := a.OpenEffects(ctx, run, &runstore.Effects{
+			Session: codemode.Session{SessionID: session}, Created: time.Now(), Expires: time.Now().Add(time.Hour),
+		})
+		must(t, err)
+		j.Close()
+	}
+	for d, want := range map[*postgres.DB]string{a: "[fits large]", b: "[fits]"} {
+		list, err := d.ListEffects(ctx)
+		must(t, err)
+		var ids []string
+		for _, j := range list {
+			ids = append(ids, j.RunID)
+		}
+		if slices.Sort(ids); fmt.Sprint(ids) != want {
+			t.Errorf("journals %v, want %s", ids, want)
+		}
+	}
+	if _, err := a.OpenEffects(ctx, "larger", &runstore.Effects{
+		Session: codemode.Session{SessionID: strings.Repeat("s", 2<<20)}, Created: time.Now(), Expires: time.Now().Add(time.Hour),
+	}); !errors.Is(err, runstore.ErrTooLarge) {
+		t.Errorf("a header that no host reads: %v", err)
+	}
+	fill := func(id string) {
+		t.Helper()
+		must(t, a.Exec(ctx, `
+			INSERT INTO quoin.runs (id, owner, epoch, ended, generation, expires, header, image, image_sum, seal)
+			VALUES ($1, $2, 1, false, 1, now(), '', '', '', '')`, id, a.Host()))
+	}
+	fill("run")
+	fill(strings.Repeat("x", 1000))
+	items, err := b.Items(ctx)
+	if err != nil || len(items) != 3 {
+		t.Errorf("%d items, %v; want 3", len(items), err)
+	}
+	fill("one_more")
+	if items, err = b.Items(ctx); err == nil || !strings.Contains(err.Error(), "more than 3") {
+		t.Errorf("%d items, %v; want an error", len(items), err)
+	}
+	before := a.Forgotten()
+	if err := a.FindForgotten(ctx); err != nil || a.Forgotten() != before+2 {
+		t.Errorf("%d runs that the host owns unawares, %v; want 2", a.Forgotten()-before, err)
+	}
+}
+
+// TestPostgresEffectsOfManyBytesAreWrittenAgain: a journal does not grow beyond what is read.
+func TestPostgresEffectsOfManyBytesAreWrittenAgain(t *testing.T) {
+	ctx := t.Context()
+	d := open(t, database(t), slow)
+	j, err := d.OpenEffects(ctx, "run", &runstore.Effects{Created: time.Now(), Expires: time.Now().Add(time.Hour)})
+	must(t, err)
+	defer j.Close()
+	input, err := json.Marshal(strings.Repeat("x", runstore.MaxInverseInput-2))
+	must(t, err)
+	var effects []runstore.Effect
+	for n := range runstore.MaxEffectBytes / len(input) {
+		effects = append(effects, runstore.Effect{Number: n + 1, State: runstore.EffectDone, Input: input, At: time.Now()})
+	}
+	for range 12 {
+		must(t, j.Put(false, effects...))
+	}
+	var bytes int
+	must(t, d.QueryRow(ctx, `SELECT sum(octet_length(header)) FROM quoin.effect_log`).Scan(&bytes))
+	if most := 40 << 20; bytes > most {
+		t.Errorf("the journal has %d bytes, want at most %d", bytes, most)
+	}
+	got, err := d.Effects(ctx, "run")
+	if err != nil || len(got.Effects) != len(effects) {
+		t.Errorf("read: %v", err)
 	}
 }
 

@@ -17,14 +17,23 @@ import (
 
 var _ runstore.EffectStore = (*DB)(nil)
 
-// maxEffectRows bounds the rows of one journal: beyond it they are written again.
-const maxEffectRows = 4 * runstore.MaxEffects
+const (
+	// maxEffectRows bounds the rows of one journal: beyond it they are written again.
+	maxEffectRows = 4 * runstore.MaxEffects
+	// maxEffectHeader bounds the header of a journal, in bytes.
+	maxEffectHeader = 1 << 20
+	// maxEffectLog bounds the rows of one journal, in bytes: beyond it they are written again.
+	maxEffectLog = 32 << 20
+	// maxEffectsRead bounds a journal that is read, in bytes. Rows that are written again may
+	// come to more than maxEffectLog.
+	maxEffectsRead = 2 * maxEffectLog
+)
 
 // readEffects is one journal, of one moment. One that is too large has its size alone.
 const readEffects = `
 	SELECT sized.bytes, e.header, e.seal, clock_timestamp(), coalesce(l.last, 0), coalesce(l.headers, '{}'), coalesce(l.seals, '{}')
 	FROM (
-		SELECT run, octet_length(header) + octet_length(seal)
+		SELECT run, octet_length(header)::bigint + octet_length(seal)
 			+ (SELECT coalesce(sum(octet_length(header) + octet_length(seal)), 0) FROM quoin.effect_log WHERE run = $1) AS bytes
 		FROM quoin.effects WHERE run = $1
 	) sized LEFT JOIN quoin.effects e ON e.run = sized.run AND sized.bytes <= $2, LATERAL (
@@ -38,6 +47,7 @@ type storedEffects struct {
 	seal    []byte // of the newest row
 	last    int64  // its number
 	rows    int
+	bytes   int64
 	now     time.Time
 }
 
@@ -45,6 +55,9 @@ type storedEffects struct {
 func (d *DB) sealEffects(j *runstore.Effects) (header, seal []byte, err error) {
 	if header, err = json.Marshal(j); err != nil {
 		return nil, nil, err
+	}
+	if len(header) > maxEffectHeader {
+		return nil, nil, fmt.Errorf("%w: the header of the effects has %d bytes", runstore.ErrTooLarge, len(header))
 	}
 	return header, d.seal(sealEffects, []byte(j.RunID), header), nil
 }
@@ -95,11 +108,11 @@ func (d *DB) readEffects(ctx context.Context, runID string) (s storedEffects, er
 	}
 	var header, seal []byte
 	var headers, seals [][]byte
+	most := min(d.options.maxRun, maxEffectsRead)
 	err = d.retry(ctx, func(ctx context.Context) error {
-		var bytes int64
-		err := d.pool.QueryRow(ctx, readEffects, runID, d.options.maxRun).Scan(&bytes, &header, &seal, &s.now, &s.last, &headers, &seals)
+		err := d.pool.QueryRow(ctx, readEffects, runID, most).Scan(&s.bytes, &header, &seal, &s.now, &s.last, &headers, &seals)
 		if err == nil {
-			err = d.checkSize(bytes)
+			err = checkSize(s.bytes, most)
 		}
 		return err
 	})
@@ -132,7 +145,11 @@ func (d *DB) Effects(ctx context.Context, runID string) (*runstore.Effects, erro
 func (d *DB) ListEffects(ctx context.Context) (out []*runstore.Effects, err error) {
 	err = d.retry(ctx, func(ctx context.Context) error {
 		out = nil
-		rows, err := d.pool.Query(ctx, `SELECT run, header, seal, clock_timestamp() FROM quoin.effects ORDER BY created, run LIMIT $1`, 2*runstore.MaxEffectRuns)
+		rows, err := d.pool.Query(ctx, `
+			SELECT run, header, seal, clock_timestamp() FROM (
+				SELECT * FROM quoin.effects ORDER BY created, run LIMIT $1
+			) e WHERE octet_length(run) <= $2 AND octet_length(header)::bigint + octet_length(seal) <= $3 ORDER BY created, run`,
+			2*runstore.MaxEffectRuns, maxID, min(d.options.maxRun, maxEffectHeader+1<<10))
 		if err != nil {
 			return err
 		}
@@ -180,7 +197,7 @@ func (d *DB) OpenEffects(ctx context.Context, runID string, header *runstore.Eff
 	if err != nil {
 		return nil, err
 	}
-	o.journal, o.seal, o.last, o.rows = s.journal, s.seal, s.last, s.rows
+	o.journal, o.seal, o.last, o.rows, o.bytes = s.journal, s.seal, s.last, s.rows, s.bytes
 	err = expired(s.journal.Expires, s.now)
 	if err == nil || header == nil {
 		return o, err
@@ -212,6 +229,7 @@ type effectJournal struct {
 	seal    []byte
 	last    int64
 	rows    int
+	bytes   int64
 }
 
 // claim takes the journal for this host, and makes it if there is a header.
@@ -293,7 +311,7 @@ func (o *effectJournal) Put(sync bool, effects ...runstore.Effect) error {
 	ctx := o.d.ctx
 	omitted := o.journal.Omitted
 	kept := o.journal.Apply(effects...)
-	if o.unsure || o.journal.Omitted != omitted || o.rows+len(kept) > maxEffectRows {
+	if o.unsure || o.journal.Omitted != omitted || o.rows+len(kept) > maxEffectRows || o.bytes > maxEffectLog {
 		return o.rewrite(ctx, sync)
 	}
 	headers, seals, err := o.d.effectRows(o.seal, kept)
@@ -304,10 +322,11 @@ func (o *effectJournal) Put(sync bool, effects ...runstore.Effect) error {
 	if err != nil {
 		return err
 	}
-	if !whole { // the database has lost rows, by a crash or a failover
+	if !whole { // the database has lost rows or the epoch, by a crash or a failover, or the journal is another's
 		return o.rewrite(ctx, sync)
 	}
 	o.seal, o.last, o.rows = seals[len(seals)-1], o.last+int64(len(seals)), o.rows+len(seals)
+	o.bytes += total(headers)
 	return nil
 }
 
@@ -335,19 +354,28 @@ func (o *effectJournal) rewrite(ctx context.Context, sync bool) error {
 	if o.seal = seal; len(seals) > 0 {
 		o.seal = seals[len(seals)-1]
 	}
-	o.last, o.rows = o.last+int64(len(seals)), len(seals)
+	o.last, o.rows, o.bytes = o.last+int64(len(seals)), len(seals), total(headers)
 	return nil
 }
 
+// total is how many bytes there are in all.
+func total(parts [][]byte) (n int64) {
+	for _, p := range parts {
+		n += int64(len(p))
+	}
+	return n
+}
+
 // fence has this writer go on under the next epoch. A fence that is made again, or comes
-// late, sets the same epoch.
+// late, sets the same epoch. That the owner is this process tells that no other has the
+// journal: a failover may have lost the epochs of the newest fences.
 func (o *effectJournal) fence(ctx context.Context) error {
 	epoch := o.epoch
 	var fenced int64
 	err := o.d.retry(ctx, func(ctx context.Context) error {
 		tag, err := o.d.pool.Exec(ctx, `
 			UPDATE quoin.effects SET epoch = $2::bigint + 1
-			WHERE run = $1 AND epoch BETWEEN $2 AND $2::bigint + 1 AND owner = $3`, o.run, epoch, o.d.id)
+			WHERE run = $1 AND epoch <= $2::bigint + 1 AND owner = $3`, o.run, epoch, o.d.id)
 		fenced = tag.RowsAffected()
 		return err
 	})
@@ -364,10 +392,10 @@ func (o *effectJournal) fence(ctx context.Context) error {
 
 // write adds rows after the newest, or in the place of those before if there is a header. The
 // numbers of rows only rise, so that a statement does not meet the rows that it deletes. It
-// adds none, and the journal is not whole, if the database does not have the newest.
+// adds none, and the journal is not whole, if the database does not have the newest, or the
+// journal is not this writer's.
 func (o *effectJournal) write(ctx context.Context, sync bool, header, seal []byte, headers, seals [][]byte) (whole bool, err error) {
 	args := []any{o.run, o.epoch, o.d.id, sync, header, seal, o.last, headers, seals, o.journal.Expires, o.seal}
-	var mine bool
 	err = o.d.retry(ctx, func(ctx context.Context) error {
 		return o.d.pool.QueryRow(ctx, `
 			WITH durable AS (
@@ -388,18 +416,15 @@ func (o *effectJournal) write(ctx context.Context, sync bool, header, seal []byt
 				ON CONFLICT (run, n) DO UPDATE SET seal = excluded.seal WHERE effect_log.seal = excluded.seal
 				RETURNING n
 			)
-			SELECT EXISTS (SELECT FROM mine),
-				EXISTS (SELECT FROM whole) AND (SELECT count(*) FROM wrote) = coalesce(cardinality($8::bytea[]), 0)`, args...).Scan(&mine, &whole)
+			SELECT EXISTS (SELECT FROM whole) AND (SELECT count(*) FROM wrote) = coalesce(cardinality($8::bytea[]), 0)`, args...).Scan(&whole)
 	})
 	if err != nil || !whole {
 		o.unsure, o.last = true, o.last+int64(len(seals)) // rows that may be there have numbers of their own
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return false, fmt.Errorf("database: %w", err)
-	case !mine:
-		return false, runstore.ErrFenced
-	case whole:
+	}
+	if whole {
 		o.unsure = false
 	}
 	return whole, nil

@@ -90,6 +90,12 @@ func Sweeping(o Options, rows int) Options {
 	return o
 }
 
+// Listing returns o with a bound of its own of the items that are listed.
+func Listing(o Options, items int) Options {
+	o.maxItems = items
+	return o
+}
+
 // ErrInjected is what a statement answers that a test has let fail.
 var ErrInjected = errors.New("injected")
 
@@ -209,6 +215,16 @@ func Attempting(o Options, attempt func(ctx context.Context, do func(context.Con
 
 // ReleaseForgotten frees runs as a host does after each renewal of its lease.
 func (d *DB) ReleaseForgotten(ctx context.Context) { d.releaseForgotten(ctx, false) }
+
+// FindForgotten looks for what the host owns unawares, as it does after some renewals.
+func (d *DB) FindForgotten(ctx context.Context) error { return d.findForgotten(ctx) }
+
+// Forgotten returns how much that is, as far as the host knows.
+func (d *DB) Forgotten() int {
+	d.claims.mu.Lock()
+	defer d.claims.mu.Unlock()
+	return len(d.claims.forgotten)
+}
 
 // Ahead has the clock of the database be ahead of that of this host.
 func (d *DB) Ahead(by time.Duration) {

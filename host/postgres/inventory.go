@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -10,19 +12,23 @@ import (
 
 var _ runstore.Inventory = (*DB)(nil)
 
+// maxItems bounds how much is listed: more than hosts keep.
+const maxItems = 1 << 20
+
 // Items implements runstore.Inventory.
 func (d *DB) Items(ctx context.Context) (items []runstore.Item, err error) {
+	most := cmp.Or(d.options.maxItems, maxItems)
 	err = d.retry(ctx, func(ctx context.Context) error {
 		rows, err := d.pool.Query(ctx, `
 			SELECT id, CASE WHEN ended THEN 'result' ELSE 'run' END AS kind, expires,
-			       octet_length(header) + octet_length(image)
-			       + (SELECT coalesce(sum(octet_length(header) + octet_length(body)), 0) FROM quoin.journal WHERE run = r.id) AS bytes
-			FROM quoin.runs r WHERE NOT gone
+			       octet_length(header)::bigint + octet_length(image)
+			       + (SELECT coalesce(sum(octet_length(header)::bigint + octet_length(body)), 0)::bigint FROM quoin.journal WHERE run = r.id) AS bytes
+			FROM quoin.runs r WHERE NOT gone AND octet_length(id) <= $1
 			UNION ALL
 			SELECT run, 'effects', expires,
-			       octet_length(header) + (SELECT coalesce(sum(octet_length(header)), 0) FROM quoin.effect_log WHERE run = e.run)
-			FROM quoin.effects e
-			ORDER BY 1, 2`)
+			       octet_length(header)::bigint + (SELECT coalesce(sum(octet_length(header)), 0) FROM quoin.effect_log WHERE run = e.run)
+			FROM quoin.effects e WHERE octet_length(run) <= $1
+			ORDER BY 1, 2 LIMIT $2`, maxID, most+1)
 		if err != nil {
 			return err
 		}
@@ -33,5 +39,8 @@ func (d *DB) Items(ctx context.Context) (items []runstore.Item, err error) {
 		})
 		return err
 	})
+	if len(items) > most {
+		return nil, fmt.Errorf("the database has more than %d runs, results and journals of effects", most)
+	}
 	return items, err
 }

@@ -390,6 +390,23 @@ func TestPostgresEffectsOutlastWhatTheDatabaseLoses(t *testing.T) {
 			must(t, d.Exec(ctx, `DELETE FROM quoin.effect_log WHERE run = $1`, run))
 			must(t, j.Put(true, effect(3)))
 		},
+		"the newest fences lost": func(t *testing.T, run string, j runstore.EffectJournal) {
+			var before, after int
+			must(t, d.QueryRow(ctx, `SELECT epoch FROM quoin.effects WHERE run = $1`, run).Scan(&before))
+			for range 2 {
+				late.Lose(postgres.ErrInjected, true)
+				if err := j.Put(true, effect(2)); !errors.Is(err, postgres.ErrInjected) {
+					t.Errorf("got %v", err)
+				}
+				must(t, j.Put(true, effect(2))) // which writes all again
+			}
+			must(t, d.QueryRow(ctx, `SELECT epoch FROM quoin.effects WHERE run = $1`, run).Scan(&after))
+			if after != before+2 {
+				t.Errorf("epoch %d after %d, want two fences", after, before)
+			}
+			must(t, d.Exec(ctx, `UPDATE quoin.effects SET epoch = $2 WHERE run = $1`, run, before))
+			must(t, j.Put(true, effect(3)))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := "run_" + rand.Text()

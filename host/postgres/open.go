@@ -49,6 +49,7 @@ type Options struct {
 	fault     func(ctx context.Context, do func(context.Context) error) error // makes one attempt
 	maxRun    int64                                                           // 0 means the constant
 	maxEnded  int                                                             // 0 means the constant
+	maxItems  int                                                             // 0 means the constant
 	sweepRows int                                                             // 0 means the constant
 }
 

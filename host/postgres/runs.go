@@ -14,8 +14,8 @@ import (
 const (
 	// runBytes is the size of a run r without its image, with its journal.
 	runBytes = `
-		octet_length(r.header) + octet_length(r.image_sum) + octet_length(r.seal)
-		+ (SELECT coalesce(sum(octet_length(header) + octet_length(body) + octet_length(seal)), 0) FROM quoin.journal WHERE run = r.id)`
+		octet_length(r.header)::bigint + octet_length(r.image_sum) + octet_length(r.seal)
+		+ (SELECT coalesce(sum(octet_length(header)::bigint + octet_length(body) + octet_length(seal)), 0)::bigint FROM quoin.journal WHERE run = r.id)`
 	// journalOf is the journal of a run r.
 	journalOf = `LATERAL (
 		SELECT coalesce(array_agg(header ORDER BY n), '{}') AS headers, coalesce(array_agg(body ORDER BY n), '{}') AS bodies,
@@ -53,7 +53,7 @@ func (d *DB) read(ctx context.Context, id string) (s stored, err error) {
 		err := d.pool.QueryRow(ctx, readRun, id, d.options.maxRun).Scan(&r.ended, &s.epoch, &s.owner, &s.now, &bytes,
 			&r.header, &r.image, &r.imageSum, &r.sealed, &j.headers, &j.bodies, &j.seals)
 		if err == nil {
-			err = d.checkSize(bytes)
+			err = checkSize(bytes, d.options.maxRun)
 		}
 		if err == nil {
 			s.journal, err = j.rows()
@@ -67,9 +67,9 @@ func (d *DB) read(ctx context.Context, id string) (s stored, err error) {
 }
 
 // checkSize refuses a run that no host has written.
-func (d *DB) checkSize(bytes int64) error {
-	if bytes > d.options.maxRun {
-		return corrupt(fmt.Sprintf("it has %d bytes with its journal, at most %d are written", bytes, d.options.maxRun))
+func checkSize(bytes, most int64) error {
+	if bytes > most {
+		return corrupt(fmt.Sprintf("it has %d bytes with its journal, at most %d are written", bytes, most))
 	}
 	return nil
 }

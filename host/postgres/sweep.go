@@ -71,7 +71,7 @@ func (d *DB) sweepRuns(ctx context.Context, now time.Time) (err error) {
 	for _, those := range []string{"NOT ended", "ended AND NOT gone", "gone"} {
 		err = errors.Join(err, d.inBatches(ctx, `
 			WITH old AS (
-				SELECT id, expires, octet_length(image)::bigint + `+runBytes+` AS bytes FROM quoin.runs r
+				SELECT id, expires, octet_length(image) + `+runBytes+` AS bytes FROM quoin.runs r
 				WHERE `+those+` AND expires <= least($1, statement_timestamp()) AND (owner IS NULL OR NOT `+live("r.owner")+`)
 				ORDER BY expires LIMIT $3 FOR UPDATE SKIP LOCKED
 			), batch AS (
