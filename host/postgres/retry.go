@@ -50,9 +50,9 @@ func (d *DB) retry(ctx context.Context, do func(context.Context) error) error {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		bounded, cancel := context.WithTimeout(ctx, statementTimeout)
 		err := d.attempt(bounded, do)
-		silent := bounded.Err() != nil && ctx.Err() == nil
+		silent := bounded.Err() != nil || timedOut(err)
 		cancel()
-		if err != nil && silent {
+		if err != nil && silent && ctx.Err() == nil {
 			return unavailable(err)
 		}
 		if err == nil || !passes(err) {
@@ -83,6 +83,12 @@ func (d *DB) attempt(ctx context.Context, do func(context.Context) error) error 
 	return do(ctx)
 }
 
+// timedOut reports whether a time limit within an attempt was over: of a renewal of the lease,
+// or the statement_timeout of the server.
+func timedOut(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || isCode(err, queryCanceled)
+}
+
 // passes reports whether a failure may be over soon.
 func passes(err error) bool {
 	var pg *pgconn.PgError
@@ -97,7 +103,7 @@ func passes(err error) bool {
 	case errors.As(err, &connect), errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
 		return true
 	}
-	return pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed")
+	return pgconn.SafeToRetry(err) || errors.Is(err, pgconn.ErrConnClosed)
 }
 
 // rolledBack reports whether a failure says that the statement has changed nothing, and may
