@@ -226,6 +226,12 @@ func (d *DB) Forgotten() int {
 	return len(d.claims.forgotten)
 }
 
+// Hint tells all hosts to look at something.
+func (d *DB) Hint(kind, what string) { d.hint(kind, what) }
+
+// WatchHints returns the hints of one kind.
+func (d *DB) WatchHints(ctx context.Context, kind string) <-chan string { return d.watch(ctx, kind) }
+
 // Ahead has the clock of the database be ahead of that of this host.
 func (d *DB) Ahead(by time.Duration) {
 	now := time.Now()

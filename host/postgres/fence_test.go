@@ -184,6 +184,34 @@ func TestPostgresADeadHostIsTakenOver(t *testing.T) {
 	}
 }
 
+// TestPostgresTakeoversAreCounted: a claim counts as one if another host has owned the run.
+func TestPostgresTakeoversAreCounted(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	a, b := open(t, url, slow), open(t, url, slow)
+	for _, step := range []struct {
+		what  string
+		leave func(id string)
+		want  uint64
+	}{
+		{"a free run", func(id string) { create(t, a, record(id)).Release() }, 0},
+		{"a run of its own", func(id string) {
+			create(t, a, record(id)).Release()
+			must(t, b.Exec(ctx, `UPDATE quoin.runs SET owner = $1 WHERE id = $2`, b.Host(), id))
+		}, 0},
+		{"a run of a dead host", func(id string) { create(t, a, record(id)); pause(t, a) }, 1},
+	} {
+		id := strings.ReplaceAll(step.what, " ", "_")
+		step.leave(id)
+		before := b.Health(ctx).Takeovers
+		c, err := b.Claim(ctx, id)
+		must(t, err)
+		c.Release()
+		if got := b.Health(ctx).Takeovers - before; got != step.want {
+			t.Errorf("the claim of %s counts as %d takeovers, want %d", step.what, got, step.want)
+		}
+	}
+}
+
 // TestPostgresALostReleaseIsMadeUp: a run that the database says is this host's, though
 // no claim has it, is free for this host.
 func TestPostgresALostReleaseIsMadeUp(t *testing.T) {
