@@ -10,9 +10,8 @@ import (
 	"github.com/quoinhq/quoin/host/postgres"
 )
 
-// heard waits for a hint, and gives it again until it is heard if again is set: who has just
-// begun to listen may have missed it.
-func heard(t *testing.T, d *postgres.DB, hints <-chan string, what string, again bool) {
+// heard gives a hint until it is heard: a host that does not listen yet misses it.
+func heard(t *testing.T, d *postgres.DB, hints <-chan string, what string) {
 	t.Helper()
 	d.Hint("test", what)
 	every := time.NewTicker(50 * time.Millisecond)
@@ -24,9 +23,7 @@ func heard(t *testing.T, d *postgres.DB, hints <-chan string, what string, again
 				return
 			}
 		case <-every.C:
-			if again {
-				d.Hint("test", what)
-			}
+			d.Hint("test", what)
 		case <-t.Context().Done():
 			t.Fatal("no hint")
 		}
@@ -55,7 +52,7 @@ func TestPostgresConnectionsOfAHost(t *testing.T) {
 			}
 			d := open(t, url, postgres.Options{Lease: time.Hour, MaxConns: tc.conns})
 			create(t, d, record("run")).Release() // which starts the lease
-			heard(t, d, d.WatchHints(ctx, "test"), "now", true)
+			heard(t, d, d.WatchHints(ctx, "test"), "now")
 			other, err := pgx.Connect(ctx, with(t, plain, "application_name", "test"))
 			must(t, err)
 			defer other.Close(ctx)

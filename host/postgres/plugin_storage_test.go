@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/internal/pluginstorage"
@@ -29,7 +30,7 @@ func meddling(o postgres.Options) (postgres.Options, *meddler) {
 		if m.attempt = nil; attempt == nil {
 			return do(ctx)
 		}
-		return attempt(func() error { return do(ctx) })
+		return attempt(func() error { return do(context.WithoutCancel(ctx)) })
 	}), m
 }
 
@@ -138,6 +139,42 @@ func storageCode(err error) string {
 		return own.Code
 	}
 	return err.Error()
+}
+
+// TestPostgresAPluginWriteThatStillWaits at the server, when it is made again: the second attempt
+// waits for the first, and knows it.
+func TestPostgresAPluginWriteThatStillWaits(t *testing.T) {
+	ctx, url := t.Context(), database(t)
+	o, m := meddling(slow)
+	d := open(t, url, o)
+	s := d.PluginStorage("acme", func(err error) { t.Errorf("storage: %v", err) })
+	revision, err := s.Set(ctx, "n", []byte("1"), nil)
+	must(t, err)
+	other, err := pgx.Connect(ctx, url)
+	must(t, err)
+	defer other.Close(ctx)
+	tx, err := other.Begin(ctx)
+	must(t, err)
+	_, err = tx.Exec(ctx, `SELECT FROM quoin.plugin_storages FOR UPDATE`)
+	must(t, err)
+	wait := func(attempts int) (err error) {
+		for waiting := 0; err == nil && waiting < attempts; {
+			err = d.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&waiting)
+		}
+		return err
+	}
+	first, unlocked := make(chan error, 1), make(chan error, 1)
+	m.next(2, func(do func() error) error {
+		go func() { first <- do() }()
+		must(t, wait(1))
+		m.next(1, func(do func() error) error {
+			go func() { unlocked <- errors.Join(wait(2), tx.Rollback(ctx)) }()
+			return do()
+		})
+		return io.ErrUnexpectedEOF
+	})
+	_, err = s.Set(ctx, "n", []byte("2"), &revision)
+	must(t, errors.Join(err, <-first, <-unlocked))
 }
 
 // TestPostgresASwapWhoseAnswerIsLost has taken place, whatever the plugin has written since.
