@@ -42,7 +42,9 @@ type Approvals interface {
 	// read.
 	List(ctx context.Context) ([]*Approval, error)
 	// Resolve ends the waiting of an approval. The first resolution counts: the
-	// approval returned is as that one left it.
+	// approval returned is as that one left it. A store that several machines share goes by
+	// its own clock if that is behind the clock of the caller: what is to expire stays pending
+	// until its time is over by that one, too.
 	Resolve(ctx context.Context, id string, r Resolution) (*Approval, error)
 	// Watch returns a channel that receives after approvals may have been
 	// resolved, by any process, until ctx ends. Receives are not counted: one may

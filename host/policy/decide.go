@@ -114,13 +114,17 @@ func (a *Approval) offers(d Decision) error {
 	return nil
 }
 
-// resolve resolves a pending approval, and expires it instead if its time is over.
+// resolve resolves a pending approval, and expires it instead if its time is over, also by the
+// clock of the store.
 func resolve(ctx context.Context, store Approvals, a *Approval, r Resolution) (*Approval, error) {
 	if a.State != StatePending {
 		return a, nil
 	}
 	if !r.At.Before(a.Expires) {
-		r = Resolution{State: StateExpired, At: r.At}
+		expired, err := store.Resolve(ctx, a.ID, Resolution{State: StateExpired, At: r.At})
+		if err != nil || expired.State != StatePending {
+			return expired, err
+		}
 	}
 	return store.Resolve(ctx, a.ID, r)
 }

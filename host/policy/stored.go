@@ -271,8 +271,15 @@ func (s *StoredApprovals) List(ctx context.Context) ([]*Approval, error) {
 
 // Resolve implements Approvals: the first to create the document has decided.
 func (s *StoredApprovals) Resolve(ctx context.Context, id string, r Resolution) (*Approval, error) {
-	if _, err := s.Get(ctx, id); err != nil {
+	a, err := s.Get(ctx, id)
+	if err != nil {
 		return nil, err
+	}
+	if clock, ok := s.docs.(documents.Clock); ok && r.State == StateExpired {
+		now, err := clock.Earlier(ctx, r.At)
+		if err != nil || now.Before(r.At) && now.Before(a.Expires) {
+			return a, err
+		}
 	}
 	b, err := json.Marshal(r)
 	if err != nil {

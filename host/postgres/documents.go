@@ -34,7 +34,10 @@ type documentStore struct {
 	polled   map[string]string // the extensions that are watched, and how far each was seen
 }
 
-var _ documents.Store = (*documentStore)(nil)
+var (
+	_ documents.Store = (*documentStore)(nil)
+	_ documents.Clock = (*documentStore)(nil)
+)
 
 // documents returns the store of a purpose.
 func (d *DB) documents(purpose string, o documents.DirOptions) *documentStore {
@@ -322,4 +325,15 @@ func (s *documentStore) Version(ctx context.Context) (version string, err error)
 			FROM quoin.documents WHERE purpose = $1`, s.purpose).Scan(&version)
 	})
 	return version, err
+}
+
+// Earlier implements documents.Clock.
+func (s *documentStore) Earlier(ctx context.Context, here time.Time) (now time.Time, err error) {
+	err = s.do(ctx, func(ctx context.Context) error {
+		return s.db.pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
+	})
+	if err != nil || here.Sub(now) < sameClock {
+		return here, err
+	}
+	return now, nil
 }

@@ -101,7 +101,7 @@ func TestPostgresASweepDeletesLocksOfDeadHosts(t *testing.T) {
 }
 
 // TestPostgresAClockThatIsAheadExpiresNothing: a host that thinks that it is tomorrow ends no
-// approvals and kept programs of the others.
+// approvals and kept programs of the others, and a decision that is entered there counts.
 func TestPostgresAClockThatIsAheadExpiresNothing(t *testing.T) {
 	ctx := t.Context()
 	d := open(t, database(t), slow)
@@ -118,6 +118,13 @@ func TestPostgresAClockThatIsAheadExpiresNothing(t *testing.T) {
 		if a, err := approvals.Get(ctx, "apr_"+strings.Repeat(id, 32)); err != nil || a.State != want {
 			t.Errorf("approval %s is %+v (%v), want it %s", id, a, err, want)
 		}
+	}
+	pending := "apr_" + strings.Repeat("1", 32)
+	if a, err := approvals.Resolve(ctx, pending, policy.Resolution{State: policy.StateExpired, At: tomorrow}); err != nil || a.State != policy.StatePending {
+		t.Errorf("the approval is %+v (%v), want it pending", a, err)
+	}
+	if a, err := policy.Decide(ctx, approvals, pending, policy.AllowOnce, "alice", tomorrow); err != nil || a.State != policy.StateAllowed {
+		t.Errorf("the approval is %+v (%v), want it allowed", a, err)
 	}
 	kept := d.Documents("tests", "", documents.DirOptions{Transient: true})
 	must(t, kept.Create(ctx, "over.kept", nil, now.Add(-time.Hour)))

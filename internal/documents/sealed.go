@@ -77,3 +77,11 @@ func (s sealed) All(ctx context.Context, ext string) ([]Document, error) {
 	}
 	return list, err
 }
+
+// Earlier implements Clock.
+func (s sealed) Earlier(ctx context.Context, here time.Time) (time.Time, error) {
+	if c, ok := s.Store.(Clock); ok {
+		return c.Earlier(ctx, here)
+	}
+	return here, nil
+}

@@ -62,6 +62,13 @@ type Store interface {
 	Location(name string) string
 }
 
+// Clock is implemented by stores that several machines share.
+type Clock interface {
+	// Earlier returns here, a time of the clock of this machine, or the time of the store if
+	// that is behind it.
+	Earlier(ctx context.Context, here time.Time) (time.Time, error)
+}
+
 // Document is a document of a list.
 type Document struct {
 	Name    string

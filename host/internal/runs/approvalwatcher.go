@@ -99,7 +99,8 @@ func (d *approvalWatcher) watch(ctx context.Context, changed, more <-chan struct
 	}
 }
 
-// retryAfter is how soon the approvalWatcher looks again after the store has failed.
+// retryAfter is how soon the approvalWatcher looks again after the store has failed, or has not
+// let an approval expire.
 const retryAfter = time.Second
 
 // checkAll answers the waiters whose approvals are resolved, resolves those whose time
@@ -121,7 +122,11 @@ func (d *approvalWatcher) checkAll(ctx context.Context) time.Duration {
 			d.log.Error("an approval cannot be read now", "approval", id, "error", err)
 			next = min(next, retryAfter)
 		case a.State == policy.StatePending:
-			next = min(next, max(time.Until(a.Expires), 0))
+			left := time.Until(a.Expires)
+			if left <= 0 { // by the clock of the store its time is not over
+				left = retryAfter
+			}
+			next = min(next, left)
 		default:
 			w.deliver(a)
 		}
