@@ -12,7 +12,7 @@ import (
 var advice = map[string]string{
 	"28P01": badLogin,
 	"28000": badLogin,
-	"3D000": "make it with createdb, then run quoin state migrate",
+	"3D000": "make it with createdb, then run quoin state migrate with the --state or --config that names it",
 	"42501": "use the user that has run quoin state migrate, and make it the owner of the database: ALTER DATABASE name OWNER TO user",
 	readOnly: "it takes no writes: it is a standby, or default_transaction_read_only is on; name the primary in the URL, " +
 		"or several hosts with ?target_session_attrs=read-write",

@@ -20,7 +20,7 @@ func TestPostgresFailuresSayWhatToDo(t *testing.T) {
 	readOnly += sep + "default_transaction_read_only=on"
 	for name, c := range map[string]struct{ url, want string }{
 		"no server":   {"postgres://quoin@127.0.0.1:1/quoin", "start the database, or correct the host and port"},
-		"no database": {s.URL("missing"), "make it with createdb, then run quoin state migrate"},
+		"no database": {s.URL("missing"), "make it with createdb, then run quoin state migrate with the --state or --config that names it"},
 		"read-only":   {readOnly, "name the primary in the URL"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ const versionTable = "quoin.migrations"
 // ErrNotMigrated and ErrNewer say that the tables are not those of this version. Match
 // with errors.Is.
 var (
-	ErrNotMigrated = errors.New("the database is not ready for this version: run quoin state migrate")
+	ErrNotMigrated = errors.New("the database is not ready for this version: run quoin state migrate with the --state or --config that names it")
 	ErrNewer       = errors.New("a newer version has migrated the database: run that version on this host, too")
 )
 
