@@ -88,13 +88,12 @@ func (s *storedState) items(ctx context.Context) ([]runstore.Item, error) {
 	return inventory.Items(ctx)
 }
 
-// needs are the builds that stored runs need, with the number of those runs and the engine
-// of each.
+// needs are the builds that stored runs need, with those runs and the engine of each.
 type needs map[string]*neededBuild
 
 type neededBuild struct {
-	engine string // its id
-	runs   int
+	engine string   // its id
+	runs   []string // their ids
 }
 
 // unreadableError says that a record cannot be read, so that it is not known what it needs.
@@ -152,5 +151,5 @@ func (n needs) add(r *runstore.Record) {
 		b = &neededBuild{engine: r.GuestEngine}
 		n[r.GuestBuild] = b
 	}
-	b.runs++
+	b.runs = append(b.runs, r.ID)
 }

@@ -27,6 +27,8 @@ type stateBuild struct {
 	Engine string `json:"engine,omitempty"` // id of its engine, if a run says it
 	Bytes  int64  `json:"bytes,omitempty"`
 	Runs   int    `json:"runs"` // suspended runs that need it
+	// RunIDs are those runs.
+	RunIDs []string `json:"runIds,omitempty"`
 	// Installed says that new runs use the build, Kept that it is in guest.builds and
 	// Previous that guest.previous names it.
 	Installed bool      `json:"installed"`
@@ -45,6 +47,7 @@ func newStateBuilds() *cobra.Command {
 		Short: "List the guest builds that there are, and which of them suspended runs need",
 		Long: `List the guest builds that new runs use, those that are kept in guest.builds, those that
 guest.previous names, and those that suspended runs need, with the number of these runs.
+Which runs these are, --json says, and so does the build of each run in quoin state ls.
 A build that runs need and that is nowhere is "missing": quoin state upgrade replays
 those that it can. For the others name its quoin-guest in guest.previous, or abort them.
 Exit status: 0 every run has its build, 1 a build is missing, 2 usage.`,
@@ -89,7 +92,7 @@ func (s *storedState) listBuilds(ctx context.Context) ([]*stateBuild, error) {
 	}
 	for id, n := range needed {
 		b := of(id)
-		b.Engine, b.Runs = n.engine, n.runs
+		b.Engine, b.Runs, b.RunIDs = n.engine, len(n.runs), n.runs
 	}
 	if s.builds != nil {
 		kept, err := s.builds.List()

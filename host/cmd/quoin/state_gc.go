@@ -72,7 +72,7 @@ func (s *storedState) collect(ctx context.Context, before time.Time, dry bool) (
 		runs, err := s.needs(ctx)
 		for id, n := range runs {
 			needed[id] = true
-			out.Left += n.runs
+			out.Left += len(n.runs)
 		}
 		for _, id := range s.installed() {
 			needed[id] = true
