@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/statemove"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -175,4 +176,33 @@ func forgetReplay(t *testing.T, db *postgres.DB, id string) {
 	if err := errors.Join(claim.Checkpoint(t.Context(), rec), db.Wake(t.Context(), id)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestPostgresAMovedRunGoesOn: a person has decided about a call of a run in a state directory
+// before the run is moved into a database. A host there goes on with it although no caller waits.
+func TestPostgresAMovedRunGoesOn(t *testing.T) {
+	dir, open, desk := mkdir(t), newCluster(t), newDesk()
+	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo"))
+	first := start(t, kept(t, dir, cfg))
+	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: refused}), host.ReasonApproval)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	runs, approvals, err := stateDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := policy.Decide(t.Context(), approvals, (<-desk.asked).ID, policy.AllowOnce, "bob", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	db := open()
+	m := statemove.Mover{From: statemove.State{Runs: runs, Approvals: approvals}, To: statemove.State{Runs: db, Approvals: db.Approvals()}}
+	if err := m.Move(t.Context(), func(statemove.Outcome) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	db = open()
+	cfg.Store, cfg.Approvals.Store = db, db.Approvals()
+	next, told := advancing(t, cfg)
+	told.until(t, id, trajectory.RunEnded)
+	wantValue(t, next.Wait(t.Context(), me, id), `{"n":1}`)
 }
