@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/postgres"
-	"github.com/quoinhq/quoin/internal/postgrestest"
 )
 
 // paid is an approval of a new call that waits.
@@ -27,37 +25,6 @@ func paid(t testing.TB, s policy.Approvals) *policy.Approval {
 		t.Fatal(err)
 	}
 	return a
-}
-
-// BenchmarkDecisionOnPostgres is the time from a decision on one host until another host
-// has read it, which it was waiting for.
-func BenchmarkDecisionOnPostgres(b *testing.B) {
-	postgrestest.Need(b)
-	url := database(b)
-	one, other := open(b, url, postgres.Options{}).Approvals(), open(b, url, postgres.Options{}).Approvals()
-	changed := one.Watch(b.Context())
-	times := make([]time.Duration, 0, b.N)
-	for b.Loop() {
-		a := paid(b, one)
-		start := time.Now()
-		if _, err := other.Resolve(b.Context(), a.ID, policy.Resolution{State: policy.StateAllowed, Decision: policy.AllowOnce, At: start}); err != nil {
-			b.Fatal(err)
-		}
-		for {
-			<-changed
-			got, err := one.Get(b.Context(), a.ID)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if got.State == policy.StateAllowed {
-				break
-			}
-		}
-		times = append(times, time.Since(start))
-	}
-	slices.Sort(times)
-	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1e3, "p50-ms")
-	b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1e3, "p99-ms")
 }
 
 // TestPinsOnPostgres: a host that starts later knows what another has pinned, and what is

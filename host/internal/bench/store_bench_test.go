@@ -3,7 +3,6 @@ package bench_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -15,40 +14,89 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/postgrestest"
 )
 
-// sharedStore is where several hosts of a benchmark store their runs. open returns what
-// one of them has of it.
+// sharedStore is where several hosts of a benchmark store their runs.
 type sharedStore struct {
-	name string
-	open func(b *testing.B) runstore.Store
+	name      string
+	open      func(b *testing.B) runstore.Store // what one host has of it
+	approvals func(b *testing.B, of runstore.Store) policy.Approvals
+	// endLease lets other hosts have what a host holds, which is gone if that cannot be had otherwise.
+	endLease func(b *testing.B, h *host.Host, of runstore.Store) (gone bool)
 }
 
 // sharedStores are a directory, and a database that waits for its disk, if there is
 // a server on this machine.
 func sharedStores(b *testing.B) []sharedStore {
 	b.Helper()
-	dir := filepath.Join(b.TempDir(), "runs")
-	stores := []sharedStore{{"directory", func(b *testing.B) runstore.Store {
-		b.Helper()
-		d, err := runstore.OpenDir(dir)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return d
-	}}}
+	dir := b.TempDir()
+	stores := []sharedStore{{
+		"directory",
+		func(b *testing.B) runstore.Store {
+			b.Helper()
+			d, err := runstore.OpenDir(filepath.Join(dir, "runs"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			return d
+		},
+		func(b *testing.B, of runstore.Store) policy.Approvals {
+			b.Helper()
+			a, err := policy.OpenApprovals(filepath.Join(dir, "approvals"), of.(*runstore.Dir))
+			if err != nil {
+				b.Fatal(err)
+			}
+			return a
+		},
+		func(b *testing.B, h *host.Host, _ runstore.Store) bool {
+			b.Helper()
+			if err := h.Close(); err != nil {
+				b.Fatal(err)
+			}
+			return true
+		},
+	}}
 	if err := postgrestest.Missing(); err != nil {
 		b.Log("left out: ", err)
 		return stores
 	}
-	open := newDatabase(b)
-	return append(stores, sharedStore{"PostgreSQL", func(b *testing.B) runstore.Store {
-		b.Helper()
-		return open(b, 0)
-	}})
+	url := postgrestest.Start(b, postgrestest.Options{Durable: true}).Database(b)
+	open, admin := openDatabase(b, url), connect(b, url)
+	return append(stores, sharedStore{
+		"PostgreSQL",
+		func(b *testing.B) runstore.Store {
+			b.Helper()
+			return open(b, 0)
+		},
+		func(_ *testing.B, of runstore.Store) policy.Approvals { return of.(*postgres.DB).Approvals() },
+		func(b *testing.B, _ *host.Host, of runstore.Store) bool {
+			b.Helper()
+			_, err := admin.Exec(context.Background(), `UPDATE quoin.hosts SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`, of.(*postgres.DB).Host())
+			if err != nil {
+				b.Fatal(err)
+			}
+			return false
+		},
+	})
+}
+
+// connect opens a connection to a database.
+func connect(b *testing.B, url string) *pgx.Conn {
+	b.Helper()
+	conn, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := conn.Close(context.Background()); err != nil {
+			b.Error(err)
+		}
+	})
+	return conn
 }
 
 // newDatabase starts a server and returns what opens its database, with that many
@@ -237,17 +285,14 @@ func checkpoints(b *testing.B, n int, create func() (runstore.Claim, *runstore.R
 // fill adds suspended runs of no host, which cannot be read.
 func fill(b *testing.B, url string, n int) {
 	b.Helper()
-	conn, err := pgx.Connect(context.Background(), url)
-	if err != nil {
-		b.Fatal(err)
-	}
-	_, err = conn.Exec(context.Background(), `
+	conn := connect(b, url)
+	_, err := conn.Exec(context.Background(), `
 		INSERT INTO quoin.runs (id, epoch, ended, generation, expires, header, image, image_sum, seal)
 		SELECT 'fill' || g, 1, false, 1, now() + interval '1 day', '\x00', '\x00', '\x00', '\x00' FROM generate_series(1, $1::int) g`, n)
 	if err == nil {
 		_, err = conn.Exec(context.Background(), `VACUUM ANALYZE quoin.runs`)
 	}
-	if err := errors.Join(err, conn.Close(context.Background())); err != nil {
+	if err != nil {
 		b.Fatal(err)
 	}
 }
