@@ -51,6 +51,9 @@ type Engine struct {
 	maxQueryTime time.Duration // see the constant
 	clock        Clock
 
+	// lastWakes bounds what a host that closes tells others of its runs; nil: it does not close.
+	lastWakes atomic.Pointer[context.Context]
+
 	mu         sync.Mutex
 	closing    bool            // nothing new is let in
 	closed     bool            // close has started

@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
@@ -60,12 +61,40 @@ func (e *Engine) Close() {
 	if n := within(e.DrainTimeout, e.performing.wait); n > 0 {
 		e.Logger.Error("tool calls do not end although they are cancelled", "calls", n)
 	}
-	for _, r := range runs {
-		r.record.dropClaim()
-		r.finishMove()
-	}
+	e.leaveRuns(runs)
 	e.keptPrograms.flush()
 }
+
+// leaveRuns lets other hosts have the runs. A store that does not answer delays that by one bound
+// for all runs, and each release by that of the store.
+func (e *Engine) leaveRuns(runs []*run) {
+	ctx, cancel := context.WithTimeout(context.Background(), lastWakesTimeout)
+	defer cancel()
+	e.lastWakes.Store(&ctx)
+	left := make(chan *run)
+	var leaving sync.WaitGroup
+	for range min(leavingAtOnce, len(runs)) {
+		leaving.Go(func() {
+			for r := range left {
+				e.guard(func() {
+					defer r.finishMove()
+					r.record.dropClaim()
+				})
+			}
+		})
+	}
+	for _, r := range runs {
+		left <- r
+	}
+	close(left)
+	leaving.Wait()
+}
+
+const (
+	// lastWakesTimeout bounds how long a host that closes tells the others of its runs.
+	lastWakesTimeout = 5 * time.Second
+	leavingAtOnce    = 32
+)
 
 // StopWorkers ends the guest workers.
 func (e *Engine) StopWorkers() error {
