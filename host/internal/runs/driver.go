@@ -260,8 +260,8 @@ func (d *driver) logged(rep *wire.Report, err error) (*wire.Report, error) {
 	return rep, err
 }
 
-// dropImage forgets the image of a guest that is going to run. A store in memory holds
-// it still.
+// dropImage forgets the image of a guest that is going to run, or that the store has. A store
+// in memory holds it still.
 func (d *driver) dropImage() {
 	if d.image == nil {
 		return

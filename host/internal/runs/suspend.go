@@ -120,11 +120,9 @@ func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, start
 		r.engine.performing.leaveN(len(started))
 		return nil, nil, r.notStored(err)
 	}
-	if !r.record.volatile { // the image is on disk
-		_ = r.calls.chargeImage(0) // less is never refused
-	}
+	d.dropImage() // the store has it
 	res = d.waiting(stored.Counters)
-	r.replay.drop()                         // the store has it
+	r.replay.drop()                         // it, too, is in the store
 	if !r.markParked(expires, len(image)) { // aborted meanwhile
 		r.engine.performing.leaveN(len(started))
 		return nil, nil, r.aborted()

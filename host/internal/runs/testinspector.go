@@ -55,6 +55,9 @@ func (i Inspector) LeftToRun(id string) (left, queries time.Duration) {
 	return left, queries
 }
 
+// HoldsImage reports whether a suspended run has its image in memory, apart from its store.
+func (i Inspector) HoldsImage(id string) bool { return i.e.runByID(id).driver.image != nil }
+
 // Settled counts the calls of a run that have settled and were not delivered.
 func (i Inspector) Settled(id string) (n int) {
 	for _, c := range i.e.runByID(id).calls.list() {

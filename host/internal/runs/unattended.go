@@ -40,9 +40,11 @@ func (d *driver) callerIsGone() bool {
 }
 
 // stay is the result of an unattended driver whose guest has not run: the store has the run
-// as it is.
+// as it is, with its image and its log.
 func (d *driver) stay() *codemode.Result {
 	d.carry()
+	d.dropImage()
+	d.run.replay.drop()
 	calls, reason := d.run.calls.describe(d.run.settings.MaxOutput)
 	d.run.observed.Suspended(reason, d.run.usage())
 	if !d.run.markParked(d.keptUntil, d.imageSize) {
