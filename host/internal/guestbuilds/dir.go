@@ -160,7 +160,7 @@ func (d *Dir) List() ([]Build, error) {
 
 // Collect removes the builds that are not needed and that no host has used since before.
 // Which are needed may take long to find out, so hosts put builds there and note them
-// meanwhile: what one has kept since Collect has started stays, whatever the runs are that needed
+// meanwhile: what one has kept since Collect started stays, whatever the runs are that needed
 // knows. With dry, it removes nothing. It returns what it has removed, or would.
 func (d *Dir) Collect(ctx context.Context, before time.Time, dry bool, needed func(context.Context) (map[string]bool, error)) (removed []Build, err error) {
 	unused, err := d.unused(before)

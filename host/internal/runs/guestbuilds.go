@@ -35,8 +35,7 @@ const (
 	// notedAgain is how often a build in use is noted, far below guestbuilds.UnusedFor.
 	notedAgain = time.Minute
 	// triedAgain is how long a build that could not be kept is not tried again. Runs are
-	// suspended without it meanwhile, and do not wait for a directory that is full or
-	// locked.
+	// suspended without it meanwhile, and do not wait for a directory that is full or locked.
 	triedAgain = 30 * time.Second
 	// keepFirst is how long a host has lived when it keeps its build although it has stored
 	// no run. Commands that run one cell rarely get there.
@@ -70,7 +69,7 @@ func (e *Engine) keepBuild(ctx context.Context, pool *guestrt.Pool) {
 // several in a row.
 func (k *keptBuilds) keep(ctx context.Context, id guestbuilds.ID, write func(io.Writer) error) error {
 	for {
-		mine, others := k.begin(id)
+		mine, others := k.tryStart(id)
 		switch {
 		case mine:
 			return k.attempt(ctx, id, write)
@@ -85,9 +84,9 @@ func (k *keptBuilds) keep(ctx context.Context, id guestbuilds.ID, write func(io.
 	}
 }
 
-// begin reports whether the caller is to make an attempt to keep a build now. If it is to wait
+// tryStart reports whether the caller is to make an attempt to keep a build now. If it is to wait
 // for that of another goroutine, others is closed when that is over.
-func (k *keptBuilds) begin(id guestbuilds.ID) (mine bool, others <-chan struct{}) {
+func (k *keptBuilds) tryStart(id guestbuilds.ID) (mine bool, others <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	b := k.builds[id]
@@ -105,7 +104,7 @@ func (k *keptBuilds) begin(id guestbuilds.ID) (mine bool, others <-chan struct{}
 	return true, nil
 }
 
-// attempt makes the attempt that falls to its caller.
+// attempt makes the attempt that tryStart has allowed.
 func (k *keptBuilds) attempt(ctx context.Context, id guestbuilds.ID, write func(io.Writer) error) (first error) {
 	err := errors.New("the attempt has panicked")
 	defer func() {

@@ -114,7 +114,7 @@ func TestWhileABuildIsKept(t *testing.T) {
 	if g := k.guest(hex.EncodeToString(buildID[:])); g != nil {
 		t.Errorf("found %+v", g)
 	}
-	if mine, others := k.begin(buildID); mine || others == nil {
+	if mine, others := k.tryStart(buildID); mine || others == nil {
 		t.Errorf("a build that is not there yet: mine %v, %v", mine, others)
 	}
 	gone, cancel := context.WithCancel(t.Context())
@@ -139,7 +139,7 @@ func TestABuildThatIsThereIsNotWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.builds[buildID].next = time.Time{}
-	if mine, _ := k.begin(buildID); !mine {
+	if mine, _ := k.tryStart(buildID); !mine {
 		t.Fatal("it is not noted again")
 	}
 	if err := keep(t.Context()); err != nil {
