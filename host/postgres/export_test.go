@@ -90,6 +90,13 @@ func Sweeping(o Options, rows int) Options {
 	return o
 }
 
+// SweepingBytes returns o with a bound of its own of the bytes that one statement of a sweep
+// deletes.
+func SweepingBytes(o Options, bytes int64) Options {
+	o.sweepBytes = bytes
+	return o
+}
+
 // Listing returns o with a bound of its own of the items that are listed.
 func Listing(o Options, items int) Options {
 	o.maxItems = items

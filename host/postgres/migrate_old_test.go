@@ -10,7 +10,7 @@ import (
 )
 
 // newerTables are what a migration of a newer version may leave: columns that hosts of this
-// version do not know, in each table in which they write.
+// version do not know, in the tables of hosts and runs.
 const newerTables = `
 	ALTER TABLE quoin.hosts ADD COLUMN newer text;
 	ALTER TABLE quoin.runs ADD COLUMN newer text NOT NULL DEFAULT 'newer';

@@ -44,13 +44,14 @@ type Options struct {
 	Logger   *slog.Logger // nil: slog.Default()
 
 	// These are for tests.
-	tracer    pgx.QueryTracer
-	dial      pgconn.DialFunc
-	fault     func(ctx context.Context, do func(context.Context) error) error // makes one attempt
-	maxRun    int64                                                           // 0 means the constant
-	maxEnded  int                                                             // 0 means the constant
-	maxItems  int                                                             // 0 means the constant
-	sweepRows int                                                             // 0 means the constant
+	tracer     pgx.QueryTracer
+	dial       pgconn.DialFunc
+	fault      func(ctx context.Context, do func(context.Context) error) error // makes one attempt
+	maxRun     int64                                                           // 0 means the constant
+	maxEnded   int                                                             // 0 means the constant
+	maxItems   int                                                             // 0 means the constant
+	sweepRows  int                                                             // 0 means the constant
+	sweepBytes int64                                                           // 0 means the constant
 }
 
 var errClosed = errors.New("the database was closed")

@@ -30,7 +30,7 @@ func TestPostgresATimeLimitWithinAStatement(t *testing.T) {
 		o           postgres.Options
 		do          func(*postgres.DB) error
 	}{
-		"of the server": {with(t, plain, "statement_timeout", "50"), "quoin.runs", slow, func(d *postgres.DB) error {
+		"of the server": {with(t, plain, "statement_timeout", "500"), "quoin.runs", slow, func(d *postgres.DB) error {
 			_, err := d.Get(ctx, "run")
 			return err
 		}},

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // Bounds of the results that hosts of one database keep. Those that expire first make
@@ -19,7 +21,7 @@ const (
 // whole, and the next sweep would not come further.
 const (
 	sweepRows  = 100
-	sweepBytes = 256 << 20
+	sweepBytes = 256 << 20 // of runs, and of trajectories
 )
 
 // Sweep implements runstore.Store. What has expired is told by the clock of the
@@ -36,7 +38,7 @@ func (d *DB) Sweep(ctx context.Context, now time.Time) (left int, err error) {
 	} {
 		failed := step()
 		err = errors.Join(err, failed)
-		if failed != nil && (ctx.Err() != nil || passes(failed)) {
+		if failed != nil && (ctx.Err() != nil || away(failed)) {
 			break
 		}
 	}
@@ -44,6 +46,12 @@ func (d *DB) Sweep(ctx context.Context, now time.Time) (left int, err error) {
 		return 0, fmt.Errorf("database: %w", err)
 	}
 	return left, nil
+}
+
+// away reports whether a statement has failed that any other would fail with, too, and not
+// because it was too much at once.
+func away(err error) bool {
+	return errors.Is(err, runstore.ErrUnavailable) && !isCode(err, queryCanceled)
 }
 
 func (d *DB) countSuspended(ctx context.Context) (n int, err error) {
@@ -56,17 +64,22 @@ func (d *DB) countSuspended(ctx context.Context) (n int, err error) {
 // inBatches makes a statement until it answers that there is no more. Its last argument is
 // how many rows it may delete.
 func (d *DB) inBatches(ctx context.Context, statement string, args ...any) error {
-	args = append(args, cmp.Or(d.options.sweepRows, sweepRows))
-	for more := true; more; {
-		err := d.retry(ctx, func(ctx context.Context) error { return d.pool.QueryRow(ctx, statement, args...).Scan(&more) })
-		if err != nil {
+	for {
+		if more, err := d.batch(ctx, statement, args...); err != nil || !more {
 			return err
 		}
 	}
-	return nil
 }
 
-// sweepRuns deletes runs and results that have expired, those that an index finds apart.
+// batch makes the statement of inBatches once.
+func (d *DB) batch(ctx context.Context, statement string, args ...any) (more bool, err error) {
+	args = append(args, cmp.Or(d.options.sweepRows, sweepRows))
+	err = d.retry(ctx, func(ctx context.Context) error { return d.pool.QueryRow(ctx, statement, args...).Scan(&more) })
+	return more, err
+}
+
+// sweepRuns deletes runs and results that have expired, those that an index finds apart. Few
+// are gone, and no index has them.
 func (d *DB) sweepRuns(ctx context.Context, now time.Time) (err error) {
 	for _, those := range []string{"NOT ended", "ended AND NOT gone", "gone"} {
 		err = errors.Join(err, d.inBatches(ctx, `
@@ -82,8 +95,8 @@ func (d *DB) sweepRuns(ctx context.Context, now time.Time) (err error) {
 				DELETE FROM quoin.journal WHERE run IN (SELECT id FROM batch)
 			)
 			SELECT (SELECT count(*) FROM old) = $3 OR EXISTS (SELECT FROM old WHERE id NOT IN (SELECT id FROM batch))`,
-			now, int64(sweepBytes)))
-		if err != nil && passes(err) {
+			now, cmp.Or(d.options.sweepBytes, sweepBytes)))
+		if away(err) {
 			break
 		}
 	}

@@ -61,11 +61,7 @@ func TestPostgresSweepsInBatches(t *testing.T) {
 	d := open(t, database(t), postgres.Sweeping(slow, 2))
 	const rows = 7
 	expire(t, d, rows)
-	must(t, d.Exec(ctx, `CREATE TABLE deletions (number int)`))
-	must(t, d.Exec(ctx, `CREATE FUNCTION deleted() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO deletions SELECT count(*) FROM rows; RETURN NULL; END'`))
-	for _, table := range []string{"runs", "journal", "effects", "effect_log"} {
-		must(t, d.Exec(ctx, `CREATE TRIGGER deleted AFTER DELETE ON quoin.`+table+` REFERENCING OLD TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION deleted()`))
-	}
+	deletions := countDeletions(t, d, "runs", "journal", "effects", "effect_log")
 	left, err := d.Sweep(ctx, time.Now())
 	must(t, err)
 	if left != 1 {
@@ -74,10 +70,42 @@ func TestPostgresSweepsInBatches(t *testing.T) {
 	if diff := cmp.Diff(swept, counts(t, d)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	var largest, all int
-	must(t, d.QueryRow(ctx, `SELECT max(number), sum(number) FROM deletions`).Scan(&largest, &all))
-	if largest != 2 || all != 6*rows {
+	if largest, all := deletions(); largest != 2 || all != 6*rows {
 		t.Errorf("a statement has deleted %d of %d rows, want 2 of %d", largest, all, 6*rows)
+	}
+}
+
+// countDeletions has the database count what is deleted from these tables. The function says
+// how many rows a statement has deleted at most, and all together.
+func countDeletions(t *testing.T, d *postgres.DB, tables ...string) func() (largest, all int) {
+	t.Helper()
+	must(t, d.Exec(t.Context(), `CREATE TABLE deletions (number int)`))
+	must(t, d.Exec(t.Context(), `CREATE FUNCTION deleted() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO deletions SELECT count(*) FROM rows; RETURN NULL; END'`))
+	for _, table := range tables {
+		must(t, d.Exec(t.Context(), `CREATE TRIGGER deleted AFTER DELETE ON quoin.`+table+` REFERENCING OLD TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION deleted()`))
+	}
+	return func() (largest, all int) {
+		must(t, d.QueryRow(t.Context(), `SELECT max(number), sum(number) FROM deletions`).Scan(&largest, &all))
+		return largest, all
+	}
+}
+
+// TestPostgresSweepsSoManyBytes: no statement deletes many large runs at once, and each deletes
+// one at least.
+func TestPostgresSweepsSoManyBytes(t *testing.T) {
+	for bytes, want := range map[int64]int{15: 2, 5: 1} {
+		t.Run(fmt.Sprint(bytes), func(t *testing.T) {
+			d := open(t, database(t), postgres.SweepingBytes(slow, bytes))
+			must(t, d.Exec(t.Context(), `
+				INSERT INTO quoin.runs (id, epoch, ended, generation, expires, header, image, image_sum, seal)
+				SELECT 'run' || g, 1, false, 1, now() - interval '1 hour', '', '0123456789', '', '' FROM generate_series(1, 5) g`))
+			deletions := countDeletions(t, d, "runs")
+			_, err := d.Sweep(t.Context(), time.Now())
+			must(t, err)
+			if largest, all := deletions(); largest != want || all != 5 {
+				t.Errorf("a statement has deleted %d of %d rows, want %d of 5", largest, all, want)
+			}
+		})
 	}
 }
 

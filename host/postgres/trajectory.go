@@ -277,16 +277,33 @@ func (t *Trajectory) maybeSweep() {
 	if time.Since(t.swept) < sweepTrajectories {
 		return
 	}
-	t.swept = time.Now()
-	if err := t.Sweep(t.ctx); err != nil && t.ctx.Err() == nil {
+	more, err := t.sweepBatch(t.ctx)
+	if err != nil && t.ctx.Err() == nil {
 		t.db.log.Warn("trajectories that are over were not removed", "error", err) // the next sweep tries again
+	}
+	if !more { // else the next events are appended first
+		t.swept = time.Now()
 	}
 }
 
 // Sweep removes the trajectories beyond the bounds, those first whose last event is
 // oldest. A Trajectory does so by itself from time to time.
 func (t *Trajectory) Sweep(ctx context.Context) error {
-	err := t.db.inBatches(ctx, `
+	for {
+		more, err := t.sweepBatch(ctx)
+		if err != nil {
+			return fmt.Errorf("database: %w", err)
+		}
+		if !more {
+			return nil
+		}
+	}
+}
+
+// sweepBatch removes some of them, and reports whether there are more. With an error there are
+// not.
+func (t *Trajectory) sweepBatch(ctx context.Context) (more bool, err error) {
+	return t.db.batch(ctx, `
 		WITH kept AS (
 			SELECT run, last, bytes, sum(bytes) OVER newest AS total, row_number() OVER newest AS place
 			FROM quoin.trajectories WINDOW newest AS (ORDER BY last DESC, run)
@@ -298,9 +315,5 @@ func (t *Trajectory) Sweep(ctx context.Context) error {
 			DELETE FROM quoin.trajectories WHERE run IN (SELECT run FROM old WHERE total - bytes < $4) RETURNING run
 		)
 		SELECT (SELECT count(*) FROM old) = $5 OR (SELECT count(*) FROM gone) < (SELECT count(*) FROM old)`,
-		int64(t.opt.MaxAge.Seconds()), t.opt.MaxTotalBytes, t.opt.MaxRuns, int64(sweepBytes))
-	if err != nil {
-		return fmt.Errorf("database: %w", err)
-	}
-	return nil
+		int64(t.opt.MaxAge.Seconds()), t.opt.MaxTotalBytes, t.opt.MaxRuns, cmp.Or(t.db.options.sweepBytes, sweepBytes))
 }

@@ -117,8 +117,7 @@ func (a *advancer) isAwaited(q *policy.Approval) bool {
 }
 
 // leftDue tells all hosts that share the store that a run can go on which this one is about to
-// release. While the claim is held, the store has it taken over if this host dies. So it is
-// where a host that closes does not reach the store: its lease ends.
+// release. While the claim is held, the store has it taken over if this host dies.
 func (e *Engine) leftDue(id string) {
 	if _, shared := e.Store.(runstore.Shared); !shared || e.scheduler() == nil {
 		return // a store of one machine sees it in the record
@@ -127,9 +126,6 @@ func (e *Engine) leftDue(id string) {
 	defer cancel()
 	if last := e.lastWakes.Load(); last != nil {
 		ctx = *last
-		if e.storeAway(ctx) != nil {
-			return
-		}
 	}
 	if err := e.scheduler().Wake(ctx, id); err != nil {
 		e.Logger.Error("other hosts were not told that a run can go on; a wait finds out", "run", id, "error", err)

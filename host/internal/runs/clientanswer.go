@@ -116,8 +116,7 @@ func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) 
 		return nil, f
 	}
 	if !r.markParked(rec.Expires, len(rec.Image)) {
-		r.endUnparked()
-		return nil, r.aborted()
+		return nil, r.endUnparked()
 	}
 	return r, nil
 }

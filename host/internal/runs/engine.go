@@ -51,7 +51,7 @@ type Engine struct {
 	maxQueryTime time.Duration // see the constant
 	clock        Clock
 
-	// lastWakes bounds what a host that closes tells others of its runs; nil: it does not close.
+	// lastWakes bounds what a host that closes tells others of its runs; nil: it lets go of no runs.
 	lastWakes atomic.Pointer[context.Context]
 
 	mu         sync.Mutex

@@ -64,7 +64,7 @@ func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Dur
 		return nil, failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: no guest worker can replay it: %v", err)
 	}
 	defer done()
-	if err := newReplaying(w, turns, settings, e.parking).run(ctx); err != nil {
+	if err := newReplaying(w, turns, settings, e.replayStopped(ctx)).run(ctx); err != nil {
 		return nil, e.notReplayed(rec, err)
 	}
 	image, err := w.Snapshot(ctx, int(settings.MaxSnapshot))
@@ -79,6 +79,21 @@ func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Dur
 	next.Layers = IsolationOf(w.Layers()).Layers
 	next.Generation++
 	return &next, nil
+}
+
+// replayStopped says when a replay is given up between two turns: the host closes, or the
+// caller has left, as an advancer does that makes room for one.
+func (e *Engine) replayStopped(ctx context.Context) func() error {
+	_, leaves := callerOf(ctx)
+	return func() error {
+		switch {
+		case e.IsClosing():
+			return errClosing
+		case isClosed(leaves):
+			return errReplayLate
+		}
+		return nil
+	}
 }
 
 // slotPatience is until when a replay waits for a worker slot: for as long as its caller does,

@@ -19,7 +19,7 @@ type replaying struct {
 	turn    time.Duration // what one turn may take
 	end     time.Time     // of all turns
 	now     func() time.Time
-	parking <-chan struct{} // closed when the host shuts down
+	stopped func() error // says why no further turn is to run
 
 	files   map[string]loggedFile // as the guest has read them until now
 	unknown string                // a file that the log does not have
@@ -45,9 +45,9 @@ func (e *divergedError) Error() string {
 // says nothing of its path.
 var errReplayLate = errors.New("the program did not get as far in time")
 
-func newReplaying(w replayWorker, turns []loggedTurn, s codemode.Settings, parking <-chan struct{}) *replaying {
+func newReplaying(w replayWorker, turns []loggedTurn, s codemode.Settings, stopped func() error) *replaying {
 	return &replaying{
-		worker: w, turns: turns, turn: s.Timeout, end: time.Now().Add(cpuShare*s.CPUBudget + cpuGrace), now: time.Now, parking: parking,
+		worker: w, turns: turns, turn: s.Timeout, end: time.Now().Add(cpuShare*s.CPUBudget + cpuGrace), now: time.Now, stopped: stopped,
 		files: map[string]loggedFile{},
 	}
 }
@@ -55,8 +55,8 @@ func newReplaying(w replayWorker, turns []loggedTurn, s codemode.Settings, parki
 // run runs all turns of the log.
 func (r *replaying) run(ctx context.Context) error {
 	for i := range r.turns {
-		if isClosed(r.parking) {
-			return errClosing
+		if err := r.stopped(); err != nil {
+			return err
 		}
 		t := &r.turns[i]
 		for _, f := range t.files {

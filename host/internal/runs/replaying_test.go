@@ -50,7 +50,7 @@ func (g *slowGuest) replayed(s codemode.Settings, turns int) *failure {
 		log[i].path = digestOf(idleReport())
 	}
 	log[0].cell = &wire.Cell{}
-	r := newReplaying(g, log, s.WithDefaults(), nil)
+	r := newReplaying(g, log, s.WithDefaults(), func() error { return nil })
 	r.now, g.clock.now = g.clock.Now, time.Now()
 	r.end = g.clock.now.Add(cpuShare*s.WithDefaults().CPUBudget + cpuGrace)
 	if err := r.run(context.Background()); err != nil {
@@ -109,13 +109,25 @@ func TestWhatAReplayIsStoppedFor(t *testing.T) {
 	}
 }
 
-// TestAReplayEndsWithItsHost between two turns.
+// TestAReplayEndsWithItsHost, or when its caller leaves, between two turns.
 func TestAReplayEndsWithItsHost(t *testing.T) {
-	g, parking := &slowGuest{clock: &stillClock{now: time.Now()}, answers: idleReport}, make(chan struct{})
-	close(parking)
-	r := newReplaying(g, []loggedTurn{{cell: &wire.Cell{}, path: digestOf(idleReport())}}, codemode.Settings{}.WithDefaults(), parking)
-	if err := r.run(t.Context()); !errors.Is(err, errClosing) || g.turns != 0 {
-		t.Errorf("%d turns, %v", g.turns, err)
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	for name, tc := range map[string]struct {
+		closing bool
+		ctx     context.Context
+		want    error
+	}{
+		"the host closes":   {true, t.Context(), errClosing},
+		"the caller leaves": {false, leavesTheRun(left), errReplayLate},
+		"neither":           {false, leavesTheRun(t.Context()), nil},
+	} {
+		g := &slowGuest{clock: &stillClock{now: time.Now()}, answers: idleReport}
+		e := &Engine{closing: tc.closing}
+		r := newReplaying(g, []loggedTurn{{cell: &wire.Cell{}, path: digestOf(idleReport())}}, codemode.Settings{}.WithDefaults(), e.replayStopped(tc.ctx))
+		if err := r.run(t.Context()); !errors.Is(err, tc.want) || (g.turns == 0) != (tc.want != nil) {
+			t.Errorf("%s: %d turns, %v", name, g.turns, err)
+		}
 	}
 }
 

@@ -351,6 +351,9 @@ func (r *run) endUnparked() *failure {
 		return failureFromStore(err)
 	}
 	r.finish(cause)
+	if f := r.notEnded(); f != nil {
+		return f
+	}
 	return r.aborted()
 }
 

@@ -71,6 +71,7 @@ func (e *Engine) leaveRuns(runs []*run) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWakesTimeout)
 	defer cancel()
 	e.lastWakes.Store(&ctx)
+	defer e.lastWakes.Store(nil) // what is still on its way has a time of its own
 	left := make(chan *run)
 	var leaving sync.WaitGroup
 	for range min(leavingAtOnce, len(runs)) {

@@ -203,16 +203,20 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 	d.image, d.imageSize = rec.Image, len(rec.Image)
 	r.replay.take(rec)
 	if denied := r.calls.chargeImage(len(rec.Image)); denied != nil {
+		d.image = nil
+		r.replay.drop()
 		return d.postponed(failf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", denied))
 	}
 	return d.goOn()
 }
 
-// postponed is the result of a Wait that leaves the run as it was.
+// postponed is the result of a Wait that leaves the run as it was, with the output that the
+// store has of it.
 func (d *driver) postponed(f *failure) *codemode.Result {
-	d.couldNot = f
-	d.carry()
-	return d.failure(d.run.stayParked(f))
+	d.couldNot, d.carried = f, &d.output
+	res := d.failure(d.run.stayParked(f))
+	res.Output = nil
+	return res
 }
 
 // Deliver is Host.Deliver.

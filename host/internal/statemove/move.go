@@ -498,6 +498,9 @@ func (m *Mover) takeRun(ctx context.Context, rec *runstore.Record) error {
 	there, err := m.stage(ctx, rec, m.incoming())
 	var why leave
 	if errors.Is(err, runstore.ErrClaimed) || errors.As(err, &why) {
+		if known, err := m.To.Runs.Get(ctx, rec.ID); err == nil && known.Moving != "" {
+			return leave("a move or an import of it from elsewhere was interrupted: repeat that one")
+		}
 		return leave("it is there already")
 	}
 	if err != nil {
