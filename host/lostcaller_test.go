@@ -75,6 +75,41 @@ func TestALostCallerLosesNoOutput(t *testing.T) {
 	}
 }
 
+// TestARefusedWaitLeavesTheOutput: the store has it still, so the wait that is refused does
+// not give it, or the next host would give it again.
+func TestARefusedWaitLeavesTheOutput(t *testing.T) {
+	t.Parallel()
+	p, dir := newPrinter(), mkdir(t)
+	p.Host = start(t, p.config(openDir(t, dir)))
+	id := p.suspended(t)
+	ctx, leave := context.WithCancel(t.Context())
+	lost := make(chan *host.Delivery)
+	go func() { lost <- p.Deliver(ctx, me, id, 0) }()
+	close(p.first.open)
+	<-p.second.entered
+	leave()
+	<-lost
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	close(p.second.open)
+	cfg := p.config(openDir(t, dir))
+	cfg.Quotas = host.Quotas{CPUSecondsPerHour: 2, SessionPercent: 10}
+	poor := start(t, cfg)
+	for r := exec(poor, spend); r.Status == host.StatusWaiting; {
+		r = poor.Wait(t.Context(), me, r.RunID)
+	}
+	refused := poor.Wait(t.Context(), me, id)
+	wantFailure(t, refused, host.CodeUnavailable, host.ReasonQuota, host.PhaseHost)
+	wantTexts(t, refused)
+	if err := poor.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, p.config(openDir(t, dir))).Wait(t.Context(), me, id)
+	wantValue(t, r, `"through"`)
+	wantTexts(t, r, "between")
+}
+
 // TestACallerWhoseTimeIsOverHasItsOutput: its context ends with a deadline, and it takes the
 // result.
 func TestACallerWhoseTimeIsOverHasItsOutput(t *testing.T) {

@@ -31,11 +31,13 @@ const no = await Promise.race(p).catch(e => e); text([no.code, no.effectStatus, 
 	}
 }
 
+// spend uses up processor time, a little in each turn.
+const spend = `for (;;) { await yield_control(); const end = performance.now() + 100; while (performance.now() < end) {} }`
+
 // TestProcessorTimeOfAnHourIsBounded: once it is used up, nothing of the session starts, and
 // a run is kept as it was; another session goes on.
 func TestProcessorTimeOfAnHourIsBounded(t *testing.T) {
 	h := start(t, host.Config{Quotas: host.Quotas{CPUSecondsPerHour: 2, SessionPercent: 10}})
-	spend := `for (;;) { await yield_control(); const end = performance.now() + 100; while (performance.now() < end) {} }`
 	r := h.Exec(context.Background(), mallory, host.ExecInput{Code: spend})
 	wantWaiting(t, r, host.ReasonYield)
 	kept := r

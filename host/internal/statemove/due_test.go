@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/quoinhq/quoin/host/internal/statemove"
@@ -163,5 +164,43 @@ func TestInterruptedImports(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// TestAnImportAfterAnother: an import from one export was interrupted, and cannot be finished
+// from another. What is left says so.
+func TestAnImportAfterAnother(t *testing.T) {
+	from, _ := open(t)
+	first, _ := open(t)
+	second, _ := open(t)
+	fill(t, from)
+	for _, exported := range []statemove.State{first, second} {
+		if err := (&statemove.Mover{From: from, To: exported}).Copy(t.Context(), ignore); err != nil {
+			t.Fatal(err)
+		}
+	}
+	to, _ := open(t)
+	isMarked := func() bool {
+		rec, err := to.Runs.Get(t.Context(), runID)
+		return err == nil && rec.Moving != ""
+	}
+	for at := 1; !isMarked(); at++ {
+		to, _ = open(t)
+		f := &faults{left: at, after: true}
+		if err := (&statemove.Mover{From: f.around(first), To: f.around(to)}).Import(t.Context(), ignore); !errors.Is(err, errInjected) {
+			t.Fatalf("write %d: %v, and the run was never marked", at, err)
+		}
+	}
+	var why string
+	if err := (&statemove.Mover{From: second, To: to}).Import(t.Context(), func(o statemove.Outcome) error {
+		if o.ID == runID {
+			why = o.Reason
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(why, "was interrupted: repeat that one") {
+		t.Errorf("the run was left because %q", why)
 	}
 }
