@@ -7,17 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/quoinhq/quoin/guestrt/guestserver"
 	"github.com/quoinhq/quoin/internal/hostile/hostileworker"
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -41,30 +38,14 @@ func TestMain(m *testing.M) {
 	if deny := os.Getenv(denyVariable); deny != "" {
 		beConfined(deny)
 	}
-	dir, err := os.MkdirTemp("", "quoin-guestrt-test")
-	if err == nil && withCgo {
-		guestPath, err = buildGuest(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if err := os.RemoveAll(dir); err != nil {
+	if withCgo {
+		var err error
+		if guestPath, err = hosttest.Guest(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
 		}
-		os.Exit(code)
-	}))
-}
-
-func buildGuest(dir string) (string, error) {
-	path := filepath.Join(dir, defaultWorker.name)
-	cmd := exec.Command("go", guestBuild(path)...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the guest: %w\n%s", err, out)
 	}
-	return path, nil
+	hosttest.Main(m)
 }
 
 // newPool returns a pool that is closed at the end of the test, when none of

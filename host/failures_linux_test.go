@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -298,11 +297,9 @@ func struck(t *testing.T) *host.Result {
 
 // badCall runs a cell in a worker whose engine tries to open a socket.
 func badCall(t *testing.T) *host.Result {
-	bin := filepath.Join(mkdir(t), "badguest")
-	build := osexec.Command("go", "build", "-trimpath", "-buildmode=exe", "-o", bin, "github.com/quoinhq/quoin/guestrt/testdata/badguest")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building a bad guest: %v\n%s", err, out)
+	bin, err := hosttest.Program("guestrt/testdata/badguest")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return exec(start(t, host.Config{Guests: host.GuestConfig{Path: bin}}), `return 1`)
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -55,12 +54,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if err := hosttest.Clean(); err != nil {
-			log.Print(err)
-		}
-		os.Exit(code)
-	}))
+	hosttest.Main(m)
 }
 
 var me = host.Session{AgentID: "agent", SessionKey: "key", SessionID: "session", TurnID: "turn"}

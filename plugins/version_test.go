@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -22,10 +22,12 @@ func installV1(t *testing.T, dir string, protocolVersion int) Candidate {
 	t.Helper()
 	own := filepath.Join(dir, "old")
 	writeFile(t, filepath.Join(own, manifest.Name), fmt.Sprintf(`{"id": "old", "version": "1.0.0", "protocol": %d, "command": "./plugin"}`, protocolVersion))
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(own, "plugin"), "./testdata/v1plugin")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	built, err := hosttest.Program("plugins/testdata/v1plugin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(built, filepath.Join(own, "plugin")); err != nil {
+		t.Fatal(err)
 	}
 	return Find(own)
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/mcpserver"
@@ -24,12 +23,7 @@ func TestMain(m *testing.M) {
 	if state := os.Getenv(taskHostKey); state != "" {
 		log.Fatal(serveTasks(sharedState(state)))
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if err := hosttest.Clean(); err != nil {
-			log.Print(err)
-		}
-		os.Exit(code)
-	}))
+	hosttest.Main(m)
 }
 
 var (

@@ -1,11 +1,8 @@
 package hosttest
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -25,10 +22,6 @@ func GuestDeclarations(t testing.TB) string {
 
 // preludeDir is where the sources of the guest's world are.
 func preludeDir() (string, error) {
-	const prelude = "github.com/quoinhq/quoin/guestrt/internal/prelude"
-	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", prelude).Output()
-	if err != nil {
-		return "", fmt.Errorf("finding %s: %w", prelude, err)
-	}
-	return strings.TrimSpace(string(dir)), nil
+	top, err := root()
+	return filepath.Join(top, "guestrt", "internal", "prelude"), err
 }

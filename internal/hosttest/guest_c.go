@@ -2,14 +2,11 @@
 
 package hosttest
 
+const guestName = "quoin-guest-native"
+
 // buildGuest are the arguments with which the Go tool builds the guest worker that has
 // the native engine.
-func buildGuest(bin string) []string {
-	return []string{"run", "github.com/quoinhq/quoin/guestrt/cmd/quoin-native", "-o", bin}
-}
-
-// DefaultGuest is Guest for the default engine.
-func DefaultGuest() (string, error) { return guest("quoin-guest-default", buildDefaultGuest) }
+func buildGuest(bin string) []string { return buildNativeGuest(bin) }
 
 // GuestSealed says that the guest worker seals itself.
 const GuestSealed = true

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// OtherGuest builds the worker that Guest builds, once per process, of other code: its
+// OtherGuest builds the worker that Guest builds, of other code: its
 // functions are at other addresses, its heap is laid out in another way before a program
 // starts, and a program can tell that the globals text and json come in another order.
 // What one of the two has suspended, the other can only replay.
 func OtherGuest() (string, error) {
-	return once("quoin-guest-other", func(bin string) error {
-		overlay, err := otherCode(bin + "-sources")
+	return program(guestName+"-other", func(path string) error {
+		overlay, err := otherCode(path + "-sources")
 		if err != nil {
 			return fmt.Errorf("other code of the guest worker: %w", err)
 		}
-		return buildWorker(buildGuest(bin), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+		return goTool(buildGuest(path), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	})
 }
 

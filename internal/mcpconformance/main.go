@@ -24,7 +24,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/internal/mcpconformance/server"
 )
 
@@ -53,7 +52,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := errors.Join(run(ctx, *only, *scenario, *expected, os.Stdout), hosttest.Clean()); err != nil {
+	if err := run(ctx, *only, *scenario, *expected, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "mcp-conformance:", err)
 		os.Exit(1)
 	}

@@ -14,15 +14,6 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := hosttest.Clean(); err != nil {
-		slog.Error("cleaning up", "error", err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
 var session = host.Session{AgentID: "test", SessionID: "test"}
 
 // notesHost is a host whose only plugin is notes.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -32,27 +31,17 @@ func TestMain(m *testing.M) {
 	launch.Main()
 	confine.Main()
 	guestserver.ServeIfWorker()
-	testscript.Main(tidy{m}, map[string]func(){
+	testscript.Main(m, map[string]func(){
 		"curl":       curl,
 		"mcp-client": mcpClient,
 		"quoin":      func() { dieAtWrite(); os.Exit(runUntilSignal()) },
 	})
 }
 
-// tidy removes what the tests have built once they have run.
-type tidy struct{ *testing.M }
-
-func (m tidy) Run() int {
-	code := m.M.Run()
-	if err := hosttest.Clean(); err != nil {
-		log.Print(err)
-		return 1
-	}
-	return code
-}
-
 // TestScripts runs the command in processes of its own, as scripts do.
-func TestScripts(t *testing.T) { testscript.Run(t, scripts(t, "script")) }
+func TestScripts(t *testing.T) {
+	testscript.Run(t, scripts(t, "script"))
+}
 
 // scripts are those of a folder of testdata.
 func scripts(t *testing.T, folder string) testscript.Params {

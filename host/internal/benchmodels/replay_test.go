@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,15 +16,6 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := hosttest.Clean(); err != nil {
-		slog.Error(err.Error())
-		code = 1
-	}
-	os.Exit(code)
-}
 
 // The ways in which a model can work.
 const (

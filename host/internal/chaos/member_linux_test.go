@@ -77,7 +77,7 @@ func buildHost(t *testing.T, dir string, replace map[string]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := copyFile(guest, filepath.Join(dir, filepath.Base(guest))); err != nil {
+	if err := copyFile(guest, filepath.Join(dir, "quoin-guest")); err != nil {
 		t.Fatal(err)
 	}
 	return binary

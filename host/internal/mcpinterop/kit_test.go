@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -37,7 +36,7 @@ func TestMain(m *testing.M) {
 	} else {
 		code = m.Run()
 	}
-	if err := errors.Join(os.RemoveAll(workDir), hosttest.Clean()); err != nil {
+	if err := os.RemoveAll(workDir); err != nil {
 		fmt.Fprintln(os.Stderr, "mcp-interop:", err)
 		code = 1
 	}

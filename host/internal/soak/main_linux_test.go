@@ -6,14 +6,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -29,12 +26,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(hostVariable); dir != "" {
 		beHost(dir)
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if err := hosttest.Clean(); err != nil {
-			log.Print(err)
-		}
-		os.Exit(code)
-	}))
+	hosttest.Main(m)
 }
 
 // The limits of the soak's host: how many runs may be suspended at a time, and the

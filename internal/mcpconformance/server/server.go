@@ -29,8 +29,8 @@ type Server struct {
 	url     string
 }
 
-// Start starts a server on a free port of loopback. It builds the guest, which
-// hosttest.Clean removes.
+// Start starts a server on a free port of loopback. It builds the guest
+// if no test has.
 func Start(ctx context.Context) (*Server, error) {
 	guest, err := hosttest.Guest()
 	if err != nil {

@@ -3,7 +3,6 @@ package celltest
 import (
 	"context"
 	"encoding/json"
-	"log"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,15 +12,6 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := hosttest.Clean(); err != nil {
-		log.Print(err)
-		code = 1
-	}
-	os.Exit(code)
-}
 
 // config is of a host whose only plugin is an example.
 func config(t *testing.T, plugin string) host.Config {

@@ -1,0 +1,26 @@
+package hosttest
+
+import (
+	"flag"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// atOnce is how many parallel tests of a package run at once unless -parallel says so.
+// They wait for guests, timers and people far more than they compute.
+const atOnce = "16"
+
+// Main is the TestMain of packages whose parallel tests wait: it runs the tests, more of
+// them at once than there are processors, and looks for goroutines that they leave behind.
+func Main(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", atOnce); err != nil {
+			panic(err) // package testing has the flag
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
