@@ -24,3 +24,12 @@ func Main(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
+
+// Serial marks a test that cannot run next to other tests of its package, and says why.
+// Every other test of a package that waits calls t.Parallel.
+func Serial(t testing.TB, reason string) {
+	t.Helper()
+	if reason == "" {
+		t.Fatal("say why this test cannot run next to others")
+	}
+}
