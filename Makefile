@@ -3,6 +3,9 @@
 export CGO_ENABLED := 0
 
 GO       ?= go
+# Builds, tests and checks compile with the same flags, in whatever directory, so that what
+# one of them has compiled serves all.
+export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 BIN      := bin
 PLUGINS  := issues calendar fictions
 BUNDLED  := shell
@@ -34,9 +37,9 @@ help: ## Show this help
 
 .PHONY: build
 build: ## Build quoin, its guest worker, its bundled plugins and the example plugins into bin/
-	$(GO) build -trimpath -o $(BIN)/quoin ./host/cmd/quoin
+	$(GO) build -o $(BIN)/quoin ./host/cmd/quoin
 	$(GO) run -pgo=off ./guestrt/cmd/quoin-optimize -o $(BIN)/quoin-guest
-	$(GO) build -trimpath -o $(BIN)/demo ./examples/demo
+	$(GO) build -o $(BIN)/demo ./examples/demo
 	@for p in $(PLUGINS); do $(MAKE) --no-print-directory plugin DIR=$(BIN)/plugins P=$$p || exit 1; done
 	@$(MAKE) --no-print-directory plugin DIR=$(BIN)/plugins-test P=rude
 	@for p in $(BUNDLED); do $(MAKE) --no-print-directory plugin DIR=$(BIN)/bundled SOURCES=./plugins P=$$p || exit 1; done
@@ -52,7 +55,7 @@ SOURCES = ./examples/plugins
 .PHONY: plugin
 plugin:
 	@mkdir -p $(DIR)/$(P)
-	$(GO) build -trimpath -o $(DIR)/$(P)/$(P) $(SOURCES)/$(P)
+	$(GO) build -o $(DIR)/$(P)/$(P) $(SOURCES)/$(P)
 	@cp $(SOURCES)/$(P)/plugin.json $(DIR)/$(P)/plugin.json
 
 .PHONY: demo
@@ -66,11 +69,12 @@ demo-gateway: build ## Hold a scripted conversation with the example gateway, wh
 
 .PHONY: demo-cluster
 demo-cluster: build ## Suspend runs on three hosts, kill two of them, and complete every run on the third (needs PostgreSQL's programs)
-	$(GO) build -trimpath -o $(BIN)/cluster ./examples/cluster
+	$(GO) build -o $(BIN)/cluster ./examples/cluster
 	$(BIN)/cluster
 
-# gotestsum ends with how many tests ran, and each skipped one with its reason.
-TEST = $(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg -- -pgo=off -timeout 40m
+# gotestsum ends with how many tests ran, and each skipped one with its reason. make lint
+# has the checks of go vet, and no debugger needs what -w leaves out.
+TEST = $(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg -- -pgo=off -vet=off -ldflags=-w -timeout 20m
 
 .PHONY: test
 test: ## Run the tests but for the longest; says at the end what is left out, and why
@@ -87,6 +91,16 @@ ONPOSTGRES = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}
 .PHONY: test-postgres
 test-postgres: ## Run the tests that store runs in PostgreSQL, on a private server (needs its programs)
 	QUOIN_TEST_POSTGRES=1 $(TEST) -run Postgres $(ONPOSTGRES)
+
+# What can tell an ordinary user from root: owners of files, identities of processes, sandboxes.
+OFUSERS = ./guestrt ./internal/sandbox ./internal/lockdown ./internal/shell/... ./internal/durable ./internal/ownership \
+	./internal/documents ./internal/pluginstorage ./host/runstore ./host/internal/guestbuilds ./host/gateway \
+	./plugins ./plugins/shell ./plugins/install ./plugins/trust ./host/cmd/quoin/...
+
+.PHONY: test-user
+test-user: ## Run the tests that can tell an ordinary user from root, as this user
+	$(TEST) -short $(OFUSERS)
+	$(TEST) -short -run 'Isolation|Sealed|Attack|TimerSlack|Killed' ./host
 
 # The commit whose suspended runs this one finishes.
 PREVIOUS ?= HEAD~1
@@ -109,16 +123,17 @@ race: ## Run every test under the race detector (needs a C compiler)
 NATIVETAGS = quickjs_c,netgo,osusergo
 
 .PHONY: test-native
-test-native: ## Run the tests on the native engine, but for the longest, and a short soak (needs a C compiler)
-	@vars=$$($(GO) run ./guestrt/cmd/quoin-native env) && eval "$$vars" && \
-	$(TEST) -short -tags $(NATIVETAGS) ./... && \
-	$(GO) test -count=1 -pgo=off -tags soak,$(NATIVETAGS) -run $(SHORTSOAK) ./host/internal/soak -soaktime 30s
+test-native: ## Run the tests that can tell the native engine from the default one (needs a C compiler)
+	@vars=$$($(GO) run -pgo=off ./guestrt/cmd/quoin-native env) && eval "$$vars" && \
+	QUOIN_TEST_ENGINE=native $(TEST) -short -tags $(NATIVETAGS) ./guestrt/... ./internal/sandbox
+	QUOIN_TEST_ENGINE=native $(TEST) -short ./internal/hostile -every 4
+	QUOIN_TEST_ENGINE=native $(TEST) -short -run 'Engine|Hostile|Attack|Replay|OtherCode|Snapshot|Image|Rest|Lifecycle|Memory|CPU' ./host
 
 .PHONY: test-sanitize
 test-sanitize: ## Run the engine's tests and the hostile corpus on the native engine with sanitizers (minutes)
-	@vars=$$($(GO) run ./guestrt/cmd/quoin-native -sanitize env) && eval "$$vars" && \
+	@vars=$$($(GO) run -pgo=off ./guestrt/cmd/quoin-native -sanitize env) && eval "$$vars" && \
 	$(TEST) -short -tags quickjs_c,quickjs_sanitize,netgo,osusergo ./guestrt/internal/engine/quickjs ./guestrt/internal/prelude
-	CGO_ENABLED=0 $(TEST) -tags quickjs_sanitize ./internal/hostile
+	QUOIN_TEST_ENGINE=sanitize $(TEST) ./internal/hostile
 
 .PHONY: test-patches
 test-patches: ## Prove that each patch of the native engine's memory is needed (minutes, needs a C compiler)
@@ -166,9 +181,12 @@ soak: ## Attack a host for SOAKTIME, reload plugins, and look for what is left
 chaos: ## Break hosts, network and database of a cluster for CHAOSTIME, and look for lost runs and doubled effects
 	QUOIN_TEST_POSTGRES=1 $(GO) test -count=1 -v -pgo=off -timeout 0 -run TestPostgresChaos ./host/internal/chaos -chaostime $(CHAOSTIME) -chaosusers 48 $(CHAOSFLAGS)
 
+.PHONY: corpus
+corpus: ## Run every program of the hostile corpus
+	$(TEST) -run TestCorpus ./internal/hostile
+
 .PHONY: hostile
-hostile: ## Run the hostile corpus and measure how late its programs stop
-	$(GO) test -count=1 -run TestCorpus ./internal/hostile
+hostile: corpus ## Run the hostile corpus and measure how late its programs stop
 	$(GO) test -run '^$$' -bench Stops -benchtime 1x ./internal/hostile
 
 .PHONY: mcp-conformance
@@ -208,17 +226,12 @@ generate: ## Regenerate generated files
 .PHONY: lint
 lint: ## Run go vet and staticcheck
 	$(GO) vet -pgo=off ./...
-	GOFLAGS=-pgo=off $(GO) run $(staticcheck) ./...
-	@for m in $(MODULES); do (cd $$m && $(GO) vet -pgo=off ./... && GOFLAGS=-pgo=off $(GO) run $(staticcheck) ./...) || exit 1; done
+	GOFLAGS="$(GOFLAGS) -pgo=off" $(GO) run $(staticcheck) ./...
+	@for m in $(MODULES); do (cd $$m && $(GO) vet -pgo=off ./... && GOFLAGS="$(GOFLAGS) -pgo=off" $(GO) run $(staticcheck) ./...) || exit 1; done
 
 .PHONY: vuln
-vuln: ## Look for known vulnerabilities, where tool and database can be reached
-	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
-	if ! GOBIN="$$dir" $(GO) install $(govulncheck) 2>/dev/null; then \
-		echo "vuln: the tool cannot be had here; not checked"; exit 0; fi; \
-	"$$dir/govulncheck" ./...; code=$$?; \
-	if [ $$code -eq 3 ]; then exit 1; fi; \
-	if [ $$code -ne 0 ]; then echo "vuln: the database cannot be reached; not checked"; fi
+vuln: ## Look for known vulnerabilities; ends with 3 where it could not look
+	@.ci/vuln $(govulncheck)
 
 .PHONY: check
 check: generate ## Format, tidy, generate, lint; fail unless the tree stays clean
@@ -226,14 +239,24 @@ check: generate ## Format, tidy, generate, lint; fail unless the tree stays clea
 	$(GO) mod tidy
 	cd examples/gateway && $(GO) mod tidy
 	@for m in $(MODULES); do (cd $$m && $(GO) mod tidy) || exit 1; done
-	@$(MAKE) --no-print-directory lint vuln cross
+	@$(MAKE) --no-print-directory lint typecheck
+	@.ci/vuln $(govulncheck) || [ $$? -eq 3 ]
 	@git diff --exit-code || { echo "check: the tree is not clean; commit the changes above"; exit 1; }
+
+PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
 .PHONY: cross
 cross: ## Compile for the other platforms
-	GOOS=linux GOARCH=arm64 $(GO) build -pgo=off ./...
-	GOOS=darwin GOARCH=arm64 $(GO) build -pgo=off ./...
-	GOOS=windows GOARCH=amd64 $(GO) build -pgo=off ./...
+	@set -e; for p in $(PLATFORMS); do echo "cross: $$p"; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -pgo=off ./...; done
+
+.PHONY: typecheck
+typecheck: ## Check that everything would compile for the other platforms
+	$(GO) run -pgo=off ./internal/typecheck $(PLATFORMS)
+
+.PHONY: nightly
+nightly: ## Prove what every change does, from empty caches, and all that takes longer (3 hours at most)
+	@.ci/nightly
 
 .PHONY: clean
 clean: ## Remove what was built

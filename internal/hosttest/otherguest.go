@@ -13,12 +13,16 @@ import (
 // starts, and a program can tell that the globals text and json come in another order.
 // What one of the two has suspended, the other can only replay.
 func OtherGuest() (string, error) {
-	return program(guestName+"-other", func(path string) error {
+	e, err := chosenEngine()
+	if err != nil {
+		return "", err
+	}
+	return program(e.worker+"-other", func(path string) error {
 		overlay, err := otherCode(path + "-sources")
 		if err != nil {
 			return fmt.Errorf("other code of the guest worker: %w", err)
 		}
-		return goTool(buildGuest(path), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+		return goTool(e.build(path), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	})
 }
 

@@ -43,7 +43,7 @@ func install(dir, name, folder string) error {
 // program imports nothing below host. Do not write to its file: other tests run it.
 func Program(folder string) (string, error) {
 	return program(filepath.Base(folder), func(path string) error {
-		return goTool([]string{"build", "-pgo=off", "-buildmode=exe", "-o", path, module + "/" + folder})
+		return goTool([]string{"build", "-trimpath", "-buildvcs=false", "-pgo=off", "-buildmode=exe", "-o", path, module + "/" + folder})
 	})
 }
 

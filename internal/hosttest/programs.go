@@ -132,7 +132,7 @@ func sourcesKey() (string, error) {
 	}
 	sum := sha256.New()
 	fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	for _, name := range []string{"GOFLAGS", "GOAMD64", "GOARM64", "GOEXPERIMENT", "CC", "CGO_CFLAGS"} {
+	for _, name := range []string{"GOAMD64", "GOARM64", "GOEXPERIMENT", "CC"} {
 		fmt.Fprintf(sum, "%s=%q\n", name, os.Getenv(name))
 	}
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
