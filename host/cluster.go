@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"time"
 
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -32,7 +31,11 @@ type ClusterConfig struct {
 	// authority that has signed those of all hosts, as PEM. They take the place of Secret.
 	// The certificate is good for servers and clients, and names the host of Advertise.
 	CertFile, KeyFile, CAFile string
+
+	times cluster.Times // the zero value: cluster.DefaultTimes
 }
+
+func (c *ClusterConfig) peerTimes() cluster.Times { return cmp.Or(c.times, cluster.DefaultTimes) }
 
 // enabled reports whether hosts can ask each other.
 func (c *ClusterConfig) enabled() bool {
@@ -58,10 +61,6 @@ func (c *ClusterConfig) credentials() (*cluster.Credentials, error) {
 	return cluster.SharedSecret([]byte(secret))
 }
 
-// clusterGrace is how long Close waits for the answers to other hosts, once their runs have
-// been suspended.
-const clusterGrace = 2 * time.Second
-
 // joinCluster prepares to ask other hosts, before any run.
 func (h *Host) joinCluster() error {
 	c := &h.cfg.Cluster
@@ -75,7 +74,7 @@ func (h *Host) joinCluster() error {
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	h.credentials, h.peers = credentials, cluster.NewPeers(credentials)
+	h.credentials, h.peers = credentials, cluster.NewPeers(credentials, c.peerTimes())
 	h.engine.Peers = h.peers
 	return nil
 }
@@ -97,7 +96,7 @@ func (h *Host) answerCluster(ctx context.Context) error {
 	}
 	shared := h.cfg.Store.(runstore.Shared)
 	h.feeds, h.endFeeds = context.WithCancel(context.Background())
-	h.clusterServer = cluster.Serve(l, h.credentials, shared.Host(), h.answerPeer, h.log)
+	h.clusterServer = cluster.Serve(l, h.credentials, shared.Host(), h.answerPeer, h.log, c.peerTimes())
 	if err := shared.Advertise(ctx, address); err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
@@ -162,7 +161,7 @@ func CheckCluster(ctx context.Context, c ClusterConfig, store runstore.Shared) (
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	p := cluster.NewPeers(credentials)
+	p := cluster.NewPeers(credentials, c.peerTimes())
 	defer p.Close()
 	checker := cluster.NewChecker(p, store, cmp.Or(c.Advertise, c.Listen), slog.New(slog.DiscardHandler))
 	if err = checker.Settle(ctx); err != nil {
@@ -212,7 +211,7 @@ func (h *Host) leaveCluster() error {
 		return nil
 	}
 	h.endFeeds()
-	ctx, cancel := context.WithTimeout(context.Background(), clusterGrace)
+	ctx, cancel := context.WithTimeout(context.Background(), h.cfg.times.Own.ClusterGrace)
 	defer cancel()
 	return h.clusterServer.Close(ctx)
 }

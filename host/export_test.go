@@ -1,11 +1,43 @@
 package host
 
 import (
+	"cmp"
+
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/internal/wire"
 )
+
+// Times are what a host waits for.
+type Times = times
+
+// DefaultTimes are those of a host that is no test.
+var DefaultTimes = defaultTimes
+
+// ShortTimes are a tenth of what something waits for. What merely bounds the work of others,
+// and is not waited for where all is well, stays as it is: a busy machine needs it.
+func ShortTimes() Times {
+	t := Times{hosttest.Tenth(runs.DefaultTimes), hosttest.Tenth(defaultTimes.Own)}
+	r, d := &t.Runs, &defaultTimes.Runs
+	r.QuestionGrace, r.ClientGrace, r.SweepEvery = d.QuestionGrace, d.ClientGrace, d.SweepEvery
+	r.AnswerMargin, r.QuestionSpan, r.EvictAfter = d.AnswerMargin, d.QuestionSpan, d.EvictAfter
+	r.CPUGrace, r.ServiceGrace, r.QueryTime = d.CPUGrace, d.ServiceGrace, d.QueryTime
+	r.WakeTimeout, r.ClaimPatience, r.HolderPatience = d.WakeTimeout, d.ClaimPatience, d.HolderPatience
+	r.DriverGrace, r.LastWakesTimeout = d.DriverGrace, d.LastWakesTimeout
+	o, own := &t.Own, &defaultTimes.Own
+	o.DrainTimeout, o.MCPWait, o.PluginDrain = own.DrainTimeout, own.MCPWait, own.PluginDrain
+	o.ClusterGrace, o.FollowWait = own.ClusterGrace, own.FollowWait
+	return t
+}
+
+// WithTimes returns a configuration with other times than it has, or than those of tests.
+func (c Config) WithTimes(change func(*Times)) Config {
+	c.times = cmp.Or(c.times, ShortTimes())
+	change(&c.times)
+	return c
+}
 
 // Replace gives the host other tools, as a change of plugins would.
 func (h *Host) Replace(tools ...catalog.Tool) error {

@@ -25,14 +25,8 @@ func (f EventFilter) matches(e trajectory.Event) bool {
 	return (f.All || f.Session.Owns(e.Session)) && (f.Run == "" || e.RunID == f.Run)
 }
 
-const (
-	// followEvery is how often Follow looks for hosts that it does not follow yet.
-	followEvery = time.Second
-	// followWait bounds how long Follow waits for the hosts that there are.
-	followWait = 3 * time.Second
-	// maxFollowed bounds the hosts that Follow follows.
-	maxFollowed = 256
-)
+// maxFollowed bounds the hosts that Follow follows.
+const maxFollowed = 256
 
 // Follow is Subscribe for the chosen events of all hosts of the cluster, whichever drives a
 // run. Each host counts its own Seq. The events of a host that cannot be asked are missing,
@@ -61,7 +55,7 @@ func (h *Host) Follow(ctx context.Context, f EventFilter) <-chan trajectory.Even
 	select {
 	case <-ready:
 	case <-ctx.Done():
-	case <-time.After(followWait):
+	case <-time.After(h.cfg.times.Own.FollowWait):
 	}
 	return out
 }
@@ -74,11 +68,11 @@ type peerList struct {
 	hosts []runstore.Peer
 }
 
-// get returns the hosts as they are now, or were less than half of followEvery ago.
-func (l *peerList) get(ctx context.Context, store runstore.Shared) ([]runstore.Peer, error) {
+// get returns the hosts as they are now, or were less than half of every ago, which is how often a reader asks.
+func (l *peerList) get(ctx context.Context, store runstore.Shared, every time.Duration) ([]runstore.Peer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.asked.IsZero() && time.Since(l.asked) < followEvery/2 {
+	if !l.asked.IsZero() && time.Since(l.asked) < every/2 {
 		return l.hosts, nil
 	}
 	hosts, err := store.Peers(ctx, maxFollowed)
@@ -120,7 +114,7 @@ func (o *followedHosts) follow(ctx context.Context, ready chan<- struct{}) {
 		first.Wait()
 		close(ready)
 	})
-	tick := time.NewTicker(followEvery)
+	tick := time.NewTicker(o.host.cfg.times.Own.FollowEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -136,7 +130,7 @@ func (o *followedHosts) follow(ctx context.Context, ready chan<- struct{}) {
 // everything, and in ready until they tell or have failed to.
 func (o *followedHosts) askNew(ctx context.Context, asked, ready *sync.WaitGroup) {
 	store := o.host.cfg.Store.(runstore.Shared)
-	hosts, err := o.host.followable.get(ctx, store)
+	hosts, err := o.host.followable.get(ctx, store, o.host.cfg.times.Own.FollowEvery)
 	if err != nil {
 		o.host.log.Debug("the hosts of the store were not found out", "error", err) // its health says the same
 		return

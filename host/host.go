@@ -92,6 +92,8 @@ type Config struct {
 	// DrainTimeout bounds how long Close waits for the calls of suspended runs,
 	// so that their answers reach the store. Defaults to 5 s.
 	DrainTimeout time.Duration
+
+	times times // the zero value: defaultTimes
 }
 
 // GuestConfig says which guest workers run the programs, and how many.
@@ -296,8 +298,9 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	if h.cfg.Guests.Max <= 0 {
 		h.cfg.Guests.Max = DefaultMaxWorkers
 	}
+	h.cfg.times = cmp.Or(h.cfg.times, defaultTimes)
 	if h.cfg.DrainTimeout == 0 {
-		h.cfg.DrainTimeout = 5 * time.Second
+		h.cfg.DrainTimeout = h.cfg.times.Own.DrainTimeout
 	}
 	h.cfg.Quotas = h.cfg.Quotas.WithDefaults()
 	h.newEngine(ctx)
@@ -330,7 +333,7 @@ func (h *Host) newEngine(ctx context.Context) {
 		SettingsOf: h.settingsOf, Logger: h.log, Observer: h.obs, Store: h.cfg.Store, ApprovalStore: h.cfg.Approvals.Store,
 		Views: engineViews{h}, Hooks: h.hooks.Load, HoldPlugins: h.holdPlugins,
 		Quotas: h.cfg.Quotas, MaxWorkers: h.cfg.Guests.Max, Origin: h.cfg.Origin,
-		PluginConfig: h.cfg.Plugins.Config, OnApproval: h.cfg.Approvals.OnNew, QuestionTimeout: h.cfg.Approvals.QuestionTimeout, DrainTimeout: h.cfg.DrainTimeout, Advance: h.cfg.Advance,
+		PluginConfig: h.cfg.Plugins.Config, OnApproval: h.cfg.Approvals.OnNew, QuestionTimeout: h.cfg.Approvals.QuestionTimeout, DrainTimeout: h.cfg.DrainTimeout, Advance: h.cfg.Advance, Times: h.cfg.times.Runs,
 		Programs: runs.ProgramConfig{Store: h.cfg.Programs.Store, KeepFor: cmp.Or(h.cfg.Programs.KeepFor, DefaultKeepPrograms), ModelsSave: h.cfg.Programs.ModelsSave},
 	})
 }
@@ -374,17 +377,16 @@ func (h *Host) startPlugins(ctx context.Context) error {
 		return err
 	}
 	s, err := plugins.Supervise(ctx, h.cfg.Plugins.Dir, plugins.SupervisorOptions{
-		DataDir:     data,
-		OpenStorage: h.cfg.Plugins.OpenStorage,
-		Bundled:     bundled,
-		Configs:     h.cfg.Plugins.Config,
-		Secrets:     h.cfg.Plugins.Secrets,
-		Gate:        plugins.LockGate(h.cfg.Plugins.Dir, h.cfg.Plugins.TrustedKeys),
-		Logger:      h.log,
-		OnChange:    h.pluginsChanged,
-		Watch:       h.cfg.Plugins.Watch,
-		// Close has drained and cancelled every call by then.
-		DrainTimeout: time.Second,
+		DataDir:      data,
+		OpenStorage:  h.cfg.Plugins.OpenStorage,
+		Bundled:      bundled,
+		Configs:      h.cfg.Plugins.Config,
+		Secrets:      h.cfg.Plugins.Secrets,
+		Gate:         plugins.LockGate(h.cfg.Plugins.Dir, h.cfg.Plugins.TrustedKeys),
+		Logger:       h.log,
+		OnChange:     h.pluginsChanged,
+		Watch:        h.cfg.Plugins.Watch,
+		DrainTimeout: h.cfg.times.Own.PluginDrain,
 	})
 	h.viewMu.Lock()
 	defer h.viewMu.Unlock()

@@ -89,7 +89,7 @@ func newHost(cfg host.Config) (*host.Host, error) {
 		}
 		cfg.Guests.Path = guest
 	}
-	return host.New(context.Background(), cfg)
+	return host.New(context.Background(), cfg.WithTimes(func(*host.Times) {}))
 }
 
 func exec(h *host.Host, code string) *host.Result {

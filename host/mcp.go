@@ -4,15 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 )
-
-// defaultMCPWait is how long New waits for MCP servers that do not answer.
-const defaultMCPWait = 5 * time.Second
 
 // startMCP starts to keep the MCP servers connected, and waits until each was
 // tried once or the time for that is over. One that is down does not stop a host.
@@ -32,7 +28,7 @@ func (h *Host) startMCP(ctx context.Context) error {
 	h.viewMu.Unlock()
 	wait := h.cfg.MCP.Wait
 	if wait == 0 {
-		wait = defaultMCPWait
+		wait = h.cfg.times.Own.MCPWait
 	}
 	tried, cancel := context.WithTimeout(ctx, max(wait, 0))
 	defer cancel()

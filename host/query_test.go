@@ -16,11 +16,12 @@ import (
 // TestAFloodOfDescriptionsIsBounded: a guest can ask for thousands of descriptions
 // at once, whose answers together would not fit the host's memory.
 func TestAFloodOfDescriptionsIsBounded(t *testing.T) {
+	t.Parallel()
 	const size = 500 << 10
 	big := echo("big")
 	big.Parameters = json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", size) + `"}`)
-	h := start(t, host.Config{Tools: []catalog.Tool{big}, Settings: host.Settings{Timeout: time.Minute}})
-	h.Engine().QueryFor(time.Minute) // the bound of bytes is the one that counts here
+	cfg := host.Config{Tools: []catalog.Tool{big}, Settings: host.Settings{Timeout: time.Minute}}
+	h := start(t, cfg.WithTimes(func(n *host.Times) { n.Runs.QueryTime = time.Minute })) // the bound of bytes is the one that counts here
 	r := exec(h, `const all = await Promise.allSettled(Array.from({length: 4096}, () => tools.describe("big")))
 		const refused = all.filter((r) => r.status === "rejected").map((r) => r.reason)
 		const again = await tools.describe("big")
@@ -44,6 +45,7 @@ func (s *abortFirst) Record(e trajectory.Event) error {
 // TestAnAbortEndsAFloodOfSearches: what the guest asks the catalog at once does not
 // keep the host from ending the run.
 func TestAnAbortEndsAFloodOfSearches(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	sink := &abortFirst{abort: cancel}

@@ -14,6 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 var (
@@ -33,6 +34,7 @@ func heap() int64 {
 // TestASmallPartKeepsNoLargeReport: what is kept of a report, an item of output or a
 // call that waits, is a copy, so that the megabytes around it can go.
 func TestASmallPartKeepsNoLargeReport(t *testing.T) {
+	hosttest.Serial(t, "it measures the memory of the process")
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
 	exec(h, `return 1`)
 	before := heap()
@@ -54,6 +56,7 @@ await yield_control();`)
 // the bytes are of; the message names limit, settings and numbers; alice works on, and
 // nothing is charged any more when the runs have ended.
 func TestHeldBytesAreBounded(t *testing.T) {
+	t.Parallel()
 	const mib = 1 << 20
 	release := make(chan struct{})
 	defer close(release)
@@ -113,6 +116,7 @@ func TestHeldBytesAreBounded(t *testing.T) {
 
 // TestImagesAreCharged while they are in memory.
 func TestImagesAreCharged(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name  string
 		store runstore.Store
@@ -143,6 +147,7 @@ func TestImagesAreCharged(t *testing.T) {
 
 // TestMalloryTakesAllSheCan of everything that a host shares out, and alice works on.
 func TestMalloryTakesAllSheCan(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	run := func(h *host.Host, s host.Session, code string) *host.Result {
 		return h.Exec(ctx, s, host.ExecInput{Code: code})
@@ -229,7 +234,9 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 // TestSearchesAreBounded: what the host takes for searches counts as processor time of
 // the run, and of one turn it takes so much and not more.
 func TestSearchesAreBounded(t *testing.T) {
-	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Settings: host.Settings{CPUBudget: time.Minute}})
+	t.Parallel()
+	cfg := host.Config{Tools: []catalog.Tool{echo("echo")}, Settings: host.Settings{CPUBudget: time.Minute}}
+	h := start(t, cfg)
 	code := `const r = await Promise.allSettled(Array.from({length: 500}, (_, i) => tools.search("echo " + i)));
 text(r.filter(x => x.status == "rejected").length + " " + (r[0].reason?.code ?? "answered") + " " + (r[0].reason?.message ?? "")); await yield_control()`
 	r := exec(h, code)
@@ -240,8 +247,7 @@ text(r.filter(x => x.status == "rejected").length + " " + (r[0].reason?.code ?? 
 	}
 	h.Abort(context.Background(), me, id)
 
-	h.Engine().QueryFor(0)
-	r = exec(h, code)
+	r = exec(start(t, cfg.WithTimes(func(n *host.Times) { n.Runs.QueryTime = 1 })), code)
 	wantWaiting(t, r, host.ReasonYield)
 	if said := r.Output[0].Text(); !strings.HasPrefix(said, "500 timeout ") || !strings.Contains(said, "smaller batches") {
 		t.Error(said)
@@ -251,6 +257,7 @@ text(r.filter(x => x.status == "rejected").length + " " + (r[0].reason?.code ?? 
 // TestAReplyThatIsRefusedSaysWhatBecameOfTheCall: only a tool that reads is proposed to
 // be called again.
 func TestAReplyThatIsRefusedSaysWhatBecameOfTheCall(t *testing.T) {
+	t.Parallel()
 	tool := func(name, reply string, reads bool) catalog.Tool {
 		return catalog.Tool{Name: name, Description: "Answers.", ReadOnly: reads, Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 			return json.RawMessage(reply), nil
@@ -272,6 +279,7 @@ func TestAReplyThatIsRefusedSaysWhatBecameOfTheCall(t *testing.T) {
 // TestARunThatFindsNoRoomIsKept: a run of the store whose image is more than its
 // session may hold waits on, and a host with more room finishes it.
 func TestARunThatFindsNoRoomIsKept(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	config := func(held int64) host.Config {
 		return host.Config{Store: openDir(t, dir), Quotas: host.Quotas{HeldBytes: held}}

@@ -16,10 +16,8 @@ import (
 
 // How a host looks for faults of the cluster.
 const (
-	checkEvery   = 15 * time.Second
-	suspectEvery = time.Second // while a host does not answer and may be merely gone
-	maxPeers     = 256         // that the store is asked for
-	maxGreetings = 32          // in one round; others get their turn later
+	maxPeers     = 256 // that the store is asked for
+	maxGreetings = 32  // in one round; others get their turn later
 	greetAtOnce  = 8
 )
 
@@ -47,11 +45,11 @@ func NewChecker(p *Peers, store runstore.Shared, own string, log *slog.Logger) *
 // Run checks until ctx ends.
 func (c *Checker) Run(ctx context.Context) {
 	for {
-		pause := checkEvery
+		pause := c.peers.times.CheckEvery
 		if suspected, err := c.round(ctx, maxGreetings); err != nil {
 			c.log.Debug("the hosts of the store were not found out", "error", err) // its health says the same
 		} else if suspected {
-			pause = suspectEvery
+			pause = c.peers.times.SuspectEvery
 		}
 		select {
 		case <-ctx.Done():
@@ -71,7 +69,7 @@ func (c *Checker) Settle(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(suspectEvery):
+		case <-time.After(c.peers.times.SuspectEvery):
 		}
 	}
 }
@@ -192,7 +190,7 @@ func (c *Checker) ownFault(ctx context.Context, others []runstore.Peer) error {
 		return nil
 	}
 	for _, h := range others {
-		if isElsewhere(ctx, h.Address) {
+		if isElsewhere(ctx, h.Address, c.peers.times.DialTimeout) {
 			return errLoopback
 		}
 	}

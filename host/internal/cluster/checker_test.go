@@ -59,6 +59,7 @@ func rounds(t *testing.T, c *Checker, store *listed) {
 // TestFaultsAreFound: what is wrong with a host that lives is logged once, and once when it
 // is well again.
 func TestFaultsAreFound(t *testing.T) {
+	t.Parallel()
 	right := secretOf(t, "s")
 	well := serve(t, right, nil)
 	authority := newAuthority(t)
@@ -110,6 +111,7 @@ func closedAddress(t *testing.T) string {
 
 // TestAHostThatIsGoneIsNoFault: it does not renew its lease, and the store forgets it.
 func TestAHostThatIsGoneIsNoFault(t *testing.T) {
+	t.Parallel()
 	checker, store, log := checking(t, secretOf(t, "s"), "", runstore.Peer{Host: "b", Address: closedAddress(t)})
 	for range 5 {
 		if !round(t, checker) {
@@ -124,6 +126,7 @@ func TestAHostThatIsGoneIsNoFault(t *testing.T) {
 
 // TestAFaultGoesWithItsHost: nothing is left of a host that has ended.
 func TestAFaultGoesWithItsHost(t *testing.T) {
+	t.Parallel()
 	checker, store, _ := checking(t, secretOf(t, "s"), "", runstore.Peer{Host: "b", Address: closedAddress(t)})
 	if rounds(t, checker, store); len(checker.Faults()) != 1 {
 		t.Fatal("no fault is found")
@@ -136,6 +139,7 @@ func TestAFaultGoesWithItsHost(t *testing.T) {
 
 // TestLoopbackIsReachedFromNoOtherMachine: 192.0.2.1 is an address of no machine.
 func TestLoopbackIsReachedFromNoOtherMachine(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		own, peer string
 		fault     bool
@@ -160,6 +164,7 @@ func TestLoopbackIsReachedFromNoOtherMachine(t *testing.T) {
 
 // TestSettleSaysWhatItCouldNotAsk: a store that lists no hosts is not one whose hosts are well.
 func TestSettleSaysWhatItCouldNotAsk(t *testing.T) {
+	t.Parallel()
 	c, store, _ := checking(t, secretOf(t, "s"), "127.0.0.1:1")
 	store.err = errors.New("permission denied")
 	if err := c.Settle(t.Context()); !errors.Is(err, store.err) {

@@ -52,7 +52,7 @@ func serveHost(t *testing.T, c *Credentials, host string, h Handler) string {
 func startServer(t *testing.T, c *Credentials, host string, h Handler) (s *Server, address string) {
 	t.Helper()
 	l := listen(t)
-	s = Serve(l, c, host, h, slog.New(slog.DiscardHandler))
+	s = Serve(l, c, host, h, slog.New(slog.DiscardHandler), DefaultTimes)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()         // requests that hang are cut off
@@ -64,7 +64,7 @@ func startServer(t *testing.T, c *Credentials, host string, h Handler) (s *Serve
 // peers returns what asks with the credentials.
 func peers(t *testing.T, c *Credentials) *Peers {
 	t.Helper()
-	p := NewPeers(c)
+	p := NewPeers(c, DefaultTimes)
 	t.Cleanup(p.Close)
 	return p
 }
@@ -75,6 +75,7 @@ func noFrames(*Frame) {}
 
 // TestAskTellsAndReplies takes frames and the reply over the wire.
 func TestAskTellsAndReplies(t *testing.T) {
+	t.Parallel()
 	c := secretOf(t, "s")
 	address := serve(t, c, func(_ context.Context, q *Request, tell func(*Frame)) *Reply {
 		if q.Verb != VerbWait || q.Session.SessionID != "alice" || q.Wait() != time.Second {
@@ -94,6 +95,7 @@ func TestAskTellsAndReplies(t *testing.T) {
 // TestWhatPeopleAreAskedTravels: a caller that asks people is known to the other host, whose
 // reply has what they are asked. A result that does not wait has nothing to ask.
 func TestWhatPeopleAreAskedTravels(t *testing.T) {
+	t.Parallel()
 	c, result := secretOf(t, "s"), &codemode.Result{Status: codemode.StatusWaiting, RunID: "run_1", Reason: codemode.ReasonApproval, Telemetry: codemode.NewTelemetry()}
 	address := serve(t, c, func(_ context.Context, q *Request, _ func(*Frame)) *Reply {
 		if !q.Asks {
@@ -116,6 +118,7 @@ func TestWhatPeopleAreAskedTravels(t *testing.T) {
 
 // TestAnOlderHost names no caller that asks people, and a newer one may say more.
 func TestAnOlderHost(t *testing.T) {
+	t.Parallel()
 	q, err := parseRequest([]byte(`{"verb":"wait","host":"b","run":"run_1","session":{"sessionId":"alice"},"newer":true}`))
 	if err != nil || q.Asks {
 		t.Errorf("request %+v, %v", q, err)
@@ -128,6 +131,7 @@ func TestAnOlderHost(t *testing.T) {
 
 // TestWhoIsNotThere tells apart hosts that are gone, others, and those that have lost the run.
 func TestWhoIsNotThere(t *testing.T) {
+	t.Parallel()
 	c := secretOf(t, "s")
 	address := serve(t, c, func(context.Context, *Request, func(*Frame)) *Reply { return &Reply{NotHere: true} })
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
@@ -158,6 +162,7 @@ func TestWhoIsNotThere(t *testing.T) {
 
 // TestTheCallerLeaves ends the request at the other host.
 func TestTheCallerLeaves(t *testing.T) {
+	t.Parallel()
 	c, asked, left := secretOf(t, "s"), make(chan struct{}), make(chan struct{})
 	address := serve(t, c, func(ctx context.Context, _ *Request, _ func(*Frame)) *Reply {
 		close(asked)
@@ -248,6 +253,7 @@ func cutOffLater(t *testing.T, l net.Listener, address string, cut <-chan struct
 
 // TestCertificates lets in who has a certificate of the authority, and no one else.
 func TestCertificates(t *testing.T) {
+	t.Parallel()
 	ours, theirs := newAuthority(t), newAuthority(t)
 	host := ours.issue(t)
 	answer := func(context.Context, *Request, func(*Frame)) *Reply { return &Reply{Result: completed} }
@@ -356,6 +362,7 @@ func FuzzFrame(f *testing.F) {
 
 // TestFeedsLeavePlacesToWaits: however many follow events, runs can be waited for.
 func TestFeedsLeavePlacesToWaits(t *testing.T) {
+	t.Parallel()
 	c := secretOf(t, "s")
 	s, address := startServer(t, c, "b", func(_ context.Context, q *Request, _ func(*Frame)) *Reply {
 		if q.Verb == VerbEvents {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"time"
 )
 
 // Fault is what keeps hosts of one store from asking each other.
@@ -79,12 +80,12 @@ func isLoopback(address string) bool {
 }
 
 // isElsewhere reports whether an address is surely not one of this machine.
-func isElsewhere(ctx context.Context, address string) bool {
+func isElsewhere(ctx context.Context, address string, timeout time.Duration) bool {
 	name, _, err := net.SplitHostPort(address)
 	if err != nil || isLoopback(address) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	found, err := net.DefaultResolver.LookupIPAddr(ctx, name)
 	if err != nil || len(found) == 0 {

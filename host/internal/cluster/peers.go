@@ -14,36 +14,27 @@ import (
 	"time"
 )
 
-// The times within which a host notices that another is not there.
-const (
-	dialTimeout = time.Second
-	pingAfter   = time.Second     // without a word of the other side
-	pingTimeout = 2 * time.Second // for its answer to a ping
-	idleTimeout = time.Minute     // of a connection that is not used
-
-	greetTimeout = dialTimeout + 2*pingTimeout
-)
-
 // Peers asks other hosts. Close it at the end.
 type Peers struct {
 	client    *http.Client
 	transport *http.Transport
+	times     Times
 }
 
 // NewPeers returns what asks other hosts with the credentials.
-func NewPeers(c *Credentials) *Peers {
+func NewPeers(c *Credentials, times Times) *Peers {
 	t := &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		DialContext:            (&net.Dialer{Timeout: times.DialTimeout}).DialContext,
 		TLSClientConfig:        c.client.Clone(),
-		TLSHandshakeTimeout:    pingTimeout,
+		TLSHandshakeTimeout:    times.PingTimeout,
 		MaxResponseHeaderBytes: maxHeader,
-		IdleConnTimeout:        idleTimeout,
+		IdleConnTimeout:        times.IdleTimeout,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: pingTimeout},
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: times.PingAfter, PingTimeout: times.PingTimeout, WriteByteTimeout: times.PingTimeout},
 	}
 	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Peers{&http.Client{Transport: t, CheckRedirect: refuse}, t}
+	return &Peers{&http.Client{Transport: t, CheckRedirect: refuse}, t, times}
 }
 
 // Close ends the connections that are not in use.
@@ -70,7 +61,7 @@ func (p *Peers) Ask(ctx context.Context, address string, q *Request, tell func(*
 // greet asks the host at an address whether it is that host. It answers ErrNotHere if
 // another one is there.
 func (p *Peers) greet(ctx context.Context, address, host string) error {
-	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.times.DialTimeout+2*p.times.PingTimeout)
 	defer cancel()
 	_, err := p.Ask(ctx, address, &Request{Verb: VerbGreet, Host: host}, func(*Frame) {})
 	switch {
@@ -87,11 +78,11 @@ func (p *Peers) greet(ctx context.Context, address, host string) error {
 func (p *Peers) refused(ctx context.Context, address string) bool {
 	c := p.transport.TLSClientConfig.Clone()
 	c.NextProtos = []string{"h2"}
-	conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: dialTimeout}, Config: c}).DialContext(ctx, "tcp", address)
+	conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: p.times.DialTimeout}, Config: c}).DialContext(ctx, "tcp", address)
 	if err == nil {
-		_ = conn.SetDeadline(time.Now().Add(pingTimeout)) // if that fails, so does the read
-		_, err = conn.Read(make([]byte, 1))               // the server speaks first
-		_ = conn.Close()                                  // nothing was written
+		_ = conn.SetDeadline(time.Now().Add(p.times.PingTimeout)) // if that fails, so does the read
+		_, err = conn.Read(make([]byte, 1))                       // the server speaks first
+		_ = conn.Close()                                          // nothing was written
 	}
 	return errors.Is(namesCredentials(err), ErrCredentials)
 }

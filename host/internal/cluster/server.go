@@ -24,8 +24,6 @@ const (
 	maxConnections = 256
 	maxStreams     = 1024
 	maxHeader      = 16 << 10
-	headerTimeout  = 10 * time.Second
-	bodyTimeout    = 30 * time.Second
 )
 
 // Handler answers a request of another host, which may tell what happens meanwhile. The
@@ -36,6 +34,7 @@ type Handler func(ctx context.Context, q *Request, tell func(*Frame)) *Reply
 // Server answers other hosts.
 type Server struct {
 	host    string
+	times   Times
 	handler Handler
 	http    *http.Server
 	places  chan struct{} // taken by requests
@@ -44,14 +43,14 @@ type Server struct {
 }
 
 // Serve answers other hosts for the host of that id until Close. It closes the listener.
-func Serve(l net.Listener, c *Credentials, host string, h Handler, log *slog.Logger) *Server {
-	s := &Server{host: host, handler: h, places: make(chan struct{}, MaxRequests), feeds: make(chan struct{}, maxFeeds)}
+func Serve(l net.Listener, c *Credentials, host string, h Handler, log *slog.Logger, times Times) *Server {
+	s := &Server{host: host, times: times, handler: h, places: make(chan struct{}, MaxRequests), feeds: make(chan struct{}, maxFeeds)}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(s.serve), TLSConfig: c.server.Clone(), Protocols: protocols,
-		ReadHeaderTimeout: headerTimeout, IdleTimeout: 2 * idleTimeout, MaxHeaderBytes: maxHeader,
-		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: pingTimeout},
+		ReadHeaderTimeout: times.HeaderTimeout, IdleTimeout: 2 * times.IdleTimeout, MaxHeaderBytes: maxHeader,
+		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: times.PingAfter, PingTimeout: times.PingTimeout, WriteByteTimeout: times.PingTimeout},
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	s.ended.Go(func() {
@@ -85,7 +84,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer leave(s.places)
 	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
+	if err := control.SetReadDeadline(time.Now().Add(s.times.BodyTimeout)); err != nil {
 		http.Error(w, "no deadlines", http.StatusInternalServerError)
 		return
 	}

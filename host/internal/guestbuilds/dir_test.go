@@ -44,6 +44,7 @@ func writes(text string) func(io.Writer) error {
 }
 
 func TestKeepFindList(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	id := keep(t, d, "one")
 	path, ok := d.Find(id)
@@ -75,6 +76,7 @@ func TestKeepFindList(t *testing.T) {
 
 // TestOnlyTheBytesOfTheID: neither other bytes nor a part of them become a build.
 func TestOnlyTheBytesOfTheID(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	broken := errors.New("broken")
 	for name, write := range map[string]func(io.Writer) error{
@@ -94,6 +96,7 @@ func TestOnlyTheBytesOfTheID(t *testing.T) {
 
 // TestCollect: what a run needs stays, and what a host has used lately.
 func TestCollect(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	now := time.Now()
 	var ids []string
@@ -129,6 +132,7 @@ func TestCollect(t *testing.T) {
 // TestKeepWhileCollecting: hosts keep builds while another process asks which runs there are,
 // which takes long. What they have kept since stays, though the answer does not name it.
 func TestKeepWhileCollecting(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	old := time.Now().Add(-2 * guestbuilds.UnusedFor)
 	noted, unused := keep(t, d, "noted"), keep(t, d, "unused")

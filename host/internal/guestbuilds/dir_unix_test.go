@@ -12,6 +12,7 @@ import (
 
 // TestOthersMustNotWrite: hosts execute what is in the directory.
 func TestOthersMustNotWrite(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func (e *Engine) Abort(ctx context.Context, s codemode.Session, runID string) *c
 
 // abortAnywhere aborts a run here, or has the host abort it that holds it.
 func (e *Engine) abortAnywhere(ctx context.Context, s codemode.Session, id string, here func() (*codemode.Result, *failure)) (*codemode.Result, *failure) {
-	q := e.newRouter(cluster.Request{Verb: cluster.VerbAbort, Run: id, Session: s}, time.Now().Add(holderPatience), ignore)
+	q := e.newRouter(cluster.Request{Verb: cluster.VerbAbort, Run: id, Session: s}, time.Now().Add(e.Times.HolderPatience), ignore)
 	for {
 		res, f := here()
 		if !held(f) {

@@ -18,7 +18,7 @@ import (
 // for the next wait, and so is the result of one that ends.
 //
 // Hints say which run may go on: a call of this process that has settled, a decision, a
-// notice of the store. Each second a poll finds what hints have missed. At most
+// notice of the store. Each Times.PollEvery a poll finds what hints have missed. At most
 // Config.Advance runs are advanced at once, and sessions get their turns. A caller comes
 // first: see yieldTo.
 type advancer struct {
@@ -49,13 +49,8 @@ type advance struct {
 
 // Limits of an advancer.
 const (
-	pollEvery            = time.Second
-	lookAtDecisionsEvery = 10 * time.Second // unless the store of approvals tells of one
-	candidatesAPlace     = 8                // advances that wait for a place, for each that there is
-	advancePatience      = time.Second      // how long an advance waits for calls of the guest before the run is suspended again
-	firstPause           = time.Second      // before a run that could not go on is tried again
-	longestPause         = 5 * time.Minute  // doubles until then
-	maxPauses            = 4096             // runs whose pauses are remembered
+	candidatesAPlace = 8    // advances that wait for a place, for each that there is
+	maxPauses        = 4096 // runs whose pauses are remembered
 )
 
 // newAdvancer makes an advancer of that many places, or nil without any. The methods of
@@ -81,10 +76,12 @@ func (e *Engine) StartAdvancing() {
 
 // serve looks for runs that can go on until the advancer is stopped.
 func (a *advancer) serve() {
-	tick := time.NewTicker(pollEvery)
+	times := &a.engine.Times
+	tick := time.NewTicker(times.PollEvery)
 	defer tick.Stop()
 	woken, decided := a.watch()
-	store, decisions := pace{every: pollEvery}, pace{every: lookAtDecisionsEvery}
+	// A look at the tick before would be half a tick early.
+	store, decisions := pace{every: times.PollEvery - times.PollEvery/2}, pace{every: times.DecisionsEvery - times.PollEvery/2}
 	for {
 		select {
 		case id := <-a.hints:
@@ -231,7 +228,7 @@ func (a *advancer) stop() {
 	}()
 	select {
 	case <-over:
-	case <-time.After(driverGrace):
+	case <-time.After(a.engine.Times.DriverGrace):
 		a.engine.Logger.Error("runs that go on without a caller cannot be suspended")
 	}
 }
@@ -314,7 +311,7 @@ func (r *run) driveUnattended(ctx context.Context, rec *runstore.Record, kept *D
 	r.observed.Resumed(ctx, d.started)
 	ctx, stop := r.joined(ctx)
 	defer stop()
-	res = d.resume(ctx, rec, advancePatience)
+	res = d.resume(ctx, rec, r.engine.Times.AdvancePatience)
 	return d
 }
 
@@ -342,7 +339,7 @@ func (a *advancer) couldNot(id string, f *failure) {
 			}
 		}
 	}
-	p.next = min(max(2*p.next, firstPause), longestPause)
+	p.next = min(max(2*p.next, a.engine.Times.FirstPause), a.engine.Times.LongestPause)
 	p.until = now.Add(p.next)
 	if again || len(a.pauses) < maxPauses {
 		a.pauses[id] = p

@@ -28,7 +28,7 @@ func (p *pace) look(step func()) {
 		return
 	}
 	step()
-	p.next = start.Add(max(p.every-pollEvery/2, lookShare*time.Since(start)))
+	p.next = start.Add(max(p.every, lookShare*time.Since(start)))
 }
 
 // scheduler is the store of runs, if it knows which runs can go on; else nil.
@@ -122,7 +122,7 @@ func (e *Engine) leftDue(id string) {
 	if _, shared := e.Store.(runstore.Shared); !shared || e.scheduler() == nil {
 		return // a store of one machine sees it in the record
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), e.Times.WakeTimeout)
 	defer cancel()
 	if last := e.lastWakes.Load(); last != nil {
 		ctx = *last
@@ -131,9 +131,6 @@ func (e *Engine) leftDue(id string) {
 		e.Logger.Error("other hosts were not told that a run can go on; a wait finds out", "run", id, "error", err)
 	}
 }
-
-// wakeTimeout bounds how long a run is kept from others to tell them of it.
-const wakeTimeout = 2 * time.Second
 
 // Decided has a run go on that no process has, once a person has decided about a call of it.
 func (e *Engine) Decided(ctx context.Context, runID string) {

@@ -53,6 +53,7 @@ func idleAdvancerOf(t *testing.T, places int, store runstore.Store, clock Clock,
 
 // TestARunThatCannotGoOnIsLeftAlone for longer and longer, and the log has it once.
 func TestARunThatCannotGoOnIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	store, clock := &brokenStore{err: errors.New("the disk is gone")}, &stoppedClock{now: time.Now()}
 	a := idleAdvancer(t, store, clock, slog.New(slog.NewTextHandler(&log, nil)))
@@ -66,7 +67,7 @@ func TestARunThatCannotGoOnIsLeftAlone(t *testing.T) {
 		return store.reads - before
 	}
 	var got []int
-	for _, d := range []time.Duration{0, 999 * time.Millisecond, time.Millisecond, time.Second, time.Second, 2 * time.Second, 2 * time.Second, longestPause, longestPause} {
+	for _, d := range []time.Duration{0, 999 * time.Millisecond, time.Millisecond, time.Second, time.Second, 2 * time.Second, 2 * time.Second, DefaultTimes.LongestPause, DefaultTimes.LongestPause} {
 		got = append(got, attempts(d))
 	}
 	if want := "[1 0 1 0 1 0 1 1 1]"; fmt.Sprint(got) != want {
@@ -84,6 +85,7 @@ func TestARunThatCannotGoOnIsLeftAlone(t *testing.T) {
 // TestWhatIsNotForAnAdvancer: a run that another process has, or that is gone, is nothing to
 // report or to remember.
 func TestWhatIsNotForAnAdvancer(t *testing.T) {
+	t.Parallel()
 	for _, err := range []error{runstore.ErrClaimed, runstore.ErrNotFound, runstore.ErrExpired, runstore.ErrEnded} {
 		var log bytes.Buffer
 		a := idleAdvancer(t, &brokenStore{err: err}, realClock{}, slog.New(slog.NewTextHandler(&log, nil)))
@@ -97,6 +99,7 @@ func TestWhatIsNotForAnAdvancer(t *testing.T) {
 
 // TestPausesAreBounded: however many runs cannot go on, no more than maxPauses are remembered.
 func TestPausesAreBounded(t *testing.T) {
+	t.Parallel()
 	clock := &stoppedClock{now: time.Now()}
 	a := idleAdvancer(t, &brokenStore{}, clock, slog.New(slog.DiscardHandler))
 	for i := range maxPauses + 10 {
@@ -105,7 +108,7 @@ func TestPausesAreBounded(t *testing.T) {
 	if len(a.pauses) != maxPauses {
 		t.Errorf("%d pauses", len(a.pauses))
 	}
-	clock.now = clock.now.Add(2 * firstPause)
+	clock.now = clock.now.Add(2 * DefaultTimes.FirstPause)
 	a.couldNot("another", nil)
 	if _, ok := a.pauses["another"]; !ok || len(a.pauses) != 1 {
 		t.Errorf("%d pauses after theirs were over", len(a.pauses))
@@ -115,6 +118,7 @@ func TestPausesAreBounded(t *testing.T) {
 // TestACallerComesFirst: while a caller has a run it is not advanced, and a hint that comes
 // meanwhile is no advance later either.
 func TestACallerComesFirst(t *testing.T) {
+	t.Parallel()
 	store := &brokenStore{err: runstore.ErrNotFound}
 	a := idleAdvancer(t, store, realClock{}, slog.New(slog.DiscardHandler))
 	one, two := a.yieldTo(t.Context(), "run"), a.yieldTo(t.Context(), "run")
@@ -135,6 +139,7 @@ func TestACallerComesFirst(t *testing.T) {
 
 // TestNoAdvancer: an engine that is not to advance has none, and asks it all the same.
 func TestNoAdvancer(t *testing.T) {
+	t.Parallel()
 	var a *advancer
 	a.hint("run")
 	a.yieldTo(t.Context(), "run")()
@@ -171,6 +176,7 @@ func (s *dueStore) Get(_ context.Context, id string) (*runstore.Record, error) {
 // TestRunsThatCannotGoOnLetOthersGoOn: however many of the oldest runs are left alone, the
 // poll finds those after them.
 func TestRunsThatCannotGoOnLetOthersGoOn(t *testing.T) {
+	t.Parallel()
 	store := &dueStore{brokenStore: brokenStore{err: runstore.ErrCorrupt}, read: map[string]int{}}
 	for i := range 3 * candidatesAPlace {
 		store.due = append(store.due, fmt.Sprint(i))
@@ -190,6 +196,7 @@ func TestRunsThatCannotGoOnLetOthersGoOn(t *testing.T) {
 // TestABusyHostTellsWhatIsDue: without room the store is asked all the same, for those who
 // look at its metrics, and nothing is taken up.
 func TestABusyHostTellsWhatIsDue(t *testing.T) {
+	t.Parallel()
 	store := &dueStore{brokenStore: brokenStore{err: runstore.ErrCorrupt}, due: []string{"a", "b"}, read: map[string]int{}}
 	a := idleAdvancer(t, store, &stoppedClock{now: time.Now()}, slog.New(slog.DiscardHandler))
 	for i := range candidatesAPlace {
@@ -225,6 +232,7 @@ func (s *gatedStore) Claim(_ context.Context, id string) (runstore.Claim, error)
 // TestNoMoreRunsAreAdvancedThanThereArePlaces: one more than there are places waits until
 // another leaves its place.
 func TestNoMoreRunsAreAdvancedThanThereArePlaces(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const places = 3
 		store := &gatedStore{open: make(chan struct{})}

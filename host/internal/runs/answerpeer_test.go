@@ -12,6 +12,7 @@ import (
 // TestAPeerGetsTheApprovalsThatFit: a reply has as many of the first approvals as its bound
 // allows.
 func TestAPeerGetsTheApprovalsThatFit(t *testing.T) {
+	t.Parallel()
 	large := codemode.PendingApproval{ID: "apr_1", Input: json.RawMessage(`"` + strings.Repeat("x", 64<<10) + `"`)}
 	one, err := json.Marshal(large)
 	if err != nil {

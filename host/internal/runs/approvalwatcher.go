@@ -17,6 +17,7 @@ type approvalWatcher struct {
 	approvals policy.Approvals
 	log       *slog.Logger
 	guard     func(step func()) // contains panics
+	retry     time.Duration     // Times.ApprovalRetry
 
 	mu      sync.Mutex
 	waiting map[string]approvalWaiter // by approval id
@@ -93,15 +94,11 @@ func (d *approvalWatcher) watch(ctx context.Context, changed, more <-chan struct
 		case <-more:
 		case <-due.C:
 		}
-		next := retryAfter
+		next := d.retry
 		d.guard(func() { next = d.checkAll(ctx) })
 		due.Reset(next)
 	}
 }
-
-// retryAfter is how soon the approvalWatcher looks again after the store has failed, or has not
-// let an approval expire.
-const retryAfter = time.Second
 
 // checkAll answers the waiters whose approvals are resolved, resolves those whose time
 // is over, and returns when that of the next one will be.
@@ -120,11 +117,11 @@ func (d *approvalWatcher) checkAll(ctx context.Context) time.Duration {
 			w.deliver(nil)
 		case err != nil:
 			d.log.Error("an approval cannot be read now", "approval", id, "error", err)
-			next = min(next, retryAfter)
+			next = min(next, d.retry)
 		case a.State == policy.StatePending:
 			left := time.Until(a.Expires)
 			if left <= 0 { // by the clock of the store its time is not over
-				left = retryAfter
+				left = d.retry
 			}
 			next = min(next, left)
 		default:

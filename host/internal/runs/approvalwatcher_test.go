@@ -29,6 +29,7 @@ func (b behind) Resolve(ctx context.Context, id string, r policy.Resolution) (*p
 // TestAnApprovalExpiresByTheClockOfItsStore: the call waits as long as the store does not let
 // it expire, and a store that does so at once has it expire on time.
 func TestAnApprovalExpiresByTheClockOfItsStore(t *testing.T) {
+	t.Parallel()
 	for _, by := range []time.Duration{0, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -42,8 +43,8 @@ func TestAnApprovalExpiresByTheClockOfItsStore(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			looks := 5 + int(by/retryAfter) // at most
-			w := approvalWatcher{approvals: store, log: slog.New(slog.DiscardHandler), guard: func(step func()) {
+			looks := 5 + int(by/DefaultTimes.ApprovalRetry) // at most
+			w := approvalWatcher{retry: DefaultTimes.ApprovalRetry, approvals: store, log: slog.New(slog.DiscardHandler), guard: func(step func()) {
 				if looks--; looks < 0 {
 					cancel(errors.New("it looks too often"))
 				}

@@ -10,12 +10,8 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-const (
-	// hostLook is how often a host looks whether those that it asks live still.
-	hostLook = 500 * time.Millisecond
-	// maxPeers bounds the hosts of one store that are looked at.
-	maxPeers = 10_000
-)
+// maxPeers bounds the hosts of one store that are looked at.
+const maxPeers = 10_000
 
 // errHostGone ends a question to a host whose lease is over.
 var errHostGone = errors.New("the lease of the host is over")
@@ -24,6 +20,8 @@ var errHostGone = errors.New("the lease of the host is over")
 // that is cut off, keeps its connections, and takes seconds to be found out by them. The
 // store knows sooner that its runs are free. One look serves all that is asked.
 type askedHosts struct {
+	every time.Duration // Times.HostLook
+
 	mu     sync.Mutex
 	asking []*question
 	end    context.CancelFunc // of the looks; nil: nothing is asked
@@ -62,13 +60,13 @@ func (a *askedHosts) watch(ctx context.Context, store runstore.Shared, host stri
 
 // look looks until ctx ends. While the store does not say who lives, all go on.
 func (a *askedHosts) look(ctx context.Context, store runstore.Shared) {
-	every := time.NewTicker(hostLook)
-	defer every.Stop()
+	tick := time.NewTicker(a.every)
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-every.C:
+		case <-tick.C:
 		}
 		asked := a.now()
 		live, err := store.Peers(ctx, maxPeers)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // hostList is a store whose hosts come and go.
@@ -32,10 +33,11 @@ func (l *hostList) Peers(ctx context.Context, _ int) ([]runstore.Peer, error) {
 // TestAQuestionEndsWithTheLeaseOfItsHost: questions to hosts that live go on, and so do all
 // while the store does not say who lives. Once nothing is asked the store is not either.
 func TestAQuestionEndsWithTheLeaseOfItsHost(t *testing.T) {
+	t.Parallel()
 	l := &hostList{looked: make(chan struct{})}
 	both, one := []runstore.Peer{{Host: "a"}, {Host: "b"}}, []runstore.Peer{{Host: "b"}}
 	l.live.Store(&both)
-	var hosts askedHosts
+	hosts := askedHosts{every: hosttest.Tenth(DefaultTimes).HostLook}
 	a, stopA := hosts.watch(t.Context(), l, "a")
 	b, stopB := hosts.watch(t.Context(), l, "b")
 	look := func() { <-l.looked; <-l.looked } // the second one was made of what is there now

@@ -14,10 +14,9 @@ import (
 
 // How often a run may ask people: a person who is asked without end does not read
 // what is asked.
-const (
-	questionSpan   = 10 * time.Second
-	questionsASpan = 40
-)
+//
+// questionsASpan is how many it may ask within Times.QuestionSpan.
+const questionsASpan = 40
 
 // askedTooOften denies a call because of the questions that its run has asked.
 type askedTooOften struct {
@@ -41,12 +40,12 @@ func (t *callTable) mayAsk(now time.Time, limit int64) error {
 	}
 	recent := t.questions[:0]
 	for _, at := range t.questions {
-		if now.Sub(at) < questionSpan {
+		if now.Sub(at) < t.times.QuestionSpan {
 			recent = append(recent, at)
 		}
 	}
 	if t.questions = recent; len(recent) >= questionsASpan {
-		return &askedTooOften{limit: questionsASpan, span: questionSpan}
+		return &askedTooOften{limit: questionsASpan, span: t.times.QuestionSpan}
 	}
 	t.questions = append(recent, now)
 	return nil
@@ -138,7 +137,7 @@ func (t *callTable) approvalStarts(now time.Time) {
 	if t.onApproval++; t.onApproval == 1 {
 		t.approvalSince = now
 	}
-	t.tellWithin(now, questionGrace)
+	t.tellWithin(now, t.times.QuestionGrace)
 }
 
 // tellWithin notes that the caller is to hear of a call within that time. The caller holds
@@ -205,7 +204,7 @@ func (t *callTable) askClient(c *entry, input json.RawMessage, now time.Time) (<
 	c.State, c.Input = runstore.CallAsked, input
 	c.charged += more
 	t.onClient++
-	t.tellWithin(now, clientGrace)
+	t.tellWithin(now, t.times.ClientGrace)
 	t.touch(c)
 	return t.clientCall(c.ID).answer, nil
 }

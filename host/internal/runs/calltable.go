@@ -39,6 +39,7 @@ type callTable struct {
 	key   string    // the idempotency key of its calls; "": each has its own
 	slots int       // calls that may be in flight at once
 	busy  *inFlight // calls in flight of all runs
+	times *Times
 
 	mu       countedMutex
 	closed   bool // the run has ended: no call starts

@@ -47,6 +47,7 @@ func BenchmarkCallWorkers(b *testing.B) {
 // TestABatchIsPerformedAtOnce: calls that wait for each other, those that came out of
 // others included, all have goroutines.
 func TestABatchIsPerformedAtOnce(t *testing.T) {
+	t.Parallel()
 	const calls = 16
 	end := make(chan struct{})
 	defer close(end)

@@ -22,7 +22,7 @@ func (e *Engine) Answer(ctx context.Context, s codemode.Session, runID, callID s
 	if a.Error == "" && (!json.Valid(a.Value) || !utf8.Valid(a.Value)) {
 		return failf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "the answer to %s is not JSON in UTF-8.", text.Cut(callID, 64))
 	}
-	q := e.newRouter(cluster.Request{Verb: cluster.VerbAnswer, Run: runID, Session: s, Call: callID, Value: a.Value, Error: a.Error}, time.Now().Add(holderPatience), ignore)
+	q := e.newRouter(cluster.Request{Verb: cluster.VerbAnswer, Run: runID, Session: s, Call: callID, Value: a.Value, Error: a.Error}, time.Now().Add(e.Times.HolderPatience), ignore)
 	for {
 		err := e.answerHere(ctx, s, runID, callID, a)
 		var f *failure

@@ -9,6 +9,7 @@ import (
 // TestARecordOfAnotherClaimIsNotCurrent: this process was told that its write has failed,
 // and another host has written the same generation since.
 func TestARecordOfAnotherClaimIsNotCurrent(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		newest version

@@ -11,10 +11,6 @@ import (
 // bound: for one turn, and for the whole run. The time in which the guest waits for calls
 // is the caller's: when it is over, the run is suspended and nothing is lost.
 
-// cpuGrace is what a turn may take beyond the run's budget before its worker is
-// stopped: the CPU time of a turn is known only when the turn ends.
-const cpuGrace = 100 * time.Millisecond
-
 // cpuShare is how much longer than its CPU budget a turn may take: a machine that
 // does more than one thing gives it a part of a processor.
 const cpuShare = 8
@@ -23,7 +19,7 @@ const cpuShare = 8
 // compute in one go, or when it must have used up the run's CPU budget.
 func (d *driver) turnDeadline() time.Time {
 	d.ran = true
-	d.turnEnds = time.Now().Add(min(d.compute, cpuShare*d.cpuLeft()+cpuGrace))
+	d.turnEnds = time.Now().Add(min(d.compute, cpuShare*d.cpuLeft()+d.run.engine.Times.CPUGrace))
 	return d.turnEnds
 }
 
@@ -47,34 +43,23 @@ func (d *driver) overBudget(f *failure) *failure {
 func (d *driver) limit(ctx context.Context, compute, wait time.Duration) {
 	d.ctx, d.callerAsks, d.compute = ctx, callerAsks(ctx), compute
 	_, d.leaves = callerOf(ctx)
-	d.deadline = d.run.engine.clock.Now().Add(time.Until(callerGoes(ctx, d.started, wait)))
+	d.deadline = d.run.engine.clock.Now().Add(time.Until(d.run.engine.callerGoes(ctx, d.started, wait)))
 }
 
 // callerGoes is when the time is over of a caller that has come at start and waits for so
 // long.
-func callerGoes(ctx context.Context, start time.Time, wait time.Duration) time.Time {
+func (e *Engine) callerGoes(ctx context.Context, start time.Time, wait time.Duration) time.Time {
 	caller, _ := callerOf(ctx)
 	if end, ok := caller.Deadline(); ok {
 		left := end.Sub(start)
-		wait = min(wait, left-min(left/answerShare, answerMargin))
+		wait = min(wait, left-min(left/answerShare, e.Times.AnswerMargin))
 	}
 	return start.Add(wait)
 }
 
-// A caller whose context has a deadline gets its result so much earlier: a tenth of the
-// time, but at most a second. At the deadline itself it would be gone, and the run with it.
-const (
-	answerShare  = 10
-	answerMargin = time.Second
-)
-
-// questionGrace is how long people have to answer before the caller hears that they are
-// asked: those who look at what happens answer meanwhile, and a model is spared a turn.
-const questionGrace = 10 * time.Second
-
-// clientGrace is how soon a caller hears of a call that it is to answer itself, while other
-// calls of its program go on.
-const clientGrace = 250 * time.Millisecond
+// answerShare is how much earlier a caller gets its result whose context has a deadline: a
+// tenth of the time, but at most Times.AnswerMargin.
+const answerShare = 10
 
 // patience is how long a driver waits for calls on behalf of its caller: until the
 // caller's time is over, or it is to hear of a call that waits for an answer. It hears of

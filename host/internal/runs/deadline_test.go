@@ -20,10 +20,11 @@ func (c *stillClock) Until(t time.Time) time.Duration { return t.Sub(c.now) }
 // TestPatience: a driver waits until its caller's time is over, or the caller is to hear of
 // a question.
 func TestPatience(t *testing.T) {
+	t.Parallel()
 	clock := &stillClock{now: time.Now()}
-	d := &driver{run: &run{engine: &Engine{clock: clock}, settings: codemode.Settings{}.WithDefaults()}, started: time.Now()}
+	d := &driver{run: &run{engine: &Engine{clock: clock, Config: Config{Times: DefaultTimes}}, settings: codemode.Settings{}.WithDefaults()}, started: time.Now()}
 	d.limit(context.Background(), time.Second, time.Hour)
-	var calls callTable
+	calls := callTable{times: &DefaultTimes}
 	p := d.patience(calls.status().tellBy)
 	defer p.stop()
 	over := func(after time.Duration, want bool) {
@@ -35,13 +36,13 @@ func TestPatience(t *testing.T) {
 	}
 	over(20*time.Minute, false)
 	calls.approvalStarts(clock.now)
-	over(questionGrace-time.Second, false)
+	over(DefaultTimes.QuestionGrace-time.Second, false)
 	calls.approvalStarts(clock.now) // a second question does not put off the first
 	over(time.Second, true)
 	calls.told()
 	over(time.Minute, false) // the caller knows of both
 	calls.approvalStarts(clock.now)
-	over(questionGrace, true)
+	over(DefaultTimes.QuestionGrace, true)
 	for range 3 {
 		calls.approvalEnds(clock.now)
 	}
@@ -51,14 +52,15 @@ func TestPatience(t *testing.T) {
 
 // TestTheDeadlineOfAContext bounds the time of a caller, with time left for the answer.
 func TestTheDeadlineOfAContext(t *testing.T) {
+	t.Parallel()
 	clock := &stillClock{now: time.Now()}
 	for _, c := range []struct{ left, least, most time.Duration }{
 		{time.Hour, 30 * time.Minute, 30 * time.Minute},
-		{10 * time.Minute, 9*time.Minute + 50*time.Second, 10*time.Minute - answerMargin},
+		{10 * time.Minute, 9*time.Minute + 50*time.Second, 10*time.Minute - DefaultTimes.AnswerMargin},
 		{time.Second, 0, 900 * time.Millisecond},
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), c.left)
-		d := &driver{run: &run{engine: &Engine{clock: clock}}, started: time.Now()}
+		d := &driver{run: &run{engine: &Engine{clock: clock, Config: Config{Times: DefaultTimes}}}, started: time.Now()}
 		d.limit(ctx, time.Second, 30*time.Minute)
 		cancel()
 		if got := d.deadline.Sub(clock.now); got < c.least-time.Second || got > c.most {

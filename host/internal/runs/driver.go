@@ -76,11 +76,6 @@ func (r *run) begin(start time.Time) *driver {
 // errBusy means that no worker came free in time.
 var errBusy = errors.New("every guest worker is busy")
 
-// evictAfter is how long a guest stays in its worker while it waits for a tool. To
-// evict and restore a guest costs about half a millisecond. A tool this slow takes at
-// most a fiftieth longer, and a faster tool pays nothing.
-const evictAfter = 25 * time.Millisecond
-
 // lease takes one of the host's worker slots and a worker.
 func (d *driver) lease() error {
 	h := d.run.engine
@@ -129,16 +124,12 @@ func (d *driver) evict() error {
 	return nil
 }
 
-// serviceGrace is what a snapshot or a restore may take beyond the time of a turn. A
-// worker that needs longer, while this host runs, is stopped.
-const serviceGrace = time.Second
-
 // errStuck means that a worker did not answer although no guest ran in it.
 var errStuck = errors.New("the guest worker does not answer")
 
 // service runs a step in which no guest code runs under a time limit.
 func (d *driver) service(step func(context.Context) error) error {
-	ctx, cancel := awake.WithTimeoutCause(d.ctx, d.compute+serviceGrace, errStuck)
+	ctx, cancel := awake.WithTimeoutCause(d.ctx, d.compute+d.run.engine.Times.ServiceGrace, errStuck)
 	defer cancel()
 	err := step(ctx)
 	if err != nil && d.ctx.Err() == nil && ctx.Err() != nil {
@@ -511,7 +502,7 @@ func (d *driver) evictTimer() (<-chan time.Time, func()) {
 	if d.worker == nil {
 		return nil, func() {}
 	}
-	t := time.NewTimer(evictAfter)
+	t := time.NewTimer(d.run.engine.Times.EvictAfter)
 	return t.C, func() { t.Stop() }
 }
 

@@ -47,8 +47,7 @@ type Engine struct {
 	callWorkers     *callWorkers[callJob]
 	pipelines       pipelines
 
-	maxDelivered int           // see the constant
-	maxQueryTime time.Duration // see the constant
+	maxDelivered int // see the constant
 	clock        Clock
 
 	// lastWakes bounds what a host that closes tells others of its runs; nil: it lets go of no runs.
@@ -92,7 +91,8 @@ type Config struct {
 	Programs        ProgramConfig
 	QuestionTimeout time.Duration // 0: policy.DefaultApprovalTimeout
 	DrainTimeout    time.Duration
-	Advance         int // runs that go on without a caller at once; 0: no run does
+	Advance         int   // runs that go on without a caller at once; 0: no run does
+	Times           Times // the zero value: DefaultTimes
 }
 
 // ViewSource says what runs reach.
@@ -269,7 +269,7 @@ func (e *Engine) ReportDenied(s codemode.Session, d *quota.Denied) {
 	m, key := e.meters, d.Name+" "+string(d.Whose)
 	m.mu.Lock()
 	now := time.Now()
-	if now.Sub(m.warned[key]) < denialPause {
+	if now.Sub(m.warned[key]) < e.Times.DenialPause {
 		m.skipped[key]++
 		m.mu.Unlock()
 		return

@@ -16,7 +16,8 @@ import (
 // is put there before the run is stored, and runs of builds that new runs do not use go on
 // with what is there. The zero value has no directory.
 type keptBuilds struct {
-	dir *guestbuilds.Dir // nil: no directory
+	dir   *guestbuilds.Dir // nil: no directory
+	times Times
 
 	mu     sync.Mutex // not held while the directory is written to
 	builds map[guestbuilds.ID]*keptBuild
@@ -30,17 +31,6 @@ type keptBuild struct {
 	next    time.Time     // when it is noted, or tried, again
 	keeping chan struct{} // closed when the attempt that runs now is over; nil: no attempt runs
 }
-
-const (
-	// notedAgain is how often a build in use is noted, far below guestbuilds.UnusedFor.
-	notedAgain = time.Minute
-	// triedAgain is how long a build that could not be kept is not tried again. Runs are
-	// suspended without it meanwhile, and do not wait for a directory that is full or locked.
-	triedAgain = 30 * time.Second
-	// keepFirst is how long a host has lived when it keeps its build although it has stored
-	// no run. Commands that run one cell rarely get there.
-	keepFirst = 5 * time.Second
-)
 
 // open opens the directory, unless the path is empty.
 func (k *keptBuilds) open(path string) (err error) {
@@ -126,9 +116,9 @@ func (k *keptBuilds) end(id guestbuilds.ID, err error, cancelled bool) (first bo
 	b.keeping = nil
 	switch {
 	case err == nil:
-		b.there, b.next, k.failed = true, time.Now().Add(notedAgain), false
+		b.there, b.next, k.failed = true, time.Now().Add(k.times.NotedAgain), false
 	case !cancelled:
-		b.next = time.Now().Add(triedAgain)
+		b.next = time.Now().Add(k.times.TriedAgain)
 		first, k.failed = !k.failed, true
 	}
 	return first

@@ -22,7 +22,7 @@ var buildID guestbuilds.ID = sha256.Sum256([]byte(buildText))
 // newKeptBuilds returns a directory of builds, and how often a build was written there.
 func newKeptBuilds(t *testing.T, write func() error) (k *keptBuilds, written *int, keep func(context.Context) error) {
 	t.Helper()
-	k, written = &keptBuilds{}, new(int)
+	k, written = &keptBuilds{times: DefaultTimes}, new(int)
 	if err := k.open(filepath.Join(t.TempDir(), "builds")); err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +38,7 @@ func newKeptBuilds(t *testing.T, write func() error) (k *keptBuilds, written *in
 // TestABuildThatCannotBeKeptIsNotTriedForAWhile: runs are suspended without it, and the log
 // has the first failure.
 func TestABuildThatCannotBeKeptIsNotTriedForAWhile(t *testing.T) {
+	t.Parallel()
 	full := errors.New("no space left on device")
 	k, written, keep := newKeptBuilds(t, func() error { return full })
 	retry := func() { k.builds[buildID].next = time.Time{} }
@@ -70,6 +71,7 @@ func TestABuildThatCannotBeKeptIsNotTriedForAWhile(t *testing.T) {
 
 // TestADirectoryThatCannotBeLockedIsNotTriedForAWhile.
 func TestADirectoryThatCannotBeLockedIsNotTriedForAWhile(t *testing.T) {
+	t.Parallel()
 	k, written, keep := newKeptBuilds(t, func() error { return nil })
 	lock := filepath.Join(k.dir.Path(), "lock")
 	if err := os.Mkdir(lock, 0o700); err != nil {
@@ -88,6 +90,7 @@ func TestADirectoryThatCannotBeLockedIsNotTriedForAWhile(t *testing.T) {
 
 // TestACancelledAttemptIsNoFailure: the next one is made at once.
 func TestACancelledAttemptIsNoFailure(t *testing.T) {
+	t.Parallel()
 	_, written, keep := newKeptBuilds(t, func() error { return nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -102,6 +105,7 @@ func TestACancelledAttemptIsNoFailure(t *testing.T) {
 // TestWhileABuildIsKept: others look for guests, and those who need this build wait for the one
 // attempt that is made.
 func TestWhileABuildIsKept(t *testing.T) {
+	t.Parallel()
 	entered, open := make(chan struct{}), make(chan struct{})
 	k, written, keep := newKeptBuilds(t, func() error {
 		close(entered)
@@ -134,6 +138,7 @@ func TestWhileABuildIsKept(t *testing.T) {
 
 // TestABuildThatIsThereIsNotWaitedFor while another goroutine notes that it is in use.
 func TestABuildThatIsThereIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	k, _, keep := newKeptBuilds(t, func() error { return nil })
 	if err := keep(t.Context()); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ func invokeQuery(ctx context.Context, c *call) *callError {
 	case ctx.Err() != nil:
 		return rejectf(codeAborted, "The run was aborted before the catalog was asked.")
 	case !time.Now().Before(c.budget.until):
-		return rejectf(string(codemode.CodeTimeout), "The searches and descriptions asked for at once took too long, at most %s and half of the time that a program may compute, and this one was not answered. Await them in smaller batches.", c.run.engine.maxQueryTime)
+		return rejectf(string(codemode.CodeTimeout), "The searches and descriptions asked for at once took too long, at most %s and half of the time that a program may compute, and this one was not answered. Await them in smaller batches.", c.run.engine.Times.QueryTime)
 	case c.budget.room <= 0:
 		return rejectf(codeReplyTooLarge, "The answers of the catalog that wait have %d bytes or more. Await searches and descriptions in smaller batches.", maxQueryBytes)
 	}

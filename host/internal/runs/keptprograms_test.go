@@ -39,6 +39,7 @@ func keptRun(id, code string) *run {
 // TestProgramsAreKeptWhileOthersSave: saving waits for what all runs keep at that
 // moment, again and again, and a store that panics holds up nothing.
 func TestProgramsAreKeptWhileOthersSave(t *testing.T) {
+	t.Parallel()
 	guard := func(step func()) {
 		defer func() { _ = recover() }()
 		step()

@@ -11,6 +11,7 @@ import (
 
 // TestKeptValuesAreOfTheirSession alone, in number and in bytes bounded, for their time.
 func TestKeptValuesAreOfTheirSession(t *testing.T) {
+	t.Parallel()
 	var k keptValues
 	ada, eve := codemode.Session{AgentID: "a", SessionID: "ada"}, codemode.Session{AgentID: "a", SessionID: "eve"}
 	later := time.Now().Add(time.Hour)

@@ -33,6 +33,3 @@ func newMeters(q codemode.Quotas, maxWorkers int, s codemode.Settings) *meters {
 		warned:    map[string]time.Time{}, skipped: map[string]int{},
 	}
 }
-
-// denialPause is how often the log has a warning of one kind. Metrics count them all.
-const denialPause = time.Second

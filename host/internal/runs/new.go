@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/quoinhq/quoin/guestrt"
@@ -14,7 +15,6 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 		runs:         make(map[string]*run),
 		parking:      make(chan struct{}),
 		maxDelivered: maxDelivered,
-		maxQueryTime: maxQueryTime,
 		clock:        realClock{},
 		pipelines:    pipelines{call: callStages, query: queryStages, program: programStages},
 	}
@@ -26,11 +26,13 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 
 // Configure says what the engine is made of. It comes before Start.
 func (e *Engine) Configure(c Config) {
+	c.Times = cmp.Or(c.Times, DefaultTimes)
 	e.Config = c
 	e.keptPrograms = keptPrograms{ProgramConfig: c.Programs, guard: e.guard, log: c.Logger}
 	e.meters = newMeters(c.Quotas, c.MaxWorkers, e.settings)
 	e.advancer = newAdvancer(e, c.Advance)
-	e.approvalWatcher.approvals, e.approvalWatcher.log, e.approvalWatcher.guard = c.ApprovalStore, c.Logger, e.guard
+	e.approvalWatcher.approvals, e.approvalWatcher.log, e.approvalWatcher.guard, e.approvalWatcher.retry = c.ApprovalStore, c.Logger, e.guard, c.Times.ApprovalRetry
+	e.asked.every, e.builds.times = c.Times.HostLook, c.Times
 }
 
 // Start starts the guest workers.

@@ -118,12 +118,6 @@ func (d *driver) waiting(c runstore.Counters) *codemode.Result {
 	}
 }
 
-// The bounds of a RetryAfter.
-const (
-	leastRetry = time.Second
-	mostRetry  = 5 * time.Minute
-)
-
 // retryAfter is when it is worth coming back: at once for a caller that is to act itself, when
 // the guest's timer is due, or else after as long again as the guest has waited.
 func (d *driver) retryAfter(calls []codemode.PendingCall, reason codemode.Reason) time.Duration {
@@ -132,10 +126,10 @@ func (d *driver) retryAfter(calls []codemode.PendingCall, reason codemode.Reason
 			return 0
 		}
 	}
-	now := d.run.engine.clock.Now()
-	after := min(max(now.Sub(d.run.idleSince), leastRetry), mostRetry)
+	now, times := d.run.engine.clock.Now(), &d.run.engine.Times
+	after := min(max(now.Sub(d.run.idleSince), times.LeastRetry), times.MostRetry)
 	if reason == codemode.ReasonTimer {
-		after = mostRetry
+		after = times.MostRetry
 	}
 	if !d.timerDue.IsZero() {
 		after = min(after, max(time.Until(d.timerDue), time.Millisecond))

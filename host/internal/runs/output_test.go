@@ -15,6 +15,7 @@ import (
 // TestOutputBudget: whatever a guest emits, what is kept is a prefix of it, whole
 // characters only, within the limit, and what is omitted is counted to the byte.
 func TestOutputBudget(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1, 500).Draw(t, "limit")
 		texts := rapid.SliceOfN(rapid.String(), 0, 20).Draw(t, "texts")
@@ -66,6 +67,7 @@ func texts(max int) *rapid.Generator[string] {
 // TestPrefixesAreWhole: a text is cut between characters, wherever that is, and
 // nothing that fits is left out.
 func TestPrefixesAreWhole(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(texts(20).Draw(t, "text"))
 		inner := text[1 : len(text)-1]
@@ -90,6 +92,7 @@ func TestPrefixesAreWhole(t *testing.T) {
 // TestTruncatedSharesTheBudget: value and output together stay within the limit,
 // say to the byte what is missing, and each keeps what fits of its half.
 func TestTruncatedSharesTheBudget(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1<<10, 4<<10).Draw(t, "limit")
 		value := json.RawMessage(texts(100).Draw(t, "value"))
@@ -133,6 +136,7 @@ func TestTruncatedSharesTheBudget(t *testing.T) {
 }
 
 func TestWorkerOutputIsChecked(t *testing.T) {
+	t.Parallel()
 	for _, it := range []wire.Output{
 		{Kind: wire.OutputJSON, JSON: []byte(`{`)},
 		{Kind: wire.OutputJSON, JSON: nil},
@@ -146,6 +150,7 @@ func TestWorkerOutputIsChecked(t *testing.T) {
 }
 
 func TestErrorTextIsBounded(t *testing.T) {
+	t.Parallel()
 	for _, s := range []string{"short", strings.Repeat("é", 3000), strings.Repeat("é", 9000), strings.Repeat("\U0001F600", 4000)} {
 		got := codemode.BoundMessage(s)
 		if len(got) > 8<<10 || !utf8.ValidString(got) {

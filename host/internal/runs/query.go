@@ -21,7 +21,7 @@ func (d *driver) answerAll(queries []*entry) {
 	r := d.run
 	room := maxQueryBytes - r.calls.waitingBytes()
 	began := time.Now()
-	until := began.Add(min(d.compute/2, r.engine.maxQueryTime))
+	until := began.Add(min(d.compute/2, r.engine.Times.QueryTime))
 	defer func() { r.calls.countQueries(time.Since(began)) }()
 	for _, e := range queries {
 		c := &call{entry: e, run: r, budget: queryBudget{until, room}}
@@ -38,9 +38,6 @@ type queryBudget struct {
 	until time.Time
 	room  int // bytes
 }
-
-// maxQueryTime bounds what the catalog may take for one turn of a guest.
-const maxQueryTime = time.Second
 
 // halfway is the time between two.
 func halfway(now, deadline time.Time) time.Time { return now.Add(deadline.Sub(now) / 2) }

@@ -12,6 +12,7 @@ import (
 // TestTheCatalogLeavesTime: half of the time that is left of a turn stays for the program,
 // and a query that is not answered says why.
 func TestTheCatalogLeavesTime(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	if got, want := halfway(now, now.Add(8*time.Second)), now.Add(4*time.Second); !got.Equal(want) {
 		t.Errorf("until %v, want %v", got, want)
@@ -19,7 +20,7 @@ func TestTheCatalogLeavesTime(t *testing.T) {
 	if got := halfway(now, now.Add(-time.Second)); got.After(now) {
 		t.Errorf("%v is after a deadline that has passed", got)
 	}
-	r := &run{engine: &Engine{maxQueryTime: maxQueryTime}}
+	r := &run{engine: &Engine{Config: Config{Times: DefaultTimes}}}
 	err := invokeQuery(t.Context(), &call{entry: &entry{Call: runstore.Call{Method: "search"}}, run: r, budget: queryBudget{now, 1}})
 	if err == nil || err.Code != string(codemode.CodeTimeout) || !strings.Contains(err.Message, "half of the time") || !strings.Contains(err.Message, "smaller batches") {
 		t.Errorf("got %+v", err)

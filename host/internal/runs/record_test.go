@@ -73,7 +73,7 @@ func newRecordWorld(t *testing.T) *recordWorld {
 	meter := func(name string) *quota.Meter { return quota.NewMeter(name, name, name, 1<<30, shares) }
 	w := &recordWorld{T: t, store: &watchedStore{}}
 	w.calls = &callTable{
-		runID: "run_x", slots: 2, busy: &inFlight{}, pending: map[uint64]*entry{},
+		runID: "run_x", slots: 2, busy: &inFlight{}, times: &DefaultTimes, pending: map[uint64]*entry{},
 		account: account{held: meter("held"), suspended: meter("suspended"), stored: meter("stored"), denied: func(d *quota.Denied) { t.Error(d) }},
 	}
 	w.record = &record{
@@ -134,6 +134,7 @@ func states(calls []runstore.Call) (out []runstore.CallState) {
 
 // TestARunThatWasNeverSuspendedWritesNothing.
 func TestARunThatWasNeverSuspendedWritesNothing(t *testing.T) {
+	t.Parallel()
 	w := newRecordWorld(t)
 	started, lost := w.checkpoint(w.request(3), func() ([]byte, error) { return nil, errors.New("no image is wanted") })
 	if len(started) != 2 || lost != nil {
@@ -151,6 +152,7 @@ func TestARunThatWasNeverSuspendedWritesNothing(t *testing.T) {
 // TestImageBeforeCalls: when the store gets an image, it gets the calls that start next
 // as calls in flight, and no call has a slot before.
 func TestImageBeforeCalls(t *testing.T) {
+	t.Parallel()
 	w := newRecordWorld(t)
 	w.store.during = func(write string, calls []runstore.Call) {
 		if want := []runstore.CallState{runstore.CallInFlight, runstore.CallInFlight, runstore.CallQueued}; write == "create" && !slices.Equal(states(calls), want) {
@@ -176,6 +178,7 @@ func TestImageBeforeCalls(t *testing.T) {
 
 // TestACallThatTheStoreDoesNotKnowIsNotMade.
 func TestACallThatTheStoreDoesNotKnowIsNotMade(t *testing.T) {
+	t.Parallel()
 	w := newRecordWorld(t)
 	w.suspend()
 	w.store.fail = errors.New("input/output error")
@@ -187,6 +190,7 @@ func TestACallThatTheStoreDoesNotKnowIsNotMade(t *testing.T) {
 
 // TestJournalBeforeAnswer: while the store writes an answer, the guest cannot have it.
 func TestJournalBeforeAnswer(t *testing.T) {
+	t.Parallel()
 	w := newRecordWorld(t)
 	started := w.suspend(w.request(2)...)
 	w.store.during = func(write string, calls []runstore.Call) {
@@ -213,6 +217,7 @@ func TestJournalBeforeAnswer(t *testing.T) {
 // TestASlotThatTheJournalMissed: if the store could not be told of the call that gets the slot
 // of a settled one, the run is given up, and the answer is not delivered.
 func TestASlotThatTheJournalMissed(t *testing.T) {
+	t.Parallel()
 	w := newRecordWorld(t)
 	started := w.suspend(w.request(3)...)
 	w.store.fail = errors.New("input/output error")
@@ -228,6 +233,7 @@ func TestASlotThatTheJournalMissed(t *testing.T) {
 // TestALiveRecordTakesNoJournal: a guest that is too large for an image leaves a record
 // that says that the run goes on; its answers have no image to belong to.
 func TestALiveRecordTakesNoJournal(t *testing.T) {
+	t.Parallel()
 	w := newRecordWorld(t)
 	w.suspend()
 	started, lost := w.checkpoint(w.request(1), func() ([]byte, error) {
@@ -248,6 +254,7 @@ func TestALiveRecordTakesNoJournal(t *testing.T) {
 // TestAnEndedRunJournalsNothing: calls that are cancelled with their run must not leave
 // their cancellations as answers.
 func TestAnEndedRunJournalsNothing(t *testing.T) {
+	t.Parallel()
 	w := newRecordWorld(t)
 	started := w.suspend(w.request(1)...)
 	w.calls.close()
@@ -260,6 +267,7 @@ func TestAnEndedRunJournalsNothing(t *testing.T) {
 // TestTheInputOfAClientCallIsChargedOnce: an input that an approval has charged, or the
 // host before, is not charged again when the client is asked.
 func TestTheInputOfAClientCallIsChargedOnce(t *testing.T) {
+	t.Parallel()
 	w := newRecordWorld(t)
 	c := w.request(1)[0]
 	input := []byte(`{"text":"a somewhat long input"}`)

@@ -64,7 +64,7 @@ func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Dur
 		return nil, failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: no guest worker can replay it: %v", err)
 	}
 	defer done()
-	if err := newReplaying(w, turns, settings, e.replayStopped(ctx)).run(ctx); err != nil {
+	if err := newReplaying(w, turns, settings, e.Times.CPUGrace, e.replayStopped(ctx)).run(ctx); err != nil {
 		return nil, e.notReplayed(rec, err)
 	}
 	image, err := w.Snapshot(ctx, int(settings.MaxSnapshot))
@@ -102,7 +102,7 @@ func (e *Engine) slotPatience(ctx context.Context, settings codemode.Settings, w
 	now := time.Now()
 	left := settings.Timeout
 	if wait > 0 {
-		left = callerGoes(ctx, now, wait).Sub(now)
+		left = e.callerGoes(ctx, now, wait).Sub(now)
 	}
 	return e.clock.Now().Add(left)
 }

@@ -45,9 +45,9 @@ func (e *divergedError) Error() string {
 // says nothing of its path.
 var errReplayLate = errors.New("the program did not get as far in time")
 
-func newReplaying(w replayWorker, turns []loggedTurn, s codemode.Settings, stopped func() error) *replaying {
+func newReplaying(w replayWorker, turns []loggedTurn, s codemode.Settings, grace time.Duration, stopped func() error) *replaying {
 	return &replaying{
-		worker: w, turns: turns, turn: s.Timeout, end: time.Now().Add(cpuShare*s.CPUBudget + cpuGrace), now: time.Now, stopped: stopped,
+		worker: w, turns: turns, turn: s.Timeout, end: time.Now().Add(cpuShare*s.CPUBudget + grace), now: time.Now, stopped: stopped,
 		files: map[string]loggedFile{},
 	}
 }

@@ -50,9 +50,9 @@ func (g *slowGuest) replayed(s codemode.Settings, turns int) *failure {
 		log[i].path = digestOf(idleReport())
 	}
 	log[0].cell = &wire.Cell{}
-	r := newReplaying(g, log, s.WithDefaults(), func() error { return nil })
+	r := newReplaying(g, log, s.WithDefaults(), DefaultTimes.CPUGrace, func() error { return nil })
 	r.now, g.clock.now = g.clock.Now, time.Now()
-	r.end = g.clock.now.Add(cpuShare*s.WithDefaults().CPUBudget + cpuGrace)
+	r.end = g.clock.now.Add(cpuShare*s.WithDefaults().CPUBudget + DefaultTimes.CPUGrace)
 	if err := r.run(context.Background()); err != nil {
 		return (&Engine{}).notReplayed(&runstore.Record{}, err)
 	}
@@ -62,6 +62,7 @@ func (g *slowGuest) replayed(s codemode.Settings, turns int) *failure {
 // TestEachTurnOfAReplayHasItsTime: a run may compute in all its turns together for longer than
 // one turn may take, and so may its replay. All turns together end by the CPU budget.
 func TestEachTurnOfAReplayHasItsTime(t *testing.T) {
+	t.Parallel()
 	settings := codemode.Settings{Timeout: 10 * time.Second, CPUBudget: 20 * time.Second}
 	for name, tc := range map[string]struct {
 		takes     time.Duration
@@ -86,6 +87,7 @@ func TestEachTurnOfAReplayHasItsTime(t *testing.T) {
 
 // TestWhatAReplayIsStoppedFor: only another path is said to be one.
 func TestWhatAReplayIsStoppedFor(t *testing.T) {
+	t.Parallel()
 	failed := func(code, reason string) *wire.Report {
 		return &wire.Report{Status: wire.StatusFailed, Err: &wire.GuestError{Code: code, Reason: reason, Message: "no"}}
 	}
@@ -111,6 +113,7 @@ func TestWhatAReplayIsStoppedFor(t *testing.T) {
 
 // TestAReplayEndsWithItsHost, or when its caller leaves, between two turns.
 func TestAReplayEndsWithItsHost(t *testing.T) {
+	t.Parallel()
 	left, leave := context.WithCancel(t.Context())
 	leave()
 	for name, tc := range map[string]struct {
@@ -124,7 +127,7 @@ func TestAReplayEndsWithItsHost(t *testing.T) {
 	} {
 		g := &slowGuest{clock: &stillClock{now: time.Now()}, answers: idleReport}
 		e := &Engine{closing: tc.closing}
-		r := newReplaying(g, []loggedTurn{{cell: &wire.Cell{}, path: digestOf(idleReport())}}, codemode.Settings{}.WithDefaults(), e.replayStopped(tc.ctx))
+		r := newReplaying(g, []loggedTurn{{cell: &wire.Cell{}, path: digestOf(idleReport())}}, codemode.Settings{}.WithDefaults(), DefaultTimes.CPUGrace, e.replayStopped(tc.ctx))
 		if err := r.run(t.Context()); !errors.Is(err, tc.want) || (g.turns == 0) != (tc.want != nil) {
 			t.Errorf("%s: %d turns, %v", name, g.turns, err)
 		}
@@ -133,6 +136,7 @@ func TestAReplayEndsWithItsHost(t *testing.T) {
 
 // TestTheWaitForASlotIsNoPartOfAReplay: a replay waits for a worker for as long as its caller.
 func TestTheWaitForASlotIsNoPartOfAReplay(t *testing.T) {
+	t.Parallel()
 	clock := &stillClock{now: time.Now()}
 	e := &Engine{clock: clock}
 	s := codemode.Settings{Timeout: 10 * time.Second}
@@ -145,6 +149,7 @@ func TestTheWaitForASlotIsNoPartOfAReplay(t *testing.T) {
 
 // TestNoSlot: who waits for a slot waits no longer than the host and the caller are there.
 func TestNoSlot(t *testing.T) {
+	t.Parallel()
 	over := make(chan struct{})
 	close(over)
 	for name, tc := range map[string]struct {

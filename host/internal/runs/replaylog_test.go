@@ -32,6 +32,7 @@ var testCell = &wire.Cell{Language: "javascript", Source: "return 1", Namespaces
 
 // TestALogComesBack: what was logged is what a record has, over several suspensions.
 func TestALogComesBack(t *testing.T) {
+	t.Parallel()
 	l := newTestLog(maxReplayLogs)
 	logTurn(l, testCell, nil, loggedFile{"a", true, []byte("one")}, loggedFile{"b", false, nil}, loggedFile{"a", true, []byte("one")})
 	logTurn(l, nil, []wire.Settlement{{ID: 1, OK: true, JSON: []byte(`"x"`)}, {ID: 2, JSON: []byte(`{}`)}})
@@ -63,6 +64,7 @@ func TestALogComesBack(t *testing.T) {
 // TestALogIsBounded: one that grows too large is given up with a reason, and so is one
 // for which the process has no room.
 func TestALogIsBounded(t *testing.T) {
+	t.Parallel()
 	large := []wire.Settlement{{ID: 1, OK: true, JSON: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)}}
 	for _, c := range []struct {
 		room int64
@@ -83,6 +85,7 @@ func TestALogIsBounded(t *testing.T) {
 
 // TestAGuestWithoutTracesIsNotLogged: a worker of an earlier protocol sends none.
 func TestAGuestWithoutTracesIsNotLogged(t *testing.T) {
+	t.Parallel()
 	l := newTestLog(maxReplayLogs)
 	l.start(testCell, nil)
 	l.end(&wire.Report{})

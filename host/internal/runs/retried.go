@@ -8,17 +8,11 @@ import (
 // retried is a step in the background that is tried until it reports that it is done.
 type retried func(context.Context) (done bool)
 
-// The pauses between two attempts.
-const (
-	firstRetry   = 100 * time.Millisecond
-	longestRetry = 5 * time.Second // doubles until then
-)
-
 // untilDone tries a step again and again, until it is done or the host ends. Then it is
 // tried for the last time, under a context that has ended.
 func (e *Engine) untilDone(step retried) {
 	e.background.Go(func() {
-		for pause := firstRetry; ; pause = min(2*pause, longestRetry) {
+		for pause := e.Times.FirstRetry; ; pause = min(2*pause, e.Times.LongestRetry) {
 			select {
 			case <-time.After(pause):
 			case <-e.life.Done():

@@ -22,7 +22,7 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	if err != nil {
 		return nil, nil, failureFromStore(err)
 	}
-	claim, err := e.claim(ctx, rec, min(wait, claimPatience))
+	claim, err := e.claim(ctx, rec, min(wait, e.Times.ClaimPatience))
 	if err != nil {
 		return nil, nil, failureFromStore(err)
 	}
@@ -70,10 +70,6 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	return r, rec, nil
 }
 
-// claimPatience is how long a wait gives a process that has let go of a run to finish its
-// calls. One that takes longer drives the run.
-const claimPatience = 10 * time.Second
-
 // claim waits for a process that is finishing calls of the run or advances it, and for no
 // other. One that can be asked is asked instead.
 func (e *Engine) claim(ctx context.Context, rec *runstore.Record, wait time.Duration) (runstore.Claim, error) {
@@ -81,7 +77,7 @@ func (e *Engine) claim(ctx context.Context, rec *runstore.Record, wait time.Dura
 		wait = 0
 	}
 	deadline := time.Now().Add(wait)
-	tick := time.NewTicker(claimRetry)
+	tick := time.NewTicker(e.Times.ClaimRetry)
 	defer tick.Stop()
 	for {
 		claim, err := e.Store.Claim(ctx, rec.ID)
@@ -209,7 +205,3 @@ func (r *run) mayRepeat(c *entry) bool {
 	tool, ok := r.view().Catalog.ByID(c.Tool)
 	return ok && (tool.ReadOnly || tool.Idempotent || r.access.Client.Asks(c.Tool))
 }
-
-// claimRetry is how often Wait looks whether another process has let go of a run
-// whose calls it is still finishing.
-const claimRetry = 20 * time.Millisecond

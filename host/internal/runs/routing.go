@@ -22,15 +22,6 @@ type PeerHosts interface {
 	Ask(ctx context.Context, address string, q *cluster.Request, tell func(*cluster.Frame)) (*cluster.Reply, error)
 }
 
-const (
-	// claimLook is how often a host looks whether the claim of a run is free now.
-	claimLook = 100 * time.Millisecond
-	// askAgain is how soon it asks a host again that has not answered.
-	askAgain = 2 * time.Second
-	// holderPatience is how long a caller who names no time waits for a host that does not answer.
-	holderPatience = 10 * time.Second
-)
-
 // held reports whether f says that another host holds the run.
 func held(f *failure) bool {
 	return f != nil && (errors.Is(f, runstore.ErrClaimed) || errors.Is(f, runstore.ErrFenced))
@@ -79,7 +70,7 @@ func (q *router) ask(ctx context.Context) (reply *cluster.Reply, again bool) {
 		return nil, false
 	case owner.Host == shared.Host():
 		return nil, false
-	case owner.Address == "", owner == q.silent && time.Since(q.askedAt) < askAgain:
+	case owner.Address == "", owner == q.silent && time.Since(q.askedAt) < q.engine.Times.AskAgain:
 		return nil, true
 	}
 	q.request.Host, q.request.Epoch, q.request.WaitMillis = owner.Host, owner.Epoch, max(0, time.Until(q.until).Milliseconds())
@@ -109,7 +100,7 @@ func (q *router) pause(ctx context.Context) bool {
 		return false
 	}
 	select {
-	case <-time.After(claimLook):
+	case <-time.After(q.engine.Times.ClaimLook):
 		return true
 	case <-ctx.Done():
 		return false
@@ -150,7 +141,7 @@ func (e *Engine) waitElsewhere(ctx context.Context, a *observe.Entry, q *router,
 
 // abortHeld aborts a run whose caller has gone, as one that ends with its caller does.
 func (e *Engine) abortHeld(ctx context.Context, q *router) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), driverGrace)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.Times.DriverGrace)
 	defer cancel()
 	e.Abort(ctx, q.request.Session, q.request.Run)
 }

@@ -44,7 +44,7 @@ func (e *Engine) Close() {
 		r.cancelIfActive(codemode.ErrClosed)
 	}
 	// Their drivers delete their records, and keep the claims until then.
-	if n := within(driverGrace, e.driving.wait); n > 0 {
+	if n := within(e.Times.DriverGrace, e.driving.wait); n > 0 {
 		e.Logger.Error("aborted programs do not end", "programs", n)
 	}
 	if n := within(e.DrainTimeout, e.performing.waitBusy); n > 0 {
@@ -68,7 +68,7 @@ func (e *Engine) Close() {
 // leaveRuns lets other hosts have the runs. A store that does not answer delays that by one bound
 // for all runs, and each release by that of the store.
 func (e *Engine) leaveRuns(runs []*run) {
-	ctx, cancel := context.WithTimeout(context.Background(), lastWakesTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), e.Times.LastWakesTimeout)
 	defer cancel()
 	e.lastWakes.Store(&ctx)
 	defer e.lastWakes.Store(nil) // what is still on its way has a time of its own
@@ -91,11 +91,8 @@ func (e *Engine) leaveRuns(runs []*run) {
 	leaving.Wait()
 }
 
-const (
-	// lastWakesTimeout bounds how long a host that closes tells the others of its runs.
-	lastWakesTimeout = 5 * time.Second
-	leavingAtOnce    = 32
-)
+// leavingAtOnce is how many runs a host that closes lets go of at once.
+const leavingAtOnce = 32
 
 // StopWorkers ends the guest workers.
 func (e *Engine) StopWorkers() error {
@@ -119,10 +116,6 @@ func suspended(runs []*run) (n int) {
 	}
 	return n
 }
-
-// driverGrace is how long Close waits for the Execs and Waits that it has aborted.
-// They end when their workers are killed.
-const driverGrace = 10 * time.Second
 
 // within waits for d at most, and returns how many are left.
 func within(d time.Duration, wait func(context.Context) int) int {

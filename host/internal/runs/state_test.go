@@ -8,6 +8,7 @@ import (
 // TestTransitions: a run changes its state along the table and in no other way, and
 // nothing waits for it any more once it has reached a last state.
 func TestTransitions(t *testing.T) {
+	t.Parallel()
 	want := map[runState][]runState{
 		stateActive:  {stateParked, stateEnding, stateLeaving},
 		stateParked:  {stateActive, stateLeaving},
@@ -34,6 +35,7 @@ func TestTransitions(t *testing.T) {
 
 // TestEveryStateIsReached from stateActive, and every state but the last ones goes on.
 func TestEveryStateIsReached(t *testing.T) {
+	t.Parallel()
 	reached := map[runState]bool{stateActive: true}
 	for list := []runState{stateActive}; len(list) > 0; list = list[1:] {
 		for _, to := range transitions[list[0]] {

@@ -205,9 +205,6 @@ func (r *run) expireAt(now time.Time) {
 	}
 }
 
-// claimedAgain is how soon a run whose time is over looks again whether it has ended.
-const claimedAgain = 100 * time.Millisecond
-
 // expireAgain parks a run whose time is over while the store has it still: by the clock of
 // the store its time is not over, or another has the claim. That is a sweep that deletes it,
 // or a process that has resumed it. The store tells which once the claim is free.
@@ -215,7 +212,7 @@ func (r *run) expireAgain() {
 	r.mu.Lock()
 	parked := r.ctx.Err() == nil && r.move(stateParked)
 	if parked {
-		r.expiry.Reset(claimedAgain)
+		r.expiry.Reset(r.engine.Times.ClaimedAgain)
 		if r.calls.idle() {
 			r.record.dropClaim()
 		}

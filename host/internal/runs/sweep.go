@@ -5,11 +5,6 @@ import (
 	"time"
 )
 
-// sweepEvery is how often a host looks for runs in its store that expired, and for
-// questions about runs, that no living process would end, because the one they
-// belonged to is gone.
-const sweepEvery = time.Minute
-
 // sweeper ends what belonged to processes that are gone.
 type sweeper struct{ *Engine }
 
@@ -20,9 +15,9 @@ func (e *Engine) StartSweeping() {
 
 // sweep runs until ctx ends.
 func (e sweeper) sweep(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
+	tick := time.NewTicker(e.Times.SweepEvery)
 	defer tick.Stop()
-	first := time.NewTimer(keepFirst)
+	first := time.NewTimer(e.Times.KeepFirst)
 	defer first.Stop()
 	e.guard(func() { e.countForeign(ctx) })
 	for {

@@ -32,15 +32,19 @@ func (i Inspector) Aborted(id string) {
 	}
 }
 
+// Ended returns once a run of this process is over, or another process has it.
+func (i Inspector) Ended(id string) {
+	if r := i.e.runByID(id); r != nil {
+		<-r.gone
+	}
+}
+
 // Quiet returns once no tool call is in flight, or ctx ends, and reports how many are
 // left.
 func (i Inspector) Quiet(ctx context.Context) int { return i.e.performing.wait(ctx) }
 
 // CompactAfter makes the journals of resumed runs shorter. Call it before the first run.
 func (i Inspector) CompactAfter(bytes int) { i.e.maxDelivered = bytes }
-
-// QueryFor bounds what the catalog may take for one turn. Call it before the first run.
-func (i Inspector) QueryFor(d time.Duration) { i.e.maxQueryTime = d }
 
 // SetClock has callers wait by another clock. Call it before the first run.
 func (i Inspector) SetClock(c Clock) { i.e.clock = c }

@@ -11,6 +11,7 @@ import (
 // TestRequestsOfATakenOverWorker: a worker may send what no guest can. A burst with
 // any such request is refused before any of it counts.
 func TestRequestsOfATakenOverWorker(t *testing.T) {
+	t.Parallel()
 	good := wire.Request{ID: 6, Method: wire.MethodCall, Target: "echo", Args: []byte(`{}`)}
 	for name, tc := range map[string]struct {
 		request wire.Request

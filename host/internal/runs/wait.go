@@ -27,7 +27,7 @@ func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.S
 	defer e.containRefusal(&res)
 	runID, wait = strings.TrimSpace(runID), e.SettingsOf(s).WaitTime(wait)
 	tell, watched := relay(ctx)
-	q := e.newRouter(cluster.Request{Verb: cluster.VerbWait, Run: runID, Session: s, ToolCallID: observe.ToolCallID(ctx), Watch: watched, Asks: callerAsks(ctx)}, callerGoes(ctx, a.Start, wait), tell)
+	q := e.newRouter(cluster.Request{Verb: cluster.VerbWait, Run: runID, Session: s, ToolCallID: observe.ToolCallID(ctx), Watch: watched, Asks: callerAsks(ctx)}, e.callerGoes(ctx, a.Start, wait), tell)
 	for {
 		res, f := e.waitHere(ctx, a, s, runID, wait, turn, d)
 		if f == nil {
