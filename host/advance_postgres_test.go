@@ -47,6 +47,7 @@ func newCluster(t *testing.T) (open func() *postgres.DB) {
 // TestPostgresAdvance: of two hosts that share a database the second goes on with the timers of
 // the first, which has closed, and any host has the result.
 func TestPostgresAdvance(t *testing.T) {
+	t.Parallel()
 	open := newCluster(t)
 	tools := []catalog.Tool{echo("echo")}
 	first := start(t, host.Config{Store: open(), Tools: tools})
@@ -67,6 +68,7 @@ func TestPostgresAdvance(t *testing.T) {
 // flight. Another one goes on with the run at once, although no caller waits and the database
 // of the first is still open. One that lacks the tools leaves it to the next.
 func TestPostgresACutOffCallGoesOnElsewhere(t *testing.T) {
+	t.Parallel()
 	for _, lacking := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lacking=%v", lacking), func(t *testing.T) {
 			open, g := newCluster(t), newGate()
@@ -92,6 +94,7 @@ func TestPostgresACutOffCallGoesOnElsewhere(t *testing.T) {
 // TestPostgresDecisionsWithoutAHost: the host of a run has closed while a person was asked. The
 // run goes on in another one once a process without a host has the decision, or its time is over.
 func TestPostgresDecisionsWithoutAHost(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name    string
 		timeout time.Duration
@@ -110,7 +113,7 @@ func TestPostgresDecisionsWithoutAHost(t *testing.T) {
 				return cfg
 			}
 			first := start(t, config())
-			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: refused}), host.ReasonApproval)
+			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), host.ReasonApproval)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -130,6 +133,7 @@ func TestPostgresDecisionsWithoutAHost(t *testing.T) {
 // its build of the guest is gone. The run is upgraded, or left for that build, before another
 // host starts, which goes on with it although no caller waits.
 func TestPostgresUpgradeLeavesRunsDue(t *testing.T) {
+	t.Parallel()
 	for _, left := range []bool{false, true} {
 		t.Run(fmt.Sprintf("left=%v", left), func(t *testing.T) {
 			open, g, old := newCluster(t), newGate(), anotherGuest(t)
@@ -181,10 +185,11 @@ func forgetReplay(t *testing.T, db *postgres.DB, id string) {
 // TestPostgresAMovedRunGoesOn: a person has decided about a call of a run in a state directory
 // before the run is moved into a database. A host there goes on with it although no caller waits.
 func TestPostgresAMovedRunGoesOn(t *testing.T) {
+	t.Parallel()
 	dir, open, desk := mkdir(t), newCluster(t), newDesk()
 	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo"))
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: refused}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), host.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

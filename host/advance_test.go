@@ -310,7 +310,7 @@ func TestDecisionsWithoutAHost(t *testing.T) {
 			dir, desk := t.TempDir(), newDesk()
 			cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: tc.timeout}, "echo"))
 			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: refused}), host.ReasonApproval)
+			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), host.ReasonApproval)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 // TestAgentSettings: an agent's own settings hold for its runs, those of the host
 // for everybody else's, also after a suspension.
 func TestAgentSettings(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{
 		Settings: host.Settings{MaxOutput: 4096},
 		Agents: map[string]host.Settings{

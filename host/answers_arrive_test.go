@@ -18,6 +18,7 @@ import (
 // than the slots, calls that wait for other calls, timers and yields, in runs that are in
 // a store and in others, all come to their end.
 func TestEveryAnswerArrives(t *testing.T) {
+	t.Parallel()
 	const program = `
 const chain = async (n) => { let s = 0; for (let i = 0; i < n; i++) s += (await tools.echo({n: i})).n; return s }
 const pair = async () => (await Promise.all([tools.meet({}), tools.meet({})])).length
@@ -88,6 +89,7 @@ func (s *panicsLater) checkpoint(ctx context.Context, claim runstore.Claim, r *r
 // TestAPanicWhileACallDrivesOn: the goroutine of a call that drives the guest on ends the
 // run by a panic, and not the host.
 func TestAPanicWhileACallDrivesOn(t *testing.T) {
+	t.Parallel()
 	store := &panicsLater{Store: openDir(t, mkdir(t))}
 	// The host never hears of the call that the store was to be told of, and waits for it.
 	h := start(t, host.Config{Store: store, DrainTimeout: time.Millisecond, Tools: []catalog.Tool{echo("echo")}})

@@ -12,6 +12,7 @@ import (
 // TestToolFilesInPrograms: what API lists can be read, is as long as it says, and
 // says nothing of tools that the rules deny or that another run's caller brought.
 func TestToolFilesInPrograms(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{
 		Tools: []catalog.Tool{echo("shared"), owned("shared", "desk"), echo("list-all"), echo("hidden")},
 		Rules: policy.Scopes{Rules: policy.Rules{Deny: []string{"hidden"}}},
@@ -36,6 +37,7 @@ return [files.map(f => f.path), (await API.read("tools/list_all.d.ts")).content.
 // TestReadingAFileIsUsingTheTool: a program that read how a tool was declared is told
 // when it is not so any more.
 func TestReadingAFileIsUsingTheTool(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{withSchema("turned", oneWord)}})
 	id := wantWaiting(t, exec(h, `
 const file = (await API.read("tools/turned.d.ts")).content;

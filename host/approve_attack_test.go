@@ -39,6 +39,7 @@ func (s *onJournal) putCalls(ctx context.Context, claim runstore.Claim, generati
 // TestAnApprovedCallOfAnAbortedRunIsNotMade: a run that is aborted between the
 // decision and the call makes no call, even of a tool that ignores its context.
 func TestAnApprovedCallOfAnAbortedRunIsNotMade(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	var made atomic.Int32
 	tool := catalog.Tool{Name: "echo", Description: "Counts.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
@@ -73,6 +74,7 @@ func TestAnApprovedCallOfAnAbortedRunIsNotMade(t *testing.T) {
 // said of the parameters that the hook saw. When a hook behind it rewrites them,
 // a person is asked.
 func TestAnAlwaysDoesNotCoverWhatWasRewritten(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	var rewrite atomic.Bool
 	var calls []catalog.Invocation

@@ -14,6 +14,7 @@ import (
 // again fills neither the store, so that other sessions could not ask, nor the
 // host's memory.
 func TestAFloodOfQuestionsHarmsNobodyElse(t *testing.T) {
+	t.Parallel()
 	const most = 2 // pending
 	flood := `for (let i = 0; i < 25; i++) {
 		const c = new AbortController()

@@ -77,7 +77,7 @@ func TestPendingApprovalsSurviveTheHost(t *testing.T) {
 			var calls []catalog.Invocation
 			cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))
 			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: refused}), host.ReasonApproval)
+			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), host.ReasonApproval)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestPendingApprovalsSurviveTheHost(t *testing.T) {
 			}
 			second := start(t, kept(t, dir, cfg))
 			if tc.after != "" {
-				wantWaiting(t, second.WaitFor(t.Context(), me, id, soon), host.ReasonApproval)
+				wantWaiting(t, second.Wait(host.WithAskingCaller(t.Context()), me, id), host.ReasonApproval)
 				decide(t, second, a.ID, tc.after)
 			}
 			r := second.Wait(t.Context(), me, id)
@@ -105,11 +105,12 @@ func TestPendingApprovalsSurviveTheHost(t *testing.T) {
 
 // TestAHeldProgramSurvivesTheHost: it has not started, so it starts in the next.
 func TestAHeldProgramSurvivesTheHost(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	desk := newDesk()
 	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `const n: number = 42; return (await tools.echo({n})).n`, Language: "typescript"}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `const n: number = 42; return (await tools.echo({n})).n`, Language: "typescript"}), host.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -121,12 +122,13 @@ func TestAHeldProgramSurvivesTheHost(t *testing.T) {
 // TestAHeldProgramRests: started in the next host, it leaves its worker while it
 // waits like any other.
 func TestAHeldProgramRests(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	desk, g := newDesk(), newGate()
 	cfg := desk.config([]catalog.Tool{g.tool("slow"), echo("echo")}, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
 	cfg.Guests.Max = 1
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return await tools.slow()`}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await tools.slow()`}), host.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +147,7 @@ func TestAHeldProgramRests(t *testing.T) {
 
 // TestAnotherProcessDecides: the host that waits notices, while it waits.
 func TestAnotherProcessDecides(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	desk := newDesk()
 	h := start(t, kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))))
@@ -167,6 +170,7 @@ func TestAnotherProcessDecides(t *testing.T) {
 // TestAnApprovedCallInFlightAtTheEnd is treated like any other: no one is asked
 // again, and it is made again only if that is harmless.
 func TestAnApprovedCallInFlightAtTheEnd(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name     string
 		readOnly bool
@@ -245,6 +249,7 @@ func asking(dir string) error {
 // TestPendingApprovalsSurviveSIGKILL: the host is killed while it waits for a
 // person, inside a Wait; the decision then counts in the next host.
 func TestPendingApprovalsSurviveSIGKILL(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	run, approval, kill := asker(t, dir)
 	kill()
@@ -277,6 +282,7 @@ func asker(t *testing.T, dir string, env ...string) (run, approval string, kill 
 // in no store, while a person is asked. No host can continue that run, so the next
 // host ends the question, and says so. As long as the first host lives, it does not.
 func TestOrphanedApprovalsEnd(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	run, approval, kill := asker(t, dir, askingFirst+"=1")
 	cfg := kept(t, dir, newDesk().config(nil))
@@ -326,11 +332,12 @@ func TestOrphanedApprovalsEnd(t *testing.T) {
 // TestApprovalsOfSuspendedRunsAreNoOrphans, also while no host has the run; nor are
 // those of another store.
 func TestApprovalsOfSuspendedRunsAreNoOrphans(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	desk := newDesk()
 	cfg := kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo")))
 	first := start(t, cfg)
-	wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: refused}), host.ReasonApproval)
+	wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), host.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

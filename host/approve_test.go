@@ -57,6 +57,7 @@ func execLater(h *host.Host, in host.ExecInput) <-chan *host.Result {
 // TestAnApprovalIsASuspendedCall: without a decision the tool is not called
 // and the program stands still; then it gets the answer, or the denial.
 func TestAnApprovalIsASuspendedCall(t *testing.T) {
+	t.Parallel()
 	for d, want := range map[policy.Decision]string{
 		policy.AllowOnce:   `{"n":1}`,
 		policy.AllowAlways: `{"n":1}`,
@@ -98,6 +99,7 @@ func TestAnApprovalIsASuspendedCall(t *testing.T) {
 // TestWaitingForAPerson: after one more full timeout for people the run is
 // suspended, with the reason, and goes on with the next wait.
 func TestWaitingForAPerson(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo")))
 	r := h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return (await tools.echo({n: 1})).n`})
@@ -128,6 +130,7 @@ func TestNoDecisionInTimeDenies(t *testing.T) {
 // TestTheProgramCannotSkipAnApproval: whatever it tries, the tool is not called
 // and the run does not complete before someone has decided.
 func TestTheProgramCannotSkipAnApproval(t *testing.T) {
+	t.Parallel()
 	for name, code := range map[string]string{
 		"catch":       `try { await tools.danger() } catch (e) { return e.code } return "called"`,
 		"not awaited": `tools.danger().catch(() => {}); return "denied"`,
@@ -169,6 +172,7 @@ return said.every(s => s.status === "rejected" && s.reason.code === "denied") ? 
 
 // TestSeveralApprovalsAtOnce are decided one by one, in any order.
 func TestSeveralApprovalsAtOnce(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo")))
 	done := execLater(h, host.ExecInput{Code: `
@@ -196,6 +200,7 @@ return (await Promise.allSettled([0, 1, 2, 3, 4, 5].map(n => tools.echo({n})))).
 // TestAllowAlwaysIsRemembered for the agent's session and the tool, until it is
 // revoked; and OnApproval may decide itself.
 func TestAllowAlwaysIsRemembered(t *testing.T) {
+	t.Parallel()
 	var h *host.Host
 	asked := 0
 	cfg := host.Config{Tools: []catalog.Tool{echo("echo"), echo("other")}, Hooks: []policy.Hook{asks(policy.ApprovalRequest{}, "echo", "other")}}
@@ -235,6 +240,7 @@ func TestAllowAlwaysIsRemembered(t *testing.T) {
 // TestWhatIsApprovedIsWhatHappens: the person sees the input as all hooks have left
 // it, and hooks behind the one that asks still rewrite and block.
 func TestWhatIsApprovedIsWhatHappens(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{numbers("echo"), numbers("blocked")},
 		asks(policy.ApprovalRequest{Title: "Sure?"}, "echo", "blocked"),
@@ -273,7 +279,7 @@ func TestAbortCancelsApprovals(t *testing.T) {
 			store := &resolutions{resolved: make(chan policy.Resolution, 1)}
 			cfg.Settings.SnapshotTTL, cfg.Approvals.Store = tc.ttl, store
 			h := start(t, cfg)
-			run := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return await tools.echo()`}), host.ReasonApproval)
+			run := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await tools.echo()`}), host.ReasonApproval)
 			a := <-desk.asked
 			tc.end(t, h, run)
 			if r := <-store.resolved; r.State != policy.StateCancelled {
@@ -315,6 +321,7 @@ func (s *resolutions) Resolve(ctx context.Context, id string, r policy.Resolutio
 
 // TestTheGuestGivesItsWorkerBackWhileItWaits: with one worker, other cells run.
 func TestTheGuestGivesItsWorkerBackWhileItWaits(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))
 	cfg.Guests.Max = 1
@@ -328,6 +335,7 @@ func TestTheGuestGivesItsWorkerBackWhileItWaits(t *testing.T) {
 
 // TestAFullStoreDenies: no one can be asked, so nothing may happen.
 func TestAFullStoreDenies(t *testing.T) {
+	t.Parallel()
 	cfg := newDesk().config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))
 	cfg.Approvals.Store = &full{}
 	wantValue(t, exec(start(t, cfg), refused),
@@ -341,6 +349,7 @@ func (*full) Add(context.Context, *policy.Approval) error { return policy.ErrFul
 // TestProgramsCanNeedApproval: the outer call waits like any other, before
 // anything of it runs.
 func TestProgramsCanNeedApproval(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name     string
 		decision policy.Decision

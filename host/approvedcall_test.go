@@ -38,6 +38,7 @@ func (s alteredApprovals) Add(ctx context.Context, a *policy.Approval) error {
 // TestAnApprovalIsOfOneCall: what a person has allowed is this call of this tool in
 // this run with this input, and no other.
 func TestAnApprovalIsOfOneCall(t *testing.T) {
+	t.Parallel()
 	for name, alter := range map[string]func(*policy.Approval){
 		"another input": func(a *policy.Approval) { a.InputSHA256 = "00" + a.InputSHA256[2:] },
 		"another call":  func(a *policy.Approval) { a.CallID += "1" },
@@ -63,6 +64,7 @@ func TestAnApprovalIsOfOneCall(t *testing.T) {
 // TestAQuestionThatComesAfterTheEnd of its run is cancelled at once: the run ended
 // while the question was being stored.
 func TestAQuestionThatComesAfterTheEnd(t *testing.T) {
+	t.Parallel()
 	storing, ended := make(chan struct{}), make(chan struct{})
 	desk := newDesk()
 	cfg := desk.config([]catalog.Tool{echo("echo"), newGate().tool("never")}, asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo"))
@@ -107,18 +109,18 @@ func TestApprovedInputIsCheckedAgain(t *testing.T) {
 	t.Run("in the same host", func(t *testing.T) {
 		desk := newDesk()
 		h := start(t, desk.config([]catalog.Tool{old}, asks(policy.ApprovalRequest{}, "echo")))
-		id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: program}), host.ReasonApproval)
+		id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: program}), host.ReasonApproval)
 		if err := h.Replace(now); err != nil {
 			t.Fatal(err)
 		}
-		wantWaiting(t, h.WaitFor(t.Context(), me, id, soon), host.ReasonApproval)
+		wantWaiting(t, h.Wait(host.WithAskingCaller(t.Context()), me, id), host.ReasonApproval)
 		decide(t, h, (<-desk.asked).ID, policy.AllowOnce)
 		check(t, h.Wait(t.Context(), me, id))
 	})
 	next := func(t *testing.T, hook policy.Hook, program string) {
 		dir, desk := t.TempDir(), newDesk()
 		first := start(t, kept(t, dir, desk.config([]catalog.Tool{old}, hook)))
-		id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: program}), host.ReasonApproval)
+		id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: program}), host.ReasonApproval)
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}

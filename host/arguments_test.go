@@ -10,6 +10,7 @@ import (
 )
 
 func TestParseExec(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name, args string
 		want       ExecInput
@@ -32,6 +33,7 @@ func TestParseExec(t *testing.T) {
 }
 
 func TestParseExecRefusals(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ name, args, want string }{
 		{"nothing", ``, "code is missing"},
 		{"no code", `{}`, "code is missing"},
@@ -71,6 +73,7 @@ func TestParseExecRefusals(t *testing.T) {
 }
 
 func TestParseWait(t *testing.T) {
+	t.Parallel()
 	for args, want := range map[string]string{
 		`{"runId":"run_1"}`:    "run_1",
 		`{"runId":" run_1\n"}`: "run_1",

@@ -12,6 +12,7 @@ import (
 // TestAnAskingCallerGetsItsTurn: an exec or wait whose caller asks people returns when
 // nothing but people can go on, and a decision that is there is not asked for again.
 func TestAnAskingCallerGetsItsTurn(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	var calls []catalog.Invocation
 	cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))

@@ -11,6 +11,7 @@ import (
 // TestARunAsksPeopleSoOften: a run that asks more often than its limit, or faster
 // than people can read, is denied, and told why.
 func TestARunAsksPeopleSoOften(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		limit int64
 		want  string

@@ -13,11 +13,13 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // TestAHostileWorkerHarmsItsRunAlone: what a worker that was taken over says of itself
 // neither panics nor locks the host.
 func TestAHostileWorkerHarmsItsRunAlone(t *testing.T) {
+	t.Parallel()
 	h := start(t, hostileConfig(t, ""))
 	for _, mode := range []string{"cpu 18446744073709551615", "cpu 9223372036854775808", "cpu 9223372036854776", "heap 18446744073709551615", "trail 20000", "forged-ids"} {
 		r := h.Exec(context.Background(), mallory, host.ExecInput{Code: mode, Timeout: 2 * time.Second, Wait: 2 * time.Second})
@@ -54,6 +56,7 @@ func resident(t *testing.T) int64 {
 // TestMemoryHolds: under attacks on the memory of the host, what it holds stays below
 // its budget. Run it with -v for figures.
 func TestMemoryHolds(t *testing.T) {
+	hosttest.Serial(t, "it measures the memory of the process")
 	if testing.Short() {
 		t.Skip("attacks on the memory of the host; make test-all runs it")
 	}

@@ -71,6 +71,7 @@ const runRM = `try { return (await %s).ran } catch (e) { return [e.code, e.messa
 // TestABundledPluginIsOfTheOwnerCore, with its tools, its namespace and its hook, which
 // sees calls of its own tools alone.
 func TestABundledPluginIsOfTheOwnerCore(t *testing.T) {
+	t.Parallel()
 	h := start(t, bundled(t, host.Config{Tools: guardTools(), Plugins: host.PluginConfig{Config: map[string]json.RawMessage{bundleID: []byte(`{"a":1}`)}}}))
 	wantValue(t, exec(h, `return [ALL_TOOLS.map((t) => t.id).sort(), typeof Bundle.run]`), `[["quoin:core:echo","quoin:core:other","quoin:core:run"],"function"]`)
 	blocked := `["blocked","The call of \"run\" was blocked before execution: no rm"]`
@@ -89,6 +90,7 @@ func TestABundledPluginIsOfTheOwnerCore(t *testing.T) {
 
 // TestABundledPluginIsToldWhatAllowedItsCall by a person, whom its own hook has asked.
 func TestABundledPluginIsToldWhatAllowedItsCall(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	h := start(t, bundled(t, desk.config(nil)))
 	done := execLater(h, host.ExecInput{Code: `return (await tools.run({command: "ask"})).approval`})
@@ -103,6 +105,7 @@ func TestABundledPluginIsToldWhatAllowedItsCall(t *testing.T) {
 // TestNothingTakesThePlaceOfABundledPlugin: neither a plugin of the directory, nor one in
 // development, nor a tool of the embedder.
 func TestNothingTakesThePlaceOfABundledPlugin(t *testing.T) {
+	t.Parallel()
 	cfg := bundled(t, host.Config{})
 	cfg.Plugins.Dir = guardDir(t, bundleID, "guard")
 	cfg.Plugins.Watch = true
@@ -132,6 +135,7 @@ func TestNothingTakesThePlaceOfABundledPlugin(t *testing.T) {
 
 // TestAMissingBundledPlugin is reported, and does not keep the host from starting.
 func TestAMissingBundledPlugin(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Plugins: host.PluginConfig{Bundled: []host.BundledPlugin{{ID: "shell", Dir: filepath.Join(t.TempDir(), "shell")}}}})
 	list := h.Plugins()
 	if len(list) != 1 || list[0].State != plugins.StateDisabled || !strings.Contains(list[0].Reason, "plugin.json") {

@@ -29,6 +29,7 @@ func wantRemembered(id, subject string) string {
 // TestAPluginIsToldWhatAllowedItsCall: the subject that its own hook asked about, and
 // which approval answers it.
 func TestAPluginIsToldWhatAllowedItsCall(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	cfg := desk.config(nil)
 	cfg.Plugins.Dir = guardDir(t, "guard")
@@ -57,6 +58,7 @@ func TestAPluginIsToldWhatAllowedItsCall(t *testing.T) {
 // TestAPluginIsNotToldOfWhatItDidNotAsk: the approval of another hook, or of its own hook
 // about an input that a later one has rewritten, is no answer to it.
 func TestAPluginIsNotToldOfWhatItDidNotAsk(t *testing.T) {
+	t.Parallel()
 	t.Run("another hook asks", func(t *testing.T) {
 		desk := newDesk()
 		cfg := desk.config(nil, asks(policy.ApprovalRequest{Subject: "rm a"}, "guard_approval"))
@@ -84,6 +86,7 @@ func TestAPluginIsNotToldOfWhatItDidNotAsk(t *testing.T) {
 
 // TestWhatAllowedACallSurvivesTheHost, with the part that an earlier decision answers.
 func TestWhatAllowedACallSurvivesTheHost(t *testing.T) {
+	t.Parallel()
 	dir, plugins := t.TempDir(), guardDir(t, "guard")
 	desk := newDesk()
 	rule := asks(policy.ApprovalRequest{Allowed: []policy.Decision{policy.AllowOnce, policy.Deny}}, "guard_approval")
@@ -101,7 +104,7 @@ func TestWhatAllowedACallSurvivesTheHost(t *testing.T) {
 
 	cfg.Hooks = []policy.Hook{rule} // now a rule asks too
 	second := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, second.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: approvedBy("rm c")}), host.ReasonApproval)
+	id := wantWaiting(t, second.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: approvedBy("rm c")}), host.ReasonApproval)
 	a := <-desk.asked
 	if err := second.Close(); err != nil {
 		t.Fatal(err)

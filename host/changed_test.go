@@ -74,6 +74,7 @@ func checkChanged(t *testing.T, r *host.Result) {
 // TestToolsChangeWhileSuspended: a run that resumes has the tools of now. What
 // still works works; what does not says, call by call, that the tools changed.
 func TestToolsChangeWhileSuspended(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: before})
 	id := wantWaiting(t, exec(h, changing), host.ReasonYield)
 	if err := h.Replace(after...); err != nil {
@@ -88,6 +89,7 @@ func TestToolsChangeWhileSuspended(t *testing.T) {
 
 // TestToolsChangeBetweenHosts: the same for a run that survives its host.
 func TestToolsChangeBetweenHosts(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	open := func() *runstore.Dir {
 		s, err := runstore.OpenDir(dir)
@@ -107,6 +109,7 @@ func TestToolsChangeBetweenHosts(t *testing.T) {
 
 // TestUnchangedToolsAreNotBlamed: without a change the errors are the usual ones.
 func TestUnchangedToolsAreNotBlamed(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: before})
 	id := wantWaiting(t, exec(h, `await tools.same({word: "a"}); await yield_control();
 return [await tools.call("never").catch(e => e.code), await tools.same({}).catch(e => e.code)]`), host.ReasonYield)
@@ -118,6 +121,7 @@ return [await tools.call("never").catch(e => e.code), await tools.same({}).catch
 
 // TestRunningProgramsKeepTheirTools: a change does not reach into an Exec or Wait.
 func TestRunningProgramsKeepTheirTools(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Tools: append([]catalog.Tool{g.tool("slow")}, before...)})
 	done := make(chan *host.Result)
@@ -135,6 +139,7 @@ func TestRunningProgramsKeepTheirTools(t *testing.T) {
 // TestViewsAreShared: sessions under the same rules share what is made for them,
 // and without rules there is nothing to make.
 func TestViewsAreShared(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: before})
 	if !h.SameView(me, host.Session{AgentID: "x"}, true) {
 		t.Error("a session without rules has a view of its own")

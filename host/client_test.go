@@ -35,6 +35,7 @@ func answer(t *testing.T, h *host.Host, runID, callID, value string) {
 }
 
 func TestClientToolWithCallback(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
 	pick := picker("pick_file")
 	pick.Invoke = func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) {
@@ -59,6 +60,7 @@ return [e.id, await tools.pick_file({title: "one"}), await tools.call(e.id, {tit
 // TestClientToolAnswered: the run waits as soon as only the caller can go on, not
 // at its deadline, and says what the caller is to do.
 func TestClientToolAnswered(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
 	r := execWith(h, `
 const [a, b, c] = await Promise.allSettled([tools.pick_file({title: "a"}), tools.pick_file({title: "b"}), tools.echo({n: 3})]);
@@ -86,6 +88,7 @@ return [a.value, b.reason.message, b.reason.toolId, c.value]`, picker("pick_file
 // TestAnswerIsIdempotent: the first answer counts, before and after the guest has
 // it.
 func TestAnswerIsIdempotent(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	r := execWith(h, `const first = await tools.pick({title: "a"}); await yield_control(); return first`, picker("pick"))
 	id, call := wantWaiting(t, r, host.ReasonPendingTools), r.PendingToolCalls[0].ID
@@ -98,6 +101,7 @@ func TestAnswerIsIdempotent(t *testing.T) {
 
 // TestAnswersAtOnce: of many answers to many calls, each call gets one.
 func TestAnswersAtOnce(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	r := execWith(h, `return await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(n => tools.pick({title: String(n)})))`, picker("pick"))
 	id := wantWaiting(t, r, host.ReasonPendingTools)
@@ -112,6 +116,7 @@ func TestAnswersAtOnce(t *testing.T) {
 }
 
 func TestAnswerErrors(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}, Settings: host.Settings{Wait: soon}})
 	r := execWith(h, `return await Promise.all([tools.slow(), tools.pick({title: "a"})])`, picker("pick"))
@@ -159,6 +164,7 @@ func TestAnswerErrors(t *testing.T) {
 // TestClientToolsSurviveRestart: definitions are stored with the run, so that the
 // next host can be answered too, and callbacks that are gone say so.
 func TestClientToolsSurviveRestart(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	store := func() *runstore.Dir {
 		s, err := runstore.OpenDir(dir)
@@ -196,6 +202,7 @@ return [await picked, lost, ALL_TOOLS.length, await tools.call("echo", {n: 1}).c
 // TestALostAnswerIsAskedForAnew: a host was killed when it had taken an answer and
 // had not yet put it into the journal.
 func TestALostAnswerIsAskedForAnew(t *testing.T) {
+	t.Parallel()
 	store, err := runstore.OpenDir(mkdir(t))
 	if err != nil {
 		t.Fatal(err)
@@ -228,6 +235,7 @@ func TestALostAnswerIsAskedForAnew(t *testing.T) {
 // TestClientToolsShadowNothing: a client's tool with the name of another makes the
 // name ambiguous and takes no function away from anyone silently.
 func TestClientToolsShadowNothing(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo"), echo("exec")}})
 	mine := catalog.Tool{Name: "echo", Description: "Echoes.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		return json.RawMessage(`"mine"`), nil
@@ -239,6 +247,7 @@ return [typeof tools.echo, ambiguous, await tools.call("quoin:core:echo", {a: 1}
 }
 
 func TestClientToolDefinitions(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	huge := picker("huge")
 	huge.Description = strings.Repeat("x", 2<<20)
@@ -280,6 +289,7 @@ func sized(name string) catalog.Tool {
 // TestCallersTurnLetsTimersRun: a caller that keeps asking does not keep the
 // program's timers from running.
 func TestCallersTurnLetsTimersRun(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	r := execWith(h, `
 const pick = tools.pick({title: "a"});
@@ -298,6 +308,7 @@ return [await pick, done]`, picker("pick"))
 // TestAskedCallsTakeSlots: what the caller is asked at once is bounded like every
 // other call in flight, and the rest follows.
 func TestAskedCallsTakeSlots(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Settings: host.Settings{MaxPendingCalls: 2}})
 	r := execWith(h, `return (await Promise.all(["a", "b", "c"].map(title => tools.pick({title})))).join("")`, picker("pick"))
 	for round := 0; r.Status == host.StatusWaiting; round++ {
@@ -318,6 +329,7 @@ func TestAskedCallsTakeSlots(t *testing.T) {
 
 // TestAbortEndsAskedCalls: they wait for no answer that cannot come.
 func TestAbortEndsAskedCalls(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	r := execWith(h, `return await tools.pick({title: "a"})`, picker("pick"))
 	id := wantWaiting(t, r, host.ReasonPendingTools)

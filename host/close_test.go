@@ -13,6 +13,7 @@ import (
 // TestShutdownParksRuns: programs that wait are parked, their callers told, and
 // the next host goes on with them; nothing new is let in.
 func TestShutdownParksRuns(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	g := newGate()
 	slow := g.tool("slow")
@@ -47,6 +48,7 @@ func TestShutdownParksRuns(t *testing.T) {
 
 // TestShutdownAbortsWhatDoesNotWait: a program that computes has until ctx ends.
 func TestShutdownAbortsWhatDoesNotWait(t *testing.T) {
+	t.Parallel()
 	entered := make(chan struct{})
 	tool := echo("mark")
 	inner := tool.Invoke
@@ -71,6 +73,7 @@ func TestShutdownAbortsWhatDoesNotWait(t *testing.T) {
 
 // TestShutdownWithoutAStoreLetsProgramsEnd: there is nowhere to park them.
 func TestShutdownWithoutAStoreLetsProgramsEnd(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
 	done := make(chan *host.Result, 1)
@@ -89,6 +92,7 @@ func TestShutdownWithoutAStoreLetsProgramsEnd(t *testing.T) {
 
 // TestShutdownFreesCellsThatWaitForAWorker: they have not started.
 func TestShutdownFreesCellsThatWaitForAWorker(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}, Store: openDir(t, mkdir(t))})
 	ctx, cancel := context.WithCancel(context.Background())
 	spinning, queued := make(chan *host.Result), make(chan *host.Result)
@@ -116,6 +120,7 @@ func TestShutdownFreesCellsThatWaitForAWorker(t *testing.T) {
 }
 
 func TestRunsOfASession(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	g := newGate()
 	tools := []catalog.Tool{g.tool("slow")}
@@ -183,6 +188,7 @@ func TestRunsOfASession(t *testing.T) {
 // TestCloseWaitsForClose: a second Close finds the host closed when Close
 // returns, too.
 func TestCloseWaitsForClose(t *testing.T) {
+	t.Parallel()
 	entered, leave := make(chan struct{}), make(chan struct{})
 	tool := echo("hold")
 	tool.Invoke = func(context.Context, catalog.Invocation) (json.RawMessage, error) {

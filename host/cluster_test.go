@@ -122,7 +122,7 @@ func TestACallerOfAnotherHostAsksPeople(t *testing.T) {
 		return start(t, cfg)
 	}
 	holder, other := peer("holder"), peer("other")
-	held := holder.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return await Promise.all([tools.echo({n: 1}), tools.echo({n: 2})])`})
+	held := holder.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await Promise.all([tools.echo({n: 1}), tools.echo({n: 2})])`})
 	id := wantWaiting(t, held, host.ReasonApproval)
 	results := make(chan *host.Result, 1)
 	go func() { results <- other.Wait(host.WithAskingCaller(t.Context()), me, id) }()
@@ -292,6 +292,7 @@ func TestAHostThatEndsLetsOthersHaveItsRuns(t *testing.T) {
 
 // TestClustersAreConfigured refuses what makes no cluster.
 func TestClustersAreConfigured(t *testing.T) {
+	t.Parallel()
 	secret := func(text string) func() (string, error) { return func() (string, error) { return text, nil } }
 	long, _ := clusterSecret()
 	for name, cfg := range map[string]host.Config{

@@ -202,6 +202,7 @@ func TestHostIsKilledAtAnyStage(t *testing.T) {
 // TestHostIsKilledWhileItWrites: an answer whose store has not got the last
 // byte has never been there, and the call is one whose effect is unknown.
 func TestHostIsKilledWhileItWrites(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	id := crashed(t, dir, "first settled", "plain")
 	name := filepath.Join(dir, id+".run")

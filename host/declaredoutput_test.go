@@ -33,6 +33,7 @@ func (l *lines) count(part string) int {
 // TestOutputsThatAreNotAsDeclared reach the program, and the operator hears of
 // each tool once.
 func TestOutputsThatAreNotAsDeclared(t *testing.T) {
+	t.Parallel()
 	var log lines
 	sloppy, exact := echo("sloppy"), echo("exact")
 	sloppy.Output = json.RawMessage(`{"type":"object","required":["items"]}`)
@@ -50,6 +51,7 @@ func TestOutputsThatAreNotAsDeclared(t *testing.T) {
 }
 
 func TestDescribeSaysWhatComesBack(t *testing.T) {
+	t.Parallel()
 	tool := echo("list")
 	tool.Output = json.RawMessage(`{"type":"object","properties":{"items":{"type":"array"}}}`)
 	tool.Examples = []catalog.Example{{Description: "All", Input: json.RawMessage(`{}`), Output: json.RawMessage(`{"items":[]}`)}}

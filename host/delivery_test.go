@@ -18,6 +18,7 @@ import (
 // until it has been delivered. It belongs to the session of the run, goes to one caller
 // at a time, and is gone once it has arrived.
 func TestAResultWaitsForItsDelivery(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ name, code, value string }{
 		{"a value", `await yield_control(); text("said"); return [await tools.echo({n: 1}), "<&>"]`, `[{"n":1},"<&>"]`},
 		{"a failure", `await yield_control(); await tools.echo({}); text("said"); throw new Error("no")`, ""},
@@ -72,6 +73,7 @@ func TestAResultWaitsForItsDelivery(t *testing.T) {
 // TestAResultInGo: Wait has delivered what it returns, and takes a result that
 // another process could not deliver.
 func TestAResultInGo(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
 	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
 	h.Deliver(context.Background(), me, id, 0).Release()
@@ -111,6 +113,7 @@ func (s *endingStore) end(ctx context.Context, claim runstore.Claim, e *runstore
 // TestAWaitThatMeetsTheEndOfAnother: a wait finds its run while the result for another one is
 // stored, which then does not arrive. The result is there for the next wait.
 func TestAWaitThatMeetsTheEndOfAnother(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	store := &endingStore{Store: openDir(t, mkdir(t)), ending: make(chan struct{}), waits: make(chan struct{})}
 	h := start(t, host.Config{Store: store})
@@ -184,6 +187,7 @@ func TestWhatBecameOfARun(t *testing.T) {
 // TestASweepEndsARunFirst: another process that shares the store deletes the run while
 // this one would end it, which says nevertheless what became of it.
 func TestASweepEndsARunFirst(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	var held atomic.Bool
 	tried := make(chan struct{}, 1)
@@ -226,6 +230,7 @@ func expire(t *testing.T, h *host.Host, id string) {
 // TestAnAbortSaysWhatTheRunHadDone: of a run of this process, and of one that only the
 // store has.
 func TestAnAbortSaysWhatTheRunHadDone(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	config := func() host.Config {
 		return host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}}
@@ -257,7 +262,8 @@ func TestTelemetryNeverGoesBack(t *testing.T) {
 				return kept(t, dir, host.Config{Tools: []catalog.Tool{echo("echo")}, Hooks: []policy.Hook{asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo")}})
 			}
 			h := start(t, config())
-			r := h.Exec(context.Background(), me, host.ExecInput{Code: `await tools.echo({})`, Wait: soon})
+			ctx := host.WithAskingCaller(context.Background())
+			r := h.Exec(ctx, me, host.ExecInput{Code: `await tools.echo({})`})
 			for range 3 {
 				before := r
 				if before.Status != host.StatusWaiting {
@@ -269,7 +275,7 @@ func TestTelemetryNeverGoesBack(t *testing.T) {
 					}
 					h = start(t, config())
 				}
-				r = h.WaitFor(context.Background(), me, before.RunID, soon)
+				r = h.Wait(ctx, me, before.RunID)
 				if a, b := before.Telemetry, r.Telemetry; b.WallMillis <= a.WallMillis || b.ApprovalWaitMillis <= a.ApprovalWaitMillis {
 					t.Errorf("wallMs %v, then %v; approvalWaitMs %v, then %v", a.WallMillis, b.WallMillis, a.ApprovalWaitMillis, b.ApprovalWaitMillis)
 				}
@@ -315,16 +321,17 @@ func TestAnExpiredResultSaysNothingOfCalls(t *testing.T) {
 // TestAParkedRunThatEndedElsewhereKeepsItsResult: the clock of the process that
 // parked a run is not the clock of the result that another process has stored.
 func TestAParkedRunThatEndedElsewhereKeepsItsResult(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
-	config := func(ttl time.Duration) host.Config {
-		return host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}, Settings: host.Settings{SnapshotTTL: ttl}}
+	config := func() host.Config {
+		return host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}}
 	}
-	first := start(t, config(time.Second))
+	first := start(t, config())
 	id := wantWaiting(t, exec(first, `await yield_control(); return await tools.echo({})`), host.ReasonYield)
-	second := start(t, config(time.Minute))
+	second := start(t, config())
 	sent := second.Deliver(context.Background(), me, id, 0)
 	wantValue(t, sent.Result, `{}`)
 	sent.Release()
-	<-time.After(2 * time.Second) // the clock alone ends the run's time in the first
+	first.Engine().Expire(id)
 	wantValue(t, second.Wait(context.Background(), me, id), `{}`)
 }

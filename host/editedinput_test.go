@@ -19,6 +19,7 @@ func ordersUpTo10(calls *[]catalog.Invocation) catalog.Tool {
 
 // TestAnEditedInputIsWhatHappens, and nothing else; it must fit the tool's schema.
 func TestAnEditedInputIsWhatHappens(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	var calls []catalog.Invocation
 	h := start(t, desk.config([]catalog.Tool{ordersUpTo10(&calls)}, asks(policy.ApprovalRequest{}, "order")))
@@ -42,6 +43,7 @@ func TestAnEditedInputIsWhatHappens(t *testing.T) {
 
 // TestHooksSeeAnEditedInput: they can block the call, and not change it.
 func TestHooksSeeAnEditedInput(t *testing.T) {
+	t.Parallel()
 	blocks := func(v policy.Verdict) policy.Hook {
 		hook := says("sevens", v, "order")
 		hook.Only = func(c *policy.Call) bool { return string(c.Params) == `{"n":7}` }
@@ -71,12 +73,13 @@ func TestHooksSeeAnEditedInput(t *testing.T) {
 
 // TestAnEditedInputSurvivesTheHost, decided while no host runs.
 func TestAnEditedInputSurvivesTheHost(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	desk := newDesk()
 	var calls []catalog.Invocation
 	cfg := desk.config([]catalog.Tool{ordersUpTo10(&calls)}, asks(policy.ApprovalRequest{}, "order"))
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), host.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +100,7 @@ func TestAnEditedInputSurvivesTheHost(t *testing.T) {
 
 // TestAProgramIsNotEdited by people: they allow or deny it.
 func TestAProgramIsNotEdited(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	h := start(t, desk.config(nil, asks(policy.ApprovalRequest{}, policy.ExecTool.ID())))
 	done := execLater(h, host.ExecInput{Code: `return 1`})

@@ -48,6 +48,7 @@ const (
 // TestARunStaysOnItsEngine: a host runs new runs on the engine of its configuration. What
 // the other one has suspended goes on there, as long as its worker is here.
 func TestARunStaysOnItsEngine(t *testing.T) {
+	t.Parallel()
 	ctx, dir, native := context.Background(), mkdir(t), renamedGuest(t)
 	with := func(e host.EngineChoice) *host.Host {
 		return start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Engine: e, Path: defaultGuest(t), NativePath: native}})
@@ -107,6 +108,7 @@ func shut(t *testing.T, h *host.Host) {
 // TestARunWhoseEngineIsGone: it is refused with what to do, and kept. It goes on when the
 // worker is there, also on a host that has looked for it before.
 func TestARunWhoseEngineIsGone(t *testing.T) {
+	t.Parallel()
 	ctx, dir, native := context.Background(), mkdir(t), renamedGuest(t)
 	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Engine: host.EngineNative, NativePath: native}})
 	id := wantWaiting(t, exec(first, twoYields), host.ReasonYield)
@@ -143,6 +145,7 @@ func TestARunWhoseEngineIsGone(t *testing.T) {
 // TestTheNativeEngineIsNotReplaced: a host that is to run the native engine does not start
 // without its worker, nor with a worker of the other.
 func TestTheNativeEngineIsNotReplaced(t *testing.T) {
+	t.Parallel()
 	built := defaultGuest(t)
 	for _, c := range []struct {
 		name   string
@@ -171,6 +174,7 @@ func TestTheNativeEngineIsNotReplaced(t *testing.T) {
 
 // TestEventsAndMetricsNameTheEngine.
 func TestEventsAndMetricsNameTheEngine(t *testing.T) {
+	t.Parallel()
 	sink := &events{}
 	h := start(t, host.Config{
 		Guests:     host.GuestConfig{Engine: host.EngineNative, NativePath: renamedGuest(t)},

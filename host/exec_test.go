@@ -13,6 +13,7 @@ import (
 )
 
 func TestValues(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	for _, tc := range []struct{ name, code, want string }{
 		{"number", `return 1 + 1`, `2`},
@@ -31,6 +32,7 @@ func TestValues(t *testing.T) {
 }
 
 func TestTypeScript(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	r := h.Exec(context.Background(), me, host.ExecInput{Language: "typescript", Code: `
 interface P { x: number }
@@ -40,6 +42,7 @@ return (p.x as number) * 2 + 2;`})
 }
 
 func TestOutputOrder(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	r := exec(h, `text("one"); json({two: 2}); console.log("three", 3); await null; text("four"); return 5`)
 	wantValue(t, r, `5`)
@@ -54,6 +57,7 @@ func TestOutputOrder(t *testing.T) {
 }
 
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Settings: host.Settings{Languages: []string{"javascript"}}})
 	for _, tc := range []struct {
 		name   string
@@ -91,6 +95,7 @@ func TestBadInput(t *testing.T) {
 
 // TestBracesOfEveryKind: programs full of braces that close nothing of ours run.
 func TestBracesOfEveryKind(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	for code, want := range map[string]string{
 		"return [(() => { return 1 })(), { a: 1 }, (function () {})].length":                                       `3`,
@@ -110,6 +115,7 @@ func TestBracesOfEveryKind(t *testing.T) {
 }
 
 func TestCommandIsAnAlias(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	for name, in := range map[string]host.ExecInput{
 		"alone":        {Command: "return 42"},
@@ -123,11 +129,13 @@ func TestCommandIsAnAlias(t *testing.T) {
 }
 
 func TestDisabled(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Settings: host.Settings{Disabled: true}})
 	wantFailure(t, exec(h, "return 1"), host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
 }
 
 func TestGuestErrors(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	r := exec(h, "\n  null.x")
 	wantFailure(t, r, host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
@@ -153,6 +161,7 @@ func TestGuestErrors(t *testing.T) {
 }
 
 func TestToolCalls(t *testing.T) {
+	t.Parallel()
 	fail := catalog.Tool{Name: "fail", Description: "Always fails.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		return nil, errors.New("out of paper")
 	}}
@@ -186,6 +195,7 @@ func TestToolCalls(t *testing.T) {
 // TestDispatched: the flag is about effects. A call that never reached a tool
 // leaves it unset.
 func TestDispatched(t *testing.T) {
+	t.Parallel()
 	typed := echo("typed")
 	typed.Parameters = json.RawMessage(`{"type":"object","required":["n"]}`)
 	h := start(t, host.Config{Tools: []catalog.Tool{typed}})
@@ -204,6 +214,7 @@ func TestDispatched(t *testing.T) {
 }
 
 func TestWallTimeIsCountedOnce(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	began := time.Now()
 	r := exec(h, `await new Promise(done => setTimeout(done, 100)); await yield_control(); return 1`)
@@ -215,6 +226,7 @@ func TestWallTimeIsCountedOnce(t *testing.T) {
 }
 
 func TestCallsThatAreNotAwaitedAreDrained(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
 	go func() {
@@ -229,6 +241,7 @@ func TestCallsThatAreNotAwaitedAreDrained(t *testing.T) {
 }
 
 func TestTelemetry(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
 	r := exec(h, `await tools.search("e"); await tools.describe("echo"); await tools.echo(); await tools.call("echo"); return 1`)
 	wantValue(t, r, `1`)
@@ -248,6 +261,7 @@ func TestTelemetry(t *testing.T) {
 }
 
 func TestTimers(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	wantValue(t, exec(h, `
 const order = [];

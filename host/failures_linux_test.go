@@ -2,14 +2,19 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -17,7 +22,6 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/internal/hosttest"
-	"github.com/quoinhq/quoin/internal/selfexec"
 )
 
 // failureCase is one way to fail, for real.
@@ -129,7 +133,7 @@ var failureCases = []failureCase{
 	{"forbidden system call", host.CodeInternal, host.ReasonSandboxViolation, host.PhaseHost, false, "sandbox forbids", badCall},
 	{"no worker", host.CodeUnavailable, "", host.PhaseHost, false, "every guest worker is busy", func(t *testing.T) *host.Result {
 		h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}})
-		done := spin(t, h)
+		done := spin(h)
 		r := h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Wait: soon})
 		h.EndSession(context.Background(), me)
 		<-done
@@ -159,10 +163,12 @@ var failureCases = []failureCase{
 
 // TestEveryFailure produces every code and every reason there is, for real.
 func TestEveryFailure(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, tc := range failureCases {
 		seen[string(tc.code)], seen[string(tc.reason)] = true, true
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			r := tc.do(t)
 			wantFailure(t, r, tc.code, tc.reason, tc.phase)
 			if r.Dispatched != tc.dispatched || !strings.Contains(r.Error, tc.say) {
@@ -217,18 +223,13 @@ func declared(t *testing.T, types ...string) (values []string) {
 // expired waits for a run whose time is over and whose host is gone.
 func expired(t *testing.T) *host.Result {
 	dir := mkdir(t)
+	h := start(t, host.Config{Store: openDir(t, dir)})
 	first := start(t, host.Config{Store: openDir(t, dir), Settings: host.Settings{SnapshotTTL: time.Second}})
 	id := wantWaiting(t, exec(first, `await yield_control()`), host.ReasonYield)
-	h := start(t, host.Config{Store: openDir(t, dir)})
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for runs := []host.RunInfo{{}}; len(runs) > 0; {
-		var err error
-		if runs, err = h.Runs(context.Background(), me); err != nil {
-			t.Fatal(err)
-		}
-	}
+	<-time.After(time.Second) // the clock alone ends its time
 	return h.Wait(context.Background(), me, id)
 }
 
@@ -259,8 +260,7 @@ func damaged(t *testing.T) *host.Result {
 }
 
 // spin returns once a cell of h computes without end.
-func spin(t *testing.T, h *host.Host) <-chan *host.Result {
-	t.Helper()
+func spin(h *host.Host) <-chan *host.Result {
 	done := make(chan *host.Result, 1)
 	go func() { done <- exec(h, `for (;;);`) }()
 	for {
@@ -271,28 +271,41 @@ func spin(t *testing.T, h *host.Host) <-chan *host.Result {
 	}
 }
 
-// struck kills the worker in which a cell computes.
+// struck kills the worker in which a cell computes, in a process that has no other workers.
 func struck(t *testing.T) *host.Result {
-	h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}, Settings: host.Settings{Timeout: time.Minute}})
-	done := spin(t, h)
-	children, err := hosttest.Children(os.Getpid())
+	p := startHost(t, struckKey+"=1")
+	said := p.next()
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, p.stderr.String())
+	}
+	var r host.Result
+	if err := json.Unmarshal([]byte(said), &r); err != nil {
+		t.Fatalf("the host said %q: %v", said, err)
+	}
+	return &r
+}
+
+// struckKey makes the test binary the host of struck.
+const struckKey = "QUOIN_TEST_STRUCK"
+
+func serveStruck() error {
+	h, err := host.New(context.Background(), host.Config{
+		Guests:   host.GuestConfig{Path: os.Getenv(doomedGuest), Max: 1},
+		Settings: host.Settings{Timeout: time.Minute},
+		Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	for _, c := range children {
-		line, err := os.ReadFile("/proc/" + strconv.Itoa(c.PID) + "/cmdline")
-		if err != nil || !strings.HasPrefix(string(line), selfexec.Args()[0]+"\x00") {
-			continue
-		}
-		p, err := os.FindProcess(c.PID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			t.Fatal(err)
+	done := spin(h)
+	workers, err := children()
+	for _, pid := range workers {
+		if e := syscall.Kill(pid, syscall.SIGKILL); !errors.Is(e, syscall.ESRCH) {
+			err = errors.Join(err, e)
 		}
 	}
-	return <-done
+	fmt.Println(show(<-done))
+	return errors.Join(err, h.Close())
 }
 
 // badCall runs a cell in a worker whose engine tries to open a socket.

@@ -107,6 +107,7 @@ func (c *hookedClaim) Delete(ctx context.Context) error {
 // not made, or a host that finds the run after a crash would make it again. Nor is the
 // program told so: the run goes on later from what the store has.
 func TestCallsOfAResumedRunNeedACheckpoint(t *testing.T) {
+	t.Parallel()
 	store := &faultyStore{Store: openDir(t, mkdir(t))}
 	var calls []catalog.Invocation
 	h := start(t, host.Config{Store: store, Tools: []catalog.Tool{counted("pay", &calls)}})
@@ -146,6 +147,7 @@ func TestCallsWithoutASlotNeedACheckpoint(t *testing.T) {
 // TestQueuedCallsNeedTheJournal: the slot of a call that settles goes to the next,
 // which is not made if the store could not be told. The run goes on from what the store has.
 func TestQueuedCallsNeedTheJournal(t *testing.T) {
+	t.Parallel()
 	store := &faultyStore{Store: openDir(t, mkdir(t))}
 	g := newGate()
 	var calls []catalog.Invocation
@@ -174,6 +176,7 @@ func TestQueuedCallsNeedTheJournal(t *testing.T) {
 // program, although no other call waits for its slot: the program would see another one
 // after the end of this host. The run goes on from what the store has.
 func TestAnAnswerNeedsTheJournal(t *testing.T) {
+	t.Parallel()
 	store := &faultyStore{Store: openDir(t, mkdir(t))}
 	g := newGate()
 	h := start(t, host.Config{Store: store, Tools: []catalog.Tool{g.tool("slow")}})
@@ -241,13 +244,14 @@ func TestAnswersThatTheStoreHasLost(t *testing.T) {
 // TestAnApprovedCallNeedsTheJournal: in the store it still waits for a person, so
 // the next host would make it again.
 func TestAnApprovedCallNeedsTheJournal(t *testing.T) {
+	t.Parallel()
 	store := &faultyStore{Store: openDir(t, mkdir(t))}
 	desk := newDesk()
 	var calls []catalog.Invocation
 	cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))
 	cfg.Store = store
 	h := start(t, cfg)
-	id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: refused}), host.ReasonApproval)
+	id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), host.ReasonApproval)
 	store.answers.Store(true)
 	decide(t, h, (<-desk.asked).ID, policy.AllowOnce)
 	h.Engine().Quiet(t.Context())
@@ -264,6 +268,7 @@ func TestAnApprovedCallNeedsTheJournal(t *testing.T) {
 // TestARunThatAnotherHostWentOnWith between the look at it and the claim: it goes on
 // from where that host left it, if it left anything.
 func TestARunThatAnotherHostWentOnWith(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		code  string
 		check func(*testing.T, *host.Result)
@@ -300,6 +305,7 @@ func TestARunThatAnotherHostWentOnWith(t *testing.T) {
 // TestARunThatIsMovedIsNotAborted: a move to another store starts between the look at the run
 // and the claim of it. The abort is refused, or the copy would outlive it.
 func TestARunThatIsMovedIsNotAborted(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	first := start(t, host.Config{Store: openDir(t, dir)})
 	id := wantWaiting(t, exec(first, `await yield_control(); return 1`), host.ReasonYield)
@@ -342,6 +348,7 @@ func (c *doneTold) Done() <-chan struct{} {
 // TestARunThatIsTakenIsNotAborted: an abort has cancelled a run here whose claim another host
 // has by then. Neither the abort nor the wait says that the run was aborted: it goes on there.
 func TestARunThatIsTakenIsNotAborted(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	store := &faultyStore{Store: openDir(t, dir)}
 	h := start(t, host.Config{Store: store})
@@ -368,6 +375,7 @@ func TestARunThatIsTakenIsNotAborted(t *testing.T) {
 // its answer is all that the next host knows of it. A result that said otherwise
 // would invite a repeat.
 func TestDispatchedSurvivesTheHost(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	g := newGate()
 	cfg := func() host.Config {

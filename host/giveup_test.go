@@ -43,6 +43,7 @@ func endless(ended chan<- error) []catalog.Tool {
 // TestAbortSignalEndsTheToolsContext: the guest goes on at once, and the tool's
 // context ends, whichever way the call was made.
 func TestAbortSignalEndsTheToolsContext(t *testing.T) {
+	t.Parallel()
 	for name, code := range map[string]string{
 		"tools.call":       `tools.call("endless", {}, {signal})`,
 		"tools.<name>":     `tools.endless({}, {signal})`,
@@ -66,6 +67,7 @@ func TestAbortSignalEndsTheToolsContext(t *testing.T) {
 
 // TestAbortSignalReachesQueuedCalls: a call that waits for a slot is never made.
 func TestAbortSignalReachesQueuedCalls(t *testing.T) {
+	t.Parallel()
 	ended := make(chan error, 1)
 	made := make(chan struct{}, 1)
 	late := catalog.Tool{Name: "late", Description: "Comes too late.", Owner: catalog.OwnerCore, Source: catalog.SourceQuoin,
@@ -89,6 +91,7 @@ func TestAbortSignalReachesQueuedCalls(t *testing.T) {
 
 // TestAbortSignalOfATimeout: the guest's timer gives the call up.
 func TestAbortSignalOfATimeout(t *testing.T) {
+	t.Parallel()
 	ended := make(chan error, 1)
 	h := start(t, host.Config{Tools: endless(ended)})
 	r := exec(h, `try { await tools.endless({}, {signal: AbortSignal.timeout(1)}) } catch (e) { return e.name }`)
@@ -98,6 +101,7 @@ func TestAbortSignalOfATimeout(t *testing.T) {
 // TestAbortSignalAfterAWait: a call that was in flight when the run was suspended
 // can still be given up.
 func TestAbortSignalAfterAWait(t *testing.T) {
+	t.Parallel()
 	ended := make(chan error, 1)
 	h := start(t, host.Config{Tools: endless(ended)})
 	r := exec(h, `const c = new AbortController()
@@ -114,6 +118,7 @@ func TestAbortSignalAfterAWait(t *testing.T) {
 
 // TestGuestReadsItsDeclarations: the worker's own file and the host's.
 func TestGuestReadsItsDeclarations(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{{
 		Name: "echo", Owner: catalog.OwnerCore, Source: catalog.SourceQuoin, Description: "Echoes.",
 		Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) { return c.Input, nil },

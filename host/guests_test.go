@@ -50,6 +50,7 @@ func gauge(t *testing.T, h *host.Host, name string) float64 {
 // suspended runs belong to another build and keeps them. With the old guest next to the
 // new one they go on, to their end, and new runs use the new one.
 func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
+	t.Parallel()
 	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
 	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: old}})
 	id := wantWaiting(t, exec(first, `const kept = 40; await yield_control(); await yield_control(); return kept + 2`), host.ReasonYield)
@@ -89,6 +90,7 @@ func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
 
 // TestAPreviousGuestMustBeThere.
 func TestAPreviousGuestMustBeThere(t *testing.T) {
+	t.Parallel()
 	h, err := newHost(host.Config{Guests: host.GuestConfig{Previous: []string{"nowhere/quoin-guest"}}})
 	if err == nil {
 		h.Close()
@@ -103,6 +105,7 @@ func TestAPreviousGuestMustBeThere(t *testing.T) {
 // a run, even if the file it was started from is another one by then. Hosts with another
 // guest go on with the run, and so does one that is started once that guest is gone.
 func TestKeptGuestsFinishTheirRuns(t *testing.T) {
+	t.Parallel()
 	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
 	builds := filepath.Join(mkdir(t), "builds")
 	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: old, Builds: builds}})
@@ -135,6 +138,7 @@ func TestKeptGuestsFinishTheirRuns(t *testing.T) {
 // TestAKeptGuestOfOtherBytes is not started: the id of a run's build is sealed, the
 // directory is not.
 func TestAKeptGuestOfOtherBytes(t *testing.T) {
+	t.Parallel()
 	ctx, dir, builds := context.Background(), mkdir(t), filepath.Join(mkdir(t), "builds")
 	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t), Builds: builds}})
 	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), host.ReasonYield)

@@ -31,6 +31,7 @@ func numbers(name string) catalog.Tool {
 const refused = `try { return await tools.echo({n: 1}) } catch (e) { return [e.message, e.code, e.effectStatus, e.toolId] }`
 
 func TestHooksSeeNestedCallsAndThePrograms(t *testing.T) {
+	t.Parallel()
 	var seen []policy.Call
 	h := start(t, host.Config{Tools: []catalog.Tool{numbers("echo")}, Hooks: []policy.Hook{{Before: func(_ context.Context, c *policy.Call) (policy.Verdict, error) {
 		seen = append(seen, *c)
@@ -60,6 +61,7 @@ func TestHooksSeeNestedCallsAndThePrograms(t *testing.T) {
 }
 
 func TestHooksRewriteNestedCalls(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{numbers("echo")}, Hooks: []policy.Hook{
 		says("two", policy.Verdict{Params: json.RawMessage(`{"n":2}`)}, "echo"),
 		{Name: "one more", Tools: []string{"echo"}, Before: func(_ context.Context, c *policy.Call) (policy.Verdict, error) {
@@ -74,6 +76,7 @@ func TestHooksRewriteNestedCalls(t *testing.T) {
 // TestHooksBlock: a blocked call never reaches its tool, and the program is told
 // so and can go on.
 func TestHooksBlock(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		hook policy.Hook
@@ -110,6 +113,7 @@ func TestHooksBlock(t *testing.T) {
 }
 
 func TestAfterHooksReplaceResults(t *testing.T) {
+	t.Parallel()
 	failing := catalog.Tool{Name: "fails", Description: "Fails.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		return nil, errors.New("no")
 	}}
@@ -139,6 +143,7 @@ return said`), `["***","\"withheld\" was called, but its result is withheld, bec
 // TestHooksOnThePrograms: the outer call can be rewritten and blocked like any
 // other, and code and command stay one thing.
 func TestHooksOnThePrograms(t *testing.T) {
+	t.Parallel()
 	rewrite := func(params string) policy.Verdict { return policy.Verdict{Params: json.RawMessage(params)} }
 	for _, tc := range []struct {
 		name    string
@@ -176,6 +181,7 @@ func TestHooksOnThePrograms(t *testing.T) {
 }
 
 func TestABadHookPatternIsAnError(t *testing.T) {
+	t.Parallel()
 	for _, cfg := range []host.Config{
 		{Hooks: []policy.Hook{says("guard", policy.Verdict{}, "issues:")}},
 		{Plugins: host.PluginConfig{Hooks: map[string][]string{"audit": {""}}}},

@@ -54,6 +54,7 @@ func TestHostileGuests(t *testing.T) {
 }
 
 func TestOutputLimitKeepsAPrefix(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Settings: host.Settings{MaxOutput: 1 << 10}})
 	r := exec(h, `text("é".repeat(2000)); return 1`)
 	wantFailure(t, r, host.CodeOutputLimit, "", host.PhaseGuest)
@@ -74,6 +75,7 @@ func TestOutputLimitKeepsAPrefix(t *testing.T) {
 
 // TestOmittedBytesAreExact: also of more items than anyone would read.
 func TestOmittedBytesAreExact(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	for _, n := range []int{10_000, 60_000} {
 		r := exec(h, `for (let i = 0; i < `+itoa(n)+`; i++) text("0123456789"); return 1`)
@@ -90,6 +92,7 @@ func TestOmittedBytesAreExact(t *testing.T) {
 }
 
 func TestOutputLimitIsExact(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	r := exec(h, `return "x".repeat(65534)`)
 	if r.Status != host.StatusCompleted {
@@ -109,6 +112,7 @@ func TestValueTooLarge(t *testing.T) {
 }
 
 func TestOutputTruncated(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Settings: host.Settings{MaxOutput: 1 << 10, OnOutputLimit: host.OutputTruncate}})
 	r := exec(h, `return "x".repeat(5000)`)
 	if r.Status != host.StatusCompleted || !strings.Contains(string(r.Value), `"truncated":true`) || len(r.Value) > 1<<10 {
@@ -147,6 +151,7 @@ func TestRepliesThatDoNotFit(t *testing.T) {
 }
 
 func TestTooManyPendingCalls(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	g.entered = make(chan catalog.Invocation, 64+codemode.MaxQueuedCalls)
 	h := start(t, host.Config{Settings: host.Settings{MaxPendingCalls: 64}, Tools: []catalog.Tool{g.tool("slow")}})
@@ -175,6 +180,7 @@ func TestTooManyPendingCalls(t *testing.T) {
 // TestEndlessToolCalls: a program that always waits for the next quick call is
 // idle, not running, when the time of its caller is over.
 func TestEndlessToolCalls(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
 	r := h.Exec(context.Background(), me, host.ExecInput{Code: `for (;;) await tools.echo()`, Wait: 2 * soon})
 	wantWaiting(t, r, host.ReasonPendingTools)
@@ -182,6 +188,7 @@ func TestEndlessToolCalls(t *testing.T) {
 }
 
 func TestAbort(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
 	t.Run("while the guest spins", func(t *testing.T) {
@@ -212,6 +219,7 @@ func TestAbort(t *testing.T) {
 }
 
 func TestAbortByID(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
 	id := wantWaiting(t, exec(h, `tools.slow(); await yield_control(); return 1`), host.ReasonPendingTools)
@@ -232,6 +240,7 @@ func TestAbortByID(t *testing.T) {
 }
 
 func TestAbortOfAStoredRun(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	first := start(t, host.Config{Store: openDir(t, dir)})
 	id := wantWaiting(t, exec(first, `await yield_control(); return 1`), host.ReasonYield)

@@ -12,6 +12,7 @@ import (
 
 // TestEveryResultStatesItsIsolation checks the telemetry of a host of each policy.
 func TestEveryResultStatesItsIsolation(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []host.IsolationPolicy{"", host.IsolationRequired, host.IsolationBestEffort} {
 		h := start(t, host.Config{Settings: host.Settings{Isolation: policy}})
 		got := exec(h, "return 1").Telemetry.Isolation
@@ -22,6 +23,7 @@ func TestEveryResultStatesItsIsolation(t *testing.T) {
 }
 
 func TestAnUnknownIsolationPolicyStartsNothing(t *testing.T) {
+	t.Parallel()
 	guest, err := hosttest.Guest()
 	if err != nil {
 		t.Fatal(err)

@@ -60,6 +60,7 @@ func (c *counting) putCalls(ctx context.Context, claim runstore.Claim, generatio
 // TestAnswersShareAWrite: each answer is written once, and calls that settle while
 // a write is under way share the next.
 func TestAnswersShareAWrite(t *testing.T) {
+	t.Parallel()
 	store := &counting{Store: openDir(t, mkdir(t)), entered: make(chan struct{}, 10), open: make(chan struct{})}
 	gates := []*gate{newGate(), newGate(), newGate()}
 	h := start(t, host.Config{Store: store, Tools: []catalog.Tool{gates[0].tool("a"), gates[1].tool("b"), gates[2].tool("c")}})
@@ -86,6 +87,7 @@ func TestAnswersShareAWrite(t *testing.T) {
 // TestManyAnswersGetANewImage: what a run that makes no more calls has got of its
 // answers does not stay in the store.
 func TestManyAnswersGetANewImage(t *testing.T) {
+	t.Parallel()
 	const size = 10_000
 	store := &counting{Store: openDir(t, mkdir(t))}
 	var (
@@ -127,6 +129,7 @@ func (cramped) Create(context.Context, *runstore.Record, int) (runstore.Claim, e
 }
 
 func TestRunsTooLargeForTheStore(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Store: cramped{&runstore.Memory{}}})
 	wantFailure(t, exec(h, `await yield_control()`), host.CodeSnapshotLimit, "", host.PhaseHost)
 }

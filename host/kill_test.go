@@ -61,6 +61,7 @@ func doomed(dir string) error {
 // TestSuspendedRunsSurviveSIGKILL: what a host suspended goes on in another when
 // the first was killed without a chance to do anything.
 func TestSuspendedRunsSurviveSIGKILL(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	p := startHost(t, doomedKey+"="+dir)
 	said := p.untilReady()

@@ -193,41 +193,25 @@ var expiryCases = []lifecycleCase{
 		id := w.exec(`tools.a(); await yield_control()`, host.ReasonPendingTools)
 		w.cancelled("a")
 		w.gone(id)
-		w.eventually(func() bool { return len(w.runs()) == 0 })
+		w.ended(id)
 	}},
 	{name: "the record goes", cfg: shortLived, do: func(w *world) {
-		w.exec(`await yield_control()`, host.ReasonYield)
-		w.eventually(func() bool {
-			list, err := w.cfg.Store.List(context.Background())
-			return err == nil && len(list) == 0 && len(w.runs()) == 0
-		})
+		w.ended(w.exec(`await yield_control()`, host.ReasonYield))
+		list, err := w.cfg.Store.List(context.Background())
+		w.is(err == nil && len(list) == 0, "the store has %d records, %v", len(list), err)
 	}},
 	{name: "a place is free again", cfg: func(c *host.Config) { shortLived(c); c.Settings.MaxSuspended = 1 }, do: func(w *world) {
-		w.exec(`await yield_control()`, host.ReasonYield)
-		w.eventually(func() bool { return len(w.runs()) == 0 })
+		w.ended(w.exec(`await yield_control()`, host.ReasonYield))
 		id := w.exec(`await yield_control(); return 1`, host.ReasonYield)
 		if r := w.wait(id); r.Status != host.StatusCompleted {
 			w.gone(id)
 		}
 	}},
-	{name: "a run that is being resumed does not expire", cfg: shortLived, do: func(w *world) {
+	{name: "a run that is being resumed does not expire", do: func(w *world) {
 		id := w.exec(`await yield_control(); return await tools.a()`, host.ReasonYield)
-		other := w.exec(`await yield_control()`, host.ReasonYield)
 		done := w.background(func() *host.Result { return w.wait(id) })
-		select {
-		case <-w.gates["a"].entered:
-		case r := <-done: // the machine was busier than the run was patient
-			w.is(r.Reason == host.ReasonRunUnavailable || r.Reason == host.ReasonRunExpired, "got %s", show(r))
-			return
-		}
-		w.eventually(func() bool { // the other one's time is over
-			for _, r := range w.runs() {
-				if r.ID == other {
-					return false
-				}
-			}
-			return true
-		})
+		w.entered("a")
+		w.h.Engine().Expire(id)
 		w.open("a")
 		w.value(<-done, `"through"`)
 	}},
@@ -245,14 +229,7 @@ var expiryCases = []lifecycleCase{
 						return
 					}
 				}
-				w.eventually(func() bool { // no session comes back
-					for _, r := range w.runs() {
-						if r.ID == id {
-							return false
-						}
-					}
-					return true
-				})
+				w.ended(id) // no session comes back
 				results <- w.wait(id)
 			}()
 		}

@@ -46,8 +46,12 @@ func TestLifecycle(t *testing.T) {
 	for _, topic := range topics {
 		names += len(topic.cases)
 		t.Run(topic.name, func(t *testing.T) {
+			t.Parallel()
 			for _, c := range topic.cases {
-				t.Run(c.name, func(t *testing.T) { c.run(t) })
+				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
+					c.run(t)
+				})
 			}
 		})
 	}
@@ -272,6 +276,15 @@ func (w *world) runs() []host.RunInfo {
 		w.Fatal(err)
 	}
 	return runs
+}
+
+// ended waits until a run of this host has ended by itself.
+func (w *world) ended(id string) {
+	w.Helper()
+	w.h.Engine().Ended(id)
+	if runs := w.runs(); slices.ContainsFunc(runs, func(r host.RunInfo) bool { return r.ID == id }) {
+		w.Fatalf("left: %+v", runs)
+	}
 }
 
 // eventually waits until something that is under way has happened.

@@ -12,6 +12,7 @@ import (
 // TestLimitsAreNamed: who runs into a limit learns how much it is and which
 // setting it comes from.
 func TestLimitsAreNamed(t *testing.T) {
+	t.Parallel()
 	slow := start(t, host.Config{Settings: host.Settings{Timeout: 400 * time.Millisecond}})
 	small := start(t, host.Config{Settings: host.Settings{MemoryLimit: 4 << 20}})
 	const spin, fill = `for (;;) ;`, `const a = []; for (;;) a.push("x".repeat(1000) + a.length)`
@@ -34,6 +35,7 @@ func TestLimitsAreNamed(t *testing.T) {
 // TestWaitAfterTheEnd: the fixed sentence of a run that is not there is followed by
 // what this host knows of it, for its owner.
 func TestWaitAfterTheEnd(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
 	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
 	wantValue(t, h.Wait(t.Context(), me, id), `1`)

@@ -16,6 +16,7 @@ const maxLocks = 10
 
 // TestOneCallTakesFewLocks.
 func TestOneCallTakesFewLocks(t *testing.T) {
+	t.Parallel()
 	const calls = 20
 	var h *host.Host
 	var taken []uint64

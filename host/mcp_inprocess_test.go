@@ -34,6 +34,7 @@ const greet = `return (await MCP.greetings.greetPolitely({ name: "Ada" })).struc
 // TestMCPServerInProcess: the tools of a server of this process are those of any MCP
 // server, and its handlers have the values and the session of the call.
 func TestMCPServerInProcess(t *testing.T) {
+	t.Parallel()
 	s := greetings()
 	h := start(t, host.Config{MCP: host.MCPConfig{Servers: []mcp.Server{{Name: "greetings", InProcess: s}}}})
 	for _, tenant := range []string{"acme", "globex"} {
@@ -52,6 +53,7 @@ func TestMCPServerInProcess(t *testing.T) {
 
 // TestMCPServerOfTwoHosts: each of two hosts of one server gives it the values of its calls.
 func TestMCPServerOfTwoHosts(t *testing.T) {
+	t.Parallel()
 	cfg := host.Config{MCP: host.MCPConfig{Servers: []mcp.Server{{Name: "greetings", InProcess: greetings()}}}}
 	for i, h := range []*host.Host{start(t, cfg), start(t, cfg)} {
 		res := h.Exec(asTenant("acme"), me, host.ExecInput{Code: greet})
@@ -81,6 +83,7 @@ return [first, await epoch() > 0]`), host.ReasonYield)
 // TestMCPSession: the tools of a session that the embedder has opened are those of any
 // MCP server, and the session stays open.
 func TestMCPSession(t *testing.T) {
+	t.Parallel()
 	ours, theirs := sdk.NewInMemoryTransports()
 	server, err := greetings().Connect(context.Background(), theirs, nil)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestAServerThatAsksSuspendsTheRun(t *testing.T) {
 			server.Env[askersNotes] = notes
 			desk := newDesk()
 			h := withMCP(t, kept(t, dir, desk.config(nil)), server)
-			r := h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `
+			r := h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `
 				let order = MCP[Object.keys(MCP)[0]].order;
 				try { return (await order({})).structuredContent } catch (e) { return [e.message, e.code] }`})
 			id := wantWaiting(t, r, host.ReasonApproval)

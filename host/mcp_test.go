@@ -129,6 +129,7 @@ func withMCP(t testing.TB, cfg host.Config, servers ...mcp.Server) *host.Host {
 }
 
 func TestMCPCalls(t *testing.T) {
+	t.Parallel()
 	h := withMCP(t, host.Config{}, program(t, "git-hub"), network(t, "net"))
 	for _, c := range []struct{ code, want string }{
 		{`return [Object.keys(MCP), MCP.gitHub.$serverName, MCP.net.$serverName]`, `[["gitHub","net"],"git-hub","net"]`},
@@ -179,6 +180,7 @@ func sameResult(got, want string) bool {
 // TestMCPToolsAreFound: a search names them, with the call and its input; called they
 // are as before, through MCP.
 func TestMCPToolsAreFound(t *testing.T) {
+	t.Parallel()
 	h := withMCP(t, host.Config{Tools: []catalog.Tool{echo("echo")}}, program(t, "git-hub"))
 	wantValue(t, exec(h, `
 		const [found] = await tools.search("create-issue");
@@ -197,6 +199,7 @@ func TestMCPToolsAreFound(t *testing.T) {
 // TestMCPStaysOutOfTools: in the catalog for policy and audit, and in what a search
 // finds, but not among what tools can call.
 func TestMCPStaysOutOfTools(t *testing.T) {
+	t.Parallel()
 	h := withMCP(t, host.Config{Tools: []catalog.Tool{echo("echo")}}, program(t, "up"))
 	ids := []string{}
 	for _, e := range h.Tools(host.Session{}) {
@@ -221,18 +224,21 @@ func TestMCPStaysOutOfTools(t *testing.T) {
 }
 
 func TestMCPIsAlwaysThere(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	wantValue(t, exec(h, `return [Object.keys(MCP), Object.isFrozen(MCP), Object.getPrototypeOf(MCP)]`), `[[],true,null]`)
 }
 
 // TestMCPRules: a denied tool does not exist, also by a guessed name.
 func TestMCPRules(t *testing.T) {
+	t.Parallel()
 	h := withMCP(t, host.Config{Rules: policy.Scopes{Rules: policy.Rules{Deny: []string{"mcp:up:fail", "mcp:up:resources_*", "owner:hidden"}}}}, program(t, "up"), program(t, "hidden"))
 	wantValue(t, exec(h, `return [Object.keys(MCP), "fail" in MCP.up, "resources" in MCP.up, typeof MCP.up.prompts.get, (await MCP.up.$api("fail")).tools.length]`),
 		`[["up"],false,false,"function",0]`)
 }
 
 func TestMCPDeclarations(t *testing.T) {
+	t.Parallel()
 	h := withMCP(t, host.Config{}, program(t, "git-hub"), network(t, "net"))
 	all, index := h.Files(me)
 	files := map[string]string{}
@@ -286,6 +292,7 @@ func TestMCPDeclarations(t *testing.T) {
 }
 
 func TestMCPAPI(t *testing.T) {
+	t.Parallel()
 	h := withMCP(t, host.Config{}, program(t, "git-hub"))
 	res := exec(h, `
 		const all = await MCP.gitHub.$api()
@@ -299,6 +306,7 @@ func TestMCPAPI(t *testing.T) {
 
 // TestMCPEvents: calls appear in the trajectory like any other.
 func TestMCPEvents(t *testing.T) {
+	t.Parallel()
 	events := make(chan trajectory.Event, 100)
 	h := withMCP(t, host.Config{Trajectory: host.TrajectoryConfig{OnEvent: func(e trajectory.Event) { events <- e }}}, program(t, "up"))
 	exec(h, `await MCP.up.createIssue2({ a: 1 })`)
@@ -319,6 +327,7 @@ func waitFor(t *testing.T, dir, name string) {
 // TestMCPAcrossWait: a call goes on while its run is suspended, and its answer
 // reaches the restored program.
 func TestMCPAcrossWait(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	h := withMCP(t, host.Config{}, program(t, "up"))
 	res := h.Exec(context.Background(), me, host.ExecInput{Code: fmt.Sprintf(`
@@ -343,6 +352,7 @@ func TestMCPAcrossWait(t *testing.T) {
 // TestMCPAfterRestart: a program that holds a server's functions means the same
 // tools in the next host, and an answer that is lost says so.
 func TestMCPAfterRestart(t *testing.T) {
+	t.Parallel()
 	dir, records := mkdir(t), mkdir(t)
 	open := func() *host.Host {
 		store, err := runstore.OpenDir(records)
@@ -381,6 +391,7 @@ func TestMCPAfterRestart(t *testing.T) {
 // TestMCPServerCrash: the call in flight rejects, and the next run finds the server
 // again.
 func TestMCPServerCrash(t *testing.T) {
+	t.Parallel()
 	h := withMCP(t, host.Config{}, program(t, "up"))
 	wantValue(t, exec(h, `try { await MCP.up.crash({}) } catch (e) { return [e.code, e.effectStatus, e.toolId] }`), `["mcp_closed","unknown","mcp:up:crash"]`)
 	ask(t, h, `return (await MCP.up.delete2({})).structuredContent.label`, func(r *host.Result) bool { return r.Status == host.StatusCompleted })
@@ -391,6 +402,7 @@ func TestMCPServerCrash(t *testing.T) {
 
 // TestMCPAbort: the server is told when the caller of a run gives up.
 func TestMCPAbort(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	h := withMCP(t, host.Config{}, program(t, "up"))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -408,6 +420,7 @@ func TestMCPAbort(t *testing.T) {
 
 // TestMCPListChanged: the next run sees a tool that the server has announced, once it may.
 func TestMCPListChanged(t *testing.T) {
+	t.Parallel()
 	up := program(t, "up")
 	up.Pin = mcp.PinWarn
 	h := withMCP(t, host.Config{}, up)
@@ -434,6 +447,7 @@ func ask(t *testing.T, h *host.Host, program string, comes func(*host.Result) bo
 // TestMCPServerThatIsDown does not stop a host, and what two servers are called
 // does not depend on which of them is there.
 func TestMCPServerThatIsDown(t *testing.T) {
+	t.Parallel()
 	h := withMCP(t, host.Config{}, mcp.Server{Name: "git.hub", Command: "/nowhere/at/all"}, program(t, "git-hub"), program(t, "git_hub"))
 	wantValue(t, exec(h, `return Object.values(MCP).map((s) => s.$serverName)`), `["git-hub","git_hub"]`)
 	servers := h.MCPServers(host.Session{})
@@ -455,6 +469,7 @@ func TestMCPServerThatIsDown(t *testing.T) {
 }
 
 func TestMCPConfigIsChecked(t *testing.T) {
+	t.Parallel()
 	guest, err := hosttest.Guest()
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 // with refuses it, says what is missing, and consumes nothing: neither the run nor the
 // approval. The right host goes on with it afterwards.
 func TestARunIsKeptByAHostThatLacksItsTools(t *testing.T) {
+	t.Parallel()
 	tools := []catalog.Tool{owned("file", "issues"), owned("read", "notes")}
 	hooks := []policy.Hook{asks(policy.ApprovalRequest{Timeout: time.Hour}, "quoin:issues:*")}
 	for _, tc := range []struct {

@@ -20,6 +20,7 @@ import (
 	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 func surface(t *testing.T, h *host.Host, tools []catalog.Tool, o host.ModelToolsOptions) *host.ModelTools {
@@ -56,6 +57,7 @@ func call(t *testing.T, s *host.ModelTools, name, arguments string) *host.Result
 
 // TestSurface is the table of what a model is shown.
 func TestSurface(t *testing.T) {
+	t.Parallel()
 	ordinary := []catalog.Tool{echo("read"), echo("write")}
 	many, large := make([]catalog.Tool, 30), make([]catalog.Tool, 10)
 	for i := range many {
@@ -134,6 +136,7 @@ func names(tools []catalog.Tool) []string {
 // TestSurfaceRuns: what the model no longer sees, its programs can call, under the
 // ids that the tools have.
 func TestSurfaceRuns(t *testing.T) {
+	t.Parallel()
 	client := echo("select_file")
 	client.Source = catalog.SourceClient
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("read"), {Name: "shared", Invoke: echo("").Invoke, Description: "The host's."}}})
@@ -165,6 +168,7 @@ func TestSurfaceRuns(t *testing.T) {
 // TestSurfaceResultsArePlain: what a model reads of exec and wait has no escapes
 // for HTML, which would make it up to six times as long as the output limit.
 func TestSurfaceResultsArePlain(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	s := surface(t, h, []catalog.Tool{echo("read")}, host.ModelToolsOptions{})
 	exec, wait := s.Visible[0].Invoke, s.Visible[1].Invoke
@@ -200,6 +204,7 @@ func TestSurfaceResultsArePlain(t *testing.T) {
 
 // TestSurfaceRulesHold: what the rules of a request deny does not exist.
 func TestSurfaceRulesHold(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Rules: policy.Scopes{Agents: map[string]policy.Rules{me.AgentID: {Deny: []string{"write"}}}}})
 	s := surface(t, h, []catalog.Tool{echo("read"), echo("write"), echo("remove")}, host.ModelToolsOptions{Rules: policy.Rules{Deny: []string{"remove"}}})
 	wantValue(t, call(t, s, "exec", `{"code":"return ALL_TOOLS.map((t) => t.name)"}`), `["read"]`)
@@ -211,6 +216,7 @@ func TestSurfaceRulesHold(t *testing.T) {
 // TestSurfaceOutlivesItsProcess: a run of an earlier process gets the tools of the
 // request that resumes it.
 func TestSurfaceOutlivesItsProcess(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	tools := func(answer string) []catalog.Tool {
 		return []catalog.Tool{{Name: "who", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
@@ -235,6 +241,7 @@ func TestSurfaceOutlivesItsProcess(t *testing.T) {
 }
 
 func TestSurfaceRefusals(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	for _, tc := range []struct {
 		name    string
@@ -262,6 +269,7 @@ func TestSurfaceRefusals(t *testing.T) {
 
 // TestSurfaceFailsClosed: without a guest there are no tools at all.
 func TestSurfaceFailsClosed(t *testing.T) {
+	t.Parallel()
 	unavailable := &host.Error{Code: host.CodeUnavailable}
 	var none *host.Host
 	if s, err := none.ModelTools(context.Background(), me, []catalog.Tool{echo("a")}, host.ModelToolsOptions{}); s != nil || !errors.Is(err, unavailable) {
@@ -280,6 +288,7 @@ func TestSurfaceFailsClosed(t *testing.T) {
 }
 
 func TestVerifyPayload(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	s := surface(t, h, []catalog.Tool{echo("read"), direct("screenshot")}, host.ModelToolsOptions{})
 	for _, tc := range []struct {
@@ -304,6 +313,7 @@ func TestVerifyPayload(t *testing.T) {
 }
 
 func TestVerifyRequest(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	s := surface(t, h, []catalog.Tool{echo("read"), direct("screenshot")}, host.ModelToolsOptions{})
 	for _, p := range modeltools.Providers() {
@@ -331,6 +341,7 @@ func TestVerifyRequest(t *testing.T) {
 
 // TestPayloadIsLogged: what is about to be sent shows up where it is asked for.
 func TestPayloadIsLogged(t *testing.T) {
+	hosttest.Serial(t, "it sets the environment")
 	t.Setenv("QUOIN_DEBUG_MODEL_PAYLOAD", "full-redacted")
 	var log lockedBuffer
 	h := start(t, host.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})

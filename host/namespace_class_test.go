@@ -44,6 +44,7 @@ func jobs() host.Config {
 // TestMethodsOfResults: a result has the methods of its class, and is to everything else
 // the plain object that it was.
 func TestMethodsOfResults(t *testing.T) {
+	t.Parallel()
 	h := start(t, jobs())
 	for code, want := range map[string]string{
 		`return await j.poll({wait: 1})`:                                       `{"action":"poll","job":"j1","wait":1}`,
@@ -80,6 +81,7 @@ func TestMethodsOfResults(t *testing.T) {
 // TestMethodsInALaterProcess: what a result can do is in the image of a run, and the host
 // of the later process knows the class from what is stored with the run.
 func TestMethodsInALaterProcess(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	open := func() *host.Host {
 		store, err := runstore.OpenDir(dir)

@@ -41,6 +41,7 @@ func owned(name, owner string) catalog.Tool {
 }
 
 func TestNamespaces(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{
 		Tools:      []catalog.Tool{owned("notes_get", "notes")},
 		Namespaces: []namespaces.Registration{notes("notes_get")},
@@ -71,6 +72,7 @@ func TestNamespaces(t *testing.T) {
 // TestBadInputOfAVerbSaysHowToCallIt: the tool wants an object, but the verb of a
 // positional mapping must not be given one.
 func TestBadInputOfAVerbSaysHowToCallIt(t *testing.T) {
+	t.Parallel()
 	tool := owned("notes_get", "notes")
 	tool.Parameters = json.RawMessage(`{"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}`)
 	h := start(t, host.Config{Tools: []catalog.Tool{tool}, Namespaces: []namespaces.Registration{notes("notes_get")}})
@@ -92,6 +94,7 @@ func TestBadInputOfAVerbSaysHowToCallIt(t *testing.T) {
 // TestNamespaceVisibility: without every required tool, owned by the namespace's
 // own plugin, there is no global, no entry, and nothing to read.
 func TestNamespaceVisibility(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name  string
 		tools []catalog.Tool
@@ -120,6 +123,7 @@ func TestNamespaceVisibility(t *testing.T) {
 // TestNamespaceCallsReachTheOwnersTool: of two tools with one name, a namespace
 // calls its own plugin's.
 func TestNamespaceCallsReachTheOwnersTool(t *testing.T) {
+	t.Parallel()
 	mine := owned("get", "notes")
 	mine.Invoke = func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		return json.RawMessage(`"mine"`), nil
@@ -135,6 +139,7 @@ func TestNamespaceCallsReachTheOwnersTool(t *testing.T) {
 // TestBadScopes: a scope that is refused breaks the cells that touch it, with an
 // error they can catch, and no others.
 func TestBadScopes(t *testing.T) {
+	t.Parallel()
 	cyclic := map[string]any{}
 	cyclic["self"] = cyclic
 	for _, tc := range []struct {
@@ -170,6 +175,7 @@ func TestBadScopes(t *testing.T) {
 // TestScopeThatNeverComes: a namespace that does not answer fails the cells that
 // touch it, in time for them to handle that.
 func TestScopeThatNeverComes(t *testing.T) {
+	t.Parallel()
 	reg := notes("notes_get")
 	let := make(chan struct{})
 	defer close(let)
@@ -185,6 +191,7 @@ func TestScopeThatNeverComes(t *testing.T) {
 }
 
 func TestEmbeddersNamespacesAreChecked(t *testing.T) {
+	t.Parallel()
 	reg := notes("x")
 	reg.GlobalName = "tools"
 	h, err := host.New(context.Background(), host.Config{Namespaces: []namespaces.Registration{reg}})
@@ -198,6 +205,7 @@ func TestEmbeddersNamespacesAreChecked(t *testing.T) {
 
 // TestMappingByFunction asks the namespace's own function for the input.
 func TestMappingByFunction(t *testing.T) {
+	t.Parallel()
 	reg := notes("notes_get")
 	reg.CreateScope = func(context.Context, namespaces.RunContext) (any, error) {
 		return map[string]any{"get": namespaces.Call{Tool: "notes_get", Mapping: namespaces.Mapping{Kind: namespaces.MapFunction, Mapper: "m"}}}, nil
@@ -215,6 +223,7 @@ func TestMappingByFunction(t *testing.T) {
 
 // TestAScopeKnowsRunAndTurn: runId is the run of code mode, turnId the agent's turn.
 func TestAScopeKnowsRunAndTurn(t *testing.T) {
+	t.Parallel()
 	got := make(chan namespaces.RunContext, 1)
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Namespaces: []namespaces.Registration{{
 		ID: "who", PluginID: "core", GlobalName: "Who", Description: "Who.", RequiredTools: []string{"echo"},

@@ -29,6 +29,7 @@ func tree(t *testing.T, r *trajectory.Run) string {
 // TestTrajectoryOfParkedCalls: calls that wait for a person or for the caller when
 // their host stops have not ended. They end where they are answered.
 func TestTrajectoryOfParkedCalls(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	desk := newDesk()
 	cfg := kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo")))
@@ -70,6 +71,7 @@ func TestTrajectoryOfParkedCalls(t *testing.T) {
 // TestTrajectoryHasWhatWasSent: where hooks change an input, events have the one
 // that the tool got, and say so; likewise of the program.
 func TestTrajectoryHasWhatWasSent(t *testing.T) {
+	t.Parallel()
 	rewrite := policy.Hook{Name: "rewrite", Before: func(_ context.Context, c *policy.Call) (policy.Verdict, error) {
 		switch c.ToolName {
 		case "echo":

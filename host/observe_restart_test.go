@@ -59,6 +59,7 @@ func readTrajectory(t *testing.T, d *trajectory.Dir, id string) *trajectory.Run 
 // TestTrajectoryOverARestart: calls of a run are under its exec whichever host made
 // them, and a call that is made again is one call.
 func TestTrajectoryOverARestart(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	readOnly := func(g *gate) catalog.Tool {
 		tool := g.tool("slow")
@@ -96,6 +97,7 @@ func TestTrajectoryOverARestart(t *testing.T) {
 // TestTrajectoryOfAnAbort: a run without a driver ends in its trajectory too, in
 // this process or in another.
 func TestTrajectoryOfAnAbort(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	d := openTrajectory(t, dir)
 	first := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: d}})

@@ -21,6 +21,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/trajectory/tracing"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // collector takes spans over OTLP/HTTP, as a real one does.
@@ -100,6 +101,7 @@ func shape(spans []*tracepb.Span) []string {
 // call is under the exec or wait that made it, that under the caller's span, and all
 // of it in one trace.
 func TestSpans(t *testing.T) {
+	hosttest.Serial(t, "it sets the environment")
 	c := newCollector(t)
 	tp, flush := provider(t, c)
 	inTool := make(chan trace.SpanContext, 10)

@@ -61,6 +61,7 @@ func modelCall(id string) context.Context { return host.WithToolCallID(context.B
 // TestEventsOfARun follows a cell from exec over a wait to its end. Each nested
 // call is under the exec that started it.
 func TestEventsOfARun(t *testing.T) {
+	t.Parallel()
 	sink := &events{}
 	h := start(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: sink}, Tools: []catalog.Tool{echo("echo")}})
 	code := `await tools.search("echo"); await tools.echo({n: 1}); await yield_control(); try { await tools.call("nope", {}) } catch {} return await tools.echo({n: 2})`
@@ -107,6 +108,7 @@ func TestEventsOfARun(t *testing.T) {
 
 // TestBodiesAreRedacted opts in to bodies.
 func TestBodiesAreRedacted(t *testing.T) {
+	t.Parallel()
 	sink := &events{}
 	login := echo("login")
 	login.Parameters = json.RawMessage(`{"type":"object","properties":{"user":{"type":"string"},"answer":{"type":"string","format":"password"}}}`)
@@ -132,6 +134,7 @@ func TestBodiesAreRedacted(t *testing.T) {
 // TestApprovalsAreEvents: a call tells that it waits for a decision, and whose that
 // was.
 func TestApprovalsAreEvents(t *testing.T) {
+	t.Parallel()
 	sink, desk := &events{}, newDesk()
 	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Title: "Echo?", Description: "hunter2"}, "echo"))
 	cfg.Trajectory.Sink = sink

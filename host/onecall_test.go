@@ -79,6 +79,7 @@ func (s tracedStore) putCalls(ctx context.Context, claim runstore.Claim, generat
 // TestOneCallPage has a run that was suspended make one call, and pins the way of that
 // call through the host in docs/internals/one-call.md.
 func TestOneCallPage(t *testing.T) {
+	t.Parallel()
 	const page, mark, end = "../docs/internals/one-call.md", "<!-- generated: path -->\n", "<!-- end -->\n"
 	path := &callPath{}
 	tool := catalog.Tool{Name: "list", Description: "Lists issues.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {

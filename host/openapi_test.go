@@ -12,6 +12,7 @@ import (
 
 // TestOpenAPIInACell: operations of a document are functions of a server.
 func TestOpenAPIInACell(t *testing.T) {
+	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch r.URL.RequestURI() {

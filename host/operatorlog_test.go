@@ -49,6 +49,7 @@ func (l *logged) lines(t *testing.T) []map[string]any {
 // TestTheLogTellsTheStory: what an operator follows is at the level info, with ids and
 // codes and no text of programs, tools or callers.
 func TestTheLogTellsTheStory(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2-3f9a"
 	fails := catalog.Tool{Name: "fails", Description: "Fails.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		return nil, errors.New("no luck with " + secret)
@@ -112,6 +113,7 @@ func TestTheLogTellsTheStory(t *testing.T) {
 
 // TestAResultThatWaitedIsNoRefusal: a wait may get a result without a run to drive.
 func TestAResultThatWaitedIsNoRefusal(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := start(t, host.Config{Store: openDir(t, dir)})
 	id := wantWaiting(t, exec(first, `await yield_control(); throw new Error("no")`), host.ReasonYield)
@@ -129,6 +131,7 @@ func TestAResultThatWaitedIsNoRefusal(t *testing.T) {
 
 // TestAShutdownSaysWhatItKeeps counts the runs that the next host finds.
 func TestAShutdownSaysWhatItKeeps(t *testing.T) {
+	t.Parallel()
 	store, err := runstore.OpenDir(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

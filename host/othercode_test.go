@@ -36,6 +36,7 @@ func guestsOfTwoCodes(t *testing.T) [2]string {
 // TestImagesBelongToTheirCode: one program makes other images in guests of other code, and
 // neither guest takes that of the other.
 func TestImagesBelongToTheirCode(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	var pools [2]*guestrt.Pool
 	var images [2][]byte
@@ -186,6 +187,7 @@ func copyState(t *testing.T, from, to string) {
 // TestAProgramThatSeesOtherCodeIsStopped: it takes another path there. Nothing is called twice,
 // and its own guest finishes it.
 func TestAProgramThatSeesOtherCodeIsStopped(t *testing.T) {
+	t.Parallel()
 	dir, guests := mkdir(t), guestsOfTwoCodes(t)
 	var calls []catalog.Invocation
 	on := func(guest string, previous ...string) *host.Host {

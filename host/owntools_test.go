@@ -16,6 +16,7 @@ import (
 // TestNewChecksTools: what a program could not find or call is refused when the host
 // is made, not when a model comes upon it.
 func TestNewChecksTools(t *testing.T) {
+	t.Parallel()
 	with := func(change func(*catalog.Tool)) host.Config {
 		tool := echo("look")
 		change(&tool)
@@ -57,6 +58,7 @@ func TestNewChecksTools(t *testing.T) {
 
 // TestPanicOfAToolSaysWhere: the log names the function that panicked.
 func TestPanicOfAToolSaysWhere(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	tool := echo("boom")
 	tool.Invoke = func(_ context.Context, in catalog.Invocation) (json.RawMessage, error) {

@@ -77,6 +77,7 @@ func (c *panickyClaim) remove(ctx context.Context, claim runstore.Claim) error {
 // ends or goes on, alice's goes on, metrics and lists answer, the log has the stack,
 // and the host closes.
 func TestAPanicEndsItsRunAlone(t *testing.T) {
+	t.Parallel()
 	mallory, alice := host.Session{AgentID: "a", SessionID: "mallory"}, host.Session{AgentID: "a", SessionID: "alice"}
 	const suspends = `await yield_control(); return await tools.echo({n:7})`
 	for _, tc := range []struct {

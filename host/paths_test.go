@@ -12,6 +12,7 @@ import (
 // TestAStoreThatFailsTellsNoPaths: what a model is told of a store that fails does
 // not name the host's files.
 func TestAStoreThatFailsTellsNoPaths(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	h := start(t, host.Config{Store: openDir(t, dir)})
 	id := wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)

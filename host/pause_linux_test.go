@@ -26,10 +26,16 @@ import (
 const pausedKey = "QUOIN_TEST_PAUSED"
 
 func servePaused() bool {
-	if os.Getenv(pausedKey) == "" {
+	var serve func() error
+	switch {
+	case os.Getenv(pausedKey) != "":
+		serve = paused
+	case os.Getenv(struckKey) != "":
+		serve = serveStruck
+	default:
 		return false
 	}
-	if err := paused(); err != nil {
+	if err := serve(); err != nil {
 		log.Fatal(err)
 	}
 	return true
@@ -78,6 +84,7 @@ func children() (pids []int, err error) {
 // TestAHostThatStoodStillEndsNoRun stops a host for longer than a worker may take to hand
 // its guest over. The worker answers when the host has been running again for a while.
 func TestAHostThatStoodStillEndsNoRun(t *testing.T) {
+	t.Parallel()
 	p := startHost(t, pausedKey+"=1")
 	var workers []int
 	if err := json.Unmarshal([]byte(p.next()), &workers); err != nil || len(workers) == 0 {

@@ -118,6 +118,7 @@ func failedGuard(tool, id string) string {
 
 // TestPluginsSeeTheirOwnCallsOnly unless the operator allows more.
 func TestPluginsSeeTheirOwnCallsOnly(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: guardDir(t, "guard")}, Tools: guardTools()})
 	wantValue(t, exec(h, told("echo", `{do: "block"}`)), `"no trail"`)
 	wantValue(t, exec(h, told("guard_own", `{do: "block"}`)), `["blocked","The call of \"guard_own\" was blocked before execution: guard says no"]`)
@@ -126,6 +127,7 @@ func TestPluginsSeeTheirOwnCallsOnly(t *testing.T) {
 }
 
 func TestPluginHooks(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	cfg := desk.config(guardTools(), says("first", policy.Verdict{Params: json.RawMessage(`{"trail":"embedder"}`)}, "other"))
 	cfg.Plugins.Dir = guardDir(t, "warden", "guard")
@@ -176,6 +178,7 @@ func TestPluginHooks(t *testing.T) {
 // TestAMissingGuardBlocks: what an operator relies on and is not there, because it
 // was never installed, is refused, or there are no plugins at all, blocks.
 func TestAMissingGuardBlocks(t *testing.T) {
+	t.Parallel()
 	refusedDir := guardDir(t, "guard")
 	manifest := filepath.Join(refusedDir, "guard", "plugin.json")
 	if err := os.WriteFile(manifest, []byte(`{"id": "guard", "version": "9.9.9", "protocol": 2, "command": "./guard"}`), 0o600); err != nil {

@@ -99,6 +99,7 @@ func TestStrayPrintsAreNamed(t *testing.T) {
 // TestALogFloodIsCapped: what is dropped is counted, and the plugin is not any the
 // worse.
 func TestALogFloodIsCapped(t *testing.T) {
+	t.Parallel()
 	h, log := rudeHost(t, "")
 	wantOK(t, h, `await Rude.floodLogs({count: 50000}); return 1`)
 	if err := h.Close(); err != nil {

@@ -34,6 +34,7 @@ func asksOnce(ctx context.Context, inv catalog.Invocation) (any, error) {
 // TestAToolAsksWhileItsCallIsOpen: the run is suspended meanwhile, and the tool is
 // invoked once.
 func TestAToolAsksWhileItsCallIsOpen(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{holding(asksOnce)}))
 	r := h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering})
@@ -48,6 +49,7 @@ func TestAToolAsksWhileItsCallIsOpen(t *testing.T) {
 
 // TestQuestionsOfOneCallAreAskedInTurn when the tool asks them at once.
 func TestQuestionsOfOneCallAreAskedInTurn(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{holding(func(ctx context.Context, inv catalog.Invocation) (any, error) {
 		got, errs := make([]host.QuestionAnswer, 3), make([]error, 3)
@@ -72,6 +74,7 @@ func TestQuestionsOfOneCallAreAskedInTurn(t *testing.T) {
 // TestAHeldQuestionFails where it cannot be asked or is not answered. What becomes of
 // the call is the tool's to say.
 func TestAHeldQuestionFails(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		ask  func(context.Context, catalog.Invocation) (any, error)
@@ -111,6 +114,7 @@ func TestAHeldQuestionFails(t *testing.T) {
 // TestAQuestionEndsWithItsCall: a tool that returns without the answer takes its question
 // along, and cannot ask any more.
 func TestAQuestionEndsWithItsCall(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	ask, left := make(chan func() error, 1), make(chan error, 1)
 	h := start(t, desk.config([]catalog.Tool{holding(func(ctx context.Context, inv catalog.Invocation) (any, error) {
@@ -134,12 +138,13 @@ func TestAQuestionEndsWithItsCall(t *testing.T) {
 // TestAHeldQuestionEndsWithItsHost: the call cannot go on elsewhere, so its effect is
 // unknown and its question over.
 func TestAHeldQuestionEndsWithItsHost(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	desk := newDesk()
 	cfg := desk.config([]catalog.Tool{holding(asksOnce)})
 	cfg.DrainTimeout = time.Hour // which Close does not take: all the call does is to wait for a person
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), host.ReasonApproval)
 	a := <-desk.asked
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -154,9 +159,10 @@ func TestAHeldQuestionEndsWithItsHost(t *testing.T) {
 
 // TestTheEndOfARunCancelsAHeldQuestion.
 func TestTheEndOfARunCancelsAHeldQuestion(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{holding(asksOnce)}))
-	id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering}), host.ReasonApproval)
+	id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), host.ReasonApproval)
 	a := <-desk.asked
 	h.Abort(t.Context(), me, id)
 	if _, err := h.AnswerQuestion(t.Context(), a.ID, replies{"a": {Action: codemode.AnswerDecline}}, ""); !errors.Is(err, policy.ErrCancelled) {

@@ -86,6 +86,7 @@ func reply(t testing.TB, h *host.Host, id string, a replies) {
 // TestAQuestionIsASuspendedCall: the tool that returns with questions is invoked again with
 // the answers, the same input and the same key; what the program sees is one call.
 func TestAQuestionIsASuspendedCall(t *testing.T) {
+	t.Parallel()
 	const size = `{"size":"M"}`
 	for _, tc := range []struct {
 		name      string
@@ -132,6 +133,7 @@ func TestAQuestionIsASuspendedCall(t *testing.T) {
 // TestWaitingForAnAnswer: the run is suspended like one that needs an approval, and says
 // no more than that to the model.
 func TestWaitingForAnAnswer(t *testing.T) {
+	t.Parallel()
 	desk, shop := newDesk(), once(`"secret state"`, sizeQuestion("a"))
 	h := start(t, desk.config([]catalog.Tool{shop.tool()}))
 	r := h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering})
@@ -149,13 +151,14 @@ func TestWaitingForAnAnswer(t *testing.T) {
 	if err != nil || info.Reason != host.ReasonApproval || len(info.PendingToolCalls) != 1 {
 		t.Errorf("%+v, %v", info, err)
 	}
-	wantWaiting(t, h.WaitFor(t.Context(), me, id, soon), host.ReasonApproval)
+	wantWaiting(t, h.Wait(host.WithAskingCaller(t.Context()), me, id), host.ReasonApproval)
 	reply(t, h, a.ID, replies{"a": accepted(`{"size":"M"}`)})
 	wantValue(t, h.Wait(t.Context(), me, id), `{"state":"secret state","answers":{"a":{"action":"accept","content":{"size":"M"}}}}`)
 }
 
 // TestAQuestionGivesTheWorkerBack: another cell runs in the only worker meanwhile.
 func TestAQuestionGivesTheWorkerBack(t *testing.T) {
+	t.Parallel()
 	desk, shop := newDesk(), once("", sizeQuestion("a"))
 	cfg := desk.config([]catalog.Tool{shop.tool()})
 	cfg.Guests.Max = 1
@@ -169,6 +172,7 @@ func TestAQuestionGivesTheWorkerBack(t *testing.T) {
 
 // TestToolsAskInRounds, which are bounded.
 func TestToolsAskInRounds(t *testing.T) {
+	t.Parallel()
 	for rounds, want := range map[int]string{
 		3:  `{"state":3,"answers":{"a":{"action":"decline"}}}`,
 		10: `{"state":10,"answers":{"a":{"action":"decline"}}}`,
@@ -198,6 +202,7 @@ func TestToolsAskInRounds(t *testing.T) {
 
 // TestQuestionsThatCannotBePut reject the call, which had no effect.
 func TestQuestionsThatCannotBePut(t *testing.T) {
+	t.Parallel()
 	many := make([]codemode.Question, 17)
 	for i := range many {
 		many[i] = sizeQuestion(fmt.Sprint(i))
@@ -239,6 +244,7 @@ func TestNoAnswerInTime(t *testing.T) {
 
 // TestQuestionsAreCounted like approvals.
 func TestQuestionsAreCounted(t *testing.T) {
+	t.Parallel()
 	desk, shop := newDesk(), once("", sizeQuestion("a"))
 	cfg := desk.config([]catalog.Tool{shop.tool()})
 	cfg.Settings.MaxApprovals = 1
@@ -250,6 +256,7 @@ func TestQuestionsAreCounted(t *testing.T) {
 
 // TestTheEndOfARunCancelsItsQuestions, however it ends.
 func TestTheEndOfARunCancelsItsQuestions(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*host.Host, string) error{
 		"abort": func(h *host.Host, id string) error {
 			if r := h.Abort(context.Background(), me, id); r.Code != host.CodeAborted {
@@ -265,7 +272,7 @@ func TestTheEndOfARunCancelsItsQuestions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			desk, shop := newDesk(), once("", sizeQuestion("a"))
 			h := start(t, desk.config([]catalog.Tool{shop.tool()}))
-			id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering}), host.ReasonApproval)
+			id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), host.ReasonApproval)
 			a := <-desk.asked
 			if err := end(h, id); err != nil {
 				t.Fatal(err)
@@ -282,6 +289,7 @@ func TestTheEndOfARunCancelsItsQuestions(t *testing.T) {
 
 // TestTheProgramGivesAQuestionUp: the question is over, and the tool not invoked again.
 func TestTheProgramGivesAQuestionUp(t *testing.T) {
+	t.Parallel()
 	desk, shop := newDesk(), once("", sizeQuestion("a"))
 	g := newGate()
 	h := start(t, desk.config([]catalog.Tool{shop.tool(), g.tool("slow")}))
@@ -304,6 +312,7 @@ return await p`})
 
 // TestASignInAnswersAllThatWaitForIt, and makes each call once.
 func TestASignInAnswersAllThatWaitForIt(t *testing.T) {
+	t.Parallel()
 	desk, shop := newDesk(), once("", signInQuestion())
 	h := start(t, desk.config([]catalog.Tool{shop.tool()}))
 	done := execLater(h, host.ExecInput{Code: `return (await Promise.all([1, 2, 3].map((n) => tools.order({n})))).length`})
@@ -325,6 +334,7 @@ func TestASignInAnswersAllThatWaitForIt(t *testing.T) {
 // TestTheProgramCannotSkipAQuestion: whatever it tries, the tool is not invoked again and
 // the run does not complete before a person has declined the sign-in.
 func TestTheProgramCannotSkipAQuestion(t *testing.T) {
+	t.Parallel()
 	for name, code := range map[string]string{
 		"catch":       `try { await tools.order() } catch (e) { return e.code } return "called"`,
 		"not awaited": `tools.order().catch(() => {}); return "authorization_declined"`,
@@ -367,6 +377,7 @@ return said.every(s => s.status === "rejected" && s.reason.code === "authorizati
 // TestQuestionsAreEvents: who answered is told. What was asked and answered is told only
 // where bodies are recorded, redacted, and no address is.
 func TestQuestionsAreEvents(t *testing.T) {
+	t.Parallel()
 	for _, bodies := range []bool{false, true} {
 		t.Run(fmt.Sprint("bodies ", bodies), func(t *testing.T) {
 			asked := sizeQuestion("a")

@@ -12,6 +12,7 @@ import (
 // TestCallsInFlightAreBounded: a call beyond the share of its session is not made, and
 // says what is used up; another session goes on.
 func TestCallsInFlightAreBounded(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	h := start(t, host.Config{Quotas: host.Quotas{Calls: 4}, Tools: []catalog.Tool{slow("slow", release), echo("echo")}})
 	r := h.Exec(context.Background(), mallory, host.ExecInput{Code: `const p = [1, 2, 3].map(() => tools.slow({}));
@@ -37,6 +38,7 @@ const spend = `for (;;) { await yield_control(); const end = performance.now() +
 // TestProcessorTimeOfAnHourIsBounded: once it is used up, nothing of the session starts, and
 // a run is kept as it was; another session goes on.
 func TestProcessorTimeOfAnHourIsBounded(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Quotas: host.Quotas{CPUSecondsPerHour: 2, SessionPercent: 10}})
 	r := h.Exec(context.Background(), mallory, host.ExecInput{Code: spend})
 	wantWaiting(t, r, host.ReasonYield)
@@ -59,6 +61,7 @@ func TestProcessorTimeOfAnHourIsBounded(t *testing.T) {
 
 // TestStoredBytesAreBounded: a run that does not fit any more is not suspended.
 func TestStoredBytesAreBounded(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Store: openDir(t, mkdir(t)), Quotas: host.Quotas{StoredBytes: 1 << 20}})
 	code := `const b = []; for (let i = 0; i < 30000; i++) b.push({i, s: String(Math.random())}); await yield_control(); return b.length`
 	var ids []string

@@ -12,6 +12,7 @@ var goBlock = regexp.MustCompile("(?s)```go\n(package main.*?)```")
 // TestReadme builds every whole program of the README as it stands, and runs the
 // embedding, which has 20 lines at the most and needs no second file.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)

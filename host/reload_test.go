@@ -140,6 +140,7 @@ func wantFields(t *testing.T, r *host.Result, want map[string][]string) {
 // TestARunningProgramOverAReload: it keeps the tools that it started with. They are
 // the new plugin's where that does as well; where it does not, the call says so.
 func TestARunningProgramOverAReload(t *testing.T) {
+	t.Parallel()
 	m, g := newMorphing(t, "old"), newGate()
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m)}, Tools: []catalog.Tool{g.tool("pause")}})
 	done := execLater(h, host.ExecInput{Code: `const first = await Morph.say(); await tools.pause();` + strings.Replace(afterReload, "return {", "return { first,", 1)})
@@ -160,6 +161,7 @@ func TestARunningProgramOverAReload(t *testing.T) {
 
 // TestASuspendedRunOverAReload: it has the tools of the new plugin when it resumes.
 func TestASuspendedRunOverAReload(t *testing.T) {
+	t.Parallel()
 	m := newMorphing(t, "old")
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m)}})
 	id := wantWaiting(t, exec(h, `await Morph.say(); await tools.morph_turned({word: "a"}); await yield_control();`+afterReload), host.ReasonYield)
@@ -176,6 +178,7 @@ func TestASuspendedRunOverAReload(t *testing.T) {
 
 // TestASuspendedRunOverACompatibleReload goes on as if nothing had happened.
 func TestASuspendedRunOverACompatibleReload(t *testing.T) {
+	t.Parallel()
 	m := newMorphing(t, "old")
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m)}})
 	id := wantWaiting(t, exec(h, `await Morph.turned({word: "a"}); await yield_control(); return [await Morph.say(), await Morph.turned({word: "b"}), await tools.morph_gone({word: "c"})]`), host.ReasonYield)
@@ -187,6 +190,7 @@ func TestASuspendedRunOverACompatibleReload(t *testing.T) {
 
 // TestAnApprovalOverAReload: what was asked about is not what would be called.
 func TestAnApprovalOverAReload(t *testing.T) {
+	t.Parallel()
 	m, desk := newMorphing(t, "old"), newDesk()
 	cfg := desk.config(nil, asks(policy.ApprovalRequest{Title: "May it?"}, "morph_turned"))
 	cfg.Plugins.Dir = string(m)
@@ -203,6 +207,7 @@ func TestAnApprovalOverAReload(t *testing.T) {
 
 // TestAFailedReloadIsNoBreak: the plugin goes on, and its status says why.
 func TestAFailedReloadIsNoBreak(t *testing.T) {
+	t.Parallel()
 	m := newMorphing(t, "old")
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m)}})
 	if err := os.Remove(filepath.Join(string(m), morphID, shapeFile)); err != nil {
@@ -220,6 +225,7 @@ func TestAFailedReloadIsNoBreak(t *testing.T) {
 // TestAViewIsOfOneGeneration: no program sees the tools of one and the namespaces
 // of another, nor has one of its calls to do with both.
 func TestAViewIsOfOneGeneration(t *testing.T) {
+	t.Parallel()
 	m := newMorphing(t, "a")
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m)}, Rules: policy.Scopes{Agents: map[string]policy.Rules{"narrowed": {Deny: []string{"nothing"}}}}})
 	stop := make(chan struct{})
@@ -264,6 +270,7 @@ func TestAViewIsOfOneGeneration(t *testing.T) {
 // TestAWatchedHost: what is installed while the host runs is there for the next
 // program.
 func TestAWatchedHost(t *testing.T) {
+	t.Parallel()
 	m := newMorphing(t, "old")
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m), Watch: true}})
 	wantValue(t, exec(h, `return await Morph.say()`), `["old","old"]`)

@@ -32,6 +32,7 @@ func (s *trapStore) next(f func() error) { s.onGet.Store(&f) }
 // TestAnAbortBesideAWaitThatFails: a run that is aborted while a Wait takes it up is
 // gone, also if that Wait cannot go on with it. The abort returns.
 func TestAnAbortBesideAWaitThatFails(t *testing.T) {
+	t.Parallel()
 	for name, get := range map[string]error{
 		"the store fails":                errDisk,
 		"the run ended in another host":  runstore.ErrEnded,
@@ -125,6 +126,7 @@ func (journalPanics) putCalls(context.Context, runstore.Claim, uint64, []runstor
 // TestAWaitThatFailsBesideCloseKeepsTheRun: a run that a Wait could not take up, while
 // its host closed, is there for the next host.
 func TestAWaitThatFailsBesideCloseKeepsTheRun(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	store := &trapStore{Store: openDir(t, dir)}
 	h := start(t, host.Config{Store: store})
@@ -161,6 +163,7 @@ func (s *claimPanics) Claim(ctx context.Context, id string) (runstore.Claim, err
 // TestAnAbortWhoseStorePanicsLeavesNoRunActive: the run ends, and a second abort
 // returns.
 func TestAnAbortWhoseStorePanicsLeavesNoRunActive(t *testing.T) {
+	t.Parallel()
 	store := &claimPanics{Store: openDir(t, mkdir(t))}
 	h := start(t, host.Config{Store: store})
 	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)

@@ -31,6 +31,7 @@ func suspendedByAnotherBuild(t *testing.T, dir, code string, tools ...catalog.To
 // program is run again up to where it was, and goes on. It sees the times and the
 // random values that it saw, and what it had emitted is emitted once.
 func TestARunIsReplayedOnAnotherBuild(t *testing.T) {
+	t.Parallel()
 	ctx, dir := context.Background(), mkdir(t)
 	id := suspendedByAnotherBuild(t, dir, `const kept = [Date.now(), Math.random()];
 		await new Promise((r) => setTimeout(r, 20));
@@ -53,6 +54,7 @@ func TestARunIsReplayedOnAnotherBuild(t *testing.T) {
 // which the program got them, calls made together included. A call that had no answer when
 // the host stopped is made once.
 func TestAReplayCallsNoTool(t *testing.T) {
+	t.Parallel()
 	ctx, dir := context.Background(), mkdir(t)
 	var calls []catalog.Invocation
 	tools := func() []catalog.Tool { return []catalog.Tool{counted("count", &calls), echo("echo")} }
@@ -74,6 +76,7 @@ func TestAReplayCallsNoTool(t *testing.T) {
 // since it was suspended is in the log of its newest image, and what had been
 // answered and not delivered is in the journal.
 func TestAReplayAfterAKilledHost(t *testing.T) {
+	t.Parallel()
 	ctx, dir, crashed := context.Background(), mkdir(t), filepath.Join(mkdir(t), "crashed")
 	g := newGate()
 	var calls []catalog.Invocation
@@ -106,6 +109,7 @@ func TestAReplayAfterAKilledHost(t *testing.T) {
 // TestAReplayThatTakesAnotherPathIsStopped: a weak reference dies when the guest is
 // suspended, which a replay is not. The run is kept for the build that suspended it.
 func TestAReplayThatTakesAnotherPathIsStopped(t *testing.T) {
+	t.Parallel()
 	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
 	var calls []catalog.Invocation
 	first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Path: old}})
@@ -130,6 +134,7 @@ func TestAReplayThatTakesAnotherPathIsStopped(t *testing.T) {
 
 // TestARunThatGotTooMuchIsNotReplayed says so, and keeps the run.
 func TestARunThatGotTooMuchIsNotReplayed(t *testing.T) {
+	t.Parallel()
 	ctx, dir := context.Background(), mkdir(t)
 	id := suspendedByAnotherBuild(t, dir, `let n = 0;
 		for (let i = 0; i < 5; i++) n += (await tools.echo({text: "x".repeat(1_000_000)})).text.length;
@@ -156,6 +161,7 @@ func upgrade(ctx context.Context, h *host.Host, o host.UpgradeOptions) (list []h
 
 // TestUpgradeReplaysAheadOfTime: each run of another build is replayed before its wait.
 func TestUpgradeReplaysAheadOfTime(t *testing.T) {
+	t.Parallel()
 	ctx, dir := context.Background(), mkdir(t)
 	h := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t)}})
 	var ids []string
@@ -205,6 +211,7 @@ func TestUpgradeReplaysAheadOfTime(t *testing.T) {
 // TestAProgramThatHasNotStartedNeedsNoOldGuest: a person has to allow it first. The build that
 // stored its run is gone then, and it starts on the new one; from there it can be replayed.
 func TestAProgramThatHasNotStartedNeedsNoOldGuest(t *testing.T) {
+	t.Parallel()
 	ctx, dir, desk := t.Context(), mkdir(t), newDesk()
 	cfg := desk.config(nil, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
 	on := func(guest string) *host.Host {
@@ -213,7 +220,7 @@ func TestAProgramThatHasNotStartedNeedsNoOldGuest(t *testing.T) {
 		return start(t, cfg)
 	}
 	first := on(anotherGuest(t))
-	id := wantWaiting(t, first.Exec(ctx, me, host.ExecInput{Wait: soon, Code: `await yield_control(); return 42`}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(ctx), me, host.ExecInput{Code: `await yield_control(); return 42`}), host.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -235,6 +242,7 @@ func TestAProgramThatHasNotStartedNeedsNoOldGuest(t *testing.T) {
 // TestARunThatLacksItsToolsIsNotReplayed: it is as it was for a host that has them, with the
 // old guest or without.
 func TestARunThatLacksItsToolsIsNotReplayed(t *testing.T) {
+	t.Parallel()
 	ctx, dir, tool := t.Context(), mkdir(t), owned("read", "notes")
 	id := suspendedByAnotherBuild(t, dir, `await yield_control(); return (await tools.call("quoin:notes:read", {n: 1})).n`, tool)
 	second := start(t, host.Config{Store: openDir(t, dir)})
@@ -255,6 +263,7 @@ func TestARunThatLacksItsToolsIsNotReplayed(t *testing.T) {
 // TestUpgradeLeavesWhatIsNotItsOwn: a run that is on its way to another store stays as it is, and
 // one that ends while others are replayed is not said to be left.
 func TestUpgradeLeavesWhatIsNotItsOwn(t *testing.T) {
+	t.Parallel()
 	ctx, dir := t.Context(), mkdir(t)
 	id := suspendedByAnotherBuild(t, dir, `await yield_control(); return 1`)
 	ended := suspendedByAnotherBuild(t, dir, `await yield_control(); return 2`)
@@ -315,12 +324,13 @@ func awaitCalls(t *testing.T, h *host.Host, id string, n int) {
 // TestAReplayedRunIsItsHosts: a run that was replayed when its call was allowed, without a
 // caller, goes on at this host when one waits for it. Its call is made once.
 func TestAReplayedRunIsItsHosts(t *testing.T) {
+	t.Parallel()
 	dir, desk, g := t.TempDir(), newDesk(), newGate()
 	cfg := desk.config([]catalog.Tool{g.tool("slow")}, asks(policy.ApprovalRequest{Timeout: time.Hour}, "slow"))
 	before := cfg
 	before.Guests.Path = anotherGuest(t)
 	first := start(t, kept(t, dir, before))
-	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return await tools.slow({n: 1})`}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await tools.slow({n: 1})`}), host.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

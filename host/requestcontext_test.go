@@ -31,6 +31,7 @@ var whoami = catalog.FromDefinitions([]catalog.Tool{{Name: "whoami", Description
 // TestCallsHaveTheValuesOfTheirRequest: tools of Config, of a request and of a run, and
 // hooks, see the values of the context of Exec, and after a Wait those of the Wait's.
 func TestCallsHaveTheValuesOfTheirRequest(t *testing.T) {
+	t.Parallel()
 	own := whoami
 	own.Name = "mine"
 	hook := policy.Authorize("tenants", func(ctx context.Context, c *policy.Call) error {
@@ -56,6 +57,7 @@ func TestCallsHaveTheValuesOfTheirRequest(t *testing.T) {
 // TestTheRequestEndsItsCalls: a call ends with the request that drives its run, and the
 // tool learns the cause.
 func TestTheRequestEndsItsCalls(t *testing.T) {
+	t.Parallel()
 	errHangUp := errors.New("the caller hung up")
 	g := newGate()
 	h := start(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
@@ -73,6 +75,7 @@ func TestTheRequestEndsItsCalls(t *testing.T) {
 // TestCallsLearnTheDeadline: a tool learns when its caller gives up; the context of its
 // call, which may outlive that, has no deadline.
 func TestCallsLearnTheDeadline(t *testing.T) {
+	t.Parallel()
 	has := echo("has")
 	has.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		_, bounded := ctx.Deadline()
@@ -89,6 +92,7 @@ func TestCallsLearnTheDeadline(t *testing.T) {
 // TestCallsOutliveTheirRequest: once the run is suspended, the end of the request does
 // not end its calls, and they keep its values.
 func TestCallsOutliveTheirRequest(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	slow := g.tool("slow")
 	invoke := slow.Invoke

@@ -14,6 +14,7 @@ import (
 // TestIdleGuestsGiveTheirWorkerBack: with one place for workers, a second cell
 // runs while the first waits for a tool.
 func TestIdleGuestsGiveTheirWorkerBack(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}, Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
 	first := make(chan *host.Result)
@@ -33,6 +34,7 @@ return [got, [...kept], await bell]`)
 // TestLargeGuestsStayInTheirWorker: a guest whose image would be too large goes on
 // where it is.
 func TestLargeGuestsStayInTheirWorker(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Settings: host.Settings{MaxSnapshot: 64 << 10, Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
 	done := make(chan *host.Result)
@@ -52,6 +54,7 @@ return [await tools.slow(), ballast.length, await bell]`)
 // TestManyRunsInFlight: the number of cells that wait for slow tools is bounded by
 // memory, not by processes.
 func TestManyRunsInFlight(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("2,000 runs at once; make test-all runs it")
 	}
@@ -75,6 +78,7 @@ func TestManyRunsInFlight(t *testing.T) {
 
 // TestBusyWorkers: a cell that finds no worker for as long as it may take says so.
 func TestBusyWorkers(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}, Settings: host.Settings{Timeout: time.Second}})
 	spinning := make(chan *host.Result)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -95,6 +99,7 @@ func TestBusyWorkers(t *testing.T) {
 
 // TestCPUBudget: processor time adds up over the waits of a run.
 func TestCPUBudget(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	cfg := host.Config{Settings: host.Settings{CPUBudget: 300 * time.Millisecond}, Tools: []catalog.Tool{echo("echo")}}
 	cfg.Store = openDir(t, dir)

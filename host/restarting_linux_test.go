@@ -33,6 +33,7 @@ func killPlugin(t *testing.T, h *host.Host) {
 
 // TestARunThatStartsWhileItsPluginRestarts gets the namespace once the plugin is back.
 func TestARunThatStartsWhileItsPluginRestarts(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "issues")}})
 	for range 2 {
 		killPlugin(t, h)
@@ -46,6 +47,7 @@ func TestARunThatStartsWhileItsPluginRestarts(t *testing.T) {
 // TestAScopeThatWasNotReadyIsAskedForAgain: a program that met a plugin for too long
 // away may go on, and a later touch of the namespace finds it.
 func TestAScopeThatWasNotReadyIsAskedForAgain(t *testing.T) {
+	t.Parallel()
 	reg := notes("notes_get")
 	content := reg.CreateScope
 	var back atomic.Bool

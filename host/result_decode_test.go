@@ -9,6 +9,7 @@ import (
 
 // TestResultsSurviveJSON reads results and writes them again.
 func TestResultsSurviveJSON(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	for _, r := range []*host.Result{
 		exec(h, `text("<é>\u2028"); json({b: 1, a: [null, 1e400]}); console.log("x"); return {z: "<&>", a: 12345678901234567890n}`),
@@ -28,6 +29,7 @@ func TestResultsSurviveJSON(t *testing.T) {
 }
 
 func TestWrongResultsAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{`{}`, `{"status": "done"}`, `[]`, `{"status": "completed", "output": [{"type": "image"}]}`, `{"status": "completed", "output": [{"type": "text"}]}`, `{"status": "completed", "output": [{"type": "json"}]}`, `{"status": 1}`} {
 		var r host.Result
 		if err := json.Unmarshal([]byte(text), &r); err == nil {

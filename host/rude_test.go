@@ -119,6 +119,7 @@ return [id, ALL_TOOLS.filter(t => t.name === "issues_list" && t.sourceName === "
 // TestARefusedNamespaceIsSaid: a plugin that runs without its namespaces is listed
 // without them, and with the reason.
 func TestARefusedNamespaceIsSaid(t *testing.T) {
+	t.Parallel()
 	dir := pluginDir(t, "rude", "issues")
 	if err := os.WriteFile(filepath.Join(dir, "rude", "rude.mode"), []byte("claim-namespace"), 0o600); err != nil {
 		t.Fatal(err)
@@ -154,6 +155,7 @@ func TestRudeScopes(t *testing.T) {
 // TestPluginErrorsReachTheProgram: what a plugin says of a failure is data of the
 // error that the program catches, and nothing else is.
 func TestPluginErrorsReachTheProgram(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "rude")}})
 	for _, tc := range []struct{ name, input, want string }{
 		{"as before", `{code: "broke", message: "No."}`, `["broke",null,null,{"bytes":3}]`},
@@ -214,6 +216,7 @@ try { const r = await Rude.` + tc.verb + `(); return [r.attempt, r.key.length > 
 // TestWhatAPluginSaysOfItsToolsIsSeen: output schemas and examples reach programs, in
 // descriptions and declarations, and outputs the model.
 func TestWhatAPluginSaysOfItsToolsIsSeen(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "rude")}})
 	wantValue(t, exec(h, `
 const d = await tools.describe("rude_fail"), file = (await API.read("tools/rude_look.d.ts")).content, example = (await API.read("tools/rude_fail.d.ts")).content;

@@ -74,6 +74,7 @@ func look(t *testing.T, r *host.Result) looked {
 // TestDeniedToolsDoNotExist: in no list, by no id, in no suggestion or count. What
 // is said of a denied tool is, to the letter, what is said of one that never was.
 func TestDeniedToolsDoNotExist(t *testing.T) {
+	t.Parallel()
 	tools, regs := deskTools()
 	h := start(t, host.Config{Tools: tools, Namespaces: regs, Rules: policy.Scopes{Rules: policy.Rules{Deny: []string{"quoin:desk:close_*"}}}})
 	without := start(t, host.Config{Tools: slices.DeleteFunc(slices.Clone(tools), func(t catalog.Tool) bool { return t.Name == "close_ticket" })})
@@ -101,6 +102,7 @@ func TestDeniedToolsDoNotExist(t *testing.T) {
 // TestRulesPerSession: what one agent, session or run may do says nothing of
 // others.
 func TestRulesPerSession(t *testing.T) {
+	t.Parallel()
 	tools, regs := deskTools()
 	h := start(t, host.Config{Tools: tools, Namespaces: regs, Rules: policy.Scopes{
 		Rules:    policy.Rules{Deny: []string{"exec"}},
@@ -131,6 +133,7 @@ func TestRulesPerSession(t *testing.T) {
 }
 
 func TestBadRules(t *testing.T) {
+	t.Parallel()
 	_, err := host.New(context.Background(), host.Config{Rules: policy.Scopes{Agents: map[string]policy.Rules{"scout": {Deny: []string{"mcp:github"}}}}})
 	var bad *policy.PatternError
 	if !errors.As(err, &bad) || bad.Field != `agents["scout"].deny[0]` {
@@ -146,6 +149,7 @@ func TestBadRules(t *testing.T) {
 
 // TestRulesNarrowClientTools: the rules hold for what the caller brings too.
 func TestRulesNarrowClientTools(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Rules: policy.Scopes{Rules: policy.Rules{Deny: []string{"client:*:format_disk"}}}})
 	r := execWith(h, `return [ALL_TOOLS.map(t => t.name), await tools.call("client:client:format_disk", {}).catch(e => e.code)]`, picker("format_disk"), picker("pick"))
 	wantValue(t, r, `[["echo","pick"],"unknown_tool"]`)
@@ -154,6 +158,7 @@ func TestRulesNarrowClientTools(t *testing.T) {
 // TestRunsAreIsolated: many runs at once, each with rules and tools of its own,
 // and each sees its own alone.
 func TestRunsAreIsolated(t *testing.T) {
+	t.Parallel()
 	var tools []catalog.Tool
 	sessions := map[string]policy.Rules{}
 	for i := range 8 {
@@ -186,6 +191,7 @@ return [ALL_TOOLS.map(t => t.name), [...new Set(others)], await tools.mine_%d()]
 // TestShellExecIsATool: a shell that is called exec is a tool like any other; the
 // exec and wait of code mode, and the tools of discovery, are not tools.
 func TestShellExecIsATool(t *testing.T) {
+	t.Parallel()
 	shell := catalog.Tool{Name: "exec", Description: "Runs a shell command.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		return json.RawMessage(`"a shell"`), nil
 	}}
@@ -206,6 +212,7 @@ return [ALL_TOOLS.map(t => t.id), await tools.call("quoin:core:exec", {}), await
 // TestAnEmptyAllowListLeavesNothing, wherever it is given, also after another host
 // has taken the run over.
 func TestAnEmptyAllowListLeavesNothing(t *testing.T) {
+	t.Parallel()
 	none := policy.Rules{Allow: []string{}}
 	for _, tc := range []struct {
 		name  string

@@ -42,6 +42,7 @@ func story(h *host.Host, start func(context.Context) *host.Result, each func(hos
 // TestEventsYieldsARun: output comes before the end of its run, nested calls with their
 // progress, and the result last. Nothing of another run is among them.
 func TestEventsYieldsARun(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	step := echo("step")
 	invoke := step.Invoke
@@ -76,6 +77,7 @@ func TestEventsYieldsARun(t *testing.T) {
 // TestAQuestionIsAValue: what a person is asked is in the events and in the waiting
 // Result, in no JSON of it, and is answered later; a decision as well as a form.
 func TestAQuestionIsAValue(t *testing.T) {
+	t.Parallel()
 	ask, err := policy.ApprovalRule{Tools: []string{"pay"}, ApprovalRequest: policy.ApprovalRequest{Title: "Pay?"}}.Hook("payments")
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +125,7 @@ func TestAQuestionIsAValue(t *testing.T) {
 
 // TestEventsLeftEarly: a loop that is left ends its run, and waits for that.
 func TestEventsLeftEarly(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
 	var res *host.Result
@@ -148,6 +151,7 @@ func TestEventsLeftEarly(t *testing.T) {
 
 // TestEventsWithoutAResult: a start that returns nothing is a failure that the loop sees.
 func TestEventsWithoutAResult(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	for name, run := range map[string]func(context.Context) *host.Result{
 		"nil":    func(context.Context) *host.Result { return nil },

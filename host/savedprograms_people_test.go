@@ -26,6 +26,7 @@ func saved(t *testing.T, h *host.Host, name, value string, replace bool) {
 // has its name by the time that its run goes on, and not of its text before hooks have
 // rewritten it.
 func TestApprovalsAreOfTheSavedProgram(t *testing.T) {
+	t.Parallel()
 	const start0 = `try { return await programs.run("answer") } catch (e) { return e.code + " " + e.effectStatus }`
 	rewrite := policy.Hook{Name: "rewrite", Before: func(_ context.Context, c *policy.Call) (policy.Verdict, error) {
 		if c.Kind != policy.KindExec || !strings.Contains(string(c.Params), "return 42") {
@@ -50,7 +51,7 @@ func TestApprovalsAreOfTheSavedProgram(t *testing.T) {
 			cfg := desk.config([]catalog.Tool{echo("echo")}, append(tc.hooks, asks(policy.ApprovalRequest{}, "quoin:programs:answer"))...)
 			cfg.Programs.Store = store
 			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: start0}), host.ReasonApproval)
+			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: start0}), host.ReasonApproval)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -64,22 +65,24 @@ func TestApprovalsAreOfTheSavedProgram(t *testing.T) {
 
 // TestAllowAlwaysIsOfTheSavedProgram and not of another one of its name.
 func TestAllowAlwaysIsOfTheSavedProgram(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	cfg := desk.config(nil, asks(policy.ApprovalRequest{}, "quoin:programs:answer"))
 	cfg.Programs.Store = &programs.Memory{}
 	h := start(t, cfg)
 	saved(t, h, "answer", "42", false)
-	id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return await programs.run("answer")`}), host.ReasonApproval)
+	id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await programs.run("answer")`}), host.ReasonApproval)
 	decide(t, h, (<-desk.asked).ID, policy.AllowAlways)
 	wantValue(t, h.Wait(t.Context(), me, id), `42`)
 	wantValue(t, exec(h, `return await programs.run("answer")`), `42`)
 	saved(t, h, "answer", "6", true)
-	wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return await programs.run("answer")`}), host.ReasonApproval)
+	wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await programs.run("answer")`}), host.ReasonApproval)
 }
 
 // TestModelsLeavePeopleTheirPrograms: a program of a model takes the place of no person's, and the
 // programs of one session leave room for those of others.
 func TestModelsLeavePeopleTheirPrograms(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Programs: host.ProgramConfig{Store: &programs.Memory{}, ModelsSave: true}})
 	wantValue(t, exec(h, `return 42`), `42`)
 	for name, audience := range map[string]programs.Audience{"mine": programs.ForSession, "ours": programs.ForAgent, "theirs": programs.ForEveryone} {
@@ -102,6 +105,7 @@ func TestModelsLeavePeopleTheirPrograms(t *testing.T) {
 // TestProgramsOfPeopleComeFirst: a model that was first to take a name does not keep it
 // from the program that a person saves for more than its session.
 func TestProgramsOfPeopleComeFirst(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Programs: host.ProgramConfig{Store: &programs.Memory{}, ModelsSave: true}})
 	wantValue(t, exec(h, `return "model"`), `"model"`)
 	wantValue(t, exec(h, `return (await programs.save("report")).name`), `"report"`)
@@ -118,6 +122,7 @@ func TestProgramsOfPeopleComeFirst(t *testing.T) {
 // TestModelsOfUnknownCallersSaveNothing: what they save would be there for all callers
 // that name no session.
 func TestModelsOfUnknownCallersSaveNothing(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Programs: host.ProgramConfig{Store: &programs.Memory{}, ModelsSave: true}})
 	unknown := host.Session{TurnID: "t"}
 	wantValue(t, h.Exec(t.Context(), unknown, host.ExecInput{Code: `return 42`}), `42`)

@@ -44,6 +44,7 @@ func weekly(t *testing.T, h *host.Host, s host.Session, rq programs.Request) *pr
 // TestSavedProgramsRun: a program that was saved runs by its name, with an input that its
 // schema takes, in JavaScript and TypeScript, and is found by searches.
 func TestSavedProgramsRun(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Programs: host.ProgramConfig{Store: &programs.Memory{}}})
 	p := weekly(t, h, me, programs.Request{})
 	if len(p.Tools) != 1 || p.Tools[0].ID != "quoin:core:echo" || p.Tools[0].Digest == "" {
@@ -90,6 +91,7 @@ return n as number + 1;`})
 
 // TestRunningOneIsNoProgram: the cell that only runs a saved program cannot take its place.
 func TestRunningOneIsNoProgram(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Programs: host.ProgramConfig{Store: &programs.Memory{}}})
 	saved := weekly(t, h, me, programs.Request{})
 	wantValue(t, h.RunProgram(t.Context(), me, saved.Name, json.RawMessage(`{"label":"a\"b <c>"}`), host.ExecInput{}), `"a\"b <c> in 7 days"`)
@@ -105,6 +107,7 @@ func TestRunningOneIsNoProgram(t *testing.T) {
 
 // TestSavedProgramsAreBounded: programs may run each other so deep, and no deeper.
 func TestSavedProgramsAreBounded(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Programs: host.ProgramConfig{Store: &programs.Memory{}}})
 	wantValue(t, exec(h, `const { n } = programs.input({ n: -1 }); return n < 0 ? 0 : 1 + await programs.run("again", { n })`), `0`)
 	if _, err := h.SaveProgram(t.Context(), me, programs.Request{Name: "again"}, "test"); err != nil {
@@ -117,6 +120,7 @@ func TestSavedProgramsAreBounded(t *testing.T) {
 // TestSavedProgramsBelongToTheirAudience: a session finds its own programs, those of its
 // agent and those of everyone, the narrowest first.
 func TestSavedProgramsBelongToTheirAudience(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Programs: host.ProgramConfig{Store: &programs.Memory{}}})
 	ada, bob, eve := host.Session{AgentID: "a", SessionID: "ada"}, host.Session{AgentID: "a", SessionID: "bob"}, host.Session{AgentID: "e", SessionID: "eve"}
 	weekly(t, h, ada, programs.Request{Description: "of ada"})
@@ -168,6 +172,7 @@ func TestSavedProgramsBelongToTheirAudience(t *testing.T) {
 // TestSavedProgramsWantAReview: a program whose tools have changed is not run until a
 // person has accepted the change.
 func TestSavedProgramsWantAReview(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo"), echo("other")}, Programs: host.ProgramConfig{Store: &programs.Memory{}}})
 	weekly(t, h, me, programs.Request{})
 	changed := echo("echo")
@@ -237,6 +242,7 @@ func digestOf(t *testing.T, h *host.Host) string {
 // TestSavedProgramsPassTheHooks: hooks see the text of a saved program before it starts,
 // and each of its calls.
 func TestSavedProgramsPassTheHooks(t *testing.T) {
+	t.Parallel()
 	var seen []string
 	block := ""
 	hook := policy.Hook{Name: "watch", Before: func(_ context.Context, c *policy.Call) (policy.Verdict, error) {
@@ -269,6 +275,7 @@ func TestSavedProgramsPassTheHooks(t *testing.T) {
 // TestSavedProgramsSurvive: a program is saved of a run that another process has ended,
 // from a directory, and it is suspended and resumed like any part of its run.
 func TestSavedProgramsSurvive(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	open := func() host.Config {
 		runs, err := runstore.OpenDir(filepath.Join(dir, "runs"))
@@ -306,6 +313,7 @@ func TestSavedProgramsSurvive(t *testing.T) {
 
 // TestNoPrograms: without a store nothing is kept, and a program that asks learns so.
 func TestNoPrograms(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	wantValue(t, exec(h, `try { await programs.run("x") } catch (e) { return e.message }`), `"No programs are saved here."`)
 	wantValue(t, exec(h, `return programs.list()`), `[]`)
@@ -317,6 +325,7 @@ func TestNoPrograms(t *testing.T) {
 // TestRunningASavedProgramIsCheap: to run a program of 19 KB again costs a model at most
 // 150 tokens, its call and the answer together.
 func TestRunningASavedProgramIsCheap(t *testing.T) {
+	t.Parallel()
 	codec, err := tokenizer.Get(tokenizer.O200kBase)
 	if err != nil {
 		t.Fatal(err)

@@ -66,6 +66,7 @@ const day = await Calendar.day("2026-03-02");
 // TestScopeFiles: a scope is made for who reads its file or lists the files, once
 // per run, and for the run alone.
 func TestScopeFiles(t *testing.T) {
+	t.Parallel()
 	var made atomic.Int32
 	reg := notes("notes_get")
 	content := reg.CreateScope
@@ -111,6 +112,7 @@ func TestScopeFiles(t *testing.T) {
 // TestScopeFileOfAFailure: a scope that cannot be made leaves a file that says why,
 // and the list as it was.
 func TestScopeFileOfAFailure(t *testing.T) {
+	t.Parallel()
 	reg := notes("notes_get")
 	var fine atomic.Bool
 	reg.CreateScope = func(context.Context, namespaces.RunContext) (any, error) {
@@ -138,6 +140,7 @@ return [before, (await API.read("namespaces/Notes.d.ts")).content.includes("read
 
 // TestReadingAScopeFileIsUsingItsTools: as with the file of a tool.
 func TestReadingAScopeFileIsUsingItsTools(t *testing.T) {
+	t.Parallel()
 	turned := func(schema string) catalog.Tool {
 		tool := withSchema("notes_get", schema)
 		tool.Owner = "notes"

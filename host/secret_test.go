@@ -3,6 +3,7 @@ package host_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -37,9 +38,13 @@ func (h *heard) String() string {
 // it out through everything that comes from a plugin that gives it away.
 func TestSecretsStayWithThePlugin(t *testing.T) {
 	const secret = "tok-3f9a/7\"Zq+x"
-	t.Setenv("QUOIN_TEST_SECRET", secret)
+	t.Parallel()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(t.TempDir(), "quoin.json5")
-	if err := os.WriteFile(path, []byte(`{tools: {codeMode: true}, plugins: {secrets: {rude: {token: "env:QUOIN_TEST_SECRET"}}}}`), 0o600); err != nil {
+	if err := os.WriteFile(path, fmt.Appendf(nil, `{tools: {codeMode: true}, plugins: {secrets: {rude: {token: %q}}}}`, "file:"+token), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f, err := configfile.LoadFile(path)
@@ -99,6 +104,7 @@ func TestSecretsStayWithThePlugin(t *testing.T) {
 
 // TestWhereSecretsAre checks what a configuration says of secrets.
 func TestWhereSecretsAre(t *testing.T) {
+	t.Parallel()
 	load := func(text string) error {
 		path := filepath.Join(t.TempDir(), "quoin.json5")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

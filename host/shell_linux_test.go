@@ -96,6 +96,7 @@ func TestADeniedCommandRunsByNoRoute(t *testing.T) {
 // TestADecisionAllowsOneCommand: a decision for always holds for the effective command, and
 // an edited input is judged as any other.
 func TestADecisionAllowsOneCommand(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	cfg, work := withShell(t, desk.config(nil), map[string]any{"allow": []string{"echo"}})
 	h := start(t, cfg)
@@ -165,6 +166,7 @@ func awaitEnd(t *testing.T, pid int) {
 
 // TestProcessesEndWithTheirPlugin, also when that is killed, and the next call says so.
 func TestProcessesEndWithTheirPlugin(t *testing.T) {
+	t.Parallel()
 	cfg, _ := withShell(t, host.Config{}, map[string]any{"security": "full"})
 	h := start(t, cfg)
 	r := exec(h, `const p = await Shell.start("setsid sh -c 'trap \"\" TERM; echo $$; sleep 1000' & wait");

@@ -297,6 +297,7 @@ func TestHostIsKilledAroundASignIn(t *testing.T) {
 // TestASignInWhileACallIsRefused counts at once: the call is made with it, and no one is
 // asked for a sign-in that is there.
 func TestASignInWhileACallIsRefused(t *testing.T) {
+	t.Parallel()
 	dir, shop := mkdir(t), newPrivateShop(t)
 	address := shop.URL + "/mcp"
 	cfg, err := signInConfig(dir, address)

@@ -186,6 +186,7 @@ const leaving = `await MCP.club.leave(); const r = await MCP.club.order(); retur
 // link, and goes on as if nothing had been, in the same host or in the next; the call that
 // was refused is made once. A program neither catches nor skips it.
 func TestASignInInTheMiddleOfACell(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name    string
 		restart bool
@@ -212,7 +213,7 @@ func TestASignInInTheMiddleOfACell(t *testing.T) {
 			web.Config.Handler = own.Callback("http://" + web.Listener.Addr().String() + "/oauth/callback")
 			web.Start()
 			defer web.Close()
-			id := wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `try { ` + leaving + ` } catch (e) { return e.message }`}), host.ReasonApproval)
+			id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `try { ` + leaving + ` } catch (e) { return e.message }`}), host.ReasonApproval)
 			asked, err := h.Approvals(t.Context(), policy.Filter{})
 			if err != nil || len(asked) != 1 || len(asked[0].Questions) != 1 {
 				t.Fatalf("%+v, %v", asked, err)
@@ -260,6 +261,7 @@ func wantNoSecret(t *testing.T, dir, log string) {
 // TestAServerThatWantsASignIn keeps the tools that are known of it, says what to do,
 // and is there once someone has.
 func TestAServerThatWantsASignIn(t *testing.T) {
+	t.Parallel()
 	dir, c := t.TempDir(), openClub(t)
 	var log bytes.Buffer
 	first, _ := inClub(t, dir, c, &log)
@@ -284,7 +286,7 @@ func TestAServerThatWantsASignIn(t *testing.T) {
 	if st := second.MCPStatus()[0]; !st.NeedsSignIn || st.Tools != 2 {
 		t.Errorf("%+v", st)
 	}
-	id := wantWaiting(t, second.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `return (await MCP.club.order()).structuredContent.orders`}), host.ReasonApproval)
+	id := wantWaiting(t, second.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return (await MCP.club.order()).structuredContent.orders`}), host.ReasonApproval)
 	if _, err := signIns(t, dir).Login(t.Context(), c.server(), codemode.Session{}, visit); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 // waiting complete, those that would be suspended are refused and promised nothing, and a
 // run from before goes on afterwards.
 func TestPostgresAway(t *testing.T) {
+	t.Parallel()
 	s := postgrestest.Start(t, postgrestest.Options{})
 	url := s.Database(t)
 	if _, _, err := postgres.Migrate(t.Context(), url); err != nil {

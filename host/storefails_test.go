@@ -36,6 +36,7 @@ func (s *fullStore) checkpoint(ctx context.Context, claim runstore.Claim, r *run
 // again does not end as failed and come back later: it is kept as it was, says so, and
 // completes once.
 func TestARunThatCannotBeStoredAgainIsKept(t *testing.T) {
+	t.Parallel()
 	store := &fullStore{Store: openDir(t, mkdir(t))}
 	h := start(t, host.Config{Store: store})
 	id := wantWaiting(t, exec(h, `await yield_control(); await yield_control(); return 7`), host.ReasonYield)

@@ -27,6 +27,7 @@ func many(n int) host.ExecInput {
 // run is over. The first gets everything; the second is told how much it missed, in
 // the place of what it missed. Neither stops the run.
 func TestSubscribe(t *testing.T) {
+	t.Parallel()
 	const calls = 2000
 	h := start(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{echo("echo")}})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -99,6 +100,7 @@ func TestSubscribe(t *testing.T) {
 
 // TestProgressIsAnEvent: interim results of a tool are told while it runs.
 func TestProgressIsAnEvent(t *testing.T) {
+	t.Parallel()
 	sink := &events{}
 	steps := echo("steps")
 	steps.Invoke = func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) {
@@ -119,6 +121,7 @@ func TestProgressIsAnEvent(t *testing.T) {
 // TestProgressOfAPluginIsAnEvent follows what a plugin reports from its process to
 // those who watch, and finds nothing of it in the result.
 func TestProgressOfAPluginIsAnEvent(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "rude")}, Trajectory: host.TrajectoryConfig{Bodies: &redact.Redactor{}}})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -153,6 +156,7 @@ func (broken) Record(trajectory.Event) error { return errors.New("no space left 
 
 // TestAFailingSinkStopsNothing: the run goes on, and the failure is counted.
 func TestAFailingSinkStopsNothing(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: broken{}}, Tools: []catalog.Tool{echo("echo")}})
 	wantValue(t, exec(h, `return await tools.echo({n: 1})`), `{"n":1}`)
 	want := "# HELP quoin_trajectory_failures_total Events that the trajectory sink did not take.\n# TYPE quoin_trajectory_failures_total counter\nquoin_trajectory_failures_total 4\n"
@@ -163,6 +167,7 @@ func TestAFailingSinkStopsNothing(t *testing.T) {
 
 // TestMetrics drives a host through what it counts.
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Settings: host.Settings{MaxOutput: 1 << 10}, Tools: []catalog.Tool{echo("echo")}})
 	wantValue(t, exec(h, `await tools.search("x"); return await tools.echo({})`), `{}`)
 	id := wantWaiting(t, exec(h, `await yield_control(); try { await tools.call("nope", {}) } catch {} return 1`), host.ReasonYield)

@@ -12,6 +12,7 @@ import (
 // TestACallerCannotExtendTheTimeLimit: what a caller asks for shortens the
 // operator's limits, and never extends them.
 func TestACallerCannotExtendTheTimeLimit(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{
 		Settings: host.Settings{Timeout: 100 * time.Millisecond, Wait: 100 * time.Millisecond},
 		Tools:    []catalog.Tool{newGate().tool("never")},
@@ -30,6 +31,7 @@ func TestACallerCannotExtendTheTimeLimit(t *testing.T) {
 // than it may compute goes on, and one that computes when its caller's time is over is not
 // ended by that.
 func TestWaitingIsNotComputing(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Settings: host.Settings{Timeout: time.Second}, Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
 	wantValue(t, exec(h, `await new Promise(done => setTimeout(done, 1200)); return 1`), `1`)
@@ -44,6 +46,7 @@ return 2`}), host.ReasonPendingTools)
 // TestAWaitGetsOnHoweverShort: a caller that never has time to wait still gets its program
 // to the end.
 func TestAWaitGetsOnHoweverShort(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
 	r := h.Exec(t.Context(), me, host.ExecInput{Wait: 1, Code: `let n = 0; for (let i = 0; i < 5; i++) n += (await tools.echo({i})).i; return n`})
 	for r.Status == host.StatusWaiting {
@@ -55,6 +58,7 @@ func TestAWaitGetsOnHoweverShort(t *testing.T) {
 // TestTheDeadlineOfACaller: a caller whose context has a deadline gets its result before,
 // so that the run is not lost.
 func TestTheDeadlineOfACaller(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)

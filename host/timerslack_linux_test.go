@@ -18,6 +18,7 @@ import (
 // namespace. An ordinary user gets one for the child; where the system gives none,
 // the test sees one thread only.
 func TestRelaxTimerSlack(t *testing.T) {
+	t.Parallel()
 	asRoot := &syscall.SysProcAttr{}
 	if os.Geteuid() != 0 {
 		asRoot.Cloneflags = syscall.CLONE_NEWUSER

@@ -12,6 +12,7 @@ import (
 // TestEffectsKeepTheirPlaces: a run that goes on in another process adds to its journal,
 // whatever it calls first there.
 func TestEffectsKeepTheirPlaces(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name, before, after string
 		open                []string
@@ -54,6 +55,7 @@ func TestEffectsKeepTheirPlaces(t *testing.T) {
 // TestOnlyTypeScript: where programs are written in TypeScript alone, undo and saved
 // programs work all the same.
 func TestOnlyTypeScript(t *testing.T) {
+	t.Parallel()
 	s := newShelf(t.TempDir())
 	h := start(t, host.Config{
 		Settings: host.Settings{Languages: []string{"typescript"}}, Tools: s.tools(), Programs: host.ProgramConfig{Store: &programs.Memory{}},

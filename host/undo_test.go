@@ -179,6 +179,7 @@ func undo(t *testing.T, h *host.Host, runID string, skip ...string) *host.RunEff
 // TestUndo: effects are undone in reverse order, once each; what cannot be undone is
 // said, and a second undo does nothing.
 func TestUndo(t *testing.T) {
+	t.Parallel()
 	for name, store := range map[string]runstore.Store{"memory": nil, "directory": openDir(t, t.TempDir())} {
 		t.Run(name, func(t *testing.T) {
 			s := newShelf(t.TempDir())
@@ -205,6 +206,7 @@ func TestUndo(t *testing.T) {
 // TestUndoIsNoProgram: the newest program that can be saved stays that of the session, and
 // is not one that undo has run.
 func TestUndoIsNoProgram(t *testing.T) {
+	t.Parallel()
 	s := newShelf(t.TempDir())
 	h := start(t, host.Config{Tools: s.tools(), Programs: host.ProgramConfig{Store: &programs.Memory{}}})
 	wantValue(t, exec(h, shelving), "null")
@@ -217,6 +219,7 @@ func TestUndoIsNoProgram(t *testing.T) {
 
 // TestOtherRunsHaveNoJournal: a run that calls no such tool leaves nothing.
 func TestOtherRunsHaveNoJournal(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	h := start(t, host.Config{Tools: newShelf(t.TempDir()).tools(), Store: openDir(t, dir)})
 	wantValue(t, exec(h, `await tools.mail(); await tools.look()`), "null")
@@ -233,6 +236,7 @@ func TestOtherRunsHaveNoJournal(t *testing.T) {
 // TestVeryManyEffectsAreCounted: before the first call that can be undone, a run keeps
 // the first 256 others, and says how many more there were.
 func TestVeryManyEffectsAreCounted(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: newShelf(t.TempDir()).tools()})
 	wantValue(t, exec(h, `for (let i = 0; i < 300; i++) await tools.mail(); await tools.put({name: "a", value: "1"})`), "null")
 	j := effectsOf(t, h)
@@ -244,6 +248,7 @@ func TestVeryManyEffectsAreCounted(t *testing.T) {
 
 // TestUndoStopsAtAFailure and goes on later, or without what a person has skipped.
 func TestUndoStopsAtAFailure(t *testing.T) {
+	t.Parallel()
 	s := newShelf(t.TempDir())
 	h := start(t, host.Config{Tools: s.tools()})
 	wantValue(t, exec(h, shelving), "null")
@@ -280,6 +285,7 @@ func TestUndoStopsAtAFailure(t *testing.T) {
 
 // TestUndoIsForTheSession of the run, and for runs that have ended.
 func TestUndoIsForTheSession(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: newShelf(t.TempDir()).tools(), Store: openDir(t, t.TempDir())})
 	waiting := wantWaiting(t, exec(h, `await tools.put({name: "a", value: "1"}); await yield_control(); await tools.put({name: "b", value: "1"})`), host.ReasonYield)
 	var e *host.Error
@@ -295,6 +301,7 @@ func TestUndoIsForTheSession(t *testing.T) {
 
 // TestUndoNeedsWhatCallsNeed: rules and approvals hold for inverses.
 func TestUndoNeedsWhatCallsNeed(t *testing.T) {
+	t.Parallel()
 	s, desk, store := newShelf(t.TempDir()), newDesk(), openDir(t, t.TempDir())
 	cfg := desk.config(s.tools(), asks(policy.ApprovalRequest{Title: "Restore?"}, "restore"))
 	cfg.Store = store
@@ -366,6 +373,7 @@ func doomedUndo(dir string) error {
 // TestUndoSurvivesSIGKILL: a host that is killed in the middle leaves an undo that
 // another one goes on with, and each inverse takes effect once.
 func TestUndoSurvivesSIGKILL(t *testing.T) {
+	t.Parallel()
 	dir := mkdir(t)
 	run := killedHost(t, doomedUndoKey+"="+dir)
 	s := newShelf(dir)

@@ -21,6 +21,7 @@ import (
 // TestUnusedSettings: what a configuration says of tools and plugins that are not there
 // is told, with what may have been meant, and goes into the log of a host that starts.
 func TestUnusedSettings(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	ask, err := policy.ApprovalRule{Tools: []string{"quoin:code_mode:exec", "list_isues", "quoin:programs:weekly", "owner:programs", "quoin:core:save_program", "save_program"}}.Hook("ask")
 	if err != nil {
@@ -64,6 +65,7 @@ func TestUnusedSettings(t *testing.T) {
 // TestUnusedSettingsKnowNoToolsOfCallers: a host without tools of its own says nothing
 // of names, which callers may bring.
 func TestUnusedSettingsKnowNoToolsOfCallers(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Rules: policy.Scopes{Rules: policy.Rules{Deny: []string{"write_*"}}}})
 	if got := h.UnusedSettings(); len(got) != 0 {
 		t.Errorf("%v", got)
@@ -72,6 +74,7 @@ func TestUnusedSettingsKnowNoToolsOfCallers(t *testing.T) {
 
 // TestUnavailableNamespaces: the operator learns why a namespace is not there.
 func TestUnavailableNamespaces(t *testing.T) {
+	t.Parallel()
 	other := notes("other_get", "other_put")
 	other.PluginID, other.ID, other.GlobalName = "other", "other", "Other"
 	h := start(t, host.Config{
@@ -92,6 +95,7 @@ func TestUnavailableNamespaces(t *testing.T) {
 
 // TestRulesOfARunAreBounded: the patterns that a caller gives for one run are few.
 func TestRulesOfARunAreBounded(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	many := slices.Repeat([]string{"a"}, 128)
 	in := host.ExecInput{Code: "return 1", Rules: policy.Rules{Allow: many, Deny: many}}
@@ -107,6 +111,7 @@ func TestRulesOfARunAreBounded(t *testing.T) {
 // TestApprovalRulesAreNamedByContent: a rule that moves in the file keeps its name, and
 // with it what was decided; one that takes its place has another.
 func TestApprovalRulesAreNamedByContent(t *testing.T) {
+	t.Parallel()
 	names := func(rules string) (out []string) {
 		path := filepath.Join(t.TempDir(), "quoin.json5")
 		if err := os.WriteFile(path, []byte("{approvals:["+rules+"]}"), 0o600); err != nil {

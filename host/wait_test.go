@@ -12,6 +12,7 @@ import (
 )
 
 func TestYieldAndWait(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	r := exec(h, `
 text("before");
@@ -40,6 +41,7 @@ return [g.next().value, [...m], 41 + 1]`)
 }
 
 func TestManyYields(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	r := exec(h, `let s = 0; for (let i = 0; i < 20; i++) { await yield_control(); s += i } return s`)
 	id := r.RunID
@@ -53,6 +55,7 @@ func TestManyYields(t *testing.T) {
 }
 
 func TestDeadlineWithToolsPending(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
 	r := h.Exec(context.Background(), me, host.ExecInput{Wait: soon, Code: `
@@ -71,6 +74,7 @@ return [quick.n, await tools.slow()]`})
 
 // TestAnyCallIsEnough: wait goes on as soon as one of several calls has settled.
 func TestAnyCallIsEnough(t *testing.T) {
+	t.Parallel()
 	one, two := newGate(), newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{one.tool("one"), two.tool("two")}})
 	r := h.Exec(context.Background(), me, host.ExecInput{Wait: soon, Code: `
@@ -90,6 +94,7 @@ return [await a, await b]`})
 }
 
 func TestTimersSurviveSuspension(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{})
 	r := exec(h, `
 const late = new Promise(done => setTimeout(() => done("rang"), 30));
@@ -99,6 +104,7 @@ return await late`)
 }
 
 func TestWaitRefusals(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("process")}})
 	id := wantWaiting(t, exec(h, `await yield_control(); return 42`), host.ReasonYield)
 	for _, tc := range []struct {
@@ -132,6 +138,7 @@ func TestWaitRefusals(t *testing.T) {
 }
 
 func TestSecondWaitIsBusy(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
 	id := wantWaiting(t, exec(h, `await yield_control(); return await tools.slow()`), host.ReasonYield)
@@ -144,6 +151,7 @@ func TestSecondWaitIsBusy(t *testing.T) {
 }
 
 func TestTooManySuspendedRuns(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Settings: host.Settings{MaxSuspended: 2}, Quotas: host.Quotas{SessionPercent: 100}, Tools: []catalog.Tool{g.tool("slow")}})
 	code := `await yield_control(); return 1`
@@ -168,6 +176,7 @@ func TestTooManySuspendedRuns(t *testing.T) {
 }
 
 func TestExpiry(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	store := &deletions{ids: make(chan string, 1)}
 	h := start(t, host.Config{Settings: host.Settings{SnapshotTTL: time.Second}, Store: store, Tools: []catalog.Tool{g.tool("slow")}})
@@ -207,6 +216,7 @@ func (d *deletion) remove(ctx context.Context, claim runstore.Claim) error {
 }
 
 func TestSnapshotLimit(t *testing.T) {
+	t.Parallel()
 	h := start(t, host.Config{Settings: host.Settings{MaxSnapshot: 1 << 10}})
 	r := exec(h, `const a = []; for (let i = 0; i < 5000; i++) a.push({i, r: Math.random()}); await yield_control(); return a.length`)
 	wantFailure(t, r, host.CodeSnapshotLimit, "", host.PhaseGuest)

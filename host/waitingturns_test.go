@@ -17,6 +17,7 @@ import (
 // TestALongToolTakesFewTurns: a model whose program waits 24 minutes for a tool comes back
 // twice at the most, and has the result in the moment in which the tool has ended.
 func TestALongToolTakesFewTurns(t *testing.T) {
+	t.Parallel()
 	const took = 24 * time.Minute
 	for name, test := range map[string]struct {
 		first time.Duration // how long the caller waits for exec
@@ -61,6 +62,7 @@ func TestALongToolTakesFewTurns(t *testing.T) {
 // TestAQuestionIsToldOnce: exec returns when people have been asked for a while, and the
 // wait after it takes as long as they do.
 func TestAQuestionIsToldOnce(t *testing.T) {
+	t.Parallel()
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo")))
 	clock := newSkippingClock()

@@ -25,6 +25,7 @@ func hostileConfig(t *testing.T, mode string) host.Config {
 // TestARunOutlivesAProcessThatCannotTakeIt: the worker that its session has kept
 // dies of the restore, and another one takes the run.
 func TestARunOutlivesAProcessThatCannotTakeIt(t *testing.T) {
+	t.Parallel()
 	h := start(t, hostileConfig(t, ""))
 	id := wantWaiting(t, exec(h, "wears-out"), host.ReasonYield)
 	wantValue(t, h.Wait(context.Background(), me, id), "1")
@@ -32,6 +33,7 @@ func TestARunOutlivesAProcessThatCannotTakeIt(t *testing.T) {
 
 // TestARunOutlivesWorkersThatCannotTakeIt: the run waits on where none can.
 func TestARunOutlivesWorkersThatCannotTakeIt(t *testing.T) {
+	t.Parallel()
 	h := start(t, hostileConfig(t, "no-restore"))
 	id := wantWaiting(t, exec(h, "return 1"), host.ReasonYield)
 	for range 2 {
@@ -44,6 +46,7 @@ func TestARunOutlivesWorkersThatCannotTakeIt(t *testing.T) {
 // TestARunWhoseWorkerDoesNotListenFails: a worker that cannot be told what a tool has
 // answered is ended, the run says why, and the host runs the next program.
 func TestARunWhoseWorkerDoesNotListenFails(t *testing.T) {
+	t.Parallel()
 	cfg := hostileConfig(t, "")
 	large := echo("large")
 	large.Invoke = func(context.Context, catalog.Invocation) (json.RawMessage, error) {

@@ -11,6 +11,7 @@ import (
 // TestSubjectsOfRules: what a rule lets a person choose, and what an allow-always
 // is remembered for, by the part of the input that the rule names.
 func TestSubjectsOfRules(t *testing.T) {
+	t.Parallel()
 	const long = 2 << 10
 	for _, c := range []struct {
 		name, path, params string
@@ -62,6 +63,7 @@ func TestSubjectsOfRules(t *testing.T) {
 // TestGrantsExpire: a grant answers for as long as its request said, and is listed
 // no longer.
 func TestGrantsExpire(t *testing.T) {
+	t.Parallel()
 	for remember, life := range map[time.Duration]time.Duration{0: policy.DefaultRemember, time.Hour: time.Hour} {
 		s := &policy.MemoryApprovals{}
 		c := call(`{}`)
@@ -85,6 +87,7 @@ func TestGrantsExpire(t *testing.T) {
 
 // TestWhatAlwaysCovers in words.
 func TestWhatAlwaysCovers(t *testing.T) {
+	t.Parallel()
 	always := []policy.Decision{policy.AllowOnce, policy.AllowAlways, policy.Deny}
 	for want, asks := range map[string][]policy.Ask{
 		"every call of quoin:issues:issues_create, whatever its input, in the session k of the agent a for 30 days": {

@@ -44,6 +44,7 @@ func chain(t *testing.T, hooks ...policy.Hook) *policy.Chain {
 }
 
 func TestHooksSeeTheCall(t *testing.T) {
+	t.Parallel()
 	want := call(`{"n":1}`)
 	var got policy.Call
 	before(t, policy.Hook{Before: func(_ context.Context, c *policy.Call) (policy.Verdict, error) {
@@ -58,6 +59,7 @@ func TestHooksSeeTheCall(t *testing.T) {
 // TestEachHookSeesTheRewritesBefore: order, and that a hook cannot change what it
 // has been shown or has answered.
 func TestEachHookSeesTheRewritesBefore(t *testing.T) {
+	t.Parallel()
 	var seen []string
 	var kept json.RawMessage
 	look := func(answer string) policy.Hook {
@@ -82,6 +84,7 @@ func TestEachHookSeesTheRewritesBefore(t *testing.T) {
 }
 
 func TestTheFirstBlockWins(t *testing.T) {
+	t.Parallel()
 	never := policy.Hook{Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
 		t.Error("a hook behind a block was asked")
 		return policy.Verdict{}, nil
@@ -94,6 +97,7 @@ func TestTheFirstBlockWins(t *testing.T) {
 
 // TestFailingHooksBlock: whatever is not a verdict blocks, and names the hook.
 func TestFailingHooksBlock(t *testing.T) {
+	t.Parallel()
 	hang := make(chan struct{})
 	defer close(hang)
 	fail := func(f func(ctx context.Context) (policy.Verdict, error)) policy.Hook {
@@ -140,6 +144,7 @@ func TestFailingHooksBlock(t *testing.T) {
 }
 
 func TestRewritesAreChecked(t *testing.T) {
+	t.Parallel()
 	c := chain(t, says("a", policy.Verdict{Params: json.RawMessage(` {"n": 2} `)}), says("b", policy.Verdict{Params: json.RawMessage(`{"n":"x"}`)}))
 	r := c.Before(t.Context(), call(`{"n":1}`), func(before, after json.RawMessage) (json.RawMessage, error) {
 		if string(after) == `{"n": 2}` && string(before) == `{"n":1}` {
@@ -153,6 +158,7 @@ func TestRewritesAreChecked(t *testing.T) {
 }
 
 func TestPatternsChooseTheCalls(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		patterns string
 		want     bool
@@ -174,6 +180,7 @@ func TestPatternsChooseTheCalls(t *testing.T) {
 }
 
 func TestAfterHooks(t *testing.T) {
+	t.Parallel()
 	var order []string
 	replace := func(name, value string, err error) policy.Hook {
 		return policy.Hook{Name: name, After: func(_ context.Context, _ *policy.Call, o policy.Outcome) (json.RawMessage, error) {
@@ -220,6 +227,7 @@ func TestAfterHooks(t *testing.T) {
 }
 
 func TestApprovalsMerge(t *testing.T) {
+	t.Parallel()
 	r := before(t,
 		says("a", policy.Verdict{Approval: &policy.ApprovalRequest{Title: "Create?", Description: "One.", Severity: policy.SeverityInfo, Timeout: time.Hour}}),
 		says("quiet", policy.Verdict{}),
@@ -252,6 +260,7 @@ func TestApprovalsMerge(t *testing.T) {
 }
 
 func TestAHookWithoutFunctionsIsAnError(t *testing.T) {
+	t.Parallel()
 	if _, err := policy.NewChain([]policy.Hook{{Name: "guard"}}, 0); err == nil || !strings.Contains(err.Error(), `"guard"`) {
 		t.Errorf("got %v", err)
 	}
@@ -260,6 +269,7 @@ func TestAHookWithoutFunctionsIsAnError(t *testing.T) {
 // TestARequestIsShownWholeOrNotAtAll: what would be cut off could be what matters, and what
 // hides characters is shown as an escape.
 func TestARequestIsShownWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
 	asks := func(title, description string) policy.Ruling {
 		return before(t, says("shell", policy.Verdict{Approval: &policy.ApprovalRequest{Title: title, Description: description}}))
 	}

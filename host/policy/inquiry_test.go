@@ -45,6 +45,7 @@ func inquire(t testing.TB, s policy.Approvals, c policy.Call, questions ...codem
 type answers = map[string]codemode.QuestionAnswer
 
 func TestAnswer(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name    string
 		answers answers
@@ -102,6 +103,7 @@ func TestAnswer(t *testing.T) {
 
 // TestAnswersCountOnce: the first answers count, the same ones again are no error.
 func TestAnswersCountOnce(t *testing.T) {
+	t.Parallel()
 	stores(t, func(t *testing.T, one, other policy.Approvals) {
 		a := inquire(t, one, call(`{}`), form("a"))
 		for _, content := range []string{`{"size":"S"}`, `{ "size" : "S" }`} {
@@ -139,6 +141,7 @@ func TestAnswersCountOnce(t *testing.T) {
 
 // TestInquiriesAreBounded: what tools ask is hostile.
 func TestInquiriesAreBounded(t *testing.T) {
+	t.Parallel()
 	with := func(change func(*codemode.Question)) []codemode.Question {
 		q := form("a")
 		change(&q)
@@ -211,6 +214,7 @@ func TestInquiriesAreBounded(t *testing.T) {
 }
 
 func TestAnswerAuthorization(t *testing.T) {
+	t.Parallel()
 	stores(t, func(t *testing.T, one, other policy.Approvals) {
 		mine, yours := call(`{}`), call(`{}`)
 		yours.Session = codemode.Session{SessionID: "yours"}
@@ -238,6 +242,7 @@ func TestAnswerAuthorization(t *testing.T) {
 }
 
 func TestAllowEdited(t *testing.T) {
+	t.Parallel()
 	const schema = `{"type":"object","properties":{"n":{"type":"integer","maximum":10}},"required":["n"]}`
 	edited := func(t *testing.T, s policy.Approvals, id, input string) (*policy.Approval, error) {
 		t.Helper()
@@ -293,6 +298,7 @@ func TestAllowEdited(t *testing.T) {
 
 // TestOlderApprovalsAreRead: files of a version that knew no questions are what they were.
 func TestOlderApprovalsAreRead(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, write := openApprovals(t, dir), sealed(t, dir)
 	const id = "apr_00112233445566778899aabbccddeeff"

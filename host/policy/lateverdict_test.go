@@ -13,6 +13,7 @@ import (
 // its call is given up may have given up too, rather than decided. That is so
 // whichever of the two is noticed first.
 func TestAVerdictAtTheEndOfItsTimeBlocks(t *testing.T) {
+	t.Parallel()
 	over := errors.New("over")
 	for range 1000 {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -28,6 +29,7 @@ func TestAVerdictAtTheEndOfItsTimeBlocks(t *testing.T) {
 
 // TestAResultAtTheEndOfItsTimeIsWithheld is the same for what hooks do with results.
 func TestAResultAtTheEndOfItsTimeIsWithheld(t *testing.T) {
+	t.Parallel()
 	over := errors.New("over")
 	for range 1000 {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -14,6 +14,7 @@ import (
 // TestAStoreThatCannotWriteAllowsNothing: what could not be stored has not been asked,
 // decided or remembered, and each caller is told so.
 func TestAStoreThatCannotWriteAllowsNothing(t *testing.T) {
+	t.Parallel()
 	ctx, dir := context.Background(), t.TempDir()
 	s := openApprovals(t, dir)
 	a := add(t, s, call(`{}`))
@@ -54,6 +55,7 @@ func TestAStoreThatCannotWriteAllowsNothing(t *testing.T) {
 // TestADecisionThatCannotBeStored does not count: the approval is pending as before,
 // and the next attempt decides it.
 func TestADecisionThatCannotBeStored(t *testing.T) {
+	t.Parallel()
 	ctx, dir := context.Background(), t.TempDir()
 	s := openApprovals(t, dir)
 	a := add(t, s, call(`{}`))

@@ -12,6 +12,7 @@ import (
 
 // TestApprovalsOnPostgres runs the tests of stores on a database that two hosts share.
 func TestApprovalsOnPostgres(t *testing.T) {
+	t.Parallel()
 	postgrestest.Need(t)
 	was := stores
 	t.Cleanup(func() { stores = was })

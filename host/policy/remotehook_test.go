@@ -44,6 +44,7 @@ var bothHooks = protocol.Capabilities{BeforeToolCall: true, AfterToolCall: true}
 // TestAPluginSeesTheWholeCall: a field that was lost on the way would let a guard
 // decide about something else.
 func TestAPluginSeesTheWholeCall(t *testing.T) {
+	t.Parallel()
 	c := call(`{"n":1}`)
 	c.InputKind, c.Via, c.ReadOnly = policy.InputTypeScript, "Issues.create", true
 	want := protocol.ToolCall{
@@ -71,6 +72,7 @@ func TestAPluginSeesTheWholeCall(t *testing.T) {
 
 // TestWhatAPluginAnswersCounts, and is checked like the answer of any other hook.
 func TestWhatAPluginAnswersCounts(t *testing.T) {
+	t.Parallel()
 	ruling := func(v protocol.HookVerdict, err error) policy.Ruling {
 		return remote(t, bothHooks, &plugin{verdict: v, err: err}).Before(t.Context(), call(`{"n":1}`), nil)
 	}
@@ -106,6 +108,7 @@ func TestWhatAPluginAnswersCounts(t *testing.T) {
 
 // TestAPluginHasTheHooksThatItDeclares, and no others.
 func TestAPluginHasTheHooksThatItDeclares(t *testing.T) {
+	t.Parallel()
 	p := &plugin{verdict: protocol.HookVerdict{Block: true}, value: json.RawMessage(`"***"`)}
 	ok := policy.Outcome{Status: policy.StatusOK, Value: json.RawMessage(`"secret"`)}
 	for _, tc := range []struct {
@@ -132,6 +135,7 @@ func TestAPluginHasTheHooksThatItDeclares(t *testing.T) {
 // TestChainsInARow: the hooks of the second come behind those of the first before a
 // call, and in front of them after it.
 func TestChainsInARow(t *testing.T) {
+	t.Parallel()
 	var order []string
 	note := func(name string) policy.Hook {
 		return policy.Hook{

@@ -17,6 +17,7 @@ var (
 )
 
 func TestRules(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name  string
 		rules Rules
@@ -67,6 +68,7 @@ func TestRules(t *testing.T) {
 // TestScopesOnlyNarrow: an agent's or a session's rules take away from what the
 // host's rules leave, and never give back.
 func TestScopesOnlyNarrow(t *testing.T) {
+	t.Parallel()
 	p, err := Scopes{
 		Rules:    Rules{Deny: []string{"exec"}},
 		Agents:   map[string]Rules{"scout": {Allow: []string{"*"}, Deny: []string{"source:mcp"}}, "free": {Allow: []string{"exec", "create*"}}},
@@ -101,6 +103,7 @@ func TestScopesOnlyNarrow(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	compile := func(r Rules) *Layer {
 		t.Helper()
 		l, err := r.Compile()
@@ -128,6 +131,7 @@ func TestKeys(t *testing.T) {
 // TestLayersAreNotShared: two sessions that narrow the same rules do not see
 // each other's.
 func TestLayersAreNotShared(t *testing.T) {
+	t.Parallel()
 	base := make(Layers, 0, 8)
 	for _, deny := range []string{"a", "b"} {
 		l, err := Rules{Deny: []string{deny}}.Compile()
@@ -143,6 +147,7 @@ func TestLayersAreNotShared(t *testing.T) {
 }
 
 func TestBadPatterns(t *testing.T) {
+	t.Parallel()
 	for pattern, say := range map[string]string{
 		"":                        "empty",
 		" exec":                   "spaces",

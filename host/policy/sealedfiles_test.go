@@ -35,6 +35,7 @@ func sealed(t *testing.T, dir string) func(name, ext string, content any) {
 // TestAResolutionMustMakeSense: the seal says who wrote it, and not that it is one of
 // the ways in which an approval can end. Anything else allows nothing.
 func TestAResolutionMustMakeSense(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, write := openApprovals(t, dir), sealed(t, dir)
 	for _, state := range []policy.State{policy.StateAllowed, policy.StateDenied, policy.StateExpired, policy.StateCancelled, policy.StatePending, "", "granted"} {
@@ -58,6 +59,7 @@ func TestAResolutionMustMakeSense(t *testing.T) {
 // TestAResolutionWithAnswersMustMakeSense: answers end questions alone, and only a call
 // that is allowed once has another input.
 func TestAResolutionWithAnswersMustMakeSense(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, write := openApprovals(t, dir), sealed(t, dir)
 	given, edited := answers{"a": declined}, json.RawMessage(`{}`)
@@ -87,6 +89,7 @@ func TestAResolutionWithAnswersMustMakeSense(t *testing.T) {
 // TestAStoredApprovalMustMakeSense: a file is no approval if it is decided already, if
 // no decision could end it, or if it is the approval of another id.
 func TestAStoredApprovalMustMakeSense(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, write := openApprovals(t, dir), sealed(t, dir)
 	for name, change := range map[string]func(*policy.Approval){
@@ -126,6 +129,7 @@ func TestAStoredApprovalMustMakeSense(t *testing.T) {
 // TestAGrantMustMakeSense: one that cannot be read answers nothing, and the call that
 // it would have answered is refused rather than made.
 func TestAGrantMustMakeSense(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, write := openApprovals(t, dir), sealed(t, dir)
 	a := add(t, s, call(`{}`))

@@ -79,6 +79,7 @@ func add(t testing.TB, s policy.Approvals, c policy.Call, asks ...policy.Ask) *p
 }
 
 func TestStoredApprovalsAreTheSame(t *testing.T) {
+	t.Parallel()
 	stores(t, func(t *testing.T, one, other policy.Approvals) {
 		a := add(t, one, call(`{"n":1}`))
 		got, err := other.Get(t.Context(), a.ID)
@@ -104,6 +105,7 @@ func TestStoredApprovalsAreTheSame(t *testing.T) {
 }
 
 func TestLargeInputsAreCut(t *testing.T) {
+	t.Parallel()
 	a := add(t, &policy.MemoryApprovals{}, call(`{"text":"`+strings.Repeat("ä", 100_000)+`"}`))
 	var shown string
 	if err := json.Unmarshal(a.Input, &shown); err != nil || len(shown) > 64<<10 || !strings.HasPrefix(shown, `{"text":"ää`) || !a.InputCut || a.InputBytes != 200_011 {
@@ -113,6 +115,7 @@ func TestLargeInputsAreCut(t *testing.T) {
 
 // TestDecisions: who decides, decides once; the same again is no error.
 func TestDecisions(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name          string
 		allowed       []policy.Decision
@@ -154,6 +157,7 @@ func TestDecisions(t *testing.T) {
 }
 
 func TestCancelledApprovalsCannotBeDecided(t *testing.T) {
+	t.Parallel()
 	stores(t, func(t *testing.T, one, other policy.Approvals) {
 		a := add(t, one, call(`{}`))
 		if _, err := one.Resolve(t.Context(), a.ID, policy.Resolution{State: policy.StateCancelled, At: epoch}); err != nil {
@@ -168,6 +172,7 @@ func TestCancelledApprovalsCannotBeDecided(t *testing.T) {
 // TestOneDecisionWins: many decide at once, in both directions, through two
 // handles; all learn the same.
 func TestOneDecisionWins(t *testing.T) {
+	t.Parallel()
 	stores(t, func(t *testing.T, one, other policy.Approvals) {
 		for range 10 {
 			a := add(t, one, call(`{}`))
@@ -201,6 +206,7 @@ func TestOneDecisionWins(t *testing.T) {
 }
 
 func TestGrants(t *testing.T) {
+	t.Parallel()
 	stores(t, func(t *testing.T, one, other policy.Approvals) {
 		unanswered := func(c policy.Call, asks ...policy.Ask) string {
 			t.Helper()
@@ -270,6 +276,7 @@ func TestGrants(t *testing.T) {
 }
 
 func TestCallersWithoutIdentityAreNotRemembered(t *testing.T) {
+	t.Parallel()
 	c := call(`{}`)
 	c.Session = codemode.Session{}
 	a, err := policy.NewApproval(c, []policy.Ask{ask("guard", policy.ApprovalRequest{})}, epoch)
@@ -282,6 +289,7 @@ func TestCallersWithoutIdentityAreNotRemembered(t *testing.T) {
 }
 
 func TestSelect(t *testing.T) {
+	t.Parallel()
 	stores(t, func(t *testing.T, one, other policy.Approvals) {
 		mine, theirs := call(`{}`), call(`{}`)
 		theirs.Session.SessionID, theirs.RunID = "x", "run_2"
@@ -320,6 +328,7 @@ func TestSelect(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	stores(t, func(t *testing.T, one, other policy.Approvals) {
 		a, b := add(t, one, call(`{}`)), add(t, one, call(`{}`), ask("slow", policy.ApprovalRequest{Timeout: time.Hour}))
 		sweep := func(at time.Duration) {
@@ -353,6 +362,7 @@ func TestSweep(t *testing.T) {
 }
 
 func TestTooManyPending(t *testing.T) {
+	t.Parallel()
 	stores(t, func(t *testing.T, one, _ policy.Approvals) {
 		var last *policy.Approval
 		asks := []policy.Ask{ask("guard", policy.ApprovalRequest{})}
@@ -384,6 +394,7 @@ func TestTooManyPending(t *testing.T) {
 // TestWhatIsOverMakesRoom: however many approvals are over, there is room for another
 // question; what people have decided is kept longest.
 func TestWhatIsOverMakesRoom(t *testing.T) {
+	t.Parallel()
 	stores(t, func(t *testing.T, one, other policy.Approvals) {
 		decided, now := add(t, one, call(`{}`)), time.Now()
 		if _, err := other.Resolve(t.Context(), decided.ID, policy.Resolution{State: policy.StateDenied, Decision: policy.Deny, At: now}); err != nil {
@@ -408,6 +419,7 @@ func TestWhatIsOverMakesRoom(t *testing.T) {
 
 // TestWatch: a resolution through another handle is noticed.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	stores(t, func(t *testing.T, one, other policy.Approvals) {
 		changed := one.Watch(t.Context())
 		for range 5 {
@@ -430,6 +442,7 @@ func TestWatch(t *testing.T) {
 // TestForgedFilesAreRefused: nothing without the installation's seal counts, and
 // no file counts under another name.
 func TestForgedFilesAreRefused(t *testing.T) {
+	t.Parallel()
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	s, foreign := openApprovals(t, dir), openApprovals(t, elsewhere)
 	path := func(dir, id, ext string) string { return filepath.Join(dir, "approvals", id+ext) }

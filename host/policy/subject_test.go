@@ -14,6 +14,7 @@ import (
 // that it saw. If a later hook rewrites them, allow-always for that subject would be
 // remembered for something else, and an older one would answer for it.
 func TestARewriteEndsWhatSubjectsStandFor(t *testing.T) {
+	t.Parallel()
 	rewrite := func(to string) policy.Hook {
 		return says("rewrite", policy.Verdict{Params: json.RawMessage(to)})
 	}
@@ -53,6 +54,7 @@ func TestARewriteEndsWhatSubjectsStandFor(t *testing.T) {
 // TestAnOlderGrantDoesNotAnswerARewrittenCall: the person allowed the subject, and the
 // parameters are not those of the subject any more.
 func TestAnOlderGrantDoesNotAnswerARewrittenCall(t *testing.T) {
+	t.Parallel()
 	ctx, s := context.Background(), &policy.MemoryApprovals{}
 	guard := says("guard", policy.Verdict{Approval: &policy.ApprovalRequest{Subject: "git status"}})
 	a := add(t, s, call(`{"n":1}`), before(t, guard).Asks...)
@@ -76,6 +78,7 @@ func TestAnOlderGrantDoesNotAnswerARewrittenCall(t *testing.T) {
 // TestWhomAGrantIsFor: of a caller's identity the narrowest name that lasts beyond one
 // turn counts, and only callers that have the same one share a grant.
 func TestWhomAGrantIsFor(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	callers := map[string]codemode.Session{
 		"a key":               {AgentID: "a", SessionKey: "x"},

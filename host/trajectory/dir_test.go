@@ -19,6 +19,7 @@ import (
 // TestDirKeepsEveryEvent reads back what was recorded, in two directories' worth of
 // processes.
 func TestDirKeepsEveryEvent(t *testing.T) {
+	t.Parallel()
 	d, path := openDir(t, trajectory.DirOptions{})
 	want := story()
 	record(t, d, want[:8]...)
@@ -45,6 +46,7 @@ func TestDirKeepsEveryEvent(t *testing.T) {
 
 // TestSessionsDoNotReadEachOther asks for a run as another session.
 func TestSessionsDoNotReadEachOther(t *testing.T) {
+	t.Parallel()
 	d, _ := openDir(t, trajectory.DirOptions{})
 	record(t, d, story()...)
 	for _, s := range []codemode.Session{{}, {AgentID: "agent", SessionID: "bob"}, {SessionID: "ada"}} {
@@ -68,6 +70,7 @@ func TestSessionsDoNotReadEachOther(t *testing.T) {
 }
 
 func TestUnknownRuns(t *testing.T) {
+	t.Parallel()
 	d, _ := openDir(t, trajectory.DirOptions{})
 	for _, id := range []string{"run_2", "", "../run_1", "a/b", ".", strings.Repeat("x", 129)} {
 		if _, err := d.Read(ada, id); !errors.Is(err, trajectory.ErrUnknownRun) {
@@ -81,6 +84,7 @@ func TestUnknownRuns(t *testing.T) {
 
 // TestHostileFiles is the table of what is refused, and what is read up to the tear.
 func TestHostileFiles(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		change func([]byte) []byte
@@ -142,6 +146,7 @@ func swapIn(b []byte, n int, old, by string) []byte {
 
 // TestNotAFile puts other things in the place of a file: none is opened.
 func TestNotAFile(t *testing.T) {
+	t.Parallel()
 	d, path := openDir(t, trajectory.DirOptions{})
 	name := filepath.Join(path, runID+".jsonl")
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -170,6 +175,7 @@ func TestNotAFile(t *testing.T) {
 
 // TestATornLineIsCutOff goes on with a file whose writer's machine crashed.
 func TestATornLineIsCutOff(t *testing.T) {
+	t.Parallel()
 	d, path := openDir(t, trajectory.DirOptions{})
 	all := story()
 	record(t, d, all[:8]...)
@@ -184,6 +190,7 @@ func TestATornLineIsCutOff(t *testing.T) {
 
 // TestAFullFileSaysWhatIsMissing keeps how the run ended.
 func TestAFullFileSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	d, path := openDir(t, trajectory.DirOptions{MaxFileBytes: 4 << 10})
 	all := story()
 	record(t, d, all[0])
@@ -217,6 +224,7 @@ func TestAFullFileSaysWhatIsMissing(t *testing.T) {
 
 // TestSweep keeps to the bounds of the directory and removes the oldest first.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	d, path := openDir(t, trajectory.DirOptions{MaxRuns: 3, MaxAge: time.Hour})
 	record(t, d, story()...)
 	if err := d.Close(); err != nil { // no sweep goes on by itself
@@ -274,6 +282,7 @@ func TestSweep(t *testing.T) {
 
 // TestRecordConcurrently has two processes' worth of writers in one directory.
 func TestRecordConcurrently(t *testing.T) {
+	t.Parallel()
 	d, path := openDir(t, trajectory.DirOptions{})
 	other, err := trajectory.OpenDir(path, trajectory.DirOptions{})
 	if err != nil {
@@ -307,6 +316,7 @@ func TestRecordConcurrently(t *testing.T) {
 
 // TestABodyTooLongForALineIsLeftOut keeps the event.
 func TestABodyTooLongForALineIsLeftOut(t *testing.T) {
+	t.Parallel()
 	d, _ := openDir(t, trajectory.DirOptions{})
 	e := story()[4]
 	e.Output = []byte(`"` + strings.Repeat("x", 300<<10) + `"`)

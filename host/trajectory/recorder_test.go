@@ -12,6 +12,7 @@ import (
 )
 
 func TestTree(t *testing.T) {
+	t.Parallel()
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var r trajectory.Recorder
 	r.Observe(trajectory.Event{RunID: "a", Method: "call", ToolID: "quoin:core:echo", Start: start.Add(3 * time.Millisecond), Duration: time.Millisecond, Outcome: trajectory.OutcomeError, Code: "timeout"})
@@ -34,6 +35,7 @@ func TestTree(t *testing.T) {
 }
 
 func TestObserveConcurrently(t *testing.T) {
+	t.Parallel()
 	var r trajectory.Recorder
 	var wg sync.WaitGroup
 	for range 8 {

@@ -21,6 +21,7 @@ func storyRun() *trajectory.Run {
 // TestRunTree shows a whole run: each nested call under the exec or wait in which
 // it started.
 func TestRunTree(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	if err := storyRun().WriteTree(&b); err != nil {
 		t.Fatal(err)
@@ -42,6 +43,7 @@ func TestRunTree(t *testing.T) {
 
 // TestTreeOfALostRun shows what a host that died has left.
 func TestTreeOfALostRun(t *testing.T) {
+	t.Parallel()
 	r := storyRun()
 	r.Events = r.Events[:3]
 	r.Events = append(r.Events, at(3, trajectory.Event{Kind: trajectory.Gap, Missed: 4}))
@@ -62,6 +64,7 @@ func TestTreeOfALostRun(t *testing.T) {
 
 // TestATerminalIsSafe has names that would speak to a terminal.
 func TestATerminalIsSafe(t *testing.T) {
+	t.Parallel()
 	r := storyRun()
 	for i := range r.Events {
 		r.Events[i].Via, r.Events[i].ToolID, r.Events[i].By = "\x1b[2J\r\nnew\tline", "\u202eevil", strings.Repeat("x", 1000)
@@ -78,6 +81,7 @@ func TestATerminalIsSafe(t *testing.T) {
 // TestARedrivenCall is one call: a wait has made it again before it wrote an event, also
 // if it had been waiting in the queue.
 func TestARedrivenCall(t *testing.T) {
+	t.Parallel()
 	all := story()
 	r := storyRun()
 	again := all[2]
@@ -98,6 +102,7 @@ var update = flag.Bool("update", false, "write the transcripts of testdata")
 
 // TestTranscripts compares both shapes with what is in testdata.
 func TestTranscripts(t *testing.T) {
+	t.Parallel()
 	r := storyRun()
 	r.Events[0].Input = json.RawMessage(`{"code":"await Issues.list({state: \"open\"})","language":"javascript"}`)
 	r.Events[4].Input, r.Events[4].Output = json.RawMessage(`{"state":"open"}`), json.RawMessage(`[{"key":"ENG-1"}]`)
@@ -134,6 +139,7 @@ func TestTranscripts(t *testing.T) {
 // TestTranscriptsAreConversations holds both shapes against the rules of the
 // providers: every call has one result, in the next messages.
 func TestTranscriptsAreConversations(t *testing.T) {
+	t.Parallel()
 	r := storyRun()
 	for i := range r.Events {
 		r.Events[i].ToolName = strings.Repeat("täg.", 40)
